@@ -49,7 +49,14 @@ func notification(id, severity string, resolved any) object {
 		"Message": "Your permission ended.", "Detail": "invalid_grant",
 		"Provider": "spotify", "Connection": "spotify", "Action": object{"Label": "Reconnect",
 			"URL": "/connect/spotify"},
-		"CreatedAt": stamp, "AcknowledgedAt": nil, "ResolvedAt": resolved}
+		"CreatedAt": stamp, "AcknowledgedAt": nil, "ResolvedAt": resolved, "Choices": nil}
+}
+
+// asking is a notification with answers.
+func asking() object {
+	return without(notification("3", "warning", nil), "Choices", []object{
+		{"URL": "/playlists/3/copies/navidrome", "Value": "rewrite", "Label": "Write it again"},
+		{"URL": "/playlists/3/copies/navidrome", "Value": "leave", "Label": "Leave it as it is"}})
 }
 
 func provider(name string, inBrowser bool) object {
@@ -67,7 +74,7 @@ func details(c, forward, archive object) object {
 		owed = 37
 	}
 	return object{"Another": "/connect/spotify-2", "Connection": c, "Forward": forward, "Archive": archive,
-		"Owed": owed, "Skipped": nil, "Gaps": nil, "Import": nil,
+		"Owed": owed, "Late": "Plays that arrive late…", "Skipped": nil, "Gaps": nil, "Import": nil,
 		"Activity": happened(), "Runs": nil}
 }
 
@@ -205,7 +212,14 @@ func deliveries() object {
 		all = append(all, delivery(state, state))
 	}
 	options := []object{{"Value": "lastfm", "Label": "Last.fm"}}
-	return object{"Filter": object{"State": "dead", "Provider": "lastfm", "Connection": "lastfm-2", "Kind": "",
+	groups := []object{
+		{"ID": "dead-a", "To": "Last.fm", "Reason": "It is too old.", "Count": 12, "LookAt": stamp,
+			"Shown": []object{delivery("11", "dead")}, "All": "/deliveries?state=dead",
+			"Redrive": "/deliveries/redrive", "Discard": "/deliveries/discard"},
+		{"ID": "dead-b", "To": "Last.fm", "Reason": "", "Count": 1, "LookAt": nil,
+			"Shown": []object{delivery("12", "dead")}, "All": "", "Redrive": "", "Discard": ""}}
+	return object{"Groups": groups, "Filter": object{"State": "dead", "Provider": "lastfm",
+		"Connection": "lastfm-2", "Kind": "",
 		"Category": "item"},
 		"Empty": false, "Chips": chips, "Providers": options, "Kinds": options,
 		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2,
@@ -260,13 +274,15 @@ func copies() []object {
 	tracks = append(tracks, without(tracks[5], "Question", "7", "Offered", 3))
 	report := object{"Total": 7, "Matched": 5, "Done": "unchanged", "Tracks": tracks}
 	written := object{"Connection": "navidrome", "Provider": "navidrome", "DisplayName": "Navidrome",
-		"Enabled": true, "UpToDate": true,
+		"Enabled": true, "UpToDate": true, "Drift": "", "WhenChanged": "ask",
 		"WrittenAt": stamp, "Delivery": nil, "Report": report, "Missing": tracks[5:]}
 	return []object{written,
 		without(written, "Connection", "b", "Delivery", delivery("3", "dead"), "Report",
 			without(report, "Done", "nothing")),
 		without(written, "Connection", "c", "Delivery", delivery("4", "scheduled"), "Report", nil, "Missing", nil),
-		without(written, "Connection", "d", "Enabled", false, "Report", nil, "Missing", nil)}
+		without(written, "Connection", "d", "Enabled", false, "Report", nil, "Missing", nil),
+		without(written, "Connection", "e", "Drift", "gone", "UpToDate", false),
+		without(written, "Connection", "f", "Drift", "edited", "WhenChanged", "leave", "UpToDate", false)}
 }
 
 // channels is the page of channels, with one in each state.
@@ -309,7 +325,7 @@ func layouts() map[string][]any {
 	ready := provider("navidrome", false)
 	pager := object{"Page": 2, "Pages": 3, "Before": "/playlists/3?page=1", "After": "/playlists/3?page=3"}
 	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "From": "Navidrome", "TrackCount": 1,
-		"Active": false,
+		"Active": false, "CopyOf": nil, "CopyName": "",
 		"Copies": copies(),
 		"Pager":  pager,
 		"Tracks": []object{{"Position": 251, "Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms,
@@ -375,8 +391,9 @@ func layouts() map[string][]any {
 			object{"Playlists": nil, "Pager": object{"Page": 1, "Pages": 1, "Before": "", "After": ""}}},
 		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "From": "Spotify",
 			"TrackCount": 0,
-			"Active":     true, "Copies": nil, "Tracks": nil}},
-		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp)},
+			"Active":     true, "CopyOf": "3", "CopyName": "Rain", "Copies": nil, "Tracks": nil}},
+		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp),
+			asking()},
 			nil},
 		"settings": {object{"Keys": []object{{"Provider": "youtube", "DisplayName": "YouTube", "Project": "",
 			"LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"},

@@ -38,8 +38,8 @@ type installation struct {
 	world *demo.World
 	log   *attempts
 	cut   atomic.Bool // our uplink is gone; the server at home is not
-	// answers, if set, answers some requests instead of the world; nil for those that it leaves to the world.
-	answers  func(*http.Request) *http.Response
+	// answers, if set, answers some requests instead of the world, and leaves the others to it without an answer.
+	answers  func(*http.Request) (*http.Response, error)
 	settings map[string]string // of this test alone
 
 	dir      string
@@ -142,8 +142,8 @@ func (i *installation) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errors.New("network is unreachable")
 	}
 	if i.answers != nil {
-		if answer := i.answers(req); answer != nil {
-			return answer, nil
+		if answer, err := i.answers(req); answer != nil || err != nil {
+			return answer, err
 		}
 	}
 	return i.world.RoundTrip(req)

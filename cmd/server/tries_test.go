@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -19,16 +20,19 @@ import (
 // sixTries are the settings of six tries in 31 seconds.
 var sixTries = map[string]string{"delivery.first_delay": "1s", "delivery.max_attempts": "6"}
 
-// refuseWrites makes ListenBrainz answer 503 to every submission, and returns when it was asked.
-func (i *installation) refuseWrites() *[]time.Time {
+// refuseWrites makes ListenBrainz fail every submission, with 503 or in the network, and returns when it was asked.
+func (i *installation) refuseWrites(network bool) *[]time.Time {
 	var asked []time.Time
-	i.answers = func(req *http.Request) *http.Response {
+	i.answers = func(req *http.Request) (*http.Response, error) {
 		if req.Method != http.MethodPost || !strings.HasSuffix(req.URL.Path, "/submit-listens") {
-			return nil
+			return nil, nil
 		}
 		asked = append(asked, time.Now())
+		if network {
+			return nil, errors.New("connection refused")
+		}
 		return &http.Response{StatusCode: http.StatusServiceUnavailable, Request: req, Header: http.Header{},
-			ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(strings.NewReader(`{"code":503,"error":"down"}`))}
+			ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(strings.NewReader(`{"code":503,"error":"down"}`))}, nil
 	}
 	return &asked
 }
@@ -66,12 +70,17 @@ func waits(asked []time.Time) (all []time.Duration) {
 	return all
 }
 
-func TestSixTriesTakeHalfAMinute(t *testing.T) {
+func TestSixTriesTakeHalfAMinute(t *testing.T) { sixTriesAgainst(t, false) }
+
+// The longer waits of reading are not those of sending.
+func TestSixTriesWithoutANetwork(t *testing.T) { sixTriesAgainst(t, true) }
+
+func sixTriesAgainst(t *testing.T, network bool) {
 	sixTries := map[string]string{"delivery.first_delay": "1s", "delivery.max_attempts": "6", "breaker.failures": "50"}
 	inBubbleWith(t, demo.Options{Plays: 20, Live: 24 * time.Hour}, sixTries, func(t *testing.T, i *installation) {
 		i.people(1)
 		i.deliver()
-		asked := i.refuseWrites()
+		asked := i.refuseWrites(network)
 		get := i.send(t, asked)
 		time.Sleep(time.Hour)
 		t.Log(waits(*asked))
@@ -83,8 +92,13 @@ func TestSixTriesTakeHalfAMinute(t *testing.T) {
 		d := get()
 		require.Equal(t, delivery.Dead, d.State)
 		require.Equal(t, 6, d.Attempts)
-		require.Equal(t, "upstream", d.Category)
-		require.Equal(t, "The service has trouble.", d.Reason)
+		if network {
+			require.Equal(t, "network", d.Category)
+			require.Equal(t, "The service could not be reached.", d.Reason)
+		} else {
+			require.Equal(t, "upstream", d.Category)
+			require.Equal(t, "The service has trouble.", d.Reason)
+		}
 		i.requireNumbered(t, *asked)
 	})
 }
@@ -129,7 +143,7 @@ func TestAnOpenBreakerUsesNoTryUp(t *testing.T) {
 	inBubbleWith(t, demo.Options{Plays: 20, Live: 24 * time.Hour}, sixTries, func(t *testing.T, i *installation) {
 		i.people(1)
 		i.deliver()
-		asked := i.refuseWrites()
+		asked := i.refuseWrites(false)
 		get := i.send(t, asked)
 		time.Sleep(40 * time.Second)
 		require.Len(t, *asked, 5)

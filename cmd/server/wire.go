@@ -95,7 +95,8 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Bus: b.bus, Log: log,
+	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Teller: notifier,
+		Bus: b.bus, Log: log,
 		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, deliveryOptions(c, n.Metrics))
 	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
 	if err := b.askAgain(ctx, connections, courier); err != nil {

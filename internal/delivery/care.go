@@ -8,9 +8,12 @@ import (
 	"reprise/internal/library"
 )
 
+// LookAgain is how long after it died a dead letter is tried again whose connection is there and not paused
+// (docs/resilience.md).
+const LookAgain = 24 * time.Hour
+
 const (
 	careEvery = time.Minute
-	tryAgain  = 24 * time.Hour     // how often a dead letter is tried again (docs/resilience.md)
 	keepDone  = 7 * 24 * time.Hour // how long people see what was delivered
 )
 
@@ -36,7 +39,7 @@ func (r *runner) care(ctx context.Context) {
 			v.Kind,
 			"items", v.Items, "category", v.Category)
 	}
-	again, err := r.Store.TryAgain(ctx, now.Add(-tryAgain))
+	again, err := r.Store.TryAgain(ctx, now.Add(-LookAgain))
 	r.careFailed(ctx, err)
 	if again > 0 {
 		r.Log.Info("dead letters are tried again", "count", again)

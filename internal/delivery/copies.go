@@ -20,6 +20,12 @@ type Copy struct {
 	RemoteID   string // the playlist's id there, or the object's ETag
 	Report     string // JSON; see Report and Archived
 	WrittenAt  time.Time
+
+	// The following is known of playlists only.
+	Marks    string // what it is like there as it was written, or is about to be; see markOf
+	Snapshot string // the provider's own, when the copy was compared last
+	Drift    Drift  // how it differs from what was written
+	Choice   Choice // what is done about that
 }
 
 // copyStore is what the delivery of copies needs of the store.
@@ -32,6 +38,7 @@ type copyStore interface {
 	// SaveRemote stores the copy's RemoteID and Report.
 	SaveRemote(context.Context, Copy) error
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
+	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
 }
 
 // copyWriter is what the delivery of playlists and months has in common.
@@ -59,12 +66,24 @@ func (w *copyWriter) read(ctx context.Context, a *attempt) (c Copy, wanted bool,
 	return c, false, err
 }
 
+// leave ends the delivery of a copy that stays as it is there.
+func (w *copyWriter) leave(ctx context.Context, a *attempt, c Copy) error {
+	ended, err := w.store.EndCopy(context.WithoutCancel(ctx), a.ID, c, true)
+	if err == nil && !ended {
+		return errAgain
+	}
+	if err == nil {
+		w.browsers.publish(a.User, a.Connection)
+	}
+	return err
+}
+
 // finish stores that a copy has been written, and goes on when ours has changed meanwhile.
 func (w *copyWriter) finish(ctx context.Context, a *attempt, c Copy, report any) error {
 	if r, ok := report.(Report); ok {
 		report = r.kept()
 	}
-	c.Report = jsonOf(report)
+	c.Report, c.Drift = jsonOf(report), ""
 	ended, err := w.store.EndCopy(context.WithoutCancel(ctx), a.ID, c, true)
 	if err == nil && !ended {
 		return errAgain

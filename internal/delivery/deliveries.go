@@ -63,6 +63,7 @@ type Store interface {
 	copyStore
 	matchStore
 	personStore
+	compareStore
 }
 
 // Parts are what deliveries work with.
@@ -71,6 +72,7 @@ type Parts struct {
 	Guard     Guard
 	Store     Store
 	Messenger Messenger // nil: there are no channels
+	Teller    Teller    // nil: nobody is asked about copies
 	Bus       *events.Bus
 	Log       *slog.Logger
 }

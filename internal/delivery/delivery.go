@@ -51,6 +51,19 @@ type Filter struct {
 	Connection library.ConnectionID
 	Kind       string
 	Category   string
+	Reason     string // exactly this one
+	Except     State  // none in this state
+}
+
+// Group is the dead letters of one person to one connection, or channel, that have the same reason.
+type Group struct {
+	Connection library.ConnectionID
+	Kind       string // of the newest
+	Reason     string
+	Category   string
+	Count      int
+	Newest     time.Time // when the newest died
+	Oldest     time.Time // when the one died that died first
 }
 
 // Waiting counts what waits to be delivered to one provider.

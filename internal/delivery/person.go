@@ -18,12 +18,14 @@ type personStore interface {
 	StopForwarding(ctx context.Context, user int64, conn library.ConnectionID) error
 	// CountUnforwarded returns how many listens since a time StartForwarding would enqueue.
 	CountUnforwarded(ctx context.Context, user int64, conn library.ConnectionID, from time.Time) (int, error)
-	WantCopy(context.Context, Draft) error
+	ChooseForCopy(context.Context, Copy, Choice) error
 	DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error
 	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
 	// Revive makes the dead deliveries to a provider due that did not die of what they deliver.
 	Revive(ctx context.Context, user int64, conn library.ConnectionID) error
 	Discard(ctx context.Context, user, id int64) error
+	// DiscardDead removes the dead letters that a filter selects, and returns how many; dry only counts them.
+	DiscardDead(ctx context.Context, f Filter, dry bool) (int, error)
 	answerStore
 	Note(context.Context, activity.Entry) error
 }
@@ -84,15 +86,18 @@ func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, co
 	if err := d.Store.ForgetMatches(ctx, user, conn, []string{""}); err != nil {
 		return err
 	}
-	err = d.Store.WantCopy(ctx, Draft{User: user, Connection: conn, Kind: WritePlaylist,
-		Ref: strconv.FormatInt(playlist, 10)})
-	return errors.Join(err, d.started(ctx, user, conn))
+	draft := Draft{User: user, Connection: conn, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)}
+	err = d.Store.WantCopy(ctx, draft)
+	return errors.Join(err, settled(ctx, d.Teller, Copy{User: user, Connection: conn, Ref: draft.Ref}),
+		d.started(ctx, user, conn))
 }
 
 // StopWriting ends what WritePlaylist began. The provider keeps its copy.
 func (d *Deliveries) StopWriting(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
 	defer d.publish(user, conn)
-	return d.Store.DropCopy(ctx, user, conn, WritePlaylist, strconv.FormatInt(playlist, 10))
+	ref := strconv.FormatInt(playlist, 10)
+	return errors.Join(d.Store.DropCopy(ctx, user, conn, WritePlaylist, ref),
+		settled(ctx, d.Teller, Copy{User: user, Connection: conn, Ref: ref}))
 }
 
 // Redrive makes deliveries due that are dead or wait for their next attempt, and returns how many; dry only counts
@@ -127,6 +132,17 @@ func (d *Deliveries) Discard(ctx context.Context, user, id int64) error {
 		d.did(ctx, activity.Entry{User: user, Action: activity.Discarded})
 	}
 	return err
+}
+
+// DiscardDead removes the dead letters that a filter selects, and returns how many; dry only counts them.
+func (d *Deliveries) DiscardDead(ctx context.Context, f Filter, dry bool) (int, error) {
+	n, err := d.Store.DiscardDead(ctx, f, dry)
+	if !dry && n > 0 {
+		d.did(ctx, activity.Entry{User: f.User, Action: activity.Discarded, Connection: f.Connection,
+			Subject: strconv.Itoa(n)})
+		d.publish(f.User, f.Connection)
+	}
+	return n, err
 }
 
 // Connected releases what waited for a connection that has just been made. An archive needs nothing more than its

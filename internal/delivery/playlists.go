@@ -52,13 +52,20 @@ type matchStore interface {
 }
 
 // playlistDeliverer delivers playlists.
-type playlistDeliverer struct{ copyWriter }
+type playlistDeliverer struct {
+	copyWriter
+	registry *providers.Registry
+	teller   Teller
+}
 
 // deliver makes a provider's copy of a playlist equal to ours.
 func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a *attempt) error {
 	kept, wanted, err := d.read(ctx, a)
 	if err != nil || !wanted {
 		return err
+	}
+	if kept.Drift != "" && kept.Choice != Rewrite { // it is left alone, or its person is still to say
+		return d.leave(ctx, a, kept)
 	}
 	id, err := strconv.ParseInt(a.Ref, 10, 64)
 	if err != nil {
@@ -73,6 +80,7 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	}
 	var report Report
 	var refused error
+	var drift Drift
 	subject := providers.OfConnection(c, library.Deliveries)
 	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
 		there, ok := p.(providers.PlaylistWriter)
@@ -85,8 +93,15 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 			refused = err
 			return nil
 		}
+		drift = w.drift
 		return err
 	})
+	if err == nil && drift != "" {
+		if kept.Drift = drift; kept.Choice == "" {
+			err = tellDrift(context.WithoutCancel(ctx), d.teller, d.store, d.registry, c, kept)
+		}
+		return cmp.Or(err, d.leave(ctx, a, kept))
+	}
 	if report.Done == "nothing" {
 		return errors.Join(err, refuse(fmt.Sprintf("Only %d of %d tracks are there, so nothing was written.",
 			report.Matched, report.Total)),
@@ -104,6 +119,8 @@ type playlistWriter struct {
 	there providers.PlaylistWriter
 	copy  *Copy
 	name  string
+	drift Drift // why nothing was written: it was deleted or changed there
+	begun bool  // something was written
 }
 
 // write makes the copy equal to ours. Known matches may be out of date: tracks that the playlist turns out not to hold
@@ -122,6 +139,9 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 		ids := found(matches)
 		var now []string
 		report.Done, now, err = w.update(ctx, ids)
+		if w.drift != "" {
+			return report, err
+		}
 		lost := missing(ids, now)
 		if resilience.VerdictOf(err).Class == resilience.Fatal {
 			lost = ids // perhaps one of them is why
@@ -165,16 +185,23 @@ func missing(ids, now []string) (lost []string) {
 }
 
 // update creates the playlist there, unless it exists, gives it its name and its tracks, unless it has them, and
-// returns the tracks that it has then. The process may end at any point without a second playlist: a playlist is
-// created under a working name that no other has, then its id is stored, then it is renamed.
+// returns the tracks that it has then. What a person has deleted or changed there is left, and noted as a drift, unless
+// they chose otherwise. The process may end at any point without a second playlist: a playlist is created under a
+// working name that no other has, then its id is stored, then it is renamed.
 func (w *playlistWriter) update(ctx context.Context, ids []string) (done string, now []string, err error) {
 	known, err := w.find(ctx)
 	if err != nil {
 		return "", nil, err
 	}
+	watched := w.copy.Marks != "" && w.copy.Choice != Rewrite && !w.begun
+	if known == nil && watched {
+		w.drift = Gone
+		return "", nil, nil
+	}
 	done = "changed"
 	if known == nil {
 		working := w.name + w.mark()
+		w.begun = true
 		id, err := w.there.CreatePlaylist(ctx, working, ids)
 		if err != nil {
 			return "", nil, err
@@ -187,29 +214,36 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 			return "", nil, err
 		}
 	}
-	if now, err = w.tracks(ctx, *known); err != nil {
+	if now, err = tracksOf(ctx, w.there, *known); err != nil {
 		return "", nil, err
 	}
-	if known.Name == w.name && slices.Equal(now, ids) {
+	is, wanted := markOf(now), markOf(ids)
+	if is == wanted && known.Name == w.name {
+		w.copy.Marks = is
 		return "unchanged", now, nil
 	}
+	if watched && is != wanted && !strings.Contains(w.copy.Marks, is) && !strings.HasSuffix(known.Name, w.mark()) {
+		w.drift = Edited
+		return "", nil, nil
+	}
+	// Both are what it may be like if the process ends before it knows.
+	if err := w.marks(ctx, is+" "+wanted); err != nil {
+		return "", nil, err
+	}
+	w.begun = true
 	if err := w.there.ReplacePlaylist(ctx, known.SourceID, w.name, ids); err != nil {
 		return "", nil, err
 	}
-	now, err = w.tracks(ctx, *known)
-	return done, now, err
+	if now, err = tracksOf(ctx, w.there, *known); err != nil {
+		return "", nil, err
+	}
+	return done, now, w.marks(ctx, markOf(now))
 }
 
-func (w *playlistWriter) tracks(ctx context.Context, p library.Playlist) (ids []string, err error) {
-	for page, err := range w.there.Tracks(ctx, p) {
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range page {
-			ids = append(ids, t.SourceID)
-		}
-	}
-	return ids, nil
+// marks stores what the copy is like there, or may be.
+func (w *playlistWriter) marks(ctx context.Context, marks string) error {
+	w.copy.Marks = marks
+	return w.store.SaveRemote(context.WithoutCancel(ctx), *w.copy)
 }
 
 // find looks for the copy among the playlists there: by its id, or by its working name when the process ended before

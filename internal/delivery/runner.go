@@ -80,6 +80,9 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	var keep sync.WaitGroup
 	keep.Go(func() { r.queue.Keep(ctx, r.due, func(err error) { r.careFailed(ctx, err) }) })
+	daily := &comparer{guard: r.Guard, store: r.Store, registry: r.Registry, teller: r.Teller, log: r.Log,
+		slots: r.worker.slots}
+	keep.Go(func() { daily.run(ctx) })
 	r.follow(ctx, changes)
 	keep.Wait()
 	r.mu.Lock()

@@ -104,7 +104,7 @@ func newWorker(p Parts, opt Options, b *browsers) *worker {
 		kinds: map[string]deliverer{
 			SubmitListens: listens,
 			Scrobble:      listens,
-			WritePlaylist: &playlistDeliverer{copies},
+			WritePlaylist: &playlistDeliverer{copies, p.Registry, p.Teller},
 			Archive:       &monthDeliverer{copies},
 		}}
 	if p.Messenger != nil {

@@ -4,6 +4,7 @@
 package enginetest
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/md5"
 	"encoding/json"
@@ -223,6 +224,7 @@ func (u *Upstreams) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.Body.Close()
 		body = b
+		req.Body = io.NopCloser(bytes.NewReader(b))
 		form, _ = url.ParseQuery(string(b))
 	}
 	u.mu.Lock()

@@ -17,4 +17,17 @@ type StoredPlaylist struct {
 	Active   bool // false when the provider no longer has it
 	// ShrunkTo is a much smaller number of tracks that was seen once and is not believed yet; -1 for none.
 	ShrunkTo int
+	// CopyOf is the id of the playlist that this one was written from, by us; 0 if it is no such copy.
+	CopyOf   int64
+	CopyName string // of that playlist
+}
+
+// CopyChange is a copy of a playlist, written by us, that was found deleted or changed at its provider.
+type CopyChange struct {
+	User       int64
+	Connection ConnectionID
+	Label      string // of the connection
+	Playlist   int64  // ours
+	Name       string // of ours
+	Gone       bool   // it was deleted; otherwise changed
 }

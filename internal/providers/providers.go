@@ -87,6 +87,8 @@ type Account struct {
 	Name string // for people
 	// AnyCase says that names which differ only in their case are one account there, so that IDs that do so are equal.
 	AnyCase bool
+	// Label is what the connection is called when its person gives it no name; empty for the provider's name.
+	Label string
 	// Learned is merged into the stored credentials. It holds what Prove found out about the account and the server.
 	Learned library.Credentials
 }
@@ -97,6 +99,12 @@ type ListenSource interface {
 	// been read, and at the end without an error the whole span. Pages may contain plays outside the span. An error
 	// ends the sequence.
 	Listens(context.Context, library.Span) iter.Seq2[ListenPage, error]
+}
+
+// PlayCounter is a ListenSource that can count, so that plays which arrive late are noticed.
+type PlayCounter interface {
+	// CountPlays returns how many plays before an instant the provider has; ErrNotOffered where this server cannot say.
+	CountPlays(ctx context.Context, before time.Time) (int, error)
 }
 
 // PlaylistSource is an adapter that reads playlists.

@@ -95,3 +95,32 @@ func TestPlaylistCopyIsRefusedWhereNotTaken(t *testing.T) {
 		require.NotContains(t, h.page("/playlists/"+id), "Write this playlist")
 	})
 }
+
+func TestOurOwnCopyIsMarkedAsOne(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		id := h.playlist("Rain", "One")
+		h.far.has = []library.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "1"}}
+		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
+		h.carry()
+		kept, err := h.db.Copy(t.Context(), h.user, "navidrome", delivery.WritePlaylist, id)
+		require.NoError(t, err)
+		require.NotEmpty(t, kept.RemoteID)
+		for _, source := range []string{kept.RemoteID, "their-own"} { // as the next sync reads them
+			require.NoError(t, h.db.SavePlaylist(t.Context(), h.user, "navidrome",
+				library.Playlist{SourceID: source, Name: "Rain"}, 0, []library.Track{{Title: "One"}}))
+		}
+		marks := map[string]any{}
+		for _, p := range h.call(http.MethodGet, "/playlists", "", http.StatusOK)["playlists"].([]any) {
+			list := p.(map[string]any)
+			marks[list["source_id"].(string)] = list["copy_of"]
+			if list["source_id"] == kept.RemoteID {
+				html := h.page("/playlists/" + list["id"].(string))
+				require.Contains(t, html, `This is Reprise’s copy of <a href="/playlists/`+id+`">Rain</a>`)
+				require.NotContains(t, html, "Write this playlist to")
+			}
+		}
+		require.Equal(t, map[string]any{"Rain": nil, kept.RemoteID: id, "their-own": nil}, marks)
+		require.Contains(t, h.page("/playlists"), "Reprise’s copy of Rain")
+	})
+}

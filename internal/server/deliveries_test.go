@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -255,5 +257,53 @@ func TestSyncNowAndTryAgainAnswerWhatTheyDo(t *testing.T) {
 		require.Contains(t, h.page("/"), "What waits to be sent goes out too.")
 		h.carry()
 		require.EqualValues(t, 1, h.states()["done"])
+	})
+}
+
+func TestDeadLettersAreGroupedByReason(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.far.refuses = "Poison"
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		for range 12 {
+			h.hear("Poison")
+		}
+		h.carry()
+		require.EqualValues(t, 12, h.states()["dead"])
+		html := h.page("/deliveries")
+		require.Contains(t, html, "<strong>12 dead letters</strong> to Last.fm:")
+		require.Contains(t, html, "Looked at again once a day, next ")
+		require.Equal(t, 10, strings.Count(html, "Poison by Sigur Rós to Last.fm</h2>"),
+			"the others on their own page")
+		dead := h.call(http.MethodGet, "/deliveries?state=dead&limit=1", "", http.StatusOK)["deliveries"].([]any)[0]
+		reason := dead.(map[string]any)["reason"].(string)
+		ended, err := time.Parse(time.RFC3339, dead.(map[string]any)["ended_at"].(string))
+		require.NoError(t, err)
+		look, err := time.Parse(time.RFC3339, dead.(map[string]any)["next_look_at"].(string))
+		require.NoError(t, err)
+		require.Equal(t, 24*time.Hour, look.Sub(ended))
+		query := "state=dead&reason=" + url.QueryEscape(reason)
+		require.Equal(t, 12, strings.Count(h.page("/deliveries?"+query), "Poison by Sigur Rós to Last.fm</h2>"))
+
+		h.call(http.MethodPost, "/connections/lastfm/pause", "", http.StatusAccepted)
+		html = h.page("/deliveries")
+		require.NotContains(t, html, "Looked at again", "nothing is while the connection is paused")
+		require.Contains(t, html, "waits for you")
+		h.call(http.MethodPost, "/connections/lastfm/resume", "", http.StatusAccepted)
+
+		body := `{"filter":{"reason":"` + reason + `"},"dry_run":true}`
+		require.EqualValues(t, 12, h.call(http.MethodPost, "/deliveries/redrive", body, http.StatusOK)["count"])
+		require.EqualValues(t, 12, h.call(http.MethodPost, "/deliveries/discard", body, http.StatusOK)["count"])
+		other := `{"filter":{"reason":"Another one."},"dry_run":true}`
+		require.EqualValues(t, 0, h.call(http.MethodPost, "/deliveries/redrive", other, http.StatusOK)["count"])
+		h.call(http.MethodPost, "/deliveries/discard", `{"filter":{"state":"retrying"}}`,
+			http.StatusUnprocessableEntity)
+		asked := h.page("/deliveries/redrive?" + query)
+		require.Contains(t, asked, "Re-drive 12 deliveries?")
+		require.Contains(t, asked, `name="reason"`)
+		require.Contains(t, h.page("/deliveries/discard?"+query), "Discard 12 dead letters?")
+		require.EqualValues(t, 12, h.states()["dead"], "to look changes nothing")
+		h.submit("/deliveries/discard", http.StatusSeeOther, "state", "dead", "reason", reason)
+		require.EqualValues(t, 0, h.states()["dead"])
 	})
 }

@@ -49,6 +49,10 @@ type services struct {
 	hangs   bool            // no call ends by itself
 	cut     int             // calls that hung and were cut off
 	list    []string        // the tracks of the only playlist
+	named   string          // its name; empty for a service that does not list it
+	gone    bool            // it was deleted
+	listed  int             // how often the list of playlists was asked for
+	opened  int             // and the tracks of the playlist
 
 	searches int
 }
@@ -106,13 +110,26 @@ func (s *services) Find(_ context.Context, t library.Track) ([]library.Track, er
 }
 
 func (s *services) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
-	return func(func([]library.Playlist, error) bool) {}
+	return func(yield func([]library.Playlist, error) bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.listed++
+		if s.named != "" && !s.gone {
+			yield([]library.Playlist{{SourceID: "there", Name: s.named, Snapshot: strings.Join(s.list, "/")}}, s.fails)
+		} else if s.fails != nil {
+			yield(nil, s.fails)
+		}
+	}
 }
 
 func (s *services) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if s.opened++; s.gone {
+			yield(nil, answer(http.StatusNotFound, resilience.Item, resilience.ScopeItem, "It is gone."))
+			return
+		}
 		var tracks []library.Track
 		for _, id := range s.list {
 			tracks = append(tracks, library.Track{SourceID: id})
@@ -125,10 +142,13 @@ func (s *services) CreatePlaylist(ctx context.Context, name string, tracks []str
 	return "there", s.ReplacePlaylist(ctx, "there", name, tracks)
 }
 
-func (s *services) ReplacePlaylist(_ context.Context, _, _ string, tracks []string) error {
+func (s *services) ReplacePlaylist(_ context.Context, _, name string, tracks []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = tracks
+	s.list, s.gone = tracks, false
+	if s.named != "" {
+		s.named = name
+	}
 	return s.fails
 }
 
@@ -202,7 +222,7 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		Registry: registry, Keys: db, Log: log,
 		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
-	carried := delivery.New(delivery.Parts{Registry: registry, Store: db, Bus: bus, Log: log,
+	carried := delivery.New(delivery.Parts{Registry: registry, Store: db, Teller: notifier, Bus: bus, Log: log,
 		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, opt)
 	people, err := accounts.New(db, 2)
 	require.NoError(t, err)

@@ -24,12 +24,13 @@ func (s *Store) Copy(
 // thisCopy selects one copy by the first four arguments.
 const thisCopy = "user_id = $1 AND connection = $2 AND kind = $3 AND ref = $4"
 
-const selectCopy = `SELECT user_id, connection, kind, ref, wanted, written, remote_id, report, written_at
-	FROM copies `
+const selectCopy = `SELECT user_id, connection, kind, ref, wanted, written, remote_id, report, written_at, marks,
+	snapshot, drift, choice FROM copies `
 
 func scanCopy(r scanner) (c delivery.Copy, err error) {
 	var at int64
-	err = r.Scan(&c.User, &c.Connection, &c.Kind, &c.Ref, &c.Wanted, &c.Written, &c.RemoteID, &c.Report, &at)
+	err = r.Scan(&c.User, &c.Connection, &c.Kind, &c.Ref, &c.Wanted, &c.Written, &c.RemoteID, &c.Report, &at,
+		&c.Marks, &c.Snapshot, &c.Drift, &c.Choice)
 	c.WrittenAt = instant(at)
 	return c, err
 }
@@ -40,15 +41,50 @@ func (s *Store) Copies(ctx context.Context, user int64, kind string) ([]delivery
 		user, kind)
 }
 
-// SaveRemote stores the id that a copy has at its provider, and the report of writing it.
+// SaveRemote stores the id that a copy has at its provider, the report of writing it, and its marks.
 func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
-	return s.exec(ctx, "UPDATE copies SET remote_id = $5, report = $6 WHERE "+thisCopy,
-		c.User, c.Connection, c.Kind, c.Ref, c.RemoteID, c.Report)
+	return s.exec(ctx, "UPDATE copies SET remote_id = $5, report = $6, marks = $7 WHERE "+thisCopy,
+		c.User, c.Connection, c.Kind, c.Ref, c.RemoteID, c.Report, c.Marks)
+}
+
+// compareAtOnce is how many copies CopiesToCompare returns at most.
+const compareAtOnce = 500
+
+// CopiesToCompare returns copies of playlists that were neither written nor compared since a time, by connection. It
+// leaves out those that are about to be written, and those that are left as they are there.
+func (s *Store) CopiesToCompare(ctx context.Context, since time.Time) ([]delivery.Copy, error) {
+	return list(ctx, s.reader, scanCopy, selectCopy+`WHERE kind = $1 AND written = wanted AND remote_id <> ''
+		AND written_at < $2 AND checked_at < $2 AND NOT (drift <> '' AND choice = 'leave')
+		ORDER BY user_id, connection, ref LIMIT $3`, delivery.WritePlaylist, millis(since), compareAtOnce)
+}
+
+// SaveCompared stores what comparing a copy found, and reports whether it did: not if the copy was wanted anew, or
+// written, or its person chose, since c was read.
+func (s *Store) SaveCompared(ctx context.Context, c delivery.Copy) (saved bool, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `UPDATE copies SET drift = $5, marks = $6, snapshot = $7, checked_at = $8
+			WHERE `+thisCopy+" AND wanted = $9 AND written = $9 AND choice = $10", c.User, c.Connection, c.Kind, c.Ref,
+			string(c.Drift), c.Marks, c.Snapshot, millis(time.Now()), c.Wanted, string(c.Choice))
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		saved = n > 0
+		return err
+	})
+	return saved && err == nil, err
+}
+
+// ChooseForCopy stores what is done about a copy that is deleted or changed at its provider.
+func (s *Store) ChooseForCopy(ctx context.Context, c delivery.Copy, choice delivery.Choice) error {
+	return s.exec(ctx, "UPDATE copies SET choice = $5 WHERE "+thisCopy,
+		c.User, c.Connection, c.Kind, c.Ref, string(choice))
 }
 
 // EndCopy ends the delivery of a copy, as done or as dead. If the original has changed since c was read, it returns
 // false, and the delivery must go on. With done, c.Wanted is the version that was written; it is stored unless the
-// copy is no longer wanted. EndCopy is one transaction, so that it misses no change.
+// copy is no longer wanted. With a drift nothing was written, and the time of the latest write stays. EndCopy is one
+// transaction, so that it misses no change.
 func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done bool) (ended bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var wanted int64
@@ -59,9 +95,13 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 			return err
 		}
 		if done && !gone {
-			err := execTx(ctx, tx,
-				"UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8 WHERE "+thisCopy,
-				c.User, c.Connection, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
+			at := time.Now()
+			if c.Drift != "" {
+				at = c.WrittenAt
+			}
+			err := execTx(ctx, tx, `UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8,
+				marks = $9, drift = $10, snapshot = '' WHERE `+thisCopy, c.User, c.Connection, c.Kind, c.Ref, c.Wanted,
+				c.RemoteID, c.Report, millis(at), c.Marks, string(c.Drift))
 			if err != nil {
 				return err
 			}
@@ -74,9 +114,14 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 	return ended && err == nil, err
 }
 
-// WantCopy adds a copy at a connection, and makes writing it due now.
+// WantCopy adds a copy at a connection, and makes writing it due now, whatever has become of it there.
 func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
+		err := execTx(ctx, tx, "UPDATE copies SET drift = '', marks = '' WHERE "+thisCopy,
+			d.User, d.Connection, d.Kind, d.Ref)
+		if err != nil {
+			return err
+		}
 		id, err := s.enqueueCopy(ctx, tx, d)
 		if err != nil {
 			return err

@@ -59,8 +59,14 @@ func where(f delivery.Filter) (string, []any) {
 	if f.Category != "" {
 		add("d.category = $%d", f.Category)
 	}
+	if f.Reason != "" {
+		add("d.reason = $%d", f.Reason)
+	}
 	if f.State != "" {
 		clauses = append(clauses, queue.HasState(f.State))
+	}
+	if f.Except != "" {
+		clauses = append(clauses, "NOT "+queue.HasState(f.Except))
 	}
 	return "WHERE " + strings.Join(clauses, " AND "), args
 }
@@ -139,6 +145,79 @@ func (s *Store) Discard(ctx context.Context, user, id int64) error {
 		}
 		return errors.Join(execTx(ctx, tx, listens, id), execTx(ctx, tx, "DELETE FROM deliveries WHERE id = $1", id))
 	})
+}
+
+// mostGroups is how many groups of dead letters DeadLetters returns at most.
+const mostGroups = 50
+
+// DeadLetters returns the dead letters that a filter selects, grouped by connection and reason: the largest groups
+// first, at most mostGroups.
+func (s *Store) DeadLetters(ctx context.Context, f delivery.Filter) ([]delivery.Group, error) {
+	f.State = delivery.Dead
+	clause, args := where(f)
+	scan := func(r scanner) (g delivery.Group, err error) {
+		var oldest, newest int64
+		err = r.Scan(&g.Connection, &g.Reason, &g.Category, &g.Kind, &g.Count, &oldest, &newest)
+		g.Oldest, g.Newest = instant(oldest), instant(newest)
+		return g, err
+	}
+	return list(ctx, s.reader, scan, `SELECT d.connection, d.reason, max(d.category), max(d.kind), count(*),
+		min(d.dead_since), max(d.dead_since) FROM `+withJobs+clause+`
+		GROUP BY d.connection, d.reason ORDER BY count(*) DESC, d.connection, d.reason LIMIT `+
+		strconv.Itoa(mostGroups), args...)
+}
+
+// discardAtOnce is how many dead letters one transaction of DiscardDead removes.
+const discardAtOnce = 100
+
+// DiscardDead removes the dead letters that a filter selects, and returns how many; dry only counts them. One that died
+// this very moment may be left.
+func (s *Store) DiscardDead(ctx context.Context, f delivery.Filter, dry bool) (n int, err error) {
+	f.State = delivery.Dead
+	clause, args := where(f)
+	if dry {
+		err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM "+withJobs+clause, args...).Scan(&n)
+		return n, local(err)
+	}
+	for {
+		gone := 0
+		err = s.write(ctx, func(tx *sql.Tx) error {
+			ids, err := list(ctx, tx, scanID, "SELECT d.id FROM "+withJobs+clause+" ORDER BY d.id LIMIT "+
+				strconv.Itoa(discardAtOnce), args...)
+			if err != nil {
+				return err
+			}
+			gone, err = discardAll(ctx, tx, ids)
+			return err
+		})
+		if n += gone; err != nil || gone == 0 {
+			return n, err
+		}
+	}
+}
+
+// discardAll removes deliveries that have ended, except those that River still notes, and returns how many it removed.
+func discardAll(ctx context.Context, tx *sql.Tx, ids []int64) (gone int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	if _, err := queue.In(tx).Remove(ctx, queue.These(ids...)); err != nil {
+		return 0, err
+	}
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	left, err := list(ctx, tx, scanID, "SELECT id FROM "+queue.Table+" j WHERE id IN "+numbered(1, len(args)), args...)
+	for _, id := range ids {
+		if err != nil || slices.Contains(left, id) {
+			continue
+		}
+		gone++
+		err = errors.Join(dropMessages(ctx, tx, id), execTx(ctx, tx, "DELETE FROM forwards WHERE delivery_id = $1", id),
+			execTx(ctx, tx, "DELETE FROM deliveries WHERE id = $1", id))
+	}
+	return gone, err
 }
 
 // TryAgain makes dead letters that died before a time due for one more attempt each, at most 1,000 at once. Those of

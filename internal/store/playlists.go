@@ -11,12 +11,17 @@ import (
 	"reprise/internal/library"
 )
 
-const selectPlaylist = `SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position
-	FROM playlists `
+const selectPlaylist = `SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position,
+	COALESCE((SELECT o.id ` + original + `), 0), COALESCE((SELECT o.name ` + original + `), '') FROM playlists `
+
+// original selects the playlist that one is our copy of.
+const original = `FROM copies c JOIN playlists o ON o.user_id = c.user_id AND CAST(o.id AS TEXT) = c.ref
+	WHERE c.user_id = playlists.user_id AND c.connection = playlists.connection AND c.kind = 'write_playlist'
+	AND c.remote_id = playlists.source_id`
 
 func scanPlaylist(r scanner) (p library.StoredPlaylist, err error) {
 	err = r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active,
-		&p.Position)
+		&p.Position, &p.CopyOf, &p.CopyName)
 	return p, err
 }
 

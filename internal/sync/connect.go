@@ -105,6 +105,9 @@ func (m *connector) connect(
 	c.App = p.App(c.Credentials)
 	c.AccountID, c.Account, c.CreatedAt = library.ID(account.ID), library.Name(account.Name), time.Now()
 	old, err := m.store.Connection(ctx, c.User, c.ID)
+	if c.Name == "" && (old.Name == "" || old.Name == library.Name(p.NamedHost(old.Credentials))) { // nobody chose it
+		c.Name = library.Name(account.Label)
+	}
 	switch {
 	case err == nil && !sameAccount(old, c, account.AnyCase):
 		if err := m.store.SavePending(ctx, c); err != nil {

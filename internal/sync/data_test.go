@@ -200,7 +200,8 @@ func TestPlaylistsAreNotLostToABadAnswer(t *testing.T) {
 			return nil, nil
 		})
 		sync()
-		require.Equal(t, syncer.Waiting, e.Status(user, "spotify").Streams[1].Condition)
+		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Streams[1].Condition, "the others were as they were")
+		require.Equal(t, "contract", skipped(t, e, user)[0].Category)
 		check(3, 24, "twenty remain")
 		up.Fail("spotify", nil)
 		require.NoError(t, e.Connections.Retry(ctx, user, "spotify"))

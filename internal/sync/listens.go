@@ -60,6 +60,9 @@ func (rd *reader) readListens(
 			i++
 		}
 	}
+	if err := r.readLate(ctx); err != nil {
+		return r.added, err
+	}
 	if !slices.ContainsFunc(r.position.Unread, func(span library.Span) bool { return !isHistory(span) }) {
 		rd.last.set(Key{c.User, c.ID, library.Listens}, lastRead{begun: begun, history: r.position.history()})
 	}

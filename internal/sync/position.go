@@ -25,6 +25,11 @@ type position struct {
 	At time.Time `json:"at,omitzero"`
 	// Gap is the time in which nothing was read; nil if it is too short to report, or has been reported.
 	Gap *library.Gap `json:"gap,omitempty"`
+	// Counted is how many plays older than CountedTo the provider had, and Looked when the plays of the last month were
+	// read once more; see readLate.
+	Counted   int       `json:"counted,omitempty"`
+	CountedTo time.Time `json:"counted_to,omitzero"`
+	Looked    time.Time `json:"looked,omitzero"`
 	// Refused are hashes of the ids of plays that were refused, so that a play counts once however often it is read; at
 	// most mostRefused.
 	Refused []uint32 `json:"refused,omitempty"`

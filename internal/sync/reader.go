@@ -83,9 +83,25 @@ func (rd *reader) read(
 		if stream == library.Listens { // there are none, and nothing more to know
 			rd.last.set(Key{c.User, c.ID, stream}, lastRead{begun: begun})
 		}
-		return 0, nil
+		return 0, rd.noteLack(ctx, c, stream)
 	}
 	return rows, err
+}
+
+// noteLack says on the connection's page that its server does not offer a stream.
+func (rd *reader) noteLack(ctx context.Context, c library.Connection, stream string) error {
+	note := "This server offers no playlists to read."
+	if stream == library.Listens {
+		note = "This server offers no listens to read."
+		if p := rd.guard.opt.Registry.Get(c.Provider()); p != nil && p.Takes.Listens != "" {
+			note = "This server takes listens and offers none to read."
+		}
+	}
+	position, err := rd.store.Position(ctx, c.User, c.ID, stream)
+	if err != nil {
+		return err
+	}
+	return rd.store.SavePosition(ctx, c.User, c.ID, stream, position, note)
 }
 
 // record stores what a run came to. One that was refused, or that we ended ourselves, is not shown to people.

@@ -15,7 +15,7 @@ import (
 const (
 	// lookAgain is how long something skipped is left alone.
 	lookAgain = 24 * time.Hour
-	// quickLooks is how often a playlist whose answer broke off is tried with the next run before it has to wait.
+	// quickLooks is how often a playlist whose answer was bad is tried with the next run before it has to wait.
 	quickLooks = 2
 )
 
@@ -121,8 +121,7 @@ func (s *skips) put(v library.Skipped) {
 	} else {
 		s.rd.opt.Metrics.Skipped(s.c.Provider(), v.Category)
 	}
-	passing := v.Category == resilience.Network.String() || v.Category == resilience.Upstream.String()
-	if passing && v.Failures <= quickLooks {
+	if v.Category != resilience.Item.String() && v.Failures <= quickLooks { // it may have been a moment's trouble
 		v.RetryAt = s.now
 	}
 	s.items[keyOf(v)], s.changed = v, true

@@ -43,6 +43,8 @@ type StreamStatus struct {
 	Note          string
 	History       bool // some of the history before the first sync is still to be read
 	Done, Total   int  // plays of the history
+	Reads         bool // plays have been read there
+	LateAtOnce    bool // plays that arrive late are read with the next run, however old they are
 }
 
 // Status describes one connection.
@@ -149,6 +151,8 @@ func (m *statuses) streamStatus(c library.Connection, stream string, r library.S
 	if stream == library.Listens {
 		if pos, err := parsePosition(r.Position); err == nil {
 			st.History, st.Done, st.Total = pos.history(), pos.Done, pos.Total
+			st.Reads = !pos.High.IsZero()
+			st.LateAtOnce = !pos.CountedTo.IsZero()
 		}
 	}
 	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.ID, stream}))

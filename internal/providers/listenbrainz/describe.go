@@ -26,12 +26,13 @@ func Describe() providers.Description {
 		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
 		Fields: []providers.Field{{
 			Name: tokenField, Label: "User token", Kind: "password",
-			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: the user token stands " +
-				"there, to be copied.",
+			Help: "At ListenBrainz, sign in and copy it from https://listenbrainz.org/settings/. At another server, " +
+				"copy the token or API key from its own settings.",
 		}, {
 			Name: urlField, Label: "Address of a compatible server", Kind: "url", Optional: true,
 			Help: "For Koito, Maloja and others that speak ListenBrainz' API: their address, followed by " +
-				"/apis/listenbrainz, and their token above. Leave it empty for ListenBrainz itself.",
+				"/apis/listenbrainz, and their token above. Those that only take listens are fine. Leave it empty " +
+				"for ListenBrainz itself.",
 		}},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.listenbrainz.org",
@@ -47,7 +48,7 @@ func Describe() providers.Description {
 }
 
 func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {
-	base := strings.TrimRight(s.Text("api_url"), "/")
+	base := apiBase(s.Text("api_url"))
 	installation := server{base: base, host: cmp.Or(resilience.HostOf(base), base)}
 	return providers.Provider{
 		App: func(cred library.Credentials) string {
@@ -57,7 +58,9 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
 			at, err := serverAt(cred[urlField], installation)
 			token := strings.Join(strings.Fields(cred[tokenField]), "")
-			return &adapter{client: c, server: at, err: err, token: token, user: cred[userField]}
+			return &adapter{client: c, server: at, err: err, token: token, user: cred[userField],
+				lacks: map[string]bool{readsListens: cred[readsListens] == lacks,
+					readsPlaylists: cred[readsPlaylists] == lacks}}
 		},
 	}, nil
 }

@@ -1,11 +1,13 @@
 package listenbrainz
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -34,8 +36,59 @@ func serverAt(typed string, installation server) (server, error) {
 	if u.Host == installation.host || "api."+u.Host == installation.host { // its API, or its pages
 		return installation, nil
 	}
-	u.Path = strings.TrimSuffix(u.Path, "/1")
+	u.Path = apiBase(u.Path)
 	return server{base: (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), host: u.Host, own: true}, nil
+}
+
+// apiBase returns an address, or its path, without the version of the API and the calls that were copied with it.
+func apiBase(address string) string {
+	address = strings.TrimRight(address, "/")
+	for _, call := range []string{submitRoute, validateRoute, "/1"} {
+		if base, ok := strings.CutSuffix(address, call); ok {
+			return strings.TrimRight(base, "/")
+		}
+	}
+	return address
+}
+
+// lacks is the value of the credentials readsListens and readsPlaylists for a server that doesn't offer them to be
+// read. They are missing for one that does, and for ListenBrainz itself.
+const (
+	readsListens   = "listens"
+	readsPlaylists = "playlists"
+	lacks          = "none"
+)
+
+// learnReading finds out what another server offers to be read: many only take listens. Such a server answers in all
+// sorts of ways to a call that it doesn't know, with its own page, or with 200 and an error; Maloja does.
+func (a *adapter) learnReading(ctx context.Context, learned library.Credentials) error {
+	query := url.Values{"count": {"1"}}
+	_, err := a.listens(ctx, walk{count: 1})
+	if lacking(err) {
+		learned[readsListens], err = lacks, nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, _, err = a.listingPage(ctx, playlistsRoute, query); lacking(err) {
+		learned[readsPlaylists], err = lacks, nil
+	}
+	return err
+}
+
+// lacking reports whether the answer to a call that reads something means that the server does not offer it. An outage
+// and a refusal of the token do not.
+func lacking(err error) bool {
+	if errors.Is(err, providers.ErrNotOffered) {
+		return true
+	}
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
+		unknown := e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound ||
+			e.Status == http.StatusGone || e.Status == http.StatusMethodNotAllowed
+		return unknown || e.HTML && !resilience.ServerFault(e.Status)
+	}
+	_, broken := errors.AsType[*resilience.ContractError](err)
+	return broken
 }
 
 // noRoute is our own code of an answer by a server that doesn't have this part of the API.
@@ -57,12 +110,24 @@ var wrongTokenElsewhere = resilience.Meaning{
 	Advice: "The server does not accept the token. Copy it again from the server's settings.",
 }
 
-// tableOf returns the table of a call to the server.
+// tableOf returns the table of a call to the server. Its words name the server that was given.
 func (s server) tableOf(t providers.Table) providers.Table {
 	if !s.own {
 		return t
 	}
-	return append(elsewhereTable[:len(elsewhereTable):len(elsewhereTable)], t...)
+	all := append(elsewhereTable[:len(elsewhereTable):len(elsewhereTable)], t...)
+	for i := len(elsewhereTable); i < len(all); i++ {
+		all[i].Meaning.Advice = s.named(all[i].Meaning.Advice)
+	}
+	return all
+}
+
+// named returns a sentence about ListenBrainz as one about the server that was given.
+func (s server) named(sentence string) string {
+	if !s.own {
+		return sentence
+	}
+	return strings.ReplaceAll(sentence, "ListenBrainz", s.host)
 }
 
 // explain reads a refusal by the server.

@@ -1,7 +1,10 @@
 package listenbrainz
 
 import (
+	"errors"
+	"maps"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,13 +37,17 @@ func TestAddressesOfOtherServers(t *testing.T) {
 		" https://listenbrainz.org/ ":           {itself, "https://api.listenbrainz.org"},
 		"http://api.listenbrainz.org/1/":        {itself, "https://api.listenbrainz.org"},
 		"Koito.example.org/apis/listenbrainz/1": {koito, "https://koito.example.org/apis/listenbrainz"},
-		"https://koito.example.org:443/":        {koito, "https://koito.example.org"},
-		"192.168.1.7:4110/apis/listenbrainz":    {home, "http://192.168.1.7:4110/apis/listenbrainz"},
+		"koito.example.org/apis/listenbrainz/1/submit-listens/": {koito,
+			"https://koito.example.org/apis/listenbrainz"},
+		"https://koito.example.org:443/":     {koito, "https://koito.example.org"},
+		"192.168.1.7:4110/apis/listenbrainz": {home, "http://192.168.1.7:4110/apis/listenbrainz"},
 	} {
 		require.Equal(t, want.host, p.App(elsewhere(typed)), typed)
 		called := ""
 		client := providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
-			called = r.URL.String()
+			if strings.Contains(r.URL.Path, "validate") {
+				called = r.URL.String()
+			}
 			return 200, nil, `{"valid": true, "user_name": "ada"}`
 		}))
 		_, err := p.Open(client, elsewhere(typed)).Prove(t.Context())
@@ -70,8 +77,9 @@ func TestAnAccountElsewhereSaysWhere(t *testing.T) {
 	client := providertest.Client(providertest.Always(200, `{"valid": true, "user_name": "ada"}`))
 	account, err := p.Open(client, elsewhere("koito.example.org/1")).Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "koito.example.org#ada", Name: "ada", Learned: library.Credentials{
-		userField: "ada", urlField: "https://koito.example.org"}}, account)
+	require.Equal(t, providers.Account{ID: "koito.example.org#ada", Name: "ada", Label: "koito.example.org",
+		Learned: library.Credentials{userField: "ada", urlField: "https://koito.example.org",
+			readsListens: lacks, readsPlaylists: lacks}}, account)
 	account, err = p.Open(client, elsewhere("listenbrainz.org")).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "ada", account.ID)
@@ -93,6 +101,93 @@ func TestAnotherServerMayLackReading(t *testing.T) {
 		_, err = collect(open(far).Listens(t.Context(), library.Span{}))
 		require.NotErrorIs(t, err, providers.ErrNotOffered, "ListenBrainz itself has it")
 	}
+}
+
+// TestWhatAServerOnlyTakes: Koito answers with its page, and Maloja with 200 and an error.
+func TestWhatAServerOnlyTakes(t *testing.T) {
+	t.Parallel()
+	const page = "<!doctype html><html><title>Koito</title></html>"
+	const listens = `{"payload":{"count":0,"listens":[]}}`
+	for name, c := range map[string]struct {
+		other              providertest.Respond
+		listens, playlists string
+		problem            bool
+	}{
+		"a page":          {providertest.Always(200, page), lacks, lacks, false},
+		"404":             {providertest.Always(404, "404 page not found"), lacks, lacks, false},
+		"an error in 200": {providertest.Always(200, `{"code":200,"error":"Invalid Method"}`), lacks, lacks, false},
+		"listens":         {providertest.Always(200, listens), "", lacks, false},
+		"an outage":       {providertest.Always(503, page), "", "", true},
+		"a rate limit":    {providertest.Always(429, "{}"), "", "", true},
+	} {
+		asked := 0
+		far := func(r *http.Request) (int, http.Header, string) {
+			if r.URL.Path == "/apis/listenbrainz/1/validate-token" {
+				return 200, nil, `{"code":200,"message":"Token valid.","valid":true,"user_name":"ada"}`
+			}
+			asked++
+			return c.other(r)
+		}
+		p, client := providertest.New(Describe()), providertest.Client(providertest.Respond(far))
+		cred := elsewhere("https://koito.example.org/apis/listenbrainz/1")
+		account, err := p.Open(client, cred).Prove(t.Context())
+		require.Equal(t, c.problem, err != nil, "%s: %v", name, err)
+		require.Equal(t, []string{c.listens, c.playlists},
+			[]string{account.Learned[readsListens], account.Learned[readsPlaylists]}, name)
+		if c.problem || c.listens == "" {
+			continue
+		}
+		asked = 0
+		a := p.Open(client, merge(cred, account.Learned)).(*adapter)
+		_, err = collect(a.Listens(t.Context(), library.Span{}))
+		require.ErrorIs(t, err, providers.ErrNotOffered, name)
+		_, err = collect(a.Playlists(t.Context()))
+		require.ErrorIs(t, err, providers.ErrNotOffered, name)
+		require.Zero(t, asked, "it is not asked again")
+	}
+}
+
+// TestWordsNameTheServerGiven: nobody with a Koito is told of ListenBrainz.
+func TestWordsNameTheServerGiven(t *testing.T) {
+	t.Parallel()
+	cred := merge(elsewhere("https://koito.example.org"), library.Credentials{userField: "ada"})
+	for _, far := range []providertest.Respond{
+		providertest.Always(400, `{"code":400,"error":"bad"}`), providertest.Always(401, `{}`),
+		providertest.Always(404, `{"code":404,"error":"Cannot find user: ada"}`),
+	} {
+		a := providertest.New(Describe()).Open(providertest.Client(far), cred)
+		for _, what := range []string{"submit", "listens", "tracks"} {
+			err := call(t, a.(*adapter), what)
+			e, ok := errors.AsType[*resilience.AnswerError](err)
+			require.True(t, ok, "%s: %v", what, err)
+			if e.Meaning != nil {
+				require.NotContains(t, strings.ToLower(e.Meaning.Advice), "listenbrainz.org", what)
+				about := strings.ReplaceAll(e.Meaning.Advice, "ListenBrainz' API", "")
+				require.NotContains(t, about, "ListenBrainz", what)
+			}
+		}
+	}
+}
+
+// TestAnAPIAddressWithItsVersion: the documentation writes the address with /1.
+func TestAnAPIAddressWithItsVersion(t *testing.T) {
+	t.Parallel()
+	for _, typed := range []string{"https://lb.example.org/1", "https://lb.example.org/1/", "https://lb.example.org"} {
+		called := ""
+		client := providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+			called = r.URL.String()
+			return 200, nil, `{"valid": true, "user_name": "ada"}`
+		}))
+		_, err := providertest.New(Describe(), "api_url", typed).Open(client, elsewhere("")).Prove(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "https://lb.example.org/1/validate-token", called)
+	}
+}
+
+func merge(a, b library.Credentials) library.Credentials {
+	both := maps.Clone(a)
+	maps.Copy(both, b)
+	return both
 }
 
 func TestATokenRefusedElsewhere(t *testing.T) {

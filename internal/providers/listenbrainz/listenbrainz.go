@@ -28,7 +28,8 @@ type adapter struct {
 	server server
 	err    error // of the address
 	token  string
-	user   string // empty before Prove
+	user   string          // empty before Prove
+	lacks  map[string]bool // what the server does not offer to be read, by readsListens and readsPlaylists
 }
 
 // get sends one GET. route is the template of path: it names the endpoint and never holds a name or an id.
@@ -102,6 +103,10 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		Learned: library.Credentials{userField: body.User}}
 	if a.server.own {
 		account.ID, account.Learned[urlField] = a.server.host+"#"+body.User, a.server.base
+		account.Label = a.server.host
+		if err := a.learnReading(ctx, account.Learned); err != nil {
+			return providers.Account{}, err
+		}
 	}
 	return account, nil
 }

@@ -81,6 +81,10 @@ func nameHash(artist, title string) string { return library.NameHash(artist, tit
 // Listens implements providers.ListenSource.
 func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {
 	return func(yield func(providers.ListenPage, error) bool) {
+		if a.lacks[readsListens] {
+			yield(providers.ListenPage{}, providers.ErrNotOffered)
+			return
+		}
 		w, total := walk{count: listensPerPage}, -1
 		if !span.After.IsZero() && time.Since(span.After) < 24*time.Hour {
 			w.count = recentPerPage // incremental reads are short

@@ -53,6 +53,10 @@ func mbid(identifier string) string {
 // Playlists implements providers.PlaylistSource: first the user's own, then those generated for the user.
 func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {
+		if a.lacks[readsPlaylists] {
+			yield(nil, providers.ErrNotOffered)
+			return
+		}
 		seen := map[string]bool{}
 		for _, route := range []string{playlistsRoute, createdForRoute} {
 			for page, err := range a.listing(ctx, route) {

@@ -3,6 +3,7 @@ package listenbrainz
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
 	"strings"
@@ -82,7 +83,7 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	call := submission{Type: "import", Payload: make([]json.RawMessage, 0, len(plays))}
 	for i := range plays {
 		text, err := marshal(&plays[i])
-		if outcomes[i] = err; err == nil {
+		if outcomes[i] = a.server.worded(err); err == nil {
 			call.Payload = append(call.Payload, text)
 		}
 	}
@@ -107,6 +108,16 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 		return nil, &resilience.ContractError{Endpoint: answer.Endpoint, What: "a status that is not ok"}
 	}
 	return outcomes, nil
+}
+
+// worded returns the failure of a listen in words about the server that was given.
+func (s server) worded(err error) error {
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
+		m := *e.Meaning
+		m.Advice = s.named(m.Advice)
+		e.Meaning = &m
+	}
+	return err
 }
 
 // marshal encodes a play for ListenBrainz. Its error is an item failure.

@@ -112,6 +112,30 @@ func (a *adapter) scrobbles(ctx context.Context, span library.Span, yield listen
 	}
 }
 
+// CountPlays implements providers.PlayCounter. Only Navidrome from 0.63 on counts single plays.
+func (a *adapter) CountPlays(ctx context.Context, before time.Time) (int, error) {
+	if err := a.ready(ctx); err != nil {
+		return 0, err
+	}
+	if !a.native {
+		return 0, providers.ErrNotOffered
+	}
+	query := url.Values{"_sort": {"submission_time"}, "_order": {"DESC"}, "_start": {"0"}, "_end": {"1"},
+		"to": {strconv.FormatInt(before.Unix(), 10)}}
+	var rows []scrobble
+	answer, err := a.get(ctx, "GET /api/scrobble", []string{"api", "scrobble"}, query, &rows)
+	if notThere(err) {
+		return 0, providers.ErrNotOffered
+	}
+	if err != nil {
+		return 0, err
+	}
+	if answer.Header.Get("X-Total-Count") == "" {
+		return 0, providers.ErrNotOffered
+	}
+	return totalOf(answer)
+}
+
 // totalOf returns the number of rows in the whole listing; 0 if the answer does not tell.
 func totalOf(answer *resilience.Answer) (int, error) {
 	told := answer.Header.Get("X-Total-Count")

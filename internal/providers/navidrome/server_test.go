@@ -48,6 +48,16 @@ type play struct {
 
 func newServer(t testing.TB) *server {
 	t.Helper()
+	s, mux := newSimulation()
+	s.Server = httptest.NewServer(mux)
+	base := resilience.NewBase(nil)
+	s.client = resilience.NewClient(&resilience.Transport{Base: base})
+	t.Cleanup(func() { base.CloseIdleConnections(); s.Close() })
+	return s
+}
+
+// newSimulation returns a server without a socket, and its handler.
+func newSimulation() (*server, http.Handler) {
 	s := &server{password: "correct-horse-battery", songs: map[string]map[string]any{}, unlisted: map[string]bool{},
 		tokens: map[string]int{}, asked: map[string]int{}}
 	mux := http.NewServeMux()
@@ -56,11 +66,7 @@ func newServer(t testing.TB) *server {
 	mux.HandleFunc("GET /api/scrobble", s.own(s.scrobbles))
 	mux.HandleFunc("GET /api/song", s.own(s.songList))
 	mux.HandleFunc("GET /api/song/{id}", s.own(s.song))
-	s.Server = httptest.NewServer(mux)
-	base := resilience.NewBase(nil)
-	s.client = resilience.NewClient(&resilience.Transport{Base: base})
-	t.Cleanup(func() { base.CloseIdleConnections(); s.Close() })
-	return s
+	return s, mux
 }
 
 func (s *server) credentials() library.Credentials {

@@ -109,7 +109,7 @@ func (h *connect) callback(c echo.Context) error {
 	} else {
 		err = h.connections.Refused(ctx, p, nil, err)
 	}
-	return h.connected(c, cmp.Or(grant.Connection, library.ConnectionID(p.Name)), grant.ReturnTo, err)
+	return h.connected(c, cmp.Or(grant.Connection, library.ConnectionID(p.Name)), grant.ReturnTo, p, err)
 }
 
 // begun returns the sentence about what a new connection does first.
@@ -121,9 +121,10 @@ func begun(p *providers.Provider) string {
 }
 
 // connected answers after an attempt to connect: with a redirect to where the person came from or to the choice
-// between two accounts, or with an error.
-func (h *connect) connected(c echo.Context, id library.ConnectionID, returnTo string, err error) error {
-	p := h.core.Registry.Get(id.Provider())
+// between two accounts, or with an error in words about p.
+func (h *connect) connected(
+	c echo.Context, id library.ConnectionID, returnTo string, p *providers.Provider, err error,
+) error {
 	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
 		return c.Redirect(http.StatusSeeOther,
 			"/connect/"+string(id)+"/choose?return_to="+url.QueryEscape(core.LocalPath(returnTo)))
@@ -165,7 +166,7 @@ func (h *connect) form(c echo.Context) error {
 				ID: id, Name: name, Credentials: fields})
 		}
 	}
-	err = h.connected(c, id, v.ReturnTo, err)
+	err = h.connected(c, id, v.ReturnTo, named(p, fields), err)
 	if failed, ok := errors.AsType[*core.Problem](err); ok {
 		for _, f := range p.Fields {
 			if f.Kind != "password" {
@@ -278,7 +279,7 @@ func (h *connect) api(c echo.Context) error {
 		}
 	}
 	if err != nil {
-		return refused(p, err)
+		return refused(named(p, fields), err)
 	}
 	v, err := h.statuses.One(ctx, user, id)
 	if err != nil {
@@ -342,6 +343,17 @@ func (h *connect) chooseForm(c echo.Context) error {
 		flash = h.statuses.label(ctx, user, chosen.ID) + " is now connected as " + chosen.Account + "." + begun(p)
 	}
 	return h.core.Done(c, core.LocalPath(c.FormValue("return_to")), flash)
+}
+
+// named returns p with the name of the server that a person has given, where that is not the service's own.
+func named(p *providers.Provider, given library.Credentials) *providers.Provider {
+	host := p.NamedHost(given)
+	if host == "" || p.Owner == providers.OwnServer {
+		return p
+	}
+	other := *p
+	other.DisplayName = host
+	return &other
 }
 
 // refused returns the problem for credentials that the provider did not accept.

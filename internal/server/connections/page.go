@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -35,6 +36,7 @@ type connectionDetails struct {
 	Archive    *archivePart
 	Owed       int       // listens that wait to be sent there
 	Runs       *runsPart // if something is read
+	Late       string    // what is read of plays that arrive late; empty if nothing is read
 	Skipped    *skippedPart
 	Gaps       []gapView
 	Import     *imports.Part // if its export can be imported
@@ -76,6 +78,7 @@ func (h *page) show(c echo.Context) error {
 	if v.Runs, err = h.runs.part(ctx, st.Connection, st.Provider); err != nil {
 		return err
 	}
+	v.Late = lateWords(st)
 	if v.Skipped, err = h.skipped.part(ctx, user, st.Connection.ID); err != nil {
 		return err
 	}
@@ -89,6 +92,20 @@ func (h *page) show(c echo.Context) error {
 		return err
 	}
 	return h.core.Render(c, http.StatusOK, "connection", v.Connection.DisplayName, v)
+}
+
+// lateWords says what is read of plays that reach the service long after they were played.
+func lateWords(st syncer.Status) string {
+	i := slices.IndexFunc(st.Streams, func(s syncer.StreamStatus) bool { return s.Stream == library.Listens })
+	if i < 0 || st.Streams[i].LastSuccessAt.IsZero() || !st.Streams[i].Reads {
+		return ""
+	}
+	late := "Plays that reach " + st.Connection.Label(st.Provider.DisplayName) +
+		" late, for example from a phone that was offline, are "
+	if st.Streams[i].LateAtOnce {
+		return late + "read with the next run, however old they are."
+	}
+	return late + "looked for once a day, 31 days back. What arrives later than that is not read."
 }
 
 // gapView is a time in which a connection was not read.

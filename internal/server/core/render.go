@@ -99,7 +99,12 @@ type Notification struct {
 	CreatedAt      string  `json:"created_at"`
 	AcknowledgedAt *string `json:"acknowledged_at"`
 	ResolvedAt     *string `json:"resolved_at"`
+	// Choices are the answers to a question, as buttons.
+	Choices []Choice `json:"-"`
 }
+
+// Choice is a button that answers the question of a notification.
+type Choice struct{ URL, Value, Label string }
 
 // Urgent says whether the notification is shown as a banner, because it needs a person.
 func (n Notification) Urgent() bool { return n.Severity == string(notify.Error) }
@@ -117,6 +122,10 @@ func ViewNotification(n notify.Notification) Notification {
 		Detail: n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
 		CreatedAt:      library.Stamp(n.CreatedAt),
 		AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
+	}
+	if playlist, ok := notify.CopyAsked(n.Cause); ok {
+		to := "/playlists/" + playlist + "/copies/" + string(n.Connection)
+		v.Choices = []Choice{{to, "rewrite", "Write it again"}, {to, "leave", "Leave it as it is"}}
 	}
 	if n.Action.URL != "" {
 		v.Action = &Action{Label: n.Action.Label, URL: n.Action.URL}

@@ -18,6 +18,7 @@ type Store interface {
 	Deliveries(ctx context.Context, f delivery.Filter, before string,
 		limit int) (page []delivery.Delivery, next string, err error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
+	DeadLetters(context.Context, delivery.Filter) ([]delivery.Group, error)
 }
 
 // Handler answers for what is to be sent to providers and channels.
@@ -41,6 +42,8 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/deliveries", p.listPage)
 	g.GET("/deliveries/redrive", p.redriveAllPage)
 	g.POST("/deliveries/redrive", p.redriveAllForm)
+	g.GET("/deliveries/discard", p.discardAllPage)
+	g.POST("/deliveries/discard", p.discardAllForm)
 	g.POST("/deliveries/:id/redrive", p.redriveForm)
 	g.GET("/deliveries/:id/discard", p.discardPage)
 	g.POST("/deliveries/:id/discard", p.discardForm)
@@ -50,6 +53,7 @@ func (h *Handler) Pages(g *echo.Group) {
 func (h *Handler) API(g *echo.Group) {
 	g.GET("/deliveries", h.list)
 	g.POST("/deliveries/redrive", h.redriveAPI)
+	g.POST("/deliveries/discard", h.discardAllAPI)
 	g.POST("/deliveries/:id/redrive", h.redriveOneAPI)
 	g.DELETE("/deliveries/:id", h.discardAPI)
 }
@@ -85,7 +89,8 @@ func (h *Handler) counts(ctx context.Context, f delivery.Filter) (map[delivery.S
 // queryFilter reads the filter in a request's query.
 func (h *Handler) queryFilter(c echo.Context) (in filter, f delivery.Filter, err error) {
 	in = filter{State: c.QueryParam("state"), Provider: c.QueryParam("provider"), Kind: c.QueryParam("kind"),
-		Category: c.QueryParam("category")}
+		Connection: c.QueryParam("connection"),
+		Category:   c.QueryParam("category"), Reason: c.QueryParam("reason")}
 	f, err = in.read(h.core.Registry, core.UserOf(c).ID)
 	return in, f, err
 }
@@ -202,11 +207,44 @@ func (h *Handler) redriveFilter(user int64, in filter) (delivery.Filter, error) 
 	return f, err
 }
 
+// selection is the body of a call that is about many deliveries.
+type selection struct {
+	Filter filter `json:"filter"`
+	DryRun bool   `json:"dry_run"`
+}
+
+// discardAllAPI discards the dead letters that a filter selects.
+func (h *Handler) discardAllAPI(c echo.Context) error {
+	in, err := core.Body[selection](c)
+	if err != nil {
+		return err
+	}
+	f, err := h.deadFilter(core.UserOf(c).ID, in.Filter)
+	if err != nil {
+		return err
+	}
+	n, err := h.deliveries.DiscardDead(c.Request().Context(), f, in.DryRun)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"count": n, "dry_run": in.DryRun})
+}
+
+// deadFilter reads a filter that selects dead letters.
+func (h *Handler) deadFilter(user int64, in filter) (delivery.Filter, error) {
+	if in.State == "" {
+		in.State = string(delivery.Dead)
+	}
+	f, err := in.read(h.core.Registry, user)
+	if err == nil && f.State != delivery.Dead {
+		err = &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Nothing to discard",
+			Detail: "Only dead letters are discarded together. Discard a delivery that still goes out by itself."}
+	}
+	return f, err
+}
+
 func (h *Handler) redriveAPI(c echo.Context) error {
-	in, err := core.Body[struct {
-		Filter filter `json:"filter"`
-		DryRun bool   `json:"dry_run"`
-	}](c)
+	in, err := core.Body[selection](c)
 	if err != nil {
 		return err
 	}

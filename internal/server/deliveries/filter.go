@@ -23,13 +23,14 @@ type filter struct {
 	Connection string `json:"connection" query:"connection" form:"connection"`
 	Kind       string `json:"kind" query:"kind" form:"kind"`
 	Category   string `json:"category" query:"category" form:"category"`
+	Reason     string `json:"reason" query:"reason" form:"reason"` // exactly this one
 	ID         string `json:"id"`
 }
 
 // read checks the names in a filter and returns it for the store.
 func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filter, err error) {
 	f = delivery.Filter{User: user, State: delivery.State(in.State), Provider: in.Provider, Kind: in.Kind,
-		Connection: library.ConnectionID(in.Connection), Category: in.Category}
+		Connection: library.ConnectionID(in.Connection), Category: in.Category, Reason: in.Reason}
 	var states, names, categories []string
 	for _, state := range delivery.States {
 		states = append(states, string(state))
@@ -67,7 +68,7 @@ func (f filter) address(path string, more ...string) string {
 	q := url.Values{}
 	pairs := append([]string{"state", f.State, "provider", f.Provider, "connection", f.Connection, "kind", f.Kind,
 		"category",
-		f.Category}, more...)
+		f.Category, "reason", f.Reason}, more...)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			q.Set(pairs[i], pairs[i+1])
@@ -83,4 +84,11 @@ func (f filter) address(path string, more ...string) string {
 func (f filter) in(state delivery.State) filter {
 	f.State = string(state)
 	return f
+}
+
+// fields returns the filter as hidden fields of a form.
+func (f filter) fields() []core.Field {
+	return []core.Field{{Name: "state", Value: f.State}, {Name: "provider", Value: f.Provider},
+		{Name: "connection", Value: f.Connection}, {Name: "kind", Value: f.Kind}, {Name: "category", Value: f.Category},
+		{Name: "reason", Value: f.Reason}}
 }

@@ -135,6 +135,14 @@ func (n Names) channel(name library.ConnectionID) string {
 	return ch.Name + " (" + kind.Label + ")"
 }
 
+// place returns what people read for where a delivery goes.
+func (n Names) place(id library.ConnectionID) string {
+	if _, channel := delivery.ChannelNumber(id); channel {
+		return n.channel(id)
+	}
+	return n.connection(id)
+}
+
 // subject says what is sent where.
 func (n Names) subject(d delivery.Delivery) string {
 	about, to := n.subjects[d.ID], " to "+n.connection(d.Connection)

@@ -23,6 +23,7 @@ type pageView struct {
 	Chips      []chipView
 	Providers  []core.Option
 	Kinds      []core.Option
+	Groups     []groupView // of dead letters
 	Deliveries []View
 	Newest     string // address of the first page, if this is another one
 	Earlier    string // address of the next page
@@ -55,9 +56,16 @@ func (h *pages) listPage(c echo.Context) error {
 	}
 	v := pageView{Filter: in, RedriveAll: in.address("/deliveries/redrive")}
 	var next string
+	if f.Reason == "" && (f.State == "" || f.State == delivery.Dead) {
+		if v.Groups, err = h.groups(c, in, f); err != nil {
+			return err
+		}
+		f.Except = delivery.Dead
+	}
 	if v.Deliveries, next, err = h.page(c, f); err != nil {
 		return err
 	}
+	f.Except = ""
 	if next != "" {
 		v.Earlier = in.address("/deliveries", "before", next)
 	}
@@ -140,8 +148,7 @@ func (h *pages) redriveAllPage(c echo.Context) error {
 		Action: "/deliveries/redrive", Back: back, Button: "Re-drive " + web.Count(n, "delivery", "deliveries"),
 		Lead: "They become due at once, with all their attempts before them. What cannot be carried yet waits " +
 			"again; nothing is sent twice.",
-		Fields: []core.Field{{Name: "state", Value: in.State}, {Name: "provider", Value: in.Provider},
-			{Name: "kind", Value: in.Kind}, {Name: "category", Value: in.Category}}}
+		Fields: in.fields()}
 	counts, err := h.store.CountDeliveries(ctx, f)
 	if err != nil {
 		return err

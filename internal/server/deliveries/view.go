@@ -19,6 +19,7 @@ type View struct {
 	Attempts      int     `json:"attempts"`
 	MaxAttempts   int     `json:"max_attempts"`
 	NextAttemptAt *string `json:"next_attempt_at"`
+	NextLookAt    *string `json:"next_look_at"` // of a dead letter that is tried again by itself
 	CreatedAt     string  `json:"created_at"`
 	EndedAt       *string `json:"ended_at"`
 	Category      *string `json:"category"`
@@ -37,6 +38,7 @@ func (n Names) View(d delivery.Delivery) View {
 		CreatedAt: library.Stamp(d.CreatedAt), EndedAt: core.Moment(d.EndedAt),
 		Category: core.Text(d.Category), LastAnswer: d.Answer, Redrivable: redrivable(d.State),
 		Discardable: discardable(d.State)}
+	v.NextLookAt = core.Moment(n.lookAgain(d))
 	if q, ok := n.asked[d.ID]; ok {
 		v.Question = core.Text("/connections/" + string(q.Connection) + "/songs/" + strconv.FormatInt(q.ID, 10))
 	}

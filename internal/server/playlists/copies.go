@@ -1,6 +1,7 @@
 package playlists
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -33,9 +34,26 @@ type copyView struct {
 	DisplayName string           `json:"display_name"`
 	Enabled     bool             `json:"enabled"`
 	UpToDate    bool             `json:"up_to_date"`
+	Drift       string           `json:"drift"`        // gone or edited there; empty for neither
+	WhenChanged string           `json:"when_changed"` // what is done about that: ask, write or leave
 	WrittenAt   *string          `json:"written_at"`
 	Delivery    *deliveries.View `json:"delivery"`
 	Report      *delivery.Report `json:"report"`
+}
+
+// ask is what people read and write for a choice that is not made.
+const ask = "ask"
+
+// choiceOf reads a choice about copies that are deleted or changed at their provider.
+func choiceOf(text string) (delivery.Choice, error) {
+	switch c := delivery.Choice(text); {
+	case text == ask:
+		return "", nil
+	case c == delivery.Rewrite, c == delivery.Leave:
+		return c, nil
+	}
+	return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Not a choice",
+		Detail: "when_changed is ask, write or leave."}
 }
 
 // Missing returns the tracks that were not found.
@@ -98,7 +116,7 @@ func (h *copies) label(c library.Connection) string {
 
 func (h *copies) one(ctx context.Context, playlist int64, c library.Connection) (copyView, error) {
 	user := c.User
-	v := copyView{Provider: c.Provider(), Connection: string(c.ID), DisplayName: h.label(c)}
+	v := copyView{Provider: c.Provider(), Connection: string(c.ID), DisplayName: h.label(c), WhenChanged: ask}
 	ref := strconv.FormatInt(playlist, 10)
 	kept, err := h.store.Copy(ctx, user, c.ID, delivery.WritePlaylist, ref)
 	if errors.Is(err, library.ErrNotFound) {
@@ -107,7 +125,9 @@ func (h *copies) one(ctx context.Context, playlist int64, c library.Connection) 
 	if err != nil {
 		return v, err
 	}
-	v.Enabled, v.WrittenAt, v.UpToDate = true, core.Moment(kept.WrittenAt), kept.Written == kept.Wanted
+	v.Enabled, v.WrittenAt = true, core.Moment(kept.WrittenAt)
+	v.UpToDate = kept.Written == kept.Wanted && kept.Drift == ""
+	v.Drift, v.WhenChanged = string(kept.Drift), cmp.Or(string(kept.Choice), ask)
 	if kept.Report != "" {
 		report := delivery.ReportOf(kept)
 		v.Report = &report
@@ -178,6 +198,22 @@ func (h *copies) answer(c echo.Context, status int, do func(ctx context.Context,
 	return c.JSON(status, v)
 }
 
+func (h *copies) chooseAPI(c echo.Context) error {
+	in, err := core.Body[struct {
+		WhenChanged string `json:"when_changed"`
+	}](c)
+	if err != nil {
+		return err
+	}
+	choice, err := choiceOf(in.WhenChanged)
+	if err != nil {
+		return err
+	}
+	return h.answer(c, http.StatusOK, func(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
+		return h.deliveries.ChooseForCopy(ctx, user, playlist, conn, choice)
+	})
+}
+
 func (h *copies) stopAPI(c echo.Context) error {
 	id, to, err := h.writer(c)
 	if err == nil {
@@ -195,11 +231,25 @@ func (h *copies) form(c echo.Context) error {
 		return err
 	}
 	ctx, user, label := c.Request().Context(), core.UserOf(c).ID, h.label(to)
+	choose := func(choice delivery.Choice) error { return h.deliveries.ChooseForCopy(ctx, user, id, to.ID, choice) }
 	sentence := "The playlist is written to " + label + ", and again whenever it changes here."
-	if c.FormValue("write") == "stop" {
+	switch c.FormValue("write") {
+	case "stop":
 		sentence = "The playlist is not written to " + label + " any more. The copy there stays as it is."
 		err = h.deliveries.StopWriting(ctx, user, id, to.ID)
-	} else {
+	case "rewrite":
+		sentence = "Reprise writes it to " + label + " again, now and whenever it's deleted or changed there."
+		err = choose(delivery.Rewrite)
+	case "leave":
+		sentence = "Reprise leaves the copy on " + label + " as it is, and won't ask again."
+		err = choose(delivery.Leave)
+	case "choose":
+		var choice delivery.Choice
+		sentence = "Saved."
+		if choice, err = choiceOf(c.FormValue("when_changed")); err == nil {
+			err = choose(choice)
+		}
+	default:
 		err = h.deliveries.WritePlaylist(ctx, user, id, to.ID)
 	}
 	if err != nil {

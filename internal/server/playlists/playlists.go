@@ -57,6 +57,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/playlists/:id", h.oneAPI)
 	g.GET("/playlists/:id/copies/:connection", h.copies.oneAPI)
 	g.PUT("/playlists/:id/copies/:connection", h.copies.writeAPI)
+	g.PATCH("/playlists/:id/copies/:connection", h.copies.chooseAPI)
 	g.DELETE("/playlists/:id/copies/:connection", h.copies.stopAPI)
 }
 
@@ -69,6 +70,9 @@ type view struct {
 	Name       string `json:"name"`
 	TrackCount int    `json:"track_count"`
 	Active     bool   `json:"active"`
+	// CopyOf is the id of the playlist that Reprise writes this one from.
+	CopyOf   *string `json:"copy_of"`
+	CopyName string  `json:"-"`
 }
 
 type trackView struct {
@@ -83,9 +87,13 @@ type trackView struct {
 }
 
 func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) view {
-	return view{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(),
+	v := view{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(),
 		Connection: string(p.Connection), From: label(p.Connection), SourceID: p.SourceID, Name: p.Name,
-		TrackCount: p.TrackCount, Active: p.Active}
+		TrackCount: p.TrackCount, Active: p.Active, CopyName: p.CopyName}
+	if p.CopyOf != 0 {
+		v.CopyOf = core.Text(strconv.FormatInt(p.CopyOf, 10))
+	}
+	return v
 }
 
 // viewTracks returns the views of tracks, of which the first is at offset in its playlist.
@@ -206,9 +214,11 @@ func (h *Handler) onePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	copies, err := h.copies.all(ctx, user, p.ID, library.ConnectionID(p.Connection))
-	if err != nil {
-		return err
+	var copies []copyView
+	if p.CopyOf == nil { // nobody means to copy a copy
+		if copies, err = h.copies.all(ctx, user, p.ID, library.ConnectionID(p.Connection)); err != nil {
+			return err
+		}
 	}
 	return h.core.Render(c, http.StatusOK, "playlist", p.Name, struct {
 		view

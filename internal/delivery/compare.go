@@ -1,0 +1,298 @@
+package delivery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Drift is how a playlist's copy differs from what was written. Empty: not at all, as far as is known.
+type Drift string
+
+// The drifts.
+const (
+	Gone   Drift = "gone"   // it was deleted there
+	Edited Drift = "edited" // its name or its tracks were changed there
+)
+
+// Choice is what a person wants done about a copy that drifts. Empty: they are asked.
+type Choice string
+
+// The choices.
+const (
+	Rewrite Choice = "write" // it is written again
+	Leave   Choice = "leave" // it stays as it is there, and is not written any more
+)
+
+// Teller tells people of their copies.
+type Teller interface {
+	// CopyChanged asks a person what to do about a copy, once, until CopySettled.
+	CopyChanged(context.Context, library.CopyChange) error
+	// CopySettled withdraws the question.
+	CopySettled(ctx context.Context, user int64, conn library.ConnectionID, playlist int64) error
+}
+
+// compareStore is what comparing copies needs of the store.
+type compareStore interface {
+	// CopiesToCompare returns copies of playlists that were neither written nor compared since a time, by connection.
+	CopiesToCompare(ctx context.Context, since time.Time) ([]Copy, error)
+	// SaveCompared stores what a comparison found, and reports whether it did: not if the copy changed meanwhile.
+	SaveCompared(context.Context, Copy) (bool, error)
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
+	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
+	WantCopy(context.Context, Draft) error
+}
+
+const (
+	compareFirst = time.Minute      // from the start to the first time
+	compareEvery = 15 * time.Minute // how often it is asked which copies are due
+	compareAfter = 24 * time.Hour   // how long after it was written or compared a copy is due
+)
+
+// comparer compares the copies of playlists with their targets once a day.
+type comparer struct {
+	guard    Guard
+	store    compareStore
+	registry *providers.Registry
+	teller   Teller
+	log      *slog.Logger
+	slots    chan struct{} // of the worker
+}
+
+// run compares what is due until ctx ends.
+func (m *comparer) run(ctx context.Context) {
+	timer := time.NewTimer(compareFirst)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(compareEvery)
+		if err := m.compareDue(ctx); err != nil && ctx.Err() == nil {
+			m.log.Error("copies of playlists cannot be compared", "err", err)
+		}
+	}
+}
+
+func (m *comparer) compareDue(ctx context.Context) error {
+	due, err := m.store.CopiesToCompare(ctx, time.Now().Add(-compareAfter))
+	for len(due) > 0 && err == nil {
+		n := 1
+		for n < len(due) && due[n].User == due[0].User && due[n].Connection == due[0].Connection {
+			n++
+		}
+		err = m.compareAt(ctx, due[:n])
+		due = due[n:]
+	}
+	return err
+}
+
+// compareAt compares the copies at one connection: one call for the list, and one for each copy that has changed.
+// Trouble with the provider puts them off; the guard has drawn its consequences.
+func (m *comparer) compareAt(ctx context.Context, copies []Copy) error {
+	c, err := m.store.Connection(ctx, copies[0].User, copies[0].Connection)
+	if errors.Is(err, library.ErrNotFound) || err == nil && (c.Paused || m.registry.Get(c.Provider()) == nil) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case m.slots <- struct{}{}:
+		defer func() { <-m.slots }()
+	case <-ctx.Done():
+		return nil
+	}
+	names := make([]string, len(copies))
+	for i, one := range copies {
+		list, err := m.store.PlaylistOnly(ctx, one.User, one.playlist())
+		if err != nil && !errors.Is(err, library.ErrNotFound) {
+			return err
+		}
+		names[i] = list.Name
+	}
+	found := copies[:0:0]
+	subject := providers.OfConnection(c, library.Deliveries)
+	err = m.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
+		there, ok := p.(providers.PlaylistWriter)
+		if !ok {
+			return fmt.Errorf("%s: adapter writes no playlists", c.ID)
+		}
+		lists := map[string]library.Playlist{}
+		for page, err := range there.Playlists(ctx) {
+			if err != nil {
+				return err
+			}
+			for _, p := range page {
+				lists[p.SourceID] = p
+			}
+		}
+		for i, one := range copies {
+			if err := one.compare(ctx, there, lists, names[i]); err != nil {
+				return err
+			}
+			found = append(found, one)
+		}
+		return nil
+	})
+	if err != nil {
+		m.log.Debug("copies of playlists are compared later", "provider", c.ID, "user_id", c.User, "err", err)
+	}
+	for _, one := range found {
+		if err := m.settle(context.WithoutCancel(ctx), c, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare notes in a copy, of a playlist with that name, how it differs from what was written. A copy from before
+// anything was noted about it is taken as it is.
+func (c *Copy) compare(ctx context.Context, there providers.PlaylistWriter, lists map[string]library.Playlist,
+	name string) error {
+	list, listed := lists[c.RemoteID]
+	if listed && c.Drift == "" && c.Snapshot != "" && c.Snapshot == list.Snapshot {
+		return nil
+	}
+	list.SourceID = c.RemoteID
+	ids, err := tracksOf(ctx, there, list)
+	switch {
+	case resilience.IsItem(err): // it is not only left out of the list
+		c.Drift = Gone
+		return nil
+	case err != nil:
+		return err
+	case !listed: // a list with a hole
+		return nil
+	}
+	mark := markOf(ids)
+	switch {
+	case c.Marks == "" || strings.Contains(c.Marks, mark) && sameName(list.Name, name):
+		c.Drift, c.Marks, c.Snapshot = "", mark, list.Snapshot
+	default:
+		c.Drift = Edited
+	}
+	return nil
+}
+
+// settle stores what a comparison found, and does what follows from it.
+func (m *comparer) settle(ctx context.Context, to library.Connection, c Copy) error {
+	saved, err := m.store.SaveCompared(ctx, c)
+	if err != nil || !saved {
+		return err
+	}
+	switch {
+	case c.Drift != "" && c.Choice == Rewrite:
+		return m.store.WantCopy(ctx, Draft{User: c.User, Connection: c.Connection, Kind: c.Kind, Ref: c.Ref})
+	case c.Drift != "" && c.Choice == "":
+		return tellDrift(ctx, m.teller, m.store, m.registry, to, c)
+	case c.Drift == "":
+		return settled(ctx, m.teller, c)
+	}
+	return nil
+}
+
+// playlist returns the id of the playlist that was copied.
+func (c Copy) playlist() int64 {
+	id, _ := strconv.ParseInt(c.Ref, 10, 64) // ours
+	return id
+}
+
+// tellDrift asks a person what to do about a copy.
+func tellDrift(ctx context.Context, t Teller, store interface {
+	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
+}, registry *providers.Registry, to library.Connection, c Copy) error {
+	if t == nil {
+		return nil
+	}
+	list, err := store.PlaylistOnly(ctx, c.User, c.playlist())
+	if errors.Is(err, library.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return t.CopyChanged(ctx, library.CopyChange{User: c.User, Connection: c.Connection,
+		Label: to.Label(registry.Get(to.Provider()).DisplayName), Playlist: list.ID, Name: list.Name,
+		Gone: c.Drift == Gone})
+}
+
+// settled withdraws the question about a copy.
+func settled(ctx context.Context, t Teller, c Copy) error {
+	if t == nil {
+		return nil
+	}
+	return t.CopySettled(ctx, c.User, c.Connection, c.playlist())
+}
+
+// sameName reports whether a playlist is called there as it is here, but for what servers do to names: they trim and
+// shorten them, and replace letters.
+func sameName(there, here string) bool {
+	plain := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, s)
+	}
+	there, here = plain(there), plain(here)
+	return there == here || there != "" && strings.HasPrefix(here, there)
+}
+
+// markOf returns a short mark of a playlist's tracks.
+func markOf(ids []string) string {
+	h := sha256.New()
+	for _, id := range ids {
+		fmt.Fprintf(h, "%q\n", id)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// tracksOf returns the SourceIDs of a playlist's tracks.
+func tracksOf(ctx context.Context, there providers.PlaylistSource, p library.Playlist) (ids []string, err error) {
+	for page, err := range there.Tracks(ctx, p) {
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page {
+			ids = append(ids, t.SourceID)
+		}
+	}
+	return ids, nil
+}
+
+// ChooseForCopy notes what a person wants done about a copy that was deleted or changed at its provider, now and from
+// now on; an empty choice means to be asked. It returns library.ErrNotFound if there is no such copy.
+func (d *Deliveries) ChooseForCopy(
+	ctx context.Context, user, playlist int64, conn library.ConnectionID, choice Choice,
+) error {
+	draft := Draft{User: user, Connection: conn, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)}
+	kept, err := d.Store.Copy(ctx, user, conn, draft.Kind, draft.Ref)
+	if err == nil {
+		err = d.Store.ChooseForCopy(ctx, kept, choice)
+	}
+	if err != nil {
+		return err
+	}
+	if choice != "" {
+		err = settled(ctx, d.Teller, kept)
+	}
+	if choice == Rewrite && kept.Drift != "" {
+		err = errors.Join(err, d.Store.WantCopy(ctx, draft))
+	}
+	return errors.Join(err, d.started(ctx, user, conn))
+}

@@ -1,0 +1,38 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"reprise/internal/library"
+)
+
+// causeCopy begins the cause of a question about a copy of a playlist; the playlist's id follows.
+const causeCopy = "copy of playlist "
+
+// CopyAsked returns the playlist about whose copy a cause asks.
+func CopyAsked(cause string) (playlist string, ok bool) { return strings.CutPrefix(cause, causeCopy) }
+
+// CopyChanged asks a person what to do about a copy that was deleted or changed at its provider. There is one question
+// about a copy until CopySettled.
+func (n *Notifier) CopyChanged(ctx context.Context, c library.CopyChange) error {
+	v := Notification{User: c.User, Connection: c.Connection, Cause: causeCopy + strconv.FormatInt(c.Playlist, 10),
+		Severity: Warning, Category: "item", Action: Action{Label: "Decide",
+			URL: fmt.Sprintf("/playlists/%d#copy-%s", c.Playlist, c.Connection)}}
+	v.Title = fmt.Sprintf("%s was changed on %s", c.Name, c.Label)
+	v.Message = fmt.Sprintf("The copy of %s that Reprise wrote to %s was changed there. Write over it, or keep it as "+
+		"it is there? Reprise remembers what you choose for this copy.", c.Name, c.Label)
+	if c.Gone {
+		v.Title = fmt.Sprintf("%s was deleted on %s", c.Name, c.Label)
+		v.Message = fmt.Sprintf("The copy of %s that Reprise wrote to %s is no longer there. Write it again, or leave "+
+			"it? Reprise remembers what you choose for this copy.", c.Name, c.Label)
+	}
+	return n.Open(ctx, v)
+}
+
+// CopySettled withdraws the question of CopyChanged.
+func (n *Notifier) CopySettled(ctx context.Context, user int64, conn library.ConnectionID, playlist int64) error {
+	return n.Resolve(ctx, user, conn, causeCopy+strconv.FormatInt(playlist, 10))
+}
