@@ -163,7 +163,8 @@ func TestEverySwitchDoesWhatItSays(t *testing.T) {
 			}
 			t.Run(service+" "+string(mode), func(t *testing.T) {
 				inBubbleWith(t, demo.Options{Plays: 20, Live: 2 * time.Minute, RetryAfter: 3 * time.Hour},
-					map[string]string{"sync.enrich_every": "240h", "sync.playlists_every": "5m"}, func(t *testing.T, i *installation) {
+					map[string]string{"sync.enrich_every": "240h", "sync.playlists_every": "5m"},
+					func(t *testing.T, i *installation) {
 						if i.world.Switch(service, mode) != nil {
 							t.Skip("this service has no such switch")
 						}
@@ -252,7 +253,8 @@ var factEffects = map[demo.Mode]func(*switched){
 	demo.Cut:         (*switched).waitsForAll,
 }
 
-// TestEverySwitchOfFactsDoesWhatItSays sets every switch for the services that tell facts about music and write digests.
+// TestEverySwitchOfFactsDoesWhatItSays sets every switch for the services that tell facts about music and write
+// digests.
 func TestEverySwitchOfFactsDoesWhatItSays(t *testing.T) {
 	for _, service := range []string{demo.MusicBrainz, demo.FanartTV, demo.OpenAI} {
 		for _, mode := range demo.Modes {
