@@ -142,6 +142,26 @@ func TestListensOfOneArtist(t *testing.T) {
 	})
 }
 
+// curl sends as a form what it is not told to be JSON.
+func TestCallsTakeJSONOnly(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.far.refuses = "Poison"
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", "", http.StatusOK)
+		h.hear("Poison")
+		h.carry()
+		for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain", "application/xml", ""} {
+			w := h.do(http.MethodPost, "/api/v1/deliveries/redrive", `{"dry_run":true}`, kind)
+			require.Equal(t, http.StatusUnsupportedMediaType, w.Code, kind)
+			require.Contains(t, w.Body.String(), "Send JSON, with Content-Type: application/json.")
+		}
+		require.EqualValues(t, 1, h.states()["dead"], "nothing was sent again")
+		w := h.do(http.MethodPost, "/api/v1/deliveries/redrive", `{"dry_run":true}`, "Application/JSON; charset=utf-8")
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		require.EqualValues(t, 1, h.states()["dead"])
+	})
+}
+
 // The fields of every provider are in the description, or nobody could connect it by a call.
 func TestFieldsOfProvidersAreDescribed(t *testing.T) {
 	t.Parallel()
