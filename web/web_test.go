@@ -228,10 +228,11 @@ func deliveries() object {
 
 // enrichment returns sources of facts: one at work, one that stopped, and one that is not set up.
 func enrichment() []object {
-	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing",
+	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing", "Category": nil,
 		"Message": "MusicBrainz is being asked.", "NextAttemptAt": nil, "Missing": nil,
 		"Total": 4000, "Asked": 1200, "Done": 1000, "NotThere": 200, "Waiting": 2790, "Failed": 10, "Retry": true}
-	return []object{asked, without(asked, "Provider", "b", "State", "needs_admin", "NextAttemptAt", stamp),
+	return []object{asked, without(asked, "Provider", "b", "State", "needs_admin", "Category", "config",
+		"NextAttemptAt", stamp),
 		without(asked, "Provider", "c", "State", "off", "Message",
 			"Get a key at https://fanart.tv/get-an-api-key/.", "Missing", []string{"providers.fanarttv.keys"},
 			"Total", 0, "Retry", false)}
@@ -327,7 +328,10 @@ func layouts() map[string][]any {
 		"Active": false, "CopyOf": nil, "CopyName": "",
 		"Copies": copies(),
 		"Pager":  pager,
-		"Tracks": []object{{"Position": 251, "Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
+		"Tracks": []object{{"Position": 251, "Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms,
+			"Video": nil},
+			{"Position": 252, "Track": "Sun", "Artist": "Nobody", "Album": "", "DurationMS": &ms,
+				"Video": object{"Gone": "private", "GoneSince": "2026-11-20T21:04:11Z"}}}}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
 		connection("syncing", nil), connection("held", "rate_limit")},
 		"Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": []object{register,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"reprise/internal/library"
 )
 
 // sentences has the words for each action, with {who} acted, the {service} and the {subject} to fill in. Sentence has
@@ -80,8 +82,8 @@ func (e Entry) Sentence(service string) string {
 	case e.Action == Recovered:
 		text, detail = "{service} works again"+e.after()+".", ""
 	}
-	sentence := strings.NewReplacer("{who}", e.who(), "{service}", service, "{subject}", e.Subject,
-		"{times}", e.times(), "{failed}", e.failed()).Replace(text)
+	sentence := library.InSentence(strings.NewReplacer("{who}", e.who(), "{service}", service, "{subject}", e.Subject,
+		"{times}", e.times(), "{failed}", e.failed()).Replace(text), service)
 	return strings.TrimSpace(sentence + " " + detail)
 }
 

@@ -66,6 +66,20 @@ func TestEveryActionHasWords(t *testing.T) {
 	}
 }
 
+func TestNamesStandRightInEveryAction(t *testing.T) {
+	t.Parallel()
+	const name = "The digest's language model"
+	for a := range sentences {
+		for _, subject := range []string{"", "listens", "deliveries", "digest", "1"} {
+			text := Entry{Actor: "Alice", ActorID: 1, Action: a, Subject: subject}.Sentence(name)
+			require.NotRegexp(t, "[^.!?] The digest's", text)
+			require.NotRegexp(t, "(^|[.!?] )the digest's", text)
+		}
+	}
+	require.Equal(t, "Alice paused the digest's language model.",
+		Entry{Actor: "Alice", ActorID: 1, Action: Paused}.Sentence(name))
+}
+
 func TestTheContextCarriesTheActor(t *testing.T) {
 	t.Parallel()
 	require.Zero(t, ActorOf(t.Context()))

@@ -338,3 +338,9 @@ func TestLoopbackFor(t *testing.T) {
 		require.Equal(t, want, LoopbackFor(listen))
 	}
 }
+
+func TestALongCooldownRaisesTheLongestWait(t *testing.T) {
+	c, err := load("", []string{"REPRISE_BREAKER_COOLDOWN=1h"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, time.Hour, c.BreakerMaxOpen)
+}

@@ -84,11 +84,17 @@ func (c *Config) providerSettings(all []providers.Description) (table []setting)
 	return table
 }
 
+// defaultMaxOpen is breaker.max_open when nobody sets it.
+const defaultMaxOpen = 10 * time.Minute
+
 // validate checks rules that span several settings. A setting that failed its own check is zero here.
 func (c *Config) validate() (problems Problems) {
 	if c.BackoffMax > 0 && c.BackoffMax < c.BackoffBase {
 		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).",
 			c.BackoffMax, c.BackoffBase))
+	}
+	if c.BreakerMaxOpen == defaultMaxOpen { // a longer cooldown alone is no mistake
+		c.BreakerMaxOpen = max(c.BreakerMaxOpen, c.BreakerCooldown)
 	}
 	if c.BreakerMaxOpen > 0 && c.BreakerMaxOpen < c.BreakerCooldown {
 		problems = append(problems, fmt.Sprintf("breaker.max_open (%v) must not be shorter than breaker.cooldown (%v); "+

@@ -42,6 +42,33 @@ func TestAnEndThatCouldNotBeStoredIsRepeated(t *testing.T) {
 	})
 }
 
+// TestAPayloadOfANewerVersionWaits: after a step back to an older version nothing is sent that this one might read
+// wrongly, no attempt is used up, and it goes out once a version runs that knows it.
+func TestAPayloadOfANewerVersionWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(t)
+		attempts := 0
+		count := func(context.Context) error { attempts++; return nil }
+		newer, known := g.enqueue(count, "A"), g.enqueue(count, "B")
+		version := func(n int) {
+			_, err := g.db.ExecContext(t.Context(),
+				`UPDATE river_job SET args = json_set(args, '$.schema_version', ?) WHERE id = ?`, n, newer)
+			require.NoError(t, err)
+		}
+		version(2)
+		g.run(90 * time.Minute)
+		g.requireState(delivery.Done, known)
+		require.Equal(t, 1, attempts)
+		require.NotEqual(t, delivery.Dead, g.get(newer).State)
+		require.Zero(t, g.get(newer).Attempts)
+		version(1)
+		g.run(61 * time.Minute)
+		g.requireState(delivery.Done, newer)
+		require.Equal(t, 2, attempts)
+	})
+}
+
 // TestEveryTransitionIsWalked leads deliveries over every way there is, and requires that these are the table's.
 func TestEveryTransitionIsWalked(t *testing.T) {
 	t.Parallel()

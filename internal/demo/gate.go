@@ -24,7 +24,7 @@ const (
 	Unavailable  Mode = "503"           // every call is answered with 503
 	RateLimited  Mode = "429"           // every call is answered with 429 and a wait of Options.RetryAfter
 	Revoked      Mode = "revoked"       // what was authorized until now is void, for everybody
-	ReadOnly     Mode = "read_only"     // reading works, submitting is answered with 401
+	ReadOnly     Mode = "read_only"     // reading works, submitting is answered with 403
 	WrongAccount Mode = "wrong_account" // the browser is signed in as Bob
 	Hidden       Mode = "hidden"        // the person hides their recent listening, also from the app
 	DailyLimit   Mode = "daily_limit"   // reading works, every play that is sent is over the daily limit
@@ -37,6 +37,10 @@ const (
 	Slow         Mode = "slow"          // answers after Options.Slow
 	Cut          Mode = "cut"           // the connection breaks in the middle of every answer
 )
+
+// Modes are all modes, in the order in which the page explains them.
+var Modes = []Mode{Normal, Unavailable, RateLimited, Revoked, WrongAccount, ReadOnly, Hidden, DailyLimit, Suspended,
+	KeySpent, KeysSpent, KeyInvalid, Portal, Hang, Slow, Cut}
 
 const (
 	maxBody   = 16 << 20 // bytes of a request

@@ -196,7 +196,7 @@ func TestListenBrainzTokens(t *testing.T) {
 
 	b.switchTo(ListenBrainz, ReadOnly)
 	require.Equal(t, 200, b.get(reading, "Token "+fresh).status)
-	require.Equal(t, 401,
+	require.Equal(t, 403,
 		b.submit(fresh, `{"listen_type":"import","payload":[`+listenAt(1700000000, "a", "b")+`]}`).status)
 }
 

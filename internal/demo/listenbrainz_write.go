@@ -33,8 +33,12 @@ func (lb *listenBrainz) submit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	account, valid := lb.owner(lbToken(r))
-	if mode, _ := lb.current(); !valid || mode == ReadOnly {
+	if !valid {
 		lbError(w, http.StatusUnauthorized, "Invalid authorization token.")
+		return
+	}
+	if mode, _ := lb.current(); mode == ReadOnly { // not 401: that would be about the token, and end reading too
+		lbError(w, http.StatusForbidden, "You are not allowed to submit listens.")
 		return
 	}
 	body, err := io.ReadAll(r.Body)

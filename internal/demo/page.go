@@ -93,10 +93,7 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 		}
 		data.Upstreams = append(data.Upstreams, u)
 	}
-	for _, m := range []Mode{
-		Normal, Unavailable, RateLimited, Revoked, WrongAccount, ReadOnly, Hidden, DailyLimit, Suspended, KeySpent,
-		KeysSpent, KeyInvalid, Portal, Hang, Slow, Cut,
-	} {
+	for _, m := range Modes {
 		data.Modes = append(data.Modes, modeText[m])
 	}
 	data.Passwords, data.Tokens = map[string]string{}, map[string]string{}

@@ -27,8 +27,9 @@ var modeText = map[Mode]about{
 	ReadOnly: {
 		"Writing refused",
 		"◐",
-		"Reading works, submitting is answered with 401.",
-		"Plays arrive; what is to be sent is parked, and one alert asks for a new token.",
+		"Reading works, submitting is answered with 403.",
+		"Plays arrive; what is to be sent is parked, and one alert says so. Set this back and press “Try again”: it " +
+			"goes out.",
 	},
 	WrongAccount: {
 		"Other account",

@@ -237,11 +237,7 @@ func (yt *youtube) items(w http.ResponseWriter, r *http.Request, p *person) {
 		tracks = l.tracks
 	}
 	yt.list(w, r, "playlistItem", len(tracks), func(i int) object {
-		t, artist := &yt.home.cat.tracks[tracks[i]], yt.home.cat.albumOf(tracks[i]).artist
-		title, channel := t.title, artist+" - Topic"
-		if tracks[i]%3 == 0 { // a video by the artist
-			title, channel = artist+" - "+t.title+" (Official Video)", artist
-		}
+		title, channel := yt.named(tracks[i])
 		id := yt.videoID(tracks[i])
 		return object{"kind": "youtube#playlistItem", "id": base62("row" + r.FormValue("playlistId") + id),
 			"snippet": object{
@@ -254,7 +250,7 @@ func (yt *youtube) items(w http.ResponseWriter, r *http.Request, p *person) {
 	})
 }
 
-func (yt *youtube) lengths(w http.ResponseWriter, r *http.Request, _ *person) {
+func (yt *youtube) details(w http.ResponseWriter, r *http.Request, _ *person) {
 	var known []int
 	for id := range strings.SplitSeq(r.FormValue("id"), ",") {
 		if track, ok := yt.videos[id]; ok {
@@ -262,11 +258,28 @@ func (yt *youtube) lengths(w http.ResponseWriter, r *http.Request, _ *person) {
 		}
 	}
 	yt.list(w, r, "video", len(known), func(i int) object {
+		id := yt.videoID(known[i])
+		title, channel := yt.named(known[i])
 		d := yt.home.cat.tracks[known[i]].duration.Round(time.Second)
 		return object{
-			"kind":           "youtube#video",
-			"id":             yt.videoID(known[i]),
+			"kind": "youtube#video",
+			"id":   id,
+			"snippet": object{"title": title, "channelTitle": channel, "publishedAt": "2014-11-07T09:30:12Z",
+				"categoryId": "10", "thumbnails": object{"high": object{
+					"url": "https://i.ytimg.com/vi/" + id + "/hqdefault.jpg", "width": 480, "height": 360}}},
 			"contentDetails": object{"duration": fmt.Sprintf("PT%dM%dS", int(d.Minutes()), int(d.Seconds())%60)},
+			"status":         object{"uploadStatus": "processed", "privacyStatus": "public"},
+			"statistics": object{"viewCount": strconv.Itoa(1000 * (known[i] + 1)),
+				"likeCount": strconv.Itoa(10 * (known[i] + 1))},
 		}
 	})
+}
+
+// named returns the title of a track's video and the name of its channel.
+func (yt *youtube) named(track int) (title, channel string) {
+	t, artist := &yt.home.cat.tracks[track], yt.home.cat.albumOf(track).artist
+	if track%3 == 0 { // a video by the artist
+		return artist + " - " + t.title + " (Official Video)", artist
+	}
+	return t.title, artist + " - Topic"
 }

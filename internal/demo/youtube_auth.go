@@ -93,7 +93,7 @@ func (w *World) startYouTube(ctx context.Context) error {
 	mux.HandleFunc("GET /youtube/v3/channels", yt.api(yt.channels))
 	mux.HandleFunc("GET /youtube/v3/playlists", yt.api(yt.playlists))
 	mux.HandleFunc("GET /youtube/v3/playlistItems", yt.api(yt.items))
-	mux.HandleFunc("GET /youtube/v3/videos", yt.api(yt.lengths))
+	mux.HandleFunc("GET /youtube/v3/videos", yt.api(yt.details))
 	yt.gate = w.newGate(ctx, rules{who: yt.who, refuse: yt.refuse, next: mux.ServeHTTP,
 		concern: func(r *http.Request, m Mode) bool {
 			return strings.HasPrefix(r.URL.Path, "/youtube/") || r.URL.Path == "/token" && m != RateLimited

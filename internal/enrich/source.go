@@ -1,6 +1,9 @@
 package enrich
 
-import "reprise/internal/providers"
+import (
+	"reprise/internal/library"
+	"reprise/internal/providers"
+)
 
 // newSource returns the source of a provider's facts. It is set up unless something is missing that it needs:
 // settings of its own, the source that finds the ids, or a place for pictures.
@@ -13,8 +16,8 @@ func newSource(p *providers.Provider, services *providers.Registry, keepsPicture
 		s.Missing, s.SettingUp = p.Missing, e.SettingUp
 	case needed != nil && len(needed.Missing) > 0:
 		s.Missing = needed.Missing
-		s.SettingUp = p.DisplayName + " goes by the ids that " + needed.DisplayName + " gives, and that is not " +
-			"set up yet."
+		s.SettingUp = library.InSentence(p.DisplayName+" goes by the ids that "+needed.DisplayName+" gives, and that "+
+			"is not set up yet.", needed.DisplayName)
 	case len(e.Pictures) > 0 && !keepsPictures:
 		s.Missing = []string{"art.max_mib"}
 		s.SettingUp = "The settings say that no pictures are kept, and " + p.DisplayName + " has nothing else."

@@ -16,6 +16,9 @@ type Track struct {
 	ISRC          string        // may be empty
 	RecordingMBID string        // may be empty
 	SourceID      string        // the provider's id of the track; may be empty
+	// Gone says that a playlist has a place for it whose video is gone, and why: VideoPrivate or VideoDeleted. Such a
+	// track has no names of its own, and is not stored.
+	Gone string
 }
 
 // NameHash returns an id for a track whose provider gives it none. It is stored, so it never changes between releases.

@@ -45,6 +45,13 @@ type Words struct {
 	Owner   Owner
 }
 
+// naming returns the words with the name of a provider as it is written in a sentence.
+func (w Words) naming(p *providers.Provider) Words {
+	w.Title = library.InSentence(w.Title, p.DisplayName)
+	w.Message = library.InSentence(w.Message, p.DisplayName)
+	return w
+}
+
 // Cause returns the cause of a notification: what happened (a category, or CauseStill), and the stream if only that
 // is concerned, or that it is the whole app.
 func Cause(what string, scope resilience.Scope, stream string) string {
@@ -70,6 +77,10 @@ type Trouble struct {
 
 // Explain returns the words for a state of a connection; none for one that is Ready.
 func Explain(p *providers.Provider, c library.Connection, t Trouble) Words {
+	return explain(p, c, t).naming(p)
+}
+
+func explain(p *providers.Provider, c library.Connection, t Trouble) Words {
 	switch t.State.Kind {
 	case resilience.Ready:
 		return Words{}
@@ -186,6 +197,10 @@ func whyEnded(p *providers.Provider, c library.Connection, s resilience.State, a
 // ExplainForAll words a state of the installation's own calls of a provider, for its administrators. A state that is
 // Ready has no words.
 func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Words {
+	return explainForAll(p, s, advice).naming(p)
+}
+
+func explainForAll(p *providers.Provider, s resilience.State, advice string) Words {
 	if s.Kind != resilience.Stopped {
 		return Explain(p, library.Connection{}, Trouble{State: s, Advice: advice})
 	}
@@ -218,7 +233,7 @@ func ForAdministrator(p *providers.Provider, c library.Connection, person, advic
 		advice = "Check what the settings say about it."
 	}
 	return Words{Title: name + " needs the administrator", Owner: Administrator,
-		Message: join(whose+"; everybody else's goes on.", advice, next)}
+		Message: join(whose+"; everybody else's goes on.", advice, next)}.naming(p)
 }
 
 // Ending words the notice before an authorization ends.
@@ -226,7 +241,7 @@ func Ending(p *providers.Provider, c library.Connection) Words {
 	return Words{Title: c.Label(p.DisplayName) + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person,
 		Message: fmt.Sprintf(
 			"%s ends a permission every %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
-			c.Label(p.DisplayName), months(p.OAuth.Months), day(c.ExpiresAt))}
+			c.Label(p.DisplayName), months(p.OAuth.Months), day(c.ExpiresAt))}.naming(p)
 }
 
 // WhenOffline words the warning that our own connection to the internet is lost.
@@ -242,7 +257,7 @@ func StillFailing(p *providers.Provider, c library.Connection, s resilience.Stat
 	name := c.Label(p.DisplayName)
 	return Words{Title: name + " is still failing", Owner: Nobody, Message: fmt.Sprintf(
 		"%s has been failing since %s. We keep trying. If it works for you elsewhere, look at Details.",
-		name, day(s.Since))}
+		name, day(s.Since))}.naming(p)
 }
 
 func about(s resilience.State, stream string) string {
@@ -285,7 +300,9 @@ const askAbout = "Check the address, and that the server is running. The adminis
 	"reason, and the setting allowed_upstreams shows it here."
 
 // Refused words why new credentials were not accepted.
-func Refused(p *providers.Provider, err error) Words {
+func Refused(p *providers.Provider, err error) Words { return refused(p, err).naming(p) }
+
+func refused(p *providers.Provider, err error) Words {
 	w := Words{Title: p.DisplayName + " was not connected", Owner: Person}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		w.Message = join(e.Problem, "Nothing was stored.")

@@ -18,6 +18,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 )
 
@@ -177,7 +178,7 @@ func refusals() map[string]error {
 	return all
 }
 
-func refused(t *testing.T, b *book) {
+func refusedWords(t *testing.T, b *book) {
 	all := refusals()
 	for _, p := range everyone {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -194,7 +195,7 @@ func refused(t *testing.T, b *book) {
 
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	refused(t, &book{})
+	refusedWords(t, &book{})
 	own := &resilience.AnswerError{Status: 403, Message: "HTTP error",
 		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Advice: advice}}
 	require.Equal(t, advice+" Nothing was stored.", Refused(spotify, own).Message)
@@ -247,7 +248,8 @@ func TestEverySentence(t *testing.T) {
 	for _, part := range []struct {
 		title string
 		say   func(*testing.T, *book)
-	}{{"A connection's state", explained}, {"New credentials that were not taken", refused}, {"Notices", notices}} {
+	}{{"A connection's state", explained}, {"New credentials that were not taken", refusedWords},
+		{"Notices", notices}} {
 		var b book
 		part.say(t, &b)
 		fmt.Fprintf(&out, "# %s\n\n", part.title)
@@ -260,6 +262,51 @@ func TestEverySentence(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	require.Equal(t, string(want), out.String())
+}
+
+// TestNamesStandRightInSentences puts the name of every service into every sentence.
+func TestNamesStandRightInSentences(t *testing.T) {
+	t.Parallel()
+	names := []string{"The moon's player"}
+	for _, d := range registry.Descriptions() {
+		names = append(names, d.DisplayName)
+	}
+	for _, name := range names {
+		p := &providers.Provider{OAuth: &providers.OAuth{Months: 6},
+			Description: providers.Description{Name: "x", DisplayName: name}}
+		plain := &providers.Provider{Description: p.Description}
+		var said []Words
+		for _, kind := range []resilience.Kind{resilience.Waiting, resilience.Held, resilience.Stopped} {
+			for category := resilience.Auth; category <= resilience.Unknown; category++ {
+				for scope := resilience.ScopeItem; scope <= resilience.ScopeEndpoint; scope++ {
+					for _, stream := range []string{library.Listens, library.Deliveries, library.Digest} {
+						s := resilience.State{Kind: kind, Category: category, Scope: scope, Failures: 3}
+						said = append(said, Explain(p, library.Connection{}, Trouble{State: s, Stream: stream}),
+							Explain(plain, library.Connection{}, Trouble{State: s, Stream: stream}),
+							ExplainForAll(p, s, ""))
+					}
+				}
+			}
+		}
+		for _, err := range refusals() {
+			said = append(said, Refused(p, err), Refused(plain, err))
+		}
+		said = append(said, Ending(p, library.Connection{}), StillFailing(p, library.Connection{}, resilience.State{}),
+			ForAdministrator(p, library.Connection{}, "Bob", ""))
+		within := regexp.MustCompile(`[^.!?] ` + regexp.QuoteMeta(name))
+		begins := regexp.MustCompile(`(^|[.!?] )the `)
+		for _, w := range said {
+			for _, text := range []string{w.Title, w.Message} {
+				if strings.HasPrefix(name, "The ") {
+					require.Empty(t, within.FindString(text), text)
+				}
+				require.Empty(t, begins.FindString(text), text)
+			}
+		}
+	}
+	s := resilience.State{Kind: resilience.Held, Category: resilience.Quota, Scope: resilience.ScopeApp}
+	openai := &providers.Provider{Description: registry.Describe("openai")}
+	require.Contains(t, ExplainForAll(openai, s, "").Message, "What the digest's language model allows")
 }
 
 func TestCauseTellsStopsApart(t *testing.T) {

@@ -35,7 +35,7 @@ var tokenAnswers = []struct {
 	{"permission over, inside 200", 200, "invalid_grant.json", nil, fatal, resilience.Auth, link,
 		"Refresh token revoked"},
 	{"permission over, secrets repeated", 400, "invalid_grant-echo.json", nil, fatal, resilience.Auth, link,
-		"No such token: [redacted] (client reprise, [redacted])"},
+		"No such token: … (client reprise, …)"},
 	{"the same inside 200", 200, "invalid_grant-echo.json", nil, fatal, resilience.Auth, link,
 		"No such token: [redacted] (client reprise, [redacted])"},
 	{"401 without words", 401, "", nil, fatal, resilience.Auth, link, "401"},

@@ -62,3 +62,35 @@ func TestAStoppedRunRenewsNothing(t *testing.T) {
 		require.Equal(t, 1, renewals)
 	})
 }
+
+// TestAnExchangeIsRepeatedWhileConnecting: one 503 of a token endpoint is no error for the person who waits. A renewal
+// is not repeated.
+func TestAnExchangeIsRepeatedWhileConnecting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var sent []string
+		far := roundTripper(func(req *http.Request) (*http.Response, error) {
+			text, err := io.ReadAll(req.Body)
+			require.NoError(t, err)
+			sent = append(sent, string(text))
+			status, body := 503, ""
+			if len(sent)%2 == 0 {
+				status, body = 200, `{"access_token":"access-2","refresh_token":"refresh-2"}`
+			}
+			return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(body))}, nil
+		})
+		p := provider("https://accounts.example/token")
+		f := oauth.NewFlow(&memory{}, client(far))
+		r := request(p)
+		g, err := f.Complete(t.Context(), r, consent(begin(t, f, r)))
+		require.NoError(t, err)
+		require.Equal(t, "access-2", g.Credentials["access_token"])
+		require.Len(t, sent, 2)
+		require.Equal(t, sent[0], sent[1], "with its whole form")
+		_, err = oauth.NewTokens(storeWith(connection()), client(far)).Fresh(resilience.WithProbe(t.Context()), p,
+			connection(), "")
+		require.Error(t, err)
+		require.Len(t, sent, 3)
+	})
+}

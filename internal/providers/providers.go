@@ -115,6 +115,19 @@ type PlaylistSource interface {
 	Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error]
 }
 
+// VideosAtOnce is the most videos that a VideoSource is asked about in one call.
+const VideosAtOnce = 50
+
+// VideoSource is an adapter whose tracks are videos, of which more is told than of other tracks. Their SourceIDs are
+// the videos' ids.
+type VideoSource interface {
+	// Videos returns what is told of at most VideosAtOnce videos, in any order. Those that are missing in the result
+	// are gone, or closed to the person.
+	Videos(ctx context.Context, ids []string) ([]library.Video, error)
+	// Named returns the track of a video: who plays what, by its names.
+	Named(library.Video) library.Track
+}
+
 // ErrNotOffered is returned when this server has the feature disabled. It is not a failure; there is nothing to read.
 var ErrNotOffered = errors.New("not offered by this server")
 

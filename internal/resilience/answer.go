@@ -25,21 +25,6 @@ func (a *Answer) Unchanged() bool { return a.Status == http.StatusNotModified }
 // Empty reports whether the upstream says that there is nothing (204). The answer then has no body.
 func (a *Answer) Empty() bool { return a.Status == http.StatusNoContent }
 
-// credentials are the headers whose values must not appear anywhere.
-var credentials = []string{"Authorization", "Api-Key", "Client-Key", "X-Goog-Api-Key", "X-Nd-Authorization"}
-
-// conceal removes the request's own credentials from an answer: some servers repeat what they refuse.
-func conceal(req *http.Request, body []byte) []byte {
-	for _, name := range credentials {
-		secret := req.Header.Get(name)
-		secret = secret[strings.LastIndexByte(secret, ' ')+1:] // behind "Bearer" and the like
-		if len(secret) >= 8 && bytes.Contains(body, []byte(secret)) {
-			body = bytes.ReplaceAll(body, []byte(secret), []byte("…"))
-		}
-	}
-	return body
-}
-
 // read applies the reader to an answer, and reports whether the answer is a failure.
 func (r Reader) read(e *AnswerError, failed bool) bool {
 	switch {

@@ -215,7 +215,7 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	}
 	resp, err := t.Base.RoundTrip(out)
 	if err != nil {
-		return nil, nil, lost(ctx, req.Context(), endpoint, err)
+		return nil, nil, lost(ctx, req.Context(), endpoint, concealed(req, err))
 	}
 	in := &incoming{t: t, ctx: ctx, call: c, clock: clock, resp: resp}
 	body, err := in.read()

@@ -78,6 +78,8 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 				func(context.Context, providers.Adapter) error { return err }))
 		}
 		require.Equal(t, "healthy", h.source()["state"])
+		require.Nil(t, h.source()["category"])
+		require.Contains(t, h.source(), "category", "as connections have it")
 		require.Contains(t, h.page("/settings"), "Nothing has been heard yet that it could be asked about.")
 		require.NotContains(t, h.page("/settings"), "/retry")
 
@@ -107,6 +109,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		fails(resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,
 			Scope: resilience.ScopeApp}, until)
 		require.Equal(t, "held", h.source()["state"])
+		require.Equal(t, "rate_limit", h.source()["category"])
 		require.Equal(t, library.Stamp(until), h.source()["next_attempt_at"])
 		require.NotContains(t, h.page("/settings"), "/retry", "what was dictated is not lifted")
 		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
@@ -116,7 +119,9 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		fails(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
 			Advice: "Set contact."}, time.Time{})
 		require.Equal(t, "needs_admin", h.source()["state"])
+		require.Equal(t, "config", h.source()["category"])
 		require.Contains(t, h.page("/settings"), "Set contact.")
+		require.NotContains(t, h.page("/settings"), `class="card calm" id="enrichment-musicbrainz"`)
 		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
 		require.Contains(t, h.page("/settings"), "MusicBrainz is being asked again.")
 		h.submit("/settings/enrichment/fanarttv/retry", http.StatusNotFound)
@@ -158,6 +163,7 @@ func TestLocalTroubleIsShownWithTheSource(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Equal(t, "needs_admin", h.source()["state"])
+		require.Equal(t, "unknown", h.source()["category"])
 		page := h.page("/settings")
 		require.Contains(t, page, "The disk is full. Make room on it.")
 		require.Contains(t, page, "/retry")

@@ -129,6 +129,8 @@ func (s *Store) Tidy(ctx context.Context) error {
 		s.exec(ctx, "DELETE FROM runs WHERE started_at <= $1", millis(now.Add(-keepRuns))),
 		s.exec(ctx, "DELETE FROM quarters WHERE start_at <= $1", millis(now.Add(-metrics.KeepQuarters))),
 		s.tidyActivity(ctx, now),
+		s.exec(ctx, "DELETE FROM videos WHERE id NOT IN (SELECT source_id FROM playlist_tracks) AND checked_at <= $1",
+			millis(now.AddDate(0, 0, -7))),
 		s.exec(ctx, `DELETE FROM messages WHERE ended_at > 0 AND ended_at <= $1 AND NOT EXISTS
 			(SELECT 1 FROM notifications n WHERE n.id = messages.notification_id AND n.resolved_at = 0)`,
 			millis(now.AddDate(0, 0, -30))),

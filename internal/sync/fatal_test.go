@@ -326,6 +326,39 @@ func TestTheNoticeOfAnEndGoesWhenTheEndHasCome(t *testing.T) {
 	})
 }
 
+// TestAnEndIsAnnounced30And7And1DaysAhead: within two hours of each day, and not earlier.
+func TestAnEndIsAnnounced30And7And1DaysAhead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{ListensEvery: 48 * time.Hour,
+			PlaylistsEvery: 48 * time.Hour}, nil)
+		user := e.AddUser("Alice", accounts.Admin)
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		ends := e.Status(user, "spotify").Connection.ExpiresAt
+		causes := func() (all []string) {
+			for _, n := range e.Open(user) {
+				all = append(all, n.Cause)
+			}
+			return all
+		}
+		var before []string
+		for _, notice := range []struct {
+			days  int
+			cause string
+		}{{30, notify.CauseEnds30}, {7, notify.CauseEnds7}, {1, notify.CauseEnds1}} {
+			day := ends.Add(-time.Duration(notice.days) * 24 * time.Hour)
+			time.Sleep(time.Until(day) - time.Minute)
+			require.Equal(t, before, causes(), "more than %d days ahead", notice.days)
+			time.Sleep(2 * time.Hour)
+			before = []string{notice.cause}
+			require.Equal(t, before, causes(), "%d days ahead", notice.days)
+		}
+	})
+}
+
 // TestNoNoticeOfAnEndThatHasPassed: nobody is asked to do by a day what that day has passed.
 func TestNoNoticeOfAnEndThatHasPassed(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {

@@ -187,6 +187,9 @@ func (rd *reader) readPlaylist(
 				What: fmt.Sprintf("a playlist of more than %d tracks", maxTracks)}
 		}
 	}
+	if tracks, err = rd.describe(ctx, source, tracks); err != nil {
+		return true, err
+	}
 	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
 		return true, rd.store.SetShrunk(ctx, known.ID, len(tracks))
 	}

@@ -88,8 +88,12 @@ func (rd *reader) readPlaylists(
 		return r.changed, err
 	}
 	text, err := json.Marshal(position)
-	return r.changed, errors.Join(err, rd.arrange(ctx, r.known, now),
+	err = errors.Join(err, rd.arrange(ctx, r.known, now),
 		rd.store.SavePosition(ctx, c.User, c.ID, library.Playlists, string(text), r.skips.note(now)))
+	if err != nil {
+		return r.changed, err
+	}
+	return r.changed, rd.refreshVideos(ctx, c, source)
 }
 
 // note names the playlists that are skipped, in the provider's order; empty for none.

@@ -59,6 +59,7 @@ type Store interface {
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	listenStore
 	playlistStore
+	videoStore
 	historyStore
 	perilStore
 }

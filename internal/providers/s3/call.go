@@ -58,9 +58,12 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// mayRepeat makes the writing of an object repeatable while a person waits: the same object twice is one object, and
-// the small one of the trial fits into memory.
+// mayRepeat makes the writing and the removal of an object repeatable while a person waits: the same object twice is
+// one object, what is gone stays gone, and the small object of the trial fits into memory.
 func mayRepeat(req *http.Request) (*http.Request, error) {
+	if req.Method == http.MethodDelete && resilience.IsProbe(req.Context()) {
+		return req.WithContext(resilience.AsRead(req.Context())), nil
+	}
 	if req.Method != http.MethodPut || req.Body == nil || req.GetBody != nil || !resilience.IsProbe(req.Context()) ||
 		req.ContentLength > maxRepeated {
 		return req, nil

@@ -195,8 +195,8 @@ func tables() providers.Tables {
 		Reading: "The code is the first of `error.details[].reason`, `error.errors[].reason` and `error.status` " +
 			"that stands here. A day's quota is back at midnight in Los Angeles. What is said of a key (· key) " +
 			"counts for that key, and the same request goes out with the next one. While all are spent, it goes out " +
-			"with the person's own permission, as does what a key may not see. In a call in a person's name it is said of the " +
-			"project of the client id.",
+			"with the person's own permission, as does what a key may not see. In a call in a person's name it is " +
+			"said of the project of the client id.",
 		Own: map[string]string{
 			perDay:    "a limit of requests whose `quota_limit` or words name the day",
 			noChannel: "the answer about the own channel is empty",

@@ -3,9 +3,7 @@ package youtube
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"sync"
-	"time"
 
 	"reprise/internal/library"
 )
@@ -13,16 +11,15 @@ import (
 // Limits of the memory. When one is reached, the memory is cleared.
 const (
 	mostPages   = 1000
-	mostLengths = 50_000
 	mostPrivate = 50_000
 )
 
-// memory stores pages and lengths for all connections to save requests. It is safe for concurrent use.
+// memory stores pages, and which playlists are private, for all connections to save requests. It is safe for
+// concurrent use.
 type memory struct {
-	mu      sync.Mutex
-	pages   map[string]remembered // by owner and request
-	lengths map[string]time.Duration
-	closed  map[string]bool // the playlists that are private
+	mu     sync.Mutex
+	pages  map[string]remembered // by owner and request
+	closed map[string]bool       // the playlists that are private
 }
 
 // remembered is a page with its ETag. It is immutable.
@@ -32,8 +29,7 @@ type remembered struct {
 }
 
 func newMemory() *memory {
-	return &memory{pages: map[string]remembered{}, lengths: map[string]time.Duration{},
-		closed: map[string]bool{}}
+	return &memory{pages: map[string]remembered{}, closed: map[string]bool{}}
 }
 
 // private reports whether a playlist was private when it was last listed. An unknown one is not.
@@ -79,34 +75,4 @@ func (m *memory) keepPage(key string, r remembered) {
 		clear(m.pages)
 	}
 	m.pages[key] = r
-}
-
-// unknown returns the videos with unknown lengths, without duplicates.
-func (m *memory) unknown(videos []string) (ids []string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	seen := map[string]bool{}
-	for _, id := range videos {
-		if _, ok := m.lengths[id]; !ok && !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-func (m *memory) keepLengths(lengths map[string]time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.lengths)+len(lengths) > mostLengths {
-		clear(m.lengths)
-	}
-	maps.Copy(m.lengths, lengths)
-}
-
-// length returns the length of a video, or 0 when it is unknown.
-func (m *memory) length(id string) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.lengths[id]
 }

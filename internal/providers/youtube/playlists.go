@@ -8,11 +8,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"reprise/internal/library"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -22,9 +20,12 @@ const (
 	itemsRoute     = "/playlistItems"
 	videosRoute    = "/videos"
 
-	perPage  = 50  // the maximum of rows and of ids per call
+	perPage  = 50  // the maximum of rows per call
 	maxPages = 400 // per listing; far more than YouTube's longest
 )
+
+// privatePrivacy is what YouTube says of a playlist or video that only its owner sees.
+const privatePrivacy = "private"
 
 // The playlist of liked videos: YouTube's id, and its name on YouTube's pages.
 const (
@@ -77,13 +78,9 @@ type place struct {
 	ContentDetails struct {
 		Video string `json:"videoId"`
 	} `json:"contentDetails"`
-}
-
-type video struct {
-	ID             string `json:"id"`
-	ContentDetails struct {
-		Duration string `json:"duration"`
-	} `json:"contentDetails"`
+	Status struct {
+		Privacy string `json:"privacyStatus"` // of the video
+	} `json:"status"`
 }
 
 // Playlists implements providers.PlaylistSource. The liked videos are the last.
@@ -122,7 +119,7 @@ func (a *adapter) convert(p *page[playlist]) ([]library.Playlist, error) {
 		if l.ID == "" || l.Snippet.Title == "" {
 			return nil, broken(playlistsRoute, "a playlist without an id or a title")
 		}
-		a.known.keepPrivate(l.ID, l.Status.Privacy == "private")
+		a.known.keepPrivate(l.ID, l.Status.Privacy == privatePrivacy)
 		lists = append(lists, library.Playlist{SourceID: l.ID, Name: l.Snippet.Title, Snapshot: snapshot(l.ID, l.ETag),
 			TrackCount: l.ContentDetails.Count})
 	}
@@ -156,88 +153,51 @@ func snapshot(id, etag string) string {
 }
 
 func itemsQuery(id string) url.Values {
-	return url.Values{"part": {"snippet,contentDetails"}, "playlistId": {id}, "maxResults": {strconv.Itoa(perPage)}}
+	return url.Values{"part": {"snippet,contentDetails,status"}, "playlistId": {id},
+		"maxResults": {strconv.Itoa(perPage)}}
 }
 
-// Tracks implements providers.PlaylistSource. Deleted and private videos are left out.
+// Tracks implements providers.PlaylistSource. Deleted and private videos keep their places as tracks that are gone.
+// The lengths are those of [adapter.Videos].
 func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
-		pages, err := a.places(ctx, l)
+		public := l.SourceID != likedID && !a.known.private(l.SourceID)
+		pages, err := walk[place](ctx, a, listing{route: itemsRoute, query: itemsQuery(l.SourceID), public: public})
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for _, p := range pages {
-			tracks := make([]library.Track, 0, len(p.Items))
-			for _, r := range p.Items {
-				if r == nil {
-					continue
-				}
-				if r.Snippet.Owner == "" {
-					providers.LeaveOut(ctx, providers.LeftOut{SourceID: r.ContentDetails.Video, Name: r.Snippet.Title,
-						Reason: "This video is private, or gone from YouTube."})
-					continue
-				}
-				t := nameOf(r.Snippet.Title, r.Snippet.Owner)
-				t.SourceID, t.Duration = r.ContentDetails.Video, a.known.length(r.ContentDetails.Video)
-				tracks = append(tracks, t)
-			}
-			if !yield(tracks, nil) {
+			tracks, err := tracksOf(p)
+			if !yield(tracks, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// places reads a playlist and the lengths of its videos.
-func (a *adapter) places(ctx context.Context, l library.Playlist) ([]*page[place], error) {
-	public := l.SourceID != likedID && !a.known.private(l.SourceID)
-	pages, err := walk[place](ctx, a, listing{route: itemsRoute, query: itemsQuery(l.SourceID), public: public})
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, p := range pages {
-		for _, r := range p.Items {
-			switch {
-			case r == nil:
-			case r.ContentDetails.Video == "":
-				return nil, broken(itemsRoute, "a place without a video")
-			case r.Snippet.Owner != "":
-				ids = append(ids, r.ContentDetails.Video)
-			}
+func tracksOf(p *page[place]) ([]library.Track, error) {
+	tracks := make([]library.Track, 0, len(p.Items))
+	for _, r := range p.Items {
+		switch {
+		case r == nil:
+			continue
+		case r.ContentDetails.Video == "":
+			return nil, broken(itemsRoute, "a place without a video")
 		}
-	}
-	for chunk := range slices.Chunk(a.known.unknown(ids), perPage) {
-		if err := a.readLengths(ctx, chunk); err != nil {
-			return nil, err
+		t := library.Track{Title: r.Snippet.Title} // of what is gone no more than "Deleted video"
+		switch {
+		case r.Snippet.Owner != "":
+			t = nameOf(r.Snippet.Title, r.Snippet.Owner)
+		case r.Status.Privacy == privatePrivacy:
+			t.Gone = library.VideoPrivate
+		default:
+			t.Gone = library.VideoDeleted
 		}
+		t.SourceID = r.ContentDetails.Video
+		tracks = append(tracks, t)
 	}
-	return pages, nil
-}
-
-// readLengths asks for the lengths of at most 50 videos. Videos missing in the answer have none.
-func (a *adapter) readLengths(ctx context.Context, ids []string) error {
-	var p page[video]
-	query := url.Values{"part": {"contentDetails"}, "id": {strings.Join(ids, ",")},
-		"maxResults": {strconv.Itoa(perPage)}}
-	if _, err := a.getPublic(ctx, videosRoute, query, "", &p); err != nil {
-		return err
-	}
-	if p.Items == nil && !p.empty() {
-		return broken(videosRoute, "no list of videos")
-	}
-	lengths := make(map[string]time.Duration, len(ids))
-	for _, id := range ids {
-		lengths[id] = 0
-	}
-	for _, v := range p.Items {
-		if v != nil && v.ID != "" {
-			lengths[v.ID] = parseLength(v.ContentDetails.Duration)
-		}
-	}
-	a.known.keepLengths(lengths)
-	return nil
+	return tracks, nil
 }
 
 // listing is a list that is read page by page.

@@ -225,10 +225,11 @@ func TestTracks(t *testing.T) {
 	t.Parallel()
 	tracks := all(t, open(healthy(t), nil).Tracks(t.Context(), library.Playlist{SourceID: "PLrain0001"}))
 	require.Equal(t, []library.Track{
-		{Title: "Roygbiv", Artist: "Boards of Canada", Duration: 151 * time.Second, SourceID: "uXPwxxMzbd0"},
-		{Title: "Svefn-g-englar", Artist: "Sigur Rós", Duration: 604 * time.Second, SourceID: "8L64BcCRDAE"},
+		{Title: "Roygbiv", Artist: "Boards of Canada", SourceID: "uXPwxxMzbd0"},
+		{Title: "Svefn-g-englar", Artist: "Sigur Rós", SourceID: "8L64BcCRDAE"},
+		{Title: "Deleted video", SourceID: "gone0000001", Gone: library.VideoDeleted},
 		{Title: "Jóga", Artist: "Björk", SourceID: "u9K-SO7uJqs"},
-	}, tracks, "what is gone is left out, and what has no length has none")
+	}, tracks, "what is gone keeps its place without a name")
 }
 
 // calls counts requests by path below the API.
@@ -240,34 +241,47 @@ func calls(far providertest.Respond) (providertest.Respond, func(path string) in
 	}, func(path string) int { return seen[path] }
 }
 
-func TestLengthsAreAskedForOnce(t *testing.T) {
+func TestVideos(t *testing.T) {
 	t.Parallel()
+	a := open(healthy(t), nil)
+	videos, err := a.Videos(t.Context(), []string{"uXPwxxMzbd0", "8L64BcCRDAE", "u9K-SO7uJqs"})
+	require.NoError(t, err)
+	require.Equal(t, []library.Video{
+		{ID: "uXPwxxMzbd0", Title: "Roygbiv", Channel: "Boards of Canada - Topic",
+			Published: time.Date(2014, 11, 7, 9, 30, 12, 0, time.UTC), Duration: 151 * time.Second, Category: "Music",
+			Tags: []string{"Boards of Canada", "Roygbiv"}, Views: 6204311, Likes: 48213, Comments: 1204,
+			Thumbnail: "https://i.ytimg.com/vi/uXPwxxMzbd0/sddefault.jpg", Availability: library.VideoPublic},
+		{ID: "8L64BcCRDAE", Title: "Sigur Rós - Svefn-g-englar (Official Video)", Channel: "Sigur Rós",
+			Published: time.Date(2009, 8, 14, 15, 0, 3, 0, time.UTC), Duration: 604 * time.Second, Category: "99",
+			Views: 31022119, Likes: -1, Comments: -1, Availability: library.VideoUnlisted,
+			AllowedIn: []string{"IS", "GB"}},
+	}, videos, "nothing is told of the third")
+	require.Equal(t, library.Track{Title: "Svefn-g-englar", Artist: "Sigur Rós", SourceID: "8L64BcCRDAE",
+		Duration: 604 * time.Second}, a.Named(videos[1]))
 	far, count := calls(healthy(t))
-	a := open(far, nil)
-	for range 3 {
-		require.NotEmpty(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "PLrain0001"})))
-	}
+	_, err = open(far, nil).Videos(t.Context(), make([]string, providers.VideosAtOnce))
+	require.NoError(t, err)
 	require.Equal(t, 1, count(videosRoute))
-	require.Equal(t, 6, count(itemsRoute))
 }
 
-func TestFiftyVideosACall(t *testing.T) {
+// A key is not told of the person's own private videos; the person is.
+func TestOwnPrivateVideosAreAskedForByTheirOwner(t *testing.T) {
 	t.Parallel()
-	var rows []string
-	for i := range 120 {
-		const row = `{"snippet":{"title":"T","videoOwnerChannelTitle":"C"},"contentDetails":{"videoId":"v%d"}}`
-		rows = append(rows, fmt.Sprintf(row, i))
-	}
-	var sizes []int
-	tracks := all(t, open(func(r *http.Request) (int, http.Header, string) {
-		if strings.HasSuffix(r.URL.Path, videosRoute) {
-			sizes = append(sizes, len(strings.Split(r.URL.Query().Get("id"), ",")))
-			return 200, nil, `{"items":[]}`
+	asked := map[string]string{}
+	far := providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+		ids := r.URL.Query().Get("id")
+		if key := r.Header.Get("X-Goog-Api-Key"); key != "" {
+			asked["key"] = ids
+			return 200, nil, `{"items":[{"id":"theirs","status":{"privacyStatus":"public"}}]}`
 		}
-		return 200, nil, `{"items":[` + strings.Join(rows, ",") + `]}`
-	}, nil).Tracks(t.Context(), library.Playlist{SourceID: "x"}))
-	require.Len(t, tracks, 120)
-	require.Equal(t, []int{50, 50, 20}, sizes)
+		asked["permission"] = ids
+		return 200, nil, `{"items":[{"id":"own","status":{"privacyStatus":"private"}}]}`
+	})
+	videos, err := keyedAdapter(far).Videos(t.Context(), []string{"theirs", "own", "gone"})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"key": "theirs,own,gone", "permission": "own,gone"}, asked)
+	require.Len(t, videos, 2)
+	require.Equal(t, library.VideoPrivate, videos[1].Availability)
 }
 
 func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
@@ -315,7 +329,7 @@ func TestAnInvalidPageTokenRestartsTheListing(t *testing.T) {
 			return well(r)
 		}, nil)
 	}
-	require.Len(t, all(t, forgetful(1).Tracks(t.Context(), library.Playlist{SourceID: "x"})), 3)
+	require.Len(t, all(t, forgetful(1).Tracks(t.Context(), library.Playlist{SourceID: "x"})), 4)
 	err := last(forgetful(5).Tracks(t.Context(), library.Playlist{SourceID: "x"}))
 	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
 	require.Equal(t, 2, refusals)
@@ -331,15 +345,22 @@ func TestPublicDataUsesTheKeys(t *testing.T) {
 		require.NotContains(t, r.URL.String(), "AIza")
 		return well(r)
 	})
+	a := keyedAdapter(far)
+	require.Len(t, all(t, a.Playlists(t.Context())), 3)
+	require.Len(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "x"})), 4)
+	_, err := a.Videos(t.Context(), []string{"uXPwxxMzbd0", "8L64BcCRDAE"})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{playlistsRoute: "", itemsRoute + "LL": "", itemsRoute + "x": "AIza-first-key",
+		videosRoute: "AIza-first-key"}, used)
+}
+
+// keyedAdapter returns an adapter of an installation with a key.
+func keyedAdapter(far providertest.Respond) *adapter {
 	pool := resilience.NewKeyPool("youtube", []resilience.PoolKey{{Secret: "AIza-first-key"}}, resilience.Options{})
 	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport,
 		Pool: pool, Put: putKey})
 	p := providertest.NewIn(providers.Installation{Keyed: public, Keys: pool}, Describe())
-	a := p.Open(providertest.Client(far), nil).(*adapter)
-	require.Len(t, all(t, a.Playlists(t.Context())), 3)
-	require.Len(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "x"})), 3)
-	require.Equal(t, map[string]string{playlistsRoute: "", itemsRoute + "LL": "", itemsRoute + "x": "AIza-first-key",
-		videosRoute: "AIza-first-key"}, used)
+	return p.Open(providertest.Client(far), nil).(*adapter)
 }
 
 func TestBrokenShapes(t *testing.T) {
@@ -358,15 +379,9 @@ func TestBrokenShapes(t *testing.T) {
 		err := c.read(open(providertest.Always(200, c.body), nil))
 		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%s: %v", name, err)
 	}
-	a := open(func(r *http.Request) (int, http.Header, string) {
-		if strings.HasSuffix(r.URL.Path, videosRoute) {
-			return 200, nil, `{}`
-		}
-		return 200, nil,
-			`{"items":[{"snippet":{"title":"X","videoOwnerChannelTitle":"Y"},"contentDetails":{"videoId":"x"}}]}`
-	}, nil)
-	require.Equal(t, resilience.Contract, resilience.Classify(tracks(a)).Category)
+	_, err := open(providertest.Always(200, `{}`), nil).Videos(t.Context(), []string{"x"})
+	require.Equal(t, resilience.Contract, resilience.Classify(err).Category)
 	broken := providertest.New(Describe(), "api_url", "https://api example\x7f")
-	_, err := broken.Open(providertest.Client(healthy(t)), nil).Prove(t.Context())
+	_, err = broken.Open(providertest.Client(healthy(t)), nil).Prove(t.Context())
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }

@@ -151,9 +151,10 @@ func (h *Keys) resetPage(c echo.Context) error {
 			". Try it earlier only when you know that this has changed, such as after you were given a larger " +
 			"quota; a service may take it amiss to be asked too soon."
 	}
+	title := library.InSentence("Try the key …"+lastFour+" of "+p.DisplayName+" now?", p.DisplayName)
 	address := "/settings/keys/" + p.Name + "/" + url.PathEscape(lastFour) + "/reset"
-	return h.core.Confirm(c, core.Confirmation{Title: "Try the key …" + lastFour + " of " + p.DisplayName + " now?",
-		Lead: lead, Action: address, Button: "Try now", Back: "/settings#keys"})
+	return h.core.Confirm(c, core.Confirmation{Title: title, Lead: lead, Action: address, Button: "Try now",
+		Back: "/settings#keys"})
 }
 
 func (h *Keys) resetForm(c echo.Context) error {

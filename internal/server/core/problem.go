@@ -243,6 +243,7 @@ func NotBefore(service string, state resilience.State) *Problem {
 		until := state.Until.UTC()
 		p.Until = &until
 	}
+	p.Detail = library.InSentence(p.Detail, service)
 	return p
 }
 

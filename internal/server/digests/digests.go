@@ -66,7 +66,8 @@ func (h *Handler) obstacle(admin bool) obstacleView {
 		return obstacleView{State: "ready"}
 	}
 	state, words := h.guard.StateForAll(p)
-	v := obstacleView{State: "waiting", Message: words.Message, NextAttemptAt: core.Moment(state.Until)}
+	v := obstacleView{State: "waiting", Category: core.Text(state.Category.String()), Message: words.Message,
+		NextAttemptAt: core.Moment(state.Until)}
 	switch state.Kind {
 	case resilience.Ready:
 		return obstacleView{State: "ready"}

@@ -50,6 +50,7 @@ type SourceView struct {
 	Provider      string   `json:"provider"`
 	DisplayName   string   `json:"display_name"`
 	State         string   `json:"state"`
+	Category      *string  `json:"category"` // of the failure that stands against it; nil without one
 	Message       string   `json:"message"`
 	NextAttemptAt *string  `json:"next_attempt_at"`
 	Missing       []string `json:"missing_settings"`
@@ -85,6 +86,7 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 	state, words := h.guard.StateForAll(source.Provider)
 	v.Message, v.Retry = words.Message, state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
 		p.PutOff > 0 && state.Kind == resilience.Ready
+	v.Category = core.Text(state.Category.String())
 	switch {
 	case state.Kind == resilience.Stopped:
 		v.State = string(syncer.NeedsAdmin)
@@ -96,6 +98,7 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 		v.State, v.Message = string(syncer.Syncing), source.Provider.DisplayName+" is being asked."
 	case h.enrichment.Trouble(v.Provider) != "":
 		v.State, v.Message, v.Retry = string(syncer.NeedsAdmin), h.enrichment.Trouble(v.Provider), true
+		v.Category = core.Text(resilience.Unknown.String())
 	default:
 		v.State, v.Message = string(syncer.Healthy), idle(p)
 		switch {

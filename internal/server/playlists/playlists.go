@@ -22,6 +22,7 @@ type Store interface {
 	CountPlaylists(ctx context.Context, user int64) (int, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
+	Videos(ctx context.Context, ids []string) (map[string]library.StoredVideo, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Copy, error)
 	CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Delivery,
@@ -81,6 +82,8 @@ type trackView struct {
 	Album      string  `json:"album"`
 	DurationMS *int64  `json:"duration_ms"`
 	ISRC       *string `json:"isrc"`
+	// Video is nil for a track that is no video, or of whose video nothing is known yet.
+	Video *videoView `json:"video"`
 }
 
 func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) view {
@@ -94,13 +97,24 @@ func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) v
 }
 
 // viewTracks returns the views of tracks, of which the first is at offset in its playlist.
-func viewTracks(tracks []library.Track, offset int) []trackView {
+// tracks returns a part of a playlist's tracks, with what is known of their videos.
+func (h *Handler) tracks(ctx context.Context, user, id int64, offset int) ([]trackView, error) {
+	tracks, err := h.store.PlaylistTracks(ctx, user, id, offset, atOnce)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(tracks))
+	for _, t := range tracks {
+		ids = append(ids, t.SourceID)
+	}
+	videos, err := h.store.Videos(ctx, ids)
 	all := make([]trackView, len(tracks))
 	for i, t := range tracks {
 		all[i] = trackView{Position: offset + i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
-			DurationMS: known64(t.Duration.Milliseconds()), ISRC: core.Text(t.ISRC)}
+			DurationMS: known64(t.Duration.Milliseconds()), ISRC: core.Text(t.ISRC),
+			Video: viewVideo(videos[t.SourceID])}
 	}
-	return all
+	return all, err
 }
 
 func known64(n int64) *int64 {
@@ -181,8 +195,8 @@ func (h *Handler) oneAPI(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	begin := string(head[:len(head)-1]) + `,"tracks":[`
 	return h.core.Stream(c, begin, `]}`, func(offset int) ([]any, error) {
-		tracks, err := h.store.PlaylistTracks(ctx, user, id, offset, atOnce)
-		return core.ViewAll(viewTracks(tracks, offset), func(t trackView) any { return t }), err
+		tracks, err := h.tracks(ctx, user, id, offset)
+		return core.ViewAll(tracks, func(t trackView) any { return t }), err
 	})
 }
 
@@ -196,7 +210,7 @@ func (h *Handler) onePage(c echo.Context) error {
 		return err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	tracks, err := h.store.PlaylistTracks(ctx, user, id, pager.Offset(), atOnce)
+	tracks, err := h.tracks(ctx, user, id, pager.Offset())
 	if err != nil {
 		return err
 	}
@@ -211,5 +225,5 @@ func (h *Handler) onePage(c echo.Context) error {
 		Tracks []trackView
 		Pager  core.Pager
 		Copies []copyView
-	}{p, viewTracks(tracks, pager.Offset()), pager, copies})
+	}{p, tracks, pager, copies})
 }

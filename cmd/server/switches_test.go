@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/demo"
+	"reprise/internal/library"
+	"reprise/internal/notify"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+// switched is an installation of one person, forwarding to the services that take plays, after a switch of the demo's
+// page was set for half an hour.
+type switched struct {
+	*installation
+	service string
+	at      time.Time
+	listens int // that the person had then
+}
+
+func (s *switched) status() syncer.Status {
+	s.t.Helper()
+	all, err := s.connections.StatusOf(context.Background(), s.users[0], s.store)
+	require.NoError(s.t, err)
+	for _, one := range all {
+		if one.Provider.Name == s.service {
+			return one
+		}
+	}
+	s.t.Fatalf("no connection to %s", s.service)
+	return syncer.Status{}
+}
+
+// arrive requires that plays went on to arrive, also from the service itself.
+func (s *switched) arrive() {
+	s.t.Helper()
+	n, err := s.store.CountListens(context.Background(), s.users[0])
+	require.NoError(s.t, err)
+	require.Greater(s.t, n, s.listens, "plays arrive")
+	for _, st := range s.status().Streams {
+		if st.Stream != library.Deliveries {
+			require.Equal(s.t, syncer.Healthy, st.Condition, st.Stream)
+			require.True(s.t, st.LastSuccessAt.After(s.at.Add(10*time.Minute)), st.Stream)
+		}
+	}
+}
+
+// deliveries returns how many deliveries to the service are in a state.
+func (s *switched) count(state delivery.State) int {
+	s.t.Helper()
+	n, err := s.store.CountDeliveries(context.Background(), delivery.Filter{User: s.users[0],
+		Connection: library.ConnectionID(s.service)})
+	require.NoError(s.t, err)
+	return n[state]
+}
+
+// alert requires the only open notification of the person, who is the administrator, and returns it.
+func (s *switched) alert() notify.Notification {
+	s.t.Helper()
+	open := s.open(s.users[0])
+	require.Len(s.t, open, 1, "%+v", open)
+	return open[0]
+}
+
+// waits requires that the connection waits by itself, and that nobody is told.
+func (s *switched) waits() {
+	s.t.Helper()
+	require.Equal(s.t, syncer.Waiting, s.status().Condition)
+	require.Empty(s.t, s.open(s.users[0]), "nobody has to act")
+}
+
+// goesOn requires that all is well, and that the keys are in these states.
+func (s *switched) goesOn(states ...string) {
+	s.t.Helper()
+	require.Equal(s.t, syncer.Healthy, s.status().Condition)
+	require.Empty(s.t, s.open(s.users[0]))
+	for n, k := range s.registry.Get(s.service).Keys.Keys() {
+		require.Equal(s.t, states[n], k.State(), "key %d", n)
+	}
+}
+
+// effects are what the page of the demo promises of each switch, to be seen after half an hour.
+var effects = map[demo.Mode]func(*switched){
+	demo.Normal: func(s *switched) {
+		if s.service == demo.YouTube {
+			s.goesOn("ready", "ready", "ready")
+			return
+		}
+		s.arrive()
+		require.Equal(s.t, syncer.Healthy, s.status().Condition)
+	},
+	demo.Unavailable: (*switched).waits,
+	demo.RateLimited: func(s *switched) {
+		st := s.status()
+		require.Equal(s.t, syncer.Held, st.Condition)
+		require.Empty(s.t, s.open(s.users[0]))
+		var held *resilience.NotBeforeError
+		err := s.connections.SyncNow(context.Background(), s.users[0], st.Connection.ID)
+		require.ErrorAs(s.t, err, &held, "Sync now is refused")
+		require.Equal(s.t, st.State.Until, held.State.Until)
+	},
+	demo.Revoked: func(s *switched) {
+		require.Equal(s.t, syncer.NeedsReconnect, s.status().Condition)
+		require.Equal(s.t, "Reconnect", s.alert().Action.Label)
+		calls := len(s.log.of(s.at, time.Now(), func(a attempt) bool { return a.Provider == s.service }))
+		time.Sleep(time.Hour)
+		require.Len(s.t, s.log.of(s.at, time.Now(), func(a attempt) bool { return a.Provider == s.service }), calls,
+			"nothing is called")
+	},
+	demo.ReadOnly: func(s *switched) {
+		s.arrive()
+		require.Positive(s.t, s.count(delivery.Parked), "what is to be sent waits")
+		require.Zero(s.t, s.count(delivery.Dead))
+		require.Contains(s.t, s.alert().Message, "write to this account")
+		require.NoError(s.t, s.world.Switch(s.service, demo.Normal))
+		require.NoError(s.t, s.connections.Retry(context.Background(), s.users[0], library.ConnectionID(s.service)))
+		time.Sleep(5 * time.Minute)
+		require.Zero(s.t, s.count(delivery.Parked), "and goes out after Try again")
+		require.Empty(s.t, s.open(s.users[0]))
+	},
+	demo.Hidden: func(s *switched) {
+		require.Contains(s.t, s.alert().Message, "https://www.last.fm/settings/privacy")
+		require.NoError(s.t, s.world.Switch(s.service, demo.Normal))
+		require.NoError(s.t, s.connections.Retry(context.Background(), s.users[0], library.ConnectionID(s.service)))
+		time.Sleep(10 * time.Minute)
+		require.Empty(s.t, s.open(s.users[0]), "after Try again it goes on")
+		require.Equal(s.t, syncer.Healthy, s.status().Condition)
+	},
+	demo.DailyLimit: func(s *switched) {
+		s.arrive()
+		require.Positive(s.t, s.count(delivery.Scheduled)+s.count(delivery.Retrying), "it waits")
+		require.Zero(s.t, s.count(delivery.Dead), "and nothing is lost")
+		require.Equal(s.t, 0, s.status().State.Until.UTC().Hour(), "until midnight UTC")
+	},
+	demo.Suspended: func(s *switched) {
+		require.Equal(s.t, syncer.NeedsAdmin, s.status().Condition)
+		require.Contains(s.t, s.alert().Message, "suspended")
+	},
+	demo.KeySpent:   func(s *switched) { s.goesOn("cooling", "ready", "ready") },
+	demo.KeysSpent:  func(s *switched) { s.goesOn("cooling", "cooling", "cooling") },
+	demo.KeyInvalid: func(s *switched) { s.goesOn("ready", "ready", "refused") },
+	demo.Portal:     (*switched).waits,
+	demo.Hang:       (*switched).waits,
+	demo.Slow: func(s *switched) {
+		require.Equal(s.t, syncer.Healthy, s.status().Condition)
+		require.Empty(s.t, s.open(s.users[0]))
+	},
+	demo.Cut: (*switched).waits,
+}
+
+// TestEverySwitchDoesWhatItSays sets every switch of the demo's page for each service that a person connects.
+func TestEverySwitchDoesWhatItSays(t *testing.T) {
+	for _, service := range []string{demo.Spotify, demo.LastFM, demo.ListenBrainz, demo.Navidrome, demo.YouTube} {
+		for _, mode := range demo.Modes {
+			if mode == demo.WrongAccount {
+				continue // it is about the next consent; internal/demo has its test
+			}
+			t.Run(service+" "+string(mode), func(t *testing.T) {
+				inBubbleWith(t, demo.Options{Plays: 20, Live: 2 * time.Minute, RetryAfter: 3 * time.Hour},
+					map[string]string{"sync.enrich_every": "240h", "sync.playlists_every": "5m"}, func(t *testing.T, i *installation) {
+						if i.world.Switch(service, mode) != nil {
+							t.Skip("this service has no such switch")
+						}
+						require.NoError(t, i.world.Switch(service, demo.Normal))
+						i.people(1)
+						i.deliver()
+						for _, to := range []library.ConnectionID{"lastfm", "listenbrainz"} {
+							_, err := i.deliveries.Forward(context.Background(), i.users[0], to, false)
+							require.NoError(t, err)
+						}
+						time.Sleep(20 * time.Minute)
+						s := &switched{installation: i, service: service, at: time.Now()}
+						var err error
+						s.listens, err = i.store.CountListens(context.Background(), i.users[0])
+						require.NoError(t, err)
+						require.NoError(t, i.world.Switch(service, mode))
+						for range 6 {
+							time.Sleep(5 * time.Minute)
+							i.world.Like()        // the keys of YouTube have something to read
+							i.world.PlayOnPhone() // only Last.fm knows: it is to be sent to ListenBrainz
+						}
+						time.Sleep(5 * time.Minute)
+						effects[mode](s)
+					})
+			})
+		}
+	}
+}
