@@ -163,7 +163,8 @@ func TestEverySwitchDoesWhatItSays(t *testing.T) {
 			}
 			t.Run(service+" "+string(mode), func(t *testing.T) {
 				inBubbleWith(t, demo.Options{Plays: 20, Live: 2 * time.Minute, RetryAfter: 3 * time.Hour},
-					map[string]string{"sync.enrich_every": "240h", "sync.playlists_every": "5m"}, func(t *testing.T, i *installation) {
+					map[string]string{"sync.enrich_every": "240h", "sync.playlists_every": "5m"},
+					func(t *testing.T, i *installation) {
 						if i.world.Switch(service, mode) != nil {
 							t.Skip("this service has no such switch")
 						}
