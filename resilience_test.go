@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -141,6 +142,51 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.Empty(t, e.Open(alice))
 		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
 		require.Equal(t, 65, e.Listens(alice))
+
+		// Sunday morning. Spotify restarts, and answers 503 twice. The reading repeats its call a moment later, so that
+		// nobody sees a wait or a failure.
+		failing := 2
+		up.FailPath("spotify", "/v1/me/player/recently-played", func(r *http.Request) (*http.Response, error) {
+			if failing--; failing >= 0 {
+				return enginetest.Answer(r, 503, `{}`), nil
+			}
+			return nil, nil
+		})
+		up.PlayOn("spotify", "alice", "Sunday morning", time.Now())
+		bad = time.Now()
+		require.NoError(t, e.Connections.SyncNow(context.Background(), alice, "spotify"))
+		time.Sleep(8 * time.Second) // the longest two waits are 1.5 and 4.5 s
+		require.Negative(t, failing, "the third try was answered")
+		require.Equal(t, 66, e.Listens(alice))
+		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
+
+		// Sunday noon. Alice has twenty new playlists, each of which takes a second. In the middle of reading them her
+		// other stream is told to wait 40 seconds: the run under way sends nothing more, and goes on after that.
+		for i := range 20 {
+			up.SetPlaylist("alice", fmt.Sprintf("Summer %d", i), "Song 1")
+		}
+		up.Fail("spotify", func(r *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return nil, nil
+		})
+		up.FailPath("spotify", "/v1/me/player/recently-played", func(r *http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Second)
+			return enginetest.Answer(r, 429, `{}`, "Retry-After", "40"), nil
+		})
+		require.NoError(t, e.Connections.SyncNow(context.Background(), alice, "spotify"))
+		time.Sleep(5*time.Second + time.Millisecond)
+		held, bad = e.Status(alice, "spotify"), time.Now()
+		require.Equal(t, syncer.Held, held.Condition)
+		up.Fail("spotify", nil)
+		up.FailPath("spotify", "/v1/me/player/recently-played", nil)
+		time.Sleep(39 * time.Second)
+		require.Zero(t, callsBetween(up.Calls("spotify"), bad, time.Now()), "nothing is sent inside the wait")
+		require.Equal(t, 1, e.Status(alice, "spotify").State.Failures, "what was not sent has not failed")
+		time.Sleep(20 * time.Minute)
+		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
+		lists, err := e.Store.CountPlaylists(context.Background(), alice)
+		require.NoError(t, err)
+		require.Equal(t, 21, lists)
 
 		// Half a year later, Alice is warned that the permission will end: 30, 7 and 1 days ahead, once each, across
 		// any number of restarts. The syncer runs less often here so that the test takes less time.

@@ -17,7 +17,7 @@ import (
 )
 
 // securityPages are the pages that name tests as evidence.
-var securityPages = []string{"SECURITY.md", "docs/security.md", "docs/asvs.md"}
+var securityPages = []string{"SECURITY.md", "docs/security.md", "docs/asvs.md", "docs/resilience.md"}
 
 // levels has the level of each requirement of OWASP's Application Security Verification Standard 5.0.0, one digit each
 // and in order, by section.

@@ -97,8 +97,9 @@ func (c *Config) validate() (problems Problems) {
 		c.BreakerMaxOpen = max(c.BreakerMaxOpen, c.BreakerCooldown)
 	}
 	if c.BreakerMaxOpen > 0 && c.BreakerMaxOpen < c.BreakerCooldown {
-		problems = append(problems, fmt.Sprintf("breaker.max_open (%v) must not be shorter than breaker.cooldown (%v); "+
-			"set both to the same for one probe every %v.", c.BreakerMaxOpen, c.BreakerCooldown, c.BreakerCooldown))
+		problems = append(problems, fmt.Sprintf("breaker.max_open (%v) must not be shorter than "+
+			"breaker.cooldown (%v); set both to the same for one probe every %v.",
+			c.BreakerMaxOpen, c.BreakerCooldown, c.BreakerCooldown))
 	}
 	if c.DeliveryMaxDelay > 0 && c.DeliveryMaxDelay < c.DeliveryFirstDelay {
 		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than "+
