@@ -218,11 +218,11 @@ func (s songFound) refusal() error {
 	n := len(s.Question.Offered)
 	switch {
 	case s.Question.Answer == NoneOfThem:
-		return refuse("This song is not in your library there, as you said.")
+		return refuse("You said that this song is not in your library there.")
 	case n > 0 && s.Question.ID == 0:
 		return refuse("It is not clear which song in your library there it is.")
 	case n == 1:
-		return refuse("1 song there could be it. Choose whether it is.")
+		return refuse("1 song there could be it. Say whether it is.")
 	case n > 1:
 		return refuse(fmt.Sprintf("%d songs there could be it. Choose which one it is.", n))
 	}

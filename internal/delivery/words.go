@@ -19,7 +19,7 @@ var reasons = map[resilience.Category]string{
 	resilience.CircuitOpen: "The service has failed several times in a row. Reprise waits for it to come back, which " +
 		"uses up no attempt.",
 	resilience.Item:    "The service does not take this one.",
-	resilience.Unknown: "It failed on our side. The server's log has the details.",
+	resilience.Unknown: "It failed on this server. Its log has the details.",
 }
 
 // explain describes a failed attempt to a person.

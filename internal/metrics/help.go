@@ -24,8 +24,8 @@ var help = map[string]string{
 		"and come back to a snapshot, thinned_out news of progress that gave way.",
 	"hold_until_timestamp_seconds": "The latest time until which an upstream asks us to wait, as a Unix time; 0 " +
 		"when none does.",
-	"skipped_items_total": "Items that an upstream lists and does not give (a private playlist, a video that is " +
-		"gone), when they begin to be skipped.",
+	"skipped_items_total": "Items that an upstream lists but does not let Reprise read (a private playlist, a " +
+		"video that is gone), counted when they are first skipped.",
 	"listens_refused_total": "Plays read that were not stored, because their times are impossible.",
 	"listens_stored_total":  "Listens stored, by who told of them first.",
 	"notifications_total":   "Notifications on their way to people, by channel: sent, failed, dropped (on purpose).",

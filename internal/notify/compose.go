@@ -151,7 +151,7 @@ func troubleWith(ch Channel, v resilience.Verdict, err error) string {
 }
 
 func failingWords(ch Channel, reason string, dropped bool) Words {
-	next := "We keep trying, and " + waiting(ch.Waiting) + "."
+	next := "Reprise keeps trying, and " + waiting(ch.Waiting) + "."
 	if dropped {
 		next = "They are not sent again, and stand on the page of notifications."
 	}

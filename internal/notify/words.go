@@ -140,7 +140,7 @@ func explainStop(p *providers.Provider, c library.Connection, t Trouble) Words {
 				"connection is fine.", owed)}
 	case s.ForAdmin:
 		if advice == "" {
-			advice = "Only the administrator can mend this."
+			advice = "Only the administrator can fix this."
 		}
 		return Words{Title: name + " needs the administrator", Owner: Administrator,
 			Message: join(advice, "Press Try again when that is done.", owed)}
@@ -256,7 +256,7 @@ func WhenOffline() Words {
 func StillFailing(p *providers.Provider, c library.Connection, s resilience.State) Words {
 	name := c.Label(p.DisplayName)
 	return Words{Title: name + " is still failing", Owner: Nobody, Message: fmt.Sprintf(
-		"%s has been failing since %s. We keep trying. If it works for you elsewhere, look at Details.",
+		"%s has been failing since %s. Reprise keeps trying. If it works for you elsewhere, look at Details.",
 		name, day(s.Since))}.naming(p)
 }
 

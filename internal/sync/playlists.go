@@ -108,7 +108,7 @@ func (s *skips) note(now []library.Playlist) string {
 		return ""
 	}
 	named := skipped[:min(len(skipped), maxNamed)]
-	note := "Not readable at the provider, and skipped: " + strings.Join(named, ", ")
+	note := "Skipped, because they cannot be read there: " + strings.Join(named, ", ")
 	if more := len(skipped) - len(named); more > 0 {
 		return fmt.Sprintf("%s, and %d more.", note, more)
 	}

@@ -149,7 +149,7 @@ func reasonOf(why resilience.Category) string {
 	case resilience.Contract:
 		return "The answer was not in the form that the service promises."
 	}
-	return "The service lists it and does not give it out."
+	return "The service lists it but does not let Reprise read it."
 }
 
 // read keeps what a playlist that could be read leaves out, and forgets what it left out before.

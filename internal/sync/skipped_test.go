@@ -116,7 +116,7 @@ func TestListensGoOnBesideACutPlaylist(t *testing.T) {
 		s := e.Status(user, "spotify")
 		require.Equal(t, syncer.Healthy, s.Condition)
 		require.Empty(t, s.Detail)
-		require.Equal(t, "Not readable at the provider, and skipped: C.", s.Streams[1].Note)
+		require.Equal(t, "Skipped, because they cannot be read there: C.", s.Streams[1].Note)
 		require.Equal(t, "network", skipped(t, e, user)[0].Category)
 	})
 }

@@ -105,7 +105,7 @@ func lateWords(st syncer.Status) string {
 	if st.Streams[i].LateAtOnce {
 		return late + "read with the next run, however old they are."
 	}
-	return late + "looked for once a day, 31 days back. What arrives later than that is not read."
+	return late + "looked for once a day, up to 31 days back. What arrives later than that is not read."
 }
 
 // gapView is a time in which a connection was not read.

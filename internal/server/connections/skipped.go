@@ -108,7 +108,7 @@ func (h *skipped) retryForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	flash := "Looking again now. What can be read leaves the list below."
+	flash := "Looking again now. What can be read disappears from the list below."
 	err = h.connections.LookAgain(c.Request().Context(), core.UserOf(c).ID, id)
 	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		flash, err = h.core.Problem(c, err).Detail, nil

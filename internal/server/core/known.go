@@ -15,7 +15,7 @@ import (
 )
 
 // KnownParameters is middleware that refuses calls of the API whose query has a parameter that the call does not take.
-// A mistyped filter would otherwise be a filter that is not there. It comes after who calls has been asked.
+// A mistyped filter would otherwise be a filter that is not there. It runs once the caller is known.
 func KnownParameters(next echo.HandlerFunc) echo.HandlerFunc {
 	known := func(c echo.Context) error {
 		if err := CheckQuery(c); err != nil {

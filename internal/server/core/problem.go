@@ -51,8 +51,7 @@ const (
 )
 
 // Problem returns the words for an error. An error without words is a fault of ours: it is logged, and nothing of
-// it is
-// shown.
+// it is shown.
 func (k *Core) Problem(c echo.Context, err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -86,7 +85,7 @@ func (k *Core) typed(c echo.Context, err error) *Problem {
 	if e, ok := errors.AsType[*syncer.OtherAccountError](err); ok && e.Moved {
 		return &Problem{Status: http.StatusConflict, Title: "Another address", OldAccount: e.Old, NewAccount: e.New,
 			Detail: fmt.Sprintf("Until now this connection led to %s; these credentials lead to %s. If it is the same "+
-				"server at a new address, say so, and everything stays as it is.", e.Old, e.New)}
+				`server at a new address, send "other_account": "moved", and everything stays as it is.`, e.Old, e.New)}
 	}
 	if e, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
 		return &Problem{Status: http.StatusConflict, Title: "Another account", OldAccount: e.Old, NewAccount: e.New,

@@ -46,6 +46,6 @@ func (h *handshake) problem() error {
 			Detail: "The page that wants to follow what happens here belongs to another site."}
 	}
 	return &core.Problem{Status: h.refused, Title: "Not a websocket",
-		Detail: "This is no handshake of a websocket of version 13. The same is told as Server-Sent Events at " +
+		Detail: "This is not a websocket handshake (version 13). The same events are sent as Server-Sent Events at " +
 			"/api/v1/events/sse."}
 }

@@ -24,8 +24,8 @@ func filterOf(c echo.Context) (library.ListenFilter, error) {
 		parsed, err := time.Parse(time.RFC3339, text)
 		if err != nil {
 			return f, &core.Problem{Status: http.StatusBadRequest, Title: "Not a time",
-				Detail: name + " is a time as in 2026-11-20T21:00:00Z. Listens are found from the time in from on, " +
-					"and before the time in to."}
+				Detail: "Write " + name + " like 2026-11-20T21:00:00Z. You get the listens from the time " +
+					"in from up to, but not including, the time in to."}
 		}
 		*at = parsed.UTC().Truncate(time.Millisecond)
 	}

@@ -48,7 +48,7 @@ func (h *Handler) list(c echo.Context) error {
 	open := c.QueryParam("open")
 	if !slices.Contains([]string{"", "true", "false"}, open) {
 		return &core.Problem{Status: http.StatusBadRequest, Title: "Open or not?",
-			Detail: "open is true or false, which it is by default."}
+			Detail: "Send true or false as open; without it, it is false."}
 	}
 	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, open == "true")
 	if err != nil {
