@@ -112,7 +112,7 @@ func TestACopyThatIsLeftIsNeverAskedAboutAgain(t *testing.T) {
 		h.playlist("Rain", "Two", "One") // ours changes
 		h.carry()
 		require.True(t, h.far.gone)
-		require.Contains(t, h.page(path[:len("/playlists/1")]), "Reprise leaves it as it is there")
+		require.Contains(t, h.page(path[:len("/playlists/1")]), "Reprise does not write it again.")
 		h.call(http.MethodPatch, path, `{"when_changed":"write"}`, http.StatusOK)
 		h.carry()
 		require.False(t, h.far.gone, "until the person thinks better of it")
