@@ -30,8 +30,8 @@ import (
 )
 
 // installation is the wired program, without its web side, in a bubble of fake time: the real settings, database, loops
-// and adapters, with simulated upstreams without sockets. Deliveries run after a call of deliver only: the queue polls
-// every second of the bubble's time, which is slow in a test of several days.
+// and adapters, with simulated upstreams without sockets. Deliveries run after a call of deliver only: River has
+// timers of a few seconds, which are slow in a test of several days.
 type installation struct {
 	*app
 	t     *testing.T

@@ -163,7 +163,8 @@ func TestEverySwitchDoesWhatItSays(t *testing.T) {
 			}
 			t.Run(service+" "+string(mode), func(t *testing.T) {
 				inBubbleWith(t, demo.Options{Plays: 20, Live: 2 * time.Minute, RetryAfter: 3 * time.Hour},
-					map[string]string{"sync.enrich_every": "240h", "sync.playlists_every": "5m"}, func(t *testing.T, i *installation) {
+					map[string]string{"sync.enrich_every": "240h", "sync.playlists_every": "5m"},
+					func(t *testing.T, i *installation) {
 						if i.world.Switch(service, mode) != nil {
 							t.Skip("this service has no such switch")
 						}
@@ -187,6 +188,96 @@ func TestEverySwitchDoesWhatItSays(t *testing.T) {
 						}
 						time.Sleep(5 * time.Minute)
 						effects[mode](s)
+					})
+			})
+		}
+	}
+}
+
+// forAll returns what stands against the installation's own calls of the service.
+func (s *switched) forAll() resilience.State {
+	s.t.Helper()
+	state, _ := s.guard.StateForAll(s.server.Services.Get(s.service))
+	return state
+}
+
+// waitsForAll requires that the installation's own calls wait by themselves, and that nobody is told.
+func (s *switched) waitsForAll() {
+	s.t.Helper()
+	require.Equal(s.t, resilience.Waiting, s.forAll().Kind)
+	require.Empty(s.t, s.open(s.users[0]))
+}
+
+// heldForAll requires that the installation's own calls are held.
+func (s *switched) heldForAll() {
+	s.t.Helper()
+	require.Equal(s.t, resilience.Held, s.forAll().Kind)
+	require.Empty(s.t, s.open(s.users[0]))
+}
+
+// goesOnForAll requires that nothing stands against the installation's own calls, that they are made, and that the keys
+// are in these states.
+func (s *switched) goesOnForAll(states ...string) {
+	s.t.Helper()
+	require.Equal(s.t, resilience.Ready, s.forAll().Kind)
+	require.NotEmpty(s.t, s.log.of(s.at, time.Now(), func(a attempt) bool {
+		return a.Provider == s.service && a.Outcome == "success"
+	}))
+	for n, k := range s.server.Services.Get(s.service).Keys.Keys() {
+		if n < len(states) {
+			require.Equal(s.t, states[n], k.State(), "key %d", n)
+		}
+	}
+}
+
+// factEffects are effects for the services that only the installation calls.
+var factEffects = map[demo.Mode]func(*switched){
+	demo.Normal:      func(s *switched) { s.goesOnForAll("ready", "ready") },
+	demo.RateLimited: (*switched).heldForAll,
+	demo.KeySpent:    func(s *switched) { s.goesOnForAll("cooling", "ready") },
+	demo.KeysSpent: func(s *switched) {
+		require.Equal(s.t, resilience.Held, s.forAll().Kind)
+		require.Equal(s.t, notify.CauseQuota, s.alert().Cause, "the administrator is told once")
+	},
+	demo.KeyInvalid: func(s *switched) {
+		keys := s.server.Services.Get(s.service).Keys.Keys()
+		if s.service != demo.OpenAI { // one digest a week: it is not the last key's turn
+			require.Equal(s.t, resilience.KeyRefused, keys[len(keys)-1].State())
+		}
+		s.goesOnForAll()
+	},
+	demo.Unavailable: (*switched).waitsForAll,
+	demo.Portal:      (*switched).waitsForAll,
+	demo.Hang:        (*switched).waitsForAll,
+	demo.Slow:        func(s *switched) { s.goesOnForAll() },
+	demo.Cut:         (*switched).waitsForAll,
+}
+
+// TestEverySwitchOfFactsDoesWhatItSays sets every switch for the services that tell facts about music and write
+// digests.
+func TestEverySwitchOfFactsDoesWhatItSays(t *testing.T) {
+	for _, service := range []string{demo.MusicBrainz, demo.FanartTV, demo.OpenAI} {
+		for _, mode := range demo.Modes {
+			t.Run(service+" "+string(mode), func(t *testing.T) {
+				inBubbleWith(t, demo.Options{Plays: 400, RetryAfter: 3 * time.Hour},
+					map[string]string{"sync.enrich_every": "10m"}, func(t *testing.T, i *installation) {
+						if i.world.Switch(service, mode) != nil {
+							t.Skip("this service has no such switch")
+						}
+						i.people(1)
+						i.deliver()
+						s := &switched{installation: i, service: service, at: time.Now()}
+						time.Sleep(10 * time.Minute)
+						if service == demo.OpenAI {
+							require.NoError(t, i.digests.Switch(context.Background(), i.users[0], true))
+							require.NoError(t, i.digests.Ask(context.Background(), i.users[0]))
+						}
+						time.Sleep(20 * time.Minute)
+						check := factEffects[mode]
+						if service == demo.MusicBrainz && mode == demo.Unavailable {
+							check = (*switched).heldForAll // a 503 there means too many calls
+						}
+						check(s)
 					})
 			})
 		}

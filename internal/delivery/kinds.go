@@ -110,7 +110,7 @@ func (d Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 }
 
 // lanes limits how many queues one provider's deliveries have, and those of all channels, on an installation with many
-// people: each is polled every second.
+// people: each has a worker of its own.
 const lanes = 16
 
 // QueueOf returns the name of the queue for deliveries to one person's connection, or to a channel. A queue has one

@@ -42,8 +42,8 @@ type Engine struct {
 	Deliveries  *delivery.Deliveries
 	Registry    *providers.Registry
 
-	// Carry starts to send deliveries. The queue is polled in the bubble's time, so a test that lives through days
-	// without deliveries is faster without it.
+	// Carry starts to send deliveries. River has timers of a few seconds of the bubble's time, so a test that
+	// lives through days without deliveries is faster without it.
 	Carry func()
 
 	t     testing.TB

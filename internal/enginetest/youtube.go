@@ -29,8 +29,10 @@ var YouTubeKeys = []resilience.PoolKey{{Secret: "youtube-key-aaaa"}, {Secret: "y
 
 // googleRefusals are the answers to a request with a spent key, and with an invalid one.
 var googleRefusals = map[string]string{
-	"spent":   `{"error":{"code":403,"message":"You have exceeded your quota.","errors":[{"domain":"youtube.quota","reason":"quotaExceeded"}]}}`,
-	"invalid": `{"error":{"code":400,"message":"API key not valid.","errors":[{"domain":"global","reason":"badRequest"}],"details":[{"reason":"API_KEY_INVALID"}]}}`,
+	"spent": `{"error":{"code":403,"message":"You have exceeded your quota.",
+		"errors":[{"domain":"youtube.quota","reason":"quotaExceeded"}]}}`,
+	"invalid": `{"error":{"code":400,"message":"API key not valid.",
+		"errors":[{"domain":"global","reason":"badRequest"}],"details":[{"reason":"API_KEY_INVALID"}]}}`,
 }
 
 // youtubeWorld is the state of the simulated YouTube.

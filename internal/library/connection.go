@@ -3,6 +3,7 @@ package library
 import (
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,10 +27,11 @@ type Connection struct {
 // Provider returns the name of the provider that the connection leads to.
 func (c Connection) Provider() string { return c.ID.Provider() }
 
-// SameAccount reports whether two connections of a user lead to one account.
+// SameAccount reports whether two connections of a user lead to one account. Services spell names as they were typed,
+// so the case is ignored: taking two accounts for one only keeps plays from going from one to the other.
 func (c Connection) SameAccount(other Connection) bool {
 	return c.ID == other.ID ||
-		c.Provider() == other.Provider() && c.AccountID != "" && c.AccountID == other.AccountID
+		c.Provider() == other.Provider() && c.AccountID != "" && strings.EqualFold(c.AccountID, other.AccountID)
 }
 
 // Label returns what people read for the connection: the name that its user gave it, or the provider's, with a number

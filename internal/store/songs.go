@@ -121,7 +121,8 @@ func (s *Store) Ask(ctx context.Context, q delivery.Question) (id int64, err err
 				answer = '', chosen = '', asked_at = excluded.asked_at, answered_at = 0
 			WHERE song_questions.answered_at = $12
 			RETURNING id`, q.User, q.Connection, q.Song, q.Track.Title, q.Track.Artist, q.Track.Album,
-			q.Track.Duration.Milliseconds(), string(offered), string(refused), millis(q.AskedAt), next, millis(q.AnsweredAt)).Scan(&id)
+			q.Track.Duration.Milliseconds(), string(offered), string(refused), millis(q.AskedAt), next,
+			millis(q.AnsweredAt)).Scan(&id)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil // answered meanwhile

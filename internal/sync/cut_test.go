@@ -3,12 +3,15 @@ package sync
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -67,15 +70,24 @@ func reading(t *testing.T, cut ...string) (*loopback, *reader, library.Connectio
 	l.Server = httptest.NewServer(l)
 	base := resilience.NewBase(nil)
 	t.Cleanup(func() { base.CloseIdleConnections(); l.Close() })
+	rd, c, source := readerOf(t, &resilience.Transport{Base: base, Once: true}, l.URL)
+	return l, rd, c, source
+}
+
+// readerOf returns a reader of a ListenBrainz behind a transport, with a real store.
+func readerOf(
+	t *testing.T, through *resilience.Transport, url string,
+) (*reader, library.Connection, providers.PlaylistSource) {
+	t.Helper()
 	db := storetest.Open(t, t.TempDir())
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	u, err := db.AddUser(t.Context(), accounts.User{Name: "Ann", Role: accounts.Admin, CreatedAt: time.Now()}, false)
 	require.NoError(t, err)
 	c, err := db.SaveConnection(t.Context(), library.Connection{User: u.ID, ID: "listenbrainz", CreatedAt: time.Now()})
 	require.NoError(t, err)
-	p := providertest.New(registry.Describe("listenbrainz"), "api_url", l.URL)
-	a := p.Open(resilience.NewClient(&resilience.Transport{Base: base}), library.Credentials{"user": "ann"})
-	return l, &reader{store: db, bus: &events.Bus{}}, c, a.(providers.PlaylistSource)
+	p := providertest.New(registry.Describe("listenbrainz"), "api_url", url)
+	a := p.Open(resilience.NewClient(through), library.Credentials{"user": "ann"})
+	return &reader{store: db, bus: &events.Bus{}}, c, a.(providers.PlaylistSource)
 }
 
 func names(t *testing.T, rd *reader, c library.Connection) (all []string) {
@@ -158,5 +170,74 @@ func (d dying) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, erro
 			}
 		}
 		d.l.gone.Store(true)
+	}
+}
+
+// served answers requests without a socket. A connection that is cut ends the answer in its middle.
+type served struct{ *loopback }
+
+func (s served) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	w := httptest.NewRecorder()
+	defer func() {
+		if recover() != nil {
+			resp = w.Result()
+			resp.Body = io.NopCloser(io.MultiReader(w.Body, iotest.ErrReader(io.ErrUnexpectedEOF)))
+		}
+	}()
+	s.ServeHTTP(w, req)
+	return w.Result(), nil
+}
+
+// TestACutPlaylistUnderItsBreaker has repeats inside each call, and the breaker of the endpoint that all playlists
+// share. Within minutes every other one has been read.
+func TestACutPlaylistUnderItsBreaker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &loopback{cut: map[string]bool{"b": true}}
+		rd, c, source := readerOf(t, &resilience.Transport{Base: served{l},
+			Breakers: resilience.NewBreakers(resilience.BreakerOptions{})}, "https://lb.example.org")
+		ctx := resilience.WithProbe(t.Context()) // a person has pressed "Sync now": all repeats are made
+		for range 3 {
+			_, _ = rd.readPlaylists(ctx, c, source)
+			time.Sleep(5 * time.Minute)
+		}
+		require.ElementsMatch(t, []string{"List a", "List c", "List d", "List e"}, names(t, rd, c))
+		_, err := rd.readPlaylists(t.Context(), c, source)
+		require.NoError(t, err, "the stream is well")
+		skipped, err := rd.store.Skipped(t.Context(), c.User, c.ID)
+		require.NoError(t, err)
+		require.Len(t, skipped, 1)
+	})
+}
+
+// TestTenBadPlaylistsEndARun: each may have taken a minute. The next run goes on behind them.
+func TestTenBadPlaylistsEndARun(t *testing.T) {
+	t.Parallel()
+	store := &noted{}
+	rd := &reader{store: store, bus: &events.Bus{}}
+	source := &halfBroken{bad: 30}
+	_, err := rd.readPlaylists(t.Context(), library.Connection{}, source)
+	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category)
+	require.Equal(t, failuresToEnd, source.asked)
+	require.Len(t, store.skipped, failuresToEnd)
+}
+
+// halfBroken is a service whose first playlists break the contract.
+type halfBroken struct{ bad, asked int }
+
+func (h *halfBroken) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
+	return func(yield func([]library.Playlist, error) bool) {
+		page := make([]library.Playlist, h.bad+5)
+		for i := range page {
+			page[i] = library.Playlist{SourceID: fmt.Sprint(i), Name: "List"}
+		}
+		yield(page, nil)
+	}
+}
+
+func (h *halfBroken) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+	return func(yield func([]library.Track, error) bool) {
+		h.asked++
+		yield(nil, &resilience.ContractError{Endpoint: "tracks", What: "nonsense"})
 	}
 }

@@ -70,6 +70,9 @@ func TestAMovedServerKeepsEverything(t *testing.T) {
 func TestAnotherCaseIsTheSameAccount(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, _ *enginetest.Upstreams, user int64) {
 		connect, ctx := ownServers(e, user), context.Background()
+		one := library.Connection{ID: "navidrome", AccountID: "https://m.example.org#CAROL"}
+		two := library.Connection{ID: "navidrome-2", AccountID: "https://m.example.org#carol"}
+		require.True(t, one.SameAccount(two), "nothing goes round in circles")
 		require.NoError(t, connect("navidrome", "https://m.example.org", "CAROL"))
 		require.NoError(t, e.Store.SavePosition(ctx, user, "navidrome", "listens", `{"done":7}`, ""))
 		time.Sleep(time.Second)

@@ -128,3 +128,21 @@ func TestSkippedItemsGoWithTheConnection(t *testing.T) {
 		require.Empty(t, skipped(t, e, user))
 	})
 }
+
+// TestAVideoThatIsGoneIsListed: its place in the playlist stays, and the page says why it has no name.
+func TestAVideoThatIsGoneIsListed(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		up.Like("alice", "Song")
+		up.FailPath("youtube", "/youtube/v3/playlistItems", func(req *http.Request) (*http.Response, error) {
+			return enginetest.Answer(req, 200, `{"pageInfo":{"totalResults":1},"items":[{"snippet":
+				{"title":"Deleted video"},"contentDetails":{"videoId":"gone0000001"}}]}`), nil
+		})
+		require.NoError(t, e.ConnectYouTube(up, user, "alice"))
+		enginetest.Settle()
+		all, err := e.Store.Skipped(t.Context(), user, "youtube")
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.Equal(t, []string{"track", "gone0000001", "Deleted video", "Liked videos", "This video was deleted."},
+			[]string{all[0].Kind, all[0].SourceID, all[0].Name, all[0].In, all[0].Reason})
+	})
+}

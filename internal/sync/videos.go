@@ -100,8 +100,8 @@ func (rd *reader) meet(ctx context.Context, of providers.VideoSource, unseen map
 	return nil
 }
 
-// named returns the tracks with their lengths, and with the names of those that are gone. Each of the latter is reported
-// as one that the provider does not give.
+// named returns the tracks with their lengths, and with the names of those that are gone. Each of the latter is
+// reported as one that the provider does not give.
 func named(
 	ctx context.Context, of providers.VideoSource, tracks []library.Track, known map[string]library.StoredVideo,
 ) []library.Track {
