@@ -138,9 +138,10 @@ func TestADayOfAnOutage(t *testing.T) {
 			// Where the whole connection waits, its streams take turns in finding out.
 			minute, rest := sum(after)
 			minuteBefore, restBefore := sum(before)
-			require.LessOrEqual(t, rest, restBefore, "beyond the first minute there are not more calls")
+			const turns = 1 // by which the day's last call may fall on either side of its end
+			require.LessOrEqual(t, rest, restBefore+turns, "beyond the first minute there are not more calls")
 			if !c.repeats {
-				require.Equal(t, minuteBefore, minute)
+				require.InDelta(t, minuteBefore, minute, turns)
 			} else {
 				require.Greater(t, minute, minuteBefore)
 				require.LessOrEqual(t, minute, minuteBefore+2*5)
@@ -202,7 +203,7 @@ func TestARestartOf20Seconds(t *testing.T) {
 			after, calls := restart(t, people, false)
 			t.Logf("%d people: all healthy after %v before (%d calls), %v now (%d calls)",
 				people, before, called, after, calls)
-			require.LessOrEqual(t, after, before+10*time.Second, "an open breaker would take half a minute more")
+			require.LessOrEqual(t, after, before+20*time.Second, "an open breaker would take half a minute more")
 		})
 	}
 }
