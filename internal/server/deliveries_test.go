@@ -288,7 +288,7 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 		h.call(http.MethodPost, "/connections/lastfm/pause", "", http.StatusAccepted)
 		html = h.page("/deliveries")
 		require.NotContains(t, html, "Looked at again", "nothing is while the connection is paused")
-		require.Contains(t, html, "waits for you")
+		require.Contains(t, html, "until you say so")
 		h.call(http.MethodPost, "/connections/lastfm/resume", "", http.StatusAccepted)
 
 		body := `{"filter":{"reason":"` + reason + `"},"dry_run":true}`
