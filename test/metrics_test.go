@@ -38,6 +38,7 @@ var promised = map[string]string{
 	"listens_stored_total":                   "provider",
 	"listens_refused_total":                  "provider",
 	"duplicates_total":                       "provider",
+	"skipped_items_total":                    "category,provider",
 }
 
 func TestEveryMetricIsThereOnAFreshStart(t *testing.T) {

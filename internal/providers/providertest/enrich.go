@@ -24,7 +24,7 @@ type Enrichment struct {
 
 // notForAll lists the promises about calls for a person and about several pages. Other promises cover their statuses.
 var notForAll = []string{"takes a refused credential for fatal", "keeps the wait of a rate limit",
-	"stops at the request that fails", "can be left early"}
+	"stops at the request that fails", "can be left early", "takes a wrong count for a broken contract"}
 
 // RunEnrichment runs those checks of the conformance suite that apply to calls for the installation.
 // [library.ErrNotThere] is not a failure.
