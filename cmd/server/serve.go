@@ -121,8 +121,8 @@ func newLog(c config.Config, w io.Writer) *slog.Logger {
 		ReplaceAttr: milliseconds}))
 }
 
-// milliseconds makes every duration of the log a whole number whose name says so: "took" becomes "took_ms". Scripts
-// need not know how Go writes durations, and which unit a number has.
+// milliseconds logs every duration as a whole number whose name has its unit: "took" becomes "took_ms". Scripts then
+// need not know how Go writes durations.
 func milliseconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() != slog.KindDuration {
 		return a

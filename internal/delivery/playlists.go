@@ -37,7 +37,7 @@ type ReportTrack struct {
 	How    match.How `json:"how"` // empty: not found there
 	Score  float64   `json:"score,omitempty"`
 	Found  string    `json:"found,omitempty"` // artist and title there, if matched by score
-	// Question is the id of the question which of some tracks there it is, and Offered their number; empty without
+	// Question is the id of the question about which track it is, and Offered how many there are; empty without
 	Question string `json:"question,omitempty"`
 	Offered  int    `json:"offered,omitempty"`
 }

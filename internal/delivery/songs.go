@@ -167,7 +167,7 @@ func (f *songFinder) ask(ctx context.Context, t library.Track, q Question, possi
 	return q, err
 }
 
-// chosen looks for the song that the person has chosen, which may be there no more.
+// chosen looks for the song that the person has chosen, which may be gone by now.
 func (f *songFinder) chosen(ctx context.Context, t library.Track, q Question) (match.Result, error) {
 	i := bySourceID(q.Offered, q.Chosen)
 	if i < 0 {

@@ -2,7 +2,7 @@ package library
 
 import "time"
 
-// What a provider tells of whether a video can be seen. A person may be told more of their own videos.
+// Whether a video can be seen, as its provider says. A person may learn more about their own videos.
 const (
 	VideoPublic   = "public"
 	VideoUnlisted = "unlisted" // for everybody who has its address
@@ -15,16 +15,16 @@ const (
 // Availabilities are all values of a video's availability.
 var Availabilities = []string{VideoPublic, VideoUnlisted, VideoPrivate, VideoDeleted, VideoUnavailable}
 
-// Video is what a provider tells of a video.
+// Video is what a provider says about a video.
 type Video struct {
 	ID           string
 	Title        string
-	Channel      string // the name of whoever published it
+	Channel      string // the name of its publisher
 	Published    time.Time
 	Duration     time.Duration // 0 when unknown
 	Category     string        // in English; empty when not told
 	Tags         []string
-	Views        int64  // -1 when not told, as of the next two
+	Views        int64  // -1 when not known, like the next two
 	Likes        int64  // -1 also when its owner hides them
 	Comments     int64  // -1 also when there can be none
 	Thumbnail    string // address of a picture
@@ -34,7 +34,7 @@ type Video struct {
 	AllowedIn, BlockedIn []string
 }
 
-// StoredVideo is a video as it is kept, whoever has it in a playlist.
+// StoredVideo is a video as it is kept, for all playlists that have it.
 type StoredVideo struct {
 	Video
 	CheckedAt time.Time

@@ -118,10 +118,10 @@ type PlaylistSource interface {
 // VideosAtOnce is the most videos that a VideoSource is asked about in one call.
 const VideosAtOnce = 50
 
-// VideoSource is an adapter whose tracks are videos, of which more is told than of other tracks. Their SourceIDs are
+// VideoSource is an adapter whose tracks are videos, which have more facts than other tracks. Their SourceIDs are
 // the videos' ids.
 type VideoSource interface {
-	// Videos returns what is told of at most VideosAtOnce videos, in any order. Those that are missing in the result
+	// Videos returns the facts about at most VideosAtOnce videos, in any order. Those that are missing in the result
 	// are gone, or closed to the person.
 	Videos(ctx context.Context, ids []string) ([]library.Video, error)
 	// Named returns the track of a video: who plays what, by its names.

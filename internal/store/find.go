@@ -58,7 +58,7 @@ func (s *Store) FindListens(
 	return page, next, s.addSources(ctx, page)
 }
 
-// pageOfListens returns the statement for a page, of which the last parameter is the limit.
+// pageOfListens returns the statement for a page; its last parameter is the limit.
 func pageOfListens(f library.ListenFilter, selected string, parameters int) string {
 	at := playedAt(f)
 	return fmt.Sprintf(`SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate

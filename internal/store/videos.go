@@ -17,7 +17,7 @@ const videoColumns = `id, title, channel, published_at, duration_ms, category, t
 // videosWidth is the number of videoColumns.
 const videosWidth = 16
 
-// SaveVideos stores what was told of videos that are there.
+// SaveVideos stores the facts about videos that are there.
 func (s *Store) SaveVideos(ctx context.Context, found []library.Video, at time.Time) error {
 	args := make([]any, 0, len(found)*videosWidth)
 	for _, v := range found {
@@ -36,7 +36,7 @@ func (s *Store) SaveVideos(ctx context.Context, found []library.Video, at time.T
 	})
 }
 
-// VideosGone notes that videos were missed, and since when. What was told of them before stays. A reason replaces an
+// VideosGone notes that videos were missed, and since when. Their earlier facts stay. A reason replaces an
 // earlier one unless it is VideoUnavailable.
 func (s *Store) VideosGone(ctx context.Context, ids []string, why string, at time.Time) error {
 	args := make([]any, 0, len(ids)*videosWidth)

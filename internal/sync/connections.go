@@ -27,7 +27,7 @@ type ConnectionStore interface {
 	SavePending(context.Context, library.Connection) error
 	Pending(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	DropPending(ctx context.Context, user int64, conn library.ConnectionID) error
-	// SetAccountID gives a connection another id of its account, which is the same account.
+	// SetAccountID gives a connection another id of the same account.
 	SetAccountID(ctx context.Context, user int64, conn library.ConnectionID, account string) error
 	RetrySkipped(ctx context.Context, user int64, conn library.ConnectionID) (n int, err error)
 }

@@ -92,7 +92,7 @@ func (g *Guard) Do(
 	case err == nil:
 		noted := g.opt.Alerts.Succeeded(ctx, s, f.Change)
 		if noted != nil && (s.Channel || s.Stream == library.Deliveries) {
-			// What was sent has arrived: whoever reads of a failure sends it again.
+			// What was sent has arrived. A failure here would have it sent again.
 			g.opt.Log.Error("success of a delivery cannot be noted", "provider", s.Provider.Name,
 				"user_id", s.Connection.User, "err", noted)
 			return nil

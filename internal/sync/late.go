@@ -11,7 +11,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Plays arrive late: a phone that was offline for a weekend tells of them on Monday, with their own times. The ordinary
+// Plays arrive late: a phone that was offline for a weekend reports them on Monday, with their own times. The ordinary
 // run reads what was played since the newest known play, and finds only those that are a day late. Two ways find the
 // others: a provider that can count its plays is asked how many are older than that day, with every run; and all are
 // read once more a month back, once a day.

@@ -132,7 +132,7 @@ var whyGone = map[string]string{
 	library.VideoDeleted: "This video is gone from YouTube.",
 }
 
-// ask asks about videos in one call, and stores what is told of those that are there.
+// ask asks about videos in one call, and stores the facts about those that are there.
 func (rd *reader) ask(
 	ctx context.Context, of providers.VideoSource, ids []string,
 ) (found []library.Video, missing []string, err error) {

@@ -25,7 +25,7 @@ type videoView struct {
 	GoneSince    *string  `json:"gone_since"`
 }
 
-// viewVideo returns nil for a video of which nothing is known.
+// viewVideo returns nil for a video about which nothing is known.
 func viewVideo(v library.StoredVideo) *videoView {
 	if v.ID == "" {
 		return nil
@@ -50,7 +50,7 @@ func (v *videoView) Gone() string {
 	return "gone"
 }
 
-// told returns nil for a count that is not told.
+// told returns nil for a count that is not known.
 func told(n int64) *int64 {
 	if n < 0 {
 		return nil
