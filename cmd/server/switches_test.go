@@ -13,6 +13,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/soak"
 	syncer "reprise/internal/sync"
 )
 
@@ -163,6 +164,9 @@ func TestEverySwitchDoesWhatItSays(t *testing.T) {
 				continue // it is about the next consent; internal/demo has its test
 			}
 			t.Run(service+" "+string(mode), func(t *testing.T) {
+				if mode != demo.ReadOnly && mode != demo.KeysSpent && !soak.Full(t) {
+					t.Skip("each run with SOAK has a third of these")
+				}
 				inBubbleWith(t, demo.Options{Plays: 20, Live: 2 * time.Minute, RetryAfter: 3 * time.Hour},
 					map[string]string{"sync.enrich_every": "240h", "sync.playlists_every": "5m"},
 					func(t *testing.T, i *installation) {
@@ -260,6 +264,9 @@ func TestEverySwitchOfFactsDoesWhatItSays(t *testing.T) {
 	for _, service := range []string{demo.MusicBrainz, demo.FanartTV, demo.OpenAI} {
 		for _, mode := range demo.Modes {
 			t.Run(service+" "+string(mode), func(t *testing.T) {
+				if mode != demo.KeysSpent && !soak.Full(t) {
+					t.Skip("each run with SOAK has a third of these")
+				}
 				inBubbleWith(t, demo.Options{Plays: 400, RetryAfter: 3 * time.Hour},
 					map[string]string{"sync.enrich_every": "10m"}, func(t *testing.T, i *installation) {
 						if i.world.Switch(service, mode) != nil {
