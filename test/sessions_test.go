@@ -154,6 +154,7 @@ func TestFilterOfFail2banReadsTheLog(t *testing.T) {
 			try("203.0.113.11", "alice", "guess")
 		}
 		_, _ = v.token("dashboard", "read")
+		v.eventually("the log has it all", func() bool { return strings.Contains(p.log.String(), "token made") })
 		var found []string
 		for line := range strings.Lines(p.log.String()) {
 			for _, one := range filter {
