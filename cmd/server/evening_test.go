@@ -341,5 +341,5 @@ func (e *evening) panels() {
 
 // quietPanels may be empty: what they show did not happen this evening, or not just then.
 var quietPanels = []string{"On hold until", "Next attempt", "Given up", "Sent again", "Failures that nobody knows",
-	"Notifications", "Browsers that watch",
+	"Notifications", "Browsers that watch", "Not given by a service",
 	"Changes of breakers and keys"}
