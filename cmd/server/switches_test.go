@@ -73,6 +73,12 @@ func (s *switched) alert() notify.Notification {
 // waits requires that the connection waits by itself, and that nobody is told.
 func (s *switched) waits() {
 	s.t.Helper()
+	for range 20 {
+		if s.status().Condition != syncer.Syncing { // it may be trying just now
+			break
+		}
+		time.Sleep(15 * time.Second)
+	}
 	require.Equal(s.t, syncer.Waiting, s.status().Condition)
 	require.Empty(s.t, s.open(s.users[0]), "nobody has to act")
 }

@@ -173,7 +173,7 @@ func TestIPv6NetworkIsOneAddress(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, h.signIn("2001:db8:1:3::1", "one more", "guess").Code)
 		for i := range 60 { // the /24 that somebody rents
 			w := h.signIn(fmt.Sprintf("198.51.100.%d", i), fmt.Sprint("rented ", i), "guess")
-			require.Equal(t, i < 30, w.Code == http.StatusUnauthorized, i)
+			require.Equal(t, i < 30, w.Code == http.StatusUnauthorized, "%d: %d %s", i, w.Code, w.Body)
 		}
 	})
 }
