@@ -22,6 +22,8 @@ type answerStore interface {
 	// ForgetMisses deletes which tracks a connection, or every one if conn is empty, does not have.
 	ForgetMisses(ctx context.Context, user int64, conn library.ConnectionID) error
 	Copies(ctx context.Context, user int64, kind string) ([]Copy, error)
+	// CopyAgain is WantCopy for what a person has not asked for: what they have changed there stays noted.
+	CopyAgain(context.Context, Draft) error
 }
 
 // ErrNotOffered reports that a person chose a song that was not among those to choose from.
@@ -80,8 +82,8 @@ func (d *Deliveries) sendAgain(ctx context.Context, q Question, before string) e
 	copies, e := d.Store.Copies(ctx, q.User, WritePlaylist)
 	err = errors.Join(err, e)
 	for _, c := range copies {
-		if c.Connection == q.Connection && ReportOf(c).asks(q, before) {
-			err = errors.Join(err, d.Store.WantCopy(ctx, Draft{User: c.User, Connection: c.Connection, Kind: c.Kind,
+		if c.Connection == q.Connection && (c.Written != c.Wanted || ReportOf(c).asks(q, before)) {
+			err = errors.Join(err, d.Store.CopyAgain(ctx, Draft{User: c.User, Connection: c.Connection, Kind: c.Kind,
 				Ref: c.Ref}))
 		}
 	}

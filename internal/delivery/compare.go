@@ -141,7 +141,7 @@ func (m *comparer) compareAt(ctx context.Context, copies []Copy) error {
 			}
 		}
 		for i, one := range copies {
-			if err := one.compare(ctx, there, lists, names[i]); err != nil {
+			if err := one.compare(ctx, there, lists, names[i]); err != nil && !ofOneCopy(ctx, err) {
 				return err
 			}
 			found = append(found, one)
@@ -157,6 +157,15 @@ func (m *comparer) compareAt(ctx context.Context, copies []Copy) error {
 		}
 	}
 	return nil
+}
+
+// ofOneCopy reports whether a failure may be about one copy alone. It keeps what is known of that copy, which is
+// compared again in a day.
+func ofOneCopy(ctx context.Context, err error) bool {
+	v := resilience.VerdictOf(err)
+	_, refused := errors.AsType[*resilience.NotBeforeError](err)
+	return !refused && ctx.Err() == nil && v.NotBefore.IsZero() &&
+		(v.Category == resilience.Contract || v.Category == resilience.Upstream)
 }
 
 // compare notes in a copy, of a playlist with that name, how it differs from what was written. A copy from before

@@ -97,7 +97,7 @@ func (f *songFinder) keep(ctx context.Context) error {
 func (f *songFinder) find(ctx context.Context, t library.Track, strictly bool) (songFound, error) {
 	key := trackKey(t)
 	q := f.question(t)
-	if m, ok := f.known[key]; ok && (m.How != match.ByScore || !strictly) {
+	if m, ok := f.known[key]; ok && (m.How != match.ByScore || !strictly) && !q.overrules(m) {
 		return songFound{m, q}, nil
 	}
 	if q.Answer == Chose {
@@ -118,10 +118,12 @@ func (f *songFinder) find(ctx context.Context, t library.Track, strictly bool) (
 		return slices.Contains(q.Refused, c.SourceID)
 	})
 	m := match.Choose(t, candidates)
-	if m.How == match.ByScore && strictly {
+	if m.How == match.ByScore && strictly { // a playlist takes it, so it is not stored as missing
 		m = match.Result{Track: t}
+		f.known[key] = m
+	} else {
+		f.known[key], f.fresh[key] = m, m
 	}
-	f.known[key], f.fresh[key] = m, m
 	if m.How != match.ByNothing {
 		return songFound{Result: m}, nil
 	}
@@ -133,7 +135,7 @@ func (f *songFinder) find(ctx context.Context, t library.Track, strictly bool) (
 // this one, which has a question of its own.
 func (f *songFinder) question(t library.Track) Question {
 	q := f.questions[match.Key(t)]
-	if q.Answer == Chose && !q.about(t) {
+	if (q.Answer != Unanswered || len(q.Refused) > 0) && !q.about(t) {
 		if q = f.questions[lengthKey(t)]; q.Song == "" {
 			q.Song = lengthKey(t)
 		}
@@ -195,6 +197,12 @@ func bySourceID(tracks []library.Track, id string) int {
 
 // offers reports whether a song was among those to choose from.
 func (q Question) offers(id string) bool { return bySourceID(q.Offered, id) >= 0 }
+
+// overrules reports whether a person's answer contradicts what is remembered of a track.
+func (q Question) overrules(m match.Result) bool {
+	return q.Answer == Chose && m.Found.SourceID != q.Chosen ||
+		m.How != match.ByNothing && slices.Contains(q.Refused, m.Found.SourceID)
+}
 
 // about reports whether the answer is good for a track of this song: its length must not contradict that of the track
 // that was asked about, or of the chosen one.

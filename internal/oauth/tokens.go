@@ -59,6 +59,9 @@ var (
 	errReplaced = fmt.Errorf("the connection was replaced or removed: %w", context.Canceled)
 )
 
+// renewFor is more than one try may take, so that no answer to a first try is lost.
+const renewFor = resilience.CallTimeout + 5*time.Second
+
 // Fresh returns an access token for the connection, renewed once for all who ask. stale is a token that the provider
 // has refused; empty if there is none.
 //
@@ -74,8 +77,10 @@ func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c library.Con
 		result, err, _ := t.flight.Do(flightKey(c), func() (any, error) {
 			mine = true
 			// The end of the caller must not interrupt a renewal: a rotated token that nobody stored is lost. The
-			// transport bounds how long it takes.
-			return t.renew(context.WithoutCancel(ctx), p, c, stale)
+			// limit is for repeated tries, which a stop of the server would wait for.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewFor)
+			defer cancel()
+			return t.renew(ctx, p, c, stale)
 		})
 		if met, ok := errors.AsType[*resilience.NotBeforeError](err); ok && met.Met && !mine {
 			continue // that was about the run of another caller, which may have been of another stream

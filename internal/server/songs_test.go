@@ -130,6 +130,7 @@ func TestTrackOfACopyIsChosen(t *testing.T) {
 		h := newLibrary(t, sung("a", "One", time.Hour), sung("b", "One (Live)", 4*time.Minute),
 			sung("c", "Two", 3*time.Minute))
 		id := h.playlist("Rain", "One", "Two", "Three")
+		h.far.named = "made here" // it is listed there
 		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
 		h.carry()
 		require.Equal(t, []string{"c"}, h.far.list)

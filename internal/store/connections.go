@@ -89,7 +89,9 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 				c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, "DELETE FROM song_questions WHERE user_id = $1 AND connection = $2"+otherAccount,
 				c.User, c.ID, c.AccountID),
-			execTx(ctx, tx, "UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND connection = $2"+
+			execTx(ctx, tx, `UPDATE copies
+				SET remote_id = '', written = 0, marks = '', snapshot = '', drift = ''
+				WHERE user_id = $1 AND connection = $2`+
 				otherAccount, c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, "DELETE FROM gaps WHERE user_id = $1 AND connection = $2"+otherAccount,
 				c.User, c.ID, c.AccountID),

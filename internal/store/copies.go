@@ -94,7 +94,7 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 		if err != nil && !gone {
 			return err
 		}
-		if done && !gone {
+		if done && !gone && (c.Drift == "" || wanted == c.Wanted) { // a drift is looked for again
 			at := time.Now()
 			if c.Drift != "" {
 				at = c.WrittenAt
@@ -122,6 +122,17 @@ func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
 		if err != nil {
 			return err
 		}
+		id, err := s.enqueueCopy(ctx, tx, d)
+		if err != nil {
+			return err
+		}
+		return s.jobs.In(tx).DueNow(ctx, id)
+	})
+}
+
+// CopyAgain makes writing a copy due now. What a person has changed there stays noted, and is not written over.
+func (s *Store) CopyAgain(ctx context.Context, d delivery.Draft) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
 		id, err := s.enqueueCopy(ctx, tx, d)
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ const selectPlaylist = `SELECT id, connection, source_id, name, snapshot, track_
 // original selects the playlist that one is our copy of.
 const original = `FROM copies c JOIN playlists o ON o.user_id = c.user_id AND CAST(o.id AS TEXT) = c.ref
 	WHERE c.user_id = playlists.user_id AND c.connection = playlists.connection AND c.kind = 'write_playlist'
-	AND c.remote_id = playlists.source_id`
+	AND c.remote_id = playlists.source_id ORDER BY o.id LIMIT 1`
 
 func scanPlaylist(r scanner) (p library.StoredPlaylist, err error) {
 	err = r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active,

@@ -39,6 +39,7 @@ func (s *Store) SaveVideos(ctx context.Context, found []library.Video, at time.T
 // VideosGone notes that videos were missed, and since when. Their earlier facts stay. A reason replaces an
 // earlier one unless it is VideoUnavailable.
 func (s *Store) VideosGone(ctx context.Context, ids []string, why string, at time.Time) error {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids))) // Postgres changes no row twice
 	args := make([]any, 0, len(ids)*videosWidth)
 	for _, id := range ids {
 		args = append(args, id, "", "", 0, 0, "", "", "", "", -1, -1, -1, "", why, millis(at), millis(at))

@@ -41,8 +41,10 @@ func (r *listenRun) readLate(ctx context.Context) error {
 		return err
 	}
 	span := library.Span{After: p.High.Add(-LookBack), Before: p.High.Add(time.Millisecond)}
-	due := !p.Looked.IsZero() && r.begun.Sub(p.Looked) >= lookEvery
-	if p.Looked.IsZero() { // everything has just been read
+	// Where a play's id holds its names, a corrected one would come back as another play: nobody looks back there.
+	_, stable := r.source.(providers.PlayCounter)
+	due := stable && !p.Looked.IsZero() && r.begun.Sub(p.Looked) >= lookEvery
+	if stable && p.Looked.IsZero() { // everything has just been read
 		p.Looked = r.begun
 	}
 	if missing > 0 {
@@ -53,6 +55,9 @@ func (r *listenRun) readLate(ctx context.Context) error {
 			return err
 		}
 		p.Looked = r.begun
+	}
+	if missing > 0 && r.rd.endsSoon(ctx) { // cut off: the next run looks again
+		return r.save(ctx, nil)
 	}
 	if err := r.anchor(ctx, missing > 0); err != nil || p.String() == before {
 		return err

@@ -165,14 +165,6 @@ func (r *playlistRun) settle(ctx context.Context) error {
 	return nil
 }
 
-// goneWords says why a video is gone, for people.
-func goneWords(why string) string {
-	if why == library.VideoPrivate {
-		return "This video is private now."
-	}
-	return "This video was deleted."
-}
-
 // readPlaylist stores one playlist with its tracks, after all of them have been read, and reports whether it had to.
 func (rd *reader) readPlaylist(
 	ctx context.Context, c library.Connection, source providers.PlaylistSource, p listed, left *room,
@@ -191,10 +183,6 @@ func (rd *reader) readPlaylist(
 		}
 		for _, t := range page {
 			t.Clean()
-			if t.Gone != "" {
-				providers.LeaveOut(ctx,
-					providers.LeftOut{SourceID: t.SourceID, Name: t.Title, Reason: goneWords(t.Gone)})
-			}
 			tracks = append(tracks, t)
 		}
 		if len(tracks) > maxTracks {

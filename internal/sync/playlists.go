@@ -83,7 +83,11 @@ func (rd *reader) readPlaylists(
 	if !position.Shrunk {
 		r.skips.retain(now)
 	}
-	err = errors.Join(r.readAll(ctx, now), r.skips.save(ctx))
+	err = r.readAll(ctx, now)
+	if err != nil && r.fine == 0 {
+		r.skips.soon() // nothing says that these playlists are at fault
+	}
+	err = errors.Join(err, r.skips.save(ctx))
 	if err != nil {
 		return r.changed, err
 	}

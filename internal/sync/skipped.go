@@ -127,6 +127,16 @@ func (s *skips) put(v library.Skipped) {
 	s.items[keyOf(v)], s.changed = v, true
 }
 
+// soon has what failed in this run tried again with the next one.
+func (s *skips) soon() {
+	for k, v := range s.items {
+		if v.TriedAt.Equal(s.now) && v.Category != resilience.Item.String() {
+			v.RetryAt = s.now
+			s.items[k], s.changed = v, true
+		}
+	}
+}
+
 // refused keeps a playlist that could not be read.
 func (s *skips) refused(ctx context.Context, p library.Playlist, err error) {
 	v := resilience.VerdictOf(err)

@@ -45,6 +45,7 @@ type StreamStatus struct {
 	Done, Total   int  // plays of the history
 	Reads         bool // plays have been read there
 	LateAtOnce    bool // plays that arrive late are read with the next run, however old they are
+	LateDaily     bool // they are looked for once a day, as far back as LookBack
 }
 
 // Status describes one connection.
@@ -152,7 +153,7 @@ func (m *statuses) streamStatus(c library.Connection, stream string, r library.S
 		if pos, err := parsePosition(r.Position); err == nil {
 			st.History, st.Done, st.Total = pos.history(), pos.Done, pos.Total
 			st.Reads = !pos.High.IsZero()
-			st.LateAtOnce = !pos.CountedTo.IsZero()
+			st.LateAtOnce, st.LateDaily = !pos.CountedTo.IsZero(), !pos.Looked.IsZero()
 		}
 	}
 	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.ID, stream}))

@@ -153,7 +153,7 @@ func (rd *reader) ask(
 }
 
 // refreshVideos asks about the videos in a connection's playlists of which nothing was told for a day. An answer in
-// which most of those that were there are missing is not believed; the next run asks again.
+// which most of those that were there are missing is not believed for a day; the next run asks again.
 func (rd *reader) refreshVideos(ctx context.Context, c library.Connection, source providers.PlaylistSource) error {
 	of, ok := source.(providers.VideoSource)
 	if !ok {
@@ -172,16 +172,19 @@ func (rd *reader) refreshVideos(ctx context.Context, c library.Connection, sourc
 		if err != nil {
 			return err
 		}
-		there, lost := 0, 0
+		there, lost, heard := 0, 0, time.Time{}
 		for id, v := range before {
 			if v.GoneSince.IsZero() {
 				there++
 				if slices.Contains(missing, id) {
 					lost++
+					if v.CheckedAt.After(heard) {
+						heard = v.CheckedAt
+					}
 				}
 			}
 		}
-		if there > 2 && shrinks(there, there-lost) {
+		if there > 2 && shrinks(there, there-lost) && time.Since(heard) < 2*videosEvery {
 			continue
 		}
 		if err := rd.store.VideosGone(ctx, missing, library.VideoUnavailable, time.Now()); err != nil {

@@ -102,10 +102,13 @@ func lateWords(st syncer.Status) string {
 	}
 	late := "Plays that reach " + st.Connection.Label(st.Provider.DisplayName) +
 		" late, for example from a phone that was offline, are "
-	if st.Streams[i].LateAtOnce {
+	switch {
+	case st.Streams[i].LateAtOnce:
 		return late + "read with the next run, however old they are."
+	case st.Streams[i].LateDaily:
+		return late + "looked for once a day, up to 31 days back. What arrives later than that is not read."
 	}
-	return late + "looked for once a day, up to 31 days back. What arrives later than that is not read."
+	return late + "read if they are less than a day late. To fill in older ones, import the service's own export."
 }
 
 // gapView is a time in which a connection was not read.
