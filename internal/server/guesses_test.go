@@ -171,7 +171,7 @@ func TestIPv6NetworkIsOneAddress(t *testing.T) {
 		}
 		waitOf(t, h.signIn("2001:db8:1:2::ffff", "another", "guess"))
 		require.Equal(t, http.StatusUnauthorized, h.signIn("2001:db8:1:3::1", "one more", "guess").Code)
-		h = public(t) // with empty buckets, which addresses may share by chance
+		h = public(t)       // with empty buckets, which addresses may share by chance
 		for i := range 60 { // the /24 that somebody rents
 			w := h.signIn(fmt.Sprintf("198.51.100.%d", i), fmt.Sprint("rented ", i), "guess")
 			require.Equal(t, i < 30, w.Code == http.StatusUnauthorized, "%d: %d %s", i, w.Code, w.Body)
