@@ -153,7 +153,6 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 			return nil, nil
 		})
 		up.PlayOn("spotify", "alice", "Sunday morning", time.Now())
-		bad = time.Now()
 		require.NoError(t, e.Connections.SyncNow(context.Background(), alice, "spotify"))
 		time.Sleep(8 * time.Second) // the longest two waits are 1.5 and 4.5 s
 		require.Negative(t, failing, "the third try was answered")

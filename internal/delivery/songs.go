@@ -195,9 +195,6 @@ func bySourceID(tracks []library.Track, id string) int {
 	return slices.IndexFunc(tracks, func(t library.Track) bool { return id != "" && t.SourceID == id })
 }
 
-// offers reports whether a song was among those to choose from.
-func (q Question) offers(id string) bool { return bySourceID(q.Offered, id) >= 0 }
-
 // overrules reports whether a person's answer contradicts what is remembered of a track.
 func (q Question) overrules(m match.Result) bool {
 	return q.Answer == Chose && m.Found.SourceID != q.Chosen ||

@@ -41,7 +41,7 @@ var (
 	never   = &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	unknown = &net.DNSError{Err: "no such host", Name: "api.example.org", IsNotFound: true}
 	vague   = &net.DNSError{Err: "server misbehaving", Name: "api.example.org"}
-	cutOff  = errors.New("connection reset by peer")
+	errCut  = errors.New("connection reset by peer")
 )
 
 // TestWhatIsRepeatedInsideOneCall is the table of what may be repeated: for whom, and after which failure.
@@ -76,7 +76,7 @@ func TestWhatIsRepeatedInsideOneCall(t *testing.T) {
 		"a read of a run without trouble":       {ctx: alone, method: "GET", status: 503, again: true},
 		"a question for the head of a file":     {ctx: alone, method: "HEAD", status: 502, again: true},
 		"a gateway's silence":                   {ctx: alone, method: "GET", status: 504, again: true},
-		"a read that the network cut off":       {ctx: alone, method: "GET", err: cutOff, again: true},
+		"a read that the network cut off":       {ctx: alone, method: "GET", err: errCut, again: true},
 		"a read by POST":                        {ctx: with(alone, AsRead), method: "POST", status: 503, again: true},
 		"a write by GET":                        {ctx: with(alone, AsWrite), method: "GET", status: 503},
 		"a write":                               {ctx: alone, method: "POST", status: 503},
@@ -85,7 +85,7 @@ func TestWhatIsRepeatedInsideOneCall(t *testing.T) {
 		"a read of no run":                      {ctx: nobody, method: "GET", status: 503},
 		"a person's read":                       {ctx: person, method: "GET", status: 503, again: true},
 		"a person's write":                      {ctx: person, method: "POST", status: 503},
-		"a person's write that was cut off":     {ctx: person, method: "POST", err: cutOff},
+		"a person's write that was cut off":     {ctx: person, method: "POST", err: errCut},
 		"a person's write that never left":      {ctx: person, method: "POST", err: never, again: true},
 		"a person's write by GET, never left":   {ctx: with(person, AsWrite), method: "GET", err: never, again: true},
 		"a person's write without a name":       {ctx: person, method: "POST", err: vague, again: true},

@@ -99,10 +99,10 @@ func indexed(query string, names ...string) bool {
 		})
 	}
 	var has []string
-	for _, word := range strings.Fields(strings.Join(names, " ")) {
+	for word := range strings.FieldsSeq(strings.Join(names, " ")) {
 		has = append(append(has, tokens(word)...), strings.Join(tokens(word), ""))
 	}
-	for _, word := range strings.Fields(query) {
+	for word := range strings.FieldsSeq(query) {
 		begins := func(prefix string) bool {
 			return slices.ContainsFunc(has, func(h string) bool { return strings.HasPrefix(h, prefix) })
 		}
