@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,8 +25,17 @@ type household struct {
 	t    *testing.T
 	s    *server
 	user int64
+
+	mu   sync.Mutex
 	asks map[string]int // requests by path
 	bare bool           // answers have no counts
+}
+
+// asked returns how many requests went to a path.
+func (h *household) asked(path string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asks[path]
 }
 
 func live(t *testing.T, older bool, story func(*household)) {
@@ -37,11 +47,14 @@ func live(t *testing.T, older bool, story func(*household)) {
 		h := &household{t: t, s: s, asks: map[string]int{}}
 		up := enginetest.NewUpstreams()
 		up.Fail("music.example.org", func(req *http.Request) (*http.Response, error) {
+			h.mu.Lock()
 			h.asks[req.URL.Path]++
+			bare := h.bare
+			h.mu.Unlock()
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, req)
 			answer := w.Result()
-			if h.bare {
+			if bare {
 				answer.Header.Del("X-Total-Count")
 			}
 			return answer, nil
@@ -87,10 +100,10 @@ func TestAPhoneOfflineForAWeekend(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		require.Equal(t, 56, h.Listens(h.user), "however old they are")
 
-		before := h.asks["/api/scrobble"]
+		before := h.asked("/api/scrobble")
 		time.Sleep(10 * time.Hour)
 		runs := 10 * 60 / 5
-		require.InDelta(t, 2*runs, h.asks["/api/scrobble"]-before, 20, "one small request more for each run")
+		require.InDelta(t, 2*runs, h.asked("/api/scrobble")-before, 20, "one small request more for each run")
 		require.True(t, h.Status(h.user, "navidrome").Streams[0].LateAtOnce)
 	})
 }
@@ -106,17 +119,19 @@ func TestAWeekendAtAnOlderNavidrome(t *testing.T) {
 		time.Sleep(25 * time.Hour)
 		require.Equal(t, 51, h.Listens(h.user), "ten of ten, and nothing of more than a month ago")
 		require.False(t, h.Status(h.user, "navidrome").Streams[0].LateAtOnce)
-		before := h.asks["/api/song"]
+		before := h.asked("/api/song")
 		time.Sleep(3 * 24 * time.Hour)
 		runs := 3 * 24 * 60 / 5
-		require.InDelta(t, runs, h.asks["/api/song"]-before, float64(runs)/10, "one look a day costs next to nothing")
+		require.InDelta(t, runs, h.asked("/api/song")-before, float64(runs)/10, "one look a day costs next to nothing")
 	})
 }
 
 // TestAServerWithoutCounts answers without X-Total-Count, which a proxy may take off: the daily look is left.
 func TestAServerWithoutCounts(t *testing.T) {
 	live(t, false, func(h *household) {
+		h.mu.Lock()
 		h.bare = true
+		h.mu.Unlock()
 		time.Sleep(72 * time.Hour)
 		h.play("desktop", 1, time.Now())
 		h.play("phone", 10, time.Now().Add(-50*time.Hour))
