@@ -142,7 +142,7 @@ func TestAVideoThatIsGoneIsListed(t *testing.T) {
 		all, err := e.Store.Skipped(t.Context(), user, "youtube")
 		require.NoError(t, err)
 		require.Len(t, all, 1)
-		require.Equal(t, []string{"track", "gone0000001", "Deleted video", "Liked videos", "This video is gone from YouTube."},
-			[]string{all[0].Kind, all[0].SourceID, all[0].Name, all[0].In, all[0].Reason})
+		require.Equal(t, []string{"track", "gone0000001", "Deleted video", "Liked videos",
+			"This video is gone from YouTube."}, []string{all[0].Kind, all[0].SourceID, all[0].Name, all[0].In, all[0].Reason})
 	})
 }
