@@ -29,6 +29,7 @@ var arrows = map[string][]string{
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
+	"internal/words":      {},
 	"web":                 {},
 	// what settings a provider has, and the Secret
 	"internal/config": {

@@ -1,0 +1,214 @@
+package words
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+	"github.com/nicksnyder/go-i18n/v2/i18n"
+	"github.com/stretchr/testify/require"
+)
+
+// entry is a sentence of the catalogue, with where it is.
+type entry struct {
+	file  string
+	forms map[string]string // by plural form; "other" alone without one
+}
+
+// catalogue reads all sentences of a language, by id.
+func catalogue(t *testing.T, l *Language) map[string]entry {
+	all := map[string]entry{}
+	paths, err := fs.Glob(files, l.Code()+"/*.toml")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		b, err := files.ReadFile(path)
+		require.NoError(t, err)
+		var raw map[string]any
+		require.NoError(t, toml.Unmarshal(b, &raw), path)
+		messages, err := i18n.ParseMessageFileBytes(b, l.Code()+".toml",
+			map[string]i18n.UnmarshalFunc{"toml": toml.Unmarshal})
+		require.NoError(t, err, path)
+		for _, m := range messages.Messages {
+			require.NotContains(t, all, m.ID, "%s has an id that another file has", path)
+			forms := map[string]string{"other": m.Other}
+			if m.One != "" {
+				forms["one"] = m.One
+			}
+			all[m.ID] = entry{file: filepath.Base(path), forms: forms}
+		}
+	}
+	return all
+}
+
+var placeholder = regexp.MustCompile(`{{\s*\.(\w+)\s*}}`)
+
+// placeholders returns the names of a sentence's arguments, sorted.
+func (e entry) placeholders() []string {
+	names := map[string]bool{}
+	for _, form := range e.forms {
+		for _, m := range placeholder.FindAllStringSubmatch(form, -1) {
+			names[m[1]] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func TestBothLanguagesSayTheSame(t *testing.T) {
+	english, german := catalogue(t, English), catalogue(t, German)
+	for id, e := range english {
+		d, ok := german[id]
+		if !ok {
+			t.Errorf("%s (%s) has no German", id, e.file)
+			continue
+		}
+		if e.file != d.file {
+			t.Errorf("%s is in %s in English and in %s in German", id, e.file, d.file)
+		}
+		// "1 listen" may leave the number out.
+		if a, b := without(e.placeholders(), "Count"), without(d.placeholders(), "Count"); !slices.Equal(a, b) {
+			t.Errorf("%s has the arguments %v in English and %v in German", id, a, b)
+		}
+		if len(e.forms) != len(d.forms) {
+			t.Errorf("%s has a plural in one language only", id)
+		}
+	}
+	for id, d := range german {
+		if _, ok := english[id]; !ok {
+			t.Errorf("%s (%s) has no English", id, d.file)
+		}
+	}
+}
+
+func without(all []string, name string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return s == name })
+}
+
+// banned are words that nobody would say aloud, or that make Reprise speak of itself as "we".
+var banned = map[*Language]*regexp.Regexp{
+	English: regexp.MustCompile(`(?i)\b(anew|told|stands|whoever|whom|allows is|gives no|we|us|our|ours|dead letters?|` +
+		`re-drive|redrive|parked|written down)\b|asks us|is used up for now`),
+	German: regexp.MustCompile(`(?i)\b(wir|unser\w*|Ihnen|Ihre?\w*|erneut erneut|Dead Letters?|geparkt\w*)\b`),
+}
+
+// spoken are sentences in which a banned word is right, by id.
+var spoken = map[string]bool{}
+
+func TestNoBannedWord(t *testing.T) {
+	for l, words := range banned {
+		for id, e := range catalogue(t, l) {
+			for _, form := range e.forms {
+				if word := words.FindString(form); word != "" && !spoken[id] {
+					t.Errorf("%s/%s: %s says %q: %s", l.Code(), e.file, id, word, form)
+				}
+			}
+		}
+	}
+}
+
+// sourceWords is what the source says of the catalogue.
+type sourceWords struct {
+	ids      map[string]string // those that calls name, with the place
+	prefixes map[string]string // those of Each
+	literals map[string]bool   // every string
+}
+
+func TestEverySentenceIsUsed(t *testing.T) {
+	english, src := catalogue(t, English), readSource(t)
+	for id, place := range src.ids {
+		if _, ok := english[id]; !ok {
+			t.Errorf("%s: there is no sentence %q", place, id)
+		}
+	}
+	for prefix, place := range src.prefixes {
+		found := false
+		for id := range english {
+			found = found || strings.HasPrefix(id, prefix)
+		}
+		if !found {
+			t.Errorf("%s: no sentence begins with %q", place, prefix)
+		}
+	}
+	for id, e := range english {
+		used := src.literals[id]
+		for prefix := range src.prefixes {
+			used = used || strings.HasPrefix(id, prefix)
+		}
+		if !used && e.file != "date.toml" {
+			t.Errorf("%s (%s) is used nowhere", id, e.file)
+		}
+	}
+}
+
+// readSource reads the Go source of the whole repository, tests excepted.
+func readSource(t *testing.T) sourceWords {
+	src := sourceWords{ids: map[string]string{}, prefixes: map[string]string{}, literals: map[string]bool{}}
+	root := filepath.Join("..", "..")
+	for _, dir := range []string{"internal", "web", "cmd"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool { src.see(set, n); return true })
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	return src
+}
+
+func (s sourceWords) see(set *token.FileSet, n ast.Node) {
+	if text, ok := literal(n); ok {
+		s.literals[text] = true
+	}
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return
+	}
+	if pkg, ok := f.X.(*ast.Ident); !ok || pkg.Name != "words" {
+		return
+	}
+	place := fmt.Sprint(set.Position(call.Pos()))
+	first := map[string]int{"T": 1, "New": 0, "Errorf": 0, "Each": 0}
+	i, ok := first[f.Sel.Name]
+	if !ok || i >= len(call.Args) {
+		return
+	}
+	text, ok := literal(call.Args[i])
+	switch {
+	case !ok && f.Sel.Name == "Each":
+		s.ids[place+" computes the prefix of Each"] = place
+	case f.Sel.Name == "Each":
+		s.prefixes[text] = place
+	case ok:
+		s.ids[text] = place
+	}
+}
+
+func literal(n ast.Node) (string, bool) {
+	l, ok := n.(*ast.BasicLit)
+	if !ok || l.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(l.Value)
+	return text, err == nil
+}

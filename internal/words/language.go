@@ -1,0 +1,165 @@
+package words
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/nicksnyder/go-i18n/v2/i18n"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+//go:embed en de
+var files embed.FS
+
+// Language is one that the catalogue is written in.
+type Language struct {
+	tag  language.Tag
+	load func() *i18n.Localizer // the catalogue, read when it is first needed
+	// numbers formats them with the separators of the language.
+	numbers *message.Printer
+}
+
+// The languages. English is the default.
+var (
+	English = newLanguage(language.English)
+	German  = newLanguage(language.German)
+)
+
+// Languages returns all of them, the default first.
+func Languages() []*Language { return []*Language{English, German} }
+
+var matcher = language.NewMatcher([]language.Tag{language.English, language.German})
+
+func newLanguage(tag language.Tag) *Language {
+	return &Language{tag: tag, numbers: message.NewPrinter(tag),
+		load: sync.OnceValue(func() *i18n.Localizer { return load(tag) })}
+}
+
+// load reads the catalogue of a language. It panics if a file is malformed, which a test excludes.
+func load(tag language.Tag) *i18n.Localizer {
+	bundle := i18n.NewBundle(tag)
+	paths, err := fs.Glob(files, tag.String()+"/*.toml")
+	for _, path := range paths {
+		var b []byte
+		if b, err = files.ReadFile(path); err == nil {
+			_, err = bundle.ParseMessageBytes(tag, b, toml.Unmarshal)
+		}
+		if err != nil {
+			err = fmt.Errorf("read %s: %w", path, err)
+			break
+		}
+	}
+	if err != nil {
+		panic(err)
+	}
+	return i18n.NewLocalizer(bundle, tag.String())
+}
+
+// Code returns the language's code: "en" or "de".
+func (l *Language) Code() string { return l.tag.String() }
+
+// ByCode returns the language with a code; nil for none.
+func ByCode(code string) *Language {
+	for _, l := range Languages() {
+		if l.Code() == code {
+			return l
+		}
+	}
+	return nil
+}
+
+// Match returns the language that a person chose, by its code, else the one that the header Accept-Language prefers.
+func Match(chosen, accept string) *Language {
+	if l := ByCode(chosen); l != nil {
+		return l
+	}
+	_, i := language.MatchStrings(matcher, accept)
+	return Languages()[i]
+}
+
+type key struct{}
+
+// With returns a context for a reader of this language.
+func With(ctx context.Context, l *Language) context.Context { return context.WithValue(ctx, key{}, l) }
+
+// From returns the language of a context; English if it has none.
+func From(ctx context.Context) *Language {
+	if l, ok := ctx.Value(key{}).(*Language); ok {
+		return l
+	}
+	return English
+}
+
+// sentence returns a sentence of the catalogue. One that is missing is its id: a test excludes it, and a person had
+// rather see that than nothing.
+func (l *Language) sentence(id string, args map[string]any) string {
+	c := &i18n.LocalizeConfig{MessageID: id, TemplateData: args}
+	if n, ok := args["Count"]; ok {
+		c.PluralCount = n
+		shown := make(map[string]any, len(args))
+		for k, v := range args {
+			shown[k] = v
+		}
+		shown["Count"] = l.Number(n)
+		c.TemplateData = shown
+	}
+	s, err := l.load().Localize(c)
+	if err != nil {
+		return id
+	}
+	return s
+}
+
+// Number returns a whole number with the separators of the language.
+func (l *Language) Number(n any) string { return l.numbers.Sprintf("%d", n) }
+
+// Decimal returns a number with so many digits after the point.
+func (l *Language) Decimal(x float64, digits int) string {
+	return l.numbers.Sprintf("%."+strconv.Itoa(digits)+"f", x)
+}
+
+// Day returns the date of a time in words: "14 January 2027".
+func (l *Language) Day(t time.Time) string {
+	return l.sentence("date.day", map[string]any{"Day": strconv.Itoa(t.Day()), "Month": l.month(t.Month()),
+		"Year": strconv.Itoa(t.Year())})
+}
+
+// Month returns the month of a time in words: "January 2027".
+func (l *Language) Month(t time.Time) string {
+	return l.sentence("date.month", map[string]any{"Month": l.month(t.Month()), "Year": strconv.Itoa(t.Year())})
+}
+
+func (l *Language) month(m time.Month) string { return l.sentence("date.m"+strconv.Itoa(int(m)), nil) }
+
+// Clock returns a time in words: "14:05" if it is the day of now, else with its date. Both are in the zone of now.
+func (l *Language) Clock(t, now time.Time) string {
+	t = t.In(now.Location())
+	clock := t.Format("15:04")
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return clock
+	}
+	return l.sentence("date.other_day", map[string]any{"Day": strconv.Itoa(t.Day()), "Month": l.month(t.Month()),
+		"Clock": clock})
+}
+
+// Stamps matches the times in a sentence.
+var Stamps = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+
+// Plain returns a sentence with its times written out, as [Language.Clock] does, for readers outside the browser.
+func (l *Language) Plain(s string, now time.Time) string {
+	return Stamps.ReplaceAllStringFunc(s, func(stamp string) string {
+		t, err := time.Parse(time.RFC3339, stamp)
+		if err != nil {
+			return stamp
+		}
+		return l.Clock(t, now)
+	})
+}
