@@ -17,7 +17,8 @@ func TestLinksAreThoseThatOthersReach(t *testing.T) {
 	}{
 		"a NAS with Docker": {
 			Machine{Name: "nas", Addresses: []Address{at("lo", "127.0.0.1"), at("lo", "::1"),
-				at("docker0", "172.17.0.1"), at("br-1f2e", "172.18.0.1"), at("tailscale0", "100.101.102.103"), at("eth0", "192.168.1.20"),
+				at("docker0", "172.17.0.1"), at("br-1f2e", "172.18.0.1"),
+				at("tailscale0", "100.101.102.103"), at("eth0", "192.168.1.20"),
 				at("eth0", "fe80::1"), at("eth0", "fd00::20")}},
 			[]string{"http://192.168.1.20:8420", "http://100.101.102.103:8420", "http://nas:8420"}},
 		"a VPS": {
