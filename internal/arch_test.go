@@ -206,7 +206,7 @@ var arrows = map[string][]string{
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
-		"internal/server", "internal/store", "internal/sync",
+		"internal/server", "internal/server/edge", "internal/store", "internal/sync", // which links lead here
 	},
 }
 
