@@ -29,8 +29,8 @@ var arrows = map[string][]string{
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
-	"internal/words": {},
-	"web":            {},
+	"internal/words":      {},
+	"web":                 {},
 	// The components show sentences, and link to the static files.
 	"web/ui": {"internal/words", "web"},
 	// what settings a provider has, and the Secret
