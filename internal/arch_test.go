@@ -41,10 +41,10 @@ var arrows = map[string][]string{
 	"internal/settings": {
 		"internal/activity", "internal/config", "internal/nearest", "internal/providers", "internal/words",
 	},
-	"internal/cli":       {"internal/nearest"},
-	"internal/queue":     {"internal/library"}, // River's tables, whatever the jobs are about
-	"internal/metrics":   {"internal/resilience"},
-	"internal/match":     {"internal/library"},
+	"internal/cli":     {"internal/nearest"},
+	"internal/queue":   {"internal/library"}, // River's tables, whatever the jobs are about
+	"internal/metrics": {"internal/resilience"},
+	"internal/match":   {"internal/library"},
 	// What is wrong with a setting is read on a page.
 	"internal/providers": {"internal/library", "internal/resilience", "internal/words"},
 	"internal/oauth":     {"internal/library", "internal/providers", "internal/resilience"},
