@@ -130,8 +130,8 @@ func items(d config.Setting, text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// unmasked returns the text that a change asks for: what is typed, without space around it and on one line, and with the
-// stored secret in the place of each masked one.
+// unmasked returns the text that a change asks for: what is typed, without space around it and on one line, and with
+// the stored secret in the place of each masked one.
 func unmasked(d config.Setting, typed *string, stored string) (string, error) {
 	if typed == nil {
 		return "", nil

@@ -63,8 +63,8 @@ type state struct {
 	result config.Result
 }
 
-// Open reads the settings of the database, and returns those of all layers. What is wrong in the database is logged, and
-// defaults take its place; the error is what is wrong elsewhere.
+// Open reads the settings of the database, and returns those of all layers. What is wrong in the database is logged,
+// and defaults take its place; the error is what is wrong elsewhere.
 func Open(ctx context.Context, o Options) (*Settings, error) {
 	s := &Settings{opt: o}
 	stored, lost, err := o.Store.Settings(ctx)

@@ -162,8 +162,8 @@ func TestAWrongStoredValueDoesNotStopAStart(t *testing.T) {
 	t.Parallel()
 	i := install(t, "backoff: {base: 10m}")
 	require.NoError(t, i.store.SaveSettings(i.ctx, []settings.Stored{{Path: "sync.workers", Value: "0"},
-		{Path: "backoff.max", Value: "1m"}, {Path: "gone.since", Value: "x"}, {Path: "contact", Value: "me@example.org"},
-	}, nil))
+		{Path: "backoff.max", Value: "1m"}, {Path: "gone.since", Value: "x"},
+		{Path: "contact", Value: "me@example.org"}}, nil))
 	i.start()
 	require.Equal(t, 8, i.Config().Workers)
 	require.Equal(t, "30m0s", i.Config().BackoffMax.String())
