@@ -106,8 +106,8 @@ func New(c Config) (*Server, error) {
 	if err == nil {
 		var e *echo.Echo
 		if e, err = r.routes(); err == nil {
-			return &Server{echo: e, door: compressed(e), feed: r.feed, log: c.Log, close: cancel, edge: edge.Options{Room: room,
-				Proxies: prefixes(c.TrustedProxies), Log: c.Log}}, nil
+			return &Server{echo: e, door: compressed(e), feed: r.feed, log: c.Log, close: cancel,
+				edge: edge.Options{Room: room, Proxies: prefixes(c.TrustedProxies), Log: c.Log}}, nil
 		}
 	}
 	cancel()
