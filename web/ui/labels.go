@@ -55,3 +55,13 @@ func inputAttributes(f Field) templ.Attributes {
 	}
 	return a
 }
+
+func submitClass(f Form) string {
+	switch {
+	case f.Warn:
+		return "button warn"
+	case f.Main:
+		return "button"
+	}
+	return "button second"
+}
