@@ -30,18 +30,24 @@ var arrows = map[string][]string{
 	"internal/activity":   {"internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/words":      {},
-	"web":                 {},
+	"web":                 {"web/static"},
+	"web/static":          {},
 	// The components show sentences, and link to the static files.
-	"web/ui": {"internal/words", "web"},
+	"web/ui": {"internal/words", "web", "web/static"},
 	// what settings a provider has, and the Secret
 	"internal/config": {
-		"internal/nearest", "internal/providers", "internal/resilience",
+		"internal/nearest", "internal/providers", "internal/resilience", "internal/words",
 	},
-	"internal/cli":       {"internal/nearest"},
-	"internal/queue":     {"internal/library"}, // River's tables, whatever the jobs are about
-	"internal/metrics":   {"internal/resilience"},
-	"internal/match":     {"internal/library"},
-	"internal/providers": {"internal/library", "internal/resilience"},
+	// It keeps what config checks, and notes who changed it.
+	"internal/settings": {
+		"internal/activity", "internal/config", "internal/nearest", "internal/providers", "internal/words",
+	},
+	"internal/cli":     {"internal/nearest"},
+	"internal/queue":   {"internal/library"}, // River's tables, whatever the jobs are about
+	"internal/metrics": {"internal/resilience"},
+	"internal/match":   {"internal/library"},
+	// What is wrong with a setting is read on a page.
+	"internal/providers": {"internal/library", "internal/resilience", "internal/words"},
 	"internal/oauth":     {"internal/library", "internal/providers", "internal/resilience"},
 	// Tells of what both have told of.
 	"internal/tracing": {"internal/library", "internal/resilience"},
@@ -75,7 +81,7 @@ var arrows = map[string][]string{
 	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest",
 		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
-		"internal/resilience"},
+		"internal/resilience", "internal/settings"},
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
@@ -85,7 +91,7 @@ var arrows = map[string][]string{
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
-		"internal/server/tokens", "internal/sync", "web",
+		"internal/server/tokens", "internal/sync", "web", "web/static",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
