@@ -60,8 +60,9 @@ func (s *Store) DropAsk(ctx context.Context, user int64, provider string) error 
 func (s *Store) FirstSteps(ctx context.Context, user int64) (f accounts.FirstSteps, err error) {
 	var chosen, leftOut string
 	var ended int64
-	err = s.reader.QueryRowContext(ctx, "SELECT contact, chosen, left_out, ended_at FROM first_steps WHERE user_id = $1",
-		user).Scan(&f.Contact, &chosen, &leftOut, &ended)
+	err = s.reader.QueryRowContext(ctx,
+		"SELECT contact, chosen, left_out, ended_at FROM first_steps WHERE user_id = $1", user).
+		Scan(&f.Contact, &chosen, &leftOut, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return accounts.FirstSteps{Ended: true}, nil
 	}

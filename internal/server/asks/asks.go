@@ -72,7 +72,7 @@ func (h *Handler) Put(c echo.Context, provider string) (asks.Ask, *providers.Pro
 	ctx, u := c.Request().Context(), core.UserOf(c)
 	p := h.core.Registry.Get(provider)
 	if p == nil {
-		return asks.Ask{}, nil, core.NotFound(words.T(ctx, "problem.no_service"))
+		return asks.Ask{}, nil, core.NotFound(words.T(ctx, "ask.unknown"))
 	}
 	if u.Role == accounts.Admin {
 		return asks.Ask{}, p, &core.Problem{Status: http.StatusConflict, Title: words.T(ctx, "ask.yourself"),
@@ -131,4 +131,3 @@ func (h *Handler) Asked(ctx context.Context, user int64, provider string) (time.
 	mine, err := h.asks.Of(ctx, user)
 	return mine[provider].AskedAt, err
 }
-
