@@ -172,6 +172,9 @@ var arrows = map[string][]string{
 		"internal/server/core", "web",
 	},
 	"internal/demo": {},
+	// It makes up rows as the program writes them, in the words of the program.
+	"internal/demo/past": {"internal/activity", "internal/delivery", "internal/library", "internal/metrics",
+		"internal/notify", "internal/providers", "internal/resilience"},
 
 	// It lists what may be counted everywhere, and collects it.
 	"internal/observe": {
@@ -217,6 +220,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/asks",
 		"internal/channels",
 		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
+		"internal/demo/past",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
