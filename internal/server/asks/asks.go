@@ -112,7 +112,7 @@ func (h *Handler) form(c echo.Context) error {
 	if to == "/" {
 		to = h.core.CameFrom(c)
 	}
-	return h.core.Done(c, to, words.T(c.Request().Context(), "ask.sent", "Service", p.DisplayName))
+	return h.core.Done(c, to, words.New("ask.sent", "Service", p.DisplayName))
 }
 
 // Needs returns what the services need from an administrator, by name; those that need nothing are missing.
