@@ -45,6 +45,8 @@ var sentences = map[Action]string{
 	ChannelAdded:   "{who} added the channel {subject}.",
 	ChannelChanged: "{who} changed the channel {subject}.",
 	ChannelRemoved: "{who} removed the channel {subject}.",
+	SettingChanged: "{who} changed the setting {subject}.",
+	SettingReset:   "{who} set {subject} back to its default.",
 	Held:           "{service} asked for a wait, and gets it.",
 	StillFailing:   "{service} has failed for a day; {who} goes on trying.",
 	BreakerOpened:  "The endpoint {subject} failed too often; {who} leaves it alone for a while.",

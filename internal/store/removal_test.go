@@ -21,7 +21,7 @@ import (
 // shared are the tables whose rows belong to the installation. A new table is either listed here, or a removal has to
 // empty it of a person's rows.
 var shared = []string{"facts", "sequences", "key_cooldowns", "entities", "entity_names", "enrichment_marks",
-	"enrichment", "quarters", "videos"}
+	"enrichment", "quarters", "videos", "settings"}
 
 // column is a column of a table of ours.
 type column struct{ table, name, kind string }
