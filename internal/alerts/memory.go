@@ -63,8 +63,8 @@ func (m *memory) mend(user int64, conn library.ConnectionID, by int64) {
 	m.mended[mendable{user, conn}] = mending{by: by, at: time.Now()}
 }
 
-// asMender returns a context in which what a success of the subject closes was mended by whoever has just done something
-// about it.
+// asMender returns a context in which what a success of the subject closes was mended by the person who has just done
+// something about it.
 func (m *memory) asMender(ctx context.Context, s providers.Subject) context.Context {
 	c := s.Connection
 	m.mu.Lock()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"reprise/internal/words"
 )
 
 // ofUser separates the cause of an administrator's notification from whose connection it is about.
@@ -89,6 +91,15 @@ func (n Notification) AlsoStopped(others []Notification) (streams []string) {
 	}
 	slices.Sort(streams)
 	return slices.Compact(streams)
+}
+
+// Says returns the message, and what else has stopped.
+func (n Notification) Says() string {
+	all := []words.Text{words.Plain(n.Message)}
+	for _, stream := range n.Also {
+		all = append(all, words.Each("alerts.also_", stream))
+	}
+	return words.Join(all...).String()
 }
 
 // Open reports whether the notification is shown until its cause is gone.

@@ -115,7 +115,7 @@ func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (channel_id, notification_id, opened_at, event) DO NOTHING`,
 		id, channel, n.ID, millis(n.CreatedAt), string(event), string(n.Severity), n.Connection, n.Cause, n.Category,
-		n.Title, n.Message, n.Action.URL, millis(n.ResolvedAt), millis(time.Now()))
+		n.Title, n.Says(), n.Action.URL, millis(n.ResolvedAt), millis(time.Now()))
 	if err != nil {
 		return err
 	}
