@@ -30,9 +30,10 @@ var arrows = map[string][]string{
 	"internal/activity":   {"internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/words":      {},
-	"web":                 {},
+	"web":                 {"web/static"},
+	"web/static":          {},
 	// The components show sentences, and link to the static files.
-	"web/ui": {"internal/words", "web"},
+	"web/ui": {"internal/words", "web", "web/static"},
 	// what settings a provider has, and the Secret
 	"internal/config": {
 		"internal/nearest", "internal/providers", "internal/resilience", "internal/words",
@@ -91,7 +92,7 @@ var arrows = map[string][]string{
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
-		"internal/server/tokens", "internal/sync", "web",
+		"internal/server/tokens", "internal/sync", "web", "web/static",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
@@ -165,6 +166,9 @@ var arrows = map[string][]string{
 		"internal/server/core", "web",
 	},
 	"internal/demo": {},
+	// It makes up rows as the program writes them, in the words of the program.
+	"internal/demo/past": {"internal/activity", "internal/delivery", "internal/library", "internal/metrics",
+		"internal/notify", "internal/providers", "internal/resilience"},
 
 	// It lists what may be counted everywhere, and collects it.
 	"internal/observe": {
@@ -209,6 +213,7 @@ var arrows = map[string][]string{
 	"cmd/server": {
 		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/channels",
 		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
+		"internal/demo/past",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
