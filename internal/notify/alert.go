@@ -15,9 +15,9 @@ const ofUser = " of user "
 // causeImport begins the causes of notifications about imports.
 const causeImport = "import "
 
-// AlertOf returns what the notification is an alert of: of its alerts about one connection, a person sees one at a time.
-// Notifications with equal keys are about the same connection of the same person. false: it is no alert of a connection,
-// and stands for itself, as one about a channel or an import.
+// AlertOf returns what the notification is an alert of. Of the alerts about one connection a person sees one at a time:
+// two with the same connection and equal keys are about the same connection of the same person. false: it is no alert
+// of a connection but independent, as one about a channel or an import.
 func (n Notification) AlertOf() (key string, ok bool) {
 	if n.Connection == "" || strings.HasPrefix(n.Cause, causeImport) {
 		return "", false

@@ -68,8 +68,8 @@ type Changes struct {
 	Others []Notification // closed, replaced, or shown again as they were
 }
 
-// Closing selects open notifications to be closed: those about a connection with one of these causes; without causes, all
-// about its credential (those with a generation). User 0 stands for every user.
+// Closing selects open notifications to be closed: those about a connection with one of these causes; without causes,
+// all about its credential (those with a generation). User 0 stands for every user.
 type Closing struct {
 	User       int64
 	Connection library.ConnectionID
