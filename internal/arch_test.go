@@ -51,7 +51,8 @@ var arrows = map[string][]string{
 	"internal/oauth":     {"internal/library", "internal/providers", "internal/resilience"},
 	// Tells of what both have told of.
 	"internal/tracing": {"internal/library", "internal/resilience"},
-	"internal/notify":  {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
+	"internal/notify": {"internal/events", "internal/library", "internal/providers", "internal/resilience",
+		"internal/words"},
 	// It names a person to the administrators.
 	"internal/alerts": {"internal/accounts", "internal/activity", "internal/events", "internal/library",
 		"internal/notify", "internal/providers", "internal/resilience"},
