@@ -90,6 +90,7 @@ type CourierOptions struct {
 type Courier struct {
 	post
 	adding sync.Mutex
+	named  atomic.Pointer[[]Channel] // the channels of the settings
 }
 
 // post draws the consequences of messages.

@@ -163,8 +163,17 @@ func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
 	return &RefusedError{Reason: troubleWith(ch, v, err), Err: err}
 }
 
-// Adopt makes the channels of the settings those of the first administrator, once there is one.
+// AdoptAgain gives the channels of the settings to the first administrator, who may be another person now.
+func (c *Courier) AdoptAgain(ctx context.Context) error {
+	if named := c.named.Load(); named != nil {
+		return c.Adopt(ctx, *named)
+	}
+	return nil
+}
+
+// Adopt makes these the channels of the settings. They are the first administrator's, once there is one.
 func (c *Courier) Adopt(ctx context.Context, all []Channel) error {
+	c.named.Store(&all)
 	_, err := c.opt.Store.AdoptChannels(ctx, all)
 	return err
 }

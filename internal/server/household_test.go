@@ -230,8 +230,8 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		Name: delivery.ChannelName})
 	connections := syncer.NewConnections(guard, pull, carried, db, bus)
 	h.gone = removal.New(db, bus, log, connections, courier, carried)
-	h.Config = Config{Accounts: people, Courier: courier, Removals: h.gone, BaseURL: "http://127.0.0.1:8420",
-		OwnNames: []string{"example.com"},
+	h.Config = Config{Accounts: people, Courier: courier, Removals: h.gone,
+		Reach: Reach{BaseURL: "http://127.0.0.1:8420"}, OwnNames: []string{"example.com"},
 		Metrics:  http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(),
 		Registry: registry, Bus: bus, Notifier: notifier,
