@@ -57,12 +57,8 @@ func runDemo(
 	if o.Config == "" && !slices.ContainsFunc(environ, levelSet) {
 		overrides["log.level"] = "warn" // or attempts at simulated services would hide the link
 	}
-	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
-	if err != nil {
-		return fmt.Errorf("the settings cannot be used:\n%w", err)
-	}
-	c.Simulated, c.DatabaseURL = true, "" // never the database with real data
-	return serve(ctx, c, func(ctx context.Context, a *app) (demoPages, error) { return furnish(ctx, a, world) }, at)
+	return serve(ctx, start{layers: config.Read(o.Config, environ, overrides, registry.Descriptions()),
+		furnish: func(ctx context.Context, a *app) (demoPages, error) { return furnish(ctx, a, world) }}, at)
 }
 
 // demoSettings returns the settings for the simulated services, with the intervals of the demo.

@@ -39,6 +39,7 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/feed"
+	"reprise/internal/settings"
 	syncer "reprise/internal/sync"
 )
 
@@ -62,7 +63,8 @@ type Config struct {
 	Digests     *digest.Runner
 	Enrichment  *enrich.Runner
 	Guard       *syncer.Guard
-	Art         *art.Cache // nil: no pictures are kept
+	Art         *art.Cache         // nil: no pictures are kept
+	Settings    *settings.Settings // nil: they cannot be changed
 	Flow        *oauth.Flow
 	Notifier    *notify.Notifier
 	Courier     *notify.Courier
