@@ -165,6 +165,9 @@ var arrows = map[string][]string{
 		"internal/server/core", "web",
 	},
 	"internal/demo": {},
+	// It makes up rows as the program writes them, in the words of the program.
+	"internal/demo/past": {"internal/activity", "internal/delivery", "internal/library", "internal/metrics",
+		"internal/notify", "internal/providers", "internal/resilience"},
 
 	// It lists what may be counted everywhere, and collects it.
 	"internal/observe": {
@@ -209,10 +212,11 @@ var arrows = map[string][]string{
 	"cmd/server": {
 		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/channels",
 		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
+		"internal/demo/past",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
-		"internal/server", "internal/server/edge", "internal/store", "internal/sync", // which links lead here
+		"internal/server", "internal/server/edge", "internal/settings", "internal/store", "internal/sync",
 	},
 }
 

@@ -45,22 +45,39 @@ func (s start) simulate(c *config.Config) {
 	}
 }
 
-// serve runs the program until ctx ends.
-func serve(ctx context.Context, from start, at console) (err error) {
-	first, err := from.layers.With(nil)
+// config returns the settings of all layers but the database's.
+func (s start) config() (config.Config, error) {
+	r, err := s.layers.With(nil)
 	if err != nil {
-		return fmt.Errorf("the settings cannot be used:\n%w", err)
+		return config.Config{}, fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
-	c := first.Config
-	from.simulate(&c)
-	level := &slog.LevelVar{}
-	level.Set(c.LogLevel)
-	log := newLog(c.LogFormat, level, at.err)
+	s.simulate(&r.Config)
+	return r.Config, nil
+}
+
+// serve runs the program until ctx ends.
+func serve(ctx context.Context, from start, at console) error {
+	c, err := from.config()
+	if err != nil {
+		return err
+	}
 	listener, err := server.Listen(c.Listen)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
+	return serveOn(ctx, listener, from, at)
+}
+
+// serveOn is serve on a listener that is open.
+func serveOn(ctx context.Context, listener net.Listener, from start, at console) (err error) {
+	c, err := from.config()
+	if err != nil {
+		return err
+	}
+	level := &slog.LevelVar{}
+	level.Set(c.LogLevel)
+	log := newLog(c.LogFormat, level, at.err)
 	host, _, _ := net.SplitHostPort(c.Listen)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	c.Listen = net.JoinHostPort(host, port) // the system has chosen the port, if it was 0

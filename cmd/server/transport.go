@@ -33,7 +33,9 @@ func (b basics) transport(base http.RoundTripper, raised *alerts.Alerts) *resili
 		b.counts.Breaker(ch)
 		raised.BreakerChanged(ctx, ch)
 	}
-	return &resilience.Transport{Base: base, Agent: func() string { return userAgent(*b.now.Load()) }, Log: b.log, Told: b.counts.Attempt,
+	return &resilience.Transport{Base: base,
+		Agent: func() string { return userAgent(*b.now.Load()) },
+		Log:   b.log, Told: b.counts.Attempt,
 		Uplink: resilience.NewUplink(resilience.UplinkOptions{
 			Changed: func(offline bool) { raised.UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(trips),

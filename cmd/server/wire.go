@@ -69,7 +69,8 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	b := basics{config: c, now: newCurrent(c), hosts: resilience.NewHosts(hosts(c)), store: db, bus: &events.Bus{}, counts: n, log: log}
+	b := basics{config: c, now: newCurrent(c), hosts: resilience.NewHosts(hosts(c)), store: db,
+		bus: &events.Bus{}, counts: n, log: log}
 	if base == nil {
 		base = b.hosts.NewBase()
 	}
@@ -130,7 +131,8 @@ func wire(
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: transport.Breakers}
 	pages.Metrics = n.Handler(now.States, log)
-	return &app{basics: b, backoff: backoff, services: services, sender: sender, guard: guard, client: client, accounts: people, registry: registry,
+	return &app{basics: b, backoff: backoff, services: services, sender: sender,
+			guard: guard, client: client, accounts: people, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
 			run: []func(context.Context) error{pull.Run, files.Run, leave.Run, digests.Run, music.Run,
 				n.Rollup.Run, n.Tracer.Run}},
