@@ -34,7 +34,7 @@ type Transport struct {
 	UserAgent string
 	// Agent, if set, returns what UserAgent is now; it counts more.
 	Agent func() string
-	Log       *slog.Logger // one line per attempt, and per call that an open breaker ended; nil for none
+	Log   *slog.Logger // one line per attempt, and per call that an open breaker ended; nil for none
 	// Told, if set, is called with the same. It is called by the goroutine of the call, and must not block.
 	Told func(context.Context, Attempt)
 	Rand func() float64 // uniform in [0, 1); for tests
