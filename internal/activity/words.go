@@ -42,6 +42,8 @@ var sentences = map[Action]string{
 	PasswordReset:  "{who} set a new password.",
 	SessionEnded:   "{who} signed out {subject}.",
 	SessionsEnded:  "{who} signed out everywhere else.",
+	SignedOut:      "{who} signed {subject} out everywhere.",
+	Renamed:        "{who} renamed {subject} to {detail}.",
 	TokenMade:      "{who} made the access token “{subject}”.",
 	TokenRevoked:   "{who} revoked the access token “{subject}”.",
 	ChannelAdded:   "{who} added the channel {subject}.",
@@ -77,6 +79,8 @@ func (e Entry) Sentence(service string) string {
 		}
 	case e.Action == SignInFailed && e.User == 0:
 		text = "{failed} to sign in from {subject}, with a name that no account has."
+	case e.Action == Renamed:
+		text, detail = strings.Replace(text, "{detail}", detail, 1), ""
 	case e.Action == Stopped && ok:
 		text = "{who} stopped " + what + "."
 	case e.Action == Stopped:

@@ -37,7 +37,7 @@ type madeLink struct {
 }
 
 func (h *Users) made(l accounts.Link, code string) madeLink {
-	return madeLink{l, h.core.BaseURL + "/" + l.Kind + "/" + code}
+	return madeLink{l, h.core.BaseURL() + "/" + l.Kind + "/" + code}
 }
 
 // view returns the view of the link in the API, with its address.
