@@ -23,7 +23,7 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	f.User = u.Name
 	path := pathOf(c)
 	if !byScript(c) { // the flash is kept for a person
-		f.Flash = k.Sessions.popFlash(ctx)
+		f.Flash = k.Sessions.popFlash(ctx).T(ctx)
 	}
 	open, err := k.Open(ctx, u.ID)
 	if err != nil {

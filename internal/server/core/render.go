@@ -12,6 +12,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 	"reprise/web/ui"
 )
 
@@ -81,9 +82,9 @@ func (k *Core) Confirm(c echo.Context, v Confirmation) error {
 	return k.Show(c, http.StatusOK, v.Title, ui.Ask(d))
 }
 
-// Done ends a form: it redirects to a page of ours, which shows the sentence.
-func (k *Core) Done(c echo.Context, to, sentence string) error {
-	k.Sessions.Flash(c.Request().Context(), sentence)
+// Done ends a form: it redirects to a page of ours, which says what was done.
+func (k *Core) Done(c echo.Context, to string, said words.Text) error {
+	k.Sessions.Flash(c.Request().Context(), said)
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
