@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Part is an element of a page that can change while the page is open: one with the attribute data-part, or one with an id
-// inside of it. Elements that are the same keep their Version.
+// Part is an element of a page that can change while the page is open: one with the attribute data-part, or one with an
+// id inside of it. Elements that are the same keep their Version.
 type Part struct {
 	ID      string
 	Tag     string
@@ -24,8 +24,8 @@ type Part struct {
 	start, end int // in the page
 }
 
-// Live is the attribute of a page's body from which scripts know that it follows what happens. The versions of its parts
-// are beside it.
+// Live is the attribute of a page's body from which scripts know that it follows what happens. The versions of its
+// parts are beside it.
 const Live = `data-live="yes"`
 
 // Stamp returns a page with the versions of its parts, for a browser that asks for what has changed since.
@@ -42,7 +42,8 @@ func Stamp(page []byte) []byte {
 }
 
 // void are the elements without an end.
-var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track",
+	"wbr"}
 
 // opened is an element whose end is not reached yet.
 type opened struct {

@@ -23,8 +23,8 @@ const (
 // maxPage is how many bytes a page may have that a stream follows.
 const maxPage = 4 << 20
 
-// frameParts are the parts that every page has, and the events that change them. A page that has no others is not looked
-// at for other events.
+// frameParts are the parts that every page has, and the events that change them. A page that has no others is not
+// looked at for other events.
 var (
 	frameParts  = []string{"bell", "banners", "dead-letters"}
 	frameEvents = []events.Type{events.Notification, events.Deliveries, events.Access}
@@ -41,8 +41,8 @@ type live struct {
 	last  time.Time // when the page was looked at
 }
 
-// follow returns what keeps the page that a stream's request names, with the versions of the parts that its browser has:
-// "page" and "parts" of the query.
+// follow returns what keeps the page that a stream's request names, with the versions of the parts that its browser
+// has: "page" and "parts" of the query.
 func follow(pages http.Handler, r *http.Request) live {
 	q := r.URL.Query()
 	at, err := url.Parse(q.Get("page"))

@@ -1,4 +1,5 @@
-// Buttons that copy a value. Where the page came without TLS, browsers have no clipboard for it, and the old way is left.
+// Buttons that copy a value. Where the page came without TLS, browsers have no clipboard for it, and the old way is
+// left.
 import { say } from "./words.js";
 
 for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = false;

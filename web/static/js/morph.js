@@ -1,5 +1,5 @@
-// Changes an element into a new version of itself and touches only what differs, so that the focus, what is open and what
-// is selected stay.
+// Changes an element into a new version of itself and touches only what differs, so that the focus, what is open and
+// what is selected stay.
 import { Idiomorph } from "./idiomorph.js";
 import { showTimes } from "./times.js";
 

@@ -1,5 +1,5 @@
-// Without a network, pages that were visited are shown as they were, by the service worker. It keeps nothing of a person
-// who has signed out.
+// Without a network, pages that were visited are shown as they were, by the service worker. It keeps nothing of a
+// person who has signed out.
 import { say } from "./words.js";
 
 const signedIn = document.body.dataset.live === "yes";

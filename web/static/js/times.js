@@ -1,5 +1,5 @@
-// Times in the reader's language and zone: how long ago, how long until then, a time of day, a date. They stay true while
-// the page is open.
+// Times in the reader's language and zone: how long ago, how long until then, a time of day, a date. They stay true
+// while the page is open.
 import { language, say, zone } from "./words.js";
 
 const locale = language === "en" ? "en-GB" : language; // days before months, as the pages write them
