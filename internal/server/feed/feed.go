@@ -41,6 +41,7 @@ type feed struct {
 	changes *events.Subscription
 	crowded <-chan struct{} // closed when it has to make room for a newer one
 	live    live
+	toasts  toasts
 }
 
 // run sends messages until the browser is gone, too slow or signed out, or the server stops.
@@ -141,7 +142,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	data["notifications"] = core.ViewAll(open, core.ViewNotification)
+	data["notifications"] = core.ViewAll(open, f.toasts.of)
 	return f.message("snapshot", data)
 }
 
@@ -166,7 +167,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		if err != nil {
 			return err
 		}
-		return f.message("notification", core.ViewNotification(n))
+		return f.message("notification", f.toasts.of(n))
 	case events.Progress:
 		data := map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection,
 			"stream": e.Stream, "done": e.Done, "total": nil}
