@@ -51,6 +51,7 @@ type User struct {
 	PasswordHash string
 	Role         string
 	CreatedAt    time.Time
+	Choices
 }
 
 // Store keeps the accounts.
@@ -62,6 +63,7 @@ type Store interface {
 	SetRole(ctx context.Context, user int64, role string) (before string, err error)
 	// Rename returns the name before, ErrUnknown or ErrTaken.
 	Rename(ctx context.Context, user int64, name string) (before string, err error)
+	SetChoices(ctx context.Context, user int64, c Choices) error
 }
 
 // Accounts makes accounts and checks passwords. It is safe for concurrent use.
