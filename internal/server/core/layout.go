@@ -51,11 +51,11 @@ func pathOf(c echo.Context) string {
 func announce(f *ui.Frame, open []Notification, path string) {
 	f.Bell.Open = len(open)
 	for _, n := range open {
-		if !n.Urgent() {
+		if !n.Urgent() || n.Place == Small {
 			continue
 		}
 		f.Bell.Urgent = true
-		b := ui.Banner{ID: n.ID, Title: n.Title, Message: n.Message,
+		b := ui.Banner{ID: n.ID, Title: n.Title, Message: n.Message, News: n.Place == Toast,
 			Hidden: path == "/notifications" || within(path, "/connect/"+n.Connection)}
 		if n.Action != nil {
 			b.Action = &ui.Action{Label: n.Action.Label, URL: n.Action.URL}

@@ -100,8 +100,11 @@ type Notification struct {
 	Category       string  `json:"category"`
 	Action         *Action `json:"action"`
 	CreatedAt      string  `json:"created_at"`
+	SeenAt         *string `json:"seen_at"`
 	AcknowledgedAt *string `json:"acknowledged_at"`
 	ResolvedAt     *string `json:"resolved_at"`
+	Replaced       bool    `json:"replaced"` // resolved because another one about the connection took its place
+	Place          Place   `json:"place"`
 	// Choices are the answers to a question, as buttons.
 	Choices []Choice `json:"-"`
 }
@@ -121,10 +124,14 @@ type Action struct {
 // ViewNotification returns the view of a notification.
 func ViewNotification(n notify.Notification) Notification {
 	v := Notification{
-		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Message,
+		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Says(),
 		Detail: n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
-		CreatedAt:      library.Stamp(n.CreatedAt),
-		AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
+		CreatedAt: library.Stamp(n.CreatedAt),
+		SeenAt:    Moment(n.SeenAt), AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
+		Place: PlaceOf(n),
+	}
+	if !n.ReplacedAt.IsZero() {
+		v.Replaced, v.ResolvedAt = true, Moment(n.ReplacedAt)
 	}
 	if playlist, ok := notify.CopyAsked(n.Cause); ok {
 		to := "/playlists/" + playlist + "/copies/" + string(n.Connection)
