@@ -36,14 +36,14 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	return f, err
 }
 
-// asking is the header with which a script of ours asks for the page that it is on, to bring it up to date.
-const asking = "X-Reprise-Refresh"
+// RefreshHeader is the header with which a page asks for the page that it is on, to bring it up to date.
+const RefreshHeader = "X-Reprise-Refresh"
 
-func byScript(c echo.Context) bool { return c.Request().Header.Get(asking) != "" }
+func byScript(c echo.Context) bool { return c.Request().Header.Get(RefreshHeader) != "" }
 
 // pathOf returns the path of the page that a request is for.
 func pathOf(c echo.Context) string {
-	return cmp.Or(c.Request().Header.Get(asking), c.Request().URL.Path)
+	return cmp.Or(c.Request().Header.Get(RefreshHeader), c.Request().URL.Path)
 }
 
 // announce puts the open notifications into the frame of the page with a path: the bell counts them, and a banner says
