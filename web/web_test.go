@@ -84,13 +84,6 @@ func happened() []object {
 		"until 2026-11-20T21:04:11Z.", "Trouble", true), without(did, "ID", "3", "End", true)}
 }
 
-// token is a personal token.
-func token(scope string, used, expires any, expired bool) object {
-	return object{"ID": "1" + scope, "Name": "backup", "Scope": scope, "LastFour": "wXyZ", "LastUsedAt": used,
-		"ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret",
-		"GoodFor": "reading", "Lead": "It is good for reading."}
-}
-
 // imports returns an import in each state.
 func imports() []object {
 	all := []object{}
@@ -225,18 +218,6 @@ func deliveries() object {
 		"RedriveAll": "/deliveries/redrive", "Takers": nil}
 }
 
-// enrichment returns sources of facts: one at work, one that stopped, and one that is not set up.
-func enrichment() []object {
-	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing", "Category": nil,
-		"Message": "MusicBrainz is being asked.", "NextAttemptAt": nil, "Missing": nil,
-		"Total": 4000, "Asked": 1200, "Done": 1000, "NotThere": 200, "Waiting": 2790, "Failed": 10, "Retry": true}
-	return []object{asked, without(asked, "Provider", "b", "State", "needs_admin", "Category", "config",
-		"NextAttemptAt", stamp),
-		without(asked, "Provider", "c", "State", "off", "Message",
-			"Get a key at https://fanart.tv/get-an-api-key/.", "Missing", []string{"providers.fanarttv.keys"},
-			"Total", 0, "Retry", false)}
-}
-
 // music returns the pages of an album with all facts, of a track without any, and of an artist.
 func music() []any {
 	told := []object{}
@@ -355,7 +336,6 @@ func layouts() map[string][]any {
 				"Skipped", skipped(), "Import",
 				object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.",
 					"Imports": imports()})},
-		"health": health(),
 		"runs": {object{"Connection": connection("healthy", nil), "Runs": all,
 			"Earlier": "/connections/spotify/runs?before=x"}, object{"Connection": connection("healthy",
 			nil), "Runs": nil, "Earlier": ""}},
@@ -394,25 +374,6 @@ func layouts() map[string][]any {
 		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp),
 			asking()},
 			nil},
-		"settings": {object{"Keys": []object{{"Provider": "youtube", "DisplayName": "YouTube", "Project": "",
-			"LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"},
-			{"Provider": "youtube", "DisplayName": "YouTube", "Project": "home", "LastFour": "0002",
-				"State": "refused", "Until": "", "Why": "it is not valid"}},
-			"Endpoints": 12, "Open": []object{{"Endpoint": "GET api.spotify.com/v1/me/playlists", "State": "open",
-				"Failures": 5, "Since": stamp, "Until": stamp},
-				{"Endpoint": "GET api.spotify.com/v1/me", "State": "half-open", "Failures": 6, "Since": stamp,
-					"Until": nil}},
-			"Sessions": []object{{"ID": "a1", "Browser": "Firefox on Linux", "Address": "203.0.113.7",
-				"SignedInAt": stamp, "LastUsedAt": stamp, "Current": true}, {"ID": "b2", "Browser": "curl",
-				"Address": "2001:db8::7", "SignedInAt": stamp, "LastUsedAt": stamp, "Current": false}},
-			"Tokens": []object{token("read", nil, nil, false), token("operate", stamp, stamp, false),
-				token("admin", stamp, stamp, true)},
-			"Enrichment": enrichment(), "Form": "token", "Name": "Ann", "Role": "admin", "Problem": "No.",
-			"Providers": []object{
-				{"Provider": register, "RedirectURI": "https://x/callback",
-					"Missing": []string{"providers.spotify.client_id"}, "Connections": nil},
-				{"Provider": ready, "RedirectURI": "", "Missing": nil,
-					"Connections": []object{connection("healthy", nil)}}}}},
 		"channels": {channels(), without(channels(), "Channels", nil, "Open", "url")},
 		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"},
 			"Problem": "Give it a name.", "Form": wishes()},
@@ -435,8 +396,6 @@ func layouts() map[string][]any {
 			object{"Entries": nil, "Services": nil, "Provider": "spotify", "About": nil, "First": true,
 				"Newest":  "/activity",
 				"Earlier": ""}},
-		"token": {token("read", nil, nil, false), token("operate", nil, stamp, false),
-			token("admin", nil, nil, false)},
 		"onward": {"/connect/spotify"},
 		"error": {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z.", "Again": ""},
 			object{"Title": "This server has trouble", "Detail": "The disk is full.", "Again": "/listens"}},
@@ -471,7 +430,6 @@ func TestEveryPageRenders(t *testing.T) {
 	paths, err := fs.Glob(files, "templates/pages/*.html")
 	require.NoError(t, err)
 	filled := layouts()
-	maps.Copy(filled, peoplePages())
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".html")
 		require.NotEmpty(t, filled[name], "%s has its data here", name)

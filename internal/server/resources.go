@@ -100,7 +100,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 		people:   entry,
 		redeemer: people.NewRedeemer(k, links),
 		settings: settings.New(settings.Options{
-			Core: k, Statuses: statuses, People: users, Tokens: access, Keys: keys, Sources: sources,
+			Core: k, Statuses: statuses, People: users, Accounts: c.Accounts, Tokens: access, Keys: keys, Sources: sources,
 			Breakers: breakers, Sessions: signedIn,
 		}),
 		feed: feed.New(feed.Options{
@@ -123,7 +123,8 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			digests.New(k, c.Store, c.Digests, c.Guard),
 			notifications.New(k, c.Store, c.Notifier),
 			channels.New(k, c.Courier, c.PushKey),
-			health.New(k, statuses, c.Rollup, c.Breakers, c.Uplink),
+			health.New(k, health.Sources{Statuses: statuses, Rollup: c.Rollup, Breakers: c.Breakers, Uplink: c.Uplink,
+				Guard: c.Guard}),
 			entries,
 			asking,
 			entry,

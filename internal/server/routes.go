@@ -60,6 +60,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 		one.API(api)
 	}
 	r.settings.Pages(pages)
+	r.settings.API(api)
 	if r.Demo != nil {
 		pages.Any("/demo/*", echo.WrapHandler(r.Demo))
 		pages.GET("/demo", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/demo/") })

@@ -77,3 +77,6 @@ func asksNewPassword(f Form) bool {
 
 // newPassword is what the attribute autocomplete says of a password that is being chosen.
 const newPassword = "new-password"
+
+// seriesOf returns the names of a chart's lines, as the script splits them.
+func seriesOf(g Graph) string { return strings.Join(g.Series, "|") }

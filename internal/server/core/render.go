@@ -79,6 +79,9 @@ func (k *Core) Confirm(c echo.Context, v Confirmation) error {
 	for _, f := range v.Fields {
 		d.Do.Fields = append(d.Do.Fields, ui.Hidden(f))
 	}
+	if within(pathOf(c), "/settings") {
+		return k.ShowSettings(c, http.StatusOK, v.Title, ui.Ask(d))
+	}
 	return k.Show(c, http.StatusOK, v.Title, ui.Ask(d))
 }
 

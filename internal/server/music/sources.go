@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/enrich"
-	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
@@ -37,7 +38,7 @@ func NewSources(k *core.Core, store SourceStore, enrichment *enrich.Runner, guar
 
 // Pages adds the routes of the pages.
 func (h *Sources) Pages(g *echo.Group) {
-	g.POST("/settings/enrichment/:provider/retry", h.retry, core.MustBeAdmin)
+	g.POST("/settings/server/metadata/:provider/retry", h.retry, core.MustBeAdmin)
 }
 
 // API adds the routes of the API.
@@ -84,8 +85,8 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 		v.State, v.Message, v.Missing = notSetUp, source.SettingUp, append(v.Missing, source.Missing...)
 		return v
 	}
-	state, words := h.guard.StateForAll(source.Provider)
-	v.Message, v.Retry = words.Message, state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
+	state, w := h.guard.StateForAll(source.Provider)
+	v.Message, v.Retry = w.Message, state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
 		p.PutOff > 0 && state.Kind == resilience.Ready
 	v.Category = core.Text(state.Category.String())
 	switch {
@@ -156,9 +157,30 @@ func (h *Sources) retry(c echo.Context) error {
 	if err := h.enrichment.Retry(ctx, p.Name); err != nil {
 		return err
 	}
-	said := p.DisplayName + " is being asked again."
 	if held {
-		said = p.DisplayName + " has asked us to wait until " + library.Stamp(state.Until) + ", and we do."
+		return h.core.Done(c, sourcesPage, words.New("metadata.held", "Service", p.DisplayName, "Until", state.Until))
 	}
-	return h.core.Done(c, "/settings#enrichment", words.Plain(said))
+	return h.core.Done(c, sourcesPage, words.New("metadata.again", "Service", p.DisplayName))
+}
+
+// sourcesPage is where administrators see the sources.
+const sourcesPage = "/settings/server#enrichment"
+
+// Part returns the sources as a part of a page; nothing if there are none.
+func (h *Sources) Part(ctx context.Context) (templ.Component, error) {
+	all, err := h.All(ctx)
+	return sourcesPart(all), err
+}
+
+// next says when the source is asked next; empty if that is not known.
+func (v SourceView) next(ctx context.Context) string {
+	if v.NextAttemptAt == nil {
+		return ""
+	}
+	return words.T(ctx, "metadata.next") + ": " + *v.NextAttemptAt
+}
+
+// missing says which settings the source lacks.
+func (v SourceView) missing(ctx context.Context) string {
+	return words.T(ctx, "metadata.missing", "Names", strings.Join(v.Missing, ", "))
 }

@@ -66,7 +66,8 @@ func (v servicesView) offer(ctx context.Context, p *providers.Provider) serviceR
 		r.Actions = []ui.Action{{Label: words.T(ctx, "service.set_up"), URL: "/connect/" + p.Name, DescribedBy: r.ID}}
 	default:
 		r.Note = words.T(ctx, "service.ask_first")
-		r.Actions = []ui.Action{{Label: words.T(ctx, "service.ask"), URL: "/connect/" + p.Name, DescribedBy: r.ID}}
+		r.Actions = []ui.Action{{Label: words.T(ctx, "service.ask"), Post: "/ask/" + p.Name, DescribedBy: r.ID,
+			Fields: []ui.Hidden{{Name: "return_to", Value: "/settings/services"}}}}
 	}
 	return r
 }
