@@ -518,5 +518,5 @@ func TestPasswordFieldsAreHidden(t *testing.T) {
 		return err
 	})
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, found, 4)
+	require.NotZero(t, found)
 }

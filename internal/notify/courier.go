@@ -293,7 +293,7 @@ func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, ca
 func (c *post) tell(ctx context.Context, ch Channel, s Severity, cause error, w Words) error {
 	return c.opt.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s,
 		Category: resilience.VerdictOf(cause).Category.String(), Title: w.Title, Message: w.Message,
-		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" +
+		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/settings/notifications#channel-" +
 			number(ch.ID)}, Instead: true})
 }
 

@@ -139,7 +139,7 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 func (c *Courier) test(title, text string, ch Channel) Message {
 	now := time.Now()
 	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: title,
-		Text: text, URL: c.baseURL() + "/channels", CreatedAt: now}
+		Text: text, URL: c.baseURL() + "/settings/notifications", CreatedAt: now}
 }
 
 // patience is how long a person waits for a test before the page says what has become of it.

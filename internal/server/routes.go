@@ -51,6 +51,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	session := e.Group("", r.core.Sessions.With)
 	open := session.Group("", core.KnownParameters)
 	r.people.Open(open)
+	open.POST("/language", r.core.SpeakFrom)
 	r.redeemer.Open(open)
 	whole := r.core.WaitForBody(imports.TakesFiles)
 	pages := session.Group("", r.core.Sessions.MustSignIn, whole)

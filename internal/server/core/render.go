@@ -38,15 +38,32 @@ type legacy struct {
 
 // Render answers with a page that is a parsed template.
 func (k *Core) Render(c echo.Context, status int, name, title string, page any) error {
+	parsed, err := k.parsed(c, name, title, page)
+	if err != nil {
+		return err
+	}
+	return k.Show(c, status, title, parsed)
+}
+
+// RenderSettings does what Render does, for a page of the settings.
+func (k *Core) RenderSettings(c echo.Context, status int, name, title string, page any) error {
+	parsed, err := k.parsed(c, name, title, page)
+	if err != nil {
+		return err
+	}
+	return k.ShowSettings(c, status, title, parsed)
+}
+
+func (k *Core) parsed(c echo.Context, name, title string, page any) (templ.Component, error) {
 	l := legacy{Title: title, Page: page}
 	if u := UserOf(c); u.ID != 0 {
 		l.User = &u
 	}
 	var b bytes.Buffer
 	if err := k.pages.Render(&b, name, l); err != nil {
-		return err
+		return nil, err
 	}
-	return k.Show(c, status, title, templ.Raw(b.String()))
+	return templ.Raw(b.String()), nil
 }
 
 // Open returns the open notifications of a user.

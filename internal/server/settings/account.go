@@ -34,7 +34,9 @@ type accountView struct {
 	Name, Zone    string // what was typed in it
 }
 
-func (h *Handler) accountPage(c echo.Context) error { return h.showAccount(c, http.StatusOK, accountView{}) }
+func (h *Handler) accountPage(c echo.Context) error {
+	return h.showAccount(c, http.StatusOK, accountView{})
+}
 
 func (h *Handler) showAccount(c echo.Context, status int, v accountView) (err error) {
 	ctx := c.Request().Context()
@@ -70,6 +72,7 @@ func (h *Handler) lookForm(c echo.Context) error {
 	if err := h.accounts.Choose(c.Request().Context(), core.UserOf(c).ID, want); err != nil {
 		return h.failed(c, accountView{Form: "look", Zone: want.Zone}, err)
 	}
+	h.core.ForgetLanguage(c)
 	return h.core.Done(c, accountPath, words.New("account.look_saved"))
 }
 
@@ -93,7 +96,9 @@ func viewAccount(u accounts.User) accountJSON {
 	return accountJSON{Name: u.Name, Role: u.Role, Language: u.Language, Zone: u.Zone, Theme: u.Theme}
 }
 
-func (h *Handler) accountAPI(c echo.Context) error { return c.JSON(http.StatusOK, viewAccount(core.UserOf(c))) }
+func (h *Handler) accountAPI(c echo.Context) error {
+	return c.JSON(http.StatusOK, viewAccount(core.UserOf(c)))
+}
 
 // changeAPI changes what a call names of the own account.
 func (h *Handler) changeAPI(c echo.Context) error {
