@@ -58,7 +58,7 @@ func TestAnAdministratorClosesABreaker(t *testing.T) {
 
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool { return v.breakerOf(w)["state"] == "open" })
-	require.Contains(t, v.submit("/settings/breakers/reset", url.Values{"endpoint": {name}}, 200),
+	require.Contains(t, v.submit("/settings/server/breakers/reset", url.Values{"endpoint": {name}}, 200),
 		"Calls go out there again.")
 
 	v.call("POST", "/admin/users", object{"name": "Ben", "password": "correct horse", "role": "member"}, 201)

@@ -103,7 +103,7 @@ func TestCoversAndFactsArrive(t *testing.T) {
 	bob.page(path, 404)
 	require.NotContains(t, bob.page("/settings", 200), `id="enrichment"`)
 	require.Equal(t, v.source("musicbrainz")["total"], bob.source("musicbrainz")["total"])
-	bob.submit("/settings/enrichment/musicbrainz/retry", nil, 403)
+	bob.submit("/settings/server/metadata/musicbrainz/retry", nil, 403)
 
 	// After a restart no known fact is requested again.
 	before := len(w.Calls(demo.FanartTV))
@@ -127,11 +127,11 @@ func TestAnEnrichmentSourceWithTrouble(t *testing.T) {
 	v.eventually("it waits", func() bool { return v.source("musicbrainz")["state"] == "waiting" })
 	require.NotNil(t, v.source("musicbrainz")["next_attempt_at"])
 	require.NoError(t, w.Switch(demo.MusicBrainz, demo.Normal))
-	require.Contains(t, v.page("/settings", 200), `action="/settings/enrichment/musicbrainz/retry"`)
-	require.Contains(t, v.submit("/settings/enrichment/musicbrainz/retry", url.Values{}, 200),
+	require.Contains(t, v.page("/settings", 200), `action="/settings/server/metadata/musicbrainz/retry"`)
+	require.Contains(t, v.submit("/settings/server/metadata/musicbrainz/retry", url.Values{}, 200),
 		"MusicBrainz is being asked again.")
 	v.eventually("it goes on", func() bool { return v.source("musicbrainz")["done"].(float64) > 10 })
-	v.submit("/settings/enrichment/nobody/retry", url.Values{}, 404)
+	v.submit("/settings/server/metadata/nobody/retry", url.Values{}, 404)
 }
 
 func TestEnrichmentThatIsNotSetUp(t *testing.T) {

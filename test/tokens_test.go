@@ -107,7 +107,7 @@ func TestATokenEnds(t *testing.T) {
 	require.Equal(t, secret[len(secret)-4:], listed["last_four"])
 
 	// A new password ends sessions, but no tokens.
-	require.Contains(t, v.submit("/settings/password", url.Values{"old": {password}, "new": {password + "!"}}, 200),
+	require.Contains(t, v.submit("/settings/account/password", url.Values{"old": {password}, "new": {password + "!"}}, 200),
 		"Your 1 access token goes on working")
 	x := p.program(secret)
 	x.call("GET", "/connections", nil, 200)
@@ -124,8 +124,8 @@ func TestATokenEnds(t *testing.T) {
 
 	ben := v.member(p, "Ben")
 	ben.call("DELETE", "/tokens/"+id, nil, 404)
-	require.Contains(t, v.page("/settings/tokens/"+id+"/revoke", 200), "cannot sign in any more")
-	require.Contains(t, v.submit("/settings/tokens/"+id+"/revoke", nil, 200), "is revoked")
+	require.Contains(t, v.page("/settings/programs/"+id+"/revoke", 200), "cannot sign in any more")
+	require.Contains(t, v.submit("/settings/programs/"+id+"/revoke", nil, 200), "is revoked")
 	require.Equal(t, "Alice revoked the access token “x”.", v.happened("?limit=1")[0])
 	for {
 		if _, _, err = socket.Read(t.Context()); err != nil {
@@ -158,7 +158,7 @@ func TestATokenOnTheSettingsPage(t *testing.T) {
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
 	v := p.newcomer()
-	page := v.submit("/settings/tokens", url.Values{"name": {"backup"}, "scope": {"read"}, "days": {"30"}}, 200)
+	page := v.submit("/settings/programs", url.Values{"name": {"backup"}, "scope": {"read"}, "days": {"30"}}, 200)
 	secret := regexp.MustCompile(`reprise_[A-Za-z0-9_-]{43}`).FindString(page)
 	require.Contains(t, page, "Copy it now.")
 	require.Contains(t, page, "It expires on")
@@ -166,7 +166,7 @@ func TestATokenOnTheSettingsPage(t *testing.T) {
 	settings := v.page("/settings", 200)
 	require.NotContains(t, settings, secret)
 	require.Contains(t, settings, "…"+secret[len(secret)-4:])
-	require.Contains(t, v.submit("/settings/tokens", url.Values{"name": {"backup"}, "scope": {"read"}}, 409),
+	require.Contains(t, v.submit("/settings/programs", url.Values{"name": {"backup"}, "scope": {"read"}}, 409),
 		"You have a token of that name already.")
 	require.Equal(t, []string{"Alice made the access token “backup”. It is good for: reading."}, v.happened(""))
 }

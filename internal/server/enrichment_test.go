@@ -102,7 +102,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		require.Contains(t, h.page("/settings"), "everything else there is; 2 things are put off")
 		require.Equal(t, library.Stamp(time.Now().Add(50*time.Minute)), h.source()["next_attempt_at"])
 		require.Contains(t, h.page("/settings"), "/retry")
-		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
+		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusSeeOther)
 		require.Contains(t, h.page("/settings"), "It is asked in a moment.")
 
 		until := time.Now().Add(time.Hour)
@@ -112,7 +112,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		require.Equal(t, "rate_limit", h.source()["category"])
 		require.Equal(t, library.Stamp(until), h.source()["next_attempt_at"])
 		require.NotContains(t, h.page("/settings"), "/retry", "what was dictated is not lifted")
-		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
+		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusSeeOther)
 		require.Contains(t, h.page("/settings"), "MusicBrainz has asked us to wait until")
 
 		time.Sleep(2 * time.Hour)
@@ -122,16 +122,16 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		require.Equal(t, "config", h.source()["category"])
 		require.Contains(t, h.page("/settings"), "Set contact.")
 		require.NotContains(t, h.page("/settings"), `class="card calm" id="enrichment-musicbrainz"`)
-		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
+		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusSeeOther)
 		require.Contains(t, h.page("/settings"), "MusicBrainz is being asked again.")
-		h.submit("/settings/enrichment/fanarttv/retry", http.StatusNotFound)
+		h.submit("/settings/server/metadata/fanarttv/retry", http.StatusNotFound)
 		html := h.page("/settings")
 		require.Contains(t, html, "Get a key first.")
 		require.Contains(t, html, "REPRISE_PROVIDERS_FANARTTV_KEYS")
 
 		h.as(h.other("Bob"))
 		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
-		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusForbidden)
+		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusForbidden)
 		require.Len(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"], 2,
 			"counts are no secret")
 	})

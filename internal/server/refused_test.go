@@ -34,7 +34,7 @@ func TestRefusedAccessIsLogged(t *testing.T) {
 		}
 		require.NotContains(t, log.String(), "not-for-the-log")
 		said(`"endpoint":"GET /api/v1/admin/users"`, `"status":403`, `"user_id":2`)
-		h.submit("/people", http.StatusForbidden)
+		h.submit("/settings/people", http.StatusForbidden)
 		said(`"endpoint":"POST /people"`, `"user_id":2`)
 
 		h.as(0)

@@ -59,8 +59,8 @@ func TestStrangersSeeNoPage(t *testing.T) {
 }
 
 // administration begins the paths that only administrators may use.
-var administration = []string{"/api/v1/admin/", "/people", "/settings/keys/", "/settings/breakers/",
-	"/settings/enrichment/"}
+var administration = []string{"/api/v1/admin/", "/settings/people", "/settings/server/keys/", "/settings/server/breakers/",
+	"/settings/server/metadata/"}
 
 func TestMembersDoNotAdminister(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
