@@ -17,6 +17,7 @@ import (
 	"reprise/internal/server/feed"
 	"reprise/internal/server/health"
 	"reprise/internal/server/imports"
+	"reprise/internal/server/installation"
 	"reprise/internal/server/music"
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
@@ -132,6 +133,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			signedIn,
 			keys,
 			breakers,
+			installation.New(k, c.Settings, c.answers),
 		},
 	}, nil
 }
