@@ -140,8 +140,8 @@ var arrows = map[string][]string{
 		"internal/server/core",
 	},
 	"internal/server/health": {
-		"internal/accounts", "internal/library", "internal/metrics", "internal/resilience",
-		"internal/server/admin", "internal/server/connections", "internal/server/core", "web",
+		"internal/accounts", "internal/library", "internal/metrics", "internal/notify", "internal/providers",
+		"internal/resilience", "internal/server/connections", "internal/server/core", "internal/words", "web", "web/ui",
 	},
 	"internal/server/installation": {
 		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
