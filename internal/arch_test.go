@@ -89,13 +89,15 @@ var arrows = map[string][]string{
 		"internal/resilience", "internal/settings"},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
-		"internal/accounts", "internal/config", "internal/art", "internal/asks", "internal/delivery", "internal/digest", "internal/enrich",
+		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",
+		"internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
 		"internal/server/activity", "internal/server/admin", "internal/server/asks",
 		"internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
-		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports", "internal/server/installation",
+		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
+		"internal/server/installation",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
 		"internal/server/tokens", "internal/settings", "internal/sync", "web", "web/static",

@@ -42,7 +42,8 @@ func (h *Handler) list(c echo.Context) error {
 		return View{Path: i.Path, Group: string(i.Group), Provider: i.Provider, Kind: string(i.Kind),
 			Label: Label(ctx, i), Help: Help(ctx, i), Value: typed(i, i.Value), Default: typed(i, i.Default),
 			Source: string(i.Source), Secret: i.Secret(), Editable: i.Fixed.IsZero(), Why: i.Fixed.T(ctx),
-			NeedsRestart: i.Restart(), Problem: i.Wrong.T(ctx), Choices: append([]string{}, i.Choices...), Least: i.Least, Most: i.Most}
+			NeedsRestart: i.Restart(), Problem: i.Wrong.T(ctx), Choices: append([]string{}, i.Choices...),
+			Least: i.Least, Most: i.Most}
 	}
 	return c.JSON(http.StatusOK, map[string]any{"settings": core.ViewAll(h.settings.All(), view)})
 }
