@@ -9,6 +9,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // memory is what is known of the outcomes of calls since the start.
@@ -21,7 +22,7 @@ type memory struct {
 	// owed are the consequences that could not be stored, by stream.
 	owed map[resilience.Key]func(context.Context) error
 	// advice is what the latest failure of an app advised, for all its users.
-	advice map[resilience.Key]string
+	advice map[resilience.Key]words.Text
 	// stored is when a success of a stream of deliveries was stored last.
 	stored map[resilience.Key]time.Time
 }
@@ -29,7 +30,7 @@ type memory struct {
 func newMemory() *memory {
 	return &memory{failed: map[resilience.Key]uint64{}, closed: map[resilience.Key]bool{},
 		owed:   map[resilience.Key]func(context.Context) error{},
-		advice: map[resilience.Key]string{}, stored: map[resilience.Key]time.Time{}}
+		advice: map[resilience.Key]words.Text{}, stored: map[resilience.Key]time.Time{}}
 }
 
 // fail notes a failure, after which alerts of everything that it concerns may be open.
@@ -93,13 +94,13 @@ func (m *memory) redraw(ctx context.Context, k resilience.Key) error {
 	return m.draw(ctx, k, owed)
 }
 
-func (m *memory) setAdvice(app resilience.Key, advice string) {
+func (m *memory) setAdvice(app resilience.Key, advice words.Text) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.advice[app] = advice
 }
 
-func (m *memory) adviceFor(app resilience.Key) string {
+func (m *memory) adviceFor(app resilience.Key) words.Text {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.advice[app]

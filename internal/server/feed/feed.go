@@ -127,7 +127,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 		return err
 	}
 	return f.message("snapshot", map[string]any{"connections": connections,
-		"notifications": core.ViewAll(open, core.ViewNotification)})
+		"notifications": core.ViewsFor(ctx, open, core.ViewNotification)})
 }
 
 // tell sends the current state of what an event is about.
@@ -151,7 +151,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		if err != nil {
 			return err
 		}
-		return f.message("notification", core.ViewNotification(n))
+		return f.message("notification", core.ViewNotification(ctx, n))
 	case events.Progress:
 		data := map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection,
 			"stream": e.Stream, "done": e.Done, "total": nil}
