@@ -41,6 +41,8 @@ fuzz: ## run every fuzz target for a minute, or for as long as FUZZTIME=10s says
 check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, the API, race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on: $$unformatted"; exit 1; fi
+	@$(GO) tool templ generate -log-level error && git diff --exit-code --stat -- '*_templ.go' || \
+		{ echo "the pages are not generated from their templates; run go generate ./web/ui"; exit 1; }
 	$(GO) vet $(PACKAGES)
 	$(GO) tool staticcheck $(PACKAGES)
 	$(GO) fix -diff $(PACKAGES)

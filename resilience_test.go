@@ -21,6 +21,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // callsBetween counts the requests to a service from one time, inclusive, to another, exclusive.
@@ -132,7 +133,7 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		alerts := e.Open(alice)
 		require.Len(t, alerts, 1)
 		require.Equal(t, "Spotify needs to be reconnected", alerts[0].Title)
-		require.Equal(t, notify.Action{Label: "Reconnect", URL: "/connect/spotify"}, alerts[0].Action)
+		require.Equal(t, notify.Action{Label: words.Plain("Reconnect"), URL: "/connect/spotify"}, alerts[0].Action)
 		require.Equal(t, 1, announcements(watch), "one announcement on the bus")
 
 		// Saturday. Alice reconnects. The alert closes, reading starts at once, and no listen of the week is missing.

@@ -31,15 +31,22 @@ var arrows = map[string][]string{
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/words":      {},
 	"web":                 {},
+	// The components show sentences, and link to the static files.
+	"web/ui": {"internal/words", "web"},
 	// what settings a provider has, and the Secret
 	"internal/config": {
-		"internal/nearest", "internal/providers", "internal/resilience",
+		"internal/nearest", "internal/providers", "internal/resilience", "internal/words",
 	},
-	"internal/cli":       {"internal/nearest"},
-	"internal/queue":     {"internal/library"}, // River's tables, whatever the jobs are about
-	"internal/metrics":   {"internal/resilience"},
-	"internal/match":     {"internal/library"},
-	"internal/providers": {"internal/library", "internal/resilience"},
+	// It keeps what config checks, and notes who changed it.
+	"internal/settings": {
+		"internal/activity", "internal/config", "internal/nearest", "internal/providers", "internal/words",
+	},
+	"internal/cli":     {"internal/nearest"},
+	"internal/queue":   {"internal/library"}, // River's tables, whatever the jobs are about
+	"internal/metrics": {"internal/resilience"},
+	"internal/match":   {"internal/library"},
+	// What is wrong with a setting is read on a page.
+	"internal/providers": {"internal/library", "internal/resilience", "internal/words"},
 	"internal/oauth":     {"internal/library", "internal/providers", "internal/resilience"},
 	// Tells of what both have told of.
 	"internal/tracing": {"internal/library", "internal/resilience"},
@@ -73,7 +80,7 @@ var arrows = map[string][]string{
 	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest",
 		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
-		"internal/resilience"},
+		"internal/resilience", "internal/settings"},
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
@@ -204,7 +211,7 @@ var arrows = map[string][]string{
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
-		"internal/server", "internal/store", "internal/sync",
+		"internal/server", "internal/server/edge", "internal/store", "internal/sync", // which links lead here
 	},
 }
 
@@ -266,6 +273,9 @@ func TestArrows(t *testing.T) {
 			}
 			if pkg == "internal/providers/registry" && (isAdapter(name) || name == "internal/providers/navidrome") {
 				continue
+			}
+			if name == "internal/words" || name == "web/ui" && strings.HasPrefix(pkg, "internal/server/") {
+				continue // every package may say something to a person, and every page is made of the components
 			}
 			require.Contains(t, allowed, name, "%s imports %s, which the table of arrows does not allow", pkg, name)
 		}

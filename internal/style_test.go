@@ -25,7 +25,7 @@ const (
 )
 
 // styled lists the file name endings that TestLineLengths reads.
-var styled = []string{".go", ".html", ".js", ".css", ".yaml", ".yml", ".sh", "Makefile", ".ci/run"}
+var styled = []string{".go", ".templ", ".html", ".js", ".css", ".yaml", ".yml", ".sh", "Makefile", ".ci/run"}
 
 // longLines is the number of lines over maxColumns that each directory may have. Lower a number when you shorten lines.
 var longLines = map[string]int{

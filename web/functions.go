@@ -34,6 +34,16 @@ var functions = template.FuncMap{
 	"sentences": func(text string) []string { return strings.SplitAfter(text, ". ") },
 }
 
+// Asset returns the address of a static file, with its fingerprint. It panics if there is no such file, which is a
+// mistake in the program.
+func Asset(name string) string {
+	address, err := asset(name)
+	if err != nil {
+		panic("web: " + err.Error())
+	}
+	return address
+}
+
 // asset returns the address of a static file, with its fingerprint.
 func asset(name string) (string, error) {
 	b, err := fs.ReadFile(files, "static/"+name)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -18,10 +16,9 @@ import (
 	"golang.org/x/term"
 
 	"reprise/internal/config"
-	"reprise/internal/providers"
-	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
+	"reprise/internal/server/edge"
 	"reprise/internal/store"
 )
 
@@ -43,8 +40,10 @@ func serve(ctx context.Context, c config.Config, furnish func(context.Context, *
 	host, _, _ := net.SplitHostPort(c.Listen)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	c.Listen = net.JoinHostPort(host, port) // the system has chosen the port, if it was 0
+	to := reach{links: []string{c.BaseURL}}
 	if c.BaseURL == "" {
 		c.BaseURL = "http://" + config.LoopbackFor(listener.Addr().String())
+		to = reachOf(listener.Addr(), c.BaseURL, edge.ThisMachine())
 	}
 	dir := dataDir(c)
 	if err := dir.Make(); err != nil {
@@ -81,7 +80,7 @@ func serve(ctx context.Context, c config.Config, furnish func(context.Context, *
 	if err != nil {
 		return err
 	}
-	announce(c, pages.SetupCode, log, at.out)
+	announce(c, to, pages.SetupCode, log, at.out)
 	g, ctx := errgroup.WithContext(ctx)
 	for _, run := range append(a.run, a.deliveries.Run) {
 		g.Go(func() error { return run(ctx) })
@@ -128,22 +127,6 @@ func milliseconds(_ []string, a slog.Attr) slog.Attr {
 		return a
 	}
 	return slog.Int64(a.Key+"_ms", a.Value.Duration().Milliseconds())
-}
-
-// announce logs the address, and prints the link to the page, with the code for the first account if there is none
-// yet. The code is a secret, so it is not in the log.
-func announce(c config.Config, setupCode string, log *slog.Logger, stdout io.Writer) {
-	if c.Contact == "" {
-		names := strings.Join(providers.WantContact(registry.Descriptions()), " and ")
-		log.Warn("the setting contact is empty; " + names + " are not asked without it")
-	}
-	log.Info("serving", "url", c.BaseURL, "version", version)
-	link, what := c.BaseURL, "Reprise is ready:"
-	if setupCode != "" {
-		link += "/setup?code=" + setupCode
-		what = "Reprise is ready. Make the first account here:"
-	}
-	fmt.Fprintf(stdout, "\n%s\n\n  %s\n\n", what, link)
 }
 
 // tidy removes expired data, at the start and every hour.

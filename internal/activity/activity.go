@@ -52,6 +52,9 @@ const (
 	ChannelAdded   Action = "channel_added"   // Subject: its name
 	ChannelChanged Action = "channel_changed" // Subject: its name
 	ChannelRemoved Action = "channel_removed" // Subject: its name
+
+	SettingChanged Action = "setting_changed" // Subject: its path
+	SettingReset   Action = "setting_reset"   // Subject: its path; back to the default
 )
 
 // What the server does, or notices.

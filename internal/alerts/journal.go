@@ -109,7 +109,8 @@ func (j *journal) renew(user int64, conn library.ConnectionID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for about := range j.down {
-		if about.User == user && about.Connection == string(conn) || about.User == 0 && about.Provider == conn.Provider() {
+		if about.User == user && about.Connection == string(conn) ||
+			about.User == 0 && about.Provider == conn.Provider() {
 			j.down[about] = ""
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // receiver is a phone with the ntfy app.
@@ -217,8 +218,8 @@ func (h *house) trouble(cause string, s notify.Severity) {
 	require.NoError(h.t, h.notifier.Open(
 		context.Background(),
 		notify.Notification{User: h.user, Connection: "spotify", Cause: cause, Severity: s, Category: "auth",
-			Title: "Trouble: " + cause, Message: "Something needs you.",
-			Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}},
+			Title: words.Plain("Trouble: " + cause), Message: words.Plain("Something needs you."),
+			Action: notify.Action{Label: words.Plain("Reconnect"), URL: "/connect/spotify"}},
 	))
 }
 
@@ -239,7 +240,7 @@ func (h *house) open() (titles []string) {
 	all, err := h.db.Notifications(context.Background(), h.user, true)
 	require.NoError(h.t, err)
 	for _, n := range all {
-		titles = append(titles, n.Title)
+		titles = append(titles, n.Title.String())
 	}
 	return titles
 }

@@ -90,12 +90,12 @@ func FuzzSettings(f *testing.F) {
 		}
 		var c Config
 		table := c.settings()
-		values := map[string]value{}
+		values := map[string]Value{}
 		for _, problem := range fromText("reprise.yaml", text, table, values) {
 			require.NotEmpty(t, problem)
 		}
 		for _, s := range table {
-			_ = s.set(values[s.path].text)
+			_ = s.set(values[s.Path].Text)
 		}
 	})
 }

@@ -1,7 +1,9 @@
-// Package config reads the settings: defaults, then a YAML file, then the environment, then the command line.
+// Package config reads the settings: defaults, then the database, then a YAML file, then the environment, then the
+// command line.
 //
 // settings.go lists every setting with its default and its check; those of the providers come from their descriptions.
-// An empty value in the file or the environment is ignored. Load reports all problems, not only the first. Nothing
+// An empty value in the file or the environment is ignored. All problems are reported, not only the first. What the
+// database holds cannot keep the server from starting: a wrong value there is reported, and its default used. Nothing
 // here is global, and other packages take values, not the Config.
 package config
 
@@ -75,37 +77,12 @@ type Problems []string
 
 func (p Problems) Error() string { return strings.Join(p, "\n") }
 
-// Load reads the settings. file may be empty; overrides holds the settings of the command line by path; known holds
-// the providers, whose settings have the path providers.<name>.<setting>. The error is a Problems.
+// Load reads the settings, without those of a database. file may be empty; overrides holds the settings of the command
+// line by path; known holds the providers, whose settings have the path providers.<name>.<setting>. The error is a
+// Problems.
 func Load(file string, environ []string, overrides map[string]string, known []providers.Description) (Config, error) {
-	var c Config
-	var problems Problems
-	table := append(c.settings(), c.providerSettings(known)...)
-	values := map[string]value{}
-	for _, s := range table {
-		values[s.path] = value{s.def, "the default"}
-	}
-	problems = append(problems, fromFile(file, table, values)...)
-	problems = append(problems, fromEnvironment(environ, table, values)...)
-	for path, text := range overrides {
-		values[path] = value{text, "the command line"} // even an empty one: it resets the setting
-	}
-	for _, s := range table {
-		v := values[s.path]
-		if err := s.set(v.text); err != nil {
-			problems = append(problems, sentence(fmt.Sprintf("%s (%s): %s", s.path, v.from, err)))
-		}
-	}
-	problems = append(problems, c.validate()...)
-	for _, d := range known {
-		if err := d.Together(c.Providers[d.Name]); err != nil {
-			problems = append(problems, sentence(err.Error()))
-		}
-	}
-	if len(problems) > 0 {
-		return c, problems
-	}
-	return c, nil
+	r, err := Read(file, environ, overrides, known).With(nil)
+	return r.Config, err
 }
 
 func sentence(s string) string {
@@ -115,16 +92,13 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// value is the text of a setting and its origin.
-type value struct{ text, from string }
-
-func give(values map[string]value, path, text, from string) {
-	if strings.TrimSpace(text) != "" {
-		values[path] = value{text, from}
+func give(values map[string]Value, path string, v Value) {
+	if strings.TrimSpace(v.Text) != "" {
+		values[path] = v
 	}
 }
 
-func fromFile(file string, table []setting, values map[string]value) (problems Problems) {
+func fromFile(file string, table []row, values map[string]Value) (problems Problems) {
 	if file == "" {
 		return nil
 	}
@@ -136,7 +110,7 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 }
 
 // fromText reads the text of a file.
-func fromText(file string, text []byte, table []setting, values map[string]value) (problems Problems) {
+func fromText(file string, text []byte, table []row, values map[string]Value) (problems Problems) {
 	if problem := hostile(text); problem != "" {
 		return Problems{fmt.Sprintf("%s is not valid YAML for settings: %s.", file, problem)}
 	}
@@ -155,7 +129,7 @@ func fromText(file string, text []byte, table []setting, values map[string]value
 				didYouMean(path, paths(table))))
 			continue
 		}
-		give(values, path, flat[path], file)
+		give(values, path, Value{flat[path], FromFile, file})
 	}
 	return problems
 }
@@ -210,14 +184,14 @@ func envName(path string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
-func fromEnvironment(environ []string, table []setting, values map[string]value) (problems Problems) {
-	byName := map[string]setting{}
+func fromEnvironment(environ []string, table []row, values map[string]Value) (problems Problems) {
+	byName := map[string]row{}
 	var names []string
 	for _, s := range table {
-		byName[envName(s.path)] = s
-		names = append(names, envName(s.path))
-		if s.secret {
-			names = append(names, envName(s.path)+"_FILE")
+		byName[envName(s.Path)] = s
+		names = append(names, envName(s.Path))
+		if s.Secret() {
+			names = append(names, envName(s.Path)+"_FILE")
 		}
 	}
 	given := map[string]string{}
@@ -229,11 +203,11 @@ func fromEnvironment(environ []string, table []setting, values map[string]value)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		text := given[name]
 		if s, ok := byName[name]; ok {
-			give(values, s.path, text, name)
+			give(values, s.Path, Value{text, FromEnvironment, name})
 			continue
 		}
 		plain, isFile := strings.CutSuffix(name, "_FILE")
-		if s, ok := byName[plain]; !isFile || !ok || !s.secret {
+		if s, ok := byName[plain]; !isFile || !ok || !s.Secret() {
 			problems = append(problems, fmt.Sprintf("There is no setting for the environment variable %s%s", name,
 				didYouMean(name, names)))
 		} else if text != "" && given[plain] != "" {
@@ -241,7 +215,7 @@ func fromEnvironment(environ []string, table []setting, values map[string]value)
 		} else if secret, err := secretFile(name, text); err != nil {
 			problems = append(problems, err.Error())
 		} else {
-			give(values, s.path, secret, name)
+			give(values, s.Path, Value{secret, FromEnvironment, name})
 		}
 	}
 	return problems
@@ -262,19 +236,19 @@ func secretFile(variable, file string) (string, error) {
 	return string(content), nil
 }
 
-func listed(table []setting, path string) bool {
-	return slices.ContainsFunc(table, func(s setting) bool { return s.path == path })
+func listed(table []row, path string) bool {
+	return slices.ContainsFunc(table, func(s row) bool { return s.Path == path })
 }
 
 // section reports whether a path is a section that contains settings.
-func section(table []setting, path string) bool {
-	return slices.ContainsFunc(table, func(s setting) bool { return strings.HasPrefix(s.path, path+".") })
+func section(table []row, path string) bool {
+	return slices.ContainsFunc(table, func(s row) bool { return strings.HasPrefix(s.Path, path+".") })
 }
 
-func paths(table []setting) []string {
+func paths(table []row) []string {
 	all := make([]string, len(table))
 	for i, s := range table {
-		all[i] = s.path
+		all[i] = s.Path
 	}
 	return all
 }

@@ -18,7 +18,7 @@ func FuzzEachSetting(f *testing.F) {
 		var c Config
 		for _, s := range c.settings() {
 			if err := s.set(text); err != nil {
-				require.NotEmpty(t, err.Error(), s.path)
+				require.NotEmpty(t, err.Error(), s.Path)
 			}
 		}
 		require.GreaterOrEqual(t, c.ListensEvery, time.Duration(0))

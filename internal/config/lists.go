@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"regexp"
@@ -9,29 +8,41 @@ import (
 	"unicode"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
-// channelURLs splits a list of URLs at commas and spaces. A comma inside a URL is kept: it only separates when a URL
-// follows.
+// channelURLs returns a setter for a list of URLs.
 func channelURLs(to *[]resilience.Secret) func(string) error {
 	return func(s string) error {
 		*to = nil
-		for word := range strings.FieldsFuncSeq(s, unicode.IsSpace) {
-			glued := false
-			for part := range strings.SplitSeq(word, ",") {
-				if last := len(*to) - 1; glued && last >= 0 && !strings.Contains(part, "://") {
-					if part != "" {
-						(*to)[last] += resilience.Secret("," + part)
-					}
-				} else if part != "" {
-					*to = append(*to, resilience.Secret(part))
-				}
-				glued = true
-			}
+		for _, u := range SplitURLs(s) {
+			*to = append(*to, resilience.Secret(u))
 		}
 		return nil
 	}
 }
+
+// SplitURLs splits a list of URLs at commas and spaces. A comma inside a URL is kept: it only separates when a URL
+// follows.
+func SplitURLs(s string) (all []string) {
+	for word := range strings.FieldsFuncSeq(s, unicode.IsSpace) {
+		glued := false
+		for part := range strings.SplitSeq(word, ",") {
+			if last := len(all) - 1; glued && last >= 0 && !strings.Contains(part, "://") && !isMask(part) {
+				if part != "" {
+					all[last] += "," + part
+				}
+			} else if part != "" {
+				all = append(all, part)
+			}
+			glued = true
+		}
+	}
+	return all
+}
+
+// isMask reports whether a text stands for a URL that is not shown.
+func isMask(part string) bool { return strings.HasPrefix(part, "…") }
 
 // hostNames returns a setter for a list of names of this server, without scheme, port and path; * stands for all names.
 func hostNames(to *[]string) func(string) error {
@@ -43,8 +54,7 @@ func hostNames(to *[]string) func(string) error {
 				continue
 			}
 			if item != "*" && !hostName.MatchString(item) {
-				return fmt.Errorf("%q is not a name such as music.example.org; write only the name, without "+
-					"https://, port or path. IP addresses need not be listed", item)
+				return words.Errorf("settings.wrong.host", "Value", item)
 			}
 			*to = append(*to, item)
 		}
@@ -70,8 +80,7 @@ func upstreams(to *[]string) func(string) error {
 			}
 			_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 			if item != "*" && err != nil && !hostName.MatchString(host) {
-				return fmt.Errorf("%q is not a host such as nas.lan or 192.168.1.7:4533; write it without http:// "+
-					"and path", item)
+				return words.Errorf("settings.wrong.upstream", "Value", item)
 			}
 			*to = append(*to, item)
 		}

@@ -62,8 +62,8 @@ func TestTheSampleFileListsEveryDefault(t *testing.T) {
 	require.NoError(t, err)
 	got := entries(t, strings.Split(string(text), "\n"), "", file.Docs[0].Body)
 	var want []entry
-	for _, s := range append(new(Config).settings(), new(Config).providerSettings(registry.Descriptions())...) {
-		want = append(want, entry{path: s.path, value: s.def, commented: true})
+	for _, s := range All(registry.Descriptions()) {
+		want = append(want, entry{path: s.Path, value: s.Default, commented: true})
 	}
 	require.Equal(t, want, got)
 }

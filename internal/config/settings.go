@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/mail"
@@ -15,70 +14,114 @@ import (
 	"reprise/internal/nearest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
-// setting is one row of the table: a path, its default, and the function that sets the field from text.
-type setting struct {
-	path   string
-	def    string
-	secret bool // may also come from a file that REPRISE_…_FILE names
-	set    func(string) error
+// row is one row of the table: a setting, and the function that sets the field from text. Its errors are words.Errors.
+type row struct {
+	Setting
+	set func(string) error
 }
 
 // settings returns the table of all settings, bound to the fields of c.
-func (c *Config) settings() []setting {
-	return []setting{
-		{path: "listen", def: "127.0.0.1:8420", set: address(&c.Listen)},
-		{path: "base_url", set: addressOf(providers.BaseURL, &c.BaseURL)},
-		{path: "data_dir", def: "./data", set: plainText(&c.DataDir)},
-		{path: "database_url", secret: true, set: c.setDatabaseURL},
-		{path: "secret_key", secret: true, set: c.setSecretKey},
-		{path: "admin_token", secret: true, set: c.setAdminToken},
-		{path: "contact", set: contact(&c.Contact)},
-		{path: "log.level", def: "info", set: c.setLogLevel},
-		{path: "log.format", def: "auto", set: oneOf(&c.LogFormat, "auto", "text", "json")},
-		{path: "shutdown_timeout", def: "20s", set: duration(&c.ShutdownTimeout, time.Second)},
-		{path: "allowed_hosts", set: hostNames(&c.AllowedHosts)},
-		{path: "trusted_proxies", set: networks(&c.TrustedProxies)},
-		{path: "sync.listens_every", def: "5m", set: duration(&c.ListensEvery, time.Second)},
-		{path: "sync.playlists_every", def: "15m", set: duration(&c.PlaylistsEvery, time.Second)},
-		{path: "sync.enrich_every", def: "1h", set: duration(&c.EnrichEvery, time.Second)},
-		{path: "sync.workers", def: "8", set: integer(&c.Workers, 1, 1000)},
-		{path: "sync.run_timeout", def: "10m", set: duration(&c.RunTimeout, time.Second)},
-		{path: "backoff.base", def: "30s", set: duration(&c.BackoffBase, 100*time.Millisecond)},
-		{path: "backoff.max", def: "30m", set: duration(&c.BackoffMax, 100*time.Millisecond)},
-		{path: "backoff.jitter", def: "0.25", set: fraction(&c.BackoffJitter)},
-		{path: "breaker.failures", def: "5", set: integer(&c.BreakerFailures, 1, 1000)},
-		{path: "breaker.cooldown", def: "60s", set: duration(&c.BreakerCooldown, 100*time.Millisecond)},
-		{path: "breaker.max_open", def: "10m", set: duration(&c.BreakerMaxOpen, 100*time.Millisecond)},
-		{path: "delivery.first_delay", def: "1s", set: duration(&c.DeliveryFirstDelay, 100*time.Millisecond)},
-		{path: "delivery.max_delay", def: "1h", set: duration(&c.DeliveryMaxDelay, 100*time.Millisecond)},
-		{path: "delivery.max_age", def: "336h", set: duration(&c.DeliveryMaxAge, time.Second)},
-		{path: "delivery.max_attempts", def: "0", set: integer(&c.DeliveryMaxAttempts, 0, 10_000)},
-		{path: "delivery.keep_dead", def: "720h", set: duration(&c.DeliveryKeepDead, time.Minute)},
-		{path: "delivery.workers", def: "4", set: integer(&c.DeliveryWorkers, 1, 100)},
-		{path: "delivery.backlog_warn", def: "1000", set: integer(&c.DeliveryBacklogWarn, 1, 1_000_000)},
-		{path: "delivery.backlog_limit", def: "5000", set: integer(&c.DeliveryBacklogLimit, 1, 1_000_000)},
-		{path: "notify.urls", secret: true, set: channelURLs(&c.NotifyURLs)},
-		{path: "art.max_mib", def: "512", set: integer(&c.ArtMaxMiB, 0, 1_000_000)},
-		{path: "allowed_upstreams", set: upstreams(&c.AllowedUpstreams)},
-		{path: "allow_private_upstreams", def: "true", set: boolean(&c.AllowPrivateUpstreams)},
+func (c *Config) settings() []row {
+	return slices.Concat(c.ofServer(), c.ofReading(), c.ofCare(), c.ofDelivery(), c.ofNetwork())
+}
+
+func (c *Config) ofServer() []row {
+	return []row{
+		fixed("listen", "127.0.0.1:8420", Text, address(&c.Listen)),
+		{Setting{Path: "base_url", Group: Server, Kind: URL}, addressOf(providers.BaseURL, &c.BaseURL)},
+		fixed("data_dir", "./data", Text, plainText(&c.DataDir)),
+		fixed("database_url", "", Secret, c.setDatabaseURL),
+		fixed("secret_key", "", Secret, c.setSecretKey),
+		{Setting{Path: "admin_token", Group: Server, Kind: Secret}, c.setAdminToken},
+		{Setting{Path: "contact", Group: Server, Kind: Contact}, contact(&c.Contact)},
+		{Setting{Path: "log.level", Default: "info", Group: Server, Kind: Choice, Choices: levels}, c.setLogLevel},
+		{Setting{Path: "log.format", Default: "auto", Group: Restart, Kind: Choice, Choices: formats},
+			oneOf(&c.LogFormat, formats...)},
+		fixed("shutdown_timeout", "20s", Duration, duration(&c.ShutdownTimeout, time.Second)),
+		{Setting{Path: "allowed_hosts", Group: Network, Kind: List}, hostNames(&c.AllowedHosts)},
+		{Setting{Path: "trusted_proxies", Group: Network, Kind: List}, networks(&c.TrustedProxies)},
 	}
 }
 
+var levels, formats = []string{"debug", "info", "warn", "error"}, []string{"auto", "text", "json"}
+
+func (c *Config) ofReading() []row {
+	return []row{
+		lasting("sync.listens_every", "5m", Reading, &c.ListensEvery, time.Second),
+		lasting("sync.playlists_every", "15m", Reading, &c.PlaylistsEvery, time.Second),
+		lasting("sync.enrich_every", "1h", Metadata, &c.EnrichEvery, time.Second),
+		counting("sync.workers", "8", Reading, &c.Workers, 1, 1000),
+		lasting("sync.run_timeout", "10m", Reading, &c.RunTimeout, time.Second),
+	}
+}
+
+func (c *Config) ofCare() []row {
+	return []row{
+		lasting("backoff.base", "30s", Resilience, &c.BackoffBase, 100*time.Millisecond),
+		lasting("backoff.max", "30m", Resilience, &c.BackoffMax, 100*time.Millisecond),
+		{Setting{Path: "backoff.jitter", Default: "0.25", Group: Resilience, Kind: Fraction},
+			fraction(&c.BackoffJitter)},
+		counting("breaker.failures", "5", Resilience, &c.BreakerFailures, 1, 1000),
+		lasting("breaker.cooldown", "60s", Resilience, &c.BreakerCooldown, 100*time.Millisecond),
+		lasting("breaker.max_open", "10m", Resilience, &c.BreakerMaxOpen, 100*time.Millisecond),
+	}
+}
+
+func (c *Config) ofDelivery() []row {
+	return []row{
+		lasting("delivery.first_delay", "1s", Delivery, &c.DeliveryFirstDelay, 100*time.Millisecond),
+		lasting("delivery.max_delay", "1h", Delivery, &c.DeliveryMaxDelay, 100*time.Millisecond),
+		lasting("delivery.max_age", "336h", Delivery, &c.DeliveryMaxAge, time.Second),
+		counting("delivery.max_attempts", "0", Delivery, &c.DeliveryMaxAttempts, 0, 10_000),
+		lasting("delivery.keep_dead", "720h", Delivery, &c.DeliveryKeepDead, time.Minute),
+		counting("delivery.workers", "4", Delivery, &c.DeliveryWorkers, 1, 100),
+		counting("delivery.backlog_warn", "1000", Delivery, &c.DeliveryBacklogWarn, 1, 1_000_000),
+		counting("delivery.backlog_limit", "5000", Delivery, &c.DeliveryBacklogLimit, 1, 1_000_000),
+	}
+}
+
+func (c *Config) ofNetwork() []row {
+	return []row{
+		{Setting{Path: "notify.urls", Group: Notifications, Kind: Secrets}, channelURLs(&c.NotifyURLs)},
+		counting("art.max_mib", "512", Metadata, &c.ArtMaxMiB, 0, 1_000_000),
+		{Setting{Path: "allowed_upstreams", Group: Network, Kind: List}, upstreams(&c.AllowedUpstreams)},
+		{Setting{Path: "allow_private_upstreams", Default: "true", Group: Network, Kind: Boolean},
+			boolean(&c.AllowPrivateUpstreams)},
+	}
+}
+
+// fixed returns the row of a setting that is read at the start only.
+func fixed(path, def string, kind Kind, set func(string) error) row {
+	return row{Setting{Path: path, Default: def, Group: Restart, Kind: kind}, set}
+}
+
+// lasting returns the row of a length of time.
+func lasting(path, def string, g Group, to *time.Duration, least time.Duration) row {
+	return row{Setting{Path: path, Default: def, Group: g, Kind: Duration, Least: least.String()}, duration(to, least)}
+}
+
+// counting returns the row of a whole number.
+func counting(path, def string, g Group, to *int, low, high int) row {
+	return row{Setting{Path: path, Default: def, Group: g, Kind: Integer, Least: strconv.Itoa(low),
+		Most: strconv.Itoa(high)}, integer(to, low, high)}
+}
+
 // providerSettings returns the rows of the providers' settings, from their descriptions.
-func (c *Config) providerSettings(all []providers.Description) (table []setting) {
+func (c *Config) providerSettings(all []providers.Description) (table []row) {
 	c.Providers = make(map[string]providers.Settings, len(all))
 	for _, d := range all {
 		values := providers.Settings{}
 		c.Providers[d.Name] = values
 		for _, s := range d.Settings {
-			table = append(table, setting{path: d.Path(s.Name), def: s.Default, secret: s.Secret(),
-				set: func(text string) error {
-					v, err := s.Parse(text)
-					values[s.Name] = v
-					return err
-				}})
+			table = append(table, row{Setting{Path: d.Path(s.Name), Default: s.Default, Group: groupOf(d),
+				Kind: kinds[s.Kind], Provider: d.Name}, func(text string) error {
+				v, err := s.Parse(text)
+				values[s.Name] = v
+				return err
+			}})
 		}
 	}
 	return table
@@ -88,24 +131,37 @@ func (c *Config) providerSettings(all []providers.Description) (table []setting)
 const defaultMaxOpen = 10 * time.Minute
 
 // validate checks rules that span several settings. A setting that failed its own check is zero here.
-func (c *Config) validate() (problems Problems) {
+func (c *Config) validate() (faults []Fault) {
+	wrong := func(id string, paths []string, pairs ...any) {
+		faults = append(faults, Fault{Paths: paths, Text: words.New(id, pairs...)})
+	}
 	if c.BackoffMax > 0 && c.BackoffMax < c.BackoffBase {
-		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).",
-			c.BackoffMax, c.BackoffBase))
+		wrong("settings.wrong.backoff", []string{"backoff.max", "backoff.base"}, "Max", c.BackoffMax, "Base",
+			c.BackoffBase)
 	}
 	if c.BreakerMaxOpen == defaultMaxOpen { // a longer cooldown alone is no mistake
 		c.BreakerMaxOpen = max(c.BreakerMaxOpen, c.BreakerCooldown)
 	}
 	if c.BreakerMaxOpen > 0 && c.BreakerMaxOpen < c.BreakerCooldown {
-		problems = append(problems, fmt.Sprintf("breaker.max_open (%v) must not be shorter than "+
-			"breaker.cooldown (%v); set both to the same for one probe every %v.",
-			c.BreakerMaxOpen, c.BreakerCooldown, c.BreakerCooldown))
+		wrong("settings.wrong.breaker", []string{"breaker.max_open", "breaker.cooldown"}, "Max", c.BreakerMaxOpen,
+			"Cooldown", c.BreakerCooldown)
 	}
 	if c.DeliveryMaxDelay > 0 && c.DeliveryMaxDelay < c.DeliveryFirstDelay {
-		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than "+
-			"delivery.first_delay (%v).", c.DeliveryMaxDelay, c.DeliveryFirstDelay))
+		wrong("settings.wrong.delivery", []string{"delivery.max_delay", "delivery.first_delay"}, "Max",
+			c.DeliveryMaxDelay, "First", c.DeliveryFirstDelay)
 	}
-	return problems
+	return faults
+}
+
+// together checks which settings of the providers are set without the one that belongs to them.
+func (c *Config) together(known []providers.Description) (faults []Fault) {
+	for _, d := range known {
+		if one, other := d.Alone(c.Providers[d.Name]); one != "" {
+			faults = append(faults, Fault{Paths: []string{one, other},
+				Text: words.New("settings.wrong.together", "One", one, "Other", other)})
+		}
+	}
+	return faults
 }
 
 // LoopbackFor returns the address at which a browser on this machine reaches a server with this listen address.
@@ -132,8 +188,7 @@ func contact(to *string) func(string) error {
 		isPage := err == nil // also for the empty text
 		unfit := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("()\\", r) }
 		if !isMail && !isPage || strings.ContainsFunc(s, unfit) {
-			return errors.New("this is neither an e-mail address such as me@example.org nor a web address such as " +
-				"https://example.org")
+			return words.Errorf("settings.wrong.contact")
 		}
 		*to = s
 		return nil
@@ -150,8 +205,7 @@ func (c *Config) setDatabaseURL(s string) error {
 	u, err := url.Parse(s) // the error would contain the password
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" ||
 		strings.Count(address, "@") > 1 || strings.Contains(u.EscapedPath(), "@") {
-		return errors.New("it has to look like postgres://user:password@host:5432/database, with what is special " +
-			"in the password written as %40 for @; leave it empty to keep everything in data_dir")
+		return words.Errorf("settings.wrong.database_url")
 	}
 	c.DatabaseURL = resilience.Secret(s)
 	return nil
@@ -159,7 +213,7 @@ func (c *Config) setDatabaseURL(s string) error {
 
 func (c *Config) setSecretKey(s string) error {
 	if s = strings.TrimSpace(s); s != "" && len(s) < 16 {
-		return errors.New("it needs at least 16 characters; leave it empty to have one made in the data directory")
+		return words.Errorf("settings.wrong.secret_key")
 	}
 	c.SecretKey = resilience.Secret(s)
 	return nil
@@ -167,7 +221,7 @@ func (c *Config) setSecretKey(s string) error {
 
 func (c *Config) setAdminToken(s string) error {
 	if s = strings.TrimSpace(s); s != "" && len(s) < 16 {
-		return errors.New("it needs at least 16 characters; leave it empty to have none")
+		return words.Errorf("settings.wrong.admin_token")
 	}
 	c.AdminToken = resilience.Secret(s)
 	return nil
@@ -179,13 +233,17 @@ func oneOf(to *string, names ...string) func(string) error {
 			*to = s
 			return nil
 		}
-		return fmt.Errorf("%q is none of %s%s", s, strings.Join(names, ", "), didYouMean(s, names))
+		listed := strings.Join(names, ", ")
+		if near := nearest.To(s, names); near != "" {
+			return words.Errorf("settings.wrong.near", "Value", s, "Choices", listed, "Near", near)
+		}
+		return words.Errorf("settings.wrong.choice", "Value", s, "Choices", listed)
 	}
 }
 
 func (c *Config) setLogLevel(s string) error {
 	var name string
-	if err := oneOf(&name, "debug", "info", "warn", "error")(strings.ToLower(s)); err != nil {
+	if err := oneOf(&name, levels...)(strings.ToLower(s)); err != nil {
 		return err
 	}
 	return c.LogLevel.UnmarshalText([]byte(name))
@@ -194,7 +252,7 @@ func (c *Config) setLogLevel(s string) error {
 func boolean(to *bool) func(string) error {
 	return func(s string) (err error) {
 		if *to, err = strconv.ParseBool(s); err != nil {
-			return fmt.Errorf("%q is neither true nor false", s)
+			return words.Errorf("settings.wrong.boolean", "Value", s)
 		}
 		return nil
 	}
@@ -204,7 +262,8 @@ func integer(to *int, low, high int) func(string) error {
 	return func(s string) error {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < low || n > high {
-			return fmt.Errorf("%q is not a whole number from %d to %d", s, low, high)
+			return words.Errorf("settings.wrong.integer", "Value", s, "Least", strconv.Itoa(low), "Most",
+				strconv.Itoa(high))
 		}
 		*to = n
 		return nil
@@ -215,7 +274,7 @@ func fraction(to *float64) func(string) error {
 	return func(s string) error {
 		f, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(f >= 0 && f < 1) {
-			return fmt.Errorf("%q is not a number from 0 to less than 1", s)
+			return words.Errorf("settings.wrong.fraction", "Value", s)
 		}
 		*to = f
 		return nil
@@ -226,10 +285,10 @@ func duration(to *time.Duration, least time.Duration) func(string) error {
 	return func(s string) error {
 		d, err := time.ParseDuration(s)
 		if err != nil {
-			return fmt.Errorf("%q is not a duration such as 30s, 5m or 1h30m", s)
+			return words.Errorf("settings.wrong.duration", "Value", s)
 		}
 		if d < least {
-			return fmt.Errorf("%v is too short, the least is %v", d, least)
+			return words.Errorf("settings.wrong.short", "Value", d, "Least", least)
 		}
 		*to = d
 		return nil
@@ -241,7 +300,7 @@ func address(to *string) func(string) error {
 		s = strings.TrimSpace(s)
 		_, port, err := net.SplitHostPort(s)
 		if n, convErr := strconv.Atoi(port); err != nil || convErr != nil || n < 0 || n > 65535 {
-			return fmt.Errorf("%q is not an address such as 127.0.0.1:8420 or :8420", s)
+			return words.Errorf("settings.wrong.listen", "Value", s)
 		}
 		*to = s
 		return nil
@@ -269,7 +328,7 @@ func networks(to *[]string) func(string) error {
 				item = netip.PrefixFrom(ip, ip.BitLen()).String()
 			}
 			if _, err := netip.ParsePrefix(item); err != nil {
-				return fmt.Errorf("%q is neither an IP address nor a network such as 10.0.0.0/8", item)
+				return words.Errorf("settings.wrong.network", "Value", item)
 			}
 			*to = append(*to, item)
 		}

@@ -82,9 +82,9 @@ func (w Waiting) Counts() words.Text {
 	case 1:
 		return parts[0]
 	case 2:
-		return words.New("waiting.two", "A", parts[0], "B", parts[1])
+		return words.New("waiting.pair", "A", parts[0], "B", parts[1])
 	}
-	return words.New("waiting.three", "A", parts[0], "B", parts[1], "C", parts[2])
+	return words.New("waiting.triple", "A", parts[0], "B", parts[1], "C", parts[2])
 }
 
 // Clause says what waits, such as "37 listens are waiting"; empty when nothing does.

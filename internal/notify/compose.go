@@ -48,7 +48,17 @@ func (c *post) recovery(w Waiting) (title, text words.Text) {
 	took := spell(w.ResolvedAt.Sub(w.OpenedAt))
 	if w.Connection != "" && (w.Severity == Error || w.Cause == CauseStill) {
 		name := library.Connection{ID: w.Connection, Name: w.Name}.Label(c.opt.Service(w.Connection.Provider()))
-		return words.New("message.works.title", "Name", name), words.New("message.works.text", "Name", name, "Took", took)
+		return words.New(
+				"message.works.title",
+				"Name",
+				name,
+			), words.New(
+				"message.works.text",
+				"Name",
+				name,
+				"Took",
+				took,
+			)
 	}
 	return words.New("message.over.title", "Title", w.Title), words.New("message.over.text", "Took", took)
 }

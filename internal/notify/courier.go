@@ -279,8 +279,8 @@ func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, ca
 func (c *post) tell(ctx context.Context, ch Channel, s Severity, cause error, w Words) error {
 	return c.opt.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s,
 		Category: resilience.VerdictOf(cause).Category.String(), Title: w.Title, Message: w.Message,
-		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: words.New("alert.action.details"), URL: "/channels#channel-" +
-			number(ch.ID)}, Instead: true})
+		Detail: resilience.Excerpt(cause.Error()), Instead: true,
+		Action: Action{Label: words.New("alert.action.details"), URL: "/channels#channel-" + number(ch.ID)}})
 }
 
 // forget closes the notifications about a channel that works again, or has been removed.

@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // memory is a Store for one test.
@@ -101,8 +102,15 @@ func (b bundle) heard(t *testing.T, user int64) (ids []string) {
 }
 
 func notice(user int64, cause string) Notification {
-	return Notification{User: user, Connection: "spotify", Cause: cause, Generation: 1, Severity: Error, Title: "Title",
-		Message: "Message."}
+	return Notification{
+		User:       user,
+		Connection: "spotify",
+		Cause:      cause,
+		Generation: 1,
+		Severity:   Error,
+		Title:      words.Plain("Title"),
+		Message:    words.Plain("Message."),
+	}
 }
 
 func TestOpenIsSaidOnce(t *testing.T) {

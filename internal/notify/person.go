@@ -95,7 +95,10 @@ func AddressLost() words.Text { return words.New("message.address_lost") }
 // it may be called at every start.
 func (c *Courier) AskAgain(ctx context.Context, lost []Channel) (err error) {
 	for _, ch := range lost {
-		cause := &resilience.LocalError{Problem: AddressLost().String(), Err: errors.New("sealed with a lost secret key")}
+		cause := &resilience.LocalError{
+			Problem: AddressLost().String(),
+			Err:     errors.New("sealed with a lost secret key"),
+		}
 		err = errors.Join(err, c.tell(ctx, ch, Error, cause, stoppedWords(ch, AddressLost())))
 	}
 	return err

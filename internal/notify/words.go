@@ -119,7 +119,15 @@ func explainQuota(p *providers.Provider, name words.Text, s resilience.State) (t
 	if p.QuotaDay == "" {
 		return title, what, next
 	}
-	title, what = words.New("alert.quota.today.title", "Name", name), words.New("alert.quota.today.message", "Name", name)
+	title, what = words.New(
+		"alert.quota.today.title",
+		"Name",
+		name,
+	), words.New(
+		"alert.quota.today.message",
+		"Name",
+		name,
+	)
 	if !s.Until.IsZero() {
 		next = words.Each("alert.midnight.", p.QuotaDay, "Until", s.Until)
 	}
@@ -197,7 +205,15 @@ func whyEnded(p *providers.Provider, c library.Connection, s resilience.State, a
 	case p.OAuth == nil && p.SignIn == nil:
 		return words.Each("alert.auth.", p.Secret(), "Name", name)
 	case !c.ExpiresAt.IsZero() && !s.Since.Before(c.ExpiresAt.Add(-12*time.Hour)):
-		return words.New("alert.auth.expired", "Name", name, "Day", words.Day(c.ExpiresAt), "Every", every(p.OAuth.Months))
+		return words.New(
+			"alert.auth.expired",
+			"Name",
+			name,
+			"Day",
+			words.Day(c.ExpiresAt),
+			"Every",
+			every(p.OAuth.Months),
+		)
 	}
 	return words.New("alert.auth.revoked", "Name", name)
 }
@@ -215,7 +231,14 @@ func ExplainForAll(p *providers.Provider, s resilience.State, advice words.Text)
 				words.New("alert.contract.yours"))}
 	}
 	return Words{Title: words.New("alert.admin.title", "Name", name), Owner: Administrator, Message: words.Join(
-		words.New("alert.app.message", "Name", name), or(advice, "alert.settings.advice"), words.New("alert.settings.next"))}
+		words.New(
+			"alert.app.message",
+			"Name",
+			name,
+		),
+		or(advice, "alert.settings.advice"),
+		words.New("alert.settings.next"),
+	)}
 }
 
 // ForAdministrator words a stop of one person's connection for the administrators, who alone can mend it. The person is

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Setting describes one setting of a provider. Its path is providers.<provider>.<name>.
@@ -115,13 +116,20 @@ func (d Description) Read(texts map[string]string) (Settings, error) {
 
 // Together reports settings that are set without the one that must be set with them.
 func (d Description) Together(s Settings) error {
-	for _, setting := range d.Settings {
-		if setting.With != "" && s[setting.Name].Empty() != s[setting.With].Empty() {
-			return fmt.Errorf("%s and %s belong together: set both, or none",
-				d.Path(setting.Name), d.Path(setting.With))
-		}
+	if one, other := d.Alone(s); one != "" {
+		return words.Errorf("settings.wrong.together", "One", one, "Other", other)
 	}
 	return nil
+}
+
+// Alone returns the paths of two settings of which only one is set although they belong together; empty for none.
+func (d Description) Alone(s Settings) (one, other string) {
+	for _, setting := range d.Settings {
+		if setting.With != "" && s[setting.Name].Empty() != s[setting.With].Empty() {
+			return d.Path(setting.Name), d.Path(setting.With)
+		}
+	}
+	return "", ""
 }
 
 // Parse parses the setting's text. An empty address means the default.
@@ -162,8 +170,7 @@ func parseKeys(text string) (all []resilience.PoolKey, err error) {
 			project, key = "", item
 		}
 		if len(key) < 8 {
-			return nil, errors.New("one of these is too short for a key; they are written as KEY or PROJECT:KEY, " +
-				"with commas between")
+			return nil, words.Errorf("settings.wrong.key")
 		}
 		if !slices.ContainsFunc(all, func(k resilience.PoolKey) bool { return string(k.Secret) == key }) {
 			all = append(all, resilience.PoolKey{Secret: resilience.Secret(key), Project: project})
@@ -175,7 +182,7 @@ func parseKeys(text string) (all []resilience.PoolKey, err error) {
 func parseBaseURL(text string) (string, error) {
 	text, err := parsePageURL(text)
 	if err == nil && strings.ContainsAny(text, "?#") {
-		return "", fmt.Errorf("%q must not have a part that begins with ? or #", text)
+		return "", words.Errorf("settings.wrong.part", "Value", text)
 	}
 	return strings.TrimRight(text, "/"), err
 }
@@ -187,9 +194,9 @@ func parsePageURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err == nil && u.User != nil: // first, because the other error contains the text
-		return "", errors.New("an address must not hold a name or password")
+		return "", words.Errorf("settings.wrong.userinfo")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return "", fmt.Errorf("%q is not an address that begins with http:// or https://", text)
+		return "", words.Errorf("settings.wrong.url", "Value", text)
 	}
 	return text, nil
 }
@@ -197,7 +204,7 @@ func parsePageURL(text string) (string, error) {
 func parseRate(text string) (*float64, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(f >= 0 && f <= 1000) || f > 0 && f < 0.01 {
-		return nil, fmt.Errorf("%q is not a number of requests per second from 0.01 to 1000, or 0 for no limit", text)
+		return nil, words.Errorf("settings.wrong.rate", "Value", text)
 	}
 	return &f, nil
 }
@@ -208,7 +215,7 @@ func parsePrice(text string) (*float64, error) {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(f >= 0 && f <= 1e6) {
-		return nil, fmt.Errorf("%q is not a price such as 0.15", text)
+		return nil, words.Errorf("settings.wrong.price", "Value", text)
 	}
 	return &f, nil
 }

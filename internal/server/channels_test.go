@@ -18,6 +18,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // phone is a simulated ntfy.
@@ -177,7 +178,7 @@ func TestChannelDeliveriesShowNameAndKind(t *testing.T) {
 	status, answer := h.ask("POST", "/api/v1/channels", `{"name":"My phone","url":"`+newPhone(t).url("topic")+`"}`)
 	require.Equal(t, http.StatusCreated, status, answer)
 	require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Cause: "auth",
-		Severity: notify.Error, Title: "Trouble"}))
+		Severity: notify.Error, Title: words.Plain("Trouble")}))
 	for _, path := range []string{"/api/v1/deliveries", "/api/v1/deliveries?provider=ntfy",
 		"/deliveries?provider=ntfy"} {
 		status, answer = h.ask("GET", path, "")

@@ -37,7 +37,7 @@ func TestDeadLetterIsRedrivenByHand(t *testing.T) {
 		html := h.page("/deliveries?state=dead&provider=lastfm")
 		require.Contains(t, html, "Poison by Sigur Rós to Last.fm")
 		require.Contains(t, html, "<pre>POST /submit answered 400: no</pre>")
-		require.Contains(t, html, `title="1 dead letter"`, "every page says so in its navigation")
+		require.Contains(t, html, `title="1 item could not be sent"`, "every page says so in its navigation")
 		require.NotContains(t, html, "2 listens to Last.fm")
 
 		id, other := dead["id"].(string), done["id"].(string)

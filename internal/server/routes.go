@@ -50,7 +50,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 		}
 	}
 	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody, Skipper: imports.TakesFiles})
-	e.Use(r.core.RecoverPanic, r.secure(protection), limit)
+	e.Use(core.Speak, r.core.RecoverPanic, r.secure(protection), limit)
 
 	r.probeRoutes(e)
 	e.GET("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))

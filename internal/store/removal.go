@@ -192,6 +192,7 @@ func removeSome(ctx context.Context, tx *sql.Tx, user int64) (removal.Left, erro
 	return removal.Gone, errors.Join(
 		dropLinksBy(ctx, tx, user),
 		execTx(ctx, tx, "UPDATE activity SET actor_id = -1, actor = 'Somebody who has left' WHERE actor_id = $1", user),
+		execTx(ctx, tx, "UPDATE settings SET updated_by = 0 WHERE updated_by = $1", user),
 		execTx(ctx, tx, "DELETE FROM users WHERE id = $1 AND role = $2", user, leaving))
 }
 

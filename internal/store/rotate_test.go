@@ -13,6 +13,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/postgrestest"
+	"reprise/internal/settings"
 )
 
 // sealEverything stores a secret with each method that seals one.
@@ -28,6 +29,8 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	require.NoError(t, err)
 	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Connection: "spotify",
 		Verifier: "verifier", CreatedAt: at(0)}))
+	require.NoError(t, s.SaveSettings(t.Context(), []settings.Stored{
+		{Path: "providers.spotify.client_secret", Value: "a client secret", Secret: true}}, nil))
 }
 
 func TestEverySealedColumnIsListed(t *testing.T) {
@@ -73,7 +76,7 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	next := testKey(t, "another-key-of-the-tests")
 	n, err := s.Rotate(t.Context(), next)
 	require.NoError(t, err)
-	require.Equal(t, 7, n)
+	require.Equal(t, 8, n)
 	require.NoError(t, s.Close())
 	if !postgrestest.On() {
 		b, err := os.ReadFile(filepath.Join(dir, FileName))
@@ -152,7 +155,8 @@ func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
 	again, err := Open(t.Context(), in(t, dir), key, Options{})
 	require.NoError(t, err)
 	defer again.Close()
-	gone := map[string]int{"facts": 1, "pending_connections": 1, "oauth_states": 1} // of facts, the key for pushes
+	// Of facts, the key for pushes.
+	gone := map[string]int{"facts": 1, "pending_connections": 1, "oauth_states": 1, "settings": 1}
 	for table, n := range before {
 		require.Equal(t, n-gone[table], number(t, again, "SELECT count(*) FROM "+table), table)
 	}

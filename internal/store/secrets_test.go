@@ -10,6 +10,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/oauth"
+	"reprise/internal/settings"
 )
 
 func TestSealedTextsOpenOnlyInTheirPlace(t *testing.T) {
@@ -88,7 +89,7 @@ func TestNoSecretIsOnTheDiskInPlainText(t *testing.T) {
 	s := openIn(t, dir)
 	user := addUser(t, s, "Alice", accounts.Admin)
 	secrets := []string{"the-access-token", "the-refresh-token", "the-app-password", "the-next-token",
-		"the-waiting-token", "the-verifier", "the-session-token",
+		"the-waiting-token", "the-verifier", "the-session-token", "the-client-secret",
 		testSecret}
 	c := connection(user, "spotify")
 	c.Credentials = library.Credentials{"access_token": secrets[0], "refresh_token": secrets[1],
@@ -103,6 +104,9 @@ func TestNoSecretIsOnTheDiskInPlainText(t *testing.T) {
 		Verifier: secrets[5], CreatedAt: at(0)}))
 	require.NoError(t, s.Sessions().Commit(secrets[6], []byte("session data"), time.Now().Add(time.Hour)))
 
+	require.NoError(t, s.SaveSettings(t.Context(), []settings.Stored{
+		{Path: "providers.spotify.client_secret", Value: secrets[7], Secret: true}}, nil))
+
 	requireNone := func(when string) {
 		for name, content := range snapshot(t, dir) {
 			require.NotEmpty(t, content)
@@ -114,7 +118,7 @@ func TestNoSecretIsOnTheDiskInPlainText(t *testing.T) {
 	require.Contains(t, snapshot(t, dir)[FileName+"-wal"], "spotify", "the write-ahead log has the data")
 	requireNone("while open")
 	for _, column := range []string{"credentials FROM connections", "credentials FROM pending_connections",
-		"verifier FROM oauth_states", "value FROM facts"} {
+		"verifier FROM oauth_states", "value FROM facts", "sealed FROM settings"} {
 		var sealed string
 		require.NoError(t, s.reader.QueryRow("SELECT "+column).Scan(&sealed))
 		require.True(t, strings.HasPrefix(sealed, s.key.id+":"), "%s names its key", column)

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // endless is a service whose lists never end.
@@ -49,9 +50,9 @@ func (noted) Position(context.Context, int64, library.ConnectionID, string) (str
 }
 
 func (n *noted) SavePosition(
-	_ context.Context, _ int64, _ library.ConnectionID, _, position, note string,
+	_ context.Context, _ int64, _ library.ConnectionID, _, position string, note words.Text,
 ) error {
-	n.position, n.note = position, note
+	n.position, n.note = position, note.String()
 	return nil
 }
 

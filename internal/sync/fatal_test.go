@@ -19,6 +19,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 func TestHoursOf401AreOneCallAndOneNotification(t *testing.T) {
@@ -299,8 +300,12 @@ func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 		require.Equal(t, syncer.Healthy, s.Streams[1].Condition, "the other stream goes on")
 		require.Len(t, e.Open(user), 1)
 		require.NotContains(t, e.Open(user)[0].Title, "reconnect")
-		require.Equal(t, notify.Action{Label: "Look at it", URL: "/connections/spotify"}, e.Open(user)[0].Action,
-			"there it can be tried again")
+		require.Equal(
+			t,
+			notify.Action{Label: words.Plain("Look at it"), URL: "/connections/spotify"},
+			e.Open(user)[0].Action,
+			"there it can be tried again",
+		)
 	})
 }
 

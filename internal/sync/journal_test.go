@@ -14,6 +14,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // noted are the sentences of the log, the oldest first: what is about a user and about the installation.
@@ -27,7 +28,7 @@ func noted(t *testing.T, e *enginetest.Engine, user int64) (all []string) {
 		if p := e.Registry.Get(entry.Connection.Provider()); p != nil {
 			name = p.DisplayName
 		}
-		all = append(all, entry.Sentence(name))
+		all = append(all, entry.Sentence(words.Plain(name)).String())
 	}
 	return all
 }

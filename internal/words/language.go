@@ -150,6 +150,11 @@ func (l *Language) Clock(t, now time.Time) string {
 		"Clock": clock})
 }
 
+// Moment returns a time in words, with its date: "22 November 2026, 14:05".
+func (l *Language) Moment(t time.Time) string {
+	return l.sentence("date.moment", map[string]any{"Date": l.Day(t), "Clock": t.Format("15:04")})
+}
+
 // Stamps matches the times in a sentence.
 var Stamps = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 

@@ -145,6 +145,8 @@ func (l *Language) resolve(args map[string]any) map[string]any {
 		switch v := v.(type) {
 		case Text:
 			args[name] = v.In(l)
+		case string: // a name that a stranger may have chosen
+			args[name] = Isolate(v)
 		case dated:
 			args[name] = l.day(v.Day)
 		case int, int64:

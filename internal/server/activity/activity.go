@@ -74,8 +74,8 @@ func viewOf(ctx context.Context, e activity.Entry, label func(library.Connection
 	v := View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
 		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
 		Connection: core.Text(string(e.Connection)),
-		Subject:    e.Subject, Message: e.Sentence(words.Plain(label(e.Connection))).T(ctx), Trouble: slices.Contains(troubles,
-			e.Action), End: slices.Contains(ends, e.Action)}
+		Subject:    e.Subject, Message: e.Sentence(words.Plain(label(e.Connection))).T(ctx),
+		Trouble: slices.Contains(troubles, e.Action), End: slices.Contains(ends, e.Action)}
 	if e.Times > 1 {
 		v.Times = e.Times
 	}

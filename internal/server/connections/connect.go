@@ -134,7 +134,7 @@ func (h *connect) connected(
 	if err != nil {
 		h.core.Log.Info("connecting refused", "provider", p.Name, "user_id", core.UserOf(c).ID, "err",
 			resilience.Excerpt(err.Error()))
-		return refused(ctx, p, err)
+		return refused(c.Request().Context(), p, err)
 	}
 	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
 	return h.core.Done(c, core.LocalPath(returnTo), label+" is connected."+begun(p))

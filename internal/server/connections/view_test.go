@@ -22,7 +22,7 @@ func TestRhythmInWords(t *testing.T) {
 
 func TestReconnectLeadsToTheSameConnection(t *testing.T) {
 	t.Parallel()
-	actions := actionsFor(syncer.Status{Condition: syncer.NeedsReconnect,
+	actions := actionsFor(t.Context(), syncer.Status{Condition: syncer.NeedsReconnect,
 		Connection: library.Connection{ID: "navidrome-2"},
 		Provider:   &providers.Provider{Description: providers.Description{Name: "navidrome"}},
 		State:      resilience.State{Kind: resilience.Stopped, Category: resilience.Auth}})

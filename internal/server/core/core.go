@@ -66,7 +66,8 @@ type Core struct {
 	tries *tries
 	// refused bounds the lines of the log about addresses that are refused.
 	refused, refusedAll *throttle.Table
-	layout              layout // what is the same on every page
+	version             string
+	demo                bool
 	store               Store
 	pages               *web.Pages
 
@@ -88,7 +89,8 @@ func New(o Options) (*Core, error) {
 		base:  base,
 		tries: newTries(), refused: throttle.New(refusedEvery),
 		refusedAll: throttle.New(refusedInAll),
-		layout:     layout{Version: o.Version, demo: o.Demo},
+		version:    o.Version,
+		demo:       o.Demo,
 		store:      o.Store,
 
 		services: o.Services,

@@ -1,78 +1,93 @@
 package core
 
 import (
+	"context"
 	"strings"
 
-	"reprise/internal/accounts"
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/delivery"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
-// layout is the data of a page's frame, and of the page in it.
-type layout struct {
-	Title   string
-	Version string
-	User    *accounts.User
-	Flash   string
-	Nav     []navLink
-	Bell    string // as navLink.Current
-	Open    int    // notifications
-	Urgent  bool   // whether one of them needs a person
-	Banners []banner
-	Dead    int // dead letters
-	Page    any
-
-	digests, demo bool // whether the navigation has these pages
-}
-
-// navLink is a link of the navigation.
-type navLink struct {
-	Label, URL string
-	Current    string // "page" on that page, "true" on a page that belongs to it
-	Dead       bool   // whether it shows the number of dead letters
-}
-
-// banner is a notification that needs a person.
-type banner struct {
-	Notification
-	Hidden bool // on the page that says it or solves it
-}
-
-// setPath sets what depends on the path of the page.
-func (l *layout) setPath(path string) {
-	status := navLink{Label: "Status", URL: "/", Current: current(path, "/", "/connections",
-		"/health", "/activity")}
-	listens := navLink{Label: "Listens", URL: "/listens", Current: current(path, "/listens", "/imports", "/music")}
-	l.Nav = []navLink{status, listens,
-		{Label: "Playlists", URL: "/playlists", Current: current(path, "/playlists", "/playlists")},
-		{Label: "Deliveries", URL: "/deliveries", Current: current(path, "/deliveries", "/deliveries"), Dead: true},
+// frame returns what surrounds a page: for nobody without a user.
+func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
+	ctx := c.Request().Context()
+	f := ui.Frame{Title: title, Version: k.version, Language: words.From(ctx)}
+	u := UserOf(c)
+	if u.ID == 0 {
+		return f, nil
 	}
-	if l.digests {
-		l.Nav = append(l.Nav,
-			navLink{Label: "Digest", URL: "/digest", Current: current(path, "/digest", "/digest")})
+	f.User = u.Name
+	path := c.Request().URL.Path
+	// A script asks for itself: the flash is kept for a person.
+	if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" {
+		path = asking
+	} else {
+		f.Flash = k.Sessions.popFlash(ctx)
 	}
-	settings := navLink{Label: "Settings", URL: "/settings",
+	open, err := k.Open(ctx, u.ID)
+	if err != nil {
+		return f, err
+	}
+	f.Bell.Current = current(path, "/notifications")
+	announce(&f, open, path)
+	counts, err := k.store.CountDeliveries(ctx, delivery.Filter{User: u.ID, State: delivery.Dead})
+	f.Nav = navigation(ctx, path, counts[delivery.Dead], k.pagesOf())
+	return f, err
+}
+
+// announce puts the open notifications into the frame of the page with a path: the bell counts them, and a banner says
+// what needs a person, except on the page that says it or solves it.
+func announce(f *ui.Frame, open []Notification, path string) {
+	f.Bell.Open = len(open)
+	for _, n := range open {
+		if !n.Urgent() {
+			continue
+		}
+		f.Bell.Urgent = true
+		b := ui.Banner{ID: n.ID, Title: n.Title, Message: n.Message,
+			Hidden: path == "/notifications" || within(path, "/connect/"+n.Connection)}
+		if n.Action != nil {
+			b.Action = &ui.Action{Label: n.Action.Label, URL: n.Action.URL}
+		}
+		f.Banners = append(f.Banners, b)
+	}
+}
+
+// optional are the pages that not every installation has.
+type optional struct{ digests, demo bool }
+
+func (k *Core) pagesOf() optional { return optional{digests: k.services.Model() != nil, demo: k.demo} }
+
+// navigation returns the links of the navigation on the page with a path.
+func navigation(ctx context.Context, path string, failed int, has optional) []ui.Link {
+	links := []ui.Link{
+		{Label: words.T(ctx, "frame.nav.status"), URL: "/",
+			Current: current(path, "/", "/connections", "/health", "/activity")},
+		{Label: words.T(ctx, "frame.nav.listens"), URL: "/listens",
+			Current: current(path, "/listens", "/imports", "/music")},
+		{Label: words.T(ctx, "frame.nav.playlists"), URL: "/playlists",
+			Current: current(path, "/playlists", "/playlists")},
+		{Label: words.T(ctx, "frame.nav.deliveries"), URL: "/deliveries",
+			Current: current(path, "/deliveries", "/deliveries"),
+			Badge:   failed, BadgeWords: words.T(ctx, "frame.failed", "Count", failed)},
+	}
+	if has.digests {
+		links = append(links, ui.Link{Label: words.T(ctx, "frame.nav.digest"), URL: "/digest",
+			Current: current(path, "/digest", "/digest")})
+	}
+	settings := ui.Link{Label: words.T(ctx, "frame.nav.settings"), URL: "/settings",
 		Current: current(path, "/settings", "/channels", "/people", "/account")}
 	if within(path, "/settings") {
 		settings.Current = "page"
 	}
-	l.Nav = append(l.Nav, settings)
-	if l.demo {
-		l.Nav = append(l.Nav, navLink{Label: "Demo", URL: "/demo/"})
+	links = append(links, settings)
+	if has.demo {
+		links = append(links, ui.Link{Label: words.T(ctx, "frame.nav.demo"), URL: "/demo/"})
 	}
-	l.Bell = current(path, "/notifications")
-	for i, b := range l.Banners {
-		l.Banners[i].Hidden = path == "/notifications" || within(path, "/connect/"+b.Connection)
-	}
-}
-
-// setOpen sets what depends on the open notifications.
-func (l *layout) setOpen(open []Notification) {
-	l.Open = len(open)
-	for _, n := range open {
-		if n.Urgent() {
-			l.Urgent = true
-			l.Banners = append(l.Banners, banner{Notification: n})
-		}
-	}
+	return links
 }
 
 // current returns "page" if path is a link's own page, and "true" if it belongs to one of its sections.
@@ -91,4 +106,14 @@ func current(path, own string, sections ...string) string {
 // within says whether path is a section's own page or below it.
 func within(path, section string) bool {
 	return path == section || strings.HasPrefix(path, section+"/")
+}
+
+// Speak is middleware that puts the language of the reader into the context of a request: what the browser prefers.
+func Speak(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		c.Response().Header().Add("Vary", "Accept-Language")
+		c.SetRequest(r.WithContext(words.With(r.Context(), words.Match("", r.Header.Get("Accept-Language")))))
+		return next(c)
+	}
 }

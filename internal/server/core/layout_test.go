@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/web/ui"
 )
 
 func TestNavigationMarksTheCurrentPage(t *testing.T) {
@@ -13,14 +15,12 @@ func TestNavigationMarksTheCurrentPage(t *testing.T) {
 		"/activity": {"Status", "true"}, "/listens": {"Listens", "page"}, "/imports": {"Listens", "true"},
 		"/music/artist/1": {"Listens", "true"}, "/playlists": {"Playlists",
 			"page"}, "/playlists/3": {"Playlists", "true"},
-		"/deliveries": {"Deliveries", "page"}, "/deliveries/3/discard": {"Deliveries", "true"},
+		"/deliveries": {"Sending", "page"}, "/deliveries/3/discard": {"Sending", "true"},
 		"/digest/1/delete": {"Digest", "true"}, "/settings": {"Settings", "page"},
 		"/settings/tokens/1/revoke": {"Settings", "page"}, "/channels/1": {"Settings", "true"}, "/playlistsx": {},
 	} {
-		l := layout{digests: true, demo: true}
-		l.setPath(path)
 		var got [2]string
-		for _, n := range l.Nav {
+		for _, n := range navigation(t.Context(), path, 0, optional{digests: true, demo: true}) {
 			if n.Current != "" {
 				require.Empty(t, got, path)
 				got = [2]string{n.Label, n.Current}
@@ -36,12 +36,12 @@ func TestBannersHideWhereTheirCauseIsSolved(t *testing.T) {
 		"/": false, "/listens": false, "/connect/spotify": true, "/connect/spotify/choose": true,
 		"/connect/lastfm": false, "/notifications": true,
 	} {
-		var l layout
-		l.setOpen([]Notification{{ID: "1", Severity: "error", Connection: "spotify"}, {ID: "2", Severity: "warning"}})
-		l.setPath(path)
-		require.True(t, l.Urgent)
-		require.Equal(t, 2, l.Open)
-		require.Len(t, l.Banners, 1)
-		require.Equal(t, hidden, l.Banners[0].Hidden, path)
+		var f ui.Frame
+		announce(&f, []Notification{{ID: "1", Severity: "error", Connection: "spotify"},
+			{ID: "2", Severity: "warning"}}, path)
+		require.True(t, f.Bell.Urgent)
+		require.Equal(t, 2, f.Bell.Open)
+		require.Len(t, f.Banners, 1)
+		require.Equal(t, hidden, f.Banners[0].Hidden, path)
 	}
 }

@@ -261,12 +261,6 @@ func otherMethods(c echo.Context) (takes []string) {
 	return takes
 }
 
-// errorPage is the data of the page of an error.
-type errorPage struct {
-	Title, Detail string
-	Again         string // where to try again; empty if that does not help
-}
-
 // AnswerError is echo's error handler: a page for browsers, problem+json for programs.
 func (k *Core) AnswerError(err error, c echo.Context) {
 	if c.Response().Committed {
@@ -280,14 +274,14 @@ func (k *Core) AnswerError(err error, c echo.Context) {
 	if isAPI(c) {
 		err = writeProblem(c, p)
 	} else {
-		v := errorPage{Title: p.Title, Detail: p.Detail}
+		again := ""
 		if p.Status == http.StatusServiceUnavailable {
-			v.Again = k.CameFrom(c)
+			again = k.CameFrom(c)
 			if c.Request().Method == http.MethodGet {
-				v.Again = c.Request().URL.RequestURI()
+				again = c.Request().URL.RequestURI()
 			}
 		}
-		err = k.Render(c, p.Status, "error", p.Title, v)
+		err = k.Show(c, p.Status, p.Title, errorPage(p, again))
 	}
 	if err != nil {
 		k.Log.Debug("answer not delivered", "err", err)

@@ -6,50 +6,47 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/delivery"
+	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
-// Render answers with a page. It is written whole or not at all.
-func (k *Core) Render(c echo.Context, status int, name, title string, page any) error {
-	ctx := c.Request().Context()
-	l := k.layout
-	l.Title, l.Page, l.digests = title, page, k.services.Model() != nil
-	path := c.Request().URL.Path
-	if u := UserOf(c); u.ID != 0 {
-		l.User = &u
-		if err := k.frame(ctx, &l); err != nil && name != "error" {
-			return err
-		}
-		// A script asks for itself: the flash is kept for a person.
-		if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" {
-			path = asking
-		} else {
-			l.Flash = k.Sessions.popFlash(ctx)
-		}
+// Show answers with a page. It is written whole or not at all.
+func (k *Core) Show(c echo.Context, status int, title string, page templ.Component) error {
+	f, err := k.frame(c, title)
+	if err != nil && status < http.StatusInternalServerError { // an error page is shown with what is known
+		return err
 	}
-	l.setPath(path)
 	var b bytes.Buffer
-	if err := k.pages.Render(&b, name, l); err != nil {
+	if err := ui.Page(f).Render(templ.WithChildren(c.Request().Context(), page), &b); err != nil {
 		return err
 	}
 	return c.HTMLBlob(status, b.Bytes())
 }
 
-// frame fills in what every page shows to its user.
-func (k *Core) frame(ctx context.Context, l *layout) error {
-	open, err := k.Open(ctx, l.User.ID)
-	if err != nil {
+// legacy is the data of a page that is still a parsed template.
+type legacy struct {
+	Title string
+	User  *accounts.User
+	Page  any
+}
+
+// Render answers with a page that is a parsed template.
+func (k *Core) Render(c echo.Context, status int, name, title string, page any) error {
+	l := legacy{Title: title, Page: page}
+	if u := UserOf(c); u.ID != 0 {
+		l.User = &u
+	}
+	var b bytes.Buffer
+	if err := k.pages.Render(&b, name, l); err != nil {
 		return err
 	}
-	l.setOpen(open)
-	counts, err := k.store.CountDeliveries(ctx, delivery.Filter{User: l.User.ID, State: delivery.Dead})
-	l.Dead = counts[delivery.Dead]
-	return err
+	return k.Show(c, status, title, templ.Raw(b.String()))
 }
 
 // Open returns the open notifications of a user.
@@ -77,7 +74,12 @@ type Option struct{ Value, Label string }
 
 // Confirm answers with a confirmation page.
 func (k *Core) Confirm(c echo.Context, v Confirmation) error {
-	return k.Render(c, http.StatusOK, "confirm", v.Title, v)
+	d := ui.Dialog{Title: v.Title, Lead: v.Lead, Facts: v.Facts, Back: v.Back,
+		Do: ui.Action{Label: v.Button, Post: v.Action, Main: true, Warn: v.Warn}}
+	for _, f := range v.Fields {
+		d.Do.Fields = append(d.Do.Fields, ui.Hidden(f))
+	}
+	return k.Show(c, http.StatusOK, v.Title, ui.Ask(d))
 }
 
 // Done ends a form: it redirects to a page of ours, which shows the sentence.

@@ -54,7 +54,10 @@ func (h *Handler) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"notifications": core.ViewsFor(c.Request().Context(), all, core.ViewNotification)})
+	return c.JSON(
+		http.StatusOK,
+		map[string]any{"notifications": core.ViewsFor(c.Request().Context(), all, core.ViewNotification)},
+	)
 }
 
 func (h *Handler) page(c echo.Context) error {

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/notify"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // Options are what a Handler is made from.
@@ -41,7 +42,7 @@ func (h *Handler) Open(g *echo.Group) {
 	g.GET("/setup", h.setupPage)
 	g.POST("/setup", h.setupForm, slow)
 	g.GET("/login", h.loginPage)
-	g.POST("/login", h.loginForm)
+	g.POST("/login", h.loginPost)
 	g.POST("/api/v1/setup", h.setupAPI, slow)
 	g.POST("/api/v1/session", h.loginAPI)
 }
@@ -127,11 +128,6 @@ func (h *Handler) setupAPI(c echo.Context) error {
 	return c.NoContent(http.StatusCreated)
 }
 
-type loginView struct {
-	Name, Problem string
-	After         string // the page to go to afterwards
-}
-
 func (h *Handler) loginPage(c echo.Context) error {
 	if h.core.Sessions.Setup.Open() {
 		return c.Redirect(http.StatusSeeOther, "/setup")
@@ -139,7 +135,11 @@ func (h *Handler) loginPage(c echo.Context) error {
 	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {
 		return c.Redirect(http.StatusSeeOther, "/")
 	}
-	return h.core.Render(c, http.StatusOK, "login", "Sign in", loginView{After: c.QueryParam("after")})
+	return h.showLogin(c, http.StatusOK, loginView{After: c.QueryParam("after")})
+}
+
+func (h *Handler) showLogin(c echo.Context, status int, v loginView) error {
+	return h.core.Show(c, status, words.T(c.Request().Context(), "login.title"), loginForm(v))
 }
 
 func (h *Handler) login(c echo.Context) (Credentials, error) {
@@ -159,11 +159,11 @@ func (h *Handler) login(c echo.Context) (Credentials, error) {
 	return in, h.core.SignIn(c, u)
 }
 
-func (h *Handler) loginForm(c echo.Context) error {
+func (h *Handler) loginPost(c echo.Context) error {
 	in, err := h.login(c)
 	if err != nil {
 		p := h.core.Problem(c, err)
-		return h.core.Render(c, p.Status, "login", "Sign in", loginView{Name: in.Name, Problem: p.Detail,
+		return h.showLogin(c, p.Status, loginView{Name: in.Name, Problem: p.Detail,
 			After: c.FormValue("after")})
 	}
 	after := core.LocalPath(c.FormValue("after"))

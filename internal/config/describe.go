@@ -1,0 +1,102 @@
+package config
+
+import (
+	"reprise/internal/providers"
+)
+
+// Setting describes one setting.
+type Setting struct {
+	Path     string // "sync.listens_every"
+	Default  string
+	Group    Group
+	Kind     Kind
+	Choices  []string // of a Choice
+	Least    string   // the least value of a Duration or an Integer; empty for none
+	Most     string   // the largest value of an Integer; empty for none
+	Provider string   // whose setting it is; empty for one of the server
+}
+
+// Group says what a setting is about.
+type Group string
+
+// The groups.
+const (
+	Server        Group = "server"
+	Network       Group = "network"
+	Services      Group = "services" // what people connect to
+	Reading       Group = "reading"
+	Delivery      Group = "delivery"
+	Resilience    Group = "resilience"
+	Notifications Group = "notifications"
+	Metadata      Group = "metadata" // facts and pictures
+	Digest        Group = "digest"
+	Restart       Group = "restart" // what is read at the start only, from the file or the environment
+)
+
+// Groups returns all groups, in the order in which people see them.
+func Groups() []Group {
+	return []Group{Server, Services, Metadata, Digest, Reading, Delivery, Notifications, Network, Resilience, Restart}
+}
+
+// Kind is the type of a setting's value.
+type Kind string
+
+// The kinds.
+const (
+	Text     Kind = "text"
+	Contact  Kind = "contact" // an e-mail or web address
+	URL      Kind = "url"
+	Duration Kind = "duration" // as Go writes them: 1h30m
+	Integer  Kind = "integer"
+	Fraction Kind = "fraction" // from 0 to less than 1
+	Boolean  Kind = "boolean"
+	Choice   Kind = "choice"
+	Rate     Kind = "rate"  // requests a second
+	Price    Kind = "price" // an amount of money
+	List     Kind = "list"
+	Secret   Kind = "secret"
+	Secrets  Kind = "secrets" // a list of them
+)
+
+var kinds = map[providers.Kind]Kind{providers.Text: Text, providers.Secret: Secret, providers.Keys: Secrets,
+	providers.BaseURL: URL, providers.PageURL: URL, providers.Rate: Rate, providers.Price: Price}
+
+// Secret reports whether the value must never be shown.
+func (s Setting) Secret() bool { return s.Kind == Secret || s.Kind == Secrets }
+
+// List reports whether the setting holds several values, with commas or line breaks between.
+func (s Setting) List() bool { return s.Kind == List || s.Kind == Secrets }
+
+// Restart reports whether the setting is read at the start only.
+func (s Setting) Restart() bool { return s.Group == Restart }
+
+func groupOf(d providers.Description) Group {
+	switch {
+	case d.Connects():
+		return Services
+	case d.Enriches != nil:
+		return Metadata
+	}
+	return Digest
+}
+
+// Source is the layer that a value comes from.
+type Source string
+
+// The layers, the weakest first. CommandLine is a flag, or the demo.
+const (
+	FromDefault     Source = "default"
+	FromDatabase    Source = "database"
+	FromFile        Source = "file"
+	FromEnvironment Source = "environment"
+	FromCommandLine Source = "command_line"
+)
+
+// All returns all settings, the server's and those of these providers, in the order of the sample file.
+func All(known []providers.Description) (all []Setting) {
+	var c Config
+	for _, r := range append(c.settings(), c.providerSettings(known)...) {
+		all = append(all, r.Setting)
+	}
+	return all
+}

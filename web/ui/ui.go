@@ -1,0 +1,141 @@
+// Package ui holds the components that all pages are made of: the frame, marks and shapes, times, sentences, cards,
+// fields, dialogs, tables, empty states. Each is there once, takes typed values, and decides nothing: which word, which
+// button and whether something is calm is decided by the page that uses it.
+//
+// What a stranger may have written, such as the name of a track or an account, is shown with [Name] in text and with
+// words.Isolate in attributes, so that it cannot turn the text around it.
+package ui
+
+//go:generate go tool templ generate -path ../..
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"reprise/internal/words"
+)
+
+// Frame is what surrounds every page.
+type Frame struct {
+	Title    string
+	Version  string
+	Language *words.Language
+	Zone     string // IANA name; empty: the browser's
+	Theme    string // "light", "dark" or empty: the device's
+	User     string // name of who is signed in; empty: nobody
+	Nav      []Link
+	Bell     Bell
+	Banners  []Banner
+	Flash    string   // a sentence about what was just done
+	Scripts  []string // modules that only this page needs, by file name
+}
+
+// Link is a link of the navigation.
+type Link struct {
+	Label, URL string
+	Current    string // aria-current: "page" on that page, "true" on a page that belongs to it
+	Badge      int    // how many of its things need somebody
+	BadgeWords string // the same in words
+}
+
+// Bell is the link to the notifications.
+type Bell struct {
+	Current string // as in Link
+	Open    int
+	Urgent  bool // whether one of them needs a person
+}
+
+// Banner is a notification that needs a person, or several, one line each.
+type Banner struct {
+	ID, Title, Message string
+	Action             *Action
+	Hidden             bool // on the page that says it or solves it
+}
+
+// Action is a button: a link to URL, or a form that posts to Post.
+type Action struct {
+	ID          string // of the element; empty for none
+	Label       string
+	URL, Post   string
+	Fields      []Hidden // of the form
+	Main        bool     // the main action of its page or card
+	Warn        bool     // something is lost by it
+	DescribedBy string   // id of the element that says what it is about
+}
+
+// Hidden is a hidden field of a form.
+type Hidden struct{ Name, Value string }
+
+// Mark is a state, as a shape with a word.
+type Mark struct{ Shape, Word string }
+
+var (
+	stamped = regexp.MustCompile(words.Stamps.String() + `|https?://[^\s/"'<>]+/[^\s"'<>]*[^\s"'<>.,:;!?)]`)
+)
+
+// piece is a part of a sentence: text, a time, or an address.
+type piece struct {
+	text, url string
+	at        time.Time
+}
+
+// pieces splits a sentence into text, times (RFC 3339 stamps) and web addresses that have a path; those without one are
+// examples of what to type in.
+func pieces(sentence string) (all []piece) {
+	last := 0
+	for _, m := range stamped.FindAllStringIndex(sentence, -1) {
+		p := piece{text: sentence[m[0]:m[1]]}
+		if strings.HasPrefix(p.text, "http") {
+			p.url = p.text
+		} else if at, err := time.Parse(time.RFC3339, p.text); err == nil {
+			p.at = at
+		}
+		all = append(all, piece{text: sentence[last:m[0]]}, p)
+		last = m[1]
+	}
+	return append(all, piece{text: sentence[last:]})
+}
+
+// The kinds of times: how long ago, how long until then, a time of day, a date.
+const (
+	Ago   = "ago"
+	Until = "until"
+	At    = "at"
+	Date  = "date"
+)
+
+// plainTime is a time for browsers without JavaScript: in UTC, and with its date.
+func plainTime(ctx context.Context, t time.Time, kind string) string {
+	l := words.From(ctx)
+	if kind == Date {
+		return l.Day(t.UTC())
+	}
+	return l.Moment(t.UTC()) + " UTC"
+}
+
+// stamp returns a time as the attribute datetime takes it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// buttonClass returns the classes of a button.
+func buttonClass(a Action) string {
+	switch {
+	case a.Warn:
+		return "button warn"
+	case a.Main:
+		return "button"
+	}
+	return "button second"
+}
+
+// formID returns the id of the form around a button.
+func formID(a Action) string {
+	if a.ID == "" {
+		return ""
+	}
+	return "do-" + a.ID
+}
+
+func htmlClass(theme string) string { return cmp.Or(theme, "auto") }

@@ -1,0 +1,58 @@
+package ui
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/words"
+)
+
+// html renders a component for a reader of a language.
+func html(t *testing.T, l *words.Language, c templ.Component) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, c.Render(words.With(t.Context(), l), &b))
+	return b.String()
+}
+
+func TestTheFrameSpeaksTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	f := Frame{Title: "T", Version: "1", Language: words.German, User: "Ann", Bell: Bell{Open: 2}}
+	page := html(t, words.German, Page(f))
+	require.Contains(t, page, `<html lang="de"`)
+	require.Contains(t, page, "2 offene Benachrichtigungen")
+	require.Contains(t, page, "/static/app.js")
+	f.User, f.Language = "", words.English
+	require.NotContains(t, html(t, words.English, Page(f)), "/static/app.js", "nobody is signed in")
+}
+
+func TestASentenceHasTimesAndLinks(t *testing.T) {
+	t.Parallel()
+	got := html(t, words.English, Say("Go to https://example.org/a?b=1. Again at 2026-11-22T14:05:00Z <b>\u202eevil"))
+	require.Contains(t, got, `<a href="https://example.org/a?b=1" target="_blank" rel="noreferrer">`+
+		`https://example.org/a?b=1</a>`)
+	require.Contains(t, got, `<time datetime="2026-11-22T14:05:00Z" data-time="at"`)
+	require.Contains(t, got, "&lt;b&gt;")
+	require.NotContains(t, got, "\u202e")
+	require.Contains(t, html(t, words.English, Say("such as https://example.org")), "such as https://example.org")
+}
+
+func TestAStrangersNameDoesNotTurnThePage(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "<bdi>אבג</bdi>", html(t, words.English, Name("\u2069\u202eאבג")))
+	require.Equal(t, "Sigur Rós", html(t, words.English, Name("Sigur Rós")))
+	require.Contains(t, html(t, words.English, Page(Frame{Title: "\u202eאבג", Language: words.English})),
+		"<title>\u2068אבג\u2069 · Reprise</title>")
+}
+
+func TestTimesAreReadableWithoutJavaScript(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 22, 14, 5, 0, 0, time.UTC)
+	require.Contains(t, html(t, words.German, Time(at, Ago)), "22. November 2026, 14:05 UTC")
+	require.Contains(t, html(t, words.English, Time(at, Date)), ">22 November 2026<")
+	require.Empty(t, html(t, words.English, Time(time.Time{}, Ago)))
+}
