@@ -132,7 +132,7 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(bob, "spotify").Condition)
 		alerts := e.Open(alice)
 		require.Len(t, alerts, 1)
-		require.Equal(t, "Spotify needs to be reconnected", alerts[0].Title)
+		require.Equal(t, "Reconnect Spotify", alerts[0].Title.String())
 		require.Equal(t, notify.Action{Label: words.Plain("Reconnect"), URL: "/connect/spotify"}, alerts[0].Action)
 		require.Equal(t, 1, announcements(watch), "one announcement on the bus")
 

@@ -52,7 +52,7 @@ func TestAStoppedChannelHasNotRecovered(t *testing.T) {
 		h.phone.mu.Unlock()
 		h.pass(2 * time.Minute)
 		require.Equal(t, []string{
-			"This is where Reprise tells you", "Trouble: auth", "My phone cannot be told", "My phone needs you",
+			"Reprise can reach you here", "Trouble: auth", "My phone can't be reached", "My phone needs you",
 		}, h.phone.heard())
 		require.ElementsMatch(t, []string{"Trouble: auth", "My phone needs you"}, h.open())
 	})
@@ -155,6 +155,6 @@ func TestRefusedMessagesDoNotCountAsWaiting(t *testing.T) {
 		)
 		require.Contains(t, all[i].Message.String(),
 			"Reprise doesn't send them again; you'll find them under Notifications.")
-		require.NotContains(t, all[i].Message, "wait")
+		require.NotContains(t, all[i].Message.String(), "wait")
 	})
 }

@@ -133,7 +133,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 		ch, err := h.Add(t.Context(), h.wants(notify.Channel{}))
 		require.NoError(t, err)
 		h.channel = ch.ID
-		require.Equal(t, []string{"This is where Reprise tells you"}, h.phone.heard())
+		require.Equal(t, []string{"Reprise can reach you here"}, h.phone.heard())
 		test(t, h)
 	})
 }

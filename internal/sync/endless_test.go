@@ -102,7 +102,7 @@ func TestThousandsOfRefusedListsAreNamedBriefly(t *testing.T) {
 	rd := &reader{store: store, bus: &events.Bus{}}
 	_, err := rd.readPlaylists(t.Context(), library.Connection{}, unreadable{})
 	require.NoError(t, err)
-	require.Contains(t, store.note, ", and 4980 more.")
+	require.Contains(t, store.note, ", and 4,980 more.")
 	require.Less(t, len(store.note), 15_000)
 	require.Len(t, store.skipped, library.MaxSkipped)
 }

@@ -61,7 +61,7 @@ func TestALongOutageIsNotedAtItsEnd(t *testing.T) {
 		time.Sleep(time.Hour)
 		again := noted(t, e, user)[len(log)+1:]
 		require.Len(t, again, 2)
-		require.Equal(t, "Alice had Spotify tried again.", again[0])
+		require.Equal(t, "Alice retried Spotify.", again[0])
 		require.Equal(t, stopped[0], again[1], "it has stopped once more")
 	})
 }
@@ -91,7 +91,7 @@ func TestResettingAKeyEndsEverybodysStop(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(admin, "youtube").Condition)
 		require.Equal(t, syncer.Healthy, e.Status(member, "youtube").Condition)
 		require.Empty(t, e.Open(admin))
-		require.Contains(t, noted(t, e, admin), "Alice took the key …bbbb of YouTube back into use.")
+		require.Contains(t, noted(t, e, admin), "Alice put the YouTube key …bbbb back into use.")
 	})
 }
 
@@ -155,7 +155,7 @@ func TestEveryLongWaitIsNoted(t *testing.T) {
 		enginetest.Settle()
 		holds := func() (n int) {
 			for _, s := range noted(t, e, user) {
-				if strings.HasPrefix(s, "Spotify asked for a wait") {
+				if strings.HasPrefix(s, "Spotify is limiting requests") {
 					n++
 				}
 			}
