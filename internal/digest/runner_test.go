@@ -99,7 +99,7 @@ func TestSpentKeysHoldDigestsForADay(t *testing.T) {
 		require.Empty(t, h.Open(h.bob))
 		state, words := h.Guard.StateForAll(h.Provider())
 		require.Equal(t, resilience.Held, state.Kind)
-		require.Contains(t, words.Message.String(), "allows is used up for now")
+		require.Contains(t, words.Message.String(), "The quota for Language model is used up.")
 
 		h.stop()
 		h.start()
