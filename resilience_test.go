@@ -133,7 +133,8 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		alerts := e.Open(alice)
 		require.Len(t, alerts, 1)
 		require.Equal(t, "Reconnect Spotify", alerts[0].Title.String())
-		require.Equal(t, notify.Action{Label: words.New("alert.action.reconnect"), URL: "/connect/spotify"}, alerts[0].Action)
+		require.Equal(t, notify.Action{Label: words.New("alert.action.reconnect"), URL: "/connect/spotify"},
+			alerts[0].Action)
 		require.Equal(t, 1, announcements(watch), "one announcement on the bus")
 
 		// Saturday. Alice reconnects. The alert closes, reading starts at once, and no listen of the week is missing.

@@ -63,6 +63,9 @@ type Contact struct {
 	Domains []string // hosts in these domains are not called without one
 }
 
+// Asks reports whether the provider ever requires a contact.
+func (c Contact) Asks() bool { return c.Always || len(c.Domains) > 0 }
+
 // WantContact returns the display names of the providers that are not called without a contact.
 func WantContact(all []Description) (names []string) {
 	for _, d := range all {
@@ -77,6 +80,7 @@ func WantContact(all []Description) (names []string) {
 type Registration struct {
 	Page  string // where to begin
 	Steps string // what to do, in full sentences
+	Guide Guide  // the same, for the page
 	// Identity names what registering gives, in the provider's words: "client id and secret".
 	Identity string
 	// Source names the place to copy it from, following "from".

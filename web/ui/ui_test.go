@@ -25,9 +25,9 @@ func TestTheFrameSpeaksTheReadersLanguage(t *testing.T) {
 	page := html(t, words.German, Page(f))
 	require.Contains(t, page, `<html lang="de"`)
 	require.Contains(t, page, "2 offene Benachrichtigungen")
-	require.Contains(t, page, "/static/app.js")
+	require.Contains(t, page, `type="module"`)
 	f.User, f.Language = "", words.English
-	require.NotContains(t, html(t, words.English, Page(f)), "/static/app.js", "nobody is signed in")
+	require.NotContains(t, html(t, words.English, Page(f)), `type="module"`, "nobody is signed in")
 }
 
 func TestASentenceHasTimesAndLinks(t *testing.T) {
@@ -55,4 +55,15 @@ func TestTimesAreReadableWithoutJavaScript(t *testing.T) {
 	require.Contains(t, html(t, words.German, Time(at, Ago)), "22. November 2026, 14:05 UTC")
 	require.Contains(t, html(t, words.English, Time(at, Date)), ">22 November 2026<")
 	require.Empty(t, html(t, words.English, Time(time.Time{}, Ago)))
+}
+
+func TestPagesThatBelongTogether(t *testing.T) {
+	t.Parallel()
+	c := Within(Area{Title: "Settings", URL: "/settings", Pages: []Link{
+		{Label: "Services", URL: "/settings/services"},
+		{Label: "People", URL: "/settings/people", Current: "page"}}})
+	got := html(t, words.English, c)
+	require.Contains(t, got, `<nav class="side" aria-label="Settings">`)
+	require.Contains(t, got, `<a href="/settings/people" aria-current="page">People</a>`)
+	require.Contains(t, got, `<a href="/settings">Settings</a>`, "the way back on a phone")
 }

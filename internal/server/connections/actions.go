@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -123,7 +124,7 @@ func (h *Handler) actForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, h.core.CameFrom(c), flash)
+	return h.core.Done(c, h.core.CameFrom(c), words.Plain(flash))
 }
 
 func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error {
@@ -148,7 +149,7 @@ func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error 
 	if data == "delete" {
 		kept = "What was read through it alone was deleted, and so was what waited to be sent there."
 	}
-	return h.core.Done(c, "/", label+" is disconnected. "+kept)
+	return h.core.Done(c, "/", words.Plain(label+" is disconnected. "+kept))
 }
 
 // renameAPI gives a connection another name.
@@ -176,7 +177,7 @@ func (h *Handler) renameForm(c echo.Context) error {
 		return err
 	}
 	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
-	return h.core.Done(c, "/connections/"+string(id), "This connection is called "+label+" now.")
+	return h.core.Done(c, "/connections/"+string(id), words.Plain("This connection is called "+label+" now."))
 }
 
 // rename gives the connection of a request the name that a person typed.

@@ -100,8 +100,9 @@ func (h *connect) callback(c echo.Context) error {
 	defer done()
 	grant, err := h.flow.Complete(ctx, h.request(c, library.ConnectionID(p.Name), ""), c.QueryParams())
 	if errors.Is(err, oauth.ErrRefused) {
-		return h.core.Done(c, core.LocalPath(grant.ReturnTo), p.DisplayName+" was not connected: you did not "+
-			"allow it there. Nothing was changed.")
+		return h.core.Done(c, core.LocalPath(grant.ReturnTo), words.Plain(p.DisplayName+
+			" was not connected: you did not "+
+			"allow it there. Nothing was changed."))
 	}
 	if errors.Is(err, oauth.ErrState) {
 		return err
@@ -137,7 +138,7 @@ func (h *connect) connected(
 		return refused(c.Request().Context(), p, err)
 	}
 	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
-	return h.core.Done(c, core.LocalPath(returnTo), label+" is connected."+begun(p))
+	return h.core.Done(c, core.LocalPath(returnTo), words.Plain(label+" is connected."+begun(p)))
 }
 
 func (h *connect) form(c echo.Context) error {
@@ -232,7 +233,7 @@ func (h *connect) api(c echo.Context) error {
 	}
 	if p.InBrowser() {
 		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Needs a browser",
-			Detail: p.DisplayName + " is connected in a browser: open " + h.core.BaseURL + "/connect/" + string(id)}
+			Detail: p.DisplayName + " is connected in a browser: open " + h.core.BaseURL() + "/connect/" + string(id)}
 	}
 	given, err := core.Body[map[string]any](c)
 	if err != nil {
@@ -344,7 +345,7 @@ func (h *connect) chooseForm(c echo.Context) error {
 	case syncer.Replace, syncer.Another:
 		flash = h.statuses.label(ctx, user, chosen.ID) + " is now connected as " + chosen.Account + "." + begun(p)
 	}
-	return h.core.Done(c, core.LocalPath(c.FormValue("return_to")), flash)
+	return h.core.Done(c, core.LocalPath(c.FormValue("return_to")), words.Plain(flash))
 }
 
 // named returns p with the name of the server that a person has given, where that is not the service's own.
@@ -375,5 +376,5 @@ func refused(ctx context.Context, p *providers.Provider, err error) error {
 
 // RedirectURI returns the address that has to be registered with a provider that asks for consent on its own page.
 func RedirectURI(k *core.Core, provider string) string {
-	return k.BaseURL + "/connect/" + provider + "/callback"
+	return k.BaseURL() + "/connect/" + provider + "/callback"
 }

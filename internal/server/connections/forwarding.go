@@ -16,6 +16,7 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -238,5 +239,5 @@ func (h *forwarding) form(c echo.Context) error {
 			sentence += " " + web.Count(sent, "earlier listen goes", "earlier listens go") + " out, too."
 		}
 	}
-	return h.core.Done(c, page+"#forwarding", sentence)
+	return h.core.Done(c, page+"#forwarding", words.Plain(sentence))
 }

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // skippedStore reads what upstreams do not give.
@@ -116,5 +117,5 @@ func (h *skipped) retryForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/connections/"+string(id), flash)
+	return h.core.Done(c, "/connections/"+string(id), words.Plain(flash))
 }

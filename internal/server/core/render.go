@@ -82,9 +82,9 @@ func (k *Core) Confirm(c echo.Context, v Confirmation) error {
 	return k.Show(c, http.StatusOK, v.Title, ui.Ask(d))
 }
 
-// Done ends a form: it redirects to a page of ours, which shows the sentence.
-func (k *Core) Done(c echo.Context, to, sentence string) error {
-	k.Sessions.Flash(c.Request().Context(), sentence)
+// Done ends a form: it redirects to a page of ours, which says what was done.
+func (k *Core) Done(c echo.Context, to string, said words.Text) error {
+	k.Sessions.Flash(c.Request().Context(), said)
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
@@ -100,8 +100,11 @@ type Notification struct {
 	Category       string  `json:"category"`
 	Action         *Action `json:"action"`
 	CreatedAt      string  `json:"created_at"`
+	SeenAt         *string `json:"seen_at"`
 	AcknowledgedAt *string `json:"acknowledged_at"`
 	ResolvedAt     *string `json:"resolved_at"`
+	Replaced       bool    `json:"replaced"` // resolved because another one about the connection took its place
+	Place          Place   `json:"place"`
 	// Choices are the answers to a question, as buttons.
 	Choices []Choice `json:"-"`
 }
@@ -122,10 +125,14 @@ type Action struct {
 func ViewNotification(ctx context.Context, n notify.Notification) Notification {
 	v := Notification{
 		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title.T(ctx),
-		Message: n.Message.T(ctx),
-		Detail:  n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
-		CreatedAt:      library.Stamp(n.CreatedAt),
-		AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
+		Message: n.Says().T(ctx),
+		Detail: n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
+		CreatedAt: library.Stamp(n.CreatedAt),
+		SeenAt:    Moment(n.SeenAt), AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
+		Place: PlaceOf(n),
+	}
+	if !n.ReplacedAt.IsZero() {
+		v.Replaced, v.ResolvedAt = true, Moment(n.ReplacedAt)
 	}
 	if playlist, ok := notify.CopyAsked(n.Cause); ok {
 		to := "/playlists/" + playlist + "/copies/" + string(n.Connection)

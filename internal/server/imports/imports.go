@@ -17,6 +17,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // Store is what this package reads.
@@ -240,7 +241,7 @@ func (h *Handler) sendForm(c echo.Context) error {
 		p := h.core.Problem(c, err)
 		return h.show(c, p.Status, importsView{Provider: v.Connection.Provider(), Problem: p.Detail})
 	}
-	return h.core.Done(c, "/imports", v.Name+" is being imported. You may close this page meanwhile.")
+	return h.core.Done(c, "/imports", words.Plain(v.Name+" is being imported. You may close this page meanwhile."))
 }
 
 func (h *Handler) cancelForm(c echo.Context) error {

@@ -33,7 +33,7 @@ func linkView(l accounts.Link) LinkView {
 // made returns the view of a link that has just been made.
 func (h *Users) made(l accounts.Link, code string) LinkView {
 	v := linkView(l)
-	v.URL = h.core.BaseURL + "/" + l.Kind + "/" + code
+	v.URL = h.core.BaseURL() + "/" + l.Kind + "/" + code
 	return v
 }
 
@@ -153,5 +153,6 @@ func (h *Users) takeBackForm(c echo.Context) error {
 	if _, err := h.takeBack(c); err != nil {
 		return err
 	}
-	return h.core.Done(c, "/people", "The invitation has been taken back. Its link does not work any more.")
+	return h.core.Done(c, "/people", words.Plain(
+		"The invitation has been taken back. Its link does not work any more."))
 }
