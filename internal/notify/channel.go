@@ -130,4 +130,5 @@ type Waiting struct {
 	OpenedAt     time.Time
 	ResolvedAt   time.Time
 	CreatedAt    time.Time
+	CaughtUp     int // listens that were read since it was resolved
 }

@@ -38,6 +38,9 @@ func (c *post) item(w Waiting) Item {
 	if w.Event == Resolved {
 		i.Severity = Success
 		title, text := c.recovery(w)
+		if w.CaughtUp > 0 {
+			text = words.Join(text, words.New("channels.caught_up", "Count", w.CaughtUp))
+		}
 		i.Title, i.Text = c.say(title), c.say(text)
 	}
 	return i

@@ -26,7 +26,7 @@ func (k *Core) Show(c echo.Context, status int, title string, page templ.Compone
 	if err := ui.Page(f).Render(templ.WithChildren(c.Request().Context(), page), &b); err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, b.Bytes())
+	return c.HTMLBlob(status, Stamp(b.Bytes()))
 }
 
 // legacy is the data of a page that is still a parsed template.
@@ -126,7 +126,7 @@ func ViewNotification(ctx context.Context, n notify.Notification) Notification {
 	v := Notification{
 		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title.T(ctx),
 		Message: n.Says().T(ctx),
-		Detail: n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
+		Detail:  n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
 		CreatedAt: library.Stamp(n.CreatedAt),
 		SeenAt:    Moment(n.SeenAt), AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
 		Place: PlaceOf(n),
