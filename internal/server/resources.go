@@ -17,6 +17,7 @@ import (
 	"reprise/internal/server/feed"
 	"reprise/internal/server/health"
 	"reprise/internal/server/imports"
+	"reprise/internal/server/installation"
 	"reprise/internal/server/music"
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
@@ -100,8 +101,8 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 		people:   entry,
 		redeemer: people.NewRedeemer(k, links),
 		settings: settings.New(settings.Options{
-			Core: k, Statuses: statuses, People: users, Accounts: c.Accounts, Tokens: access, Keys: keys, Sources: sources,
-			Breakers: breakers, Sessions: signedIn,
+			Core: k, Statuses: statuses, People: users, Accounts: c.Accounts, Tokens: access,
+			Sessions: signedIn,
 		}),
 		feed: feed.New(feed.Options{
 			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses,
@@ -133,6 +134,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			signedIn,
 			keys,
 			breakers,
+			installation.New(k, c.Settings, c.answers, keys.Part, sources.Part, breakers.Part),
 		},
 	}, nil
 }

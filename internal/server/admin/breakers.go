@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 
@@ -51,7 +52,7 @@ func ViewBreaker(b resilience.BreakerStatus) BreakerView {
 }
 
 // Part returns the breakers that are not closed as a part of a page.
-func (h *Breakers) Part() templ.Component {
+func (h *Breakers) Part(context.Context) (templ.Component, error) {
 	all := h.breakers.Status()
 	var open []resilience.BreakerStatus
 	for _, b := range all {
@@ -59,7 +60,7 @@ func (h *Breakers) Part() templ.Component {
 			open = append(open, b)
 		}
 	}
-	return breakersPart(open, len(all))
+	return breakersPart(open, len(all)), nil
 }
 
 func (h *Breakers) list(c echo.Context) error {

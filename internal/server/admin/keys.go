@@ -2,6 +2,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -158,12 +159,12 @@ func (h *Keys) resetForm(c echo.Context) error {
 }
 
 // Part returns the keys of all providers as a part of a page; nothing if there are none.
-func (h *Keys) Part() templ.Component {
+func (h *Keys) Part(context.Context) (templ.Component, error) {
 	var all []key
 	for _, p := range h.core.Services() {
 		for _, k := range p.Keys.Keys() {
 			all = append(all, key{k, p.Name, p.DisplayName})
 		}
 	}
-	return keysPart(all)
+	return keysPart(all), nil
 }

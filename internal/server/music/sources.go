@@ -86,7 +86,7 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 		return v
 	}
 	state, w := h.guard.StateForAll(source.Provider)
-	v.Message, v.Retry = w.Message, state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
+	v.Message, v.Retry = w.Message.String(), state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
 		p.PutOff > 0 && state.Kind == resilience.Ready
 	v.Category = core.Text(state.Category.String())
 	switch {

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/removal"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // changed is what a call found, and what it left.
@@ -188,7 +189,8 @@ func (h *Users) rename(c echo.Context, u accounts.User, name string) (accounts.U
 	}
 	u.Name = strings.TrimSpace(name)
 	if u.Name != before {
-		h.noteFor(c, u.ID, activity.Entry{Action: activity.Renamed, Subject: before, Detail: u.Name})
+		h.noteFor(c, u.ID, activity.Entry{Action: activity.Renamed, Subject: before,
+			Detail: words.New("activity.renamed_to", "Name", u.Name)})
 	}
 	return u, nil
 }

@@ -1,5 +1,5 @@
 // Package settings answers for the pages of the settings that put several resources together: the list of the pages,
-// the services, a person's own account, and this server.
+// the services, and a person's own account.
 package settings
 
 import (
@@ -8,10 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
-	"reprise/internal/server/admin"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
-	"reprise/internal/server/music"
 	"reprise/internal/server/people"
 	"reprise/internal/server/sessions"
 	"reprise/internal/server/tokens"
@@ -26,9 +24,6 @@ type Options struct {
 	People   *people.Users
 	Accounts *accounts.Accounts
 	Tokens   *tokens.Handler
-	Keys     *admin.Keys
-	Sources  *music.Sources
-	Breakers *admin.Breakers
 	Sessions *sessions.Handler
 }
 
@@ -39,16 +34,13 @@ type Handler struct {
 	people   *people.Users
 	accounts *accounts.Accounts
 	tokens   *tokens.Handler
-	keys     *admin.Keys
-	sources  *music.Sources
-	breakers *admin.Breakers
 	sessions *sessions.Handler
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
 	return &Handler{core: o.Core, statuses: o.Statuses, people: o.People, accounts: o.Accounts, tokens: o.Tokens,
-		keys: o.Keys, sources: o.Sources, breakers: o.Breakers, sessions: o.Sessions}
+		sessions: o.Sessions}
 }
 
 // Pages adds the routes of the pages.
@@ -59,7 +51,6 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.POST(accountPath+"/name", h.nameForm)
 	g.POST(accountPath+"/look", h.lookForm)
 	g.POST(accountPath+"/password", h.passwordForm)
-	g.GET("/settings/server", h.serverPage, core.MustBeAdmin)
 }
 
 // API adds the routes of the API.
@@ -73,18 +64,6 @@ func (h *Handler) index(c echo.Context) error {
 	ctx := c.Request().Context()
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "section.title"),
 		index(core.Settings(ctx, core.UserOf(c))))
-}
-
-// serverPage shows what the installation needs: for administrators.
-func (h *Handler) serverPage(c echo.Context) error {
-	ctx := c.Request().Context()
-	sources, err := h.sources.Part(ctx)
-	if err != nil {
-		return err
-	}
-	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "section.nav.server"),
-		parts(words.T(ctx, "section.nav.server"), words.T(ctx, "section.lead.server"), h.keys.Part(), sources,
-			h.breakers.Part()))
 }
 
 // servicesPage shows the services that are connected, and those that can be.

@@ -85,15 +85,8 @@ func (h *Handler) make(c echo.Context, req accounts.TokenRequest) (accounts.Toke
 		return t, "", err
 	}
 	h.core.NoteAccess(c, "token made", activity.Entry{User: t.User, Action: activity.TokenMade, Subject: t.Name,
-		Detail: "It is good for: " + scopeWords[t.Scope] + "."})
+		Detail: words.Each("activity.scope_", string(t.Scope))})
 	return t, secret, nil
-}
-
-// scopeWords says what each scope allows.
-var scopeWords = map[accounts.Scope]string{
-	accounts.Read:    "reading",
-	accounts.Operate: "reading and changing what is its owner's",
-	accounts.Full:    "reading, changing and administration",
 }
 
 // revoke ends a token of the user, and the streams that were opened with it.
