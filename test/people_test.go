@@ -199,7 +199,7 @@ func TestBrowserInvitesAndRemovesAPerson(t *testing.T) {
 		gone(`a[href="/settings/people/2"]`),
 		chromedp.Navigate(p.url+"/settings/account/remove"),
 		shoot("remove-self"),
-		chromedp.Navigate(p.url+"/settings"),
+		chromedp.Navigate(p.url+"/settings/account"),
 		shoot("settings"),
 	)
 	do(t, theirs,

@@ -97,7 +97,7 @@ func TestRolesChangeAndOneAdministratorStays(t *testing.T) {
 		role(ann, "member", http.StatusConflict)
 		role(ben, "king", http.StatusUnprocessableEntity)
 		role(99, "admin", http.StatusNotFound)
-		require.Contains(t, h.page(fmt.Sprint("/settings/people/", ann)), "You are the only administrator.")
+		require.Contains(t, h.page(fmt.Sprint("/settings/people/", ann)), "You&#39;re the only administrator.")
 		answer := role(ben, "admin", http.StatusOK)
 		require.Equal(t, []any{"member", "admin", "Ben"},
 			[]any{answer["previous_state"], answer["new_state"], answer["name"]})
@@ -257,13 +257,13 @@ func TestALinkResetsAPassword(t *testing.T) {
 func TestAnAccountIsRemovedByItsOwner(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		require.Contains(t, h.page("/settings/account/remove"), "You are the only administrator")
+		require.Contains(t, h.page("/settings/account/remove"), "You&#39;re the only administrator")
 		ben, err := h.Accounts.Create(t.Context(), "Ben", "the right password", accounts.Member, false)
 		require.NoError(t, err)
 		h.as(ben.ID)
-		require.Contains(t, h.page("/settings/account/remove"), "These go for good")
+		require.Contains(t, h.page("/settings/account/remove"), "This deletes for good")
 		wrong := h.submit("/settings/account/remove", http.StatusUnprocessableEntity, "password", "a wrong password")
-		require.Contains(t, wrong.Body.String(), "The password is not right. Nothing was removed.")
+		require.Contains(t, wrong.Body.String(), "That&#39;s not your password. Nothing was removed.")
 		h.submit("/settings/account/remove", http.StatusSeeOther, "password", "the right password")
 		h.DemoUser = 0
 		h.restart()
@@ -271,7 +271,8 @@ func TestAnAccountIsRemovedByItsOwner(t *testing.T) {
 
 		ann := h.user
 		h.as(ann)
-		h.submit(fmt.Sprint("/settings/people/", h.other("Dan"), "/remove"), http.StatusUnprocessableEntity, "name", "Ben")
+		h.submit(fmt.Sprint("/settings/people/", h.other("Dan"), "/remove"), http.StatusUnprocessableEntity,
+			"name", "Ben")
 		require.Contains(t, h.page("/settings/people"), "Dan", "the wrong name was typed")
 	})
 }
@@ -322,7 +323,8 @@ func TestAnExportCanBeImported(t *testing.T) {
 		require.Equal(t, http.StatusOK, other.Code)
 		h.as(ben)
 		require.Contains(t, h.page("/activity"), "Ann downloaded Ben&#39;s listens and playlists.")
-		require.Equal(t, http.StatusForbidden, h.do(http.MethodGet, fmt.Sprint("/settings/people/", h.user, "/export"), "",
+		require.Equal(t, http.StatusForbidden, h.do(http.MethodGet,
+			fmt.Sprint("/settings/people/", h.user, "/export"), "",
 			"").Code)
 	})
 }

@@ -89,7 +89,7 @@ func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
 		}
 		require.WithinDuration(t, begin, at(all[1]["signed_in_at"]), time.Second)
 		require.WithinDuration(t, time.Now(), at(all[1]["last_used_at"]), 10*time.Minute)
-		page := text(desk.ask(http.MethodGet, "/settings", ""))
+		page := text(desk.ask(http.MethodGet, "/settings/account", ""))
 		require.Contains(t, page, "Firefox on Linux")
 		require.Contains(t, page, "this browser")
 

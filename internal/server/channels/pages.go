@@ -169,7 +169,8 @@ func (h *pages) removePage(c echo.Context) error {
 	}
 	v := viewChannel(ch)
 	return h.core.Confirm(c, core.Confirmation{Title: "Remove " + v.Name + "?",
-		Facts: []string{v.Label + ", " + v.Address}, Action: "/settings/notifications/" + v.ID + "/remove", Button: "Remove",
+		Facts:  []string{v.Label + ", " + v.Address},
+		Action: "/settings/notifications/" + v.ID + "/remove", Button: "Remove",
 		Warn: true, Back: "/settings/notifications",
 		Lead: "You are not told there any more, and what waits for it is not sent. In the browser you are " +
 			"told as before."})

@@ -2,7 +2,6 @@ package music
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -72,12 +71,12 @@ func (h *Sources) All(ctx context.Context) ([]SourceView, error) {
 	}
 	progress, err := h.store.EnrichmentProgress(ctx)
 	for _, source := range h.enrichment.Sources() {
-		views = append(views, h.viewSource(source, progress[source.Provider.Name]))
+		views = append(views, h.viewSource(ctx, source, progress[source.Provider.Name]))
 	}
 	return views, err
 }
 
-func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView {
+func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich.Progress) SourceView {
 	v := SourceView{Provider: source.Provider.Name, DisplayName: source.Provider.DisplayName, Total: p.Total(),
 		Asked: p.Asked(), Done: p.Done, NotThere: p.NotThere,
 		Waiting: p.Waiting, Failed: p.Failed, Missing: []string{}}
@@ -86,7 +85,7 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 		return v
 	}
 	state, w := h.guard.StateForAll(source.Provider)
-	v.Message, v.Retry = w.Message.String(), state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
+	v.Message, v.Retry = w.Message.T(ctx), state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
 		p.PutOff > 0 && state.Kind == resilience.Ready
 	v.Category = core.Text(state.Category.String())
 	switch {
@@ -97,12 +96,13 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 	case state.Kind == resilience.Waiting:
 		v.State, v.NextAttemptAt = string(syncer.Waiting), core.Moment(state.Until)
 	case h.enrichment.Running(v.Provider):
-		v.State, v.Message = string(syncer.Syncing), source.Provider.DisplayName+" is being asked."
+		v.State = string(syncer.Syncing)
+		v.Message = words.T(ctx, "metadata.asking", "Service", source.Provider.DisplayName)
 	case h.enrichment.Trouble(v.Provider) != "":
 		v.State, v.Message, v.Retry = string(syncer.NeedsAdmin), h.enrichment.Trouble(v.Provider), true
 		v.Category = core.Text(resilience.Unknown.String())
 	default:
-		v.State, v.Message = string(syncer.Healthy), idle(p)
+		v.State, v.Message = string(syncer.Healthy), idle(p).T(ctx)
 		switch {
 		case !p.NextAt.After(time.Now()):
 		case p.PutOff > 0:
@@ -115,20 +115,16 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 }
 
 // idle says why a source is not being asked now.
-func idle(p enrich.Progress) string {
+func idle(p enrich.Progress) words.Text {
 	switch {
 	case p.Total() == 0:
-		return "Nothing has been heard yet that it could be asked about."
+		return words.New("metadata.idle.nothing")
 	case !p.NextAt.IsZero() && !p.NextAt.After(time.Now()):
-		return "It is asked in a moment."
-	case p.PutOff == 1:
-		return "It has been asked about everything else there is; one thing is put off because asking " +
-			"about it failed."
-	case p.PutOff > 1:
-		return fmt.Sprintf("It has been asked about everything else there is; %d things are put off because "+
-			"asking about them failed.", p.PutOff)
+		return words.New("metadata.idle.soon")
+	case p.PutOff > 0:
+		return words.New("metadata.idle.put_off", "Count", p.PutOff)
 	}
-	return "It has been asked about everything there is to ask it now."
+	return words.New("metadata.idle.done")
 }
 
 func (h *Sources) list(c echo.Context) error {

@@ -77,7 +77,8 @@ func part(all []accounts.Session, current string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(all) > 1 {
-				templ_7745c5c3_Err = ui.Actions([]ui.Action{{Label: words.T(ctx, "account.sign_out_others"), Post: "/settings/account/sessions/end"}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Actions([]ui.Action{{Label: words.T(ctx, "account.sign_out_others"),
+					Post: "/settings/account/sessions/end"}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

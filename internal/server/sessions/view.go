@@ -23,7 +23,8 @@ func table(ctx context.Context, all []accounts.Session, current string) ui.Grid 
 			used, end = ui.Say(words.T(ctx, "account.this")), templ.NopComponent
 		}
 		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{
-			ui.Labelled(name, core.Device(s.Agent).T(ctx)), ui.Name(s.Address), ui.Time(s.SignedInAt, ui.Ago), used, end,
+			ui.Labelled(name, core.Device(s.Agent).T(ctx)), ui.Name(s.Address), ui.Time(s.SignedInAt, ui.Ago),
+			used, end,
 		}})
 	}
 	return g

@@ -112,7 +112,8 @@ func (h *Handler) changeAPI(c echo.Context) error {
 		return err
 	}
 	u := core.UserOf(c)
-	for _, one := range []struct{ from, to *string }{{in.Language, &u.Language}, {in.Zone, &u.Zone}, {in.Theme, &u.Theme}} {
+	for _, one := range []struct{ from, to *string }{{in.Language, &u.Language}, {in.Zone, &u.Zone},
+		{in.Theme, &u.Theme}} {
 		if one.from != nil {
 			*one.to = *one.from
 		}
