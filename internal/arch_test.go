@@ -30,9 +30,10 @@ var arrows = map[string][]string{
 	"internal/activity":   {"internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/words":      {},
-	"web":                 {},
+	"web":                 {"web/static"},
+	"web/static":          {},
 	// The components show sentences, and link to the static files.
-	"web/ui": {"internal/words", "web"},
+	"web/ui": {"internal/words", "web", "web/static"},
 	// what settings a provider has, and the Secret
 	"internal/config": {
 		"internal/nearest", "internal/providers", "internal/resilience", "internal/words",
@@ -90,7 +91,7 @@ var arrows = map[string][]string{
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
-		"internal/server/tokens", "internal/sync", "web",
+		"internal/server/tokens", "internal/sync", "web", "web/static",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",

@@ -1,14 +1,13 @@
 package web
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"regexp"
 	"strings"
 	"time"
+
+	"reprise/web/static"
 )
 
 // functions holds what templates may call.
@@ -46,12 +45,11 @@ func Asset(name string) string {
 
 // asset returns the address of a static file, with its fingerprint.
 func asset(name string) (string, error) {
-	b, err := fs.ReadFile(files, "static/"+name)
-	if err != nil {
-		return "", err
+	address, ok := static.URL(name)
+	if !ok {
+		return "", fmt.Errorf("there is no static file %q", name)
 	}
-	sum := sha256.Sum256(b)
-	return "/static/" + name + "?v=" + hex.EncodeToString(sum[:6]), nil
+	return address, nil
 }
 
 // timeElement returns a time element. It is readable without JavaScript; with it, the browser shows the time in

@@ -9,12 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net/http"
 	"strings"
 	"sync"
 )
 
-//go:embed templates static
+//go:embed templates
 var files embed.FS
 
 //go:embed openapi.yaml
@@ -73,27 +72,4 @@ func (p *Pages) Render(w io.Writer, name string, data any) error {
 		return err
 	}
 	return set.Execute(w, data)
-}
-
-// Files are the static files.
-func Files() fs.FS {
-	sub, _ := fs.Sub(files, "static") // the folder is embedded above
-	return sub
-}
-
-// Static serves the style, the script and the pictures. Their addresses contain a fingerprint of their content,
-// so browsers may keep them.
-func Static() http.Handler {
-	serve := http.FileServerFS(Files())
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Has("v") {
-			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-		}
-		// No list of the files, and no name that no file can have.
-		if name := strings.TrimPrefix(r.URL.Path, "/"); name == "." || !fs.ValidPath(name) {
-			http.NotFound(w, r)
-			return
-		}
-		serve.ServeHTTP(w, r)
-	})
 }

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/server/edge"
 	"reprise/internal/server/imports"
 	"reprise/web"
+	"reprise/web/static"
 )
 
 // contentPolicy allows nothing from elsewhere, and no script or style inside a page.
@@ -53,7 +54,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	e.Use(core.Speak, r.core.RecoverPanic, r.secure(protection), limit)
 
 	r.probeRoutes(e)
-	e.GET("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
+	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 	e.GET("/sw.js", serviceWorker)
 	e.GET("/api/v1/openapi.yaml", r.openAPI, core.KnownParameters)
 	r.feed.Routes(e)
@@ -94,8 +95,7 @@ func (r *resources) openAPI(c echo.Context) error {
 // page.
 func serviceWorker(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "no-cache")
-	http.ServeFileFS(c.Response(), c.Request(), web.Files(), "sw.js")
-	return nil
+	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", static.Worker())
 }
 
 // secure is middleware that sets the headers that keep other sites out, and refuses requests that another site

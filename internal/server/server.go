@@ -87,6 +87,7 @@ type Config struct {
 // Server answers requests. Make it with New and run it with Run.
 type Server struct {
 	echo  *echo.Echo
+	door  http.Handler // echo, with answers compressed
 	feed  *feed.Handler
 	log   *slog.Logger
 	close context.CancelFunc // ends the open streams
@@ -105,8 +106,8 @@ func New(c Config) (*Server, error) {
 	if err == nil {
 		var e *echo.Echo
 		if e, err = r.routes(); err == nil {
-			return &Server{echo: e, feed: r.feed, log: c.Log, close: cancel, edge: edge.Options{Room: room,
-				Proxies: prefixes(c.TrustedProxies), Log: c.Log}}, nil
+			return &Server{echo: e, door: compressed(e), feed: r.feed, log: c.Log, close: cancel,
+				edge: edge.Options{Room: room, Proxies: prefixes(c.TrustedProxies), Log: c.Log}}, nil
 		}
 	}
 	cancel()
@@ -120,7 +121,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(r.Context()) // a copy: net/http looks at its own
 		r.Method = http.MethodGet
 	}
-	s.echo.ServeHTTP(w, r)
+	s.door.ServeHTTP(w, r)
 }
 
 // Run serves on l until ctx ends. Then it ends the open streams, waits at most grace for the requests under way,

@@ -1,4 +1,4 @@
-package web
+package static
 
 import (
 	"net/http"
@@ -18,9 +18,9 @@ func FuzzStaticFiles(f *testing.F) {
 		f.Add(path, "bytes=-1,0-0,5-,9999999999999999999-", "If-Range", "Mon, 02 Jan 2006 15:04:05 GMT")
 		f.Add(path, "bytes=0-0,0-0,0-0,0-0,0-0,0-0,0-0,0-0", "If-Modified-Since", "x")
 	}
-	files := Static()
+	files := Handler()
 	f.Fuzz(func(t *testing.T, path, ranges, condition, value string) {
-		r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/" + path}, Header: http.Header{
+		r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: Prefix + path}, Header: http.Header{
 			"Range": {ranges}, http.CanonicalHeaderKey(condition): {value}}}
 		w := httptest.NewRecorder()
 		files.ServeHTTP(w, r)

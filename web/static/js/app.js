@@ -80,8 +80,8 @@
     else if (!timer) timer = setTimeout(refresh, Math.max(150, last + pause - Date.now()));
   }
 
-  // The header says that a script asks, so that a message for the person is kept for the next page; and which page asks,
-  // so that no banner appears above the page that solves its problem.
+  // The header says that a script asks, so that a message for the person is kept for the next page; and which page
+  // asks, so that no banner appears above the page that solves its problem.
   const page = (address) => fetch(address, {
     headers: { Accept: "text/html", "X-Reprise-Refresh": location.pathname },
     redirect: "manual",
@@ -116,8 +116,8 @@
     const around = focus ? [focus] : [];
     while (around.length && around.at(-1) !== part) around.push(around.at(-1).parentElement);
     morph(part, next);
-    // If the focused element is gone, the focus moves to what surrounded it, not to the top of the page. That is never a
-    // control: nobody must press what they did not choose.
+    // If the focused element is gone, the focus moves to what surrounded it, not to the top of the page.
+    // That is never a control: nobody must press what they did not choose.
     if (!focus || focus === document.activeElement) return;
     const takesFocus = (el) => el === focus || el.tabIndex === -1 && el.hasAttribute("tabindex");
     around.find((el) => el.isConnected && takesFocus(el))?.focus({ preventScroll: true });

@@ -1,0 +1,124 @@
+package static
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/andybalholm/brotli"
+	"github.com/stretchr/testify/require"
+)
+
+func ask(path, coding string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("Accept-Encoding", coding)
+	Handler().ServeHTTP(w, r)
+	return w
+}
+
+func TestFilesAreKeptForAYear(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"app.css", "app.js", "icon.svg", "sprite.svg", "idiomorph.js", "uplot.js",
+		"licences.txt"} {
+		address, ok := URL(name)
+		require.True(t, ok, name)
+		require.Regexp(t, `^/static/[a-z-]+\.[0-9a-f]{12}\.(css|js|svg|txt)$`, address)
+		w := ask(address, "")
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Equal(t, "public, max-age=31536000, immutable", w.Header().Get("Cache-Control"))
+		require.NotEmpty(t, w.Header().Get("Content-Type"))
+	}
+	_, ok := URL("nothing.css")
+	require.False(t, ok)
+	require.Equal(t, http.StatusNotFound, ask("/static/nothing.css", "").Code)
+	// A page from before an update finds its style, and the browser asks again.
+	for _, other := range []string{"/static/app.css", "/static/app.0123456789ab.css"} {
+		w := ask(other, "")
+		require.Equal(t, http.StatusOK, w.Code, other)
+		require.Equal(t, "no-cache", w.Header().Get("Cache-Control"), other)
+	}
+}
+
+func TestFilesAreSmallOnTheWire(t *testing.T) {
+	t.Parallel()
+	address, _ := URL("app.css")
+	whole := ask(address, "").Body.String()
+	plain := func(r io.Reader) io.Reader { return r }
+	unzip := func(r io.Reader) io.Reader {
+		z, err := gzip.NewReader(r)
+		require.NoError(t, err)
+		return z
+	}
+	for coding, reader := range map[string]func(io.Reader) io.Reader{
+		"gzip, deflate":        unzip,
+		"gzip, deflate, br":    func(r io.Reader) io.Reader { return brotli.NewReader(r) },
+		"gzip;q=1, br;q=0":     unzip,
+		"identity;q=1, *;q=0":  plain,
+		"br;q=0.000,gzip;q=0.": plain,
+	} {
+		w := ask(address, coding)
+		if said := w.Header().Get("Content-Encoding"); said != "" {
+			require.Less(t, w.Body.Len(), len(whole)/3, coding)
+		}
+		require.Contains(t, w.Header().Values("Vary"), "Accept-Encoding")
+		b, err := io.ReadAll(reader(w.Body))
+		require.NoError(t, err, coding)
+		require.Equal(t, whole, string(b), coding)
+	}
+	r := httptest.NewRequest(http.MethodGet, address, nil)
+	r.Header.Set("If-None-Match", ask(address, "br").Header().Get("ETag"))
+	r.Header.Set("Accept-Encoding", "br")
+	w := httptest.NewRecorder()
+	Handler().ServeHTTP(w, r)
+	require.Equal(t, http.StatusNotModified, w.Code)
+}
+
+// Modules name each other by their hashed addresses, so that a new version of one is a new version of all above it.
+func TestModulesImportByHash(t *testing.T) {
+	t.Parallel()
+	sources := fstest.MapFS{}
+	for path, text := range map[string]string{
+		"js/app.js": `import { a } from "./a.js"; import "./b.js";`, "js/a.js": `import "./b.js";`, "js/b.js": `b`,
+		"css/10.css": "one\n", "css/20.css": "two\n", "sw.js": `const shell = [/* shell */];`, "icon.svg": "<svg/>",
+		"vendored/sprite.svg": "<svg/>", "vendored/uPlot.min.css": "", "vendored/LICENCES.txt": "free",
+		"vendored/idiomorph.min.js": "", "vendored/uPlot.iife.min.js": "",
+	} {
+		sources[path] = &fstest.MapFile{Data: []byte(text)}
+	}
+	s, err := build(sources)
+	require.NoError(t, err)
+	require.Equal(t, "one\ntwo\n", string(s.named["app.css"].body))
+	require.Equal(t, []string{"b.js", "a.js"}, s.imports["app.js"])
+	require.Contains(t, string(s.named["app.js"].body), `from "`+s.named["a.js"].address()+`"`)
+	require.Contains(t, string(s.worker), s.named["b.js"].address())
+	before := s.named["app.js"].hash
+	sources["js/b.js"].Data = []byte("changed")
+	s, err = build(sources)
+	require.NoError(t, err)
+	require.NotEqual(t, before, s.named["app.js"].hash)
+
+	sources["js/b.js"].Data = []byte(`import "./app.js"`)
+	_, err = build(sources)
+	require.ErrorContains(t, err, "circle")
+	sources["js/b.js"].Data = []byte(`import "./missing.js"`)
+	_, err = build(sources)
+	require.ErrorContains(t, err, "missing.js, which does not exist")
+}
+
+// The sprite has every icon that its lists name, and the licences name everything that comes from others.
+func TestVendoredFilesAreWhole(t *testing.T) {
+	t.Parallel()
+	sprite := string(all().named["sprite.svg"].body)
+	require.NotRegexp(t, `<symbol[^>]*></symbol>`, sprite, "an icon is empty: its name is wrong")
+	require.Greater(t, len(regexp.MustCompile(`<symbol id="(icon|mark)-[a-z0-9-]+"`).FindAllString(sprite, -1)), 20)
+	licences := string(all().named["licences.txt"].body)
+	for _, of := range []string{"idiomorph 0.8.0", "uPlot 1.6.32", "lucide-static 1.62.0", "simple-icons 16.37.0"} {
+		require.True(t, strings.Contains(licences, of), of)
+	}
+}
