@@ -1,35 +1,41 @@
 package connections
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
-	"reprise/web"
+	"reprise/internal/words"
 )
 
+// View is a connection in the API and in events.
 type View struct {
-	ID                  string       `json:"id"`
-	Name                string       `json:"name"` // given by its person; may be empty
-	Provider            string       `json:"provider"`
-	DisplayName         string       `json:"display_name"`
-	Account             string       `json:"account"`
-	State               string       `json:"state"`
-	Category            *string      `json:"category"`
-	Message             string       `json:"message"`
-	Detail              string       `json:"detail,omitempty"`
-	Since               *string      `json:"since"`
-	NextAttemptAt       *string      `json:"next_attempt_at"`
-	LastSuccessAt       *string      `json:"last_success_at"`
-	ConsecutiveFailures int          `json:"consecutive_failures"`
-	ExpiresAt           *string      `json:"expires_at"`
-	ParkedDeliveries    int          `json:"parked_deliveries"`
-	Streams             []streamView `json:"streams"`
-	Actions             []actionView `json:"actions"`
-	Reads               bool         `json:"-"` // false: things are only sent there
-	Every               string       `json:"-"` // the shortest interval of its streams
+	ID                  string           `json:"id"`
+	Name                string           `json:"name"` // given by its person; may be empty
+	Provider            string           `json:"provider"`
+	DisplayName         string           `json:"display_name"`
+	Account             string           `json:"account"`
+	State               string           `json:"state"`
+	Category            *string          `json:"category"`
+	Message             string           `json:"message"`
+	Detail              string           `json:"detail,omitempty"`
+	Since               *string          `json:"since"`
+	NextAttemptAt       *string          `json:"next_attempt_at"`
+	LastSuccessAt       *string          `json:"last_success_at"`
+	ConsecutiveFailures int              `json:"consecutive_failures"`
+	ExpiresAt           *string          `json:"expires_at"`
+	ParkedDeliveries    int              `json:"parked_deliveries"`
+	Streams             []streamView     `json:"streams"`
+	Actions             []actionView     `json:"actions"`
+	Reads               bool             `json:"-"` // false: things are only sent there
+	Every               string           `json:"-"` // the shortest interval of its streams, in words
+	Waiting             delivery.Waiting `json:"-"` // what waits to be sent there
 }
 
 type streamView struct {
@@ -49,36 +55,49 @@ type actionView struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// messages holds the sentences for conditions without a failure.
-var messages = map[syncer.Condition]string{
-	syncer.Healthy: "Everything is in order.",
-	syncer.Syncing: "Reading now.",
-	syncer.New:     "Connected; the first reading starts in a moment.",
-	syncer.Paused:  "Paused by you. Nothing is read or sent until you press Resume.",
-}
-
 // plainMessage returns the sentence for a condition without a failure.
-func plainMessage(s syncer.Status) (string, bool) {
-	m, ok := messages[s.Condition]
-	waiting := s.Waiting.String()
-	switch {
-	case s.Condition == syncer.New && len(s.Provider.Streams) == 0:
-		m = "Connected. What there is to be kept is written in a moment."
-	case s.Condition == syncer.Paused && waiting != "":
-		m += " Waiting to be sent: " + waiting + "."
+func plainMessage(ctx context.Context, s syncer.Status) (string, bool) {
+	switch s.Condition {
+	case syncer.Healthy, syncer.Syncing:
+		return words.Each("connection.message.", string(s.Condition)).T(ctx), true
+	case syncer.New:
+		if len(s.Provider.Streams) == 0 {
+			return words.T(ctx, "connection.message.new_archive"), true
+		}
+		return words.T(ctx, "connection.message.new"), true
+	case syncer.Paused:
+		m := words.T(ctx, "connection.message.paused")
+		if waiting := owed(ctx, s.Waiting); waiting != "" {
+			m += " " + words.T(ctx, "connection.message.owed", "Waiting", waiting)
+		}
+		return m, true
 	}
-	return m, ok
+	return "", false
 }
 
-func (h *Statuses) view(c syncer.Status) View {
+// owed says what waits to be sent; empty for nothing.
+func owed(ctx context.Context, w delivery.Waiting) string {
+	var parts []string
+	for _, part := range []struct {
+		kind string
+		n    int
+	}{{"listens", w.Listens}, {"playlists", w.Playlists}, {"months", w.Months}} {
+		if part.n > 0 {
+			parts = append(parts, words.Each("count.", part.kind, "Count", part.n).T(ctx))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 	v := View{ID: string(c.Connection.ID), Name: c.Connection.Name, Provider: c.Provider.Name,
 		DisplayName: c.Connection.Label(c.Provider.DisplayName), Account: c.Connection.Account,
 		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
-		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []streamView{},
-		ParkedDeliveries: c.Waiting.Parked,
-		Reads:            len(c.Provider.Streams) > 0}
-	if m, ok := plainMessage(c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
+		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},
+		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting,
+		Reads: len(c.Provider.Streams) > 0}
+	if m, ok := plainMessage(ctx, c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
 		v.Message = m
 	}
 	if c.State.Kind != resilience.Ready {
@@ -90,10 +109,10 @@ func (h *Statuses) view(c syncer.Status) View {
 	for _, st := range c.Streams {
 		every := h.syncer.Every(st.Stream)
 		if every > 0 && (soonest == 0 || every < soonest) {
-			soonest, v.Every = every, rhythm(every)
+			soonest, v.Every = every, rhythm(ctx, every)
 		}
 		sv := streamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
-			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note, Next: nextWords(st, every)}
+			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note, Next: nextWords(ctx, st, every)}
 		if st.History {
 			sv.HistoryDone, sv.HistoryTotal = st.Done, st.Total
 		}
@@ -103,63 +122,71 @@ func (h *Statuses) view(c syncer.Status) View {
 }
 
 // nextWords says when a stream is attempted next.
-func nextWords(st syncer.StreamStatus, every time.Duration) string {
+func nextWords(ctx context.Context, st syncer.StreamStatus, every time.Duration) string {
 	switch {
 	case st.Condition == syncer.NeedsReconnect:
-		return "after you reconnect"
+		return words.T(ctx, "connection.next.reconnect")
 	case st.Condition == syncer.NeedsAdmin:
-		return "after the administrator has acted"
+		return words.T(ctx, "connection.next.admin")
 	case st.Condition == syncer.Paused:
-		return "after you resume"
+		return words.T(ctx, "connection.next.resume")
 	case st.Condition == syncer.Syncing:
-		return "now"
+		return words.T(ctx, "connection.next.now")
 	case st.Stream == library.Deliveries:
-		return "when there is something"
+		return words.T(ctx, "connection.next.something")
 	case every > 0:
-		return "about every " + rhythm(every)
+		return words.T(ctx, "connection.next.every", "Every", rhythm(ctx, every))
 	}
-	return "at the next sync"
+	return words.T(ctx, "connection.next.sync")
 }
 
-// rhythm returns an interval as it is said after "every"; empty for zero.
-func rhythm(d time.Duration) string {
+// rhythm returns how often something happens, such as "every 5 minutes"; empty for zero.
+func rhythm(ctx context.Context, d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration
 		name   string
-	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
-		switch n := int(d / unit.length); {
-		case d%unit.length != 0 || n == 0:
-			continue
-		case n == 1:
-			return unit.name
-		default:
-			return web.Count(n, unit.name, unit.name+"s")
+	}{{time.Hour, "hours"}, {time.Minute, "minutes"}, {time.Second, "seconds"}} {
+		if n := int(d / unit.length); n > 0 && d%unit.length == 0 {
+			return words.Each("connection.every.", unit.name, "Count", n).T(ctx)
 		}
 	}
 	return ""
 }
 
 // actionsFor returns what the person can do, the most useful first.
-func actionsFor(s syncer.Status) []actionView {
-	sync := actionView{Action: "sync", Label: "Sync now"}
-	retry := actionView{Action: "retry", Label: "Try again"}
-	pause := actionView{Action: "pause", Label: "Pause"}
+func actionsFor(ctx context.Context, s syncer.Status) (all []actionView) {
+	add := func(names ...string) {
+		for _, name := range names {
+			a := actionView{Action: name, Label: words.Each("connection.do.", name).T(ctx)}
+			if name == "reconnect" {
+				a.URL = "/connect/" + string(s.Connection.ID)
+			}
+			all = append(all, a)
+		}
+	}
 	switch s.Condition {
 	case syncer.Paused:
-		return []actionView{{Action: "resume", Label: "Resume"}}
+		add("resume")
 	case syncer.NeedsReconnect:
-		reconnect := actionView{Action: "reconnect", Label: "Reconnect", URL: "/connect/" + string(s.Connection.ID)}
 		if s.State.Category == resilience.Permission {
-			return []actionView{retry, reconnect, pause}
+			add("retry", "reconnect", "pause")
+		} else {
+			add("reconnect", "retry", "pause")
 		}
-		return []actionView{reconnect, retry, pause}
 	case syncer.NeedsAdmin, syncer.Waiting:
-		return []actionView{retry, pause}
+		add("retry", "pause")
 	case syncer.Held, syncer.Syncing:
-		return []actionView{pause}
+		add("pause")
+	default:
+		if len(s.Provider.Streams) > 0 { // else nothing is read there
+			add("sync")
+		}
+		add("pause")
 	}
-	if len(s.Provider.Streams) == 0 { // nothing is read there
-		return []actionView{pause}
-	}
-	return []actionView{sync, pause}
+	return all
+}
+
+// has says whether a connection has a stream.
+func (v View) has(stream string) bool {
+	return slices.ContainsFunc(v.Streams, func(s streamView) bool { return s.Stream == stream })
 }
