@@ -51,10 +51,14 @@ var arrows = map[string][]string{
 	"internal/oauth":     {"internal/library", "internal/providers", "internal/resilience"},
 	// Tells of what both have told of.
 	"internal/tracing": {"internal/library", "internal/resilience"},
-	"internal/notify":  {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
+	"internal/notify": {"internal/events", "internal/library", "internal/providers", "internal/resilience",
+		"internal/words"},
 	// It names a person to the administrators.
 	"internal/alerts": {"internal/accounts", "internal/activity", "internal/events", "internal/library",
 		"internal/notify", "internal/providers", "internal/resilience"},
+	// It tells the administrators and the members of what is needed and done.
+	"internal/asks": {"internal/accounts", "internal/activity", "internal/library", "internal/notify",
+		"internal/providers", "internal/resilience"},
 	"internal/sync": {"internal/activity", "internal/alerts", "internal/delivery", "internal/events",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
 		"internal/resilience"},
@@ -78,15 +82,17 @@ var arrows = map[string][]string{
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest",
+	"internal/store": {"internal/accounts", "internal/activity", "internal/asks", "internal/delivery",
+		"internal/digest",
 		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
 		"internal/resilience", "internal/settings"},
 	"internal/server": {
-		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
+		"internal/accounts", "internal/art", "internal/asks", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
-		"internal/server/activity", "internal/server/admin", "internal/server/channels", "internal/server/connections",
+		"internal/server/activity", "internal/server/admin", "internal/server/asks",
+		"internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
@@ -96,6 +102,8 @@ var arrows = map[string][]string{
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
 	},
+	"internal/server/asks": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
+		"internal/server/core", "internal/throttle"},
 	"internal/server/admin": {
 		"internal/activity", "internal/digest", "internal/enrich", "internal/library", "internal/providers",
 		"internal/resilience", "internal/server/core", "internal/sync",
@@ -165,6 +173,9 @@ var arrows = map[string][]string{
 		"internal/server/core", "web",
 	},
 	"internal/demo": {},
+	// It makes up rows as the program writes them, in the words of the program.
+	"internal/demo/past": {"internal/activity", "internal/delivery", "internal/library", "internal/metrics",
+		"internal/notify", "internal/providers", "internal/resilience"},
 
 	// It lists what may be counted everywhere, and collects it.
 	"internal/observe": {
@@ -207,8 +218,10 @@ var arrows = map[string][]string{
 
 	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.
 	"cmd/server": {
-		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/channels",
+		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/asks",
+		"internal/channels",
 		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
+		"internal/demo/past",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",

@@ -3,7 +3,7 @@ package test
 import (
 	"bytes"
 	"image"
-	_ "image/png"
+	_ "image/jpeg"
 	"io"
 	"net/http"
 	"net/url"
@@ -77,7 +77,7 @@ func TestCoversAndFactsArrive(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = image.Decode(bytes.NewReader(b))
 	require.NoError(t, err)
-	require.Equal(t, "image/png", resp.Header.Get("Content-Type"))
+	require.Equal(t, "image/jpeg", resp.Header.Get("Content-Type"))
 	require.Contains(t, resp.Header.Get("Cache-Control"), "immutable")
 	require.Equal(t, "nosniff", resp.Header.Get("X-Content-Type-Options"))
 	require.NotEmpty(t, resp.Header.Get("Content-Security-Policy"))

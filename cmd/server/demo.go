@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +24,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/server"
 )
 
 // The intervals of the demo, which shows in a minute what takes hours elsewhere.
@@ -35,35 +39,125 @@ const (
 	demoDigest   = 15 * time.Second
 )
 
-// runDemo serves with simulated services and a household that has connected them. It removes its folder at the end.
+// The household of the demo hears music every day.
+const (
+	demoPlays = 4000
+	demoDays  = 250
+)
+
+// runDemo serves with simulated services and a household that has connected them. When somebody presses "Reset
+// everything" it begins again, at the same address. It removes its folders at the end.
 func runDemo(
 	ctx context.Context, o cli.Options, environ []string, overrides map[string]string, at console,
 ) (err error) {
-	if o.DataDir == "" {
-		dir, err := os.MkdirTemp("", "reprise-demo-")
-		if err != nil {
-			return fmt.Errorf("make a folder for the demo: %w", err)
+	d := demoServer{o: o, environ: environ, overrides: overrides, at: at}
+	defer func() {
+		if d.door != nil {
+			err = errors.Join(err, d.door.TCPListener.Close())
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		overrides["data_dir"] = dir
+	}()
+	for again := true; again && err == nil; d.rounds++ {
+		again, err = d.round(ctx)
+		d.at.out = io.Discard // the link is the same
 	}
-	world, err := demo.Start(demo.Options{Seed: 1, Live: demoPlay})
+	return err
+}
+
+// demoServer serves the demo, from one reset to the next.
+type demoServer struct {
+	o         cli.Options
+	environ   []string
+	overrides map[string]string
+	at        console
+	door      *openDoor // nil before the first round
+	rounds    int       // that have ended
+}
+
+// round serves a new household until ctx ends or, with again, until somebody wants everything reset.
+func (d *demoServer) round(ctx context.Context) (again bool, err error) {
+	overrides, remove, err := d.folder()
 	if err != nil {
-		return fmt.Errorf("start simulated services: %w", err)
+		return false, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	round, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	world, err := demo.Start(demo.Options{Seed: 1, Live: demoPlay, Plays: demoPlays, Days: demoDays,
+		Reset: func() { end(errReset) }})
+	if err != nil {
+		return false, fmt.Errorf("start simulated services: %w", err)
 	}
 	defer world.Close()
 	maps.Copy(overrides, demoSettings(world))
 	levelSet := func(line string) bool { return strings.HasPrefix(line, "REPRISE_LOG_LEVEL=") }
-	if o.Config == "" && !slices.ContainsFunc(environ, levelSet) {
+	if d.o.Config == "" && !slices.ContainsFunc(d.environ, levelSet) {
 		overrides["log.level"] = "warn" // or attempts at simulated services would hide the link
 	}
-	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
+	c, err := config.Load(d.o.Config, d.environ, overrides, registry.Descriptions())
 	if err != nil {
-		return fmt.Errorf("the settings cannot be used:\n%w", err)
+		return false, fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
 	c.Simulated, c.DatabaseURL = true, "" // never the database with real data
-	return serve(ctx, c, func(ctx context.Context, a *app) (demoPages, error) { return furnish(ctx, a, world) }, at)
+	if err := d.open(c.Listen); err != nil {
+		return false, err
+	}
+	err = serveOn(round, d.door, c, func(ctx context.Context, a *app) (demoPages, error) {
+		pages, err := furnish(ctx, a, world)
+		if err == nil {
+			err = remember(ctx, a, world, c)
+		}
+		world.Lively()
+		return pages, err
+	}, d.at)
+	return context.Cause(round) == errReset, err
 }
+
+// errReset is why a round ends that another one follows.
+var errReset = errors.New("the demo is reset")
+
+// folder returns the settings of a round with its own, empty data directory, and what removes that again. A directory
+// that somebody chose stays, and what a reset leaves behind in it.
+func (d *demoServer) folder() (overrides map[string]string, remove func() error, err error) {
+	overrides, remove = maps.Clone(d.overrides), func() error { return nil }
+	switch {
+	case d.o.DataDir == "":
+		dir, err := os.MkdirTemp("", "reprise-demo-")
+		if err != nil {
+			return nil, nil, fmt.Errorf("make a folder for the demo: %w", err)
+		}
+		overrides["data_dir"], remove = dir, func() error { return os.RemoveAll(dir) }
+	case d.rounds > 0:
+		overrides["data_dir"] = filepath.Join(d.o.DataDir, fmt.Sprintf("reset-%d", d.rounds))
+	}
+	return overrides, remove, nil
+}
+
+// open opens the address for the first round, and opens it again for the others.
+func (d *demoServer) open(address string) error {
+	if d.door != nil {
+		return d.door.SetDeadline(time.Time{})
+	}
+	l, err := server.Listen(address)
+	if err == nil {
+		d.door = &openDoor{l.(*net.TCPListener)}
+	}
+	return err
+}
+
+// openDoor is a listener that a server leaves open when it closes it: who comes in between waits for the next server.
+type openDoor struct{ *net.TCPListener }
+
+// Accept implements net.Listener.
+func (d *openDoor) Accept() (net.Conn, error) {
+	c, err := d.TCPListener.Accept()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = net.ErrClosed
+	}
+	return c, err
+}
+
+// Close implements net.Listener. It ends Accept until the deadline is cleared.
+func (d *openDoor) Close() error { return d.SetDeadline(time.Unix(1, 0)) }
 
 // demoSettings returns the settings for the simulated services, with the intervals of the demo.
 func demoSettings(world *demo.World) map[string]string {

@@ -31,12 +31,18 @@ type demoPages struct {
 // serve runs the program until ctx ends. It calls furnish, unless that is nil, between wiring and serving.
 func serve(ctx context.Context, c config.Config, furnish func(context.Context, *app) (demoPages, error),
 	at console) (err error) {
-	log := newLog(c, at.err)
 	listener, err := server.Listen(c.Listen)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
+	return serveOn(ctx, listener, c, furnish, at)
+}
+
+// serveOn is serve on a listener that is open.
+func serveOn(ctx context.Context, listener net.Listener, c config.Config,
+	furnish func(context.Context, *app) (demoPages, error), at console) (err error) {
+	log := newLog(c, at.err)
 	host, _, _ := net.SplitHostPort(c.Listen)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	c.Listen = net.JoinHostPort(host, port) // the system has chosen the port, if it was 0

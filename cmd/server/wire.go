@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/alerts"
+	"reprise/internal/asks"
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/delivery"
@@ -105,6 +106,8 @@ func wire(
 	files := b.imports(notifier)
 	leave := removal.New(db, b.bus, log, connections, courier, files, deliveries)
 	digests := b.digests(services, guard)
+	wishes := asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry, AppState: connections.AppState,
+		Log: log})
 	music, pictures, err := b.enrichment(services, client, guard)
 	if err != nil {
 		return nil, err
@@ -114,15 +117,15 @@ func wire(
 		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry,
 		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
 		Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client),
-		Notifier: notifier,
-		Courier:  courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
+		Notifier: notifier, Asks: wishes,
+		Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
 		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: transport.Breakers}
 	pages.Metrics = n.Handler(now.States, log)
 	return &app{store: db, guard: guard, client: client, accounts: people, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
-			run: []func(context.Context) error{pull.Run, files.Run, leave.Run, digests.Run, music.Run,
+			run: []func(context.Context) error{pull.Run, files.Run, leave.Run, digests.Run, music.Run, wishes.Run,
 				n.Rollup.Run, n.Tracer.Run}},
 		nil
 }

@@ -40,6 +40,7 @@ const (
 	Joined            Action = "joined"          // Subject: the name
 	ResetLinkMade     Action = "reset_link_made" // Subject: the name
 	Exported          Action = "exported"        // Subject: the name
+	Asked             Action = "asked"           // the administrators, for the service
 
 	SignedIn       Action = "signed_in"      // Subject: the browser, and the address
 	SignInFailed   Action = "sign_in_failed" // Subject: the address; without an actor

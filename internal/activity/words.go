@@ -35,6 +35,8 @@ var sentences = map[Action]string{
 	ResetLinkMade:     "{who} made a link with which {subject} can choose a new password.",
 	Exported:          "{who} downloaded the listens and playlists of {subject}.",
 
+	Asked: "{who} asked the administrators for {service}.",
+
 	SignedIn:       "{who} signed in with {subject}{times}.",
 	SignInFailed:   "{failed} to sign in from {subject}.",
 	PasswordReset:  "{who} set a new password.",

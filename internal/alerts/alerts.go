@@ -99,8 +99,9 @@ func (a *Alerts) close(ctx context.Context, s providers.Subject, ch resilience.C
 		own = append(own, notify.CauseStill)
 	}
 	c := s.Connection
-	err := errors.Join(a.notifier.Resolve(ctx, c.User, c.ID, own...), a.notifier.Resolve(ctx, 0, c.ID, admins...),
-		a.notifier.Resolve(ctx, 0, library.ConnectionID(c.Provider()), appCauses...))
+	app := library.ConnectionID(c.Provider())
+	err := a.notifier.Close(a.memory.asMender(ctx, s), notify.Closing{User: c.User, Connection: c.ID, Causes: own},
+		notify.Closing{Connection: c.ID, Causes: admins}, notify.Closing{Connection: app, Causes: appCauses})
 	if err == nil {
 		a.memory.close(s.Key())
 	}

@@ -33,40 +33,46 @@ type memoryStore struct {
 	log    []activity.Entry
 	failed int  // times that a failure was stored
 	full   bool // nothing can be opened
+	// menders are those who have mended themselves what was closed for them.
+	menders map[int64]bool
 }
 
 var errFull = errors.New("disk full")
 
-func (m *memoryStore) OpenNotification(_ context.Context, n notify.Notification) (notify.Notification, bool, error) {
+func (m *memoryStore) OpenNotification(_ context.Context, n notify.Notification) (c notify.Changes, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.full {
-		return n, false, errFull
+		return c, errFull
 	}
 	known := slices.ContainsFunc(m.open, func(o notify.Notification) bool {
 		return o.User == n.User && o.Cause == n.Cause
 	})
 	if !known {
 		m.open = append(m.open, n)
+		c.Opened = append(c.Opened, n)
 	}
-	return n, !known, nil
+	return c, nil
 }
 
-func (m *memoryStore) ResolveNotifications(
-	_ context.Context, user int64, conn library.ConnectionID, causes ...string,
-) (closed []notify.Notification, _ error) {
+func (m *memoryStore) ResolveNotifications(ctx context.Context, all ...notify.Closing) (c notify.Changes, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.open = slices.DeleteFunc(m.open, func(n notify.Notification) bool {
-		concerned := len(causes) == 0 && n.Generation > 0 || slices.Contains(causes, n.Cause)
-		if !concerned || n.Connection != conn || user != 0 && n.User != user {
-			return false
-		}
-		closed = append(closed, n)
-		return true
-	})
-	return closed, nil
+	for _, closing := range all {
+		m.open = slices.DeleteFunc(m.open, func(n notify.Notification) bool {
+			concerned := slices.Contains(closing.Causes, n.Cause) || len(closing.Causes) == 0 && n.Generation > 0
+			if !concerned || n.Connection != closing.Connection || closing.User != 0 && n.User != closing.User {
+				return false
+			}
+			m.menders[n.User] = m.menders[n.User] || notify.MendedBy(ctx, n.User)
+			c.Others = append(c.Others, n)
+			return true
+		})
+	}
+	return c, nil
 }
+
+func (m *memoryStore) SeeNotification(context.Context, int64, int64) (bool, error) { return true, nil }
 
 func (m *memoryStore) AckNotification(context.Context, int64, int64) (bool, error) { return true, nil }
 
@@ -136,7 +142,7 @@ func listensOf(user int64) providers.Subject {
 
 // setup returns Alerts over an empty store, as after a start.
 func setup() (*alerts.Alerts, *memoryStore) {
-	m := &memoryStore{}
+	m := &memoryStore{menders: map[int64]bool{}}
 	bus := &events.Bus{}
 	return alerts.New(alerts.Options{Store: m, Notifier: notify.New(m, bus, nil), Bus: bus,
 		Log: slog.New(slog.DiscardHandler)}), m

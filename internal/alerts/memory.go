@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -24,12 +25,56 @@ type memory struct {
 	advice map[resilience.Key]string
 	// stored is when a success of a stream of deliveries was stored last.
 	stored map[resilience.Key]time.Time
+	// mended is who has done something about a connection or, without a user, an app, and when.
+	mended map[mendable]mending
 }
+
+// mendable is a connection or, without a user, an app.
+type mendable struct {
+	user int64
+	conn library.ConnectionID
+}
+
+// mending is that a person has done something about a trouble.
+type mending struct {
+	by int64
+	at time.Time
+}
+
+// mendedFor is for how long a recovery is put down to the person who has just done something about it. They are looking
+// at the page then, and see it; a run may take a while.
+const mendedFor = 5 * time.Minute
 
 func newMemory() *memory {
 	return &memory{failed: map[resilience.Key]uint64{}, closed: map[resilience.Key]bool{},
 		owed:   map[resilience.Key]func(context.Context) error{},
-		advice: map[resilience.Key]string{}, stored: map[resilience.Key]time.Time{}}
+		advice: map[resilience.Key]string{}, stored: map[resilience.Key]time.Time{},
+		mended: map[mendable]mending{}}
+}
+
+// mend notes that a person has done something about a trouble. It is nothing if nobody has: by is 0.
+func (m *memory) mend(user int64, conn library.ConnectionID, by int64) {
+	if by == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.mended, func(_ mendable, v mending) bool { return time.Since(v.at) > mendedFor })
+	m.mended[mendable{user, conn}] = mending{by: by, at: time.Now()}
+}
+
+// asMender returns a context in which what a success of the subject closes was mended by the person who has just done
+// something about it.
+func (m *memory) asMender(ctx context.Context, s providers.Subject) context.Context {
+	c := s.Connection
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, what := range []mendable{{c.User, c.ID}, {0, library.ConnectionID(c.Provider())}} {
+		if v, ok := m.mended[what]; ok && time.Since(v.at) <= mendedFor {
+			return notify.WithMender(ctx, v.by)
+		}
+	}
+	return ctx
 }
 
 // fail notes a failure, after which alerts of everything that it concerns may be open.

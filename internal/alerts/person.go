@@ -19,6 +19,7 @@ func (a *Alerts) Note(ctx context.Context, e activity.Entry) { a.journal.note(ct
 // Acted notes that a person has done something about a trouble of a connection or, without a user, of a provider. If
 // the trouble goes on, that is noted once more.
 func (a *Alerts) Acted(ctx context.Context, e activity.Entry) {
+	a.memory.mend(e.User, e.Connection, activity.ActorOf(ctx).ID)
 	a.journal.renew(e.User, e.Connection)
 	a.journal.note(ctx, e)
 }
@@ -30,7 +31,12 @@ func (a *Alerts) Connected(ctx context.Context, p *providers.Provider, c library
 	a.journal.forget(c.User, c.ID)
 	a.journal.forget(0, app)
 	a.memory.forget(c.User, c.ID)
-	return errors.Join(a.teller.closeAll(ctx, p, c.User, c.ID), a.notifier.Resolve(ctx, 0, app, appCauses...))
+	if by := activity.ActorOf(ctx).ID; by != 0 {
+		a.memory.mend(c.User, c.ID, by) // its first run closes what is left
+		ctx = notify.WithMender(ctx, by)
+	}
+	return a.notifier.Close(ctx, append(closings(p, c.User, c.ID), notify.Closing{Connection: app,
+		Causes: appCauses})...)
 }
 
 // Disconnected closes every alert about a connection that has been removed, and about its app if that was its last one.
@@ -39,24 +45,25 @@ func (a *Alerts) Disconnected(
 ) error {
 	a.journal.forget(user, conn)
 	a.memory.forget(user, conn)
-	err := a.teller.closeAll(ctx, p, user, conn)
-	all, listErr := a.store.Connections(ctx)
-	if listErr == nil && !slices.ContainsFunc(all, func(c library.Connection) bool { return c.Provider() == p.Name }) {
-		err = errors.Join(err, a.notifier.Resolve(ctx, 0, library.ConnectionID(p.Name), appCauses...))
+	closed := closings(p, user, conn)
+	all, err := a.store.Connections(ctx)
+	if err == nil && !slices.ContainsFunc(all, func(c library.Connection) bool { return c.Provider() == p.Name }) {
+		closed = append(closed, notify.Closing{Connection: library.ConnectionID(p.Name), Causes: appCauses})
 	}
-	return err
+	if by := activity.ActorOf(ctx).ID; by != 0 {
+		ctx = notify.WithMender(ctx, by) // a connection that is gone does not work again
+	}
+	return errors.Join(err, a.notifier.Close(ctx, closed...))
 }
 
-// closeAll closes the alerts about one connection.
-func (t teller) closeAll(
-	ctx context.Context, p *providers.Provider, user int64, conn library.ConnectionID,
-) error {
-	err := t.notifier.Resolve(ctx, user, conn)
+// closings are all alerts about one connection.
+func closings(p *providers.Provider, user int64, conn library.ConnectionID) []notify.Closing {
+	all := []notify.Closing{{User: user, Connection: conn}}
 	for _, stream := range p.Guarded() {
 		_, admins := causesOf(user, stream)
-		err = errors.Join(err, t.notifier.Resolve(ctx, 0, conn, admins...))
+		all = append(all, notify.Closing{Connection: conn, Causes: admins})
 	}
-	return err
+	return all
 }
 
 // notice is one that is opened some time before an authorization ends by itself.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,6 +22,7 @@ import (
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -116,6 +119,7 @@ type house struct {
 	mu      sync.Mutex
 	counted map[string]int
 	stop    func()
+	causes  []string // of the troubles so far
 }
 
 func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
@@ -211,12 +215,24 @@ func (h *house) pass(d time.Duration) {
 	synctest.Wait()
 }
 
+// where is the connection that has this trouble: each has one of its own.
+func (h *house) where(cause string) library.ConnectionID {
+	i := slices.Index(h.causes, cause)
+	if i < 0 {
+		i, h.causes = len(h.causes), append(h.causes, cause)
+	}
+	if i == 0 {
+		return "spotify"
+	}
+	return library.ConnectionID(fmt.Sprintf("spotify-%d", i+1))
+}
+
 // trouble opens a notification.
 func (h *house) trouble(cause string, s notify.Severity) {
 	h.t.Helper()
 	require.NoError(h.t, h.notifier.Open(
 		context.Background(),
-		notify.Notification{User: h.user, Connection: "spotify", Cause: cause, Severity: s, Category: "auth",
+		notify.Notification{User: h.user, Connection: h.where(cause), Cause: cause, Severity: s, Category: "auth",
 			Title: "Trouble: " + cause, Message: "Something needs you.",
 			Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}},
 	))
@@ -224,7 +240,7 @@ func (h *house) trouble(cause string, s notify.Severity) {
 
 func (h *house) over(cause string) {
 	h.t.Helper()
-	require.NoError(h.t, h.notifier.Resolve(context.Background(), h.user, "spotify", cause))
+	require.NoError(h.t, h.notifier.Resolve(context.Background(), h.user, h.where(cause), cause))
 }
 
 func (h *house) state() notify.Channel {

@@ -36,7 +36,7 @@ type exportRow struct {
 // plays.
 func WriteSpotifyExport(w io.Writer, seed uint64, plays int, until time.Time) error {
 	archive := zip.NewWriter(w)
-	t := newTeller(theCatalog(), seed, 1)
+	t := newTeller(theCatalog(), &Options{Seed: seed}, 1)
 	at := until.Add(-time.Duration(plays) * 5 * time.Minute)
 	for file := 0; file*exportFile < plays; file++ {
 		name := fmt.Sprintf("Streaming_History_Audio_%d_%d.json", at.Year(), file)

@@ -2,7 +2,7 @@ package demo
 
 import (
 	"bytes"
-	"image/png"
+	"image/jpeg"
 	"net/http"
 	"testing"
 	"time"
@@ -127,12 +127,12 @@ func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 				seen[p.URL] = true
 			}
 			best := facts.Pictures[0]
-			require.Contains(t, best.URL, "/2.png", "the one that is liked best")
+			require.Contains(t, best.URL, "/2.jpg", "the one that is liked best")
 			drawn, again := b.get(best.URL, ""), b.get(best.URL, "")
-			require.Equal(t, "image/png", drawn.header.Get("Content-Type"))
+			require.Equal(t, "image/jpeg", drawn.header.Get("Content-Type"))
 			require.Equal(t, drawn.body, again.body)
-			require.Less(t, len(drawn.body), 8<<10)
-			img, err := png.Decode(bytes.NewReader([]byte(drawn.body)))
+			require.Less(t, len(drawn.body), 40<<10)
+			img, err := jpeg.Decode(bytes.NewReader([]byte(drawn.body)))
 			require.NoError(t, err)
 			require.Equal(t, 320, img.Bounds().Dy())
 		}

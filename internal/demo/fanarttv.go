@@ -2,10 +2,7 @@ package demo
 
 import (
 	"context"
-	"crypto/sha256"
-	"image"
-	"image/color"
-	"image/png"
+	"image/jpeg"
 	"net/http"
 	"slices"
 	"strconv"
@@ -102,7 +99,13 @@ func (ft *fanartTV) api(serve func(mbid, base string) object) http.HandlerFunc {
 }
 
 // pictured says whether somebody has given a picture of that kind.
-func pictured(kind, mbid string) bool { return digest(kind+mbid)%6 != 0 }
+func pictured(kind, mbid string) bool {
+	lacking := uint64(6) // one in so many
+	if kind == "albumcover" {
+		lacking = 20
+	}
+	return digest(kind+mbid)%lacking != 0
+}
 
 // pictures are those of a kind, the best liked not the first.
 func pictures(kind, mbid, base string) []object {
@@ -113,7 +116,7 @@ func pictures(kind, mbid, base string) []object {
 	for n, likes := range []string{"3", "12"} {
 		all = append(all, object{
 			"id":    strconv.FormatUint(digest(kind+mbid)%100000+uint64(n), 10),
-			"url":   base + "/" + kind + "/" + strconv.Itoa(n+1) + ".png",
+			"url":   base + "/" + kind + "/" + strconv.Itoa(n+1) + ".jpg",
 			"likes": likes,
 		})
 	}
@@ -129,7 +132,7 @@ func (ft *fanartTV) artist(mbid, base string) object {
 		"name":        a.artist,
 		"mbid_id":     mbid,
 		"albums":      object{},
-		"hdmusiclogo": []object{{"id": "1", "url": base + "/hdmusiclogo/1.png", "likes": "7"}},
+		"hdmusiclogo": []object{{"id": "1", "url": base + "/hdmusiclogo/1.jpg", "likes": "7"}},
 	}
 	for _, kind := range []string{"artistthumb", "artistbackground"} {
 		if all := pictures(kind, mbid, base); all != nil {
@@ -151,24 +154,13 @@ func (ft *fanartTV) group(mbid, base string) object {
 	}
 }
 
-// drawPicture answers with a picture that depends on its address alone: blocks in two colours, the right half the
-// mirror of the left.
+// drawPicture answers with a picture that depends on its address alone, not on the host.
 func drawPicture(w http.ResponseWriter, r *http.Request) {
-	const blocks = 8
-	width, height := 320, 320
+	const height = 320
+	width := height
 	if r.PathValue("kind") == "artistbackground" {
-		width = 480
+		width = height * 3 / 2
 	}
-	sum := sha256.Sum256([]byte(r.URL.Path))
-	dark := color.RGBA{sum[0] / 3, sum[1] / 3, sum[2] / 3, 0xff}
-	light := color.RGBA{0x80 + sum[3]/2, 0x80 + sum[4]/2, 0x80 + sum[5]/2, 0xff}
-	img := image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{dark, light})
-	for y := range height {
-		for x := range width {
-			column := x * blocks / width
-			img.SetColorIndex(x, y, sum[8+y*blocks/height]>>min(column, blocks-1-column)&1)
-		}
-	}
-	w.Header().Set("Content-Type", "image/png")
-	_ = png.Encode(w, img) // an error: the client went first
+	w.Header().Set("Content-Type", "image/jpeg")
+	_ = jpeg.Encode(w, paint(r.URL.Path, width, height), &jpeg.Options{Quality: 84}) // an error: the client went first
 }

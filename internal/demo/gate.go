@@ -5,10 +5,12 @@ import (
 	"context"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -67,9 +69,11 @@ type rules struct {
 // gate is in front of one upstream: it records every call and fails as switched.
 type gate struct {
 	rules
-	opts  *Options
-	modes []Mode          // what this upstream knows
-	done  <-chan struct{} // closed by World.Close
+	opts   *Options
+	usual  time.Duration // see World.Lively
+	lively *atomic.Bool
+	modes  []Mode          // what this upstream knows
+	done   <-chan struct{} // closed by World.Close
 
 	mu      sync.Mutex
 	mode    Mode
@@ -155,6 +159,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	call := g.record(r, g.who(r))
+	g.linger(r)
 	mode := g.wait(r)
 	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 	switch mode {
@@ -168,6 +173,20 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.next(sw, r)
 	}
 	g.answered(call, sw.status)
+}
+
+// linger takes the upstream's usual time, give or take a third.
+func (g *gate) linger(r *http.Request) {
+	if !g.lively.Load() || g.usual == 0 {
+		return
+	}
+	timer := time.NewTimer(g.usual*2/3 + rand.N(g.usual*2/3))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-g.done:
+	case <-r.Context().Done():
+	}
 }
 
 // wait returns the mode for r, after the wait of Hang and Slow. It does not return when the client or the world is

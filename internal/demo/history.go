@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	historyDays = 3 * 365
-	runLength   = 8 // plays of a day with music, on average, in a small history
+	historyDays = 3 * 365 // by default
+	runLength   = 8       // plays of a day with music, on average, in a small history
 )
 
 // play is a track at an instant. A history is sorted by at, oldest first; 100,000 plays are 1.6 MB.
@@ -26,12 +26,13 @@ func (p play) seconds() int64 { return p.at / 1000 }
 type teller struct {
 	cat     *catalog
 	rnd     *rand.Rand
+	days    int   // the length of the history
 	ranking []int // albums by how much this person likes them, best first
 	weights []float64
 }
 
-func newTeller(cat *catalog, seed, person uint64) *teller {
-	t := &teller{cat: cat, rnd: rand.New(rand.NewPCG(seed, person))}
+func newTeller(cat *catalog, o *Options, person uint64) *teller {
+	t := &teller{cat: cat, rnd: rand.New(rand.NewPCG(o.Seed, person)), days: cmp.Or(o.Days, historyDays)}
 	t.ranking = t.rnd.Perm(len(cat.albums))
 	sum := 0.0
 	for i := range t.ranking {
@@ -62,9 +63,9 @@ var (
 	weekend = []slot{{10, 15, true}, {15, 0, false}, {20, 50, true}}
 )
 
-// history returns exactly n plays of the three years before now.
+// history returns exactly n plays of the years before now.
 func (t *teller) history(n int, now time.Time) []play {
-	first := time.Date(now.Year(), now.Month(), now.Day()-historyDays, 0, 0, 0, 0, now.Location())
+	first := time.Date(now.Year(), now.Month(), now.Day()-t.days, 0, 0, 0, 0, now.Location())
 	days, total := t.appetite(n, first)
 	plays := make([]play, 0, n)
 	sum := 0.0
@@ -97,8 +98,8 @@ func (t *teller) length(p play) int64 { return t.cat.tracks[p.track].duration.Mi
 // appetite says how much music each day has, and the sum. Little music a day means days without any, not days with one
 // song.
 func (t *teller) appetite(n int, first time.Time) (days []float64, total float64) {
-	chance := min(1, float64(n)/historyDays/runLength)
-	for i := range historyDays + 1 {
+	chance := min(1, float64(n)/float64(t.days)/runLength)
+	for i := range t.days + 1 {
 		w := 0.5 + t.rnd.Float64()
 		if wd := first.AddDate(0, 0, i).Weekday(); wd == time.Saturday || wd == time.Sunday {
 			w *= 1.6

@@ -52,8 +52,8 @@ type household struct {
 func newHousehold(o *Options, now time.Time) *household {
 	h := &household{cat: theCatalog(), born: now, people: map[string]*person{}, rnd: rand.New(rand.NewPCG(o.Seed, 99))}
 	h.foreign = newForeign(h.cat)
-	h.people[Alice] = h.newPerson(Alice, "Alice", o.Plays, newTeller(h.cat, o.Seed, 1))
-	h.people[Bob] = h.newPerson(Bob, "Bob", o.Plays/10, newTeller(h.cat, o.Seed, 2))
+	h.people[Alice] = h.newPerson(Alice, "Alice", o.Plays, newTeller(h.cat, o, 1))
+	h.people[Bob] = h.newPerson(Bob, "Bob", o.Plays/10, newTeller(h.cat, o, 2))
 	return h
 }
 

@@ -25,8 +25,8 @@ var displayNames = map[string]string{
 
 // Handler returns the page with the switches, for the main program to serve below prefix ("/demo"), behind its own
 // checks of origin and session. It answers GET prefix, POST prefix/switch (provider, mode), POST prefix/play (home=1
-// for Navidrome, phone=1 for Last.fm, like=1 for a like on YouTube), each of the two with a redirect to the page, and
-// GET prefix/state, the same as JSON for tests of the built program.
+// for Navidrome, phone=1 for Last.fm, like=1 for a like on YouTube) and POST prefix/reset, each of the three with a
+// redirect to the page, and GET prefix/state, the same as JSON for tests of the built program.
 func (w *World) Handler(prefix string) http.Handler {
 	prefix = strings.TrimSuffix(prefix, "/")
 	mux := http.NewServeMux()
@@ -40,6 +40,12 @@ func (w *World) Handler(prefix string) http.Handler {
 		}
 		http.Redirect(rw, r, prefix+"#"+r.PostFormValue("provider"), http.StatusSeeOther)
 	})
+	if w.opts.Reset != nil {
+		mux.HandleFunc("POST "+prefix+"/reset", func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, prefix+"/", http.StatusSeeOther)
+			w.opts.Reset()
+		})
+	}
 	mux.HandleFunc("POST "+prefix+"/play", func(rw http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.PostFormValue("home") == "1":
@@ -75,8 +81,9 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 		Modes             []about
 		Passwords, Tokens map[string]string
 		Messages          []Message
+		Resets            bool
 	}
-	data.Prefix, data.Messages = prefix, w.Mailbox.Messages()
+	data.Prefix, data.Messages, data.Resets = prefix, w.Mailbox.Messages(), w.opts.Reset != nil
 	for _, name := range names {
 		g := w.gates[name]
 		mode, _ := g.current()

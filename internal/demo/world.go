@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,7 @@ var names = []string{Spotify, LastFM, ListenBrainz, Navidrome, YouTube, MusicBra
 type Options struct {
 	Seed       uint64
 	Plays      int              // of Alice at ListenBrainz, 4,000 by default; Bob has a tenth
+	Days       int              // that the history covers, three years by default
 	Now        func() time.Time // the clock, time.Now by default; read once for the history
 	Live       time.Duration    // how often Alice plays a track, and likes a video every third time; 0 for never
 	RetryAfter time.Duration    // the wait that RateLimited asks for, in whole seconds; 60 s by default
@@ -38,6 +40,7 @@ type Options struct {
 	// InProcess lets nothing listen: requests are answered by [World.RoundTrip], and the addresses are of no real
 	// hosts. So a World can live in a bubble of fake time.
 	InProcess bool
+	Reset     func()        // lets everything begin again, when somebody presses that; nil: nobody can
 	TokenLife time.Duration // of Spotify's and YouTube's access tokens, 1 h by default
 }
 
@@ -68,6 +71,7 @@ type World struct {
 
 	servers []*http.Server
 	running sync.WaitGroup // listeners and the ticker
+	lively  atomic.Bool    // the upstreams take their usual time
 	conns   sync.WaitGroup // open connections; a new one is only counted while its listener runs
 	once    sync.Once
 }
@@ -114,6 +118,19 @@ func Start(o Options) (*World, error) {
 	return w, nil
 }
 
+// usualTime is how long an upstream takes for an answer, as one over the internet, or at home, would.
+var usualTime = map[string]time.Duration{
+	Spotify: 62 * time.Millisecond, LastFM: 118 * time.Millisecond, ListenBrainz: 84 * time.Millisecond,
+	Navidrome: 11 * time.Millisecond, YouTube: 71 * time.Millisecond, MusicBrainz: 18 * time.Millisecond,
+	FanartTV: 14 * time.Millisecond, OpenAI: 940 * time.Millisecond,
+}
+
+// UsualTime returns how long an upstream takes for an answer once Lively has been called; zero for an unknown one.
+func UsualTime(provider string) time.Duration { return usualTime[provider] }
+
+// Lively lets every upstream take its usual time for an answer, from now on. Until then they answer at once.
+func (w *World) Lively() { w.lively.Store(true) }
+
 // Close stops everything and returns when it has stopped. Open requests are cut off.
 func (w *World) Close() {
 	w.once.Do(func() {
@@ -128,6 +145,7 @@ func (w *World) Close() {
 
 // serve starts an upstream and returns its base URL.
 func (w *World) serve(ctx context.Context, name string, g *gate) (string, error) {
+	g.usual, g.lively = usualTime[name], &w.lively
 	w.gates[name] = g
 	if w.opts.InProcess {
 		host := name + ".invalid"

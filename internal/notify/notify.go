@@ -3,7 +3,10 @@
 // A notification is stored before anybody sees it, and is unique per user, provider, cause and generation of the
 // credential: however often its cause occurs, in however many callers, ticks and restarts, there is one. It is open
 // until its cause is gone (resolved); acknowledging it only ends its demand for attention. The toast in a browser is
-// its announcement, no more.
+// its announcement, no more: it is shown once, until one of the person's tabs has shown it (seen).
+//
+// Of the alerts about one connection a person sees one, the most important; see [Notification.Before]. A new cause
+// replaces the old one. What is replaced, or less important, waits: it is shown when what is before it is over.
 package notify
 
 import (
@@ -47,19 +50,40 @@ type Notification struct {
 	Action     Action
 	Instead    bool // takes the place of one with the same cause that is open with another severity
 
+	// Also are the streams of the connection that have stopped beside the one that this is about.
+	Also []string
+	// Waits says that another alert of the connection is shown in its place.
+	Waits bool
+
 	CreatedAt      time.Time
-	AcknowledgedAt time.Time
+	SeenAt         time.Time // when a tab of the person had shown it
+	AcknowledgedAt time.Time // when the person dismissed it
+	ReplacedAt     time.Time // when another alert of the connection took its place
 	ResolvedAt     time.Time
+}
+
+// Changes are the notifications that a call has changed.
+type Changes struct {
+	Opened []Notification // to be announced
+	Others []Notification // closed, replaced, or shown again as they were
+}
+
+// Closing selects open notifications to be closed: those about a connection with one of these causes; without causes,
+// all about its credential (those with a generation). User 0 stands for every user.
+type Closing struct {
+	User       int64
+	Connection library.ConnectionID
+	Causes     []string
 }
 
 // Store keeps notifications.
 type Store interface {
-	// OpenNotification stores n unless it is open already, and reports whether it stored it.
-	OpenNotification(ctx context.Context, n Notification) (stored Notification, opened bool, err error)
-	// ResolveNotifications closes the open notifications of a provider with one of these causes and returns them;
-	// without causes, all about a credential (those with a generation). User 0 stands for every user.
-	ResolveNotifications(ctx context.Context, user int64, conn library.ConnectionID,
-		causes ...string) ([]Notification, error)
+	// OpenNotification stores n unless it is open already.
+	OpenNotification(ctx context.Context, n Notification) (Changes, error)
+	// ResolveNotifications closes notifications. It closes all at once, so that a connection recovers once.
+	ResolveNotifications(context.Context, ...Closing) (Changes, error)
+	// SeeNotification reports whether it was not seen before.
+	SeeNotification(ctx context.Context, user, id int64) (bool, error)
 	// AckNotification reports whether there was anything to acknowledge.
 	AckNotification(ctx context.Context, user, id int64) (bool, error)
 }
@@ -79,28 +103,46 @@ func New(store Store, bus *events.Bus, opened func(Severity)) *Notifier {
 // Open opens a notification, unless it is open already.
 func (n *Notifier) Open(ctx context.Context, v Notification) error {
 	v.CreatedAt = time.Now()
-	stored, opened, err := n.store.OpenNotification(ctx, v)
-	if err != nil || !opened {
-		return err
-	}
-	if n.opened != nil {
-		n.opened(stored.Severity)
-	}
-	n.publish(stored.User, stored.ID)
-	return nil
+	changes, err := n.store.OpenNotification(ctx, v)
+	n.changed(changes)
+	return err
 }
 
 // Resolve closes the notifications with these causes; without causes, all about the user's own credential. User 0
 // stands for every user.
 func (n *Notifier) Resolve(ctx context.Context, user int64, conn library.ConnectionID, causes ...string) error {
-	closed, err := n.store.ResolveNotifications(ctx, user, conn, causes...)
-	for _, v := range closed {
+	return n.Close(ctx, Closing{User: user, Connection: conn, Causes: causes})
+}
+
+// Close closes notifications, all at once.
+func (n *Notifier) Close(ctx context.Context, all ...Closing) error {
+	changes, err := n.store.ResolveNotifications(ctx, all...)
+	n.changed(changes)
+	return err
+}
+
+func (n *Notifier) changed(c Changes) {
+	for _, v := range c.Others {
 		n.publish(v.User, v.ID)
+	}
+	for _, v := range c.Opened {
+		if n.opened != nil {
+			n.opened(v.Severity)
+		}
+		n.publish(v.User, v.ID)
+	}
+}
+
+// See notes that a tab has shown a notification to the person, and publishes that to their other tabs.
+func (n *Notifier) See(ctx context.Context, user, id int64) error {
+	changed, err := n.store.SeeNotification(ctx, user, id)
+	if err == nil && changed {
+		n.publish(user, id)
 	}
 	return err
 }
 
-// Acknowledge notes that the person has seen a notification, and publishes that to their browsers.
+// Acknowledge notes that the person has dismissed a notification, and publishes that to their browsers.
 func (n *Notifier) Acknowledge(ctx context.Context, user, id int64) error {
 	changed, err := n.store.AckNotification(ctx, user, id)
 	if err == nil && changed {

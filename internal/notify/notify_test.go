@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/events"
-	"reprise/internal/library"
 )
 
 // memory is a Store for one test.
@@ -21,36 +20,51 @@ type memory struct {
 	err error
 }
 
-func (m *memory) OpenNotification(_ context.Context, n Notification) (Notification, bool, error) {
+func (m *memory) OpenNotification(_ context.Context, n Notification) (c Changes, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
-		return n, false, m.err
+		return c, m.err
 	}
 	for _, o := range m.all {
 		if o.User == n.User && o.Connection == n.Connection && o.Cause == n.Cause && o.Generation == n.Generation &&
 			o.ResolvedAt.IsZero() {
-			return Notification{}, false, nil
+			return c, nil
 		}
 	}
 	n.ID = int64(len(m.all) + 1)
 	m.all = append(m.all, n)
-	return n, true, nil
+	c.Opened = append(c.Opened, n)
+	return c, nil
 }
 
-func (m *memory) ResolveNotifications(_ context.Context, user int64, conn library.ConnectionID, causes ...string) (
-	closed []Notification, err error) {
+func (m *memory) ResolveNotifications(_ context.Context, all ...Closing) (c Changes, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, closing := range all {
+		for i := range m.all {
+			n := &m.all[i]
+			if n.ResolvedAt.IsZero() && n.Connection == closing.Connection &&
+				(closing.User == 0 || closing.User == n.User) &&
+				(len(closing.Causes) == 0 || slices.Contains(closing.Causes, n.Cause)) {
+				n.ResolvedAt = time.Now()
+				c.Others = append(c.Others, *n)
+			}
+		}
+	}
+	return c, m.err
+}
+
+func (m *memory) SeeNotification(_ context.Context, user, id int64) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.all {
-		n := &m.all[i]
-		if n.ResolvedAt.IsZero() && n.Connection == conn && (user == 0 || user == n.User) &&
-			(len(causes) == 0 || slices.Contains(causes, n.Cause)) {
-			n.ResolvedAt = time.Now()
-			closed = append(closed, *n)
+		if n := &m.all[i]; n.User == user && n.ID == id && n.SeenAt.IsZero() {
+			n.SeenAt = time.Now()
+			return m.err == nil, m.err
 		}
 	}
-	return closed, m.err
+	return false, m.err
 }
 
 func (m *memory) AckNotification(_ context.Context, user, id int64) (bool, error) {

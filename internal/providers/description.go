@@ -66,6 +66,7 @@ func WantContact(all []Description) (names []string) {
 type Registration struct {
 	Page  string // where to begin
 	Steps string // what to do, in full sentences
+	Guide Guide  // the same, for the page
 	// Identity names what registering gives, in the provider's words: "client id and secret".
 	Identity string
 	// Source names the place to copy it from, following "from".

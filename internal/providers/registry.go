@@ -79,6 +79,12 @@ func (r *Registry) Follow(f func(*Provider)) {
 	r.followers = append(r.followers, f)
 }
 
+// Settle waits until Get returns what followers have been called with.
+func (r *Registry) Settle() {
+	r.replacing.Lock()
+	defer r.replacing.Unlock()
+}
+
 // Replace replaces the provider of the same name by p, or appends p.
 func (r *Registry) Replace(p *Provider) {
 	r.replacing.Lock()

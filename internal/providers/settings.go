@@ -17,6 +17,7 @@ import (
 // Setting describes one setting of a provider. Its path is providers.<provider>.<name>.
 type Setting struct {
 	Name     string
+	Label    words.Text // what the provider calls it; zero where nobody is asked for it while connecting
 	Kind     Kind
 	Default  string
 	Help     string // one or two sentences, for configs/reprise.yaml

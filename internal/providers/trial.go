@@ -58,10 +58,10 @@ func (d Description) paths(which func(Setting) bool) (all []string) {
 	return all
 }
 
-// complete reports whether all settings of the registration are set.
+// complete reports whether all settings that the registration needs are set.
 func (d Description) complete(s Settings) bool {
 	for _, setting := range d.Settings {
-		if isIdentity(setting) && s[setting.Name].Empty() {
+		if isIdentity(setting) && setting.Required && s[setting.Name].Empty() {
 			return false
 		}
 	}
@@ -89,14 +89,19 @@ func TryToken(ctx context.Context, t Trying, form url.Values) error {
 		m := resilience.TokenMeaning(e.Status, body.Error)
 		e.Code, e.Meaning = body.Error, &m
 	}})
+	id, secret := t.Settings.Text("client_id"), string(t.Settings.Secret("client_secret"))
+	if secret == "" { // a public client
+		form.Set("client_id", id)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Settings.Text("token_url"),
 		strings.NewReader(form.Encode()))
 	if err != nil {
 		return &resilience.SettingError{Setting: "token_url", Problem: "This is not a web address."}
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	id, secret := t.Settings.Text("client_id"), string(t.Settings.Secret("client_secret"))
-	req.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
+	if secret != "" {
+		req.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
+	}
 	_, err = resilience.Send(t.Client, req, TokenEndpoint)
 	return err
 }

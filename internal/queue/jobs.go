@@ -194,6 +194,19 @@ func (j Jobs) Bury(ctx context.Context, id int64) error {
 	return err
 }
 
+// Ended gives a job that has just been inserted the end that it had at an earlier time, as done or as dead.
+//
+// River inserts no job that has ended.
+func (j Jobs) Ended(ctx context.Context, id int64, done bool, created, ended time.Time) error {
+	state := "cancelled"
+	if done {
+		state = "completed"
+	}
+	_, err := j.exec(ctx, One(id), `UPDATE river_job SET state = @1, attempt = 1, created_at = @2, scheduled_at = @2,
+		attempted_at = @3, finalized_at = @3 WHERE id IN (@ids)`, state, Time(created), Time(ended))
+	return err
+}
+
 // settleFor is how long a job stays that End has ended: River notes ends in batches, up to a quarter of a second late,
 // and must find the row then.
 const settleFor = 2 * time.Second

@@ -55,9 +55,9 @@ func TestNoticeHasOneButton(t *testing.T) {
 func TestAcknowledgingMovesTheFocusToTheNext(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		for _, cause := range []string{"a", "b", "c"} {
-			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: "spotify",
-				Cause: cause, Severity: notify.Warning, Title: "A notice"}))
+		for _, conn := range []library.ConnectionID{"spotify", "lastfm", "listenbrainz"} {
+			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: conn,
+				Cause: "a", Severity: notify.Warning, Title: "A notice"}))
 		}
 		all, err := h.db.Notifications(t.Context(), h.user, true)
 		require.NoError(t, err)

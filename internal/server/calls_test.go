@@ -48,7 +48,9 @@ func TestCallsOnOnesOwnThings(t *testing.T) {
 			Cause: "auth", Severity: notify.Error, Title: "Spotify needs to be reconnected",
 			Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}}))
 		one := h.call(http.MethodGet, "/notifications?open=true", "", http.StatusOK)["notifications"].([]any)[0]
-		h.call(http.MethodPost, "/notifications/"+one.(map[string]any)["id"].(string)+"/ack", "", http.StatusNoContent)
+		address := "/notifications/" + one.(map[string]any)["id"].(string)
+		h.call(http.MethodPost, address+"/seen", "", http.StatusNoContent)
+		h.call(http.MethodPost, address+"/ack", "", http.StatusNoContent)
 		require.Contains(t, h.call(http.MethodGet, "/notifications?open=perhaps", "", http.StatusBadRequest)["detail"],
 			"true or false")
 

@@ -24,6 +24,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/alerts"
+	"reprise/internal/asks"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/events"
@@ -196,8 +197,7 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 
 	h := &household{t: t, db: db, user: u.ID, far: &services{}}
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
-	// no listens: what a service has already need not be read before something is sent
-	reads := []string{library.Playlists}
+	reads := []string{library.Playlists} // no listens: else what a service has is read before something is sent
 	registry := providers.NewRegistry()
 	for _, d := range []providers.Description{
 		{Name: "spotify", DisplayName: "Spotify", Streams: []string{library.Listens}},
@@ -230,14 +230,13 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		Name: delivery.ChannelName})
 	connections := syncer.NewConnections(guard, pull, carried, db, bus)
 	h.gone = removal.New(db, bus, log, connections, courier, carried)
-	h.Config = Config{Accounts: people, Courier: courier, Removals: h.gone, BaseURL: "http://127.0.0.1:8420",
-		OwnNames: []string{"example.com"},
-		Metrics:  http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
-		Sessions: db.Sessions(),
-		Registry: registry, Bus: bus, Notifier: notifier,
+	h.Config = Config{Accounts: people, Asks: asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry,
+		AppState: connections.AppState, Log: log}), Courier: courier, Removals: h.gone,
+		BaseURL: "http://127.0.0.1:8420", OwnNames: []string{"example.com"},
+		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
+		Sessions: db.Sessions(), Registry: registry, Bus: bus, Notifier: notifier,
 		Imports:     imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: bus, Notifier: notifier, Log: log}),
-		Connections: connections, Syncer: pull,
-		Deliveries: carried, Guard: guard,
+		Connections: connections, Syncer: pull, Deliveries: carried, Guard: guard,
 		Digests: digest.New(digest.Config{Guard: guard, Store: db, Bus: bus, Log: log}), DemoUser: u.ID,
 		Rollup: metrics.NewRollup(catalogue, db, log)}
 	h.restart()

@@ -9,6 +9,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/server/activity"
 	"reprise/internal/server/admin"
+	"reprise/internal/server/asks"
 	"reprise/internal/server/channels"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
@@ -86,6 +87,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
 	breakers := admin.NewBreakers(k, c.Breakers)
 	signedIn := sessions.New(k)
+	asking := asks.New(k, c.Asks)
 	links := accounts.NewLinks(c.Store, c.Accounts)
 	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
 		Removals: c.Removals, Courier: c.Courier, Named: c.NamedChannels})
@@ -124,6 +126,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 			channels.New(k, c.Courier, c.PushKey),
 			health.New(k, statuses, c.Rollup, c.Breakers, c.Uplink),
 			entries,
+			asking,
 			entry,
 			users,
 			access,

@@ -25,6 +25,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/art"
+	"reprise/internal/asks"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/enrich"
@@ -63,6 +64,7 @@ type Config struct {
 	Deliveries  *delivery.Deliveries
 	Imports     *imports.Runner
 	Digests     *digest.Runner
+	Asks        *asks.Asks
 	Enrichment  *enrich.Runner
 	Guard       *syncer.Guard
 	Art         *art.Cache // nil: no pictures are kept

@@ -163,9 +163,9 @@ func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopte
 				known[c.URL] = true
 				continue
 			}
-			_, e := s.resolve(ctx, tx, resolveOpen+" AND cause = $4", millis(time.Now()), "", c.User,
-				notify.ChannelCause(c.ID))
-			err = errors.Join(err, e, execTx(ctx, tx, "DELETE FROM channels WHERE id = $1", c.ID),
+			closed, e := resolve(ctx, tx, notify.Closing{User: c.User, Causes: []string{notify.ChannelCause(c.ID)}})
+			err = errors.Join(err, e, s.afterwards(ctx, tx, closed, &notify.Changes{}),
+				execTx(ctx, tx, "DELETE FROM channels WHERE id = $1", c.ID),
 				s.dropDeliveries(ctx, tx, c.User, c.ID))
 		}
 		for _, c := range all { // in the order of the settings

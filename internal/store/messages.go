@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"reprise/internal/delivery"
@@ -31,17 +32,75 @@ func (s *Store) enqueueMessages(ctx context.Context, tx *sql.Tx, n notify.Notifi
 	return err
 }
 
+// withdrawMessages drops the messages about a notification that were not sent before another took its place.
+func withdrawMessages(ctx context.Context, tx *sql.Tx, notification int64) error {
+	return execTx(ctx, tx, `DELETE FROM messages
+		WHERE notification_id = $1 AND event = 'opened' AND ended_at = 0`, notification)
+}
+
+// told is a message by which a channel has told, or is to tell, that something happened.
+type told struct {
+	channel, notification int64
+	opened                int64
+	severity              notify.Severity
+	cause                 string
+	sent                  bool
+}
+
 // enqueueRecovery enqueues a message that a notification is resolved, for the channels that sent it or are to send it.
+// A connection recovers once, when nothing is wrong with it any more: however many alerts about it a channel has sent,
+// it tells of one recovery, which began with the first of them.
 func (s *Store) enqueueRecovery(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
-	all, err := list(ctx, tx, scanID, `SELECT channel_id FROM messages
-		WHERE notification_id = $1 AND opened_at = $2 AND event = $3 AND (sent = 1 OR ended_at = 0)
-		ORDER BY channel_id`, n.ID, millis(n.CreatedAt), string(notify.Opened))
-	for _, channel := range all {
-		if err == nil {
-			err = s.enqueueMessage(ctx, tx, channel, n, notify.Resolved)
+	of, shared := n.AlertOf()
+	whole := shared && n.Trouble()
+	if whole {
+		left, err := alertsLike(ctx, tx, n)
+		if err != nil || slices.ContainsFunc(left, notify.Notification.Trouble) {
+			return err
 		}
 	}
-	return err
+	scan := func(r scanner) (v told, err error) {
+		return v, r.Scan(&v.channel, &v.notification, &v.opened, &v.severity, &v.cause, &v.sent)
+	}
+	all, err := list(ctx, tx, scan, `SELECT channel_id, notification_id, opened_at, severity, cause, sent FROM messages
+		WHERE channel_id IN (SELECT id FROM channels WHERE user_id = $1) AND connection = $2 AND event = 'opened'
+			AND answered = 0 AND (sent = 1 OR ended_at = 0)
+		ORDER BY channel_id, sent DESC, opened_at, id`, n.User, n.Connection)
+	if err != nil {
+		return err
+	}
+	mended := notify.MendedBy(ctx, n.User)
+	channel := int64(0)
+	for _, t := range all {
+		about, _ := notify.Notification{User: n.User, Connection: n.Connection, Cause: t.cause}.AlertOf()
+		if whole && (about != of || !notify.IsTrouble(t.severity, t.cause)) || !whole && t.notification != n.ID {
+			continue
+		}
+		first := t.channel != channel
+		channel = t.channel
+		if err := s.answer(ctx, tx, n, t, first && !mended); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer ends a message, whose cause is over, and enqueues one that says so.
+func (s *Store) answer(ctx context.Context, tx *sql.Tx, n notify.Notification, t told, say bool) error {
+	const which = " WHERE channel_id = $1 AND notification_id = $2 AND opened_at = $3 AND event = 'opened'"
+	err := execTx(ctx, tx, "UPDATE messages SET answered = 1"+which, t.channel, t.notification, t.opened)
+	if err == nil && !t.sent && !say {
+		err = execTx(ctx, tx, "UPDATE messages SET ended_at = $4"+which+" AND ended_at = 0", t.channel, t.notification,
+			t.opened, millis(time.Now()))
+	}
+	if err != nil || !say {
+		return err
+	}
+	n.ID, n.CreatedAt = t.notification, instant(t.opened)
+	if n.Connection != "" {
+		n.Action.URL = "/connections/" + string(n.Connection)
+	}
+	return s.enqueueMessage(ctx, tx, t.channel, n, notify.Resolved)
 }
 
 func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n notify.Notification,
@@ -56,7 +115,7 @@ func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (channel_id, notification_id, opened_at, event) DO NOTHING`,
 		id, channel, n.ID, millis(n.CreatedAt), string(event), string(n.Severity), n.Connection, n.Cause, n.Category,
-		n.Title, n.Message, n.Action.URL, millis(n.ResolvedAt), millis(time.Now()))
+		n.Title, n.Says(), n.Action.URL, millis(n.ResolvedAt), millis(time.Now()))
 	if err != nil {
 		return err
 	}

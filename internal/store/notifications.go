@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"reprise/internal/library"
@@ -11,21 +13,25 @@ import (
 )
 
 const notificationColumns = ` id, user_id, connection, cause, generation, severity, category, title, message,
-	detail, action_label, action_url, created_at, acknowledged_at, resolved_at `
+	detail, action_label, action_url, also, waits, created_at, seen_at, acknowledged_at, replaced_at, resolved_at `
 
 func scanNotification(r scanner) (n notify.Notification, err error) {
-	var created, acknowledged, resolved int64
+	var created, seen, acknowledged, replaced, resolved int64
+	var also string
 	err = r.Scan(&n.ID, &n.User, &n.Connection, &n.Cause, &n.Generation, &n.Severity, &n.Category, &n.Title,
-		&n.Message, &n.Detail, &n.Action.Label, &n.Action.URL, &created, &acknowledged, &resolved)
-	n.CreatedAt, n.AcknowledgedAt, n.ResolvedAt = instant(created), instant(acknowledged), instant(resolved)
+		&n.Message, &n.Detail, &n.Action.Label, &n.Action.URL, &also, &n.Waits, &created, &seen, &acknowledged,
+		&replaced, &resolved)
+	if also != "" {
+		n.Also = strings.Split(also, ",")
+	}
+	n.CreatedAt, n.SeenAt, n.AcknowledgedAt = instant(created), instant(seen), instant(acknowledged)
+	n.ReplacedAt, n.ResolvedAt = instant(replaced), instant(resolved)
 	return n, err
 }
 
 // OpenNotification implements notify.Store. It does not open one about a credential that has been replaced. It opens a
 // resolved one again when its cause returns.
-func (s *Store) OpenNotification(
-	ctx context.Context, n notify.Notification,
-) (stored notify.Notification, opened bool, err error) {
+func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (changes notify.Changes, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var replaced bool
 		err := tx.QueryRowContext(ctx,
@@ -38,65 +44,176 @@ func (s *Store) OpenNotification(
 		if err != nil {
 			return err
 		}
-		stored, err = scanNotification(tx.QueryRowContext(ctx, `INSERT INTO notifications
+		_, shared := n.AlertOf()
+		stored, err := scanNotification(tx.QueryRowContext(ctx, `INSERT INTO notifications
 			(id, user_id, connection, cause, generation, severity, category, title, message, detail, action_label,
-			action_url, created_at, acknowledged_at, resolved_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 0)
+			action_url, waits, created_at, acknowledged_at, resolved_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, 0)
 			ON CONFLICT (user_id, connection, cause, generation) DO UPDATE
 			SET severity = excluded.severity, category = excluded.category, title = excluded.title,
 				message = excluded.message, detail = excluded.detail, action_label = excluded.action_label,
-				action_url = excluded.action_url, created_at = excluded.created_at, acknowledged_at = 0,
-				resolved_at = 0
-			WHERE notifications.resolved_at > 0 OR $14 = 1 AND notifications.severity <> excluded.severity
+				action_url = excluded.action_url, also = '', waits = excluded.waits, created_at = excluded.created_at,
+				seen_at = 0, acknowledged_at = 0, replaced_at = 0, resolved_at = 0
+			WHERE notifications.resolved_at > 0 OR $15 = 1 AND notifications.severity <> excluded.severity
 			RETURNING`+notificationColumns,
 			id, n.User, n.Connection, n.Cause, n.Generation, n.Severity, n.Category, n.Title, n.Message, n.Detail,
-			n.Action.Label, n.Action.URL, millis(n.CreatedAt), flag(n.Instead)))
-		if errors.Is(err, sql.ErrNoRows) {
+			n.Action.Label, n.Action.URL, flag(shared), millis(n.CreatedAt), flag(n.Instead)))
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
+		case shared:
+			return s.settle(ctx, tx, stored, &changes)
 		}
-		opened = true
+		changes.Opened = append(changes.Opened, stored)
 		return s.enqueueMessages(ctx, tx, stored)
 	})
-	return stored, opened, err
+	if err != nil {
+		changes = notify.Changes{}
+	}
+	return changes, err
 }
 
 // ResolveNotifications implements notify.Store.
-func (s *Store) ResolveNotifications(ctx context.Context, user int64, conn library.ConnectionID,
-	causes ...string) ([]notify.Notification, error) {
-	query := resolveOpen
-	args := []any{millis(time.Now()), conn, user}
-	if len(causes) == 0 {
-		query += " AND generation > 0"
-	} else {
-		query += " AND cause IN " + numbered(4, len(causes))
-		for _, c := range causes {
-			args = append(args, c)
+func (s *Store) ResolveNotifications(
+	ctx context.Context, closings ...notify.Closing,
+) (changes notify.Changes, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		var closed []notify.Notification
+		for _, c := range closings {
+			some, err := resolve(ctx, tx, c)
+			if err != nil {
+				return err
+			}
+			closed = append(closed, some...)
 		}
-	}
-	var closed []notify.Notification
-	err := s.write(ctx, func(tx *sql.Tx) (err error) {
-		closed, err = s.resolve(ctx, tx, query, args...)
-		return err
+		return s.afterwards(ctx, tx, closed, &changes)
 	})
 	if err != nil {
-		return nil, err
+		changes = notify.Changes{}
 	}
-	return closed, nil
+	return changes, err
 }
 
-// resolveOpen resolves the open notifications of connection $2 of user $3 at time $1. User 0 selects all users.
-const resolveOpen = `UPDATE notifications SET resolved_at = $1
-	WHERE resolved_at = 0 AND connection = $2 AND ($3 = 0 OR user_id = $3)`
-
-func (s *Store) resolve(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]notify.Notification, error) {
-	closed, err := list(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)
-	for _, n := range closed {
-		err = errors.Join(err, s.enqueueRecovery(ctx, tx, n))
+// resolve resolves open notifications and returns them.
+func resolve(ctx context.Context, tx *sql.Tx, c notify.Closing) ([]notify.Notification, error) {
+	query := `UPDATE notifications SET resolved_at = $1
+		WHERE resolved_at = 0 AND connection = $2 AND ($3 = 0 OR user_id = $3)`
+	args := []any{millis(time.Now()), c.Connection, c.User}
+	if len(c.Causes) == 0 {
+		query += " AND generation > 0"
+	} else {
+		query += " AND cause IN " + numbered(4, len(c.Causes))
+		for _, cause := range c.Causes {
+			args = append(args, cause)
+		}
 	}
-	return closed, err
+	return list(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)
+}
+
+// afterwards draws the consequences of closed notifications: what waited behind them is shown, and channels are told.
+func (s *Store) afterwards(
+	ctx context.Context, tx *sql.Tx, closed []notify.Notification, changes *notify.Changes,
+) error {
+	type alert struct {
+		user int64
+		conn library.ConnectionID
+		of   string
+	}
+	done := map[alert]bool{}
+	for _, n := range closed {
+		changes.Others = append(changes.Others, n)
+		of, shared := n.AlertOf()
+		which := alert{n.User, n.Connection, of}
+		if shared && !done[which] {
+			done[which] = true
+			if err := s.settle(ctx, tx, n, changes); err != nil {
+				return err
+			}
+		}
+		if err := s.enqueueRecovery(ctx, tx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle shows one of the alerts about the same connection as n, whose causes last.
+func (s *Store) settle(ctx context.Context, tx *sql.Tx, n notify.Notification, changes *notify.Changes) error {
+	all, err := alertsLike(ctx, tx, n)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	now := time.Now()
+	best := slices.MinFunc(all, func(a, b notify.Notification) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	for _, o := range all {
+		if o.ID == best.ID || o.Waits {
+			continue
+		}
+		o.Waits, o.ReplacedAt = true, now
+		if err := errors.Join(saveShown(ctx, tx, o), withdrawMessages(ctx, tx, o.ID)); err != nil {
+			return err
+		}
+		changes.Others = append(changes.Others, o)
+	}
+	also := best.AlsoStopped(all)
+	shown, fresh := best, best.Waits && best.ReplacedAt.IsZero()
+	more := slices.ContainsFunc(also, func(stream string) bool { return !slices.Contains(best.Also, stream) })
+	shown.Also, shown.Waits, shown.ReplacedAt = also, false, time.Time{}
+	if fresh || more {
+		shown.SeenAt, shown.AcknowledgedAt = time.Time{}, time.Time{}
+		if best.ID != n.ID || !n.ResolvedAt.IsZero() { // it began before n
+			shown.CreatedAt = now
+		}
+	}
+	if !best.Waits && slices.Equal(also, best.Also) {
+		return nil
+	}
+	if err := saveShown(ctx, tx, shown); err != nil {
+		return err
+	}
+	if !fresh && !more {
+		changes.Others = append(changes.Others, shown)
+		return s.enqueueMessages(ctx, tx, shown) // those that were withdrawn
+	}
+	changes.Opened = append(changes.Opened, shown)
+	return s.enqueueMessages(ctx, tx, shown)
+}
+
+// alertsLike returns the alerts about the same connection as n whose causes last.
+func alertsLike(ctx context.Context, tx *sql.Tx, n notify.Notification) ([]notify.Notification, error) {
+	all, err := list(ctx, tx, scanNotification, "SELECT"+notificationColumns+`FROM notifications
+		WHERE user_id = $1 AND connection = $2 AND resolved_at = 0 ORDER BY id`, n.User, n.Connection)
+	mine, _ := n.AlertOf()
+	return slices.DeleteFunc(all, func(o notify.Notification) bool {
+		of, shared := o.AlertOf()
+		return !shared || of != mine
+	}), err
+}
+
+// saveShown stores which alert of a connection is shown, and since when.
+func saveShown(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
+	return execTx(ctx, tx, `UPDATE notifications SET also = $1, waits = $2, created_at = $3, seen_at = $4,
+		acknowledged_at = $5, replaced_at = $6 WHERE id = $7`, strings.Join(n.Also, ","), flag(n.Waits),
+		millis(n.CreatedAt), millis(n.SeenAt), millis(n.AcknowledgedAt), millis(n.ReplacedAt), n.ID)
+}
+
+// SeeNotification implements notify.Store.
+func (s *Store) SeeNotification(ctx context.Context, user, id int64) (bool, error) {
+	result, err := s.writer.ExecContext(ctx,
+		"UPDATE notifications SET seen_at = $1 WHERE user_id = $2 AND id = $3 AND seen_at = 0",
+		millis(time.Now()), user, id)
+	if err != nil {
+		return false, local(err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, local(err)
 }
 
 // AckNotification implements notify.Store.
@@ -113,7 +230,7 @@ func (s *Store) AckNotification(ctx context.Context, user, id int64) (bool, erro
 		if acknowledged = n > 0; err != nil || !acknowledged {
 			return err
 		}
-		// The person has seen it, so no channel needs to send it.
+		// The person has read it, so no channel needs to send it.
 		return execTx(ctx, tx, `UPDATE messages SET ended_at = $1
 			WHERE notification_id = $2 AND ended_at = 0 AND event = 'opened'`, now, id)
 	})
@@ -122,9 +239,9 @@ func (s *Store) AckNotification(ctx context.Context, user, id int64) (bool, erro
 
 // Notifications returns a user's latest 200 notifications, or the latest 200 open ones, the newest first.
 func (s *Store) Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error) {
-	query := "SELECT" + notificationColumns + "FROM notifications WHERE user_id = $1"
+	query := "SELECT" + notificationColumns + "FROM notifications WHERE user_id = $1 AND (waits = 0 OR replaced_at > 0)"
 	if openOnly {
-		query += " AND resolved_at = 0"
+		query += " AND resolved_at = 0 AND waits = 0"
 	}
 	return list(ctx, s.reader, scanNotification, query+" ORDER BY created_at DESC, id DESC LIMIT 200", user)
 }

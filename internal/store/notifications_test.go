@@ -32,17 +32,18 @@ func TestANotificationIsOpenedOnce(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	want := notice(user, "auth")
-	got, opened, err := s.OpenNotification(t.Context(), want)
+	changes, err := s.OpenNotification(t.Context(), want)
 	require.NoError(t, err)
-	require.True(t, opened)
+	require.Len(t, changes.Opened, 1)
+	got := changes.Opened[0]
 	want.ID = got.ID
 	require.Equal(t, want, got)
 
 	later := notice(user, "auth")
 	later.Title, later.CreatedAt = "Another title", at(9)
-	_, opened, err = s.OpenNotification(t.Context(), later)
+	changes, err = s.OpenNotification(t.Context(), later)
 	require.NoError(t, err)
-	require.False(t, opened)
+	require.Empty(t, changes)
 	require.Equal(t, []notify.Notification{want}, openNotices(t, s, user), "the first one is unchanged")
 	one, err := s.Notification(t.Context(), user, want.ID)
 	require.NoError(t, err)
@@ -57,9 +58,9 @@ func TestANotificationIsOpenedOnce(t *testing.T) {
 	} {
 		n := notice(user, "auth")
 		differ(&n)
-		_, opened, err = s.OpenNotification(t.Context(), n)
+		changes, err = s.OpenNotification(t.Context(), n)
 		require.NoError(t, err)
-		require.True(t, opened, i)
+		require.Len(t, changes.Opened, 1, i)
 	}
 }
 
@@ -71,10 +72,8 @@ func TestFiftyAtOnceOpenOneNotification(t *testing.T) {
 	errs := make(chan error, 50)
 	for range 50 {
 		wg.Go(func() {
-			_, ok, err := s.OpenNotification(context.Background(), notice(user, "auth"))
-			if ok {
-				opened.Add(1)
-			}
+			changes, err := s.OpenNotification(context.Background(), notice(user, "auth"))
+			opened.Add(int32(len(changes.Opened)))
 			errs <- err
 		})
 	}
@@ -89,15 +88,16 @@ func TestFiftyAtOnceOpenOneNotification(t *testing.T) {
 func TestAResolvedNotificationOpensAgain(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	first, _, err := s.OpenNotification(t.Context(), notice(user, "still failing"))
+	changes, err := s.OpenNotification(t.Context(), notice(user, "still failing"))
 	require.NoError(t, err)
+	first := changes.Opened[0]
 	changed, err := s.AckNotification(t.Context(), user, first.ID)
 	require.NoError(t, err)
 	require.True(t, changed)
-	closed, err := s.ResolveNotifications(t.Context(), user, "spotify")
+	changes, err = s.ResolveNotifications(t.Context(), notify.Closing{User: user, Connection: "spotify"})
 	require.NoError(t, err)
-	require.Len(t, closed, 1)
-	require.False(t, closed[0].ResolvedAt.IsZero())
+	require.Len(t, changes.Others, 1)
+	require.False(t, changes.Others[0].ResolvedAt.IsZero())
 	require.Empty(t, openNotices(t, s, user))
 	all, err := s.Notifications(t.Context(), user, false)
 	require.NoError(t, err)
@@ -107,9 +107,10 @@ func TestAResolvedNotificationOpensAgain(t *testing.T) {
 	again.Severity, again.Category, again.Title, again.Message, again.Detail = notify.Warning, "upstream", "New",
 		"New message.", "New detail"
 	again.Action, again.CreatedAt = notify.Action{Label: "Look at it", URL: "/connections/spotify"}, at(60)
-	got, opened, err := s.OpenNotification(t.Context(), again)
+	changes, err = s.OpenNotification(t.Context(), again)
 	require.NoError(t, err)
-	require.True(t, opened)
+	require.Len(t, changes.Opened, 1)
+	got := changes.Opened[0]
 	again.ID = first.ID
 	require.Equal(t, again, got, "with the new text, and not acknowledged")
 	require.Equal(t, []notify.Notification{again}, openNotices(t, s, user))
@@ -132,37 +133,37 @@ func TestResolvingByCauses(t *testing.T) {
 		for i, cause := range []string{"auth", "contract:listens", "still failing"} {
 			n := notice(user, cause)
 			n.CreatedAt = at(float64(-i))
-			_, _, err := s.OpenNotification(t.Context(), n)
+			_, err := s.OpenNotification(t.Context(), n)
 			require.NoError(t, err)
 		}
 	}
 	other := notice(alice, "auth")
 	other.Connection, other.CreatedAt = "listenbrainz", at(-9)
-	_, _, err := s.OpenNotification(t.Context(), other)
+	_, err := s.OpenNotification(t.Context(), other)
 	require.NoError(t, err)
 
-	closed, err := s.ResolveNotifications(t.Context(), alice, "spotify", "contract:listens", "still failing",
-		"unknown causes")
-	require.NoError(t, err)
-	require.Len(t, closed, 2)
-	require.Equal(t, []string{"alice spotify auth", "alice listenbrainz auth", "bob spotify auth",
-		"bob spotify contract:listens", "bob spotify still failing"}, open())
-	closed, err = s.ResolveNotifications(t.Context(), alice, "spotify", "still failing")
-	require.NoError(t, err)
-	require.Empty(t, closed, "it is resolved once")
-	closed, err = s.ResolveNotifications(t.Context(), 0, "spotify", "auth")
-	require.NoError(t, err)
-	require.Len(t, closed, 2, "of all users")
-	_, err = s.ResolveNotifications(t.Context(), bob, "spotify")
-	require.NoError(t, err)
+	close := func(user int64, causes ...string) notify.Changes {
+		t.Helper()
+		changes, err := s.ResolveNotifications(t.Context(),
+			notify.Closing{User: user, Connection: "spotify", Causes: causes})
+		require.NoError(t, err)
+		return changes
+	}
+	require.Len(t, close(alice, "contract:listens", "still failing", "unknown causes").Others, 2)
+	require.Equal(t, []string{"alice spotify auth", "alice listenbrainz auth", "bob spotify auth"}, open())
+	require.Empty(t, close(alice, "still failing"), "it is resolved once")
+	require.Len(t, close(0, "auth").Others, 2, "of all users")
+	require.Equal(t, []string{"alice listenbrainz auth", "bob spotify contract:listens"}, open())
+	close(bob)
 	require.Equal(t, []string{"alice listenbrainz auth"}, open())
 }
 
 func TestAcknowledging(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	n, _, err := s.OpenNotification(t.Context(), notice(user, "auth"))
+	changes, err := s.OpenNotification(t.Context(), notice(user, "auth"))
 	require.NoError(t, err)
+	n := changes.Opened[0]
 	for _, step := range []struct {
 		user, id int64
 		want     bool
@@ -182,7 +183,7 @@ func TestNotificationsComeNewestFirst(t *testing.T) {
 	for i := range 230 {
 		n := notice(user, "auth")
 		n.Generation, n.CreatedAt = int64(i), at(float64(i/2))
-		_, _, err := s.OpenNotification(t.Context(), n)
+		_, err := s.OpenNotification(t.Context(), n)
 		require.NoError(t, err)
 	}
 	all, err := s.Notifications(t.Context(), user, false)

@@ -47,6 +47,8 @@ var belongings = []belonging{
 	{"runs", []string{"user_id", "connection", "stream", "started_at"}},
 	{"channels", []string{"id"}}, // with their messages
 	{"notifications", []string{"id"}},
+	{"asks", []string{"user_id", "provider"}},
+	{"first_steps", []string{"user_id"}},
 	{"tokens", []string{"id"}},
 	{"links", []string{"id"}},
 	{"sessions", []string{"id"}},

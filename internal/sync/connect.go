@@ -150,6 +150,12 @@ func (m *connector) Held(p *providers.Provider, credentials library.Credentials)
 	return nil
 }
 
+// AppState returns the state of the installation's app at a provider, which all connections share that name no server
+// of their own.
+func (m *connector) AppState(p *providers.Provider) resilience.State {
+	return m.guard.opt.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(nil)})
+}
+
 // Refused judges the failure of an attempt to connect. It returns a *resilience.Failure of err, after storing the
 // wait that the provider may have dictated.
 func (m *connector) Refused(

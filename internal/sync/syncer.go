@@ -10,6 +10,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -229,6 +230,18 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	s.mu.Unlock()
 	s.poke.send()
 	return nil
+}
+
+// Read reads a stream of a connection to its end, as a run does, but notes no run. The demo begins with it, before Run.
+func (s *Syncer) Read(ctx context.Context, k Key) error {
+	c, err := s.store.Connection(ctx, k.User, k.Connection)
+	if err != nil {
+		return err
+	}
+	return s.guard.Do(ctx, providers.OfConnection(c, k.Stream), func(ctx context.Context, a providers.Adapter) error {
+		_, err := s.reader.read(ctx, c, k.Stream, a)
+		return err
+	})
 }
 
 // Start makes all streams of a connection due now. A run that is under way is joined.

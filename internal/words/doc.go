@@ -11,8 +11,8 @@
 //
 // Code names ids. [T] puts a sentence into the language of a request; a [Text] is a sentence whose reader is not known
 // yet: an error, a state, a stored notification. It keeps the id and the arguments, and is put into a language where
-// somebody reads it, with [Text.In] or [Text.T]. An id is a constant in the source, so that a test can compare the source
-// with the catalogue; where one is computed, [Each] takes the constant prefix.
+// somebody reads it, with [Text.In] or [Text.T]. An id is a constant in the source, so that a test can compare the
+// source with the catalogue; where one is computed, [Each] takes the constant prefix.
 //
 // Arguments are strings, numbers, [time.Time] (shown as a time of day, with the date if it is another day), [Day], and
 // other Texts. A time becomes an RFC 3339 stamp in the sentence: a page makes it a time element, and

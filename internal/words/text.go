@@ -20,8 +20,8 @@ type Text struct {
 // Day is an argument that is shown as a date.
 type Day time.Time
 
-// New returns the sentence with this id. pairs are names and values of its arguments. It panics on a value of a type that
-// it does not know, which is a mistake in the program.
+// New returns the sentence with this id. pairs are names and values of its arguments. It panics on a value of a type
+// that it does not know, which is a mistake in the program.
 func New(id string, pairs ...any) Text {
 	if len(pairs) == 0 {
 		return Text{id: id}

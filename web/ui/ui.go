@@ -53,6 +53,7 @@ type Banner struct {
 	ID, Title, Message string
 	Action             *Action
 	Hidden             bool // on the page that says it or solves it
+	News               bool // nobody has seen it: scripts show it as a toast first, and here when that is gone
 }
 
 // Action is a button: a link to URL, or a form that posts to Post.

@@ -56,3 +56,14 @@ func TestTimesAreReadableWithoutJavaScript(t *testing.T) {
 	require.Contains(t, html(t, words.English, Time(at, Date)), ">22 November 2026<")
 	require.Empty(t, html(t, words.English, Time(time.Time{}, Ago)))
 }
+
+func TestPagesThatBelongTogether(t *testing.T) {
+	t.Parallel()
+	c := Within(Area{Title: "Settings", URL: "/settings", Pages: []Link{
+		{Label: "Services", URL: "/settings/services"},
+		{Label: "People", URL: "/settings/people", Current: "page"}}})
+	got := html(t, words.English, c)
+	require.Contains(t, got, `<nav class="side" aria-label="Settings">`)
+	require.Contains(t, got, `<a href="/settings/people" aria-current="page">People</a>`)
+	require.Contains(t, got, `<a href="/settings">Settings</a>`, "the way back on a phone")
+}

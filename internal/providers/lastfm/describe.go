@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -43,10 +44,11 @@ func Describe() providers.Description {
 				Help: "The address of Last.fm's API."},
 			{Name: "auth_url", Kind: providers.PageURL, Default: "https://www.last.fm/api/auth/",
 				Help: "The page on which a person gives permission."},
-			{Name: "client_id", Required: true, From: accounts,
+			{Name: "client_id", Label: words.New("register.api_key"), Required: true, From: accounts,
 				Help: "The API key of your API account at Last.fm; without one and its shared secret Last.fm " +
 					"cannot be connected."},
-			{Name: "client_secret", Kind: providers.Secret, Required: true, From: accounts,
+			{Name: "client_secret", Label: words.New("register.shared_secret"), Kind: providers.Secret, Required: true,
+				From: accounts,
 				Help: "The shared secret of that API account."},
 			pace.Setting("How many requests a second may go out to it; 0 for no limit."),
 		},
@@ -54,11 +56,21 @@ func Describe() providers.Description {
 		Pace:  pace,
 		Registration: &providers.Registration{
 			Page: "https://www.last.fm/api/account/create", Identity: "API key and shared secret", Source: accounts,
-			RedirectAs: "at " + accounts + ", as callback URL", Steps: steps, Try: try,
+			RedirectAs: "at " + accounts + ", as callback URL", Steps: steps, Guide: guide(),
+			Try: try,
 		},
 		Tables: tables(),
 		Build:  build,
 	}
+}
+
+func guide() providers.Guide {
+	return providers.Guide{Steps: []providers.Step{
+		{Text: words.New("register.lastfm.create"), Page: "https://www.last.fm/api/account/create",
+			Copy: []string{"Reprise"}},
+		{Text: words.New("register.lastfm.callback"), Copy: []string{providers.RedirectURI}},
+		{Text: words.New("register.lastfm.copy"), Page: accounts},
+	}}
 }
 
 func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {

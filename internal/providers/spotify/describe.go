@@ -2,12 +2,15 @@ package spotify
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // name is the provider's name.
@@ -33,10 +36,10 @@ func Describe() providers.Description {
 			{Name: "token_url", Kind: providers.PageURL, Called: true,
 				Default: "https://accounts.spotify.com/api/token",
 				Help:    "The address that exchanges the permission for tokens."},
-			{Name: "client_id", Required: true, From: dashboard,
+			{Name: "client_id", Label: words.New("register.client_id"), Required: true, From: dashboard,
 				Help: "The client id of your app in Spotify's developer dashboard; without one Spotify cannot be " +
 					"connected."},
-			{Name: "client_secret", Kind: providers.Secret, From: dashboard,
+			{Name: "client_secret", Label: words.New("register.client_secret"), Kind: providers.Secret, From: dashboard,
 				Help: "The client secret of that app; empty for an app that uses none."},
 		},
 		Owner: name,
@@ -50,11 +53,22 @@ func Describe() providers.Description {
 				"the Web API. Put the app's client ID in the setting providers.spotify.client_id. The owner of " +
 				"the app needs Spotify Premium, and everyone who connects must be listed in the app under \"User " +
 				"Management\".",
-			Try: try,
+			Guide: guide(),
+			Try:   try,
 		},
 		Tables: tables(),
 		Build:  build,
 	}
+}
+
+func guide() providers.Guide {
+	return providers.Guide{First: words.New("register.spotify.first"), Steps: []providers.Step{
+		{Text: words.New("register.spotify.create"), Page: dashboard + "/create", Copy: []string{"Reprise"}},
+		{Text: words.New("register.spotify.redirect"), Copy: []string{providers.RedirectURI}},
+		{Text: words.New("register.spotify.save")},
+		{Text: words.New("register.spotify.people")},
+		{Text: words.New("register.spotify.copy")},
+	}}
 }
 
 const dashboard = "https://developer.spotify.com/dashboard"
@@ -86,7 +100,16 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 	}, nil
 }
 
-// try asks for a token of the app itself, which needs no consent.
+// try asks for a token of the app itself, which needs no consent. An app without a secret gets none; there it exchanges
+// an invalid code: Spotify checks the client first.
 func try(ctx context.Context, t providers.Trying) error {
-	return providers.TryToken(ctx, t, url.Values{"grant_type": {"client_credentials"}})
+	if t.Settings.Secret("client_secret") != "" {
+		return providers.TryToken(ctx, t, url.Values{"grant_type": {"client_credentials"}})
+	}
+	err := providers.TryToken(ctx, t, url.Values{"grant_type": {"authorization_code"}, "code": {"nothing"},
+		"redirect_uri": {t.Redirect}, "code_verifier": {strings.Repeat("a", 43)}})
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == "invalid_grant" {
+		return nil
+	}
+	return err
 }

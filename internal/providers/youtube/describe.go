@@ -6,6 +6,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 const console = "https://console.cloud.google.com"
@@ -27,10 +28,11 @@ func Describe() providers.Description {
 				Help: "The page on which a person gives permission."},
 			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://oauth2.googleapis.com/token",
 				Help: "The address that exchanges the permission for tokens."},
-			{Name: "client_id", Required: true, From: console,
+			{Name: "client_id", Label: words.New("register.client_id"), Required: true, From: console,
 				Help: "The client ID of your OAuth client in Google's console; without one YouTube cannot be " +
 					"connected."},
-			{Name: "client_secret", Kind: providers.Secret, Required: true, From: console,
+			{Name: "client_secret", Label: words.New("register.client_secret"), Kind: providers.Secret, Required: true,
+				From: console,
 				Help: "The client secret of that OAuth client."},
 			{Name: "keys", Kind: providers.Keys, From: console,
 				Help: "API keys for public data, each as KEY or PROJECT:KEY; keys of one project share its quota. " +
@@ -47,13 +49,26 @@ func Describe() providers.Description {
 				"client ID of the type \"Web application\" with the address of this server followed by " +
 				"/connect/youtube/callback as authorized redirect URI. Put the client ID and the client secret in " +
 				"the settings providers.youtube.client_id and providers.youtube.client_secret.",
-			Try: try,
+			Guide: guide(),
+			Try:   try,
 		},
 		Pool: &providers.Pool{KeyName: "YouTube's key", Put: putKey, Advice: keyAdvice,
 			Spent: spentAdvice, Try: tryKey, Instead: true},
 		Tables: tables(),
 		Build:  build,
 	}
+}
+
+func guide() providers.Guide {
+	return providers.Guide{First: words.New("register.youtube.first"), Steps: []providers.Step{
+		{Text: words.New("register.youtube.project"), Page: console + "/projectcreate", Copy: []string{"Reprise"}},
+		{Text: words.New("register.youtube.enable"), Page: console + "/apis/library/youtube.googleapis.com"},
+		{Text: words.New("register.youtube.consent"), Page: console + "/auth/overview/create"},
+		{Text: words.New("register.youtube.publish"), Page: console + "/auth/audience"},
+		{Text: words.New("register.youtube.client"), Page: console + "/auth/clients/create",
+			Copy: []string{providers.RedirectURI}},
+		{Text: words.New("register.youtube.copy")},
+	}}
 }
 
 func build(s providers.Settings, in providers.Installation) (providers.Provider, error) {

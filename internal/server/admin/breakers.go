@@ -9,6 +9,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // Breakers answers for the breakers of endpoints.
@@ -97,7 +98,7 @@ func (h *Breakers) resetForm(c echo.Context) error {
 	if _, err := h.reset(c, c.FormValue("endpoint")); err != nil {
 		return err
 	}
-	h.core.Sessions.Flash(c.Request().Context(), "Calls go out there again.")
+	h.core.Sessions.Flash(c.Request().Context(), words.Plain("Calls go out there again."))
 	if h.core.CameFrom(c) == "/health" {
 		return c.Redirect(http.StatusSeeOther, "/health")
 	}

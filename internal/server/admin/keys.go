@@ -16,6 +16,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // Keys answers for the installation's own API keys.
@@ -161,5 +162,6 @@ func (h *Keys) resetForm(c echo.Context) error {
 	if _, err := h.reset(c); err != nil {
 		return err
 	}
-	return h.core.Done(c, "/settings#keys", "The key is in use again; its next call shows whether it works.")
+	return h.core.Done(c, "/settings#keys", words.Plain(
+		"The key is in use again; its next call shows whether it works."))
 }

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/channels"
 	"reprise/internal/notify"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // pages are the pages of channels.
@@ -95,7 +96,7 @@ func (h *pages) addForm(c echo.Context) error {
 
 // back ends a form: it redirects to the page of channels, which shows the sentence.
 func (h *pages) back(c echo.Context, sentence string) error {
-	return h.core.Done(c, "/channels", sentence)
+	return h.core.Done(c, "/channels", words.Plain(sentence))
 }
 
 type channelEdit struct {

@@ -109,14 +109,13 @@ func (h *Handler) actForm(c echo.Context) error {
 	if action == "sync" && len(p.Streams) == 0 {
 		flash = words.New("connection.done.write", "Name", label)
 	}
-	said := flash.T(ctx)
 	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		said, err = h.core.Problem(c, err).Detail, nil
+		flash, err = words.Plain(h.core.Problem(c, err).Detail), nil
 	}
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, h.core.CameFrom(c), said)
+	return h.core.Done(c, h.core.CameFrom(c), flash)
 }
 
 func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error {
@@ -133,12 +132,12 @@ func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error 
 	if err := h.connections.Disconnect(ctx, user, id, data == "delete"); err != nil {
 		return err
 	}
-	said := words.T(ctx, "connection.gone.kept", "Name", label)
+	said := words.New("connection.gone.kept", "Name", label)
 	switch {
 	case data == "delete":
-		said = words.T(ctx, "connection.gone.deleted", "Name", label)
+		said = words.New("connection.gone.deleted", "Name", label)
 	case owed > 0:
-		said += " " + words.T(ctx, "connection.gone.owed", "Count", owed)
+		said = words.Join(said, words.New("connection.gone.owed", "Count", owed))
 	}
 	return h.core.Done(c, "/", said)
 }
@@ -168,7 +167,7 @@ func (h *Handler) renameForm(c echo.Context) error {
 		return err
 	}
 	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
-	return h.core.Done(c, "/connections/"+string(id), words.T(c.Request().Context(), "connection.renamed", "Name", label))
+	return h.core.Done(c, "/connections/"+string(id), words.New("connection.renamed", "Name", label))
 }
 
 // rename gives the connection of a request the name that a person typed.

@@ -89,7 +89,7 @@ func (c *CardView) announced(v View, r reader, needsPerson bool) {
 		case !n.Urgent() && n.Action != nil:
 			one := notice{ID: n.ID, Title: n.Title}
 			if n.Action.URL != r.Path {
-				one.Button = &ui.Action{Label: n.Action.Label, URL: n.Action.URL}
+				one.Button = &ui.Action{Label: n.Action.Label, URL: n.Action.URL, Main: true}
 			}
 			c.Notices = append(c.Notices, one)
 		}

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // connect answers for connecting: the form or the consent page of a provider, and the choice between two accounts.
@@ -98,8 +99,9 @@ func (h *connect) callback(c echo.Context) error {
 	defer done()
 	grant, err := h.flow.Complete(ctx, h.request(c, library.ConnectionID(p.Name), ""), c.QueryParams())
 	if errors.Is(err, oauth.ErrRefused) {
-		return h.core.Done(c, core.LocalPath(grant.ReturnTo), p.DisplayName+" was not connected: you did not "+
-			"allow it there. Nothing was changed.")
+		return h.core.Done(c, core.LocalPath(grant.ReturnTo), words.Plain(p.DisplayName+
+			" was not connected: you did not "+
+			"allow it there. Nothing was changed."))
 	}
 	if errors.Is(err, oauth.ErrState) {
 		return err
@@ -135,7 +137,7 @@ func (h *connect) connected(
 		return refused(p, err)
 	}
 	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
-	return h.core.Done(c, core.LocalPath(returnTo), label+" is connected."+begun(p))
+	return h.core.Done(c, core.LocalPath(returnTo), words.Plain(label+" is connected."+begun(p)))
 }
 
 func (h *connect) form(c echo.Context) error {
@@ -342,7 +344,7 @@ func (h *connect) chooseForm(c echo.Context) error {
 	case syncer.Replace, syncer.Another:
 		flash = h.statuses.label(ctx, user, chosen.ID) + " is now connected as " + chosen.Account + "." + begun(p)
 	}
-	return h.core.Done(c, core.LocalPath(c.FormValue("return_to")), flash)
+	return h.core.Done(c, core.LocalPath(c.FormValue("return_to")), words.Plain(flash))
 }
 
 // named returns p with the name of the server that a person has given, where that is not the service's own.

@@ -294,11 +294,11 @@ func (h *forwarding) form(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	sentence := words.T(ctx, "connection.forward.stopped", "Name", label)
+	sentence := words.New("connection.forward.stopped", "Name", label)
 	if on {
-		sentence = words.T(ctx, "connection.forward.started", "Name", label)
+		sentence = words.New("connection.forward.started", "Name", label)
 		if earlier {
-			sentence += " " + words.T(ctx, "connection.forward.earlier_go", "Count", sent)
+			sentence = words.Join(sentence, words.New("connection.forward.earlier_go", "Count", sent))
 		}
 	}
 	return h.core.Done(c, page+"#forwarding", sentence)

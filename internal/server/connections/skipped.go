@@ -116,10 +116,10 @@ func (h *skipped) retryForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	flash := words.T(c.Request().Context(), "connection.skipped.looking")
+	flash := words.New("connection.skipped.looking")
 	err = h.connections.LookAgain(c.Request().Context(), core.UserOf(c).ID, id)
 	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		flash, err = h.core.Problem(c, err).Detail, nil
+		flash, err = words.Plain(h.core.Problem(c, err).Detail), nil
 	}
 	if err != nil {
 		return err

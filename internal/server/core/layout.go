@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -20,12 +21,9 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 		return f, nil
 	}
 	f.User = u.Name
-	path := c.Request().URL.Path
-	// A script asks for itself: the flash is kept for a person.
-	if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" {
-		path = asking
-	} else {
-		f.Flash = k.Sessions.popFlash(ctx)
+	path := pathOf(c)
+	if !byScript(c) { // the flash is kept for a person
+		f.Flash = k.Sessions.popFlash(ctx).T(ctx)
 	}
 	open, err := k.Open(ctx, u.ID)
 	if err != nil {
@@ -38,16 +36,26 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	return f, err
 }
 
+// asking is the header with which a script of ours asks for the page that it is on, to bring it up to date.
+const asking = "X-Reprise-Refresh"
+
+func byScript(c echo.Context) bool { return c.Request().Header.Get(asking) != "" }
+
+// pathOf returns the path of the page that a request is for.
+func pathOf(c echo.Context) string {
+	return cmp.Or(c.Request().Header.Get(asking), c.Request().URL.Path)
+}
+
 // announce puts the open notifications into the frame of the page with a path: the bell counts them, and a banner says
 // what needs a person, except on the page that says it or solves it.
 func announce(f *ui.Frame, open []Notification, path string) {
 	f.Bell.Open = len(open)
 	for _, n := range open {
-		if !n.Urgent() {
+		if !n.Urgent() || n.Place == Small {
 			continue
 		}
 		f.Bell.Urgent = true
-		b := ui.Banner{ID: n.ID, Title: n.Title, Message: n.Message,
+		b := ui.Banner{ID: n.ID, Title: n.Title, Message: n.Message, News: n.Place == Toast,
 			Hidden: path == "/notifications" || within(path, "/connect/"+n.Connection)}
 		if n.Action != nil {
 			b.Action = &ui.Action{Label: n.Action.Label, URL: n.Action.URL}
@@ -78,12 +86,8 @@ func navigation(ctx context.Context, path string, failed int, has optional) []ui
 		links = append(links, ui.Link{Label: words.T(ctx, "frame.nav.digest"), URL: "/digest",
 			Current: current(path, "/digest", "/digest")})
 	}
-	settings := ui.Link{Label: words.T(ctx, "frame.nav.settings"), URL: "/settings",
-		Current: current(path, "/settings", "/channels", "/people", "/account")}
-	if within(path, "/settings") {
-		settings.Current = "page"
-	}
-	links = append(links, settings)
+	links = append(links, ui.Link{Label: words.T(ctx, "frame.nav.settings"), URL: "/settings",
+		Current: current(path, "/settings", "/settings", "/channels", "/people", "/account")})
 	if has.demo {
 		links = append(links, ui.Link{Label: words.T(ctx, "frame.nav.demo"), URL: "/demo/"})
 	}

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 	"reprise/web/ui"
 )
 
@@ -81,9 +82,9 @@ func (k *Core) Confirm(c echo.Context, v Confirmation) error {
 	return k.Show(c, http.StatusOK, v.Title, ui.Ask(d))
 }
 
-// Done ends a form: it redirects to a page of ours, which shows the sentence.
-func (k *Core) Done(c echo.Context, to, sentence string) error {
-	k.Sessions.Flash(c.Request().Context(), sentence)
+// Done ends a form: it redirects to a page of ours, which says what was done.
+func (k *Core) Done(c echo.Context, to string, said words.Text) error {
+	k.Sessions.Flash(c.Request().Context(), said)
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
@@ -99,8 +100,11 @@ type Notification struct {
 	Category       string  `json:"category"`
 	Action         *Action `json:"action"`
 	CreatedAt      string  `json:"created_at"`
+	SeenAt         *string `json:"seen_at"`
 	AcknowledgedAt *string `json:"acknowledged_at"`
 	ResolvedAt     *string `json:"resolved_at"`
+	Replaced       bool    `json:"replaced"` // resolved because another one about the connection took its place
+	Place          Place   `json:"place"`
 	// Choices are the answers to a question, as buttons.
 	Choices []Choice `json:"-"`
 }
@@ -120,10 +124,14 @@ type Action struct {
 // ViewNotification returns the view of a notification.
 func ViewNotification(n notify.Notification) Notification {
 	v := Notification{
-		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Message,
+		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Says(),
 		Detail: n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
-		CreatedAt:      library.Stamp(n.CreatedAt),
-		AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
+		CreatedAt: library.Stamp(n.CreatedAt),
+		SeenAt:    Moment(n.SeenAt), AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
+		Place: PlaceOf(n),
+	}
+	if !n.ReplacedAt.IsZero() {
+		v.Replaced, v.ResolvedAt = true, Moment(n.ReplacedAt)
 	}
 	if playlist, ok := notify.CopyAsked(n.Cause); ok {
 		to := "/playlists/" + playlist + "/copies/" + string(n.Connection)

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/events"
+	"reprise/internal/words"
 )
 
 const (
@@ -264,12 +265,22 @@ func (s *Sessions) SignOut(c echo.Context) error {
 func (s *Sessions) Recheck(user int64) { s.bus.Publish(user, events.Event{Type: events.Access}) }
 
 // Flash keeps a sentence for the next page that the session shows.
-func (s *Sessions) Flash(ctx context.Context, sentence string) {
-	s.manager.Put(ctx, flashKey, sentence)
+func (s *Sessions) Flash(ctx context.Context, said words.Text) {
+	b, err := said.MarshalJSON()
+	if err != nil {
+		s.log.Error("a sentence cannot be kept", "err", err)
+		return
+	}
+	s.manager.Put(ctx, flashKey, string(b))
 }
 
-// popFlash returns the sentence that Flash kept, once.
-func (s *Sessions) popFlash(ctx context.Context) string { return s.manager.PopString(ctx, flashKey) }
+// popFlash returns the sentence that Flash kept, once; zero for none.
+func (s *Sessions) popFlash(ctx context.Context) (said words.Text) {
+	if kept := s.manager.PopString(ctx, flashKey); kept != "" && said.UnmarshalJSON([]byte(kept)) != nil {
+		return words.Plain(kept) // by an earlier version
+	}
+	return said
+}
 
 type userContext struct{}
 

@@ -29,6 +29,9 @@ type WaitError struct{ Wait time.Duration }
 
 func (e *WaitError) Error() string { return "too many tries" }
 
+// Wait returns the error of a try that has to wait.
+func Wait(d time.Duration) error { return &WaitError{d} }
+
 // seconds returns the wait as the header Retry-After has it: in whole seconds, at least 1.
 func (e *WaitError) seconds() int { return max(1, int(math.Ceil(e.Wait.Seconds()))) }
 

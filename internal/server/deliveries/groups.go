@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -95,7 +96,7 @@ func (h *pages) discardAllPage(c echo.Context) error {
 		return err
 	}
 	if n == 0 {
-		return h.core.Done(c, "/deliveries", "There is nothing to discard here.")
+		return h.core.Done(c, "/deliveries", words.Plain("There is nothing to discard here."))
 	}
 	what := web.Count(n, "dead letter", "dead letters")
 	v := core.Confirmation{Title: "Discard " + what + "?", Action: "/deliveries/discard", Back: "/deliveries",
@@ -120,5 +121,5 @@ func (h *pages) discardAllForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/deliveries", web.Count(n, "dead letter", "dead letters")+" discarded.")
+	return h.core.Done(c, "/deliveries", words.Plain(web.Count(n, "dead letter", "dead letters")+" discarded."))
 }

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -142,7 +143,7 @@ func (h *pages) redriveAllPage(c echo.Context) error {
 	}
 	back := in.address("/deliveries")
 	if n == 0 {
-		return h.core.Done(c, back, "There is nothing to re-drive here.")
+		return h.core.Done(c, back, words.Plain("There is nothing to re-drive here."))
 	}
 	v := core.Confirmation{Title: "Re-drive " + web.Count(n, "delivery", "deliveries") + "?",
 		Action: "/deliveries/redrive", Back: back, Button: "Re-drive " + web.Count(n, "delivery", "deliveries"),
@@ -176,18 +177,18 @@ func (h *pages) redriveAllForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/deliveries", web.Count(n, "delivery goes", "deliveries go")+" out again now.")
+	return h.core.Done(c, "/deliveries", words.Plain(web.Count(n, "delivery goes", "deliveries go")+" out again now."))
 }
 
 func (h *pages) redriveForm(c echo.Context) error {
 	v, err := h.redriveOne(c)
 	if p, ok := errors.AsType[*core.Problem](err); ok && p.Status == http.StatusConflict {
-		return h.core.Done(c, h.core.CameFrom(c), v.Subject+": "+p.Detail)
+		return h.core.Done(c, h.core.CameFrom(c), words.Plain(v.Subject+": "+p.Detail))
 	}
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, h.core.CameFrom(c), v.Subject+": goes out again now.")
+	return h.core.Done(c, h.core.CameFrom(c), words.Plain(v.Subject+": goes out again now."))
 }
 
 func (h *pages) discardPage(c echo.Context) error {
@@ -233,5 +234,5 @@ func (h *pages) discardForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, core.LocalPath(c.FormValue("back")), v.Subject+": discarded.")
+	return h.core.Done(c, core.LocalPath(c.FormValue("back")), words.Plain(v.Subject+": discarded."))
 }

@@ -11,15 +11,16 @@ import (
 	"nhooyr.io/websocket"
 )
 
-// How many messages a browser may send. A page sends one for each toast that its person closes.
+// How many messages a browser may send. A page sends one for each toast that it shows, and one for each that its person
+// closes.
 const (
 	readLimit = 4 << 10 // bytes of a message
 	acksEvery = 5       // in a second
 	acksBurst = 100
 )
 
-// readAcks reads acknowledgements until the browser is gone, or sends too many. It ignores other messages, which newer
-// pages may send.
+// readAcks reads what the person has seen and acknowledged until the browser is gone, or sends too many. It ignores
+// other messages, which newer pages may send.
 func (h *Handler) readAcks(ctx context.Context, socket *websocket.Conn, f *feed) error {
 	pace := rate.NewLimiter(acksEvery, acksBurst)
 	for {
@@ -33,27 +34,32 @@ func (h *Handler) readAcks(ctx context.Context, socket *websocket.Conn, f *feed)
 		if !pace.Allow() {
 			return errFlood
 		}
-		id, ok := acked(data)
+		act, id, ok := said(data)
 		if !ok || !f.watcher.MayAck {
 			continue
 		}
-		if err := h.Notifier.Acknowledge(ctx, f.watcher.User, id); err != nil {
+		note := h.Notifier.Acknowledge
+		if act == "seen" {
+			note = h.Notifier.See
+		}
+		if err := note(ctx, f.watcher.User, id); err != nil {
 			return err
 		}
 	}
 }
 
-// acked returns the notification that a message from a browser acknowledges; false if it is another message.
-func acked(data []byte) (id int64, ok bool) {
+// said returns what a message from a browser says of a notification: that it was acknowledged ("ack"), or shown
+// ("seen"); false if it is another message.
+func said(data []byte) (act string, id int64, ok bool) {
 	var m struct {
 		Type string `json:"type"`
 		Data struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(data, &m) != nil || m.Type != "ack" {
-		return 0, false
+	if json.Unmarshal(data, &m) != nil || m.Type != "ack" && m.Type != "seen" {
+		return "", 0, false
 	}
 	id, err := strconv.ParseInt(m.Data.ID, 10, 64)
-	return id, err == nil && id > 0
+	return m.Type, id, err == nil && id > 0
 }

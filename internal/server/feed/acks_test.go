@@ -16,7 +16,8 @@ import (
 )
 
 func FuzzAcknowledgement(f *testing.F) {
-	for _, seed := range []string{`{"type":"ack","data":{"id":"7"}}`, `{"type":"ack","data":{"id":7}}`, ``,
+	for _, seed := range []string{`{"type":"ack","data":{"id":"7"}}`, `{"type":"seen","data":{"id":"7"}}`, ``,
+		`{"type":"ack","data":{"id":7}}`,
 		`[]`, `null`, `{"type":"ack"}`, `{"type":"ack","data":[]}`, `{"type":"ack","data":{"id":"-1"}}`,
 		`{"type":"hello"}`,
 		`{"type":"ack","data":{"id":"99999999999999999999"}}`, `{"type":"ack","data":{"id":"7"}} {"type":"ack"}`,
@@ -24,7 +25,7 @@ func FuzzAcknowledgement(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if id, ok := acked(data); ok {
+		if _, id, ok := said(data); ok {
 			require.Positive(t, id)
 		} else {
 			require.False(t, ok)
@@ -34,12 +35,15 @@ func FuzzAcknowledgement(f *testing.F) {
 
 func TestAcknowledgementIsRead(t *testing.T) {
 	t.Parallel()
-	id, ok := acked([]byte(`{"type":"ack","data":{"id":"7","more":true},"seq":1}`))
-	require.True(t, ok)
-	require.EqualValues(t, 7, id)
+	for _, want := range []string{"ack", "seen"} {
+		act, id, ok := said([]byte(`{"type":"` + want + `","data":{"id":"7","more":true},"seq":1}`))
+		require.True(t, ok)
+		require.Equal(t, want, act)
+		require.EqualValues(t, 7, id)
+	}
 	for _, other := range []string{`{"type":"ack","data":{"id":7}}`, `{"type":"ACK2","data":{"id":"7"}}`,
 		`{"type":"ack","data":{"id":"0"}}`, `{`, `{"type":"ack","data":{"id":"7"}}{}`} {
-		_, ok := acked([]byte(other))
+		_, _, ok := said([]byte(other))
 		require.False(t, ok, other)
 	}
 }
@@ -69,7 +73,8 @@ func TestTooManyPagesCloseTheOldest(t *testing.T) {
 		Statuses: connections.NewStatuses(nil, feedStore{}, conns, nil)})
 	mine := h.crowd.enter(1, h.Streams)
 	var got []message
-	f := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1), crowded: mine.gone}
+	f := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1),
+		toasts: newToasts(), crowded: mine.gone}
 	defer f.changes.Close()
 	f.send = func(m message) error { got = append(got, m); return nil }
 	h.crowd.enter(1, h.Streams)

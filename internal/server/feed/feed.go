@@ -40,6 +40,7 @@ type feed struct {
 	ping    func() error
 	changes *events.Subscription
 	crowded <-chan struct{} // closed when it has to make room for a newer one
+	toasts  toasts
 }
 
 // run sends messages until the browser is gone, too slow or signed out, or the server stops.
@@ -127,7 +128,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 		return err
 	}
 	return f.message("snapshot", map[string]any{"connections": connections,
-		"notifications": core.ViewAll(open, core.ViewNotification)})
+		"notifications": core.ViewAll(open, f.toasts.of)})
 }
 
 // tell sends the current state of what an event is about.
@@ -151,7 +152,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		if err != nil {
 			return err
 		}
-		return f.message("notification", core.ViewNotification(n))
+		return f.message("notification", f.toasts.of(n))
 	case events.Progress:
 		data := map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection,
 			"stream": e.Stream, "done": e.Done, "total": nil}

@@ -49,7 +49,7 @@ func TestStalledTabIsDroppedAndMissesNothing(t *testing.T) {
 	h := New(Options{Store: store, Bus: bus, Statuses: connections.NewStatuses(nil, store, conns, nil)})
 
 	stalled, release := make(chan struct{}), make(chan struct{})
-	f := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1)}
+	f := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1), toasts: newToasts()}
 	defer f.changes.Close()
 	f.send = func(m message) error {
 		if m.Type == "progress" { // the tab does not read on
@@ -71,13 +71,13 @@ func TestStalledTabIsDroppedAndMissesNothing(t *testing.T) {
 	code, _ := closing(err)
 	require.EqualValues(t, 1013, code)
 
-	again := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1)}
+	again := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1), toasts: newToasts()}
 	defer again.changes.Close()
 	var first message
 	again.send = func(m message) error { first = m; return errClosing }
 	require.ErrorIs(t, again.run(t.Context()), errClosing)
 	require.Equal(t, "snapshot", first.Type)
-	require.Contains(t, first.Data.(map[string]any)["notifications"].([]core.Notification)[0].Title, "reconnected")
+	require.Contains(t, first.Data.(map[string]any)["notifications"].([]announcement)[0].Title, "reconnected")
 }
 
 func TestEnrichmentIsSentToBrowsers(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 // serverSentEvents answers with the same stream as the websocket, for networks that break websockets.
 func (h *Handler) serverSentEvents(c echo.Context) error {
+	toasts := newToasts()
 	watcher, changes, err := h.open(c)
 	if err != nil {
 		return err
@@ -47,7 +48,8 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 	}
 	mine := h.crowd.enter(watcher.User, h.Streams)
 	defer h.crowd.leave(mine)
-	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone}
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone,
+		toasts: toasts}
 	h.ended(watcher.User, f.run(c.Request().Context()))
 	return nil
 }

@@ -30,6 +30,7 @@ func encode(m message) ([]byte, error) { return json.Marshal(m) }
 
 // websocket answers with the stream, and takes acknowledgements from it.
 func (h *Handler) websocket(c echo.Context) error {
+	toasts := newToasts()
 	watcher, changes, err := h.open(c)
 	if err != nil {
 		return err
@@ -70,7 +71,8 @@ func (h *Handler) websocket(c echo.Context) error {
 	}
 	mine := h.crowd.enter(watcher.User, h.Streams)
 	defer h.crowd.leave(mine)
-	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone}
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone,
+		toasts: toasts}
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
 	g.Go(func() error { return h.readAcks(reading, socket, f) })

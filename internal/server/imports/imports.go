@@ -136,8 +136,8 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
-			return v, &core.Problem{Status: http.StatusUnprocessableEntity, Title: "No file",
-				Detail: "Choose a file first."}
+			return v, &core.Problem{Status: http.StatusUnprocessableEntity, Title: words.T(r.Context(), "import.no_file"),
+				Detail: words.T(r.Context(), "import.choose")}
 		}
 		if err != nil {
 			return v, errors.Join(core.HTTPProblem(http.StatusBadRequest), err)
@@ -224,7 +224,7 @@ func (h *Handler) sendForm(c echo.Context) error {
 		p := h.core.Problem(c, err)
 		return h.show(c, p.Status, importsView{Provider: v.Connection.Provider(), Problem: p.Detail})
 	}
-	return h.core.Done(c, "/imports", v.Name+" is being imported. You may close this page meanwhile.")
+	return h.core.Done(c, "/imports", words.New("import.started", "File", v.Name))
 }
 
 func (h *Handler) cancelForm(c echo.Context) error {

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // SourceStore is what Sources read.
@@ -159,5 +160,5 @@ func (h *Sources) retry(c echo.Context) error {
 	if held {
 		said = p.DisplayName + " has asked us to wait until " + library.Stamp(state.Until) + ", and we do."
 	}
-	return h.core.Done(c, "/settings#enrichment", said)
+	return h.core.Done(c, "/settings#enrichment", words.Plain(said))
 }

@@ -42,6 +42,7 @@ func (h *Handler) Pages(g *echo.Group) {
 func (h *Handler) API(g *echo.Group) {
 	g.GET("/notifications", h.list)
 	g.POST("/notifications/:id/ack", h.ackAPI)
+	g.POST("/notifications/:id/seen", h.seenAPI)
 }
 
 func (h *Handler) list(c echo.Context) error {
@@ -66,7 +67,8 @@ func (h *Handler) page(c echo.Context) error {
 		core.ViewAll(all, core.ViewNotification))
 }
 
-func (h *Handler) acknowledge(c echo.Context) error {
+// note notes something about the notification that a request's path names.
+func (h *Handler) note(c echo.Context, note func(ctx context.Context, user, id int64) error) error {
 	id, err := core.Number(c.Param("id"))
 	if err != nil {
 		return err
@@ -75,7 +77,7 @@ func (h *Handler) acknowledge(c echo.Context) error {
 	if _, err := h.store.Notification(ctx, user, id); err != nil {
 		return err
 	}
-	return h.notifier.Acknowledge(ctx, user, id)
+	return note(ctx, user, id)
 }
 
 // unseen returns the element that gets the focus after the notification id was acknowledged: the next one that was
@@ -92,14 +94,21 @@ func (h *Handler) unseen(c echo.Context, id string) (element string, err error) 
 }
 
 func (h *Handler) ackAPI(c echo.Context) error {
-	if err := h.acknowledge(c); err != nil {
+	if err := h.note(c, h.notifier.Acknowledge); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (h *Handler) seenAPI(c echo.Context) error {
+	if err := h.note(c, h.notifier.See); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
 }
 
 func (h *Handler) ackForm(c echo.Context) error {
-	if err := h.acknowledge(c); err != nil {
+	if err := h.note(c, h.notifier.Acknowledge); err != nil {
 		return err
 	}
 	next, err := h.unseen(c, c.Param("id"))

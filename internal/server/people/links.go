@@ -11,6 +11,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // LinkView is an invitation, or a link to choose a new password. URL is set only right after it was made.
@@ -152,5 +153,6 @@ func (h *Users) takeBackForm(c echo.Context) error {
 	if _, err := h.takeBack(c); err != nil {
 		return err
 	}
-	return h.core.Done(c, "/people", "The invitation has been taken back. Its link does not work any more.")
+	return h.core.Done(c, "/people", words.Plain(
+		"The invitation has been taken back. Its link does not work any more."))
 }

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/removal"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // changed is what a call found, and what it left.
@@ -179,8 +180,8 @@ func (h *Users) addForm(c echo.Context) error {
 	if err != nil {
 		return h.failed(c, listView{Form: "add", Name: in.Name, Role: in.Role}, err)
 	}
-	return h.core.Done(c, "/people", "The account "+in.Name+" has been made. Tell its owner the password; "+
-		"it can be changed on the settings page.")
+	return h.core.Done(c, "/people", words.Plain("The account "+in.Name+" has been made. Tell its owner the password; "+
+		"it can be changed on the settings page."))
 }
 
 // personView is the page of one person, and the one that asks before a removal.
@@ -235,10 +236,10 @@ func (h *Users) roleForm(c echo.Context) error {
 		return err
 	}
 	if u.ID == core.UserOf(c).ID && role != accounts.Admin {
-		return h.core.Done(c, "/settings", "You are a member now.")
+		return h.core.Done(c, "/settings", words.Plain("You are a member now."))
 	}
-	words := map[string]string{accounts.Admin: " is an administrator now.", accounts.Member: " is a member now."}
-	return h.core.Done(c, "/people", u.Name+words[role])
+	now := map[string]string{accounts.Admin: " is an administrator now.", accounts.Member: " is a member now."}
+	return h.core.Done(c, "/people", words.Plain(u.Name+now[role]))
 }
 
 func (h *Users) removePage(c echo.Context) error {
@@ -267,5 +268,6 @@ func (h *Users) removeForm(c echo.Context) error {
 	if _, err := h.remove(c, u.ID); err != nil {
 		return nobody(err)
 	}
-	return h.core.Done(c, "/people", u.Name+" cannot sign in any more. What belongs to the account is being removed.")
+	return h.core.Done(c, "/people", words.Plain(u.Name+
+		" cannot sign in any more. What belongs to the account is being removed."))
 }

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
+	"reprise/internal/words"
 )
 
 // copies answers for the copies of playlists at other providers.
@@ -255,5 +256,5 @@ func (h *copies) form(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/playlists/"+strconv.FormatInt(id, 10), sentence)
+	return h.core.Done(c, "/playlists/"+strconv.FormatInt(id, 10), words.Plain(sentence))
 }

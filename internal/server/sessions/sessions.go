@@ -11,6 +11,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -109,7 +110,7 @@ func (h *Handler) endForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/settings#sessions", v.Browser+" is signed out.")
+	return h.core.Done(c, "/settings#sessions", words.Plain(v.Browser+" is signed out."))
 }
 
 func (h *Handler) endOthersForm(c echo.Context) error {
@@ -121,5 +122,5 @@ func (h *Handler) endOthersForm(c echo.Context) error {
 	if n > 0 {
 		sentence = "You are signed out in " + web.Count(n, "other browser", "other browsers") + "."
 	}
-	return h.core.Done(c, "/settings#sessions", sentence)
+	return h.core.Done(c, "/settings#sessions", words.Plain(sentence))
 }

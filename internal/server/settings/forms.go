@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"reprise/internal/words"
 )
 
 func (h *Handler) passwordForm(c echo.Context) error {
@@ -19,7 +20,7 @@ func (h *Handler) settled(c echo.Context, v pageView, err error, done string) er
 	if err != nil {
 		return h.failed(c, v, err)
 	}
-	return h.core.Done(c, "/settings", done)
+	return h.core.Done(c, "/settings", words.Plain(done))
 }
 
 // failed shows the page with the problem of a form and what was typed.

@@ -7,6 +7,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // pageView is the page of one question.
@@ -91,5 +92,5 @@ func (h *Handler) form(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/deliveries", said)
+	return h.core.Done(c, "/deliveries", words.Plain(said))
 }

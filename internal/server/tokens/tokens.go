@@ -14,6 +14,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -200,7 +201,7 @@ func (h *Handler) revokeForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/settings#tokens", "The token “"+t.Name+"” is revoked.")
+	return h.core.Done(c, "/settings#tokens", words.Plain("The token “"+t.Name+"” is revoked."))
 }
 
 // AfterPassword returns the sentence that a new password ends no tokens; empty if the user has none.

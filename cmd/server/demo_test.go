@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// guest is somebody who looks at the demo.
+type guest struct {
+	t    *testing.T
+	base string
+	http.Client
+}
+
+// newDemo starts the demo and returns somebody who opens its link.
+func newDemo(t *testing.T) *guest {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var out, log buffer
+	ended := make(chan error, 1)
+	t.Setenv("TMPDIR", inMemory(t))
+	go func() {
+		ended <- run(ctx, []string{"-demo", "-listen", "127.0.0.1:0"}, nil, console{strings.NewReader(""), &out, &log})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+		require.Empty(t, log.String(), "a healthy demo warns of nothing")
+	})
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	g := &guest{t: t, Client: http.Client{Jar: jar, Timeout: patience}}
+	require.Eventually(t, func() bool {
+		if m := link.FindStringSubmatch(out.String()); m != nil {
+			g.base = m[1]
+		}
+		return g.base != ""
+	}, patience, 20*time.Millisecond, "the demo prints its link")
+	return g
+}
+
+func (g *guest) read(resp *http.Response, err error) string {
+	g.t.Helper()
+	require.NoError(g.t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(g.t, err)
+	require.Equal(g.t, http.StatusOK, resp.StatusCode, "%s: %.500s", resp.Request.URL, b)
+	return string(b)
+}
+
+func (g *guest) page(path string) string {
+	g.t.Helper()
+	return g.read(g.Get(g.base + path))
+}
+
+// answer reads a JSON answer.
+func (g *guest) answer(path string, v any) {
+	g.t.Helper()
+	require.NoError(g.t, json.Unmarshal([]byte(g.page(path)), v))
+}
+
+func (g *guest) press(path string, form url.Values) string {
+	g.t.Helper()
+	req, err := http.NewRequest(http.MethodPost, g.base+path, strings.NewReader(form.Encode()))
+	require.NoError(g.t, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", g.base)
+	return g.read(g.Do(req))
+}
+
+// spotify returns the mode of the simulated Spotify.
+func (g *guest) spotify() string {
+	g.t.Helper()
+	var all map[string]json.RawMessage
+	g.answer("/demo/state", &all)
+	var one struct{ Mode string }
+	require.NoError(g.t, json.Unmarshal(all["spotify"], &one))
+	return one.Mode
+}
+
+// The demo shows two weeks from its first minute on. A visitor breaks a service and has everything reset: the same
+// process, at the same address and with the visitor's page still open, is as it was in its first minute.
+func TestADemoHasAPastAndBeginsAgain(t *testing.T) {
+	takesLong(t)
+	g := newDemo(t)
+	for range 2 {
+		var health struct {
+			Quarters []struct{ Provider string }
+		}
+		g.answer("/api/v1/health/quarters?since="+
+			url.QueryEscape(time.Now().Add(-10*24*time.Hour).UTC().Format(time.RFC3339)), &health)
+		require.Greater(t, len(health.Quarters), 500, "calls of ten days ago")
+		var runs struct {
+			Runs []struct {
+				Rows   int
+				Result string
+			}
+		}
+		g.answer("/api/v1/connections/spotify/runs?limit=200", &runs)
+		brought := 0
+		for _, r := range runs.Runs {
+			brought += r.Rows
+		}
+		require.Positive(t, brought, "runs of the last hours brought listens")
+		require.Less(t, brought, 200, "and none a whole history at once")
+		require.Contains(t, g.page("/activity"), "ListenBrainz works again")
+		require.Contains(t, g.page("/notifications"), "ListenBrainz")
+		var sent struct {
+			Deliveries []struct{ State string }
+		}
+		g.answer("/api/v1/deliveries?limit=100", &sent)
+		states := map[string]int{}
+		for _, d := range sent.Deliveries {
+			states[d.State]++
+		}
+		require.Greater(t, states["done"], 10)
+		require.Equal(t, 1, states["dead"])
+
+		require.Equal(t, "normal", g.spotify())
+		g.press("/demo/switch", url.Values{"provider": {"spotify"}, "mode": {"revoked"}})
+		require.Equal(t, "revoked", g.spotify())
+		require.Contains(t, g.press("/demo/reset", nil), "Reset everything", "leads to the page of the new demo")
+	}
+	require.Equal(t, "normal", g.spotify())
+}

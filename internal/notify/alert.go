@@ -1,0 +1,119 @@
+package notify
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise/internal/words"
+)
+
+// ofUser separates the cause of an administrator's notification from whose connection it is about.
+const ofUser = " of user "
+
+// causeImport begins the causes of notifications about imports.
+const causeImport = "import "
+
+// AlertOf returns what the notification is an alert of. Of the alerts about one connection a person sees one at a time:
+// two with the same connection and equal keys are about the same connection of the same person. false: it is no alert
+// of a connection but independent, as one about a channel or an import.
+func (n Notification) AlertOf() (key string, ok bool) {
+	if n.Connection == "" || strings.HasPrefix(n.Cause, causeImport) {
+		return "", false
+	}
+	whose := n.User
+	if _, after, found := strings.Cut(n.Cause, ofUser); found {
+		whose, _ = strconv.ParseInt(after, 10, 64)
+	}
+	return strconv.FormatInt(whose, 10), true
+}
+
+// importance orders the alerts of a connection. Whoever is asked to do something about a stop does not need to know at
+// the same time that the authorization ends in a month.
+func (n Notification) importance() int {
+	_, asks := CopyAsked(n.Cause)
+	what, _, _ := strings.Cut(n.Cause, ":")
+	switch {
+	case n.Severity == Error:
+		return 5 // it stopped, until its reader acts
+	case what == "permission" || what == "config":
+		return 4 // it is tried again, but needs the administrator
+	case asks:
+		return 3
+	case n.Severity == Warning:
+		return 2
+	case n.Severity == Success:
+		return 1
+	}
+	return 0
+}
+
+// Before reports whether n is shown rather than another alert of its connection: it is more important, or as important
+// and newer.
+func (n Notification) Before(other Notification) bool {
+	if a, b := n.importance(), other.importance(); a != b {
+		return a > b
+	}
+	if !n.CreatedAt.Equal(other.CreatedAt) {
+		return n.CreatedAt.After(other.CreatedAt)
+	}
+	return n.ID > other.ID
+}
+
+// Trouble reports whether the end of what the notification is about is a recovery: "works again".
+func (n Notification) Trouble() bool { return IsTrouble(n.Severity, n.Cause) }
+
+// IsTrouble is [Notification.Trouble] of one with this severity and cause.
+func IsTrouble(s Severity, cause string) bool { return s == Error || cause == CauseStill }
+
+// Stopped returns the stream that the notification says has stopped; empty if it is about the connection as a whole, or
+// about something else.
+func (n Notification) Stopped() (stream string) {
+	cause, _, _ := strings.Cut(n.Cause, ofUser)
+	_, stream, _ = strings.Cut(cause, ":")
+	if n.Severity != Error || stream == "app" {
+		return ""
+	}
+	return stream
+}
+
+// AlsoStopped returns the streams of others that have stopped beside that of n, in order.
+func (n Notification) AlsoStopped(others []Notification) (streams []string) {
+	mine := n.Stopped()
+	if mine == "" {
+		return nil
+	}
+	for _, o := range others {
+		if s := o.Stopped(); s != "" && s != mine {
+			streams = append(streams, s)
+		}
+	}
+	slices.Sort(streams)
+	return slices.Compact(streams)
+}
+
+// Says returns the message, and what else has stopped.
+func (n Notification) Says() string {
+	all := []words.Text{words.Plain(n.Message)}
+	for _, stream := range n.Also {
+		all = append(all, words.Each("alerts.also_", stream))
+	}
+	return words.Join(all...).String()
+}
+
+// Open reports whether the notification is shown until its cause is gone.
+func (n Notification) Open() bool { return n.ResolvedAt.IsZero() && n.ReplacedAt.IsZero() && !n.Waits }
+
+type mendedKey struct{}
+
+// WithMender returns a context in which what is closed was mended by this person, who has just seen that it works.
+func WithMender(ctx context.Context, user int64) context.Context {
+	return context.WithValue(ctx, mendedKey{}, user)
+}
+
+// MendedBy reports whether what is closed in the context was mended by this person.
+func MendedBy(ctx context.Context, user int64) bool {
+	by, _ := ctx.Value(mendedKey{}).(int64)
+	return by != 0 && by == user
+}

@@ -1,0 +1,133 @@
+// Package asks answers for what members ask the administrators for.
+package asks
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/asks"
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/server/core"
+	"reprise/internal/throttle"
+	"reprise/internal/words"
+)
+
+// rate is how often a person may ask: for every service at once, and then now and again.
+var rate = throttle.Rate{Burst: 12, Every: 5 * time.Minute}
+
+// Handler answers for what members ask for.
+type Handler struct {
+	core *core.Core
+	asks *asks.Asks
+	rate *throttle.Table
+}
+
+// New returns a Handler.
+func New(k *core.Core, a *asks.Asks) *Handler {
+	return &Handler{core: k, asks: a, rate: throttle.New(rate)}
+}
+
+// Pages adds the routes of the forms.
+func (h *Handler) Pages(g *echo.Group) { g.POST("/ask/:provider", h.form) }
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/asks", h.list)
+	g.POST("/asks", h.ask)
+}
+
+// View is what a person asked for.
+type View struct {
+	Provider string `json:"provider"`
+	Need     string `json:"need"`
+	AskedAt  string `json:"asked_at"`
+}
+
+func viewOf(a asks.Ask) View {
+	return View{Provider: a.Provider, Need: string(a.Need), AskedAt: library.Stamp(a.AskedAt)}
+}
+
+func (h *Handler) list(c echo.Context) error {
+	mine, err := h.asks.Of(c.Request().Context(), core.UserOf(c).ID)
+	if err != nil {
+		return err
+	}
+	all := []View{}
+	for _, p := range h.core.Registry.All() {
+		if a, ok := mine[p.Name]; ok {
+			all = append(all, viewOf(a))
+		}
+	}
+	return c.JSON(http.StatusOK, map[string]any{"asks": all})
+}
+
+// Put asks for a service on behalf of the user of a request. Administrators, who would ask themselves, are refused.
+func (h *Handler) Put(c echo.Context, provider string) (asks.Ask, *providers.Provider, error) {
+	ctx, u := c.Request().Context(), core.UserOf(c)
+	p := h.core.Registry.Get(provider)
+	if p == nil {
+		return asks.Ask{}, nil, core.NotFound(words.T(ctx, "ask.unknown"))
+	}
+	if u.Role == accounts.Admin {
+		return asks.Ask{}, p, &core.Problem{Status: http.StatusConflict, Title: words.T(ctx, "ask.yourself"),
+			Detail: words.T(ctx, "ask.yourself_text", "Service", p.DisplayName)}
+	}
+	if wait := h.rate.Take(u.Name); wait > 0 {
+		return asks.Ask{}, p, core.Wait(wait)
+	}
+	a, err := h.asks.Ask(ctx, u.ID, p)
+	if errors.Is(err, asks.ErrNothing) {
+		err = &core.Problem{Status: http.StatusConflict, Title: words.T(ctx, "ask.nothing"),
+			Detail: words.T(ctx, "ask.nothing_text", "Service", p.DisplayName)}
+	}
+	return a, p, err
+}
+
+func (h *Handler) ask(c echo.Context) error {
+	in, err := core.Body[struct {
+		Provider string `json:"provider"`
+	}](c)
+	if err != nil {
+		return err
+	}
+	a, _, err := h.Put(c, in.Provider)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, viewOf(a))
+}
+
+func (h *Handler) form(c echo.Context) error {
+	_, p, err := h.Put(c, c.Param("provider"))
+	if err != nil {
+		return err
+	}
+	to := core.LocalPath(c.FormValue("return_to"))
+	if to == "/" {
+		to = h.core.CameFrom(c)
+	}
+	return h.core.Done(c, to, words.New("ask.sent", "Service", p.DisplayName))
+}
+
+// Needs returns what the services need from an administrator, by name; those that need nothing are missing.
+func (h *Handler) Needs() map[string]asks.Need {
+	needs := map[string]asks.Need{}
+	for _, p := range h.core.Registry.All() {
+		if n := h.asks.NeedOf(p); n != asks.None {
+			needs[p.Name] = n
+		}
+	}
+	return needs
+}
+
+// Asked returns when a person asked for a service; the zero time if they did not.
+func (h *Handler) Asked(ctx context.Context, user int64, provider string) (time.Time, error) {
+	mine, err := h.asks.Of(ctx, user)
+	return mine[provider].AskedAt, err
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"reprise/internal/activity"
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/metrics"
+	"reprise/internal/notify"
+	"reprise/internal/queue"
+)
+
+// Past is what a household's server would have written down earlier. Only the demo writes one.
+type Past struct {
+	Runs          []library.Run
+	Quarters      []metrics.Quarter
+	Notifications []notify.Notification // with all their times
+	Activity      []activity.Entry      // with their times and actors, the oldest first
+	Deliveries    []PastDelivery        // the oldest first
+	Gaps          []PastGap
+}
+
+// PastGap is a gap of a connection; what was recovered of it is counted.
+type PastGap struct {
+	User       int64
+	Connection library.ConnectionID
+	library.Gap
+}
+
+// PastDelivery is a delivery that has ended.
+type PastDelivery struct {
+	delivery.Draft
+	Created, Ended time.Time
+
+	Category, Reason, Answer string // why it could not be delivered; empty if it was
+}
+
+// WritePast stores a past in one transaction.
+func (s *Store) WritePast(ctx context.Context, p Past) error {
+	if err := s.AddQuarters(ctx, p.Quarters); err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		err := errors.Join(pastRuns(ctx, tx, p.Runs), pastNotifications(ctx, tx, p.Notifications),
+			pastActivity(ctx, tx, p.Activity))
+		for _, g := range p.Gaps {
+			err = errors.Join(err, noteGap(ctx, tx, g.User, g.Connection, g.Gap))
+		}
+		for _, d := range p.Deliveries {
+			if err != nil {
+				return err
+			}
+			err = s.pastDelivery(ctx, tx, d)
+		}
+		return err
+	})
+}
+
+func pastRuns(ctx context.Context, tx *sql.Tx, all []library.Run) error {
+	const width = 10
+	args := make([]any, 0, len(all)*width)
+	for _, r := range all {
+		args = append(args, r.User, r.Connection, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result,
+			r.Category, r.Words, r.Detail)
+	}
+	return insertRows(ctx, tx, `INSERT INTO runs
+		(user_id, connection, stream, started_at, took_ms, row_count, result, category, words, detail)`,
+		width, args, "")
+}
+
+func pastNotifications(ctx context.Context, tx *sql.Tx, all []notify.Notification) error {
+	for _, n := range all {
+		id, err := nextIDs(ctx, tx, "notifications", 1)
+		if err != nil {
+			return err
+		}
+		err = execTx(ctx, tx, `INSERT INTO notifications
+			(id, user_id, connection, cause, generation, severity, category, title, message, detail, action_label,
+			action_url, created_at, acknowledged_at, resolved_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+			id, n.User, n.Connection, n.Cause, n.Generation, n.Severity, n.Category, n.Title, n.Message, n.Detail,
+			n.Action.Label, n.Action.URL, millis(n.CreatedAt), millis(n.AcknowledgedAt), millis(n.ResolvedAt))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pastActivity(ctx context.Context, tx *sql.Tx, all []activity.Entry) error {
+	for _, e := range all {
+		id, err := nextIDs(ctx, tx, "activity", 1)
+		if err != nil {
+			return err
+		}
+		err = execTx(ctx, tx, `INSERT INTO activity
+			(id, at, user_id, actor_id, actor, action, connection, subject, detail, times)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, id, millis(e.At), e.User, e.ActorID, e.Actor,
+			string(e.Action), e.Connection, e.Subject, e.Detail, max(e.Times, 1))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) pastDelivery(ctx context.Context, tx *sql.Tx, d PastDelivery) error {
+	id, err := s.enqueue(ctx, tx, d.Draft)
+	if err != nil {
+		return err
+	}
+	dead := time.Time{}
+	if d.Reason != "" {
+		dead = d.Ended
+	}
+	return errors.Join(
+		queue.In(tx).Ended(ctx, id, d.Reason == "", d.Created, d.Ended),
+		execTx(ctx, tx, `UPDATE deliveries SET created_at = $1, category = $2, reason = $3, answer = $4, dead_since = $5
+			WHERE id = $6`, millis(d.Created), d.Category, d.Reason, d.Answer, millis(dead), id))
+}
+
+// aged are the columns that Age changes: when people and the server set something up.
+var aged = [][2]string{{"users", "created_at"}, {"connections", "created_at"}, {"forwarding", "since"},
+	{"channels", "created_at"}, {"digest_people", "since"}, {"activity", "at"}}
+
+// Age makes what has been set up, and the log of it, that much older. Music and what is read of it stay as they are.
+func (s *Store) Age(ctx context.Context, by time.Duration) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		var errs []error
+		for _, c := range aged {
+			errs = append(errs, execTx(ctx, tx, fmt.Sprintf("UPDATE %s SET %s = %s - $1", c[0], c[1], c[1]),
+				by.Milliseconds()))
+		}
+		return errors.Join(errs...)
+	})
+}
