@@ -97,7 +97,7 @@ var arrows = map[string][]string{
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
-		"internal/server/tokens", "internal/sync", "web", "web/static",
+		"internal/server/tokens", "internal/settings", "internal/sync", "web", "web/static",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
@@ -225,7 +225,7 @@ var arrows = map[string][]string{
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
-		"internal/server", "internal/server/edge", "internal/store", "internal/sync", // which links lead here
+		"internal/server", "internal/server/edge", "internal/settings", "internal/store", "internal/sync",
 	},
 }
 

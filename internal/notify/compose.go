@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
@@ -34,6 +35,9 @@ func (c *post) item(w Waiting) Item {
 	if w.Event == Resolved {
 		i.Severity = Success
 		i.Title, i.Text = c.recovery(w)
+		if w.CaughtUp > 0 {
+			i.Text += " " + words.New("channels.caught_up", "Count", w.CaughtUp).String()
+		}
 	}
 	return i
 }
@@ -71,13 +75,13 @@ func (c *post) message(ch Channel, w Waiting) Message {
 	i := c.item(w)
 	return Message{ID: idOf(ch.ID, w.Notification, w.OpenedAt.UnixMilli(), w.Event), Event: i.Event,
 		Severity: i.Severity, Title: i.Title, Text: i.Text, Connection: i.Connection,
-		Category: i.Category, URL: c.opt.BaseURL + cmp.Or(w.ActionURL,
+		Category: i.Category, URL: c.baseURL() + cmp.Or(w.ActionURL,
 			"/notifications"), CreatedAt: i.CreatedAt, ResolvedAt: i.ResolvedAt}
 }
 
 // digest returns one message about many; those that waited too long are only counted.
 func (c *post) digest(ch Channel, fresh []Waiting, old int) Message {
-	m := Message{Event: Digest, Severity: Info, URL: c.opt.BaseURL + "/notifications", CreatedAt: time.Now()}
+	m := Message{Event: Digest, Severity: Info, URL: c.baseURL() + "/notifications", CreatedAt: time.Now()}
 	parts := []any{ch.ID, old}
 	var lines []string
 	for n, w := range fresh {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -57,7 +56,7 @@ type resource interface {
 // resources are all parts of the server.
 type resources struct {
 	*Config
-	base      *url.URL
+	reach     *reached
 	core      *core.Core
 	people    *people.Handler
 	redeemer  *people.Redeemer
@@ -67,7 +66,7 @@ type resources struct {
 }
 
 // newResources makes the parts. A person has at most so many streams; closing ends the open ones.
-func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}) (*resources, error) {
+func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) (*resources, error) {
 	k, err := core.New(core.Options{
 		BaseURL: c.BaseURL, Version: c.Version, SetupCode: c.SetupCode, AdminToken: c.AdminToken,
 		Demo: c.Demo != nil, DemoUser: c.DemoUser,
@@ -90,13 +89,13 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 	asking := asks.New(k, c.Asks)
 	links := accounts.NewLinks(c.Store, c.Accounts)
 	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
-		Removals: c.Removals, Courier: c.Courier, Named: c.NamedChannels})
+		Removals: c.Removals, Courier: c.Courier})
 	entry := people.New(people.Options{
-		Core: k, Accounts: c.Accounts, Courier: c.Courier, Named: c.NamedChannels,
+		Core: k, Accounts: c.Accounts, Courier: c.Courier,
 	})
 	return &resources{
 		Config:   c,
-		base:     base,
+		reach:    at,
 		core:     k,
 		people:   entry,
 		redeemer: people.NewRedeemer(k, links),
@@ -106,7 +105,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 		}),
 		feed: feed.New(feed.Options{
 			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses,
-			Hosts:   patterns(base.Host, c.AllowedHosts),
+			Hosts:   func() []string { return at.Load().patterns },
 			Streams: streams, Closing: closing,
 		}),
 		resources: []resource{

@@ -232,7 +232,7 @@ func (h *connect) api(c echo.Context) error {
 	}
 	if p.InBrowser() {
 		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Needs a browser",
-			Detail: p.DisplayName + " is connected in a browser: open " + h.core.BaseURL + "/connect/" + string(id)}
+			Detail: p.DisplayName + " is connected in a browser: open " + h.core.BaseURL() + "/connect/" + string(id)}
 	}
 	given, err := core.Body[map[string]any](c)
 	if err != nil {
@@ -375,5 +375,5 @@ func refused(p *providers.Provider, err error) error {
 
 // RedirectURI returns the address that has to be registered with a provider that asks for consent on its own page.
 func RedirectURI(k *core.Core, provider string) string {
-	return k.BaseURL + "/connect/" + provider + "/callback"
+	return k.BaseURL() + "/connect/" + provider + "/callback"
 }

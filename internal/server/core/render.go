@@ -26,7 +26,7 @@ func (k *Core) Show(c echo.Context, status int, title string, page templ.Compone
 	if err := ui.Page(f).Render(templ.WithChildren(c.Request().Context(), page), &b); err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, b.Bytes())
+	return c.HTMLBlob(status, Stamp(b.Bytes()))
 }
 
 // legacy is the data of a page that is still a parsed template.

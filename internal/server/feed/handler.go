@@ -3,6 +3,7 @@ package feed
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -30,7 +31,7 @@ type Options struct {
 	Bus      *events.Bus
 	Notifier *notify.Notifier
 	Statuses *connections.Statuses
-	Hosts    []string        // of our own pages, as path.Match takes them; websockets from others are refused
+	Hosts    func() []string // of our own pages, as path.Match takes them; websockets from others are refused
 	Streams  int             // of one person at once; 0 for no bound
 	Closing  <-chan struct{} // closed when the server stops
 }
@@ -38,6 +39,7 @@ type Options struct {
 // Handler answers with streams of events. Make it with New.
 type Handler struct {
 	Options
+	Pages   http.Handler // the pages that streams may follow; nil: none
 	streams sync.WaitGroup
 	crowd   crowd
 	opened  chan struct{} // filled when a stream has opened

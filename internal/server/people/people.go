@@ -20,7 +20,6 @@ type Options struct {
 	Core     *core.Core
 	Accounts *accounts.Accounts
 	Courier  *notify.Courier
-	Named    []notify.Channel // the channels of the settings, which the first account gets
 }
 
 // Handler answers for making the first account, and for signing in and out.
@@ -28,12 +27,11 @@ type Handler struct {
 	core     *core.Core
 	accounts *accounts.Accounts
 	courier  *notify.Courier
-	named    []notify.Channel
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
-	return &Handler{core: o.Core, accounts: o.Accounts, courier: o.Courier, named: o.Named}
+	return &Handler{core: o.Core, accounts: o.Accounts, courier: o.Courier}
 }
 
 // Open adds the routes for people who are not signed in.
@@ -79,7 +77,7 @@ func (h *Handler) firstAccount(ctx context.Context, in Credentials) error {
 	if err != nil {
 		return err
 	}
-	if err := h.courier.Adopt(ctx, h.named); err != nil {
+	if err := h.courier.AdoptAgain(ctx); err != nil {
 		h.core.Log.Error("channels of the settings cannot be stored", "err", err)
 	}
 	return h.core.Sessions.SignIn(ctx, u.ID)
