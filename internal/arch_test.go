@@ -33,7 +33,8 @@ var arrows = map[string][]string{
 	"web":                 {"web/static"},
 	"web/static":          {},
 	// The components show sentences, and link to the static files.
-	"web/ui": {"internal/words", "web", "web/static"},
+	"web/ui":        {"internal/words", "web", "web/static"},
+	"web/ui/uitest": {"internal/words"},
 	// what settings a provider has, and the Secret
 	"internal/config": {
 		"internal/nearest", "internal/providers", "internal/resilience", "internal/words",

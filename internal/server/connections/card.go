@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
@@ -51,8 +52,17 @@ type notice struct {
 // reader is the person who looks at a page.
 type reader struct {
 	Admin bool
-	Path  string              // of the page
+	Path  string // of the page
+	Zone  *time.Location
 	Open  []core.Notification // what is open for them
+}
+
+func readerOf(u accounts.User, path string, open []core.Notification) reader {
+	r := reader{Admin: u.Role == accounts.Admin, Path: path, Zone: time.Local, Open: open}
+	if zone, err := time.LoadLocation(u.Zone); err == nil && u.Zone != "" {
+		r.Zone = zone
+	}
+	return r
 }
 
 // newCard returns the card of a connection.

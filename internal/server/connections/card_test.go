@@ -134,7 +134,7 @@ func TestACardHasOneAction(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsTheAdministratorNeedsYouIfYouAreOne(t *testing.T) {
+func TestAnAdministratorReadsNeedsYou(t *testing.T) {
 	t.Parallel()
 	v := connected("needs_admin", "needs_admin")
 	require.Equal(t, "Needs you", newCard(t.Context(), v, reader{Admin: true}).State.Word)
@@ -182,9 +182,11 @@ func TestConnectionStatesHaveWordsAndShapes(t *testing.T) {
 
 // full returns the start page with everything that there can be on it.
 func full(ctx context.Context, name string) statusView {
-	v := statusView{Person: name, Headline: headline{State: ui.Mark{Shape: "healthy", Word: name}, Lead: name}, Total: 3,
+	v := statusView{Person: name, Total: 3,
+		Headline: headline{State: ui.Mark{Shape: "healthy", Word: name}, Lead: name},
 		Covers:   []cover{{Picture: ui.Picture{URL: "/art/a", Alt: name}, Link: "/music/track/1"}, {}},
-		Offers:   []offer{{Provider: "lastfm", Name: "Last.fm", How: "How.", Connect: &ui.Action{Label: "C", URL: "/"}}},
+		Offers: []offer{{Provider: "lastfm", Name: "Last.fm", How: "How.",
+			Connect: &ui.Action{Label: "C", URL: "/"}}},
 		NotReady: "YouTube", Others: []ui.Named{{Text: "Spotify", URL: "/connect/spotify-2"}}}
 	for _, state := range []string{"healthy", "syncing", "waiting", "needs_reconnect", "new"} {
 		w := connected(state, "held")

@@ -74,7 +74,7 @@ func (h *overview) page(c echo.Context) error {
 	// Connections that need a person come first.
 	slices.SortStableFunc(all, func(a, b View) int { return attention(b) - attention(a) })
 	_, offline := h.uplink.Offline()
-	r := reader{Admin: user.Role == accounts.Admin, Path: "/", Open: open}
+	r := readerOf(user, "/", open)
 	v := statusView{Person: user.Name, Headline: headlineOf(ctx, all, offline, r.Admin)}
 	if v.Cards, err = h.cards(ctx, user.ID, all, r); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (h *Handler) Card(ctx context.Context, u accounts.User, id library.Connecti
 	if err != nil {
 		return CardView{}, err
 	}
-	r := reader{Admin: u.Role == accounts.Admin, Path: "/", Open: open}
+	r := readerOf(u, "/", open)
 	cards, err := h.overview.cards(ctx, u.ID, []View{v}, r)
 	if err != nil {
 		return CardView{}, err
@@ -108,7 +108,7 @@ func (h *Handler) Card(ctx context.Context, u accounts.User, id library.Connecti
 // cards returns the cards of connections, with what happened there today.
 func (h *overview) cards(ctx context.Context, user int64, all []View, r reader) ([]CardView, error) {
 	now := time.Now()
-	today, err := h.store.HeardSince(ctx, user, midnight(now))
+	today, err := h.store.HeardSince(ctx, user, midnight(now.In(r.Zone)))
 	if err != nil {
 		return nil, err
 	}

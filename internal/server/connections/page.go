@@ -9,7 +9,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/server/activity"
 	"reprise/internal/server/core"
@@ -71,7 +70,7 @@ func (h *page) show(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r := reader{Admin: core.UserOf(c).Role == accounts.Admin, Path: c.Request().URL.Path, Open: open}
+	r := readerOf(core.UserOf(c), c.Request().URL.Path, open)
 	v := detailsOf(ctx, h.statuses.view(ctx, st), r)
 	v.Late = lateWords(ctx, st)
 	if err := h.parts(c, st, &v); err != nil {
@@ -87,7 +86,8 @@ func (h *page) show(c echo.Context) error {
 
 // detailsOf returns what the page of a connection says of its state.
 func detailsOf(ctx context.Context, w View, r reader) connectionDetails {
-	v := connectionDetails{Card: newCard(ctx, w, r), Path: r.Path, Detail: w.Detail, Streams: streamTable(ctx, w, r.Admin)}
+	v := connectionDetails{Card: newCard(ctx, w, r), Path: r.Path, Detail: w.Detail,
+		Streams: streamTable(ctx, w, r.Admin)}
 	v.Head = ui.Heading{ID: "name-" + w.ID, Title: w.DisplayName, Sub: w.Account, State: &v.Card.State, Back: "/",
 		BackTo: words.T(ctx, "status.title")}
 	if w.ConsecutiveFailures > 1 && v.Card.Since != "" {
@@ -117,8 +117,8 @@ func detailsOf(ctx context.Context, w View, r reader) connectionDetails {
 
 // streamTable returns the table of what is read and sent.
 func streamTable(ctx context.Context, w View, admin bool) ui.Grid {
-	g := ui.Grid{Class: "streams", Columns: []string{words.T(ctx, "connection.stream"), words.T(ctx, "connection.state"),
-		words.T(ctx, "connection.last"), words.T(ctx, "connection.next_time")}}
+	g := ui.Grid{Class: "streams", Columns: []string{words.T(ctx, "connection.stream"),
+		words.T(ctx, "connection.state"), words.T(ctx, "connection.last"), words.T(ctx, "connection.next_time")}}
 	for _, s := range w.Streams {
 		last, next := ui.Name(words.T(ctx, "connection.not_yet")), ui.Name(s.Next)
 		if s.LastSuccessAt != nil {

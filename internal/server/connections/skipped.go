@@ -76,7 +76,8 @@ func (h *skipped) part(ctx context.Context, user int64, conn library.ConnectionI
 		}
 		if i < skippedShown {
 			part.Table.Rows = append(part.Table.Rows, ui.Line{Cells: []templ.Component{skippedName(v.Name, v.In),
-				templ.Join(ui.Name(v.Reason), ui.Details(v.Answer)), ui.Time(v.Since, ui.Ago), ui.Time(v.TriedAt, ui.Ago)}})
+				templ.Join(ui.Name(v.Reason), ui.Details(v.Answer)), ui.Time(v.Since, ui.Ago),
+				ui.Time(v.TriedAt, ui.Ago)}})
 		}
 	}
 	return part, nil

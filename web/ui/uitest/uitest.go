@@ -35,8 +35,8 @@ var (
 	overrides = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067"
 )
 
-// Sound checks a page in both languages, of which render returns the component: every sentence is in the catalogue, what
-// it points at is there, nothing runs in it, and hostile names turn nothing around.
+// Sound checks a page in both languages, of which render returns the component: every sentence is in the catalogue,
+// what it points at is there, nothing runs in it, and hostile names turn nothing around.
 func Sound(t testing.TB, render func(l *words.Language) templ.Component) {
 	t.Helper()
 	for _, l := range words.Languages() {
