@@ -240,7 +240,6 @@ func layouts() map[string][]any {
 		"SettingUp": "", "Settings": nil, "ReturnTo": "/",
 		"Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
 	return map[string][]any{
-		"health": health(),
 		"connect": {form, object{"ID": "spotify", "Label": "Spotify", "Another": false, "Provider": register,
 			"RedirectURI": "https://x/connect/spotify/callback",
 			"SettingUp":   "Go to https://example.org/apps. Make an app.",

@@ -33,5 +33,5 @@ func slotTitle(ctx context.Context, s Slot) string {
 
 // StateMark returns a state with its word.
 func StateMark(ctx context.Context, state string) Mark {
-	return Mark{Shape: state, Word: words.Each("state.", state).T(ctx)}
+	return Mark{Shape: state, Word: words.Each("mark.", state).T(ctx)}
 }

@@ -71,12 +71,12 @@ var (
 	ends = []activity.Action{activity.Recovered, activity.BreakerClosed, activity.UplinkBack}
 )
 
-func viewOf(e activity.Entry, label func(library.ConnectionID) string) View {
+func viewOf(ctx context.Context, e activity.Entry, label func(library.ConnectionID) string) View {
 	v := View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
 		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
 		Connection: core.Text(string(e.Connection)),
-		Subject:    e.Subject, Message: e.Sentence(label(e.Connection)), Trouble: slices.Contains(troubles,
-			e.Action), End: slices.Contains(ends, e.Action)}
+		Subject:    e.Subject, Message: e.Sentence(words.Plain(label(e.Connection))).T(ctx),
+		Trouble: slices.Contains(troubles, e.Action), End: slices.Contains(ends, e.Action)}
 	if e.Times > 1 {
 		v.Times = e.Times
 	}
@@ -93,7 +93,7 @@ func (h *Handler) entries(c echo.Context, f activity.Filter, before string, limi
 		return nil, "", err
 	}
 	page, next, err := h.store.Activity(ctx, f, before, limit)
-	return core.ViewAll(page, func(e activity.Entry) View { return viewOf(e, label) }), next, err
+	return core.ViewAll(page, func(e activity.Entry) View { return viewOf(ctx, e, label) }), next, err
 }
 
 // asked returns the page of entries that the query of a request selects.

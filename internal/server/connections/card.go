@@ -165,7 +165,7 @@ func needs(c syncer.Condition) bool { return c == syncer.NeedsReconnect || c == 
 func stateMark(ctx context.Context, c syncer.Condition, admin bool) ui.Mark {
 	m := ui.StateMark(ctx, string(c))
 	if c == syncer.NeedsAdmin && admin {
-		m.Word = words.T(ctx, "state.needs_reconnect")
+		m.Word = words.T(ctx, "mark.needs_reconnect")
 	}
 	return m
 }
@@ -215,7 +215,7 @@ func mainAction(ctx context.Context, v View, announced bool) *ui.Action {
 		return button(v, a)
 	}
 	if syncer.Condition(v.State) == syncer.Syncing && v.Category == nil { // joins the run; nothing jumps
-		return button(v, actionView{Action: "sync", Label: words.T(ctx, "connection.do.sync")})
+		return button(v, actionView{Action: "sync", Label: words.T(ctx, "action.sync")})
 	}
 	return nil
 }

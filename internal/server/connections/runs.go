@@ -41,7 +41,7 @@ type runView struct {
 func viewRun(ctx context.Context, r library.Run) runView {
 	v := runView{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
 		Result: r.Result, Category: core.Text(r.Category),
-		Words: core.Text(r.Words), Detail: core.Text(r.Detail), Took: core.Took(r.Took),
+		Words: core.Text(r.Words.T(ctx)), Detail: core.Text(r.Detail), Took: core.Took(r.Took),
 		Name: words.Each("stream.", r.Stream).T(ctx), Outcome: r.Result, Came: cameTo(ctx, r)}
 	switch {
 	case r.Result == "ok" && r.Rows > 0:
@@ -59,7 +59,7 @@ func cameTo(ctx context.Context, r library.Run) string {
 		listens, playlists = 0, r.Rows
 	}
 	read, after := brought(ctx, listens, playlists), ""
-	if r.Words == "" {
+	if r.Words.IsZero() {
 		return read
 	}
 	switch r.Result {
@@ -71,7 +71,7 @@ func cameTo(ctx context.Context, r library.Run) string {
 	if r.Rows > 0 {
 		read = words.T(ctx, "run.after", "Trouble", r.Words, "Brought", read)
 	} else {
-		read = r.Words
+		read = r.Words.T(ctx)
 	}
 	if after != "" {
 		read += "; " + after

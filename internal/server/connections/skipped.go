@@ -45,9 +45,9 @@ type skippedView struct {
 	RetryAt      string  `json:"retry_at"`
 }
 
-func viewSkipped(v library.Skipped) skippedView {
+func viewSkipped(ctx context.Context, v library.Skipped) skippedView {
 	return skippedView{Kind: v.Kind, SourceID: v.SourceID, Name: v.Name, PlaylistID: core.Text(v.Playlist),
-		PlaylistName: core.Text(v.In), Category: v.Category, Reason: v.Reason, Answer: core.Text(v.Answer),
+		PlaylistName: core.Text(v.In), Category: v.Category, Reason: v.Reason.T(ctx), Answer: core.Text(v.Answer),
 		Since: library.Stamp(v.Since), TriedAt: library.Stamp(v.TriedAt), RetryAt: library.Stamp(v.RetryAt)}
 }
 
@@ -76,7 +76,7 @@ func (h *skipped) part(ctx context.Context, user int64, conn library.ConnectionI
 		}
 		if i < skippedShown {
 			part.Table.Rows = append(part.Table.Rows, ui.Line{Cells: []templ.Component{skippedName(v.Name, v.In),
-				templ.Join(ui.Name(v.Reason), ui.Details(v.Answer)), ui.Time(v.Since, ui.Ago),
+				templ.Join(ui.Say(v.Reason.T(ctx)), ui.Details(v.Answer)), ui.Time(v.Since, ui.Ago),
 				ui.Time(v.TriedAt, ui.Ago)}})
 		}
 	}
@@ -93,7 +93,7 @@ func (h *skipped) api(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"skipped": core.ViewAll(all, viewSkipped)})
+	return c.JSON(http.StatusOK, map[string]any{"skipped": core.ViewsFor(ctx, all, viewSkipped)})
 }
 
 func (h *skipped) retryAPI(c echo.Context) error {

@@ -27,7 +27,7 @@ func NewStatuses(
 // All returns the views of all connections of a user.
 func (h *Statuses) All(ctx context.Context, user int64) ([]View, error) {
 	all, err := h.connections.StatusOf(ctx, user, h.store)
-	return core.ViewAll(all, func(st syncer.Status) View { return h.view(ctx, st) }), err
+	return core.ViewsFor(ctx, all, h.view), err
 }
 
 // One returns the view of one connection, or library.ErrNotFound.

@@ -3,7 +3,6 @@ package connections
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"reprise/internal/delivery"
@@ -55,50 +54,34 @@ type actionView struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// plainMessage returns the sentence for a condition without a failure.
-func plainMessage(ctx context.Context, s syncer.Status) (string, bool) {
+// plainMessage returns the sentence for a condition without a failure; empty for others.
+func plainMessage(s syncer.Status) words.Text {
 	switch s.Condition {
-	case syncer.Healthy, syncer.Syncing:
-		return words.Each("connection.message.", string(s.Condition)).T(ctx), true
 	case syncer.New:
 		if len(s.Provider.Streams) == 0 {
-			return words.T(ctx, "connection.message.new_archive"), true
+			return words.New("state.new_archive")
 		}
-		return words.T(ctx, "connection.message.new"), true
 	case syncer.Paused:
-		m := words.T(ctx, "connection.message.paused")
-		if waiting := owed(ctx, s.Waiting); waiting != "" {
-			m += " " + words.T(ctx, "connection.message.owed", "Waiting", waiting)
+		if waiting := s.Waiting.Clause(); !waiting.IsZero() {
+			return words.New("state.paused_waiting", "Waiting", waiting)
 		}
-		return m, true
+	case syncer.Healthy, syncer.Syncing:
+	default:
+		return words.Text{}
 	}
-	return "", false
-}
-
-// owed says what waits to be sent; empty for nothing.
-func owed(ctx context.Context, w delivery.Waiting) string {
-	var parts []string
-	for _, part := range []struct {
-		kind string
-		n    int
-	}{{"listens", w.Listens}, {"playlists", w.Playlists}, {"months", w.Months}} {
-		if part.n > 0 {
-			parts = append(parts, words.Each("count.", part.kind, "Count", part.n).T(ctx))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return words.Each("state.", string(s.Condition))
 }
 
 func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 	v := View{ID: string(c.Connection.ID), Name: c.Connection.Name, Provider: c.Provider.Name,
 		DisplayName: c.Connection.Label(c.Provider.DisplayName), Account: c.Connection.Account,
-		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail,
+		State: string(c.Condition), Message: c.Words.Message.T(ctx), Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},
 		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting,
 		Reads: len(c.Provider.Streams) > 0}
-	if m, ok := plainMessage(ctx, c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
-		v.Message = m
+	if m := plainMessage(c); !m.IsZero() && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
+		v.Message = m.T(ctx)
 	}
 	if c.State.Kind != resilience.Ready {
 		category := c.State.Category.String()
@@ -109,10 +92,11 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 	for _, st := range c.Streams {
 		every := h.syncer.Every(st.Stream)
 		if every > 0 && (soonest == 0 || every < soonest) {
-			soonest, v.Every = every, rhythm(ctx, every)
+			soonest, v.Every = every, rhythm(every).T(ctx)
 		}
 		sv := streamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
-			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note, Next: nextWords(ctx, st, every)}
+			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note.T(ctx),
+			Next: nextWords(st, every).T(ctx)}
 		if st.History {
 			sv.HistoryDone, sv.HistoryTotal = st.Done, st.Total
 		}
@@ -122,68 +106,62 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 }
 
 // nextWords says when a stream is attempted next.
-func nextWords(ctx context.Context, st syncer.StreamStatus, every time.Duration) string {
+func nextWords(st syncer.StreamStatus, every time.Duration) words.Text {
 	switch {
 	case st.Condition == syncer.NeedsReconnect:
-		return words.T(ctx, "connection.next.reconnect")
+		return words.New("next.reconnect")
 	case st.Condition == syncer.NeedsAdmin:
-		return words.T(ctx, "connection.next.admin")
+		return words.New("next.admin")
 	case st.Condition == syncer.Paused:
-		return words.T(ctx, "connection.next.resume")
+		return words.New("next.resume")
 	case st.Condition == syncer.Syncing:
-		return words.T(ctx, "connection.next.now")
+		return words.New("next.now")
 	case st.Stream == library.Deliveries:
-		return words.T(ctx, "connection.next.something")
+		return words.New("next.when_needed")
 	case every > 0:
-		return words.T(ctx, "connection.next.every", "Every", rhythm(ctx, every))
+		return words.New("next.every", "Every", rhythm(every))
 	}
-	return words.T(ctx, "connection.next.sync")
+	return words.New("next.sync")
 }
 
-// rhythm returns how often something happens, such as "every 5 minutes"; empty for zero.
-func rhythm(ctx context.Context, d time.Duration) string {
+// rhythm says how often something happens that happens at an interval, such as "every hour"; empty for zero.
+func rhythm(d time.Duration) words.Text {
 	for _, unit := range []struct {
 		length time.Duration
 		name   string
 	}{{time.Hour, "hours"}, {time.Minute, "minutes"}, {time.Second, "seconds"}} {
-		if n := int(d / unit.length); n > 0 && d%unit.length == 0 {
-			return words.Each("connection.every.", unit.name, "Count", n).T(ctx)
+		if n := int(d / unit.length); d%unit.length == 0 && n > 0 {
+			return words.Each("every.", unit.name, "Count", n)
 		}
 	}
-	return ""
+	return words.Text{}
 }
 
 // actionsFor returns what the person can do, the most useful first.
-func actionsFor(ctx context.Context, s syncer.Status) (all []actionView) {
-	add := func(names ...string) {
-		for _, name := range names {
-			a := actionView{Action: name, Label: words.Each("connection.do.", name).T(ctx)}
-			if name == "reconnect" {
-				a.URL = "/connect/" + string(s.Connection.ID)
-			}
-			all = append(all, a)
-		}
+func actionsFor(ctx context.Context, s syncer.Status) []actionView {
+	action := func(name string) actionView {
+		return actionView{Action: name, Label: words.Each("action.", name).T(ctx)}
 	}
+	retry, pause := action("retry"), action("pause")
 	switch s.Condition {
 	case syncer.Paused:
-		add("resume")
+		return []actionView{action("resume")}
 	case syncer.NeedsReconnect:
+		reconnect := action("reconnect")
+		reconnect.URL = "/connect/" + string(s.Connection.ID)
 		if s.State.Category == resilience.Permission {
-			add("retry", "reconnect", "pause")
-		} else {
-			add("reconnect", "retry", "pause")
+			return []actionView{retry, reconnect, pause}
 		}
+		return []actionView{reconnect, retry, pause}
 	case syncer.NeedsAdmin, syncer.Waiting:
-		add("retry", "pause")
+		return []actionView{retry, pause}
 	case syncer.Held, syncer.Syncing:
-		add("pause")
-	default:
-		if len(s.Provider.Streams) > 0 { // else nothing is read there
-			add("sync")
-		}
-		add("pause")
+		return []actionView{pause}
 	}
-	return all
+	if len(s.Provider.Streams) == 0 { // nothing is read there
+		return []actionView{pause}
+	}
+	return []actionView{action("sync"), pause}
 }
 
 // has says whether a connection has a stream.

@@ -11,15 +11,16 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 func TestRhythmInWords(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{time.Second: "every second", 90 * time.Second: "every 90 seconds",
 		time.Minute: "every minute", 2 * time.Hour: "every 2 hours", 0: ""} {
-		require.Equal(t, want, rhythm(t.Context(), d))
+		require.Equal(t, want, rhythm(d).String())
 	}
-	require.Equal(t, "alle 5 Minuten", rhythm(german(t), 5*time.Minute))
+	require.Equal(t, "alle 5 Minuten", rhythm(5*time.Minute).In(words.German))
 }
 
 func TestReconnectLeadsToTheSameConnection(t *testing.T) {
@@ -42,11 +43,9 @@ func TestPausedSaysWhatWaits(t *testing.T) {
 	t.Parallel()
 	st := syncer.Status{Condition: syncer.Paused, Provider: reads(library.Listens),
 		Waiting: delivery.Waiting{Listens: 1200, Playlists: 1}}
-	m, ok := plainMessage(t.Context(), st)
-	require.True(t, ok)
-	require.Contains(t, m, "Waiting to be sent: 1,200 listens, 1 playlist.")
-	_, ok = plainMessage(t.Context(), syncer.Status{Condition: syncer.Held, Provider: reads()})
-	require.False(t, ok, "its failure has a sentence")
+	require.Contains(t, plainMessage(st).String(), "until you press Resume; 1,200 listens and 1 playlist are waiting")
+	held := syncer.Status{Condition: syncer.Held, Provider: reads()}
+	require.True(t, plainMessage(held).IsZero(), "its failure has a sentence")
 }
 
 func TestNextAttemptInWords(t *testing.T) {
@@ -57,13 +56,13 @@ func TestNextAttemptInWords(t *testing.T) {
 		want  string
 	}{
 		{syncer.StreamStatus{Condition: syncer.NeedsReconnect}, 0, "after you reconnect"},
-		{syncer.StreamStatus{Condition: syncer.NeedsAdmin}, 0, "after the administrator has acted"},
+		{syncer.StreamStatus{Condition: syncer.NeedsAdmin}, 0, "after the administrator has fixed it"},
 		{syncer.StreamStatus{Condition: syncer.Paused}, 0, "after you resume"},
 		{syncer.StreamStatus{Condition: syncer.Syncing}, 0, "now"},
-		{syncer.StreamStatus{Stream: library.Deliveries}, 0, "when there is something to send"},
+		{syncer.StreamStatus{Stream: library.Deliveries}, 0, "when there's something to send"},
 		{syncer.StreamStatus{}, 5 * time.Minute, "about every 5 minutes"},
-		{syncer.StreamStatus{}, 0, "when you press Sync now"},
+		{syncer.StreamStatus{}, 0, "at the next sync"},
 	} {
-		require.Equal(t, c.want, nextWords(t.Context(), c.st, c.every))
+		require.Equal(t, c.want, nextWords(c.st, c.every).String())
 	}
 }
