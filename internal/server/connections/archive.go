@@ -82,6 +82,6 @@ func monthLine(ctx context.Context, c delivery.Copy, a delivery.Archived) ui.Lin
 
 func monthTable(ctx context.Context, rows []ui.Line) ui.Grid {
 	return ui.Grid{Class: "months", Rows: rows, Columns: []string{words.T(ctx, "connection.archive.month"),
-		words.T(ctx, "stream.listens"), words.T(ctx, "connection.archive.size"),
+		words.T(ctx, "part.listens"), words.T(ctx, "connection.archive.size"),
 		words.T(ctx, "connection.archive.written")}}
 }

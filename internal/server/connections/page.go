@@ -128,7 +128,7 @@ func streamTable(ctx context.Context, w View, admin bool) ui.Grid {
 			next = ui.Time(core.At(s.NextAttemptAt), ui.Until)
 		}
 		g.Rows = append(g.Rows, ui.Line{ID: "stream-" + s.Stream, Note: s.Note, Cells: []templ.Component{
-			ui.Name(words.Each("stream.", s.Stream).T(ctx)),
+			ui.Name(words.Each("part.", s.Stream).T(ctx)),
 			ui.State(stateMark(ctx, syncer.Condition(s.State), admin)), last, next}})
 	}
 	return g

@@ -42,7 +42,7 @@ func viewRun(ctx context.Context, r library.Run) runView {
 	v := runView{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
 		Result: r.Result, Category: core.Text(r.Category),
 		Words: core.Text(r.Words.T(ctx)), Detail: core.Text(r.Detail), Took: core.Took(r.Took),
-		Name: words.Each("stream.", r.Stream).T(ctx), Outcome: r.Result, Came: cameTo(ctx, r)}
+		Name: words.Each("part.", r.Stream).T(ctx), Outcome: r.Result, Came: cameTo(ctx, r)}
 	switch {
 	case r.Result == "ok" && r.Rows > 0:
 		v.Outcome = "full"
@@ -109,7 +109,7 @@ func (h *runs) part(ctx context.Context, c library.Connection, p *providers.Prov
 	v := &runsPart{From: from}
 	for _, stream := range p.Streams {
 		some := ofStream(quarters, stream)
-		v.Strips = append(v.Strips, dayOf{Name: words.Each("stream.", stream).T(ctx), Sum: runWords(ctx, some),
+		v.Strips = append(v.Strips, dayOf{Name: words.Each("part.", stream).T(ctx), Sum: runWords(ctx, some),
 			Slots: slots(ctx, some, from, quarterHour)})
 	}
 	page, next, err := h.store.Runs(ctx, c.User, c.ID, from, "", newestRuns)
