@@ -65,7 +65,7 @@
         getSelection().selectAllChildren(el);
         if (!document.execCommand("copy")) return;
       }
-      button.textContent = "Copied";
+      button.textContent = button.dataset.copied ?? "Copied";
     });
   }
 
