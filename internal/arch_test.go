@@ -97,7 +97,7 @@ var arrows = map[string][]string{
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
-		"internal/server/tokens", "internal/sync", "web", "web/static",
+		"internal/server/tokens", "internal/settings", "internal/sync", "web", "web/static",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
@@ -112,11 +112,13 @@ var arrows = map[string][]string{
 		"internal/activity", "internal/channels", "internal/library", "internal/notify",
 		"internal/resilience", "internal/server/core",
 	},
+	"internal/server/welcome": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
+		"internal/server/connections", "internal/server/core", "internal/settings", "internal/sync"},
 	"internal/server/connections": {
-		"internal/accounts", "internal/delivery", "internal/library", "internal/metrics", "internal/notify",
+		"internal/accounts", "internal/asks", "internal/delivery", "internal/library", "internal/metrics", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
-		"internal/server/music", "internal/sync", "web",
+		"internal/server/music", "internal/settings", "internal/sync", "web",
 	},
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
@@ -225,7 +227,7 @@ var arrows = map[string][]string{
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
-		"internal/server", "internal/server/edge", "internal/store", "internal/sync", // which links lead here
+		"internal/server", "internal/server/edge", "internal/settings", "internal/store", "internal/sync",
 	},
 }
 

@@ -93,22 +93,23 @@ func (d *demoServer) round(ctx context.Context) (again bool, err error) {
 	if d.o.Config == "" && !slices.ContainsFunc(d.environ, levelSet) {
 		overrides["log.level"] = "warn" // or attempts at simulated services would hide the link
 	}
-	c, err := config.Load(d.o.Config, d.environ, overrides, registry.Descriptions())
-	if err != nil {
-		return false, fmt.Errorf("the settings cannot be used:\n%w", err)
-	}
-	c.Simulated, c.DatabaseURL = true, "" // never the database with real data
-	if err := d.open(c.Listen); err != nil {
-		return false, err
-	}
-	err = serveOn(round, d.door, c, func(ctx context.Context, a *app) (demoPages, error) {
+	from := start{layers: config.Read(d.o.Config, d.environ, overrides, registry.Descriptions())}
+	from.furnish = func(ctx context.Context, a *app) (demoPages, error) {
 		pages, err := furnish(ctx, a, world)
 		if err == nil {
-			err = remember(ctx, a, world, c)
+			err = remember(ctx, a, world, a.config)
 		}
 		world.Lively()
 		return pages, err
-	}, d.at)
+	}
+	c, err := from.config()
+	if err != nil {
+		return false, err
+	}
+	if err := d.open(c.Listen); err != nil {
+		return false, err
+	}
+	err = serveOn(round, d.door, from, d.at)
 	return context.Cause(round) == errReset, err
 }
 

@@ -11,21 +11,15 @@ import (
 
 const mib = 1 << 20
 
-// enrichment returns what finds facts about the music that was heard, and the cache of pictures, nil if none are kept.
+// enrichment returns what finds facts about the music that was heard, and the cache of pictures.
 func (b basics) enrichment(
 	services *providers.Registry, client *http.Client, guard enrich.Guard,
 ) (*enrich.Runner, *art.Cache, error) {
-	var pictures enrich.Pictures
-	var cache *art.Cache
-	if b.config.ArtMaxMiB > 0 {
-		var err error
-		cache, err = art.Open(art.Options{Dir: filepath.Join(b.config.DataDir, "art"), Client: client,
-			Hosts: services.PictureHosts, Most: int64(b.config.ArtMaxMiB) * mib})
-		if err != nil {
-			return nil, nil, err
-		}
-		pictures = cache
+	cache, err := art.Open(art.Options{Dir: filepath.Join(b.config.DataDir, "art"), Client: client,
+		Hosts: services.PictureHosts, Most: int64(b.config.ArtMaxMiB) * mib})
+	if err != nil {
+		return nil, nil, err
 	}
 	return enrich.New(enrich.Config{Every: b.config.EnrichEvery, Services: services, Store: b.store, Guard: guard,
-		Pictures: pictures, Bus: b.bus, Log: b.log}), cache, nil
+		Pictures: cache, Bus: b.bus, Log: b.log}), cache, nil
 }

@@ -55,18 +55,16 @@ func newEvening(t *testing.T) *evening {
 	settings := demoSettings(e.world)
 	maps.Copy(settings, eveningPace)
 	settings["data_dir"] = t.TempDir()
-	c, err := config.Load("", nil, settings, registry.Descriptions())
-	require.NoError(t, err)
-	c.Simulated = true
+	layers := config.Read("", nil, settings, registry.Descriptions())
 	ctx, cancel := context.WithCancel(context.Background())
 	var out, log buffer
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, c, func(ctx context.Context, a *app) (demoPages, error) {
+		ended <- serve(ctx, start{layers: layers, furnish: func(ctx context.Context, a *app) (demoPages, error) {
 			pages, err := furnish(ctx, a, e.world)
 			e.app, e.alice = a, pages.user
 			return pages, err
-		}, console{strings.NewReader(""), &out, &log})
+		}}, console{strings.NewReader(""), &out, &log})
 	}()
 	t.Cleanup(func() {
 		cancel()

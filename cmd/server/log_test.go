@@ -2,12 +2,11 @@ package main
 
 import (
 	"bytes"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"reprise/internal/config"
 )
 
 func TestDurationsAreMillisecondsInTheLog(t *testing.T) {
@@ -15,7 +14,7 @@ func TestDurationsAreMillisecondsInTheLog(t *testing.T) {
 	for format, want := range map[string]string{"json": `"took_ms":1500,"job":{"wait_ms":2}}`,
 		"text": "took_ms=1500 job.wait_ms=2\n"} {
 		var out bytes.Buffer
-		log := newLog(config.Config{LogFormat: format}, &out)
+		log := newLog(format, slog.LevelInfo, &out)
 		log.WithGroup("").With("took", 1500*time.Millisecond).WithGroup("job").Info("done", "wait", 2*time.Millisecond)
 		require.Contains(t, out.String(), want)
 	}

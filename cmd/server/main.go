@@ -86,7 +86,9 @@ func run(ctx context.Context, args, environ []string, at console) error {
 	if o.Demo {
 		return runDemo(ctx, o, environ, overrides, at)
 	}
-	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
+	layers := config.Read(o.Config, environ, overrides, registry.Descriptions())
+	read, err := layers.With(nil)
+	c := read.Config
 	if o.Check {
 		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c),
 			UserAgent: userAgent(c), Known: registry.Descriptions(), Listen: server.Listen}, at.out)
@@ -96,7 +98,7 @@ func run(ctx context.Context, args, environ []string, at console) error {
 	}
 	switch o.Command {
 	case "":
-		return serve(ctx, c, nil, at)
+		return serve(ctx, start{layers: layers}, at)
 	case "backup":
 		err = dataDir(c).Backup(ctx, o.Operand, at.out)
 	case "rotate-key":

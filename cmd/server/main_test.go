@@ -12,7 +12,7 @@ func TestCommandsRefuseWrongSettings(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"frobnicate":                     `there is no command "frobnicate"`,
-		"rotate-key -listen nonsense":    `"nonsense" is not an address`,
+		"rotate-key -listen nonsense":    `“nonsense” is not an address`,
 		"backup x -config /no/such/file": "The configuration file cannot be read",
 	} {
 		var out bytes.Buffer

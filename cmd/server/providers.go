@@ -39,13 +39,13 @@ func (b basics) providers(
 func (b basics) provider(
 	ctx context.Context, d providers.Description, s providers.Settings, client *http.Client,
 ) (*providers.Provider, error) {
-	in := providers.Installation{Client: client, Contact: b.config.Contact}
+	in := providers.Installation{Client: client, Contact: b.now.Load().Contact}
 	if keys := d.Keys(s); len(keys) > 0 {
 		waits, err := b.store.Cooldowns(ctx)
 		if err != nil {
 			return nil, err
 		}
-		in.Keys = resilience.NewKeyPool(d.Name, keys, backoffOptions(b.config))
+		in.Keys = resilience.NewKeyPool(d.Name, keys, backoffOptions(*b.now.Load()))
 		in.Keys.Restore(waits)
 		in.Keyed = resilience.NewClient(b.keyed(client.Transport, d, in.Keys))
 	}
@@ -77,8 +77,8 @@ func (b basics) keyed(
 // latePlays is how long to wait after a week ends for late plays, from phones that were offline.
 const latePlays = 3 * time.Hour
 
-// digests returns the writer of the weekly digests. Without a model it never writes one.
-func (b basics) digests(services *providers.Registry, guard digest.Guard) *digest.Runner {
+// newDigests returns the writer of the weekly digests. Without a model it never writes one.
+func (b basics) newDigests(services *providers.Registry, guard digest.Guard) *digest.Runner {
 	c := digest.Config{Options: digest.Options{Late: latePlays}, Services: services, Guard: guard, Store: b.store,
 		Bus: b.bus, Log: b.log}
 	if b.config.Simulated {

@@ -17,7 +17,7 @@ import (
 // out what listens in the network of this server.
 func (b basics) screen(known *providers.Registry) *resilience.Screen {
 	return &resilience.Screen{Log: b.log, Trusts: func(ctx context.Context, user int64, host string) bool {
-		if listed(b.config.AllowedUpstreams, host) {
+		if listed(b.now.Load().AllowedUpstreams, host) {
 			return true
 		}
 		if u, err := b.store.UserByID(ctx, user); err == nil && u.Role == accounts.Admin {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -16,9 +17,11 @@ import (
 	"golang.org/x/term"
 
 	"reprise/internal/config"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
 	"reprise/internal/server/edge"
+	"reprise/internal/settings"
 	"reprise/internal/store"
 )
 
@@ -28,29 +31,57 @@ type demoPages struct {
 	user    int64 // is signed in without a password
 }
 
-// serve runs the program until ctx ends. It calls furnish, unless that is nil, between wiring and serving.
-func serve(ctx context.Context, c config.Config, furnish func(context.Context, *app) (demoPages, error),
-	at console) (err error) {
+// start is what a server starts with.
+type start struct {
+	layers *config.Layers
+	// furnish, if set, is called between wiring and serving: the services are simulated then.
+	furnish func(context.Context, *app) (demoPages, error)
+}
+
+// simulate makes a Config that of the demo, which never uses the database with real data.
+func (s start) simulate(c *config.Config) {
+	if s.furnish != nil {
+		c.Simulated, c.DatabaseURL = true, ""
+	}
+}
+
+// config returns the settings of all layers but the database's.
+func (s start) config() (config.Config, error) {
+	r, err := s.layers.With(nil)
+	if err != nil {
+		return config.Config{}, fmt.Errorf("the settings cannot be used:\n%w", err)
+	}
+	s.simulate(&r.Config)
+	return r.Config, nil
+}
+
+// serve runs the program until ctx ends.
+func serve(ctx context.Context, from start, at console) error {
+	c, err := from.config()
+	if err != nil {
+		return err
+	}
 	listener, err := server.Listen(c.Listen)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	return serveOn(ctx, listener, c, furnish, at)
+	return serveOn(ctx, listener, from, at)
 }
 
 // serveOn is serve on a listener that is open.
-func serveOn(ctx context.Context, listener net.Listener, c config.Config,
-	furnish func(context.Context, *app) (demoPages, error), at console) (err error) {
-	log := newLog(c, at.err)
+func serveOn(ctx context.Context, listener net.Listener, from start, at console) (err error) {
+	c, err := from.config()
+	if err != nil {
+		return err
+	}
+	level := &slog.LevelVar{}
+	level.Set(c.LogLevel)
+	log := newLog(c.LogFormat, level, at.err)
 	host, _, _ := net.SplitHostPort(c.Listen)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	c.Listen = net.JoinHostPort(host, port) // the system has chosen the port, if it was 0
-	to := reach{links: []string{c.BaseURL}}
-	if c.BaseURL == "" {
-		c.BaseURL = "http://" + config.LoopbackFor(listener.Addr().String())
-		to = reachOf(listener.Addr(), c.BaseURL, edge.ThisMachine())
-	}
+	listen, to := c.Listen, reach{}
 	dir := dataDir(c)
 	if err := dir.Make(); err != nil {
 		return err
@@ -68,13 +99,30 @@ func serveOn(ctx context.Context, listener net.Listener, c config.Config,
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	a, err := wire(ctx, c, db, hosts(c).NewBase(), log)
+	fill := func(c *config.Config) {
+		from.simulate(c)
+		c.Listen, to = listen, reach{links: []string{c.BaseURL}}
+		if c.BaseURL == "" {
+			c.BaseURL = "http://" + config.LoopbackFor(listener.Addr().String())
+			to = reachOf(listener.Addr(), c.BaseURL, edge.ThisMachine())
+		}
+	}
+	held, err := settings.Open(ctx, settings.Options{Layers: from.layers, Known: registry.Descriptions(), Store: db,
+		Log: log, Fill: fill})
 	if err != nil {
 		return err
 	}
+	c = held.Config()
+	db.Configure(storeOptions(c))
+	level.Set(c.LogLevel)
+	a, err := wire(ctx, c, db, nil, log)
+	if err != nil {
+		return err
+	}
+	a.server.Settings = held
 	pages := a.server
-	if furnish != nil {
-		demo, err := furnish(ctx, a)
+	if from.furnish != nil {
+		demo, err := from.furnish(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -86,6 +134,11 @@ func serveOn(ctx context.Context, listener net.Listener, c config.Config,
 	if err != nil {
 		return err
 	}
+	a.web.Store(srv)
+	held.Follow(func(ctx context.Context, before, now config.Config) error {
+		level.Set(now.LogLevel)
+		return a.apply(ctx, before, now)
+	})
 	announce(c, to, pages.SetupCode, log, at.out)
 	g, ctx := errgroup.WithContext(ctx)
 	for _, run := range append(a.run, a.deliveries.Run) {
@@ -110,19 +163,19 @@ func newSetupCode(ctx context.Context, db *store.Store) (string, error) {
 }
 
 // newLog returns a logger that writes for people on a terminal, and JSON elsewhere.
-func newLog(c config.Config, w io.Writer) *slog.Logger {
+func newLog(format string, level slog.Leveler, w io.Writer) *slog.Logger {
 	terminal := false
 	if f, ok := w.(*os.File); ok {
 		terminal = term.IsTerminal(int(f.Fd()))
 	}
-	if c.LogFormat == "json" || c.LogFormat == "auto" && !terminal {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: milliseconds}))
+	if format == "json" || format == "auto" && !terminal {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: milliseconds}))
 	}
-	format := time.RFC3339 // in a file, programs and later readers need the day
+	times := time.RFC3339 // in a file, programs and later readers need the day
 	if terminal {
-		format = time.TimeOnly
+		times = time.TimeOnly
 	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: format, NoColor: !terminal,
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: times, NoColor: !terminal,
 		ReplaceAttr: milliseconds}))
 }
 

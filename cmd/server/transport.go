@@ -27,18 +27,20 @@ func hosts(c config.Config) resilience.HostPolicy {
 // transport returns the transport of every upstream call, with what all users share: our uplink, the breakers and the
 // paces.
 func (b basics) transport(base http.RoundTripper, raised *alerts.Alerts) *resilience.Transport {
+	trips := breakerOptions(b.config)
 	ctx := context.Background() // a change must be stored although the call that found it may have ended
-	return &resilience.Transport{Base: base, UserAgent: userAgent(b.config), Log: b.log, Told: b.counts.Attempt,
+	trips.Changed = func(ch resilience.BreakerChange) {
+		b.counts.Breaker(ch)
+		raised.BreakerChanged(ctx, ch)
+	}
+	return &resilience.Transport{Base: base,
+		Agent: func() string { return userAgent(*b.now.Load()) },
+		Log:   b.log, Told: b.counts.Attempt,
 		Uplink: resilience.NewUplink(resilience.UplinkOptions{
 			Changed: func(offline bool) { raised.UplinkChanged(ctx, offline) }}),
-		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: b.config.BreakerFailures,
-			Cooldown: b.config.BreakerCooldown, MaxCooldown: b.config.BreakerMaxOpen,
-			Changed: func(ch resilience.BreakerChange) {
-				b.counts.Breaker(ch)
-				raised.BreakerChanged(ctx, ch)
-			}}),
-		Paces: resilience.NewPaces(nil),
-		Turns: resilience.NewTurns(),
+		Breakers: resilience.NewBreakers(trips),
+		Paces:    resilience.NewPaces(nil),
+		Turns:    resilience.NewTurns(),
 	}
 }
 

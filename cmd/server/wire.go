@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync/atomic"
 
 	"reprise/internal/accounts"
 	"reprise/internal/alerts"
 	"reprise/internal/asks"
+	"reprise/internal/channels"
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/delivery"
@@ -33,7 +35,11 @@ import (
 
 // app is the whole program, wired.
 type app struct {
-	store       *store.Store
+	basics
+	backoff     *resilience.Backoff
+	services    *providers.Registry
+	sender      *channels.Channels
+	web         atomic.Pointer[server.Server] // nil before it serves
 	guard       *syncer.Guard
 	client      *http.Client // of upstream calls
 	accounts    *accounts.Accounts
@@ -47,14 +53,16 @@ type app struct {
 
 // basics are what most parts need.
 type basics struct {
-	config config.Config
+	config config.Config // at the start
+	now    *current      // which apply changes
+	hosts  *resilience.Hosts
 	store  *store.Store
 	bus    *events.Bus
 	counts observe.Counters
 	log    *slog.Logger
 }
 
-// wire creates every part and connects them. base sends the requests.
+// wire creates every part and connects them. base sends the requests; nil for what the settings allow.
 func wire(
 	ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger,
 ) (*app, error) {
@@ -62,7 +70,11 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	b := basics{config: c, store: db, bus: &events.Bus{}, counts: n, log: log}
+	b := basics{config: c, now: newCurrent(c), hosts: resilience.NewHosts(hosts(c)), store: db,
+		bus: &events.Bus{}, counts: n, log: log}
+	if base == nil {
+		base = b.hosts.NewBase()
+	}
 	notifier := notify.New(db, b.bus, func(v notify.Severity) { n.Told(string(v), "browser", "sent") })
 	raised := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
 	transport := b.transport(base, raised)
@@ -71,7 +83,7 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	backoff, err := b.backoff(ctx, registry)
+	backoff, err := b.newBackoff(ctx, registry)
 	if err != nil {
 		return nil, err
 	}
@@ -79,21 +91,21 @@ func wire(
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Client: client, Tokens: oauth.NewTokens(db, client),
 		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics,
 		Screen: screen})
-	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery,
-		Workers: c.Workers, RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.Began}, guard, db, b.bus)
+	reading := syncOptions(c)
+	reading.Metrics, reading.Began = n.Metrics, n.Began
+	pull := syncer.NewSyncer(reading, guard, db, b.bus)
 	people, err := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
 	if err != nil {
 		return nil, err
 	}
-	sender, pushKey, err := b.sender(ctx, transport, screen)
+	sender, pushKey, err := b.newSender(ctx, transport, screen)
 	if err != nil {
 		return nil, err
 	}
 	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: sender, Guard: guard, Notifier: notifier,
 		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName,
 		Told: n.Told})
-	named, err := adopt(ctx, courier, c.NotifyURLs)
-	if err != nil {
+	if err := adopt(ctx, courier, c.NotifyURLs); err != nil {
 		return nil, err
 	}
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Teller: notifier,
@@ -105,25 +117,25 @@ func wire(
 	}
 	files := b.imports(notifier)
 	leave := removal.New(db, b.bus, log, connections, courier, files, deliveries)
-	digests := b.digests(services, guard)
+	digests := b.newDigests(services, guard)
 	wishes := asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry, AppState: connections.AppState,
 		Log: log})
 	music, pictures, err := b.enrichment(services, client, guard)
 	if err != nil {
 		return nil, err
 	}
-	pages := server.Config{BaseURL: c.BaseURL, AllowedHosts: c.AllowedHosts, OwnNames: ownNames(c.Listen),
-		TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken,
+	pages := server.Config{Reach: reachOfSettings(c), OwnNames: ownNames(c.Listen),
 		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry,
 		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
 		Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client),
-		Notifier: notifier, Asks: wishes,
-		Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
+		Notifier: notifier, Asks: wishes, Client: client,
+		Courier: courier, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
 		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: transport.Breakers}
 	pages.Metrics = n.Handler(now.States, log)
-	return &app{store: db, guard: guard, client: client, accounts: people, registry: registry,
+	return &app{basics: b, backoff: backoff, services: services, sender: sender,
+			guard: guard, client: client, accounts: people, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
 			run: []func(context.Context) error{pull.Run, files.Run, leave.Run, digests.Run, music.Run, wishes.Run,
 				n.Rollup.Run, n.Tracer.Run}},
@@ -144,8 +156,8 @@ func (b basics) imports(told *notify.Notifier) *imports.Runner {
 	return imports.New(c)
 }
 
-// backoff returns the backoff of all connections, with the waits and stops that outlive a restart.
-func (b basics) backoff(ctx context.Context, known *providers.Registry) (*resilience.Backoff, error) {
+// newBackoff returns the backoff of all connections, with the waits and stops that outlive a restart.
+func (b basics) newBackoff(ctx context.Context, known *providers.Registry) (*resilience.Backoff, error) {
 	stops, err := b.store.Stops(ctx)
 	if err != nil {
 		return nil, err

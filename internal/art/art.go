@@ -35,11 +35,11 @@ var kinds = []string{"image/jpeg", "image/png", "image/webp", "image/gif"}
 // Cache is a folder of pictures. It is safe for concurrent use.
 type Cache struct {
 	dir    string
-	most   int64 // bytes of all pictures together
 	client *http.Client
 	hosts  func() []string
 
 	mu   sync.Mutex
+	most int64 // bytes of all pictures together
 	kept map[string]*file
 	size int64
 }
@@ -87,6 +87,28 @@ func Open(o Options) (*Cache, error) {
 	return c, nil
 }
 
+// Resize changes how many bytes all pictures may have together; with 0 none is kept.
+func (c *Cache) Resize(most int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.most = most
+	c.makeRoomLocked("")
+}
+
+// largest returns the size limit of one picture in this cache, in bytes.
+func (c *Cache) largest() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.largestLocked()
+}
+
+// Keeps reports whether there is room for any picture.
+func (c *Cache) Keeps() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.most > 0
+}
+
 // partial is the prefix of files that are being written.
 const partial = ".new-"
 
@@ -107,13 +129,13 @@ func trouble(err error) error {
 // disk is a *resilience.LocalError.
 func (c *Cache) Keep(picture []byte) (name string, err error) {
 	size := int64(len(picture))
-	if kindOf(picture) == "" || size > c.largest() {
-		return "", errors.New("keep picture: not a picture that can be kept")
-	}
 	sum := sha256.Sum256(picture)
 	name = hex.EncodeToString(sum[:])
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if kindOf(picture) == "" || size > c.largestLocked() {
+		return "", errors.New("keep picture: not a picture that can be kept")
+	}
 	if c.kept[name] != nil {
 		c.sawLocked(name)
 		return name, nil
@@ -127,8 +149,7 @@ func (c *Cache) Keep(picture []byte) (name string, err error) {
 	return name, nil
 }
 
-// largest returns the size limit of one picture in this cache, in bytes.
-func (c *Cache) largest() int64 { return min(maxPicture, c.most) }
+func (c *Cache) largestLocked() int64 { return min(maxPicture, c.most) }
 
 // write makes a file in one step: after a crash it is complete or absent.
 func write(dir, name string, b []byte) error {
@@ -197,7 +218,7 @@ func (c *Cache) Missing(names []string) (missing []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fit := 0
-	if largest := c.largest(); largest > 0 {
+	if largest := c.largestLocked(); largest > 0 {
 		fit = int(max(c.most-c.size, 0) / largest)
 	}
 	for _, name := range names {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"reprise/internal/notify"
@@ -22,10 +23,11 @@ import (
 type Config struct {
 	Client *http.Client // on a resilience.Transport
 	// Dial connects to mail servers and may refuse an address; nil dials every address.
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	Vapid   Vapid
-	Contact string // e-mail or web address of the administrator, for push services
-	BaseURL string // of this server, as browsers reach it
+	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	Vapid Vapid
+	// Contact is the e-mail or web address of the administrator, for push services, and BaseURL the address of this
+	// server as browsers reach it. Introduce changes both.
+	Contact, BaseURL string
 	// Told is called after every attempt that does not use Client, that is, after each mail; nil when nobody asks.
 	Told func(ctx context.Context, host, endpoint string, start time.Time, err error)
 
@@ -39,7 +41,14 @@ type Config struct {
 type Channels struct {
 	Config
 	chats chatMemory
+	self  atomic.Pointer[self]
 }
+
+// self is how this server introduces itself.
+type self struct{ contact, baseURL string }
+
+// Introduce changes how this server introduces itself; see Config.
+func (c *Channels) Introduce(contact, baseURL string) { c.self.Store(&self{contact, baseURL}) }
 
 // New returns Channels.
 func New(c Config) *Channels {
@@ -52,7 +61,9 @@ func New(c Config) *Channels {
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{Timeout: resilience.ConnectTimeout}).DialContext
 	}
-	return &Channels{Config: c, chats: chatMemory{got: map[string]bool{}}}
+	all := &Channels{Config: c, chats: chatMemory{got: map[string]bool{}}}
+	all.Introduce(c.Contact, c.BaseURL)
+	return all
 }
 
 // Send implements notify.Sender. The address is one that Parse or Build has returned.

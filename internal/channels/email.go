@@ -156,7 +156,7 @@ func (c *Channels) letter(b mailbox, m notify.Message) (*gomail.Msg, error) {
 		return nil, wrong("From or To is not an e-mail address.")
 	}
 	host := "reprise.invalid"
-	if u, err := url.Parse(c.BaseURL); err == nil && u.Hostname() != "" {
+	if u, err := url.Parse(c.self.Load().baseURL); err == nil && u.Hostname() != "" {
 		host = u.Hostname()
 	}
 	msg.Subject(m.Title)

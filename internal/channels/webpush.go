@@ -116,7 +116,7 @@ func sendWebPush(ctx context.Context, c *Channels, to *url.URL, m notify.Message
 		Keys:     webpush.Keys{P256dh: q.Get("p256dh"), Auth: q.Get("auth")},
 	}, &webpush.Options{
 		HTTPClient:      pusher{c.Client},
-		Subscriber:      subscriber(c.Contact),
+		Subscriber:      subscriber(c.self.Load().contact),
 		Topic:           pushTopic(m.ID),
 		TTL:             webPushLife,
 		Urgency:         urgency,

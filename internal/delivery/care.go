@@ -32,7 +32,7 @@ type careStore interface {
 // care tries dead letters again, removes old deliveries, and logs when the backlog is long.
 func (r *runner) care(ctx context.Context) {
 	now := time.Now()
-	dead, err := r.Store.Retire(ctx, now.Add(-keepDone), now.Add(-r.opt.KeepDead))
+	dead, err := r.Store.Retire(ctx, now.Add(-keepDone), now.Add(-r.opt.get().KeepDead))
 	r.careFailed(ctx, err)
 	for _, v := range dead {
 		r.Log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Connection, "kind",
@@ -50,7 +50,7 @@ func (r *runner) care(ctx context.Context) {
 	backlog, err := r.queue.Backlog(ctx)
 	r.careFailed(ctx, err)
 	warned := r.warned
-	r.warned = backlog > r.opt.BacklogWarn
+	r.warned = backlog > r.opt.get().BacklogWarn
 	if r.warned && !warned {
 		r.Log.Warn("many deliveries wait", "count", backlog)
 	}

@@ -67,7 +67,7 @@ type comparer struct {
 	registry *providers.Registry
 	teller   Teller
 	log      *slog.Logger
-	slots    chan struct{} // of the worker
+	slots    *options // of the worker
 }
 
 // run compares what is due until ctx ends.
@@ -110,12 +110,10 @@ func (m *comparer) compareAt(ctx context.Context, copies []Copy) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case m.slots <- struct{}{}:
-		defer func() { <-m.slots }()
-	case <-ctx.Done():
+	if !m.slots.slot(ctx) {
 		return nil
 	}
+	defer m.slots.free()
 	names := make([]string, len(copies))
 	for i, one := range copies {
 		list, err := m.store.PlaylistOnly(ctx, one.User, one.playlist())

@@ -60,7 +60,7 @@ func counted(t *testing.T, s taker) (*worker, func(t *testing.T) string) {
 	}
 	radio := &providers.Provider{Description: providers.Description{Name: "radio"}}
 	return &worker{registry: providers.NewRegistry(radio), store: s, queue: newQueue(t),
-		log: slog.New(slog.DiscardHandler), metrics: m, next: map[int64]time.Time{}}, dead
+		log: slog.New(slog.DiscardHandler), metrics: m, opt: newOptions(Options{}), next: map[int64]time.Time{}}, dead
 }
 
 func TestEveryDeadLetterIsCountedOnce(t *testing.T) {

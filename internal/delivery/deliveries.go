@@ -80,7 +80,7 @@ type Parts struct {
 // Deliveries makes deliveries, and is what a person can do about them. It is safe for concurrent use.
 type Deliveries struct {
 	Parts
-	opt      Options
+	opt      *options
 	queue    *queue.Queue
 	browsers *browsers
 	runner   *runner
@@ -88,11 +88,18 @@ type Deliveries struct {
 
 // New returns Deliveries. Nothing happens before Run.
 func New(p Parts, opt Options) *Deliveries {
-	opt = opt.withDefaults()
+	now := newOptions(opt)
 	b := newBrowsers(p.Bus)
-	r := &runner{Parts: p, opt: opt, queue: p.Store.Queue(), browsers: b, worker: newWorker(p, opt, b)}
-	return &Deliveries{Parts: p, opt: opt, queue: r.queue, browsers: b, runner: r}
+	r := &runner{Parts: p, opt: now, queue: p.Store.Queue(), browsers: b, worker: newWorker(p, now, b)}
+	return &Deliveries{Parts: p, opt: now, queue: r.queue, browsers: b, runner: r}
 }
+
+// Configure changes the settings, except for the Metrics. Attempts under way go on, and waits that have begun keep
+// their ends.
+func (d *Deliveries) Configure(opt Options) { d.opt.set(opt) }
+
+// Options returns the settings that hold now.
+func (d *Deliveries) Options() Options { return d.opt.get() }
 
 // Run makes attempts at what is due until ctx ends, and returns when every attempt has ended.
 func (d *Deliveries) Run(ctx context.Context) error { return d.runner.run(ctx) }

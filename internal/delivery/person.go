@@ -60,8 +60,8 @@ func (e *BacklogError) Error() string {
 // room returns a *BacklogError when nobody may add deliveries.
 func (d *Deliveries) room(ctx context.Context) error {
 	n, err := d.queue.Backlog(ctx)
-	if err == nil && n >= d.opt.BacklogLimit {
-		err = &BacklogError{n, d.opt.BacklogLimit}
+	if most := d.opt.get().BacklogLimit; err == nil && n >= most {
+		err = &BacklogError{n, most}
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 		return d.Store.Redrive(ctx, f, true)
 	}
 	if err := d.room(ctx); err != nil {
-		d.opt.Metrics.Redriven("refused", 1)
+		d.opt.get().Metrics.Redriven("refused", 1)
 		return 0, err
 	}
 	if err := d.Store.ForgetMisses(ctx, f.User, f.Connection); err != nil { // what was not there may be by now
@@ -115,10 +115,10 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 	}
 	n, err := d.Store.Redrive(ctx, f, false)
 	if n == 0 {
-		d.opt.Metrics.Redriven("nothing", 1)
+		d.opt.get().Metrics.Redriven("nothing", 1)
 		return 0, err
 	}
-	d.opt.Metrics.Redriven("due", n)
+	d.opt.get().Metrics.Redriven("due", n)
 	d.did(ctx, activity.Entry{User: f.User, Action: activity.Redriven, Connection: f.Connection,
 		Subject: strconv.Itoa(n)})
 	return n, errors.Join(err, d.started(ctx, f.User, f.Connection))

@@ -17,7 +17,7 @@ import (
 // runner runs the queue.
 type runner struct {
 	Parts
-	opt      Options
+	opt      *options
 	queue    *queue.Queue
 	browsers *browsers
 	worker   *worker
@@ -56,7 +56,7 @@ func (r *runner) run(ctx context.Context) error {
 		river.AddWorkerArgs(workers, args{kind: kind}, r.worker)
 	}
 	idle := river.QueueConfig{MaxWorkers: 1, FetchPollInterval: time.Hour}
-	client, err := r.queue.Client(ctx, river.Config{Workers: workers, JobTimeout: r.opt.Timeout,
+	client, err := r.queue.Client(ctx, river.Config{Workers: workers, JobTimeout: r.opt.get().Timeout,
 		RescueStuckJobsAfter: never, FetchPollInterval: pollEvery, FetchCooldown: river.FetchCooldownMin,
 		Logger: slog.New(errorsOnly{r.Log.Handler()}),
 		Queues: map[string]river.QueueConfig{"none": idle}}) // River needs one to begin with
@@ -81,7 +81,7 @@ func (r *runner) run(ctx context.Context) error {
 	var keep sync.WaitGroup
 	keep.Go(func() { r.queue.Keep(ctx, r.due, func(err error) { r.careFailed(ctx, err) }) })
 	daily := &comparer{guard: r.Guard, store: r.Store, registry: r.Registry, teller: r.Teller, log: r.Log,
-		slots: r.worker.slots}
+		slots: r.opt}
 	keep.Go(func() { daily.run(ctx) })
 	r.follow(ctx, changes)
 	keep.Wait()

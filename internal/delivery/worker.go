@@ -72,8 +72,7 @@ type worker struct {
 	queue    *queue.Queue
 	log      *slog.Logger
 	metrics  attemptCounts
-	schedule Schedule
-	slots    chan struct{}
+	opt      *options
 	kinds    map[string]deliverer
 	messages *messageDeliverer // nil: there are no channels
 
@@ -95,11 +94,12 @@ type attemptCounts interface {
 	DeadLetter(resilience.Category)
 }
 
-func newWorker(p Parts, opt Options, b *browsers) *worker {
-	listens := &listenDeliverer{guard: p.Guard, store: p.Store, registry: p.Registry, metrics: opt.Metrics}
+func newWorker(p Parts, opt *options, b *browsers) *worker {
+	counts := opt.get().Metrics
+	listens := &listenDeliverer{guard: p.Guard, store: p.Store, registry: p.Registry, metrics: counts}
 	copies := copyWriter{guard: p.Guard, store: p.Store, browsers: b}
-	w := &worker{registry: p.Registry, store: p.Store, queue: p.Store.Queue(), log: p.Log, metrics: opt.Metrics,
-		schedule: opt.Schedule, slots: make(chan struct{}, opt.Workers), working: map[int64]work{},
+	w := &worker{registry: p.Registry, store: p.Store, queue: p.Store.Queue(), log: p.Log, metrics: counts,
+		opt: opt, working: map[int64]work{},
 		next: map[int64]time.Time{},
 		kinds: map[string]deliverer{
 			SubmitListens: listens,
@@ -121,6 +121,9 @@ func (w *worker) Work(ctx context.Context, j *river.Job[args]) error {
 		CreatedAt: j.CreatedAt, History: j.Priority == priorityHistory, Number: j.Attempt, Most: j.MaxAttempts})
 }
 
+// Timeout implements river.Worker.
+func (w *worker) Timeout(*river.Job[args]) time.Duration { return w.opt.get().Timeout }
+
 // NextRetry implements river.Worker.
 func (w *worker) NextRetry(j *river.Job[args]) time.Time {
 	w.mu.Lock()
@@ -129,13 +132,13 @@ func (w *worker) NextRetry(j *river.Job[args]) time.Time {
 	if delete(w.next, j.ID); known {
 		return at
 	}
-	return time.Now().Add(w.schedule.delay(j.Attempt)) // cut off
+	return time.Now().Add(w.opt.get().Schedule.delay(j.Attempt)) // cut off
 }
 
 // retry notes when a delivery is tried again whose attempt has failed: after its own wait, and not before its
 // connection may call.
 func (w *worker) retry(a *attempt, err error) {
-	a.due = time.Now().Add(w.schedule.delay(a.Number))
+	a.due = time.Now().Add(w.opt.get().Schedule.delay(a.Number))
 	if f, ok := errors.AsType[*resilience.Failure](err); ok {
 		if may := f.Change.After.Until.Add(queue.Precision); may.After(a.due) {
 			a.due = may
@@ -187,12 +190,10 @@ func (w *worker) exceptWorking(all map[int64]time.Time) {
 
 // attempt makes an attempt, if one may be made now, and returns what River is to do.
 func (w *worker) attempt(ctx context.Context, a attempt) error {
-	select {
-	case w.slots <- struct{}{}:
-		defer func() { <-w.slots }()
-	case <-ctx.Done():
+	if !w.opt.slot(ctx) {
 		return river.JobSnooze(0)
 	}
+	defer w.opt.free()
 	if a.Schema > payloadSchema { // enqueued by a newer version that was taken back
 		w.metrics.Delivery(a.Kind, "postponed")
 		return river.JobSnooze(time.Hour)

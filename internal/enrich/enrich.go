@@ -151,6 +151,8 @@ type Guard interface {
 
 // Pictures fetches pictures and keeps them. It is implemented by art.Cache.
 type Pictures interface {
+	// Keeps reports whether any are kept; the settings may say otherwise.
+	Keeps() bool
 	// Fetch gets a picture. If there is no usable one, the failure is about this picture only.
 	Fetch(ctx context.Context, url string) ([]byte, error)
 	// Keep stores a picture and returns its name.

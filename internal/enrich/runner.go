@@ -33,6 +33,10 @@ type Runner struct {
 	c       Config
 	ticked  chan struct{}
 	workers map[string]*worker // by source
+
+	mu    sync.Mutex       // for c.Every and the loop
+	loops gocron.Scheduler // nil while nothing runs
+	job   gocron.Job
 }
 
 // New returns a Runner.
@@ -51,7 +55,7 @@ func New(c Config) *Runner {
 func (r *Runner) Sources() (all []Source) {
 	for _, p := range r.c.Services.All() {
 		if p.Enriches != nil {
-			all = append(all, newSource(p, r.c.Services, r.c.Pictures != nil))
+			all = append(all, newSource(p, r.c.Services, r.keepsPictures()))
 		}
 	}
 	return all
@@ -59,8 +63,10 @@ func (r *Runner) Sources() (all []Source) {
 
 // source returns one source as it is now.
 func (r *Runner) source(name string) Source {
-	return newSource(r.c.Services.Get(name), r.c.Services, r.c.Pictures != nil)
+	return newSource(r.c.Services.Get(name), r.c.Services, r.keepsPictures())
 }
+
+func (r *Runner) keepsPictures() bool { return r.c.Pictures != nil && r.c.Pictures.Keeps() }
 
 // needing returns the sources that are set up and need the MBIDs of another one.
 func (r *Runner) needing(name string) (all []string) {
@@ -117,6 +123,9 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 	}
 	running.Wait() // before Shutdown, which waits actively
+	r.mu.Lock()
+	r.loops = nil
+	r.mu.Unlock()
 	return loops.Shutdown()
 }
 
@@ -127,18 +136,43 @@ func (r *Runner) startLoop() (gocron.Scheduler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start loop: %w", err)
 	}
-	jitter := time.Duration(float64(r.c.Every) * loopJitter)
-	_, err = loops.NewJob(
-		gocron.DurationRandomJob(r.c.Every-jitter, r.c.Every+jitter),
-		gocron.NewTask(r.Tick),
-		gocron.WithName("enrichment"),
-		gocron.WithStartAt(gocron.WithStartImmediately()),
-	)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.job, err = loops.NewJob(jittered(r.c.Every), gocron.NewTask(r.Tick), gocron.WithName("enrichment"),
+		gocron.WithStartAt(gocron.WithStartImmediately()))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start loop: %w", err), loops.Shutdown())
 	}
+	r.loops = loops
 	loops.Start()
 	return loops, nil
+}
+
+func jittered(every time.Duration) gocron.JobDefinition {
+	jitter := time.Duration(float64(every) * loopJitter)
+	return gocron.DurationRandomJob(every-jitter, every+jitter)
+}
+
+// SetEvery changes how often the runner looks for new listens and due tasks.
+func (r *Runner) SetEvery(every time.Duration) (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if every == r.c.Every {
+		return nil
+	}
+	r.c.Every = every
+	if r.loops != nil {
+		r.job, err = r.loops.Update(r.job.ID(), jittered(every), gocron.NewTask(r.Tick),
+			gocron.WithName("enrichment"))
+	}
+	return err
+}
+
+// Every returns how often the runner looks for new listens and due tasks.
+func (r *Runner) Every() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.c.Every
 }
 
 // tick adds new music to the queue, and wakes the workers.
@@ -165,7 +199,7 @@ func (r *Runner) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.c.Pictures == nil {
+	if !r.keepsPictures() {
 		return nil
 	}
 	return r.c.Store.RenewPictures(ctx, r.c.Pictures.Missing)

@@ -123,6 +123,8 @@ type gallery struct {
 	lost    []string         // names of pictures that had to make room
 }
 
+func (*gallery) Keeps() bool { return true }
+
 func (g *gallery) lose(names ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

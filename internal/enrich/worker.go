@@ -194,7 +194,7 @@ func (o *Outcome) fail(err error, now time.Time) error {
 
 // picture fetches the best picture of an entity; nil without one.
 func (w *worker) picture(ctx context.Context, kind string, offered []library.Picture) ([]byte, error) {
-	if w.r.c.Pictures == nil {
+	if !w.r.keepsPictures() {
 		return nil, nil
 	}
 	wanted := map[string]string{library.KindArtist: "portrait", library.KindAlbum: "cover"}[kind]

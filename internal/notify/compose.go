@@ -71,13 +71,13 @@ func (c *post) message(ch Channel, w Waiting) Message {
 	i := c.item(w)
 	return Message{ID: idOf(ch.ID, w.Notification, w.OpenedAt.UnixMilli(), w.Event), Event: i.Event,
 		Severity: i.Severity, Title: i.Title, Text: i.Text, Connection: i.Connection,
-		Category: i.Category, URL: c.opt.BaseURL + cmp.Or(w.ActionURL,
+		Category: i.Category, URL: c.baseURL() + cmp.Or(w.ActionURL,
 			"/notifications"), CreatedAt: i.CreatedAt, ResolvedAt: i.ResolvedAt}
 }
 
 // digest returns one message about many; those that waited too long are only counted.
 func (c *post) digest(ch Channel, fresh []Waiting, old int) Message {
-	m := Message{Event: Digest, Severity: Info, URL: c.opt.BaseURL + "/notifications", CreatedAt: time.Now()}
+	m := Message{Event: Digest, Severity: Info, URL: c.baseURL() + "/notifications", CreatedAt: time.Now()}
 	parts := []any{ch.ID, old}
 	var lines []string
 	for n, w := range fresh {

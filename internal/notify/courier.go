@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"reprise/internal/events"
@@ -89,13 +90,27 @@ type CourierOptions struct {
 type Courier struct {
 	post
 	adding sync.Mutex
+	named  atomic.Pointer[[]Channel] // the channels of the settings
 }
 
 // post draws the consequences of messages.
-type post struct{ opt CourierOptions }
+type post struct {
+	opt  CourierOptions
+	base *atomic.Pointer[string]
+}
+
+// baseURL returns the address of this server as browsers reach it now.
+func (c *post) baseURL() string { return *c.base.Load() }
+
+// Move changes CourierOptions.BaseURL.
+func (c *Courier) Move(baseURL string) { c.base.Store(&baseURL) }
 
 // NewCourier returns a Courier.
-func NewCourier(opt CourierOptions) *Courier { return &Courier{post: post{opt}} }
+func NewCourier(opt CourierOptions) *Courier {
+	c := &Courier{post: post{opt, &atomic.Pointer[string]{}}}
+	c.Move(opt.BaseURL)
+	return c
+}
 
 // ChannelCause is the cause of a notification about a channel, which is never sent by that channel.
 func ChannelCause(id int64) string { return "channel " + number(id) }

@@ -139,7 +139,7 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 func (c *Courier) test(title, text string, ch Channel) Message {
 	now := time.Now()
 	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: title,
-		Text: text, URL: c.opt.BaseURL + "/channels", CreatedAt: now}
+		Text: text, URL: c.baseURL() + "/channels", CreatedAt: now}
 }
 
 // patience is how long a person waits for a test before the page says what has become of it.
@@ -163,8 +163,17 @@ func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
 	return &RefusedError{Reason: troubleWith(ch, v, err), Err: err}
 }
 
-// Adopt makes the channels of the settings those of the first administrator, once there is one.
+// AdoptAgain gives the channels of the settings to the first administrator, who may be another person now.
+func (c *Courier) AdoptAgain(ctx context.Context) error {
+	if named := c.named.Load(); named != nil {
+		return c.Adopt(ctx, *named)
+	}
+	return nil
+}
+
+// Adopt makes these the channels of the settings. They are the first administrator's, once there is one.
 func (c *Courier) Adopt(ctx context.Context, all []Channel) error {
+	c.named.Store(&all)
 	_, err := c.opt.Store.AdoptChannels(ctx, all)
 	return err
 }

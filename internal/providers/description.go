@@ -52,6 +52,9 @@ type Contact struct {
 	Domains []string // hosts in these domains are not called without one
 }
 
+// Asks reports whether the provider ever requires a contact.
+func (c Contact) Asks() bool { return c.Always || len(c.Domains) > 0 }
+
 // WantContact returns the display names of the providers that are not called without a contact.
 func WantContact(all []Description) (names []string) {
 	for _, d := range all {

@@ -81,6 +81,20 @@ type Backoff struct {
 
 // NewBackoff returns a Backoff that knows of no failure.
 func NewBackoff(opt Options) *Backoff {
+	return &Backoff{opt: opt.withDefaults(), users: map[int64]*conn{}, apps: map[appKey]*app{}}
+}
+
+// Configure changes the settings. Waits that have begun keep their ends.
+func (b *Backoff) Configure(opt Options) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if opt.Rand == nil {
+		opt.Rand = b.opt.Rand
+	}
+	b.opt = opt.withDefaults()
+}
+
+func (opt Options) withDefaults() Options {
 	if opt.Base == 0 {
 		opt.Base = 30 * time.Second
 	}
@@ -93,5 +107,5 @@ func NewBackoff(opt Options) *Backoff {
 	if opt.Rand == nil {
 		opt.Rand = rand.Float64
 	}
-	return &Backoff{opt: opt, users: map[int64]*conn{}, apps: map[appKey]*app{}}
+	return opt
 }

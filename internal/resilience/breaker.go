@@ -96,10 +96,22 @@ func WithProbe(ctx context.Context) context.Context {
 
 // NewBreakers returns closed breakers for every endpoint.
 func NewBreakers(opt BreakerOptions) *Breakers {
+	return &Breakers{opt: opt.withDefaults(), all: map[endpointKey]*breaker{}}
+}
+
+// Configure changes the settings except for Changed. Breakers that are open keep their ends.
+func (bs *Breakers) Configure(opt BreakerOptions) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	opt = opt.withDefaults()
+	bs.opt.Failures, bs.opt.Cooldown, bs.opt.MaxCooldown = opt.Failures, opt.Cooldown, opt.MaxCooldown
+}
+
+func (opt BreakerOptions) withDefaults() BreakerOptions {
 	opt.Failures = cmp.Or(opt.Failures, 5)
 	opt.Cooldown = cmp.Or(opt.Cooldown, time.Minute)
 	opt.MaxCooldown = max(cmp.Or(opt.MaxCooldown, 10*time.Minute), opt.Cooldown)
-	return &Breakers{opt: opt, all: map[endpointKey]*breaker{}}
+	return opt
 }
 
 // bears reports whether a call to an endpoint may be repeated after its failure. While its breaker is not closed, it

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"code.dny.dev/ssrf"
@@ -24,25 +26,52 @@ type HostPolicy struct {
 
 // ContactMissing is the problem of a host that needs a contact when there is none.
 const ContactMissing = "This service wants to know whom to write to when something goes wrong. " +
-	"The administrator has to set contact to an e-mail or web address, and start Reprise again."
+	"The administrator enters an e-mail or web address as contact under Settings, This server."
+
+// Hosts is the policy that holds now. It is safe for concurrent use.
+type Hosts struct {
+	policy atomic.Pointer[HostPolicy]
+	mu     sync.Mutex
+	pools  []*http.Transport
+}
+
+// NewHosts returns Hosts with a policy.
+func NewHosts(p HostPolicy) *Hosts {
+	h := &Hosts{}
+	h.policy.Store(&p)
+	return h
+}
+
+// Configure changes the policy. Connections that no call uses are closed, since the new policy may forbid their
+// addresses.
+func (h *Hosts) Configure(p HostPolicy) {
+	h.policy.Store(&p)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, pool := range h.pools {
+		pool.CloseIdleConnections()
+	}
+}
+
+// Policy returns the policy that holds now.
+func (h *Hosts) Policy() HostPolicy { return *h.policy.Load() }
 
 // NewBase returns the connection pool below every Transport, within the policy.
-func (p HostPolicy) NewBase() http.RoundTripper {
-	base := NewBase(p.Dial())
-	if p.AllowPrivate { // else no proxy is used, since it would hide the address
-		base.Proxy = p.proxy
-	}
-	if p.Contact == "" {
-		return withoutContact{base, p}
-	}
-	return base
+func (h *Hosts) NewBase() http.RoundTripper {
+	base := NewBase(h.Dial())
+	base.Proxy = h.proxy
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pools = append(h.pools, base)
+	return withinPolicy{base, h}
 }
 
 // Dial returns a function that connects to no address that the policy forbids. It looks at the address that a name
 // resolves to, so that no name and no redirect leads around it.
-func (p HostPolicy) Dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+func (h *Hosts) Dial() func(ctx context.Context, network, address string) (net.Conn, error) {
 	private := ssrf.New(ssrf.WithAnyPort()).Safe
 	control := func(network, address string, raw syscall.RawConn) error {
+		p := h.policy.Load()
 		at, err := netip.ParseAddrPort(address)
 		switch {
 		case err != nil || isReserved(at.Addr()):
@@ -68,9 +97,21 @@ func (p HostPolicy) Dial() func(ctx context.Context, network, address string) (n
 	}
 }
 
+// NewBase returns the connection pool below every Transport, within a policy that stays.
+func (p HostPolicy) NewBase() http.RoundTripper { return NewHosts(p).NewBase() }
+
+// Dial is [Hosts.Dial] for a policy that stays.
+func (p HostPolicy) Dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	return NewHosts(p).Dial()
+}
+
 // proxy returns the proxy of the environment for a request. The proxy looks names up itself, so that only addresses and
-// known names can be refused here.
-func (p HostPolicy) proxy(req *http.Request) (*url.URL, error) {
+// known names can be refused here. Where private networks are forbidden no proxy is used, since it would hide the
+// address.
+func (h *Hosts) proxy(req *http.Request) (*url.URL, error) {
+	if !h.policy.Load().AllowPrivate {
+		return nil, nil
+	}
 	to, err := http.ProxyFromEnvironment(req)
 	if to == nil || err != nil {
 		return to, err
@@ -96,15 +137,15 @@ func (p HostPolicy) LacksContact(host string) bool {
 	return false
 }
 
-// withoutContact refuses calls to hosts that need a contact.
-type withoutContact struct {
+// withinPolicy refuses calls to hosts that need a contact while there is none.
+type withinPolicy struct {
 	http.RoundTripper
-	policy HostPolicy
+	hosts *Hosts
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w withoutContact) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !w.policy.LacksContact(req.URL.Host) {
+func (w withinPolicy) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !w.hosts.policy.Load().LacksContact(req.URL.Host) {
 		return w.RoundTripper.RoundTrip(req)
 	}
 	if req.Body != nil {

@@ -67,6 +67,16 @@ func NewKeyPool(provider string, keys []PoolKey, opt Options) *KeyPool {
 	return p
 }
 
+// Configure changes the wait after a rate limit that names none.
+func (p *KeyPool) Configure(opt Options) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pace = NewBackoff(opt)
+}
+
 // Size returns how many keys the pool was made of; 0 for a nil pool.
 func (p *KeyPool) Size() int {
 	if p == nil {

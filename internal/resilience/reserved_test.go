@@ -51,7 +51,7 @@ func TestProxyIsNotAskedForMetadata(t *testing.T) {
 		"metadata.google.internal.": true, "music.example.org": false} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/", nil)
 		require.NoError(t, err)
-		_, err = HostPolicy{AllowPrivate: true}.proxy(req)
+		_, err = NewHosts(HostPolicy{AllowPrivate: true}).proxy(req)
 		require.Equal(t, want, err != nil, host)
 	}
 }

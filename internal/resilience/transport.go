@@ -32,7 +32,9 @@ const (
 type Transport struct {
 	Base      http.RoundTripper // what really sends, usually [NewBase]
 	UserAgent string
-	Log       *slog.Logger // one line per attempt, and per call that an open breaker ended; nil for none
+	// Agent, if set, returns what UserAgent is now; it counts more.
+	Agent func() string
+	Log   *slog.Logger // one line per attempt, and per call that an open breaker ended; nil for none
 	// Told, if set, is called with the same. It is called by the goroutine of the call, and must not block.
 	Told func(context.Context, Attempt)
 	Rand func() float64 // uniform in [0, 1); for tests
@@ -209,9 +211,13 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	ctx, clock, cancel := startClock(req.Context(), cmp.Or(c.patience, CallTimeout))
 	defer cancel()
 	out := req.WithContext(ctx)
-	if t.UserAgent != "" { // the caller's request must not be changed
+	agent := t.UserAgent
+	if t.Agent != nil {
+		agent = t.Agent()
+	}
+	if agent != "" { // the caller's request must not be changed
 		out.Header = req.Header.Clone()
-		out.Header.Set("User-Agent", t.UserAgent)
+		out.Header.Set("User-Agent", agent)
 	}
 	resp, err := t.Base.RoundTrip(out)
 	if err != nil {

@@ -232,7 +232,7 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 	h.gone = removal.New(db, bus, log, connections, courier, carried)
 	h.Config = Config{Accounts: people, Asks: asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry,
 		AppState: connections.AppState, Log: log}), Courier: courier, Removals: h.gone,
-		BaseURL: "http://127.0.0.1:8420", OwnNames: []string{"example.com"},
+		Reach: Reach{BaseURL: "http://127.0.0.1:8420"}, OwnNames: []string{"example.com"},
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(), Registry: registry, Bus: bus, Notifier: notifier,
 		Imports:     imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: bus, Notifier: notifier, Log: log}),

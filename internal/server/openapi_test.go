@@ -18,7 +18,7 @@ import (
 
 func newServer(t *testing.T) *Server {
 	t.Helper()
-	s, err := New(Config{BaseURL: "http://127.0.0.1:8420", OwnNames: []string{"example.com"},
+	s, err := New(Config{Reach: Reach{BaseURL: "http://127.0.0.1:8420"}, OwnNames: []string{"example.com"},
 		Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	return s
@@ -56,7 +56,7 @@ func TestOpenAPINamesTheProviders(t *testing.T) {
 	for _, name := range []string{"spotify", "radio"} {
 		registry.Replace(&providers.Provider{Description: providers.Description{Name: name}})
 	}
-	s, err := New(Config{BaseURL: "http://127.0.0.1:8420", OwnNames: []string{"example.com"},
+	s, err := New(Config{Reach: Reach{BaseURL: "http://127.0.0.1:8420"}, OwnNames: []string{"example.com"},
 		Log: slog.New(slog.DiscardHandler), Registry: registry})
 	require.NoError(t, err)
 	w := httptest.NewRecorder()

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -26,6 +25,7 @@ import (
 	"reprise/internal/server/settings"
 	"reprise/internal/server/songs"
 	"reprise/internal/server/tokens"
+	"reprise/internal/server/welcome"
 )
 
 // Store is what pages and API read and keep: what each resource says that it needs.
@@ -41,6 +41,7 @@ type Store interface {
 	music.SourceStore
 	notifications.Store
 	people.Store
+	welcome.Store
 	playlists.Store
 	songs.Store
 	tokens.Store
@@ -57,7 +58,7 @@ type resource interface {
 // resources are all parts of the server.
 type resources struct {
 	*Config
-	base      *url.URL
+	reach     *reached
 	core      *core.Core
 	people    *people.Handler
 	redeemer  *people.Redeemer
@@ -66,8 +67,16 @@ type resources struct {
 	resources []resource
 }
 
+// changeable returns the settings; nil if they cannot be changed.
+func changeable(c *Config) connections.Settings {
+	if c.Settings == nil {
+		return nil
+	}
+	return c.Settings
+}
+
 // newResources makes the parts. A person has at most so many streams; closing ends the open ones.
-func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}) (*resources, error) {
+func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) (*resources, error) {
 	k, err := core.New(core.Options{
 		BaseURL: c.BaseURL, Version: c.Version, SetupCode: c.SetupCode, AdminToken: c.AdminToken,
 		Demo: c.Demo != nil, DemoUser: c.DemoUser,
@@ -88,25 +97,26 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 	breakers := admin.NewBreakers(k, c.Breakers)
 	signedIn := sessions.New(k)
 	asking := asks.New(k, c.Asks)
+	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
 	links := accounts.NewLinks(c.Store, c.Accounts)
 	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
-		Removals: c.Removals, Courier: c.Courier, Named: c.NamedChannels})
+		Removals: c.Removals, Courier: c.Courier})
 	entry := people.New(people.Options{
-		Core: k, Accounts: c.Accounts, Courier: c.Courier, Named: c.NamedChannels,
+		Core: k, Accounts: c.Accounts, Courier: c.Courier, Steps: first,
 	})
 	return &resources{
 		Config:   c,
-		base:     base,
+		reach:    at,
 		core:     k,
 		people:   entry,
-		redeemer: people.NewRedeemer(k, links),
+		redeemer: people.NewRedeemer(k, links, first),
 		settings: settings.New(settings.Options{
 			Core: k, Statuses: statuses, People: users, Tokens: access, Keys: keys, Sources: sources,
 			Breakers: breakers, Sessions: signedIn,
 		}),
 		feed: feed.New(feed.Options{
 			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses,
-			Hosts:   patterns(base.Host, c.AllowedHosts),
+			Hosts:   func() []string { return at.Load().patterns },
 			Streams: streams, Closing: closing,
 		}),
 		resources: []resource{
@@ -114,7 +124,9 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 				Core: k, Store: c.Store, Connections: c.Connections, Deliveries: c.Deliveries, Flow: c.Flow,
 				Uplink:   c.Uplink,
 				Statuses: statuses, Names: names, Rows: rows, Imports: files, Activity: entries,
+				Asks: c.Asks, Steps: first, Settings: changeable(c), Client: c.Client,
 			}),
+			first,
 			music.New(k, c.Store, c.Enrichment, rows),
 			sources,
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -38,20 +37,9 @@ func (r *resources) routes() (*echo.Echo, error) {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler, e.JSONSerializer = r.core.AnswerError, core.JSON{}
-	extract, err := ipExtractor(r.TrustedProxies)
-	if err != nil {
-		return nil, err
-	}
-	e.IPExtractor = extract
-	protection := http.NewCrossOriginProtection()
-	// A reverse proxy may ask by another name than the one by which browsers know this server.
-	for _, origin := range r.origins() {
-		if err := protection.AddTrustedOrigin(origin); err != nil {
-			return nil, err
-		}
-	}
+	e.IPExtractor = func(req *http.Request) string { return r.reach.Load().extract(req) }
 	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody, Skipper: imports.TakesFiles})
-	e.Use(core.Speak, r.core.RecoverPanic, r.secure(protection), limit)
+	e.Use(core.Speak, r.core.RecoverPanic, r.secure, limit)
 
 	r.probeRoutes(e)
 	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
@@ -101,33 +89,32 @@ func serviceWorker(c echo.Context) error {
 // secure is middleware that sets the headers that keep other sites out, and refuses requests that another site
 // made a
 // browser send.
-func (r *resources) secure(protection *http.CrossOriginProtection) echo.MiddlewareFunc {
-	base, hosts := r.base, edge.NewHosts(slices.Concat(r.AllowedHosts, r.OwnNames, []string{r.base.Host})...)
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			h := c.Response().Header()
-			h.Set("Content-Security-Policy", contentPolicy)
-			h.Set("X-Content-Type-Options", "nosniff")
-			h.Set("Referrer-Policy", "same-origin")
-			h.Set("Cross-Origin-Opener-Policy", "same-origin")
-			h.Set("Cross-Origin-Resource-Policy", "same-origin")
-			h.Set("Cross-Origin-Embedder-Policy", "require-corp")
-			h.Set("Permissions-Policy", permissions)
-			if base.Scheme == "https" {
-				h.Set("Strict-Transport-Security", "max-age=31536000")
-			}
-			if !hosts.Allow(c.Request().Host) {
-				return wrongHost(c.Request().Host)
-			}
-			if err := protection.Check(c.Request()); err != nil {
-				return &core.Problem{Status: http.StatusForbidden, Title: "Not from here",
-					Detail: "This request came from another site and was not carried out."}
-			}
-			if elsewhere(base, c.Request()) {
-				return c.Redirect(http.StatusTemporaryRedirect, base.String()+c.Request().URL.RequestURI())
-			}
-			return next(c)
+func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		now := r.reach.Load()
+		base := now.base
+		h := c.Response().Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Embedder-Policy", "require-corp")
+		h.Set("Permissions-Policy", permissions)
+		if base.Scheme == "https" {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
+		if !now.hosts.Allow(c.Request().Host) {
+			return wrongHost(c.Request().Host)
+		}
+		if err := now.protection.Check(c.Request()); err != nil {
+			return &core.Problem{Status: http.StatusForbidden, Title: "Not from here",
+				Detail: "This request came from another site and was not carried out."}
+		}
+		if elsewhere(base, c.Request()) {
+			return c.Redirect(http.StatusTemporaryRedirect, base.String()+c.Request().URL.RequestURI())
+		}
+		return next(c)
 	}
 }
 
@@ -139,18 +126,7 @@ func wrongHost(host string) *core.Problem {
 	host = strings.ToValidUTF8(host[:min(len(host), longestHost)], "")
 	return &core.Problem{Status: http.StatusMisdirectedRequest, Title: "Another name",
 		Detail: fmt.Sprintf("This server does not answer as %q. If the name is yours, the administrator puts it "+
-			"into the setting allowed_hosts, or the whole address into base_url, and starts Reprise again.", host)}
-}
-
-// origins returns where our own pages may come from when a reverse proxy asks by another name than browsers do.
-func (r *resources) origins() []string {
-	all := []string{r.base.Scheme + "://" + r.base.Host}
-	for _, name := range r.AllowedHosts {
-		if name != edge.AnyHost {
-			all = append(all, "https://"+name, "http://"+name)
-		}
-	}
-	return all
+			"into the setting allowed_hosts, or the whole address into base_url.", host)}
 }
 
 // elsewhere says whether a page was asked for by the name localhost while base is a loopback IP: a session's

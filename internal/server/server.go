@@ -17,7 +17,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
+	"net/netip"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -40,18 +40,16 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/feed"
+	"reprise/internal/settings"
 	syncer "reprise/internal/sync"
 )
 
 // Config is what the server needs to know and to work with.
 type Config struct {
-	BaseURL        string   // as browsers reach it, without a trailing slash
-	AllowedHosts   []string // names by which browsers may ask, beside BaseURL's; "*" for all
-	OwnNames       []string // the machine's own names, which are also allowed
-	TrustedProxies []string // networks whose X-Forwarded-For is believed
-	Version        string
-	SetupCode      string            // one-time code in the first account's link; empty when there is an account
-	AdminToken     resilience.Secret // of the operator API and the metrics; empty: none
+	Reach              // Server.Configure changes it
+	OwnNames  []string // the machine's own names, which are also allowed
+	Version   string
+	SetupCode string // one-time code in the first account's link; empty when there is an account
 
 	Store       Store
 	Accounts    *accounts.Accounts
@@ -65,21 +63,21 @@ type Config struct {
 	Imports     *imports.Runner
 	Digests     *digest.Runner
 	Asks        *asks.Asks
+	Client      *http.Client // for trials of what an administrator enters
 	Enrichment  *enrich.Runner
 	Guard       *syncer.Guard
-	Art         *art.Cache // nil: no pictures are kept
+	Art         *art.Cache         // nil: no pictures are kept
+	Settings    *settings.Settings // nil: they cannot be changed
 	Flow        *oauth.Flow
 	Notifier    *notify.Notifier
 	Courier     *notify.Courier
-	// NamedChannels are the channels of the settings. The first account, which is the administrator's, gets them.
-	NamedChannels []notify.Channel
-	PushKey       string // by which push services know this installation; public
-	Bus           *events.Bus
-	Breakers      *resilience.Breakers
-	Uplink        *resilience.Uplink
-	Log           *slog.Logger
-	Metrics       http.Handler // nil: /metrics does not exist
-	Rollup        *metrics.Rollup
+	PushKey     string // by which push services know this installation; public
+	Bus         *events.Bus
+	Breakers    *resilience.Breakers
+	Uplink      *resilience.Uplink
+	Log         *slog.Logger
+	Metrics     http.Handler // nil: /metrics does not exist
+	Rollup      *metrics.Rollup
 
 	// Demo, when set, is shown at /demo/ to those who are signed in; DemoUser is signed in without a password.
 	Demo     http.Handler
@@ -94,22 +92,28 @@ type Server struct {
 	log   *slog.Logger
 	close context.CancelFunc // ends the open streams
 	edge  edge.Options
+
+	resources *resources
 }
 
 // New returns a Server.
 func New(c Config) (*Server, error) {
-	base, err := url.Parse(c.BaseURL)
+	now, err := newReach(c.Reach, c.OwnNames)
 	if err != nil {
 		return nil, err
 	}
+	at := &reached{}
+	at.Store(now)
 	closing, cancel := context.WithCancel(context.Background())
 	room := edge.NewRoom()
-	r, err := newResources(&c, base, room.PerPerson, closing.Done())
+	r, err := newResources(&c, at, room.PerPerson, closing.Done())
 	if err == nil {
 		var e *echo.Echo
 		if e, err = r.routes(); err == nil {
-			return &Server{echo: e, door: compressed(e), feed: r.feed, log: c.Log, close: cancel,
-				edge: edge.Options{Room: room, Proxies: prefixes(c.TrustedProxies), Log: c.Log}}, nil
+			door := edge.Options{Room: room, Log: c.Log,
+				Proxies: func() []netip.Prefix { return at.Load().proxies }}
+			return &Server{echo: e, door: compressed(e), feed: r.feed, log: c.Log, close: cancel, resources: r,
+				edge: door}, nil
 		}
 	}
 	cancel()

@@ -25,7 +25,7 @@ func (s *Store) openQueue(ctx context.Context) (err error) {
 // enqueue inserts a delivery and returns its id. If there is the same one already, it stays as it is, but is
 // re-driven when it is dead.
 func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int64, error) {
-	args, opts := d.Job(s.opt.Attempts)
+	args, opts := d.Job(s.Options().Attempts)
 	id, fresh, err := s.jobs.Insert(ctx, tx, args, opts)
 	if err != nil {
 		return 0, err
@@ -142,7 +142,7 @@ func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, conn 
 	for _, p := range plays {
 		months[delivery.MonthOf(p.at)] = true
 	}
-	due := time.Now().Add(s.opt.ArchiveEvery)
+	due := time.Now().Add(s.Options().ArchiveEvery)
 	var errs []error
 	for month := range months {
 		_, err := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: conn, Kind: delivery.Archive,

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"reprise/internal/delivery"
@@ -23,7 +24,7 @@ import (
 type Store struct {
 	engine
 	key   *Key
-	opt   Options
+	opt   atomic.Pointer[Options]
 	files fs.FS // the migrations
 
 	unchecked bool // the key is not compared with that of the database, which is lost
@@ -46,6 +47,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Configure changes the settings, for deliveries from now on.
+func (s *Store) Configure(opt Options) {
+	opt = opt.withDefaults()
+	s.opt.Store(&opt)
+}
+
+// Options returns the settings that hold now.
+func (s *Store) Options() Options { return *s.opt.Load() }
+
 // readers is the number of connections that read.
 const readers = 4
 
@@ -64,7 +74,8 @@ func openWith(ctx context.Context, at Place, key *Key, opt Options, files fs.FS)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, key: key, opt: opt.withDefaults(), files: files}
+	s := &Store{engine: e, key: key, files: files}
+	s.Configure(opt)
 	if err := s.open(ctx); err != nil {
 		s.Close()
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"reprise/internal/alerts"
@@ -37,11 +38,19 @@ type GuardOptions struct {
 // outcome drawn. Safe for concurrent use.
 type Guard struct {
 	opt   GuardOptions
-	eager sync.Map // streams (resilience.Key) whose next call a person is waiting for
+	first atomic.Int64 // FirstDelay
+	eager sync.Map     // streams (resilience.Key) whose next call a person is waiting for
 }
 
 // NewGuard returns a Guard.
-func NewGuard(opt GuardOptions) *Guard { return &Guard{opt: opt} }
+func NewGuard(opt GuardOptions) *Guard {
+	g := &Guard{opt: opt}
+	g.first.Store(int64(opt.FirstDelay))
+	return g
+}
+
+// Configure changes FirstDelay.
+func (g *Guard) Configure(firstDelay time.Duration) { g.first.Store(int64(firstDelay)) }
 
 // Do makes a call if the subject may call now; otherwise it returns a *resilience.NotBeforeError. The call is given
 // the adapter of the subject's connection, nil without one.
@@ -151,7 +160,7 @@ func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Ver
 	}
 	deliveries := s.Channel || s.Stream == library.Deliveries && v.Scope == resilience.ScopeStream
 	if deliveries && v.FirstDelay == 0 {
-		v.FirstDelay = g.opt.FirstDelay
+		v.FirstDelay = time.Duration(g.first.Load())
 	}
 	return v, v
 }

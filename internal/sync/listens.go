@@ -43,11 +43,11 @@ func (rd *reader) readListens(
 	if err != nil {
 		return 0, err
 	}
-	r := &listenRun{rd: rd, c: c, source: source, history: rd.opt.HistoryPages, begun: begun}
+	r := &listenRun{rd: rd, c: c, source: source, history: rd.opt.now().HistoryPages, begun: begun}
 	if r.position, err = parsePosition(text); err != nil {
 		return 0, err
 	}
-	r.position.resume(begun, rd.opt.ListensEvery)
+	r.position.resume(begun, rd.opt.now().ListensEvery)
 	if !r.position.High.IsZero() || len(r.position.Unread) == 0 {
 		r.position.begin()
 	}
@@ -118,7 +118,7 @@ func (r *listenRun) possible(page []library.Listen) []library.Listen {
 			refused++
 		}
 	}
-	r.rd.opt.Metrics.Refused(r.c.Provider(), refused)
+	r.rd.opt.now().Metrics.Refused(r.c.Provider(), refused)
 	return kept
 }
 
@@ -136,7 +136,7 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 		return err
 	}
 	r.added += added
-	r.rd.opt.Metrics.Listens(r.c.Provider(), added, max(len(page)+len(hidden)-added, 0))
+	r.rd.opt.now().Metrics.Listens(r.c.Provider(), added, max(len(page)+len(hidden)-added, 0))
 	if r.gap != nil { // the page of the connection tells of it
 		r.gap = nil
 		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Connection, Connection: r.c.ID})

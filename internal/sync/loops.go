@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
@@ -20,33 +21,83 @@ const loopJitter = 0.1
 // expiryEvery is how often the ends of authorizations are checked; the notices are days ahead.
 const expiryEvery = time.Hour
 
-// startLoops starts the loops. A tick only fills the queue, so it takes no time.
-func startLoops(ctx context.Context, s *Syncer) (gocron.Scheduler, error) {
-	loops, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)),
+// loops are the loops of a Syncer. A tick only fills the queue, so it takes no time.
+type loops struct {
+	mu        sync.Mutex
+	scheduler gocron.Scheduler // nil while nothing runs
+	jobs      map[string]loop
+}
+
+// loop is one of them.
+type loop struct {
+	job      gocron.Job
+	interval time.Duration
+	task     gocron.Task
+}
+
+// start starts the loops; each ticks at once.
+func (l *loops) start(ctx context.Context, s *Syncer) error {
+	scheduler, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)),
 		gocron.WithStopTimeout(15*time.Second))
 	if err != nil {
-		return nil, fmt.Errorf("start loops: %w", err)
+		return fmt.Errorf("start loops: %w", err)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.jobs = map[string]loop{}
 	add := func(name string, every time.Duration, work func(context.Context) error) error {
-		jitter := time.Duration(float64(every) * loopJitter)
-		_, err := loops.NewJob(gocron.DurationRandomJob(every-jitter, every+jitter),
-			gocron.NewTask(func() { tick(ctx, s.log.With("loop", name), work) }),
-			gocron.WithName(name), gocron.WithStartAt(gocron.WithStartImmediately()))
+		task := gocron.NewTask(func() { tick(ctx, s.log.With("loop", name), work) })
+		job, err := scheduler.NewJob(jittered(every), task, gocron.WithName(name),
+			gocron.WithStartAt(gocron.WithStartImmediately()))
+		if err == nil {
+			l.jobs[name] = loop{job, every, task}
+		}
 		return err
 	}
 	of := func(stream string) func(context.Context) error {
 		return func(ctx context.Context) error { return s.Tick(ctx, stream) }
 	}
+	opt := s.opt.now()
 	err = errors.Join(
-		add("listens", s.opt.ListensEvery, of(library.Listens)),
-		add("playlists", s.opt.PlaylistsEvery, of(library.Playlists)),
+		add("listens", opt.ListensEvery, of(library.Listens)),
+		add("playlists", opt.PlaylistsEvery, of(library.Playlists)),
 		add("authorizations", expiryEvery, s.reader.announceEnds),
 	)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start loops: %w", err), loops.Shutdown())
+		return errors.Join(fmt.Errorf("start loops: %w", err), scheduler.Shutdown())
 	}
-	loops.Start()
-	return loops, nil
+	scheduler.Start()
+	l.scheduler = scheduler
+	return nil
+}
+
+func jittered(every time.Duration) gocron.JobDefinition {
+	jitter := time.Duration(float64(every) * loopJitter)
+	return gocron.DurationRandomJob(every-jitter, every+jitter)
+}
+
+// every changes the interval of a loop, from now on.
+func (l *loops) every(name string, interval time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one, ok := l.jobs[name]
+	if !ok || l.scheduler == nil || one.interval == interval {
+		return nil
+	}
+	job, err := l.scheduler.Update(one.job.ID(), jittered(interval), one.task, gocron.WithName(name))
+	if err != nil {
+		return fmt.Errorf("change loop %s: %w", name, err)
+	}
+	l.jobs[name] = loop{job, interval, one.task}
+	return nil
+}
+
+func (l *loops) stop() error {
+	l.mu.Lock()
+	scheduler := l.scheduler
+	l.scheduler = nil
+	l.mu.Unlock()
+	return scheduler.Shutdown()
 }
 
 // tick is one tick of a loop: an error or a panic in it is logged, and the loop goes on.

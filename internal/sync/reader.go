@@ -18,7 +18,7 @@ import (
 
 // reader reads streams into the store.
 type reader struct {
-	opt   Options
+	opt   *options
 	guard *Guard
 	store Store
 	bus   *events.Bus
@@ -39,7 +39,7 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 		return err
 	}
 	r := library.Run{User: k.User, Connection: k.Connection, Stream: k.Stream, Started: time.Now()}
-	began, end := rd.opt.Began(ctx, k)
+	began, end := rd.opt.now().Began(ctx, k)
 	subject := providers.OfConnection(c, k.Stream)
 	err = rd.guard.Do(began, subject, func(ctx context.Context, a providers.Adapter) (err error) {
 		rd.bus.Publish(c.User, events.Event{Type: events.Connection, Connection: c.ID})
@@ -119,7 +119,7 @@ func (rd *reader) record(ctx context.Context, c library.Connection, r library.Ru
 		r.Words = notify.Explain(p, c, notify.Trouble{State: state, Stream: r.Stream,
 			Advice: alerts.AdviceOf(err)}).Title
 	}
-	rd.opt.Metrics.Run(c.Provider(), r.Stream, r.Result, r.Took)
+	rd.opt.now().Metrics.Run(c.Provider(), r.Stream, r.Result, r.Took)
 	if v.Class == resilience.Canceled {
 		return r
 	}
@@ -146,7 +146,7 @@ func refused(err error) bool {
 // endsSoon reports whether a tenth or less of a run's time is left, so that it is better to stop than to be cut off.
 func (rd *reader) endsSoon(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) < rd.opt.RunTimeout/10
+	return ok && time.Until(deadline) < rd.opt.now().RunTimeout/10
 }
 
 // lastRead is what is known of the latest reading of a connection's listens.

@@ -119,7 +119,7 @@ func (s *skips) put(v library.Skipped) {
 	if old, ok := s.items[keyOf(v)]; ok {
 		v.Since, v.Failures = old.Since, old.Failures+1
 	} else {
-		s.rd.opt.Metrics.Skipped(s.c.Provider(), v.Category)
+		s.rd.opt.now().Metrics.Skipped(s.c.Provider(), v.Category)
 	}
 	if v.Category != resilience.Item.String() && v.Failures <= quickLooks { // it may have been a moment's trouble
 		v.RetryAt = s.now

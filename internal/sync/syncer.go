@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"reprise/internal/events"
@@ -72,7 +73,7 @@ type historyStore interface {
 
 // Syncer runs every connection's streams when they are due. See the package comment.
 type Syncer struct {
-	opt    Options
+	opt    *options
 	guard  *Guard
 	store  Store
 	bus    *events.Bus
@@ -85,6 +86,18 @@ type Syncer struct {
 	runs   map[Key]*run
 	behind map[Key]bool // refused because another run is finding out whether trouble is over
 	ticked time.Time    // when a loop ticked last
+	loops  loops
+}
+
+// options are the settings that hold now.
+type options struct{ atomic.Pointer[Options] }
+
+// now returns them; none for a nil options.
+func (o *options) now() Options {
+	if o == nil {
+		return Options{}
+	}
+	return *o.Load()
 }
 
 // run is one run under way.
@@ -105,20 +118,36 @@ func (s signal) send() {
 
 // NewSyncer returns a Syncer; nothing happens before Run.
 func NewSyncer(opt Options, g *Guard, store Store, bus *events.Bus) *Syncer {
+	now := &options{}
 	opt = opt.withDefaults()
-	rd := &reader{opt: opt, guard: g, store: store, bus: bus, log: g.opt.Log, last: &lastReads{of: map[Key]lastRead{}},
+	now.Store(&opt)
+	rd := &reader{opt: now, guard: g, store: store, bus: bus, log: g.opt.Log, last: &lastReads{of: map[Key]lastRead{}},
 		perils: &perils{store: store, log: g.opt.Log}}
-	return &Syncer{opt: opt, guard: g, store: store, bus: bus, log: g.opt.Log, reader: rd, poke: make(signal, 1),
+	return &Syncer{opt: now, guard: g, store: store, bus: bus, log: g.opt.Log, reader: rd, poke: make(signal, 1),
 		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}}
 }
+
+// Configure changes intervals, Workers and RunTimeout; the other fields of opt are ignored. Runs under way keep their
+// deadlines.
+func (s *Syncer) Configure(opt Options) error {
+	opt = opt.withDefaults()
+	now := s.opt.now()
+	now.ListensEvery, now.PlaylistsEvery = opt.ListensEvery, opt.PlaylistsEvery
+	now.Workers, now.RunTimeout = opt.Workers, opt.RunTimeout
+	s.opt.Store(&now)
+	s.poke.send()
+	return errors.Join(s.loops.every("listens", now.ListensEvery), s.loops.every("playlists", now.PlaylistsEvery))
+}
+
+// Options returns the settings that hold now.
+func (s *Syncer) Options() Options { return s.opt.now() }
 
 // Run works until ctx ends, and returns when every run has ended.
 func (s *Syncer) Run(ctx context.Context) error {
 	if err := s.reader.perils.load(ctx); err != nil {
 		return err
 	}
-	loops, err := startLoops(ctx, s)
-	if err != nil {
+	if err := s.loops.start(ctx, s); err != nil {
 		return err
 	}
 	var workers sync.WaitGroup
@@ -138,20 +167,21 @@ func (s *Syncer) Run(ctx context.Context) error {
 		}
 	}
 	workers.Wait() // before the loops: their Shutdown waits actively
-	return loops.Shutdown()
+	return s.loops.stop()
 }
 
 // startDue starts what is due and has a free worker, and returns when something else will be due.
 func (s *Syncer) startDue(ctx context.Context, workers *sync.WaitGroup) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	opt := s.opt.now()
 	next := s.queue.wake(time.Now())
 	for {
-		k, ok := s.queue.take(s.opt.Workers, func(k Key) bool { return s.runs[k] != nil })
+		k, ok := s.queue.take(opt.Workers, func(k Key) bool { return s.runs[k] != nil })
 		if !ok {
 			return next
 		}
-		runCtx, cancel := context.WithTimeout(ctx, s.opt.RunTimeout)
+		runCtx, cancel := context.WithTimeout(ctx, opt.RunTimeout)
 		r := &run{cancel: cancel, done: make(chan struct{})}
 		s.runs[k] = r
 		workers.Go(func() {
@@ -329,9 +359,9 @@ func (s *Syncer) Running(k Key) bool {
 func (s *Syncer) Every(stream string) time.Duration {
 	switch stream {
 	case library.Listens:
-		return s.opt.ListensEvery
+		return s.opt.now().ListensEvery
 	case library.Playlists:
-		return s.opt.PlaylistsEvery
+		return s.opt.now().PlaylistsEvery
 	}
 	return 0
 }

@@ -63,7 +63,7 @@ func (h *connect) api(c echo.Context) error {
 	}
 	if p.InBrowser() {
 		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Needs a browser",
-			Detail: p.DisplayName + " is connected in a browser: open " + h.core.BaseURL + "/connect/" + string(id)}
+			Detail: p.DisplayName + " is connected in a browser: open " + h.core.BaseURL() + "/connect/" + string(id)}
 	}
 	given, err := core.Body[map[string]any](c)
 	if err != nil {

@@ -34,7 +34,7 @@ type Settings interface {
 // register answers for what an administrator does once before anybody can connect a service.
 type register struct {
 	core     *core.Core
-	settings Settings
+	settings Settings     // nil where nothing can be set
 	client   *http.Client // for trials of what was typed
 	asks     Asks
 	steps    Steps
@@ -68,6 +68,9 @@ const contactPath = "contact"
 
 // asked returns the settings that an administrator is asked for, in their order.
 func (h *register) asked(p *providers.Provider) (all []settings.Item) {
+	if h.settings == nil {
+		return nil
+	}
 	for _, s := range p.Description.Settings {
 		if s.Label.IsZero() {
 			continue
@@ -170,7 +173,9 @@ func (h *register) save(c echo.Context) error {
 		v.Problem = err.Error()
 		return h.show(c, http.StatusUnprocessableEntity, p, v, given)
 	}
-	if err := h.settings.Change(ctx, changes); err != nil {
+	if h.settings == nil || len(changes) == 0 {
+		changes = nil
+	} else if err := h.settings.Change(ctx, changes); err != nil {
 		refused, ok := errors.AsType[*settings.Refused](err)
 		if !ok {
 			return err
@@ -242,7 +247,7 @@ func (h *register) redirectURI(p *providers.Provider) string { return RedirectUR
 // RedirectURI returns the address that has to be registered with a service that asks for consent on its own page: this
 // server's, or if the service takes only safe addresses and this server has none, one of the person's own machine.
 func RedirectURI(k *core.Core, p *providers.Provider) string {
-	base, path := k.BaseURL, "/connect/"+p.Name+"/callback"
+	base, path := k.BaseURL(), "/connect/"+p.Name+"/callback"
 	u, err := url.Parse(base)
 	if err != nil || p.Registration == nil || !p.Registration.Redirect.Secure || u.Scheme == "https" || loopback(u.Host) {
 		return base + path

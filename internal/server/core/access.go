@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -60,7 +61,7 @@ func needOf(method, route string) accounts.Scope {
 type Access struct {
 	sessions   *Sessions
 	store      Store
-	adminToken resilience.Secret
+	adminToken atomic.Pointer[resilience.Secret]
 	log        *slog.Logger
 	wrong      *wrongTokens
 	refused    *throttle.Table // bounds the lines of the log
@@ -196,8 +197,9 @@ func (a *Access) byHash(ctx context.Context, hash string) (b bearer, err error) 
 }
 
 func (a *Access) isAdminToken(secret string) bool {
-	given, right := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(a.adminToken))
-	return a.adminToken != "" && subtle.ConstantTimeCompare(given[:], right[:]) == 1
+	token := *a.adminToken.Load()
+	given, right := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(token))
+	return token != "" && subtle.ConstantTimeCompare(given[:], right[:]) == 1
 }
 
 // forwarded are the headers that reverse proxies add. A request with one of them does not come from its peer.

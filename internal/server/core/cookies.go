@@ -9,12 +9,13 @@ import (
 // has the name of a server without TLS or of an earlier version: it still names the sessions that began under it, but
 // none that began later, because another host of the same domain can set it.
 func (s *Sessions) load(ctx context.Context, r *http.Request) (_ context.Context, moved bool, err error) {
-	cookie, err := r.Cookie(s.manager.Cookie.Name)
+	now := s.cookies.Load()
+	cookie, err := r.Cookie(now.manager.Cookie.Name)
 	if err == nil {
 		ctx, err = s.manager.Load(ctx, cookie.Value)
 		return ctx, false, err
 	}
-	if cookie, err = r.Cookie(s.former); err == nil && s.former != "" {
+	if cookie, err = r.Cookie(now.former); err == nil && now.former != "" {
 		old, err := s.manager.Load(ctx, cookie.Value)
 		if err != nil {
 			return nil, false, err
@@ -29,7 +30,8 @@ func (s *Sessions) load(ctx context.Context, r *http.Request) (_ context.Context
 
 // moveCookie gives a session its cookie under today's name, and deletes the one of the former name.
 func (s *Sessions) moveCookie(ctx context.Context, w http.ResponseWriter) {
-	s.manager.WriteSessionCookie(ctx, w, s.manager.Token(ctx), s.manager.Deadline(ctx))
-	http.SetCookie(w, &http.Cookie{Name: s.former, Path: "/", MaxAge: -1, HttpOnly: true, Secure: true,
+	now := s.cookies.Load()
+	now.manager.WriteSessionCookie(ctx, w, s.manager.Token(ctx), s.manager.Deadline(ctx))
+	http.SetCookie(w, &http.Cookie{Name: now.former, Path: "/", MaxAge: -1, HttpOnly: true, Secure: true,
 		SameSite: http.SameSiteLaxMode})
 }

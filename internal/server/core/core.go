@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -56,13 +57,12 @@ type Options struct {
 
 // Core is shared by all resources. Make it with New.
 type Core struct {
-	BaseURL  string
 	Registry *providers.Registry
 	Log      *slog.Logger
 	Sessions *Sessions
 	Access   *Access
 
-	base  *url.URL
+	base  atomic.Pointer[url.URL]
 	tries *tries
 	// refused bounds the lines of the log about addresses that are refused.
 	refused, refusedAll *throttle.Table
@@ -80,13 +80,12 @@ func New(o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions := newSessions(o, base.Scheme == "https")
+	sessions := newSessions(o)
 	k := &Core{
-		BaseURL: o.BaseURL, Registry: o.Registry, Log: o.Log,
+		Registry: o.Registry, Log: o.Log,
 		Sessions: sessions,
-		Access: &Access{sessions: sessions, store: o.Store, adminToken: o.AdminToken, log: o.Log,
+		Access: &Access{sessions: sessions, store: o.Store, log: o.Log,
 			wrong: newWrongTokens(), refused: throttle.New(refusedEvery)},
-		base:  base,
 		tries: newTries(), refused: throttle.New(refusedEvery),
 		refusedAll: throttle.New(refusedInAll),
 		version:    o.Version,
@@ -98,8 +97,19 @@ func New(o Options) (*Core, error) {
 	if k.pages, err = web.Load(func(name string) string { return k.NameOf(library.ConnectionID(name)) }); err != nil {
 		return nil, err
 	}
+	k.Configure(base, o.AdminToken)
 	return k, nil
 }
+
+// Configure changes where browsers reach this server, and the operator's token.
+func (k *Core) Configure(base *url.URL, adminToken resilience.Secret) {
+	k.base.Store(base)
+	k.Access.adminToken.Store(&adminToken)
+	k.Sessions.over(base.Scheme == "https")
+}
+
+// BaseURL returns the address at which browsers reach this server, without a trailing slash.
+func (k *Core) BaseURL() string { return k.base.Load().String() }
 
 // Note writes an entry of the activity log. A failure to write it is logged and otherwise ignored.
 func (k *Core) Note(ctx context.Context, e activity.Entry) {

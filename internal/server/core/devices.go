@@ -47,7 +47,7 @@ func isMark(mark string, u accounts.User, now time.Time) bool {
 
 // marks returns the marks of a request, of any user.
 func (s *Sessions) marks(r *http.Request) []string {
-	cookie, err := r.Cookie(s.prefix + deviceCookie)
+	cookie, err := r.Cookie(s.cookies.Load().prefix + deviceCookie)
 	if err != nil {
 		return nil
 	}
@@ -74,7 +74,8 @@ func (s *Sessions) rememberDevice(w http.ResponseWriter, r *http.Request, u acco
 			all = append(all, mark)
 		}
 	}
-	http.SetCookie(w, &http.Cookie{Name: s.prefix + deviceCookie, Value: strings.Join(all, "~"), Path: "/",
-		MaxAge: int(deviceLife / time.Second), HttpOnly: true, Secure: s.prefix != "",
+	prefix := s.cookies.Load().prefix
+	http.SetCookie(w, &http.Cookie{Name: prefix + deviceCookie, Value: strings.Join(all, "~"), Path: "/",
+		MaxAge: int(deviceLife / time.Second), HttpOnly: true, Secure: prefix != "",
 		SameSite: http.SameSiteStrictMode})
 }

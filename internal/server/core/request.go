@@ -84,7 +84,7 @@ func Body[T any](c echo.Context) (v T, err error) {
 // CameFrom returns the path of the page of ours that a request came from, and "/" if there is none to go back to.
 func (k *Core) CameFrom(c echo.Context) string {
 	u, err := url.Parse(c.Request().Referer())
-	if err != nil || u.Host != c.Request().Host && u.Host != k.base.Host {
+	if err != nil || u.Host != c.Request().Host && u.Host != k.base.Load().Host {
 		return "/"
 	}
 	if strings.HasPrefix(u.Path, "/connect/") || u.Path == "/login" || u.Path == "/setup" {

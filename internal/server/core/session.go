@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -35,40 +36,59 @@ const (
 type Sessions struct {
 	Setup *setupCode
 
-	manager  *scs.SessionManager
+	manager  *scs.SessionManager // of what sessions hold
 	rows     SessionStore
 	used     uses
 	log      *slog.Logger
-	prefix   string // of the names of cookies
-	former   string // the name of the cookie before there was TLS or the prefix; empty when it is still in use
+	cookies  atomic.Pointer[cookies]
 	store    Store
 	bus      *events.Bus
 	demoUser int64
 	shares   shares
 }
 
-// newSessions does not use scs.New, which starts a goroutine that never ends.
-func newSessions(o Options, tls bool) *Sessions {
-	prefix, former := "", ""
+// cookies says how sessions are kept in browsers: over TLS otherwise than without.
+type cookies struct {
+	// manager writes them. All managers share their sessions.
+	manager *scs.SessionManager
+	prefix  string // of the names of cookies
+	former  string // the name of the cookie before there was TLS or the prefix; empty when it is still in use
+}
+
+// over says whether browsers reach this server over TLS from now on.
+func (s *Sessions) over(tls bool) {
+	now := cookies{manager: newManager(s.rows, tls)}
 	if tls {
-		prefix, former = hostPrefix, sessionCookie
+		now.prefix, now.former = hostPrefix, sessionCookie
 	}
-	manager := &scs.SessionManager{
-		Store:    rows{o.Sessions},
+	s.cookies.Store(&now)
+}
+
+func newSessions(o Options) *Sessions {
+	return &Sessions{
+		Setup: &setupCode{code: o.SetupCode}, manager: newManager(o.Sessions, false), rows: o.Sessions, log: o.Log,
+		store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
+	}
+}
+
+// newManager does not use scs.New, which starts a goroutine that never ends.
+func newManager(sessions SessionStore, tls bool) *scs.SessionManager {
+	name := sessionCookie
+	if tls {
+		name = hostPrefix + sessionCookie
+	}
+	return &scs.SessionManager{
+		Store:    rows{sessions},
 		Codec:    scs.GobCodec{},
 		Lifetime: sessionLife,
 		Cookie: scs.SessionCookie{
-			Name:     prefix + sessionCookie,
+			Name:     name,
 			Path:     "/",
 			Persist:  true,
 			HttpOnly: true,
 			Secure:   tls,
 			SameSite: http.SameSiteLaxMode, // a provider's consent page leads back here, and must find the session
 		},
-	}
-	return &Sessions{
-		Setup: &setupCode{code: o.SetupCode}, manager: manager, rows: o.Sessions, log: o.Log, prefix: prefix,
-		former: former, store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
 	}
 }
 
@@ -129,12 +149,12 @@ func (s *Sessions) save(ctx context.Context, w http.ResponseWriter) error {
 				return err
 			}
 		}
-		s.manager.WriteSessionCookie(ctx, w, token, expiry)
+		s.cookies.Load().manager.WriteSessionCookie(ctx, w, token, expiry)
 		if v.user.ID != 0 && s.demoUser == 0 {
 			s.rememberDevice(w, v.request, v.user)
 		}
 	case scs.Destroyed:
-		s.manager.WriteSessionCookie(ctx, w, "", time.Time{})
+		s.cookies.Load().manager.WriteSessionCookie(ctx, w, "", time.Time{})
 	}
 	return nil
 }
@@ -244,7 +264,7 @@ func (s *Sessions) SignIn(ctx context.Context, user int64) error {
 	}
 	s.manager.Put(ctx, userKey, user)
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
-	s.manager.Put(ctx, boundKey, s.former != "")
+	s.manager.Put(ctx, boundKey, s.cookies.Load().former != "")
 	visitOf(ctx).user = u
 	return nil
 }

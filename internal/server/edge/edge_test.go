@@ -31,7 +31,8 @@ type door struct {
 
 func newDoor(t *testing.T, r Room, proxies ...netip.Prefix) *door {
 	d := &door{t: t, next: make(chan any), got: make(chan any, 1)}
-	d.in = Listen(d, Options{Room: r, Proxies: proxies, Log: slog.New(slog.NewJSONHandler(&d.log, nil))})
+	d.in = Listen(d, Options{Room: r, Proxies: func() []netip.Prefix { return proxies },
+		Log: slog.New(slog.NewJSONHandler(&d.log, nil))})
 	go func() {
 		for {
 			c, err := d.in.Accept()

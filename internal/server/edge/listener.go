@@ -27,7 +27,8 @@ var refusal = fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nConnection: 
 // Options are what a Listener is made from.
 type Options struct {
 	Room
-	Proxies []netip.Prefix // those who connect for others: PerAddress does not hold for them, nor for loopback
+	// Proxies returns those who connect for others: PerAddress does not hold for them, nor for loopback. Nil for none.
+	Proxies func() []netip.Prefix
 	Log     *slog.Logger
 }
 
@@ -157,7 +158,10 @@ func (l *Listener) bounded(n netip.Prefix) bool {
 	if n.Addr().IsLoopback() {
 		return false
 	}
-	for _, p := range l.Proxies {
+	if l.Proxies == nil {
+		return true
+	}
+	for _, p := range l.Proxies() {
 		if p.Overlaps(n) {
 			return false
 		}

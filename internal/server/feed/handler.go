@@ -30,7 +30,7 @@ type Options struct {
 	Bus      *events.Bus
 	Notifier *notify.Notifier
 	Statuses *connections.Statuses
-	Hosts    []string        // of our own pages, as path.Match takes them; websockets from others are refused
+	Hosts    func() []string // of our own pages, as path.Match takes them; websockets from others are refused
 	Streams  int             // of one person at once; 0 for no bound
 	Closing  <-chan struct{} // closed when the server stops
 }

@@ -47,7 +47,7 @@ func (h *Handler) websocket(c echo.Context) error {
 	// Accept refuses a request whose Origin is another host than ours.
 	answer := &handshake{ResponseWriter: c.Response()}
 	socket, err := websocket.Accept(answer, c.Request(),
-		&websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, OriginPatterns: h.Hosts})
+		&websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, OriginPatterns: h.Hosts()})
 	if err != nil {
 		h.Core.Log.Debug("websocket refused", "err", err)
 		return answer.problem()

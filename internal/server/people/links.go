@@ -33,7 +33,7 @@ func linkView(l accounts.Link) LinkView {
 // made returns the view of a link that has just been made.
 func (h *Users) made(l accounts.Link, code string) LinkView {
 	v := linkView(l)
-	v.URL = h.core.BaseURL + "/" + l.Kind + "/" + code
+	v.URL = h.core.BaseURL() + "/" + l.Kind + "/" + code
 	return v
 }
 

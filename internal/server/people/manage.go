@@ -62,7 +62,7 @@ func (h *Users) setRole(c echo.Context, u accounts.User, role string) (before st
 		return before, nobody(err)
 	}
 	h.noteFor(c, u.ID, activity.Entry{Action: activity.RoleChanged, Subject: u.Name, Detail: asRole[role]})
-	return before, h.courier.Adopt(ctx, h.named) // the channels of the settings are the first administrator's
+	return before, h.courier.AdoptAgain(ctx) // the channels of the settings are the first administrator's
 }
 
 // remove begins the removal of an account.
@@ -73,7 +73,7 @@ func (h *Users) remove(c echo.Context, user int64) (accounts.User, error) {
 		return u, err
 	}
 	h.core.Note(ctx, activity.Entry{Action: activity.UserRemoved, Subject: u.Name})
-	return u, h.courier.Adopt(ctx, h.named)
+	return u, h.courier.AdoptAgain(ctx)
 }
 
 // countsView is what belongs to a person and goes with them.

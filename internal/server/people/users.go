@@ -46,7 +46,6 @@ type UsersOptions struct {
 	Links    *accounts.Links
 	Removals *removal.Remover
 	Courier  *notify.Courier
-	Named    []notify.Channel // the channels of the settings, which the first administrator gets
 }
 
 // Users answers for the accounts that there are.
@@ -57,13 +56,12 @@ type Users struct {
 	links    *accounts.Links
 	removals *removal.Remover
 	courier  *notify.Courier
-	named    []notify.Channel
 }
 
 // NewUsers returns Users.
 func NewUsers(o UsersOptions) *Users {
 	return &Users{core: o.Core, store: o.Store, accounts: o.Accounts, links: o.Links, removals: o.Removals,
-		courier: o.Courier, named: o.Named}
+		courier: o.Courier}
 }
 
 // Pages adds the routes of the pages. The form that changes a password belongs to the settings page.

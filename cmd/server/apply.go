@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"sync/atomic"
+
+	"reprise/internal/config"
+	"reprise/internal/providers"
+	"reprise/internal/providers/registry"
+	"reprise/internal/resilience"
+	"reprise/internal/server"
+	syncer "reprise/internal/sync"
+)
+
+// current is the Config that holds now.
+type current struct{ atomic.Pointer[config.Config] }
+
+func newCurrent(c config.Config) *current {
+	now := &current{}
+	now.Store(&c)
+	return now
+}
+
+// apply gives every part its new settings. It is called for one change at a time.
+func (a *app) apply(ctx context.Context, before, now config.Config) error {
+	a.now.Store(&now)
+	a.hosts.Configure(hosts(now))
+	a.store.Configure(storeOptions(now))
+	a.backoff.Configure(backoffOptions(now))
+	a.server.Breakers.Configure(breakerOptions(now))
+	a.guard.Configure(now.DeliveryFirstDelay)
+	a.deliveries.Configure(deliveryOptions(now, nil))
+	a.server.Art.Resize(int64(now.ArtMaxMiB) * mib)
+	a.sender.Introduce(now.Contact, now.BaseURL)
+	a.server.Courier.Move(now.BaseURL)
+	err := errors.Join(
+		a.server.Syncer.Configure(syncOptions(now)),
+		a.server.Enrichment.SetEvery(now.EnrichEvery),
+		a.adopt(ctx, before, now),
+		a.replace(ctx, before, now),
+	)
+	if web := a.web.Load(); web != nil {
+		err = errors.Join(err, web.Configure(reachOfSettings(now)))
+	}
+	return err
+}
+
+// adopt has the first administrator get the channels of the settings, if these have changed.
+func (a *app) adopt(ctx context.Context, before, now config.Config) error {
+	if slices.Equal(before.NotifyURLs, now.NotifyURLs) {
+		return nil
+	}
+	return adopt(ctx, a.server.Courier, now.NotifyURLs)
+}
+
+// replace builds the providers whose settings have changed, and lifts what those have stopped.
+func (a *app) replace(ctx context.Context, before, now config.Config) error {
+	var errs []error
+	for _, d := range registry.Descriptions() {
+		same := reflect.DeepEqual(before.Providers[d.Name], now.Providers[d.Name]) &&
+			(before.Contact == now.Contact || !d.Contact.Asks()) &&
+			before.AllowPrivateUpstreams == now.AllowPrivateUpstreams
+		in := a.services
+		if d.Connects() {
+			in = a.registry
+		}
+		if same {
+			in.Get(d.Name).Keys.Configure(backoffOptions(now))
+			continue
+		}
+		p, err := a.provider(ctx, d, now.Providers[d.Name], a.client)
+		if err == nil {
+			err = a.connections.Replace(ctx, in, p)
+		}
+		errs = append(errs, err)
+		a.lookAgain(p)
+	}
+	return errors.Join(errs...)
+}
+
+// lookAgain wakes up what may have waited for a provider.
+func (a *app) lookAgain(p *providers.Provider) {
+	switch {
+	case p == nil:
+	case p.Enriches != nil:
+		a.server.Enrichment.Tick()
+	case p.Writes():
+		a.digests.Look()
+	}
+}
+
+func syncOptions(c config.Config) syncer.Options {
+	return syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
+		RunTimeout: c.RunTimeout}
+}
+
+func breakerOptions(c config.Config) resilience.BreakerOptions {
+	return resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
+		MaxCooldown: c.BreakerMaxOpen}
+}
+
+func reachOfSettings(c config.Config) server.Reach {
+	return server.Reach{BaseURL: c.BaseURL, AllowedHosts: c.AllowedHosts, TrustedProxies: c.TrustedProxies,
+		AdminToken: c.AdminToken}
+}
