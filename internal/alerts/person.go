@@ -19,9 +19,15 @@ func (a *Alerts) Note(ctx context.Context, e activity.Entry) { a.journal.note(ct
 // Acted notes that a person has done something about a trouble of a connection or, without a user, of a provider. If
 // the trouble goes on, that is noted once more.
 func (a *Alerts) Acted(ctx context.Context, e activity.Entry) {
-	a.memory.mend(e.User, e.Connection, activity.ActorOf(ctx).ID)
+	a.Mending(ctx, e.User, e.Connection)
 	a.journal.renew(e.User, e.Connection)
 	a.journal.note(ctx, e)
+}
+
+// Mending notes that the actor of the context has done something about a trouble of a connection or, without a user,
+// of a provider. If it is over soon, their channels do not say so: they have seen it.
+func (a *Alerts) Mending(ctx context.Context, user int64, conn library.ConnectionID) {
+	a.memory.mend(user, conn, activity.ActorOf(ctx).ID)
 }
 
 // Connected closes every alert about a connection that has been made or renewed, and about its app, which that has
@@ -32,7 +38,7 @@ func (a *Alerts) Connected(ctx context.Context, p *providers.Provider, c library
 	a.journal.forget(0, app)
 	a.memory.forget(c.User, c.ID)
 	if by := activity.ActorOf(ctx).ID; by != 0 {
-		a.memory.mend(c.User, c.ID, by) // its first run closes what is left
+		a.Mending(ctx, c.User, c.ID) // its first run closes what is left
 		ctx = notify.WithMender(ctx, by)
 	}
 	return a.notifier.Close(ctx, append(closings(p, c.User, c.ID), notify.Closing{Connection: app,

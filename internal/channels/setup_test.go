@@ -45,6 +45,7 @@ type told struct {
 	Topic string `json:"topic"`
 	Title string `json:"title"`
 	Text  string `json:"message"`
+	Click string `json:"click"`
 }
 
 func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {

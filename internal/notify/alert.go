@@ -6,25 +6,31 @@ import (
 	"strconv"
 	"strings"
 
+	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
 // ofUser separates the cause of an administrator's notification from whose connection it is about.
 const ofUser = " of user "
 
-// causeImport begins the causes of notifications about imports.
-const causeImport = "import "
+// alerts are the causes of alerts about a connection: what happened, without its stream and whose connection it is. A
+// question about a copy is one, too.
+var alerts = map[string]bool{resilience.Auth.String(): true, resilience.Permission.String(): true,
+	resilience.Config.String(): true, resilience.Contract.String(): true, CauseStill: true, CauseQuota: true,
+	CauseEnds30: true, CauseEnds7: true, CauseEnds1: true}
 
 // AlertOf returns what the notification is an alert of. Of the alerts about one connection a person sees one at a time:
 // two with the same connection and equal keys are about the same connection of the same person. false: it is no alert
-// of a connection but independent, as one about a channel or an import.
+// of a connection but independent, as one about a channel, an import or what somebody asks for.
 func (n Notification) AlertOf() (key string, ok bool) {
-	if n.Connection == "" || strings.HasPrefix(n.Cause, causeImport) {
+	cause, of, _ := strings.Cut(n.Cause, ofUser)
+	what, _, _ := strings.Cut(cause, ":")
+	if _, asks := CopyAsked(cause); n.Connection == "" || !asks && !alerts[what] {
 		return "", false
 	}
 	whose := n.User
-	if _, after, found := strings.Cut(n.Cause, ofUser); found {
-		whose, _ = strconv.ParseInt(after, 10, 64)
+	if of != "" {
+		whose, _ = strconv.ParseInt(of, 10, 64)
 	}
 	return strconv.FormatInt(whose, 10), true
 }

@@ -129,4 +129,5 @@ type Waiting struct {
 	OpenedAt     time.Time
 	ResolvedAt   time.Time
 	CreatedAt    time.Time
+	CaughtUp     int // listens that were read since it was resolved
 }

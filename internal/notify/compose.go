@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
@@ -34,6 +35,9 @@ func (c *post) item(w Waiting) Item {
 	if w.Event == Resolved {
 		i.Severity = Success
 		i.Title, i.Text = c.recovery(w)
+		if w.CaughtUp > 0 {
+			i.Text += " " + words.New("channels.caught_up", "Count", w.CaughtUp).String()
+		}
 	}
 	return i
 }

@@ -54,6 +54,7 @@ func (m *Connections) ResetKey(
 func (m *Connections) Replace(ctx context.Context, r *providers.Registry, p *providers.Provider) error {
 	ctx = context.WithoutCancel(ctx)
 	r.Replace(p)
+	m.guard.opt.Alerts.Mending(ctx, 0, library.ConnectionID(p.Name))
 	all, err := m.store.Connections(ctx)
 	if err != nil {
 		return err
