@@ -23,6 +23,7 @@ import (
 	"reprise/internal/server/playlists"
 	"reprise/internal/server/sessions"
 	"reprise/internal/server/settings"
+	"reprise/internal/server/site"
 	"reprise/internal/server/songs"
 	"reprise/internal/server/tokens"
 	"reprise/internal/server/welcome"
@@ -127,6 +128,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 				Asks: c.Asks, Steps: first, Settings: changeable(c), Client: c.Client,
 			}),
 			first,
+			site.New(k, changeable(c)),
 			music.New(k, c.Store, c.Enrichment, rows),
 			sources,
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),

@@ -249,7 +249,8 @@ func (h *register) redirectURI(p *providers.Provider) string { return RedirectUR
 func RedirectURI(k *core.Core, p *providers.Provider) string {
 	base, path := k.BaseURL(), "/connect/"+p.Name+"/callback"
 	u, err := url.Parse(base)
-	if err != nil || p.Registration == nil || !p.Registration.Redirect.Secure || u.Scheme == "https" || loopback(u.Host) {
+	if err != nil || p.Registration == nil || !p.Registration.Redirect.Secure || u.Scheme == "https" ||
+		loopback(u.Host) {
 		return base + path
 	}
 	port := u.Port()

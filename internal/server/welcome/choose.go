@@ -53,7 +53,8 @@ func (h *Handler) contactForm(c echo.Context) error {
 			return err
 		}
 	}
-	if err := h.change(c, func(f *accounts.FirstSteps) { f.Contact, f.Begun, f.Ended = true, true, false }); err != nil {
+	err := h.change(c, func(f *accounts.FirstSteps) { f.Contact, f.Begun, f.Ended = true, true, false })
+	if err != nil {
 		return err
 	}
 	return h.toNext(c)

@@ -43,7 +43,9 @@ type Handler struct {
 // New returns a Handler.
 func New(k *core.Core, store Store, statuses *connections.Statuses, set connections.Settings,
 	a connections.Asks) *Handler {
-	return &Handler{core: k, store: store, statuses: statuses, settings: set, asks: a, speed: newSpeed()}
+	h := &Handler{core: k, store: store, statuses: statuses, settings: set, asks: a, speed: newSpeed()}
+	k.AddNotice(h.notice)
+	return h
 }
 
 // Path is where the first steps begin and are taken up again.
@@ -69,10 +71,19 @@ func (h *Handler) Begin(ctx context.Context, user int64) error {
 	return h.store.SaveFirstSteps(ctx, user, accounts.FirstSteps{Begun: true})
 }
 
-// Unfinished says whether a person has left their first steps, so that the start page offers to take them up again.
-func (h *Handler) Unfinished(ctx context.Context, user int64) (bool, error) {
-	f, err := h.store.FirstSteps(ctx, user)
-	return f.Begun && !f.Ended, err
+// notice offers, on the start page, to take up the first steps again.
+func (h *Handler) notice(c echo.Context) (*ui.Notice, error) {
+	ctx, u := c.Request().Context(), core.UserOf(c)
+	if c.Request().URL.Path != "/" {
+		return nil, nil
+	}
+	f, err := h.store.FirstSteps(ctx, u.ID)
+	if err != nil || !f.Begun || f.Ended {
+		return nil, err
+	}
+	return &ui.Notice{ID: "first-steps", Text: words.T(ctx, "welcome.continue"), Actions: []ui.Action{
+		{ID: "continue", Label: words.T(ctx, "welcome.continue_button"), URL: Path, Main: true},
+		{ID: "dismiss", Label: words.T(ctx, "welcome.dismiss"), Post: Path + "/end"}}}, nil
 }
 
 // steps is how far a person has come.
