@@ -17,6 +17,7 @@ import (
 	"reprise/internal/server/feed"
 	"reprise/internal/server/health"
 	"reprise/internal/server/imports"
+	"reprise/internal/server/installation"
 	"reprise/internal/server/music"
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
@@ -138,7 +139,8 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			digests.New(k, c.Store, c.Digests, c.Guard),
 			notifications.New(k, c.Store, c.Notifier),
 			channels.New(k, c.Courier, c.PushKey),
-			health.New(k, statuses, c.Rollup, c.Breakers, c.Uplink),
+			health.New(k, health.Sources{Statuses: statuses, Rollup: c.Rollup, Breakers: c.Breakers, Uplink: c.Uplink,
+				Guard: c.Guard}),
 			entries,
 			asking,
 			entry,
@@ -147,6 +149,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			signedIn,
 			keys,
 			breakers,
+			installation.New(k, c.Settings, c.answers),
 		},
 	}, nil
 }

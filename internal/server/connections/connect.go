@@ -2,6 +2,7 @@ package connections
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -173,7 +174,7 @@ func (h *connect) connected(
 	if err != nil {
 		h.core.Log.Info("connecting refused", "provider", p.Name, "user_id", core.UserOf(c).ID, "err",
 			resilience.Excerpt(err.Error()))
-		return refused(p, err)
+		return refused(c.Request().Context(), p, err)
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	if err := h.asks.Used(ctx, user, id.Provider()); err != nil {
@@ -239,12 +240,12 @@ func named(p *providers.Provider, given library.Credentials) *providers.Provider
 		return p
 	}
 	other := *p
-	other.DisplayName = host
+	other.DisplayName, other.Named = host, words.Text{}
 	return &other
 }
 
 // refused returns the problem for credentials that the provider did not accept.
-func refused(p *providers.Provider, err error) error {
+func refused(ctx context.Context, p *providers.Provider, err error) error {
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Endpoint == "" {
 		return err
 	}
@@ -255,5 +256,5 @@ func refused(p *providers.Provider, err error) error {
 		return err
 	}
 	w := notify.Refused(p, err)
-	return &core.Problem{Status: http.StatusUnprocessableEntity, Title: w.Title, Detail: w.Message}
+	return &core.Problem{Status: http.StatusUnprocessableEntity, Title: w.Title.T(ctx), Detail: w.Message.T(ctx)}
 }

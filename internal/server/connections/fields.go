@@ -112,7 +112,7 @@ func (h *connect) api(c echo.Context) error {
 		}
 	}
 	if err != nil {
-		return refused(named(p, fields), err)
+		return refused(ctx, named(p, fields), err)
 	}
 	v, err := h.statuses.One(ctx, user, id)
 	if err != nil {

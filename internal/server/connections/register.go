@@ -170,7 +170,10 @@ func (h *register) save(c echo.Context) error {
 		}
 	}
 	if err := h.try(c, p, given); err != nil {
-		v.Problem = err.Error()
+		v.Problem = words.Plain(err.Error()).T(ctx)
+		if said, ok := errors.AsType[*words.Error](err); ok {
+			v.Problem = said.Text.T(ctx)
+		}
 		return h.show(c, http.StatusUnprocessableEntity, p, v, given)
 	}
 	if h.settings == nil || len(changes) == 0 {
@@ -238,7 +241,7 @@ func (h *register) refused(p *providers.Provider, err error) error {
 		return words.Errorf("connect.not_accepted", "Service", p.DisplayName)
 	}
 	w := notify.Refused(p, err)
-	return errors.New(w.Message)
+	return &words.Error{Text: w.Message}
 }
 
 // redirectURI returns the address that has to be registered with a service that asks for consent on its own page.
