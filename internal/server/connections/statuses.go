@@ -4,22 +4,29 @@ import (
 	"context"
 	"slices"
 
+	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 )
 
+// StatusStore is what Statuses read.
+type StatusStore interface {
+	syncer.StatusStore
+	UserByID(ctx context.Context, id int64) (accounts.User, error)
+}
+
 // Statuses returns the views of connections.
 type Statuses struct {
 	core        *core.Core
-	store       syncer.StatusStore
+	store       StatusStore
 	connections *syncer.Connections
 	syncer      *syncer.Syncer
 }
 
 // NewStatuses returns Statuses.
 func NewStatuses(
-	k *core.Core, store syncer.StatusStore, connections *syncer.Connections, s *syncer.Syncer,
+	k *core.Core, store StatusStore, connections *syncer.Connections, s *syncer.Syncer,
 ) *Statuses {
 	return &Statuses{core: k, store: store, connections: connections, syncer: s}
 }
@@ -27,7 +34,11 @@ func NewStatuses(
 // All returns the views of all connections of a user.
 func (h *Statuses) All(ctx context.Context, user int64) ([]View, error) {
 	all, err := h.connections.StatusOf(ctx, user, h.store)
-	return core.ViewAll(all, h.view), err
+	views := make([]View, len(all))
+	for i, st := range all {
+		views[i] = h.view(ctx, st)
+	}
+	return views, err
 }
 
 // One returns the view of one connection, or library.ErrNotFound.
@@ -36,7 +47,7 @@ func (h *Statuses) One(ctx context.Context, user int64, conn library.ConnectionI
 	if err != nil {
 		return View{}, err
 	}
-	return h.view(st), nil
+	return h.view(ctx, st), nil
 }
 
 // Status returns the status of one connection, or library.ErrNotFound.

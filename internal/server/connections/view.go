@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"context"
 	"time"
 
 	"reprise/internal/library"
@@ -26,6 +27,8 @@ type View struct {
 	ConsecutiveFailures int          `json:"consecutive_failures"`
 	ExpiresAt           *string      `json:"expires_at"`
 	ParkedDeliveries    int          `json:"parked_deliveries"`
+	Reading             *lineView    `json:"reading"` // nil where nothing is read
+	Sending             *lineView    `json:"sending"` // nil where nothing was ever sent
 	Streams             []streamView `json:"streams"`
 	Actions             []actionView `json:"actions"`
 	Reads               bool         `json:"-"` // false: things are only sent there
@@ -70,7 +73,7 @@ func plainMessage(s syncer.Status) (string, bool) {
 	return m, ok
 }
 
-func (h *Statuses) view(c syncer.Status) View {
+func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 	v := View{ID: string(c.Connection.ID), Name: c.Connection.Name, Provider: c.Provider.Name,
 		DisplayName: c.Connection.Label(c.Provider.DisplayName), Account: c.Connection.Account,
 		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail,
@@ -78,6 +81,8 @@ func (h *Statuses) view(c syncer.Status) View {
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []streamView{},
 		ParkedDeliveries: c.Waiting.Parked,
 		Reads:            len(c.Provider.Streams) > 0}
+	v.Reading, v.Sending = viewLine(ctx, "reading", c.Reading), viewLine(ctx, "sending", c.Sending)
+	v.Actions = h.withLift(ctx, c, v.Actions)
 	if m, ok := plainMessage(c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
 		v.Message = m
 	}
@@ -158,8 +163,11 @@ func actionsFor(s syncer.Status) []actionView {
 	case syncer.Held, syncer.Syncing:
 		return []actionView{pause}
 	}
-	if len(s.Provider.Streams) == 0 { // nothing is read there
+	switch {
+	case len(s.Provider.Streams) == 0: // nothing is read there
 		return []actionView{pause}
+	case s.Sending != nil && s.Sending.Condition == syncer.Waiting:
+		return []actionView{sync, retry, pause}
 	}
 	return []actionView{sync, pause}
 }
