@@ -37,7 +37,6 @@ var longLines = map[string]int{
 	"internal/server/core": 1,
 	"internal/sync":        2,
 	"web":                  2,
-	"web/static/js":        1,
 }
 
 // longNames is the number of test names over maxTestName that each directory may have.

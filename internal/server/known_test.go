@@ -32,7 +32,7 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 			"/listens?limit=1;before=x":     "cannot be read",
 			"/connections?%FF=%zz":          "cannot be read",
 			"/connections?" + long + "=1":   "It takes none at all.",
-			"/events?last=1":                "It takes none at all.",
+			"/events?last=1":                "What it takes: page, parts.",
 			"/export/all.zip?format=csv":    "It takes none at all.",
 			"/activity?conection=navidrome": `Did you mean "connection"?`,
 		} {

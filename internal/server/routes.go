@@ -46,6 +46,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	e.GET("/sw.js", serviceWorker)
 	e.GET("/api/v1/openapi.yaml", r.openAPI, core.KnownParameters)
 	r.feed.Routes(e)
+	r.feed.Pages = e
 
 	session := e.Group("", r.core.Sessions.With)
 	open := session.Group("", core.KnownParameters)

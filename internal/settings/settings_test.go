@@ -18,6 +18,7 @@ import (
 	"reprise/internal/settings"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
+	"reprise/internal/words"
 )
 
 // installation is the settings of a server, on a database of the test.
@@ -104,7 +105,7 @@ func TestAChangeHoldsAtOnceAndAfterARestart(t *testing.T) {
 	require.Len(t, log, 2)
 	for _, e := range log {
 		require.Equal(t, "Alice", e.Actor)
-		require.NotContains(t, e.Sentence("")+e.Detail, "the-client-secret")
+		require.NotContains(t, e.Sentence(words.Text{}).String()+e.Detail.String(), "the-client-secret")
 	}
 
 	require.NoError(t, i.change("contact", "default", "providers.spotify.client_secret", ""))

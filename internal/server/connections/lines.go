@@ -37,7 +37,7 @@ func viewLine(ctx context.Context, stem string, l *syncer.Line) *lineView {
 		return v
 	}
 	category := l.State.Category.String()
-	v.Category, v.Message = &category, l.Words.Message
+	v.Category, v.Message = &category, l.Words.Message.T(ctx)
 	v.Since, v.NextAttemptAt = core.Moment(l.State.Since), core.Moment(l.State.Until)
 	v.Owner = core.Text(owners[l.Words.Owner])
 	v.Began = beganWords(stem, l).T(ctx)

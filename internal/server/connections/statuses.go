@@ -34,11 +34,7 @@ func NewStatuses(
 // All returns the views of all connections of a user.
 func (h *Statuses) All(ctx context.Context, user int64) ([]View, error) {
 	all, err := h.connections.StatusOf(ctx, user, h.store)
-	views := make([]View, len(all))
-	for i, st := range all {
-		views[i] = h.view(ctx, st)
-	}
-	return views, err
+	return core.ViewsFor(ctx, all, h.view), err
 }
 
 // One returns the view of one connection, or library.ErrNotFound.

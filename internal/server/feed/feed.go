@@ -40,6 +40,7 @@ type feed struct {
 	ping    func() error
 	changes *events.Subscription
 	crowded <-chan struct{} // closed when it has to make room for a newer one
+	live    live
 	toasts  toasts
 }
 
@@ -47,6 +48,11 @@ type feed struct {
 func (f *feed) run(ctx context.Context) error {
 	if err := f.snapshot(ctx); err != nil {
 		return err
+	}
+	if f.live.follows() {
+		if err := f.show(ctx); err != nil {
+			return err
+		}
 	}
 	alive := time.NewTicker(pingEvery)
 	defer alive.Stop()
@@ -61,6 +67,10 @@ func (f *feed) run(ctx context.Context) error {
 				return err
 			}
 			return errCrowded
+		case <-f.live.due:
+			if err := f.show(ctx); err != nil {
+				return err
+			}
 		case <-alive.C:
 			if _, err := f.watcher.Still(ctx); err != nil {
 				return errSession
@@ -76,6 +86,7 @@ func (f *feed) run(ctx context.Context) error {
 				if err := f.tell(ctx, e); err != nil {
 					return err
 				}
+				f.live.want(e)
 			}
 		}
 	}
@@ -119,16 +130,20 @@ func (f *feed) message(kind string, data any) error {
 }
 
 func (f *feed) snapshot(ctx context.Context) error {
-	connections, err := f.Statuses.All(ctx, f.watcher.User)
-	if err != nil {
-		return err
+	data := map[string]any{}
+	if !f.live.follows() { // a page shows the connections
+		connections, err := f.Statuses.All(ctx, f.watcher.User)
+		if err != nil {
+			return err
+		}
+		data["connections"] = connections
 	}
 	open, err := f.Store.Notifications(ctx, f.watcher.User, true)
 	if err != nil {
 		return err
 	}
-	return f.message("snapshot", map[string]any{"connections": connections,
-		"notifications": core.ViewAll(open, f.toasts.of)})
+	data["notifications"] = core.ViewsFor(ctx, open, f.toasts.of)
+	return f.message("snapshot", data)
 }
 
 // tell sends the current state of what an event is about.
@@ -152,7 +167,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		if err != nil {
 			return err
 		}
-		return f.message("notification", f.toasts.of(n))
+		return f.message("notification", f.toasts.of(ctx, n))
 	case events.Progress:
 		data := map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection,
 			"stream": e.Stream, "done": e.Done, "total": nil}

@@ -3,6 +3,7 @@ package feed
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -38,6 +39,7 @@ type Options struct {
 // Handler answers with streams of events. Make it with New.
 type Handler struct {
 	Options
+	Pages   http.Handler // the pages that streams may follow; nil: none
 	streams sync.WaitGroup
 	crowd   crowd
 	opened  chan struct{} // filled when a stream has opened

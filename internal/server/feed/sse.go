@@ -49,7 +49,7 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 	mine := h.crowd.enter(watcher.User, h.Streams)
 	defer h.crowd.leave(mine)
 	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone,
-		toasts: toasts}
+		toasts: toasts, live: follow(h.Pages, c.Request())}
 	h.ended(watcher.User, f.run(c.Request().Context()))
 	return nil
 }

@@ -72,7 +72,7 @@ func (h *Handler) websocket(c echo.Context) error {
 	mine := h.crowd.enter(watcher.User, h.Streams)
 	defer h.crowd.leave(mine)
 	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone,
-		toasts: toasts}
+		toasts: toasts, live: follow(h.Pages, c.Request())}
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
 	g.Go(func() error { return h.readAcks(reading, socket, f) })

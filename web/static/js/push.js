@@ -1,26 +1,14 @@
-// This script is for the page of channels: it adds this browser as a channel, and fills in the reader's time zone.
-"use strict";
+// For the page of channels: adds this browser as a channel.
+import { say } from "./words.js";
 
-(() => {
+const words = document.getElementById("push-words");
+const button = document.getElementById("push-add");
+const tell = (id, offer) => { words.textContent = say(`push_${id}`); button.hidden = !offer; };
+
+function start() {
+  if (!window.isSecureContext) { tell("insecure", false); return; }
+  if (!("serviceWorker" in navigator) || !("PushManager" in window)) { tell("unable", false); return; }
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "";
-  for (const el of document.querySelectorAll("[data-zone]")) if (!el.value) el.value = zone;
-
-  const words = document.getElementById("push-words");
-  const button = document.getElementById("push-add");
-  const say = (text, offer) => { words.textContent = text; button.hidden = !offer; };
-  const offer = "This browser can tell you, also when no page of Reprise is open.";
-
-  if (!window.isSecureContext) {
-    say("This browser can only tell you when Reprise is reached over https:// or at 127.0.0.1. " +
-      "The administrator can set that up.", false);
-    return;
-  }
-  if (!("serviceWorker" in navigator) || !("PushManager" in window)) {
-    say("This browser cannot be told by a web page. " +
-      "On an iPhone or iPad, add Reprise to the home screen first.", false);
-    return;
-  }
-
   const encoded = words.dataset.key.replace(/-/g, "+").replace(/_/g, "/");
   const key = Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0));
   const channels = () => [...document.querySelectorAll("[data-push]")];
@@ -29,39 +17,35 @@
   async function look() {
     const worker = await navigator.serviceWorker.register("/sw.js");
     const mine = await worker.pushManager.getSubscription();
-    if (known(mine)) say("This browser tells you already. It stands in the list above.", false);
-    else if (Notification.permission === "denied") {
-      say("You have told this browser not to show messages from here. " +
-        "Allow it in the settings of the browser first.", false);
-    } else say(offer, true);
+    if (known(mine)) tell("already", false);
+    else if (Notification.permission === "denied") tell("denied", false);
+    else tell("offer", true);
   }
 
   async function add() {
     button.disabled = true;
     try {
-      if (await Notification.requestPermission() !== "granted") {
-        say("This browser did not allow it. " +
-          "Allow messages from this page in the settings of the browser, then try once more.", true);
-        return;
-      }
+      if (await Notification.requestPermission() !== "granted") { tell("refused", true); return; }
       const worker = await navigator.serviceWorker.ready;
       const old = await worker.pushManager.getSubscription();
       const mine = old || await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
       const answer = await fetch("/api/v1/channels", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ kind: "webpush", name: "This browser", subscription: mine, zone }),
+        body: JSON.stringify({ kind: "webpush", name: say("push_name"), subscription: mine, zone }),
       });
       if (answer.ok || answer.status === 409) { location.reload(); return; }
       await mine.unsubscribe();
-      say((await answer.json()).detail, true);
+      words.textContent = (await answer.json()).detail;
     } catch {
-      say("This browser could not reach its push service. Try once more later; some browsers have none.", true);
+      tell("unreachable", true);
     } finally {
       button.disabled = false;
     }
   }
 
   button.addEventListener("click", add);
-  look().catch(() => say("This browser cannot be told by a web page.", false));
-})();
+  look().catch(() => tell("unable", false));
+}
+
+if (words && button) start();

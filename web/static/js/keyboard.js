@@ -1,0 +1,83 @@
+// Keys: "/" searches, "g" and a letter goes to a page, "?" lists them. Not while somebody types.
+import { say } from "./words.js";
+
+// Letters and where they lead. A page that this installation or person has not got is left out.
+const places = { s: "/", l: "/listens", p: "/playlists", d: "/deliveries", w: "/digest", h: "/health",
+  n: "/notifications", e: "/settings" };
+const always = ["/health"];
+const within = 1500; // milliseconds between "g" and the letter
+let leading = 0;
+
+const typing = (el) => el.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+
+function linkTo(path) { return document.querySelector(`header a[href="${path}"]`); }
+
+function nameOf(path) {
+  const a = linkTo(path);
+  if (!a) return say(`key_${path.slice(1)}`);
+  return path === "/notifications" ? say("key_notifications") : a.firstChild.textContent.trim();
+}
+
+const known = () => Object.entries(places).filter(([, path]) => linkTo(path) || always.includes(path));
+
+function search() {
+  const field = document.querySelector("main input[type=search]");
+  if (field) { field.focus(); field.select(); } else location.assign("/listens#search");
+}
+
+function list() {
+  const open = document.getElementById("keys");
+  if (open) { open.close(); return; }
+  const dialog = document.createElement("dialog");
+  dialog.id = "keys";
+  dialog.setAttribute("aria-labelledby", "keys-title");
+  const title = document.createElement("h2");
+  title.id = "keys-title";
+  title.textContent = say("keys");
+  const table = document.createElement("dl");
+  const rows = [["/", say("key_search")], ...known().map(([key, path]) => [`g ${key}`, nameOf(path)]),
+    ["?", say("keys")]];
+  for (const [keys, does] of rows) {
+    const what = document.createElement("dt");
+    for (const key of keys.split(" ")) {
+      const cap = document.createElement("kbd");
+      cap.textContent = key;
+      what.append(cap, " ");
+    }
+    const where = document.createElement("dd");
+    where.textContent = does;
+    table.append(what, where);
+  }
+  const close = document.createElement("button");
+  close.className = "second";
+  close.textContent = say("close");
+  close.addEventListener("click", () => dialog.close());
+  dialog.append(title, table, close);
+  const before = document.activeElement;
+  dialog.addEventListener("close", () => { dialog.remove(); before?.focus?.({ preventScroll: true }); });
+  dialog.addEventListener("click", (e) => { if (e.target === dialog) dialog.close(); });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+document.addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.repeat || typing(e.target)) return;
+  if (document.querySelector("dialog[open]") && e.key !== "?") return;
+  if (!document.querySelector("header nav")) return; // nobody is signed in
+  const led = e.timeStamp - leading < within && leading > 0;
+  leading = 0;
+  if (led && Object.hasOwn(places, e.key)) {
+    const path = places[e.key];
+    if (known().some(([, to]) => to === path)) { e.preventDefault(); location.assign(path); }
+  } else if (e.key === "g") {
+    leading = e.timeStamp;
+  } else if (e.key === "/") {
+    e.preventDefault();
+    search();
+  } else if (e.key === "?") {
+    e.preventDefault();
+    list();
+  }
+});
+
+if (location.hash === "#search") document.querySelector("main input[type=search]")?.focus();

@@ -1,0 +1,16 @@
+// The sentences of scripts, in the language of the page, and numbers as that language writes them.
+const block = document.getElementById("words");
+const sentences = block ? JSON.parse(block.textContent) : {};
+
+export const language = document.documentElement.lang || "en";
+
+// The reader's time zone; undefined for that of the browser.
+export const zone = document.documentElement.dataset.zone || undefined;
+
+// say returns a sentence with its arguments filled in: say("of", { Done: "5", Total: "9" }).
+export function say(id, values = {}) {
+  return (sentences[id] ?? id).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+}
+
+const figures = new Intl.NumberFormat(language);
+export const number = (n) => figures.format(n);
