@@ -139,8 +139,8 @@ var arrows = map[string][]string{
 		"internal/server/core",
 	},
 	"internal/server/health": {
-		"internal/accounts", "internal/library", "internal/metrics", "internal/resilience",
-		"internal/server/admin", "internal/server/connections", "internal/server/core", "web",
+		"internal/accounts", "internal/library", "internal/metrics", "internal/notify", "internal/providers",
+		"internal/resilience", "internal/server/connections", "internal/server/core", "internal/words", "web", "web/ui",
 	},
 	"internal/server/imports": {
 		"internal/activity", "internal/imports", "internal/library", "internal/providers",

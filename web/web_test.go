@@ -355,7 +355,6 @@ func layouts() map[string][]any {
 				"Skipped", skipped(), "Import",
 				object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.",
 					"Imports": imports()})},
-		"health": health(),
 		"runs": {object{"Connection": connection("healthy", nil), "Runs": all,
 			"Earlier": "/connections/spotify/runs?before=x"}, object{"Connection": connection("healthy",
 			nil), "Runs": nil, "Earlier": ""}},

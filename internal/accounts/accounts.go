@@ -51,6 +51,7 @@ type User struct {
 	PasswordHash string
 	Role         string
 	CreatedAt    time.Time
+	Choices
 }
 
 // Store keeps the accounts.
@@ -60,6 +61,7 @@ type Store interface {
 	SetPassword(ctx context.Context, user int64, hash string) error
 	// SetRole returns the role before, ErrUnknown or ErrLastAdmin.
 	SetRole(ctx context.Context, user int64, role string) (before string, err error)
+	SetChoices(ctx context.Context, user int64, c Choices) error
 }
 
 // Accounts makes accounts and checks passwords. It is safe for concurrent use.

@@ -32,6 +32,9 @@ type RollupStore interface {
 	// Quarters returns the quarters that began between from, inclusive, and to, exclusive, by their start. Before them
 	// it returns one quarter per endpoint that sums up the time between usual and from, with usual as its start.
 	Quarters(ctx context.Context, usual, from, to time.Time) ([]Quarter, error)
+	// Hours returns the tallies of a provider's endpoints together by the hour since from, which is a full one; of
+	// every provider if the name is empty.
+	Hours(ctx context.Context, provider string, from time.Time) ([]Quarter, error)
 }
 
 // Rollup sums up attempts by the quarter of an hour. It is safe for concurrent use.
@@ -258,6 +261,43 @@ func (r *Rollup) Quarters(ctx context.Context, usual, from, to time.Time) ([]Qua
 	slices.SortFunc(all, func(a, b Quarter) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Provider, b.Provider),
 			cmp.Compare(a.Endpoint, b.Endpoint))
+	})
+	return all, nil
+}
+
+// Hours returns what RollupStore.Hours does, ordered by provider and time, and includes the counts that are not stored
+// yet. The endpoints stay empty. It writes nothing.
+func (r *Rollup) Hours(ctx context.Context, provider string, from time.Time) ([]Quarter, error) {
+	r.storing.Lock()
+	defer r.storing.Unlock()
+	all, err := r.store.Hours(ctx, provider, from)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[cellKey]int, len(all))
+	for i, q := range all {
+		at[cellKey{q.Start, q.Provider, ""}] = i
+	}
+	r.mu.Lock()
+	r.passAllLocked()
+	for k, c := range r.cells {
+		k.start, k.endpoint = k.start.Truncate(time.Hour), ""
+		if k.start.Before(from) || provider != "" && k.provider != provider {
+			continue
+		}
+		i, ok := at[k]
+		if !ok {
+			i = len(all)
+			at[k], all = i, append(all, Quarter{Start: k.start, Provider: k.provider})
+		}
+		all[i].Add(c.Tally)
+	}
+	r.mu.Unlock()
+	for i := range all {
+		all[i].Open = min(all[i].Open, time.Hour) // of several endpoints at the same time
+	}
+	slices.SortFunc(all, func(a, b Quarter) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), a.Start.Compare(b.Start))
 	})
 	return all, nil
 }

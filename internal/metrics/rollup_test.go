@@ -68,6 +68,24 @@ func (k *kept) Quarters(_ context.Context, usual, from, to time.Time) (all []Qua
 	return all, k.fails
 }
 
+func (k *kept) Hours(_ context.Context, provider string, from time.Time) (all []Quarter, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, q := range k.all {
+		q.Start, q.Endpoint = q.Start.Truncate(time.Hour), ""
+		same := func(o Quarter) bool { return o.Start.Equal(q.Start) && o.Provider == q.Provider }
+		if q.Start.Before(from) || provider != "" && q.Provider != provider {
+			continue
+		}
+		if i := slices.IndexFunc(all, same); i >= 0 {
+			all[i].Add(q.Tally)
+		} else {
+			all = append(all, q)
+		}
+	}
+	return all, k.fails
+}
+
 var services = Catalogue{
 	Providers: []Provider{
 		{

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 )
@@ -30,34 +32,66 @@ func TestHealthPageShowsTheStateOfServices(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		page := h.page("/health")
-		require.Contains(t, page, "Nothing has been asked of any service yet")
-		require.Contains(t, page, `href="/settings"`)
+		require.Contains(t, page, "No service has been called yet")
+		require.Contains(t, page, `href="/settings/services"`)
 
 		for range 24 {
 			h.asked("GET /v1/me", 12, resilience.Success)
 			h.asked("GET /v1/me/playlists", 3, resilience.Success)
 			time.Sleep(time.Hour)
 		}
-		require.Contains(t, h.page("/health"), "Nothing was asked of any service in the last hour")
+		require.Contains(t, h.page("/health"), "No service was called in the last hour")
 		h.asked("GET /v1/me", 9, resilience.Success)
 		page = h.page("/health")
-		require.Contains(t, page, "All services answer well")
-		require.Contains(t, page, "0\u00a0% of 9")
+		require.Contains(t, page, "All services are working")
+		require.Contains(t, page, "100%")
 
 		h.Rollup.Attempt(resilience.Attempt{Provider: "email", Host: "mail.example.org", Endpoint: "SMTP",
 			Start: time.Now(), Outcome: resilience.WasRetriable})
 		page = h.page("/health")
-		require.Contains(t, page, ">E-mail<", "channels have the names by which people know them")
+		require.Contains(t, page, "E-mail</strong>", "channels have the names by which people know them")
 		require.Contains(t, page, "No success in the last hour")
 
 		h.asked("GET /v1/me", 6, resilience.WasRetriable)
 		page = h.page("/health")
-		require.Contains(t, page, "Spotify fails more often than usual: 40\u00a0% of 15 attempts in the last hour")
-		require.Contains(t, page, "usually 0\u00a0%")
-		require.NotContains(t, page, "All services answer well")
-		require.Less(t, strings.Index(page, "GET api.spotify.com/v1/me<"),
-			strings.Index(page, "GET api.spotify.com/v1/me/playlists<"))
+		require.Contains(t, page, "GET /v1/me: 40% of 15 calls failed in the last hour. Usually it&#39;s 0%.")
+		require.Contains(t, page, "Spotify fails more than usual")
+		require.NotContains(t, page, "All services are working")
+		require.Less(t, strings.Index(page, ">GET /v1/me<"),
+			strings.Index(page, ">GET /v1/me/playlists<"))
 	})
+}
+
+// Calls of the last hour went well, and then the service refuses the installation, or the person's access, or asks for
+// a wait: the page says so, as the card does, and not that all is well.
+func TestHealthAgreesWithTheCards(t *testing.T) {
+	held := &resilience.AnswerError{Endpoint: "GET /v1/me", Status: http.StatusTooManyRequests,
+		Meaning: &resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,
+			Scope: resilience.ScopeApp}}
+	for want, err := range map[string]error{
+		"held": held,
+		"needs_admin": answer(http.StatusForbidden, resilience.Config, resilience.ScopeApp,
+			"Its key is suspended."),
+		"needs_reconnect": answer(http.StatusUnauthorized, resilience.Auth, resilience.ScopeConnection, ""),
+	} {
+		t.Run(want, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				h := newHousehold(t, delivery.Options{})
+				h.asked("GET /v1/me", 9, resilience.Success)
+				require.Contains(t, h.page("/health"), "state-healthy")
+				c, failed := h.db.Connection(t.Context(), h.user, "spotify")
+				require.NoError(t, failed)
+				held.NotBefore = time.Now().Add(time.Hour)
+				_ = h.Guard.Do(t.Context(), providers.OfConnection(c, library.Listens),
+					func(context.Context, providers.Adapter) error { return err })
+				one := h.call("GET", "/connections/spotify", "", 200)
+				require.Equal(t, want, one["state"])
+				page := h.page("/health")
+				require.Contains(t, page, "state-"+want)
+				require.NotContains(t, page, "state-healthy", "neither the service nor the whole")
+			})
+		})
+	}
 }
 
 func TestHealthPageNamesChannels(t *testing.T) {
@@ -67,7 +101,7 @@ func TestHealthPageNamesChannels(t *testing.T) {
 			h.Rollup.Attempt(resilience.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(),
 				Outcome: resilience.WasRetriable, Category: resilience.Network})
 		}
-		require.Contains(t, h.page("/health"), "E-mail fails more often than usual")
+		require.Contains(t, h.page("/health"), "E-mail fails more than usual")
 	})
 }
 
@@ -82,13 +116,13 @@ func TestHealthPageOfAPastDay(t *testing.T) {
 		time.Sleep(72 * time.Hour)
 		day := noon.Format(time.DateOnly)
 		page := h.page("/health?day=" + day)
-		require.Contains(t, page, noon.Format("Monday 2 January 2006"))
-		require.Contains(t, page, "25\u00a0% of 4 attempts failed")
-		require.NotContains(t, page, "Answers well", "how it is now says nothing of that day")
+		require.Contains(t, page, noon.Format("2 January 2006"))
+		require.Contains(t, page, "4 calls, 1 failed")
+		require.NotContains(t, page, "Working", "how it is now says nothing of that day")
 		require.Contains(t, page, `href="/health?day=`+day+`" aria-current="page"`)
 		require.Contains(t, h.page("/health?day="+noon.AddDate(0, 0, 1).Format(time.DateOnly)),
-			"Nothing was asked of any service on")
-		require.Contains(t, h.page("/health?day="+time.Now().Format(time.DateOnly)), "in the last hour",
+			"No service was called on")
+		require.Contains(t, h.page("/health?day="+time.Now().Format(time.DateOnly)), "Calls in the last 24 hours",
 			"today is the last 24 hours")
 		for _, none := range []string{"yesterday", noon.AddDate(0, 0, 9).Format(time.DateOnly),
 			noon.AddDate(0, 0, -30).Format(time.DateOnly)} {
@@ -126,19 +160,19 @@ func TestAdministratorResetsBreakerOnHealthPage(t *testing.T) {
 		h.opened()
 		time.Sleep(3 * time.Minute)
 		page := h.page("/health")
-		require.Contains(t, page, "Spotify fails, and is left alone for a while")
+		require.Contains(t, page, "Spotify is paused after repeated failures")
 		require.Contains(t, page, `action="/settings/breakers/reset"`)
 		require.Contains(t, page, "3 minutes")
 
 		h.as(ben)
 		page = h.page("/health")
-		require.Contains(t, page, "Spotify fails, and is left alone for a while", "everybody may see it")
+		require.Contains(t, page, "Spotify is paused after repeated failures", "everybody may see it")
 		require.NotContains(t, page, "breakers/reset")
 
 		h.as(admin)
 		w := h.submitFrom("/health", "/settings/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
 		require.Equal(t, "/health", w.Header().Get("Location"))
-		require.NotContains(t, h.page("/health"), "left alone for a while")
+		require.NotContains(t, h.page("/health"), "repeated failures")
 		w = h.submitFrom("/settings", "/settings/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
 		require.Equal(t, "/settings#endpoints", w.Header().Get("Location"))
 	})
@@ -248,5 +282,25 @@ func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 		h.call("GET", "/connections/youtube/runs", "", 404)
 		h.call("GET", "/connections/nobody/runs", "", 404)
 		h.call("GET", "/connections/spotify/runs?before=x", "", 400)
+	})
+}
+
+func TestHoursOfAServiceAddUpItsEndpoints(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.asked("GET /v1/me", 3, resilience.Success)
+		h.asked("GET /v1/me/playlists", 1, resilience.WasRetriable)
+		require.NoError(t, h.Rollup.Flush(t.Context()))
+		h.asked("GET /v1/me", 2, resilience.Success)
+		time.Sleep(2 * time.Hour)
+		h.asked("GET /v1/me", 1, resilience.Success)
+		all := h.call("GET", "/health/hours?provider=spotify", "", 200)["hours"].([]any)
+		require.Len(t, all, 2, "an hour without calls is left out")
+		first := all[0].(map[string]any)
+		require.EqualValues(t, 6, first["attempts"], "stored and not stored yet")
+		require.EqualValues(t, 1, first["failures"])
+		require.Empty(t, h.call("GET", "/health/hours?provider=lastfm", "", 200)["hours"])
+		time.Sleep(15 * 24 * time.Hour)
+		require.Empty(t, h.call("GET", "/health/hours", "", 200)["hours"], "14 days are kept")
 	})
 }

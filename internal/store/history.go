@@ -119,6 +119,23 @@ func (s *Store) Quarters(ctx context.Context, usual, from, to time.Time) ([]metr
 		ORDER BY 1, 2, 3`, millis(usual), millis(from), millis(to))
 }
 
+// Hours implements metrics.RollupStore.
+func (s *Store) Hours(ctx context.Context, provider string, from time.Time) ([]metrics.Quarter, error) {
+	const hour = int64(time.Hour / time.Millisecond)
+	scan := func(r scanner) (q metrics.Quarter, err error) {
+		var n, took, open int64
+		err = r.Scan(&n, &q.Provider, &q.Attempts, &q.Failures, &q.Refused, &took, &open)
+		q.Start = instant(n * hour)
+		q.Took, q.Open = time.Duration(took)*time.Millisecond, time.Duration(open)*time.Millisecond
+		return q, err
+	}
+	return list(ctx, s.reader, scan, `SELECT start_at / $3 AS hour, provider, CAST(sum(attempts) AS BIGINT),
+			CAST(sum(failures) AS BIGINT), CAST(sum(refused) AS BIGINT), CAST(sum(took_ms) AS BIGINT),
+			CAST(sum(open_ms) AS BIGINT)
+		FROM quarters WHERE start_at >= $1 AND ($2 = '' OR provider = $2)
+		GROUP BY hour, provider ORDER BY provider, hour`, millis(from), provider, hour)
+}
+
 // Standings returns the stored part of the standing of every connection.
 func (s *Store) Standings(ctx context.Context) ([]library.Standing, error) {
 	scan := func(r scanner) (v library.Standing, err error) {

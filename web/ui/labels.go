@@ -55,3 +55,6 @@ func inputAttributes(f Field) templ.Attributes {
 	}
 	return a
 }
+
+// seriesOf returns the names of a chart's lines, as the script splits them.
+func seriesOf(g Graph) string { return strings.Join(g.Series, "|") }

@@ -108,13 +108,17 @@ const (
 	Date  = "date"
 )
 
-// plainTime is a time for browsers without JavaScript: in UTC, and with its date.
+// plainTime is a time for browsers without JavaScript, with its date: in the zone that the reader has chosen, else in
+// UTC.
 func plainTime(ctx context.Context, t time.Time, kind string) string {
-	l := words.From(ctx)
-	if kind == Date {
-		return l.Day(t.UTC())
+	l, zone, suffix := words.From(ctx), words.Zone(ctx), ""
+	if zone == nil {
+		zone, suffix = time.UTC, " UTC"
 	}
-	return l.Moment(t.UTC()) + " UTC"
+	if kind == Date {
+		return l.Day(t.In(zone))
+	}
+	return l.Moment(t.In(zone)) + suffix
 }
 
 // stamp returns a time as the attribute datetime takes it.

@@ -55,6 +55,10 @@ func TestTimesAreReadableWithoutJavaScript(t *testing.T) {
 	require.Contains(t, html(t, words.German, Time(at, Ago)), "22. November 2026, 14:05 UTC")
 	require.Contains(t, html(t, words.English, Time(at, Date)), ">22 November 2026<")
 	require.Empty(t, html(t, words.English, Time(time.Time{}, Ago)))
+	var b bytes.Buffer
+	zone := words.WithZone(t.Context(), time.FixedZone("Berlin", 3600))
+	require.NoError(t, Time(at, At).Render(zone, &b))
+	require.Contains(t, b.String(), ">22 November 2026, 15:05<", "in the zone that the reader has chosen")
 }
 
 func TestPagesThatBelongTogether(t *testing.T) {

@@ -20,7 +20,7 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	if u.ID == 0 {
 		return f, nil
 	}
-	f.User = u.Name
+	f.User, f.Zone, f.Theme = u.Name, u.Zone, u.Theme
 	path := pathOf(c)
 	if !byScript(c) { // the flash is kept for a person
 		f.Flash = k.Sessions.popFlash(ctx).T(ctx)
@@ -112,12 +112,20 @@ func within(path, section string) bool {
 	return path == section || strings.HasPrefix(path, section+"/")
 }
 
-// Speak is middleware that puts the language of the reader into the context of a request: what the browser prefers.
+// languageCookie keeps the language that somebody chose on a page that needs no account.
+const languageCookie = "reprise_language"
+
+// Speak is middleware that puts the language of the reader into the context of a request: what was chosen in this
+// browser, else what it prefers. The choice of a person who is signed in counts more (see as).
 func Speak(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := c.Request()
+		r, chosen := c.Request(), ""
+		if cookie, err := r.Cookie(languageCookie); err == nil {
+			chosen = cookie.Value
+		}
 		c.Response().Header().Add("Vary", "Accept-Language")
-		c.SetRequest(r.WithContext(words.With(r.Context(), words.Match("", r.Header.Get("Accept-Language")))))
+		l := words.Match(chosen, r.Header.Get("Accept-Language"))
+		c.SetRequest(r.WithContext(words.With(r.Context(), l)))
 		return next(c)
 	}
 }

@@ -304,9 +304,10 @@ func (s *Sessions) popFlash(ctx context.Context) (said words.Text) {
 
 type userContext struct{}
 
-// as returns a context in which u acts.
+// as returns a context in which u acts, and reads.
 func as(ctx context.Context, u accounts.User) context.Context {
-	return activity.WithActor(context.WithValue(ctx, userContext{}, u), activity.Actor{ID: u.ID, Name: u.Name})
+	ctx = context.WithValue(u.Reader(ctx), userContext{}, u)
+	return activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name})
 }
 
 // UserOf returns the user who makes a request; zero for the operator and on pages that need no session.

@@ -51,10 +51,10 @@ func (h *Handler) list(c echo.Context) error {
 		State    string `json:"state"`
 	}
 	ctx := c.Request().Context()
-	all, err := h.statuses.All(ctx, core.UserOf(c).ID)
+	all, err := h.Statuses.All(ctx, core.UserOf(c).ID)
 	var endpoints []metrics.Health
 	if err == nil {
-		endpoints, _, err = h.rollup.Health(ctx)
+		endpoints, _, err = h.Rollup.Health(ctx)
 	}
 	if err != nil { // the server works, only its database does not
 		return c.JSON(http.StatusOK, map[string]any{"database": h.core.Problem(c, err).Detail,
@@ -85,7 +85,7 @@ func (h *Handler) quartersAPI(c echo.Context) error {
 		}
 	}
 	to := from.Add(24 * time.Hour)
-	all, err := h.rollup.Quarters(c.Request().Context(), from, from, to)
+	all, err := h.Rollup.Quarters(c.Request().Context(), from, from, to)
 	if err != nil {
 		return err
 	}
@@ -98,4 +98,23 @@ func (h *Handler) quartersAPI(c echo.Context) error {
 			return quarterView{Start: library.Stamp(q.Start), Provider: q.Provider, Endpoint: q.Endpoint,
 				tallyView: viewTally(q.Tally)}
 		})})
+}
+
+// hourView is an hour of a service in the API.
+type hourView struct {
+	Start    string `json:"start"`
+	Provider string `json:"provider"`
+	tallyView
+}
+
+// hoursAPI answers with the hours of the last 14 days, of one service or of all.
+func (h *Handler) hoursAPI(c echo.Context) error {
+	from := time.Now().Add(-metrics.KeepQuarters).Truncate(time.Hour)
+	all, err := h.Rollup.Hours(c.Request().Context(), c.QueryParam("provider"), from)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"hours": core.ViewAll(all, func(q metrics.Quarter) hourView {
+		return hourView{Start: library.Stamp(q.Start), Provider: q.Provider, tallyView: viewTally(q.Tally)}
+	})})
 }

@@ -1,0 +1,48 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"reprise/internal/words"
+)
+
+// Choices say how a person wants to read. Each is empty for what the browser and the device say.
+type Choices struct {
+	Language string // a code of the catalogue
+	Zone     string // an IANA name of a time zone
+	Theme    string // Light or Dark
+}
+
+// The themes.
+const (
+	Light = "light"
+	Dark  = "dark"
+)
+
+// Reader returns a context for what a person reads: in their language, if they have chosen one, and in their zone.
+func (u User) Reader(ctx context.Context) context.Context {
+	if l := words.ByCode(u.Language); l != nil {
+		ctx = words.With(ctx, l)
+	}
+	if u.Zone != "" {
+		if zone, err := time.LoadLocation(u.Zone); err == nil {
+			ctx = words.WithZone(ctx, zone)
+		}
+	}
+	return ctx
+}
+
+// Choose stores how a person wants to read. What there is not is an InputError.
+func (a *Accounts) Choose(ctx context.Context, user int64, c Choices) error {
+	if c.Language != "" && words.ByCode(c.Language) == nil {
+		return InputError(words.T(ctx, "account.wrong_language"))
+	}
+	if _, err := time.LoadLocation(c.Zone); err != nil || c.Zone == time.Local.String() {
+		return InputError(words.T(ctx, "account.wrong_zone", "Zone", c.Zone))
+	}
+	if c.Theme != "" && c.Theme != Light && c.Theme != Dark {
+		return InputError(words.T(ctx, "account.wrong_theme"))
+	}
+	return a.store.SetChoices(ctx, user, c)
+}

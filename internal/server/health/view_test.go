@@ -1,0 +1,130 @@
+package health
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
+	"reprise/internal/metrics"
+	"reprise/internal/resilience"
+	"reprise/internal/words"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// endpoint returns an endpoint of a service with calls in each quarter of a day.
+func endpoint(provider, name string, calls metrics.Tally) metrics.Health {
+	h := metrics.Health{Provider: provider, Endpoint: name, Quarters: make([]metrics.Tally, 96)}
+	for i := range h.Quarters {
+		h.Quarters[i] = calls
+		h.Day.Add(calls)
+		if i >= 92 {
+			h.Hour.Add(calls)
+		}
+	}
+	return h
+}
+
+func build(l *words.Language, all ...metrics.Health) *builder {
+	return &builder{l: l, ctx: words.With(context.Background(), l), now: noon, counted: counted{endpoints: all,
+		from: noon.Add(-24 * time.Hour), to: noon}, name: func(id library.ConnectionID) string { return string(id) }}
+}
+
+var fine = metrics.Tally{Attempts: 3, Took: 240 * time.Millisecond}
+
+func TestAHealthyServiceIsOneCalmLine(t *testing.T) {
+	t.Parallel()
+	v := build(words.English, endpoint("spotify", "GET api.spotify.com/v1/me", fine)).page()
+	require.Equal(t, []string{"All services are working", "healthy"}, []string{v.Title, v.Shape})
+	s := v.Services[0]
+	require.Equal(t, []string{"Working", "100%", "80 ms"}, []string{s.Mark.Word, s.Answered, s.Typical})
+	require.False(t, s.Open)
+	require.True(t, s.Trouble.IsZero())
+	require.Len(t, s.Strip.Slots, 48)
+	require.Equal(t, "11:30–12:00 UTC: 6 calls, 0 failed", s.Strip.Slots[47].Words)
+	require.Equal(t, "GET /v1/me", s.Endpoints[0].Name)
+}
+
+// The worst comes first, and what a card says counts more than what the calls say.
+func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
+	t.Parallel()
+	for card, want := range map[string]string{"needs_admin": "Needs the administrator", "held": "On hold",
+		"needs_reconnect": "Needs to be reconnected", "paused": "Paused", "healthy": "Working", "syncing": "Working",
+		"new": "Working", "": "Working"} {
+		b := build(words.English, endpoint("lastfm", "POST x", fine), endpoint("spotify", "GET y/z", fine))
+		b.standings = map[string]standing{"spotify": {card, "Because."}}
+		v := b.page()
+		at := map[string]int{"Working": 1, "Paused": 1}[want]
+		require.Equal(t, want, v.Services[at].Mark.Word, card)
+		require.Equal(t, "spotify", v.Services[at].ID, card)
+		require.Equal(t, at == 1, v.Shape == "healthy", card)
+	}
+	b := build(words.English, endpoint("spotify", "GET y/z", fine))
+	b.open = map[endpointKey][]resilience.BreakerStatus{{"spotify", "GET y/z"}: {{State: resilience.BreakerOpen,
+		Endpoint: "GET y/z", Until: noon.Add(time.Minute)}}}
+	b.standings = map[string]standing{"spotify": {"waiting", "It isn't responding."}}
+	s := b.page().Services[0]
+	require.Equal(t, "Paused after repeated failures", s.Mark.Word)
+	require.True(t, s.Open, "somebody wants to know why")
+	require.Empty(t, s.Remarks[0].Reset, "only administrators reset")
+	b.mayReset = true
+	require.Equal(t, "GET y/z", b.page().Services[0].Remarks[0].Reset)
+}
+
+func TestAStoppedServiceWithoutCallsIsListed(t *testing.T) {
+	t.Parallel()
+	b := build(words.English)
+	b.standings = map[string]standing{"lastfm": {"needs_admin", "Its key is suspended."}, "spotify": {"healthy", ""}}
+	v := b.page()
+	require.Len(t, v.Services, 1)
+	require.Equal(t, "lastfm needs the administrator", v.Title)
+	require.Empty(t, v.Services[0].Why, "the banner says it")
+	require.Equal(t, "–", v.Services[0].Answered)
+}
+
+func TestLastProblemAndTheFortnight(t *testing.T) {
+	t.Parallel()
+	b := build(words.English, endpoint("spotify", "GET y/z", fine))
+	hour := func(ago int, t metrics.Tally) metrics.Quarter {
+		return metrics.Quarter{Provider: "spotify", Start: noon.Add(-time.Duration(ago) * time.Hour), Tally: t}
+	}
+	b.hours = []metrics.Quarter{hour(200, metrics.Tally{Attempts: 4, Failures: 4, Open: 50 * time.Minute}),
+		hour(100, metrics.Tally{Attempts: 12, Failures: 6}), hour(50, metrics.Tally{Attempts: 12, Failures: 1}),
+		hour(1, metrics.Tally{Attempts: 12})}
+	s := b.page().Services[0]
+	require.Equal(t, noon.Add(-99*time.Hour), s.Trouble, "one failure of twelve is no problem")
+	looks := map[string]int{}
+	for _, slot := range s.Fortnight.Slots {
+		looks[slot.Outcome]++
+	}
+	require.Equal(t, map[string]int{"": 11, "full": 1, "fatal": 2, "retriable": 1}, looks)
+	require.Contains(t, s.Fortnight.Slots[14].Words, "20 November 2026: 12 calls, 0 failed")
+}
+
+func TestHealthSpeaksGerman(t *testing.T) {
+	t.Parallel()
+	v := build(words.German, endpoint("spotify", "GET y/z", metrics.Tally{Attempts: 40, Failures: 1,
+		Took: time.Minute})).page()
+	require.Equal(t, "Alle Dienste laufen", v.Title)
+	require.Equal(t, []string{"Läuft", "97,5 %", "1,5 s"}, []string{v.Services[0].Mark.Word, v.Services[0].Answered,
+		v.Services[0].Typical})
+}
+
+func TestNumbersOfHealthInWords(t *testing.T) {
+	t.Parallel()
+	b := build(words.English)
+	for share, want := range map[float64]string{0: "0%", 0.0001: "0.1%", 0.013: "1.3%", 0.04: "4%", 0.0996: "10%",
+		0.34: "34%", 0.996: "100%", 1: "100%"} {
+		require.Equal(t, want, b.percent(share))
+	}
+	require.Equal(t, "99.9%", b.answered(metrics.Tally{Attempts: 100_000, Failures: 1}), "not all of them")
+	require.Equal(t, "–", b.mean(metrics.Tally{}))
+	for endpoint, want := range map[string]string{"GET api.spotify.com/v1/me": "GET /v1/me",
+		"POST ws.audioscrobbler.com track.scrobble": "POST track.scrobble", "SMTP email": "SMTP email",
+		"GET navidrome/rest/ping": "GET /rest/ping"} {
+		require.Equal(t, want, withoutHost(endpoint))
+	}
+}
