@@ -21,6 +21,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // callsBetween counts the requests to a service from one time, inclusive, to another, exclusive.
@@ -131,8 +132,9 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(bob, "spotify").Condition)
 		alerts := e.Open(alice)
 		require.Len(t, alerts, 1)
-		require.Equal(t, "Spotify needs to be reconnected", alerts[0].Title)
-		require.Equal(t, notify.Action{Label: "Reconnect", URL: "/connect/spotify"}, alerts[0].Action)
+		require.Equal(t, "Reconnect Spotify", alerts[0].Title.String())
+		require.Equal(t, notify.Action{Label: words.New("alert.action.reconnect"), URL: "/connect/spotify"},
+			alerts[0].Action)
 		require.Equal(t, 1, announcements(watch), "one announcement on the bus")
 
 		// Saturday. Alice reconnects. The alert closes, reading starts at once, and no listen of the week is missing.

@@ -57,7 +57,7 @@ func TestChannelsDeliverNotificationsOnce(t *testing.T) {
 	})
 	require.Equal(t, over, told(w, "ntfy"))
 	require.Equal(t, over, told(w, "mail"))
-	require.Equal(t, append([]string{"This is where Reprise tells you"}, over...), told(w, "webhook"))
+	require.Equal(t, append([]string{"Reprise can reach you here"}, over...), told(w, "webhook"))
 }
 
 func TestAWrongChannelInTheSettingsStopsTheStart(t *testing.T) {

@@ -125,7 +125,7 @@ var effects = map[demo.Mode]func(*switched){
 		s.arrive()
 		require.Positive(s.t, s.count(delivery.Parked), "what is to be sent waits")
 		require.Zero(s.t, s.count(delivery.Dead))
-		require.Contains(s.t, s.alert().Message, "write to this account")
+		require.Contains(s.t, s.alert().Message.String(), "write to this account")
 		require.NoError(s.t, s.world.Switch(s.service, demo.Normal))
 		require.NoError(s.t, s.connections.Retry(context.Background(), s.users[0], library.ConnectionID(s.service)))
 		time.Sleep(5 * time.Minute)
@@ -133,7 +133,7 @@ var effects = map[demo.Mode]func(*switched){
 		require.Empty(s.t, s.open(s.users[0]))
 	},
 	demo.Hidden: func(s *switched) {
-		require.Contains(s.t, s.alert().Message, "https://www.last.fm/settings/privacy")
+		require.Contains(s.t, s.alert().Message.String(), "https://www.last.fm/settings/privacy")
 		require.NoError(s.t, s.world.Switch(s.service, demo.Normal))
 		require.NoError(s.t, s.connections.Retry(context.Background(), s.users[0], library.ConnectionID(s.service)))
 		time.Sleep(10 * time.Minute)
@@ -148,7 +148,7 @@ var effects = map[demo.Mode]func(*switched){
 	},
 	demo.Suspended: func(s *switched) {
 		require.Equal(s.t, syncer.NeedsAdmin, s.status().Condition)
-		require.Contains(s.t, s.alert().Message, "suspended")
+		require.Contains(s.t, s.alert().Message.String(), "suspended")
 	},
 	demo.KeySpent:   func(s *switched) { s.goesOn("cooling", "ready", "ready") },
 	demo.KeysSpent:  func(s *switched) { s.goesOn("cooling", "cooling", "cooling") },

@@ -22,7 +22,7 @@ func TestTheUplinkIsGone(t *testing.T) {
 		outside := func(a attempt) bool { return a.Provider != demo.Navidrome && a.sent() }
 		time.Sleep(3 * time.Hour)
 		require.Len(t, i.open(i.users[0]), 1)
-		require.Equal(t, "This server is offline", i.open(i.users[0])[0].Title)
+		require.Equal(t, "This server is offline", i.open(i.users[0])[0].Title.String())
 		for _, user := range i.users[1:] {
 			require.Empty(t, i.open(user))
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // Action says what was done. The names are those of the API.
@@ -35,7 +36,7 @@ const (
 
 	UserRemoved       Action = "user_removed" // Subject: the name
 	RoleChanged       Action = "role_changed" // Subject: the name
-	Invited           Action = "invited"      // Subject: the name that was proposed, or "somebody"
+	Invited           Action = "invited"      // Subject: the name that was proposed, or Somebody
 	InvitationRevoked Action = "invitation_revoked"
 	Joined            Action = "joined"          // Subject: the name
 	ResetLinkMade     Action = "reset_link_made" // Subject: the name
@@ -70,6 +71,12 @@ const (
 	KeyRefused    Action = "key_refused" // Subject: the key's last four characters
 )
 
+// Subjects that are not names.
+const (
+	Somebody       = "somebody"
+	OtherAddresses = "other addresses" // of many failed sign-ins
+)
+
 // Entry is one line of the log.
 type Entry struct {
 	ID         int64
@@ -81,7 +88,7 @@ type Entry struct {
 	Connection library.ConnectionID // the service it is about; empty for none
 	Subject    string               // what else it is about; see the actions
 	Times      int                  // how often it happened in an hour or a day; 0 and 1 for once
-	Detail     string               // whole sentences, unless the action says otherwise
+	Detail     words.Text           // whole sentences, unless the action says otherwise
 }
 
 // Filter selects entries. An empty field selects all.

@@ -14,19 +14,27 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Store keeps what must survive a restart.
 type Store interface {
 	SaveSuccess(ctx context.Context, user int64, conn library.ConnectionID, stream string, at time.Time) error
-	SaveFailure(ctx context.Context, user int64, conn library.ConnectionID, stream, advice, detail string) error
+	SaveFailure(
+		ctx context.Context,
+		user int64,
+		conn library.ConnectionID,
+		stream string,
+		advice words.Text,
+		detail string,
+	) error
 	SaveStop(context.Context, resilience.Stop) error
 	SaveHold(context.Context, resilience.Hold) error
 	Admins(context.Context) ([]int64, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	Connections(context.Context) ([]library.Connection, error)
-	// WaitingFor says in words what waits to be sent to a connection, such as "37 listens"; empty for nothing.
-	WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (string, error)
+	// WaitingFor says what waits to be sent to a connection, such as "37 listens are waiting"; empty for nothing.
+	WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (words.Text, error)
 	// Note adds an entry to the activity log.
 	Note(context.Context, activity.Entry) error
 }
@@ -160,7 +168,9 @@ func keyOfScope(s providers.Subject, scope resilience.Scope) resilience.Key {
 }
 
 // Advice returns what the latest failure of a connection's app said should be done about it; empty for nothing.
-func (a *Alerts) Advice(c library.Connection) string { return a.memory.adviceFor(providers.AppKey(c)) }
+func (a *Alerts) Advice(c library.Connection) words.Text {
+	return a.memory.adviceFor(providers.AppKey(c))
+}
 
 // Publish tells the browsers of everybody who shares the app of a connection that its state has changed.
 func (a *Alerts) Publish(ctx context.Context, c library.Connection) error {

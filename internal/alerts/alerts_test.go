@@ -20,6 +20,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const admin, member = 1, 2
@@ -80,7 +81,9 @@ func (m *memoryStore) SaveSuccess(context.Context, int64, library.ConnectionID, 
 	return nil
 }
 
-func (m *memoryStore) SaveFailure(context.Context, int64, library.ConnectionID, string, string, string) error {
+func (m *memoryStore) SaveFailure(
+	context.Context, int64, library.ConnectionID, string, words.Text, string,
+) error {
 	m.failed++
 	return nil
 }
@@ -105,8 +108,8 @@ func (m *memoryStore) Connections(context.Context) ([]library.Connection, error)
 	return []library.Connection{connectionOf(admin), connectionOf(member)}, nil
 }
 
-func (m *memoryStore) WaitingFor(context.Context, int64, library.ConnectionID) (string, error) {
-	return "37 listens", nil
+func (m *memoryStore) WaitingFor(context.Context, int64, library.ConnectionID) (words.Text, error) {
+	return words.Plain("37 listens are waiting"), nil
 }
 
 func (m *memoryStore) Note(_ context.Context, e activity.Entry) error {

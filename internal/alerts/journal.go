@@ -12,6 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // noteworthy is how long a trouble or a wait lasts that a person would ask about although nobody was told of it.
@@ -40,7 +41,7 @@ func (j *journal) note(ctx context.Context, e activity.Entry) {
 
 // trouble notes what happened to a subject, once until a person has done something about it.
 func (j *journal) trouble(
-	ctx context.Context, s providers.Subject, st resilience.State, what activity.Action, detail string,
+	ctx context.Context, s providers.Subject, st resilience.State, what activity.Action, detail words.Text,
 ) {
 	about := s.KeyFor(st.Scope)
 	j.mu.Lock()
@@ -52,7 +53,7 @@ func (j *journal) trouble(
 	}
 }
 
-func entry(about resilience.Key, what activity.Action, detail string) activity.Entry {
+func entry(about resilience.Key, what activity.Action, detail words.Text) activity.Entry {
 	return activity.Entry{User: about.User, Action: what, Connection: library.ConnectionID(about.Connection),
 		Subject: about.Stream, Detail: detail}
 }
@@ -60,7 +61,7 @@ func entry(about resilience.Key, what activity.Action, detail string) activity.E
 // held notes a dictated wait if it is a long one.
 func (j *journal) held(ctx context.Context, s providers.Subject, st resilience.State) {
 	if time.Until(st.Until) > noteworthy {
-		j.trouble(ctx, s, st, activity.Held, "It lasts until "+library.Stamp(st.Until)+".")
+		j.trouble(ctx, s, st, activity.Held, words.New("activity.held_until", "Until", st.Until))
 	}
 }
 
@@ -81,9 +82,9 @@ func (j *journal) recovered(ctx context.Context, s providers.Subject, ch resilie
 	})
 	j.mu.Unlock()
 	for _, k := range ended {
-		since := ""
+		var since words.Text
 		if k == about {
-			since = library.Stamp(ch.State.Since)
+			since = words.Plain(library.Stamp(ch.State.Since))
 		}
 		j.note(ctx, entry(k, activity.Recovered, since))
 	}
@@ -108,7 +109,8 @@ func (j *journal) renew(user int64, conn library.ConnectionID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for about := range j.down {
-		if about.User == user && about.Connection == string(conn) || about.User == 0 && about.Provider == conn.Provider() {
+		if about.User == user && about.Connection == string(conn) ||
+			about.User == 0 && about.Provider == conn.Provider() {
 			j.down[about] = ""
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // memory is what is known of the outcomes of calls since the start.
@@ -22,7 +23,7 @@ type memory struct {
 	// owed are the consequences that could not be stored, by stream.
 	owed map[resilience.Key]func(context.Context) error
 	// advice is what the latest failure of an app advised, for all its users.
-	advice map[resilience.Key]string
+	advice map[resilience.Key]words.Text
 	// stored is when a success of a stream of deliveries was stored last.
 	stored map[resilience.Key]time.Time
 	// mended is who has done something about a connection or, without a user, an app, and when.
@@ -48,7 +49,7 @@ const mendedFor = 5 * time.Minute
 func newMemory() *memory {
 	return &memory{failed: map[resilience.Key]uint64{}, closed: map[resilience.Key]bool{},
 		owed:   map[resilience.Key]func(context.Context) error{},
-		advice: map[resilience.Key]string{}, stored: map[resilience.Key]time.Time{},
+		advice: map[resilience.Key]words.Text{}, stored: map[resilience.Key]time.Time{},
 		mended: map[mendable]mending{}}
 }
 
@@ -138,13 +139,13 @@ func (m *memory) redraw(ctx context.Context, k resilience.Key) error {
 	return m.draw(ctx, k, owed)
 }
 
-func (m *memory) setAdvice(app resilience.Key, advice string) {
+func (m *memory) setAdvice(app resilience.Key, advice words.Text) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.advice[app] = advice
 }
 
-func (m *memory) adviceFor(app resilience.Key) string {
+func (m *memory) adviceFor(app resilience.Key) words.Text {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.advice[app]

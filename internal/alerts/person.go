@@ -11,6 +11,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Note adds an entry to the activity log. A failure to do so is logged and stops nothing.
@@ -97,7 +98,8 @@ func (a *Alerts) Ending(ctx context.Context, p *providers.Provider, c library.Co
 	w := notify.Ending(p, c)
 	err := a.notifier.Open(ctx, notify.Notification{User: c.User, Connection: c.ID, Cause: notices[i].cause,
 		Generation: c.Generation, Severity: notices[i].severity, Category: resilience.Auth.String(), Title: w.Title,
-		Message: w.Message, Action: notify.Action{Label: "Reconnect", URL: "/connect/" + string(c.ID)}})
+		Message: w.Message, Action: notify.Action{Label: words.New("alert.action.reconnect"),
+			URL: "/connect/" + string(c.ID)}})
 	for _, earlier := range notices[i+1:] {
 		err = errors.Join(err, a.notifier.Resolve(ctx, c.User, c.ID, earlier.cause))
 	}

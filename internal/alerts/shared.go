@@ -9,6 +9,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // UplinkChanged tells the administrators that our own connection to the internet is lost, or takes that back.
@@ -34,11 +35,11 @@ func (a *Alerts) UplinkChanged(ctx context.Context, offline bool) {
 
 func (t teller) offline(ctx context.Context) error {
 	admins, err := t.store.Admins(ctx)
-	words := notify.WhenOffline()
+	w := notify.WhenOffline()
 	for _, id := range admins {
 		err = errors.Join(err, t.notifier.Open(ctx, notify.Notification{User: id, Cause: notify.CauseOffline,
-			Severity: notify.Warning, Category: resilience.Network.String(), Title: words.Title, Message: words.Message,
-			Action: notify.Action{Label: "Look at it", URL: "/"}}))
+			Severity: notify.Warning, Category: resilience.Network.String(), Title: w.Title, Message: w.Message,
+			Action: notify.Action{Label: words.New("alert.action.details"), URL: "/"}}))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // teller opens the notifications that failures call for.
@@ -43,7 +44,7 @@ func (t teller) tell(ctx context.Context, s providers.Subject, f *resilience.Fai
 		if err := t.open(ctx, al, s.Installation()); err != nil {
 			return err
 		}
-		t.journal.trouble(ctx, s, state, activity.StillFailing, "")
+		t.journal.trouble(ctx, s, state, activity.StillFailing, words.Text{})
 	case f.Change.NewHold && f.Verdict.Category == resilience.Quota && al.forAll:
 		al.cause, al.words = notify.CauseQuota, notify.ExplainForAll(s.Provider, state, adminAdvice(f))
 		return t.open(ctx, al, true)
@@ -134,7 +135,7 @@ func (t teller) openAboutPerson(ctx context.Context, al alert, err error) error 
 		n := one.notification(id, 0)
 		n.Action = adminAction(al.subject)
 		if id == c.User {
-			n.Action = notify.Action{Label: "Look at it", URL: "/connections/" + string(c.ID)}
+			n.Action = notify.Action{Label: words.New("alert.action.details"), URL: "/connections/" + string(c.ID)}
 		}
 		failed = errors.Join(failed, t.notifier.Open(ctx, n))
 	}
@@ -163,9 +164,9 @@ func (al alert) notification(user, generation int64) notify.Notification {
 	if al.forAll {
 		about = library.ConnectionID(al.subject.Provider.Name)
 	}
-	action := notify.Action{Label: "Look at it", URL: "/connections/" + string(about)}
+	action := notify.Action{Label: words.New("alert.action.details"), URL: "/connections/" + string(about)}
 	if al.category == resilience.Auth || al.category == resilience.Config {
-		action = notify.Action{Label: "Reconnect", URL: "/connect/" + string(about)}
+		action = notify.Action{Label: words.New("alert.action.reconnect"), URL: "/connect/" + string(about)}
 	}
 	return notify.Notification{User: user, Connection: about, Cause: al.cause, Generation: generation,
 		Severity: al.severity, Category: al.category.String(), Title: al.words.Title, Message: al.words.Message,
@@ -177,9 +178,9 @@ var pages = map[string]string{library.Enrichment: "/settings#enrichment", librar
 
 func adminAction(s providers.Subject) notify.Action {
 	if page := pages[s.Stream]; page != "" {
-		return notify.Action{Label: "Look at it", URL: page}
+		return notify.Action{Label: words.New("alert.action.details"), URL: page}
 	}
-	return notify.Action{Label: "Open settings", URL: "/settings"}
+	return notify.Action{Label: words.New("alert.action.settings"), URL: "/settings"}
 }
 
 // stopping are the categories of failures that stop a stream or a connection.
@@ -208,36 +209,35 @@ func ofKeys(err error) bool {
 }
 
 // AdviceOf returns what a failure itself says a person should do about it.
-func AdviceOf(err error) string {
+func AdviceOf(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil {
-		return e.Meaning.Advice
+		return words.Plain(e.Meaning.Advice)
 	}
 	if e, ok := errors.AsType[*resilience.KeysError](err); ok {
-		return e.Advice
+		return words.Plain(e.Advice)
 	}
 	if _, ok := errors.AsType[*resilience.SettingError](err); ok { // which one is the administrator's business
-		return "A setting is missing or wrong."
+		return words.New("alert.setting.person")
 	}
 	if _, ok := errors.AsType[*resilience.SetAsideError](err); ok {
-		return "Reprise itself ended several times in a row while it read a large answer, so this is set aside. " +
-			"Everything else goes on."
+		return words.New("alert.set_aside")
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return e.Problem
+		return words.Plain(e.Problem)
 	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Offline {
-		return notify.Offline
+		return notify.Offline()
 	}
-	return ""
+	return words.Text{}
 }
 
 // adminAdvice is AdviceOf for administrators, who can do something about the settings.
-func adminAdvice(err error) string {
+func adminAdvice(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return "The setting " + e.Setting + " is missing or wrong. " + e.Problem
+		return words.Join(words.New("alert.setting.admin", "Setting", e.Setting), words.Plain(e.Problem))
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.ForAdmin != "" {
-		return e.Meaning.ForAdmin
+		return words.Plain(e.Meaning.ForAdmin)
 	}
 	return AdviceOf(err)
 }

@@ -24,17 +24,17 @@ var categories = map[Need]resilience.Category{Setup: resilience.Config, Keys: re
 func forAdministrator(admin int64, person string, p *providers.Provider, need Need) notify.Notification {
 	n := notify.Notification{User: admin, Connection: library.ConnectionID(p.Name), Cause: causeOf(need),
 		Severity: notify.Warning, Category: categories[need].String(),
-		Title: say(words.New("ask.title", "Person", person, "Service", p.DisplayName))}
+		Title: words.New("ask.title", "Person", person, "Service", p.DisplayName)}
 	switch need {
 	case Keys:
-		n.Message = say(words.New("ask.keys", "Person", person, "Service", p.DisplayName))
-		n.Action = notify.Action{Label: say(words.New("ask.keys_button")), URL: "/settings#keys"}
+		n.Message = words.New("ask.keys", "Person", person, "Service", p.DisplayName)
+		n.Action = notify.Action{Label: words.New("ask.keys_button"), URL: "/settings#keys"}
 	case App:
-		n.Message = say(words.New("ask.app", "Person", person, "Service", p.DisplayName))
-		n.Action = notify.Action{Label: say(words.New("ask.app_button")), URL: "/setup/" + p.Name}
+		n.Message = words.New("ask.app", "Person", person, "Service", p.DisplayName)
+		n.Action = notify.Action{Label: words.New("ask.app_button"), URL: "/setup/" + p.Name}
 	default:
-		n.Message = say(words.New("ask.setup", "Person", person, "Service", p.DisplayName))
-		n.Action = notify.Action{Label: say(words.New("ask.setup_button", "Service", p.DisplayName)),
+		n.Message = words.New("ask.setup", "Person", person, "Service", p.DisplayName)
+		n.Action = notify.Action{Label: words.New("ask.setup_button", "Service", p.DisplayName),
 			URL: "/setup/" + p.Name}
 	}
 	return n
@@ -44,15 +44,13 @@ func forAdministrator(admin int64, person string, p *providers.Provider, need Ne
 func forMember(one Ask, p *providers.Provider) notify.Notification {
 	n := notify.Notification{User: one.User, Connection: library.ConnectionID(p.Name), Cause: causeDone,
 		Severity: notify.Success, Category: categories[one.Need].String(),
-		Title:   say(words.New("ask.works", "Service", p.DisplayName)),
-		Message: say(words.New("ask.works_again", "Service", p.DisplayName))}
+		Title:   words.New("ask.works", "Service", p.DisplayName),
+		Message: words.New("ask.works_again", "Service", p.DisplayName)}
 	if one.Need == Setup {
-		n.Title = say(words.New("ask.done", "Service", p.DisplayName))
-		n.Message = say(words.New("ask.done_text", "Service", p.DisplayName))
-		n.Action = notify.Action{Label: say(words.New("ask.done_button", "Service", p.DisplayName)),
+		n.Title = words.New("ask.done", "Service", p.DisplayName)
+		n.Message = words.New("ask.done_text", "Service", p.DisplayName)
+		n.Action = notify.Action{Label: words.New("ask.done_button", "Service", p.DisplayName),
 			URL: "/connect/" + p.Name}
 	}
 	return n
 }
-
-func say(t words.Text) string { return t.In(words.English) }

@@ -8,14 +8,17 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 )
 
 // stop opens an alert that a stream of Spotify has stopped.
 func (h *house) stopped(cause string) {
 	h.t.Helper()
 	require.NoError(h.t, h.notifier.Open(h.t.Context(), notify.Notification{User: h.user, Connection: "spotify",
-		Cause: cause, Generation: 1, Severity: notify.Error, Category: "permission", Title: "Stop: " + cause,
-		Message: "It stopped.", Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}}))
+		Cause: cause, Generation: 1, Severity: notify.Error, Category: "permission",
+		Title:   words.Plain("Stop: " + cause),
+		Message: words.Plain("It stopped."),
+		Action:  notify.Action{Label: words.Plain("Reconnect"), URL: "/connect/spotify"}}))
 }
 
 func TestAConnectionRecoversInOneMessage(t *testing.T) {

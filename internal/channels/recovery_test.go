@@ -15,6 +15,7 @@ import (
 
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func TestARecoveredChannelGetsWhatWaitedAtOnce(t *testing.T) {
@@ -51,7 +52,7 @@ func TestAStoppedChannelHasNotRecovered(t *testing.T) {
 		h.phone.mu.Unlock()
 		h.pass(2 * time.Minute)
 		require.Equal(t, []string{
-			"This is where Reprise tells you", "Trouble: auth", "My phone cannot be told", "My phone needs you",
+			"Reprise can reach you here", "Trouble: auth", "My phone can't be reached", "My phone needs you",
 		}, h.phone.heard())
 		require.ElementsMatch(t, []string{"Trouble: auth", "My phone needs you"}, h.open())
 	})
@@ -115,7 +116,9 @@ type keptStore struct {
 	unplugged atomic.Bool
 }
 
-func (s *keptStore) ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error) {
+func (s *keptStore) ChannelStopped(ctx context.Context, channel, version int64, category string,
+	reason words.Text,
+) (bool, error) {
 	if s.unplugged.Load() {
 		return false, &resilience.LocalError{Err: errors.New("killed")}
 	}
@@ -146,8 +149,12 @@ func TestRefusedMessagesDoNotCountAsWaiting(t *testing.T) {
 		}
 		all, err := h.db.Notifications(t.Context(), h.user, true)
 		require.NoError(t, err)
-		i := slices.IndexFunc(all, func(n notify.Notification) bool { return n.Title == "My phone cannot be told" })
-		require.Contains(t, all[i].Message, "They are not sent again, and stand on the page of notifications.")
-		require.NotContains(t, all[i].Message, "wait")
+		i := slices.IndexFunc(
+			all,
+			func(n notify.Notification) bool { return n.Title.String() == "My phone can't be reached" },
+		)
+		require.Contains(t, all[i].Message.String(),
+			"Reprise doesn't send them again; you'll find them under Notifications.")
+		require.NotContains(t, all[i].Message.String(), "wait")
 	})
 }

@@ -29,6 +29,7 @@ import (
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // receiver is a phone with the ntfy app.
@@ -137,7 +138,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 		ch, err := h.Add(t.Context(), h.wants(notify.Channel{}))
 		require.NoError(t, err)
 		h.channel = ch.ID
-		require.Equal(t, []string{"This is where Reprise tells you"}, h.phone.heard())
+		require.Equal(t, []string{"Reprise can reach you here"}, h.phone.heard())
 		test(t, h)
 	})
 }
@@ -234,8 +235,8 @@ func (h *house) trouble(cause string, s notify.Severity) {
 	require.NoError(h.t, h.notifier.Open(
 		context.Background(),
 		notify.Notification{User: h.user, Connection: h.where(cause), Cause: cause, Severity: s, Category: "auth",
-			Title: "Trouble: " + cause, Message: "Something needs you.",
-			Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}},
+			Title: words.Plain("Trouble: " + cause), Message: words.Plain("Something needs you."),
+			Action: notify.Action{Label: words.Plain("Reconnect"), URL: "/connect/spotify"}},
 	))
 }
 
@@ -256,7 +257,7 @@ func (h *house) open() (titles []string) {
 	all, err := h.db.Notifications(context.Background(), h.user, true)
 	require.NoError(h.t, err)
 	for _, n := range all {
-		titles = append(titles, n.Title)
+		titles = append(titles, n.Title.String())
 	}
 	return titles
 }

@@ -144,7 +144,7 @@ func TestARetriableFailureIsRetried(t *testing.T) {
 		_, oldest, err := h.db.Queue().Counts(t.Context())
 		require.NoError(t, err)
 		require.WithinDuration(t, time.Now().Add(-time.Minute), oldest, time.Second)
-		require.ElementsMatch(t, []string{"Trouble: auth", "My phone cannot be told"}, h.open())
+		require.ElementsMatch(t, []string{"Trouble: auth", "My phone can't be reached"}, h.open())
 		h.phone.taking()
 		h.pass(2 * time.Minute)
 		require.Equal(t, []string{"Trouble: auth"}, h.phone.heard(), "the trouble with a channel is not told on it")
@@ -182,7 +182,11 @@ func TestAFatalFailureStopsTheChannel(t *testing.T) {
 		require.Equal(t, 2, h.phone.tries(), "the first message and one more")
 		require.Equal(t, map[delivery.State]int{delivery.Parked: 1}, h.deliveries())
 		require.Contains(t, h.open(), "My phone needs you")
-		require.Equal(t, "ntfy does not let us send there. Check the token, or what it may do.", h.state().Reason)
+		require.Equal(
+			t,
+			"ntfy does not let us send there. Check the token, or what it may do.",
+			h.state().Reason.String(),
+		)
 		require.Equal(t, 2, h.state().Waiting)
 
 		require.Error(t, h.SendTest(t.Context(), h.user, h.channel))
@@ -224,7 +228,7 @@ func TestMessagesUnsentForDaysAreCounted(t *testing.T) {
 		h.phone.taking()
 		h.trouble("new", notify.Error)
 		h.pass(time.Minute)
-		require.Contains(t, h.phone.got[0].Text, "One message could not be sent for more than three days.")
+		require.Contains(t, h.phone.got[0].Text, "One message couldn't be sent for more than three days.")
 		require.Equal(t, []string{"2 things happened"}, h.phone.heard())
 	})
 }

@@ -1,11 +1,10 @@
 package delivery
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // Delivery is one thing to push to a provider, or to a channel.
@@ -74,27 +73,41 @@ type Waiting struct {
 	Parked    int // of all these: wait for a person
 }
 
-// String returns the counts in words, such as "37 listens and 1 playlist"; empty when nothing waits.
-func (w Waiting) String() string {
-	var parts []string
-	for _, part := range []struct {
-		n         int
-		one, many string
-	}{
-		{w.Listens, "listen", "listens"},
-		{w.Playlists, "playlist", "playlists"},
-		{w.Months, "month of the archive", "months of the archive"},
-	} {
-		switch part.n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+part.one)
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.many))
-		}
+// Counts returns the counts in words, such as "37 listens and 1 playlist"; empty when nothing waits.
+func (w Waiting) Counts() words.Text {
+	parts := w.parts()
+	switch len(parts) {
+	case 0:
+		return words.Text{}
+	case 1:
+		return parts[0]
+	case 2:
+		return words.New("waiting.pair", "A", parts[0], "B", parts[1])
 	}
-	if n := len(parts); n > 1 {
-		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+	return words.New("waiting.triple", "A", parts[0], "B", parts[1], "C", parts[2])
+}
+
+// Clause says what waits, such as "37 listens are waiting"; empty when nothing does.
+func (w Waiting) Clause() words.Text {
+	parts := w.parts()
+	switch {
+	case len(parts) == 0:
+		return words.Text{}
+	case len(parts) == 1:
+		return words.New("waiting.clause", "Count", w.Listens+w.Playlists+w.Months, "What", parts[0])
 	}
-	return strings.Join(parts, "")
+	return words.New("waiting.clause", "Count", 2, "What", w.Counts())
+}
+
+func (w Waiting) parts() (parts []words.Text) {
+	if w.Listens > 0 {
+		parts = append(parts, words.New("waiting.listens", "Count", w.Listens))
+	}
+	if w.Playlists > 0 {
+		parts = append(parts, words.New("waiting.playlists", "Count", w.Playlists))
+	}
+	if w.Months > 0 {
+		parts = append(parts, words.New("waiting.months", "Count", w.Months))
+	}
+	return parts
 }

@@ -87,7 +87,7 @@ func TestWaitingInWords(t *testing.T) {
 		"100 months of the archive":                           {Months: 100},
 		"5000 listens, 1 playlist and 1 month of the archive": {Listens: 5000, Playlists: 1, Months: 1},
 	} {
-		require.Equal(t, want, o.String())
+		require.Equal(t, want, o.Counts().String())
 	}
 }
 

@@ -162,28 +162,28 @@ func lastFMTable(m *meter, out yield) error {
 	}
 }
 
-// words is a string, a number, or an object that has it as "#text", "name" or "uts".
-type words string
+// loose is a string, a number, or an object that has it as "#text", "name" or "uts".
+type loose string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (t *words) UnmarshalJSON(b []byte) error {
+func (t *loose) UnmarshalJSON(b []byte) error {
 	if bytes.HasPrefix(b, []byte("{")) {
 		var v struct {
 			Text string `json:"#text"`
 			Name string `json:"name"`
-			UTS  words  `json:"uts"`
+			UTS  loose  `json:"uts"`
 		}
 		err := json.Unmarshal(b, &v)
-		*t = words(v.Text)
+		*t = loose(v.Text)
 		if v.Name != "" {
-			*t = words(v.Name)
+			*t = loose(v.Name)
 		}
 		if v.UTS != "" {
 			*t = v.UTS
 		}
 		return err
 	}
-	*t = words(bytes.Trim(b, `"`)) // a number
+	*t = loose(bytes.Trim(b, `"`)) // a number
 	if bytes.HasPrefix(b, []byte(`"`)) {
 		return json.Unmarshal(b, (*string)(t))
 	}
@@ -201,11 +201,11 @@ var lastFMShape = shape{
 
 // lastFMRow is a play.
 type lastFMRow struct {
-	Track  words `json:"track"`
-	Name   words `json:"name"`
-	Artist words `json:"artist"`
-	Album  words `json:"album"`
-	Date   words `json:"date"`
+	Track  loose `json:"track"`
+	Name   loose `json:"name"`
+	Artist loose `json:"artist"`
+	Album  loose `json:"album"`
+	Date   loose `json:"date"`
 }
 
 func (r *lastFMRow) row() row {

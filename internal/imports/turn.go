@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -107,8 +108,8 @@ func (j *job) fail(ctx context.Context, reason string) error {
 		Connection: v.Connection,
 		Cause:      cause(v),
 		Severity:   notify.Warning,
-		Title:      "An import could not go on",
-		Message:    fmt.Sprintf("%s: %s", v.Name, reason),
-		Action:     notify.Action{Label: "Open imports", URL: "/imports"},
+		Title:      words.New("import.failed"),
+		Message:    words.New("import.failed_why", "File", v.Name, "Reason", reason),
+		Action:     notify.Action{Label: words.New("import.open"), URL: "/imports"},
 	})
 }

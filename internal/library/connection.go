@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"reprise/internal/words"
 )
 
 // Connection is one user's link to one account at a provider, with its credentials. A user may have several connections
@@ -60,9 +62,9 @@ type StreamRecord struct {
 	Stream        string
 	Position      string // how far reading has come, in a form that only the reading code knows
 	LastSuccessAt time.Time
-	Advice        string // what a person should do about the latest failure
-	Detail        string // the latest failure in the upstream's words
-	Note          string // what a person should know about the data, such as a gap that cannot be filled
+	Advice        words.Text // what a person should do about the latest failure
+	Detail        string     // the latest failure in the upstream's words
+	Note          words.Text // what a person should know about the data, such as a gap that cannot be filled
 }
 
 // Standing sums up the state of one connection.

@@ -3,6 +3,8 @@ package library
 import (
 	"strconv"
 	"time"
+
+	"reprise/internal/words"
 )
 
 // Listen is a track played at an instant.
@@ -96,7 +98,7 @@ type Intake struct {
 	// one by now; 0 stores in any case.
 	Generation int64
 	Listens    []Listen
-	Position   string // see StreamRecord
-	Note       string // see StreamRecord
-	Gap        *Gap   // a gap that this page closes, or nil; the store counts its Recovered
+	Position   string     // see StreamRecord
+	Note       words.Text // see StreamRecord
+	Gap        *Gap       // a gap that this page closes, or nil; the store counts its Recovered
 }

@@ -1,6 +1,10 @@
 package library
 
-import "time"
+import (
+	"time"
+
+	"reprise/internal/words"
+)
 
 // Run is one finished reading of a stream of a connection, as the history keeps it.
 type Run struct {
@@ -10,11 +14,11 @@ type Run struct {
 
 	Started  time.Time
 	Took     time.Duration
-	Rows     int    // new listens, or playlists read
-	Result   string // "ok", "retriable", "fatal" or "canceled"; empty when no call was allowed
-	Category string // of the failure; empty without one
-	Words    string // the failure, for a person; empty without one
-	Detail   string // the failure in the upstream's words
+	Rows     int        // new listens, or playlists read
+	Result   string     // "ok", "retriable", "fatal" or "canceled"; empty when no call was allowed
+	Category string     // of the failure; empty without one
+	Words    words.Text // the failure, for a person; empty without one
+	Detail   string     // the failure in the upstream's words
 }
 
 // Crash says that the process ended in the latest runs of a stream.

@@ -1,6 +1,10 @@
 package library
 
-import "time"
+import (
+	"time"
+
+	"reprise/internal/words"
+)
 
 // The kinds of skipped items.
 const (
@@ -20,11 +24,11 @@ type Skipped struct {
 	Playlist   string // the provider's id of the playlist that a track is in; empty for a playlist
 	SourceID   string // the provider's id of the item
 	Name       string
-	In         string // the name of the playlist that a track is in
-	Snapshot   string // of the playlist when it was refused
-	Category   string // of the failure
-	Reason     string // a sentence for people
-	Answer     string // what the provider said; an excerpt that the person may read, empty for none
+	In         string     // the name of the playlist that a track is in
+	Snapshot   string     // of the playlist when it was refused
+	Category   string     // of the failure
+	Reason     words.Text // a sentence for people
+	Answer     string     // what the provider said; an excerpt that the person may read, empty for none
 	Since      time.Time
 	TriedAt    time.Time
 	RetryAt    time.Time

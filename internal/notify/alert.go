@@ -100,12 +100,12 @@ func (n Notification) AlsoStopped(others []Notification) (streams []string) {
 }
 
 // Says returns the message, and what else has stopped.
-func (n Notification) Says() string {
-	all := []words.Text{words.Plain(n.Message)}
+func (n Notification) Says() words.Text {
+	all := []words.Text{n.Message}
 	for _, stream := range n.Also {
 		all = append(all, words.Each("alerts.also_", stream))
 	}
-	return words.Join(all...).String()
+	return words.Join(all...)
 }
 
 // Open reports whether the notification is shown until its cause is gone.

@@ -6,6 +6,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Channel is a way to reach a person outside the browser.
@@ -19,10 +20,10 @@ type Channel struct {
 	Wishes
 	Version int64 // grows with every change by a person
 
-	StoppedAt    time.Time // zero while it may be tried
-	Category     string    // of the latest failure
-	Reason       string    // in words
-	Failures     int       // in a row
+	StoppedAt    time.Time  // zero while it may be tried
+	Category     string     // of the latest failure
+	Reason       words.Text // of it
+	Failures     int        // in a row
 	FailingSince time.Time
 	LastSentAt   time.Time
 	CreatedAt    time.Time
@@ -123,8 +124,8 @@ type Waiting struct {
 	Name         string // that its person gave the connection; empty without
 	Cause        string
 	Category     string
-	Title        string
-	Message      string
+	Title        words.Text
+	Message      words.Text
 	ActionURL    string
 	OpenedAt     time.Time
 	ResolvedAt   time.Time

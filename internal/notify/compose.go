@@ -29,46 +29,54 @@ func idOf(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// say puts a text into the words of a message.
+func (c *post) say(t words.Text) string { return words.English.Plain(t.String(), time.Now()) }
+
 func (c *post) item(w Waiting) Item {
-	i := Item{Event: w.Event, Severity: w.Severity, Title: w.Title, Text: w.Message, Connection: w.Connection,
-		Category: w.Category, CreatedAt: w.OpenedAt, ResolvedAt: w.ResolvedAt}
+	i := Item{Event: w.Event, Severity: w.Severity, Title: c.say(w.Title), Text: c.say(w.Message),
+		Connection: w.Connection, Category: w.Category, CreatedAt: w.OpenedAt, ResolvedAt: w.ResolvedAt}
 	if w.Event == Resolved {
 		i.Severity = Success
-		i.Title, i.Text = c.recovery(w)
+		title, text := c.recovery(w)
 		if w.CaughtUp > 0 {
-			i.Text += " " + words.New("channels.caught_up", "Count", w.CaughtUp).String()
+			text = words.Join(text, words.New("channels.caught_up", "Count", w.CaughtUp))
 		}
+		i.Title, i.Text = c.say(title), c.say(text)
 	}
 	return i
 }
 
 // recovery words the end of a trouble, and how long it took.
-func (c *post) recovery(w Waiting) (title, text string) {
-	after := "after " + spell(w.ResolvedAt.Sub(w.OpenedAt))
+func (c *post) recovery(w Waiting) (title, text words.Text) {
+	took := spell(w.ResolvedAt.Sub(w.OpenedAt))
 	if w.Connection != "" && (w.Severity == Error || w.Cause == CauseStill) {
 		name := library.Connection{ID: w.Connection, Name: w.Name}.Label(c.opt.Service(w.Connection.Provider()))
-		return name + " works again", fmt.Sprintf("%s works again %s.", name, after)
+		return words.New(
+				"message.works.title",
+				"Name",
+				name,
+			), words.New(
+				"message.works.text",
+				"Name",
+				name,
+				"Took",
+				took,
+			)
 	}
-	return "Over: " + w.Title, "It lasted " + spell(w.ResolvedAt.Sub(w.OpenedAt)) + "."
+	return words.New("message.over.title", "Title", w.Title), words.New("message.over.text", "Took", took)
 }
 
 // spell writes a duration as people say it.
-func spell(d time.Duration) string {
-	count := func(n int, one string) string {
-		if n == 1 {
-			return "1 " + one
-		}
-		return fmt.Sprintf("%d %ss", n, one)
-	}
+func spell(d time.Duration) words.Text {
 	switch {
 	case d < time.Minute:
-		return "less than a minute"
+		return words.New("message.took.moment")
 	case d < time.Hour:
-		return count(int(d.Round(time.Minute)/time.Minute), "minute")
+		return words.New("message.took.minutes", "Count", int(d.Round(time.Minute)/time.Minute))
 	case d < 48*time.Hour:
-		return count(int(d.Round(time.Hour)/time.Hour), "hour")
+		return words.New("message.took.hours", "Count", int(d.Round(time.Hour)/time.Hour))
 	}
-	return count(int(d.Round(24*time.Hour)/(24*time.Hour)), "day")
+	return words.New("message.took.days", "Count", int(d.Round(24*time.Hour)/(24*time.Hour)))
 }
 
 func (c *post) message(ch Channel, w Waiting) Message {
@@ -96,82 +104,57 @@ func (c *post) digest(ch Channel, fresh []Waiting, old int) Message {
 	}
 	m.ID = idOf(parts...)
 	if more := len(fresh) - mostItems; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
+		lines = append(lines, c.say(words.New("message.more", "Count", more)))
 	}
-	switch {
-	case old == 1:
-		lines = append(lines,
-			"One message could not be sent for more than three days. It stands on the page of notifications.")
-	case old > 1:
-		lines = append(lines,
-			fmt.Sprintf("%d messages could not be sent for more than three days. They stand on the page of "+
-				"notifications.", old))
+	if old > 0 {
+		lines = append(lines, c.say(words.New("message.too_old", "Count", old)))
 	}
-	if n := len(fresh) + old; n == 1 {
-		m.Title = "One thing happened"
-	} else {
-		m.Title = fmt.Sprintf("%d things happened", n)
-	}
+	m.Title = c.say(words.New("message.several", "Count", len(fresh)+old))
 	m.Text = strings.Join(lines, "\n")
 	return m
 }
 
-// trouble are the words for failures of a channel about which its own table says nothing.
-var trouble = map[resilience.Category]string{
-	resilience.Auth:       "The sign-in is not accepted. Check the token, the name and the password.",
-	resilience.Permission: "It does not allow messages to be sent there.",
-	resilience.Config:     "It does not work with the address it has now. Check each field.",
-	resilience.RateLimit:  "It asks us to send less often.",
-	resilience.Quota:      "What it allows is used up for now.",
-	resilience.Upstream:   "It has trouble at the moment.",
-	resilience.Network:    "There is no answer. Check the address, and that it can be reached from this server.",
-	resilience.Contract: "It answers in a way that Reprise does not understand. Check that the address is the " +
-		"right one.",
-	resilience.Item:    "It did not take the message.",
-	resilience.Unknown: "It did not work, and the reason is not known. The server's log has the details.",
-}
-
 // troubleWith returns in words why a message could not be sent.
-func troubleWith(ch Channel, v resilience.Verdict, err error) string {
+func troubleWith(ch Channel, v resilience.Verdict, err error) words.Text {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
-		return e.Meaning.Advice
+		return words.Plain(e.Meaning.Advice)
 	}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return e.Problem
+		return words.Plain(e.Problem)
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return e.Problem
+		return words.Plain(e.Problem)
 	}
 	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
-		return "There is no answer that Reprise can use. " + askAbout
+		return words.Join(words.New("message.trouble.screened"), askAbout())
 	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		if e.Offline {
-			return "This server has no connection to the internet at present."
+			return words.New("message.trouble.offline")
 		}
-		return "It has had trouble, and is left alone for a moment. Try again in a few minutes."
+		return words.New("message.trouble.resting")
 	}
-	return trouble[v.Category]
+	if v.Category == resilience.None || v.Category == resilience.CircuitOpen {
+		return words.Text{}
+	}
+	return words.Each("message.trouble.", v.Category.String())
 }
 
-func failingWords(ch Channel, reason string, dropped bool) Words {
-	next := "Reprise keeps trying, and " + waiting(ch.Waiting) + "."
-	if dropped {
-		next = "They are not sent again, and stand on the page of notifications."
+func failingWords(ch Channel, reason words.Text, dropped bool) Words {
+	next := words.New("message.failing.dropped")
+	switch {
+	case dropped:
+	case ch.Waiting == 0:
+		next = words.New("message.failing.keeps")
+	default:
+		next = words.New("message.failing.waiting", "Count", ch.Waiting)
 	}
-	return Words{Title: ch.Name + " cannot be told", Owner: Nobody,
-		Message: join("Messages to "+ch.Name+" have failed several times in a row.", reason, next)}
+	return Words{Title: words.New("message.failing.title", "Channel", ch.Name), Owner: Nobody,
+		Message: words.Join(words.New("message.failing.message", "Channel", ch.Name), reason, next)}
 }
 
-func stoppedWords(ch Channel, reason string) Words {
-	return Words{Title: ch.Name + " needs you", Owner: Person,
-		Message: join("Messages to "+ch.Name+" have stopped.", reason,
-			"Nothing is lost: once you have mended it, what waits is sent.")}
-}
-
-func waiting(n int) string {
-	if n == 1 {
-		return "1 message waits"
-	}
-	return fmt.Sprintf("%d messages wait", n)
+func stoppedWords(ch Channel, reason words.Text) Words {
+	return Words{Title: words.New("message.stopped.title", "Channel", ch.Name), Owner: Person,
+		Message: words.Join(words.New("message.stopped.message", "Channel", ch.Name), reason,
+			words.New("message.stopped.next"))}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // causeCopy begins the cause of a question about a copy of a playlist; the playlist's id follows.
@@ -19,15 +20,13 @@ func CopyAsked(cause string) (playlist string, ok bool) { return strings.CutPref
 // about a copy until CopySettled.
 func (n *Notifier) CopyChanged(ctx context.Context, c library.CopyChange) error {
 	v := Notification{User: c.User, Connection: c.Connection, Cause: causeCopy + strconv.FormatInt(c.Playlist, 10),
-		Severity: Warning, Category: "item", Action: Action{Label: "Decide",
+		Severity: Warning, Category: "item", Action: Action{Label: words.New("alert.action.decide"),
 			URL: fmt.Sprintf("/playlists/%d#copy-%s", c.Playlist, c.Connection)}}
-	v.Title = fmt.Sprintf("%s was changed on %s", c.Name, c.Label)
-	v.Message = fmt.Sprintf("The copy of %s that Reprise wrote to %s was changed there. Write over it, or keep it as "+
-		"it is there? Reprise remembers what you choose for this copy.", c.Name, c.Label)
+	v.Title = words.New("copy.changed.title", "Playlist", c.Name, "Service", c.Label)
+	v.Message = words.New("copy.changed.message", "Playlist", c.Name, "Service", c.Label)
 	if c.Gone {
-		v.Title = fmt.Sprintf("%s was deleted on %s", c.Name, c.Label)
-		v.Message = fmt.Sprintf("The copy of %s that Reprise wrote to %s is no longer there. Write it again, or leave "+
-			"it? Reprise remembers what you choose for this copy.", c.Name, c.Label)
+		v.Title = words.New("copy.gone.title", "Playlist", c.Name, "Service", c.Label)
+		v.Message = words.New("copy.gone.message", "Playlist", c.Name, "Service", c.Label)
 	}
 	return n.Open(ctx, v)
 }

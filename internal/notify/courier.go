@@ -13,6 +13,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Bounds of what is sent by a channel.
@@ -66,9 +67,9 @@ type ChannelStore interface {
 	// MessagesDropped notes that these will not be sent.
 	MessagesDropped(ctx context.Context, channel int64, messages []int64) error
 	// ChannelFailed counts a failure and returns how many there were in a row.
-	ChannelFailed(ctx context.Context, channel int64, category, reason string) (int, error)
+	ChannelFailed(ctx context.Context, channel int64, category string, reason words.Text) (int, error)
 	// ChannelStopped stops the channel, unless it has been changed since that version.
-	ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error)
+	ChannelStopped(ctx context.Context, channel, version int64, category string, reason words.Text) (bool, error)
 }
 
 // CourierOptions are what [NewCourier] needs.
@@ -293,8 +294,8 @@ func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, ca
 func (c *post) tell(ctx context.Context, ch Channel, s Severity, cause error, w Words) error {
 	return c.opt.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s,
 		Category: resilience.VerdictOf(cause).Category.String(), Title: w.Title, Message: w.Message,
-		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" +
-			number(ch.ID)}, Instead: true})
+		Detail: resilience.Excerpt(cause.Error()), Instead: true,
+		Action: Action{Label: words.New("alert.action.details"), URL: "/channels#channel-" + number(ch.ID)}})
 }
 
 // forget closes the notifications about a channel that works again, or has been removed.

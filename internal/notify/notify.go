@@ -16,6 +16,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // Severity is the urgency of a notification.
@@ -31,7 +32,7 @@ const (
 
 // Action is the one button of a notification.
 type Action struct {
-	Label string
+	Label words.Text
 	URL   string // a path of this server
 }
 
@@ -44,8 +45,8 @@ type Notification struct {
 	Generation int64  // of the credential it is about, 0 for an administrator's; part of its identity
 	Severity   Severity
 	Category   string
-	Title      string
-	Message    string // plain sentences
+	Title      words.Text
+	Message    words.Text
 	Detail     string // what the upstream said, for "Details"
 	Action     Action
 	Instead    bool // takes the place of one with the same cause that is open with another severity

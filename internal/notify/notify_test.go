@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/events"
+	"reprise/internal/words"
 )
 
 // memory is a Store for one test.
@@ -115,8 +116,15 @@ func (b bundle) heard(t *testing.T, user int64) (ids []string) {
 }
 
 func notice(user int64, cause string) Notification {
-	return Notification{User: user, Connection: "spotify", Cause: cause, Generation: 1, Severity: Error, Title: "Title",
-		Message: "Message."}
+	return Notification{
+		User:       user,
+		Connection: "spotify",
+		Cause:      cause,
+		Generation: 1,
+		Severity:   Error,
+		Title:      words.Plain("Title"),
+		Message:    words.Plain("Message."),
+	}
 }
 
 func TestOpenIsSaidOnce(t *testing.T) {

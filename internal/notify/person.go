@@ -8,11 +8,12 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // RefusedError reports that a channel did not take a message, with the reason in words. Nothing was stored.
 type RefusedError struct {
-	Reason string
+	Reason words.Text
 	Err    error
 }
 
@@ -21,7 +22,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Add proves a channel by a first message and stores it. If the message fails, the error is a *RefusedError.
 func (c *Courier) Add(ctx context.Context, ch Channel) (Channel, error) {
-	hello := c.test("This is where Reprise tells you", "When something needs you, you read it here.", ch)
+	hello := c.test(words.New("message.hello.title"), words.New("message.hello.text"), ch)
 	if err := c.try(ctx, ch, hello); err != nil {
 		return ch, err
 	}
@@ -56,8 +57,8 @@ func (c *Courier) Change(ctx context.Context, ch Channel) (Channel, error) {
 		return ch, ErrNotYours
 	}
 	if ch.URL != old.URL {
-		if err := c.try(ctx, ch, c.test("This is where Reprise tells you",
-			"When something needs you, you read it here.", ch)); err != nil {
+		if err := c.try(ctx, ch, c.test(words.New("message.hello.title"),
+			words.New("message.hello.text"), ch)); err != nil {
 			return ch, err
 		}
 	}
@@ -88,15 +89,17 @@ func (c *Courier) Remove(ctx context.Context, user, id int64) error {
 }
 
 // AddressLost says why a channel is stopped whose address was sealed with a lost key.
-const AddressLost = "This server lost its secret key, and with it the address. Enter it again under Change; " +
-	"a browser is switched on again where you use it."
+func AddressLost() words.Text { return words.New("message.address_lost") }
 
 // AskAgain tells the people of channels whose address was lost that they have to enter it again. Only news are told, so
 // it may be called at every start.
 func (c *Courier) AskAgain(ctx context.Context, lost []Channel) (err error) {
 	for _, ch := range lost {
-		cause := &resilience.LocalError{Problem: AddressLost, Err: errors.New("sealed with a lost secret key")}
-		err = errors.Join(err, c.tell(ctx, ch, Error, cause, stoppedWords(ch, AddressLost)))
+		cause := &resilience.LocalError{
+			Problem: AddressLost().String(),
+			Err:     errors.New("sealed with a lost secret key"),
+		}
+		err = errors.Join(err, c.tell(ctx, ch, Error, cause, stoppedWords(ch, AddressLost())))
 	}
 	return err
 }
@@ -119,8 +122,7 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 	if err != nil {
 		return err
 	}
-	if err := c.try(ctx, ch, c.test("A test", "This is a test that you asked for. Nothing needs you.",
-		ch)); err != nil {
+	if err := c.try(ctx, ch, c.test(words.New("message.test.title"), words.New("message.test.text"), ch)); err != nil {
 		if errors.Is(err, ErrUnsubscribed) {
 			err = errors.Join(err, c.gone(context.WithoutCancel(ctx), ch))
 		}
@@ -136,10 +138,10 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 	return err
 }
 
-func (c *Courier) test(title, text string, ch Channel) Message {
+func (c *Courier) test(title, text words.Text, ch Channel) Message {
 	now := time.Now()
-	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: title,
-		Text: text, URL: c.baseURL() + "/channels", CreatedAt: now}
+	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: c.say(title),
+		Text: c.say(text), URL: c.baseURL() + "/channels", CreatedAt: now}
 }
 
 // patience is how long a person waits for a test before the page says what has become of it.

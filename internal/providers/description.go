@@ -8,17 +8,19 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Description describes a provider independently of its settings. It is constant data and safe to copy.
 // internal/providers/registry lists all of them.
 type Description struct {
-	Name        string   // lower case, also the name of its settings and its package: "spotify"
-	DisplayName string   // for people: "Spotify"
-	Icon        string   // the d attribute of an SVG path in a box of 24 by 24
-	Purpose     string   // what Reprise uses it for, in one sentence
-	Streams     []string // the pulled streams, in the order of a first sync
-	Takes       Takes    // what can be delivered to it
+	Name        string     // lower case, also the name of its settings and its package: "spotify"
+	DisplayName string     // for people: "Spotify"
+	Named       words.Text // the same where it depends on the language; empty where it does not
+	Icon        string     // the d attribute of an SVG path in a box of 24 by 24
+	Purpose     string     // what Reprise uses it for, in one sentence
+	Streams     []string   // the pulled streams, in the order of a first sync
+	Takes       Takes      // what can be delivered to it
 	// Endpoints lists what the adapter calls, each as method and route template. For OAuth see [TokenEndpoint].
 	Endpoints []string
 	Fields    []Field // the connect form; empty when people consent in the browser
@@ -32,9 +34,18 @@ type Description struct {
 	Registration *Registration // how to register the installation; nil when it needs no registration
 	Pool         *Pool         // the pool of API keys; nil without
 	Enriches     *Enriches     // the facts that it has; nil for other providers
+	QuotaDay     string        // whose midnight renews its daily quota: "pacific", "utc"; empty without
 	Tables       Tables        // its error tables, for docs/providers.md
 	// Build returns the live parts of a provider with these settings. Only [Description.New] calls it.
 	Build func(Settings, Installation) (Provider, error)
+}
+
+// Called returns the provider's name for people.
+func (d Description) Called() words.Text {
+	if !d.Named.IsZero() {
+		return d.Named
+	}
+	return words.Plain(d.DisplayName)
 }
 
 // OwnServer is the Owner of a provider when people name their own server.

@@ -1,12 +1,16 @@
 package providers
 
-import "context"
+import (
+	"context"
+
+	"reprise/internal/words"
+)
 
 // LeftOut is a track that a playlist lists and the provider does not give.
 type LeftOut struct {
 	SourceID string // the provider's id, or the place in the playlist where it has none
 	Name     string
-	Reason   string // a sentence for people
+	Reason   words.Text // a sentence for people
 }
 
 type leftOutKey struct{}

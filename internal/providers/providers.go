@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Provider is an upstream service with the installation's settings. It is immutable: new settings make a new Provider,
@@ -37,6 +38,30 @@ type Provider struct {
 
 // TokenEndpoint names the OAuth token endpoint of any provider in logs and metrics.
 const TokenEndpoint = "POST token endpoint"
+
+// Label returns what people read for a connection to the provider: the name that its person gave it, or the provider's,
+// with a number from the second connection on.
+func (p *Provider) Label(c library.Connection) words.Text {
+	name := p.Called()
+	switch n := c.ID.Number(); {
+	case c.Name != "":
+		return words.Plain(c.Name)
+	case n > 1:
+		return words.New("provider.numbered", "Name", name, "Number", n)
+	}
+	return name
+}
+
+// Secret says what people enter for the provider that it may refuse later: "password", "token" or, for anything else,
+// "saved".
+func (p *Provider) Secret() string {
+	for _, f := range p.Fields {
+		if f.Name == "token" || f.Name == "password" {
+			return f.Name
+		}
+	}
+	return "saved"
+}
 
 // Field is one input of a provider's connect form.
 type Field struct {

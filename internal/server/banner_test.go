@@ -11,6 +11,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 )
 
 // The banner stays hidden when the script of that page refreshes it.
@@ -19,7 +20,9 @@ func TestBannerIsHiddenOnThePageThatSolvesIt(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: "spotify",
 			Cause: "auth", Severity: notify.Error,
-			Title: "Spotify needs to be reconnected", Action: notify.Action{Label: "Reconnect",
+			Title: words.Plain(
+				"Spotify needs to be reconnected",
+			), Action: notify.Action{Label: words.Plain("Reconnect"),
 				URL: "/connect/spotify"}}))
 		h.page("/")
 		for page, shown := range map[string]bool{"/": true, "/listens": true, "/connect/spotify": false,
@@ -37,10 +40,11 @@ func TestBannerIsHiddenOnThePageThatSolvesIt(t *testing.T) {
 func TestNoticeHasOneButton(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		for provider, action := range map[library.ConnectionID]notify.Action{"spotify": {Label: "Reconnect",
-			URL: "/connect/spotify"}, "lastfm": {Label: "Look at it", URL: "/connections/lastfm"}} {
+		for provider, action := range map[library.ConnectionID]notify.Action{
+			"spotify": {Label: words.Plain("Reconnect"), URL: "/connect/spotify"},
+			"lastfm":  {Label: words.Plain("Look at it"), URL: "/connections/lastfm"}} {
 			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: provider,
-				Cause: "x", Severity: notify.Warning, Title: "A notice", Action: action}))
+				Cause: "x", Severity: notify.Warning, Title: words.Plain("A notice"), Action: action}))
 		}
 		require.Contains(t, h.page("/"), `<a class="button" href="/connect/spotify">Reconnect</a>`)
 		require.Contains(t, h.page("/connections/spotify"),
@@ -57,7 +61,7 @@ func TestAcknowledgingMovesTheFocusToTheNext(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for _, conn := range []library.ConnectionID{"spotify", "lastfm", "listenbrainz"} {
 			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: conn,
-				Cause: "a", Severity: notify.Warning, Title: "A notice"}))
+				Cause: "a", Severity: notify.Warning, Title: words.Plain("A notice")}))
 		}
 		all, err := h.db.Notifications(t.Context(), h.user, true)
 		require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/demo"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 )
 
 // These tests make the calls that the tests of their resources make by form. Each answer is compared with its
@@ -45,8 +46,8 @@ func TestCallsOnOnesOwnThings(t *testing.T) {
 		require.Equal(t, "Attic", made["display_name"])
 
 		require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: "spotify",
-			Cause: "auth", Severity: notify.Error, Title: "Spotify needs to be reconnected",
-			Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}}))
+			Cause: "auth", Severity: notify.Error, Title: words.Plain("Spotify needs to be reconnected"),
+			Action: notify.Action{Label: words.Plain("Reconnect"), URL: "/connect/spotify"}}))
 		one := h.call(http.MethodGet, "/notifications?open=true", "", http.StatusOK)["notifications"].([]any)[0]
 		address := "/notifications/" + one.(map[string]any)["id"].(string)
 		h.call(http.MethodPost, address+"/seen", "", http.StatusNoContent)

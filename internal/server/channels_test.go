@@ -18,6 +18,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // phone is a simulated ntfy.
@@ -119,11 +120,11 @@ func TestChannelLifecycle(t *testing.T) {
 	status, answer = h.ask("POST", "/api/v1/channels/"+ch.ID+"/test", "")
 	require.Equal(t, http.StatusOK, status, answer)
 	require.JSONEq(t, `{"message":"Sent. Look at your phone."}`, answer)
-	require.Equal(t, []string{"This is where Reprise tells you", "A test"}, far.titles)
+	require.Equal(t, []string{"Reprise can reach you here", "A test"}, far.titles)
 	far.status = http.StatusServiceUnavailable
 	status, answer = h.ask("POST", "/api/v1/channels/"+ch.ID+"/test", "")
 	require.Equal(t, http.StatusUnprocessableEntity, status)
-	require.Contains(t, answer, "My phone: It has trouble at the moment.")
+	require.Contains(t, answer, "My phone: It isn't working right now.")
 
 	for _, page := range []string{"/channels", "/channels/" + ch.ID, "/channels/" + ch.ID + "/remove"} {
 		status, html := h.ask("GET", page, "")
@@ -177,7 +178,7 @@ func TestChannelDeliveriesShowNameAndKind(t *testing.T) {
 	status, answer := h.ask("POST", "/api/v1/channels", `{"name":"My phone","url":"`+newPhone(t).url("topic")+`"}`)
 	require.Equal(t, http.StatusCreated, status, answer)
 	require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Cause: "auth",
-		Severity: notify.Error, Title: "Trouble"}))
+		Severity: notify.Error, Title: words.Plain("Trouble")}))
 	for _, path := range []string{"/api/v1/deliveries", "/api/v1/deliveries?provider=ntfy",
 		"/deliveries?provider=ntfy"} {
 		status, answer = h.ask("GET", path, "")

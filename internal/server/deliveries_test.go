@@ -92,7 +92,7 @@ func TestRedriveAllAsksWithTheNumberFirst(t *testing.T) {
 		h.carry()
 		require.EqualValues(t, 2, h.states()["retrying"])
 		waiting := h.only("provider=lastfm")
-		require.Equal(t, "Last.fm cannot be reached.", waiting["reason"])
+		require.Equal(t, "Last.fm can't be reached.", waiting["reason"])
 		require.NotNil(t, waiting["next_attempt_at"])
 		require.EqualValues(t, 1, waiting["attempts"])
 
@@ -153,7 +153,7 @@ func TestParkedDeliveriesSayWhatTheyWaitFor(t *testing.T) {
 		h.carry()
 
 		parked := h.only("state=parked")
-		require.Equal(t, "Last.fm needs to be reconnected. It goes out once that is mended.", parked["reason"])
+		require.Equal(t, "Reconnect Last.fm. It goes out once that is mended.", parked["reason"])
 		require.Nil(t, parked["next_attempt_at"])
 		c := h.call(http.MethodGet, "/connections/lastfm", "", http.StatusOK)
 		require.EqualValues(t, 3, c["parked_deliveries"])
@@ -174,7 +174,7 @@ func TestParkedDeliveriesSayWhatTheyWaitFor(t *testing.T) {
 		h.call(http.MethodPost, "/connections/lastfm/pause", "", http.StatusAccepted)
 		require.Equal(t, "Last.fm is paused. It goes out when you press Resume.", h.only("state=parked")["reason"])
 		require.Contains(t, h.call(http.MethodGet, "/connections/lastfm", "", http.StatusOK)["message"],
-			"Waiting to be sent: 3 listens.")
+			"3 listens are waiting.")
 		h.call(http.MethodDelete, "/connections/lastfm?data=delete", "", http.StatusNoContent)
 		require.EqualValues(t, 0, h.states()["parked"])
 	})

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/words"
 )
 
 // asked counts attempts at an endpoint of Spotify, made just now.
@@ -245,9 +246,9 @@ func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 		}
 		keep(h.user, 2*time.Hour, library.Run{Result: "ok", Rows: 1200})
 		keep(h.user, 3*time.Hour, library.Run{Result: "retriable", Category: resilience.Upstream.String(),
-			Words: "Spotify has <trouble>", Detail: "HTTP 503"})
+			Words: words.Plain("Spotify has <trouble>"), Detail: "HTTP 503"})
 		keep(h.user, 4*time.Hour, library.Run{Result: "fatal", Category: resilience.Auth.String(),
-			Words: "Spotify needs to be reconnected"})
+			Words: words.Plain("Spotify needs to be reconnected")})
 		keep(h.user, 30*time.Hour, library.Run{Result: "ok", Rows: 7777})
 		keep(h.other("Ben"), time.Hour, library.Run{Result: "ok", Rows: 5555})
 

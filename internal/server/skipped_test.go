@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 func TestSkippedItemsOnPageAndAPI(t *testing.T) {
@@ -26,8 +27,10 @@ func TestSkippedItemsOnPageAndAPI(t *testing.T) {
 		now := time.Now()
 		require.NoError(t, h.db.SaveSkipped(t.Context(), h.user, "spotify", library.Playlists, []library.Skipped{
 			{Kind: "track", Playlist: "p1", SourceID: "v1", Name: "Deleted <video>", In: "Mix", Category: "item",
-				Reason: "This video is gone.", Since: now, TriedAt: now, RetryAt: now.Add(24 * time.Hour), Failures: 1},
-			{Kind: "playlist", SourceID: "p2", Name: "Private", Category: "item", Reason: "It is private.",
+				Reason: words.Plain(
+					"This video is gone.",
+				), Since: now, TriedAt: now, RetryAt: now.Add(24 * time.Hour), Failures: 1},
+			{Kind: "playlist", SourceID: "p2", Name: "Private", Category: "item", Reason: words.Plain("It is private."),
 				Answer: "answered 404: no", Since: now, TriedAt: now, RetryAt: now.Add(24 * time.Hour), Failures: 1},
 		}))
 		all := list()

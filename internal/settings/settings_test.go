@@ -18,6 +18,7 @@ import (
 	"reprise/internal/settings"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
+	"reprise/internal/words"
 )
 
 // installation is the settings of a server, on a database of the test.
@@ -104,7 +105,7 @@ func TestAChangeHoldsAtOnceAndAfterARestart(t *testing.T) {
 	require.Len(t, log, 2)
 	for _, e := range log {
 		require.Equal(t, "Alice", e.Actor)
-		require.NotContains(t, e.Sentence("")+e.Detail, "the-client-secret")
+		require.NotContains(t, e.Sentence(words.Text{}).String()+e.Detail.String(), "the-client-secret")
 	}
 
 	require.NoError(t, i.change("contact", "default", "providers.spotify.client_secret", ""))
@@ -152,7 +153,8 @@ func TestAChangeIsCheckedAsAWhole(t *testing.T) {
 		"providers.openai.price_out": together,
 	}, got)
 	require.Empty(t, i.Config().Contact, "all or nothing")
-	require.NoError(t, i.Check(changes("backoff.max", "1h", "backoff.base", "2m")))
+	_, err := i.Check(changes("backoff.max", "1h", "backoff.base", "2m"))
+	require.NoError(t, err)
 	require.Equal(t, "1m0s", i.Config().BackoffMax.String(), "a check changes nothing")
 	require.NoError(t, i.change("backoff.max", "1h", "backoff.base", "2m"))
 	require.Equal(t, "2m0s", i.Config().BackoffBase.String())

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // These are the bounds of the log of activity.
@@ -44,7 +45,15 @@ func addEntry(ctx context.Context, tx *sql.Tx, by activity.Actor, e activity.Ent
 		(id, at, user_id, actor_id, actor, action, connection, subject, detail)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		id, millis(time.Now()), e.User, by.ID, by.Name, string(e.Action), e.Connection,
-		cut(e.Subject, mostDetail), cut(e.Detail, mostDetail))
+		cut(e.Subject, mostDetail), cutText(e.Detail))
+}
+
+// cutText bounds a text that somebody else wrote. A sentence of ours is stored whole.
+func cutText(t words.Text) words.Text {
+	if t.ID() == "" {
+		return words.Plain(cut(t.String(), mostDetail))
+	}
+	return t
 }
 
 // mostSubjects is how many subjects of one action NoteOften tells apart within its time.
@@ -67,7 +76,7 @@ func (s *Store) NoteOften(ctx context.Context, e activity.Entry, within time.Dur
 			return err
 		}
 		if subjects >= mostSubjects {
-			e.Subject = "other addresses"
+			e.Subject = activity.OtherAddresses
 			if done, err := noteAgain(ctx, tx, e, since); done || err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 func TestActivityIsBoundedAndPaged(t *testing.T) {
@@ -24,7 +25,7 @@ func TestActivityIsBoundedAndPaged(t *testing.T) {
 	ctx := activity.WithActor(t.Context(), activity.Actor{ID: 7, Name: "Alice"})
 	for i := range 5 {
 		require.NoError(t, s.Note(ctx, activity.Entry{User: 1, Action: activity.Paused, Connection: "spotify",
-			Subject: fmt.Sprint(i), Detail: strings.Repeat("å", 600)}))
+			Subject: fmt.Sprint(i), Detail: words.Plain(strings.Repeat("å", 600))}))
 	}
 	require.NoError(t, s.Note(t.Context(), activity.Entry{Action: activity.UplinkLost}))
 	require.NoError(t, s.Note(ctx, activity.Entry{User: 2, Action: activity.Paused, Connection: "spotify"}))
@@ -39,7 +40,7 @@ func TestActivityIsBoundedAndPaged(t *testing.T) {
 	require.Equal(t, activity.Synced, page[0].Action)
 	require.Equal(t, "4", page[1].Subject)
 	require.Equal(t, []any{int64(7), "Alice"}, []any{page[1].ActorID, page[1].Actor})
-	require.Equal(t, 501, len([]rune(page[1].Detail)))
+	require.Equal(t, 501, len([]rune(page[1].Detail.String())))
 	rest, next, err := s.Activity(t.Context(), activity.Filter{User: 1}, next, 4)
 	require.NoError(t, err)
 	require.Empty(t, next)

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/queue"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // waitingMessages counts the messages that wait for a channel. It leaves out pairs of a notification that was opened
@@ -183,7 +184,9 @@ func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopte
 }
 
 // ChannelFailed implements notify.ChannelStore.
-func (s *Store) ChannelFailed(ctx context.Context, channel int64, category, reason string) (n int, err error) {
+func (s *Store) ChannelFailed(
+	ctx context.Context, channel int64, category string, reason words.Text,
+) (n int, err error) {
 	err = s.writer.QueryRowContext(ctx, `UPDATE channels
 		SET category = $1, reason = $2, failures = failures + 1,
 			failing_since = CASE WHEN failing_since = 0 THEN $3 ELSE failing_since END
@@ -195,7 +198,9 @@ func (s *Store) ChannelFailed(ctx context.Context, channel int64, category, reas
 }
 
 // ChannelStopped implements notify.ChannelStore.
-func (s *Store) ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error) {
+func (s *Store) ChannelStopped(
+	ctx context.Context, channel, version int64, category string, reason words.Text,
+) (bool, error) {
 	now := millis(time.Now())
 	err := changed(s.writer.ExecContext(ctx, `UPDATE channels
 		SET stopped_at = $1, category = $2, reason = $3, failures = failures + 1,

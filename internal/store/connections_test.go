@@ -9,6 +9,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func TestAllFieldsOfAConnectionAreStored(t *testing.T) {
@@ -90,9 +91,12 @@ func TestReconnectingKeepsTheSameAccountsCursor(t *testing.T) {
 	s, user := setup(t)
 	first := connect(t, s, user, "spotify")
 	fail := func(generation int64) {
-		require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", "note"))
+		require.NoError(
+			t,
+			s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", words.Plain("note")),
+		)
 		for _, stream := range []string{"", library.Listens} {
-			require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", stream, "advice", "detail"))
+			require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", stream, words.Plain("advice"), "detail"))
 			require.NoError(t, s.SaveStop(t.Context(),
 				resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify",
 					Stream: stream},
@@ -107,7 +111,7 @@ func TestReconnectingKeepsTheSameAccountsCursor(t *testing.T) {
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "position",
-		Note: "note"}}, streams)
+		Note: words.Plain("note")}}, streams)
 	stops, err := s.Stops(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stops)

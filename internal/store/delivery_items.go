@@ -9,6 +9,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/queue"
+	"reprise/internal/words"
 )
 
 // ListensOf returns the listens of a delivery, the oldest first. Those that its account has reported meanwhile are
@@ -140,10 +141,10 @@ func (s *Store) Parked(ctx context.Context) ([]library.Connection, error) {
 
 func scanID(r scanner) (id int64, err error) { return id, r.Scan(&id) }
 
-// WaitingFor says in words what waits to be sent to a connection; empty for nothing.
-func (s *Store) WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (string, error) {
+// WaitingFor says what waits to be sent to a connection; empty for nothing.
+func (s *Store) WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (words.Text, error) {
 	waiting, err := s.Waiting(ctx, user)
-	return waiting[conn].String(), err
+	return waiting[conn].Clause(), err
 }
 
 // Waiting counts what waits to be delivered for a person, by provider.

@@ -93,7 +93,8 @@ func (s *Store) forgetText(ctx context.Context, tx *sql.Tx, c sealedColumn, v se
 	}
 	now := millis(time.Now())
 	return execTx(ctx, tx, `UPDATE channels SET stopped_at = $1, failing_since = $1, category = $2, reason = $3,
-		failures = 1, version = version + 1 WHERE id = $4`, now, resilience.Auth.String(), notify.AddressLost, v.row[0])
+		failures = 1, version = version + 1 WHERE id = $4`, now, resilience.Auth.String(),
+		notify.AddressLost(), v.row[0])
 }
 
 // looksSealed reports whether a text has the form of a sealed one: the id of a key, a colon and base64.

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/queue"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func quarter(start time.Time, endpoint string, attempts, failures int) metrics.Quarter {
@@ -96,7 +97,7 @@ func run(user int64, stream string, minute float64, result string, rows int) lib
 	r := library.Run{User: user, Connection: "spotify", Stream: stream, Started: at(minute),
 		Took: 1234 * time.Millisecond, Rows: rows, Result: result}
 	if result != "ok" {
-		r.Category, r.Words, r.Detail = resilience.Upstream.String(), "Spotify has trouble", "HTTP 503"
+		r.Category, r.Words, r.Detail = resilience.Upstream.String(), words.Plain("Spotify has trouble"), "HTTP 503"
 	}
 	return r
 }

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/imports"
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // exported returns a play from one minute to another as Spotify's export reports it.
@@ -116,7 +117,7 @@ func TestTwoRealPlaysOfAnExportStayTwo(t *testing.T) {
 func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	t.Parallel()
 	s, user := setupWith(t, Options{Attempts: 5})
-	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "here", "a note"))
+	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "here", words.Plain("a note")))
 	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 		Batch: 50, From: at(100), Since: at(100)}, false)
 	require.NoError(t, err)

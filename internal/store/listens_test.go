@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 
 	"github.com/stretchr/testify/require"
 )
@@ -77,7 +78,7 @@ func TestALongHistoryIsReadOverPages(t *testing.T) {
 	for i := range 3 { // the pages overlap, as after a new play
 		page := plays[i*200 : min((i+1)*200+7, 600)]
 		added, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page,
-			Position: fmt.Sprint("page ", i), Note: "a note"})
+			Position: fmt.Sprint("page ", i), Note: words.Plain("a note")})
 		require.NoError(t, err)
 		require.Equal(t, []int{207, 200, 193}[i], added)
 	}
@@ -88,7 +89,7 @@ func TestALongHistoryIsReadOverPages(t *testing.T) {
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "page 2",
-		Note: "a note"}}, streams)
+		Note: words.Plain("a note")}}, streams)
 	got, _ := all(t, s, user, 1000)
 	require.Len(t, got, 600)
 	for i, l := range got {
@@ -102,7 +103,7 @@ func TestAPageIsStoredAtomically(t *testing.T) {
 	for _, table := range []string{"listens", "listen_sources", "play_counts", "streams"} {
 		s, user := setup(t)
 		first := library.Intake{User: user, Connection: "spotify", Listens: repeat(3, -60), Position: "before",
-			Note: "before"}
+			Note: words.Plain("before")}
 		_, err := s.SaveListens(t.Context(), first)
 		require.NoError(t, err)
 		for _, event := range []string{"INSERT", "UPDATE"} {
@@ -115,7 +116,13 @@ func TestAPageIsStoredAtomically(t *testing.T) {
 		for i := range page {
 			page[i].Track.SourceID, page[i].PlayCount = fmt.Sprint("track ", i), 1
 		}
-		intake := library.Intake{User: user, Connection: "spotify", Listens: page, Position: "after", Note: "after"}
+		intake := library.Intake{
+			User:       user,
+			Connection: "spotify",
+			Listens:    page,
+			Position:   "after",
+			Note:       words.Plain("after"),
+		}
 		added, err := s.SaveListens(t.Context(), intake)
 		require.ErrorContains(t, err, "refused", table)
 		require.Zero(t, added, table)

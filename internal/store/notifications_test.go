@@ -12,13 +12,14 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 )
 
 func notice(user int64, cause string) notify.Notification {
 	return notify.Notification{User: user, Connection: "spotify", Cause: cause, Generation: 1, Severity: notify.Error,
 		Category: "auth",
-		Title:    "Title", Message: "Message.", Detail: "Detail",
-		Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}, CreatedAt: at(1)}
+		Title:    words.Plain("Title"), Message: words.Plain("Message."), Detail: "Detail",
+		Action: notify.Action{Label: words.Plain("Reconnect"), URL: "/connect/spotify"}, CreatedAt: at(1)}
 }
 
 func openNotices(t testing.TB, s *Store, user int64) []notify.Notification {
@@ -40,7 +41,7 @@ func TestANotificationIsOpenedOnce(t *testing.T) {
 	require.Equal(t, want, got)
 
 	later := notice(user, "auth")
-	later.Title, later.CreatedAt = "Another title", at(9)
+	later.Title, later.CreatedAt = words.Plain("Another title"), at(9)
 	changes, err = s.OpenNotification(t.Context(), later)
 	require.NoError(t, err)
 	require.Empty(t, changes)
@@ -104,9 +105,10 @@ func TestAResolvedNotificationOpensAgain(t *testing.T) {
 	require.Len(t, all, 1)
 
 	again := notice(user, "still failing")
-	again.Severity, again.Category, again.Title, again.Message, again.Detail = notify.Warning, "upstream", "New",
-		"New message.", "New detail"
-	again.Action, again.CreatedAt = notify.Action{Label: "Look at it", URL: "/connections/spotify"}, at(60)
+	again.Severity, again.Category, again.Title, again.Message, again.Detail = notify.Warning, "upstream",
+		words.Plain("New"),
+		words.Plain("New message."), "New detail"
+	again.Action, again.CreatedAt = notify.Action{Label: words.Plain("Look at it"), URL: "/connections/spotify"}, at(60)
 	changes, err = s.OpenNotification(t.Context(), again)
 	require.NoError(t, err)
 	require.Len(t, changes.Opened, 1)

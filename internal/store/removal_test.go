@@ -16,6 +16,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/postgrestest"
 	"reprise/internal/removal"
+	"reprise/internal/words"
 )
 
 // shared are the tables whose rows belong to the installation. A new table is either listed here, or a removal has to
@@ -241,7 +242,7 @@ func TestTheLogForgetsARemovedPersonsName(t *testing.T) {
 	page, _, err := s.Activity(t.Context(), activity.Filter{User: alice}, "", 10)
 	require.NoError(t, err)
 	require.Len(t, page, 1)
-	require.Equal(t, "Somebody who has left changed the password.", page[0].Sentence(""))
+	require.Equal(t, "Somebody who has left changed the password.", page[0].Sentence(words.Text{}).String())
 	require.NoError(t, s.Note(ctx, activity.Entry{User: bob, Action: activity.Paused}))
 	require.Zero(t, number(t, s, "SELECT count(*) FROM activity WHERE user_id = $1", bob), "nothing comes afterwards")
 }

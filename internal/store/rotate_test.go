@@ -170,7 +170,7 @@ func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
 	lost, err := again.LostChannels(t.Context())
 	require.NoError(t, err)
 	require.Len(t, lost, 1)
-	require.Equal(t, notify.AddressLost, lost[0].Reason)
+	require.Equal(t, notify.AddressLost(), lost[0].Reason)
 	require.False(t, lost[0].StoppedAt.IsZero())
 	require.Equal(t, 1, number(t, again, "SELECT count(*) FROM facts WHERE value = 'not a secret'"))
 }

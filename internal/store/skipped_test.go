@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 func TestSkippedItems(t *testing.T) {
@@ -17,7 +18,8 @@ func TestSkippedItems(t *testing.T) {
 	user := addUser(t, s, "Ann", accounts.Member)
 	at := time.Now().Truncate(time.Millisecond).UTC()
 	one := library.Skipped{Connection: "spotify", Stream: library.Playlists, Kind: library.SkippedPlaylist,
-		SourceID: "p", Name: "Private", Category: "item", Reason: "It is private.", Answer: "404", Snapshot: "s",
+		SourceID: "p", Name: "Private", Category: "item", Reason: words.Plain("It is private."),
+		Answer: "404", Snapshot: "s",
 		Since: at, TriedAt: at, RetryAt: at.Add(time.Hour), Failures: 2}
 	save := func(items ...library.Skipped) []library.Skipped {
 		t.Helper()

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func TestOnlyOneFirstAccountIsCreated(t *testing.T) {
@@ -118,7 +119,7 @@ func TestStopsAreRestored(t *testing.T) {
 		require.NoError(t, err)
 		return all
 	}
-	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", ""))
+	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", words.Text{}))
 	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)))
 	require.NoError(t, s.SaveStop(t.Context(), stop(library.Listens, first.Generation)))
 	require.ElementsMatch(t, []resilience.Stop{stop("", 1), stop(library.Listens, 1)}, stops())
@@ -187,15 +188,21 @@ func TestStreamsKeepTheirRecords(t *testing.T) {
 	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Empty(t, reading)
-	require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", library.Listens, "advice", "detail"))
-	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", "note"))
-	want := library.StreamRecord{Connection: "spotify", Stream: library.Listens, Position: "position", Note: "note",
-		Advice: "advice", Detail: "detail"}
+	require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", library.Listens, words.Plain("advice"), "detail"))
+	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", words.Plain("note")))
+	want := library.StreamRecord{
+		Connection: "spotify",
+		Stream:     library.Listens,
+		Position:   "position",
+		Note:       words.Plain("note"),
+		Advice:     words.Plain("advice"),
+		Detail:     "detail",
+	}
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []library.StreamRecord{want}, streams)
 	require.NoError(t, s.SaveSuccess(t.Context(), user, "spotify", library.Listens, at(7)))
-	want.LastSuccessAt, want.Advice, want.Detail = at(7), "", ""
+	want.LastSuccessAt, want.Advice, want.Detail = at(7), words.Text{}, ""
 	streams, err = s.Streams(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []library.StreamRecord{want}, streams)

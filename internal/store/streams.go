@@ -7,6 +7,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // upsertStream is the beginning of every statement that stores something about a stream.
@@ -37,7 +38,7 @@ func (s *Store) Position(ctx context.Context, user int64, conn library.Connectio
 
 // SavePosition stores the position that reading a stream has reached, and a note for the person about its data.
 func (s *Store) SavePosition(
-	ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string,
+	ctx context.Context, user int64, conn library.ConnectionID, stream, reading string, note words.Text,
 ) error {
 	return s.exec(ctx, savePosition, user, conn, stream, reading, note)
 }
@@ -56,7 +57,7 @@ func (s *Store) SaveSuccess(
 
 // SaveFailure stores the advice to the person about the latest failure of a stream.
 func (s *Store) SaveFailure(
-	ctx context.Context, user int64, conn library.ConnectionID, stream, advice, detail string,
+	ctx context.Context, user int64, conn library.ConnectionID, stream string, advice words.Text, detail string,
 ) error {
 	return s.exec(ctx, upsertStream+`advice, detail) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (user_id, connection, stream) DO UPDATE SET advice = excluded.advice, detail = excluded.detail`,

@@ -142,10 +142,10 @@ func TestAReconnectReleasesParkedListensInOrder(t *testing.T) {
 		require.Equal(t, syncer.NeedsReconnect, s.Condition)
 		require.Equal(t, 250, s.Waiting.Listens)
 		require.Equal(t, 250, s.Waiting.Parked)
-		require.Contains(t, s.Words.Message, "Nothing is lost: 250 listens are waiting.")
+		require.Contains(t, s.Words.Message.String(), "Nothing is lost: 250 listens are waiting.")
 		open := e.Open(user)
 		require.Len(t, open, 1, "said once")
-		require.Contains(t, open[0].Message, "are waiting.")
+		require.Contains(t, open[0].Message.String(), "are waiting.")
 		require.Empty(t, up.Plays("listenbrainz", "alice"))
 
 		up.FailPath("listenbrainz", "/1/submit-listens", nil)

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // ConnectionStore keeps connections.
@@ -65,9 +66,9 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, conn library.C
 		return err
 	}
 	m.guard.opt.Backoff.Forget(user, string(conn))
-	detail := ""
+	var detail words.Text
 	if data {
-		detail = "What was read through it alone was deleted."
+		detail = words.New("activity.with_data")
 	}
 	m.note(ctx, user, conn, activity.Disconnected, detail)
 	err := m.guard.opt.Alerts.Disconnected(ctx, m.guard.opt.Registry.Get(conn.Provider()), user, conn)
@@ -125,7 +126,7 @@ func (m *Connections) Pause(ctx context.Context, user int64, conn library.Connec
 		return err
 	}
 	m.syncer.stop(user, conn)
-	m.note(ctx, user, conn, activity.Paused, "")
+	m.note(ctx, user, conn, activity.Paused, words.Text{})
 	m.publish(user, conn)
 	return nil
 }
@@ -136,7 +137,7 @@ func (m *Connections) Resume(ctx context.Context, user int64, conn library.Conne
 	if err := m.store.SetPaused(ctx, user, conn, false); err != nil {
 		return err
 	}
-	m.note(ctx, user, conn, activity.Resumed, "")
+	m.note(ctx, user, conn, activity.Resumed, words.Text{})
 	return errors.Join(m.deliveries.Release(ctx, user, conn), m.start(ctx, user, conn))
 }
 
@@ -152,7 +153,7 @@ func (m *Connections) SyncNow(ctx context.Context, user int64, conn library.Conn
 func (m *Connections) Sync(ctx context.Context, user int64, conn library.ConnectionID) (followed bool, err error) {
 	followed, err = m.syncNow(ctx, user, conn)
 	if err == nil {
-		m.note(ctx, user, conn, activity.Synced, "")
+		m.note(ctx, user, conn, activity.Synced, words.Text{})
 	}
 	return followed, err
 }
@@ -233,7 +234,7 @@ func (m *Connections) start(ctx context.Context, user int64, conn library.Connec
 
 // note notes in the activity log what a person did with their connection.
 func (m *Connections) note(
-	ctx context.Context, user int64, conn library.ConnectionID, did activity.Action, detail string,
+	ctx context.Context, user int64, conn library.ConnectionID, did activity.Action, detail words.Text,
 ) {
 	m.guard.opt.Alerts.Note(ctx, activity.Entry{User: user, Action: did, Connection: conn, Detail: detail})
 }

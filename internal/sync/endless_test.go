@@ -12,6 +12,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // endless is a service whose lists never end.
@@ -49,9 +50,9 @@ func (noted) Position(context.Context, int64, library.ConnectionID, string) (str
 }
 
 func (n *noted) SavePosition(
-	_ context.Context, _ int64, _ library.ConnectionID, _, position, note string,
+	_ context.Context, _ int64, _ library.ConnectionID, _, position string, note words.Text,
 ) error {
-	n.position, n.note = position, note
+	n.position, n.note = position, note.String()
 	return nil
 }
 
@@ -101,7 +102,7 @@ func TestThousandsOfRefusedListsAreNamedBriefly(t *testing.T) {
 	rd := &reader{store: store, bus: &events.Bus{}}
 	_, err := rd.readPlaylists(t.Context(), library.Connection{}, unreadable{})
 	require.NoError(t, err)
-	require.Contains(t, store.note, ", and 4980 more.")
+	require.Contains(t, store.note, ", and 4,980 more.")
 	require.Less(t, len(store.note), 15_000)
 	require.Len(t, store.skipped, library.MaxSkipped)
 }

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 func TestHoursOf401AreOneCallAndOneNotification(t *testing.T) {
@@ -79,7 +80,7 @@ func TestInvalidGrantAfterARestartReadsTheSame(t *testing.T) {
 			require.Len(t, e.Open(user), 1)
 		}
 		require.Equal(t, e.Status(alice, "spotify").Words, e.Status(bob, "spotify").Words)
-		require.Equal(t, e.Open(alice)[0].Message, e.Open(bob)[0].Message)
+		require.Equal(t, e.Open(alice)[0].Message.String(), e.Open(bob)[0].Message.String())
 	})
 }
 
@@ -216,10 +217,10 @@ func TestConnectingUnlistedTellsTheAdministrator(t *testing.T) {
 			err := e.ConnectSpotify(up, member, "bob")
 			w := notify.Refused(e.Registry.Get("spotify"), err)
 			require.Equal(t, notify.Administrator, w.Owner)
-			require.Contains(t, w.Message, "The administrator has to add you")
+			require.Contains(t, w.Message.String(), "The administrator has to add you")
 		}
 		require.Len(t, e.Open(admin), 1, "told once")
-		require.Contains(t, e.Open(admin)[0].Message, "Bob")
+		require.Contains(t, e.Open(admin)[0].Message.String(), "Bob")
 		require.Empty(t, e.Open(member))
 		up.Fail("spotify", nil)
 		require.NoError(t, e.ConnectSpotify(up, member, "bob"))
@@ -298,9 +299,13 @@ func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 		require.Equal(t, syncer.NeedsAdmin, s.Condition)
 		require.Equal(t, syncer.Healthy, s.Streams[1].Condition, "the other stream goes on")
 		require.Len(t, e.Open(user), 1)
-		require.NotContains(t, e.Open(user)[0].Title, "reconnect")
-		require.Equal(t, notify.Action{Label: "Look at it", URL: "/connections/spotify"}, e.Open(user)[0].Action,
-			"there it can be tried again")
+		require.NotContains(t, e.Open(user)[0].Title.String(), "reconnect")
+		require.Equal(
+			t,
+			notify.Action{Label: words.New("alert.action.details"), URL: "/connections/spotify"},
+			e.Open(user)[0].Action,
+			"there it can be tried again",
+		)
 	})
 }
 
@@ -378,6 +383,6 @@ func TestNoNoticeOfAnEndThatHasPassed(t *testing.T) {
 		up.Revoke("alice")
 		time.Sleep(time.Hour)
 		require.Len(t, e.Open(user), 1)
-		require.Contains(t, e.Open(user)[0].Message, "(Spotify ends it every six months)")
+		require.Contains(t, e.Open(user)[0].Message.String(), "(it lasts 6 months)")
 	})
 }

@@ -56,15 +56,15 @@ func TestImpossibleTimesAreCountedOnce(t *testing.T) {
 		up.PlayOn("listenbrainz", "alice", "3000", time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC))
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		enginetest.Settle()
-		note := func() string { return e.Status(user, "listenbrainz").Streams[0].Note }
+		note := func() string { return e.Status(user, "listenbrainz").Streams[0].Note.String() }
 		require.Equal(t, 1, e.Listens(user))
-		require.Equal(t, "3 plays were refused: their times are impossible.", note())
+		require.Equal(t, "3 plays were rejected: their times are impossible.", note())
 		for i := range 5 {
 			up.PlayOn("listenbrainz", "alice", fmt.Sprint("Later ", i), time.Now())
 			time.Sleep(10 * time.Minute)
 		}
 		require.Equal(t, 6, e.Listens(user))
-		require.Equal(t, "3 plays were refused: their times are impossible.", note(), "each counts once")
+		require.Equal(t, "3 plays were rejected: their times are impossible.", note(), "each counts once")
 		page, _, err := e.Store.Listens(t.Context(), user, "", 10)
 		require.NoError(t, err)
 		require.Equal(t, "Later 4", page[0].Title)

@@ -44,10 +44,10 @@ func TestInstallationTroubleIsForAdministrators(t *testing.T) {
 		require.Equal(t, resilience.Stopped, refused.State.Kind)
 		_, words := e.Guard.StateForAll(p)
 		require.Equal(t, notify.Administrator, words.Owner)
-		require.Contains(t, words.Message, "Set contact.")
+		require.Contains(t, words.Message.String(), "Set contact.")
 		require.Empty(t, e.Open(member))
 		require.Len(t, e.Open(admin), 1)
-		require.Contains(t, e.Open(admin)[0].Message, "Then press Try again;")
+		require.Contains(t, e.Open(admin)[0].Message.String(), "Then press Retry.")
 		require.Equal(t, "/settings#enrichment", e.Open(admin)[0].Action.URL, "where that is")
 
 		e.Stop()

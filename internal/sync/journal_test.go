@@ -14,6 +14,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // noted are the sentences of the log, the oldest first: what is about a user and about the installation.
@@ -27,7 +28,7 @@ func noted(t *testing.T, e *enginetest.Engine, user int64) (all []string) {
 		if p := e.Registry.Get(entry.Connection.Provider()); p != nil {
 			name = p.DisplayName
 		}
-		all = append(all, entry.Sentence(name))
+		all = append(all, entry.Sentence(words.Plain(name)).String())
 	}
 	return all
 }
@@ -60,7 +61,7 @@ func TestALongOutageIsNotedAtItsEnd(t *testing.T) {
 		time.Sleep(time.Hour)
 		again := noted(t, e, user)[len(log)+1:]
 		require.Len(t, again, 2)
-		require.Equal(t, "Alice had Spotify tried again.", again[0])
+		require.Equal(t, "Alice retried Spotify.", again[0])
 		require.Equal(t, stopped[0], again[1], "it has stopped once more")
 	})
 }
@@ -90,7 +91,7 @@ func TestResettingAKeyEndsEverybodysStop(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(admin, "youtube").Condition)
 		require.Equal(t, syncer.Healthy, e.Status(member, "youtube").Condition)
 		require.Empty(t, e.Open(admin))
-		require.Contains(t, noted(t, e, admin), "Alice took the key …bbbb of YouTube back into use.")
+		require.Contains(t, noted(t, e, admin), "Alice put the YouTube key …bbbb back into use.")
 	})
 }
 
@@ -154,7 +155,7 @@ func TestEveryLongWaitIsNoted(t *testing.T) {
 		enginetest.Settle()
 		holds := func() (n int) {
 			for _, s := range noted(t, e, user) {
-				if strings.HasPrefix(s, "Spotify asked for a wait") {
+				if strings.HasPrefix(s, "Spotify is limiting requests") {
 					n++
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // ownServer is a person's own server, which takes every spelling of a name.
@@ -42,7 +43,7 @@ func TestAMovedServerKeepsEverything(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, _ *enginetest.Upstreams, user int64) {
 		connect, ctx := ownServers(e, user), context.Background()
 		require.NoError(t, connect("navidrome", "https://old.example.org", "carol"))
-		require.NoError(t, e.Store.SavePosition(ctx, user, "navidrome", "listens", `{"done":7}`, ""))
+		require.NoError(t, e.Store.SavePosition(ctx, user, "navidrome", "listens", `{"done":7}`, words.Text{}))
 
 		err := connect("navidrome", "https://new.example.org", "carol")
 		var other *syncer.OtherAccountError
@@ -74,7 +75,7 @@ func TestAnotherCaseIsTheSameAccount(t *testing.T) {
 		two := library.Connection{ID: "navidrome-2", AccountID: "https://m.example.org#carol"}
 		require.True(t, one.SameAccount(two), "nothing goes round in circles")
 		require.NoError(t, connect("navidrome", "https://m.example.org", "CAROL"))
-		require.NoError(t, e.Store.SavePosition(ctx, user, "navidrome", "listens", `{"done":7}`, ""))
+		require.NoError(t, e.Store.SavePosition(ctx, user, "navidrome", "listens", `{"done":7}`, words.Text{}))
 		time.Sleep(time.Second)
 		require.NoError(t, connect("navidrome", "https://m.example.org", "carol"))
 		position, err := e.Store.Position(ctx, user, "navidrome", "listens")

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // playlistStore keeps playlists.
@@ -21,7 +22,8 @@ type playlistStore interface {
 	MovePlaylists(ctx context.Context, places map[int64]int) error
 	SetShrunk(ctx context.Context, id int64, tracks int) error
 	SetGone(ctx context.Context, id int64) error
-	SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string) error
+	SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading string,
+		note words.Text) error
 	skippedStore
 }
 
@@ -101,7 +103,7 @@ func (rd *reader) readPlaylists(
 }
 
 // note names the playlists that are skipped, in the provider's order; empty for none.
-func (s *skips) note(now []library.Playlist) string {
+func (s *skips) note(now []library.Playlist) words.Text {
 	var skipped []string
 	for _, p := range now {
 		if s.has(p) {
@@ -109,14 +111,14 @@ func (s *skips) note(now []library.Playlist) string {
 		}
 	}
 	if len(skipped) == 0 {
-		return ""
+		return words.Text{}
 	}
 	named := skipped[:min(len(skipped), maxNamed)]
-	note := "Skipped, because they cannot be read there: " + strings.Join(named, ", ")
+	names := strings.Join(named, ", ")
 	if more := len(skipped) - len(named); more > 0 {
-		return fmt.Sprintf("%s, and %d more.", note, more)
+		return words.New("sync.skipped_more", "Names", names, "Count", more)
 	}
-	return note + "."
+	return words.New("sync.skipped", "Names", names)
 }
 
 // arrange updates the order of the playlists to the provider's.

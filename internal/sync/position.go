@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // position is how far a stream of listens has been read. It is stored as JSON with every page.
@@ -50,16 +51,14 @@ func (p *position) refuse(sourceID string) bool {
 }
 
 // note says how many plays were refused, for a person; empty for none.
-func (p *position) note() string {
+func (p *position) note() words.Text {
 	switch n := len(p.Refused); {
 	case n == 0:
-		return ""
-	case n == 1:
-		return "1 play was refused: its time is impossible."
+		return words.Text{}
 	case n < mostRefused:
-		return fmt.Sprintf("%d plays were refused: their times are impossible.", n)
+		return words.New("sync.refused", "Count", n)
 	}
-	return fmt.Sprintf("%d plays or more were refused: their times are impossible.", mostRefused)
+	return words.New("sync.refused_more", "Most", mostRefused)
 }
 
 func parsePosition(text string) (position, error) {

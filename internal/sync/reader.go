@@ -14,6 +14,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // reader reads streams into the store.
@@ -90,11 +91,11 @@ func (rd *reader) read(
 
 // noteLack says on the connection's page that its server does not offer a stream.
 func (rd *reader) noteLack(ctx context.Context, c library.Connection, stream string) error {
-	note := "This server offers no playlists to read."
+	note := words.New("sync.no_playlists")
 	if stream == library.Listens {
-		note = "This server offers no listens to read."
+		note = words.New("sync.no_listens")
 		if p := rd.guard.opt.Registry.Get(c.Provider()); p != nil && p.Takes.Listens != "" {
-			note = "This server takes listens and offers none to read."
+			note = words.New("sync.listens_only_in")
 		}
 	}
 	position, err := rd.store.Position(ctx, c.User, c.ID, stream)

@@ -59,11 +59,11 @@ func TestAMissingSettingIsNamedToTheAdministrator(t *testing.T) {
 		up.Fail("listenbrainz", withoutContact)
 		time.Sleep(20 * time.Minute)
 		require.Empty(t, e.Open(member))
-		require.Equal(t, "ListenBrainz does not accept this installation. A setting is missing or wrong. The "+
-			"administrator must fix this; your own connection is fine.",
-			e.Status(member, "listenbrainz").Words.Message)
+		require.Equal(t, "ListenBrainz rejects this server. A setting is missing or wrong. Only the administrator "+
+			"can fix this; your own connection is fine.",
+			e.Status(member, "listenbrainz").Words.Message.String())
 		require.Len(t, e.Open(admin), 1)
-		require.Contains(t, e.Open(admin)[0].Message,
+		require.Contains(t, e.Open(admin)[0].Message.String(),
 			"The setting contact is missing or wrong. Set contact to an e-mail address.")
 	})
 }

@@ -60,11 +60,15 @@ func TestTheWordsOfAWaitAreThoseOfItsReason(t *testing.T) {
 			require.Error(t, err)
 		}
 		refuse(resilience.Network, true)
-		require.Contains(t, e.Status(user, "listenbrainz").Words.Message, "this server's own connection")
+		require.Contains(
+			t,
+			e.Status(user, "listenbrainz").Words.Message.String(),
+			"This server's own internet connection",
+		)
 		time.Sleep(80 * time.Second)
 		refuse(resilience.CircuitOpen, false)
 		s := e.Status(user, "listenbrainz")
-		require.NotContains(t, s.Words.Message, "this server's own connection")
+		require.NotContains(t, s.Words.Message.String(), "This server's own internet connection")
 		require.NotContains(t, s.Detail, "uplink")
 	})
 }

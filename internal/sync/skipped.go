@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -142,7 +143,7 @@ func (s *skips) refused(ctx context.Context, p library.Playlist, err error) {
 	v := resilience.VerdictOf(err)
 	reason := alerts.AdviceOf(err)
 	shown := s.rd.screened(ctx, s.c, err)
-	if _, hidden := errors.AsType[*resilience.ScreenedError](shown); hidden || reason == "" {
+	if _, hidden := errors.AsType[*resilience.ScreenedError](shown); hidden || reason.IsZero() {
 		reason = reasonOf(v.Category)
 	}
 	s.put(library.Skipped{Kind: library.SkippedPlaylist, SourceID: p.SourceID, Name: p.Name, Snapshot: p.Snapshot,
@@ -150,16 +151,16 @@ func (s *skips) refused(ctx context.Context, p library.Playlist, err error) {
 }
 
 // reasonOf says why a playlist is skipped, for people.
-func reasonOf(why resilience.Category) string {
+func reasonOf(why resilience.Category) words.Text {
 	switch why {
 	case resilience.Network:
-		return "The answer broke off each time."
+		return words.New("skipped.network")
 	case resilience.Upstream:
-		return "The service answered with an error of its own."
+		return words.New("skipped.upstream")
 	case resilience.Contract:
-		return "The answer was not in the form that the service promises."
+		return words.New("skipped.contract")
 	}
-	return "The service lists it but does not let Reprise read it."
+	return words.New("skipped.hidden")
 }
 
 // read keeps what a playlist that could be read leaves out, and forgets what it left out before.

@@ -96,7 +96,7 @@ func TestATrackThatIsGoneIsListed(t *testing.T) {
 		one := skipped(t, e, user)
 		require.Len(t, one, 1)
 		require.Equal(t, []string{"track", "C", "1", "Track 1", "C", "Spotify no longer offers this track."},
-			[]string{one[0].Kind, one[0].Playlist, one[0].SourceID, one[0].Name, one[0].In, one[0].Reason})
+			[]string{one[0].Kind, one[0].Playlist, one[0].SourceID, one[0].Name, one[0].In, one[0].Reason.String()})
 		up.FailPath("spotify", itemsOfC, nil)
 		time.Sleep(23 * time.Hour)
 		require.Len(t, skipped(t, e, user), 1)
@@ -116,7 +116,7 @@ func TestListensGoOnBesideACutPlaylist(t *testing.T) {
 		s := e.Status(user, "spotify")
 		require.Equal(t, syncer.Healthy, s.Condition)
 		require.Empty(t, s.Detail)
-		require.Equal(t, "Skipped, because they cannot be read there: C.", s.Streams[1].Note)
+		require.Equal(t, "Skipped, because they can't be read there: C.", s.Streams[1].Note.String())
 		require.Equal(t, "network", skipped(t, e, user)[0].Category)
 	})
 }
@@ -143,6 +143,7 @@ func TestAVideoThatIsGoneIsListed(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, all, 1)
 		require.Equal(t, []string{"track", "gone0000001", "Deleted video", "Liked videos",
-			"This video is gone from YouTube."}, []string{all[0].Kind, all[0].SourceID, all[0].Name, all[0].In, all[0].Reason})
+			"This video is gone from YouTube."}, []string{all[0].Kind, all[0].SourceID, all[0].Name, all[0].In,
+			all[0].Reason.String()})
 	})
 }

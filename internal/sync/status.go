@@ -9,6 +9,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Condition is the state of a connection or stream as people and scripts see it.
@@ -40,7 +41,7 @@ type StreamStatus struct {
 	Condition     Condition
 	State         resilience.State
 	LastSuccessAt time.Time
-	Note          string
+	Note          words.Text
 	History       bool // some of the history before the first sync is still to be read
 	Done, Total   int  // plays of the history
 	Reads         bool // plays have been read there
@@ -141,7 +142,7 @@ func (m *statuses) status(
 			advice = m.guard.opt.Alerts.Advice(c)
 		}
 		s.Words = notify.Explain(p, c, notify.Trouble{State: s.State, Stream: worst, Advice: advice,
-			Waiting: waiting.String()})
+			Waiting: waiting.Clause()})
 		s.Detail = r.Detail
 	}
 	return s

@@ -52,8 +52,8 @@ func TestAServerThatOnlyTakesListens(t *testing.T) {
 		s := e.Status(user, "listenbrainz")
 		require.Equal(t, syncer.Healthy, s.Condition)
 		require.Equal(t, "koito.example.org", s.Connection.Name)
-		require.Equal(t, "This server takes listens and offers none to read.", s.Streams[0].Note)
-		require.Equal(t, "This server offers no playlists to read.", s.Streams[1].Note)
+		require.Equal(t, "This server accepts listens but doesn't offer any to read.", s.Streams[0].Note.String())
+		require.Equal(t, "This server has no playlists to read.", s.Streams[1].Note.String())
 
 		require.NoError(t, e.Connections.Rename(t.Context(), user, "listenbrainz", "Mine"))
 		_, err = e.Connections.Connect(t.Context(), p, library.Connection{User: user, ID: "listenbrainz",

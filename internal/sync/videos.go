@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // videoStore keeps what is known of videos, for everybody.
@@ -127,9 +128,9 @@ func named(
 	return all
 }
 
-var whyGone = map[string]string{
-	library.VideoPrivate: "This video is private now.",
-	library.VideoDeleted: "This video is gone from YouTube.",
+var whyGone = map[string]words.Text{
+	library.VideoPrivate: words.New("youtube.video_private"),
+	library.VideoDeleted: words.New("youtube.video_gone"),
 }
 
 // ask asks about videos in one call, and stores the facts about those that are there.

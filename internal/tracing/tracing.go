@@ -103,9 +103,9 @@ func (t *Tracer) Began(
 			r.Result = "not let in"
 		}
 		span.SetAttributes(attribute.String("result", r.Result), attribute.Int("rows", r.Rows))
-		if r.Words != "" {
+		if !r.Words.IsZero() {
 			span.SetAttributes(attribute.String("category", r.Category))
-			span.SetStatus(codes.Error, r.Words)
+			span.SetStatus(codes.Error, r.Words.String())
 		}
 		span.End()
 	}

@@ -19,6 +19,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // collector is a collector for one test, which speaks OTLP over HTTP.
@@ -72,7 +73,7 @@ func TestARunIsATraceAndAnAttemptASpan(t *testing.T) {
 	})
 	notMade := resilience.Attempt{Provider: "spotify", Endpoint: "GET /v1/me", Outcome: resilience.BreakerStood}
 	tracer.Attempt(ctx, notMade)
-	end(library.Run{Result: "retriable", Category: "upstream", Words: "Spotify has trouble"})
+	end(library.Run{Result: "retriable", Category: "upstream", Words: words.Plain("Spotify has trouble")})
 	stop, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, tracer.Run(stop))

@@ -9,6 +9,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // kind is what was wrong in an incident.
@@ -98,28 +99,29 @@ func (t *teller) troubles(p Person, c library.Connection) {
 		if in.kind != held && in.to.Sub(in.from) > noticed && c.Provider() != "youtube" {
 			t.past.Gaps = append(t.past.Gaps, Gap{p.ID, c.ID, library.Gap{From: in.from, To: in.to}})
 		}
-		note := func(at time.Time, what activity.Action, by Person, subject, detail string) {
+		note := func(at time.Time, what activity.Action, by Person, subject string, detail words.Text) {
 			t.past.Activity = append(t.past.Activity, activity.Entry{At: at, User: p.ID, ActorID: by.ID, Actor: by.Name,
 				Action: what, Connection: c.ID, Subject: subject, Detail: detail})
 		}
-		since := library.Stamp(in.from)
+		since := words.Plain(library.Stamp(in.from))
 		switch in.kind {
 		case held:
-			note(in.from, activity.Held, Person{}, "", "It lasts until "+library.Stamp(in.to)+".")
+			note(in.from, activity.Held, Person{}, "", words.New("activity.held_until", "Until", in.to))
 		case down:
 			note(in.to, activity.Recovered, Person{}, "", since)
 		case stopped:
 			provider := t.Provider(in.provider)
-			words := notify.Explain(provider, c, notify.Trouble{State: resilience.State{Kind: resilience.Stopped,
+			w := notify.Explain(provider, c, notify.Trouble{State: resilience.State{Kind: resilience.Stopped,
 				Category: in.category, Scope: resilience.ScopeConnection, Since: in.from}})
-			note(in.from, activity.Stopped, Person{}, "", words.Message)
-			note(in.to, activity.Reconnected, p, c.Account, "")
+			note(in.from, activity.Stopped, Person{}, "", w.Message)
+			note(in.to, activity.Reconnected, p, c.Account, words.Text{})
 			note(in.to.Add(3*time.Second), activity.Recovered, Person{}, "", since)
 			t.past.Notifications = append(t.past.Notifications, notify.Notification{User: p.ID, Connection: c.ID,
 				Cause:      notify.Cause(in.category.String(), resilience.ScopeConnection, ""),
 				Generation: max(c.Generation-1, 1), Severity: notify.Error, Category: in.category.String(),
-				Title: words.Title, Message: words.Message,
-				Detail: in.detail, Action: notify.Action{Label: "Reconnect", URL: "/connect/" + string(c.ID)},
+				Title: w.Title, Message: w.Message,
+				Detail: in.detail, Action: notify.Action{Label: words.New("alert.action.reconnect"),
+					URL: "/connect/" + string(c.ID)},
 				CreatedAt: in.from, AcknowledgedAt: in.to.Add(-4 * time.Minute), ResolvedAt: in.to})
 		}
 	}

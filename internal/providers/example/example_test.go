@@ -97,7 +97,7 @@ func TestListensAndPlaylistsAreRead(t *testing.T) {
 		enginetest.Settle()
 		open := e.Open(user)
 		require.Len(t, open, 1)
-		require.Contains(t, open[0].Message, "The subscription there has ended.")
+		require.Contains(t, open[0].Message.String(), "The subscription there has ended.")
 	})
 }
 

@@ -6,12 +6,13 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // Describe returns the description of servers with OpenAI's API.
 func Describe() providers.Description {
 	return providers.Description{
-		Name: "openai", DisplayName: "The digest's language model",
+		Name: "openai", DisplayName: "Language model", Named: words.New("provider.openai"),
 		Icon:      "M4 4h16v12H9l-5 4zM7 8h10v1.5H7zM7 11h7v1.5H7z",
 		Purpose:   "Writes weekly digests of what you heard.",
 		Streams:   []string{library.Digest},

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // The names of the credentials, which are the form's fields.
@@ -39,7 +40,7 @@ const (
 // Describe returns the description of S3-compatible storages.
 func Describe() providers.Description {
 	return providers.Description{
-		Name: "s3", DisplayName: "S3 archive",
+		Name: "s3", DisplayName: "S3 archive", Named: words.New("provider.s3"),
 		Icon: "M4 6c0-2 16-2 16 0l-2 14c0 1.5-12 1.5-12 0zM6.2 8.2l1.5 11c2 .7 6.6.7 8.6 0l1.5-11c-3 " +
 			".9-8.6.9-11.6 0z",
 		Purpose:   "Keeps an archive of everything that was heard, in any S3-compatible storage.",

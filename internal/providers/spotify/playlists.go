@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 const (
@@ -110,10 +111,10 @@ func leaveOut(ctx context.Context, t *track, place int) {
 	switch {
 	case t == nil:
 		providers.LeaveOut(ctx, providers.LeftOut{SourceID: n, Name: "Track " + n,
-			Reason: "Spotify no longer offers this track."})
+			Reason: words.New("spotify.track_gone")})
 	case t.Type != "episode":
 		providers.LeaveOut(ctx, providers.LeftOut{SourceID: n, Name: "Track " + n,
-			Reason: "Spotify gives no name for this track."})
+			Reason: words.New("spotify.track_unnamed")})
 	}
 }
 

@@ -54,8 +54,9 @@ func Describe() providers.Description {
 		},
 		Pool: &providers.Pool{KeyName: "YouTube's key", Put: putKey, Advice: keyAdvice,
 			Spent: spentAdvice, Try: tryKey, Instead: true},
-		Tables: tables(),
-		Build:  build,
+		QuotaDay: "pacific",
+		Tables:   tables(),
+		Build:    build,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // Store reads the activity log.
@@ -69,12 +70,12 @@ var (
 	ends = []activity.Action{activity.Recovered, activity.BreakerClosed, activity.UplinkBack}
 )
 
-func viewOf(e activity.Entry, label func(library.ConnectionID) string) View {
+func viewOf(ctx context.Context, e activity.Entry, label func(library.ConnectionID) string) View {
 	v := View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
 		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
 		Connection: core.Text(string(e.Connection)),
-		Subject:    e.Subject, Message: e.Sentence(label(e.Connection)), Trouble: slices.Contains(troubles,
-			e.Action), End: slices.Contains(ends, e.Action)}
+		Subject:    e.Subject, Message: e.Sentence(words.Plain(label(e.Connection))).T(ctx),
+		Trouble: slices.Contains(troubles, e.Action), End: slices.Contains(ends, e.Action)}
 	if e.Times > 1 {
 		v.Times = e.Times
 	}
@@ -91,7 +92,7 @@ func (h *Handler) entries(c echo.Context, f activity.Filter, before string, limi
 		return nil, "", err
 	}
 	page, next, err := h.store.Activity(ctx, f, before, limit)
-	return core.ViewAll(page, func(e activity.Entry) View { return viewOf(e, label) }), next, err
+	return core.ViewAll(page, func(e activity.Entry) View { return viewOf(ctx, e, label) }), next, err
 }
 
 // asked returns the page of entries that the query of a request selects.

@@ -64,7 +64,7 @@ func minutesOf(text string) (int, error) {
 func channelProblem(err error) error {
 	if e, ok := errors.AsType[*notify.RefusedError](err); ok {
 		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
-			Detail: e.Reason + " Nothing was stored."}
+			Detail: e.Reason.String() + " Nothing was stored."}
 	}
 	return err
 }
@@ -220,7 +220,7 @@ func (h *Handler) test(c echo.Context) (string, error) {
 	}
 	if e, ok := errors.AsType[*notify.RefusedError](err); ok {
 		return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
-			Detail: ch.Name + ": " + e.Reason}
+			Detail: ch.Name + ": " + e.Reason.String()}
 	}
 	return sentTo(ch.Kind), err
 }

@@ -41,7 +41,7 @@ func viewChannel(c notify.Channel) channelView {
 		QuietFrom: clockTime(c.QuietFrom), QuietTo: clockTime(c.QuietTo), Zone: c.Zone,
 		ErrorsAtNight: c.ErrorsAtNight, State: "working",
 		Mark: core.Mark{Shape: "healthy", Word: "Works"}, Category: core.Text(c.Category),
-		Message: c.Reason, Since: core.Moment(c.FailingSince), Waiting: c.Waiting,
+		Message: c.Reason.String(), Since: core.Moment(c.FailingSince), Waiting: c.Waiting,
 		LastSentAt: core.Moment(c.LastSentAt), CreatedAt: library.Stamp(c.CreatedAt),
 		Label: kind.Label, Push: channels.PushAddress(c.Kind, string(c.URL))}
 	switch {

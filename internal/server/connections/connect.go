@@ -2,6 +2,7 @@ package connections
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -134,7 +135,7 @@ func (h *connect) connected(
 	if err != nil {
 		h.core.Log.Info("connecting refused", "provider", p.Name, "user_id", core.UserOf(c).ID, "err",
 			resilience.Excerpt(err.Error()))
-		return refused(p, err)
+		return refused(c.Request().Context(), p, err)
 	}
 	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
 	return h.core.Done(c, core.LocalPath(returnTo), words.Plain(label+" is connected."+begun(p)))
@@ -281,7 +282,7 @@ func (h *connect) api(c echo.Context) error {
 		}
 	}
 	if err != nil {
-		return refused(named(p, fields), err)
+		return refused(ctx, named(p, fields), err)
 	}
 	v, err := h.statuses.One(ctx, user, id)
 	if err != nil {
@@ -354,12 +355,12 @@ func named(p *providers.Provider, given library.Credentials) *providers.Provider
 		return p
 	}
 	other := *p
-	other.DisplayName = host
+	other.DisplayName, other.Named = host, words.Text{}
 	return &other
 }
 
 // refused returns the problem for credentials that the provider did not accept.
-func refused(p *providers.Provider, err error) error {
+func refused(ctx context.Context, p *providers.Provider, err error) error {
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Endpoint == "" {
 		return err
 	}
@@ -370,7 +371,7 @@ func refused(p *providers.Provider, err error) error {
 		return err
 	}
 	w := notify.Refused(p, err)
-	return &core.Problem{Status: http.StatusUnprocessableEntity, Title: w.Title, Detail: w.Message}
+	return &core.Problem{Status: http.StatusUnprocessableEntity, Title: w.Title.T(ctx), Detail: w.Message.T(ctx)}
 }
 
 // RedirectURI returns the address that has to be registered with a provider that asks for consent on its own page.

@@ -61,7 +61,7 @@ func (h *page) show(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v.Connection = newCard(h.statuses.view(st), open, c.Request().URL.Path)
+	v.Connection = newCard(h.statuses.view(c.Request().Context(), st), open, c.Request().URL.Path)
 	if next, err := h.connections.Next(ctx, user, id.Provider()); err == nil {
 		v.Another = "/connect/" + string(next)
 	}

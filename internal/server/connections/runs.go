@@ -36,10 +36,10 @@ type runView struct {
 	Outcome   string  `json:"-"` // as in cellView
 }
 
-func viewRun(r library.Run) runView {
+func viewRun(ctx context.Context, r library.Run) runView {
 	v := runView{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
 		Result: r.Result, Category: core.Text(r.Category),
-		Words: core.Text(r.Words), Detail: core.Text(r.Detail), Took: core.Took(r.Took),
+		Words: core.Text(r.Words.T(ctx)), Detail: core.Text(r.Detail), Took: core.Took(r.Took),
 		Brought: broughtBy(r.Stream, r.Rows), Outcome: r.Result}
 	switch {
 	case r.Result == "ok" && r.Rows > 0:
@@ -73,7 +73,7 @@ func (h *runs) part(ctx context.Context, c library.Connection, p *providers.Prov
 	}
 	v := &runsPart{From: library.Stamp(from), Strips: strips(p.Streams, quarters, from)}
 	page, next, err := h.store.Runs(ctx, c.User, c.ID, from, "", newestRuns)
-	v.Runs, v.More = core.ViewAll(page, viewRun), next != ""
+	v.Runs, v.More = core.ViewsFor(ctx, page, viewRun), next != ""
 	return v, err
 }
 
@@ -92,7 +92,7 @@ func (h *runs) asked(c echo.Context) (v View, page []runView, next string, err e
 		return v, nil, "", err
 	}
 	all, next, err := h.store.Runs(ctx, user, id, time.Now().Add(-24*time.Hour), c.QueryParam("before"), n)
-	return v, core.ViewAll(all, viewRun), next, err
+	return v, core.ViewsFor(ctx, all, viewRun), next, err
 }
 
 func (h *runs) api(c echo.Context) error {

@@ -42,9 +42,9 @@ type skippedView struct {
 	RetryAt      string  `json:"retry_at"`
 }
 
-func viewSkipped(v library.Skipped) skippedView {
+func viewSkipped(ctx context.Context, v library.Skipped) skippedView {
 	return skippedView{Kind: v.Kind, SourceID: v.SourceID, Name: v.Name, PlaylistID: core.Text(v.Playlist),
-		PlaylistName: core.Text(v.In), Category: v.Category, Reason: v.Reason, Answer: core.Text(v.Answer),
+		PlaylistName: core.Text(v.In), Category: v.Category, Reason: v.Reason.T(ctx), Answer: core.Text(v.Answer),
 		Since: library.Stamp(v.Since), TriedAt: library.Stamp(v.TriedAt), RetryAt: library.Stamp(v.RetryAt)}
 }
 
@@ -71,7 +71,7 @@ func (h *skipped) part(ctx context.Context, user int64, conn library.ConnectionI
 		}
 	}
 	shown := all[:min(len(all), skippedShown)]
-	return &skippedPart{Items: core.ViewAll(shown, viewSkipped), More: len(all) - len(shown),
+	return &skippedPart{Items: core.ViewsFor(ctx, shown, viewSkipped), More: len(all) - len(shown),
 		Next: library.Stamp(next)}, nil
 }
 
@@ -85,7 +85,7 @@ func (h *skipped) api(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"skipped": core.ViewAll(all, viewSkipped)})
+	return c.JSON(http.StatusOK, map[string]any{"skipped": core.ViewsFor(ctx, all, viewSkipped)})
 }
 
 func (h *skipped) retryAPI(c echo.Context) error {

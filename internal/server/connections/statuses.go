@@ -27,7 +27,7 @@ func NewStatuses(
 // All returns the views of all connections of a user.
 func (h *Statuses) All(ctx context.Context, user int64) ([]View, error) {
 	all, err := h.connections.StatusOf(ctx, user, h.store)
-	return core.ViewAll(all, h.view), err
+	return core.ViewsFor(ctx, all, h.view), err
 }
 
 // One returns the view of one connection, or library.ErrNotFound.
@@ -36,7 +36,7 @@ func (h *Statuses) One(ctx context.Context, user int64, conn library.ConnectionI
 	if err != nil {
 		return View{}, err
 	}
-	return h.view(st), nil
+	return h.view(ctx, st), nil
 }
 
 // Status returns the status of one connection, or library.ErrNotFound.

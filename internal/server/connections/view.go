@@ -1,13 +1,14 @@
 package connections
 
 import (
+	"context"
 	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
-	"reprise/web"
+	"reprise/internal/words"
 )
 
 type View struct {
@@ -49,37 +50,34 @@ type actionView struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// messages holds the sentences for conditions without a failure.
-var messages = map[syncer.Condition]string{
-	syncer.Healthy: "Everything is in order.",
-	syncer.Syncing: "Reading now.",
-	syncer.New:     "Connected; the first reading starts in a moment.",
-	syncer.Paused:  "Paused by you. Nothing is read or sent until you press Resume.",
-}
-
-// plainMessage returns the sentence for a condition without a failure.
-func plainMessage(s syncer.Status) (string, bool) {
-	m, ok := messages[s.Condition]
-	waiting := s.Waiting.String()
-	switch {
-	case s.Condition == syncer.New && len(s.Provider.Streams) == 0:
-		m = "Connected. What there is to be kept is written in a moment."
-	case s.Condition == syncer.Paused && waiting != "":
-		m += " Waiting to be sent: " + waiting + "."
+// plainMessage returns the sentence for a condition without a failure; empty for others.
+func plainMessage(s syncer.Status) words.Text {
+	switch s.Condition {
+	case syncer.New:
+		if len(s.Provider.Streams) == 0 {
+			return words.New("state.new_archive")
+		}
+	case syncer.Paused:
+		if waiting := s.Waiting.Clause(); !waiting.IsZero() {
+			return words.New("state.paused_waiting", "Waiting", waiting)
+		}
+	case syncer.Healthy, syncer.Syncing:
+	default:
+		return words.Text{}
 	}
-	return m, ok
+	return words.Each("state.", string(s.Condition))
 }
 
-func (h *Statuses) view(c syncer.Status) View {
+func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 	v := View{ID: string(c.Connection.ID), Name: c.Connection.Name, Provider: c.Provider.Name,
 		DisplayName: c.Connection.Label(c.Provider.DisplayName), Account: c.Connection.Account,
-		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail,
+		State: string(c.Condition), Message: c.Words.Message.T(ctx), Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
-		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []streamView{},
+		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},
 		ParkedDeliveries: c.Waiting.Parked,
 		Reads:            len(c.Provider.Streams) > 0}
-	if m, ok := plainMessage(c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
-		v.Message = m
+	if m := plainMessage(c); !m.IsZero() && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
+		v.Message = m.T(ctx)
 	}
 	if c.State.Kind != resilience.Ready {
 		category := c.State.Category.String()
@@ -90,10 +88,11 @@ func (h *Statuses) view(c syncer.Status) View {
 	for _, st := range c.Streams {
 		every := h.syncer.Every(st.Stream)
 		if every > 0 && (soonest == 0 || every < soonest) {
-			soonest, v.Every = every, rhythm(every)
+			soonest, v.Every = every, rhythm(every).T(ctx)
 		}
 		sv := streamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
-			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note, Next: nextWords(st, every)}
+			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note.T(ctx),
+			Next: nextWords(st, every).T(ctx)}
 		if st.History {
 			sv.HistoryDone, sv.HistoryTotal = st.Done, st.Total
 		}
@@ -103,52 +102,49 @@ func (h *Statuses) view(c syncer.Status) View {
 }
 
 // nextWords says when a stream is attempted next.
-func nextWords(st syncer.StreamStatus, every time.Duration) string {
+func nextWords(st syncer.StreamStatus, every time.Duration) words.Text {
 	switch {
 	case st.Condition == syncer.NeedsReconnect:
-		return "after you reconnect"
+		return words.New("next.reconnect")
 	case st.Condition == syncer.NeedsAdmin:
-		return "after the administrator has acted"
+		return words.New("next.admin")
 	case st.Condition == syncer.Paused:
-		return "after you resume"
+		return words.New("next.resume")
 	case st.Condition == syncer.Syncing:
-		return "now"
+		return words.New("next.now")
 	case st.Stream == library.Deliveries:
-		return "when there is something"
+		return words.New("next.when_needed")
 	case every > 0:
-		return "about every " + rhythm(every)
+		return words.New("next.every", "Every", rhythm(every))
 	}
-	return "at the next sync"
+	return words.New("next.sync")
 }
 
-// rhythm returns an interval as it is said after "every"; empty for zero.
-func rhythm(d time.Duration) string {
+// rhythm says how often something happens that happens at an interval, such as "every hour"; empty for zero.
+func rhythm(d time.Duration) words.Text {
 	for _, unit := range []struct {
 		length time.Duration
 		name   string
-	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
-		switch n := int(d / unit.length); {
-		case d%unit.length != 0 || n == 0:
-			continue
-		case n == 1:
-			return unit.name
-		default:
-			return web.Count(n, unit.name, unit.name+"s")
+	}{{time.Hour, "hours"}, {time.Minute, "minutes"}, {time.Second, "seconds"}} {
+		if n := int(d / unit.length); d%unit.length == 0 && n > 0 {
+			return words.Each("every.", unit.name, "Count", n)
 		}
 	}
-	return ""
+	return words.Text{}
 }
 
 // actionsFor returns what the person can do, the most useful first.
-func actionsFor(s syncer.Status) []actionView {
-	sync := actionView{Action: "sync", Label: "Sync now"}
-	retry := actionView{Action: "retry", Label: "Try again"}
-	pause := actionView{Action: "pause", Label: "Pause"}
+func actionsFor(ctx context.Context, s syncer.Status) []actionView {
+	action := func(name string) actionView {
+		return actionView{Action: name, Label: words.Each("action.", name).T(ctx)}
+	}
+	retry, pause := action("retry"), action("pause")
 	switch s.Condition {
 	case syncer.Paused:
-		return []actionView{{Action: "resume", Label: "Resume"}}
+		return []actionView{action("resume")}
 	case syncer.NeedsReconnect:
-		reconnect := actionView{Action: "reconnect", Label: "Reconnect", URL: "/connect/" + string(s.Connection.ID)}
+		reconnect := action("reconnect")
+		reconnect.URL = "/connect/" + string(s.Connection.ID)
 		if s.State.Category == resilience.Permission {
 			return []actionView{retry, reconnect, pause}
 		}
@@ -161,5 +157,5 @@ func actionsFor(s syncer.Status) []actionView {
 	if len(s.Provider.Streams) == 0 { // nothing is read there
 		return []actionView{pause}
 	}
-	return []actionView{sync, pause}
+	return []actionView{action("sync"), pause}
 }

@@ -14,15 +14,15 @@ import (
 
 func TestRhythmInWords(t *testing.T) {
 	t.Parallel()
-	for d, want := range map[time.Duration]string{time.Second: "second", 90 * time.Second: "90 seconds",
-		time.Minute: "minute", 2 * time.Hour: "2 hours", 0: ""} {
-		require.Equal(t, want, rhythm(d))
+	for d, want := range map[time.Duration]string{time.Second: "every second",
+		90 * time.Second: "every 90 seconds", time.Minute: "every minute", 2 * time.Hour: "every 2 hours", 0: ""} {
+		require.Equal(t, want, rhythm(d).String())
 	}
 }
 
 func TestReconnectLeadsToTheSameConnection(t *testing.T) {
 	t.Parallel()
-	actions := actionsFor(syncer.Status{Condition: syncer.NeedsReconnect,
+	actions := actionsFor(t.Context(), syncer.Status{Condition: syncer.NeedsReconnect,
 		Connection: library.Connection{ID: "navidrome-2"},
 		Provider:   &providers.Provider{Description: providers.Description{Name: "navidrome"}},
 		State:      resilience.State{Kind: resilience.Stopped, Category: resilience.Auth}})

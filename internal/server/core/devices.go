@@ -42,7 +42,8 @@ func isMark(mark string, u accounts.User, now time.Time) bool {
 	}
 	since, err := strconv.ParseInt(parts[1], 10, 64)
 	age := now.Sub(time.Unix(since, 0))
-	return err == nil && age >= 0 && age < deviceLife && hmac.Equal([]byte(mark[end+1:]), []byte(markCode(u, mark[:end])))
+	return err == nil && age >= 0 && age < deviceLife &&
+		hmac.Equal([]byte(mark[end+1:]), []byte(markCode(u, mark[:end])))
 }
 
 // marks returns the marks of a request, of any user.

@@ -52,7 +52,7 @@ func (k *Core) Render(c echo.Context, status int, name, title string, page any) 
 // Open returns the open notifications of a user.
 func (k *Core) Open(ctx context.Context, user int64) ([]Notification, error) {
 	open, err := k.store.Notifications(ctx, user, true)
-	return ViewAll(open, ViewNotification), err
+	return ViewsFor(ctx, open, ViewNotification), err
 }
 
 // Confirmation is a page that asks before something that cannot be taken back, or that is much.
@@ -121,11 +121,12 @@ type Action struct {
 	URL   string `json:"url"`
 }
 
-// ViewNotification returns the view of a notification.
-func ViewNotification(n notify.Notification) Notification {
+// ViewNotification returns the view of a notification for the reader of a context.
+func ViewNotification(ctx context.Context, n notify.Notification) Notification {
 	v := Notification{
-		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Says(),
-		Detail: n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
+		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title.T(ctx),
+		Message: n.Says().T(ctx),
+		Detail:  n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
 		CreatedAt: library.Stamp(n.CreatedAt),
 		SeenAt:    Moment(n.SeenAt), AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
 		Place: PlaceOf(n),
@@ -135,10 +136,10 @@ func ViewNotification(n notify.Notification) Notification {
 	}
 	if playlist, ok := notify.CopyAsked(n.Cause); ok {
 		to := "/playlists/" + playlist + "/copies/" + string(n.Connection)
-		v.Choices = []Choice{{to, "rewrite", "Write it again"}, {to, "leave", "Leave it as it is"}}
+		v.Choices = []Choice{{to, "rewrite", words.T(ctx, "copy.rewrite")}, {to, "leave", words.T(ctx, "copy.leave")}}
 	}
 	if n.Action.URL != "" {
-		v.Action = &Action{Label: n.Action.Label, URL: n.Action.URL}
+		v.Action = &Action{Label: n.Action.Label.T(ctx), URL: n.Action.URL}
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -15,6 +16,11 @@ func ViewAll[T, V any](all []T, view func(T) V) []V {
 		views[i] = view(v)
 	}
 	return views
+}
+
+// ViewsFor is [ViewAll] for views that say something to the reader of a context.
+func ViewsFor[T, V any](ctx context.Context, all []T, view func(context.Context, T) V) []V {
+	return ViewAll(all, func(v T) V { return view(ctx, v) })
 }
 
 // Mark is a state on a page, as a shape with a word.

@@ -204,9 +204,9 @@ func (n Names) whyNotSent(d delivery.Delivery) string {
 	case !ok:
 		return ""
 	case !ch.StoppedAt.IsZero():
-		return ch.Reason + " It goes out when you have mended the channel."
+		return ch.Reason.String() + " It goes out when you have mended the channel."
 	case ch.Failures > 0:
-		return ch.Reason
+		return ch.Reason.String()
 	case d.Due.After(time.Now().Add(time.Minute)):
 		return "Messages wait for the end of your quiet hours, or because there were many in a short time."
 	}
@@ -236,10 +236,10 @@ func (n Names) Obstacle(id library.ConnectionID, kind string) (words string, unt
 		case state.Kind == resilience.Ready || reads && state.Kind == resilience.Stopped &&
 			state.Scope == resilience.ScopeStream:
 		case state.Kind == resilience.Stopped:
-			return notify.Explain(st.Provider, st.Connection, trouble).Title +
+			return notify.Explain(st.Provider, st.Connection, trouble).Title.String() +
 				". It goes out once that is mended.", until
 		default:
-			words = cmp.Or(words, notify.Explain(st.Provider, st.Connection, trouble).Title+".")
+			words = cmp.Or(words, notify.Explain(st.Provider, st.Connection, trouble).Title.String()+".")
 			until = Later(until, state.Until)
 		}
 		if reads && stream.History {

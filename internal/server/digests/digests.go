@@ -65,8 +65,8 @@ func (h *Handler) obstacle(admin bool) obstacleView {
 	if p == nil {
 		return obstacleView{State: "ready"}
 	}
-	state, words := h.guard.StateForAll(p)
-	v := obstacleView{State: "waiting", Category: core.Text(state.Category.String()), Message: words.Message,
+	state, w := h.guard.StateForAll(p)
+	v := obstacleView{State: "waiting", Category: core.Text(state.Category.String()), Message: w.Message.String(),
 		NextAttemptAt: core.Moment(state.Until)}
 	switch state.Kind {
 	case resilience.Ready:

@@ -142,7 +142,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	data["notifications"] = core.ViewAll(open, f.toasts.of)
+	data["notifications"] = core.ViewsFor(ctx, open, f.toasts.of)
 	return f.message("snapshot", data)
 }
 
@@ -167,7 +167,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		if err != nil {
 			return err
 		}
-		return f.message("notification", f.toasts.of(n))
+		return f.message("notification", f.toasts.of(ctx, n))
 	case events.Progress:
 		data := map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection,
 			"stream": e.Stream, "done": e.Done, "total": nil}

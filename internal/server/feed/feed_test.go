@@ -14,6 +14,7 @@ import (
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // feedStore is what a feed reads, for a user without connections and with one open notification.
@@ -33,7 +34,7 @@ func (feedStore) Waiting(context.Context, int64) (map[library.ConnectionID]deliv
 }
 
 func (feedStore) Notifications(context.Context, int64, bool) ([]notify.Notification, error) {
-	return []notify.Notification{{ID: 7, Title: "Spotify needs to be reconnected"}}, nil
+	return []notify.Notification{{ID: 7, Title: words.Plain("Spotify needs to be reconnected")}}, nil
 }
 
 func (feedStore) Notification(_ context.Context, _, id int64) (notify.Notification, error) {

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -23,8 +24,8 @@ type announcement struct {
 	Toast bool `json:"toast"` // the tab announces it now
 }
 
-func (t *toasts) of(n notify.Notification) announcement {
-	return announcement{Notification: core.ViewNotification(n), Toast: t.wants(n)}
+func (t *toasts) of(ctx context.Context, n notify.Notification) announcement {
+	return announcement{Notification: core.ViewNotification(ctx, n), Toast: t.wants(n)}
 }
 
 func (t *toasts) wants(n notify.Notification) bool {

@@ -145,7 +145,7 @@ func (h *Handler) standings(ctx context.Context, user int64) (map[string]standin
 	for _, p := range h.core.Services() {
 		s, said := h.Guard.StateForAll(p)
 		if state := kinds[s.Kind]; gravity[state] > gravity[by[p.Name].state] {
-			by[p.Name] = standing{state, said.Message}
+			by[p.Name] = standing{state, said.Message.T(ctx)}
 		}
 	}
 	return by, nil

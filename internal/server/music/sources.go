@@ -84,8 +84,8 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 		v.State, v.Message, v.Missing = notSetUp, source.SettingUp, append(v.Missing, source.Missing...)
 		return v
 	}
-	state, words := h.guard.StateForAll(source.Provider)
-	v.Message, v.Retry = words.Message, state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
+	state, w := h.guard.StateForAll(source.Provider)
+	v.Message, v.Retry = w.Message.String(), state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
 		p.PutOff > 0 && state.Kind == resilience.Ready
 	v.Category = core.Text(state.Category.String())
 	switch {

@@ -55,7 +55,10 @@ func (h *Handler) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"notifications": core.ViewAll(all, core.ViewNotification)})
+	return c.JSON(
+		http.StatusOK,
+		map[string]any{"notifications": core.ViewsFor(c.Request().Context(), all, core.ViewNotification)},
+	)
 }
 
 func (h *Handler) page(c echo.Context) error {
@@ -64,7 +67,7 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	return h.core.Render(c, http.StatusOK, "notifications", "Notifications",
-		core.ViewAll(all, core.ViewNotification))
+		core.ViewsFor(c.Request().Context(), all, core.ViewNotification))
 }
 
 // note notes something about the notification that a request's path names.

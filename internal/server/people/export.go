@@ -137,7 +137,7 @@ func (h *Users) exportSkipped(ctx context.Context, archive *zip.Writer, user int
 	rows := csv.NewWriter(file)
 	_ = rows.Write([]string{"connection", "kind", "id", "name", "playlist", "reason", "answer", "since", "tried_at"})
 	for _, v := range all {
-		_ = rows.Write([]string{string(v.Connection), v.Kind, v.SourceID, v.Name, v.In, v.Reason, v.Answer,
+		_ = rows.Write([]string{string(v.Connection), v.Kind, v.SourceID, v.Name, v.In, v.Reason.T(ctx), v.Answer,
 			library.Stamp(v.Since), library.Stamp(v.TriedAt)})
 	}
 	rows.Flush()

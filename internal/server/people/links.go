@@ -49,15 +49,15 @@ func (h *Users) invite(c echo.Context, in invitation) (LinkView, error) {
 	if err != nil {
 		return LinkView{}, err
 	}
-	h.core.Note(ctx, activity.Entry{Action: activity.Invited, Subject: cmp.Or(l.Name, "somebody"),
+	h.core.Note(ctx, activity.Entry{Action: activity.Invited, Subject: cmp.Or(l.Name, activity.Somebody),
 		Detail: asRole[l.Role]})
 	return h.made(l, code), nil
 }
 
 // asRole says which role an account has, or will have.
-var asRole = map[string]string{
-	accounts.Member: "As a member.",
-	accounts.Admin:  "As an administrator.",
+var asRole = map[string]words.Text{
+	accounts.Member: words.New("activity.as_member"),
+	accounts.Admin:  words.New("activity.as_admin"),
 }
 
 // takeBack takes back an invitation, and reports whether there was one.

@@ -9,6 +9,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // Redeemer answers for the links of invitations and of new passwords, to people who are not signed in.
@@ -114,7 +115,7 @@ func (h *Redeemer) use(ctx context.Context, kind, hash string, in Credentials) (
 		did.Subject = u.Name
 	} else {
 		u, err = h.links.Choose(ctx, hash, in.Password)
-		did = activity.Entry{Action: activity.PasswordChanged, User: u.ID, Detail: "With the link of an administrator."}
+		did = activity.Entry{Action: activity.PasswordChanged, User: u.ID, Detail: words.New("activity.with_link")}
 	}
 	if err != nil {
 		return u, err

@@ -103,17 +103,10 @@ func (h *Handler) Make(c echo.Context, name, scope string, expires time.Time) (V
 		return View{}, err
 	}
 	h.core.NoteAccess(c, "token made", activity.Entry{User: t.User, Action: activity.TokenMade, Subject: t.Name,
-		Detail: "It is good for: " + scopeWords[t.Scope] + "."})
+		Detail: words.Each("activity.scope_", string(t.Scope))})
 	v := view(t)
 	v.Secret = secret
 	return v, nil
-}
-
-// scopeWords says what each scope allows.
-var scopeWords = map[accounts.Scope]string{
-	accounts.Read:    "reading",
-	accounts.Operate: "reading and changing what is its owner's",
-	accounts.Full:    "reading, changing and administration",
 }
 
 // revoke ends a token of the user, and the streams that were opened with it.
