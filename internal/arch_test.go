@@ -178,7 +178,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/events", "internal/library",
 		"internal/server/core", "web",
 	},
-	"internal/demo": {},
+	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
 	// It makes up rows as the program writes them, in the words of the program.
 	"internal/demo/past": {"internal/activity", "internal/delivery", "internal/library", "internal/metrics",
 		"internal/notify", "internal/providers", "internal/resilience"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -209,7 +210,8 @@ func furnish(ctx context.Context, a *app, world *demo.World) (demoPages, error) 
 	if err := a.digests.Switch(ctx, alice.ID, true); err != nil {
 		return demoPages{}, fmt.Errorf("switch simulated digests on: %w", err)
 	}
-	return demoPages{world.Handler("/demo"), alice.ID}, nil
+	pages := func(show demo.Show) http.Handler { return world.Handler("/demo", show) }
+	return demoPages{pages, alice.ID}, nil
 }
 
 // addChannels sets up the channels of the demo's Alice.
