@@ -44,12 +44,13 @@ var (
 
 // barriers returns what axe finds on the page in a tab, one line for each element, and what is wider than the screen.
 const barriers = `(async () => {
-	const found = (await axe.run(document, { rules: { "target-size": { enabled: true } }, resultTypes: ["violations"] }))
-		.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " +
+	const options = { rules: { "target-size": { enabled: true } }, resultTypes: ["violations"] };
+	const found = (await axe.run(document, options)).violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " +
 			(n.any.concat(n.all, n.none)[0]?.message ?? v.help)));
 	const root = document.scrollingElement;
 	if (root.scrollWidth > innerWidth) {
-		const wide = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1);
+		const wide = [...document.querySelectorAll("body *")]
+			.filter((e) => e.getBoundingClientRect().right > innerWidth + 1);
 		found.push("wider than the screen: " + wide.slice(0, 3).map((e) => e.localName + "." + e.className).join(", "));
 	}
 	return found;
@@ -77,9 +78,11 @@ func examine(t *testing.T, tab context.Context, script, address string, looks []
 
 var (
 	hrefs = regexp.MustCompile(`href="(/[^"#]*)`)
-	ids   = regexp.MustCompile(`/([0-9]+|[0-9a-f-]{16,})(/|$)`)
+	// ids matches what differs between pages of one kind.
+	ids = regexp.MustCompile(`/([0-9]+|[0-9a-f-]{16,})(/|$)`)
 	// elsewhere matches what is no page, or leads away from where it is looked at.
-	elsewhere = regexp.MustCompile(`^/(static|api|art|account/export|manifest|logout|demo/(reset|state))|/authorize|\.(zip|csv|jsonl)`)
+	elsewhere = regexp.MustCompile(`^/(static|api|art|account/export|manifest|logout|demo/(reset|state))|` +
+		`/authorize|\.(zip|csv|jsonl)`)
 )
 
 // walk returns one address of each kind of page that links lead to, from the first page on.
