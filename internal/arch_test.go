@@ -87,14 +87,17 @@ var arrows = map[string][]string{
 		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
 		"internal/resilience", "internal/settings"},
+	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
-		"internal/accounts", "internal/art", "internal/asks", "internal/delivery", "internal/digest", "internal/enrich",
+		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",
+		"internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
 		"internal/server/activity", "internal/server/admin", "internal/server/asks",
 		"internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
+		"internal/server/installation",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
 		"internal/server/tokens", "internal/settings", "internal/sync", "web", "web/static",
@@ -141,6 +144,9 @@ var arrows = map[string][]string{
 	"internal/server/health": {
 		"internal/accounts", "internal/library", "internal/metrics", "internal/notify", "internal/providers",
 		"internal/resilience", "internal/server/connections", "internal/server/core", "internal/words", "web", "web/ui",
+	},
+	"internal/server/installation": {
+		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
 	},
 	"internal/server/imports": {
 		"internal/activity", "internal/imports", "internal/library", "internal/providers",
@@ -216,7 +222,7 @@ var arrows = map[string][]string{
 		"internal/sync",
 	},
 
-	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.
+	// The wiring: with datadir and doctor the only importer of store, demo and the adapters.
 	"cmd/server": {
 		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/asks",
 		"internal/channels",

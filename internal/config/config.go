@@ -180,6 +180,9 @@ func flatten(prefix string, nodes map[string]node, out map[string]string) {
 
 const envPrefix = "REPRISE_"
 
+// Variable returns the name of the environment variable of a setting.
+func Variable(path string) string { return envName(path) }
+
 func envName(path string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }

@@ -25,6 +25,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/alerts"
 	"reprise/internal/asks"
+	"reprise/internal/config"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/events"
@@ -33,8 +34,10 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
+	registered "reprise/internal/providers/registry"
 	"reprise/internal/removal"
 	"reprise/internal/resilience"
+	"reprise/internal/settings"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
@@ -239,6 +242,9 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		Connections: connections, Syncer: pull, Deliveries: carried, Guard: guard,
 		Digests: digest.New(digest.Config{Guard: guard, Store: db, Bus: bus, Log: log}), DemoUser: u.ID,
 		Rollup: metrics.NewRollup(catalogue, db, log)}
+	h.Settings, err = settings.Open(t.Context(), settings.Options{Known: registered.Descriptions(), Store: db, Log: log,
+		Layers: config.Read("", nil, nil, registered.Descriptions())})
+	require.NoError(t, err)
 	h.restart()
 	return h
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/config"
 	"reprise/internal/resilience"
 	"reprise/internal/server/edge"
 )
@@ -63,6 +64,12 @@ func (r *reach) origins() []string {
 		}
 	}
 	return all
+}
+
+// answers reports whether a server with these settings would answer to a host.
+func (c *Config) answers(next config.Config, host string) bool {
+	now, err := newReach(Reach{BaseURL: next.BaseURL, AllowedHosts: next.AllowedHosts}, c.OwnNames)
+	return err == nil && now.hosts.Allow(host)
 }
 
 // Reach returns how this server is reached now.

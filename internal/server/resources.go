@@ -17,6 +17,7 @@ import (
 	"reprise/internal/server/feed"
 	"reprise/internal/server/health"
 	"reprise/internal/server/imports"
+	"reprise/internal/server/installation"
 	"reprise/internal/server/music"
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
@@ -133,6 +134,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			signedIn,
 			keys,
 			breakers,
+			installation.New(k, c.Settings, c.answers),
 		},
 	}, nil
 }

@@ -123,10 +123,13 @@ func (s *Settings) Change(ctx context.Context, changes map[string]*string) error
 	return nil
 }
 
-// Check does what Change does without storing anything.
-func (s *Settings) Check(changes map[string]*string) error {
-	_, _, err := s.checked(s.now.Load(), changes)
-	return err
+// Check does what Change does without storing anything, and returns what the settings would be.
+func (s *Settings) Check(changes map[string]*string) (config.Config, error) {
+	next, _, err := s.checked(s.now.Load(), changes)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return next.result.Config, nil
 }
 
 // checked returns what the settings are after changes, and what is to be stored.

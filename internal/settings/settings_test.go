@@ -153,7 +153,8 @@ func TestAChangeIsCheckedAsAWhole(t *testing.T) {
 		"providers.openai.price_out": together,
 	}, got)
 	require.Empty(t, i.Config().Contact, "all or nothing")
-	require.NoError(t, i.Check(changes("backoff.max", "1h", "backoff.base", "2m")))
+	_, err := i.Check(changes("backoff.max", "1h", "backoff.base", "2m"))
+	require.NoError(t, err)
 	require.Equal(t, "1m0s", i.Config().BackoffMax.String(), "a check changes nothing")
 	require.NoError(t, i.change("backoff.max", "1h", "backoff.base", "2m"))
 	require.Equal(t, "2m0s", i.Config().BackoffBase.String())

@@ -79,6 +79,12 @@ type operatorContext struct{}
 // isOperator says whether a request carries the installation's admin token.
 func isOperator(c echo.Context) bool { return c.Request().Context().Value(operatorContext{}) != nil }
 
+// ByPersonalToken says whether a request carries a personal token.
+func (k *Core) ByPersonalToken(c echo.Context) bool {
+	_, token := bearerOf(c.Request())
+	return token && !isOperator(c)
+}
+
 // MayCall is middleware that lets a call through that has a session, or a token with the scope that it needs. A
 // request
 // with a token makes no session.

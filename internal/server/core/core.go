@@ -145,6 +145,16 @@ func (k *Core) Services() []*providers.Provider {
 	return all
 }
 
+// ProviderName returns what people call a provider, set up or not.
+func (k *Core) ProviderName(name string) string {
+	for _, r := range []*providers.Registry{k.Registry, k.services} {
+		if p := r.Get(name); p != nil {
+			return p.DisplayName
+		}
+	}
+	return name
+}
+
 // NameOf returns what people read for a connection, a provider or a kind of channel, without a name that its person may
 // have given the connection.
 func (k *Core) NameOf(id library.ConnectionID) string {

@@ -32,7 +32,9 @@ type Problem struct {
 	Until      *time.Time `json:"until,omitempty"`       // of a wait
 	OldAccount string     `json:"old_account,omitempty"` // of a choice between accounts
 	NewAccount string     `json:"new_account,omitempty"`
-	challenge  string     // the header WWW-Authenticate, where a token is wrong or too small
+	// Fields says what is wrong with each of several fields, by name.
+	Fields    map[string]string `json:"fields,omitempty"`
+	challenge string            // the header WWW-Authenticate, where a token is wrong or too small
 }
 
 // Error implements error.

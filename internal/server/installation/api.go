@@ -1,0 +1,176 @@
+package installation
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/config"
+	"reprise/internal/server/core"
+	"reprise/internal/settings"
+	"reprise/internal/words"
+)
+
+// View is a setting in the API.
+type View struct {
+	Path         string   `json:"path"`
+	Group        string   `json:"group"`
+	Provider     string   `json:"provider,omitempty"`
+	Kind         string   `json:"kind"`
+	Label        string   `json:"label"`
+	Help         string   `json:"help"`
+	Value        any      `json:"value"` // of secrets the last four characters; null when nothing is set
+	Default      any      `json:"default"`
+	Source       string   `json:"source"`
+	Secret       bool     `json:"secret"`
+	Editable     bool     `json:"editable"`
+	Why          string   `json:"reason,omitempty"` // why it is not editable
+	NeedsRestart bool     `json:"needs_restart"`
+	Problem      string   `json:"problem,omitempty"` // with the stored value, which is not used
+	Choices      []string `json:"choices"`
+	Least        string   `json:"least,omitempty"`
+	Most         string   `json:"most,omitempty"`
+}
+
+func (h *Handler) list(c echo.Context) error {
+	ctx := c.Request().Context()
+	view := func(i settings.Item) View {
+		return View{Path: i.Path, Group: string(i.Group), Provider: i.Provider, Kind: string(i.Kind),
+			Label: Label(ctx, i), Help: Help(ctx, i), Value: typed(i, i.Value), Default: typed(i, i.Default),
+			Source: string(i.Source), Secret: i.Secret(), Editable: i.Fixed.IsZero(), Why: i.Fixed.T(ctx),
+			NeedsRestart: i.Restart(), Problem: i.Wrong.T(ctx), Choices: append([]string{}, i.Choices...),
+			Least: i.Least, Most: i.Most}
+	}
+	return c.JSON(http.StatusOK, map[string]any{"settings": core.ViewAll(h.settings.All(), view)})
+}
+
+// typed returns a text as JSON has values of its kind; nil for none.
+func typed(i settings.Item, text string) any {
+	var v any
+	var err error
+	switch {
+	case text == "":
+		return nil
+	case i.List():
+		i.Value = text
+		return i.Values()
+	case i.Kind == config.Integer:
+		v, err = strconv.Atoi(text)
+	case i.Kind == config.Fraction, i.Kind == config.Rate, i.Kind == config.Price:
+		v, err = strconv.ParseFloat(text, 64)
+	case i.Kind == config.Boolean:
+		v, err = strconv.ParseBool(text)
+	default:
+		return text
+	}
+	if err != nil { // what another layer has, which would not have let the server start
+		return text
+	}
+	return v
+}
+
+// changes are settings as a call gives them.
+type changes struct {
+	texts map[string]*string // by path; nil goes back to the default
+	wrong string             // a path whose value cannot be the value of any setting
+}
+
+// UnmarshalJSON takes text, numbers, booleans, lists of them, and null.
+func (all *changes) UnmarshalJSON(b []byte) error {
+	var raw map[string]any
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	d.UseNumber()
+	if err := d.Decode(&raw); err != nil {
+		return err
+	}
+	all.texts = make(map[string]*string, len(raw))
+	for path, v := range raw {
+		if v == nil {
+			all.texts[path] = nil
+			continue
+		}
+		text, ok := asText(v)
+		if !ok {
+			all.wrong = path
+		}
+		all.texts[path] = &text
+	}
+	return nil
+}
+
+func asText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return strconv.FormatBool(v), true
+	case []any:
+		all := make([]string, len(v))
+		for n, one := range v {
+			text, ok := one.(string)
+			if !ok {
+				return "", false
+			}
+			all[n] = text
+		}
+		return strings.Join(all, "\n"), true
+	}
+	return "", false
+}
+
+func (h *Handler) patch(c echo.Context) error {
+	ctx := c.Request().Context()
+	bad := func(detail string) error {
+		return &core.Problem{Status: http.StatusBadRequest, Title: words.T(ctx, "setting.api.bad"), Detail: detail}
+	}
+	dry := false
+	if text := c.QueryParam("dry_run"); text != "" {
+		var err error
+		if dry, err = strconv.ParseBool(text); err != nil {
+			return bad(words.T(ctx, "setting.api.dry_run"))
+		}
+	}
+	in, err := core.Body[changes](c)
+	if err != nil {
+		return err
+	}
+	if in.wrong != "" {
+		return bad(words.T(ctx, "setting.api.value", "Path", in.wrong))
+	}
+	if _, there := in.texts["admin_token"]; there && h.core.ByPersonalToken(c) {
+		return bad(words.T(ctx, "setting.api.by_token"))
+	}
+	if dry {
+		err = h.check(c, in.texts)
+	} else {
+		err = h.change(c, in.texts)
+	}
+	if err != nil {
+		return asProblem(c, err)
+	}
+	return h.list(c)
+}
+
+// asProblem returns the problem for a refused change, with a sentence for each setting.
+func asProblem(c echo.Context, err error) error {
+	refused, ok := errors.AsType[*settings.Refused](err)
+	if !ok {
+		return err
+	}
+	ctx := c.Request().Context()
+	p := &core.Problem{Status: http.StatusUnprocessableEntity, Title: words.T(ctx, "setting.api.refused"),
+		Detail: words.T(ctx, "setting.api.nothing"), Fields: map[string]string{}}
+	if refused.Fixed {
+		p.Status, p.Title = http.StatusConflict, words.T(ctx, "setting.api.fixed")
+	}
+	for path, text := range refused.Fields {
+		p.Fields[path] = text.T(ctx)
+	}
+	return p
+}
