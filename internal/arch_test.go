@@ -33,7 +33,8 @@ var arrows = map[string][]string{
 	"web":                 {"web/static"},
 	"web/static":          {},
 	// The components show sentences, and link to the static files.
-	"web/ui": {"internal/words", "web", "web/static"},
+	"web/ui":        {"internal/words", "web", "web/static"},
+	"web/ui/uitest": {"internal/words"},
 	// what settings a provider has, and the Secret
 	"internal/config": {
 		"internal/nearest", "internal/providers", "internal/resilience", "internal/words",
@@ -119,7 +120,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/delivery", "internal/library", "internal/metrics", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
-		"internal/server/music", "internal/sync", "web",
+		"internal/server/music", "internal/sync",
 	},
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
@@ -178,7 +179,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/events", "internal/library",
 		"internal/server/core", "web",
 	},
-	"internal/demo": {},
+	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
 	// It makes up rows as the program writes them, in the words of the program.
 	"internal/demo/past": {"internal/activity", "internal/delivery", "internal/library", "internal/metrics",
 		"internal/notify", "internal/providers", "internal/resilience"},

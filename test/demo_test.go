@@ -19,7 +19,7 @@ import (
 func (v *person) turn(provider string, m demo.Mode) {
 	v.t.Helper()
 	require.Contains(v.t, v.submit("/demo/switch", url.Values{"provider": {provider}, "mode": {string(m)}}, 200),
-		"Simulated services")
+		"Try it out")
 }
 
 // simulated returns the state of a simulated service, from the demo's page for programs.

@@ -66,59 +66,11 @@ func provider(name string, inBrowser bool) object {
 			{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true, "Or": ""}}}
 }
 
-// details returns the page of a connection, with or without forwarding and archive.
-func details(c, forward, archive object) object {
-	owed := 0
-	if forward != nil {
-		owed = 37
-	}
-	return object{"Another": "/connect/spotify-2", "Connection": c, "Forward": forward, "Archive": archive,
-		"Owed": owed, "Late": "Plays that arrive late…", "Skipped": nil, "Gaps": nil, "Import": nil,
-		"Activity": happened(), "Runs": nil}
-}
-
-// happened returns entries of the activity log: an action, a problem, and its end.
-func happened() []object {
-	did := object{"ID": "1", "At": stamp, "Message": "Alice paused Spotify.", "Trouble": false, "End": false}
-	return []object{did, without(did, "ID", "2", "Message", "Spotify asked for a wait, and gets it. It lasts "+
-		"until 2026-11-20T21:04:11Z.", "Trouble", true), without(did, "ID", "3", "End", true)}
-}
-
 // token is a personal token.
 func token(scope string, used, expires any, expired bool) object {
 	return object{"ID": "1" + scope, "Name": "backup", "Scope": scope, "LastFour": "wXyZ", "LastUsedAt": used,
 		"ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret",
 		"GoodFor": "reading", "Lead": "It is good for reading."}
-}
-
-// imports returns an import in each state.
-func imports() []object {
-	all := []object{}
-	for i, state := range []string{"waiting", "running", "done", "failed", "canceled"} {
-		all = append(all, object{"ID": state, "Connection": "spotify", "Provider": "spotify", "DisplayName": "Spotify",
-			"Name": "my_spotify_data.zip", "State": state, "Rows": 1200 * i, "RowsTotal": 500_000,
-			"Added": 1, "Known": 1100, "Skipped": 12, "Bad": 7, "Problems": []string{"a.json, row 7: no time"},
-			"Reason": "", "Trouble": "", "CreatedAt": stamp, "Open": i < 2,
-			"Mark": object{"Shape": "done", "Word": "Done"}})
-	}
-	all[3]["Reason"] = "The file is no longer there."
-	all[1]["Trouble"] = "The disk is full."
-	return all
-}
-
-// outages returns gaps: without a loss, with one, and with one that was filled.
-func outages() []object {
-	whole := object{"From": stamp, "To": stamp, "LostTo": nil, "FilledAt": nil, "Recovered": 41, "Filled": 0}
-	lost := without(whole, "LostTo", stamp)
-	return []object{whole, lost, without(lost, "FilledAt", stamp, "Filled", 3)}
-}
-
-// skipped returns what a service does not give: a playlist with its answer, and a track.
-func skipped() object {
-	list := object{"Name": "Private", "PlaylistName": nil, "Reason": "The service does not give it out.",
-		"Answer": "GET /playlists answered 404", "Since": stamp, "TriedAt": stamp}
-	return object{"Items": []object{list, without(list, "PlaylistName", "Mix", "Answer", nil)}, "More": 3,
-		"Next": stamp}
 }
 
 // digests returns the page of digests, with one in each state.
@@ -140,29 +92,6 @@ func digests() object {
 				"Cut", false),
 			without(one, "ID", "3", "State", "failed", "Reason", "Too long.", "Detail", "400", "Paragraphs", nil,
 				"Cost", nil)}}
-}
-
-// forwarding returns the forwarding to a provider, with a listen for each outcome.
-func forwarding(enabled bool, earlier int) object {
-	f := object{"Enabled": enabled, "EarlierListens": earlier, "Sent": 1200, "Waiting": 37, "Parked": 2,
-		"Refused": 1, "There": 4, "NextAttemptAt": stamp,
-		"Library": true, "Oldest": "two weeks", "Obstacle": "Last.fm has trouble."}
-	listens := []object{}
-	for _, outcome := range []string{"scheduled", "running", "retrying", "parked", "dead", "done", "there"} {
-		listens = append(listens, object{"ID": "1" + outcome, "Track": "Rain", "Artist": "Nobody",
-			"PlayedAt": stamp, "Outcome": outcome, "NextAttemptAt": stamp, "EndedAt": stamp,
-			"ThereSince": stamp, "Reason": "It is too old.", "Delivery": "9"})
-	}
-	f["Listens"] = listens
-	return f
-}
-
-func archive() object {
-	written := object{"Name": "November 2026", "Object": "listens/2026-11.jsonl", "Listens": 1200, "Bytes": 34_567,
-		"WrittenAt": stamp, "Waits": true}
-	return object{"Months": []object{written, {"Name": "October 2026", "Object": "", "Listens": 0, "Bytes": 0,
-		"WrittenAt": nil, "Waits": true}}, "Earlier": []object{written},
-		"Listens": 1200, "Bytes": 34_567, "Waiting": 1, "Dead": 1}
 }
 
 func delivery(id, state string) object {
@@ -237,23 +166,6 @@ func enrichment() []object {
 			"Total", 0, "Retry", false)}
 }
 
-// music returns the pages of an album with all facts, of a track without any, and of an artist.
-func music() []any {
-	told := []object{}
-	for _, state := range []string{"done", "not_there", "failed", "waiting"} {
-		told = append(told, object{"DisplayName": "MusicBrainz", "State": state, "AskedAt": stamp, "NextAt": nil,
-			"Detail": "HTTP 400"})
-	}
-	whole := object{"Kind": "album", "Name": "Ágætis byrjun", "Artist": "Sigur Rós", "Album": nil, "Plays": 12,
-		"LastHeardAt": stamp, "MBID": "0a", "Released": "1999-06-12",
-		"Tags": []string{"post-rock"}, "Picture": "/art/0a1b", "Portrait": false, "MBIDFrom": "MusicBrainz",
-		"ReleasedFrom": "MusicBrainz", "TagsFrom": "MusicBrainz",
-		"PictureFrom": "Fanart.tv", "AlsoKnownAs": "Agaetis byrjun", "AlsoFrom": "MusicBrainz", "Sources": told}
-	bare := without(whole, "Kind", "track", "Plays", 1, "MBIDFrom", "", "Released", nil, "Tags", nil, "Picture",
-		nil, "PictureFrom", "", "AlsoKnownAs", "", "Sources", nil)
-	return []any{whole, bare, without(whole, "Kind", "artist", "Portrait", true)}
-}
-
 // without returns a copy of o with other values.
 func without(o object, pairs ...any) object {
 	changed := maps.Clone(o)
@@ -313,13 +225,6 @@ func wishes() object {
 // layouts returns the data of all pages: for each page, with all parts and with as few as possible.
 func layouts() map[string][]any {
 	ms := int64(241_000)
-	listens := []object{{"ID": "7", "Track": "Svefn-g-englar", "Artist": "Sigur Rós", "Album": "Ágætis byrjun",
-		"PlayedAt": stamp, "Approximate": true,
-		"From": []string{"Spotify", "Last.fm 2"}, "Links": object{"Artist": 1,
-			"Album": 2, "Track": 3, "Picture": "0a1b", "Portrait": false}},
-		{"ID": "8", "Track": "Rain", "Artist": "Nobody", "Album": "", "PlayedAt": stamp, "Approximate": false,
-			"From":  nil,
-			"Links": object{"Artist": 0, "Album": 0, "Track": 0, "Picture": "", "Portrait": false}}}
 	register := provider("spotify", true)
 	ready := provider("navidrome", false)
 	pager := object{"Page": 2, "Pages": 3, "Before": "/playlists/3?page=1", "After": "/playlists/3?page=3"}
@@ -331,37 +236,10 @@ func layouts() map[string][]any {
 			"Video": nil},
 			{"Position": 252, "Track": "Sun", "Artist": "Nobody", "Album": "", "DurationMS": &ms,
 				"Video": object{"Gone": "private", "GoneSince": "2026-11-20T21:04:11Z"}}}}
-	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
-		connection("syncing", nil), connection("held", "rate_limit")},
-		"Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": []object{register,
-			ready}, "Listens": listens, "Total": 1200, "NotReady": "Spotify",
-		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": "It does."}}
-	empty := object{"Connections": nil, "Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}},
-		"Offers": []object{register, ready}, "Listens": nil, "Total": 0,
-		"NotReady": "", "Headline": object{"State": "healthy", "Text": "", "Lead": ""}}
-	all, day := runs()
 	form := object{"ID": "spotify", "Label": "Spotify", "Another": false, "Provider": ready, "RedirectURI": "",
 		"SettingUp": "", "Settings": nil, "ReturnTo": "/",
 		"Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
 	return map[string][]any{
-		"status": {status, empty},
-		"connection": {without(details(connection("waiting", "upstream"), nil, nil), "Runs", day),
-			without(details(connection("new", nil), nil, nil), "Runs", object{"From": stamp, "Strips": nil,
-				"Runs": nil, "More": false}), details(connection("paused", nil), forwarding(true, 12), nil),
-			details(connection("healthy", nil), forwarding(false, 1),
-				nil), details(without(connection("needs_admin", "config"), "Reads", false), nil, archive()),
-			details(connection("new", nil), nil, object{"Months": nil, "Earlier": nil, "Dead": 0}),
-			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(),
-				"Skipped", skipped(), "Import",
-				object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.",
-					"Imports": imports()})},
-		"runs": {object{"Connection": connection("healthy", nil), "Runs": all,
-			"Earlier": "/connections/spotify/runs?before=x"}, object{"Connection": connection("healthy",
-			nil), "Runs": nil, "Earlier": ""}},
-		"imports": {
-			object{"Readers": []object{{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file."}},
-				"Imports": imports(), "Provider": "spotify", "Problem": "Not an export."},
-			object{"Readers": nil, "Imports": nil, "Provider": "", "Problem": ""}},
 		"connect": {form, object{"ID": "spotify", "Label": "Spotify", "Another": false, "Provider": register,
 			"RedirectURI": "https://x/connect/spotify/callback",
 			"SettingUp":   "Go to https://example.org/apps. Make an app.",
@@ -379,12 +257,6 @@ func layouts() map[string][]any {
 			"ReturnTo": "/"}, object{"ID": "navidrome", "Provider": ready, "Old": "alice (https://a)",
 			"New":   "alice (https://b)",
 			"Moved": true, "ReturnTo": "/"}},
-		"listens": {object{"Listens": listens, "Artist": "Sigur Rós", "Found": true, "Newest": "/listens?artist=x",
-			"Earlier": "/listens?artist=x&before=c", "First": false, "Total": 1},
-			object{"Listens": nil, "Artist": "Sigur Rós", "Found": true},
-			object{"Listens": nil, "Artist": "", "Found": true},
-			object{"Listens": nil, "Artist": "", "Found": false}},
-		"music": music(),
 		"playlists": {object{"Playlists": []object{list}, "Pager": pager},
 			object{"Playlists": nil, "Pager": object{"Page": 1, "Pages": 1, "Before": "", "After": ""}}},
 		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "From": "Spotify",
@@ -425,15 +297,6 @@ func layouts() map[string][]any {
 			object{"Name": "", "Problem": "", "After": ""}},
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."},
 			object{"Code": "c", "Name": "", "Problem": ""}},
-		"activity": {object{"Entries": happened(), "Services": []object{{"Value": "spotify", "Label": "Spotify"}},
-			"Provider": "spotify", "About": nil, "First": false, "Newest": "/activity",
-			"Earlier": "/activity?before=3"},
-			object{"Entries": nil, "Services": nil, "Provider": "",
-				"About": object{"Value": "lastfm", "Label": "Last.fm"}, "First": true, "Newest": "/activity",
-				"Earlier": ""},
-			object{"Entries": nil, "Services": nil, "Provider": "spotify", "About": nil, "First": true,
-				"Newest":  "/activity",
-				"Earlier": ""}},
 		"token": {token("read", nil, nil, false), token("operate", nil, stamp, false),
 			token("admin", nil, nil, false)},
 		"onward": {"/connect/spotify"},
@@ -511,25 +374,6 @@ func TestTemplatesHaveNoInlineCode(t *testing.T) {
 		`<a href="javascript:x">`} {
 		require.Regexp(t, inline, bad)
 	}
-}
-
-// A connection does not repeat what the banner says, nor its button.
-func TestAlertIsShownOnce(t *testing.T) {
-	t.Parallel()
-	user := object{"Name": "Ann", "Role": "member"}
-	status := object{"Connections": []object{connection("needs_reconnect", "auth")},
-		"Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": nil, "Listens": nil,
-		"Total": 0, "NotReady": "",
-		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": ""}}
-	for name, page := range map[string]any{"status": status,
-		"connection": details(status["Connections"].([]object)[0], nil, nil)} {
-		html := render(t, name, page, user)
-		require.NotContains(t, html, "What is the case.")
-		require.NotContains(t, html, `>Reconnect</a>`, name)
-		require.Contains(t, html, `id="spotify-retry"`)
-	}
-	require.Contains(t, render(t, "connection", details(connection("waiting", "upstream"), nil, nil), user),
-		"What is the case.", "another trouble than the alert's")
 }
 
 func TestEveryAssetExists(t *testing.T) {

@@ -25,23 +25,6 @@ func TestWords(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Each state has its own word and its own shape, except that the two that need a person share a shape.
-func TestConnectionStatesHaveWordsAndShapes(t *testing.T) {
-	t.Parallel()
-	shapes, words := map[string]string{}, map[string]bool{}
-	shape := regexp.MustCompile(`(?s)state-[a-z_]+"><svg[^>]*>(.*?)</svg> ([^<]+)<`)
-	for _, state := range []string{"healthy", "syncing", "waiting", "held", "needs_reconnect", "needs_admin",
-		"paused", "new"} {
-		m := shape.FindStringSubmatch(render(t, "connection", details(connection(state, nil), nil, nil),
-			object{"Name": "Ann", "Role": "member"}))
-		require.NotNil(t, m, state)
-		shapes[m[1]] = state
-		words[m[2]] = true
-	}
-	require.Len(t, shapes, 7)
-	require.Len(t, words, 8)
-}
-
 func TestDeliveryStatesHaveWordsAndShapes(t *testing.T) {
 	t.Parallel()
 	html := render(t, "deliveries", deliveries(), object{"Name": "Ann", "Role": "member"})

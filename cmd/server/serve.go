@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"reprise/internal/config"
+	"reprise/internal/demo"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
@@ -27,7 +28,7 @@ import (
 
 // demoPages is what the demo adds to the server's pages.
 type demoPages struct {
-	handler http.Handler
+	handler func(demo.Show) http.Handler
 	user    int64 // is signed in without a password
 }
 
@@ -122,11 +123,11 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 	a.server.Settings = held
 	pages := a.server
 	if from.furnish != nil {
-		demo, err := from.furnish(ctx, a)
+		furnished, err := from.furnish(ctx, a)
 		if err != nil {
 			return err
 		}
-		pages.Demo, pages.DemoUser = demo.handler, demo.user
+		pages.Demo, pages.DemoUser = furnished.handler, furnished.user
 	} else if pages.SetupCode, err = newSetupCode(ctx, db); err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func score(wanted, names map[string]string) int {
 		if field == "isrc" || field == "alias" {
 			continue
 		}
-		have, want := strings.Join(words(names[field]), " "), strings.Join(words(want), " ")
+		have, want := strings.Join(terms(names[field]), " "), strings.Join(terms(want), " ")
 		switch {
 		case have == want:
 		case strings.Contains(" "+have+" ", " "+want+" "):

@@ -1,16 +1,15 @@
 package demo
 
 import (
-	_ "embed"
-	"html/template"
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/a-h/templ"
 )
 
-//go:embed page.html
-var pageHTML string
-
-var page = template.Must(template.New("page").Parse(pageHTML))
+// Show answers a request with a page of the main program, which has this component in it.
+type Show = func(rw http.ResponseWriter, r *http.Request, page templ.Component)
 
 var displayNames = map[string]string{
 	Spotify:      "Spotify",
@@ -20,18 +19,19 @@ var displayNames = map[string]string{
 	YouTube:      "YouTube",
 	MusicBrainz:  "MusicBrainz",
 	FanartTV:     "Fanart.tv",
-	OpenAI:       "Language model",
+	OpenAI:       "OpenAI",
 }
 
 // Handler returns the page with the switches, for the main program to serve below prefix ("/demo"), behind its own
-// checks of origin and session. It answers GET prefix, POST prefix/switch (provider, mode), POST prefix/play (home=1
+// checks of origin and session, and to show within its own frame. It answers GET prefix, POST prefix/switch (provider, mode), POST prefix/play (home=1
 // for Navidrome, phone=1 for Last.fm, like=1 for a like on YouTube) and POST prefix/reset, each of the three with a
 // redirect to the page, and GET prefix/state, the same as JSON for tests of the built program.
-func (w *World) Handler(prefix string) http.Handler {
+func (w *World) Handler(prefix string, show Show) http.Handler {
 	prefix = strings.TrimSuffix(prefix, "/")
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+prefix, func(rw http.ResponseWriter, _ *http.Request) { w.page(rw, prefix) })
-	mux.HandleFunc("GET "+prefix+"/{$}", func(rw http.ResponseWriter, _ *http.Request) { w.page(rw, prefix) })
+	page := func(rw http.ResponseWriter, r *http.Request) { show(rw, r, demoPage(w.view(prefix))) }
+	mux.HandleFunc("GET "+prefix, page)
+	mux.HandleFunc("GET "+prefix+"/{$}", page)
 	mux.HandleFunc("GET "+prefix+"/state", w.state)
 	mux.HandleFunc("POST "+prefix+"/switch", func(rw http.ResponseWriter, r *http.Request) {
 		if err := w.Switch(r.PostFormValue("provider"), Mode(r.PostFormValue("mode"))); err != nil {
@@ -62,54 +62,66 @@ func (w *World) Handler(prefix string) http.Handler {
 	return mux
 }
 
-func (w *World) page(rw http.ResponseWriter, prefix string) {
-	type button struct {
-		Mode    Mode
-		Pressed bool
-		about
-	}
-	type upstream struct {
-		Name, Display, URL string
-		Now                about
-		Connects           bool
-		Calls              int
-		Buttons            []button
-	}
-	var data struct {
-		Prefix            string
-		Upstreams         []upstream
-		Modes             []about
-		Passwords, Tokens map[string]string
-		Messages          []Message
-		Resets            bool
-	}
-	data.Prefix, data.Messages, data.Resets = prefix, w.Mailbox.Messages(), w.opts.Reset != nil
+// button switches a service.
+type button struct {
+	Mode    Mode
+	Pressed bool
+	about
+}
+
+// upstream is a service on the page.
+type upstream struct {
+	Name, Display, URL string
+	Mode               Mode
+	Now                about
+	Calls              int
+	Buttons, More      []button
+	MoreOpen           bool // the present mode is among those that are folded away
+}
+
+// pageView is the page.
+type pageView struct {
+	Prefix    string
+	Upstreams []upstream
+	Modes     []about
+	People    []access
+	Navidrome string // address
+	Messages  []Message
+	Resets    bool
+}
+
+// access is what a person types in to connect.
+type access struct{ Name, Password, Token string }
+
+// usual are the modes whose buttons are always there.
+var usual = []Mode{Normal, Unavailable, RateLimited, Revoked}
+
+func (w *World) view(prefix string) pageView {
+	v := pageView{Prefix: prefix, Messages: w.Mailbox.Messages(), Resets: w.opts.Reset != nil,
+		Navidrome: w.Navidrome.URL}
 	for _, name := range names {
 		g := w.gates[name]
 		mode, _ := g.current()
-		u := upstream{
-			Name:     name,
-			Display:  displayNames[name],
-			URL:      w.url(name),
-			Now:      textOf(name, mode),
-			Connects: name != MusicBrainz && name != FanartTV && name != OpenAI,
-			Calls:    g.count(),
-		}
+		u := upstream{Name: name, Display: displayNames[name], URL: w.url(name), Mode: mode, Now: textOf(name, mode),
+			Calls: g.count()}
 		for _, m := range g.modes {
-			u.Buttons = append(u.Buttons, button{m, m == mode, textOf(name, m)})
+			b := button{m, m == mode, textOf(name, m)}
+			if slices.Contains(usual, m) {
+				u.Buttons = append(u.Buttons, b)
+				continue
+			}
+			u.More = append(u.More, b)
+			u.MoreOpen = u.MoreOpen || b.Pressed
 		}
-		data.Upstreams = append(data.Upstreams, u)
+		v.Upstreams = append(v.Upstreams, u)
 	}
 	for _, m := range Modes {
-		data.Modes = append(data.Modes, modeText[m])
+		v.Modes = append(v.Modes, textOf("", m))
 	}
-	data.Passwords, data.Tokens = map[string]string{}, map[string]string{}
 	for _, name := range []string{Alice, Bob} {
-		data.Passwords[name], data.Tokens[name] = w.Navidrome.Password(name), w.ListenBrainz.Token(name)
+		v.People = append(v.People, access{name, w.Navidrome.Password(name), w.ListenBrainz.Token(name)})
 	}
-	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	rw.Header().Set("Cache-Control", "no-store")
-	_ = page.Execute(rw, data) // an error: the client went first
+	return v
 }
 
 func (w *World) url(provider string) string {

@@ -54,11 +54,11 @@ func (nd *navidrome) search3(r *http.Request, p *person) (object, *subsonicError
 	if !r.Form.Has("query") {
 		return nil, &subsonicError{errParameter, "missing parameter: 'query'"}
 	}
-	wanted := words(r.FormValue("query"))
+	wanted := terms(r.FormValue("query"))
 	var found []int
 	for _, id := range nd.home.localTracks() {
 		a := nd.home.cat.albumOf(id)
-		has := words(nd.home.cat.tracks[id].title + " " + a.artist + " " + a.title)
+		has := terms(nd.home.cat.tracks[id].title + " " + a.artist + " " + a.title)
 		begins := func(w string) bool {
 			return slices.ContainsFunc(has, func(h string) bool { return strings.HasPrefix(h, w) })
 		}
@@ -79,8 +79,8 @@ func (nd *navidrome) search3(r *http.Request, p *person) (object, *subsonicError
 	return object{"searchResult3": result}, nil
 }
 
-// words are the words of a text in lower case, without accents and punctuation.
-func words(text string) []string {
+// terms are the words of a text in lower case, without accents and punctuation.
+func terms(text string) []string {
 	plain := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
 			return -1

@@ -162,11 +162,11 @@ func TestParkedDeliveriesSayWhatTheyWaitFor(t *testing.T) {
 		h.call(http.MethodPost, "/deliveries/"+parked["id"].(string)+"/redrive", "", http.StatusConflict)
 
 		html := h.page("/connections/lastfm")
-		require.Contains(t, html, "parked, waiting for you")
-		require.Contains(t, html, "<strong>3 listens wait</strong> to be sent to Last.fm.")
-		require.Contains(t, html, "the 3 listens that wait to be sent there")
+		require.Contains(t, html, "waiting for you")
+		require.Contains(t, html, "3 listens are waiting to be sent to Last.fm.")
+		require.Contains(t, html, "what&#39;s waiting to be sent there")
 		h.submit("/connections/lastfm/disconnect", http.StatusSeeOther, "data", "keep")
-		require.Contains(t, h.page("/"), "3 listens wait to be sent there, and will be when you connect it again.")
+		require.Contains(t, h.page("/"), "3 listens are waiting to be sent, and go out when you connect it again.")
 		require.Equal(t, "Last.fm is not connected. It goes out when you connect it again.",
 			h.only("state=parked")["reason"])
 
@@ -243,7 +243,7 @@ func TestSyncNowAndTryAgainAnswerWhatTheyDo(t *testing.T) {
 		synced := h.call(http.MethodPost, "/connections/lastfm/sync", "", http.StatusAccepted)
 		require.Equal(t, false, synced["followed"])
 		h.submit("/connections/lastfm/sync", http.StatusSeeOther)
-		require.Contains(t, h.page("/"), "Last.fm: Sync started.")
+		require.Contains(t, h.page("/"), "Last.fm: sync started.")
 
 		h.far.fail(errBox)
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)

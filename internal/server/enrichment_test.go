@@ -207,7 +207,7 @@ func TestMusicPageShowsFactsAndTheirSources(t *testing.T) {
 		path := "/music/artist/" + strconv.FormatInt(links[0].Artist, 10)
 		require.Contains(t, listens, `<a href="`+path+`">Sigur Rós</a>`)
 		html := h.page(path)
-		for _, part := range []string{"You have heard this artist 2 times", "August 1994", "from MusicBrainz",
+		for _, part := range []string{"You&#39;ve listened to this artist 2 times.", "August 1994", "from MusicBrainz",
 			"from Fanart.tv", "&lt;b&gt;ambient", "Sigur Ros",
 			`<a href="https://musicbrainz.org/artist/f6f2326f" target="_blank" rel="noreferrer">`,
 			`src="/art/` + picture} {
@@ -257,12 +257,12 @@ func TestSourceThatWasNotAskedIsShownAsSuch(t *testing.T) {
 			require.NoError(t, h.db.SaveOutcome(t.Context(), o))
 			return h.page(path)
 		}
-		require.NotContains(t, h.page(path), "knows nothing")
+		require.NotContains(t, h.page(path), "Not found")
 		html := answers(enrich.Outcome{State: enrich.Waiting, Failures: 1, Reason: "refused"})
-		require.Contains(t, html, "could not say")
+		require.Contains(t, html, "No answer")
 		require.Contains(t, html, "not asked yet")
 		html = answers(enrich.Outcome{State: enrich.NotThere})
-		require.Contains(t, html, "knows nothing of it")
+		require.Contains(t, html, "Not found")
 		require.Contains(t, html, "not asked yet", "without an id there is nothing to ask Fanart.tv for")
 	})
 }

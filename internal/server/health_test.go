@@ -253,13 +253,13 @@ func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 		keep(h.other("Ben"), time.Hour, library.Run{Result: "ok", Rows: 5555})
 
 		page := h.page("/connections/spotify")
-		require.Contains(t, page, "43 runs, 1,200 new listens; 1 failed and could be tried again; 1 failed and "+
-			"needed a person")
-		for _, cell := range []string{"cell-full", "cell-empty", "cell-retriable", "cell-fatal"} {
-			require.Contains(t, page, `class="`+cell+`"`)
+		require.Contains(t, page, "43 runs, 1,200 new listens, 1 failed and ran again, 1 failed and needed "+
+			"someone")
+		for _, cell := range []string{"full", "empty", "retriable", "fatal"} {
+			require.Contains(t, page, `<i class="`+cell+`" title="`)
 		}
 		require.Contains(t, page, `href="/connections/spotify/runs"`, "more than fit here")
-		require.NotContains(t, h.page("/connections/s3"), `class="strip"`, "nothing is read there")
+		require.NotContains(t, h.page("/connections/s3"), `class="bars"`, "nothing is read there")
 
 		all := h.page("/connections/spotify/runs?limit=43")
 		for _, words := range []string{"1,200 new listens", "Spotify has &lt;trouble&gt;", "HTTP 503",
@@ -268,8 +268,8 @@ func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 		}
 		require.NotContains(t, all, "7,777")
 		require.NotContains(t, all, "5,555")
-		require.Contains(t, h.page("/connections/spotify/runs?limit=42"), "Earlier runs")
-		require.Contains(t, h.page("/connections/lastfm/runs"), "Nothing was read in the last 24 hours")
+		require.Contains(t, h.page("/connections/spotify/runs?limit=42"), ">Earlier</a>")
+		require.Contains(t, h.page("/connections/lastfm/runs"), "Nothing ran in the last 24 hours")
 
 		first := h.call("GET", "/connections/spotify/runs?limit=42", "", 200)
 		second := h.call("GET", "/connections/spotify/runs?limit=42&before="+first["next"].(string), "", 200)

@@ -26,7 +26,7 @@ import (
 func TestConnectionPageShowsGaps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		require.NotContains(t, h.page("/connections/spotify"), "When it was not read")
+		require.NotContains(t, h.page("/connections/spotify"), `id="gaps"`)
 		at := func(hours int) time.Time { return time.Date(2026, 3, 3, hours, 0, 0, 0, time.UTC) }
 		gap := func(g library.Gap) {
 			_, err := h.db.SaveListens(t.Context(), library.Intake{User: h.user, Connection: "spotify", Gap: &g})
@@ -35,8 +35,9 @@ func TestConnectionPageShowsGaps(t *testing.T) {
 		gap(library.Gap{From: at(0), To: at(5)})
 		gap(library.Gap{From: at(10), To: at(50), LostTo: at(38)})
 		page := h.page("/connections/spotify")
-		require.Contains(t, page, "Spotify was not read: 0 listens were caught up, and nothing was lost.")
-		require.Regexp(t, `no longer offered\.\s+<a href="#import">Fill it from Spotify's own export…</a>`, page)
+		require.Contains(t, page, "Reprise caught up on 0 listens. Nothing was lost.")
+		require.Contains(t, page, "is no longer available from Spotify.")
+		require.Contains(t, page, `<a href="#import">Fill the gap with an export file from Spotify</a>`)
 		require.Contains(t, page, `action="/imports?provider=spotify"`)
 		require.NotContains(t, h.page("/connections/navidrome"), `id="import"`, "nobody exports from there")
 
@@ -49,7 +50,7 @@ func TestConnectionPageShowsGaps(t *testing.T) {
 				PlayedAt: at(20)}})
 		require.NoError(t, err)
 		page = h.page("/connections/spotify")
-		require.Contains(t, page, "An import has brought 1 listen of it.")
+		require.Contains(t, page, "An import filled in 1 listen.")
 		require.Contains(t, page, "&lt;b&gt;.zip")
 		require.Contains(t, page, `value="10" max="100"`)
 		one := h.call(http.MethodGet, "/imports", "", http.StatusOK)["imports"].([]any)[0].(map[string]any)
@@ -105,7 +106,7 @@ func TestAFullDiskIsSaidOnThePageOfImports(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		page := h.page("/imports")
-		require.Contains(t, page, "The disk is full. Make room on it. The import goes on by itself as soon as it can.")
+		require.Contains(t, page, "The disk is full. Make room on it. The import continues by itself.")
 		require.Contains(t, page, "state-waiting")
 		one := h.call(http.MethodGet, "/imports", "", http.StatusOK)["imports"].([]any)[0].(map[string]any)
 		require.Equal(t, "The disk is full. Make room on it.", one["trouble"])

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
@@ -15,6 +16,7 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/imports"
+	"reprise/internal/words"
 	"reprise/web"
 	"reprise/web/static"
 )
@@ -61,10 +63,19 @@ func (r *resources) routes() (*echo.Echo, error) {
 	}
 	r.settings.Pages(pages)
 	if r.Demo != nil {
-		pages.Any("/demo/*", echo.WrapHandler(r.Demo))
+		pages.Any("/demo/*", r.demo)
 		pages.GET("/demo", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/demo/") })
 	}
 	return e, nil
+}
+
+// demo answers for the page of the demo.
+func (r *resources) demo(c echo.Context) (err error) {
+	title := words.T(c.Request().Context(), "frame.nav.demo")
+	r.Demo(func(_ http.ResponseWriter, _ *http.Request, page templ.Component) {
+		err = r.core.Show(c, http.StatusOK, title, page)
+	}).ServeHTTP(c.Response(), c.Request())
+	return err
 }
 
 // openAPI serves the description of the API, with the names of the providers.

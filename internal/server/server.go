@@ -20,6 +20,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/errgroup"
 
@@ -78,8 +79,9 @@ type Config struct {
 	Metrics     http.Handler // nil: /metrics does not exist
 	Rollup      *metrics.Rollup
 
-	// Demo, when set, is shown at /demo/ to those who are signed in; DemoUser is signed in without a password.
-	Demo     http.Handler
+	// Demo, when set, returns what is shown at /demo/ to those who are signed in, with what shows a page within the
+	// frame of all pages. DemoUser is signed in without a password.
+	Demo     func(show func(http.ResponseWriter, *http.Request, templ.Component)) http.Handler
 	DemoUser int64
 }
 

@@ -41,8 +41,8 @@ func TestSkippedItemsOnPageAndAPI(t *testing.T) {
 			"retry_at": library.Stamp(now.Add(24 * time.Hour))}, all[0])
 		require.Equal(t, "Mix", all[1].(map[string]any)["playlist_name"])
 		page := h.page("/connections/spotify")
-		for _, text := range []string{"What Spotify does not give", "Deleted &lt;video&gt;", "This video is gone.",
-			"answered 404: no", "Look again now", "/connections/spotify/skipped/retry"} {
+		for _, text := range []string{"What Spotify doesn&#39;t share", "Deleted &lt;video&gt;", "This video is gone.",
+			"answered 404: no", "Check again now", "/connections/spotify/skipped/retry"} {
 			require.Contains(t, page, text)
 		}
 		zipped := h.do(http.MethodGet, "/api/v1/export/all.zip", "", "").Body.Bytes()

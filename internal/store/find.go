@@ -222,3 +222,17 @@ func (s *Store) CountListens(ctx context.Context, user int64) (n int, err error)
 	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM listens WHERE user_id = $1", user).Scan(&n)
 	return n, local(err)
 }
+
+// HeardSince counts a user's listens since a time by the connections that reported them.
+func (s *Store) HeardSince(ctx context.Context, user int64, since time.Time) (map[library.ConnectionID]int, error) {
+	heard := map[library.ConnectionID]int{}
+	_, err := list(ctx, s.reader, func(r scanner) (struct{}, error) {
+		var conn library.ConnectionID
+		var n int
+		err := r.Scan(&conn, &n)
+		heard[conn] = n
+		return struct{}{}, err
+	}, `SELECT s.connection, count(DISTINCT l.id) FROM listens l JOIN listen_sources s ON s.listen_id = l.id
+		WHERE l.user_id = $1 AND l.played_at >= $2 GROUP BY s.connection`, user, millis(since))
+	return heard, err
+}

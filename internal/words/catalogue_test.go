@@ -79,6 +79,9 @@ func TestBothLanguagesSayTheSame(t *testing.T) {
 		if a, b := without(e.placeholders(), "Count"), without(d.placeholders(), "Count"); !slices.Equal(a, b) {
 			t.Errorf("%s has the arguments %v in English and %v in German", id, a, b)
 		}
+		if slices.Contains(e.placeholders(), "Count") && e.forms["one"] == "" {
+			t.Errorf("%s (%s) counts, so it needs the form \"one\"", id, e.file)
+		}
 		if len(e.forms) != len(d.forms) {
 			t.Errorf("%s has a plural in one language only", id)
 		}

@@ -24,3 +24,14 @@ func figures(ctx context.Context, b Bar) string {
 	}
 	return words.T(ctx, "ui.of", "Done", b.Done, "Total", b.Total)
 }
+
+// slotTitle says what a bar stands for, with times in UTC for browsers without JavaScript.
+func slotTitle(ctx context.Context, s Slot) string {
+	const form = "15:04"
+	return words.T(ctx, "ui.slot", "From", s.From.UTC().Format(form), "To", s.To.UTC().Format(form), "Words", s.Words)
+}
+
+// StateMark returns a state with its word.
+func StateMark(ctx context.Context, state string) Mark {
+	return Mark{Shape: state, Word: words.Each("mark.", state).T(ctx)}
+}

@@ -26,7 +26,7 @@ func TestPartsOfPagesIsolateForeignNames(t *testing.T) {
 		"rest": templ.Join(Section(Part{Title: hostile, Lead: hostile}), Fold("f", hostile, true),
 			Facts([]Fact{{Label: hostile, Value: Name(hostile), Note: hostile}}), Chips([]Chip{{Label: hostile}}),
 			Figures([]Figure{{Label: hostile}}), Pager(Pages{All: &Link{Label: hostile}}),
-			Progress(Bar{Label: hostile}), Strip(hostile, []Slot{{Words: hostile}})),
+			Progress(Bar{Label: hostile}), Strip(hostile, []Slot{{Outcome: "full", Words: hostile}})),
 	} {
 		got := html(t, words.English, c)
 		require.NotContains(t, got, "\u202e", name)

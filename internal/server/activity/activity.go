@@ -17,6 +17,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // Store reads the activity log.
@@ -123,41 +124,52 @@ func (h *Handler) list(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"activity": page, "next": core.Text(next)})
 }
 
+// pageView is the page of the log.
 type pageView struct {
+	Head     ui.Heading
 	Entries  []View
-	Services []core.Option
-	Provider string       // empty for all
-	About    *core.Option // the connection that the entries are about; nil for all
-	First    bool
-	Newest   string // addresses
-	Earlier  string
+	Services []ui.Option
+	Provider string // empty for all
+	None     string // why there are no entries
+	Next     []ui.Action
+	Pages    ui.Pages
 }
 
 func (h *Handler) page(c echo.Context) error {
+	ctx := c.Request().Context()
 	page, next, err := h.asked(c)
 	if err != nil {
 		return err
 	}
-	v := pageView{Entries: page, Provider: c.QueryParam("provider"), First: c.QueryParam("before") == ""}
+	v := pageView{Entries: page, Provider: c.QueryParam("provider"), None: words.T(ctx, "activity.none"),
+		Head: ui.Heading{Title: words.T(ctx, "activity.title"), Lead: words.T(ctx, "activity.lead"), Back: "/",
+			BackTo: words.T(ctx, "status.title")},
+		Services: []ui.Option{{Label: words.T(ctx, "activity.all")}}}
 	for _, p := range h.core.Services() {
-		v.Services = append(v.Services, core.Option{Value: p.Name, Label: p.DisplayName})
+		v.Services = append(v.Services, ui.Option{Value: p.Name, Label: p.DisplayName})
 	}
 	with := url.Values{}
 	if id := c.QueryParam("connection"); id != "" {
-		label, err := h.core.Labels(c.Request().Context(), core.UserOf(c).ID)
+		label, err := h.core.Labels(ctx, core.UserOf(c).ID)
 		if err != nil {
 			return err
 		}
-		v.About = &core.Option{Value: id, Label: label(library.ConnectionID(id))}
+		v.Head.Back, v.Head.BackTo = "/connections/"+url.PathEscape(id), label(library.ConnectionID(id))
 		with.Set("connection", id)
 	}
 	if v.Provider != "" {
 		with.Set("provider", v.Provider)
 	}
-	v.Newest = "/activity?" + with.Encode()
+	if len(with) > 0 {
+		v.None = words.T(ctx, "activity.none_about")
+		v.Next = []ui.Action{{Label: words.T(ctx, "activity.all_entries"), URL: "/activity"}}
+	}
+	if c.QueryParam("before") != "" {
+		v.Pages.Newest = "/activity?" + with.Encode()
+	}
 	if next != "" {
 		with.Set("before", next)
-		v.Earlier = "/activity?" + with.Encode()
+		v.Pages.Earlier = "/activity?" + with.Encode()
 	}
-	return h.core.Render(c, http.StatusOK, "activity", "What happened", v)
+	return h.core.Show(c, http.StatusOK, v.Head.Title, logPage(v))
 }

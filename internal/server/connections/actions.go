@@ -11,7 +11,6 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
-	"reprise/web"
 )
 
 // act carries out an action on a connection. followed says that a run is under way, which another one follows.
@@ -82,7 +81,8 @@ func lastSlash(path string) int {
 func (h *Handler) disconnectAPI(c echo.Context) error {
 	data := c.QueryParam("data")
 	if data != "" && data != "keep" && data != "delete" {
-		return &core.Problem{Status: http.StatusBadRequest, Title: "Keep or delete?",
+		return &core.Problem{Status: http.StatusBadRequest,
+			Title:  words.T(c.Request().Context(), "connection.keep_or_delete"),
 			Detail: "data is keep, which it is by default, or delete."}
 	}
 	if err := h.connections.Disconnect(c.Request().Context(), core.UserOf(c).ID,
@@ -90,14 +90,6 @@ func (h *Handler) disconnectAPI(c echo.Context) error {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
-}
-
-// done holds the sentences that confirm an action.
-var done = map[string]string{
-	"sync":   "Sync started.",
-	"retry":  "Trying again now. What waits to be sent goes out too.",
-	"pause":  "Paused. Nothing is read or sent until you press Resume.",
-	"resume": "Going on.",
 }
 
 func (h *Handler) actForm(c echo.Context) error {
@@ -111,27 +103,28 @@ func (h *Handler) actForm(c echo.Context) error {
 	}
 	label := h.statuses.label(ctx, user, id)
 	followed, err := h.act(ctx, user, id, action)
-	flash := label + ": " + done[action]
+	flash := words.Each("connection.done.", action, "Name", label)
 	if followed {
-		flash = label + ": A sync is under way. Another one follows as soon as it has ended."
+		flash = words.New("connection.done.followed", "Name", label)
 	}
 	if action == "sync" && len(p.Streams) == 0 {
-		flash = label + ": What waits is written now."
+		flash = words.New("connection.done.write", "Name", label)
 	}
 	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		flash, err = h.core.Problem(c, err).Detail, nil
+		flash, err = words.Plain(h.core.Problem(c, err).Detail), nil
 	}
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, h.core.CameFrom(c), words.Plain(flash))
+	return h.core.Done(c, h.core.CameFrom(c), flash)
 }
 
 func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error {
 	data := c.FormValue("data")
 	if data != "keep" && data != "delete" {
-		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Keep or delete?",
-			Detail: "Go back and choose whether what was read is kept or deleted."}
+		return &core.Problem{Status: http.StatusUnprocessableEntity,
+			Title:  words.T(c.Request().Context(), "connection.keep_or_delete"),
+			Detail: words.T(c.Request().Context(), "connection.choose_first")}
 	}
 	ctx, user, owed := c.Request().Context(), core.UserOf(c).ID, 0
 	label := h.statuses.label(ctx, user, id)
@@ -141,15 +134,14 @@ func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error 
 	if err := h.connections.Disconnect(ctx, user, id, data == "delete"); err != nil {
 		return err
 	}
-	kept := "Everything that was read is kept."
-	if owed > 0 {
-		kept += " " + web.Count(owed, "listen waits", "listens wait") + " to be sent there, and will be when you " +
-			"connect it again."
+	said := words.New("connection.gone.kept", "Name", label)
+	switch {
+	case data == "delete":
+		said = words.New("connection.gone.deleted", "Name", label)
+	case owed > 0:
+		said = words.Join(said, words.New("connection.gone.owed", "Count", owed))
 	}
-	if data == "delete" {
-		kept = "What was read through it alone was deleted, and so was what waited to be sent there."
-	}
-	return h.core.Done(c, "/", words.Plain(label+" is disconnected. "+kept))
+	return h.core.Done(c, "/", said)
 }
 
 // renameAPI gives a connection another name.
@@ -177,7 +169,7 @@ func (h *Handler) renameForm(c echo.Context) error {
 		return err
 	}
 	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
-	return h.core.Done(c, "/connections/"+string(id), words.Plain("This connection is called "+label+" now."))
+	return h.core.Done(c, "/connections/"+string(id), words.New("connection.renamed", "Name", label))
 }
 
 // rename gives the connection of a request the name that a person typed.

@@ -1,12 +1,44 @@
 package connections
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/a-h/templ"
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+	"reprise/internal/words"
+	"reprise/web/ui"
+	"reprise/web/ui/uitest"
 )
+
+// at is when everything in these tests happens.
+var at = library.Stamp(time.Date(2026, 11, 20, 21, 4, 11, 0, time.UTC))
+
+// connected returns a connection that reads listens and sends; what is read is in one state, and sending in another.
+func connected(reading, sending string) View {
+	v := View{ID: "spotify", Provider: "spotify", DisplayName: "Spotify", Account: "alice", State: reading,
+		Message: "What is the case.", Reads: true, LastSuccessAt: &at, Streams: []streamView{
+			{Stream: library.Listens, State: reading}, {Stream: library.Deliveries, State: sending}}}
+	for _, state := range []string{reading, sending} {
+		if syncer.Graver(syncer.Condition(state), syncer.Condition(v.State)) {
+			v.State = state
+		}
+	}
+	if c := syncer.Condition(v.State); needs(c) || c == syncer.Waiting || c == syncer.Held {
+		category := "upstream"
+		v.Category, v.Since = &category, &at
+	}
+	return v
+}
+
+func german(t *testing.T) context.Context { return words.With(t.Context(), words.German) }
 
 func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	t.Parallel()
@@ -14,35 +46,106 @@ func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	urgent := core.Notification{ID: "1", Severity: "error", Connection: "spotify", Action: reconnect}
 	warning := core.Notification{ID: "2", Severity: "warning", Connection: "spotify", Title: "A notice",
 		Action: reconnect}
-	category := "auth"
-	stopped := View{ID: "spotify", State: "needs_reconnect", Category: &category, Reads: true}
+	stopped := connected("needs_reconnect", "healthy")
+	stopped.Actions = []actionView{{Action: "reconnect", Label: "Reconnect", URL: "/connect/spotify"},
+		{Action: "retry", Label: "Try again"}, {Action: "pause", Label: "Pause"}}
+	show := func(v View, path string, open ...core.Notification) CardView {
+		return newCard(t.Context(), v, reader{Path: path, Open: open})
+	}
 
-	c := newCard(stopped, []core.Notification{urgent, warning}, "/")
-	require.True(t, c.Alerted)
+	c := show(stopped, "/", urgent, warning)
+	require.Equal(t, "banner-1", c.Banner)
 	require.False(t, c.Loud)
-	require.Equal(t, "/connect/spotify", c.Told)
+	require.Empty(t, c.Says, "the banner says it")
 	require.Empty(t, c.Notices, "the banner says more")
+	require.Equal(t, "/connections/spotify/retry", c.Action.Post, "the banner has the other button")
+	html := uitest.HTML(t, words.English, Card(c))
+	require.NotContains(t, html, "What is the case.")
+	require.Contains(t, html, `href="#banner-1"`)
 
-	c = newCard(stopped, []core.Notification{warning, {ID: "3", Severity: "error", Connection: "lastfm"}}, "/")
-	require.False(t, c.Alerted)
+	c = show(stopped, "/", warning, core.Notification{ID: "3", Severity: "error", Connection: "lastfm"})
 	require.True(t, c.Loud)
-	require.Equal(t, []notice{{ID: "2", Title: "A notice", Button: reconnect}}, c.Notices)
-	require.Nil(t, newCard(stopped, []core.Notification{warning}, "/connect/spotify").Notices[0].Button)
+	require.Equal(t, "What is the case.", c.Says)
+	require.Equal(t, "/connect/spotify", c.Action.URL)
+	require.Equal(t, []notice{{ID: "2", Title: "A notice", Button: &ui.Action{Label: "Reconnect",
+		URL: "/connect/spotify", Main: true}}}, c.Notices)
+	require.Nil(t, show(stopped, "/connect/spotify", warning).Notices[0].Button)
 
-	waiting := View{ID: "spotify", State: "waiting", Category: &category}
-	c = newCard(waiting, []core.Notification{urgent}, "/")
-	require.False(t, c.Alerted, "another trouble than the banner's")
-	require.False(t, c.Calm)
-	require.Equal(t, "written", c.Done)
-	require.True(t, newCard(View{State: "healthy"}, nil, "/").Calm)
-	require.False(t, newCard(View{State: "syncing", Category: &category}, nil, "/").Calm)
+	urgent.AcknowledgedAt = &at
+	require.Equal(t, "What is the case.", show(stopped, "/", urgent).Says, "the banner is small now")
+	urgent.AcknowledgedAt = nil
+	require.Empty(t, show(connected("waiting", "waiting"), "/", urgent).Banner, "another trouble than the banner's")
+	require.True(t, show(connected("healthy", "healthy"), "/").Calm)
+}
+
+func TestAHoldOnSendingIsNoneOfTheConnection(t *testing.T) {
+	t.Parallel()
+	v := connected("healthy", "held")
+	v.Waiting = delivery.Waiting{Listens: 26}
+	v.Streams[1].NextAttemptAt = &at
+	c := newCard(t.Context(), v, reader{})
+	require.Equal(t, "Up to date", c.State.Word)
+	require.Len(t, c.Sides, 2)
+	require.Equal(t, []string{"Up to date", "On hold"}, []string{c.Sides[0].State.Word, c.Sides[1].State.Word})
+	require.False(t, c.Sides[1].Next.IsZero())
+	require.Equal(t, []string{"26 waiting to be sent"}, c.Figures)
+	html := uitest.HTML(t, words.English, Card(c))
+	require.Contains(t, html, "Sending")
+	require.Equal(t, 1, strings.Count(html, "On hold"))
+
+	require.Empty(t, newCard(t.Context(), connected("healthy", "healthy"), reader{}).Sides)
+	require.Empty(t, newCard(t.Context(), connected("held", "held"), reader{}).Sides, "they do not differ")
+	c = newCard(t.Context(), connected("waiting", "healthy"), reader{})
+	require.Equal(t, "Retrying soon", c.State.Word)
+	require.Len(t, c.Sides, 2)
+	c = newCard(t.Context(), connected("healthy", "needs_reconnect"), reader{})
+	require.Equal(t, "Needs you", c.State.Word, "a person is needed")
+	require.Equal(t, "Up to date", c.Sides[0].State.Word)
+}
+
+func TestACardSaysWhatBegan(t *testing.T) {
+	t.Parallel()
+	v := connected("waiting", "waiting")
+	require.Equal(t, "Not responding since 2026-11-20T21:04:11Z.", newCard(t.Context(), v, reader{}).Since)
+	odd := "circuit_open"
+	v.Category = &odd
+	require.Equal(t, "Probleme seit 2026-11-20T21:04:11Z.", newCard(german(t), v, reader{}).Since)
+	v.State = "paused"
+	require.Empty(t, newCard(t.Context(), v, reader{}).Since)
+}
+
+func TestACardHasOneAction(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]string{"healthy": "sync", "syncing": "sync", "new": "sync", "waiting": "retry",
+		"held": "", "paused": "resume", "needs_admin": "retry", "needs_reconnect": "reconnect"} {
+		v := connected(state, state)
+		st := syncer.Status{Condition: syncer.Condition(state), Provider: reads(library.Listens)}
+		st.Connection.ID = "spotify"
+		v.Actions = actionsFor(t.Context(), st)
+		if state == "syncing" {
+			v.Category = nil
+		}
+		c := newCard(t.Context(), v, reader{})
+		if want == "" {
+			require.Nil(t, c.Action, state)
+			continue
+		}
+		require.Equal(t, "spotify-"+want, c.Action.ID, state)
+	}
+}
+
+func TestAnAdministratorReadsNeedsYou(t *testing.T) {
+	t.Parallel()
+	v := connected("needs_admin", "needs_admin")
+	require.Equal(t, "Needs you", newCard(t.Context(), v, reader{Admin: true}).State.Word)
+	require.Equal(t, "Braucht den Administrator", newCard(german(t), v, reader{}).State.Word)
 }
 
 func TestHeadlineOfConnections(t *testing.T) {
 	t.Parallel()
 	of := func(states ...string) (all []View) {
 		for _, s := range states {
-			all = append(all, View{State: s})
+			all = append(all, View{State: s, DisplayName: "Spotify"})
 		}
 		return all
 	}
@@ -51,14 +154,57 @@ func TestHeadlineOfConnections(t *testing.T) {
 		offline, admin bool
 		want           string
 	}{
-		{of("healthy", "syncing", "new", "paused"), false, false, "Everything is in order"},
-		{of("waiting", "healthy"), false, true, "One service is waiting; nothing for you to do"},
-		{of("waiting", "held"), false, false, "2 services are waiting; nothing for you to do"},
+		{of("healthy", "syncing", "new", "paused"), false, false, "All good"},
+		{of("waiting", "healthy"), false, true, "Spotify is taking a break; nothing for you to do"},
+		{of("waiting", "held"), false, false, "2 services are taking a break; nothing for you to do"},
 		{of("waiting", "held"), true, false, "This server is offline"},
-		{of("needs_admin", "held"), true, false, "One connection needs the administrator"},
-		{of("needs_admin"), false, true, "One connection needs you"},
-		{of("needs_admin", "needs_reconnect"), false, false, "2 connections need you"},
+		{of("needs_admin", "held"), true, false, "Spotify needs the administrator"},
+		{of("needs_admin"), false, true, "Spotify needs you"},
+		{of("needs_admin", "needs_reconnect"), false, false, "2 services need you"},
 	} {
-		require.Equal(t, c.want, headlineOf(c.all, c.offline, c.admin).Text)
+		require.Equal(t, c.want, headlineOf(t.Context(), c.all, c.offline, c.admin).State.Word)
 	}
+}
+
+// Each state has its own word and its own shape, except that the two that need a person share a shape.
+func TestConnectionStatesHaveWordsAndShapes(t *testing.T) {
+	t.Parallel()
+	for _, l := range words.Languages() {
+		shapes, said := map[string]bool{}, map[string]bool{}
+		for _, state := range syncer.Conditions {
+			m := ui.StateMark(words.With(t.Context(), l), state)
+			shapes[uitest.HTML(t, l, ui.Shape(m.Shape))], said[m.Word] = true, true
+		}
+		require.Len(t, shapes, 7, l.Code())
+		require.Len(t, said, 8, l.Code())
+	}
+}
+
+// full returns the start page with everything that there can be on it.
+func full(ctx context.Context, name string) statusView {
+	v := statusView{Person: name, Total: 3,
+		Headline: headline{State: ui.Mark{Shape: "healthy", Word: name}, Lead: name},
+		Covers:   []cover{{Picture: ui.Picture{URL: "/art/a", Alt: name}, Link: "/music/track/1"}, {}},
+		Offers: []offer{{Provider: "lastfm", Name: "Last.fm", How: "How.",
+			Connect: &ui.Action{Label: "C", URL: "/"}}},
+		NotReady: "YouTube", Others: []ui.Named{{Text: "Spotify", URL: "/connect/spotify-2"}}}
+	for _, state := range []string{"healthy", "syncing", "waiting", "needs_reconnect", "new"} {
+		w := connected(state, "held")
+		w.ID, w.DisplayName, w.Account, w.Message = "c-"+state, name, name, name
+		c := newCard(ctx, w, reader{Open: []core.Notification{{ID: state, Severity: "warning", Connection: w.ID,
+			Title: name, Action: &core.Action{Label: "Look", URL: "/"}}}})
+		c.Sum, c.Slots = name, make([]ui.Slot, 48)
+		v.Cards = append(v.Cards, c)
+	}
+	return v
+}
+
+func TestStartPageIsSound(t *testing.T) {
+	t.Parallel()
+	uitest.Sound(t, func(l *words.Language) templ.Component {
+		return startPage(full(words.With(t.Context(), l), "x"+uitest.Hostile))
+	})
+	uitest.Sound(t, func(l *words.Language) templ.Component {
+		return startPage(statusView{Person: uitest.Hostile, Offers: full(words.With(t.Context(), l), "x").Offers})
+	})
 }

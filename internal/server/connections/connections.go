@@ -27,6 +27,7 @@ type Store interface {
 	Listens(ctx context.Context, user int64, before string,
 		limit int) (page []library.StoredListen, next string, err error)
 	CountListens(ctx context.Context, user int64) (int, error)
+	HeardSince(ctx context.Context, user int64, since time.Time) (map[library.ConnectionID]int, error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
 	Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error)
 	Gaps(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Gap, error)

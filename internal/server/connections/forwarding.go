@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -17,7 +18,7 @@ import (
 	"reprise/internal/server/deliveries"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
-	"reprise/web"
+	"reprise/web/ui"
 )
 
 // forwarding answers for forwarding listens to a provider.
@@ -135,34 +136,43 @@ func (h *forwarding) stopAPI(c echo.Context) error {
 // forwardPart is the part of a connection's page about forwarding.
 type forwardPart struct {
 	forwardingView
-	Library  bool   // plays are of songs in a library, which may be unclear
-	Oldest   string // the age of the oldest listen that the provider takes; empty for any
-	Obstacle string
+	Page     string // address of the connection's page
+	Name     string // of the connection
+	Lead     string
+	Figures  []ui.Figure
+	Songs    string // address of the questions which song it is; empty where there are none
+	Obstacle string // why what waits is not sent; empty if the page says it elsewhere
+	Earlier  string // how many earlier listens could be sent, in a sentence; empty for none
+	SendThem string // label of the choice to send those
 	Listens  []forwardedView
 }
 
 // forwardedView is a listen with what became of it.
 type forwardedView struct {
-	ID, Track, Artist, PlayedAt string
-	Outcome                     string // a state, or "there"
-	NextAttemptAt               *string
-	EndedAt                     *string
-	ThereSince                  *string
-	Reason                      string
-	Delivery                    string
+	ID, Track, Artist string
+	PlayedAt          time.Time
+	State             string // a state, or "there"
+	Says              string
+	URL               string    // of what could not be sent
+	At                time.Time // said after Says
 }
 
 // forwardedShown is the number of newest listens on a connection's page.
 const forwardedShown = 10
 
+// part returns the part of a connection's page about forwarding. calm says that nothing else is the matter with it.
 func (h *forwarding) part(
-	ctx context.Context, c library.Connection, p *providers.Provider,
+	ctx context.Context, c library.Connection, p *providers.Provider, calm bool,
 ) (*forwardPart, error) {
 	v, err := h.view(ctx, c.User, c.ID)
 	if err != nil {
 		return nil, err
 	}
-	part := &forwardPart{forwardingView: v, Library: p.Takes.Library, Oldest: span(p.Takes.Oldest)}
+	part := &forwardPart{forwardingView: v, Page: "/connections/" + string(c.ID), Name: c.Label(p.DisplayName)}
+	part.say(ctx, span(ctx, p.Takes.Oldest))
+	if p.Takes.Library && len(part.Figures) > 0 {
+		part.Songs = part.Page + "/songs"
+	}
 	names, err := h.names.For(ctx, c.User)
 	if err != nil {
 		return nil, err
@@ -173,31 +183,86 @@ func (h *forwarding) part(
 	}
 	forwarded, err := h.store.ForwardedListens(ctx, c.User, c.ID, forwardedShown)
 	for _, l := range forwarded {
-		view := forwardedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist,
-			PlayedAt: library.Stamp(l.PlayedAt), Outcome: l.Outcome,
-			EndedAt: core.Moment(l.EndedAt), ThereSince: core.Moment(l.ThereSince), Reason: l.Reason,
-			Delivery: strconv.FormatInt(l.Delivery, 10)}
-		if due := deliveries.Later(l.Due, until); due.After(time.Now()) {
-			view.NextAttemptAt = core.Moment(due)
-		}
+		part.Listens = append(part.Listens, forwardedOf(ctx, l, until))
 		if state := delivery.State(l.Outcome); state == delivery.Scheduled || state == delivery.Retrying {
 			part.Obstacle = cmp.Or(part.Obstacle, l.Reason)
 		}
-		part.Listens = append(part.Listens, view)
+	}
+	if !calm {
+		part.Obstacle = ""
 	}
 	return part, err
 }
 
+// say puts the counts into words. oldest is the age of the oldest listen that the service takes; empty for any.
+func (p *forwardPart) say(ctx context.Context, oldest string) {
+	p.Lead = words.T(ctx, "connection.forward.lead")
+	if oldest != "" {
+		p.Lead += " " + words.T(ctx, "connection.forward.oldest", "Name", p.Name, "Span", oldest)
+	}
+	if p.EarlierListens > 0 {
+		p.Earlier = words.T(ctx, "connection.forward.earlier", "Count", p.EarlierListens, "Name", p.Name)
+		p.SendThem = words.T(ctx, "connection.forward.send_earlier", "Count", p.EarlierListens)
+	}
+	if !p.Enabled && p.Sent+p.Waiting+p.Parked+p.Refused == 0 {
+		return
+	}
+	add := func(n int, state, url, label string) {
+		if n > 0 || state == "" {
+			p.Figures = append(p.Figures, ui.Figure{Count: n, Label: label, State: state, URL: url})
+		}
+	}
+	waiting := words.T(ctx, "connection.forward.waiting")
+	if p.NextAttemptAt != nil {
+		waiting = words.T(ctx, "connection.forward.waiting_until", "Until", core.At(p.NextAttemptAt))
+	}
+	add(p.Sent, "", "", words.T(ctx, "connection.forward.sent"))
+	add(p.Waiting, "waiting", "", waiting)
+	add(p.Parked, "parked", "", words.T(ctx, "connection.forward.parked"))
+	add(p.Refused, "dead", "/deliveries?state=dead&connection="+strings.TrimPrefix(p.Page, "/connections/"),
+		words.T(ctx, "connection.forward.refused"))
+	add(p.There, "", "", words.T(ctx, "connection.forward.there"))
+}
+
+// forwardedOf says what became of a listen. until is when what keeps it from going out ends at the earliest.
+func forwardedOf(ctx context.Context, l delivery.ForwardedListen, until time.Time) forwardedView {
+	v := forwardedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist, PlayedAt: l.PlayedAt,
+		State: l.Outcome}
+	switch l.Outcome {
+	case "there":
+		v.Says, v.At = words.T(ctx, "connection.became.there"), l.ThereSince
+		if !l.ThereSince.IsZero() {
+			v.Says = words.T(ctx, "connection.became.there_since")
+		}
+	case string(delivery.Done):
+		v.Says, v.At = words.T(ctx, "connection.became.sent"), l.EndedAt
+	case string(delivery.Dead):
+		v.URL = "/deliveries?state=dead#delivery-" + strconv.FormatInt(l.Delivery, 10)
+		v.Says = words.T(ctx, "connection.became.refused", "Reason", l.Reason)
+	case string(delivery.Parked):
+		v.Says = words.T(ctx, "connection.became.parked")
+	case string(delivery.Running):
+		v.Says = words.T(ctx, "connection.became.running")
+	default:
+		v.Says = words.T(ctx, "connection.became.next")
+		if due := deliveries.Later(l.Due, until); due.After(time.Now()) {
+			v.Says, v.At = words.T(ctx, "connection.became.waits"), due
+		}
+	}
+	return v
+}
+
 // span returns a duration in days or weeks; empty for zero.
-func span(d time.Duration) string {
-	days := int(d / (24 * time.Hour))
-	switch {
+func span(ctx context.Context, d time.Duration) string {
+	const week = 7
+	switch days := int(d / (24 * time.Hour)); {
 	case days == 0:
 		return ""
-	case days == 14:
-		return "two weeks"
+	case days%week == 0:
+		return words.T(ctx, "connection.weeks", "Count", days/week)
+	default:
+		return words.T(ctx, "connection.days", "Count", days)
 	}
-	return web.Count(days, "day", "days")
 }
 
 // manyListens is the number of earlier listens above which the user must confirm.
@@ -217,27 +282,24 @@ func (h *forwarding) form(c echo.Context) error {
 			return err
 		}
 		if n > manyListens {
-			return h.core.Confirm(c,
-				core.Confirmation{Title: "Send " + web.Count(n, "earlier listen", "earlier listens") + " to " +
-					label + "?",
-					Lead: "They go out one batch after the other, what is new first, and as fast as " +
-						label + " likes. What is there stays there: Reprise takes nothing back.",
-					Action: page + "/forwarding", Fields: []core.Field{{Name: "forward",
-						Value: "on"}, {Name: "earlier", Value: "yes"}, {Name: "sure", Value: "yes"}},
-					Button: "Send them", Back: page})
+			return h.core.Confirm(c, core.Confirmation{
+				Title:  words.T(ctx, "connection.forward.ask", "Count", n, "Name", label),
+				Lead:   words.T(ctx, "connection.forward.ask_lead", "Name", label),
+				Action: page + "/forwarding", Fields: []core.Field{{Name: "forward",
+					Value: "on"}, {Name: "earlier", Value: "yes"}, {Name: "sure", Value: "yes"}},
+				Button: words.T(ctx, "connection.forward.send"), Back: page})
 		}
 	}
 	sent, err := h.set(ctx, user, id, on, earlier)
 	if err != nil {
 		return err
 	}
-	sentence := "Your listens are not forwarded to " + label + " any more. What waits already " +
-		"still goes out."
+	sentence := words.New("connection.forward.stopped", "Name", label)
 	if on {
-		sentence = "Your listens are forwarded to " + label + " from now on."
+		sentence = words.New("connection.forward.started", "Name", label)
 		if earlier {
-			sentence += " " + web.Count(sent, "earlier listen goes", "earlier listens go") + " out, too."
+			sentence = words.Join(sentence, words.New("connection.forward.earlier_go", "Count", sent))
 		}
 	}
-	return h.core.Done(c, page+"#forwarding", words.Plain(sentence))
+	return h.core.Done(c, page+"#forwarding", sentence)
 }

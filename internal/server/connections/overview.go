@@ -1,9 +1,11 @@
 package connections
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -13,7 +15,8 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
-	syncer "reprise/internal/sync"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // overview answers for the start page, which shows all connections.
@@ -27,14 +30,36 @@ type overview struct {
 
 // statusView is the start page.
 type statusView struct {
-	Headline    headline
-	Connections []card
-	Offers      []*providers.Provider // not connected yet
-	Others      []core.Action         // to connect another account at a service
-	NotReady    string                // for members: the offers that the administrator must set up first
-	Listens     []music.Row
-	Total       int
+	Person   string
+	Headline headline
+	Covers   []cover
+	Cards    []CardView
+	Offers   []offer
+	Others   []ui.Named // to connect another account at a service
+	NotReady string     // for members: the offers that the administrator must set up first
+	Listens  []ui.Item
+	Total    int
 }
+
+// cover is the picture of something that was heard, with its page.
+type cover struct {
+	ui.Picture
+	Link string // empty for none
+}
+
+// offer is a service that is not connected.
+type offer struct {
+	Provider, Name string
+	How            string     // what it takes to connect it
+	Connect        *ui.Action // nil for a member, if the administrator must set it up first
+}
+
+// The newest listens: how many are looked at for covers, how many of those are shown, and how many listens are.
+const (
+	listensForCovers = 40
+	coversShown      = 12
+	listensShown     = 5
+)
 
 func (h *overview) page(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c)
@@ -49,68 +74,152 @@ func (h *overview) page(c echo.Context) error {
 	// Connections that need a person come first.
 	slices.SortStableFunc(all, func(a, b View) int { return attention(b) - attention(a) })
 	_, offline := h.uplink.Offline()
-	admin := user.Role == accounts.Admin
-	v := statusView{Headline: headlineOf(all, offline, admin)}
-	for _, one := range all {
-		v.Connections = append(v.Connections, newCard(one, open, "/"))
+	r := readerOf(user, "/", open)
+	v := statusView{Person: user.Name, Headline: headlineOf(ctx, all, offline, r.Admin)}
+	if v.Cards, err = h.cards(ctx, user.ID, all, r); err != nil {
+		return err
 	}
-	v.Offers, v.Others = h.offers(all), h.others(all)
-	if !admin {
-		v.NotReady = notReady(v.Offers)
+	v.Offers, v.Others = h.offers(ctx, all, r.Admin), h.others(all)
+	v.NotReady = notReady(v.Offers)
+	if err := h.newest(ctx, user.ID, &v); err != nil {
+		return err
 	}
-	page, _, err := h.store.Listens(ctx, user.ID, "", 5)
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "status.title"), startPage(v))
+}
+
+// Card returns the card of one connection as it is on the start page, to be shown alone, or library.ErrNotFound.
+func (h *Handler) Card(ctx context.Context, u accounts.User, id library.ConnectionID) (CardView, error) {
+	v, err := h.statuses.One(ctx, u.ID, id)
+	if err != nil {
+		return CardView{}, err
+	}
+	open, err := h.overview.core.Open(ctx, u.ID)
+	if err != nil {
+		return CardView{}, err
+	}
+	r := readerOf(u, "/", open)
+	cards, err := h.overview.cards(ctx, u.ID, []View{v}, r)
+	if err != nil {
+		return CardView{}, err
+	}
+	return cards[0], nil
+}
+
+// cards returns the cards of connections, with what happened there today.
+func (h *overview) cards(ctx context.Context, user int64, all []View, r reader) ([]CardView, error) {
+	now := time.Now()
+	today, err := h.store.HeardSince(ctx, user, midnight(now.In(r.Zone)))
+	if err != nil {
+		return nil, err
+	}
+	from := dayStart(now, halfHour)
+	cards := make([]CardView, 0, len(all))
+	for _, v := range all {
+		card := newCard(ctx, v, r)
+		if v.Reads {
+			quarters, err := h.store.RunQuarters(ctx, user, library.ConnectionID(v.ID), from)
+			if err != nil {
+				return nil, err
+			}
+			card.Slots, card.Sum = slots(ctx, quarters, from, halfHour), runWords(ctx, quarters)
+			if n := today[library.ConnectionID(v.ID)]; v.has(library.Listens) {
+				card.Figures = append([]string{words.T(ctx, "status.today", "Count", n)}, card.Figures...)
+			}
+		}
+		cards = append(cards, card)
+	}
+	return cards, nil
+}
+
+// midnight returns when the day of a time began.
+func midnight(now time.Time) time.Time {
+	return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+}
+
+// newest adds the newest listens and the covers of what was heard.
+func (h *overview) newest(ctx context.Context, user int64, v *statusView) (err error) {
+	page, _, err := h.store.Listens(ctx, user, "", listensForCovers)
 	if err != nil {
 		return err
 	}
-	if v.Listens, err = h.rows.Of(ctx, user.ID, page); err != nil {
+	rows, err := h.rows.Of(ctx, user, page)
+	if err != nil {
 		return err
 	}
-	if v.Total, err = h.store.CountListens(ctx, user.ID); err != nil {
-		return err
-	}
-	return h.core.Render(c, http.StatusOK, "status", "Status", v)
+	v.Covers = coversOf(ctx, rows)
+	v.Listens = music.Items(ctx, rows[:min(len(rows), listensShown)])
+	v.Total, err = h.store.CountListens(ctx, user)
+	return err
 }
 
-func attention(v View) int {
-	switch syncer.Condition(v.State) {
-	case syncer.NeedsReconnect, syncer.NeedsAdmin:
-		return 2
-	case syncer.Waiting, syncer.Held:
-		return 1
+// coversOf returns the pictures of listens, each once, the newest first.
+func coversOf(ctx context.Context, rows []music.Row) (all []cover) {
+	for _, r := range rows {
+		p := r.Picture(ctx)
+		if p.URL == "" || len(all) == coversShown ||
+			slices.ContainsFunc(all, func(c cover) bool { return c.URL == p.URL }) {
+			continue
+		}
+		p.Alt, p.Size, p.Soon = r.Title+" – "+r.Artist, coverLength, true
+		all = append(all, cover{Picture: p, Link: r.TrackPage()})
 	}
-	return 0
+	return all
 }
 
-// offers returns the providers that are not connected.
-func (h *overview) offers(all []View) (offers []*providers.Provider) {
+// coverLength is the size of a cover above the cards, in pixels.
+const coverLength = 56
+
+// offers returns what can be connected and is not.
+func (h *overview) offers(ctx context.Context, all []View, admin bool) (offers []offer) {
 	for _, p := range h.core.Registry.All() {
 		if !slices.ContainsFunc(all, func(v View) bool { return v.Provider == p.Name }) {
-			offers = append(offers, p)
+			offers = append(offers, offerOf(ctx, p, admin))
 		}
 	}
 	return offers
 }
 
-// notReady returns the names of the offers that the installation has not registered.
-func notReady(offers []*providers.Provider) string {
+func offerOf(ctx context.Context, p *providers.Provider, admin bool) offer {
+	o := offer{Provider: p.Name, Name: p.DisplayName}
+	switch ready := p.Registered(); {
+	case !p.InBrowser():
+		o.How = words.T(ctx, "status.welcome.enter", "Fields", strings.Join(p.Asks(), ", "))
+	case ready:
+		o.How = words.T(ctx, "status.welcome.consent", "Name", p.DisplayName)
+	case admin:
+		o.How = words.T(ctx, "status.welcome.consent", "Name", p.DisplayName) + " " +
+			words.T(ctx, "status.welcome.register")
+		o.Connect = &ui.Action{Label: words.T(ctx, "status.set_up", "Name", p.DisplayName), URL: "/connect/" + p.Name}
+		return o
+	default:
+		o.How = words.T(ctx, "status.welcome.ask")
+		return o
+	}
+	o.Connect = &ui.Action{Label: words.T(ctx, "status.connect", "Name", p.DisplayName), URL: "/connect/" + p.Name,
+		Main: len(p.Streams) > 0}
+	return o
+}
+
+// notReady returns the names of the offers that only the administrator can set up.
+func notReady(offers []offer) string {
 	var names []string
-	for _, p := range offers {
-		if !p.Registered() {
-			names = append(names, p.DisplayName)
+	for _, o := range offers {
+		if o.Connect == nil {
+			names = append(names, o.Name)
 		}
 	}
 	return strings.Join(names, ", ")
 }
 
 // others returns what a person can connect once more.
-func (h *overview) others(all []View) (others []core.Action) {
+func (h *overview) others(all []View) (others []ui.Named) {
 	for _, p := range h.core.Registry.All() {
 		taken := func(id library.ConnectionID) bool {
 			return slices.ContainsFunc(all, func(v View) bool { return v.ID == string(id) })
 		}
 		next, free := library.NextConnectionID(p.Name, taken)
 		if free && next.Number() > 1 && p.Registered() {
-			others = append(others, core.Action{Label: p.DisplayName, URL: "/connect/" + string(next)})
+			others = append(others, ui.Named{Text: p.DisplayName, URL: "/connect/" + string(next)})
 		}
 	}
 	return others

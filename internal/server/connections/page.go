@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
@@ -13,6 +14,8 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/imports"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // page answers for the page of one connection.
@@ -30,17 +33,24 @@ type page struct {
 
 // connectionDetails is the page of a connection. Parts that do not apply are nil.
 type connectionDetails struct {
-	Connection card
-	Another    string       // where another connection to the provider is made; empty if there can be none
+	Card       CardView
+	Path       string // of the page
+	Head       ui.Heading
+	Facts      []string
+	Actions    []ui.Action
+	Detail     string
 	Forward    *forwardPart // if the provider takes listens
 	Archive    *archivePart
-	Owed       int       // listens that wait to be sent there
+	StreamsOf  string // heading of the streams
+	Streams    ui.Grid
 	Runs       *runsPart // if something is read
 	Late       string    // what is read of plays that arrive late; empty if nothing is read
 	Skipped    *skippedPart
-	Gaps       []gapView
+	Gaps       []string
+	FillGaps   bool          // one of them can be filled by an import
 	Import     *imports.Part // if its export can be imported
 	Activity   []activity.View
+	Disconnect disconnectPart
 }
 
 func (h *page) show(c echo.Context) error {
@@ -56,76 +66,176 @@ func (h *page) show(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := connectionDetails{Owed: st.Waiting.Listens}
 	open, err := h.core.Open(ctx, user)
 	if err != nil {
 		return err
 	}
-	v.Connection = newCard(h.statuses.view(c.Request().Context(), st), open, c.Request().URL.Path)
-	if next, err := h.connections.Next(ctx, user, id.Provider()); err == nil {
-		v.Another = "/connect/" + string(next)
+	r := readerOf(core.UserOf(c), c.Request().URL.Path, open)
+	v := detailsOf(ctx, h.statuses.view(ctx, st), r)
+	v.Late = lateWords(ctx, st)
+	if err := h.parts(c, st, &v); err != nil {
+		return err
 	}
+	v.Disconnect = disconnectOf(ctx, st, v.Forward != nil)
+	if next, err := h.connections.Next(ctx, user, id.Provider()); err == nil {
+		v.Disconnect.Another = &ui.Named{Text: words.T(ctx, "connection.another", "Service", st.Provider.DisplayName),
+			URL: "/connect/" + string(next)}
+	}
+	return h.core.Show(c, http.StatusOK, v.Card.Name, connectionPage(v))
+}
+
+// detailsOf returns what the page of a connection says of its state.
+func detailsOf(ctx context.Context, w View, r reader) connectionDetails {
+	v := connectionDetails{Card: newCard(ctx, w, r), Path: r.Path, Detail: w.Detail,
+		Streams: streamTable(ctx, w, r.Admin)}
+	v.Head = ui.Heading{ID: "name-" + w.ID, Title: w.DisplayName, Sub: w.Account, State: &v.Card.State, Back: "/",
+		BackTo: words.T(ctx, "status.title")}
+	if w.ConsecutiveFailures > 1 && v.Card.Since != "" {
+		v.Facts = append(v.Facts, words.T(ctx, "connection.failures", "Count", w.ConsecutiveFailures))
+	}
+	if w.ExpiresAt != nil && syncer.Condition(w.State) != syncer.NeedsReconnect {
+		v.Facts = append(v.Facts, words.T(ctx, "connection.expires", "Date", words.Day(core.At(w.ExpiresAt))))
+	}
+	for _, a := range w.Actions {
+		if v.Card.Banner == "" || a.Action != "reconnect" { // else the banner has it
+			v.Actions = append(v.Actions, *button(w, a))
+		}
+	}
+	if main := v.Card.Action; main != nil && len(v.Actions) > 0 && main.ID != v.Actions[0].ID {
+		v.Actions = append([]ui.Action{*main}, v.Actions...)
+	}
+	switch {
+	case !w.Reads:
+		v.StreamsOf = words.T(ctx, "connection.sent_part")
+	case w.has(library.Deliveries):
+		v.StreamsOf = words.T(ctx, "connection.both_part")
+	default:
+		v.StreamsOf = words.T(ctx, "connection.read_part")
+	}
+	return v
+}
+
+// streamTable returns the table of what is read and sent.
+func streamTable(ctx context.Context, w View, admin bool) ui.Grid {
+	g := ui.Grid{Class: "streams", Columns: []string{words.T(ctx, "connection.stream"),
+		words.T(ctx, "connection.state"), words.T(ctx, "connection.last"), words.T(ctx, "connection.next_time")}}
+	for _, s := range w.Streams {
+		last, next := ui.Name(words.T(ctx, "connection.not_yet")), ui.Name(s.Next)
+		if s.LastSuccessAt != nil {
+			last = ui.Time(core.At(s.LastSuccessAt), ui.Ago)
+		}
+		if s.NextAttemptAt != nil {
+			next = ui.Time(core.At(s.NextAttemptAt), ui.Until)
+		}
+		g.Rows = append(g.Rows, ui.Line{ID: "stream-" + s.Stream, Note: s.Note, Cells: []templ.Component{
+			ui.Name(words.Each("part.", s.Stream).T(ctx)),
+			ui.State(stateMark(ctx, syncer.Condition(s.State), admin)), last, next}})
+	}
+	return g
+}
+
+// parts adds the parts of a connection's page.
+func (h *page) parts(c echo.Context, st syncer.Status, v *connectionDetails) (err error) {
+	ctx, user, conn := c.Request().Context(), st.Connection.User, st.Connection
 	if st.Provider.Takes.Listens != "" {
-		if v.Forward, err = h.forwarding.part(ctx, st.Connection, st.Provider); err != nil {
+		if v.Forward, err = h.forwarding.part(ctx, conn, st.Provider, v.Card.Calm); err != nil {
 			return err
 		}
 	}
 	if st.Provider.Takes.Archive {
-		if v.Archive, err = h.archivePart(ctx, user, st.Connection.ID); err != nil {
+		if v.Archive, err = h.archivePart(ctx, user, conn.ID); err != nil {
 			return err
 		}
 	}
-	if v.Runs, err = h.runs.part(ctx, st.Connection, st.Provider); err != nil {
+	if v.Runs, err = h.runs.part(ctx, conn, st.Provider); err != nil {
 		return err
 	}
-	v.Late = lateWords(st)
-	if v.Skipped, err = h.skipped.part(ctx, user, st.Connection.ID); err != nil {
+	if v.Skipped, err = h.skipped.part(ctx, user, conn.ID); err != nil {
 		return err
 	}
-	if v.Gaps, err = h.gaps(ctx, user, st.Connection.ID); err != nil {
+	if v.Import, err = h.imports.Part(ctx, conn, st.Provider); err != nil {
 		return err
 	}
-	if v.Import, err = h.imports.Part(ctx, st.Connection, st.Provider); err != nil {
+	if err = h.gaps(ctx, st, v); err != nil {
 		return err
 	}
-	if v.Activity, err = h.activity.Latest(c, st.Connection.ID); err != nil {
-		return err
-	}
-	return h.core.Render(c, http.StatusOK, "connection", v.Connection.DisplayName, v)
+	v.Activity, err = h.activity.Latest(c, conn.ID)
+	return err
 }
 
 // lateWords says what is read of plays that reach the service long after they were played.
-func lateWords(st syncer.Status) string {
+func lateWords(ctx context.Context, st syncer.Status) string {
 	i := slices.IndexFunc(st.Streams, func(s syncer.StreamStatus) bool { return s.Stream == library.Listens })
 	if i < 0 || st.Streams[i].LastSuccessAt.IsZero() || !st.Streams[i].Reads {
 		return ""
 	}
-	late := "Plays that reach " + st.Connection.Label(st.Provider.DisplayName) +
-		" late, for example from a phone that was offline, are "
+	name := st.Connection.Label(st.Provider.DisplayName)
 	switch {
 	case st.Streams[i].LateAtOnce:
-		return late + "read with the next run, however old they are."
+		return words.T(ctx, "connection.late.at_once", "Name", name)
 	case st.Streams[i].LateDaily:
-		return late + "looked for once a day, up to 31 days back. What arrives later than that is not read."
+		return words.T(ctx, "connection.late.daily", "Name", name)
 	}
-	return late + "read if they are less than a day late. To fill in older ones, import the service's own export."
-}
-
-// gapView is a time in which a connection was not read.
-type gapView struct {
-	From, To         string
-	LostTo, FilledAt *string
-	Recovered        int
-	Filled           int
+	return words.T(ctx, "connection.late.day", "Name", name)
 }
 
 // gapsShown is the number of gaps on a connection's page.
 const gapsShown = 5
 
-func (h *page) gaps(ctx context.Context, user int64, conn library.ConnectionID) ([]gapView, error) {
-	all, err := h.store.Gaps(ctx, user, conn)
-	return core.ViewAll(all[:min(len(all), gapsShown)], func(g library.Gap) gapView {
-		return gapView{From: library.Stamp(g.From), To: library.Stamp(g.To), LostTo: core.Moment(g.LostTo),
-			FilledAt: core.Moment(g.FilledAt), Recovered: g.Recovered, Filled: g.Filled}
-	}), err
+// gaps adds when a connection was not read.
+func (h *page) gaps(ctx context.Context, st syncer.Status, v *connectionDetails) error {
+	all, err := h.store.Gaps(ctx, st.Connection.User, st.Connection.ID)
+	for _, g := range all[:min(len(all), gapsShown)] {
+		v.Gaps = append(v.Gaps, gapWords(ctx, v.Card.Name, g))
+		v.FillGaps = v.FillGaps || v.Import != nil && !g.LostTo.IsZero() && g.FilledAt.IsZero()
+	}
+	return err
+}
+
+// gapWords says what became of what was played while a connection was not read.
+func gapWords(ctx context.Context, name string, g library.Gap) string {
+	said := words.T(ctx, "connection.gap.caught_up", "Count", g.Recovered, "Name", name, "From", g.From, "To", g.To)
+	if g.LostTo.IsZero() {
+		return said + " " + words.T(ctx, "connection.gap.whole")
+	}
+	said += " " + words.T(ctx, "connection.gap.lost", "Name", name, "Before", g.LostTo)
+	if !g.FilledAt.IsZero() {
+		said += " " + words.T(ctx, "connection.gap.filled", "Count", g.Filled)
+	}
+	return said
+}
+
+// disconnectPart is the end of a connection's page: changing it, and disconnecting.
+type disconnectPart struct {
+	Again   ui.Named  // connecting it again
+	Another *ui.Named // one more connection to the provider; nil if there can be none
+	Name    string    // given by its person
+	Title   string
+	Owed    string // what waits to be sent there; empty for nothing
+	Lead    string
+	Keep    string
+	Delete  string
+}
+
+func disconnectOf(ctx context.Context, st syncer.Status, forwards bool) disconnectPart {
+	name, owed := st.Connection.Label(st.Provider.DisplayName), st.Waiting.Listens
+	d := disconnectPart{Name: st.Connection.Name, Title: words.T(ctx, "connection.disconnect.title", "Name", name),
+		Again: ui.Named{Text: words.T(ctx, "connection.again", "Name", name),
+			URL: "/connect/" + string(st.Connection.ID)},
+		Lead: words.T(ctx, "connection.disconnect.lead"), Keep: words.T(ctx, "connection.disconnect.keep"),
+		Delete: words.T(ctx, "connection.disconnect.delete_there")}
+	if forwards {
+		d.Lead = words.T(ctx, "connection.disconnect.lead_sends")
+	}
+	if owed > 0 {
+		d.Owed = words.T(ctx, "connection.disconnect.owed", "Count", owed, "Name", name)
+	}
+	if len(st.Provider.Streams) > 0 {
+		d.Keep = words.T(ctx, "connection.disconnect.keep_read")
+		d.Delete = words.T(ctx, "connection.disconnect.delete_read", "Name", name)
+		if forwards {
+			d.Delete = words.T(ctx, "connection.disconnect.delete_both", "Name", name)
+		}
+	}
+	return d
 }

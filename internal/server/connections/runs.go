@@ -9,9 +9,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
-	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // runs answers for the runs of a connection.
@@ -31,16 +32,17 @@ type runView struct {
 	Category  *string `json:"category"`
 	Words     *string `json:"words"`
 	Detail    *string `json:"detail"`
+	Name      string  `json:"-"` // of the stream
 	Took      string  `json:"-"`
-	Brought   string  `json:"-"`
-	Outcome   string  `json:"-"` // as in cellView
+	Came      string  `json:"-"` // what it came to
+	Outcome   string  `json:"-"` // as in ui.Slot
 }
 
 func viewRun(ctx context.Context, r library.Run) runView {
 	v := runView{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
 		Result: r.Result, Category: core.Text(r.Category),
 		Words: core.Text(r.Words.T(ctx)), Detail: core.Text(r.Detail), Took: core.Took(r.Took),
-		Brought: broughtBy(r.Stream, r.Rows), Outcome: r.Result}
+		Name: words.Each("part.", r.Stream).T(ctx), Outcome: r.Result, Came: cameTo(ctx, r)}
 	switch {
 	case r.Result == "ok" && r.Rows > 0:
 		v.Outcome = "full"
@@ -50,12 +52,45 @@ func viewRun(ctx context.Context, r library.Run) runView {
 	return v
 }
 
+// cameTo says what a run came to.
+func cameTo(ctx context.Context, r library.Run) string {
+	listens, playlists := r.Rows, 0
+	if r.Stream == library.Playlists {
+		listens, playlists = 0, r.Rows
+	}
+	read, after := brought(ctx, listens, playlists), ""
+	if r.Words.IsZero() {
+		return read
+	}
+	switch r.Result {
+	case "retriable":
+		after = words.T(ctx, "run.ran_again")
+	case "fatal":
+		after = words.T(ctx, "run.waited")
+	}
+	if r.Rows > 0 {
+		read = words.T(ctx, "run.after", "Trouble", r.Words, "Brought", read)
+	} else {
+		read = r.Words.T(ctx)
+	}
+	if after != "" {
+		read += "; " + after
+	}
+	return read
+}
+
 // runsPart is the part of a connection's page about its runs.
 type runsPart struct {
-	From   string
-	Strips []stripView
+	From   time.Time
+	Strips []dayOf
 	Runs   []runView // the newest
-	More   bool
+	All    string    // address of the page of all; empty if these are all
+}
+
+// dayOf is the last day of a stream.
+type dayOf struct {
+	Name, Sum string
+	Slots     []ui.Slot
 }
 
 // newestRuns is the number of runs on a connection's page.
@@ -66,14 +101,22 @@ func (h *runs) part(ctx context.Context, c library.Connection, p *providers.Prov
 	if len(p.Streams) == 0 {
 		return nil, nil
 	}
-	from := time.Now().Truncate(metrics.QuarterLength).Add(-time.Duration(dayCells-1) * metrics.QuarterLength)
+	from := dayStart(time.Now(), quarterHour)
 	quarters, err := h.store.RunQuarters(ctx, c.User, c.ID, from)
 	if err != nil {
 		return nil, err
 	}
-	v := &runsPart{From: library.Stamp(from), Strips: strips(p.Streams, quarters, from)}
+	v := &runsPart{From: from}
+	for _, stream := range p.Streams {
+		some := ofStream(quarters, stream)
+		v.Strips = append(v.Strips, dayOf{Name: words.Each("part.", stream).T(ctx), Sum: runWords(ctx, some),
+			Slots: slots(ctx, some, from, quarterHour)})
+	}
 	page, next, err := h.store.Runs(ctx, c.User, c.ID, from, "", newestRuns)
-	v.Runs, v.More = core.ViewsFor(ctx, page, viewRun), next != ""
+	v.Runs = core.ViewAll(page, func(r library.Run) runView { return viewRun(ctx, r) })
+	if next != "" {
+		v.All = "/connections/" + string(c.ID) + "/runs"
+	}
 	return v, err
 }
 
@@ -92,7 +135,7 @@ func (h *runs) asked(c echo.Context) (v View, page []runView, next string, err e
 		return v, nil, "", err
 	}
 	all, next, err := h.store.Runs(ctx, user, id, time.Now().Add(-24*time.Hour), c.QueryParam("before"), n)
-	return v, core.ViewsFor(ctx, all, viewRun), next, err
+	return v, core.ViewAll(all, func(r library.Run) runView { return viewRun(ctx, r) }), next, err
 }
 
 func (h *runs) api(c echo.Context) error {
@@ -103,15 +146,28 @@ func (h *runs) api(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"runs": all, "next": core.Text(next)})
 }
 
+// runsView is the page of a connection's runs.
+type runsView struct {
+	Head  ui.Heading
+	Runs  []runView
+	Back  string // the connection's page
+	Pages ui.Pages
+}
+
 func (h *runs) page(c echo.Context) error {
+	ctx := c.Request().Context()
 	v, all, next, err := h.asked(c)
 	if err != nil {
 		return err
 	}
-	earlier := ""
-	if next != "" {
-		earlier = c.Request().URL.Path + "?before=" + url.QueryEscape(next)
+	page := runsView{Runs: all, Back: "/connections/" + v.ID}
+	page.Head = ui.Heading{Title: words.T(ctx, "connection.runs_of_day"), Sub: v.DisplayName, Back: page.Back,
+		BackTo: v.DisplayName}
+	if c.QueryParam("before") != "" {
+		page.Pages.Newest = c.Request().URL.Path
 	}
-	return h.core.Render(c, http.StatusOK, "runs", v.DisplayName+", runs",
-		map[string]any{"Connection": v, "Runs": all, "Earlier": earlier})
+	if next != "" {
+		page.Pages.Earlier = c.Request().URL.Path + "?before=" + url.QueryEscape(next)
+	}
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "connection.runs_title", "Name", v.DisplayName), runsPage(page))
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
@@ -12,6 +14,7 @@ import (
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // skippedStore reads what upstreams do not give.
@@ -53,9 +56,9 @@ const skippedShown = 50
 
 // skippedPart is the part of a connection's page about them.
 type skippedPart struct {
-	Items []skippedView
+	Table ui.Grid
 	More  int
-	Next  string // when the first of them is looked at again
+	Next  time.Time // when the first of them is looked at again
 }
 
 // part returns what is skipped of a connection; nil for nothing.
@@ -64,15 +67,20 @@ func (h *skipped) part(ctx context.Context, user int64, conn library.ConnectionI
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	next := all[0].RetryAt
-	for _, v := range all {
-		if v.RetryAt.Before(next) {
-			next = v.RetryAt
+	part := &skippedPart{Next: all[0].RetryAt, More: max(0, len(all)-skippedShown), Table: ui.Grid{Class: "streams",
+		Columns: []string{words.T(ctx, "connection.skipped.name"), words.T(ctx, "connection.skipped.why"),
+			words.T(ctx, "connection.skipped.since"), words.T(ctx, "connection.skipped.tried")}}}
+	for i, v := range all {
+		if v.RetryAt.Before(part.Next) {
+			part.Next = v.RetryAt
+		}
+		if i < skippedShown {
+			part.Table.Rows = append(part.Table.Rows, ui.Line{Cells: []templ.Component{skippedName(v.Name, v.In),
+				templ.Join(ui.Say(v.Reason.T(ctx)), ui.Details(v.Answer)), ui.Time(v.Since, ui.Ago),
+				ui.Time(v.TriedAt, ui.Ago)}})
 		}
 	}
-	shown := all[:min(len(all), skippedShown)]
-	return &skippedPart{Items: core.ViewsFor(ctx, shown, viewSkipped), More: len(all) - len(shown),
-		Next: library.Stamp(next)}, nil
+	return part, nil
 }
 
 func (h *skipped) api(c echo.Context) error {
@@ -109,13 +117,13 @@ func (h *skipped) retryForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	flash := "Looking again now. What can be read disappears from the list below."
+	flash := words.New("connection.skipped.looking")
 	err = h.connections.LookAgain(c.Request().Context(), core.UserOf(c).ID, id)
 	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		flash, err = h.core.Problem(c, err).Detail, nil
+		flash, err = words.Plain(h.core.Problem(c, err).Detail), nil
 	}
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/connections/"+string(id), words.Plain(flash))
+	return h.core.Done(c, "/connections/"+string(id), flash)
 }

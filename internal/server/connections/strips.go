@@ -1,90 +1,111 @@
 package connections
 
 import (
-	"fmt"
+	"context"
+	"strings"
 	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/web"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
-// stripView draws the last day of a stream, with one cell for each quarter of an hour.
-type stripView struct {
-	Stream, Title string
-	Width         int
-	Cells         []cellView // those in which something ran
+// dayLength is what strips show.
+const dayLength = 24 * time.Hour
+
+// dayStart returns when the strips of the last 24 hours begin, if their bars stand for each.
+func dayStart(now time.Time, each time.Duration) time.Time {
+	return now.Truncate(each).Add(each - dayLength)
 }
 
-type cellView struct {
-	X              int
-	Outcome, Words string // "full", "empty", "retriable" or "fatal"
-}
-
-// strips returns the strips of all streams.
-func strips(streams []string, quarters []library.RunQuarter, from time.Time) (all []stripView) {
-	for _, stream := range streams {
-		v := stripView{Stream: stream, Width: cellWidth * dayCells}
-		var sum library.RunQuarter
-		for _, q := range quarters {
-			if q.Stream != stream {
-				continue
-			}
-			sum.Runs, sum.Rows, sum.Retriable, sum.Fatal = sum.Runs+q.Runs, sum.Rows+q.Rows,
-				sum.Retriable+q.Retriable, sum.Fatal+q.Fatal
-			begin := q.Start.In(from.Location())
-			v.Cells = append(v.Cells, cellView{X: int(q.Start.Sub(from)/metrics.QuarterLength) * cellWidth,
-				Outcome: outcomeOf(q),
-				Words: begin.Format("15:04") + "–" + begin.Add(metrics.QuarterLength).Format("15:04 MST") + ": " +
-					runWords(stream, q)})
+// slots returns the bars of runs since from, of which each stands for so much time, a multiple of a quarter of an hour.
+func slots(ctx context.Context, quarters []library.RunQuarter, from time.Time, each time.Duration) []ui.Slot {
+	in := make([][]library.RunQuarter, dayLength/each)
+	for _, q := range quarters {
+		if i := int(q.Start.Sub(from) / each); i >= 0 && i < len(in) && !q.Start.Before(from) {
+			in[i] = append(in[i], q)
 		}
-		v.Title = runWords(stream, sum)
-		all = append(all, v)
+	}
+	all := make([]ui.Slot, len(in))
+	for i, some := range in {
+		if len(some) == 0 {
+			continue
+		}
+		begin := from.Add(time.Duration(i) * each)
+		all[i] = ui.Slot{Outcome: outcomeOf(some), From: begin, To: begin.Add(each), Words: runWords(ctx, some)}
 	}
 	return all
 }
 
-// dayCells is the number of quarters of an hour in a day.
-const dayCells = int(24 * time.Hour / metrics.QuarterLength)
-
-// outcomeOf returns the worst outcome of the runs in a quarter of an hour.
-func outcomeOf(q library.RunQuarter) string {
-	switch {
-	case q.Fatal > 0:
-		return "fatal"
-	case q.Retriable > 0:
-		return "retriable"
-	case q.Full > 0:
-		return "full"
+// ofStream returns the quarters of one stream.
+func ofStream(quarters []library.RunQuarter, stream string) (some []library.RunQuarter) {
+	for _, q := range quarters {
+		if q.Stream == stream {
+			some = append(some, q)
+		}
 	}
-	return "empty"
+	return some
 }
 
-// runWords describes the outcome of runs.
-func runWords(stream string, q library.RunQuarter) string {
-	if q.Runs == 0 {
-		return "nothing ran"
+// outcomeOf returns the worst outcome of runs.
+func outcomeOf(quarters []library.RunQuarter) string {
+	outcome, rank := "empty", 0
+	for _, q := range quarters {
+		switch {
+		case q.Fatal > 0:
+			return "fatal"
+		case q.Retriable > 0 && rank < 2:
+			outcome, rank = "retriable", 2
+		case q.Full > 0 && rank < 1:
+			outcome, rank = "full", 1
+		}
 	}
-	text := web.Count(q.Runs, "run", "runs") + ", " + broughtBy(stream, q.Rows)
-	if q.Retriable > 0 {
-		text += fmt.Sprintf("; %d failed and could be tried again", q.Retriable)
+	return outcome
+}
+
+// runWords says what runs came to.
+func runWords(ctx context.Context, quarters []library.RunQuarter) string {
+	var runs, listens, playlists, retriable, fatal int
+	for _, q := range quarters {
+		runs, retriable, fatal = runs+q.Runs, retriable+q.Retriable, fatal+q.Fatal
+		if q.Stream == library.Playlists {
+			playlists += q.Rows
+		} else {
+			listens += q.Rows
+		}
 	}
-	if q.Fatal > 0 {
-		text += fmt.Sprintf("; %d failed and needed a person", q.Fatal)
+	if runs == 0 {
+		return words.T(ctx, "run.none")
+	}
+	text := words.T(ctx, "run.new", "Runs", words.New("run.runs", "Count", runs),
+		"Brought", brought(ctx, listens, playlists))
+	if retriable > 0 {
+		text += ", " + words.T(ctx, "run.retriable", "Count", retriable)
+	}
+	if fatal > 0 {
+		text += ", " + words.T(ctx, "run.fatal", "Count", fatal)
 	}
 	return text
 }
 
-// broughtBy describes what the runs of a stream read.
-func broughtBy(stream string, rows int) string {
-	switch {
-	case rows == 0:
-		return "nothing new"
-	case stream == library.Playlists:
-		return web.Count(rows, "playlist", "playlists") + " read"
+// brought says what runs read.
+func brought(ctx context.Context, listens, playlists int) string {
+	var parts []string
+	if listens > 0 {
+		parts = append(parts, words.T(ctx, "run.listens", "Count", listens))
 	}
-	return web.Count(rows, "new listen", "new listens")
+	if playlists > 0 {
+		parts = append(parts, words.T(ctx, "run.playlists", "Count", playlists))
+	}
+	if len(parts) == 0 {
+		return words.T(ctx, "run.nothing")
+	}
+	return strings.Join(parts, ", ")
 }
 
-// cellWidth is the width of a quarter of an hour, with one unit of space.
-const cellWidth = 5
+// halfHour is what a bar on a card stands for, and quarterHour one on the page of a connection.
+const (
+	halfHour    = 2 * metrics.QuarterLength
+	quarterHour = metrics.QuarterLength
+)

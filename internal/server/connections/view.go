@@ -2,8 +2,10 @@ package connections
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
@@ -11,26 +13,28 @@ import (
 	"reprise/internal/words"
 )
 
+// View is a connection in the API and in events.
 type View struct {
-	ID                  string       `json:"id"`
-	Name                string       `json:"name"` // given by its person; may be empty
-	Provider            string       `json:"provider"`
-	DisplayName         string       `json:"display_name"`
-	Account             string       `json:"account"`
-	State               string       `json:"state"`
-	Category            *string      `json:"category"`
-	Message             string       `json:"message"`
-	Detail              string       `json:"detail,omitempty"`
-	Since               *string      `json:"since"`
-	NextAttemptAt       *string      `json:"next_attempt_at"`
-	LastSuccessAt       *string      `json:"last_success_at"`
-	ConsecutiveFailures int          `json:"consecutive_failures"`
-	ExpiresAt           *string      `json:"expires_at"`
-	ParkedDeliveries    int          `json:"parked_deliveries"`
-	Streams             []streamView `json:"streams"`
-	Actions             []actionView `json:"actions"`
-	Reads               bool         `json:"-"` // false: things are only sent there
-	Every               string       `json:"-"` // the shortest interval of its streams
+	ID                  string           `json:"id"`
+	Name                string           `json:"name"` // given by its person; may be empty
+	Provider            string           `json:"provider"`
+	DisplayName         string           `json:"display_name"`
+	Account             string           `json:"account"`
+	State               string           `json:"state"`
+	Category            *string          `json:"category"`
+	Message             string           `json:"message"`
+	Detail              string           `json:"detail,omitempty"`
+	Since               *string          `json:"since"`
+	NextAttemptAt       *string          `json:"next_attempt_at"`
+	LastSuccessAt       *string          `json:"last_success_at"`
+	ConsecutiveFailures int              `json:"consecutive_failures"`
+	ExpiresAt           *string          `json:"expires_at"`
+	ParkedDeliveries    int              `json:"parked_deliveries"`
+	Streams             []streamView     `json:"streams"`
+	Actions             []actionView     `json:"actions"`
+	Reads               bool             `json:"-"` // false: things are only sent there
+	Every               string           `json:"-"` // the shortest interval of its streams, in words
+	Waiting             delivery.Waiting `json:"-"` // what waits to be sent there
 }
 
 type streamView struct {
@@ -74,8 +78,8 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 		State: string(c.Condition), Message: c.Words.Message.T(ctx), Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},
-		ParkedDeliveries: c.Waiting.Parked,
-		Reads:            len(c.Provider.Streams) > 0}
+		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting,
+		Reads: len(c.Provider.Streams) > 0}
 	if m := plainMessage(c); !m.IsZero() && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
 		v.Message = m.T(ctx)
 	}
@@ -158,4 +162,9 @@ func actionsFor(ctx context.Context, s syncer.Status) []actionView {
 		return []actionView{pause}
 	}
 	return []actionView{action("sync"), pause}
+}
+
+// has says whether a connection has a stream.
+func (v View) has(stream string) bool {
+	return slices.ContainsFunc(v.Streams, func(s streamView) bool { return s.Stream == stream })
 }

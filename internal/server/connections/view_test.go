@@ -6,18 +6,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 func TestRhythmInWords(t *testing.T) {
 	t.Parallel()
-	for d, want := range map[time.Duration]string{time.Second: "every second",
-		90 * time.Second: "every 90 seconds", time.Minute: "every minute", 2 * time.Hour: "every 2 hours", 0: ""} {
+	for d, want := range map[time.Duration]string{time.Second: "every second", 90 * time.Second: "every 90 seconds",
+		time.Minute: "every minute", 2 * time.Hour: "every 2 hours", 0: ""} {
 		require.Equal(t, want, rhythm(d).String())
 	}
+	require.Equal(t, "alle 5 Minuten", rhythm(5*time.Minute).In(words.German))
 }
 
 func TestReconnectLeadsToTheSameConnection(t *testing.T) {
@@ -27,4 +30,39 @@ func TestReconnectLeadsToTheSameConnection(t *testing.T) {
 		Provider:   &providers.Provider{Description: providers.Description{Name: "navidrome"}},
 		State:      resilience.State{Kind: resilience.Stopped, Category: resilience.Auth}})
 	require.Equal(t, "/connect/navidrome-2", actions[0].URL)
+}
+
+// reads returns a provider that reads streams.
+func reads(streams ...string) *providers.Provider {
+	p := &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}}
+	p.Streams = streams
+	return p
+}
+
+func TestPausedSaysWhatWaits(t *testing.T) {
+	t.Parallel()
+	st := syncer.Status{Condition: syncer.Paused, Provider: reads(library.Listens),
+		Waiting: delivery.Waiting{Listens: 1200, Playlists: 1}}
+	require.Contains(t, plainMessage(st).String(), "until you press Resume; 1,200 listens and 1 playlist are waiting")
+	held := syncer.Status{Condition: syncer.Held, Provider: reads()}
+	require.True(t, plainMessage(held).IsZero(), "its failure has a sentence")
+}
+
+func TestNextAttemptInWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		st    syncer.StreamStatus
+		every time.Duration
+		want  string
+	}{
+		{syncer.StreamStatus{Condition: syncer.NeedsReconnect}, 0, "after you reconnect"},
+		{syncer.StreamStatus{Condition: syncer.NeedsAdmin}, 0, "after the administrator has fixed it"},
+		{syncer.StreamStatus{Condition: syncer.Paused}, 0, "after you resume"},
+		{syncer.StreamStatus{Condition: syncer.Syncing}, 0, "now"},
+		{syncer.StreamStatus{Stream: library.Deliveries}, 0, "when there's something to send"},
+		{syncer.StreamStatus{}, 5 * time.Minute, "about every 5 minutes"},
+		{syncer.StreamStatus{}, 0, "at the next sync"},
+	} {
+		require.Equal(t, c.want, nextWords(c.st, c.every).String())
+	}
 }

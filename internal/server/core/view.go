@@ -35,6 +35,18 @@ func Moment(t time.Time) *string {
 	return &text
 }
 
+// At reads a time as the API writes it; the zero time for nil.
+func At(text *string) time.Time {
+	if text == nil {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, *text)
+	if err != nil { // never: library.Stamp wrote it
+		return time.Time{}
+	}
+	return at
+}
+
 // Text returns s for the API; nil if it is empty.
 func Text(s string) *string {
 	if s == "" {

@@ -73,12 +73,7 @@ type importView struct {
 	CreatedAt   string   `json:"created_at"`
 	EndedAt     *string  `json:"ended_at"`
 	Open        bool     `json:"-"`
-
-	Mark core.Mark `json:"-"`
 }
-
-// waits is the mark of an import that waits for the disk or the database.
-var waits = core.Mark{Shape: "waiting", Word: "Waiting"}
 
 func (h *Handler) view(v imports.Import, label func(library.ConnectionID) string) importView {
 	view := importView{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
@@ -87,23 +82,11 @@ func (h *Handler) view(v imports.Import, label func(library.ConnectionID) string
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
 		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt),
-		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Mark: marks[v.State]}
-	if view.Trouble = h.runner.Trouble(v.ID); view.Trouble != "" {
-		view.Mark = waits
-	}
+		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Trouble: h.runner.Trouble(v.ID)}
 	if text := strings.TrimSuffix(v.Problems, "\n"); text != "" {
 		view.Problems = strings.Split(text, "\n")
 	}
 	return view
-}
-
-// marks holds the states of imports as pages show them.
-var marks = map[imports.State]core.Mark{
-	imports.Waiting:  {Shape: "scheduled", Word: "Waits for its turn"},
-	imports.Running:  {Shape: "syncing", Word: "Reading"},
-	imports.Done:     {Shape: "done", Word: "Done"},
-	imports.Failed:   {Shape: "dead", Word: "Could not go on"},
-	imports.Canceled: {Shape: "paused", Word: "Canceled by you"},
 }
 
 // all returns a user's imports from a provider, or from all if the name is empty.
@@ -153,8 +136,9 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
-			return v, &core.Problem{Status: http.StatusUnprocessableEntity, Title: "No file",
-				Detail: "Choose a file first."}
+			return v, &core.Problem{Status: http.StatusUnprocessableEntity,
+				Title:  words.T(r.Context(), "import.no_file"),
+				Detail: words.T(r.Context(), "import.choose")}
 		}
 		if err != nil {
 			return v, errors.Join(core.HTTPProblem(http.StatusBadRequest), err)
@@ -232,7 +216,7 @@ func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
 	if v.Imports, err = h.all(c.Request().Context(), core.UserOf(c).ID, ""); err != nil {
 		return err
 	}
-	return h.core.Render(c, status, "imports", "Import a file", v)
+	return h.core.Show(c, status, words.T(c.Request().Context(), "import.title"), importsPage(v))
 }
 
 func (h *Handler) sendForm(c echo.Context) error {
@@ -241,7 +225,7 @@ func (h *Handler) sendForm(c echo.Context) error {
 		p := h.core.Problem(c, err)
 		return h.show(c, p.Status, importsView{Provider: v.Connection.Provider(), Problem: p.Detail})
 	}
-	return h.core.Done(c, "/imports", words.Plain(v.Name+" is being imported. You may close this page meanwhile."))
+	return h.core.Done(c, "/imports", words.New("import.started", "File", v.Name))
 }
 
 func (h *Handler) cancelForm(c echo.Context) error {

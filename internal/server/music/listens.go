@@ -1,6 +1,7 @@
 package music
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -11,6 +12,8 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // filterOf returns the filter in the query of a request.
@@ -58,22 +61,49 @@ func (h *Handler) listensAPI(c echo.Context) error {
 	})
 }
 
+// listensView is the page of listens.
 type listensView struct {
-	Listens []Row
-	Artist  string // of the filter; empty without one
-	Found   bool   // there is a filter, and Total counts what it selects
-	Newest  string // address of the newest page
-	Earlier string // address of the next page; empty at the end
-	First   bool   // this is the newest page
-	Total   int
+	Title string
+	Lead  string // what is listed; without listens, why there are none
+	All   bool   // Lead is followed by a link to all listens
+	Next  []ui.Action
+	Rows  []ui.Item
+	Pages ui.Pages
+}
+
+// found is a page of listens with what was asked for.
+type found struct {
+	Artist string // of the filter; empty without one
+	Some   bool   // there is a filter
+	Total  int    // of what the filter selects
+}
+
+// heading puts what was found into words.
+func (v *listensView) heading(ctx context.Context, f found) {
+	v.All = f.Some
+	switch {
+	case f.Total > 0 && f.Artist != "":
+		v.Lead = words.T(ctx, "listens.by", "Count", f.Total, "Artist", f.Artist)
+	case f.Total > 0:
+		v.Lead = words.T(ctx, "listens.all", "Count", f.Total)
+	case f.Artist != "":
+		v.Lead = words.T(ctx, "listens.none_by", "Artist", f.Artist)
+	case f.Some:
+		v.Lead = words.T(ctx, "listens.none_then")
+	default:
+		v.Lead = words.T(ctx, "listens.none")
+		v.Next = []ui.Action{{Label: words.T(ctx, "listens.connect"), URL: "/", Main: true},
+			{Label: words.T(ctx, "listens.import"), URL: "/imports"}}
+	}
 }
 
 func (h *Handler) listensPage(c echo.Context) error {
+	ctx := c.Request().Context()
 	page, next, err := h.listens(c)
 	if err != nil {
 		return err
 	}
-	rows, err := h.rows.Of(c.Request().Context(), core.UserOf(c).ID, page)
+	rows, err := h.rows.Of(ctx, core.UserOf(c).ID, page)
 	if err != nil {
 		return err
 	}
@@ -81,25 +111,32 @@ func (h *Handler) listensPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	total, err := h.store.CountFound(c.Request().Context(), f)
+	total, err := h.store.CountFound(ctx, f)
 	if err != nil {
 		return err
 	}
-	v := listensView{Listens: rows, Artist: f.Artist, Found: f != library.ListenFilter{User: f.User},
-		First: c.QueryParam("before") == "", Total: total}
+	v := listensView{Title: words.T(ctx, "listens.title"), Rows: Items(ctx, rows), Pages: pagesOf(c, next)}
+	v.heading(ctx, found{Artist: f.Artist, Some: f != library.ListenFilter{User: f.User}, Total: total})
+	return h.core.Show(c, http.StatusOK, v.Title, listensList(v))
+}
+
+// pagesOf returns the way to the other pages of what a request asks for.
+func pagesOf(c echo.Context, next string) (p ui.Pages) {
 	query := url.Values{}
 	for _, name := range []string{"artist", "from", "to"} {
 		if text := c.QueryParam(name); text != "" {
 			query.Set(name, text)
 		}
 	}
-	v.Newest = "/listens"
-	if len(query) > 0 {
-		v.Newest += "?" + query.Encode()
+	if c.QueryParam("before") != "" {
+		p.Newest = "/listens"
+		if len(query) > 0 {
+			p.Newest += "?" + query.Encode()
+		}
 	}
 	if next != "" {
 		query.Set("before", next)
-		v.Earlier = "/listens?" + query.Encode()
+		p.Earlier = "/listens?" + query.Encode()
 	}
-	return h.core.Render(c, http.StatusOK, "listens", "Listens", v)
+	return p
 }

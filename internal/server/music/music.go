@@ -109,5 +109,5 @@ func (h *Handler) musicPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Render(c, http.StatusOK, "music", v.Name, v)
+	return h.core.Show(c, http.StatusOK, v.Name, musicArticle(pageFor(c.Request().Context(), v)))
 }

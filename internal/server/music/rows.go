@@ -3,11 +3,14 @@ package music
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"reprise/internal/art"
 	"reprise/internal/enrich"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // LinkStore finds the pages and pictures of the music in listens.
@@ -29,7 +32,7 @@ func NewRows(k *core.Core, store LinkStore, pictures *art.Cache) *Rows {
 
 // Row is a listen on a page, with its picture and the pages of its music.
 type Row struct {
-	library.ListenRecord
+	library.StoredListen
 	Links enrich.Links
 	From  []string // labels of the connections that reported it
 }
@@ -46,7 +49,7 @@ func (r *Rows) Of(ctx context.Context, user int64, page []library.StoredListen) 
 	}
 	rows := make([]Row, len(page))
 	for i, l := range page {
-		rows[i] = Row{ListenRecord: l.Record(), Links: links[i]}
+		rows[i] = Row{StoredListen: l, Links: links[i]}
 		for _, s := range l.Sources {
 			if name := label(s.Connection); !slices.Contains(rows[i].From, name) {
 				rows[i].From = append(rows[i].From, name)
@@ -54,6 +57,55 @@ func (r *Rows) Of(ctx context.Context, user int64, page []library.StoredListen) 
 		}
 	}
 	return rows, nil
+}
+
+// Items returns listens as rows of a list.
+func Items(ctx context.Context, rows []Row) []ui.Item {
+	return core.ViewAll(rows, func(r Row) ui.Item {
+		picture := r.Picture(ctx)
+		i := ui.Item{ID: "listen-" + strconv.FormatInt(r.ID, 10), Picture: &picture,
+			Title: ui.Named{Text: r.Title, URL: r.TrackPage()},
+			By:    []ui.Named{{Text: r.Artist, URL: pageOf(library.KindArtist, r.Links.Artist)}},
+			Tags:  r.From, At: r.PlayedAt}
+		if r.Album != "" {
+			i.By = append(i.By, ui.Named{Text: r.Album, URL: pageOf(library.KindAlbum, r.Links.Album)})
+		}
+		if r.Approximate {
+			i.About = words.T(ctx, "listens.about")
+		}
+		return i
+	})
+}
+
+// Picture returns the picture of a listen.
+func (r Row) Picture(ctx context.Context) ui.Picture {
+	p := ui.Picture{Portrait: r.Links.Portrait}
+	if r.Links.Picture != "" {
+		p.URL, p.Alt = "/art/"+r.Links.Picture, pictured(ctx, r.Links.Portrait, r.Artist, r.Album)
+	}
+	return p
+}
+
+// TrackPage returns the address of the page of a listen's track; empty without one.
+func (r Row) TrackPage() string { return pageOf(library.KindTrack, r.Links.Track) }
+
+// pageOf returns the address of the page of an artist, an album or a track; empty without one.
+func pageOf(kind string, id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return "/music/" + kind + "/" + strconv.FormatInt(id, 10)
+}
+
+// pictured says what a picture shows: an artist, or the cover of an album, whose title may be missing.
+func pictured(ctx context.Context, portrait bool, artist, album string) string {
+	switch {
+	case portrait:
+		return artist
+	case album != "":
+		return words.T(ctx, "listens.cover_of", "Album", album)
+	}
+	return words.T(ctx, "listens.cover")
 }
 
 // links returns where tracks lead, with the pictures that can be shown.

@@ -1,0 +1,151 @@
+package music
+
+import (
+	"context"
+
+	"github.com/a-h/templ"
+
+	"reprise/internal/enrich"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// pageView is the page of an artist, an album or a track.
+type pageView struct {
+	Name     string
+	Lead     string // what it is
+	Heard    string // how often it was heard; then comes the time of the last play
+	Last     string // said before that time
+	Picture  ui.Picture
+	Listens  string // address of the listens of an artist
+	Facts    []ui.Fact
+	Sources  ui.Grid
+	NotAsked bool // no source has been asked about it
+	view
+}
+
+// largePicture is the size of the picture of a page, in pixels.
+const largePicture = 192
+
+func pageFor(ctx context.Context, v view) pageView {
+	p := pageView{view: v, Name: v.Name, Lead: leadOf(ctx, v), NotAsked: len(v.Sources) == 0,
+		Heard:   words.Each("music.heard.", v.Kind, "Count", v.Plays).T(ctx),
+		Picture: ui.Picture{Portrait: v.Kind == library.KindArtist, Size: largePicture, Soon: true}}
+	if v.LastHeardAt != nil {
+		p.Last = words.T(ctx, "music.last")
+	}
+	if v.Picture != nil {
+		album := v.Name
+		if v.Kind != library.KindAlbum {
+			album = known(v.Album)
+		}
+		p.Picture.URL, p.Picture.Alt = *v.Picture, pictured(ctx, v.Portrait, v.Artist, album)
+	}
+	if v.Kind == library.KindArtist {
+		p.Listens = listensOf(v.Name)
+	}
+	p.Facts, p.Sources = factsOf(ctx, v), sourcesOf(ctx, v)
+	return p
+}
+
+// leadOf says what something is.
+func leadOf(ctx context.Context, v view) string {
+	switch {
+	case v.Kind == library.KindArtist:
+		return words.T(ctx, "music.artist")
+	case v.Kind == library.KindAlbum:
+		return words.T(ctx, "music.album", "Artist", v.Artist)
+	case known(v.Album) != "":
+		return words.T(ctx, "music.track_of", "Artist", v.Artist, "Album", *v.Album)
+	}
+	return words.T(ctx, "music.track", "Artist", v.Artist)
+}
+
+// known returns a text that may be nil.
+func known(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// factsOf returns what is known of something, each with where it is from.
+func factsOf(ctx context.Context, v view) (all []ui.Fact) {
+	add := func(label string, value templ.Component, from string) {
+		f := ui.Fact{Label: label, Value: value}
+		if from != "" {
+			f.Note = words.T(ctx, "music.from", "Source", from)
+		}
+		all = append(all, f)
+	}
+	if v.Released != nil {
+		label := words.T(ctx, "music.released")
+		if v.Kind == library.KindArtist {
+			label = words.T(ctx, "music.since")
+		}
+		add(label, ui.Name(ui.PartDate(ctx, *v.Released)), v.ReleasedFrom)
+	}
+	if len(v.Tags) > 0 {
+		add(words.T(ctx, "music.tags"), ui.Tags(v.Tags), v.TagsFrom)
+	}
+	if v.AlsoKnownAs != "" {
+		add(words.T(ctx, "music.written_as"), ui.Name(v.AlsoKnownAs), v.AlsoFrom)
+	}
+	if v.MBID != nil {
+		from := v.MBIDFrom
+		add(words.T(ctx, "music.mbid"), mbid(v.Kind, *v.MBID), from)
+		if from == "" {
+			all[len(all)-1].Note = words.T(ctx, "music.from_listen")
+		}
+	}
+	if v.PictureFrom != "" {
+		add(words.T(ctx, "music.picture"), templ.NopComponent, v.PictureFrom)
+	}
+	return all
+}
+
+// musicBrainzKind returns what MusicBrainz calls a kind of music.
+func musicBrainzKind(kind string) string {
+	switch kind {
+	case library.KindArtist:
+		return "artist"
+	case library.KindAlbum:
+		return "release-group"
+	}
+	return "recording"
+}
+
+// sourcesOf returns the table of what each source said.
+func sourcesOf(ctx context.Context, v view) ui.Grid {
+	g := ui.Grid{Columns: []string{words.T(ctx, "music.source"), words.T(ctx, "music.answer"),
+		words.T(ctx, "music.asked"), words.T(ctx, "music.next")}}
+	for _, s := range v.Sources {
+		asked, next := templ.Component(ui.Name("–")), ui.Name(words.T(ctx, "music.when_known"))
+		if s.AskedAt != nil {
+			asked = ui.Time(core.At(s.AskedAt), ui.Ago)
+		}
+		if s.NextAt != nil {
+			next = ui.Time(core.At(s.NextAt), ui.Until)
+		}
+		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{ui.Name(s.DisplayName),
+			templ.Join(ui.Name(answerOf(ctx, s)), ui.Details(s.Detail)), asked, next}})
+	}
+	return g
+}
+
+// answerOf says what a source said.
+func answerOf(ctx context.Context, s toldView) string {
+	switch {
+	case s.AskedAt == nil:
+		return words.T(ctx, "music.not_asked")
+	case s.State == string(enrich.Done):
+		return words.T(ctx, "music.found")
+	case s.State == string(enrich.NotThere):
+		return words.T(ctx, "music.not_found")
+	case s.Detail != "":
+		return words.T(ctx, "music.no_answer")
+	}
+	return words.T(ctx, "music.asked_again")
+}
