@@ -101,7 +101,8 @@ func without(all []string, name string) []string {
 var banned = map[*Language]*regexp.Regexp{
 	English: regexp.MustCompile(`(?i)\b(anew|told|stands|whoever|whom|allows is|gives no|we|us|our|ours|dead letters?|` +
 		`re-drive|redrive|parked|written down)\b|asks us|is used up for now`),
-	German: regexp.MustCompile(`(?i:\b(wir|unser\w*|erneut erneut|Dead Letters?|geparkt\w*)\b)|\b(Ihnen|Ihre?\w*)\b`),
+	German: regexp.MustCompile(`(?i:\b(wir|unser\w*|erneut erneut|Dead Letters?|geparkt\w*)\b)|` +
+		`\b(Ihnen|Ihre?\w*)\b`),
 }
 
 // spoken are sentences in which a banned word is right, by id.
