@@ -37,8 +37,8 @@ type writer struct {
 	now      time.Time // in the zone of the reader
 }
 
-// writerTo returns a writer of messages for a channel: in the language of its person, and with times in their zone, else
-// in that of the channel.
+// writerTo returns a writer of messages for a channel: in the language of its person, and with times in their zone,
+// else in that of the channel.
 func (c *post) writerTo(ctx context.Context, ch Channel) writer {
 	if c.opt.Reader != nil {
 		ctx = c.opt.Reader(ctx, ch.User)

@@ -122,7 +122,8 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 	if err != nil {
 		return err
 	}
-	if err := c.try(ctx, ch, c.test(ctx, words.New("message.test.title"), words.New("message.test.text"), ch)); err != nil {
+	message := c.test(ctx, words.New("message.test.title"), words.New("message.test.text"), ch)
+	if err := c.try(ctx, ch, message); err != nil {
 		if errors.Is(err, ErrUnsubscribed) {
 			err = errors.Join(err, c.gone(context.WithoutCancel(ctx), ch))
 		}
@@ -140,8 +141,8 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 
 func (c *Courier) test(ctx context.Context, title, text words.Text, ch Channel) Message {
 	now, write := time.Now(), c.writerTo(ctx, ch)
-	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: write.say(title),
-		Text: write.say(text), URL: c.baseURL() + "/channels", CreatedAt: now}
+	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info,
+		Title: write.say(title), Text: write.say(text), URL: c.baseURL() + "/channels", CreatedAt: now}
 }
 
 // patience is how long a person waits for a test before the page says what has become of it.
