@@ -4,12 +4,9 @@ import (
 	"context"
 	"slices"
 
-<<<<<<< HEAD
 	"github.com/labstack/echo/v4"
 
-=======
 	"reprise/internal/accounts"
->>>>>>> main
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
