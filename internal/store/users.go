@@ -49,7 +49,8 @@ func insertUser(ctx context.Context, tx *sql.Tx, u accounts.User, first bool) (a
 
 func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-const selectUser = "SELECT id, name, password_hash, role, created_at, language, zone, theme FROM users "
+const selectUser = `SELECT id, name, password_hash, role, created_at, language, zone, theme,
+	browser_language FROM users `
 
 // UserByName finds an account, or accounts.ErrUnknown.
 func (s *Store) UserByName(ctx context.Context, name string) (accounts.User, error) {
@@ -89,6 +90,7 @@ func (s *Store) LastSeen(ctx context.Context) (map[int64]time.Time, error) {
 	return seen, err
 }
 
+<<<<<<< HEAD
 // Rename implements accounts.Store. The same name in other letters is no other account's.
 func (s *Store) Rename(ctx context.Context, user int64, name string) (before string, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
@@ -112,6 +114,11 @@ func (s *Store) Rename(ctx context.Context, user int64, name string) (before str
 		return execTx(ctx, tx, "UPDATE users SET name = $1, name_key = $2 WHERE id = $3", name, nameKey(name), user)
 	})
 	return before, err
+=======
+// SetBrowserLanguage stores the language that a person's browser preferred when they signed in.
+func (s *Store) SetBrowserLanguage(ctx context.Context, user int64, code string) error {
+	return s.exec(ctx, "UPDATE users SET browser_language = $1 WHERE id = $2", code, user)
+>>>>>>> main
 }
 
 // SetChoices stores how a person wants to read.
@@ -150,7 +157,8 @@ func (s *Store) PasswordChanges(ctx context.Context) (n int64, err error) {
 func scanUser(r scanner) (accounts.User, error) {
 	var u accounts.User
 	var created int64
-	err := r.Scan(&u.ID, &u.Name, &u.PasswordHash, &u.Role, &created, &u.Language, &u.Zone, &u.Theme)
+	err := r.Scan(&u.ID, &u.Name, &u.PasswordHash, &u.Role, &created, &u.Language, &u.Zone, &u.Theme,
+		&u.BrowserLanguage)
 	u.CreatedAt = instant(created)
 	return u, err
 }

@@ -4,22 +4,31 @@ import (
 	"context"
 	"slices"
 
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 )
 
+// StatusStore is what Statuses read.
+type StatusStore interface {
+	syncer.StatusStore
+	UserByID(ctx context.Context, id int64) (accounts.User, error)
+}
+
 // Statuses returns the views of connections.
 type Statuses struct {
 	core        *core.Core
-	store       syncer.StatusStore
+	store       StatusStore
 	connections *syncer.Connections
 	syncer      *syncer.Syncer
 }
 
 // NewStatuses returns Statuses.
 func NewStatuses(
-	k *core.Core, store syncer.StatusStore, connections *syncer.Connections, s *syncer.Syncer,
+	k *core.Core, store StatusStore, connections *syncer.Connections, s *syncer.Syncer,
 ) *Statuses {
 	return &Statuses{core: k, store: store, connections: connections, syncer: s}
 }
@@ -61,18 +70,25 @@ func (h *Statuses) label(ctx context.Context, user int64, id library.ConnectionI
 	return st.Connection.Label(st.Provider.DisplayName)
 }
 
-// addAddress adds the address that a person typed to connect to what the form shows, so that reconnecting does not
-// send the credentials of one server to another.
-func (h *Statuses) addAddress(ctx context.Context, user int64, id library.ConnectionID, values map[string]string) {
-	all, err := h.store.UserConnections(ctx, user)
+// kept returns what the form of a connection that exists keeps: all but the secrets, of which it says that they are
+// there. The address is among it, so that reconnecting does not send the credentials of one server to another.
+func (h *Statuses) kept(c echo.Context, id library.ConnectionID) typed {
+	values := typed{}
+	all, err := h.store.UserConnections(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
-		return // the form is empty then
+		return values // the form is empty then
 	}
-	for _, c := range all {
+	for _, one := range all {
 		for _, f := range h.core.Registry.Get(id.Provider()).Fields {
-			if c.ID == id && f.Kind == "url" {
-				values[f.Name] = c.Credentials[f.Name]
+			value := one.Credentials[f.Name]
+			switch {
+			case one.ID != id || value == "":
+			case isSecret(f):
+				values[had(f)] = "yes"
+			default:
+				values[f.Name] = value
 			}
 		}
 	}
+	return values
 }
