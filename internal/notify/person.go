@@ -139,17 +139,10 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 	return err
 }
 
-<<<<<<< HEAD
-func (c *Courier) test(title, text words.Text, ch Channel) Message {
-	now := time.Now()
-	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: c.say(title),
-		Text: c.say(text), URL: c.baseURL() + "/settings/notifications", CreatedAt: now}
-=======
 func (c *Courier) test(ctx context.Context, title, text words.Text, ch Channel) Message {
 	now, write := time.Now(), c.writerTo(ctx, ch)
 	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info,
-		Title: write.say(title), Text: write.say(text), URL: c.baseURL() + "/channels", CreatedAt: now}
->>>>>>> main
+		Title: write.say(title), Text: write.say(text), URL: c.baseURL() + "/settings/notifications", CreatedAt: now}
 }
 
 // patience is how long a person waits for a test before the page says what has become of it.

@@ -90,7 +90,6 @@ func (s *Store) LastSeen(ctx context.Context) (map[int64]time.Time, error) {
 	return seen, err
 }
 
-<<<<<<< HEAD
 // Rename implements accounts.Store. The same name in other letters is no other account's.
 func (s *Store) Rename(ctx context.Context, user int64, name string) (before string, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
@@ -114,11 +113,11 @@ func (s *Store) Rename(ctx context.Context, user int64, name string) (before str
 		return execTx(ctx, tx, "UPDATE users SET name = $1, name_key = $2 WHERE id = $3", name, nameKey(name), user)
 	})
 	return before, err
-=======
+}
+
 // SetBrowserLanguage stores the language that a person's browser preferred when they signed in.
 func (s *Store) SetBrowserLanguage(ctx context.Context, user int64, code string) error {
 	return s.exec(ctx, "UPDATE users SET browser_language = $1 WHERE id = $2", code, user)
->>>>>>> main
 }
 
 // SetChoices stores how a person wants to read.

@@ -101,7 +101,10 @@ func (h *Redeemer) form(kind string) echo.HandlerFunc {
 			return err
 		}
 		if kind != accounts.Invitation {
-			return c.Redirect(http.StatusSeeOther, "/")
+			if kind == accounts.Invitation {
+			return c.Redirect(http.StatusSeeOther, "/welcome")
+		}
+		return c.Redirect(http.StatusSeeOther, "/")
 		}
 		if err := h.steps.Begin(ctx, u.ID); err != nil {
 			return err

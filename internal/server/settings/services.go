@@ -14,7 +14,7 @@ type servicesView struct {
 	Admin       bool // who looks at it
 	Connected   []connections.View
 	All         []*providers.Provider
-	RedirectURI func(provider string) string
+	RedirectURI func(*providers.Provider) string
 }
 
 // serviceRow is a connection, or a service that can be connected.
@@ -39,7 +39,7 @@ func (v servicesView) rows(ctx context.Context) (all []serviceRow) {
 			all = append(all, v.offer(ctx, p))
 		}
 		if v.Admin && p.InBrowser() {
-			all[len(all)-1].RedirectURI = v.RedirectURI(p.Name)
+			all[len(all)-1].RedirectURI = v.RedirectURI(p)
 		}
 	}
 	return all

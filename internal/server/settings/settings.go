@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/providers"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/people"
@@ -73,50 +74,12 @@ func (h *Handler) servicesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-<<<<<<< HEAD
 	v := servicesView{Admin: user.Role == accounts.Admin, Connected: connected, All: h.core.Registry.All(),
-		RedirectURI: func(provider string) string { return connections.RedirectURI(h.core, provider) }}
+		RedirectURI: func(p *providers.Provider) string { return connections.RedirectURI(h.core, p) }}
 	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "section.nav.services"), services(v.rows(ctx),
 		[]ui.Entry{
 			{Label: words.T(ctx, "service.import"), URL: "/imports", Lead: words.T(ctx, "service.import_lead")},
 			{Label: words.T(ctx, "service.digest"), URL: "/digest", Lead: words.T(ctx, "service.digest_lead")},
 			{Label: words.T(ctx, "service.health"), URL: "/health", Lead: words.T(ctx, "service.health_lead")},
 		}))
-=======
-	for _, p := range h.core.Registry.All() {
-		item := providerSetting{Provider: p}
-		if p.InBrowser() {
-			item.RedirectURI = connections.RedirectURI(h.core, p)
-		}
-		if !p.Registered() {
-			item.Missing, _ = p.ToRegister()
-		}
-		for _, v := range all {
-			if v.Provider == p.Name {
-				item.Connections = append(item.Connections, v)
-			}
-		}
-		v.Providers = append(v.Providers, item)
-	}
-	if v.Tokens, err = h.tokens.All(ctx, user.ID); err != nil {
-		return err
-	}
-	if v.Sessions, err = h.sessions.All(ctx, user.ID); err != nil {
-		return err
-	}
-	if user.Role == accounts.Admin {
-		if err := h.addInstallation(ctx, &v); err != nil {
-			return err
-		}
-	}
-	return h.core.Render(c, status, "settings", "Settings", v)
-}
-
-// addInstallation fills in what only administrators see.
-func (h *Handler) addInstallation(ctx context.Context, v *pageView) (err error) {
-	v.Open, v.Endpoints = h.breakers.Open()
-	v.Keys = h.keys.All()
-	v.Enrichment, err = h.sources.All(ctx)
-	return err
->>>>>>> main
 }
