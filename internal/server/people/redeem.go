@@ -101,10 +101,7 @@ func (h *Redeemer) form(kind string) echo.HandlerFunc {
 			return err
 		}
 		if kind != accounts.Invitation {
-			if kind == accounts.Invitation {
-			return c.Redirect(http.StatusSeeOther, "/welcome")
-		}
-		return c.Redirect(http.StatusSeeOther, "/")
+			return c.Redirect(http.StatusSeeOther, "/")
 		}
 		if err := h.steps.Begin(ctx, u.ID); err != nil {
 			return err
