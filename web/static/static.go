@@ -98,3 +98,12 @@ func preferred(accepted []string) string {
 	}
 	return ""
 }
+
+// Symbol returns the address of a symbol of the sprite, such as "mark-spotify"; false if it has none of that name.
+func Symbol(name string) (string, bool) {
+	sprite, ok := all().named["sprite.svg"]
+	if !ok || !bytes.Contains(sprite.body, []byte(`<symbol id="`+name+`"`)) {
+		return "", false
+	}
+	return sprite.address() + "#" + name, true
+}

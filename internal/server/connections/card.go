@@ -85,7 +85,9 @@ func newCard(ctx context.Context, v View, r reader) CardView {
 	}
 	c.Last, c.Checked = core.At(v.LastSuccessAt), lastWords(ctx, v)
 	c.Figures = waitingWords(ctx, v)
-	c.Action = mainAction(ctx, v, c.Banner != "")
+	if len(c.Notices) == 0 || c.Notices[0].Button == nil { // else that is the main one
+		c.Action = mainAction(ctx, v, c.Banner != "")
+	}
 	return c
 }
 

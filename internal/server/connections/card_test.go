@@ -66,7 +66,8 @@ func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	c = show(stopped, "/", warning, core.Notification{ID: "3", Severity: "error", Connection: "lastfm"})
 	require.True(t, c.Loud)
 	require.Equal(t, "What is the case.", c.Says)
-	require.Equal(t, "/connect/spotify", c.Action.URL)
+	require.Nil(t, c.Action, "the notice has the main one")
+	require.Equal(t, "/connect/spotify", show(stopped, "/").Action.URL)
 	require.Equal(t, []notice{{ID: "2", Title: "A notice", Button: &ui.Action{Label: "Reconnect",
 		URL: "/connect/spotify", Main: true}}}, c.Notices)
 	require.Nil(t, show(stopped, "/connect/spotify", warning).Notices[0].Button)
