@@ -135,7 +135,8 @@ var arrows = map[string][]string{
 	},
 	"internal/server/digests": {
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
-		"internal/resilience", "internal/server/core", "internal/sync",
+		"internal/resilience", "internal/server/core", "internal/sync", "internal/words",
+		"web/ui",
 	},
 	"internal/server/edge": {"internal/resilience"}, // which names are private
 	"internal/server/feed": {

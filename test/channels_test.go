@@ -64,7 +64,7 @@ func TestAWrongChannelInTheSettingsStopsTheStart(t *testing.T) {
 	t.Parallel()
 	said := refuses(t, []string{"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,discord://secret99@x"}, "-data-dir",
 		t.TempDir(), "-listen", "127.0.0.1:0")
-	require.Contains(t, said, "notify.urls, number 2 in the list: The address of a Discord webhook begins with")
+	require.Contains(t, said, "Address 2 in the list: The address of a Discord webhook begins with")
 	require.NotContains(t, said, "secret99")
 }
 

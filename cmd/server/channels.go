@@ -5,8 +5,11 @@ import (
 	"fmt"
 
 	"reprise/internal/channels"
+	"reprise/internal/config"
 	"reprise/internal/notify"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // newSender returns what sends messages outside the browser, and the public key by which push services know it.
@@ -21,6 +24,21 @@ func (b basics) newSender(
 	return channels.New(channels.Config{Client: resilience.NewClient(t), Dial: b.hosts.Dial(), Vapid: keys,
 		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell,
 		Screen: screen}), keys.Public, nil
+}
+
+// read reads the settings of all layers but the database's, with what only other packages can check.
+func read(file string, environ []string, overrides map[string]string) *config.Layers {
+	l := config.Read(file, environ, overrides, registry.Descriptions())
+	l.Further = func(c config.Config) (faults []config.Fault) {
+		for i, text := range c.NotifyURLs {
+			if _, _, err := channels.Parse(string(text), ""); err != nil {
+				faults = append(faults, config.Fault{Paths: []string{"notify.urls"},
+					Text: words.New("settings.wrong.channel", "Number", i+1, "Problem", channels.Problem(err))})
+			}
+		}
+		return faults
+	}
+	return l
 }
 
 // adopt gives the courier the channels of the settings.

@@ -18,12 +18,11 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/channels"
 	"reprise/internal/cli"
-	"reprise/internal/config"
+
 	"reprise/internal/demo"
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
-	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
 )
@@ -94,7 +93,7 @@ func (d *demoServer) round(ctx context.Context) (again bool, err error) {
 	if d.o.Config == "" && !slices.ContainsFunc(d.environ, levelSet) {
 		overrides["log.level"] = "warn" // or attempts at simulated services would hide the link
 	}
-	from := start{layers: config.Read(d.o.Config, d.environ, overrides, registry.Descriptions())}
+	from := start{layers: read(d.o.Config, d.environ, overrides)}
 	from.furnish = func(ctx context.Context, a *app) (demoPages, error) {
 		pages, err := furnish(ctx, a, world)
 		if err == nil {

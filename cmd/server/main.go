@@ -15,6 +15,7 @@ import (
 
 	"reprise/internal/cli"
 	"reprise/internal/config"
+
 	"reprise/internal/datadir"
 	"reprise/internal/doctor"
 	"reprise/internal/providers/registry"
@@ -86,9 +87,9 @@ func run(ctx context.Context, args, environ []string, at console) error {
 	if o.Demo {
 		return runDemo(ctx, o, environ, overrides, at)
 	}
-	layers := config.Read(o.Config, environ, overrides, registry.Descriptions())
-	read, err := layers.With(nil)
-	c := read.Config
+	layers := read(o.Config, environ, overrides)
+	given, err := layers.With(nil)
+	c := given.Config
 	if o.Check {
 		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c),
 			UserAgent: userAgent(c), Known: registry.Descriptions(), Listen: server.Listen}, at.out)

@@ -39,6 +39,7 @@ type app struct {
 	backoff     *resilience.Backoff
 	services    *providers.Registry
 	sender      *channels.Channels
+	trusted     *resilience.Screen
 	web         atomic.Pointer[server.Server] // nil before it serves
 	guard       *syncer.Guard
 	client      *http.Client // of upstream calls
@@ -134,7 +135,7 @@ func wire(
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: transport.Breakers}
 	pages.Metrics = n.Handler(now.States, log)
-	return &app{basics: b, backoff: backoff, services: services, sender: sender,
+	return &app{basics: b, backoff: backoff, services: services, sender: sender, trusted: screen,
 			guard: guard, client: client, accounts: people, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
 			run: []func(context.Context) error{pull.Run, files.Run, leave.Run, digests.Run, music.Run, wishes.Run,

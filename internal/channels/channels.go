@@ -50,6 +50,12 @@ type self struct{ contact, baseURL string }
 // Introduce changes how this server introduces itself; see Config.
 func (c *Channels) Introduce(contact, baseURL string) { c.self.Store(&self{contact, baseURL}) }
 
+// Introduced returns how this server introduces itself now.
+func (c *Channels) Introduced() (contact, baseURL string) {
+	now := c.self.Load()
+	return now.contact, now.baseURL
+}
+
 // New returns Channels.
 func New(c Config) *Channels {
 	if c.discordURL == "" {

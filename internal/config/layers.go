@@ -23,6 +23,9 @@ type Layers struct {
 	known    []providers.Description
 	given    map[string]Value
 	problems Problems // with what was read
+	// Further, if set, returns what else is wrong with a Config that this package cannot know. It is set once, before
+	// With is called.
+	Further func(Config) []Fault
 }
 
 // Read reads all layers but the database; see Load.
@@ -114,6 +117,9 @@ func (l *Layers) build(stored map[string]string) (r Result) {
 		}
 	}
 	r.Alone = append(append(r.Alone, c.validate()...), c.together(l.known)...)
+	if l.Further != nil {
+		r.Alone = append(r.Alone, l.Further(*c)...)
+	}
 	return r
 }
 

@@ -103,6 +103,9 @@ type post struct {
 // baseURL returns the address of this server as browsers reach it now.
 func (c *post) baseURL() string { return *c.base.Load() }
 
+// BaseURL returns the address of this server that messages lead to now.
+func (c *Courier) BaseURL() string { return c.baseURL() }
+
 // Move changes CourierOptions.BaseURL.
 func (c *Courier) Move(baseURL string) { c.base.Store(&baseURL) }
 

@@ -94,6 +94,13 @@ func (b *Backoff) Configure(opt Options) {
 	b.opt = opt.withDefaults()
 }
 
+// Options returns the settings that hold now.
+func (b *Backoff) Options() Options {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.opt
+}
+
 func (opt Options) withDefaults() Options {
 	if opt.Base == 0 {
 		opt.Base = 30 * time.Second

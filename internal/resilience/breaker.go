@@ -107,6 +107,13 @@ func (bs *Breakers) Configure(opt BreakerOptions) {
 	bs.opt.Failures, bs.opt.Cooldown, bs.opt.MaxCooldown = opt.Failures, opt.Cooldown, opt.MaxCooldown
 }
 
+// Options returns the settings that hold now.
+func (bs *Breakers) Options() BreakerOptions {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	return bs.opt
+}
+
 func (opt BreakerOptions) withDefaults() BreakerOptions {
 	opt.Failures = cmp.Or(opt.Failures, 5)
 	opt.Cooldown = cmp.Or(opt.Cooldown, time.Minute)

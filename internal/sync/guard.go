@@ -52,6 +52,9 @@ func NewGuard(opt GuardOptions) *Guard {
 // Configure changes FirstDelay.
 func (g *Guard) Configure(firstDelay time.Duration) { g.first.Store(int64(firstDelay)) }
 
+// FirstDelay returns the base of the backoff of deliveries that holds now.
+func (g *Guard) FirstDelay() time.Duration { return time.Duration(g.first.Load()) }
+
 // Do makes a call if the subject may call now; otherwise it returns a *resilience.NotBeforeError. The call is given
 // the adapter of the subject's connection, nil without one.
 //
