@@ -87,6 +87,9 @@ func newCard(ctx context.Context, v View, r reader) CardView {
 	c.Figures = waitingWords(ctx, v)
 	if len(c.Notices) == 0 || c.Notices[0].Button == nil { // else that is the main one
 		c.Action = mainAction(ctx, v, c.Banner != "")
+		if way := lift(ctx, v, r.Admin); way != nil && c.Banner == "" {
+			c.Action = way
+		}
 	}
 	return c
 }
@@ -218,6 +221,21 @@ func mainAction(ctx context.Context, v View, announced bool) *ui.Action {
 	}
 	if syncer.Condition(v.State) == syncer.Syncing && v.Category == nil { // joins the run; nothing jumps
 		return button(v, actionView{Action: "sync", Label: words.T(ctx, "action.sync")})
+	}
+	return nil
+}
+
+// lift returns the way to end a wait that only an administrator can end: to it, or to ask for it. nil for none.
+func lift(ctx context.Context, v View, admin bool) *ui.Action {
+	spent := syncer.Condition(v.State) == syncer.Held && v.Keyed && v.Category != nil && *v.Category == "quota"
+	stopped := syncer.Condition(v.State) == syncer.NeedsAdmin && v.Shared
+	switch {
+	case admin && spent:
+		return &ui.Action{ID: v.ID + "-keys", Label: words.T(ctx, "status.add_key"), URL: "/settings/server",
+			DescribedBy: "name-" + v.ID}
+	case !admin && (spent || stopped):
+		return &ui.Action{ID: v.ID + "-ask", Label: words.T(ctx, "status.ask"), Post: "/ask/" + v.Provider,
+			DescribedBy: "name-" + v.ID}
 	}
 	return nil
 }

@@ -135,6 +135,20 @@ func TestACardHasOneAction(t *testing.T) {
 	}
 }
 
+func TestAHoldThatCanBeLiftedHasTheWay(t *testing.T) {
+	t.Parallel()
+	quota := "quota"
+	v := connected("held", "held")
+	v.Category, v.Keyed, v.Provider = &quota, true, "youtube"
+	require.Equal(t, "/settings/server", newCard(t.Context(), v, reader{Admin: true}).Action.URL)
+	require.Equal(t, "/ask/youtube", newCard(t.Context(), v, reader{}).Action.Post)
+	v.Keyed = false
+	require.Nil(t, newCard(t.Context(), v, reader{Admin: true}).Action, "nobody can do anything")
+	v = connected("needs_admin", "needs_admin")
+	v.Shared, v.Provider = true, "lastfm"
+	require.Equal(t, "/ask/lastfm", newCard(t.Context(), v, reader{}).Action.Post)
+}
+
 func TestAnAdministratorReadsNeedsYou(t *testing.T) {
 	t.Parallel()
 	v := connected("needs_admin", "needs_admin")

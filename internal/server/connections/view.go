@@ -35,6 +35,8 @@ type View struct {
 	Reads               bool             `json:"-"` // false: things are only sent there
 	Every               string           `json:"-"` // the shortest interval of its streams, in words
 	Waiting             delivery.Waiting `json:"-"` // what waits to be sent there
+	Keyed               bool             `json:"-"` // it is called with keys of the installation
+	Shared              bool             `json:"-"` // what is the matter concerns everybody here
 }
 
 type streamView struct {
@@ -78,8 +80,9 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 		State: string(c.Condition), Message: c.Words.Message.T(ctx), Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},
-		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting,
-		Reads: len(c.Provider.Streams) > 0}
+		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting, Keyed: c.Provider.Pool != nil,
+		Shared: c.State.Scope == resilience.ScopeApp,
+		Reads:  len(c.Provider.Streams) > 0}
 	if m := plainMessage(c); !m.IsZero() && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
 		v.Message = m.T(ctx)
 	}
