@@ -52,6 +52,11 @@ func Imports(name string) []string {
 	return addresses
 }
 
+// Drawn says whether the sprite has a drawing: "icon-bell", "mark-spotify".
+func Drawn(name string) bool {
+	return bytes.Contains(all().named["sprite.svg"].body, []byte(`<symbol id="`+name+`"`))
+}
+
 // Worker returns the service worker's script. It has the addresses of the files that are kept for pages without a
 // network.
 func Worker() []byte { return all().worker }
@@ -97,13 +102,4 @@ func preferred(accepted []string) string {
 		}
 	}
 	return ""
-}
-
-// Symbol returns the address of a symbol of the sprite, such as "mark-spotify"; false if it has none of that name.
-func Symbol(name string) (string, bool) {
-	sprite, ok := all().named["sprite.svg"]
-	if !ok || !bytes.Contains(sprite.body, []byte(`<symbol id="`+name+`"`)) {
-		return "", false
-	}
-	return sprite.address() + "#" + name, true
 }

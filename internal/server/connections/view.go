@@ -30,13 +30,13 @@ type View struct {
 	ConsecutiveFailures int              `json:"consecutive_failures"`
 	ExpiresAt           *string          `json:"expires_at"`
 	ParkedDeliveries    int              `json:"parked_deliveries"`
+	Reading             *lineView        `json:"reading"` // nil where nothing is read
+	Sending             *lineView        `json:"sending"` // nil where nothing was ever sent
 	Streams             []streamView     `json:"streams"`
 	Actions             []actionView     `json:"actions"`
 	Reads               bool             `json:"-"` // false: things are only sent there
 	Every               string           `json:"-"` // the shortest interval of its streams, in words
 	Waiting             delivery.Waiting `json:"-"` // what waits to be sent there
-	Keyed               bool             `json:"-"` // it is called with keys of the installation
-	Shared              bool             `json:"-"` // what is the matter concerns everybody here
 }
 
 type streamView struct {
@@ -80,9 +80,10 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 		State: string(c.Condition), Message: c.Words.Message.T(ctx), Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},
-		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting, Keyed: c.Provider.Pool != nil,
-		Shared: c.State.Scope == resilience.ScopeApp,
-		Reads:  len(c.Provider.Streams) > 0}
+		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting,
+		Reads: len(c.Provider.Streams) > 0}
+	v.Reading, v.Sending = viewLine(ctx, "reading", c.Reading), viewLine(ctx, "sending", c.Sending)
+	v.Actions = h.withLift(ctx, c, v.Actions)
 	if m := plainMessage(c); !m.IsZero() && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
 		v.Message = m.T(ctx)
 	}
@@ -161,8 +162,11 @@ func actionsFor(ctx context.Context, s syncer.Status) []actionView {
 	case syncer.Held, syncer.Syncing:
 		return []actionView{pause}
 	}
-	if len(s.Provider.Streams) == 0 { // nothing is read there
+	switch {
+	case len(s.Provider.Streams) == 0: // nothing is read there
 		return []actionView{pause}
+	case s.Sending != nil && s.Sending.Condition == syncer.Waiting:
+		return []actionView{action("sync"), retry, pause}
 	}
 	return []actionView{action("sync"), pause}
 }
