@@ -205,7 +205,7 @@ func mainAction(ctx context.Context, v View, announced bool) *ui.Action {
 	return nil
 }
 
-// askFor returns how a member asks for the end of a wait that only an administrator can end; nil if nothing can be ended.
+// askFor returns how a member asks for the end of a wait that only an administrator can end; nil for none.
 func askFor(ctx context.Context, v View, admin bool) *ui.Action {
 	liftable := v.Reading != nil && v.Reading.Liftable || v.Sending != nil && v.Sending.Liftable
 	if admin || !liftable {
