@@ -170,13 +170,12 @@ func (s *Store) DeadLetters(ctx context.Context, f delivery.Filter) ([]delivery.
 	clause, args := where(f)
 	scan := func(r scanner) (g delivery.Group, err error) {
 		var oldest, newest int64
-		err = r.Scan(&g.Connection, &g.Reason, &g.Category, &g.Kind, &g.Count, &g.Items, &oldest,
-			&newest)
+		err = r.Scan(&g.Connection, &g.Reason, &g.Category, &g.Kind, &g.Count, &g.Items, &oldest, &newest)
 		g.Oldest, g.Newest = instant(oldest), instant(newest)
 		return g, err
 	}
-	return list(ctx, s.reader, scan, `SELECT d.connection, d.reason, max(d.category), max(d.kind), count(*), sum(d.items),
-		min(d.dead_since), max(d.dead_since) FROM `+withJobs+clause+`
+	return list(ctx, s.reader, scan, `SELECT d.connection, d.reason, max(d.category), max(d.kind), count(*),
+		sum(d.items), min(d.dead_since), max(d.dead_since) FROM `+withJobs+clause+`
 		GROUP BY d.connection, d.reason ORDER BY count(*) DESC, d.connection, d.reason LIMIT `+
 		strconv.Itoa(mostGroups), args...)
 }
