@@ -27,7 +27,7 @@ func connection(state string, category any) object {
 		"Alerted": alerted, "Told": told,
 		"Loud": false, "Done": "read", "Notices": []object{{"ID": "2", "Title": "A notice", "Button": nil}},
 		"ID": "spotify", "Name": "", "Provider": "spotify", "DisplayName": "Spotify", "Account": "alice",
-		"State": state,
+		"State":    state,
 		"Category": category, "Message": "What is the case.",
 		"Detail": "HTTP 400 invalid_grant", "Since": stamp, "NextAttemptAt": stamp, "LastSuccessAt": stamp,
 		"ConsecutiveFailures": 2, "ExpiresAt": stamp,
