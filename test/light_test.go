@@ -46,7 +46,8 @@ func listenTo(tab context.Context) *wire {
 	return w
 }
 
-// A page is light, and what changes on it arrives without loading anything again: the row of a new listen, and no other.
+// A page is light, and what changes on it arrives without loading anything again: the row of a new listen, and no
+// other.
 func TestBrowserPagesAreLightAndLoadedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 300})
@@ -71,7 +72,8 @@ func TestBrowserPagesAreLightAndLoadedOnce(t *testing.T) {
 	played := w.Play()
 	do(t, tab, sees("[id^=listen-]:first-child", played.Title))
 	var kept int
-	do(t, tab, chromedp.Evaluate(`[...document.querySelectorAll("[id^=listen-]")].filter((r) => r.wasHere).length`, &kept))
+	do(t, tab,
+		chromedp.Evaluate(`[...document.querySelectorAll("[id^=listen-]")].filter((r) => r.wasHere).length`, &kept))
 	require.GreaterOrEqual(t, kept, 49, "the other rows are the same elements")
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
@@ -124,8 +126,8 @@ const covered = `(() => {
 		}).map((el) => el.textContent.trim());
 })()`
 
-// What is new is said in a strip that lies over no button and no state; afterwards it is in the banner, which has one line
-// for each alert and leaves most of a phone's screen to the page.
+// What is new is said in a strip that lies over no button and no state; afterwards it is in the banner, which has one
+// line for each alert and leaves most of a phone's screen to the page.
 func TestBrowserToastsCoverNothing(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -146,7 +148,8 @@ func TestBrowserToastsCoverNothing(t *testing.T) {
 	for _, size := range [][2]int64{{390, 844}, {1280, 900}} {
 		do(t, tab, chromedp.EmulateViewport(size[0], size[1]), chromedp.Evaluate(covered, &over))
 		require.Empty(t, over)
-		do(t, tab, chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight), 0`, nil), chromedp.Evaluate(covered, &over))
+		do(t, tab, chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight), 0`, nil),
+			chromedp.Evaluate(covered, &over))
 		require.Empty(t, over)
 		// The end of the page can be read above the strip.
 		do(t, tab, holds(`document.querySelector("footer").getBoundingClientRect().bottom <=
@@ -178,7 +181,8 @@ func TestBrowserShowsTheLastStateOffline(t *testing.T) {
 
 	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"))
 	do(t, tab, chromedp.Navigate(p.url+"/settings"), holds(`document.body.dataset.linked === "yes"`),
-		chromedp.Click(`header form button`, chromedp.ByQuery), chromedp.WaitVisible(`input[name=password]`, chromedp.ByQuery))
+		chromedp.Click(`header form button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`input[name=password]`, chromedp.ByQuery))
 	require.Error(t, p.stop(9))
 	do(t, tab, chromedp.Navigate(p.url+"/settings"), sees("h1", "You're offline"))
 }
