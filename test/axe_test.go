@@ -89,7 +89,7 @@ var (
 func (v *person) walk() (pages []string) {
 	v.t.Helper()
 	seen := map[string]bool{}
-	next := []string{"/"}
+	next := []string{"/", "/demo/components"} // the second one only in the demo
 	for len(next) > 0 {
 		at := next[0]
 		next = next[1:]
