@@ -76,6 +76,7 @@ func specimens() []specimen {
 		{"Time", templ.Join(Time(at, Ago), Name(" "), Time(at, At), Name(" "), Time(at, Date))},
 		{"Name", Name("Name \u202e<b>")}, {"Linked", Linked(named)}, {"Tags", Tags([]string{"Spotify", "Last.fm"})},
 		{"Details", Details("What can be copied.")}, {"Problem", Problem("What is wrong.")},
+		{"Copied", Copied("g-copied", "https://example.org/connect/spotify/callback")},
 		{"Contents", Contents([]Entry{{Label: "Page", URL: "/", Lead: "What is there"}})},
 	}
 }
