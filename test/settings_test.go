@@ -1,0 +1,68 @@
+package test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// An administrator sets the household up on the page: what is wrong is said while it is typed, and what is saved holds
+// at once and after a restart.
+func TestAnAdministratorSetsTheServerUp(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir)
+	p.newcomer()
+	tab := browser(t)
+	var said complaints
+	said.listen(tab)
+	do(t, tab, chromedp.Navigate(p.url+"/login"), chromedp.SendKeys("[name=name]", "Alice"),
+		chromedp.SendKeys("[name=password]", password), chromedp.Submit("[name=password]"), holds(`location.pathname === "/"`),
+		chromedp.Navigate(p.url+"/settings/server"),
+		chromedp.SendKeys("#backoff-max", "x"), // 30mx
+		holds(`document.querySelector("#backoff-max-problem")?.textContent.includes("is not a duration")`),
+		chromedp.SetValue("#backoff-max", ""), chromedp.SendKeys("#backoff-max", "45m"),
+		holds(`!document.querySelector("#backoff-max-problem")`),
+		chromedp.Click("#form-resilience button"), holds(`location.pathname === "/settings/server"`),
+		holds(`document.querySelector("#backoff-max")?.value === "45m"`),
+		chromedp.SetValue("#providers-spotify-client_id", "the-client-id"),
+		chromedp.SetValue("#providers-spotify-client_secret", "the-client-secret"),
+		chromedp.Click("#form-spotify .actions button"),
+		holds(`document.querySelector("#providers-spotify-client_secret")?.value === "…cret"`),
+		chromedp.Navigate(p.url+"/connect/spotify"), holds(`!document.body.innerText.includes("client_id")`))
+	require.NotContains(t, strings.Join(said.said, "\n"), "Error")
+	require.NoError(t, p.stop(syscall.SIGTERM))
+
+	p = start(t, dir)
+	alice := p.returning()
+	all := alice.call("GET", "/admin/settings", nil, 200)["settings"].([]any)
+	values := map[string]any{}
+	for _, one := range all {
+		values[one.(object)["path"].(string)] = one.(object)["value"]
+	}
+	require.Equal(t, "45m", values["backoff.max"])
+	require.Equal(t, "…cret", values["providers.spotify.client_secret"])
+}
+
+func TestTheServerIsSetUpWithoutScripts(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.newcomer()
+	tab := browser(t)
+	do(t, tab, emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(p.url+"/login"),
+		chromedp.SendKeys("[name=name]", "Alice"), chromedp.SendKeys("[name=password]", password),
+		chromedp.Submit("[name=password]"), chromedp.WaitVisible("nav"),
+		chromedp.Navigate(p.url+"/settings/server"),
+		chromedp.SetValue("#contact", "nobody"), chromedp.Click("#form-server .actions button"),
+		chromedp.WaitVisible("#contact-problem"),
+		chromedp.SetValue("#contact", "me@example.org"), chromedp.Click("#form-server .actions button"),
+		chromedp.WaitNotPresent("#contact-problem"),
+		chromedp.Click(`button[formaction="/settings/server/address"]`),
+		chromedp.WaitVisible(`#base_url[value="`+p.url+`"]`))
+}
