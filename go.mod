@@ -43,6 +43,7 @@ require (
 	github.com/andybalholm/brotli v1.2.8
 	github.com/nicksnyder/go-i18n/v2 v2.7.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	golang.org/x/image v0.47.0
 )
 
 require (

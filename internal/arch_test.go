@@ -127,7 +127,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels", "internal/delivery",
 		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/nearest",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync",
-		"internal/throttle", "web",
+		"internal/throttle", "web", "web/static",
 	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
@@ -135,7 +135,8 @@ var arrows = map[string][]string{
 	},
 	"internal/server/digests": {
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
-		"internal/resilience", "internal/server/core", "internal/sync",
+		"internal/resilience", "internal/server/core", "internal/sync", "internal/words",
+		"web/ui",
 	},
 	"internal/server/edge": {"internal/resilience"}, // which names are private
 	"internal/server/feed": {

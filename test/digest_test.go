@@ -34,7 +34,7 @@ func TestTheWeeklyDigest(t *testing.T) {
 	v.call("PUT", "/connections/listenbrainz", map[string]string{"token": w.ListenBrainz.Token(demo.Alice)},
 		http.StatusOK)
 	v.eventually("the whole history", func() bool { return strings.Contains(v.page("/listens", 200), "8,000 listens") })
-	require.Contains(t, v.page("/digest", 200), "What would be sent, to the letter")
+	require.Contains(t, v.page("/digest", 200), "Exactly what would be sent")
 	require.Empty(t, w.Calls(demo.OpenAI), "nothing is sent before somebody wants it")
 
 	// One key is spent: the digest comes all the same.
@@ -76,7 +76,7 @@ func TestTheWeeklyDigest(t *testing.T) {
 	v.call("POST", "/digest", nil, http.StatusAccepted)
 	require.Contains(t, v.alerted()["title"], "asks us to wait")
 	require.Equal(t, "held", v.call("GET", "/digests", nil, http.StatusOK)["model"].(object)["state"])
-	require.Contains(t, v.page("/digest", 200), "It is written as soon as the language model can be used.")
+	require.Contains(t, v.page("/digest", 200), "Reprise writes it as soon as the language model can be used.")
 	require.Len(t, v.openAlerts(), 1)
 	calls = len(w.Calls(demo.OpenAI))
 	require.NoError(t, p.stop(syscall.SIGTERM))

@@ -73,27 +73,6 @@ func token(scope string, used, expires any, expired bool) object {
 		"GoodFor": "reading", "Lead": "It is good for reading."}
 }
 
-// digests returns the page of digests, with one in each state.
-func digests() object {
-	prompt, cost := object{"Instructions": "Write.", "Text": "Artists:\n- Nobody (3)"}, object{"Amount": "0.0002",
-		"Currency": "USD"}
-	one := object{"ID": "1", "Name": "9–15 November 2026", "State": "written",
-		"Mark":       object{"Shape": "", "Word": ""},
-		"Paragraphs": []string{"<b>One.", "Two."}, "Cut": true, "Reason": "", "Detail": "", "WrittenAt": stamp,
-		"Model": "a-model", "PromptTokens": 1200, "CompletionTokens": 180, "Cost": cost, "Prompt": prompt}
-	month := []object{{"Month": "November 2026", "Digests": 4, "PromptTokens": 1200, "CompletionTokens": 180,
-		"Cost": cost}, {"Month": "October 2026", "Digests": 1, "PromptTokens": 0,
-		"CompletionTokens": 0, "Cost": nil}}
-	return object{"Configured": true, "Host": "api.example.org", "Enabled": true,
-		"Obstacle": object{"State": "held", "Message": "Wait.", "NextAttemptAt": stamp}, "Busy": true,
-		"Week": "9–15 November 2026", "Monday": "2026-11-09", "Plays": 37, "Preview": prompt, "Mine": month,
-		"Everybody": month, "Digests": []object{one,
-			without(one, "ID", "2", "State", "waiting", "WrittenAt", nil, "Paragraphs", nil, "Prompt", nil,
-				"Cut", false),
-			without(one, "ID", "3", "State", "failed", "Reason", "Too long.", "Detail", "400", "Paragraphs", nil,
-				"Cost", nil)}}
-}
-
 func delivery(id, state string) object {
 	return object{"ID": id, "Subject": "37 listens to Last.fm", "State": state, "Attempts": 2, "MaxAttempts": 347,
 		"NextAttemptAt": stamp, "CreatedAt": stamp, "EndedAt": stamp,
@@ -289,8 +268,6 @@ func layouts() map[string][]any {
 			"Problem": "Give it a name.", "Form": wishes()},
 			object{"Channel": object{"Name": "Browser", "Kind": "webpush", "Address": "Browser"}, "Problem": "",
 				"Form": wishes()}},
-		"digest": {digests(), without(digests(), "Configured", false, "Digests", nil),
-			without(digests(), "Preview", nil, "Digests", nil, "Enabled", false, "Mine", nil, "Everybody", nil)},
 		"song":  {songPage("open", nil), songPage("chosen", stamp), songPage("none", stamp)},
 		"songs": {songs(), without(songs(), "Open", nil, "Answered", nil)},
 		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"},

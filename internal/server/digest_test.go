@@ -64,8 +64,8 @@ func TestDigestShowsItsPromptAndCost(t *testing.T) {
 		far := &writer{text: "A <b>calm</b> week.\n\nMostly Sigur Rós."}
 		h.withModel(far)
 		page := h.page("/digest")
-		require.Contains(t, page, "<strong>model.example.org</strong>")
-		require.Contains(t, page, "You heard nothing in the last full week")
+		require.Contains(t, page, "sent to model.example.org:")
+		require.Contains(t, page, "hear anything in the last full week")
 		require.Contains(t, page, `href="/digest"`)
 		h.call(http.MethodPost, "/digest", "", http.StatusConflict)
 
@@ -82,15 +82,15 @@ func TestDigestShowsItsPromptAndCost(t *testing.T) {
 		require.Empty(t, h.call(http.MethodGet, "/digests", "", http.StatusOK)["digests"])
 		require.Equal(t, "1999-12-27", h.call(http.MethodPost, "/digest", "", http.StatusAccepted)["week"])
 		h.call(http.MethodPost, "/digest", "", http.StatusConflict)
-		require.Contains(t, h.page("/digest"), "It is being written.")
+		require.Contains(t, h.page("/digest"), "Reprise is writing it.")
 		h.write()
 
 		page = h.page("/digest")
-		require.Contains(t, page, "<p>A &lt;b&gt;calm&lt;/b&gt; week.</p>", "plain text")
-		require.Contains(t, page, "<p>Mostly Sigur Rós.</p>")
+		require.Contains(t, page, "A &lt;b&gt;calm&lt;/b&gt; week.", "plain text")
+		require.Contains(t, page, "Mostly Sigur Rós.")
 		require.Contains(t, page, "1,000 tokens in, 100 out: 0.00021 EUR")
 		require.Contains(t, page, "January 2000")
-		require.NotContains(t, page, "Write last week's now")
+		require.NotContains(t, page, "Write last week&#39;s now")
 		one := h.call(http.MethodGet, "/digests", "", http.StatusOK)["digests"].([]any)[0].(map[string]any)
 		require.Equal(t, "A <b>calm</b> week.\n\nMostly Sigur Rós.", one["text"])
 		require.Contains(t, one["prompt"].(map[string]any)["text"], "Untitled <1>")
@@ -102,7 +102,7 @@ func TestDigestShowsItsPromptAndCost(t *testing.T) {
 		h.call(http.MethodDelete, "/digests/"+one["id"].(string), "", http.StatusNotFound)
 		require.Equal(t, http.StatusNotFound,
 			h.do(http.MethodGet, "/digest/"+one["id"].(string)+"/delete", "", "").Code)
-		require.NotContains(t, h.page("/digest"), "What it took")
+		require.NotContains(t, h.page("/digest"), "What your digests cost")
 
 		h.as(h.user)
 		path := "/digest/" + one["id"].(string) + "/delete"
@@ -112,7 +112,7 @@ func TestDigestShowsItsPromptAndCost(t *testing.T) {
 		page = h.page("/digest")
 		require.NotContains(t, page, "calm")
 		require.Contains(t, page, "0.00021 EUR", "what was paid was paid")
-		require.Contains(t, page, "Write last week's now")
+		require.Contains(t, page, "Write last week&#39;s now")
 	})
 }
 
@@ -124,7 +124,7 @@ func TestDigestsAreSwitchedPerUser(t *testing.T) {
 		require.Equal(t, false, enabled(), "off by default")
 		h.submit("/digest/switch", http.StatusSeeOther, "enabled", "yes")
 		require.Equal(t, true, enabled())
-		require.Contains(t, h.page("/digest"), "Switch it off")
+		require.Contains(t, h.page("/digest"), "Switch off")
 		h.as(h.other("Bob"))
 		require.Equal(t, false, enabled())
 		require.Equal(t, true, h.call(http.MethodPut, "/digest", `{"enabled":true}`, http.StatusOK)["enabled"])
@@ -138,7 +138,7 @@ func TestDigestPageWithoutAModelSaysHowToGetOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		page := h.page("/digest")
-		require.Contains(t, page, "providers.openai.model")
+		require.Contains(t, page, `href="/settings/server"`)
 		require.NotContains(t, page, `<a href="/digest"`, "nothing leads here while it does nothing")
 		h.call(http.MethodPut, "/digest", `{"enabled":true}`, http.StatusConflict)
 		h.call(http.MethodPost, "/digest", "", http.StatusConflict)
@@ -168,13 +168,13 @@ func TestDigestObstacleDependsOnTheRole(t *testing.T) {
 		page := h.page("/digest")
 		require.Contains(t, page, "Correct providers.openai.model.")
 		require.Contains(t, page, "Needs the administrator")
-		require.Contains(t, page, "It is written as soon as the language model can be used.")
+		require.Contains(t, page, "Reprise writes it as soon as the language model can be used.")
 		model := h.call(http.MethodGet, "/digests", "", http.StatusOK)["model"].(map[string]any)
 		require.Equal(t, []any{"needs_admin", "config"}, []any{model["state"], model["category"]})
 		h.as(h.other("Bob"))
 		h.submit("/digest/switch", http.StatusSeeOther, "enabled", "yes")
 		page = h.page("/digest")
-		require.Contains(t, page, "the administrator has been told")
+		require.Contains(t, page, "The administrator knows")
 		require.NotContains(t, page, "providers.openai")
 		require.NotContains(t, page, "/digest/retry")
 		h.submit("/digest/retry", http.StatusForbidden)
@@ -191,7 +191,7 @@ func TestDigestObstacleDependsOnTheRole(t *testing.T) {
 		h.submit("/digest/retry", http.StatusConflict)
 		h.as(h.DemoUser + 1)
 		page = h.page("/digest")
-		require.Contains(t, page, "may spend on the language model is used up")
+		require.Contains(t, page, "budget for the language model is used up")
 		require.NotContains(t, page, "billing")
 	})
 }

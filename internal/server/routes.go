@@ -45,7 +45,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 
 	r.probeRoutes(e)
 	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
-	e.GET("/sw.js", serviceWorker)
+	r.core.App(e)
 	e.GET("/api/v1/openapi.yaml", r.openAPI, core.KnownParameters)
 	r.feed.Routes(e)
 	r.feed.Pages = e
@@ -88,14 +88,6 @@ func (r *resources) openAPI(c echo.Context) error {
 		}
 	}
 	return c.Blob(http.StatusOK, "application/yaml", web.OpenAPI(names, exports))
-}
-
-// serviceWorker serves the script that shows what is pushed to a browser. It is at the root, so that it may open
-// any
-// page.
-func serviceWorker(c echo.Context) error {
-	c.Response().Header().Set("Cache-Control", "no-cache")
-	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", static.Worker())
 }
 
 // secure is middleware that sets the headers that keep other sites out, and refuses requests that another site

@@ -29,7 +29,8 @@ func (h *household) eachRoute(see func(name, path string, w *httptest.ResponseRe
 }
 
 // openToAll are the routes that answer without a session or a token.
-var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.js", "GET /api/v1/openapi.yaml",
+var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.js", "GET /manifest.webmanifest",
+	"GET /offline", "GET /api/v1/openapi.yaml",
 	"GET /login", "POST /login", "POST /api/v1/session", "GET /setup", "POST /setup", "POST /api/v1/setup",
 	"GET /invitation/:code", "GET /invitation", "POST /invitation", "POST /api/v1/invitation",
 	"GET /reset/:code", "GET /reset", "POST /reset", "POST /api/v1/reset"}
@@ -106,7 +107,8 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 					require.Regexp(t, `^(text/.+; charset=(utf|UTF)-8|application/|image/)`,
 						head.Get("Content-Type"), name)
 				}
-				if !slices.Contains([]string{"GET /static/*", "GET /sw.js", "GET /api/v1/openapi.yaml", "GET /livez",
+				if !slices.Contains([]string{"GET /static/*", "GET /sw.js", "GET /manifest.webmanifest", "GET /offline",
+					"GET /api/v1/openapi.yaml", "GET /livez",
 					"GET /readyz", "GET /metrics", "GET /art/:hash"}, name) && w.Code < 400 {
 					require.Equal(t, "no-store", head.Get("Cache-Control"), name)
 				}

@@ -150,6 +150,27 @@ func (m *connector) Held(p *providers.Provider, credentials library.Credentials)
 	return nil
 }
 
+// ServiceState returns what keeps everybody from calling a provider now: all its keys are spent or refused, or the
+// installation's app is stopped or held. Ready if nothing does: only then may a page say that the service answers well.
+func (m *connector) ServiceState(p *providers.Provider) resilience.State {
+	if state := m.AppState(p); state.Kind == resilience.Stopped || state.Until.After(time.Now()) {
+		return state
+	}
+	if p.Pool == nil || p.Pool.Instead { // without keys, calls go on with people's own permissions
+		return resilience.State{}
+	}
+	short, ok := p.Keys.Short()
+	if !ok {
+		return resilience.State{}
+	}
+	state := resilience.State{Kind: resilience.Held, Category: short.Category, Scope: resilience.ScopeApp,
+		Until: short.Until}
+	if short.Until.IsZero() { // refused, until an administrator acts
+		state.Kind = resilience.Stopped
+	}
+	return state
+}
+
 // AppState returns the state of the installation's app at a provider, which all connections share that name no server
 // of their own.
 func (m *connector) AppState(p *providers.Provider) resilience.State {

@@ -240,3 +240,19 @@ func TestTheQuotaOfTheClientIDIsEverybodys(t *testing.T) {
 		require.Len(t, up.Calls("youtube"), before)
 	})
 }
+
+func TestAServiceWithoutAKeyDoesNotAnswerWell(t *testing.T) {
+	for why, kind := range map[string]resilience.Kind{"spent": resilience.Held, "invalid": resilience.Stopped} {
+		t.Run(why, func(t *testing.T) {
+			keyed(t, newYear, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, _, _ int64) {
+				p := e.Registry.Get("youtube")
+				require.Equal(t, resilience.Ready, e.Connections.ServiceState(p).Kind)
+				p.Pool.Instead = false
+				refuseAll(up, why)
+				up.SetYouTubePlaylist("alice", "PLrain", "public", "rain-1", "rain-2")
+				time.Sleep(20 * time.Minute)
+				require.Equal(t, kind, e.Connections.ServiceState(p).Kind)
+			})
+		})
+	}
+}

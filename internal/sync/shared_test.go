@@ -62,12 +62,12 @@ func TestTheWordsOfAWaitAreThoseOfItsReason(t *testing.T) {
 		refuse(resilience.Network, true)
 		require.Contains(
 			t,
-			e.Status(user, "listenbrainz").Words.Message.String(),
+			e.Status(user, "listenbrainz").Sending.Words.Message.String(),
 			"This server's own internet connection",
 		)
 		time.Sleep(80 * time.Second)
 		refuse(resilience.CircuitOpen, false)
-		s := e.Status(user, "listenbrainz")
+		s := e.Status(user, "listenbrainz").Sending
 		require.NotContains(t, s.Words.Message.String(), "This server's own internet connection")
 		require.NotContains(t, s.Detail, "uplink")
 	})

@@ -56,12 +56,14 @@ type StreamStatus struct {
 type Status struct {
 	Connection    library.Connection
 	Provider      *providers.Provider
-	Condition     Condition
-	State         resilience.State // the gravest of the streams'
+	Condition     Condition        // that of reading, unless only sending needs somebody; see Reading and Sending
+	State         resilience.State // the same
 	Words         notify.Words
 	Detail        string
 	LastSuccessAt time.Time
 	Streams       []StreamStatus
+	Reading       *Line            // nil where nothing is read
+	Sending       *Line            // nil where nothing was ever sent, and has to be
 	Waiting       delivery.Waiting // what waits to be sent there
 }
 
@@ -115,39 +117,40 @@ func (m *statuses) status(
 		return r
 	}
 	c.Credentials = nil // nobody who looks needs them
-	s := Status{Connection: c, Provider: p, Condition: Healthy, Waiting: waiting}
-	worst := ""
+	s := Status{Connection: c, Provider: p, Waiting: waiting}
 	for _, stream := range p.Guarded() {
-		r := record(stream)
-		st := m.streamStatus(c, stream, r)
+		st := m.streamStatus(c, stream, record(stream))
 		if stream == library.Deliveries && st.Condition == New && len(p.Streams) > 0 {
 			continue // nothing was ever sent there, and nothing has to be
 		}
+		line := s.lineOf(stream)
+		if *line == nil {
+			*line = &Line{}
+		}
+		(*line).add(st)
 		if st.LastSuccessAt.After(s.LastSuccessAt) {
 			s.LastSuccessAt = st.LastSuccessAt
 		}
-		first := s.State.Kind == resilience.Ready && st.State.Kind != resilience.Ready
-		if first || gravity[st.Condition] > gravity[s.Condition] {
-			s.State, worst = st.State, stream
-		}
-		if gravity[st.Condition] > gravity[s.Condition] {
-			s.Condition = st.Condition
-		}
 		s.Streams = append(s.Streams, st)
 	}
-	if s.State.Kind != resilience.Ready {
+	for _, l := range []*Line{s.Reading, s.Sending} {
+		if l == nil || l.State.Kind == resilience.Ready {
+			continue
+		}
 		r := record("")
-		if s.State.Scope == resilience.ScopeStream {
-			r = record(worst)
+		if l.State.Scope == resilience.ScopeStream {
+			r = record(l.Stream)
 		}
 		advice := r.Advice
-		if s.State.Scope == resilience.ScopeApp {
+		if l.State.Scope == resilience.ScopeApp {
 			advice = m.guard.opt.Alerts.Advice(c)
 		}
-		s.Words = notify.Explain(p, c, notify.Trouble{State: s.State, Stream: worst, Advice: advice,
+		l.Words = notify.Explain(p, c, notify.Trouble{State: l.State, Stream: l.Stream, Advice: advice,
 			Waiting: waiting.Clause()})
-		s.Detail = r.Detail
+		l.Detail = r.Detail
 	}
+	main := s.main()
+	s.Condition, s.State, s.Words, s.Detail = main.Condition, main.State, main.Words, main.Detail
 	return s
 }
 

@@ -38,6 +38,7 @@ var kinds = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
+	".png": "image/png",
 	".txt": "text/plain; charset=utf-8",
 }
 
@@ -65,6 +66,9 @@ func build(from fs.FS) (*set, error) {
 			return nil, err
 		}
 		s.add(name, b)
+	}
+	for name, p := range pictures {
+		s.add(name, picture(p.size, p.maskable))
 	}
 	style, err := joined(from, "css")
 	if err != nil {

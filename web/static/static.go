@@ -52,6 +52,11 @@ func Imports(name string) []string {
 	return addresses
 }
 
+// Drawn says whether the sprite has a drawing: "icon-bell", "mark-spotify".
+func Drawn(name string) bool {
+	return bytes.Contains(all().named["sprite.svg"].body, []byte(`<symbol id="`+name+`"`))
+}
+
 // Worker returns the service worker's script. It has the addresses of the files that are kept for pages without a
 // network.
 func Worker() []byte { return all().worker }

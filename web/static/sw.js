@@ -1,5 +1,94 @@
-// Shows what is pushed to this browser, also when no page of Reprise is open.
+// The service worker: shows what is pushed to this browser, also when no page of Reprise is open, and keeps the pages
+// that were visited for when the server cannot be reached. It keeps nothing of a person who has signed out.
 "use strict";
+
+const shell = [/* shell */]; // the addresses of what every page needs; each has the hash of its content
+const files = "files", pages = "pages";
+const mostPages = 40;
+
+self.addEventListener("install", (e) => {
+  e.waitUntil((async () => {
+    const cache = await caches.open(files);
+    await cache.addAll(shell);
+    await cache.add(new Request("/offline", { cache: "reload" }));
+    await self.skipWaiting();
+  })());
+});
+
+self.addEventListener("activate", (e) => {
+  e.waitUntil((async () => {
+    const cache = await caches.open(files);
+    for (const asked of await cache.keys()) {
+      const path = new URL(asked.url).pathname;
+      if (path !== "/offline" && !shell.includes(path)) await cache.delete(asked);
+    }
+    await self.clients.claim();
+  })());
+});
+
+// Signing in or out, here or elsewhere, ends what was kept: the next person must not read it.
+const doors = ["/login", "/logout", "/setup", "/invitation", "/reset"];
+const isDoor = (path) => doors.some((door) => path === door || path.startsWith(`${door}/`));
+
+self.addEventListener("fetch", (e) => {
+  const at = new URL(e.request.url);
+  if (at.origin !== self.location.origin) return;
+  if (e.request.mode === "navigate") {
+    if (e.request.method !== "GET" || isDoor(at.pathname)) {
+      if (isDoor(at.pathname)) e.waitUntil(caches.delete(pages));
+    } else e.respondWith(page(e));
+  } else if (e.request.method === "GET" && at.pathname.startsWith("/static/")) {
+    e.respondWith(file(e.request));
+  }
+});
+
+async function file(request) {
+  const cache = await caches.open(files);
+  return await cache.match(request) ?? fetch(request);
+}
+
+async function page(e) {
+  let answer;
+  try {
+    answer = await fetch(e.request);
+  } catch {
+    return stored(e.request);
+  }
+  if (answer.type === "opaqueredirect") return answer;
+  if (isDoor(new URL(answer.url || e.request.url).pathname)) e.waitUntil(caches.delete(pages));
+  else if (answer.ok && (answer.headers.get("Content-Type") ?? "").startsWith("text/html")) {
+    e.waitUntil(keep(e.request, answer.clone()));
+  }
+  return answer;
+}
+
+// keep stores a page of somebody who is signed in, with the time at which it was so.
+async function keep(request, answer) {
+  const text = await answer.text();
+  if (!text.includes('data-live="yes"')) return;
+  const marked = text.replace('data-live="yes"', `data-stored="${new Date().toISOString()}"`);
+  const cache = await caches.open(pages);
+  await cache.delete(request.url);
+  await cache.put(request.url, new Response(marked, { headers: headersOf(answer) }));
+  const all = await cache.keys();
+  for (const old of all.slice(0, Math.max(0, all.length - mostPages))) await cache.delete(old);
+}
+
+// headersOf keeps what makes a page safe to show; it is neither compressed nor for another cache any longer.
+function headersOf(answer) {
+  const headers = new Headers();
+  for (const name of ["Content-Type", "Content-Security-Policy", "Referrer-Policy", "X-Content-Type-Options",
+    "Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy"]) {
+    const value = answer.headers.get(name);
+    if (value) headers.set(name, value);
+  }
+  return headers;
+}
+
+async function stored(request) {
+  const page = await (await caches.open(pages)).match(request.url);
+  return page ?? await (await caches.open(files)).match("/offline") ?? Response.error();
+}
 
 self.addEventListener("push", (e) => {
   const m = e.data ? e.data.json() : {};

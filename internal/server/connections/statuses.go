@@ -4,22 +4,29 @@ import (
 	"context"
 	"slices"
 
+	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 )
 
+// StatusStore is what Statuses read.
+type StatusStore interface {
+	syncer.StatusStore
+	UserByID(ctx context.Context, id int64) (accounts.User, error)
+}
+
 // Statuses returns the views of connections.
 type Statuses struct {
 	core        *core.Core
-	store       syncer.StatusStore
+	store       StatusStore
 	connections *syncer.Connections
 	syncer      *syncer.Syncer
 }
 
 // NewStatuses returns Statuses.
 func NewStatuses(
-	k *core.Core, store syncer.StatusStore, connections *syncer.Connections, s *syncer.Syncer,
+	k *core.Core, store StatusStore, connections *syncer.Connections, s *syncer.Syncer,
 ) *Statuses {
 	return &Statuses{core: k, store: store, connections: connections, syncer: s}
 }

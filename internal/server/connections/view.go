@@ -30,6 +30,8 @@ type View struct {
 	ConsecutiveFailures int              `json:"consecutive_failures"`
 	ExpiresAt           *string          `json:"expires_at"`
 	ParkedDeliveries    int              `json:"parked_deliveries"`
+	Reading             *lineView        `json:"reading"` // nil where nothing is read
+	Sending             *lineView        `json:"sending"` // nil where nothing was ever sent
 	Streams             []streamView     `json:"streams"`
 	Actions             []actionView     `json:"actions"`
 	Reads               bool             `json:"-"` // false: things are only sent there
@@ -80,6 +82,8 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},
 		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting,
 		Reads: len(c.Provider.Streams) > 0}
+	v.Reading, v.Sending = viewLine(ctx, "reading", c.Reading), viewLine(ctx, "sending", c.Sending)
+	v.Actions = h.withLift(ctx, c, v.Actions)
 	if m := plainMessage(c); !m.IsZero() && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
 		v.Message = m.T(ctx)
 	}
@@ -158,8 +162,11 @@ func actionsFor(ctx context.Context, s syncer.Status) []actionView {
 	case syncer.Held, syncer.Syncing:
 		return []actionView{pause}
 	}
-	if len(s.Provider.Streams) == 0 { // nothing is read there
+	switch {
+	case len(s.Provider.Streams) == 0: // nothing is read there
 		return []actionView{pause}
+	case s.Sending != nil && s.Sending.Condition == syncer.Waiting:
+		return []actionView{action("sync"), retry, pause}
 	}
 	return []actionView{action("sync"), pause}
 }

@@ -251,7 +251,11 @@ func (n Names) Obstacle(id library.ConnectionID, kind string) (words string, unt
 
 // troubled reports whether a connection's service has trouble that passes by itself, and nothing worse.
 func (n Names) troubled(id library.ConnectionID) bool {
-	state := n.statuses[id].State
+	sending := n.statuses[id].Sending
+	if sending == nil {
+		return false
+	}
+	state := sending.State
 	return state.Kind == resilience.Waiting &&
 		(state.Category == resilience.Upstream || state.Category == resilience.CircuitOpen)
 }

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // Store is what this package reads.
@@ -60,13 +61,13 @@ func (h *Handler) API(g *echo.Group) {
 const spendingMonths = 12
 
 // obstacle says whether the model can be called now, in words for an administrator or a member.
-func (h *Handler) obstacle(admin bool) obstacleView {
+func (h *Handler) obstacle(ctx context.Context, admin bool) obstacleView {
 	p := h.digests.Provider()
 	if p == nil {
 		return obstacleView{State: "ready"}
 	}
 	state, w := h.guard.StateForAll(p)
-	v := obstacleView{State: "waiting", Category: core.Text(state.Category.String()), Message: w.Message.String(),
+	v := obstacleView{State: "waiting", Category: core.Text(state.Category.String()), Message: w.Message.T(ctx),
 		NextAttemptAt: core.Moment(state.Until)}
 	switch state.Kind {
 	case resilience.Ready:
@@ -79,11 +80,9 @@ func (h *Handler) obstacle(admin bool) obstacleView {
 	switch {
 	case admin:
 	case state.Kind == resilience.Stopped:
-		v.Message = "The language model cannot be used at present, and the administrator has been told. Nothing " +
-			"is lost: digests are written when it works again."
+		v.Message = words.T(ctx, "digest.stopped")
 	case state.Category == resilience.Quota:
-		v.Message = "What this installation may spend on the language model is used up for now. Digests are " +
-			"written by themselves when there is something left again."
+		v.Message = words.T(ctx, "digest.spent_for_now")
 	}
 	return v
 }
@@ -96,6 +95,7 @@ type pageView struct {
 	Digests    []digestView
 	Obstacle   obstacleView
 	Busy       bool // one is to be written
+	Admin      bool
 	Week       string
 	Monday     string // its date, as the form sends it
 	Plays      int
@@ -111,8 +111,11 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	week, admin := h.digests.Week().Name(), user.Role == accounts.Admin
-	v := pageView{Digests: core.ViewAll(all, viewDigest), Obstacle: h.obstacle(admin),
-		Week: weekName(week), Monday: week}
+	v := pageView{Obstacle: h.obstacle(ctx, admin), Admin: admin, Week: weekName(words.From(ctx), week),
+		Monday: week}
+	for _, d := range all {
+		v.Digests = append(v.Digests, viewDigest(ctx, d))
+	}
 	if p := h.digests.Provider(); p != nil {
 		v.Configured, v.Host = true, p.APIHost(p.Settings)
 	}
@@ -133,29 +136,29 @@ func (h *Handler) page(c echo.Context) error {
 			v.Preview = viewPrompt(prompt)
 		}
 	}
-	if v.Mine, v.Everybody, err = months(ctx, h.store, h.digests.Options().Zone, user.ID, admin); err != nil {
+	if v.Mine, v.Everybody, err = h.months(ctx, user.ID, admin); err != nil {
 		return err
 	}
-	return h.core.Render(c, http.StatusOK, "digest", "Digest", v)
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "digest.title"), digestPage(v))
 }
 
 // months returns the spending on the digests of a user by month; for an administrator also that of everybody, if
 // others
 // have any.
-func months(ctx context.Context, store Store, zone *time.Location, user int64,
-	admin bool) (mine, everybody []spendingView, err error) {
+func (h *Handler) months(ctx context.Context, user int64, admin bool) (mine, everybody []spendingView, err error) {
+	zone, l := h.digests.Options().Zone, words.From(ctx)
 	since := time.Now().In(zone).AddDate(0, -spendingMonths, 0)
-	spent, err := store.DigestsSpent(ctx, user, since)
+	spent, err := h.store.DigestsSpent(ctx, user, since)
 	if err != nil {
 		return nil, nil, err
 	}
-	mine = byMonth(spent, zone)
+	mine = byMonth(l, spent, zone)
 	if !admin {
 		return mine, nil, nil
 	}
-	total, err := store.DigestsSpent(ctx, 0, since)
+	total, err := h.store.DigestsSpent(ctx, 0, since)
 	if len(total) > len(spent) { // else they are the same
-		everybody = byMonth(total, zone)
+		everybody = byMonth(l, total, zone)
 	}
 	return mine, everybody, err
 }
@@ -171,7 +174,8 @@ func (h *Handler) list(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, map[string]any{"configured": h.digests.Provider() != nil, "enabled": wanted,
-		"model": h.obstacle(user.Role == accounts.Admin), "digests": core.ViewAll(all, viewDigest)})
+		"model":   h.obstacle(ctx, user.Role == accounts.Admin),
+		"digests": core.ViewAll(all, func(d digest.Digest) digestView { return viewDigest(ctx, d) })})
 }
 
 // turn switches the weekly digest on or off. It cannot be switched on without a model.
@@ -256,17 +260,18 @@ func (h *Handler) deletePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := h.store.Digest(c.Request().Context(), core.UserOf(c).ID, id)
+	ctx := c.Request().Context()
+	d, err := h.store.Digest(ctx, core.UserOf(c).ID, id)
 	if err != nil {
 		return err
 	}
-	v := core.Confirmation{Title: "Delete this digest?", Facts: []string{weekName(d.Week)},
-		Action: "/digest/" + c.Param("id") + "/delete", Button: "Delete", Warn: true, Back: "/digest",
-		Lead: "Its text and its prompt are deleted; what it cost stays in the sums. The week is not written " +
-			"about again unless you ask for it."}
+	v := core.Confirmation{Title: words.T(ctx, "digest.delete.title"),
+		Facts:  []string{weekName(words.From(ctx), d.Week)},
+		Action: "/digest/" + c.Param("id") + "/delete", Button: words.T(ctx, "digest.delete.do"), Warn: true,
+		Back: "/digest", Lead: words.T(ctx, "digest.delete.lead")}
 	if d.State == digest.Waiting {
-		v.Title, v.Button = "Do without this digest?", "Do without it"
-		v.Lead = "It is not written then. You can ask for it again while it is about the last week."
+		v.Title, v.Button = words.T(ctx, "digest.skip.title"), words.T(ctx, "digest.skip.do")
+		v.Lead = words.T(ctx, "digest.skip.lead")
 	}
 	return h.core.Confirm(c, v)
 }

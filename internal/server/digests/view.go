@@ -1,6 +1,7 @@
 package digests
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // digestView is the digest of a week.
@@ -31,7 +34,8 @@ type digestView struct {
 	Detail     string    `json:"-"`
 	Name       string    `json:"-"` // of the week, for people
 	Paragraphs []string  `json:"-"`
-	Mark       core.Mark `json:"-"` // empty if it is written
+	Mark       ui.Mark   `json:"-"` // empty if it is written
+	Written    time.Time `json:"-"`
 }
 
 // promptView is the exact text that is sent to a model.
@@ -66,33 +70,30 @@ func amount(micros int64) string {
 }
 
 // weekName returns a week in words, given the date of its Monday.
-func weekName(monday string) string {
+func weekName(l *words.Language, monday string) string {
 	from, err := time.Parse(time.DateOnly, monday)
 	if err != nil {
 		return monday
 	}
 	to := from.AddDate(0, 0, 6)
-	switch {
-	case from.Month() == to.Month():
-		return fmt.Sprintf("%d–%s", from.Day(), to.Format("2 January 2006"))
-	case from.Year() == to.Year():
-		return from.Format("2 January") + " – " + to.Format("2 January 2006")
+	if from.Month() == to.Month() {
+		return words.New("digest.week_in_month", "From", from.Day(), "To", words.Day(to)).In(l)
 	}
-	return from.Format("2 January 2006") + " – " + to.Format("2 January 2006")
+	return words.New("digest.week", "From", words.Day(from), "To", words.Day(to)).In(l)
 }
 
 // marks holds the states of digests as pages show them.
-var marks = map[digest.State]core.Mark{
-	digest.Waiting: {Shape: "scheduled", Word: "To be written"},
-	digest.Failed:  {Shape: "dead", Word: "Not written"},
-}
+var marks = map[digest.State]string{digest.Waiting: "scheduled", digest.Failed: "dead"}
 
-func viewDigest(d digest.Digest) digestView {
+func viewDigest(ctx context.Context, d digest.Digest) digestView {
 	v := digestView{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text, Cut: d.Cut,
 		Model: d.Model, Prompt: viewPrompt(d.Prompt),
 		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason,
 		CreatedAt: library.Stamp(d.CreatedAt), WrittenAt: core.Moment(d.WrittenAt),
-		Detail: d.Detail, Name: weekName(d.Week), Mark: marks[d.State]}
+		Detail: d.Detail, Name: weekName(words.From(ctx), d.Week), Written: d.WrittenAt}
+	if shape := marks[d.State]; shape != "" {
+		v.Mark = ui.Mark{Shape: shape, Word: words.Each("digest.state.", v.State).T(ctx)}
+	}
 	if d.PromptTokens+d.CompletionTokens > 0 {
 		v.Cost = viewCost(d.Cost)
 	}
@@ -114,11 +115,11 @@ type spendingView struct {
 }
 
 // byMonth sums up spending by month and currency, the newest month first.
-func byMonth(all []digest.Spent, zone *time.Location) (months []spendingView) {
+func byMonth(l *words.Language, all []digest.Spent, zone *time.Location) (months []spendingView) {
 	var sum int64
 	currency := ""
 	for _, s := range all {
-		month := s.At.In(zone).Format("January 2006")
+		month := l.Month(s.At.In(zone))
 		if n := len(months); n == 0 || months[n-1].Month != month || currency != s.Cost.Currency {
 			months, sum, currency = append(months, spendingView{Month: month}), 0, s.Cost.Currency
 		}

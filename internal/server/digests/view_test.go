@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/digest"
+	"reprise/internal/words"
 )
 
 func TestSpendingIsSummedUpByMonthAndCurrency(t *testing.T) {
@@ -22,15 +23,16 @@ func TestSpendingIsSummedUpByMonthAndCurrency(t *testing.T) {
 	require.Equal(t, []spendingView{
 		{"November 2026", 2, 11, 22, &costView{"1.500004", "EUR"}}, {"November 2026", 1, 5, 0, nil},
 		{"October 2026", 1, 7, 0, &costView{"0.00", "EUR"}},
-	}, byMonth(spent, time.UTC))
-	require.Empty(t, byMonth(nil, time.UTC))
+	}, byMonth(words.English, spent, time.UTC))
+	require.Empty(t, byMonth(words.English, nil, time.UTC))
 	for micros, want := range map[int64]string{0: "0.00", 1: "0.000001", 10_000: "0.01", 100_000: "0.10",
 		123_400: "0.1234", 12_000_000: "12.00"} {
 		require.Equal(t, want, amount(micros), fmt.Sprint(micros))
 	}
 	for monday, want := range map[string]string{"2026-11-09": "9–15 November 2026",
-		"2026-11-30": "30 November – 6 December 2026",
+		"2026-11-30": "30 November 2026 – 6 December 2026",
 		"1999-12-27": "27 December 1999 – 2 January 2000", "?": "?"} {
-		require.Equal(t, want, weekName(monday))
+		require.Equal(t, want, weekName(words.English, monday))
 	}
+	require.Equal(t, "9.–15. November 2026", weekName(words.German, "2026-11-09"))
 }

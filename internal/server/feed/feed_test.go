@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/library"
@@ -26,6 +27,8 @@ type feedStore struct {
 func (feedStore) UserConnections(context.Context, int64) ([]library.Connection, error) {
 	return nil, nil
 }
+
+func (feedStore) UserByID(context.Context, int64) (accounts.User, error) { return accounts.User{}, nil }
 
 func (feedStore) Streams(context.Context, int64) ([]library.StreamRecord, error) { return nil, nil }
 

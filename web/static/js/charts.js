@@ -1,5 +1,6 @@
 // This module draws the charts of a page when they are first seen, in the colours and the language of the page.
 import { uPlot } from "./uplot.js";
+import { say } from "./words.js";
 
 const sheet = document.createElement("link");
 sheet.rel = "stylesheet";
@@ -56,7 +57,7 @@ function draw(figure, data) {
     width: figure.clientWidth, height,
     scales: { x: { time: true }, percent: { range: [0, 100] }, y: { range: [0, most(data[1])] } },
     series: [
-      { value: (u, at) => (at == null ? "" : exact.format(at * 1000)), label: " " },
+      { value: (u, at) => (at == null ? "" : exact.format(at * 1000)), label: say("time") },
       { label: took, stroke: line, width: 1.5, points: { show: false },
         value: (u, ms) => (ms == null ? "–" : `${number.format(ms)} ms`) },
       { label: failed, scale: "percent", stroke: bad, fill: bad, paths: uPlot.paths.bars({ size: [0.9, 12] }),

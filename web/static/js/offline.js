@@ -1,15 +1,18 @@
 // Without a network, pages that were visited are shown as they were, by the service worker. It keeps nothing of a
 // person who has signed out.
+import { timed } from "./times.js";
 import { say } from "./words.js";
 
 const signedIn = document.body.dataset.live === "yes";
+const { stored } = document.body.dataset; // when the page was as it is; undefined for now
 if ("serviceWorker" in navigator && signedIn) navigator.serviceWorker.register("/sw.js").catch(() => {});
 
 const link = document.getElementById("link");
 function show() {
-  document.documentElement.classList.toggle("offline", !navigator.onLine);
-  if (link && !navigator.onLine) link.textContent = say("offline");
+  const away = Boolean(stored) || !navigator.onLine;
+  document.documentElement.classList.toggle("offline", away);
+  if (link && away) link.textContent = stored ? say("stored", { Time: timed(stored) }) : say("offline");
 }
 addEventListener("offline", show);
-addEventListener("online", show);
+addEventListener("online", () => { if (stored) location.reload(); else show(); });
 show();

@@ -1,0 +1,75 @@
+package connections
+
+import (
+	"context"
+
+	"reprise/internal/accounts"
+	"reprise/internal/notify"
+	"reprise/internal/resilience"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+	"reprise/internal/words"
+)
+
+// lineView is reading from a connection, or sending to it: its state, why, since when, what happens next, who must act.
+type lineView struct {
+	State         string  `json:"state"`
+	Category      *string `json:"category"`
+	Message       string  `json:"message"`
+	Since         *string `json:"since"`
+	NextAttemptAt *string `json:"next_attempt_at"`
+	LastSuccessAt *string `json:"last_success_at"`
+	Owner         *string `json:"owner"` // who must act: you or administrator; nil for nobody
+	Began         string  `json:"-"`     // what began, and when: "Sending has waited since …"
+	Liftable      bool    `json:"-"`     // an administrator can end it: members may ask for that
+}
+
+// owners are those who must act, in the API.
+var owners = map[notify.Owner]string{notify.Person: "you", notify.Administrator: "administrator"}
+
+// viewLine returns the view of a line; nil for none. stem is "reading" or "sending".
+func viewLine(ctx context.Context, stem string, l *syncer.Line) *lineView {
+	if l == nil {
+		return nil
+	}
+	v := &lineView{State: string(l.Condition), LastSuccessAt: core.Moment(l.LastSuccessAt), Liftable: l.Liftable()}
+	if l.State.Kind == resilience.Ready {
+		return v
+	}
+	category := l.State.Category.String()
+	v.Category, v.Message = &category, l.Words.Message.T(ctx)
+	v.Since, v.NextAttemptAt = core.Moment(l.State.Since), core.Moment(l.State.Until)
+	v.Owner = core.Text(owners[l.Words.Owner])
+	v.Began = beganWords(stem, l).T(ctx)
+	return v
+}
+
+// beganWords says what began with a trouble, and when.
+func beganWords(stem string, l *syncer.Line) words.Text {
+	how := "stopped"
+	switch l.State.Kind {
+	case resilience.Waiting:
+		how = "waits"
+	case resilience.Held:
+		how = "held"
+	}
+	return words.Each("alerts.since_", stem+"_"+how, "Since", l.State.Since)
+}
+
+// liftAt is where administrators look after what keeps everybody's calls to a provider waiting: the keys.
+const liftAt = "/settings#keys"
+
+// liftable reports whether an administrator can end what keeps the connection waiting.
+func liftable(s syncer.Status) bool { return s.Reading.Liftable() || s.Sending.Liftable() }
+
+// withLift puts the way to end a wait before other actions, for administrators. Members ask for it.
+func (h *Statuses) withLift(ctx context.Context, s syncer.Status, actions []actionView) []actionView {
+	if !liftable(s) {
+		return actions
+	}
+	u, err := h.store.UserByID(ctx, s.Connection.User)
+	if err != nil || u.Role != accounts.Admin {
+		return actions
+	}
+	return append([]actionView{{Action: "lift", Label: words.T(ctx, "alerts.lift"), URL: liftAt}}, actions...)
+}

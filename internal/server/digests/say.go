@@ -1,0 +1,62 @@
+package digests
+
+import (
+	"context"
+	"strings"
+
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// blocked says whether the page shows what keeps the model from being called: to those whom it concerns.
+func (v pageView) blocked() bool {
+	return v.Obstacle.State != "ready" && (v.Enabled || v.Busy || v.Admin)
+}
+
+// mark returns the state of the model.
+func (v obstacleView) mark(ctx context.Context) ui.Mark {
+	word := v.State
+	if word == "waiting" {
+		word = "unreachable"
+	}
+	return ui.Mark{Shape: v.State, Word: words.Each("digest.state.", word).T(ctx)}
+}
+
+// facts says who wrote a digest and what it cost, after the time.
+func (d digestView) facts(ctx context.Context) string {
+	var b strings.Builder
+	if d.Model != "" {
+		b.WriteString(" " + words.T(ctx, "digest.by", "Model", d.Model))
+	}
+	b.WriteString(".")
+	if d.PromptTokens+d.CompletionTokens > 0 {
+		l := words.From(ctx)
+		b.WriteString(" " + words.T(ctx, "digest.tokens", "In", l.Number(d.PromptTokens),
+			"Out", l.Number(d.CompletionTokens)))
+		if d.Cost != nil {
+			b.WriteString(": " + d.Cost.said(ctx))
+		}
+		b.WriteString(".")
+	}
+	return b.String()
+}
+
+// remove returns the label of the button that deletes a digest, or does without it.
+func (d digestView) remove(ctx context.Context) string {
+	if d.State == "waiting" {
+		return words.T(ctx, "digest.skip_do")
+	}
+	return words.T(ctx, "digest.delete_do")
+}
+
+func (c costView) said(ctx context.Context) string {
+	return words.T(ctx, "digest.cost", "Amount", c.Amount, "Currency", c.Currency)
+}
+
+// price returns what a month's digests cost.
+func (m spendingView) price(ctx context.Context) string {
+	if m.Cost == nil {
+		return words.T(ctx, "digest.unknown")
+	}
+	return m.Cost.said(ctx)
+}

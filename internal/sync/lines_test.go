@@ -1,0 +1,81 @@
+package sync
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
+	"reprise/internal/resilience"
+)
+
+func TestAWaitToSendIsNotTheConnections(t *testing.T) {
+	t.Parallel()
+	held := resilience.State{Kind: resilience.Held, Category: resilience.RateLimit, Scope: resilience.ScopeStream}
+	stopped := resilience.State{Kind: resilience.Stopped, Category: resilience.Permission,
+		Scope: resilience.ScopeStream}
+	is := func(c Condition, state resilience.State) StreamStatus {
+		return StreamStatus{Condition: c, State: state}
+	}
+	for name, c := range map[string]struct {
+		reading, sending StreamStatus
+		want             Condition
+	}{
+		"sending is held":           {StreamStatus{Condition: Healthy}, is(Held, held), Healthy},
+		"sending needs the person":  {StreamStatus{Condition: Healthy}, is(NeedsReconnect, stopped), NeedsReconnect},
+		"reading is held":           {is(Held, held), StreamStatus{Condition: Healthy}, Held},
+		"both need somebody":        {is(NeedsReconnect, stopped), is(NeedsAdmin, stopped), NeedsReconnect},
+		"reading goes on meanwhile": {StreamStatus{Condition: Syncing}, is(Waiting, held), Syncing},
+	} {
+		var s Status
+		for stream, st := range map[string]StreamStatus{library.Listens: c.reading, library.Deliveries: c.sending} {
+			st.Stream = stream
+			line := s.lineOf(stream)
+			*line = &Line{}
+			(*line).add(st)
+		}
+		require.Equal(t, c.want, s.main().Condition, name)
+		require.Equal(t, c.sending.Condition, s.Sending.Condition, name)
+		require.Equal(t, c.reading.State, s.Reading.State, name)
+	}
+}
+
+func TestWhatOnlyTakesHasTheStateOfSending(t *testing.T) {
+	t.Parallel()
+	var s Status
+	s.Sending = &Line{}
+	s.Sending.add(StreamStatus{Stream: library.Deliveries, Condition: Held})
+	require.Equal(t, Held, s.main().Condition)
+	require.Nil(t, s.Reading)
+}
+
+func TestTheGravestStreamIsTheLines(t *testing.T) {
+	t.Parallel()
+	l := &Line{}
+	l.add(StreamStatus{Stream: library.Listens, Condition: Healthy})
+	l.add(StreamStatus{Stream: library.Playlists, Condition: NeedsReconnect,
+		State: resilience.State{Kind: resilience.Stopped}})
+	l.add(StreamStatus{Stream: "others", Condition: Waiting, State: resilience.State{Kind: resilience.Waiting}})
+	require.Equal(t, library.Playlists, l.Stream)
+	require.Equal(t, resilience.Stopped, l.State.Kind)
+	require.True(t, l.NeedsSomebody())
+}
+
+func TestWhatAnAdministratorCanLift(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind     resilience.Kind
+		category resilience.Category
+		scope    resilience.Scope
+		want     bool
+	}{
+		{resilience.Held, resilience.Quota, resilience.ScopeApp, true},
+		{resilience.Stopped, resilience.Auth, resilience.ScopeApp, true},
+		{resilience.Held, resilience.RateLimit, resilience.ScopeApp, false},
+		{resilience.Stopped, resilience.Auth, resilience.ScopeConnection, false},
+		{resilience.Waiting, resilience.Upstream, resilience.ScopeEndpoint, false},
+	} {
+		l := &Line{State: resilience.State{Kind: c.kind, Category: c.category, Scope: c.scope}}
+		require.Equal(t, c.want, l.Liftable(), c)
+	}
+}

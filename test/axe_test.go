@@ -1,0 +1,195 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// axe is the script that finds what is inaccessible on a page. .ci/tools puts it into the cache.
+func axe(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	b, err := os.ReadFile(filepath.Join(cache, "reprise", "axe-core-4.14.1", "axe.min.js"))
+	require.NoError(t, err, "axe has to be fetched: `make tools` does it")
+	return string(b)
+}
+
+// look is how a page is looked at: the width and height of the screen, and its colours.
+type look struct {
+	width, height int64
+	colours       string
+}
+
+func (l look) String() string { return fmt.Sprintf("%d px, %s", l.width, l.colours) }
+
+var (
+	everyLook = []look{{1280, 900, "light"}, {1280, 900, "dark"}, {390, 844, "light"}, {390, 844, "dark"}}
+	twoLooks  = []look{{1280, 900, "dark"}, {390, 844, "light"}}
+)
+
+// barriers returns what axe finds on the page in a tab, one line for each element, and what is wider than the screen.
+const barriers = `(async () => {
+	const options = { rules: { "target-size": { enabled: true } }, resultTypes: ["violations"] };
+	const found = (await axe.run(document, options)).violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " +
+			(n.any.concat(n.all, n.none)[0]?.message ?? v.help)));
+	const root = document.scrollingElement;
+	if (root.scrollWidth > innerWidth) {
+		const wide = [...document.querySelectorAll("body *")]
+			.filter((e) => e.getBoundingClientRect().right > innerWidth + 1);
+		found.push("wider than the screen: " + wide.slice(0, 3).map((e) => e.localName + "." + e.className).join(", "));
+	}
+	return found;
+})()`
+
+// examine returns what is inaccessible on a page.
+func examine(t *testing.T, tab context.Context, script, address string, looks []look) (all []string) {
+	t.Helper()
+	do(t, tab, chromedp.Navigate(address), chromedp.WaitReady("main", chromedp.ByQuery))
+	awaited := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+	for _, l := range looks {
+		var found []string
+		do(t, tab,
+			chromedp.EmulateViewport(l.width, l.height),
+			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: l.colours}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
+			chromedp.Evaluate(`globalThis.axe ? 0 : (`+"() => {"+script+"\n})(), 0", nil),
+			chromedp.Evaluate(barriers, &found, awaited))
+		for _, f := range found {
+			all = append(all, l.String()+": "+f)
+		}
+	}
+	return all
+}
+
+var (
+	hrefs = regexp.MustCompile(`href="(/[^"#]*)`)
+	// ids matches what differs between pages of one kind.
+	ids = regexp.MustCompile(`/([0-9]+|[0-9a-f-]{16,})(/|$)`)
+	// elsewhere matches what is no page, or leads away from where it is looked at.
+	elsewhere = regexp.MustCompile(`^/(static|api|art|account/export|manifest|logout|demo/(reset|state))|` +
+		`/authorize|\.(zip|csv|jsonl)`)
+)
+
+// walk returns one address of each kind of page that links lead to, from the first page on.
+func (v *person) walk() (pages []string) {
+	v.t.Helper()
+	seen := map[string]bool{}
+	next := []string{"/"}
+	for len(next) > 0 {
+		at := next[0]
+		next = next[1:]
+		path, query, _ := strings.Cut(at, "?")
+		kind := ids.ReplaceAllString(path, "/*$2")
+		if query != "" {
+			kind += "?"
+		}
+		if seen[kind] || elsewhere.MatchString(at) {
+			continue
+		}
+		seen[kind] = true
+		resp, err := v.Get(v.base + at)
+		require.NoError(v.t, err)
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		require.NoError(v.t, err)
+		if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") ||
+			resp.Request.URL.Host != strings.TrimPrefix(v.base, "http://") {
+			continue
+		}
+		pages = append(pages, at)
+		for _, m := range hrefs.FindAllStringSubmatch(string(b), -1) {
+			next = append(next, strings.ReplaceAll(m[1], "&amp;", "&"))
+		}
+	}
+	return pages
+}
+
+// everyPageIsAccessible looks at each page that a person in a tab can reach.
+func everyPageIsAccessible(t *testing.T, tab context.Context, v *person, looks []look) {
+	t.Helper()
+	script := axe(t)
+	pages := v.walk()
+	require.Greater(t, len(pages), 12, "%v", pages)
+	require.False(t, slices.Contains(pages, "/login"), "somebody is signed in")
+	wrong := map[string][]string{}
+	for _, at := range pages {
+		for _, f := range examine(t, tab, script, v.base+at, looks) {
+			_, fault, _ := strings.Cut(f, ": ")
+			if !slices.Contains(wrong[fault], at) {
+				wrong[fault] = append(wrong[fault], at)
+			}
+		}
+	}
+	t.Logf("%d pages: %v", len(pages), pages)
+	for fault, at := range wrong {
+		t.Errorf("%s\n    on %s", fault, strings.Join(at, " "))
+	}
+}
+
+// Nothing on any page of the demo's household keeps somebody out who sees, hears or points differently.
+func TestBrowserEveryPageIsAccessible(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"})
+	v := p.visitor()
+	for _, provider := range []string{demo.Spotify, demo.ListenBrainz, demo.Navidrome} {
+		v.becomes(provider, "healthy")
+	}
+	tab := browser(t)
+	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`))
+	everyPageIsAccessible(t, tab, v, everyLook)
+}
+
+// The same for a household in which much is broken.
+func TestBrowserBrokenPagesAreAccessible(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"})
+	v := p.visitor()
+	for provider, m := range map[string]demo.Mode{demo.Spotify: demo.Revoked, demo.ListenBrainz: demo.RateLimited,
+		demo.Navidrome: demo.Unavailable} {
+		v.becomes(provider, "healthy")
+		v.turn(provider, m)
+	}
+	v.becomes(demo.Spotify, "needs_reconnect")
+	v.becomes(demo.ListenBrainz, "held")
+	v.becomes(demo.Navidrome, "waiting")
+	tab := browser(t)
+	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`))
+	everyPageIsAccessible(t, tab, v, twoLooks)
+}
+
+// The same for somebody who has just begun, and for those who have not signed in yet.
+func TestBrowserEmptyPagesAreAccessible(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	p := start(t, t.TempDir())
+	tab := browser(t)
+	script := axe(t)
+	for _, at := range []string{"/setup?code=" + p.code, "/", "/offline"} {
+		require.Empty(t, examine(t, tab, script, p.url+at, everyLook), at)
+	}
+	v := p.newcomer()
+	require.Empty(t, examine(t, tab, script, p.url+"/login", everyLook))
+	do(t, tab,
+		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		holds(`document.body.dataset.linked === "yes"`))
+	everyPageIsAccessible(t, tab, v, twoLooks)
+}
