@@ -21,18 +21,20 @@ func TestAnAdministratorSetsTheServerUp(t *testing.T) {
 	tab := browser(t)
 	var said complaints
 	said.listen(tab)
-	do(t, tab, chromedp.Navigate(p.url+"/login"), chromedp.SendKeys("[name=name]", "Alice"),
-		chromedp.SendKeys("[name=password]", password), chromedp.Submit("[name=password]"), holds(`location.pathname === "/"`),
+	do(t, tab, chromedp.Navigate(p.url+"/login"), chromedp.SendKeys("[name=name]", "Alice", chromedp.ByQuery),
+		chromedp.SendKeys("[name=password]", password, chromedp.ByQuery),
+		chromedp.Submit("[name=password]", chromedp.ByQuery), holds(`location.pathname === "/"`),
 		chromedp.Navigate(p.url+"/settings/server"),
-		chromedp.SendKeys("#backoff-max", "x"), // 30mx
+		chromedp.SendKeys("#backoff-max", "x", chromedp.ByQuery), // 30mx
 		holds(`document.querySelector("#backoff-max-problem")?.textContent.includes("is not a duration")`),
-		chromedp.SetValue("#backoff-max", ""), chromedp.SendKeys("#backoff-max", "45m"),
+		chromedp.SetValue("#backoff-max", "", chromedp.ByQuery),
+		chromedp.SendKeys("#backoff-max", "45m", chromedp.ByQuery),
 		holds(`!document.querySelector("#backoff-max-problem")`),
-		chromedp.Click("#form-resilience button"), holds(`location.pathname === "/settings/server"`),
+		chromedp.Click("#form-resilience button", chromedp.ByQuery), holds(`location.pathname === "/settings/server"`),
 		holds(`document.querySelector("#backoff-max")?.value === "45m"`),
-		chromedp.SetValue("#providers-spotify-client_id", "the-client-id"),
-		chromedp.SetValue("#providers-spotify-client_secret", "the-client-secret"),
-		chromedp.Click("#form-spotify .actions button"),
+		chromedp.SetValue("#providers-spotify-client_id", "the-client-id", chromedp.ByQuery),
+		chromedp.SetValue("#providers-spotify-client_secret", "the-client-secret", chromedp.ByQuery),
+		chromedp.Click("#form-spotify .actions button", chromedp.ByQuery),
 		holds(`document.querySelector("#providers-spotify-client_secret")?.value === "…cret"`),
 		chromedp.Navigate(p.url+"/connect/spotify"), holds(`!document.body.innerText.includes("client_id")`))
 	require.NotContains(t, strings.Join(said.said, "\n"), "Error")
@@ -56,13 +58,16 @@ func TestTheServerIsSetUpWithoutScripts(t *testing.T) {
 	p.newcomer()
 	tab := browser(t)
 	do(t, tab, emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(p.url+"/login"),
-		chromedp.SendKeys("[name=name]", "Alice"), chromedp.SendKeys("[name=password]", password),
-		chromedp.Submit("[name=password]"), chromedp.WaitVisible("nav"),
+		chromedp.SendKeys("[name=name]", "Alice", chromedp.ByQuery),
+		chromedp.SendKeys("[name=password]", password, chromedp.ByQuery),
+		chromedp.Submit("[name=password]", chromedp.ByQuery), chromedp.WaitVisible("nav", chromedp.ByQuery),
 		chromedp.Navigate(p.url+"/settings/server"),
-		chromedp.SetValue("#contact", "nobody"), chromedp.Click("#form-server .actions button"),
-		chromedp.WaitVisible("#contact-problem"),
-		chromedp.SetValue("#contact", "me@example.org"), chromedp.Click("#form-server .actions button"),
-		chromedp.WaitNotPresent("#contact-problem"),
-		chromedp.Click(`button[formaction="/settings/server/address"]`),
-		chromedp.WaitVisible(`#base_url[value="`+p.url+`"]`))
+		chromedp.SetValue("#contact", "nobody", chromedp.ByQuery),
+		chromedp.Click("#form-server .actions button", chromedp.ByQuery),
+		chromedp.WaitVisible("#contact-problem", chromedp.ByQuery),
+		chromedp.SetValue("#contact", "me@example.org", chromedp.ByQuery),
+		chromedp.Click("#form-server .actions button", chromedp.ByQuery),
+		chromedp.WaitNotPresent("#contact-problem", chromedp.ByQuery),
+		chromedp.Click(`button[formaction="/settings/server/address"]`, chromedp.ByQuery),
+		chromedp.WaitVisible(`#base_url[value="`+p.url+`"]`, chromedp.ByQuery))
 }
