@@ -1,7 +1,6 @@
 package test
 
 import (
-	"strings"
 	"syscall"
 	"testing"
 
@@ -19,25 +18,22 @@ func TestAnAdministratorSetsTheServerUp(t *testing.T) {
 	p := start(t, dir)
 	p.newcomer()
 	tab := browser(t)
-	var said complaints
-	said.listen(tab)
 	do(t, tab, chromedp.Navigate(p.url+"/login"), chromedp.SendKeys("[name=name]", "Alice", chromedp.ByQuery),
 		chromedp.SendKeys("[name=password]", password, chromedp.ByQuery),
 		chromedp.Submit("[name=password]", chromedp.ByQuery), holds(`location.pathname === "/"`),
 		chromedp.Navigate(p.url+"/settings/server"),
 		chromedp.SendKeys("#backoff-max", "x", chromedp.ByQuery), // 30mx
 		holds(`document.querySelector("#backoff-max-problem")?.textContent.includes("is not a duration")`),
-		chromedp.SetValue("#backoff-max", "", chromedp.ByQuery),
-		chromedp.SendKeys("#backoff-max", "45m", chromedp.ByQuery),
+		typed("#backoff-max", "45m"),
 		holds(`!document.querySelector("#backoff-max-problem")`),
-		chromedp.Click("#form-resilience button", chromedp.ByQuery), holds(`location.pathname === "/settings/server"`),
+		chromedp.Click("#form-resilience button", chromedp.ByQuery), chromedp.WaitVisible(".flash", chromedp.ByQuery),
 		holds(`document.querySelector("#backoff-max")?.value === "45m"`),
-		chromedp.SetValue("#providers-spotify-client_id", "the-client-id", chromedp.ByQuery),
-		chromedp.SetValue("#providers-spotify-client_secret", "the-client-secret", chromedp.ByQuery),
+		chromedp.SendKeys("#providers-spotify-client_id", "the-client-id", chromedp.ByQuery),
+		chromedp.SendKeys("#providers-spotify-client_secret", "the-client-secret", chromedp.ByQuery),
 		chromedp.Click("#form-spotify .actions button", chromedp.ByQuery),
-		holds(`document.querySelector("#providers-spotify-client_secret")?.value === "…cret"`),
-		chromedp.Navigate(p.url+"/connect/spotify"), holds(`!document.body.innerText.includes("client_id")`))
-	require.NotContains(t, strings.Join(said.said, "\n"), "Error")
+		holds(`document.querySelector("#providers-spotify-client_secret")?.value === "…cret"`))
+	require.Empty(t, p.returning().call("GET", "/connections/spotify", nil, 200)["missing_settings"],
+		"and people can connect it")
 	require.NoError(t, p.stop(syscall.SIGTERM))
 
 	p = start(t, dir)
@@ -70,4 +66,13 @@ func TestTheServerIsSetUpWithoutScripts(t *testing.T) {
 		chromedp.WaitNotPresent("#contact-problem", chromedp.ByQuery),
 		chromedp.Click(`button[formaction="/settings/server/address"]`, chromedp.ByQuery),
 		chromedp.WaitVisible(`#base_url[value="`+p.url+`"]`, chromedp.ByQuery))
+}
+
+// typed puts a text in the place of what a field has, as a person who types does.
+func typed(field, text string) chromedp.Action {
+	return chromedp.Evaluate(`{
+		const field = document.querySelector("`+field+`");
+		field.value = "`+text+`";
+		field.dispatchEvent(new Event("input", { bubbles: true }));
+	}`, nil)
 }
