@@ -105,7 +105,7 @@ func wire(
 	}
 	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: sender, Guard: guard, Notifier: notifier,
 		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName,
-		Told: n.Told})
+		Reader: readerOf(db), Told: n.Told})
 	if err := adopt(ctx, courier, c.NotifyURLs); err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func wire(
 		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry,
 		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
 		Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client),
-		Notifier: notifier, Asks: wishes,
+		Notifier: notifier, Asks: wishes, Client: client,
 		Courier: courier, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
 		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
@@ -146,6 +146,18 @@ func wire(
 // listenBytes is the room that an imported listen takes in the database, in bytes: 310 for a listen with its source and
 // their indexes, as measured with half a million plays.
 const listenBytes = 310
+
+// readerOf returns a function that returns a context for what a person reads outside the browser. Without an account,
+// or without an answer of the database, they read English.
+func readerOf(db *store.Store) func(context.Context, int64) context.Context {
+	return func(ctx context.Context, user int64) context.Context {
+		u, err := db.UserByID(ctx, user)
+		if err != nil {
+			return ctx
+		}
+		return u.Elsewhere(ctx)
+	}
+}
 
 func (b basics) imports(told *notify.Notifier) *imports.Runner {
 	dir := b.config.DataDir

@@ -52,6 +52,7 @@ type User struct {
 	Role         string
 	CreatedAt    time.Time
 	Choices
+	BrowserLanguage string // what the browser preferred when they last signed in; may be empty
 }
 
 // Store keeps the accounts.

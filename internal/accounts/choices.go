@@ -33,6 +33,15 @@ func (u User) Reader(ctx context.Context) context.Context {
 	return ctx
 }
 
+// Elsewhere returns a context for what a person reads outside the browser. Without a choice the language is that of the
+// browser in which they last signed in.
+func (u User) Elsewhere(ctx context.Context) context.Context {
+	if u.Language == "" {
+		u.Language = u.BrowserLanguage
+	}
+	return u.Reader(ctx)
+}
+
 // Choose stores how a person wants to read. What there is not is an InputError.
 func (a *Accounts) Choose(ctx context.Context, user int64, c Choices) error {
 	if c.Language != "" && words.ByCode(c.Language) == nil {

@@ -179,7 +179,14 @@ func (h *house) start() {
 		BaseURL:  address,
 		Name:     delivery.ChannelName,
 		Service:  func(string) string { return "Spotify" },
-		Told:     h.count,
+		Reader: func(ctx context.Context, user int64) context.Context {
+			u, err := h.db.UserByID(ctx, user)
+			if err != nil {
+				return ctx
+			}
+			return u.Elsewhere(ctx)
+		},
+		Told: h.count,
 	})
 	h.carried = delivery.New(delivery.Parts{Registry: registry, Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull},
 		Store: h.db, Messenger: h.Courier, Bus: bus, Log: log}, delivery.Options{})

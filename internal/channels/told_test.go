@@ -8,9 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 )
 
 func TestACauseIsSentOnceAcrossRestarts(t *testing.T) {
@@ -50,6 +52,27 @@ func TestARecoveryIsSentWithItsDuration(t *testing.T) {
 		h.trouble("auth", notify.Error) // the same cause once more
 		h.pass(10 * time.Second)
 		require.Equal(t, []string{"Trouble: auth"}, h.phone.heard())
+	})
+}
+
+func TestMessagesAreInTheReadersLanguage(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		told := func(cause string) string {
+			h.t.Helper()
+			until := time.Date(time.Now().Year()+1, 3, 1, 13, 5, 0, 0, time.UTC)
+			require.NoError(t, h.notifier.Open(t.Context(), notify.Notification{User: h.user, Cause: cause,
+				Severity: notify.Error, Title: words.New("alert.limited.title", "Name", "Last.fm"),
+				Message: words.New("alert.continues.at", "Until", until)}))
+			h.pass(10 * time.Second)
+			text := h.phone.got[0].Text
+			h.phone.heard()
+			return text
+		}
+		require.NoError(t, h.db.SetBrowserLanguage(t.Context(), h.user, "de"))
+		require.NoError(t, h.db.SetChoices(t.Context(), h.user, accounts.Choices{Zone: "Asia/Tokyo"}))
+		require.Equal(t, "Reprise macht ab 1. März, 22:05 weiter.", told("a"), "as their browser prefers")
+		require.NoError(t, h.db.SetChoices(t.Context(), h.user, accounts.Choices{Language: "en", Zone: "Asia/Tokyo"}))
+		require.Equal(t, "Reprise continues at 1 March, 22:05.", told("b"), "as they have chosen")
 	})
 }
 

@@ -50,15 +50,21 @@ func (s Severity) AtLeast(other Severity) bool {
 	return slices.Index(severities, s) >= slices.Index(severities, other)
 }
 
+// zone is that of the quiet hours.
+func (w Wishes) zone() *time.Location {
+	zone, err := time.LoadLocation(w.Zone)
+	if w.Zone == "" || err != nil {
+		return time.Local
+	}
+	return zone
+}
+
 // quietUntil returns the end of the quiet hours that include now; zero if none do.
 func (w Wishes) quietUntil(now time.Time) time.Time {
 	if w.QuietFrom < 0 || w.QuietTo < 0 || w.QuietFrom == w.QuietTo {
 		return time.Time{}
 	}
-	zone, err := time.LoadLocation(w.Zone)
-	if w.Zone == "" || err != nil {
-		zone = time.Local
-	}
+	zone := w.zone()
 	at := now.In(zone)
 	minute := at.Hour()*60 + at.Minute()
 	overMidnight := w.QuietFrom > w.QuietTo

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -29,10 +30,30 @@ func idOf(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// say puts a text into the words of a message.
-func (c *post) say(t words.Text) string { return words.English.Plain(t.String(), time.Now()) }
+// writer writes messages to one person.
+type writer struct {
+	*post
+	language *words.Language
+	now      time.Time // in the zone of the reader
+}
 
-func (c *post) item(w Waiting) Item {
+// writerTo returns a writer of messages for a channel: in the language of its person, and with times in their zone,
+// else in that of the channel.
+func (c *post) writerTo(ctx context.Context, ch Channel) writer {
+	if c.opt.Reader != nil {
+		ctx = c.opt.Reader(ctx, ch.User)
+	}
+	zone := words.Zone(ctx)
+	if zone == nil {
+		zone = ch.zone()
+	}
+	return writer{post: c, language: words.From(ctx), now: time.Now().In(zone)}
+}
+
+// say puts a text into the words of a message.
+func (c writer) say(t words.Text) string { return c.language.Plain(t.In(c.language), c.now) }
+
+func (c writer) item(w Waiting) Item {
 	i := Item{Event: w.Event, Severity: w.Severity, Title: c.say(w.Title), Text: c.say(w.Message),
 		Connection: w.Connection, Category: w.Category, CreatedAt: w.OpenedAt, ResolvedAt: w.ResolvedAt}
 	if w.Event == Resolved {
@@ -47,21 +68,12 @@ func (c *post) item(w Waiting) Item {
 }
 
 // recovery words the end of a trouble, and how long it took.
-func (c *post) recovery(w Waiting) (title, text words.Text) {
+func (c writer) recovery(w Waiting) (title, text words.Text) {
 	took := spell(w.ResolvedAt.Sub(w.OpenedAt))
 	if w.Connection != "" && (w.Severity == Error || w.Cause == CauseStill) {
 		name := library.Connection{ID: w.Connection, Name: w.Name}.Label(c.opt.Service(w.Connection.Provider()))
-		return words.New(
-				"message.works.title",
-				"Name",
-				name,
-			), words.New(
-				"message.works.text",
-				"Name",
-				name,
-				"Took",
-				took,
-			)
+		return words.New("message.works.title", "Name", name),
+			words.New("message.works.text", "Name", name, "Took", took)
 	}
 	return words.New("message.over.title", "Title", w.Title), words.New("message.over.text", "Took", took)
 }
@@ -79,7 +91,7 @@ func spell(d time.Duration) words.Text {
 	return words.New("message.took.days", "Count", int(d.Round(24*time.Hour)/(24*time.Hour)))
 }
 
-func (c *post) message(ch Channel, w Waiting) Message {
+func (c writer) message(ch Channel, w Waiting) Message {
 	i := c.item(w)
 	return Message{ID: idOf(ch.ID, w.Notification, w.OpenedAt.UnixMilli(), w.Event), Event: i.Event,
 		Severity: i.Severity, Title: i.Title, Text: i.Text, Connection: i.Connection,
@@ -88,8 +100,8 @@ func (c *post) message(ch Channel, w Waiting) Message {
 }
 
 // digest returns one message about many; those that waited too long are only counted.
-func (c *post) digest(ch Channel, fresh []Waiting, old int) Message {
-	m := Message{Event: Digest, Severity: Info, URL: c.baseURL() + "/notifications", CreatedAt: time.Now()}
+func (c writer) digest(ch Channel, fresh []Waiting, old int) Message {
+	m := Message{Event: Digest, Severity: Info, URL: c.baseURL() + "/notifications", CreatedAt: c.now}
 	parts := []any{ch.ID, old}
 	var lines []string
 	for n, w := range fresh {

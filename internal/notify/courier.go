@@ -83,6 +83,8 @@ type CourierOptions struct {
 	BaseURL  string                           // as browsers reach the server, without a trailing slash
 	Name     func(int64) library.ConnectionID // the name of a channel in its deliveries
 	Service  func(string) string              // a provider's name as people know it
+	// Reader returns a context for what a person reads outside the browser: their language and zone. Nil for English.
+	Reader func(ctx context.Context, user int64) context.Context
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told func(severity, channel, result string)
 }
@@ -185,11 +187,12 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 	if len(lately) >= most {
 		return waitUntil(lately[len(lately)-most].Add(floodSpan))
 	}
+	write := c.writerTo(ctx, ch)
 	if len(old) > 0 || len(fresh) > mostSingly || len(fresh) > max(floodMost-len(lately), 1) {
-		return c.sendOne(ctx, ch, c.digest(ch, fresh, len(old)), all)
+		return c.sendOne(ctx, ch, write.digest(ch, fresh, len(old)), all)
 	}
 	for _, w := range fresh {
-		if err := c.sendOne(ctx, ch, c.message(ch, w), []Waiting{w}); err != nil {
+		if err := c.sendOne(ctx, ch, write.message(ch, w), []Waiting{w}); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Add proves a channel by a first message and stores it. If the message fails, the error is a *RefusedError.
 func (c *Courier) Add(ctx context.Context, ch Channel) (Channel, error) {
-	hello := c.test(words.New("message.hello.title"), words.New("message.hello.text"), ch)
+	hello := c.test(ctx, words.New("message.hello.title"), words.New("message.hello.text"), ch)
 	if err := c.try(ctx, ch, hello); err != nil {
 		return ch, err
 	}
@@ -57,7 +57,7 @@ func (c *Courier) Change(ctx context.Context, ch Channel) (Channel, error) {
 		return ch, ErrNotYours
 	}
 	if ch.URL != old.URL {
-		if err := c.try(ctx, ch, c.test(words.New("message.hello.title"),
+		if err := c.try(ctx, ch, c.test(ctx, words.New("message.hello.title"),
 			words.New("message.hello.text"), ch)); err != nil {
 			return ch, err
 		}
@@ -122,7 +122,8 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 	if err != nil {
 		return err
 	}
-	if err := c.try(ctx, ch, c.test(words.New("message.test.title"), words.New("message.test.text"), ch)); err != nil {
+	message := c.test(ctx, words.New("message.test.title"), words.New("message.test.text"), ch)
+	if err := c.try(ctx, ch, message); err != nil {
 		if errors.Is(err, ErrUnsubscribed) {
 			err = errors.Join(err, c.gone(context.WithoutCancel(ctx), ch))
 		}
@@ -138,10 +139,10 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 	return err
 }
 
-func (c *Courier) test(title, text words.Text, ch Channel) Message {
-	now := time.Now()
-	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: c.say(title),
-		Text: c.say(text), URL: c.baseURL() + "/channels", CreatedAt: now}
+func (c *Courier) test(ctx context.Context, title, text words.Text, ch Channel) Message {
+	now, write := time.Now(), c.writerTo(ctx, ch)
+	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info,
+		Title: write.say(title), Text: write.say(text), URL: c.baseURL() + "/channels", CreatedAt: now}
 }
 
 // patience is how long a person waits for a test before the page says what has become of it.

@@ -49,7 +49,8 @@ func insertUser(ctx context.Context, tx *sql.Tx, u accounts.User, first bool) (a
 
 func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-const selectUser = "SELECT id, name, password_hash, role, created_at, language, zone, theme FROM users "
+const selectUser = `SELECT id, name, password_hash, role, created_at, language, zone, theme,
+	browser_language FROM users `
 
 // UserByName finds an account, or accounts.ErrUnknown.
 func (s *Store) UserByName(ctx context.Context, name string) (accounts.User, error) {
@@ -89,6 +90,11 @@ func (s *Store) LastSeen(ctx context.Context) (map[int64]time.Time, error) {
 	return seen, err
 }
 
+// SetBrowserLanguage stores the language that a person's browser preferred when they signed in.
+func (s *Store) SetBrowserLanguage(ctx context.Context, user int64, code string) error {
+	return s.exec(ctx, "UPDATE users SET browser_language = $1 WHERE id = $2", code, user)
+}
+
 // SetChoices stores how a person wants to read.
 func (s *Store) SetChoices(ctx context.Context, user int64, c accounts.Choices) error {
 	return s.exec(ctx, "UPDATE users SET language = $1, zone = $2, theme = $3 WHERE id = $4", c.Language, c.Zone,
@@ -125,7 +131,8 @@ func (s *Store) PasswordChanges(ctx context.Context) (n int64, err error) {
 func scanUser(r scanner) (accounts.User, error) {
 	var u accounts.User
 	var created int64
-	err := r.Scan(&u.ID, &u.Name, &u.PasswordHash, &u.Role, &created, &u.Language, &u.Zone, &u.Theme)
+	err := r.Scan(&u.ID, &u.Name, &u.PasswordHash, &u.Role, &created, &u.Language, &u.Zone, &u.Theme,
+		&u.BrowserLanguage)
 	u.CreatedAt = instant(created)
 	return u, err
 }

@@ -99,9 +99,10 @@ func without(all []string, name string) []string {
 
 // banned are words that nobody would say aloud, or that make Reprise speak of itself as "we".
 var banned = map[*Language]*regexp.Regexp{
-	English: regexp.MustCompile(`(?i)\b(anew|told|stands|whoever|whom|allows is|gives no|we|us|our|ours|dead letters?|` +
-		`re-drive|redrive|parked|written down)\b|asks us|is used up for now`),
-	German: regexp.MustCompile(`(?i)\b(wir|unser\w*|Ihnen|Ihre?\w*|erneut erneut|Dead Letters?|geparkt\w*)\b`),
+	English: regexp.MustCompile(`(?i)\b(anew|told|stands|whoever|whom|allows is|gives no|we|us|our|ours|` +
+		`dead letters?|re-?drive|parked|written down|is due to|goes on by itself|at present)\b|asks us|is used up for now`),
+	German: regexp.MustCompile(`(?i:\b(wir|unser\w*|erneut erneut|Dead Letters?|geparkt\w*)\b)|` +
+		`\b(Ihnen|Ihre?\w*)\b`),
 }
 
 // spoken are sentences in which a banned word is right, by id.

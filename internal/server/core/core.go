@@ -31,6 +31,7 @@ import (
 type Store interface {
 	tokenStore
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
+	SetBrowserLanguage(ctx context.Context, user int64, code string) error
 	UserByName(ctx context.Context, name string) (accounts.User, error)
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
@@ -72,6 +73,7 @@ type Core struct {
 	pages               *web.Pages
 
 	services *providers.Registry
+	notices  []Noticer
 }
 
 // New returns a Core.

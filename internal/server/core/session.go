@@ -266,6 +266,11 @@ func (s *Sessions) SignIn(ctx context.Context, user int64) error {
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
 	s.manager.Put(ctx, boundKey, s.cookies.Load().former != "")
 	visitOf(ctx).user = u
+	if code := words.From(ctx).Code(); code != u.BrowserLanguage {
+		if err := s.store.SetBrowserLanguage(ctx, user, code); err != nil { // they are signed in nevertheless
+			s.log.Error("language of the browser cannot be stored", "user_id", user, "err", err)
+		}
+	}
 	return nil
 }
 
