@@ -1,6 +1,7 @@
 package test
 
 import (
+	"net/http"
 	"syscall"
 	"testing"
 
@@ -32,12 +33,16 @@ func TestAnAdministratorSetsTheServerUp(t *testing.T) {
 		chromedp.SendKeys("#providers-spotify-client_secret", "the-client-secret", chromedp.ByQuery),
 		chromedp.Click("#form-spotify .actions button", chromedp.ByQuery),
 		holds(`document.querySelector("#providers-spotify-client_secret")?.value === "…cret"`))
-	require.Empty(t, p.returning().call("GET", "/connections/spotify", nil, 200)["missing_settings"],
-		"and people can connect it")
+	alice := p.returning()
+	alice.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := alice.Get(p.url + "/connect/spotify")
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Contains(t, resp.Header.Get("Location"), "client_id=the-client-id", "people can connect it at once")
 	require.NoError(t, p.stop(syscall.SIGTERM))
 
 	p = start(t, dir)
-	alice := p.returning()
+	alice = p.returning()
 	all := alice.call("GET", "/admin/settings", nil, 200)["settings"].([]any)
 	values := map[string]any{}
 	for _, one := range all {
