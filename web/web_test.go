@@ -52,13 +52,6 @@ func notification(id, severity string, resolved any) object {
 		"CreatedAt": stamp, "AcknowledgedAt": nil, "ResolvedAt": resolved, "Choices": nil}
 }
 
-// asking is a notification with answers.
-func asking() object {
-	return without(notification("3", "warning", nil), "Choices", []object{
-		{"URL": "/playlists/3/copies/navidrome", "Value": "rewrite", "Label": "Write it again"},
-		{"URL": "/playlists/3/copies/navidrome", "Value": "leave", "Label": "Leave it as it is"}})
-}
-
 func provider(name string, inBrowser bool) object {
 	return object{"Name": name, "DisplayName": "Spotify", "InBrowser": inBrowser, "Registered": !inBrowser,
 		"Asks": []string{"Address", "Password or API key"}, "Fields": []object{
@@ -223,9 +216,6 @@ func layouts() map[string][]any {
 		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "From": "Spotify",
 			"TrackCount": 0,
 			"Active":     true, "CopyOf": "3", "CopyName": "Rain", "Copies": nil, "Tracks": nil}},
-		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp),
-			asking()},
-			nil},
 		"channels": {channels(), without(channels(), "Channels", nil, "Open", "url")},
 		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"},
 			"Problem": "Give it a name.", "Form": wishes()},
