@@ -312,23 +312,3 @@ func TestEveryAssetExists(t *testing.T) {
 	_, err := asset("nothing.css")
 	require.Error(t, err)
 }
-
-// Browsers hide what is typed there, and password managers fill it in.
-func TestPasswordFieldsAreHidden(t *testing.T) {
-	field := regexp.MustCompile(`(?s)<input[^>]*\sname="(password|old|new)"[^>]*>`)
-	found := 0
-	err := fs.WalkDir(files, "templates", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := fs.ReadFile(files, path)
-		for _, input := range field.FindAllString(string(b), -1) {
-			found++
-			require.Contains(t, input, `type="password"`, path)
-			require.Regexp(t, `autocomplete="(current|new)-password"`, input, path)
-		}
-		return err
-	})
-	require.NoError(t, err)
-	require.NotZero(t, found)
-}
