@@ -140,7 +140,7 @@ func TestBrowserFirstRunCanBeLeft(t *testing.T) {
 	do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery))
 }
 
-// A member asks for a service, the administrator sets it up with the button of the notification, and the member connects.
+// A member asks for a service, the administrator sets it up with the notification's button, and the member connects.
 func TestBrowserMembersAskForAService(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -164,7 +164,7 @@ func TestBrowserMembersAskForAService(t *testing.T) {
 	alice.types("#client_id", w.Spotify.ClientID)
 	alice.click("#registration button[value=test]")
 	do(t, alice.tab, sees("#accepted", "Spotify accepts this"), gone("#bell .badge"))
-	do(t, bob.tab, sees("#bell .badge", "1"), chromedp.Navigate(server.url+"/notifications"),
+	do(t, bob.tab, sees("#ask", "You can connect it now"), sees("#bell .badge", "1"), chromedp.Navigate(server.url+"/notifications"),
 		sees("main", "Spotify is ready"))
 	bob.click(`main a[href="/connect/spotify"]`)
 	bob.click("button[value=agree]")
@@ -184,14 +184,16 @@ func TestBrowserReconnectsWithOneField(t *testing.T) {
 	do(t, p.tab, chromedp.Navigate(server.url+"/login"))
 	p.types("input[name=name]", "Alice", "input[name=password]", password)
 	p.click("main form button")
-	do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery), chromedp.Navigate(server.url+"/connections/navidrome"),
+	do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery),
+		chromedp.Navigate(server.url+"/connections/navidrome"),
 		chromedp.WaitVisible("main", chromedp.ByQuery),
 		chromedp.Evaluate(`(() => { const a = document.createElement("a"); a.href = "/connect/navidrome"; a.id = "go";
 			a.textContent = "go"; document.querySelector("main").append(a) })()`, nil))
 	p.click("#go")
 	var shown int
 	do(t, p.tab, chromedp.WaitVisible("#field-password", chromedp.ByQuery), chromedp.Evaluate(
-		`[...document.querySelectorAll("main input:not([type=hidden])")].filter(i => i.checkVisibility()).length`, &shown))
+		`[...document.querySelectorAll("main input:not([type=hidden])")].filter(i => i.checkVisibility()).length`,
+		&shown))
 	require.Equal(t, 1, shown)
 	p.types("#field-password", w.Navidrome.Password(demo.Alice))
 	p.click("main form.fields > button")

@@ -38,7 +38,7 @@ func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 			"/connect/spotify": "Your administrator has to set up Spotify once, for everyone.",
 		} {
 			if path == "/" && connected {
-				says = "To be set up by the administrator first: Spotify, Last.fm, YouTube."
+				says = "The administrator has to set these up first: Spotify, Last.fm, YouTube."
 			}
 			page := member.page(path, 200)
 			require.Contains(t, page, says, path)
