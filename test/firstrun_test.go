@@ -164,8 +164,8 @@ func TestBrowserMembersAskForAService(t *testing.T) {
 	alice.types("#client_id", w.Spotify.ClientID)
 	alice.click("#registration button[value=test]")
 	do(t, alice.tab, sees("#accepted", "Spotify accepts this"), gone("#bell .badge"))
-	do(t, bob.tab, sees("#ask", "You can connect it now"), sees("#bell .badge", "1"), chromedp.Navigate(server.url+"/notifications"),
-		sees("main", "Spotify is ready"))
+	do(t, bob.tab, sees("#ask", "You can connect it now"), sees("#bell .badge", "1"),
+		chromedp.Navigate(server.url+"/notifications"), sees("main", "Spotify is ready"))
 	bob.click(`main a[href="/connect/spotify"]`)
 	bob.click("button[value=agree]")
 	do(t, bob.tab, sees(".flash", "Spotify is connected"), gone("#bell .badge"))
