@@ -101,7 +101,7 @@ var arrows = map[string][]string{
 		"internal/server/installation",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
-		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync", "web", "web/static",
+		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync", "web", "web/static", "web/ui",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
@@ -164,7 +164,7 @@ var arrows = map[string][]string{
 		"internal/art", "internal/enrich", "internal/library", "internal/resilience",
 		"internal/server/core", "internal/sync",
 	},
-	"internal/server/notifications": {"internal/notify", "internal/server/core"},
+	"internal/server/notifications": {"internal/notify", "internal/server/core", "internal/words", "web/ui"},
 	"internal/server/people": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/notify",
 		"internal/removal", "internal/server/core",

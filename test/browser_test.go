@@ -161,7 +161,7 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
 		chromedp.Click(`main form button`, chromedp.ByQuery),
 		chromedp.WaitVisible("input[name=contact], ul.uses", chromedp.ByQuery), // the first steps
-		chromedp.Navigate(p.url+"/"), sees("main", "Welcome, Alice"),
+		chromedp.Navigate(p.url+"/"), sees("main", "Connect the first service"),
 	)
 	// Connect Spotify: over to its own page, consent, and back.
 	do(t, one,
