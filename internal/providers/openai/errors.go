@@ -47,7 +47,7 @@ var (
 	noModel = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
 		Advice: "The server at providers.openai.api_url does not know the model in providers.openai.model, or the " +
 			"account may not use it, or the address is not the one that /chat/completions follows. Correct the " +
-			"settings and restart."}
+			"settings."}
 	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	// speechless means that reasoning used up the length limit. A shorter prompt may succeed.
 	speechless = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
