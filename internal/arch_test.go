@@ -94,14 +94,14 @@ var arrows = map[string][]string{
 		"internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
-		"internal/server/activity", "internal/server/admin", "internal/server/asks",
+		"internal/server/activity", "internal/server/site", "internal/server/admin", "internal/server/asks",
 		"internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/installation",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
-		"internal/server/tokens", "internal/settings", "internal/sync", "web", "web/static",
+		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync", "web", "web/static", "web/ui",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
@@ -116,11 +116,17 @@ var arrows = map[string][]string{
 		"internal/activity", "internal/channels", "internal/library", "internal/notify",
 		"internal/resilience", "internal/server/core",
 	},
+	"internal/server/welcome": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
+		"internal/server/connections", "internal/server/core", "internal/settings", "internal/sync"},
+	"internal/server/site": {
+		"internal/accounts", "internal/server/connections", "internal/server/core", // and what can be set
+	},
 	"internal/server/connections": {
-		"internal/accounts", "internal/delivery", "internal/library", "internal/metrics", "internal/notify",
+		"internal/accounts", "internal/asks", "internal/delivery", "internal/library", "internal/metrics",
+		"internal/notify",
 		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
-		"internal/server/music", "internal/sync",
+		"internal/server/music", "internal/settings", "internal/sync",
 	},
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {

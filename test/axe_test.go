@@ -45,8 +45,8 @@ var (
 // barriers returns what axe finds on the page in a tab, one line for each element, and what is wider than the screen.
 const barriers = `(async () => {
 	const options = { rules: { "target-size": { enabled: true } }, resultTypes: ["violations"] };
-	const found = (await axe.run(document, options)).violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " +
-			(n.any.concat(n.all, n.none)[0]?.message ?? v.help)));
+	const found = (await axe.run(document, options)).violations.flatMap((v) => v.nodes.map((n) =>
+		v.id + ": " + n.target.join(" ") + ": " + (n.any.concat(n.all, n.none)[0]?.message ?? v.help)));
 	const root = document.scrollingElement;
 	if (root.scrollWidth > innerWidth) {
 		const wide = [...document.querySelectorAll("body *")]
@@ -89,7 +89,7 @@ var (
 func (v *person) walk() (pages []string) {
 	v.t.Helper()
 	seen := map[string]bool{}
-	next := []string{"/"}
+	next := []string{"/", "/demo/components"} // the second one only in the demo
 	for len(next) > 0 {
 		at := next[0]
 		next = next[1:]

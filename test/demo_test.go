@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
@@ -84,6 +85,29 @@ func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
 	left, err := os.ReadDir(tmp)
 	require.NoError(t, err)
 	require.Empty(t, left, "nothing of the demo is kept")
+}
+
+// Somebody breaks Spotify in the demo, and has everything reset. A tab that is open on another page shows the fresh
+// demo without being touched.
+func TestBrowserTabsFollowAReset(t *testing.T) {
+	t.Parallel()
+	p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"}, "TMPDIR="+t.TempDir())
+	one := browser(t)
+	do(t, one, chromedp.Navigate(p.url+"/"), sees("main", "Spotify"), gone("#banners .banner"))
+	two := another(t, one)
+	do(t, two,
+		chromedp.Navigate(p.url+"/demo/"),
+		chromedp.Click(`#spotify button[value=revoked]`, chromedp.ByQuery),
+		sees(`#spotify button[aria-pressed=true]`, "Access revoked"),
+	)
+	do(t, one, holds(`document.querySelector("#banners .banner, .toast")?.innerText.includes("Spotify access")`))
+	do(t, two,
+		chromedp.Click(`#reset-fold summary`, chromedp.ByQuery),
+		chromedp.Click(`#reset form button`, chromedp.ByQuery),
+		sees(`#spotify button[aria-pressed=true]`, "Working"),
+	)
+	do(t, one, holds(`!document.body.innerText.includes("Spotify access has expired")`), sees("main", "Spotify"),
+		holds(`document.body.dataset.linked === "yes"`))
 }
 
 // issued matches the tokens of the simulated services, of Navidrome's own API and of Subsonic.

@@ -129,7 +129,7 @@ func wire(
 		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry,
 		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
 		Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client),
-		Notifier: notifier, Asks: wishes,
+		Notifier: notifier, Asks: wishes, Client: client,
 		Courier: courier, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
 		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,

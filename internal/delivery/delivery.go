@@ -61,8 +61,29 @@ type Group struct {
 	Reason     string
 	Category   string
 	Count      int
+	Items      int       // listens, playlists or months in them
 	Newest     time.Time // when the newest died
 	Oldest     time.Time // when the one died that died first
+}
+
+// Tally counts the deliveries of one kind to one connection in one state.
+type Tally struct {
+	Connection library.ConnectionID
+	Kind       string
+	State      State
+	Items      int // listens, playlists or months in them
+}
+
+// Add counts the items of a tally.
+func (w *Waiting) Add(t Tally) {
+	switch t.Kind {
+	case WritePlaylist:
+		w.Playlists += t.Items
+	case Archive:
+		w.Months += t.Items
+	default:
+		w.Listens += t.Items
+	}
 }
 
 // Waiting counts what waits to be delivered to one provider.

@@ -23,9 +23,10 @@ var displayNames = map[string]string{
 }
 
 // Handler returns the page with the switches, for the main program to serve below prefix ("/demo"), behind its own
-// checks of origin and session, and to show within its own frame. It answers GET prefix, POST prefix/switch (provider, mode), POST prefix/play (home=1
-// for Navidrome, phone=1 for Last.fm, like=1 for a like on YouTube) and POST prefix/reset, each of the three with a
-// redirect to the page, and GET prefix/state, the same as JSON for tests of the built program.
+// checks of origin and session, and to show within its own frame. It answers GET prefix, POST prefix/switch (provider,
+// mode) and POST prefix/play (home=1 for Navidrome, phone=1 for Last.fm, like=1 for a like on YouTube), each of the two
+// with a redirect to the page, POST prefix/reset with a page that leads there, and GET prefix/state, the same as JSON
+// for tests of the built program.
 func (w *World) Handler(prefix string, show Show) http.Handler {
 	prefix = strings.TrimSuffix(prefix, "/")
 	mux := http.NewServeMux()
@@ -42,7 +43,10 @@ func (w *World) Handler(prefix string, show Show) http.Handler {
 	})
 	if w.opts.Reset != nil {
 		mux.HandleFunc("POST "+prefix+"/reset", func(rw http.ResponseWriter, r *http.Request) {
-			http.Redirect(rw, r, prefix+"/", http.StatusSeeOther)
+			// A redirect could still reach the present server. The page that follows a second later cannot.
+			rw.Header().Set("Refresh", "1; url="+prefix+"/")
+			rw.Header().Set("Connection", "close")
+			show(rw, r, resetPage())
 			w.opts.Reset()
 		})
 	}

@@ -128,7 +128,8 @@ var usualTime = map[string]time.Duration{
 // UsualTime returns how long an upstream takes for an answer once Lively has been called; zero for an unknown one.
 func UsualTime(provider string) time.Duration { return usualTime[provider] }
 
-// Lively lets every upstream take its usual time for an answer, from now on. Until then they answer at once.
+// Lively lets the upstreams take their usual time for an answer, from now on. Until then they answer at once, as those
+// go on to do that are asked for facts about music.
 func (w *World) Lively() { w.lively.Store(true) }
 
 // Close stops everything and returns when it has stopped. Open requests are cut off.
@@ -146,6 +147,9 @@ func (w *World) Close() {
 // serve starts an upstream and returns its base URL.
 func (w *World) serve(ctx context.Context, name string, g *gate) (string, error) {
 	g.usual, g.lively = usualTime[name], &w.lively
+	if name == MusicBrainz || name == FanartTV { // the covers are to be there soon
+		g.usual = 0
+	}
 	w.gates[name] = g
 	if w.opts.InProcess {
 		host := name + ".invalid"

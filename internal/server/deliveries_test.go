@@ -101,7 +101,7 @@ func TestRedriveAllAsksWithTheNumberFirst(t *testing.T) {
 		require.Equal(t, map[string]any{"count": 1.0, "dry_run": true}, dry)
 		require.EqualValues(t, 0, h.call(http.MethodPost, "/deliveries/redrive", `{}`, http.StatusOK)["count"],
 			"without a state it means the dead letters")
-		require.Contains(t, h.page("/deliveries"), `href="/deliveries/redrive"`)
+		require.Contains(t, h.page("/deliveries?list=all"), `href="/deliveries/redrive"`)
 		asked := h.page("/deliveries/redrive?provider=lastfm")
 		require.Contains(t, asked, "Re-drive 1 delivery?")
 		require.Contains(t, asked, "1 delivery that waits for its next attempt")
@@ -233,7 +233,7 @@ func TestAnOpenBreakerSaysSoOnThePage(t *testing.T) {
 		next, err := time.Parse(time.RFC3339, waiting["next_attempt_at"].(string))
 		require.NoError(t, err)
 		require.False(t, next.Before(opens.Truncate(time.Second)))
-		require.Contains(t, h.page("/deliveries"), "Reprise waits for it to come back")
+		require.Contains(t, h.page("/deliveries?list=all"), "Reprise waits for it to come back")
 	})
 }
 
@@ -270,7 +270,7 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 		}
 		h.carry()
 		require.EqualValues(t, 12, h.states()["dead"])
-		html := h.page("/deliveries")
+		html := h.page("/deliveries?list=all")
 		require.Contains(t, html, "<strong>12 dead letters</strong> to Last.fm:")
 		require.Contains(t, html, "Looked at again once a day, next ")
 		require.Equal(t, 10, strings.Count(html, "Poison by Sigur Rós to Last.fm</h2>"),
@@ -286,7 +286,7 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 		require.Equal(t, 12, strings.Count(h.page("/deliveries?"+query), "Poison by Sigur Rós to Last.fm</h2>"))
 
 		h.call(http.MethodPost, "/connections/lastfm/pause", "", http.StatusAccepted)
-		html = h.page("/deliveries")
+		html = h.page("/deliveries?list=all")
 		require.NotContains(t, html, "Looked at again", "nothing is while the connection is paused")
 		require.Contains(t, html, "until you say so")
 		h.call(http.MethodPost, "/connections/lastfm/resume", "", http.StatusAccepted)
@@ -305,5 +305,23 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 		require.EqualValues(t, 12, h.states()["dead"], "to look changes nothing")
 		h.submit("/deliveries/discard", http.StatusSeeOther, "state", "dead", "reason", reason)
 		require.EqualValues(t, 0, h.states()["dead"])
+	})
+}
+
+func TestWhatIsSentIsShownInGroups(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		require.Contains(t, h.page("/deliveries"), "Nothing is waiting to be sent")
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		h.hear("One", "Two", "Three")
+		h.carry()
+		require.Contains(t, h.page("/deliveries"), "3 listens to Last.fm.")
+		h.call(http.MethodPost, "/connections/lastfm/pause", "", http.StatusAccepted)
+		h.hear("Four", "Five")
+		h.carry()
+		page := h.page("/deliveries")
+		require.Contains(t, page, "2 listens for Last.fm are waiting for you.")
+		require.NotContains(t, page, "arked")
+		require.NotContains(t, page, "ead letter")
 	})
 }

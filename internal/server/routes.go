@@ -19,6 +19,7 @@ import (
 	"reprise/internal/words"
 	"reprise/web"
 	"reprise/web/static"
+	"reprise/web/ui"
 )
 
 // contentPolicy allows nothing from elsewhere, and no script or style inside a page.
@@ -64,6 +65,9 @@ func (r *resources) routes() (*echo.Echo, error) {
 	r.settings.Pages(pages)
 	if r.Demo != nil {
 		pages.Any("/demo/*", r.demo)
+		pages.GET("/demo/components", func(c echo.Context) error {
+			return r.core.Show(c, http.StatusOK, "Components", ui.Gallery())
+		})
 		pages.GET("/demo", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/demo/") })
 	}
 	return e, nil

@@ -64,6 +64,7 @@ type Config struct {
 	Imports     *imports.Runner
 	Digests     *digest.Runner
 	Asks        *asks.Asks
+	Client      *http.Client // for trials of what an administrator enters
 	Enrichment  *enrich.Runner
 	Guard       *syncer.Guard
 	Art         *art.Cache         // nil: no pictures are kept

@@ -147,6 +147,19 @@ func (s *Store) Discard(ctx context.Context, user, id int64) error {
 	})
 }
 
+// TallyDeliveries counts what a person's deliveries carry, without messages to channels: those that are not done yet,
+// without dead letters, and those that were done since a time.
+func (s *Store) TallyDeliveries(ctx context.Context, user int64, since time.Time) ([]delivery.Tally, error) {
+	scan := func(r scanner) (t delivery.Tally, err error) {
+		return t, r.Scan(&t.Connection, &t.Kind, &t.State, &t.Items)
+	}
+	return list(ctx, s.reader, scan, `SELECT d.connection, d.kind, j.state, sum(d.items) FROM `+withJobs+`
+		WHERE d.user_id = $1 AND d.kind <> 'notify' AND (`+queue.HasState(queue.Done)+` AND j.ended_at >= $2 OR `+
+		queue.HasState(queue.Scheduled, queue.Running, queue.Retrying, queue.Parked)+`)
+		GROUP BY d.connection, d.kind, j.state HAVING sum(d.items) > 0 ORDER BY d.connection, d.kind, j.state`,
+		user, queue.Time(since))
+}
+
 // mostGroups is how many groups of dead letters DeadLetters returns at most.
 const mostGroups = 50
 
@@ -157,12 +170,12 @@ func (s *Store) DeadLetters(ctx context.Context, f delivery.Filter) ([]delivery.
 	clause, args := where(f)
 	scan := func(r scanner) (g delivery.Group, err error) {
 		var oldest, newest int64
-		err = r.Scan(&g.Connection, &g.Reason, &g.Category, &g.Kind, &g.Count, &oldest, &newest)
+		err = r.Scan(&g.Connection, &g.Reason, &g.Category, &g.Kind, &g.Count, &g.Items, &oldest, &newest)
 		g.Oldest, g.Newest = instant(oldest), instant(newest)
 		return g, err
 	}
 	return list(ctx, s.reader, scan, `SELECT d.connection, d.reason, max(d.category), max(d.kind), count(*),
-		min(d.dead_since), max(d.dead_since) FROM `+withJobs+clause+`
+		sum(d.items), min(d.dead_since), max(d.dead_since) FROM `+withJobs+clause+`
 		GROUP BY d.connection, d.reason ORDER BY count(*) DESC, d.connection, d.reason LIMIT `+
 		strconv.Itoa(mostGroups), args...)
 }

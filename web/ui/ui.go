@@ -29,6 +29,7 @@ type Frame struct {
 	Nav      []Link
 	Bell     Bell
 	Banners  []Banner
+	Notices  []Notice
 	Flash    string   // a sentence about what was just done
 	Scripts  []string // modules that only this page needs, by file name
 }

@@ -4,6 +4,7 @@ package connections
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -65,6 +66,10 @@ type Options struct {
 	Rows        *music.Rows
 	Imports     *imports.Handler
 	Activity    *activity.Handler
+	Asks        Asks
+	Steps       Steps
+	Settings    Settings
+	Client      *http.Client // for trials of an installation's registration
 }
 
 // Handler answers for the connections of a user.
@@ -92,7 +97,9 @@ func New(o Options) *Handler {
 			runs:    r,
 			skipped: left,
 			imports: o.Imports, activity: o.Activity},
-		connect: &connect{core: o.Core, connections: o.Connections, statuses: o.Statuses, flow: o.Flow},
+		connect: &connect{core: o.Core, connections: o.Connections, statuses: o.Statuses, flow: o.Flow, asks: o.Asks,
+			steps: o.Steps, register: &register{core: o.Core, settings: o.Settings, client: o.Client, asks: o.Asks,
+				steps: o.Steps}},
 	}
 }
 
@@ -108,8 +115,11 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/connect/:id", h.connect.page)
 	g.POST("/connect/:id", h.connect.form)
 	g.GET("/connect/:id/callback", h.connect.callback)
-	g.GET("/connect/:id/choose", h.connect.choosePage)
+	g.POST("/connect/:id/answer", h.connect.answer)
+	g.GET("/connect/:id/choose", h.connect.showChoice)
 	g.POST("/connect/:id/choose", h.connect.chooseForm)
+	g.GET("/setup/:provider", h.connect.register.page, core.MustBeAdmin)
+	g.POST("/setup/:provider", h.connect.register.save, core.MustBeAdmin)
 }
 
 // API adds the routes of the API.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/labstack/echo/v4"
+
 	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
@@ -68,18 +70,25 @@ func (h *Statuses) label(ctx context.Context, user int64, id library.ConnectionI
 	return st.Connection.Label(st.Provider.DisplayName)
 }
 
-// addAddress adds the address that a person typed to connect to what the form shows, so that reconnecting does not
-// send the credentials of one server to another.
-func (h *Statuses) addAddress(ctx context.Context, user int64, id library.ConnectionID, values map[string]string) {
-	all, err := h.store.UserConnections(ctx, user)
+// kept returns what the form of a connection that exists keeps: all but the secrets, of which it says that they are
+// there. The address is among it, so that reconnecting does not send the credentials of one server to another.
+func (h *Statuses) kept(c echo.Context, id library.ConnectionID) typed {
+	values := typed{}
+	all, err := h.store.UserConnections(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
-		return // the form is empty then
+		return values // the form is empty then
 	}
-	for _, c := range all {
+	for _, one := range all {
 		for _, f := range h.core.Registry.Get(id.Provider()).Fields {
-			if c.ID == id && f.Kind == "url" {
-				values[f.Name] = c.Credentials[f.Name]
+			value := one.Credentials[f.Name]
+			switch {
+			case one.ID != id || value == "":
+			case isSecret(f):
+				values[had(f)] = "yes"
+			default:
+				values[f.Name] = value
 			}
 		}
 	}
+	return values
 }

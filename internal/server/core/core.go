@@ -73,6 +73,7 @@ type Core struct {
 	pages               *web.Pages
 
 	services *providers.Registry
+	notices  []Noticer
 }
 
 // New returns a Core.

@@ -33,6 +33,9 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	announce(&f, open, path)
 	counts, err := k.store.CountDeliveries(ctx, delivery.Filter{User: u.ID, State: delivery.Dead})
 	f.Nav = navigation(ctx, path, counts[delivery.Dead], k.pagesOf())
+	if err == nil {
+		f.Notices, err = k.noticesOn(c)
+	}
 	return f, err
 }
 

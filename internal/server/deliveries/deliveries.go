@@ -4,6 +4,7 @@ package deliveries
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,6 +19,7 @@ type Store interface {
 	Deliveries(ctx context.Context, f delivery.Filter, before string,
 		limit int) (page []delivery.Delivery, next string, err error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
+	TallyDeliveries(ctx context.Context, user int64, since time.Time) ([]delivery.Tally, error)
 	DeadLetters(context.Context, delivery.Filter) ([]delivery.Group, error)
 }
 
@@ -39,7 +41,7 @@ func New(k *core.Core, store Store, d *delivery.Deliveries, connections *syncer.
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
 	p := &pages{h}
-	g.GET("/deliveries", p.listPage)
+	g.GET("/deliveries", p.page)
 	g.GET("/deliveries/redrive", p.redriveAllPage)
 	g.POST("/deliveries/redrive", p.redriveAllForm)
 	g.GET("/deliveries/discard", p.discardAllPage)

@@ -50,6 +50,14 @@ var kindWords = map[string]string{
 	delivery.Notify:        "Messages",
 }
 
+// page shows everything in groups, or what a query selects one by one.
+func (h *pages) page(c echo.Context) error {
+	if c.Request().URL.RawQuery == "" {
+		return h.overviewPage(c)
+	}
+	return h.listPage(c)
+}
+
 func (h *pages) listPage(c echo.Context) error {
 	in, f, err := h.queryFilter(c)
 	if err != nil {
@@ -63,7 +71,7 @@ func (h *pages) listPage(c echo.Context) error {
 		}
 		f.Except = delivery.Dead
 	}
-	if v.Deliveries, next, err = h.page(c, f); err != nil {
+	if v.Deliveries, next, err = h.Handler.page(c, f); err != nil {
 		return err
 	}
 	f.Except = ""

@@ -20,6 +20,12 @@ type Options struct {
 	Core     *core.Core
 	Accounts *accounts.Accounts
 	Courier  *notify.Courier
+	Steps    Steps
+}
+
+// Steps leads a person through their first steps.
+type Steps interface {
+	Begin(ctx context.Context, user int64) error
 }
 
 // Handler answers for making the first account, and for signing in and out.
@@ -27,18 +33,19 @@ type Handler struct {
 	core     *core.Core
 	accounts *accounts.Accounts
 	courier  *notify.Courier
+	steps    Steps
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
-	return &Handler{core: o.Core, accounts: o.Accounts, courier: o.Courier}
+	return &Handler{core: o.Core, accounts: o.Accounts, courier: o.Courier, steps: o.Steps}
 }
 
 // Open adds the routes for people who are not signed in.
 func (h *Handler) Open(g *echo.Group) {
 	slow := core.SlowDown()
 	g.GET("/setup", h.setupPage)
-	g.POST("/setup", h.setupForm, slow)
+	g.POST("/setup", h.setupPost, slow)
 	g.GET("/login", h.loginPage)
 	g.POST("/login", h.loginPost)
 	g.POST("/api/v1/setup", h.setupAPI, slow)
@@ -59,66 +66,31 @@ type Credentials struct {
 	Role     string `json:"role" form:"role"`
 }
 
-var errCode = &core.Problem{Status: http.StatusForbidden, Title: "This link is not good",
-	Detail: "Open the link that the server printed when it started. A new one is printed at every start, until " +
-		"there is an account."}
-
-func (h *Handler) firstAccount(ctx context.Context, in Credentials) error {
+// firstAccount makes the first account and signs in with it.
+func (h *Handler) firstAccount(ctx context.Context, in Credentials) (accounts.User, error) {
 	if !h.core.Sessions.Setup.Open() {
-		return accounts.ErrNotFirst
+		return accounts.User{}, accounts.ErrNotFirst
 	}
 	if !h.core.Sessions.Setup.Is(in.Code) {
-		return errCode
+		return accounts.User{}, wrongCode(ctx)
 	}
 	u, err := h.accounts.Create(ctx, in.Name, in.Password, accounts.Admin, true)
 	if err == nil || errors.Is(err, accounts.ErrNotFirst) {
 		h.core.Sessions.Setup.Use()
 	}
 	if err != nil {
-		return err
+		return u, err
 	}
 	if err := h.courier.AdoptAgain(ctx); err != nil {
 		h.core.Log.Error("channels of the settings cannot be stored", "err", err)
 	}
-	return h.core.Sessions.SignIn(ctx, u.ID)
-}
-
-type setupView struct {
-	Code, Name, Problem string
-}
-
-func (h *Handler) setupPage(c echo.Context) error {
-	switch {
-	case !h.core.Sessions.Setup.Open():
-		return c.Redirect(http.StatusSeeOther, "/login")
-	case c.QueryParam("code") == "":
-		return h.core.Render(c, http.StatusOK, "setup", "Welcome", setupView{})
-	case !h.core.Sessions.Setup.Is(c.QueryParam("code")):
-		return h.core.Render(c, http.StatusForbidden, "setup", "Welcome", setupView{Problem: errCode.Detail})
-	}
-	return h.core.Render(c, http.StatusOK, "setup", "Welcome", setupView{Code: c.QueryParam("code")})
-}
-
-func (h *Handler) setupForm(c echo.Context) error {
-	in, err := core.Body[Credentials](c)
-	if err == nil {
-		err = h.firstAccount(c.Request().Context(), in)
-	}
-	if err != nil {
-		p := h.core.Problem(c, err)
-		if !h.core.Sessions.Setup.Is(in.Code) { // the form would not work
-			in.Code = ""
-		}
-		return h.core.Render(c, p.Status, "setup", "Welcome",
-			setupView{Code: in.Code, Name: in.Name, Problem: p.Detail})
-	}
-	return c.Redirect(http.StatusSeeOther, "/")
+	return u, h.core.Sessions.SignIn(ctx, u.ID)
 }
 
 func (h *Handler) setupAPI(c echo.Context) error {
 	in, err := core.Body[Credentials](c)
 	if err == nil {
-		err = h.firstAccount(c.Request().Context(), in)
+		_, err = h.firstAccount(c.Request().Context(), in)
 	}
 	if err != nil {
 		return err

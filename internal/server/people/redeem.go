@@ -19,11 +19,12 @@ import (
 type Redeemer struct {
 	core  *core.Core
 	links *accounts.Links
+	steps Steps
 }
 
 // NewRedeemer returns a Redeemer.
-func NewRedeemer(k *core.Core, links *accounts.Links) *Redeemer {
-	return &Redeemer{core: k, links: links}
+func NewRedeemer(k *core.Core, links *accounts.Links, s Steps) *Redeemer {
+	return &Redeemer{core: k, links: links, steps: s}
 }
 
 // Open adds the routes for people who are not signed in.
@@ -103,7 +104,13 @@ func (h *Redeemer) form(kind string) echo.HandlerFunc {
 		if err := h.core.SignIn(c, u); err != nil {
 			return err
 		}
-		return c.Redirect(http.StatusSeeOther, "/")
+		if kind != accounts.Invitation {
+			return c.Redirect(http.StatusSeeOther, "/")
+		}
+		if err := h.steps.Begin(ctx, u.ID); err != nil {
+			return err
+		}
+		return c.Redirect(http.StatusSeeOther, "/welcome")
 	}
 }
 

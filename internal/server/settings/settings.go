@@ -95,7 +95,7 @@ func (h *Handler) show(c echo.Context, status int, v pageView) error {
 	for _, p := range h.core.Registry.All() {
 		item := providerSetting{Provider: p}
 		if p.InBrowser() {
-			item.RedirectURI = connections.RedirectURI(h.core, p.Name)
+			item.RedirectURI = connections.RedirectURI(h.core, p)
 		}
 		if !p.Registered() {
 			item.Missing, _ = p.ToRegister()

@@ -1,0 +1,140 @@
+package connections
+
+import (
+	"context"
+	"net/url"
+
+	"reprise/internal/accounts"
+	"reprise/internal/asks"
+	"reprise/internal/providers"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// Steps leads a person through their first steps.
+type Steps interface {
+	// Way returns how far a person has come who connects a service, and nil if they are not led.
+	Way(ctx context.Context, u accounts.User, provider, returnTo string) (*ui.Way, error)
+}
+
+// Asks carries what members need from the administrators.
+type Asks interface {
+	NeedOf(*providers.Provider) asks.Need
+	Of(ctx context.Context, user int64) (map[string]asks.Ask, error)
+	Used(ctx context.Context, user int64, provider string) error
+}
+
+// connectView is the page of what a person enters to connect a service.
+type connectView struct {
+	ID       string
+	Title    string
+	Lead     string
+	ReturnTo string
+	Way      *ui.Way
+	Problem  string
+	Fields   []ui.Field // to be filled in
+	Kept     []ui.Field // what is kept from before
+	Button   string
+}
+
+// askView is the page of a service that an administrator has to set up or put right first.
+type askView struct {
+	Provider string
+	Title    string
+	Lead     string
+	ReturnTo string
+	Way      *ui.Way
+	Asked    *ui.Action // the button; nil if it was pressed
+	At       string     // the sentence that says when
+}
+
+// typed is what a person has typed, by the names of the fields.
+type typed map[string]string
+
+// formOf returns the fields of a provider's form. Of a connection that exists everything is kept but its secret.
+func formOf(p *providers.Provider, values typed, exists bool) (fields, kept []ui.Field) {
+	secrets := 0
+	for _, f := range p.Fields {
+		if isSecret(f) && values[had(f)] != "" {
+			secrets++
+		}
+	}
+	for _, f := range p.Fields {
+		field := fieldOf(f, values)
+		switch {
+		case exists && (!isSecret(f) || secrets > 0 && values[had(f)] == ""):
+			kept = append(kept, field)
+			continue
+		case exists && secrets > 0:
+			field.Required, field.Optional, field.Help = true, false, ""
+		}
+		fields = append(fields, field)
+	}
+	if len(fields) > 0 {
+		fields[0].Autofocus = true
+	}
+	return fields, kept
+}
+
+func isSecret(f providers.Field) bool { return f.Kind == "password" }
+
+// had returns the name under which values say that a connection has a secret, which no page shows.
+func had(f providers.Field) string { return f.Name + "?" }
+
+func fieldOf(f providers.Field, values typed) ui.Field {
+	field := ui.Field{Name: f.Name, ID: "field-" + f.Name, Label: f.Label, Help: f.Help, Value: values[f.Name],
+		Required: !f.Optional, Optional: f.Optional && f.Or == "", Exact: true, Autocomplete: "off"}
+	switch f.Kind {
+	case "password":
+		field.Type, field.Value = "password", ""
+	case "checkbox":
+		field.Type, field.Checked = "checkbox", values[f.Name] != ""
+	}
+	return field
+}
+
+// nameField is the field for the name of one more connection to a provider.
+func nameField(ctx context.Context, label, value string) ui.Field {
+	return ui.Field{Name: "name", ID: "field-name", Label: words.T(ctx, "connect.name"), Value: value, Optional: true,
+		MaxLength: "60", Autocomplete: "off", Help: words.T(ctx, "connect.name_help", "Label", label)}
+}
+
+// titleOf returns the title of the page that connects a service.
+func titleOf(ctx context.Context, label string, p *providers.Provider, exists, another bool) string {
+	switch {
+	case exists:
+		return words.T(ctx, "connect.again", "Name", label)
+	case another:
+		return words.T(ctx, "connect.another", "Name", p.DisplayName)
+	}
+	return words.T(ctx, "connect.title", "Name", p.DisplayName)
+}
+
+// askOf returns the page for a member who needs an administrator.
+func askOf(ctx context.Context, p *providers.Provider, need asks.Need, mine map[string]asks.Ask, to string) askView {
+	v := askView{Provider: p.Name, ReturnTo: to, Title: words.T(ctx, "connect.title", "Name", p.DisplayName),
+		Lead: words.T(ctx, "connect.ask_setup", "Service", p.DisplayName)}
+	switch need {
+	case asks.Keys:
+		v.Lead = words.T(ctx, "connect.ask_keys", "Service", p.DisplayName)
+	case asks.App:
+		v.Lead = words.T(ctx, "connect.ask_app", "Service", p.DisplayName)
+	}
+	if a, ok := mine[p.Name]; ok {
+		v.At = words.T(ctx, "connect.asked", "At", a.AskedAt, "Service", p.DisplayName)
+		return v
+	}
+	v.Asked = &ui.Action{ID: "ask-" + p.Name, Label: words.T(ctx, "connect.ask"), Post: "/ask/" + p.Name, Main: true,
+		Fields: []ui.Hidden{{Name: "return_to", Value: "/connect/" + p.Name + "?" +
+			url.Values{"return_to": {to}}.Encode()}}}
+	return v
+}
+
+// backTo returns the address that the way back leads to: that of the page that a person came from.
+func backTo(to string) string {
+	if to == "/welcome" {
+		return "" // the way through the first steps has its own
+	}
+	return core.LocalPath(to)
+}

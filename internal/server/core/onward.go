@@ -1,0 +1,19 @@
+package core
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// Onward ends a form whose next page may lead to the page of a service: the content policy of our pages lets no form do
+// so, not even by redirects. The form ends here, and the browser goes on by itself.
+func (k *Core) Onward(c echo.Context, to string) error {
+	ctx := c.Request().Context()
+	c.Response().Header().Set("Refresh", "0; url="+LocalPath(to))
+	return k.Show(c, http.StatusOK, words.T(ctx, "connect.onward"), ui.Empty(words.T(ctx, "connect.onward"),
+		[]ui.Action{{Label: words.T(ctx, "connect.onward_button"), URL: LocalPath(to), Main: true}}))
+}

@@ -1,0 +1,127 @@
+package welcome
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/asks"
+	"reprise/internal/providers"
+	"reprise/internal/server/core"
+	"reprise/internal/settings"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// contactView is the step that asks an administrator for their address.
+type contactView struct {
+	Way     *ui.Way
+	Problem string
+	Value   string
+}
+
+func (h *Handler) contactPage(c echo.Context) error {
+	item, _ := h.contact()
+	return h.showContact(c, http.StatusOK, contactView{Value: item.Value})
+}
+
+func (h *Handler) showContact(c echo.Context, status int, v contactView) error {
+	ctx := c.Request().Context()
+	s, err := h.stepsOf(ctx, core.UserOf(c))
+	if err != nil {
+		return err
+	}
+	v.Way = h.way(s, "contact")
+	return h.core.Show(c, status, words.T(ctx, "welcome.contact"), contactPage(v))
+}
+
+func (h *Handler) contactForm(c echo.Context) error {
+	ctx := c.Request().Context()
+	given := strings.TrimSpace(c.FormValue("contact"))
+	if item, ok := h.contact(); ok && c.FormValue("skip") == "" && item.Fixed.IsZero() {
+		err := h.settings.Change(ctx, map[string]*string{"contact": &given})
+		if refused, ok := errors.AsType[*settings.Refused](err); ok {
+			return h.showContact(c, http.StatusUnprocessableEntity, contactView{Value: given,
+				Problem: refused.Fields["contact"].T(ctx)})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	err := h.change(c, func(f *accounts.FirstSteps) { f.Contact, f.Begun, f.Ended = true, true, false })
+	if err != nil {
+		return err
+	}
+	return h.toNext(c)
+}
+
+// servicesView is the step in which a person says what they use.
+type servicesView struct {
+	Way     *ui.Way
+	Problem string
+	Offers  []offer
+}
+
+// offer is a service that can be chosen.
+type offer struct {
+	Name, Label string
+	Purpose     string
+	Note        string // what is needed first
+	Chosen      bool
+}
+
+func (h *Handler) servicesPage(c echo.Context) error { return h.showServices(c, http.StatusOK, "") }
+
+func (h *Handler) showServices(c echo.Context, status int, problem string) error {
+	ctx, u := c.Request().Context(), core.UserOf(c)
+	s, err := h.stepsOf(ctx, u)
+	if err != nil {
+		return err
+	}
+	v := servicesView{Way: h.way(s, "services"), Problem: problem}
+	for _, p := range h.core.Registry.All() {
+		v.Offers = append(v.Offers, offer{Name: p.Name, Label: p.DisplayName, Purpose: p.Purpose,
+			Note:   h.note(ctx, p, u.Role == accounts.Admin),
+			Chosen: slices.Contains(s.Chosen, p.Name) || slices.Contains(s.connected, p.Name)})
+	}
+	return h.core.Show(c, status, words.T(ctx, "welcome.services"), servicesPage(v))
+}
+
+// note says what a service needs first.
+func (h *Handler) note(ctx context.Context, p *providers.Provider, admin bool) string {
+	switch {
+	case h.asks.NeedOf(p) != asks.Setup:
+		return ""
+	case admin:
+		return words.T(ctx, "welcome.setup_first")
+	}
+	return words.T(ctx, "welcome.ask_first")
+}
+
+func (h *Handler) servicesForm(c echo.Context) error {
+	form, err := c.FormParams()
+	if err != nil {
+		return core.HTTPProblem(http.StatusBadRequest)
+	}
+	var chosen []string
+	for _, p := range h.core.Registry.All() {
+		if slices.Contains(form["service"], p.Name) {
+			chosen = append(chosen, p.Name)
+		}
+	}
+	if len(chosen) == 0 {
+		return h.showServices(c, http.StatusUnprocessableEntity, words.T(c.Request().Context(), "welcome.choose_one"))
+	}
+	err = h.change(c, func(f *accounts.FirstSteps) {
+		f.Chosen, f.LeftOut, f.Begun, f.Ended = chosen, nil, true, false
+	})
+	if err != nil {
+		return err
+	}
+	return h.toNext(c)
+}

@@ -1,0 +1,230 @@
+// Package welcome leads a person through their first steps: what the services should know, which of them they use, how
+// each is connected, and how the history arrives. It can be left and taken up again.
+package welcome
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/library"
+	"reprise/internal/server/connections"
+	"reprise/internal/server/core"
+	"reprise/internal/settings"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// Store keeps how far people have come, and has what has arrived.
+type Store interface {
+	FirstSteps(ctx context.Context, user int64) (accounts.FirstSteps, error)
+	SaveFirstSteps(ctx context.Context, user int64, f accounts.FirstSteps) error
+	Listens(ctx context.Context, user int64, before string,
+		limit int) (page []library.StoredListen, next string, err error)
+	CountListens(ctx context.Context, user int64) (int, error)
+	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
+}
+
+// Handler answers for the first steps.
+type Handler struct {
+	core     *core.Core
+	store    Store
+	statuses *connections.Statuses
+	settings connections.Settings // nil where nothing can be set
+	asks     connections.Asks
+	speed    *speed
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store, statuses *connections.Statuses, set connections.Settings,
+	a connections.Asks) *Handler {
+	h := &Handler{core: k, store: store, statuses: statuses, settings: set, asks: a, speed: newSpeed()}
+	k.AddNotice(h.notice)
+	return h
+}
+
+// Path is where the first steps begin and are taken up again.
+const Path = "/welcome"
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET(Path, h.goOn)
+	g.GET(Path+"/contact", h.contactPage, core.MustBeAdmin)
+	g.POST(Path+"/contact", h.contactForm, core.MustBeAdmin)
+	g.GET(Path+"/services", h.servicesPage)
+	g.POST(Path+"/services", h.servicesForm)
+	g.POST(Path+"/later/:provider", h.later)
+	g.GET(Path+"/done", h.donePage)
+	g.POST(Path+"/end", h.end)
+}
+
+// API adds no routes: programs need no first steps.
+func (h *Handler) API(*echo.Group) {}
+
+// Begin has a person led who has just got their account.
+func (h *Handler) Begin(ctx context.Context, user int64) error {
+	return h.store.SaveFirstSteps(ctx, user, accounts.FirstSteps{Begun: true})
+}
+
+// notice offers, on the start page, to take up the first steps again.
+func (h *Handler) notice(c echo.Context) (*ui.Notice, error) {
+	ctx, u := c.Request().Context(), core.UserOf(c)
+	if c.Request().URL.Path != "/" {
+		return nil, nil
+	}
+	f, err := h.store.FirstSteps(ctx, u.ID)
+	if err != nil || !f.Begun || f.Ended {
+		return nil, err
+	}
+	return &ui.Notice{ID: "first-steps", Text: words.T(ctx, "welcome.continue"), Actions: []ui.Action{
+		{ID: "continue", Label: words.T(ctx, "welcome.continue_button"), URL: Path, Main: true},
+		{ID: "dismiss", Label: words.T(ctx, "welcome.dismiss"), Post: Path + "/end"}}}, nil
+}
+
+// steps is how far a person has come.
+type steps struct {
+	accounts.FirstSteps
+	contact   bool     // the question for the contact is one of the steps
+	connected []string // the services that are connected
+}
+
+func (h *Handler) stepsOf(ctx context.Context, u accounts.User) (s steps, err error) {
+	if s.FirstSteps, err = h.store.FirstSteps(ctx, u.ID); err != nil {
+		return s, err
+	}
+	item, ok := h.contact()
+	s.contact = u.Role == accounts.Admin && ok && item.Fixed.IsZero()
+	all, err := h.statuses.All(ctx, u.ID)
+	for _, v := range all {
+		s.connected = append(s.connected, v.Provider)
+	}
+	return s, err
+}
+
+// contact returns the setting with the administrator's address.
+func (h *Handler) contact() (settings.Item, bool) {
+	if h.settings == nil {
+		return settings.Item{}, false
+	}
+	return h.settings.One("contact")
+}
+
+// open returns the chosen services that are neither connected nor put off, in the order in which they are offered.
+func (h *Handler) open(s steps) (names []string) {
+	for _, p := range h.core.Registry.All() {
+		if slices.Contains(s.Chosen, p.Name) && !slices.Contains(s.connected, p.Name) &&
+			!slices.Contains(s.LeftOut, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// next returns the page of the next step.
+func (h *Handler) next(s steps) string {
+	if s.contact && !s.Contact {
+		return Path + "/contact"
+	}
+	if len(s.Chosen) == 0 {
+		return Path + "/services"
+	}
+	if open := h.open(s); len(open) > 0 {
+		return "/connect/" + open[0] + "?" + url.Values{"return_to": {Path}}.Encode()
+	}
+	return Path + "/done"
+}
+
+func (h *Handler) goOn(c echo.Context) error {
+	s, err := h.stepsOf(c.Request().Context(), core.UserOf(c))
+	switch {
+	case err != nil:
+		return err
+	case s.Ended:
+		return c.Redirect(http.StatusSeeOther, "/")
+	}
+	return c.Redirect(http.StatusSeeOther, h.next(s))
+}
+
+// toNext ends a form: it leads to the next step, which may be on the page of a service.
+func (h *Handler) toNext(c echo.Context) error {
+	s, err := h.stepsOf(c.Request().Context(), core.UserOf(c))
+	if err != nil {
+		return err
+	}
+	to := h.next(s)
+	if open := h.open(s); strings.HasPrefix(to, "/connect/") && h.core.Registry.Get(open[0]).InBrowser() {
+		return h.core.Onward(c, to)
+	}
+	return c.Redirect(http.StatusSeeOther, to)
+}
+
+// way returns a step of all: the account, the contact, the choice, each service, and the end.
+func (h *Handler) way(s steps, name string) *ui.Way {
+	all := []string{"account"}
+	if s.contact {
+		all = append(all, "contact")
+	}
+	all = append(all, "services")
+	for _, p := range h.core.Registry.All() {
+		if slices.Contains(s.Chosen, p.Name) {
+			all = append(all, p.Name)
+		}
+	}
+	all = append(all, "done")
+	return &ui.Way{At: slices.Index(all, name) + 1, Of: len(all)}
+}
+
+// Way implements connections.Steps.
+func (h *Handler) Way(ctx context.Context, u accounts.User, provider, returnTo string) (*ui.Way, error) {
+	if returnTo != Path {
+		return nil, nil
+	}
+	s, err := h.stepsOf(ctx, u)
+	if err != nil || !slices.Contains(s.Chosen, provider) {
+		return nil, err
+	}
+	w := h.way(s, provider)
+	w.Later = ui.Action{ID: "later", Label: words.T(ctx, "welcome.later"), Post: Path + "/later/" + provider}
+	return w, nil
+}
+
+// change stores what a step has changed.
+func (h *Handler) change(c echo.Context, f func(*accounts.FirstSteps)) error {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	s, err := h.store.FirstSteps(ctx, user)
+	if err != nil {
+		return err
+	}
+	f(&s)
+	return h.store.SaveFirstSteps(ctx, user, s)
+}
+
+// later puts a service off.
+func (h *Handler) later(c echo.Context) error {
+	p := h.core.Registry.Get(c.Param("provider"))
+	if p == nil {
+		return core.NotFound(words.T(c.Request().Context(), "ask.unknown"))
+	}
+	err := h.change(c, func(f *accounts.FirstSteps) {
+		if !slices.Contains(f.LeftOut, p.Name) {
+			f.LeftOut = append(f.LeftOut, p.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return h.toNext(c)
+}
+
+// end ends the first steps, or dismisses them.
+func (h *Handler) end(c echo.Context) error {
+	if err := h.change(c, func(f *accounts.FirstSteps) { f.Ended = true }); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/")
+}

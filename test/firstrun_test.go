@@ -1,0 +1,141 @@
+package test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// addressesOf returns the settings that lead to the simulated upstreams, and no more: what a household enters itself is
+// missing.
+func addressesOf(w *demo.World) (env []string) {
+	for path, value := range w.Settings() {
+		if strings.HasSuffix(path, "_url") || strings.HasSuffix(path, ".rate") {
+			env = append(env, "REPRISE_"+strings.ToUpper(strings.ReplaceAll(path, ".", "_"))+"="+value)
+		}
+	}
+	return append(env, "REPRISE_SYNC_LISTENS_EVERY=1s", "REPRISE_SYNC_PLAYLISTS_EVERY=2s")
+}
+
+// hands is somebody at a browser who counts their clicks.
+type hands struct {
+	*testing.T
+	tab    context.Context
+	clicks int
+}
+
+func (p *hands) click(selector string) {
+	p.Helper()
+	p.clicks++
+	do(p.T, p.tab, chromedp.WaitVisible(selector, chromedp.ByQuery), chromedp.Click(selector, chromedp.ByQuery))
+}
+
+func (p *hands) types(fields ...string) {
+	p.Helper()
+	for i := 0; i+1 < len(fields); i += 2 {
+		do(p.T, p.tab, chromedp.WaitVisible(fields[i], chromedp.ByQuery),
+			chromedp.SendKeys(fields[i], fields[i+1], chromedp.ByQuery))
+	}
+}
+
+// From the printed link to the first listens on the screen: in under ten clicks, in less than two minutes.
+func TestBrowserFirstRunOfEachService(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	for name, connect := range map[string]func(p *hands, w *demo.World){
+		"spotify": func(p *hands, w *demo.World) {
+			do(p.T, p.tab, sees("#first", "Spotify Premium"), sees(".copy", "/connect/spotify/callback"))
+			p.types("#client_id", w.Spotify.ClientID)
+			p.click("#registration button[value=connect]")
+			p.click("button[value=agree]")
+		},
+		"lastfm": func(p *hands, w *demo.World) {
+			do(p.T, p.tab, sees(".copy", "/connect/lastfm/callback"))
+			p.types("#client_id", w.LastFM.ClientID, "#client_secret", w.LastFM.ClientSecret)
+			p.click("#registration button[value=test]")
+			do(p.T, p.tab, sees("#accepted", "Last.fm accepts this"))
+			p.click("#registration button[value=connect]")
+			p.click("button[value=agree]")
+		},
+		"listenbrainz": func(p *hands, w *demo.World) {
+			p.types("#field-token", w.ListenBrainz.Token(demo.Alice))
+			p.click("main form.fields > button")
+		},
+		"navidrome": func(p *hands, w *demo.World) {
+			p.types("#field-url", w.Navidrome.URL, "#field-username", demo.Alice,
+				"#field-password", w.Navidrome.Password(demo.Alice))
+			p.click("main form.fields > button")
+		},
+		"youtube": func(p *hands, w *demo.World) {
+			do(p.T, p.tab, sees(".copy", "/connect/youtube/callback"))
+			p.types("#client_id", w.YouTube.ClientID, "#client_secret", w.YouTube.ClientSecret)
+			p.click("#registration button[value=connect]")
+			p.click("button[value=agree]")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, demo.Options{Plays: 60})
+			server := start(t, t.TempDir(), addressesOf(w)...)
+			p := &hands{T: t, tab: browser(t)}
+			said := &complaints{}
+			said.listen(p.tab)
+			began := time.Now()
+
+			do(t, p.tab, chromedp.Navigate(server.url+"/setup?code="+server.code))
+			p.types("input[name=name]", "Alice", "input[name=password]", password)
+			p.click("main form button")
+			p.types("input[name=contact]", "alice@example.org")
+			p.click("main form button:not([name])")
+			p.click("#service-" + name)
+			p.click("main form.offers button")
+			connect(p, w)
+			do(t, p.tab, sees("#arriving .rows li", " "), sees("#arriving", "All good"))
+			t.Logf("%s: %d clicks, %s", name, p.clicks, time.Since(began).Round(time.Millisecond))
+			require.Less(t, p.clicks, 10)
+			require.Less(t, time.Since(began), 2*time.Minute)
+			p.click("#finish")
+			do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery), gone("#notice-first-steps"))
+			said.none(t)
+		})
+	}
+}
+
+// The first run can be left, is taken up again where it was, and works without JavaScript.
+func TestBrowserFirstRunCanBeLeft(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	server := start(t, t.TempDir(), addressesOf(w)...)
+	p := &hands{T: t, tab: browser(t)}
+	do(t, p.tab, emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(server.url+"/setup?code="+server.code))
+	p.types("input[name=name]", "Alice", "input[name=password]", password)
+	p.click("main form button")
+	p.click("button[name=skip]")
+	p.click("main form.offers button") // nothing chosen
+	do(t, p.tab, chromedp.WaitVisible("#problem", chromedp.ByQuery))
+	p.click("#service-navidrome")
+	p.click("#service-spotify")
+	p.click("main form.offers button")
+	do(t, p.tab, chromedp.WaitVisible("#registration", chromedp.ByQuery), // and leaves
+		chromedp.Navigate(server.url+"/"))
+	p.click("#continue")
+	do(t, p.tab, chromedp.WaitVisible("#registration", chromedp.ByQuery))
+	p.types("#client_id", "wrong")
+	p.click("#registration button[value=connect]")
+	do(t, p.tab, chromedp.WaitVisible("#problem", chromedp.ByQuery))
+	p.click("#later")
+	p.types("#field-url", w.Navidrome.URL, "#field-username", demo.Alice,
+		"#field-password", w.Navidrome.Password(demo.Alice))
+	p.click("main form.fields > button")
+	do(t, p.tab, chromedp.WaitVisible("#service-navidrome", chromedp.ByQuery),
+		chromedp.WaitVisible(`a[href^="/connect/spotify"]`, chromedp.ByQuery))
+	p.click("#finish")
+	do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery))
+}

@@ -1,0 +1,188 @@
+package test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// firstPage is how much the first page may be over the wire, in bytes, without covers.
+const firstPage = 40 << 10
+
+// wire counts what a tab asks for.
+type wire struct {
+	mu    sync.Mutex
+	kinds map[network.RequestID]network.ResourceType
+	urls  []string // of pages: loaded, or fetched by a script
+	bytes float64  // of everything but covers
+}
+
+func listenTo(tab context.Context) *wire {
+	w := &wire{kinds: map[network.RequestID]network.ResourceType{}}
+	chromedp.ListenTarget(tab, func(ev any) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		switch ev := ev.(type) {
+		case *network.EventRequestWillBeSent:
+			if !strings.Contains(ev.Request.URL, "/art/") {
+				w.kinds[ev.RequestID] = ev.Type
+			}
+			if ev.Type == network.ResourceTypeDocument || ev.Type == network.ResourceTypeFetch {
+				w.urls = append(w.urls, ev.Request.URL)
+			}
+		case *network.EventLoadingFinished:
+			if _, counts := w.kinds[ev.RequestID]; counts {
+				w.bytes += ev.EncodedDataLength
+			}
+		}
+	})
+	return w
+}
+
+// A page is light, and what changes on it arrives without loading anything again: the row of a new listen, and no
+// other.
+func TestBrowserPagesAreLightAndLoadedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 300})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	v := p.newcomer()
+	v.consent(agree(), 200)
+	v.becomes("spotify", "healthy")
+	tab := browser(t)
+	signIn(t, tab, p)
+
+	seen := listenTo(tab)
+	do(t, tab, network.Enable(), network.ClearBrowserCache(), chromedp.Navigate(p.url+"/"),
+		holds(`document.body.dataset.linked === "yes"`))
+	seen.mu.Lock()
+	require.Less(t, seen.bytes, float64(firstPage))
+	require.Greater(t, seen.bytes, 5000.0)
+	t.Logf("the first page is %.1f KiB", seen.bytes/1024)
+	seen.mu.Unlock()
+
+	do(t, tab, chromedp.Navigate(p.url+"/listens"), holds(`document.body.dataset.linked === "yes"`),
+		chromedp.Evaluate(`document.querySelectorAll("[id^=listen-]").forEach((row) => row.wasHere = true), 0`, nil))
+	played := w.Play()
+	do(t, tab, sees("[id^=listen-]:first-child", played.Title))
+	var kept int
+	do(t, tab,
+		chromedp.Evaluate(`[...document.querySelectorAll("[id^=listen-]")].filter((r) => r.wasHere).length`, &kept))
+	require.GreaterOrEqual(t, kept, 49, "the other rows are the same elements")
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	require.Equal(t, []string{p.url + "/", p.url + "/listens"}, seen.urls, "no page is loaded twice")
+}
+
+// signIn signs the newcomer in, in a browser.
+func signIn(t *testing.T, tab context.Context, p *process) {
+	t.Helper()
+	do(t, tab,
+		chromedp.Navigate(p.url+"/login"),
+		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		holds(`document.body.dataset.linked === "yes"`))
+}
+
+func TestBrowserIsUsedByKeys(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.newcomer()
+	tab := browser(t)
+	signIn(t, tab, p)
+	do(t, tab,
+		chromedp.KeyEvent("?"), sees("dialog[open] dd", "Listens"), sees("dialog[open] kbd", "g"),
+		chromedp.KeyEvent("\x1b"), gone("dialog"),
+		chromedp.KeyEvent("g"), chromedp.KeyEvent("p"), holds(`location.pathname === "/playlists"`),
+		holds(`document.body.dataset.linked === "yes"`),
+		chromedp.KeyEvent("g"), chromedp.KeyEvent("s"), holds(`location.pathname === "/"`),
+		holds(`document.body.dataset.linked === "yes"`),
+		// The first stop leads past the navigation.
+		chromedp.KeyEvent("\t"), holds(`document.activeElement.matches(".skip")`),
+		chromedp.KeyEvent("\r"), holds(`location.hash === "#main"`))
+	// Letters that are typed stay letters.
+	do(t, tab, chromedp.Navigate(p.url+"/connect/listenbrainz"), holds(`document.body.dataset.linked === "yes"`),
+		chromedp.SendKeys(`input[name=token]`, "g?/gs", chromedp.ByQuery),
+		holds(`document.querySelector("input[name=token]").value === "g?/gs"`), gone("dialog"))
+}
+
+// covered returns the buttons and states that something lies over, of those that are above the strip of toasts.
+const covered = `(() => {
+	const top = document.getElementById("toasts").getBoundingClientRect().top || innerHeight;
+	return [...document.querySelectorAll("main button, main .button, main .state, header a, #banners .button")]
+		.filter((el) => {
+			const r = el.getBoundingClientRect();
+			const x = r.left + r.width / 2, y = r.top + r.height / 2;
+			if (!r.width || y < 0 || y >= top) return false;
+			const hit = document.elementFromPoint(x, y);
+			return !hit || !(el.contains(hit) || hit.contains(el));
+		}).map((el) => el.textContent.trim());
+})()`
+
+// What is new is said in a strip that lies over no button and no state; afterwards it is in the banner, which has one
+// line for each alert and leaves most of a phone's screen to the page.
+func TestBrowserToastsCoverNothing(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	v := p.newcomer()
+	v.consent(agree(), 200)
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	v.becomes("spotify", "healthy")
+	v.becomes("listenbrainz", "healthy")
+	tab := browser(t)
+	signIn(t, tab, p)
+	do(t, tab, chromedp.EmulateViewport(390, 844))
+	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
+	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
+	do(t, tab, holds(`document.querySelectorAll(".toast").length === 2`))
+	var over []string
+	for _, size := range [][2]int64{{390, 844}, {1280, 900}} {
+		do(t, tab, chromedp.EmulateViewport(size[0], size[1]), chromedp.Evaluate(covered, &over))
+		require.Empty(t, over)
+		do(t, tab, chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight), 0`, nil),
+			chromedp.Evaluate(covered, &over))
+		require.Empty(t, over)
+		// The end of the page can be read above the strip.
+		do(t, tab, holds(`document.querySelector("footer").getBoundingClientRect().bottom <=
+			document.getElementById("toasts").getBoundingClientRect().top + 1`),
+			chromedp.Evaluate(`scrollTo(0, 0), 0`, nil))
+	}
+	// The banner says it afterwards, and not meanwhile.
+	shown := `[...document.querySelectorAll("#banners .banner")].filter((b) => b.checkVisibility()).length`
+	do(t, tab, holds(shown+` === 0`), chromedp.EmulateViewport(390, 844), holds(shown+` === 2`), gone(".toast"),
+		holds(`document.getElementById("banners").getBoundingClientRect().height <= innerHeight / 4`))
+}
+
+// Without a server, a page that was visited is shown as it was, and says so. Who has signed out leaves nothing behind.
+func TestBrowserShowsTheLastStateOffline(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir)
+	p.newcomer()
+	tab := browser(t)
+	signIn(t, tab, p)
+	do(t, tab, holds(`navigator.serviceWorker.controller !== null`),
+		chromedp.Navigate(p.url+"/settings"), holds(`document.body.dataset.linked === "yes"`),
+		holds(`caches.match(location.href).then((page) => document.body.dataset.kept = page ? "yes" : ""),
+			document.body.dataset.kept === "yes"`))
+	require.Error(t, p.stop(9))
+	do(t, tab, chromedp.Navigate(p.url+"/settings"), sees("h1", "Settings"), sees("#link", "Reprise can't be reached"),
+		chromedp.Navigate(p.url+"/playlists"), sees("h1", "You're offline"))
+
+	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"))
+	do(t, tab, chromedp.Navigate(p.url+"/settings"), holds(`document.body.dataset.linked === "yes"`),
+		chromedp.Click(`header form button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`input[name=password]`, chromedp.ByQuery))
+	require.Error(t, p.stop(9))
+	do(t, tab, chromedp.Navigate(p.url+"/settings"), sees("h1", "You're offline"))
+}

@@ -1,0 +1,43 @@
+package ui
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/words"
+)
+
+// framed are the components that are a page themselves, are on every page, or are shown by a page that has their data.
+var framed = map[string]bool{"Page": true, "Gallery": true, "Within": true, "Ask": true, "Head": true, "Row": true,
+	"Chart": true, "Along": true, "Module": true, "Labelled": true, "Code": true, "Copy": true, "Fill": true,
+	"Notices": true}
+
+// Whoever adds a component shows it in the gallery, where axe looks at it.
+func TestTheGalleryHasEveryComponent(t *testing.T) {
+	t.Parallel()
+	shown := map[string]bool{}
+	for _, s := range specimens() {
+		shown[s.name] = true
+	}
+	paths, err := filepath.Glob("*.templ")
+	require.NoError(t, err)
+	found := 0
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`(?m)^templ ([A-Z]\w*)\(`).FindAllStringSubmatch(string(b), -1) {
+			found++
+			require.True(t, shown[m[1]] || framed[m[1]], "%s of %s is not in the gallery", m[1], path)
+		}
+	}
+	require.Greater(t, found, 20)
+	page := html(t, words.English, Gallery())
+	for _, s := range specimens() {
+		require.True(t, strings.Contains(page, "<h2>"+s.name+"</h2>"), s.name)
+	}
+}
