@@ -164,7 +164,7 @@ var arrows = map[string][]string{
 		"internal/art", "internal/enrich", "internal/library", "internal/resilience",
 		"internal/server/core", "internal/sync",
 	},
-	"internal/server/notifications": {"internal/notify", "internal/server/core"},
+	"internal/server/notifications": {"internal/notify", "internal/server/core", "internal/words", "web/ui"},
 	"internal/server/people": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/notify",
 		"internal/removal", "internal/server/core",

@@ -66,7 +66,7 @@ func TestAServerThatCannotServeSaysWhy(t *testing.T) {
 	said := refuses(t, nil, "-config", file)
 	require.Contains(t, said, `"nowhere"`)
 	require.Contains(t, said, `did you mean "sync.workers"?`)
-	require.Contains(t, said, `"soon" is not a duration`)
+	require.Contains(t, said, `“soon” is not a duration`)
 	require.NotContains(t, said, "do-not-print-this")
 
 	require.Contains(t, refuses(t, nil, "-config", file+".not"), "cannot be read")

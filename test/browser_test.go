@@ -160,7 +160,7 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
 		chromedp.Click(`main form button`, chromedp.ByQuery),
-		sees("main", "Nothing is connected yet"),
+		sees("main", "Connect the first service"),
 	)
 	// Connect Spotify: over to its own page, consent, and back.
 	do(t, one,

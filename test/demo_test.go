@@ -58,7 +58,7 @@ func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
 
 	v.turn(demo.Spotify, demo.Revoked)
 	v.eventually("the alert on every page", func() bool {
-		return strings.Contains(v.page("/listens", 200), "Spotify needs to be reconnected")
+		return strings.Contains(v.page("/listens", 200), "Spotify access has expired or was revoked")
 	})
 	v.turn(demo.Spotify, demo.WrongAccount)
 	require.Contains(t, v.consent(agree(), 200), "Which Spotify account?")

@@ -59,7 +59,8 @@ func TestBrowserPagesAreLightAndLoadedOnce(t *testing.T) {
 	signIn(t, tab, p)
 
 	seen := listenTo(tab)
-	do(t, tab, network.Enable(), network.ClearBrowserCache(), chromedp.Navigate(p.url+"/"),
+	do(t, tab, network.Enable(), network.ClearBrowserCache(),
+		network.SetBypassServiceWorker(true), chromedp.Navigate(p.url+"/"),
 		holds(`document.body.dataset.linked === "yes"`))
 	seen.mu.Lock()
 	require.Less(t, seen.bytes, float64(firstPage))

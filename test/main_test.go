@@ -35,7 +35,7 @@ func TestFirstRunWithNothingConfigured(t *testing.T) {
 	require.Contains(t, v.submit("/setup", url.Values{"code": {p.code}, "name": {"Alice"}, "password": {"short"}},
 		422), "at least 10 characters")
 	status := v.submit("/setup", url.Values{"code": {p.code}, "name": {"Alice"}, "password": {password}}, 200)
-	require.Contains(t, status, "Nothing is connected yet")
+	require.Contains(t, status, "Connect the first service")
 	for _, offer := range []string{"/connect/spotify", "/connect/listenbrainz", "/connect/navidrome"} {
 		require.Contains(t, status, offer, "the status page says what to do next")
 	}

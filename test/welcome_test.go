@@ -13,8 +13,8 @@ func TestTheFirstPageOffersServices(t *testing.T) {
 	t.Parallel()
 	v := start(t, t.TempDir()).newcomer()
 	welcome := v.page("/", 200)
-	require.Contains(t, welcome, "You enter: Address of your server, User name, Password or API key.")
-	require.Contains(t, welcome, "You enter: Bucket, Access key, Secret key.")
+	require.Contains(t, welcome, "You need: Address of your server, User name, Password or API key.")
+	require.Contains(t, welcome, "You need: Bucket, Access key, Secret key.")
 	require.Contains(t, v.page("/connect/navidrome", 200), `<label for="field-password">Password</label>`,
 		"which it is only beside an API key")
 }
@@ -38,7 +38,7 @@ func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 			"/connect/spotify": "Spotify cannot be connected yet: the administrator has to register this server",
 		} {
 			if path == "/" && connected {
-				says = "To be set up by the administrator first: Spotify, Last.fm, YouTube."
+				says = "The administrator has to set these up first: Spotify, Last.fm, YouTube."
 			}
 			page := member.page(path, 200)
 			require.Contains(t, page, says, path)

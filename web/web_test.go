@@ -26,7 +26,8 @@ func connection(state string, category any) object {
 	return object{"Calm": category == nil && (state == "healthy" || state == "syncing"),
 		"Alerted": alerted, "Told": told,
 		"Loud": false, "Done": "read", "Notices": []object{{"ID": "2", "Title": "A notice", "Button": nil}},
-		"ID": "spotify", "Name": "", "Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state,
+		"ID": "spotify", "Name": "", "Provider": "spotify", "DisplayName": "Spotify", "Account": "alice",
+		"State":    state,
 		"Category": category, "Message": "What is the case.",
 		"Detail": "HTTP 400 invalid_grant", "Since": stamp, "NextAttemptAt": stamp, "LastSuccessAt": stamp,
 		"ConsecutiveFailures": 2, "ExpiresAt": stamp,
@@ -49,13 +50,6 @@ func notification(id, severity string, resolved any) object {
 		"Provider": "spotify", "Connection": "spotify", "Action": object{"Label": "Reconnect",
 			"URL": "/connect/spotify"},
 		"CreatedAt": stamp, "AcknowledgedAt": nil, "ResolvedAt": resolved, "Choices": nil}
-}
-
-// asking is a notification with answers.
-func asking() object {
-	return without(notification("3", "warning", nil), "Choices", []object{
-		{"URL": "/playlists/3/copies/navidrome", "Value": "rewrite", "Label": "Write it again"},
-		{"URL": "/playlists/3/copies/navidrome", "Value": "leave", "Label": "Leave it as it is"}})
 }
 
 func provider(name string, inBrowser bool) object {
@@ -241,9 +235,6 @@ func layouts() map[string][]any {
 		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "From": "Spotify",
 			"TrackCount": 0,
 			"Active":     true, "CopyOf": "3", "CopyName": "Rain", "Copies": nil, "Tracks": nil}},
-		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp),
-			asking()},
-			nil},
 		"settings": {object{"Keys": []object{{"Provider": "youtube", "DisplayName": "YouTube", "Project": "",
 			"LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"},
 			{"Provider": "youtube", "DisplayName": "YouTube", "Project": "home", "LastFour": "0002",

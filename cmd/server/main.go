@@ -91,8 +91,7 @@ func run(ctx context.Context, args, environ []string, at console) error {
 	given, err := layers.With(nil)
 	c := given.Config
 	if o.Check {
-		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c),
-			UserAgent: userAgent(c), Known: registry.Descriptions(), Listen: server.Listen}, at.out)
+		return check(ctx, layers, given, err, at)
 	}
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
@@ -115,6 +114,21 @@ func run(ctx context.Context, args, environ []string, at console) error {
 		return fmt.Errorf("%s was stopped before it was done. Run it again", o.Command)
 	}
 	return err
+}
+
+// check looks at an installation with the settings of all layers, the database's included.
+func check(ctx context.Context, layers *config.Layers, given config.Result, wrong error, at console) error {
+	o := doctor.Options{Settings: wrong, Known: registry.Descriptions(), Listen: server.Listen}
+	if wrong == nil {
+		stored, err := dataDir(given.Config).Settings(ctx)
+		if err == nil { // else the doctor says what is wrong with the database
+			given, o.Settings = layers.With(stored)
+			o.Stored, o.Faults = len(stored), given.Faults
+		}
+	}
+	c := given.Config
+	o.Config, o.Dir, o.Hosts, o.UserAgent = c, dataDir(c), hosts(c), userAgent(c)
+	return doctor.Run(ctx, o, at.out)
 }
 
 // dataDir returns the data directory of the settings.

@@ -142,13 +142,17 @@ func (l *Layers) problemsOf(r Result) error {
 	return nil
 }
 
-// Sentence says in English what is wrong, and where it comes from: for the log and -check.
+// Sentence says in English what is wrong, and where it comes from: for the log and -check. values are those of the
+// Result; nil for a fault of the database.
 func (f Fault) Sentence(values map[string]Value) string {
 	text := sentence(f.Text.String())
 	if len(f.Paths) != 1 || f.Text.ID() == "settings.wrong.unknown" {
 		return text
 	}
 	from := values[f.Paths[0]].From
+	if values == nil {
+		from = "the settings page"
+	}
 	if from == "" || strings.HasPrefix(text, f.Paths[0]) {
 		return text
 	}

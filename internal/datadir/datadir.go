@@ -64,6 +64,21 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 	return db, err
 }
 
+// Settings returns the settings that administrators have changed, by path, without changing anything. A server may be
+// running. Secrets that the key does not open are left out, and without a database there are none.
+func (d Dir) Settings(ctx context.Context) (map[string]string, error) {
+	there, err := store.Exists(ctx, d.Place())
+	if err != nil || !there {
+		return nil, err
+	}
+	key, err := d.Key(ctx) // which makes none beside a database
+	if err != nil {
+		return nil, err
+	}
+	look, err := store.LookAt(ctx, d.Place(), d.InUse(), key)
+	return look.Settings, err
+}
+
 // openBeside opens a database that exists, without its key, for a short write beside a running server.
 func (d Dir) openBeside(ctx context.Context) (*store.Store, error) {
 	if err := d.requireDatabase(ctx); err != nil {

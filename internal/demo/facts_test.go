@@ -128,6 +128,9 @@ func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 			}
 			best := facts.Pictures[0]
 			require.Contains(t, best.URL, "/2.jpg", "the one that is liked best")
+			if len(seen)%10 > 1 { // a few are enough: each takes its time to draw
+				continue
+			}
 			drawn, again := b.get(best.URL, ""), b.get(best.URL, "")
 			require.Equal(t, "image/jpeg", drawn.header.Get("Content-Type"))
 			require.Equal(t, drawn.body, again.body)

@@ -26,8 +26,12 @@ var ErrProblems = errors.New("there are problems")
 
 // Options say what to look at.
 type Options struct {
-	Config    config.Config
-	Settings  error // what is wrong with the settings, as config.Load returned it
+	Config   config.Config
+	Settings error // what is wrong with the settings, as config.Load returned it
+	// Stored is how many settings the database has, and Faults what is wrong with them; their values are not in
+	// Config.
+	Stored    int
+	Faults    []config.Fault
 	Dir       datadir.Dir
 	Hosts     resilience.HostPolicy
 	Known     []providers.Description
@@ -92,7 +96,8 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return report(append(all, found(off, "Everything else can be looked at when the settings can be read.")), out)
 	}
 	d := newDoctor(o)
-	local := append([]finding{{fine, "The settings can be read."}, d.listening(ctx), d.names()}, d.local(ctx)...)
+	local := append([]finding{{fine, "The settings can be read."}}, d.stored()...)
+	local = append(append(local, d.listening(ctx), d.names()), d.local(ctx)...)
 
 	within, cancel := context.WithTimeout(ctx, networkTimeout)
 	defer cancel()
@@ -111,6 +116,19 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		all = append(all, h.finding)
 	}
 	return report(append(append(all, clock(hosts)), keys...), out)
+}
+
+// stored says what was set in the browser.
+func (d *doctor) stored() (all []finding) {
+	if n := d.Stored - len(d.Faults); n > 0 {
+		all = append(all, found(fine, "%s set in the browser, and read from the database.",
+			web.Count(n, "setting is", "settings are")))
+	}
+	for _, f := range d.Faults {
+		all = append(all, found(warn, "A setting in the database is not used; change it under Settings, This server. %s",
+			f.Sentence(nil)))
+	}
+	return all
 }
 
 func report(all []finding, out io.Writer) error {

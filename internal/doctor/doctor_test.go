@@ -24,6 +24,7 @@ import (
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
+	"reprise/internal/settings"
 	"reprise/internal/store"
 )
 
@@ -261,7 +262,7 @@ func TestACheckListsEveryWrongSetting(t *testing.T) {
 		[]string{"REPRISE_SYNC_WORKERS=many", "REPRISE_LISTN=x", "REPRISE_CONTACT=me"})
 	require.ErrorIs(t, err, ErrProblems)
 	says(t, lines, problem, "sync.workers")
-	says(t, lines, problem, "contact (REPRISE_CONTACT): this is neither an e-mail address")
+	says(t, lines, problem, "contact (REPRISE_CONTACT): Enter an e-mail address")
 	says(t, lines, problem, `REPRISE_LISTN; did you mean "REPRISE_LISTEN"?`)
 	says(t, lines, off, "Everything else")
 
@@ -322,4 +323,30 @@ func TestCheckNamesTheAllowedHosts(t *testing.T) {
 		require.Equal(t, c.level, found.level, c)
 		require.Contains(t, found.text, c.words)
 	}
+}
+
+// What was set in the browser is looked at, and what is wrong there is named.
+func TestStoredSettingsAreLookedAt(t *testing.T) {
+	t.Parallel()
+	dir := datadir.Dir{Path: household(t)}
+	db, err := dir.Open(t.Context(), store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, db.SaveSettings(t.Context(), []settings.Stored{{Path: "contact", Value: "me@example.org"},
+		{Path: "sync.workers", Value: "0"}, {Path: "admin_token", Value: "sixteen characters at least", Secret: true},
+	}, nil))
+	require.NoError(t, db.Close())
+	stored, err := dir.Settings(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "sixteen characters at least", stored["admin_token"])
+	r, err := config.Read("", nil, nil, registry.Descriptions()).With(stored)
+	require.NoError(t, err)
+	d := &doctor{Options: Options{Stored: len(stored), Faults: r.Faults}}
+	require.Equal(t, []finding{
+		{fine, "2 settings are set in the browser, and read from the database."},
+		{warn, "A setting in the database is not used; change it under Settings, This server. " +
+			"sync.workers (the settings page): “0” is not a whole number from 1 to 1000."},
+	}, d.stored())
+	none, err := datadir.Dir{Path: t.TempDir()}.Settings(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, none)
 }

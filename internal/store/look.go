@@ -15,7 +15,12 @@ type Look struct {
 	Step, Newest int64 // the database's version, and the newest one that this program knows
 	Opens        bool  // the key opens its secrets; also true if it has none
 	Listens      int64
+	// Settings are those that administrators have changed, by path, without the secrets that the key does not open.
+	Settings map[string]string
 }
+
+// settingsStep is the migration that makes the table of settings.
+const settingsStep = 20
 
 // looking says how to look at a database.
 type looking int
@@ -57,6 +62,11 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 		(SELECT count(*) FROM listens)`).Scan(&l.Step, &l.Listens)
 	if err != nil {
 		return local(err)
+	}
+	if l.Step >= settingsStep && l.Step <= l.Newest {
+		if l.Settings, _, err = readSettings(ctx, db, key); err != nil {
+			return err
+		}
 	}
 	l.Opens, err = opens(ctx, db, key)
 	return err

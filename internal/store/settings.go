@@ -15,9 +15,14 @@ func settingPlace(path string) string { return "settings.sealed." + path }
 // Settings returns the settings that administrators have changed. A secret that the key does not open is left out of
 // the values and is in lost, with its path.
 func (s *Store) Settings(ctx context.Context) (values map[string]string, lost []string, err error) {
+	return readSettings(ctx, s.reader, s.key)
+}
+
+// readSettings is Settings for a database. A nil key opens no secrets.
+func readSettings(ctx context.Context, db querier, key *Key) (values map[string]string, lost []string, err error) {
 	type row struct{ path, value, sealed string }
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.path, &v.value, &v.sealed) }
-	rows, err := list(ctx, s.reader, scan, "SELECT path, value, sealed FROM settings ORDER BY path")
+	rows, err := list(ctx, db, scan, "SELECT path, value, sealed FROM settings ORDER BY path")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,8 +32,11 @@ func (s *Store) Settings(ctx context.Context) (values map[string]string, lost []
 			values[r.path] = r.value
 			continue
 		}
-		plain, err := s.key.open(r.sealed, settingPlace(r.path))
-		if err != nil {
+		var plain []byte
+		if key != nil {
+			plain, err = key.open(r.sealed, settingPlace(r.path))
+		}
+		if key == nil || err != nil {
 			lost = append(lost, r.path)
 			continue
 		}

@@ -35,9 +35,6 @@ var Conditions = []string{string(Healthy), string(Syncing), string(Waiting), str
 var gravity = map[Condition]int{Healthy: 0, New: 1, Waiting: 2, Held: 3, Syncing: 4, NeedsAdmin: 5,
 	NeedsReconnect: 6, Paused: 7}
 
-// Graver reports whether one condition needs more attention than another.
-func Graver(a, b Condition) bool { return gravity[a] > gravity[b] }
-
 // StreamStatus describes one stream.
 type StreamStatus struct {
 	Stream        string

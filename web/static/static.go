@@ -71,11 +71,15 @@ func Handler() http.Handler {
 			return
 		}
 		h := w.Header()
+		h.Del("Permissions-Policy") // says what a document may do; a page has a dozen files that are none
 		h.Set("Cache-Control", "no-cache")
 		if exact {
 			h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
 		h.Set("Content-Type", f.kind)
+		if f.kind != kinds[".svg"] { // which can be opened as a document
+			h.Del("Content-Security-Policy")
+		}
 		h.Add("Vary", "Accept-Encoding")
 		body, tag := f.body, f.hash
 		if coding := preferred(r.Header.Values("Accept-Encoding")); coding != "" {

@@ -62,3 +62,11 @@ func TestProgressSpeaksTheReadersLanguage(t *testing.T) {
 	require.Contains(t, got, `value="1200" max="4000"`)
 	require.NotContains(t, html(t, words.English, Progress(Bar{Done: 3})), "value=")
 }
+
+func TestServicesHaveAMarkOrALetter(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"spotify", "lastfm", "listenbrainz", "navidrome", "youtube", "s3"} {
+		require.Contains(t, html(t, words.English, Brand(provider)), ".svg#mark-"+provider+`"`)
+	}
+	require.Contains(t, html(t, words.English, Brand("nobody")), ">N</span>")
+}

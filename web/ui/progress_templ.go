@@ -152,8 +152,8 @@ type Slot struct {
 	Words    string
 }
 
-// Strip is a row of bars, the newest last; label says all of it in words. The script shows what a bar stands for in the
-// element of the class "readout" beside it.
+// Strip is a row of bars, the newest last; label says all of it in words. The script shows what a bar stands for when
+// somebody taps it.
 func Strip(label string, slots []Slot) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -188,7 +188,7 @@ func Strip(label string, slots []Slot) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\" data-strip>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -40,7 +40,9 @@ type CardView struct {
 type sideView struct {
 	Label string
 	State ui.Mark
-	Next  time.Time // zero for none
+	Says  string // what is the matter; empty for nothing, or if a banner says it
+	Began string
+	Next  time.Time // zero for none, or if Says names it
 }
 
 // notice is an open notification that is not urgent.
@@ -68,24 +70,29 @@ func readerOf(u accounts.User, path string, open []core.Notification) reader {
 // newCard returns the card of a connection.
 func newCard(ctx context.Context, v View, r reader) CardView {
 	c := CardView{ID: v.ID, Provider: v.Provider, Name: v.DisplayName, Account: v.Account, Progress: progressOf(ctx, v)}
-	state := standing(v)
-	c.State, c.Sides = stateMark(ctx, state, r.Admin), sides(ctx, v, r.Admin)
+	state := syncer.Condition(v.State)
+	c.State = stateMark(ctx, state, r.Admin)
 	c.Calm = v.Category == nil && (state == syncer.Healthy || state == syncer.Syncing)
-	needsPerson := needs(syncer.Condition(v.State))
-	c.announced(v, r, needsPerson)
-	c.Loud = needsPerson && c.Banner == ""
-	if !c.Calm && c.Banner == "" {
-		c.Says = v.Message
-		if at := core.At(v.NextAttemptAt); !strings.Contains(v.Message, stampOf(at)) {
-			c.Next = at
+	c.announced(v, r, needs(state))
+	c.Loud = needs(state) && c.Banner == ""
+	if c.Sides = sides(ctx, v, r.Admin); len(c.Sides) > 0 {
+		c.quiet()
+	} else if !c.Calm {
+		if main := v.main(); main != nil && state != syncer.Paused {
+			c.Since = main.Began
 		}
-	}
-	if v.Since != nil && v.Category != nil && syncer.Condition(v.State) != syncer.Paused {
-		c.Since = sinceWords(ctx, *v.Category, core.At(v.Since))
+		if c.Banner == "" {
+			c.Says, c.Next = v.Message, nextOf(v.Message, v.NextAttemptAt)
+		}
 	}
 	c.Last, c.Checked = core.At(v.LastSuccessAt), lastWords(ctx, v)
 	c.Figures = waitingWords(ctx, v)
-	c.Action = mainAction(ctx, v, c.Banner != "")
+	if len(c.Notices) == 0 || c.Notices[0].Button == nil { // else that is the main one
+		c.Action = mainAction(ctx, v, c.Banner != "")
+		if ask := askFor(ctx, v, r.Admin); ask != nil {
+			c.Action = ask
+		}
+	}
 	return c
 }
 
@@ -109,54 +116,44 @@ func (c *CardView) announced(v View, r reader, needsPerson bool) {
 	}
 }
 
-// standing returns the state that a connection's card shows. What only concerns sending is no state of the connection,
-// unless a person is needed: it has a line of its own.
-func standing(v View) syncer.Condition {
-	state := syncer.Condition(v.State)
-	if !v.Reads || needs(state) || state == syncer.Paused {
-		return state
+// main returns the line that the state of a connection is of; nil if there is none.
+func (v View) main() *lineView {
+	if v.Reading != nil && v.Reading.State == v.State {
+		return v.Reading
 	}
-	var reading syncer.Condition
-	for _, s := range v.Streams {
-		if s.Stream != library.Deliveries && (reading == "" || syncer.Graver(syncer.Condition(s.State), reading)) {
-			reading = syncer.Condition(s.State)
-		}
-	}
-	return cmp.Or(reading, state)
+	return cmp.Or(v.Sending, v.Reading)
 }
 
-// sides returns reading and sending where they differ; nil where they do not.
+// sides returns reading and sending where they differ, and one of them has trouble; nil otherwise.
 func sides(ctx context.Context, v View, admin bool) []sideView {
-	reading, sending := standing(v), syncer.Condition("")
-	read := sideView{Label: words.T(ctx, "status.reading")}
-	send := sideView{Label: words.T(ctx, "status.sending")}
-	for _, s := range v.Streams {
-		state := syncer.Condition(s.State)
-		if s.Stream == library.Deliveries {
-			sending, send.Next = state, core.At(s.NextAttemptAt)
-		} else if state == syncer.Waiting || state == syncer.Held {
-			read.Next = core.At(s.NextAttemptAt)
-		}
-	}
-	if needs(reading) {
-		reading = readingOf(v)
-	}
-	troubled := func(c syncer.Condition) bool { return c == syncer.Waiting || c == syncer.Held || needs(c) }
-	if !v.Reads || sending == "" || reading == sending || !troubled(reading) && !troubled(sending) {
+	if v.Reading == nil || v.Sending == nil || v.Reading.State == v.Sending.State ||
+		v.Reading.Category == nil && v.Sending.Category == nil || syncer.Condition(v.State) == syncer.Paused {
 		return nil
 	}
-	read.State, send.State = stateMark(ctx, reading, admin), stateMark(ctx, sending, admin)
-	return []sideView{read, send}
+	one := func(label string, l *lineView) sideView {
+		return sideView{Label: label, State: stateMark(ctx, syncer.Condition(l.State), admin), Says: l.Message,
+			Began: l.Began, Next: nextOf(l.Message, l.NextAttemptAt)}
+	}
+	return []sideView{one(words.T(ctx, "status.reading"), v.Reading), one(words.T(ctx, "status.sending"), v.Sending)}
 }
 
-// readingOf returns the gravest state of what is read.
-func readingOf(v View) (state syncer.Condition) {
-	for _, s := range v.Streams {
-		if c := syncer.Condition(s.State); s.Stream != library.Deliveries && (state == "" || syncer.Graver(c, state)) {
-			state = c
+// quiet leaves to the banner what it says: what is the matter with the side that needs a person.
+func (c *CardView) quiet() {
+	for i := range c.Sides {
+		side := &c.Sides[i]
+		if c.Banner != "" && needs(syncer.Condition(side.State.Shape)) {
+			side.Says, side.Next = "", time.Time{}
 		}
 	}
-	return state
+}
+
+// nextOf returns the time of the next attempt, unless a sentence names it.
+func nextOf(sentence string, next *string) time.Time {
+	at := core.At(next)
+	if strings.Contains(sentence, stampOf(at)) {
+		return time.Time{}
+	}
+	return at
 }
 
 func needs(c syncer.Condition) bool { return c == syncer.NeedsReconnect || c == syncer.NeedsAdmin }
@@ -168,18 +165,6 @@ func stateMark(ctx context.Context, c syncer.Condition, admin bool) ui.Mark {
 		m.Word = words.T(ctx, "mark.needs_reconnect")
 	}
 	return m
-}
-
-// sinceCategories are the categories whose beginning has words of its own.
-var sinceCategories = map[string]bool{"auth": true, "permission": true, "rate_limit": true, "quota": true,
-	"network": true, "upstream": true, "contract": true}
-
-// sinceWords says what began when.
-func sinceWords(ctx context.Context, category string, at time.Time) string {
-	if !sinceCategories[category] {
-		category = "unknown"
-	}
-	return words.Each("status.since.", category, "Since", at).T(ctx)
 }
 
 // lastWords says what was done with a service last.
@@ -218,6 +203,16 @@ func mainAction(ctx context.Context, v View, announced bool) *ui.Action {
 		return button(v, actionView{Action: "sync", Label: words.T(ctx, "action.sync")})
 	}
 	return nil
+}
+
+// askFor returns how a member asks for the end of a wait that only an administrator can end; nil for none.
+func askFor(ctx context.Context, v View, admin bool) *ui.Action {
+	liftable := v.Reading != nil && v.Reading.Liftable || v.Sending != nil && v.Sending.Liftable
+	if admin || !liftable {
+		return nil
+	}
+	return &ui.Action{ID: v.ID + "-ask", Label: words.T(ctx, "status.ask"), Post: "/ask/" + v.Provider,
+		DescribedBy: "name-" + v.ID}
 }
 
 // button returns the button of something that can be done with a connection.

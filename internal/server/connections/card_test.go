@@ -23,18 +23,24 @@ var at = library.Stamp(time.Date(2026, 11, 20, 21, 4, 11, 0, time.UTC))
 
 // connected returns a connection that reads listens and sends; what is read is in one state, and sending in another.
 func connected(reading, sending string) View {
-	v := View{ID: "spotify", Provider: "spotify", DisplayName: "Spotify", Account: "alice", State: reading,
-		Message: "What is the case.", Reads: true, LastSuccessAt: &at, Streams: []streamView{
-			{Stream: library.Listens, State: reading}, {Stream: library.Deliveries, State: sending}}}
-	for _, state := range []string{reading, sending} {
-		if syncer.Graver(syncer.Condition(state), syncer.Condition(v.State)) {
-			v.State = state
+	line := func(state, message string) *lineView {
+		l := &lineView{State: state}
+		if c := syncer.Condition(state); needs(c) || c == syncer.Waiting || c == syncer.Held {
+			category := "upstream"
+			l.Category, l.Message, l.Since, l.Began = &category, message, &at, "It began at "+at+"."
 		}
+		return l
 	}
-	if c := syncer.Condition(v.State); needs(c) || c == syncer.Waiting || c == syncer.Held {
-		category := "upstream"
-		v.Category, v.Since = &category, &at
+	v := View{ID: "spotify", Provider: "spotify", DisplayName: "Spotify", Account: "alice", State: reading,
+		Message: "What is the case.", Reads: true, LastSuccessAt: &at, Reading: line(reading, "What is the case."),
+		Sending: line(sending, "What keeps it."), Streams: []streamView{
+			{Stream: library.Listens, State: reading}, {Stream: library.Deliveries, State: sending}}}
+	main := v.Reading
+	if needs(syncer.Condition(sending)) && !needs(syncer.Condition(reading)) {
+		v.State, main = sending, v.Sending
+		v.Message = main.Message
 	}
+	v.Category, v.Since = main.Category, main.Since
 	return v
 }
 
@@ -46,7 +52,7 @@ func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	urgent := core.Notification{ID: "1", Severity: "error", Connection: "spotify", Action: reconnect}
 	warning := core.Notification{ID: "2", Severity: "warning", Connection: "spotify", Title: "A notice",
 		Action: reconnect}
-	stopped := connected("needs_reconnect", "healthy")
+	stopped := connected("needs_reconnect", "needs_reconnect")
 	stopped.Actions = []actionView{{Action: "reconnect", Label: "Reconnect", URL: "/connect/spotify"},
 		{Action: "retry", Label: "Try again"}, {Action: "pause", Label: "Pause"}}
 	show := func(v View, path string, open ...core.Notification) CardView {
@@ -66,7 +72,8 @@ func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	c = show(stopped, "/", warning, core.Notification{ID: "3", Severity: "error", Connection: "lastfm"})
 	require.True(t, c.Loud)
 	require.Equal(t, "What is the case.", c.Says)
-	require.Equal(t, "/connect/spotify", c.Action.URL)
+	require.Nil(t, c.Action, "the notice has the main one")
+	require.Equal(t, "/connect/spotify", show(stopped, "/").Action.URL)
 	require.Equal(t, []notice{{ID: "2", Title: "A notice", Button: &ui.Action{Label: "Reconnect",
 		URL: "/connect/spotify", Main: true}}}, c.Notices)
 	require.Nil(t, show(stopped, "/connect/spotify", warning).Notices[0].Button)
@@ -82,12 +89,14 @@ func TestAHoldOnSendingIsNoneOfTheConnection(t *testing.T) {
 	t.Parallel()
 	v := connected("healthy", "held")
 	v.Waiting = delivery.Waiting{Listens: 26}
-	v.Streams[1].NextAttemptAt = &at
+	v.Sending.NextAttemptAt = &at
 	c := newCard(t.Context(), v, reader{})
 	require.Equal(t, "Up to date", c.State.Word)
 	require.Len(t, c.Sides, 2)
 	require.Equal(t, []string{"Up to date", "On hold"}, []string{c.Sides[0].State.Word, c.Sides[1].State.Word})
 	require.False(t, c.Sides[1].Next.IsZero())
+	require.Equal(t, "What keeps it.", c.Sides[1].Says)
+	require.Empty(t, c.Says, "it is said once")
 	require.Equal(t, []string{"26 waiting to be sent"}, c.Figures)
 	html := uitest.HTML(t, words.English, Card(c))
 	require.Contains(t, html, "Sending")
@@ -106,10 +115,7 @@ func TestAHoldOnSendingIsNoneOfTheConnection(t *testing.T) {
 func TestACardSaysWhatBegan(t *testing.T) {
 	t.Parallel()
 	v := connected("waiting", "waiting")
-	require.Equal(t, "Not responding since 2026-11-20T21:04:11Z.", newCard(t.Context(), v, reader{}).Since)
-	odd := "circuit_open"
-	v.Category = &odd
-	require.Equal(t, "Probleme seit 2026-11-20T21:04:11Z.", newCard(german(t), v, reader{}).Since)
+	require.Equal(t, "It began at "+at+".", newCard(t.Context(), v, reader{}).Since)
 	v.State = "paused"
 	require.Empty(t, newCard(t.Context(), v, reader{}).Since)
 }
@@ -132,6 +138,18 @@ func TestACardHasOneAction(t *testing.T) {
 		}
 		require.Equal(t, "spotify-"+want, c.Action.ID, state)
 	}
+}
+
+func TestAHoldThatCanBeLiftedHasTheWay(t *testing.T) {
+	t.Parallel()
+	v := connected("held", "held")
+	v.Reading.Liftable, v.Provider = true, "youtube"
+	v.Actions = []actionView{{Action: "lift", Label: "Add a key", URL: liftAt}, {Action: "pause", Label: "Pause"}}
+	require.Equal(t, liftAt, newCard(t.Context(), v, reader{Admin: true}).Action.URL)
+	v.Actions = v.Actions[1:]
+	require.Equal(t, "/ask/youtube", newCard(t.Context(), v, reader{}).Action.Post)
+	v.Reading.Liftable = false
+	require.Nil(t, newCard(t.Context(), v, reader{}).Action, "nobody can do anything")
 }
 
 func TestAnAdministratorReadsNeedsYou(t *testing.T) {

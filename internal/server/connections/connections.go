@@ -23,7 +23,7 @@ import (
 
 // Store is what this package reads.
 type Store interface {
-	syncer.StatusStore
+	StatusStore
 	music.LinkStore
 	Listens(ctx context.Context, user int64, before string,
 		limit int) (page []library.StoredListen, next string, err error)

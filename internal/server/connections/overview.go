@@ -52,6 +52,7 @@ type offer struct {
 	Provider, Name string
 	How            string     // what it takes to connect it
 	Connect        *ui.Action // nil for a member, if the administrator must set it up first
+	Ask            *ui.Action // instead: to ask for it
 }
 
 // The newest listens: how many are looked at for covers, how many of those are shown, and how many listens are.
@@ -193,6 +194,7 @@ func offerOf(ctx context.Context, p *providers.Provider, admin bool) offer {
 		return o
 	default:
 		o.How = words.T(ctx, "status.welcome.ask")
+		o.Ask = &ui.Action{Label: words.T(ctx, "status.ask"), Post: "/ask/" + p.Name}
 		return o
 	}
 	o.Connect = &ui.Action{Label: words.T(ctx, "status.connect", "Name", p.DisplayName), URL: "/connect/" + p.Name,

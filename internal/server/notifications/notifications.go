@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/notify"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // Store is what this package reads.
@@ -66,8 +67,11 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Render(c, http.StatusOK, "notifications", "Notifications",
-		core.ViewsFor(c.Request().Context(), all, core.ViewNotification))
+	ctx := c.Request().Context()
+	views := core.ViewsFor(ctx, all, func(ctx context.Context, n notify.Notification) note {
+		return noteOf(ctx, core.ViewNotification(ctx, n))
+	})
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "notifications.title"), list(views))
 }
 
 // note notes something about the notification that a request's path names.

@@ -1,8 +1,25 @@
-// The bars of a strip say what they stand for when they are tapped, as they do on hover.
+// The bars of a strip say what they stand for on hover and when they are tapped, in the reader's own zone.
+import { span } from "./times.js";
+
+const barOf = (e) => e.target.closest?.("[data-strip] > i[title]");
+
+// local puts the reader's time into a bar's title, which names it in UTC for pages without a script.
+function local(bar) {
+  const { from, to } = bar.dataset;
+  if (!from) return;
+  bar.title = span(new Date(from), new Date(to)) + bar.title.slice(bar.title.indexOf(": "));
+  delete bar.dataset.from;
+}
+
+document.addEventListener("pointerover", (e) => {
+  const bar = barOf(e);
+  if (bar) local(bar);
+});
 document.addEventListener("click", (e) => {
-  const bar = e.target.closest("[data-strip] > i");
+  const bar = barOf(e);
   const strip = bar?.parentElement;
   if (!strip) return;
+  local(bar);
   let note = strip.nextElementSibling;
   if (!note?.matches(".strip-note")) {
     note = document.createElement("p");

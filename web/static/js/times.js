@@ -41,6 +41,9 @@ const kinds = {
 
 const tapped = new WeakMap(); // time element -> when it stops showing the exact time
 
+// span is a stretch of time in words, such as "14:00–14:30".
+export const span = (from, to) => clock.formatRange ? clock.formatRange(from, to) : clock.format(from);
+
 export function showTimes(root) {
   const now = Date.now();
   for (const el of root.querySelectorAll("time[data-time]")) {
