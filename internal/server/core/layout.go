@@ -22,7 +22,7 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	}
 	f.User, f.Zone, f.Theme = u.Name, u.Zone, u.Theme
 	path := pathOf(c)
-	if !byScript(c) { // the flash is kept for a person
+	if !ByScript(c) { // the flash is kept for a person
 		f.Flash = k.Sessions.popFlash(ctx).T(ctx)
 	}
 	open, err := k.Open(ctx, u.ID)
@@ -42,7 +42,8 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 // RefreshHeader is the header with which a page asks for the page that it is on, to bring it up to date.
 const RefreshHeader = "X-Reprise-Refresh"
 
-func byScript(c echo.Context) bool { return c.Request().Header.Get(RefreshHeader) != "" }
+// ByScript says whether a script asks for the page that it is on, to bring it up to date.
+func ByScript(c echo.Context) bool { return c.Request().Header.Get(RefreshHeader) != "" }
 
 // pathOf returns the path of the page that a request is for.
 func pathOf(c echo.Context) string {
