@@ -211,10 +211,10 @@ func ofKeys(err error) bool {
 // AdviceOf returns what a failure itself says a person should do about it.
 func AdviceOf(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil {
-		return words.Plain(e.Meaning.Advice)
+		return e.Meaning.Advice
 	}
 	if e, ok := errors.AsType[*resilience.KeysError](err); ok {
-		return words.Plain(e.Advice)
+		return e.Advice
 	}
 	if _, ok := errors.AsType[*resilience.SettingError](err); ok { // which one is the administrator's business
 		return words.New("alert.setting.person")
@@ -236,8 +236,8 @@ func adminAdvice(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		return words.Join(words.New("alert.setting.admin", "Setting", e.Setting), words.Plain(e.Problem))
 	}
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.ForAdmin != "" {
-		return words.Plain(e.Meaning.ForAdmin)
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.ForAdmin.IsZero() {
+		return e.Meaning.ForAdmin
 	}
 	return AdviceOf(err)
 }

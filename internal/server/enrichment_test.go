@@ -22,6 +22,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // facts is a source of facts that these tests do not call; they store its answers.
@@ -117,7 +118,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 
 		time.Sleep(2 * time.Hour)
 		fails(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
-			Advice: "Set contact."}, time.Time{})
+			Advice: words.Plain("Set contact.")}, time.Time{})
 		require.Equal(t, "needs_admin", h.source()["state"])
 		require.Equal(t, "config", h.source()["category"])
 		require.Contains(t, h.page("/settings/server"), "Set contact.")
