@@ -174,7 +174,7 @@ func (al alert) notification(user, generation int64) notify.Notification {
 }
 
 // pages are where administrators look after what the installation itself asks for, by stream.
-var pages = map[string]string{library.Enrichment: "/settings#enrichment", library.Digest: "/digest"}
+var pages = map[string]string{library.Enrichment: "/settings/server#enrichment", library.Digest: "/digest"}
 
 func adminAction(s providers.Subject) notify.Action {
 	if page := pages[s.Stream]; page != "" {

@@ -49,7 +49,7 @@ func TestInstallationTroubleIsForAdministrators(t *testing.T) {
 		require.Empty(t, e.Open(member))
 		require.Len(t, e.Open(admin), 1)
 		require.Contains(t, e.Open(admin)[0].Message.String(), "Then press Retry.")
-		require.Equal(t, "/settings#enrichment", e.Open(admin)[0].Action.URL, "where that is")
+		require.Equal(t, "/settings/server#enrichment", e.Open(admin)[0].Action.URL, "where that is")
 
 		e.Stop()
 		e = start()
