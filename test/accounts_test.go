@@ -43,8 +43,10 @@ func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 	v := p.newcomer()
 	other := p.returning()
 	other.call("GET", "/connections", nil, 200)
-	v.submit("/settings/password", url.Values{"old": {"wrong"}, "new": {"another good one"}}, 422)
-	require.Contains(t, v.submit("/settings/password", url.Values{"old": {password}, "new": {"another good one"}},
+	v.submit("/settings/account/password",
+		url.Values{"old": {"wrong"}, "new": {"another good one"}}, 422)
+	require.Contains(t, v.submit("/settings/account/password",
+		url.Values{"old": {password}, "new": {"another good one"}},
 		200), "has been changed")
 	v.call("GET", "/connections", nil, 200)
 	other.call("GET", "/connections", nil, 401)
