@@ -109,7 +109,7 @@ func TestATokenEnds(t *testing.T) {
 	// A new password ends sessions, but no tokens.
 	require.Contains(t, v.submit("/settings/account/password",
 		url.Values{"old": {password}, "new": {password + "!"}}, 200),
-		"Your 1 access token goes on working")
+		"1 access token still works")
 	x := p.program(secret)
 	x.call("GET", "/connections", nil, 200)
 	require.NotNil(t, v.call("GET", "/tokens", nil, 200)["tokens"].([]any)[0].(object)["last_used_at"])
@@ -169,7 +169,7 @@ func TestATokenOnTheSettingsPage(t *testing.T) {
 	require.Contains(t, settings, "…"+secret[len(secret)-4:])
 	require.Contains(t, v.submit("/settings/programs", url.Values{"name": {"backup"}, "scope": {"read"}}, 409),
 		"You have a token of that name already.")
-	require.Equal(t, []string{"Alice made the access token “backup”. It is good for: reading."}, v.happened(""))
+	require.Equal(t, []string{"Alice created the access token “backup”. It can read."}, v.happened(""))
 }
 
 // Server-Sent Events work with a token. A token for reading cannot acknowledge notifications.
