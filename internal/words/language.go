@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"strconv"
 	"sync"
@@ -108,9 +109,7 @@ func (l *Language) sentence(id string, args map[string]any) string {
 	if n, ok := args["Count"]; ok {
 		c.PluralCount = n
 		shown := make(map[string]any, len(args))
-		for k, v := range args {
-			shown[k] = v
-		}
+		maps.Copy(shown, args)
 		shown["Count"] = l.Number(n)
 		c.TemplateData = shown
 	}

@@ -228,7 +228,7 @@ func (h *register) try(c echo.Context, p *providers.Provider, given map[string]s
 	for _, trial := range p.Trials(now, h.client, h.redirectURI(p)) {
 		err := trial.Try(ctx)
 		if err == nil || resilience.Classify(err).Class != resilience.Fatal {
-			return nil
+			continue // what cannot be tried now is tried by the first run
 		}
 		h.core.Log.Info("a registration was refused", "provider", p.Name, "err", resilience.Excerpt(err.Error()))
 		return h.refused(p, err)

@@ -118,15 +118,15 @@ type personView struct {
 // lead says since when, and what belongs to the person.
 func (v personView) lead(ctx context.Context) string {
 	all := []words.Text{words.Each("person.lead_", v.Role, "Day", words.Day(v.CreatedAt))}
-	has := ""
+	var has strings.Builder
 	for i, c := range []counted{{"listens", v.Has.Listens}, {"playlists", v.Has.Playlists},
 		{"connections", v.Has.Connections}} {
 		if i > 0 {
-			has += ", "
+			has.WriteString(", ")
 		}
-		has += words.Each("person.has.", c.kind, "Count", c.n).T(ctx)
+		has.WriteString(words.Each("person.has.", c.kind, "Count", c.n).T(ctx))
 	}
-	return words.Join(append(all, words.Plain(has+"."))...).T(ctx)
+	return words.Join(append(all, words.Plain(has.String()+"."))...).T(ctx)
 }
 
 // nameForm returns the form that changes the name.

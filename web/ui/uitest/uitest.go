@@ -45,7 +45,7 @@ func Sound(t testing.TB, render func(l *words.Language) templ.Component) {
 		require.NotRegexp(t, inline, html, l.Code())
 		require.LessOrEqual(t, strings.Count(html, "<h1"), 1)
 		for _, m := range named.FindAllStringSubmatch(html, -1) {
-			for _, id := range strings.Fields(m[1]) {
+			for id := range strings.FieldsSeq(m[1]) {
 				require.Equal(t, 1, strings.Count(html, ` id="`+id+`"`), "%s: %s", l.Code(), m[0])
 			}
 		}
