@@ -169,7 +169,7 @@ func TestARefusedKeyStaysRefusedAfterARestart(t *testing.T) {
 	v.consentAtGoogle(w, agree(), 200)
 	v.eventually("liked videos", func() bool { return v.liked() == 30 })
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeyInvalid))
-	v.likesUntil(w, "it is not valid")
+	v.likesUntil(w, "it isn&#39;t valid")
 	require.Equal(t, "refused", v.keyOf("3")["state"])
 	lastFour := v.keyOf("3")["last_four"].(string)
 	require.Contains(t, v.happened("?provider=youtube")[0], "YouTube rejected this server's key …"+lastFour)
