@@ -101,7 +101,7 @@ func (k *Core) typed(c echo.Context, err error) *Refusal {
 			Detail: words.Plain(e.Problem())}
 	}
 	if e, ok := errors.AsType[accounts.InputError](err); ok {
-		return Check(words.Plain(string(e)))
+		return Check(e.Text)
 	}
 	return k.later(c, err)
 }

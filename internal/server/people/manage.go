@@ -129,7 +129,7 @@ func (h *Users) changeAPI(c echo.Context) error {
 		return err
 	}
 	if in.Role == nil && in.Name == nil {
-		return accounts.InputError("Say what to change: role, name, or both.")
+		return accounts.InputError{Text: words.New("input.change_what")}
 	}
 	v := changedUser{changed: changed{u.Role, u.Role}, PreviousName: u.Name}
 	if in.Name != nil { // first, because it is what can be refused
