@@ -85,7 +85,7 @@ func TestTheAdminTokenBelongsToNobody(t *testing.T) {
 	op.call("POST", "/admin/users", object{"name": "ben", "password": "another password", "role": "member"}, 409)
 	op.call("POST", "/admin/users", object{"name": "Ben", "password": "correct horse", "role": "admin"}, 409)
 	require.Len(t, op.call("GET", "/admin/users", nil, 200)["users"], 2)
-	require.Equal(t, []string{"Somebody with the administrator's token made an account for Ben."}, v.happened(""))
+	require.Equal(t, []string{"Somebody with the administrator's token added Ben."}, v.happened(""))
 
 	// Wrong guesses are slowed down, and lock nobody out who has the right token. A personal token cannot be guessed
 	// and goes on working.

@@ -109,7 +109,7 @@ func TestATokenEnds(t *testing.T) {
 	// A new password ends sessions, but no tokens.
 	require.Contains(t, v.submit("/settings/account/password",
 		url.Values{"old": {password}, "new": {password + "!"}}, 200),
-		"Your 1 access token goes on working")
+		"1 access token still works")
 	x := p.program(secret)
 	x.call("GET", "/connections", nil, 200)
 	require.NotNil(t, v.call("GET", "/tokens", nil, 200)["tokens"].([]any)[0].(object)["last_used_at"])
@@ -125,7 +125,7 @@ func TestATokenEnds(t *testing.T) {
 
 	ben := v.member(p, "Ben")
 	ben.call("DELETE", "/tokens/"+id, nil, 404)
-	require.Contains(t, v.page("/settings/programs/"+id+"/revoke", 200), "cannot sign in any more")
+	require.Contains(t, v.page("/settings/programs/"+id+"/revoke", 200), "Programs that use it lose access at once.")
 	require.Contains(t, v.submit("/settings/programs/"+id+"/revoke", nil, 200), "is revoked")
 	require.Equal(t, "Alice revoked the access token “x”.", v.happened("?limit=1")[0])
 	for {
@@ -169,7 +169,7 @@ func TestATokenOnTheSettingsPage(t *testing.T) {
 	require.Contains(t, settings, "…"+secret[len(secret)-4:])
 	require.Contains(t, v.submit("/settings/programs", url.Values{"name": {"backup"}, "scope": {"read"}}, 409),
 		"You have a token of that name already.")
-	require.Equal(t, []string{"Alice made the access token “backup”. It is good for: reading."}, v.happened(""))
+	require.Equal(t, []string{"Alice created the access token “backup”. It can read."}, v.happened(""))
 }
 
 // Server-Sent Events work with a token. A token for reading cannot acknowledge notifications.

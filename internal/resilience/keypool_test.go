@@ -296,7 +296,7 @@ func TestAllKeysSpent(t *testing.T) {
 			require.Contains(t, err.Error(), "none of 3 keys")
 			e, ok := errors.AsType[*KeysError](err)
 			require.True(t, ok)
-			require.Equal(t, "Wait for the next day.", e.Advice, "also without a request")
+			require.Equal(t, "Wait for the next day.", e.Advice.String(), "also without a request")
 		}
 		require.Equal(t, []string{"aaaa", "bbbb", "cccc"}, s.seen, "afterwards no request goes out")
 		s.answers = nil
