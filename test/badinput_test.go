@@ -262,7 +262,8 @@ func TestATokenCopiedWithTheTextAroundIt(t *testing.T) {
 	v := start(t, t.TempDir(), worldEnv(w)...).newcomer()
 	token := w.ListenBrainz.Token(demo.Alice)
 	for typed, want := range map[string]string{" \n ": "Please fill in: User token.",
-		"half\nof": "something else invisible in this field: User token", "wrong": "ListenBrainz rejected the user token"} {
+		"half\nof": "something else invisible in this field: User token",
+		"wrong":    "ListenBrainz rejected the user token"} {
 		require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": typed}, 422)["detail"], want)
 		v.call("GET", "/connections/listenbrainz", nil, 404)
 	}
