@@ -175,16 +175,15 @@ var arrows = map[string][]string{
 	},
 	"internal/server/songs": {"internal/delivery", "internal/library", "internal/server/core"},
 	"internal/server/sessions": {
-		"internal/accounts", "internal/activity", "internal/library", "internal/server/core", "web",
+		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
 	},
 	"internal/server/settings": {
-		"internal/accounts", "internal/providers", "internal/server/admin", "internal/server/connections",
-		"internal/server/core", "internal/server/music", "internal/server/people", "internal/server/sessions",
-		"internal/server/tokens",
+		"internal/accounts", "internal/providers", "internal/server/connections", "internal/server/core",
+		"internal/server/people", "internal/server/sessions", "internal/server/tokens",
 	},
 	"internal/server/tokens": {
 		"internal/accounts", "internal/activity", "internal/events", "internal/library",
-		"internal/server/core", "web",
+		"internal/server/core",
 	},
 	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
 	// It makes up rows as the program writes them, in the words of the program.

@@ -43,9 +43,11 @@ func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 	v := p.newcomer()
 	other := p.returning()
 	other.call("GET", "/connections", nil, 200)
-	v.submit("/settings/password", url.Values{"old": {"wrong"}, "new": {"another good one"}}, 422)
-	require.Contains(t, v.submit("/settings/password", url.Values{"old": {password}, "new": {"another good one"}},
-		200), "has been changed")
+	v.submit("/settings/account/password",
+		url.Values{"old": {"wrong"}, "new": {"another good one"}}, 422)
+	require.Contains(t, v.submit("/settings/account/password",
+		url.Values{"old": {password}, "new": {"another good one"}},
+		200), "Your password is changed.")
 	v.call("GET", "/connections", nil, 200)
 	other.call("GET", "/connections", nil, 401)
 	require.Contains(t, other.page("/listens", 200), `name="after" value="/listens"`,

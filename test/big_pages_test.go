@@ -62,7 +62,8 @@ func TestBigPagesKillNoSmallServer(t *testing.T) {
 	require.Equal(t, 201, evil.sendFile("provider=lastfm", strings.NewReader(rows.String())).StatusCode)
 	evil.eventually("the file is read", func() bool { return evil.lastImport()["state"] == "done" })
 	t.Logf("the group used %d MiB at the most before", c.peak()/mib)
-	for _, path := range []string{"/playlists/" + id, "/api/v1/playlists/" + id, "/account/export", "/playlists",
+	for _, path := range []string{"/playlists/" + id, "/api/v1/playlists/" + id,
+		"/settings/account/export", "/playlists",
 		"/api/v1/playlists", "/listens?limit=1000", "/api/v1/listens?limit=1000"} {
 		var asking sync.WaitGroup
 		began := time.Now()

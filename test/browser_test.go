@@ -160,7 +160,8 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
 		chromedp.Click(`main form button`, chromedp.ByQuery),
-		sees("main", "Connect the first service"),
+		chromedp.WaitVisible("input[name=contact], ul.uses", chromedp.ByQuery), // the first steps
+		chromedp.Navigate(p.url+"/"), sees("main", "Connect the first service"),
 	)
 	// Connect Spotify: over to its own page, consent, and back.
 	do(t, one,
@@ -278,6 +279,7 @@ func TestBrowserWithoutScriptStillWorks(t *testing.T) {
 		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
 		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.WaitVisible("input[name=contact], ul.uses", chromedp.ByQuery), chromedp.Navigate(p.url+"/"),
 		chromedp.WaitVisible(`a[href="/connect/listenbrainz"]`, chromedp.ByQuery),
 		chromedp.Click(`a[href="/connect/listenbrainz"]`, chromedp.ByQuery),
 		chromedp.WaitVisible(`input[name=token]`, chromedp.ByQuery),

@@ -90,8 +90,8 @@ func TestABrowserShowsPushMessages(t *testing.T) {
 		chromedp.Navigate(p.url+"/setup?code="+p.code),
 		chromedp.SendKeys(`input[name="name"]`, "Alice", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name="password"]`, password, chromedp.ByQuery),
-		chromedp.Submit(`main form`, chromedp.ByQuery), holds(`location.pathname === "/"`),
-		chromedp.Navigate(p.url+"/channels"),
+		chromedp.Submit(`main form`, chromedp.ByQuery), holds(`location.pathname.startsWith("/welcome")`),
+		chromedp.Navigate(p.url+"/settings/notifications"),
 		holds(`(navigator.serviceWorker.ready.then((r) => { window.worker = r }),
 			window.worker?.active?.state === "activated")`))
 	require.Eventually(t, func() bool {

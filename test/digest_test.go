@@ -55,7 +55,7 @@ func TestTheWeeklyDigest(t *testing.T) {
 	for _, private := range []string{"Alice", "alice", "listenbrainz"} {
 		require.NotContains(t, sent, private)
 	}
-	settings := v.page("/settings", 200)
+	settings := v.page("/settings/server", 200)
 	require.Contains(t, settings, "…0001")
 	require.Contains(t, settings, "its quota is used up")
 	for _, key := range w.OpenAI.Keys {

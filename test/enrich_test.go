@@ -58,7 +58,7 @@ func TestCoversAndFactsArrive(t *testing.T) {
 	w, dir := newWorld(t, demo.Options{Plays: 120}), t.TempDir()
 	p := start(t, dir, musicEnv(w)...)
 	v := p.newcomer()
-	require.Contains(t, v.page("/settings", 200), "Nothing has been heard yet")
+	require.Contains(t, v.page("/settings/server", 200), "Nothing to look up yet.")
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	tb, _ := v.open()
 	tb.next("progress", func(d object) bool { return d["provider"] == "musicbrainz" && d["stream"] == "enrichment" })
@@ -101,9 +101,9 @@ func TestCoversAndFactsArrive(t *testing.T) {
 	bob := p.visitor()
 	bob.call("POST", "/session", object{"name": "bob", "password": password}, 201)
 	bob.page(path, 404)
-	require.NotContains(t, bob.page("/settings", 200), `id="enrichment"`)
+	bob.page("/settings/server", 403)
 	require.Equal(t, v.source("musicbrainz")["total"], bob.source("musicbrainz")["total"])
-	bob.submit("/settings/enrichment/musicbrainz/retry", nil, 403)
+	bob.submit("/settings/server/metadata/musicbrainz/retry", nil, 403)
 
 	// After a restart no known fact is requested again.
 	before := len(w.Calls(demo.FanartTV))
@@ -113,7 +113,7 @@ func TestCoversAndFactsArrive(t *testing.T) {
 	require.Contains(t, v.page("/listens", 200), cover[1])
 	require.Len(t, w.Calls(demo.FanartTV), before)
 	for _, key := range w.FanartTV.Keys {
-		require.NotContains(t, p.log.String()+v.page("/settings", 200), key)
+		require.NotContains(t, p.log.String()+v.page("/settings/server", 200), key)
 	}
 }
 
@@ -127,11 +127,11 @@ func TestAnEnrichmentSourceWithTrouble(t *testing.T) {
 	v.eventually("it waits", func() bool { return v.source("musicbrainz")["state"] == "waiting" })
 	require.NotNil(t, v.source("musicbrainz")["next_attempt_at"])
 	require.NoError(t, w.Switch(demo.MusicBrainz, demo.Normal))
-	require.Contains(t, v.page("/settings", 200), `action="/settings/enrichment/musicbrainz/retry"`)
-	require.Contains(t, v.submit("/settings/enrichment/musicbrainz/retry", url.Values{}, 200),
-		"MusicBrainz is being asked again.")
+	require.Contains(t, v.page("/settings/server", 200), `action="/settings/server/metadata/musicbrainz/retry"`)
+	require.Contains(t, v.submit("/settings/server/metadata/musicbrainz/retry", url.Values{}, 200),
+		"Reprise asks MusicBrainz again.")
 	v.eventually("it goes on", func() bool { return v.source("musicbrainz")["done"].(float64) > 10 })
-	v.submit("/settings/enrichment/nobody/retry", url.Values{}, 404)
+	v.submit("/settings/server/metadata/nobody/retry", url.Values{}, 404)
 }
 
 func TestEnrichmentThatIsNotSetUp(t *testing.T) {
@@ -144,9 +144,9 @@ func TestEnrichmentThatIsNotSetUp(t *testing.T) {
 	v.eventually("names lead somewhere", func() bool { return trackOf.MatchString(v.page("/listens", 200)) })
 	require.Contains(t, v.page(trackOf.FindStringSubmatch(v.page("/listens", 200))[1], 200),
 		"Nobody has been asked about it yet.")
-	settings := v.page("/settings", 200)
-	require.Contains(t, settings, "REPRISE_CONTACT")
-	require.Contains(t, settings, "REPRISE_PROVIDERS_FANARTTV_KEYS")
+	settings := v.page("/settings/server", 200)
+	require.Contains(t, settings, "Missing: contact")
+	require.Contains(t, settings, "providers.fanarttv.keys")
 	require.Equal(t, "off", v.source("musicbrainz")["state"])
 	require.Empty(t, w.Calls(demo.MusicBrainz))
 	require.Empty(t, w.Calls(demo.FanartTV))

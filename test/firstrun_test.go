@@ -94,7 +94,7 @@ func TestBrowserFirstRunOfEachService(t *testing.T) {
 			p.types("input[name=contact]", "alice@example.org")
 			p.click("main form button:not([name])")
 			p.click("#service-" + name)
-			p.click("main form.offers button")
+			p.click("main form.uses button")
 			connect(p, w)
 			do(t, p.tab, sees("#arriving .rows li", " "), sees("#arriving", "All good"))
 			t.Logf("%s: %d clicks, %s", name, p.clicks, time.Since(began).Round(time.Millisecond))
@@ -118,11 +118,11 @@ func TestBrowserFirstRunCanBeLeft(t *testing.T) {
 	p.types("input[name=name]", "Alice", "input[name=password]", password)
 	p.click("main form button")
 	p.click("button[name=skip]")
-	p.click("main form.offers button") // nothing chosen
+	p.click("main form.uses button") // nothing chosen
 	do(t, p.tab, chromedp.WaitVisible("#problem", chromedp.ByQuery))
 	p.click("#service-navidrome")
 	p.click("#service-spotify")
-	p.click("main form.offers button")
+	p.click("main form.uses button")
 	do(t, p.tab, chromedp.WaitVisible("#registration", chromedp.ByQuery), // and leaves
 		chromedp.Navigate(server.url+"/"))
 	p.click("#continue")
@@ -138,4 +138,64 @@ func TestBrowserFirstRunCanBeLeft(t *testing.T) {
 		chromedp.WaitVisible(`a[href^="/connect/spotify"]`, chromedp.ByQuery))
 	p.click("#finish")
 	do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery))
+}
+
+// A member asks for a service, the administrator sets it up with the notification's button, and the member connects.
+func TestBrowserMembersAskForAService(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	server := start(t, t.TempDir(), addressesOf(w)...)
+	v := server.newcomer()
+	v.call("POST", "/admin/users", object{"name": "Bob", "password": password, "role": "member"}, 201)
+	alice, bob := &hands{T: t, tab: browser(t)}, &hands{T: t, tab: browser(t)}
+	for name, p := range map[string]*hands{"Alice": alice, "Bob": bob} {
+		do(t, p.tab, chromedp.Navigate(server.url+"/login"))
+		p.types("input[name=name]", name, "input[name=password]", password)
+		p.click("main form button")
+		do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery))
+	}
+	do(t, bob.tab, chromedp.Navigate(server.url+"/connect/spotify"))
+	bob.click("#ask-spotify")
+	do(t, bob.tab, sees("#asked", "Asked on"), gone("#ask-spotify"))
+	do(t, alice.tab, sees("#bell .badge", "1"), chromedp.Navigate(server.url+"/notifications"),
+		sees("main", "Bob would like to use Spotify"))
+	alice.click(`main a[href="/setup/spotify"]`)
+	alice.types("#client_id", w.Spotify.ClientID)
+	alice.click("#registration button[value=test]")
+	do(t, alice.tab, sees("#accepted", "Spotify accepts this"), gone("#bell .badge"))
+	do(t, bob.tab, sees("#ask", "You can connect it now"), sees("#bell .badge", "1"),
+		chromedp.Navigate(server.url+"/notifications"), sees("main", "Spotify is ready"))
+	bob.click(`main a[href="/connect/spotify"]`)
+	bob.click("button[value=agree]")
+	do(t, bob.tab, sees(".flash", "Spotify is connected"), gone("#bell .badge"))
+}
+
+// Reconnecting asks for the password alone, and leads back.
+func TestBrowserReconnectsWithOneField(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	server := start(t, t.TempDir(), addressesOf(w)...)
+	v := server.newcomer()
+	v.call("PUT", "/connections/navidrome", object{"url": w.Navidrome.URL, "username": demo.Alice,
+		"password": w.Navidrome.Password(demo.Alice)}, 200)
+	p := &hands{T: t, tab: browser(t)}
+	do(t, p.tab, chromedp.Navigate(server.url+"/login"))
+	p.types("input[name=name]", "Alice", "input[name=password]", password)
+	p.click("main form button")
+	do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery),
+		chromedp.Navigate(server.url+"/connections/navidrome"),
+		chromedp.WaitVisible("main", chromedp.ByQuery),
+		chromedp.Evaluate(`(() => { const a = document.createElement("a"); a.href = "/connect/navidrome"; a.id = "go";
+			a.textContent = "go"; document.querySelector("main").append(a) })()`, nil))
+	p.click("#go")
+	var shown int
+	do(t, p.tab, chromedp.WaitVisible("#field-password", chromedp.ByQuery), chromedp.Evaluate(
+		`[...document.querySelectorAll("main input:not([type=hidden])")].filter(i => i.checkVisibility()).length`,
+		&shown))
+	require.Equal(t, 1, shown)
+	p.types("#field-password", w.Navidrome.Password(demo.Alice))
+	p.click("main form.fields > button")
+	do(t, p.tab, sees(".flash", "is connected"), holds(`location.pathname === "/connections/navidrome"`))
 }

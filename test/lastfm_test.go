@@ -86,9 +86,9 @@ func TestLastFMSaysWhatToRegister(t *testing.T) {
 		"REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET"} {
 		require.Contains(t, page, want)
 	}
-	settings := v.page("/settings", 200)
+	settings := v.page("/settings/services", 200)
 	require.Contains(t, settings, p.url+"/connect/lastfm/callback")
-	require.Contains(t, settings, "providers.lastfm.client_secret")
+	require.Contains(t, settings, "Needs to be set up once.")
 	require.Contains(t, v.page("/", 200), "Set up Last.fm")
 }
 

@@ -85,7 +85,7 @@ func TestTheAdminTokenBelongsToNobody(t *testing.T) {
 	op.call("POST", "/admin/users", object{"name": "ben", "password": "another password", "role": "member"}, 409)
 	op.call("POST", "/admin/users", object{"name": "Ben", "password": "correct horse", "role": "admin"}, 409)
 	require.Len(t, op.call("GET", "/admin/users", nil, 200)["users"], 2)
-	require.Equal(t, []string{"Somebody with the administrator's token made an account for Ben."}, v.happened(""))
+	require.Equal(t, []string{"Somebody with the administrator's token added Ben."}, v.happened(""))
 
 	// Wrong guesses are slowed down, and lock nobody out who has the right token. A personal token cannot be guessed
 	// and goes on working.
@@ -134,8 +134,8 @@ func TestAnAdministratorResetsAKey(t *testing.T) {
 	startAt(t, dir, strings.TrimPrefix(p.url, "http://"), append(youtubeEnv(w), "REPRISE_ADMIN_TOKEN="+adminToken)...)
 	require.Equal(t, "cooling", v.keyOf("1")["state"])
 
-	require.Contains(t, v.page("/settings", 200), "Try now…")
-	require.Contains(t, v.page("/settings/keys/youtube/"+lastFour+"/reset", 200), "asked us not to use it before")
+	require.Contains(t, v.page("/settings/server", 200), "Try now…")
+	require.Contains(t, v.page("/settings/server/keys/youtube/"+lastFour+"/reset", 200), "want it used before")
 	require.Equal(t, object{"previous_state": "cooling", "new_state": "ready"},
 		p.program(adminToken).call("POST", "/admin/keys/youtube/"+lastFour+"/reset", nil, 200))
 	v.becomes("youtube", "healthy", "syncing")
@@ -148,7 +148,8 @@ func TestAnAdministratorResetsAKey(t *testing.T) {
 		"Somebody with the administrator's token took the key …"+lastFour+" of YouTube back into use."))
 	v.eventually("no alert", func() bool { return len(v.openAlerts()) == 0 })
 
-	require.Contains(t, v.submit("/settings/keys/youtube/"+v.keyOf("2")["last_four"].(string)+"/reset", nil, 200),
+	require.Contains(t,
+		v.submit("/settings/server/keys/youtube/"+v.keyOf("2")["last_four"].(string)+"/reset", nil, 200),
 		"The key is in use again")
 	require.Equal(t, "ready", v.keyOf("2")["state"])
 	v.call("POST", "/admin/keys/youtube/none/reset", nil, 404)
@@ -221,7 +222,7 @@ func TestTheActivityLog(t *testing.T) {
 	// Ben sees his own entries, and none of other people or of the installation.
 	signedIn := "Ben signed in with Go-http-client from 127.0.0.1."
 	require.Equal(t, []string{signedIn}, ben.happened(""))
-	ben.submit("/settings/password", url.Values{"old": {"correct horse"}, "new": {"another horse"}}, 200)
+	ben.submit("/settings/account/password", url.Values{"old": {"correct horse"}, "new": {"another horse"}}, 200)
 	require.Equal(t, []string{"Ben changed the password.", signedIn}, ben.happened(""))
 	require.Contains(t, ben.page("/activity", 200), "Ben changed the password.")
 	require.NotContains(t, strings.Join(v.happened("?limit=1000"), ""), "Ben changed")

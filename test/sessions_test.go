@@ -70,7 +70,7 @@ func TestNewPasswordEndsStreamsAtOnce(t *testing.T) {
 	thief := p.returning()
 	theirs, _ := thief.open()
 	listening := thief.openSSE()
-	v.submit("/settings/password", url.Values{"old": {password}, "new": {"another good one"}}, 200)
+	v.submit("/settings/account/password", url.Values{"old": {password}, "new": {"another good one"}}, 200)
 	theirs.ends()
 	select {
 	case <-listening:
@@ -201,6 +201,6 @@ func TestPassphraseIsPraised(t *testing.T) {
 	const words = "tried first"
 	call := func(path string, in object) { require.Contains(t, v.call("POST", path, in, 422)["detail"], words) }
 	call("/admin/users", object{"name": "Ben", "password": "basketball", "role": "member"})
-	said := v.submit("/settings/password", url.Values{"old": {password}, "new": {"basketball"}}, 422)
+	said := v.submit("/settings/account/password", url.Values{"old": {password}, "new": {"basketball"}}, 422)
 	require.Contains(t, said, words)
 }

@@ -58,13 +58,13 @@ func TestATokenIsGoodForItsScopeAndNoMore(t *testing.T) {
 	ben := v.member(p, "Ben")
 	require.Contains(t, ben.call("POST", "/tokens", object{"name": "x", "scope": "admin"}, 422)["detail"],
 		"Only an administrator")
-	require.NotContains(t, ben.page("/settings", 200), "administration, too")
+	require.NotContains(t, ben.page("/settings/programs", 200), "administration")
 	secret, _ = ben.token("dashboard", "operate")
 	require.Empty(t, p.program(secret).call("GET", "/connections", nil, 200)["connections"],
 		"a token sees what its owner does")
 
 	// Pages take no tokens.
-	resp, err := admin.Get(p.url + "/settings")
+	resp, err := admin.Get(p.url + "/settings/people")
 	require.NoError(t, err)
 	require.Equal(t, "/login", admin.text200(resp))
 
@@ -107,8 +107,9 @@ func TestATokenEnds(t *testing.T) {
 	require.Equal(t, secret[len(secret)-4:], listed["last_four"])
 
 	// A new password ends sessions, but no tokens.
-	require.Contains(t, v.submit("/settings/password", url.Values{"old": {password}, "new": {password + "!"}}, 200),
-		"Your 1 access token goes on working")
+	require.Contains(t, v.submit("/settings/account/password",
+		url.Values{"old": {password}, "new": {password + "!"}}, 200),
+		"1 access token still works")
 	x := p.program(secret)
 	x.call("GET", "/connections", nil, 200)
 	require.NotNil(t, v.call("GET", "/tokens", nil, 200)["tokens"].([]any)[0].(object)["last_used_at"])
@@ -124,8 +125,8 @@ func TestATokenEnds(t *testing.T) {
 
 	ben := v.member(p, "Ben")
 	ben.call("DELETE", "/tokens/"+id, nil, 404)
-	require.Contains(t, v.page("/settings/tokens/"+id+"/revoke", 200), "cannot sign in any more")
-	require.Contains(t, v.submit("/settings/tokens/"+id+"/revoke", nil, 200), "is revoked")
+	require.Contains(t, v.page("/settings/programs/"+id+"/revoke", 200), "cannot sign in any more")
+	require.Contains(t, v.submit("/settings/programs/"+id+"/revoke", nil, 200), "is revoked")
 	require.Equal(t, "Alice revoked the access token “x”.", v.happened("?limit=1")[0])
 	for {
 		if _, _, err = socket.Read(t.Context()); err != nil {
@@ -148,7 +149,7 @@ func TestATokenEnds(t *testing.T) {
 		return resp.StatusCode == 401
 	})
 	require.False(t, time.Now().Before(soon))
-	require.Contains(t, v.page("/settings", 200), "expired")
+	require.Contains(t, v.page("/settings/programs", 200), "expired")
 	v.token("brief", "read") // the name is free again
 }
 
@@ -158,17 +159,17 @@ func TestATokenOnTheSettingsPage(t *testing.T) {
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
 	v := p.newcomer()
-	page := v.submit("/settings/tokens", url.Values{"name": {"backup"}, "scope": {"read"}, "days": {"30"}}, 200)
+	page := v.submit("/settings/programs", url.Values{"name": {"backup"}, "scope": {"read"}, "days": {"30"}}, 200)
 	secret := regexp.MustCompile(`reprise_[A-Za-z0-9_-]{43}`).FindString(page)
 	require.Contains(t, page, "Copy it now.")
 	require.Contains(t, page, "It expires on")
 	p.program(secret).call("GET", "/listens", nil, 200)
-	settings := v.page("/settings", 200)
+	settings := v.page("/settings/programs", 200)
 	require.NotContains(t, settings, secret)
 	require.Contains(t, settings, "…"+secret[len(secret)-4:])
-	require.Contains(t, v.submit("/settings/tokens", url.Values{"name": {"backup"}, "scope": {"read"}}, 409),
+	require.Contains(t, v.submit("/settings/programs", url.Values{"name": {"backup"}, "scope": {"read"}}, 409),
 		"You have a token of that name already.")
-	require.Equal(t, []string{"Alice made the access token “backup”. It is good for: reading."}, v.happened(""))
+	require.Equal(t, []string{"Alice created the access token “backup”. It can read."}, v.happened(""))
 }
 
 // Server-Sent Events work with a token. A token for reading cannot acknowledge notifications.

@@ -33,9 +33,9 @@ func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 			member.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob)}, 200)
 		}
 		for path, says := range map[string]string{
-			"/":                "The administrator has to set it up first.",
-			"/settings":        "The administrator has to set it up first.",
-			"/connect/spotify": "Spotify cannot be connected yet: the administrator has to register this server",
+			"/":                  "The administrator has to set it up first.",
+			"/settings/services": "The administrator has to set it up first.",
+			"/connect/spotify":   "Your administrator has to set up Spotify once, for everyone.",
 		} {
 			if path == "/" && connected {
 				says = "The administrator has to set these up first: Spotify, Last.fm, YouTube."
@@ -48,6 +48,6 @@ func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 		}
 	}
 	require.Contains(t, admin.page("/", 200), "Set up Spotify")
-	require.Contains(t, admin.page("/settings", 200), "redirect URI")
-	require.Contains(t, admin.page("/connect/spotify", 200), "you, the administrator, have to register")
+	require.Contains(t, admin.page("/settings/services", 200), "Redirect URI")
+	require.Contains(t, admin.page("/connect/spotify", 200), "You do this once, for everyone who uses this Reprise.")
 }

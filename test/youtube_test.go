@@ -61,7 +61,7 @@ func (v *person) likesUntil(w *demo.World, says string) {
 		before := v.liked()
 		w.Like()
 		v.eventually("a liked video", func() bool { return v.liked() == before+1 })
-		if strings.Contains(v.page("/settings", 200), says) {
+		if strings.Contains(v.page("/settings/server", 200), says) {
 			return
 		}
 	}
@@ -78,21 +78,21 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 	require.Contains(t, v.consentAtGoogle(w, agree(), 200), "YouTube is connected")
 	v.becomes("youtube", "healthy")
 	v.eventually("liked videos", func() bool { return v.liked() == 30 })
-	require.Contains(t, v.page("/settings", 200), "…0001")
+	require.Contains(t, v.page("/settings/server", 200), "…0001")
 
 	// The first key is spent: the request that finds out goes out again with another key.
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeySpent))
 	v.likesUntil(w, "its quota is used up")
 	require.Contains(t, []string{"healthy", "syncing"}, v.state("youtube"))
 	require.Empty(t, v.openAlerts())
-	settings := v.page("/settings", 200)
+	settings := v.page("/settings/server", 200)
 	for _, key := range w.YouTube.Keys {
 		require.NotContains(t, settings+p.log.String(), key)
 	}
 
 	// The third key is refused, with the same result.
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeyInvalid))
-	v.likesUntil(w, "it is not valid")
+	v.likesUntil(w, "Refused: ")
 	require.Empty(t, v.openAlerts())
 
 	// The last key is spent too: reading goes on with Alice's own permission. The keys cool until midnight Pacific, even
@@ -119,7 +119,7 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 	until, err := time.Parse(time.RFC3339, v.keyOf("1")["until"].(string))
 	require.NoError(t, err)
 	require.Contains(t, []string{"00:00:00", "00:05:00"}, until.In(pacific).Format(time.TimeOnly))
-	require.Contains(t, v.page("/settings", 200), "cooling")
+	require.Contains(t, v.page("/settings/server", 200), "Resting until")
 	liked := v.liked()
 	w.Like()
 	v.eventually("another like", func() bool {

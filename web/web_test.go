@@ -60,13 +60,6 @@ func provider(name string, inBrowser bool) object {
 			{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true, "Or": ""}}}
 }
 
-// token is a personal token.
-func token(scope string, used, expires any, expired bool) object {
-	return object{"ID": "1" + scope, "Name": "backup", "Scope": scope, "LastFour": "wXyZ", "LastUsedAt": used,
-		"ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret",
-		"GoodFor": "reading", "Lead": "It is good for reading."}
-}
-
 func delivery(id, state string) object {
 	return object{"ID": id, "Subject": "37 listens to Last.fm", "State": state, "Attempts": 2, "MaxAttempts": 347,
 		"NextAttemptAt": stamp, "CreatedAt": stamp, "EndedAt": stamp,
@@ -102,18 +95,6 @@ func songs() object {
 	chosen["Is"], none["Is"] = chosen["Offered"].([]object)[0], nil
 	return object{"Place": "Navidrome", "Back": "/connections/navidrome", "Open": []object{question("open", nil)},
 		"Answered": []object{chosen, none}}
-}
-
-// enrichment returns sources of facts: one at work, one that stopped, and one that is not set up.
-func enrichment() []object {
-	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing", "Category": nil,
-		"Message": "MusicBrainz is being asked.", "NextAttemptAt": nil, "Missing": nil,
-		"Total": 4000, "Asked": 1200, "Done": 1000, "NotThere": 200, "Waiting": 2790, "Failed": 10, "Retry": true}
-	return []object{asked, without(asked, "Provider", "b", "State", "needs_admin", "Category", "config",
-		"NextAttemptAt", stamp),
-		without(asked, "Provider", "c", "State", "off", "Message",
-			"Get a key at https://fanart.tv/get-an-api-key/.", "Missing", []string{"providers.fanarttv.keys"},
-			"Total", 0, "Retry", false)}
 }
 
 // without returns a copy of o with other values.
@@ -208,25 +189,6 @@ func layouts() map[string][]any {
 		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "From": "Spotify",
 			"TrackCount": 0,
 			"Active":     true, "CopyOf": "3", "CopyName": "Rain", "Copies": nil, "Tracks": nil}},
-		"settings": {object{"Keys": []object{{"Provider": "youtube", "DisplayName": "YouTube", "Project": "",
-			"LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"},
-			{"Provider": "youtube", "DisplayName": "YouTube", "Project": "home", "LastFour": "0002",
-				"State": "refused", "Until": "", "Why": "it is not valid"}},
-			"Endpoints": 12, "Open": []object{{"Endpoint": "GET api.spotify.com/v1/me/playlists", "State": "open",
-				"Failures": 5, "Since": stamp, "Until": stamp},
-				{"Endpoint": "GET api.spotify.com/v1/me", "State": "half-open", "Failures": 6, "Since": stamp,
-					"Until": nil}},
-			"Sessions": []object{{"ID": "a1", "Browser": "Firefox on Linux", "Address": "203.0.113.7",
-				"SignedInAt": stamp, "LastUsedAt": stamp, "Current": true}, {"ID": "b2", "Browser": "curl",
-				"Address": "2001:db8::7", "SignedInAt": stamp, "LastUsedAt": stamp, "Current": false}},
-			"Tokens": []object{token("read", nil, nil, false), token("operate", stamp, stamp, false),
-				token("admin", stamp, stamp, true)},
-			"Enrichment": enrichment(), "Form": "token", "Name": "Ann", "Role": "admin", "Problem": "No.",
-			"Providers": []object{
-				{"Provider": register, "RedirectURI": "https://x/callback",
-					"Missing": []string{"providers.spotify.client_id"}, "Connections": nil},
-				{"Provider": ready, "RedirectURI": "", "Missing": nil,
-					"Connections": []object{connection("healthy", nil)}}}}},
 		"channels": {channels(), without(channels(), "Channels", nil, "Open", "url")},
 		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"},
 			"Problem": "Give it a name.", "Form": wishes()},
@@ -238,8 +200,6 @@ func layouts() map[string][]any {
 			object{"Name": "", "Problem": "", "After": ""}},
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."},
 			object{"Code": "c", "Name": "", "Problem": ""}},
-		"token": {token("read", nil, nil, false), token("operate", nil, stamp, false),
-			token("admin", nil, nil, false)},
 		"onward": {"/connect/spotify"},
 		"error": {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z.", "Again": ""},
 			object{"Title": "This server has trouble", "Detail": "The disk is full.", "Again": "/listens"}},
@@ -274,7 +234,6 @@ func TestEveryPageRenders(t *testing.T) {
 	paths, err := fs.Glob(files, "templates/pages/*.html")
 	require.NoError(t, err)
 	filled := layouts()
-	maps.Copy(filled, peoplePages())
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".html")
 		require.NotEmpty(t, filled[name], "%s has its data here", name)
@@ -325,24 +284,4 @@ func TestEveryAssetExists(t *testing.T) {
 	}
 	_, err := asset("nothing.css")
 	require.Error(t, err)
-}
-
-// Browsers hide what is typed there, and password managers fill it in.
-func TestPasswordFieldsAreHidden(t *testing.T) {
-	field := regexp.MustCompile(`(?s)<input[^>]*\sname="(password|old|new)"[^>]*>`)
-	found := 0
-	err := fs.WalkDir(files, "templates", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := fs.ReadFile(files, path)
-		for _, input := range field.FindAllString(string(b), -1) {
-			found++
-			require.Contains(t, input, `type="password"`, path)
-			require.Regexp(t, `autocomplete="(current|new)-password"`, input, path)
-		}
-		return err
-	})
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, found, 4)
 }

@@ -62,6 +62,8 @@ type Store interface {
 	SetPassword(ctx context.Context, user int64, hash string) error
 	// SetRole returns the role before, ErrUnknown or ErrLastAdmin.
 	SetRole(ctx context.Context, user int64, role string) (before string, err error)
+	// Rename returns the name before, ErrUnknown or ErrTaken.
+	Rename(ctx context.Context, user int64, name string) (before string, err error)
 	SetChoices(ctx context.Context, user int64, c Choices) error
 }
 
@@ -190,6 +192,16 @@ func (a *Accounts) SetRole(ctx context.Context, user int64, role string) (before
 		return "", err
 	}
 	return a.store.SetRole(ctx, user, role)
+}
+
+// Rename changes the name of a person, and returns the one before. An unusable name is an InputError; the error is
+// ErrUnknown without that person, and ErrTaken if another account has the name. Sessions and tokens go on.
+func (a *Accounts) Rename(ctx context.Context, user int64, name string) (before string, err error) {
+	name = strings.TrimSpace(name)
+	if err := checkName(name); err != nil {
+		return "", err
+	}
+	return a.store.Rename(ctx, user, name)
 }
 
 // ResetPassword replaces the password of the account of that name, or returns ErrUnknown. It does not ask for the old

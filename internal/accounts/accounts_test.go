@@ -38,6 +38,8 @@ func (m *memory) AddUser(_ context.Context, u User, first bool) (User, error) {
 	return u, nil
 }
 
+func (m *memory) Rename(context.Context, int64, string) (string, error) { return "", m.err }
+
 func (m *memory) SetChoices(context.Context, int64, Choices) error { return m.err }
 
 func (m *memory) SetRole(context.Context, int64, string) (string, error) { return "", m.err }

@@ -54,6 +54,9 @@ const (
 	ChannelChanged Action = "channel_changed" // Subject: its name
 	ChannelRemoved Action = "channel_removed" // Subject: its name
 
+	SignedOut Action = "signed_out" // everywhere, by an administrator; Subject: the name
+	Renamed   Action = "renamed"    // Subject: the name before; Detail: the new one
+
 	SettingChanged Action = "setting_changed" // Subject: its path
 	SettingReset   Action = "setting_reset"   // Subject: its path; back to the default
 )

@@ -61,7 +61,7 @@ func TestEveryActionHasWords(t *testing.T) {
 		Invited, InvitationRevoked, Joined, ResetLinkMade, Exported, TokenMade, TokenRevoked,
 		ChannelAdded, ChannelChanged, ChannelRemoved, Stopped, Recovered, Held, StillFailing, BreakerOpened,
 		BreakerClosed, UplinkLost, UplinkBack, KeyRefused, SignedIn, SignInFailed, PasswordReset,
-		SessionEnded, SessionsEnded, SettingChanged, SettingReset,
+		SessionEnded, SessionsEnded, SignedOut, Renamed, SettingChanged, SettingReset,
 	} {
 		text := with(alice, a, "x", "").Sentence(words.Plain("Spotify")).String()
 		require.NotEmpty(t, text, a)

@@ -174,7 +174,7 @@ func (al alert) notification(user, generation int64) notify.Notification {
 }
 
 // pages are where administrators look after what the installation itself asks for, by stream.
-var pages = map[string]string{library.Enrichment: "/settings#enrichment", library.Digest: "/digest"}
+var pages = map[string]string{library.Enrichment: "/settings/server#enrichment", library.Digest: "/digest"}
 
 func adminAction(s providers.Subject) notify.Action {
 	if page := pages[s.Stream]; page != "" {
@@ -211,10 +211,10 @@ func ofKeys(err error) bool {
 // AdviceOf returns what a failure itself says a person should do about it.
 func AdviceOf(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil {
-		return words.Plain(e.Meaning.Advice)
+		return e.Meaning.Advice
 	}
 	if e, ok := errors.AsType[*resilience.KeysError](err); ok {
-		return words.Plain(e.Advice)
+		return e.Advice
 	}
 	if _, ok := errors.AsType[*resilience.SettingError](err); ok { // which one is the administrator's business
 		return words.New("alert.setting.person")
@@ -236,8 +236,8 @@ func adminAdvice(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		return words.Join(words.New("alert.setting.admin", "Setting", e.Setting), words.Plain(e.Problem))
 	}
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.ForAdmin != "" {
-		return words.Plain(e.Meaning.ForAdmin)
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.ForAdmin.IsZero() {
+		return e.Meaning.ForAdmin
 	}
 	return AdviceOf(err)
 }

@@ -28,7 +28,7 @@ func forAdministrator(admin int64, person string, p *providers.Provider, need Ne
 	switch need {
 	case Keys:
 		n.Message = words.New("ask.keys", "Person", person, "Service", p.DisplayName)
-		n.Action = notify.Action{Label: words.New("ask.keys_button"), URL: "/settings#keys"}
+		n.Action = notify.Action{Label: words.New("ask.keys_button"), URL: "/settings/server#keys"}
 	case App:
 		n.Message = words.New("ask.app", "Person", person, "Service", p.DisplayName)
 		n.Action = notify.Action{Label: words.New("ask.app_button"), URL: "/setup/" + p.Name}

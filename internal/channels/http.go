@@ -12,19 +12,20 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // stops is the meaning of an answer after which a person must change the channel.
 func stops(category resilience.Category, advice string) resilience.Meaning {
 	return resilience.Meaning{
-		Class: resilience.Fatal, Category: category, Scope: resilience.ScopeConnection, Advice: advice,
+		Class: resilience.Fatal, Category: category, Scope: resilience.ScopeConnection, Advice: words.Plain(advice),
 	}
 }
 
 // drops is the meaning of an answer that refuses one message only.
 func drops(advice string) resilience.Meaning {
 	return resilience.Meaning{
-		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: advice,
+		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: words.Plain(advice),
 	}
 }
 
@@ -42,7 +43,7 @@ func refusals(name string, own providers.Table, explain func(*resilience.AnswerE
 		{Status: 413, Meaning: drops(name + " did not take a message because it is too long.")},
 		{Status: 429, Meaning: resilience.Meaning{
 			Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp,
-			Advice: name + " asks us to send less often.",
+			Advice: words.New("message.limited", "Channel", name),
 		}},
 	}...)
 	return providers.Refusals{Table: table, Explain: explain}

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const ntfyEndpoint = "POST /"
@@ -86,7 +87,7 @@ const ntfySpent = "42908"
 var ntfyRefusals = refusals("ntfy", providers.Table{
 	{Code: ntfySpent, Meaning: resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeConnection,
-		Hold: time.Hour, Advice: "ntfy takes no more messages today.",
+		Hold: time.Hour, Advice: words.New("message.ntfy_spent"),
 	}},
 }, func(e *resilience.AnswerError) {
 	var v struct {

@@ -14,6 +14,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // sendSMTP sends a mail over a connection of its own.
@@ -151,7 +152,7 @@ var mailReplies = []struct {
 }{
 	{400, 499, anyStep, resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeConnection,
-		Advice: "The mail server does not take mails at the moment.",
+		Advice: words.New("message.mail_later"),
 	}},
 	{530, 530, anyStep, stops(resilience.Auth, "The mail server wants a name and a password.")},
 	{534, 535, anyStep, stops(resilience.Auth, mailPassword)},

@@ -83,9 +83,9 @@ func TestWaitingInWords(t *testing.T) {
 		"2 listens":                              {Listens: 2, Parked: 1},
 		"37 listens and 1 playlist":              {Listens: 37, Playlists: 1},
 		"3 playlists and 1 month of the archive": {Playlists: 3, Months: 1},
-		"1 listen, 2 playlists and 12 months of the archive":  {Listens: 1, Playlists: 2, Months: 12},
-		"100 months of the archive":                           {Months: 100},
-		"5000 listens, 1 playlist and 1 month of the archive": {Listens: 5000, Playlists: 1, Months: 1},
+		"1 listen, 2 playlists and 12 months of the archive":   {Listens: 1, Playlists: 2, Months: 12},
+		"100 months of the archive":                            {Months: 100},
+		"5,000 listens, 1 playlist and 1 month of the archive": {Listens: 5000, Playlists: 1, Months: 1},
 	} {
 		require.Equal(t, want, o.Counts().String())
 	}

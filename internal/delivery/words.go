@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // reasons are the sentences for failures that the provider's own table has none for.
@@ -25,8 +26,8 @@ var reasons = map[resilience.Category]string{
 // explain describes a failed attempt to a person.
 func explain(v resilience.Verdict, err error) Failure {
 	f := Failure{Category: v.Category.String(), Reason: reasons[v.Category], Answer: resilience.Excerpt(err.Error())}
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
-		f.Reason = e.Meaning.Advice
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
+		f.Reason = e.Meaning.Advice.String()
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		f.Reason = e.Problem
@@ -38,5 +39,5 @@ func explain(v resilience.Verdict, err error) Failure {
 func refuse(reason string) error {
 	return &resilience.AnswerError{Endpoint: "not sent", Message: reason,
 		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-			Advice: reason}}
+			Advice: words.Plain(reason)}}
 }

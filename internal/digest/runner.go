@@ -331,8 +331,8 @@ func (r *Runner) keep(ctx context.Context, d Digest) error {
 
 // refusal returns why the model did not write, for a person.
 func refusal(err error) string {
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
-		return e.Meaning.Advice
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
+		return e.Meaning.Advice.String()
 	}
 	return "The model did not want to write about this week, or it was too much for it even in a few words."
 }

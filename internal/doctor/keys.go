@@ -41,7 +41,7 @@ func (d *doctor) redirectURI(provider string) string {
 func judge(t providers.Trial, err error) finding {
 	v := resilience.Classify(err)
 	advice := t.Advice
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
 		advice = e.Meaning.Advice
 	}
 	switch {

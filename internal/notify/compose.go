@@ -128,8 +128,8 @@ func (c writer) digest(ch Channel, fresh []Waiting, old int) Message {
 
 // troubleWith returns in words why a message could not be sent.
 func troubleWith(ch Channel, v resilience.Verdict, err error) words.Text {
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
-		return words.Plain(e.Meaning.Advice)
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
+		return e.Meaning.Advice
 	}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		return words.Plain(e.Problem)

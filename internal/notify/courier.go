@@ -301,7 +301,8 @@ func (c *post) tell(ctx context.Context, ch Channel, s Severity, cause error, w 
 	return c.opt.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s,
 		Category: resilience.VerdictOf(cause).Category.String(), Title: w.Title, Message: w.Message,
 		Detail: resilience.Excerpt(cause.Error()), Instead: true,
-		Action: Action{Label: words.New("alert.action.details"), URL: "/channels#channel-" + number(ch.ID)}})
+		Action: Action{Label: words.New("alert.action.details"), URL: "/settings/notifications#channel-" +
+			number(ch.ID)}})
 }
 
 // forget closes the notifications about a channel that works again, or has been removed.

@@ -142,7 +142,7 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 func (c *Courier) test(ctx context.Context, title, text words.Text, ch Channel) Message {
 	now, write := time.Now(), c.writerTo(ctx, ch)
 	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info,
-		Title: write.say(title), Text: write.say(text), URL: c.baseURL() + "/channels", CreatedAt: now}
+		Title: write.say(title), Text: write.say(text), URL: c.baseURL() + "/settings/notifications", CreatedAt: now}
 }
 
 // patience is how long a person waits for a test before the page says what has become of it.

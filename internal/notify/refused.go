@@ -43,8 +43,8 @@ func refusal(p *providers.Provider, name words.Text, err error) (why words.Text,
 	if kept, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		return held(name, v, kept), v.ForAdmin
 	}
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
-		return words.Plain(e.Meaning.Advice), v.ForAdmin
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
+		return e.Meaning.Advice, v.ForAdmin
 	}
 	app := v.Scope == resilience.ScopeApp || v.Scope == resilience.ScopeKey
 	if app && v.Class == resilience.Fatal {

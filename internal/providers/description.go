@@ -104,10 +104,10 @@ type Pool struct {
 	With    string // the setting without which the keys are not used; empty for none
 	// Put adds a key to a request, but not to its URL, which logs and errors show.
 	Put    func(*http.Request, resilience.Secret)
-	Advice string // what to do about refused keys, in full sentences
+	Advice words.Text // what to do about refused keys, in full sentences
 	// Instead means that a person's own permission is used instead while every key is spent, so that nobody waits.
 	Instead bool
-	Spent   string // what to do about used-up keys, in full sentences; empty when keys have no quota
+	Spent   words.Text // what to do about used-up keys, in full sentences; empty when keys have no quota
 	// Try makes a cheap call with a client that adds one key.
 	Try func(context.Context, Trying) error
 }

@@ -130,9 +130,9 @@ func span(d time.Duration) string {
 }
 
 func told(m resilience.Meaning) string {
-	text := m.Advice
-	if m.ForAdmin != "" {
-		text += " *The administrator:* " + m.ForAdmin
+	text := m.Advice.String()
+	if !m.ForAdmin.IsZero() {
+		text += " *The administrator:* " + m.ForAdmin.String()
 	}
 	return strings.ReplaceAll(text, "|", "\\|")
 }

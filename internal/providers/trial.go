@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Trying holds the inputs of a trial.
@@ -22,7 +23,7 @@ type Trial struct {
 	// What names the identity at the beginning of a sentence: "Last.fm's API key and shared secret". Keys are named by
 	// their last four characters.
 	What   string
-	Advice string // what to do when it is refused and the provider's error table does not say
+	Advice words.Text // what to do when it is refused and the provider's error table does not say
 	Try    func(context.Context) error
 }
 
@@ -30,7 +31,7 @@ type Trial struct {
 func (d Description) Trials(s Settings, client *http.Client, redirect string) (all []Trial) {
 	if r := d.Registration; r != nil && d.complete(s) {
 		all = append(all, Trial{What: d.DisplayName + "'s " + r.Identity,
-			Advice: "Copy both again from " + r.Source + " into " + Listed(d.paths(isIdentity)) + ".",
+			Advice: words.Plain("Copy both again from " + r.Source + " into " + Listed(d.paths(isIdentity)) + "."),
 			Try: func(ctx context.Context) error {
 				return r.Try(ctx, Trying{Client: client, Settings: s, Redirect: redirect})
 			}})

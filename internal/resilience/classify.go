@@ -66,7 +66,7 @@ func answerVerdict(e *AnswerError) Verdict {
 		m = *e.Meaning
 	}
 	v := Verdict{Class: m.Class, Category: m.Category, Scope: m.Scope, FatalAfter: m.FatalAfter,
-		ForAdmin: m.ForAdmin != ""}
+		ForAdmin: !m.ForAdmin.IsZero()}
 	if v.Class == Retriable {
 		v.NotBefore, v.BadWait = e.NotBefore, e.BadWait
 		if v.NotBefore.IsZero() && m.Hold > 0 {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"reprise/internal/words"
 )
 
 // AnswerError reports an answer of the upstream that is a failure, by its HTTP status or by its body.
@@ -62,7 +64,7 @@ func (e *AnswerError) Error() string {
 }
 
 // Advised returns err with advice for a person, if it is an answer of the upstream. What it means stays as it is.
-func Advised(err error, advice string) error {
+func Advised(err error, advice words.Text) error {
 	v := VerdictOf(err)
 	e, ok := errors.AsType[*AnswerError](err)
 	if c, broken := errors.AsType[*ContractError](err); !ok && broken {

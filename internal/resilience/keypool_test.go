@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"reprise/internal/words"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -219,7 +221,7 @@ func (s *keyServer) RoundTrip(req *http.Request) (*http.Response, error) {
 func (s *keyServer) explain(e *AnswerError) {
 	switch e.Code = e.Header("Code"); e.Code {
 	case "403 quota":
-		e.Meaning = &Meaning{Class: Retriable, Category: Quota, Scope: ScopeKey, Advice: "Spent."}
+		e.Meaning = &Meaning{Class: Retriable, Category: Quota, Scope: ScopeKey, Advice: words.Plain("Spent.")}
 		e.NotBefore = time.Now().Add(s.wait)
 	case "403 invalid":
 		e.Meaning = &Meaning{Class: Fatal, Category: Config, Scope: ScopeKey}
@@ -237,8 +239,8 @@ func (s *keyServer) explained(rt http.RoundTripper) http.RoundTripper {
 
 // keyed is a client whose requests go by the keys of a pool to a keyServer.
 func keyed(s *keyServer, p *KeyPool) (*http.Client, *KeyTransport) {
-	t := &KeyTransport{Base: s.explained(&Transport{Base: s}), Pool: p, Advice: "Make new keys.",
-		Spent: "Wait for the next day.",
+	t := &KeyTransport{Base: s.explained(&Transport{Base: s}), Pool: p, Advice: words.Plain("Make new keys."),
+		Spent: words.Plain("Wait for the next day."),
 		Put:   func(r *http.Request, k Secret) { r.Header.Set("Key", string(k)) }}
 	return NewClient(t), t
 }
@@ -294,7 +296,7 @@ func TestAllKeysSpent(t *testing.T) {
 			require.Contains(t, err.Error(), "none of 3 keys")
 			e, ok := errors.AsType[*KeysError](err)
 			require.True(t, ok)
-			require.Equal(t, "Wait for the next day.", e.Advice, "also without a request")
+			require.Equal(t, "Wait for the next day.", e.Advice.String(), "also without a request")
 		}
 		require.Equal(t, []string{"aaaa", "bbbb", "cccc"}, s.seen, "afterwards no request goes out")
 		s.answers = nil
@@ -314,7 +316,7 @@ func TestAllKeysRefused(t *testing.T) {
 			require.Equal(t, Verdict{Class: Fatal, Category: want, Scope: ScopeApp}, Classify(err), "%s: %v", code, err)
 			e, ok := errors.AsType[*KeysError](err)
 			require.True(t, ok)
-			require.Equal(t, "Make new keys.", e.Advice)
+			require.Equal(t, "Make new keys.", e.Advice.String())
 		}
 		require.Equal(t, []string{"aaaa", "bbbb"}, s.seen)
 		p.Readmit()

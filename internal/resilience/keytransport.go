@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"reprise/internal/words"
 )
 
 // KeyTransport is an http.RoundTripper that gives every request a key of a pool, so that an adapter need not know
@@ -19,9 +21,9 @@ type KeyTransport struct {
 	// Put writes a key onto a request, which is a copy.
 	Put func(*http.Request, Secret)
 	// Advice is what the administrator should do when a provider refuses every key, in whole sentences.
-	Advice string
+	Advice words.Text
 	// Spent is what the administrator should know when the quota of every key is used up, in whole sentences.
-	Spent string
+	Spent words.Text
 	// Save stores waits for the next start; nil for none. If it fails, Failed is called and the request goes on.
 	Save   func(context.Context, []Cooldown) error
 	Failed func(error)
@@ -132,8 +134,8 @@ func (t *KeyTransport) short(ctx context.Context, last error) error {
 type KeysError struct {
 	Endpoint string
 	Shortage
-	Advice string // see [Meaning]
-	Last   error  // the latest answer to this request; nil when it was not sent
+	Advice words.Text // see [Meaning]
+	Last   error      // the latest answer to this request; nil when it was not sent
 }
 
 // Error includes Last, but KeysError does not wrap it: Last is about one key, KeysError about all.

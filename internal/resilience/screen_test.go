@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"reprise/internal/words"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,10 +25,10 @@ func hidden() map[string]error {
 		"a page":    &AnswerError{Endpoint: "GET /", Status: 401, HTML: true, Message: "Router"},
 		"elsewhere": &AnswerError{Endpoint: "GET /", Status: 301, Message: "redirects to another address"},
 		"nonsense":  &ContractError{Endpoint: "GET /", What: "no JSON"},
-		"advised":   Advised(&ContractError{Endpoint: "GET /", What: "no JSON"}, "This is no server."),
+		"advised":   Advised(&ContractError{Endpoint: "GET /", What: "no JSON"}, words.Plain("This is no server.")),
 		"our code": &AnswerError{Endpoint: "GET /", Status: 404, Code: "no_such_route",
-			Meaning: &Meaning{Category: Contract, Advice: "There is no server."}},
-		"broken": Advised(&AnswerError{Endpoint: "GET /", Status: 502}, "This is no server."),
+			Meaning: &Meaning{Category: Contract, Advice: words.Plain("There is no server.")}},
+		"broken": Advised(&AnswerError{Endpoint: "GET /", Status: 502}, words.Plain("This is no server.")),
 	}
 }
 

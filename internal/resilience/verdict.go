@@ -1,6 +1,10 @@
 package resilience
 
-import "time"
+import (
+	"time"
+
+	"reprise/internal/words"
+)
 
 // Class is the coarse half of a verdict.
 type Class uint8
@@ -87,10 +91,10 @@ type Meaning struct {
 	HoldMax time.Duration
 	// Advice is what a person should do about it, in whole sentences; empty if the usual words for the category will
 	// do.
-	Advice string
+	Advice words.Text
 	// ForAdmin is what the administrator has to do about one person's connection, in whole sentences to them, if the
 	// person cannot mend it; Advice then tells the person so. Empty if the person can, or if Scope says it already.
-	ForAdmin string
+	ForAdmin words.Text
 }
 
 // Verdict is what an outcome means. The zero Verdict is OK.

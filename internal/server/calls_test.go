@@ -94,6 +94,14 @@ func TestCallsOnPeopleAndBreakers(t *testing.T) {
 		h.call(http.MethodPost, "/reset",
 			fmt.Sprintf(`{"code":%q,"password":"the second password"}`, codeOf(reset)), http.StatusNoContent)
 
+		require.Equal(t, "Benjamin", h.call(http.MethodPatch, "/admin/users/ben", `{"name":"Benjamin"}`,
+			http.StatusOK)["name"])
+		h.call(http.MethodDelete, "/admin/users/Benjamin/sessions", "", http.StatusOK)
+		h.call(http.MethodPatch, "/account", `{"language":"de","time_zone":"Europe/Berlin","theme":"dark"}`,
+			http.StatusOK)
+		require.Equal(t, "de", h.call(http.MethodGet, "/account", "", http.StatusOK)["language"])
+		h.call(http.MethodPatch, "/account", `{"language":""}`, http.StatusOK)
+
 		h.opened()
 		breaker := h.call(http.MethodGet, "/admin/breakers", "", http.StatusOK)["breakers"].([]any)[0].(map[string]any)
 		was := h.call(http.MethodPost, "/admin/breakers/"+url.PathEscape(breaker["endpoint"].(string))+"/reset", "",

@@ -126,7 +126,8 @@ func TestChannelLifecycle(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, status)
 	require.Contains(t, answer, "My phone: It isn't working right now.")
 
-	for _, page := range []string{"/channels", "/channels/" + ch.ID, "/channels/" + ch.ID + "/remove"} {
+	for _, page := range []string{"/settings/notifications", "/settings/notifications/" + ch.ID,
+		"/settings/notifications/" + ch.ID + "/remove"} {
 		status, html := h.ask("GET", page, "")
 		require.Equal(t, http.StatusOK, status, page)
 		require.Contains(t, html, "My phone")
@@ -163,7 +164,7 @@ func TestInvalidChannelsAreRefused(t *testing.T) {
 		require.Contains(t, answer, want, body)
 		require.NotContains(t, answer, "secret99")
 	}
-	status, html := h.ask("POST", "/channels",
+	status, html := h.ask("POST", "/settings/notifications",
 		"kind=email&field_to=ann@example.org&field_password=secret99&severity=error")
 	require.Equal(t, http.StatusUnprocessableEntity, status)
 	require.Contains(t, html, "Fill in: From.")

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/providers/openai"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // writer is a language model.
@@ -158,7 +159,7 @@ func TestDigestObstacleDependsOnTheRole(t *testing.T) {
 		far := &writer{text: "A calm week.",
 			fails: &resilience.AnswerError{Endpoint: "POST /chat/completions", Status: 404,
 				Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
-					Scope: resilience.ScopeApp, Advice: "Correct providers.openai.model."}}}
+					Scope: resilience.ScopeApp, Advice: words.Plain("Correct providers.openai.model.")}}}
 		h.withModel(far)
 		time.Sleep(24 * time.Hour)
 		h.heard("Untitled 1")
@@ -182,7 +183,7 @@ func TestDigestObstacleDependsOnTheRole(t *testing.T) {
 		h.as(h.user)
 		far.fails = &resilience.AnswerError{Status: 429, Meaning: &resilience.Meaning{Class: resilience.Retriable,
 			Category: resilience.Quota, Scope: resilience.ScopeKey,
-			Hold: 24 * time.Hour, Advice: "Look at its billing page."}}
+			Hold: 24 * time.Hour, Advice: words.Plain("Look at its billing page.")}}
 		h.submit("/digest/retry", http.StatusSeeOther)
 		h.write()
 		require.Contains(t, h.page("/digest"), "Look at its billing page.")

@@ -22,6 +22,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // facts is a source of facts that these tests do not call; they store its answers.
@@ -68,7 +69,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Empty(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"])
-		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
+		require.NotContains(t, h.page("/settings/server"), `id="enrichment"`)
 		guard, source := h.enriched()
 		fails := func(m resilience.Meaning, notBefore time.Time) {
 			t.Helper()
@@ -80,8 +81,8 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		require.Equal(t, "healthy", h.source()["state"])
 		require.Nil(t, h.source()["category"])
 		require.Contains(t, h.source(), "category", "as connections have it")
-		require.Contains(t, h.page("/settings"), "Nothing has been heard yet that it could be asked about.")
-		require.NotContains(t, h.page("/settings"), "/retry")
+		require.Contains(t, h.page("/settings/server"), "Nothing to look up yet.")
+		require.NotContains(t, h.page("/settings/server"), "/retry")
 
 		h.heard("Rain")
 		for range 2 {
@@ -90,7 +91,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 			_, err = h.db.Enqueue(t.Context(), "musicbrainz", []string{library.KindArtist, library.KindTrack}, "")
 			require.NoError(t, err)
 		}
-		require.Contains(t, h.page("/settings"), "It is asked in a moment.")
+		require.Contains(t, h.page("/settings/server"), "Reprise asks in a moment.")
 		require.EqualValues(t, 2, h.source()["total"])
 
 		for range 2 {
@@ -99,11 +100,11 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 			require.NoError(t, h.db.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Waiting,
 				Failures: 1, Due: time.Now().Add(50 * time.Minute), Reason: "refused"}))
 		}
-		require.Contains(t, h.page("/settings"), "everything else there is; 2 things are put off")
+		require.Contains(t, h.page("/settings/server"), "2 lookups failed")
 		require.Equal(t, library.Stamp(time.Now().Add(50*time.Minute)), h.source()["next_attempt_at"])
-		require.Contains(t, h.page("/settings"), "/retry")
-		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
-		require.Contains(t, h.page("/settings"), "It is asked in a moment.")
+		require.Contains(t, h.page("/settings/server"), "/retry")
+		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusSeeOther)
+		require.Contains(t, h.page("/settings/server"), "Reprise asks in a moment.")
 
 		until := time.Now().Add(time.Hour)
 		fails(resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,
@@ -111,27 +112,26 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		require.Equal(t, "held", h.source()["state"])
 		require.Equal(t, "rate_limit", h.source()["category"])
 		require.Equal(t, library.Stamp(until), h.source()["next_attempt_at"])
-		require.NotContains(t, h.page("/settings"), "/retry", "what was dictated is not lifted")
-		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
-		require.Contains(t, h.page("/settings"), "MusicBrainz has asked us to wait until")
+		require.NotContains(t, h.page("/settings/server"), "/retry", "what was dictated is not lifted")
+		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusSeeOther)
+		require.Contains(t, h.page("/settings/server"), "MusicBrainz wants no calls before")
 
 		time.Sleep(2 * time.Hour)
 		fails(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
-			Advice: "Set contact."}, time.Time{})
+			Advice: words.Plain("Set contact.")}, time.Time{})
 		require.Equal(t, "needs_admin", h.source()["state"])
 		require.Equal(t, "config", h.source()["category"])
-		require.Contains(t, h.page("/settings"), "Set contact.")
-		require.NotContains(t, h.page("/settings"), `class="card calm" id="enrichment-musicbrainz"`)
-		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
-		require.Contains(t, h.page("/settings"), "MusicBrainz is being asked again.")
-		h.submit("/settings/enrichment/fanarttv/retry", http.StatusNotFound)
-		html := h.page("/settings")
+		require.Contains(t, h.page("/settings/server"), "Set contact.")
+		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusSeeOther)
+		require.Contains(t, h.page("/settings/server"), "Reprise asks MusicBrainz again.")
+		h.submit("/settings/server/metadata/fanarttv/retry", http.StatusNotFound)
+		html := h.page("/settings/server")
 		require.Contains(t, html, "Get a key first.")
-		require.Contains(t, html, "REPRISE_PROVIDERS_FANARTTV_KEYS")
+		require.Contains(t, html, "providers.fanarttv.keys")
 
 		h.as(h.other("Bob"))
-		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
-		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusForbidden)
+		h.call(http.MethodGet, "/admin/settings", "", http.StatusForbidden)
+		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusForbidden)
 		require.Len(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"], 2,
 			"counts are no secret")
 	})
@@ -164,7 +164,7 @@ func TestLocalTroubleIsShownWithTheSource(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "needs_admin", h.source()["state"])
 		require.Equal(t, "unknown", h.source()["category"])
-		page := h.page("/settings")
+		page := h.page("/settings/server")
 		require.Contains(t, page, "The disk is full. Make room on it.")
 		require.Contains(t, page, "/retry")
 		require.NotContains(t, page, "in a moment")

@@ -30,7 +30,7 @@ func TestABrokenExportIsNotComplete(t *testing.T) {
 	h.restart()
 	real := httptest.NewServer(h)
 	defer real.Close()
-	resp, err := http.Get(real.URL + "/account/export")
+	resp, err := http.Get(real.URL + "/settings/account/export")
 	if err == nil { // the answer may break off before its first byte
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()

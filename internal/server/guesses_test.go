@@ -186,7 +186,7 @@ func TestOldPasswordIsNotGuessedFast(t *testing.T) {
 		all := w.Result().Cookies()
 		h.session = all[:1] // of the stolen session
 		change := func(old string, status int) *httptest.ResponseRecorder {
-			return h.submit("/settings/password", status, "old", old, "new", "some other random words")
+			return h.submit("/settings/account/password", status, "old", old, "new", "some other random words")
 		}
 		for range 10 {
 			change("guess", http.StatusUnprocessableEntity)
@@ -255,7 +255,7 @@ func TestOwnerSeesWhoTriedToGetIn(t *testing.T) {
 		w := h.signIn("192.0.2.1", "Bea", password)
 		h.session = w.Result().Cookies()
 		h.signIn("192.0.2.1", "Bea", password)
-		h.submit("/settings/password", http.StatusSeeOther, "old", password, "new", "some other random words")
+		h.submit("/settings/account/password", http.StatusSeeOther, "old", password, "new", "some other random words")
 		page := h.page("/activity")
 		for _, sentence := range []string{"3 failed attempts to sign in from 203.0.113.7.",
 			"Bea signed in with a program from 192.0.2.1, twice.", "Bea changed the password."} {

@@ -162,7 +162,7 @@ func TestAdministratorResetsBreakerOnHealthPage(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		page := h.page("/health")
 		require.Contains(t, page, "Spotify is paused after repeated failures")
-		require.Contains(t, page, `action="/settings/breakers/reset"`)
+		require.Contains(t, page, `action="/settings/server/breakers/reset"`)
 		require.Contains(t, page, "3 minutes")
 
 		h.as(ben)
@@ -171,11 +171,11 @@ func TestAdministratorResetsBreakerOnHealthPage(t *testing.T) {
 		require.NotContains(t, page, "breakers/reset")
 
 		h.as(admin)
-		w := h.submitFrom("/health", "/settings/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
+		w := h.submitFrom("/health", "/settings/server/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
 		require.Equal(t, "/health", w.Header().Get("Location"))
 		require.NotContains(t, h.page("/health"), "repeated failures")
-		w = h.submitFrom("/settings", "/settings/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
-		require.Equal(t, "/settings#endpoints", w.Header().Get("Location"))
+		w = h.submitFrom("/settings", "/settings/server/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
+		require.Equal(t, "/settings/server#endpoints", w.Header().Get("Location"))
 	})
 }
 

@@ -41,6 +41,7 @@ import (
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // services are the simulated providers that take listens, playlists and months.
@@ -165,7 +166,7 @@ func (s *services) Keep(context.Context, string, string, []byte) (string, error)
 // answer returns a provider's error answer with its meaning.
 func answer(status int, category resilience.Category, scope resilience.Scope, advice string) error {
 	return &resilience.AnswerError{Endpoint: "POST /submit", Status: status, Message: "no",
-		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: category, Scope: scope, Advice: advice}}
+		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: category, Scope: scope, Advice: words.Plain(advice)}}
 }
 
 // household is a server with one person, over a real database and engine, in a bubble of fake time.

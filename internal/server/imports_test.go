@@ -65,7 +65,7 @@ func TestOnlyImportsMayBeLarge(t *testing.T) {
 		large := string(make([]byte, 300<<10))
 		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/api/v1/deliveries/redrive",
 			large, "application/json").Code)
-		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/settings/password", large,
+		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/settings/account/password", large,
 			"application/x-www-form-urlencoded").Code)
 	})
 }

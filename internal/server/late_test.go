@@ -69,8 +69,8 @@ func TestARequestFinishedTooLateIsRefused(t *testing.T) {
 		for _, try := range [][3]string{
 			{http.MethodPost, "/api/v1/admin/invitations", `{"role":"admin"}`},
 			{http.MethodPatch, fmt.Sprint("/api/v1/admin/users/", mal.ID), `{"role":"admin"}`},
-			{http.MethodPost, "/people/1/reset", "a=b"},
-			{http.MethodPost, fmt.Sprint("/people/", mal.ID, "/role"), "role=admin"},
+			{http.MethodPost, "/settings/people/1/reset", "a=b"},
+			{http.MethodPost, fmt.Sprint("/settings/people/", mal.ID, "/role"), "role=admin"},
 		} {
 			role(accounts.Admin)()
 			w := b.slowly(try[0], try[1], try[2], role(accounts.Member))
@@ -102,7 +102,7 @@ func TestAnEndedSessionLeavesNothingBehind(t *testing.T) {
 		end := func() { require.Equal(t, http.StatusOK, owner.ask(http.MethodDelete, "/api/v1/sessions", "").Code) }
 		for _, try := range [][2]string{
 			{"/api/v1/tokens", `{"name":"late","scope":"operate"}`},
-			{"/settings/tokens", "name=late&scope=operate"},
+			{"/settings/programs", "name=late&scope=operate"},
 			{"/api/v1/imports?provider=spotify&name=Streaming_History_Audio_2023.json",
 				`[{"ts":"2023-01-01T10:00:00Z","ms_played":200000}]`},
 		} {

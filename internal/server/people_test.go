@@ -97,12 +97,12 @@ func TestRolesChangeAndOneAdministratorStays(t *testing.T) {
 		role(ann, "member", http.StatusConflict)
 		role(ben, "king", http.StatusUnprocessableEntity)
 		role(99, "admin", http.StatusNotFound)
-		require.Contains(t, h.page(fmt.Sprint("/people/", ann)), "You are the only administrator.")
+		require.Contains(t, h.page(fmt.Sprint("/settings/people/", ann)), "You&#39;re the only administrator.")
 		answer := role(ben, "admin", http.StatusOK)
 		require.Equal(t, []any{"member", "admin", "Ben"},
 			[]any{answer["previous_state"], answer["new_state"], answer["name"]})
 		require.Equal(t, "admin", role(ben, "admin", http.StatusOK)["previous_state"])
-		h.submit(fmt.Sprint("/people/", ann, "/role"), http.StatusSeeOther, "role", "member")
+		h.submit(fmt.Sprint("/settings/people/", ann, "/role"), http.StatusSeeOther, "role", "member")
 		h.call(http.MethodGet, "/admin/users", "", http.StatusForbidden)
 		h.as(ben)
 		h.call(http.MethodGet, "/admin/users", "", http.StatusOK)
@@ -164,8 +164,8 @@ func TestAnInvitedPersonJoinsOnce(t *testing.T) {
 		made := h.call(http.MethodPost, "/admin/invitations", `{"name":"Carol","role":"member"}`, http.StatusCreated)
 		path := strings.TrimPrefix(made["url"].(string), h.BaseURL)
 		code := path[strings.LastIndex(path, "/")+1:]
-		require.Contains(t, h.page("/people"), "Carol")
-		require.NotContains(t, h.page("/people"), code, "it is shown once")
+		require.Contains(t, h.page("/settings/people"), "Carol")
+		require.NotContains(t, h.page("/settings/people"), code, "it is shown once")
 
 		h.DemoUser = 0
 		h.restart()
@@ -188,7 +188,7 @@ func TestAnInvitedPersonJoinsOnce(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther,
 			carol.do(http.MethodPost, "/invitation", "name", "Carola", "password", "a good password").Code)
 		require.Equal(t, http.StatusOK, carol.do(http.MethodGet, "/listens").Code, "signed in")
-		require.Equal(t, http.StatusForbidden, carol.do(http.MethodGet, "/people").Code)
+		require.Equal(t, http.StatusForbidden, carol.do(http.MethodGet, "/settings/people").Code)
 		for _, again := range []*stranger{preview, {h: h}} {
 			require.Equal(t, http.StatusGone, again.do(http.MethodGet, path).Code)
 			require.Equal(t, http.StatusGone, again.do(http.MethodGet, "/invitation").Code)
@@ -214,7 +214,7 @@ func TestALinkResetsAPassword(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		ben, err := h.Accounts.Create(t.Context(), "Ben", "the first password", accounts.Member, false)
 		require.NoError(t, err)
-		made := h.submit(fmt.Sprint("/people/", ben.ID, "/reset"), http.StatusOK)
+		made := h.submit(fmt.Sprint("/settings/people/", ben.ID, "/reset"), http.StatusOK)
 		_, rest, _ := strings.Cut(made.Body.String(), `id="link-made">`+h.BaseURL)
 		path, _, _ := strings.Cut(rest, "<")
 		require.True(t, strings.HasPrefix(path, "/reset/"))
@@ -257,22 +257,23 @@ func TestALinkResetsAPassword(t *testing.T) {
 func TestAnAccountIsRemovedByItsOwner(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		require.Contains(t, h.page("/account/remove"), "You are the only administrator")
+		require.Contains(t, h.page("/settings/account/remove"), "You&#39;re the only administrator")
 		ben, err := h.Accounts.Create(t.Context(), "Ben", "the right password", accounts.Member, false)
 		require.NoError(t, err)
 		h.as(ben.ID)
-		require.Contains(t, h.page("/account/remove"), "These go for good")
-		wrong := h.submit("/account/remove", http.StatusUnprocessableEntity, "password", "a wrong password")
-		require.Contains(t, wrong.Body.String(), "The password is not right. Nothing was removed.")
-		h.submit("/account/remove", http.StatusSeeOther, "password", "the right password")
+		require.Contains(t, h.page("/settings/account/remove"), "This deletes for good")
+		wrong := h.submit("/settings/account/remove", http.StatusUnprocessableEntity, "password", "a wrong password")
+		require.Contains(t, wrong.Body.String(), "That&#39;s not your password. Nothing was removed.")
+		h.submit("/settings/account/remove", http.StatusSeeOther, "password", "the right password")
 		h.DemoUser = 0
 		h.restart()
 		h.call(http.MethodGet, "/listens", "", http.StatusUnauthorized)
 
 		ann := h.user
 		h.as(ann)
-		h.submit(fmt.Sprint("/people/", h.other("Dan"), "/remove"), http.StatusUnprocessableEntity, "name", "Ben")
-		require.Contains(t, h.page("/people"), "Dan", "the wrong name was typed")
+		h.submit(fmt.Sprint("/settings/people/", h.other("Dan"), "/remove"), http.StatusUnprocessableEntity,
+			"name", "Ben")
+		require.Contains(t, h.page("/settings/people"), "Dan", "the wrong name was typed")
 	})
 }
 
@@ -287,7 +288,7 @@ func TestAnExportCanBeImported(t *testing.T) {
 		require.NoError(t, h.db.SavePlaylist(t.Context(), h.user, "navidrome",
 			library.Playlist{SourceID: "1", Name: "Evening"}, 0, []library.Track{{Title: "A", Artist: "B"}}))
 		ben := h.other("Ben")
-		w := h.do(http.MethodGet, "/account/export", "", "")
+		w := h.do(http.MethodGet, "/settings/account/export", "", "")
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, w.Header().Get("Content-Disposition"), `attachment; filename=reprise-Ann-`)
 		archive, err := zip.NewReader(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()))
@@ -322,7 +323,8 @@ func TestAnExportCanBeImported(t *testing.T) {
 		require.Equal(t, http.StatusOK, other.Code)
 		h.as(ben)
 		require.Contains(t, h.page("/activity"), "Ann downloaded Ben&#39;s listens and playlists.")
-		require.Equal(t, http.StatusForbidden, h.do(http.MethodGet, fmt.Sprint("/people/", h.user, "/export"), "",
+		require.Equal(t, http.StatusForbidden, h.do(http.MethodGet,
+			fmt.Sprint("/settings/people/", h.user, "/export"), "",
 			"").Code)
 	})
 }

@@ -34,8 +34,8 @@ func TestRefusedAccessIsLogged(t *testing.T) {
 		}
 		require.NotContains(t, log.String(), "not-for-the-log")
 		said(`"endpoint":"GET /api/v1/admin/users"`, `"status":403`, `"user_id":2`)
-		h.submit("/people", http.StatusForbidden)
-		said(`"endpoint":"POST /people"`, `"user_id":2`)
+		h.submit("/settings/people", http.StatusForbidden)
+		said(`"endpoint":"POST /settings/people"`, `"user_id":2`)
 
 		h.as(0)
 		h.knock(http.MethodPost, "/login", "Origin", "https://evil.example")

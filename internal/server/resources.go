@@ -113,8 +113,8 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 		people:   entry,
 		redeemer: people.NewRedeemer(k, links, first),
 		settings: settings.New(settings.Options{
-			Core: k, Statuses: statuses, People: users, Tokens: access, Keys: keys, Sources: sources,
-			Breakers: breakers, Sessions: signedIn,
+			Core: k, Statuses: statuses, People: users, Accounts: c.Accounts, Tokens: access,
+			Sessions: signedIn,
 		}),
 		feed: feed.New(feed.Options{
 			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses,
@@ -149,7 +149,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			signedIn,
 			keys,
 			breakers,
-			installation.New(k, c.Settings, c.answers),
+			installation.New(k, c.Settings, c.answers, keys.Part, sources.Part, breakers.Part),
 		},
 	}, nil
 }

@@ -54,6 +54,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	session := e.Group("", r.core.Sessions.With)
 	open := session.Group("", core.KnownParameters)
 	r.people.Open(open)
+	open.POST("/language", r.core.SpeakFrom)
 	r.redeemer.Open(open)
 	whole := r.core.WaitForBody(imports.TakesFiles)
 	pages := session.Group("", r.core.Sessions.MustSignIn, whole)
@@ -63,6 +64,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 		one.API(api)
 	}
 	r.settings.Pages(pages)
+	r.settings.API(api)
 	if r.Demo != nil {
 		pages.Any("/demo/*", r.demo)
 		pages.GET("/demo/components", func(c echo.Context) error {

@@ -89,7 +89,7 @@ func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
 		}
 		require.WithinDuration(t, begin, at(all[1]["signed_in_at"]), time.Second)
 		require.WithinDuration(t, time.Now(), at(all[1]["last_used_at"]), 10*time.Minute)
-		page := text(desk.ask(http.MethodGet, "/settings", ""))
+		page := text(desk.ask(http.MethodGet, "/settings/account", ""))
 		require.Contains(t, page, "Firefox on Linux")
 		require.Contains(t, page, "this browser")
 
@@ -111,10 +111,10 @@ func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
 
 		phone = h.browser("192.0.2.4", firefox, "Bea")
 		h.session = desk.cookies
-		h.submit("/settings/sessions/end", http.StatusSeeOther)
+		h.submit("/settings/account/sessions/end", http.StatusSeeOther)
 		require.False(t, phone.isSignedIn())
 		phone = h.browser("192.0.2.4", firefox, "Bea")
-		h.submit("/settings/sessions/"+phone.sessions()[0]["id"].(string)+"/end", http.StatusSeeOther)
+		h.submit("/settings/account/sessions/"+phone.sessions()[0]["id"].(string)+"/end", http.StatusSeeOther)
 		h.session = desk.cookies
 		require.False(t, phone.isSignedIn())
 		require.Contains(t, h.page("/activity"), "Bea signed out Firefox on Linux at 192.0.2.4.")
@@ -153,7 +153,7 @@ func TestAnEndedSessionStaysEnded(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	}
-	w := thief.ask(http.MethodPost, "/settings/sessions/end", "") // keeps a sentence in the session
+	w := thief.ask(http.MethodPost, "/settings/account/sessions/end", "") // keeps a sentence in the session
 	require.Equal(t, http.StatusSeeOther, w.Code)
 	require.False(t, thief.isSignedIn())
 	all, err := h.db.Sessions().Of(t.Context(), u.ID)

@@ -19,7 +19,7 @@ func TestHostileNamesStayText(t *testing.T) {
 		const hostile = `</title><script>alert(1)</script>"' onclick=alert(1) x="{{.}}`
 		h.hear(hostile)
 		h.submit("/connections/spotify/name", http.StatusSeeOther, "name", "<script>alert(1)</script>")
-		h.submit("/settings/tokens", http.StatusOK, "name", "<script>alert(1)</script>", "scope", "read")
+		h.submit("/settings/programs", http.StatusOK, "name", "<script>alert(1)</script>", "scope", "read")
 		for _, path := range []string{"/", "/listens", "/connections/spotify", "/settings", "/activity", "/imports"} {
 			page := h.page(path)
 			require.NotContains(t, page, "<script>alert", path)

@@ -33,7 +33,7 @@ var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.
 	"GET /offline", "GET /api/v1/openapi.yaml",
 	"GET /login", "POST /login", "POST /api/v1/session", "GET /setup", "POST /setup", "POST /api/v1/setup",
 	"GET /invitation/:code", "GET /invitation", "POST /invitation", "POST /api/v1/invitation",
-	"GET /reset/:code", "GET /reset", "POST /reset", "POST /api/v1/reset"}
+	"GET /reset/:code", "GET /reset", "POST /reset", "POST /api/v1/reset", "POST /language"}
 
 // The API has its own test, which also tries tokens.
 func TestStrangersSeeNoPage(t *testing.T) {
@@ -60,8 +60,9 @@ func TestStrangersSeeNoPage(t *testing.T) {
 }
 
 // administration begins the paths that only administrators may use.
-var administration = []string{"/api/v1/admin/", "/people", "/settings/keys/", "/settings/breakers/",
-	"/settings/enrichment/"}
+var administration = []string{"/api/v1/admin/", "/settings/people", "/settings/server/keys/",
+	"/settings/server/breakers/",
+	"/settings/server/metadata/"}
 
 func TestMembersDoNotAdminister(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -102,6 +102,16 @@ func (t Sessions) EndOthers(ctx context.Context, user int64, token string) (n in
 	return n, err
 }
 
+// EndAll ends all sessions of a user, and returns their number.
+func (t Sessions) EndAll(ctx context.Context, user int64) (int, error) {
+	result, err := t.s.writer.ExecContext(ctx, "DELETE FROM sessions WHERE user_id = $1", user)
+	if err != nil {
+		return 0, local(err)
+	}
+	n, err := result.RowsAffected()
+	return int(n), local(err)
+}
+
 // Find implements scs.Store.
 func (t Sessions) Find(token string) ([]byte, bool, error) {
 	return t.FindCtx(context.Background(), token)

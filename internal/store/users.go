@@ -90,6 +90,31 @@ func (s *Store) LastSeen(ctx context.Context) (map[int64]time.Time, error) {
 	return seen, err
 }
 
+// Rename implements accounts.Store. The same name in other letters is no other account's.
+func (s *Store) Rename(ctx context.Context, user int64, name string) (before string, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		u, err := person(ctx, tx, user)
+		switch {
+		case err != nil:
+			return err
+		case u.Role == leaving:
+			return accounts.ErrUnknown
+		}
+		before = u.Name
+		var others int
+		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM users WHERE name_key = $1 AND id <> $2", nameKey(name),
+			user).Scan(&others)
+		if err == nil && others > 0 {
+			err = accounts.ErrTaken
+		}
+		if err != nil {
+			return err
+		}
+		return execTx(ctx, tx, "UPDATE users SET name = $1, name_key = $2 WHERE id = $3", name, nameKey(name), user)
+	})
+	return before, err
+}
+
 // SetBrowserLanguage stores the language that a person's browser preferred when they signed in.
 func (s *Store) SetBrowserLanguage(ctx context.Context, user int64, code string) error {
 	return s.exec(ctx, "UPDATE users SET browser_language = $1 WHERE id = $2", code, user)

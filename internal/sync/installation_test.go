@@ -15,6 +15,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // TestInstallationTroubleIsForAdministrators: what is asked for everybody stops, is told once to those who can mend
@@ -31,7 +32,7 @@ func TestInstallationTroubleIsForAdministrators(t *testing.T) {
 		}
 		blocked := &resilience.AnswerError{Endpoint: "GET /ws/2/artist", Status: http.StatusForbidden,
 			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
-				Scope: resilience.ScopeApp, Advice: "Set contact."}}
+				Scope: resilience.ScopeApp, Advice: words.Plain("Set contact.")}}
 
 		require.NoError(t, do(nil))
 		require.ErrorIs(t, do(library.ErrNotThere), library.ErrNotThere)
@@ -48,7 +49,7 @@ func TestInstallationTroubleIsForAdministrators(t *testing.T) {
 		require.Empty(t, e.Open(member))
 		require.Len(t, e.Open(admin), 1)
 		require.Contains(t, e.Open(admin)[0].Message.String(), "Then press Retry.")
-		require.Equal(t, "/settings#enrichment", e.Open(admin)[0].Action.URL, "where that is")
+		require.Equal(t, "/settings/server#enrichment", e.Open(admin)[0].Action.URL, "where that is")
 
 		e.Stop()
 		e = start()

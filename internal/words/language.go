@@ -66,6 +66,9 @@ func load(tag language.Tag) *i18n.Localizer {
 // Code returns the language's code: "en" or "de".
 func (l *Language) Code() string { return l.tag.String() }
 
+// Name returns what the language calls itself.
+func (l *Language) Name() string { return l.sentence("language.name", nil) }
+
 // ByCode returns the language with a code; nil for none.
 func ByCode(code string) *Language {
 	for _, l := range Languages() {

@@ -40,6 +40,11 @@ func specimens() []specimen {
 			Button(Action{Label: "Second", URL: "/"}), Button(Action{Label: "Warn", URL: "/", Warn: true}))},
 		{"Actions", Actions([]Action{{Label: "Link", URL: "/"},
 			{Label: "Form", Post: "/demo/components", Main: true}})},
+		{"Labelled", Labelled("g-labelled", "Name")}, {"Code", Code("REPRISE_LISTEN")},
+		{"Copy", Copy("g-copy", "https://reprise.example.org/invitation/code")},
+		{"TimeOr", templ.Join(TimeOr(at, Date, "never"), TimeOr(time.Time{}, Date, "never"))},
+		{"Fill", Fill(Form{Post: "/demo/components", Submit: "Save", Cancel: "/", Fields: []Field{
+			{Name: "g-zone", Label: "Suggestions", Suggestions: []string{"Europe/Berlin"}}}})},
 		{"HiddenFields", HiddenFields([]Hidden{{"name", "value"}})},
 		{"Empty", Empty("Nothing yet.", []Action{{Label: "Next", URL: "/", Main: true}})},
 		{"Brand", templ.Join(brands...)}, {"Icon", Icon("bell")},

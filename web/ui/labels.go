@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -50,11 +51,32 @@ func inputAttributes(f Field) templ.Attributes {
 			a[name] = value
 		}
 	}
+	if len(f.Suggestions) > 0 {
+		a["list"] = fieldID(f) + "-list"
+	}
 	if f.Exact {
 		a["autocapitalize"], a["spellcheck"] = "none", "false"
 	}
 	return a
 }
+
+func submitClass(f Form) string {
+	switch {
+	case f.Warn:
+		return "button warn"
+	case f.Main:
+		return "button"
+	}
+	return "button second"
+}
+
+// asksNewPassword says whether somebody chooses a password in a form; a script says how good it is.
+func asksNewPassword(f Form) bool {
+	return slices.ContainsFunc(f.Fields, func(f Field) bool { return f.Autocomplete == newPassword })
+}
+
+// newPassword is what the attribute autocomplete says of a password that is being chosen.
+const newPassword = "new-password"
 
 // seriesOf returns the names of a chart's lines, as the script splits them.
 func seriesOf(g Graph) string { return strings.Join(g.Series, "|") }

@@ -23,6 +23,7 @@ type Frame struct {
 	Title    string
 	Version  string
 	Language *words.Language
+	Path     string // of the page, with its query
 	Zone     string // IANA name; empty: the browser's
 	Theme    string // "light", "dark" or empty: the device's
 	User     string // name of who is signed in; empty: nobody

@@ -71,3 +71,14 @@ func TestPagesThatBelongTogether(t *testing.T) {
 	require.Contains(t, got, `<a href="/settings/people" aria-current="page">People</a>`)
 	require.Contains(t, got, `<a href="/settings">Settings</a>`, "the way back on a phone")
 }
+
+// Browsers hide what is typed there, password managers fill it in, and a script says how good a new one is.
+func TestAPasswordIsHiddenAndFilledIn(t *testing.T) {
+	t.Parallel()
+	got := html(t, words.English, Fill(Form{Post: "/x", Submit: "Save", Username: "Ann", Fields: []Field{
+		{Name: "new", Label: "New", Type: "password", Autocomplete: "new-password"}}}))
+	require.Regexp(t, `<input id="new" name="new" type="password"[^>]* autocomplete="new-password"`, got)
+	require.Contains(t, got, `name="username" value="Ann" autocomplete="username" hidden`)
+	require.Contains(t, got, "/static/password.")
+	require.NotContains(t, html(t, words.English, Fill(Form{Fields: []Field{{Name: "a"}}})), "/static/password.")
+}

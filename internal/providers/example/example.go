@@ -12,6 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const apps = "https://jukebox.example.org/apps"
@@ -55,8 +56,7 @@ func Describe() providers.Description {
 // table lists the statuses whose meaning differs from the general table.
 var table = providers.Table{
 	{Status: http.StatusPaymentRequired, Meaning: resilience.Meaning{Class: resilience.Fatal,
-		Category: resilience.Permission, Scope: resilience.ScopeConnection, Advice: "The subscription there has " +
-			"ended."}},
+		Category: resilience.Permission, Scope: resilience.ScopeConnection, Advice: words.New("example.ended")}},
 }
 
 func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {

@@ -8,15 +8,14 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // noArt is our code for an answer without pictures.
 const noArt = "no art"
 
 // keyAdvice tells an administrator what to do about refused keys.
-const keyAdvice = "Fanart.tv does not accept the project keys in providers.fanarttv.keys, or the personal key in " +
-	"providers.fanarttv.client_key. Make new ones at https://fanart.tv/get-an-api-key/, or take the settings away: " +
-	"then no pictures are looked for."
+var keyAdvice = words.New("fanarttv.key")
 
 var (
 	badKey = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey,

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // table is the error table of all calls, by Last.fm's code. An answer that it leaves out has the meaning of the
@@ -20,15 +21,11 @@ var table = slices.Concat(
 	rows(consentAgain, "14", "15"),
 	rows(resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream,
-		Advice: "Your recent listening is hidden there. Open https://www.last.fm/settings/privacy, switch off " +
-			"\"Hide recent listening information\", and press Try again.",
+		Advice: words.New("lastfm.hidden"),
 	}, "17"),
-	rows(ofTheApp("Last.fm does not know the API key in providers.lastfm.client_id. It stands at "+
-		"https://www.last.fm/api/accounts."), "10"),
-	rows(ofTheApp("The shared secret in providers.lastfm.client_secret does not belong to the API key. Both stand at "+
-		"https://www.last.fm/api/accounts."), "13"),
-	rows(ofTheApp("Last.fm has suspended the API key of this installation. Ask Last.fm why, or create another at "+
-		"https://www.last.fm/api/account/create and put it in the settings."), "26"),
+	rows(ofTheApp(words.New("lastfm.key")), "10"),
+	rows(ofTheApp(words.New("lastfm.secret")), "13"),
+	rows(ofTheApp(words.New("lastfm.suspended")), "26"),
 	rows(resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream},
 		"8", "11", "16"),
 	rows(resilience.Meaning{
@@ -42,15 +39,14 @@ var table = slices.Concat(
 // userTable is table for calls about the connection's own user.
 var userTable = slices.Concat(rows(resilience.Meaning{
 	Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-	Advice: "Last.fm no longer knows this user name: the account was renamed or deleted. Reconnect with the " +
-		"account as it is now.",
+	Advice: words.New("lastfm.renamed"),
 }, "6", "7"), table)
 
 // scrobbleTable is table for sending plays. A refusal without a code concerns the call, not a play, so that no play is
 // given up for it.
 var scrobbleTable = slices.Concat(rows(resilience.Meaning{
 	Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-	Advice: "Last.fm does not take a play that is named like this one.",
+	Advice: words.New("lastfm.play"),
 }, "6", "7"), table, providers.Table{
 	{Status: http.StatusBadRequest, Meaning: unknownCall},
 	{Status: http.StatusNotFound, Meaning: unknownCall},
@@ -60,16 +56,16 @@ var scrobbleTable = slices.Concat(rows(resilience.Meaning{
 
 // ignoredTable is the error table of single plays, by the code with which Last.fm ignores one.
 var ignoredTable = slices.Concat(
-	ignored("Last.fm does not take plays of an artist with this name.", "1"),
-	ignored("Last.fm does not take a track with this title.", "2"),
-	ignored("Last.fm takes a play only within two weeks, and this one is older.", "3"),
-	ignored("This play lies in the future. The clock of the device on which it was played may be wrong.", "4"),
+	ignored(words.New("lastfm.artist"), "1"),
+	ignored(words.New("lastfm.title"), "2"),
+	ignored(words.New("lastfm.old"), "3"),
+	ignored(words.New("lastfm.future"), "4"),
 	rows(resilience.Meaning{
 		// Only sending is limited; reading goes on.
 		Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeStream,
-		Advice: "Last.fm takes only so many plays of one person a day. The others go out after midnight UTC.",
+		Advice: words.New("lastfm.daily"),
 	}, dailyLimit),
-	ignored("Last.fm ignores this play and does not say why.", withoutReason),
+	ignored(words.New("lastfm.ignored"), withoutReason),
 )
 
 const (
@@ -81,24 +77,22 @@ const (
 var (
 	reconnect = resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "Last.fm does not accept the permission any more. It may have been taken back at " +
-			"https://www.last.fm/settings/applications.",
+		Advice: words.New("lastfm.session"),
 	}
 	consentAgain = resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "Last.fm did not let us in: the permission was not given there, or too long ago. Please connect " +
-			"once more.",
+		Advice: words.New("lastfm.consent"),
 	}
 	unknownCall = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract,
 		Scope: resilience.ScopeStream}
 )
 
-func ofTheApp(advice string) resilience.Meaning {
+func ofTheApp(advice words.Text) resilience.Meaning {
 	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
 		Advice: advice}
 }
 
-func ignored(advice, code string) providers.Table {
+func ignored(advice words.Text, code string) providers.Table {
 	return rows(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 		Advice: advice}, code)
 }

@@ -274,16 +274,16 @@ func TestTable(t *testing.T) {
 	}{
 		{code: 4, want: onAuth, advice: "settings/applications"},
 		{code: 9, want: onAuth, advice: "settings/applications"},
-		{code: 14, want: onAuth, advice: "connect once more"},
-		{code: 15, want: onAuth, advice: "connect once more"},
+		{code: 14, want: onAuth, advice: "Connect again"},
+		{code: 15, want: onAuth, advice: "Connect again"},
 		{code: 17, want: onPermission, advice: "Hide recent listening information"},
 		{code: 10, want: onApp, advice: "client_id"},
 		{code: 13, want: onApp, advice: "client_secret"},
 		{code: 26, want: onApp, advice: "suspended"},
 		{code: 6, calls: []string{"prove", "listens"}, want: onAuth, advice: "renamed"},
 		{code: 7, calls: []string{"prove", "listens"}, want: onAuth, advice: "renamed"},
-		{code: 6, calls: []string{"submit"}, want: onItem, advice: "named like this"},
-		{code: 7, calls: []string{"submit"}, want: onItem, advice: "named like this"},
+		{code: 6, calls: []string{"submit"}, want: onItem, advice: "with this name"},
+		{code: 7, calls: []string{"submit"}, want: onItem, advice: "with this name"},
 		{code: 8, want: onUpstream},
 		{code: 11, want: onUpstream},
 		{code: 16, want: onUpstream},
@@ -326,7 +326,7 @@ func TestTable(t *testing.T) {
 						require.ErrorAs(t, err, &refusal)
 						require.Equal(t, fmt.Sprint(tt.code), refusal.Code)
 						require.NotEmpty(t, refusal.Message)
-						require.Contains(t, refusal.Meaning.Advice, tt.advice)
+						require.Contains(t, refusal.Meaning.Advice.String(), tt.advice)
 					})
 				})
 			}

@@ -100,7 +100,7 @@ func TestIgnoredScrobbles(t *testing.T) {
 				require.Equal(t, tt.want, resilience.Classify(outcomes[1]))
 				var refusal *resilience.AnswerError
 				require.ErrorAs(t, outcomes[1], &refusal)
-				require.Contains(t, refusal.Meaning.Advice, tt.advice)
+				require.Contains(t, refusal.Meaning.Advice.String(), tt.advice)
 				require.NotEmpty(t, refusal.Message)
 			})
 		})

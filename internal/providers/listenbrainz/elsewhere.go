@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // urlField is the credential that names another server with ListenBrainz' API, such as a person's own Koito or
@@ -100,14 +101,13 @@ var elsewhereTable = providers.Table{
 	{Status: http.StatusUnauthorized, Meaning: wrongTokenElsewhere},
 	{Code: noRoute, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream,
-		Advice: "There is no server that speaks ListenBrainz' API at this address. For Koito and Maloja, it ends " +
-			"with /apis/listenbrainz.",
+		Advice: words.New("listenbrainz.no_server"),
 	}},
 }
 
 var wrongTokenElsewhere = resilience.Meaning{
 	Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-	Advice: "The server does not accept the token. Copy it again from the server's settings.",
+	Advice: words.New("listenbrainz.other_token"),
 }
 
 // tableOf returns the table of a call to the server. Its words name the server that was given.
@@ -123,11 +123,11 @@ func (s server) tableOf(t providers.Table) providers.Table {
 }
 
 // named returns a sentence about ListenBrainz as one about the server that was given.
-func (s server) named(sentence string) string {
-	if !s.own {
+func (s server) named(sentence words.Text) words.Text {
+	if !s.own || sentence.IsZero() {
 		return sentence
 	}
-	return strings.ReplaceAll(sentence, "ListenBrainz", s.host)
+	return words.New(sentence.ID(), "Service", s.host)
 }
 
 // explain reads a refusal by the server.

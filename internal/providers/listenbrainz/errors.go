@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
@@ -22,8 +23,7 @@ var table = providers.Table{
 var userTable = append(table[:len(table):len(table)], providers.Row{
 	Status: http.StatusNotFound, Code: notFound, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "ListenBrainz no longer knows this user name: the account was renamed or deleted. Reconnect with " +
-			"the user token of the account as it is now.",
+		Advice: words.New("listenbrainz.renamed", service...),
 	},
 })
 
@@ -31,7 +31,7 @@ var userTable = append(table[:len(table):len(table)], providers.Row{
 var playlistTable = append(table[:len(table):len(table)], providers.Row{
 	Status: http.StatusNotFound, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-		Advice: "This playlist is gone from ListenBrainz.",
+		Advice: words.New("listenbrainz.playlist_gone", service...),
 	},
 })
 
@@ -47,7 +47,7 @@ const noSuchRoute = "The requested URL"
 
 var wrongToken = resilience.Meaning{
 	Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-	Advice: "ListenBrainz does not accept the user token. Copy it again from https://listenbrainz.org/settings/.",
+	Advice: words.New("listenbrainz.token", service...),
 }
 
 // explain reads ListenBrainz' message from a refusal, and the wait from its own header.

@@ -187,7 +187,7 @@ func TestTable(t *testing.T) {
 				require.Equal(t, tt.code, refusal.Code)
 				if tt.advice != "" {
 					require.NotNil(t, refusal.Meaning)
-					require.Contains(t, refusal.Meaning.Advice, tt.advice)
+					require.Contains(t, refusal.Meaning.Advice.String(), tt.advice)
 				}
 			})
 		})

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -25,16 +26,19 @@ const (
 	client = "Reprise" // shown to ListenBrainz' users
 )
 
+// service is the argument of sentences about ListenBrainz; see server.named.
+var service = []any{"Service", "ListenBrainz"}
+
 // onItem returns the meaning of a listen that ListenBrainz never accepts.
-func onItem(advice string) resilience.Meaning {
+func onItem(advice words.Text) resilience.Meaning {
 	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 		Advice: advice}
 }
 
 var (
-	tooLarge = onItem("The names of this listen are longer than ListenBrainz takes.")
-	tooEarly = onItem("ListenBrainz takes no listens from before October 2002.")
-	nameless = onItem("ListenBrainz takes no listen without a title and an artist.")
+	tooLarge = onItem(words.New("listenbrainz.too_large", service...))
+	tooEarly = onItem(words.New("listenbrainz.too_early", service...))
+	nameless = onItem(words.New("listenbrainz.nameless", service...))
 )
 
 // ourMistake is the meaning of a refusal that concerns the call, not a listen.
@@ -44,7 +48,7 @@ var ourMistake = resilience.Meaning{Class: resilience.Fatal, Category: resilienc
 // submitTable is table for submitting. A batch is refused as a whole for one bad listen, and there is no object that
 // could be missing.
 var submitTable = append(table[:len(table):len(table)],
-	providers.Row{Status: http.StatusBadRequest, Meaning: onItem("ListenBrainz does not take this listen.")},
+	providers.Row{Status: http.StatusBadRequest, Meaning: onItem(words.New("listenbrainz.rejected", service...))},
 	providers.Row{Status: http.StatusNotFound, Meaning: ourMistake},
 	providers.Row{Status: http.StatusGone, Meaning: ourMistake},
 	providers.Row{Status: http.StatusUnprocessableEntity, Meaning: ourMistake},

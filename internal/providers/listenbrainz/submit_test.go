@@ -84,7 +84,7 @@ func TestSubmitLeavesOutInvalidListens(t *testing.T) {
 		change(func(l *library.Listen) { l.PlayedAt = time.Unix(1033430400, 0) }),
 		change(func(l *library.Listen) { l.Album = strings.Repeat("ü", 4900) }),
 	}
-	refused := map[int]string{1: "longer than ListenBrainz takes", 2: "without a title", 3: "without a title",
+	refused := map[int]string{1: "longer than ListenBrainz accepts", 2: "without a title", 3: "without a title",
 		4: "October 2002"}
 	a, bodies := taker(t)
 	outcomes, err := a.Submit(t.Context(), plays)
@@ -100,7 +100,7 @@ func TestSubmitLeavesOutInvalidListens(t *testing.T) {
 			Scope: resilience.ScopeItem}, resilience.Classify(outcome))
 		var e *resilience.AnswerError
 		require.ErrorAs(t, outcome, &e)
-		require.Contains(t, e.Meaning.Advice, advice)
+		require.Contains(t, e.Meaning.Advice.String(), advice)
 		require.Less(t, len(outcome.Error()), 200)
 	}
 	var sent submission

@@ -7,10 +7,10 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
-const contactAdvice = "MusicBrainz refuses this server. It wants to know whom to write to instead of blocking: set " +
-	"contact to your e-mail or web address, and start Reprise again."
+var contactAdvice = words.New("musicbrainz.contact")
 
 var (
 	throttled = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,

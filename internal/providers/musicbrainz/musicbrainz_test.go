@@ -118,7 +118,7 @@ func TestTable(t *testing.T) {
 				require.ErrorAs(t, err, &refusal)
 				require.NotEmpty(t, refusal.Message)
 				if want.Category == resilience.Config {
-					require.Contains(t, refusal.Meaning.Advice, "contact")
+					require.Contains(t, refusal.Meaning.Advice.String(), "contact")
 				}
 			})
 		})

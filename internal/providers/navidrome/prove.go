@@ -9,20 +9,16 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Advice for people when connecting fails.
-const (
-	adviceNoServer = "There is no Subsonic server at this address. Enter the address at which you open your music " +
-		"server in the browser. If a sign-in page of its own stands in front of the server, it must let everything " +
-		"under /rest/ pass."
-	adviceProxy = "Something in front of the server refuses the call before it gets there. It must let everything " +
-		"under /rest/ pass."
-	adviceHTTPS = "This server wants the password itself, and over http:// anyone on the way could read it. Enter " +
-		"the server's https:// address, or tick “Send my password unprotected when the server asks for it”."
-	adviceNoWay = "This server accepts none of the ways to sign in that were tried. If it offers API keys, make " +
-		"one there and enter it here."
-	adviceNoKeys = "This server does not take API keys. Enter your password instead."
+var (
+	adviceNoServer = words.New("navidrome.no_server")
+	adviceProxy    = words.New("navidrome.proxy")
+	adviceHTTPS    = words.New("navidrome.https")
+	adviceNoWay    = words.New("navidrome.no_way")
+	adviceNoKeys   = words.New("navidrome.no_keys")
 )
 
 // Prove signs in, finds out what the server supports, and returns what it learned. It sends the password itself only
@@ -142,8 +138,7 @@ func (a *adapter) advise(err error) error {
 	category := resilience.VerdictOf(err).Category
 	switch {
 	case a.moved != nil && (a.moved.Host != a.base.Host || a.moved.Scheme != a.base.Scheme):
-		return resilience.Advised(err, "This address sends callers on to "+a.moved.Scheme+"://"+a.moved.Host+
-			". If that is your server, enter that address.")
+		return resilience.Advised(err, words.New("provider.moved", "Address", a.moved.Scheme+"://"+a.moved.Host))
 	case category == resilience.Auth || category == resilience.Permission:
 		return resilience.Advised(err, adviceProxy)
 	}

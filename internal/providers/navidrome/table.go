@@ -6,6 +6,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // The codes of the Subsonic API that the adapter itself acts on.
@@ -27,7 +28,7 @@ var (
 		Scope: resilience.ScopeConnection}
 	trialOver = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
 		Scope:  resilience.ScopeConnection,
-		Advice: "The trial period of this server is over. Whoever runs it needs to enter a licence."}
+		Advice: words.New("navidrome.trial")}
 	generic = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream,
 		Scope: resilience.ScopeStream, FatalAfter: 10}
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // songsPerURL limits the songs in one URL, because many proxies limit URLs to 8 kB. An id has up to 36 letters, its
@@ -15,7 +16,7 @@ const songsPerURL = 100
 
 var playlistGone = resilience.Meaning{
 	Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-	Advice: "This playlist is gone from your server.",
+	Advice: words.New("navidrome.playlist_gone"),
 }
 
 // songGone is the meaning of a refusal because of a song that existed when it was looked up. Neither the playlist nor

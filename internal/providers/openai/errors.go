@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Our codes for refusals that servers express in other ways.
@@ -27,13 +28,10 @@ const (
 )
 
 // keyAdvice tells an administrator what to do about refused keys.
-const keyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, " +
-	"or wants one where none is set. Make a new one there and put it into the settings, or empty " +
-	"providers.openai.model to do without digests."
+var keyAdvice = words.New("openai.key")
 
 // spentAdvice tells an administrator what to do about used-up keys.
-const spentAdvice = "The credit or the spending limit of the account behind providers.openai.keys is used up. " +
-	"Look at its billing page; we try again once a day."
+var spentAdvice = words.New("openai.spent")
 
 var (
 	spent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey,
@@ -42,20 +40,16 @@ var (
 	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
 	// notServed means that the server does not serve the region or the account.
 	notServed = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
-		Advice: "The server at providers.openai.api_url does not serve this installation's region or account. " +
-			"Choose another server or model in providers.openai."}
+		Advice: words.New("openai.region")}
 	noModel = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
-		Advice: "The server at providers.openai.api_url does not know the model in providers.openai.model, or the " +
-			"account may not use it, or the address is not the one that /chat/completions follows. Correct the " +
-			"settings."}
+		Advice: words.New("openai.model")}
 	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	// speechless means that reasoning used up the length limit. A shorter prompt may succeed.
 	speechless = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-		Advice: "The model reached its limit of length before it had written a word. One that thinks first may " +
-			"need a higher limit on its server."}
+		Advice: words.New("openai.length")}
 	// notTaken means that the server rejects the form of our requests, so that all others would fail too.
 	notTaken = resilience.Meaning{Class: fatal, Category: resilience.Contract, Scope: resilience.ScopeStream,
-		Advice: "It may be that the model in providers.openai.model cannot chat."}
+		Advice: words.New("openai.chat")}
 )
 
 // table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;

@@ -167,7 +167,7 @@ func TestTable(t *testing.T) {
 				}
 				switch want.Category {
 				case resilience.Config, resilience.Auth, resilience.Quota:
-					require.Contains(t, refusal.Meaning.Advice, "providers.openai.")
+					require.Contains(t, refusal.Meaning.Advice.String(), "providers.openai.")
 				}
 			})
 		})
@@ -296,7 +296,7 @@ func TestKeysTakeTurns(t *testing.T) {
 		require.NotContains(t, err.Error(), "key-")
 		var short *resilience.KeysError
 		require.ErrorAs(t, err, &short)
-		require.Contains(t, short.Advice, "billing page")
+		require.Contains(t, short.Advice.String(), "billing page")
 		require.Equal(t, resilience.Verdict{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeApp,
 			NotBefore: time.Now().Add(24 * time.Hour)}, resilience.Classify(err))
 		require.Len(t, used, 4)

@@ -156,7 +156,7 @@ func TestAKeyThatMayNotRead(t *testing.T) {
 	}}
 	for range 2 {
 		_, err := keep(t.Context(), s.open(), "x", october)
-		requireRow(t, err, "", 403, permission, "must be allowed to read")
+		requireRow(t, err, "", 403, permission, "must be able to read")
 	}
 	require.Equal(t, 1, s.writes)
 }

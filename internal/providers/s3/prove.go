@@ -11,14 +11,14 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // probeName is the name of the object that Prove writes and removes. It is constant, so that failed removals leave at
 // most one object.
 const probeName = "reprise-connection-test.txt"
 
-const adviceNoStorage = "There is no S3 storage at this address. Enter what its documentation calls the S3 endpoint; " +
-	"it is often another address or port than that of its web page."
+var adviceNoStorage = words.New("s3.no_server")
 
 // Prove writes an object, reads it back and removes it. If the server names another region, it uses that one.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
@@ -75,8 +75,7 @@ func (a *adapter) advise(err error) error {
 	case ok && (e.Code != "" || busy(e)):
 		return err
 	case ok && a.moved != "" && a.moved != a.endpoint.String():
-		return resilience.Advised(err, "This address sends callers on to "+a.moved+". If that is your storage, "+
-			"enter that address.")
+		return resilience.Advised(err, words.New("provider.moved", "Address", a.moved))
 	}
 	return resilience.Advised(err, adviceNoStorage)
 }

@@ -7,6 +7,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // The codes that the adapter itself acts on.
@@ -16,7 +17,7 @@ const (
 	codeChanged   = "ChangedMeanwhile"           // our own: found by reading
 )
 
-func fatal(c resilience.Category, advice string) resilience.Meaning {
+func fatal(c resilience.Category, advice words.Text) resilience.Meaning {
 	return resilience.Meaning{Class: resilience.Fatal, Category: c, Scope: resilience.ScopeConnection, Advice: advice}
 }
 
@@ -34,27 +35,21 @@ var (
 	tooLarge = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 		Advice: adviceTooLarge}
 	unknownKey = fatal(resilience.Auth,
-		"Your storage does not know this access key, or has ended it. Reconnect with a key that is valid.")
+		words.New("s3.key"))
 	wrongSecret = fatal(resilience.Auth,
-		"The secret key does not belong to the access key. Enter both again, as your storage showed them.")
-	notAllowed = fatal(resilience.Permission, "Your storage does not allow this to the access key. It must be "+
-		"allowed to read, write and delete objects in the bucket.")
-	noBucket   = fatal(resilience.Config, "There is no such bucket. Make it at your storage, or correct its name.")
-	otherPlace = fatal(resilience.Config, "The bucket is kept at another address or in another region. Reconnect "+
-		"with the address and the region that your storage names for it.")
+		words.New("s3.secret"))
+	notAllowed = fatal(resilience.Permission, words.New("s3.denied"))
+	noBucket   = fatal(resilience.Config, words.New("s3.no_bucket"))
+	otherPlace = fatal(resilience.Config, words.New("s3.elsewhere"))
 	wrongClock = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
-		Scope: resilience.ScopeConnection, Advice: adviceClock + " The administrator has to set the server's clock.",
-		ForAdmin: adviceClock + " Set the clock of this machine."}
+		Scope: resilience.ScopeConnection, Advice: words.New("s3.clock"),
+		ForAdmin: words.New("s3.clock_admin")}
 )
 
-const (
-	adviceClock = "The clock is wrong: this server and the storage disagree about the time by more than a quarter " +
-		"of an hour."
-	adviceMeanwhile = "Another program writes the same file at the same time. If that is a second Reprise, give " +
-		"each of them a folder of its own."
-	adviceFull     = "There is no room left in your storage. Make room there, or raise its limit."
-	adviceTooLarge = "This file is larger than your storage accepts in one piece. Whoever runs it can raise that " +
-		"limit."
+var (
+	adviceMeanwhile = words.New("s3.meanwhile")
+	adviceFull      = words.New("s3.full")
+	adviceTooLarge  = words.New("s3.too_large")
 )
 
 // table is the error table of S3 and compatible servers. Amazon answers some retriable failures with 400. A 404

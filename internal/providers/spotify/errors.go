@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Our codes for refusals that differ only in Spotify's message; quotaExceeded is Spotify's own code.
@@ -25,25 +26,20 @@ const (
 var table = providers.Table{
 	{Status: http.StatusForbidden, Code: insufficientScope, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "A permission that Reprise needs was not given. Reconnect, and Spotify asks for it again.",
+		Advice: words.New("spotify.scope"),
 	}},
 	{Status: http.StatusForbidden, Code: notRegistered, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection,
-		Advice: "Spotify lets in only people whom the administrator has listed for this server's Spotify app. " +
-			"The administrator has to add you there, with the e-mail address of your Spotify account.",
-		ForAdmin: "Open https://developer.spotify.com/dashboard, choose the app, then \"User Management\", and add " +
-			"this person with the e-mail address of their Spotify account. While the app is in development mode, " +
-			"Spotify lets in only the people on that list.",
+		Advice:   words.New("spotify.unlisted"),
+		ForAdmin: words.New("spotify.unlisted_admin"),
 	}},
 	{Status: http.StatusForbidden, Code: premiumRequired, Meaning: resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Permission, Scope: resilience.ScopeApp, Hold: 6 * time.Hour,
-		Advice: "Spotify serves an app only while its owner has Spotify Premium. When the administrator's " +
-			"subscription is active again, it can take a few hours; it is tried again every six hours.",
+		Advice: words.New("spotify.premium"),
 	}},
 	{Status: http.StatusTooManyRequests, Code: quotaExceeded, Meaning: resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeApp, Hold: 24 * time.Hour,
-		Advice: "The quota of the administrator's Spotify developer account is used up; all apps of that account " +
-			"share it. It goes on by itself when Spotify allows it again.",
+		Advice: words.New("spotify.quota"),
 	}},
 }
 
@@ -51,12 +47,11 @@ var table = providers.Table{
 var playlistTable = slices.Concat(table, providers.Table{
 	{Status: http.StatusForbidden, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-		Advice: "Spotify lets apps read only playlists that you own or edit together with others. Copy its tracks " +
-			"into a playlist of your own to have them here.",
+		Advice: words.New("spotify.not_yours"),
 	}},
 	{Status: http.StatusNotFound, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-		Advice: "This playlist is gone from Spotify, or Spotify made it and does not show it to apps.",
+		Advice: words.New("spotify.playlist_gone"),
 	}},
 })
 

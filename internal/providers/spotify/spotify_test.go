@@ -16,6 +16,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // open returns an adapter whose upstream is far.
@@ -34,7 +35,7 @@ func paged(t *testing.T, first, second string) providertest.Respond {
 
 func item(status int) resilience.Meaning {
 	m := resilience.StatusMeaning(http.StatusNotFound)
-	m.Advice = fmt.Sprint(status)
+	m.Advice = words.Plain(fmt.Sprint(status))
 	return m
 }
 
@@ -139,11 +140,11 @@ func checkRefusal(t *testing.T, err error, want resilience.Verdict, advice strin
 	require.ErrorAs(t, err, &refusal)
 	require.NotEmpty(t, refusal.Message)
 	if advice == "" {
-		require.True(t, refusal.Meaning == nil || refusal.Meaning.Advice == "")
+		require.True(t, refusal.Meaning == nil || refusal.Meaning.Advice.IsZero())
 		return
 	}
 	require.NotNil(t, refusal.Meaning)
-	require.Contains(t, refusal.Meaning.Advice, advice)
+	require.Contains(t, refusal.Meaning.Advice.String(), advice)
 }
 
 func TestProve(t *testing.T) {

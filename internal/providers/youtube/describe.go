@@ -53,7 +53,7 @@ func Describe() providers.Description {
 			Try:   try,
 		},
 		Pool: &providers.Pool{KeyName: "YouTube's key", Put: putKey, Advice: keyAdvice,
-			Spent: spentAdvice, Try: tryKey, Instead: true},
+			Try: tryKey, Instead: true},
 		QuotaDay: "pacific",
 		Tables:   tables(),
 		Build:    build,

@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Our codes for refusals that Google distinguishes in other ways.
@@ -25,36 +26,26 @@ const (
 )
 
 var (
-	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey,
-		Advice: spentAdvice}
-	tooFast = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
-	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey,
+	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey}
+	tooFast  = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
+	badKey   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey,
 		Advice: keyAdvice}
 	// shutOut means that the project or key may not use this API.
 	shutOut = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeKey,
-		Advice: "In Google's console, the project must have the YouTube Data API v3 enabled, and its key must be " +
-			"allowed to call it from this server's address."}
+		Advice: words.New("youtube.shut_out")}
 	reconnect = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
 	noScope   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "The permission to see your YouTube account was not given. Reconnect, and leave its box ticked on " +
-			"Google's page."}
+		Advice: words.New("youtube.scope")}
 	closed = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "YouTube has closed or suspended this account. If it is open again, or you have another, reconnect."}
+		Advice: words.New("youtube.closed")}
 	noAccount = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "This Google account has no YouTube channel. Sign in to YouTube once and make one, or choose " +
-			"another account."}
+		Advice: words.New("youtube.no_channel")}
 	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	later  = resilience.Meaning{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 )
 
 // keyAdvice tells an administrator what to do about refused keys.
-const keyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's " +
-	"console, under \"Credentials\", or take the setting away: then everything is asked for with people's own " +
-	"permission."
-
-// spentAdvice tells an administrator that the keys are used up.
-const spentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by " +
-	"itself at midnight Pacific time."
+var keyAdvice = words.New("youtube.key")
 
 // table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
 // see docs/providers.md.

@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/activity"
@@ -25,7 +27,7 @@ func NewBreakers(k *core.Core, breakers *resilience.Breakers) *Breakers {
 
 // Pages adds the routes of the pages.
 func (h *Breakers) Pages(g *echo.Group) {
-	g.POST("/settings/breakers/reset", h.resetForm, core.MustBeAdmin)
+	g.POST("/settings/server/breakers/reset", h.resetForm, core.MustBeAdmin)
 }
 
 // API adds the routes of the API.
@@ -34,7 +36,7 @@ func (h *Breakers) API(g *echo.Group) {
 	g.POST("/admin/breakers/:endpoint/reset", h.resetAPI, core.MustBeAdmin)
 }
 
-// BreakerView is a breaker in the API and on the settings page.
+// BreakerView is a breaker in the API.
 type BreakerView struct {
 	Endpoint string  `json:"endpoint"`
 	State    string  `json:"state"`
@@ -49,15 +51,16 @@ func ViewBreaker(b resilience.BreakerStatus) BreakerView {
 		Since: core.Moment(b.Since), Until: core.Moment(b.Until)}
 }
 
-// Open returns the breakers that are not closed, and how many endpoints have a breaker.
-func (h *Breakers) Open() (open []BreakerView, endpoints int) {
+// Part returns the breakers that are not closed as a part of a page.
+func (h *Breakers) Part(context.Context) (templ.Component, error) {
 	all := h.breakers.Status()
+	var open []resilience.BreakerStatus
 	for _, b := range all {
 		if b.State != resilience.BreakerClosed {
-			open = append(open, ViewBreaker(b))
+			open = append(open, b)
 		}
 	}
-	return open, len(all)
+	return breakersPart(open, len(all)), nil
 }
 
 func (h *Breakers) list(c echo.Context) error {
@@ -93,14 +96,14 @@ func (h *Breakers) resetAPI(c echo.Context) error {
 		"new_state": resilience.BreakerClosed.String()})
 }
 
-// resetForm answers the buttons on the settings page and on the health page.
+// resetForm answers the buttons on the page of the server and on the health page.
 func (h *Breakers) resetForm(c echo.Context) error {
 	if _, err := h.reset(c, c.FormValue("endpoint")); err != nil {
 		return err
 	}
-	h.core.Sessions.Flash(c.Request().Context(), words.Plain("Calls go out there again."))
+	h.core.Sessions.Flash(c.Request().Context(), words.New("breaker.reset"))
 	if h.core.CameFrom(c) == "/health" {
 		return c.Redirect(http.StatusSeeOther, "/health")
 	}
-	return c.Redirect(http.StatusSeeOther, "/settings#endpoints")
+	return c.Redirect(http.StatusSeeOther, "/settings/server#endpoints")
 }

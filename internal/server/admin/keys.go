@@ -2,11 +2,13 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/digest"
@@ -35,8 +37,8 @@ func NewKeys(k *core.Core, connections *syncer.Connections, enrichment *enrich.R
 
 // Pages adds the routes of the pages.
 func (h *Keys) Pages(g *echo.Group) {
-	g.GET("/settings/keys/:provider/:last4/reset", h.resetPage, core.MustBeAdmin)
-	g.POST("/settings/keys/:provider/:last4/reset", h.resetForm, core.MustBeAdmin)
+	g.GET("/settings/server/keys/:provider/:last4/reset", h.resetPage, core.MustBeAdmin)
+	g.POST("/settings/server/keys/:provider/:last4/reset", h.resetForm, core.MustBeAdmin)
 }
 
 // API adds the routes of the API.
@@ -141,27 +143,28 @@ func (h *Keys) resetPage(c echo.Context) error {
 	if i < 0 {
 		return errNoKey
 	}
-	v := viewKey(p, all[i])
-	lead := "It is ready, and used when its turn comes."
-	switch {
-	case v.State == resilience.KeyRefused:
-		lead = p.DisplayName + " has refused it: " + v.Why + ". Try it again when you have put that right there; " +
-			"if nothing has changed, it is refused once more, and nothing else happens."
-	case v.Until != nil:
-		lead = p.DisplayName + " has asked us not to use it before " + *v.Until + ": " + v.Why +
-			". Try it earlier only when you know that this has changed, such as after you were given a larger " +
-			"quota; a service may take it amiss to be asked too soon."
-	}
-	title := library.InSentence("Try the key …"+lastFour+" of "+p.DisplayName+" now?", p.DisplayName)
-	address := "/settings/keys/" + p.Name + "/" + url.PathEscape(lastFour) + "/reset"
-	return h.core.Confirm(c, core.Confirmation{Title: title, Lead: lead, Action: address, Button: "Try now",
-		Back: "/settings#keys"})
+	ctx := c.Request().Context()
+	address := "/settings/server/keys/" + p.Name + "/" + url.PathEscape(lastFour) + "/reset"
+	return h.core.Confirm(c, core.Confirmation{
+		Title: words.T(ctx, "key.try_title", "Key", "…"+lastFour, "Service", p.DisplayName),
+		Lead:  lead(p.DisplayName, all[i]).T(ctx), Action: address, Button: words.T(ctx, "key.try_now"),
+		Back: "/settings/server#keys"})
 }
 
 func (h *Keys) resetForm(c echo.Context) error {
 	if _, err := h.reset(c); err != nil {
 		return err
 	}
-	return h.core.Done(c, "/settings#keys", words.Plain(
-		"The key is in use again; its next call shows whether it works."))
+	return h.core.Done(c, "/settings/server#keys", words.New("key.in_use"))
+}
+
+// Part returns the keys of all providers as a part of a page; nothing if there are none.
+func (h *Keys) Part(context.Context) (templ.Component, error) {
+	var all []key
+	for _, p := range h.core.Services() {
+		for _, k := range p.Keys.Keys() {
+			all = append(all, key{k, p.Name, p.DisplayName})
+		}
+	}
+	return keysPart(all), nil
 }

@@ -31,13 +31,15 @@ func New(k *core.Core, courier *notify.Courier, pushKey string) *Handler {
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
 	p := &pages{Handler: h, pushKey: h.pushKey}
-	g.GET("/channels", p.list)
-	g.POST("/channels", p.addForm)
-	g.GET("/channels/:id", p.editPage)
-	g.POST("/channels/:id", p.editForm)
-	g.POST("/channels/:id/test", p.testForm)
-	g.GET("/channels/:id/remove", p.removePage)
-	g.POST("/channels/:id/remove", p.removeForm)
+	g.GET("/settings/notifications", p.list)
+	g.POST("/settings/notifications", p.addForm)
+	g.GET("/settings/notifications/:id", p.editPage)
+	g.POST("/settings/notifications/:id", p.editForm)
+	g.POST("/settings/notifications/:id/test", p.testForm)
+	g.GET("/settings/notifications/:id/remove", p.removePage)
+	g.POST("/settings/notifications/:id/remove", p.removeForm)
+	core.Moved(g, "/channels", "/settings/notifications")
+	core.Moved(g, "/channels/:id", "/settings/notifications/:id")
 }
 
 // API adds the routes of the API.

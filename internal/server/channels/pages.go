@@ -55,7 +55,7 @@ func (h *pages) show(c echo.Context, status int, v channelsView) error {
 	if v.Values == nil {
 		v.Values = map[string]string{}
 	}
-	return h.core.Render(c, status, "channels", "Where you are told", v)
+	return h.core.RenderSettings(c, status, "channels", "Where you are told", v)
 }
 
 // channelForm reads a channel's form.
@@ -96,7 +96,7 @@ func (h *pages) addForm(c echo.Context) error {
 
 // back ends a form: it redirects to the page of channels, which shows the sentence.
 func (h *pages) back(c echo.Context, sentence string) error {
-	return h.core.Done(c, "/channels", words.Plain(sentence))
+	return h.core.Done(c, "/settings/notifications", words.Plain(sentence))
 }
 
 type channelEdit struct {
@@ -128,7 +128,7 @@ func (h *pages) showOne(c echo.Context, status int, v channelEdit) error {
 		return notify.ErrNotYours
 	}
 	v.Form.ID, v.Form.Severities = v.Channel.ID, severityWords
-	return h.core.Render(c, status, "channel", "Change "+v.Channel.Name, v)
+	return h.core.RenderSettings(c, status, "channel", "Change "+v.Channel.Name, v)
 }
 
 func (h *pages) editForm(c echo.Context) error {
@@ -169,8 +169,9 @@ func (h *pages) removePage(c echo.Context) error {
 	}
 	v := viewChannel(ch)
 	return h.core.Confirm(c, core.Confirmation{Title: "Remove " + v.Name + "?",
-		Facts: []string{v.Label + ", " + v.Address}, Action: "/channels/" + v.ID + "/remove", Button: "Remove",
-		Warn: true, Back: "/channels",
+		Facts:  []string{v.Label + ", " + v.Address},
+		Action: "/settings/notifications/" + v.ID + "/remove", Button: "Remove",
+		Warn: true, Back: "/settings/notifications",
 		Lead: "You are not told there any more, and what waits for it is not sent. In the browser you are " +
 			"told as before."})
 }

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // connect answers for connecting: the form or the consent page of a provider, and the choice between two accounts.
@@ -44,6 +45,9 @@ func (h *connect) page(c echo.Context) error {
 	}
 	if !p.InBrowser() {
 		return h.showForm(c, http.StatusOK, filled{id: id, provider: p, returnTo: to, values: h.statuses.kept(c, id)})
+	}
+	if core.ByScript(c) { // the page that waited for this, which must not lead away by itself
+		return h.showReady(c, p, to)
 	}
 	if err := h.connections.Held(p, nil); err != nil { // the consent could not be used now
 		return err
@@ -81,6 +85,16 @@ func (h *connect) showAsk(c echo.Context, p *providers.Provider, need asks.Need,
 	if v.Way, err = h.steps.Way(ctx, u, p.Name, to); err != nil {
 		return err
 	}
+	return h.core.Show(c, http.StatusOK, v.Title, askPage(v))
+}
+
+// showReady says that what a member has waited for is ready.
+func (h *connect) showReady(c echo.Context, p *providers.Provider, to string) error {
+	ctx := c.Request().Context()
+	v := askView{Provider: p.Name, ReturnTo: to, Title: words.T(ctx, "connect.title", "Name", p.DisplayName),
+		Lead: words.T(ctx, "ask.done_text", "Service", p.DisplayName), Asked: &ui.Action{Main: true,
+			Label: words.T(ctx, "ask.done_button", "Service", p.DisplayName), URL: "/connect/" + p.Name + "?" +
+				url.Values{"return_to": {to}}.Encode()}}
 	return h.core.Show(c, http.StatusOK, v.Title, askPage(v))
 }
 

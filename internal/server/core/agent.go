@@ -3,6 +3,8 @@ package core
 import (
 	"regexp"
 	"strings"
+
+	"reprise/internal/words"
 )
 
 // browsers are the marks of browsers in the header User-Agent, with their names. The first match counts, because most
@@ -17,6 +19,9 @@ var systems = []struct{ mark, name string }{
 	{"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Windows", "Windows"},
 	{"Mac OS X", "macOS"}, {"Linux", "Linux"},
 }
+
+// someProgram is what sends no name.
+const someProgram = "a program"
 
 // product matches the name at the start of the header that a program sends.
 var product = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,30}`)
@@ -37,5 +42,21 @@ func Agent(header string) string {
 	if name := product.FindString(header); name != "" && name != "Mozilla" {
 		return name
 	}
-	return "a program"
+	return someProgram
+}
+
+// Device returns what Agent returned, for people to read in their language.
+func Device(agent string) words.Text {
+	browser, system, ok := strings.Cut(agent, " on ")
+	switch {
+	case agent == someProgram:
+		return words.New("device.program")
+	case !ok:
+		return words.Plain(agent)
+	case system == "an iPhone":
+		return words.New("device.on", "Browser", browser, "System", words.New("device.iphone"))
+	case system == "an iPad":
+		return words.New("device.on", "Browser", browser, "System", words.New("device.ipad"))
+	}
+	return words.New("device.on", "Browser", browser, "System", system)
 }

@@ -3,6 +3,9 @@ package core
 import (
 	"context"
 	"io"
+	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -50,5 +53,19 @@ func Settings(ctx context.Context, u accounts.User) (all []ui.Entry) {
 func framed(frame, child templ.Component) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		return frame.Render(templ.WithChildren(ctx, child), w)
+	})
+}
+
+// Moved redirects from a page's old address to its new one, which has the same parameters.
+func Moved(g *echo.Group, from, to string) {
+	g.GET(from, func(c echo.Context) error {
+		now := to
+		for _, name := range c.ParamNames() {
+			now = strings.Replace(now, ":"+name, url.PathEscape(c.Param(name)), 1)
+		}
+		if query := c.Request().URL.RawQuery; query != "" {
+			now += "?" + query
+		}
+		return c.Redirect(http.StatusMovedPermanently, now)
 	})
 }

@@ -15,14 +15,15 @@ import (
 // frame returns what surrounds a page: for nobody without a user.
 func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	ctx := c.Request().Context()
-	f := ui.Frame{Title: title, Version: k.version, Language: words.From(ctx)}
+	f := ui.Frame{Title: title, Version: k.version, Language: words.From(ctx),
+		Path: c.Request().URL.RequestURI()}
 	u := UserOf(c)
 	if u.ID == 0 {
 		return f, nil
 	}
 	f.User, f.Zone, f.Theme = u.Name, u.Zone, u.Theme
 	path := pathOf(c)
-	if !byScript(c) { // the flash is kept for a person
+	if !ByScript(c) { // the flash is kept for a person
 		f.Flash = k.Sessions.popFlash(ctx).T(ctx)
 	}
 	open, err := k.Open(ctx, u.ID)
@@ -42,7 +43,8 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 // RefreshHeader is the header with which a page asks for the page that it is on, to bring it up to date.
 const RefreshHeader = "X-Reprise-Refresh"
 
-func byScript(c echo.Context) bool { return c.Request().Header.Get(RefreshHeader) != "" }
+// ByScript says whether a script asks for the page that it is on, to bring it up to date.
+func ByScript(c echo.Context) bool { return c.Request().Header.Get(RefreshHeader) != "" }
 
 // pathOf returns the path of the page that a request is for.
 func pathOf(c echo.Context) string {
@@ -113,22 +115,4 @@ func current(path, own string, sections ...string) string {
 // within says whether path is a section's own page or below it.
 func within(path, section string) bool {
 	return path == section || strings.HasPrefix(path, section+"/")
-}
-
-// languageCookie keeps the language that somebody chose on a page that needs no account.
-const languageCookie = "reprise_language"
-
-// Speak is middleware that puts the language of the reader into the context of a request: what was chosen in this
-// browser, else what it prefers. The choice of a person who is signed in counts more (see as).
-func Speak(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r, chosen := c.Request(), ""
-		if cookie, err := r.Cookie(languageCookie); err == nil {
-			chosen = cookie.Value
-		}
-		c.Response().Header().Add("Vary", "Accept-Language")
-		l := words.Match(chosen, r.Header.Get("Accept-Language"))
-		c.SetRequest(r.WithContext(words.With(r.Context(), l)))
-		return next(c)
-	}
 }

@@ -17,7 +17,7 @@ func TestNavigationMarksTheCurrentPage(t *testing.T) {
 			"page"}, "/playlists/3": {"Playlists", "true"},
 		"/deliveries": {"Sending", "page"}, "/deliveries/3/discard": {"Sending", "true"},
 		"/digest/1/delete": {"Digest", "true"}, "/settings": {"Settings", "page"},
-		"/settings/tokens/1/revoke": {"Settings", "true"}, "/channels/1": {"Settings", "true"}, "/playlistsx": {},
+		"/settings/programs/1/revoke": {"Settings", "true"}, "/channels/1": {"Settings", "true"}, "/playlistsx": {},
 	} {
 		var got [2]string
 		for _, n := range navigation(t.Context(), path, 0, optional{digests: true, demo: true}) {

@@ -38,15 +38,32 @@ type legacy struct {
 
 // Render answers with a page that is a parsed template.
 func (k *Core) Render(c echo.Context, status int, name, title string, page any) error {
+	parsed, err := k.parsed(c, name, title, page)
+	if err != nil {
+		return err
+	}
+	return k.Show(c, status, title, parsed)
+}
+
+// RenderSettings does what Render does, for a page of the settings.
+func (k *Core) RenderSettings(c echo.Context, status int, name, title string, page any) error {
+	parsed, err := k.parsed(c, name, title, page)
+	if err != nil {
+		return err
+	}
+	return k.ShowSettings(c, status, title, parsed)
+}
+
+func (k *Core) parsed(c echo.Context, name, title string, page any) (templ.Component, error) {
 	l := legacy{Title: title, Page: page}
 	if u := UserOf(c); u.ID != 0 {
 		l.User = &u
 	}
 	var b bytes.Buffer
 	if err := k.pages.Render(&b, name, l); err != nil {
-		return err
+		return nil, err
 	}
-	return k.Show(c, status, title, templ.Raw(b.String()))
+	return templ.Raw(b.String()), nil
 }
 
 // Open returns the open notifications of a user.
@@ -78,6 +95,9 @@ func (k *Core) Confirm(c echo.Context, v Confirmation) error {
 		Do: ui.Action{Label: v.Button, Post: v.Action, Main: true, Warn: v.Warn}}
 	for _, f := range v.Fields {
 		d.Do.Fields = append(d.Do.Fields, ui.Hidden(f))
+	}
+	if within(pathOf(c), "/settings") {
+		return k.ShowSettings(c, http.StatusOK, v.Title, ui.Ask(d))
 	}
 	return k.Show(c, http.StatusOK, v.Title, ui.Ask(d))
 }

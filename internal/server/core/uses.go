@@ -27,6 +27,7 @@ type SessionStore interface {
 	Of(ctx context.Context, user int64) ([]accounts.Session, error)
 	End(ctx context.Context, user int64, id string) error
 	EndOthers(ctx context.Context, user int64, token string) (int, error)
+	EndAll(ctx context.Context, user int64) (int, error)
 }
 
 // rows is a SessionStore in which a request stores no session that has ended while the request ran.
@@ -125,6 +126,15 @@ func (s *Sessions) End(ctx context.Context, user int64, id string) error {
 // EndOthers ends all sessions of a user but that of the request, with their streams, and returns their number.
 func (s *Sessions) EndOthers(ctx context.Context, user int64) (int, error) {
 	n, err := s.rows.EndOthers(ctx, user, visitOf(ctx).loaded)
+	if err == nil {
+		s.Recheck(user)
+	}
+	return n, err
+}
+
+// EndAll ends all sessions of a user, with their streams, and returns their number.
+func (s *Sessions) EndAll(ctx context.Context, user int64) (int, error) {
+	n, err := s.rows.EndAll(ctx, user)
 	if err == nil {
 		s.Recheck(user)
 	}

@@ -665,7 +665,7 @@ func remark(r remarkView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Reset != "" {
-			templ_7745c5c3_Err = ui.Button(ui.Action{Label: words.T(ctx, "health.try"), Post: "/settings/breakers/reset",
+			templ_7745c5c3_Err = ui.Button(ui.Action{Label: words.T(ctx, "health.try"), Post: "/settings/server/breakers/reset",
 				Fields: []ui.Hidden{{Name: "endpoint", Value: r.Reset}}, DescribedBy: r.ID}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

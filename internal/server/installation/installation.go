@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/config"
@@ -29,11 +30,15 @@ type Handler struct {
 	settings Settings
 	// answers reports whether this server would answer to a host with these settings.
 	answers func(c config.Config, host string) bool
+	parts   []Part
 }
 
-// New returns a Handler.
-func New(k *core.Core, s Settings, answers func(c config.Config, host string) bool) *Handler {
-	return &Handler{core: k, settings: s, answers: answers}
+// Part is a part of the page that another resource answers for.
+type Part func(context.Context) (templ.Component, error)
+
+// New returns a Handler, with what the page shows below the settings.
+func New(k *core.Core, s Settings, answers func(c config.Config, host string) bool, parts ...Part) *Handler {
+	return &Handler{core: k, settings: s, answers: answers, parts: parts}
 }
 
 // Pages adds the routes of the pages.

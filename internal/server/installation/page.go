@@ -89,6 +89,13 @@ func (h *Handler) show(c echo.Context, status int, given map[string]string, refu
 	v := viewOf(ctx, h.settings.All(), given, refused, func(provider string) string {
 		return h.core.ProviderName(provider)
 	})
+	for _, part := range h.parts {
+		shown, err := part(ctx)
+		if err != nil {
+			return err
+		}
+		v.Parts = append(v.Parts, shown)
+	}
 	return h.core.ShowSettings(c, status, words.T(ctx, "setting.page.title"), page(v))
 }
 
@@ -96,7 +103,8 @@ func (h *Handler) show(c echo.Context, status int, given map[string]string, refu
 type pageView struct {
 	Problem string
 	Groups  []groupView
-	Fixed   []ui.Fact // what needs a restart
+	Parts   []templ.Component // of other resources
+	Fixed   []ui.Fact         // what needs a restart
 }
 
 // groupView is a part of the page.

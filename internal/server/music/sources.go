@@ -2,15 +2,15 @@ package music
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/enrich"
-	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
@@ -37,7 +37,7 @@ func NewSources(k *core.Core, store SourceStore, enrichment *enrich.Runner, guar
 
 // Pages adds the routes of the pages.
 func (h *Sources) Pages(g *echo.Group) {
-	g.POST("/settings/enrichment/:provider/retry", h.retry, core.MustBeAdmin)
+	g.POST("/settings/server/metadata/:provider/retry", h.retry, core.MustBeAdmin)
 }
 
 // API adds the routes of the API.
@@ -71,12 +71,12 @@ func (h *Sources) All(ctx context.Context) ([]SourceView, error) {
 	}
 	progress, err := h.store.EnrichmentProgress(ctx)
 	for _, source := range h.enrichment.Sources() {
-		views = append(views, h.viewSource(source, progress[source.Provider.Name]))
+		views = append(views, h.viewSource(ctx, source, progress[source.Provider.Name]))
 	}
 	return views, err
 }
 
-func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView {
+func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich.Progress) SourceView {
 	v := SourceView{Provider: source.Provider.Name, DisplayName: source.Provider.DisplayName, Total: p.Total(),
 		Asked: p.Asked(), Done: p.Done, NotThere: p.NotThere,
 		Waiting: p.Waiting, Failed: p.Failed, Missing: []string{}}
@@ -85,7 +85,7 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 		return v
 	}
 	state, w := h.guard.StateForAll(source.Provider)
-	v.Message, v.Retry = w.Message.String(), state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
+	v.Message, v.Retry = w.Message.T(ctx), state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
 		p.PutOff > 0 && state.Kind == resilience.Ready
 	v.Category = core.Text(state.Category.String())
 	switch {
@@ -96,12 +96,13 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 	case state.Kind == resilience.Waiting:
 		v.State, v.NextAttemptAt = string(syncer.Waiting), core.Moment(state.Until)
 	case h.enrichment.Running(v.Provider):
-		v.State, v.Message = string(syncer.Syncing), source.Provider.DisplayName+" is being asked."
+		v.State = string(syncer.Syncing)
+		v.Message = words.T(ctx, "metadata.asking", "Service", source.Provider.DisplayName)
 	case h.enrichment.Trouble(v.Provider) != "":
 		v.State, v.Message, v.Retry = string(syncer.NeedsAdmin), h.enrichment.Trouble(v.Provider), true
 		v.Category = core.Text(resilience.Unknown.String())
 	default:
-		v.State, v.Message = string(syncer.Healthy), idle(p)
+		v.State, v.Message = string(syncer.Healthy), idle(p).T(ctx)
 		switch {
 		case !p.NextAt.After(time.Now()):
 		case p.PutOff > 0:
@@ -114,20 +115,16 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 }
 
 // idle says why a source is not being asked now.
-func idle(p enrich.Progress) string {
+func idle(p enrich.Progress) words.Text {
 	switch {
 	case p.Total() == 0:
-		return "Nothing has been heard yet that it could be asked about."
+		return words.New("metadata.idle.nothing")
 	case !p.NextAt.IsZero() && !p.NextAt.After(time.Now()):
-		return "It is asked in a moment."
-	case p.PutOff == 1:
-		return "It has been asked about everything else there is; one thing is put off because asking " +
-			"about it failed."
-	case p.PutOff > 1:
-		return fmt.Sprintf("It has been asked about everything else there is; %d things are put off because "+
-			"asking about them failed.", p.PutOff)
+		return words.New("metadata.idle.soon")
+	case p.PutOff > 0:
+		return words.New("metadata.idle.put_off", "Count", p.PutOff)
 	}
-	return "It has been asked about everything there is to ask it now."
+	return words.New("metadata.idle.done")
 }
 
 func (h *Sources) list(c echo.Context) error {
@@ -156,9 +153,30 @@ func (h *Sources) retry(c echo.Context) error {
 	if err := h.enrichment.Retry(ctx, p.Name); err != nil {
 		return err
 	}
-	said := p.DisplayName + " is being asked again."
 	if held {
-		said = p.DisplayName + " has asked us to wait until " + library.Stamp(state.Until) + ", and we do."
+		return h.core.Done(c, sourcesPage, words.New("metadata.held", "Service", p.DisplayName, "Until", state.Until))
 	}
-	return h.core.Done(c, "/settings#enrichment", words.Plain(said))
+	return h.core.Done(c, sourcesPage, words.New("metadata.again", "Service", p.DisplayName))
+}
+
+// sourcesPage is where administrators see the sources.
+const sourcesPage = "/settings/server#enrichment"
+
+// Part returns the sources as a part of a page; nothing if there are none.
+func (h *Sources) Part(ctx context.Context) (templ.Component, error) {
+	all, err := h.All(ctx)
+	return sourcesPart(all), err
+}
+
+// next says when the source is asked next; empty if that is not known.
+func (v SourceView) next(ctx context.Context) string {
+	if v.NextAttemptAt == nil {
+		return ""
+	}
+	return words.T(ctx, "metadata.next") + ": " + *v.NextAttemptAt
+}
+
+// missing says which settings the source lacks.
+func (v SourceView) missing(ctx context.Context) string {
+	return words.T(ctx, "metadata.missing", "Names", strings.Join(v.Missing, ", "))
 }

@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // removeSelf removes the account of the user of a request, who has to know its password.
@@ -18,7 +19,7 @@ func (h *Users) removeSelf(c echo.Context, password string) error {
 		return h.accounts.Check(ctx, me.Name, password)
 	})
 	if errors.Is(err, accounts.ErrWrong) {
-		return accounts.InputError("The password is not right. Nothing was removed.")
+		return accounts.InputError(words.T(c.Request().Context(), "remove.wrong_password"))
 	}
 	if err == nil {
 		_, err = h.remove(c, me.ID)
@@ -27,13 +28,13 @@ func (h *Users) removeSelf(c echo.Context, password string) error {
 }
 
 func (h *Users) selfPage(c echo.Context) error {
-	return h.showPerson(c, http.StatusOK, "remove", core.UserOf(c), "")
+	return h.showRemoval(c, http.StatusOK, core.UserOf(c), "")
 }
 
 func (h *Users) selfForm(c echo.Context) error {
 	if err := h.removeSelf(c, c.FormValue("password")); err != nil {
 		p := h.core.Problem(c, err)
-		return h.showPerson(c, p.Status, "remove", core.UserOf(c), p.Detail)
+		return h.showRemoval(c, p.Status, core.UserOf(c), p.Detail)
 	}
 	if err := h.core.Sessions.SignOut(c); err != nil {
 		return err

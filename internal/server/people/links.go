@@ -30,10 +30,20 @@ func linkView(l accounts.Link) LinkView {
 		CreatedAt: library.Stamp(l.CreatedAt), ExpiresAt: library.Stamp(l.ExpiresAt)}
 }
 
-// made returns the view of a link that has just been made.
-func (h *Users) made(l accounts.Link, code string) LinkView {
-	v := linkView(l)
-	v.URL = h.core.BaseURL() + "/" + l.Kind + "/" + code
+// madeLink is a link that has just been made, with its address.
+type madeLink struct {
+	accounts.Link
+	URL string
+}
+
+func (h *Users) made(l accounts.Link, code string) madeLink {
+	return madeLink{l, h.core.BaseURL() + "/" + l.Kind + "/" + code}
+}
+
+// view returns the view of the link in the API, with its address.
+func (l madeLink) view() LinkView {
+	v := linkView(l.Link)
+	v.URL = l.URL
 	return v
 }
 
@@ -43,11 +53,11 @@ type invitation struct {
 	Role string `json:"role" form:"role"`
 }
 
-func (h *Users) invite(c echo.Context, in invitation) (LinkView, error) {
+func (h *Users) invite(c echo.Context, in invitation) (madeLink, error) {
 	ctx := c.Request().Context()
 	l, code, err := h.links.Invite(ctx, core.UserOf(c).ID, in.Name, cmp.Or(in.Role, accounts.Member))
 	if err != nil {
-		return LinkView{}, err
+		return madeLink{}, err
 	}
 	h.core.Note(ctx, activity.Entry{Action: activity.Invited, Subject: cmp.Or(l.Name, activity.Somebody),
 		Detail: asRole[l.Role]})
@@ -74,31 +84,25 @@ func (h *Users) takeBack(c echo.Context) (there bool, err error) {
 }
 
 // resetLink makes a link by which the person that a request's path names can choose a new password.
-func (h *Users) resetLink(c echo.Context) (LinkView, error) {
-	id, err := core.Number(c.Param("id"))
+func (h *Users) resetLink(c echo.Context) (madeLink, error) {
+	u, err := h.one(c)
 	if err != nil {
-		return LinkView{}, err
+		return madeLink{}, err
 	}
-	ctx := c.Request().Context()
-	l, code, err := h.links.Reset(ctx, core.UserOf(c).ID, id)
+	l, code, err := h.links.Reset(c.Request().Context(), core.UserOf(c).ID, u.ID)
 	if err != nil {
-		return LinkView{}, nobody(err)
+		return madeLink{}, nobody(err)
 	}
-	h.noteFor(c, id, activity.Entry{Action: activity.ResetLinkMade, Subject: l.Name})
+	h.noteFor(c, u.ID, activity.Entry{Action: activity.ResetLinkMade, Subject: l.Name})
 	return h.made(l, code), nil
 }
 
-func (h *Users) openInvitations(c echo.Context) ([]LinkView, error) {
-	all, err := h.store.Invitations(c.Request().Context())
-	return core.ViewAll(all, linkView), err
-}
-
 func (h *Users) invitationsAPI(c echo.Context) error {
-	all, err := h.openInvitations(c)
+	all, err := h.store.Invitations(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"invitations": all})
+	return c.JSON(http.StatusOK, map[string]any{"invitations": core.ViewAll(all, linkView)})
 }
 
 func (h *Users) inviteAPI(c echo.Context) error {
@@ -110,7 +114,7 @@ func (h *Users) inviteAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, v)
+	return c.JSON(http.StatusCreated, v.view())
 }
 
 func (h *Users) takeBackAPI(c echo.Context) error {
@@ -126,7 +130,12 @@ func (h *Users) resetAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, v)
+	return c.JSON(http.StatusCreated, v.view())
+}
+
+// showLink shows a link, this once.
+func (h *Users) showLink(c echo.Context, v madeLink) error {
+	return h.core.ShowSettings(c, http.StatusOK, v.title(c.Request().Context()), newLink(v))
 }
 
 func (h *Users) inviteForm(c echo.Context) error {
@@ -138,7 +147,7 @@ func (h *Users) inviteForm(c echo.Context) error {
 	if err != nil {
 		return h.failed(c, listView{Form: "invite", Name: in.Name, Role: in.Role}, err)
 	}
-	return h.core.Render(c, http.StatusOK, "newlink", "An invitation", v)
+	return h.showLink(c, v)
 }
 
 func (h *Users) resetForm(c echo.Context) error {
@@ -146,13 +155,12 @@ func (h *Users) resetForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Render(c, http.StatusOK, "newlink", "A link for "+v.Name, v)
+	return h.showLink(c, v)
 }
 
 func (h *Users) takeBackForm(c echo.Context) error {
 	if _, err := h.takeBack(c); err != nil {
 		return err
 	}
-	return h.core.Done(c, "/people", words.Plain(
-		"The invitation has been taken back. Its link does not work any more."))
+	return h.core.Done(c, peoplePath, words.New("people.taken_back"))
 }

@@ -3,6 +3,8 @@ package people
 import (
 	"errors"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -35,13 +37,19 @@ func nobody(err error) error {
 	return err
 }
 
-// one returns the account that a request's path names.
-func (h *Users) one(c echo.Context) (accounts.User, error) {
-	id, err := core.Number(c.Param("id"))
-	if err != nil {
-		return accounts.User{}, err
+// one returns the account that a request's path names, by its number or by its name.
+func (h *Users) one(c echo.Context) (u accounts.User, err error) {
+	ctx, name := c.Request().Context(), c.Param("id")
+	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+		u, err = h.store.UserByID(ctx, id)
+		return u, nobody(err)
 	}
-	u, err := h.store.UserByID(c.Request().Context(), id)
+	if name, err = url.PathUnescape(name); err != nil {
+		return u, nobody(accounts.ErrUnknown)
+	}
+	if u, err = h.store.UserByName(ctx, name); err == nil {
+		u, err = h.store.UserByID(ctx, u.ID) // which knows none that is leaving
+	}
 	return u, nobody(err)
 }
 
@@ -107,167 +115,102 @@ func (h *Users) oneAPI(c echo.Context) error {
 	}{view(u), viewCounts(n)})
 }
 
-func (h *Users) roleAPI(c echo.Context) error {
+// changeAPI changes the role of an account, its name, or both.
+func (h *Users) changeAPI(c echo.Context) error {
 	u, err := h.one(c)
 	if err != nil {
 		return err
 	}
 	in, err := core.Body[struct {
-		Role string `json:"role"`
+		Role *string `json:"role"`
+		Name *string `json:"name"`
 	}](c)
 	if err != nil {
 		return err
 	}
-	before, err := h.setRole(c, u, in.Role)
+	if in.Role == nil && in.Name == nil {
+		return accounts.InputError("Say what to change: role, name, or both.")
+	}
+	v := changedUser{changed: changed{u.Role, u.Role}, PreviousName: u.Name}
+	if in.Name != nil { // first, because it is what can be refused
+		if u, err = h.rename(c, u, *in.Name); err != nil {
+			return err
+		}
+	}
+	if in.Role != nil {
+		if v.Previous, err = h.setRole(c, u, *in.Role); err != nil {
+			return err
+		}
+		v.New, u.Role = *in.Role, *in.Role
+	}
+	v.View = view(u)
+	return c.JSON(http.StatusOK, v)
+}
+
+// changedUser is an account that was changed, with what it was before.
+type changedUser struct {
+	View
+	changed
+	PreviousName string `json:"previous_name"`
+}
+
+// signOutAPI ends the sessions of an account.
+func (h *Users) signOutAPI(c echo.Context) error {
+	u, err := h.one(c)
 	if err != nil {
 		return err
 	}
-	u.Role = in.Role
-	return c.JSON(http.StatusOK, struct {
-		View
-		changed
-	}{view(u), changed{before, in.Role}})
+	n, err := h.signOut(c, u)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]int{"ended": n})
+}
+
+// signOut ends the sessions of an account, except the one that asks, and returns their number.
+func (h *Users) signOut(c echo.Context, u accounts.User) (n int, err error) {
+	ctx := c.Request().Context()
+	if u.ID == core.UserOf(c).ID {
+		n, err = h.core.Sessions.EndOthers(ctx, u.ID)
+	} else {
+		n, err = h.core.Sessions.EndAll(ctx, u.ID)
+	}
+	if err == nil {
+		h.noteFor(c, u.ID, activity.Entry{Action: activity.SignedOut, Subject: u.Name})
+	}
+	return n, err
+}
+
+// rename changes the name of an account.
+func (h *Users) rename(c echo.Context, u accounts.User, name string) (accounts.User, error) {
+	before, err := h.accounts.Rename(c.Request().Context(), u.ID, name)
+	if err != nil {
+		return u, nobody(err)
+	}
+	u.Name = strings.TrimSpace(name)
+	if u.Name != before {
+		h.noteFor(c, u.ID, activity.Entry{Action: activity.Renamed, Subject: before,
+			Detail: words.New("activity.renamed_to", "Name", u.Name)})
+	}
+	return u, nil
+}
+
+// RenameSelf changes the name of the user of a request, and returns the new one.
+func (h *Users) RenameSelf(c echo.Context, name string) (string, error) {
+	u, err := h.rename(c, core.UserOf(c), name)
+	return u.Name, err
 }
 
 func (h *Users) removeAPI(c echo.Context) error {
-	id, err := core.Number(c.Param("id"))
-	if err != nil {
-		return err
-	}
-	_, err = h.remove(c, id)
-	if errors.Is(err, accounts.ErrUnknown) {
+	u, err := h.one(c)
+	if p, ok := errors.AsType[*core.Problem](err); ok && p.Status == http.StatusNotFound {
 		return c.JSON(http.StatusOK, changed{presence(false), presence(false)})
 	}
 	if err != nil {
 		return err
 	}
+	if _, err = h.remove(c, u.ID); err != nil {
+		return err
+	}
 	return c.JSON(http.StatusAccepted, changed{presence(true), "removing"})
-}
-
-// listView is the page of all people.
-type listView struct {
-	People []SeenView
-	Open   []LinkView
-
-	Form, Problem string // the form that failed, and why
-	Name, Role    string // what was typed in it
-}
-
-func (h *Users) listPage(c echo.Context) error { return h.showList(c, http.StatusOK, listView{}) }
-
-func (h *Users) showList(c echo.Context, status int, v listView) (err error) {
-	if v.People, err = h.All(c.Request().Context()); err != nil {
-		return err
-	}
-	if v.Open, err = h.openInvitations(c); err != nil {
-		return err
-	}
-	return h.core.Render(c, status, "people", "People", v)
-}
-
-// failed shows the page with the problem of a form and what was typed.
-func (h *Users) failed(c echo.Context, v listView, err error) error {
-	p := h.core.Problem(c, err)
-	v.Problem = p.Detail
-	return h.showList(c, p.Status, v)
-}
-
-func (h *Users) addForm(c echo.Context) error {
-	in, err := core.Body[Credentials](c)
-	if err == nil {
-		err = h.Add(c, in)
-	}
-	if err != nil {
-		return h.failed(c, listView{Form: "add", Name: in.Name, Role: in.Role}, err)
-	}
-	return h.core.Done(c, "/people", words.Plain("The account "+in.Name+" has been made. Tell its owner the password; "+
-		"it can be changed on the settings page."))
-}
-
-// personView is the page of one person, and the one that asks before a removal.
-type personView struct {
-	View
-	Has     countsView
-	Self    bool // the person of the page looks at it
-	Only    bool // nobody else administers
-	Problem string
-}
-
-func (h *Users) personPage(c echo.Context) error {
-	u, err := h.one(c)
-	if err != nil {
-		return err
-	}
-	return h.showPerson(c, http.StatusOK, "person", u, "")
-}
-
-func (h *Users) showPerson(c echo.Context, status int, page string, u accounts.User, problem string) error {
-	ctx := c.Request().Context()
-	n, err := h.store.Counts(ctx, u.ID)
-	if err != nil {
-		return err
-	}
-	all, err := h.store.Users(ctx)
-	if err != nil {
-		return err
-	}
-	v := personView{View: view(u), Has: viewCounts(n), Self: u.ID == core.UserOf(c).ID, Only: u.Role == accounts.Admin,
-		Problem: problem}
-	for _, other := range all {
-		v.Only = v.Only && (other.ID == u.ID || other.Role != accounts.Admin)
-	}
-	title := u.Name
-	if page == "remove" {
-		title = "Remove " + u.Name
-		if v.Self {
-			title = "Remove your account"
-		}
-	}
-	return h.core.Render(c, status, page, title, v)
-}
-
-func (h *Users) roleForm(c echo.Context) error {
-	u, err := h.one(c)
-	if err != nil {
-		return err
-	}
-	role := c.FormValue("role")
-	if _, err := h.setRole(c, u, role); err != nil {
-		return err
-	}
-	if u.ID == core.UserOf(c).ID && role != accounts.Admin {
-		return h.core.Done(c, "/settings", words.Plain("You are a member now."))
-	}
-	now := map[string]string{accounts.Admin: " is an administrator now.", accounts.Member: " is a member now."}
-	return h.core.Done(c, "/people", words.Plain(u.Name+now[role]))
-}
-
-func (h *Users) removePage(c echo.Context) error {
-	u, err := h.one(c)
-	if err != nil {
-		return err
-	}
-	if u.ID == core.UserOf(c).ID { // asks for the password, too
-		return c.Redirect(http.StatusSeeOther, "/account/remove")
-	}
-	return h.showPerson(c, http.StatusOK, "remove", u, "")
-}
-
-func (h *Users) removeForm(c echo.Context) error {
-	u, err := h.one(c)
-	if err != nil {
-		return err
-	}
-	if u.ID == core.UserOf(c).ID {
-		return c.Redirect(http.StatusSeeOther, "/account/remove")
-	}
-	if !strings.EqualFold(strings.TrimSpace(c.FormValue("name")), u.Name) {
-		return h.showPerson(c, http.StatusUnprocessableEntity, "remove", u,
-			"That is not the name of this account. Nothing was removed.")
-	}
-	if _, err := h.remove(c, u.ID); err != nil {
-		return nobody(err)
-	}
-	return h.core.Done(c, "/people", words.Plain(u.Name+
-		" cannot sign in any more. What belongs to the account is being removed."))
 }

@@ -72,11 +72,7 @@ func (h *Redeemer) show(c echo.Context, status int, v redeemView) error {
 	if u, err := h.core.Sessions.User(c.Request().Context()); err == nil {
 		v.As = u.Name
 	}
-	title := "Welcome"
-	if v.Kind == accounts.Reset {
-		title = "A new password"
-	}
-	return h.core.Render(c, status, "redeem", title, v)
+	return h.core.Show(c, status, v.title(c.Request().Context()), redeem(v))
 }
 
 func (h *Redeemer) form(kind string) echo.HandlerFunc {

@@ -21,6 +21,7 @@ import (
 type Store interface {
 	Users(context.Context) ([]accounts.User, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
+	UserByName(ctx context.Context, name string) (accounts.User, error)
 	LastSeen(context.Context) (map[int64]time.Time, error)
 	Counts(ctx context.Context, user int64) (removal.Counts, error)
 	Invitations(context.Context) ([]accounts.Link, error)
@@ -64,21 +65,34 @@ func NewUsers(o UsersOptions) *Users {
 		courier: o.Courier}
 }
 
-// Pages adds the routes of the pages. The form that changes a password belongs to the settings page.
+// The addresses of the pages.
+const (
+	peoplePath  = "/settings/people"
+	accountPath = "/settings/account"
+)
+
+// Pages adds the routes of the pages. The one of the own account belongs to the settings.
 func (h *Users) Pages(g *echo.Group) {
-	g.GET("/account/export", h.exportOwn)
-	g.GET("/account/remove", h.selfPage)
-	g.POST("/account/remove", h.selfForm)
-	g.GET("/people", h.listPage, core.MustBeAdmin)
-	g.POST("/people", h.addForm, core.MustBeAdmin)
-	g.POST("/people/invitations", h.inviteForm, core.MustBeAdmin)
-	g.POST("/people/invitations/:id/revoke", h.takeBackForm, core.MustBeAdmin)
-	g.GET("/people/:id", h.personPage, core.MustBeAdmin)
-	g.GET("/people/:id/export", h.exportOther, core.MustBeAdmin)
-	g.POST("/people/:id/role", h.roleForm, core.MustBeAdmin)
-	g.POST("/people/:id/reset", h.resetForm, core.MustBeAdmin)
-	g.GET("/people/:id/remove", h.removePage, core.MustBeAdmin)
-	g.POST("/people/:id/remove", h.removeForm, core.MustBeAdmin)
+	g.GET(accountPath+"/export", h.exportOwn)
+	g.GET(accountPath+"/remove", h.selfPage)
+	g.POST(accountPath+"/remove", h.selfForm)
+	g.GET(peoplePath, h.listPage, core.MustBeAdmin)
+	g.POST(peoplePath, h.addForm, core.MustBeAdmin)
+	g.POST(peoplePath+"/invitations", h.inviteForm, core.MustBeAdmin)
+	g.POST(peoplePath+"/invitations/:id/revoke", h.takeBackForm, core.MustBeAdmin)
+	one := peoplePath + "/:id"
+	g.GET(one, h.personPage, core.MustBeAdmin)
+	g.GET(one+"/export", h.exportOther, core.MustBeAdmin)
+	g.POST(one+"/name", h.nameForm, core.MustBeAdmin)
+	g.POST(one+"/role", h.roleForm, core.MustBeAdmin)
+	g.POST(one+"/reset", h.resetForm, core.MustBeAdmin)
+	g.POST(one+"/signout", h.signOutForm, core.MustBeAdmin)
+	g.GET(one+"/remove", h.removePage, core.MustBeAdmin)
+	g.POST(one+"/remove", h.removeForm, core.MustBeAdmin)
+	core.Moved(g, "/people", peoplePath)
+	core.Moved(g, "/people/:id", one)
+	core.Moved(g, "/account/export", accountPath+"/export")
+	core.Moved(g, "/account/remove", accountPath+"/remove")
 }
 
 // API adds the routes of the API.
@@ -88,8 +102,9 @@ func (h *Users) API(g *echo.Group) {
 	g.GET("/admin/users", h.list, core.MustBeAdmin)
 	g.POST("/admin/users", h.addAPI, core.MustBeAdmin)
 	g.GET("/admin/users/:id", h.oneAPI, core.MustBeAdmin)
-	g.PATCH("/admin/users/:id", h.roleAPI, core.MustBeAdmin)
+	g.PATCH("/admin/users/:id", h.changeAPI, core.MustBeAdmin)
 	g.DELETE("/admin/users/:id", h.removeAPI, core.MustBeAdmin)
+	g.DELETE("/admin/users/:id/sessions", h.signOutAPI, core.MustBeAdmin)
 	g.GET("/admin/users/:id/export", h.exportOther, core.MustBeAdmin)
 	g.POST("/admin/users/:id/reset", h.resetAPI, core.MustBeAdmin)
 	g.GET("/admin/invitations", h.invitationsAPI, core.MustBeAdmin)
@@ -97,22 +112,24 @@ func (h *Users) API(g *echo.Group) {
 	g.DELETE("/admin/invitations/:id", h.takeBackAPI, core.MustBeAdmin)
 }
 
-// All returns the views of all accounts.
-func (h *Users) All(ctx context.Context) ([]SeenView, error) {
+// seen is an account with the time when it was last used; zero when that is not known.
+type seen struct {
+	accounts.User
+	At time.Time
+}
+
+// all returns all accounts.
+func (h *Users) all(ctx context.Context) ([]seen, error) {
 	users, err := h.store.Users(ctx)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := h.store.LastSeen(ctx)
-	all := make([]SeenView, len(users))
-	for i, u := range users {
-		all[i] = SeenView{View: view(u), LastSeenAt: core.Moment(seen[u.ID])}
-	}
-	return all, err
+	at, err := h.store.LastSeen(ctx)
+	return core.ViewAll(users, func(u accounts.User) seen { return seen{u, at[u.ID]} }), err
 }
 
-// Add adds an account.
-func (h *Users) Add(c echo.Context, in Credentials) error {
+// add adds an account.
+func (h *Users) add(c echo.Context, in Credentials) error {
 	u, err := h.accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
 	if err == nil {
 		h.noteAdded(c, u)
@@ -158,11 +175,13 @@ func view(u accounts.User) View {
 }
 
 func (h *Users) list(c echo.Context) error {
-	views, err := h.All(c.Request().Context())
+	all, err := h.all(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"users": views})
+	return c.JSON(http.StatusOK, map[string]any{"users": core.ViewAll(all, func(p seen) SeenView {
+		return SeenView{View: view(p.User), LastSeenAt: core.Moment(p.At)}
+	})})
 }
 
 func (h *Users) addAPI(c echo.Context) error {

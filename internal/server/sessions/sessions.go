@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
@@ -12,7 +13,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
-	"reprise/web"
 )
 
 // Handler answers for the sessions of a person.
@@ -21,10 +21,10 @@ type Handler struct{ core *core.Core }
 // New returns a Handler.
 func New(k *core.Core) *Handler { return &Handler{k} }
 
-// Pages adds the routes of the forms, which belong to the settings page.
+// Pages adds the routes of the forms, which belong to the page of the account.
 func (h *Handler) Pages(g *echo.Group) {
-	g.POST("/settings/sessions/end", h.endOthersForm)
-	g.POST("/settings/sessions/:id/end", h.endForm)
+	g.POST("/settings/account/sessions/end", h.endOthersForm)
+	g.POST("/settings/account/sessions/:id/end", h.endForm)
 }
 
 // API adds the routes of the API.
@@ -44,8 +44,8 @@ type View struct {
 	Current    bool   `json:"current"`
 }
 
-// All returns the views of the sessions of a user, the latest sign-in first.
-func (h *Handler) All(ctx context.Context, user int64) ([]View, error) {
+// all returns the views of the sessions of a user, the latest sign-in first.
+func (h *Handler) all(ctx context.Context, user int64) ([]View, error) {
 	all, err := h.core.Sessions.Of(ctx, user)
 	current := h.core.Sessions.Current(ctx)
 	return core.ViewAll(all, func(s accounts.Session) View {
@@ -55,7 +55,7 @@ func (h *Handler) All(ctx context.Context, user int64) ([]View, error) {
 }
 
 func (h *Handler) list(c echo.Context) error {
-	all, err := h.All(c.Request().Context(), core.UserOf(c).ID)
+	all, err := h.all(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (h *Handler) list(c echo.Context) error {
 // end ends the session that a request's path names, and returns what it was.
 func (h *Handler) end(c echo.Context) (v View, err error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	all, err := h.All(ctx, user)
+	all, err := h.all(ctx, user)
 	if err != nil {
 		return v, err
 	}
@@ -110,7 +110,7 @@ func (h *Handler) endForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/settings#sessions", words.Plain(v.Browser+" is signed out."))
+	return h.core.Done(c, page, words.New("account.ended", "Browser", core.Device(v.Browser)))
 }
 
 func (h *Handler) endOthersForm(c echo.Context) error {
@@ -118,9 +118,17 @@ func (h *Handler) endOthersForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	sentence := "You were signed in nowhere else."
-	if n > 0 {
-		sentence = "You are signed out in " + web.Count(n, "other browser", "other browsers") + "."
+	if n == 0 {
+		return h.core.Done(c, page, words.New("account.ended_none"))
 	}
-	return h.core.Done(c, "/settings#sessions", words.Plain(sentence))
+	return h.core.Done(c, page, words.New("account.ended_others", "Count", n))
+}
+
+// page is where people see their sessions.
+const page = "/settings/account#sessions"
+
+// Part returns the sessions of the user of a request as a part of a page.
+func (h *Handler) Part(ctx context.Context, user int64) (templ.Component, error) {
+	all, err := h.core.Sessions.Of(ctx, user)
+	return part(all, h.core.Sessions.Current(ctx)), err
 }

@@ -1,130 +1,85 @@
-// Package settings answers for the settings page, and for those of its forms that come back to it.
+// Package settings answers for the pages of the settings that put several resources together: the list of the pages,
+// the services, and a person's own account.
 package settings
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
 	"reprise/internal/providers"
-	"reprise/internal/server/admin"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
-	"reprise/internal/server/music"
 	"reprise/internal/server/people"
 	"reprise/internal/server/sessions"
 	"reprise/internal/server/tokens"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
-// Options are what a Handler is made from: the resources that the page shows.
+// Options are what a Handler is made from: the resources that the pages show.
 type Options struct {
 	Core     *core.Core
 	Statuses *connections.Statuses
 	People   *people.Users
+	Accounts *accounts.Accounts
 	Tokens   *tokens.Handler
-	Keys     *admin.Keys
-	Sources  *music.Sources
-	Breakers *admin.Breakers
 	Sessions *sessions.Handler
 }
 
-// Handler answers for the settings page.
+// Handler answers for pages of the settings.
 type Handler struct {
 	core     *core.Core
 	statuses *connections.Statuses
 	people   *people.Users
+	accounts *accounts.Accounts
 	tokens   *tokens.Handler
-	keys     *admin.Keys
-	sources  *music.Sources
-	breakers *admin.Breakers
 	sessions *sessions.Handler
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
-	return &Handler{
-		core: o.Core, statuses: o.Statuses, people: o.People, tokens: o.Tokens,
-		keys: o.Keys, sources: o.Sources, breakers: o.Breakers,
-		sessions: o.Sessions,
-	}
+	return &Handler{core: o.Core, statuses: o.Statuses, people: o.People, accounts: o.Accounts, tokens: o.Tokens,
+		sessions: o.Sessions}
 }
 
-// Pages adds the routes of the page and of those of its forms that come back to it with what was typed.
+// Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
-	g.GET("/settings", h.page)
-	g.POST("/settings/password", h.passwordForm)
-	g.POST("/settings/tokens", h.tokenForm)
+	g.GET("/settings", h.index)
+	g.GET("/settings/services", h.servicesPage)
+	g.GET(accountPath, h.accountPage)
+	g.POST(accountPath+"/name", h.nameForm)
+	g.POST(accountPath+"/look", h.lookForm)
+	g.POST(accountPath+"/password", h.passwordForm)
 }
 
-// pageView is the settings page.
-type pageView struct {
-	Providers []providerSetting
-	Tokens    []tokens.View
-	Sessions  []sessions.View
-
-	// For administrators.
-	Keys       []admin.KeyView     // the installation's own, of all providers
-	Open       []admin.BreakerView // of the endpoints whose breaker is not closed
-	Endpoints  int                 // called since the start
-	Enrichment []music.SourceView
-
-	Form, Problem string // the form that failed, and why
-	Name, Role    string // what was typed in it
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/account", h.accountAPI)
+	g.PATCH("/account", h.changeAPI)
 }
 
-// providerSetting is a provider on the settings page.
-type providerSetting struct {
-	Provider    *providers.Provider
-	RedirectURI string   // where the person consents in the browser
-	Missing     []string // the settings without which nobody can connect it
-	Connections []connections.View
+// index lists the pages.
+func (h *Handler) index(c echo.Context) error {
+	ctx := c.Request().Context()
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "section.title"),
+		index(core.Settings(ctx, core.UserOf(c))))
 }
 
-func (h *Handler) page(c echo.Context) error {
-	return h.show(c, http.StatusOK, pageView{})
-}
-
-func (h *Handler) show(c echo.Context, status int, v pageView) error {
+// servicesPage shows the services that are connected, and those that can be.
+func (h *Handler) servicesPage(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c)
-	all, err := h.statuses.All(ctx, user.ID)
+	connected, err := h.statuses.All(ctx, user.ID)
 	if err != nil {
 		return err
 	}
-	for _, p := range h.core.Registry.All() {
-		item := providerSetting{Provider: p}
-		if p.InBrowser() {
-			item.RedirectURI = connections.RedirectURI(h.core, p)
-		}
-		if !p.Registered() {
-			item.Missing, _ = p.ToRegister()
-		}
-		for _, v := range all {
-			if v.Provider == p.Name {
-				item.Connections = append(item.Connections, v)
-			}
-		}
-		v.Providers = append(v.Providers, item)
-	}
-	if v.Tokens, err = h.tokens.All(ctx, user.ID); err != nil {
-		return err
-	}
-	if v.Sessions, err = h.sessions.All(ctx, user.ID); err != nil {
-		return err
-	}
-	if user.Role == accounts.Admin {
-		if err := h.addInstallation(ctx, &v); err != nil {
-			return err
-		}
-	}
-	return h.core.Render(c, status, "settings", "Settings", v)
-}
-
-// addInstallation fills in what only administrators see.
-func (h *Handler) addInstallation(ctx context.Context, v *pageView) (err error) {
-	v.Open, v.Endpoints = h.breakers.Open()
-	v.Keys = h.keys.All()
-	v.Enrichment, err = h.sources.All(ctx)
-	return err
+	v := servicesView{Admin: user.Role == accounts.Admin, Connected: connected, All: h.core.Registry.All(),
+		RedirectURI: func(p *providers.Provider) string { return connections.RedirectURI(h.core, p) }}
+	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "section.nav.services"), services(v.rows(ctx),
+		[]ui.Entry{
+			{Label: words.T(ctx, "service.import"), URL: "/imports", Lead: words.T(ctx, "service.import_lead")},
+			{Label: words.T(ctx, "service.digest"), URL: "/digest", Lead: words.T(ctx, "service.digest_lead")},
+			{Label: words.T(ctx, "service.health"), URL: "/health", Lead: words.T(ctx, "service.health_lead")},
+		}))
 }

@@ -15,7 +15,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
-	"reprise/web"
 )
 
 // Store keeps personal tokens.
@@ -38,10 +37,12 @@ func New(k *core.Core, store Store, bus *events.Bus) *Handler {
 	return &Handler{core: k, store: store, bus: bus}
 }
 
-// Pages adds the routes of the pages. The form that makes a token belongs to the settings page.
+// Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
-	g.GET("/settings/tokens/:id/revoke", h.revokePage)
-	g.POST("/settings/tokens/:id/revoke", h.revokeForm)
+	g.GET("/settings/programs", h.page)
+	g.POST("/settings/programs", h.makeForm)
+	g.GET("/settings/programs/:id/revoke", h.revokePage)
+	g.POST("/settings/programs/:id/revoke", h.revokeForm)
 }
 
 // API adds the routes of the API.
@@ -62,29 +63,12 @@ type View struct {
 	ExpiresAt  *string `json:"expires_at"`
 	Expired    bool    `json:"expired"`
 	Secret     string  `json:"token,omitempty"`
-	GoodFor    string  `json:"-"` // in a table
-	Lead       string  `json:"-"` // on its own page
 }
 
 func view(t accounts.Token) View {
 	return View{ID: strconv.FormatInt(t.ID, 10), Name: t.Name, Scope: string(t.Scope), LastFour: t.LastFour,
 		CreatedAt:  library.Stamp(t.CreatedAt),
-		LastUsedAt: core.Moment(t.LastUsedAt), ExpiresAt: core.Moment(t.ExpiresAt), Expired: t.Expired(time.Now()),
-		GoodFor: goodFor[t.Scope], Lead: leads[t.Scope]}
-}
-
-// goodFor says what each scope allows, in a table.
-var goodFor = map[accounts.Scope]string{
-	accounts.Read:    "reading",
-	accounts.Operate: "reading and changing",
-	accounts.Full:    "administration, too",
-}
-
-// leads says what each scope allows, in a sentence.
-var leads = map[accounts.Scope]string{
-	accounts.Read:    "It is good for reading.",
-	accounts.Operate: "It is good for reading and for changing what is yours.",
-	accounts.Full:    "It is good for everything that you may do here, while you are an administrator.",
+		LastUsedAt: core.Moment(t.LastUsedAt), ExpiresAt: core.Moment(t.ExpiresAt), Expired: t.Expired(time.Now())}
 }
 
 // input is the body of a call that makes a token.
@@ -94,19 +78,15 @@ type input struct {
 	ExpiresAt *string `json:"expires_at"`
 }
 
-func (h *Handler) Make(c echo.Context, name, scope string, expires time.Time) (View, error) {
-	ctx := c.Request().Context()
-	t, secret, err := accounts.MakeToken(ctx, h.store, core.UserOf(c), accounts.TokenRequest{
-		Name: name, Scope: accounts.Scope(scope), Expires: expires,
-	})
+// make makes a token of the user of a request, and returns it with its secret.
+func (h *Handler) make(c echo.Context, req accounts.TokenRequest) (accounts.Token, string, error) {
+	t, secret, err := accounts.MakeToken(c.Request().Context(), h.store, core.UserOf(c), req)
 	if err != nil {
-		return View{}, err
+		return t, "", err
 	}
 	h.core.NoteAccess(c, "token made", activity.Entry{User: t.User, Action: activity.TokenMade, Subject: t.Name,
 		Detail: words.Each("activity.scope_", string(t.Scope))})
-	v := view(t)
-	v.Secret = secret
-	return v, nil
+	return t, secret, nil
 }
 
 // revoke ends a token of the user, and the streams that were opened with it.
@@ -133,18 +113,12 @@ func (h *Handler) one(c echo.Context) (accounts.Token, error) {
 	return h.store.TokenByID(c.Request().Context(), core.UserOf(c).ID, id)
 }
 
-// All returns the views of the tokens of a user.
-func (h *Handler) All(ctx context.Context, user int64) ([]View, error) {
-	all, err := h.store.Tokens(ctx, user)
-	return core.ViewAll(all, view), err
-}
-
 func (h *Handler) list(c echo.Context) error {
-	all, err := h.All(c.Request().Context(), core.UserOf(c).ID)
+	all, err := h.store.Tokens(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"tokens": all})
+	return c.JSON(http.StatusOK, map[string]any{"tokens": core.ViewAll(all, view)})
 }
 
 func (h *Handler) makeAPI(c echo.Context) error {
@@ -158,10 +132,12 @@ func (h *Handler) makeAPI(c echo.Context) error {
 			return accounts.InputError("expires_at is a time such as 2027-01-31T00:00:00Z, or null for never.")
 		}
 	}
-	v, err := h.Make(c, in.Name, in.Scope, expires)
+	t, secret, err := h.make(c, accounts.TokenRequest{Name: in.Name, Scope: accounts.Scope(in.Scope), Expires: expires})
 	if err != nil {
 		return err
 	}
+	v := view(t)
+	v.Secret = secret
 	return c.JSON(http.StatusCreated, v)
 }
 
@@ -177,16 +153,15 @@ func (h *Handler) revokePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	lead := "Whatever uses it cannot sign in any more, from this moment on. A revoked token cannot be taken " +
-		"back; you can make another."
-	if t.LastUsedAt.IsZero() {
-		lead = "It has never been used. " + lead
-	} else {
-		lead = "It was last used at " + library.Stamp(t.LastUsedAt) + ". " + lead
+	ctx := c.Request().Context()
+	used := words.New("program.revoke_unused")
+	if !t.LastUsedAt.IsZero() {
+		used = words.New("program.revoke_used", "At", t.LastUsedAt)
 	}
-	return h.core.Confirm(c, core.Confirmation{Title: "Revoke the token “" + t.Name + "”?", Lead: lead,
-		Action: "/settings/tokens/" + c.Param("id") + "/revoke",
-		Button: "Revoke", Warn: true, Back: "/settings#tokens"})
+	return h.core.Confirm(c, core.Confirmation{Title: words.T(ctx, "program.revoke_title", "Name", t.Name),
+		Lead:   words.Join(used, words.New("program.revoke_lead")).T(ctx),
+		Action: "/settings/programs/" + c.Param("id") + "/revoke", Button: words.T(ctx, "program.revoke_button"),
+		Warn: true, Back: "/settings/programs"})
 }
 
 func (h *Handler) revokeForm(c echo.Context) error {
@@ -194,15 +169,42 @@ func (h *Handler) revokeForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/settings#tokens", words.Plain("The token “"+t.Name+"” is revoked."))
+	return h.core.Done(c, "/settings/programs", words.New("program.revoked", "Name", t.Name))
 }
 
-// AfterPassword returns the sentence that a new password ends no tokens; empty if the user has none.
-func (h *Handler) AfterPassword(c echo.Context) string {
+func (h *Handler) page(c echo.Context) error { return h.show(c, http.StatusOK, pageView{}) }
+
+func (h *Handler) show(c echo.Context, status int, v pageView) (err error) {
+	ctx, u := c.Request().Context(), core.UserOf(c)
+	v.Admin = u.Role == accounts.Admin
+	if v.Tokens, err = h.store.Tokens(ctx, u.ID); err != nil {
+		return err
+	}
+	return h.core.ShowSettings(c, status, words.T(ctx, "program.title"), programs(v))
+}
+
+// makeForm makes a token, and shows it this once.
+func (h *Handler) makeForm(c echo.Context) error {
+	var expires time.Time
+	if days, err := strconv.Atoi(c.FormValue("days")); err == nil && days > 0 {
+		expires = time.Now().AddDate(0, 0, days)
+	}
+	name, scope := c.FormValue("name"), c.FormValue("scope")
+	t, secret, err := h.make(c, accounts.TokenRequest{Name: name, Scope: accounts.Scope(scope), Expires: expires})
+	if err != nil {
+		p := h.core.Problem(c, err)
+		return h.show(c, p.Status, pageView{Problem: p.Detail, Name: name, Scope: scope})
+	}
+	ctx := c.Request().Context()
+	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "program.made_title", "Name", t.Name),
+		made(madeView{t, secret}))
+}
+
+// AfterPassword returns the sentence that a new password ends no tokens; zero if the user has none.
+func (h *Handler) AfterPassword(c echo.Context) words.Text {
 	all, err := h.store.Tokens(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil || len(all) == 0 {
-		return ""
+		return words.Text{}
 	}
-	return " Your " + web.Count(len(all), "access token goes", "access tokens go") + " on working; revoke below " +
-		"what should not."
+	return words.New("program.kept", "Count", len(all))
 }

@@ -1,0 +1,167 @@
+package people
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+)
+
+func (h *Users) listPage(c echo.Context) error { return h.showList(c, http.StatusOK, listView{}) }
+
+func (h *Users) showList(c echo.Context, status int, v listView) (err error) {
+	ctx := c.Request().Context()
+	if v.People, err = h.all(ctx); err != nil {
+		return err
+	}
+	if v.Open, err = h.store.Invitations(ctx); err != nil {
+		return err
+	}
+	v.You = core.UserOf(c).ID
+	return h.core.ShowSettings(c, status, words.T(ctx, "people.title"), list(v))
+}
+
+// failed shows the page with the problem of a form and what was typed.
+func (h *Users) failed(c echo.Context, v listView, err error) error {
+	p := h.core.Problem(c, err)
+	v.Problem = p.Detail
+	return h.showList(c, p.Status, v)
+}
+
+func (h *Users) addForm(c echo.Context) error {
+	in, err := core.Body[Credentials](c)
+	if err == nil {
+		err = h.add(c, in)
+	}
+	if err != nil {
+		return h.failed(c, listView{Form: "add", Name: in.Name, Role: in.Role}, err)
+	}
+	return h.core.Done(c, peoplePath, words.New("people.added", "Name", in.Name))
+}
+
+func (h *Users) personPage(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	return h.showPerson(c, http.StatusOK, u, personView{})
+}
+
+// showPerson shows the page of a person; v has what was typed.
+func (h *Users) showPerson(c echo.Context, status int, u accounts.User, v personView) (err error) {
+	ctx := c.Request().Context()
+	if v.about, err = h.about(c, u); err != nil {
+		return err
+	}
+	sessions, err := h.core.Sessions.Of(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	v.Sessions = len(sessions)
+	return h.core.ShowSettings(c, status, u.Name, person(v))
+}
+
+// about returns what is known of a person.
+func (h *Users) about(c echo.Context, u accounts.User) (v about, err error) {
+	ctx := c.Request().Context()
+	v = about{User: u, Self: u.ID == core.UserOf(c).ID, Only: u.Role == accounts.Admin}
+	if v.Has, err = h.store.Counts(ctx, u.ID); err != nil {
+		return v, err
+	}
+	all, err := h.store.Users(ctx)
+	for _, other := range all {
+		v.Only = v.Only && (other.ID == u.ID || other.Role != accounts.Admin)
+	}
+	return v, err
+}
+
+// showRemoval shows what goes with an account, and asks.
+func (h *Users) showRemoval(c echo.Context, status int, u accounts.User, problem string) error {
+	a, err := h.about(c, u)
+	if err != nil {
+		return err
+	}
+	v := removalView{about: a, Problem: problem}
+	return h.core.ShowSettings(c, status, v.title(c.Request().Context()), removing(v))
+}
+
+func (h *Users) nameForm(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	name := c.FormValue("name")
+	renamed, err := h.rename(c, u, name)
+	if err != nil {
+		p := h.core.Problem(c, err)
+		return h.showPerson(c, p.Status, u, personView{Problem: p.Detail, Name: name})
+	}
+	return h.core.Done(c, personPath(u), words.New("person.renamed", "Before", u.Name, "Name", renamed.Name))
+}
+
+func personPath(u accounts.User) string { return peoplePath + "/" + strconv.FormatInt(u.ID, 10) }
+
+func (h *Users) roleForm(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	role := c.FormValue("role")
+	if _, err := h.setRole(c, u, role); err != nil {
+		return err
+	}
+	if u.ID == core.UserOf(c).ID && role != accounts.Admin {
+		return h.core.Done(c, accountPath, words.New("people.member_now"))
+	}
+	return h.core.Done(c, personPath(u), words.Each("people.now.", role, "Name", u.Name))
+}
+
+func (h *Users) signOutForm(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	n, err := h.signOut(c, u)
+	if err != nil {
+		return err
+	}
+	said := words.New("person.signed_out_none", "Name", u.Name)
+	if n > 0 {
+		said = words.New("person.signed_out", "Count", n, "Name", u.Name)
+	}
+	return h.core.Done(c, personPath(u), said)
+}
+
+func (h *Users) removePage(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	if u.ID == core.UserOf(c).ID { // asks for the password, too
+		return c.Redirect(http.StatusSeeOther, accountPath+"/remove")
+	}
+	return h.showRemoval(c, http.StatusOK, u, "")
+}
+
+func (h *Users) removeForm(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	if u.ID == core.UserOf(c).ID {
+		return c.Redirect(http.StatusSeeOther, accountPath+"/remove")
+	}
+	if !strings.EqualFold(strings.TrimSpace(c.FormValue("name")), u.Name) {
+		return h.showRemoval(c, http.StatusUnprocessableEntity, u,
+			words.T(c.Request().Context(), "remove.wrong_name"))
+	}
+	if _, err := h.remove(c, u.ID); err != nil {
+		return nobody(err)
+	}
+	return h.core.Done(c, peoplePath, words.New("remove.begun", "Name", u.Name))
+}
