@@ -75,28 +75,6 @@ func questionOf(state string) any {
 	return nil
 }
 
-// question is a question which song it is, open or answered.
-func question(answer string, answered any) object {
-	offered := []object{{"ID": "a", "Title": "Angel", "Artist": "Massive Attack", "Album": "Mezzanine",
-		"Length": "6:19", "Chosen": answer == "chosen"},
-		{"ID": "b", "Title": "Angel", "Artist": "Massive Attack", "Album": "", "Length": "", "Chosen": false}}
-	return object{"URL": "/connections/navidrome/songs/1", "Title": "Angel", "Artist": "Massive Attack",
-		"Album": "Collected", "Length": "4:50", "Answer": answer, "AnsweredAt": answered, "Offered": offered}
-}
-
-// songPage is the page of a question.
-func songPage(answer string, answered any) object {
-	return object{"Song": question(answer, answered), "Place": "Navidrome", "All": "/connections/navidrome/songs"}
-}
-
-// songs is the page of all questions of a connection.
-func songs() object {
-	chosen, none := question("chosen", stamp), question("none", stamp)
-	chosen["Is"], none["Is"] = chosen["Offered"].([]object)[0], nil
-	return object{"Place": "Navidrome", "Back": "/connections/navidrome", "Open": []object{question("open", nil)},
-		"Answered": []object{chosen, none}}
-}
-
 // without returns a copy of o with other values.
 func without(o object, pairs ...any) object {
 	changed := maps.Clone(o)
@@ -104,27 +82,6 @@ func without(o object, pairs ...any) object {
 		changed[pairs[i].(string)] = pairs[i+1]
 	}
 	return changed
-}
-
-// copies returns a playlist's copies: written, failed, scheduled, and not asked for.
-func copies() []object {
-	tracks := []object{}
-	for _, how := range []string{"isrc", "mbid", "name", "score", "choice", ""} {
-		tracks = append(tracks, object{"Title": "Rain", "Artist": "Nobody", "How": how, "Score": 0.91,
-			"Found": "Nobody – Rain!", "Question": "", "Offered": 0})
-	}
-	tracks = append(tracks, without(tracks[5], "Question", "7", "Offered", 3))
-	report := object{"Total": 7, "Matched": 5, "Done": "unchanged", "Tracks": tracks}
-	written := object{"Connection": "navidrome", "Provider": "navidrome", "DisplayName": "Navidrome",
-		"Enabled": true, "UpToDate": true, "Drift": "", "WhenChanged": "ask",
-		"WrittenAt": stamp, "Delivery": nil, "Report": report, "Missing": tracks[5:]}
-	return []object{written,
-		without(written, "Connection", "b", "Delivery", delivery("3", "dead"), "Report",
-			without(report, "Done", "nothing")),
-		without(written, "Connection", "c", "Delivery", delivery("4", "scheduled"), "Report", nil, "Missing", nil),
-		without(written, "Connection", "d", "Enabled", false, "Report", nil, "Missing", nil),
-		without(written, "Connection", "e", "Drift", "gone", "UpToDate", false),
-		without(written, "Connection", "f", "Drift", "edited", "WhenChanged", "leave", "UpToDate", false)}
 }
 
 // channels is the page of channels, with one in each state.
@@ -155,18 +112,8 @@ func wishes() object {
 
 // layouts returns the data of all pages: for each page, with all parts and with as few as possible.
 func layouts() map[string][]any {
-	ms := int64(241_000)
 	register := provider("spotify", true)
 	ready := provider("navidrome", false)
-	pager := object{"Page": 2, "Pages": 3, "Before": "/playlists/3?page=1", "After": "/playlists/3?page=3"}
-	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "From": "Navidrome", "TrackCount": 1,
-		"Active": false, "CopyOf": nil, "CopyName": "",
-		"Copies": copies(),
-		"Pager":  pager,
-		"Tracks": []object{{"Position": 251, "Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms,
-			"Video": nil},
-			{"Position": 252, "Track": "Sun", "Artist": "Nobody", "Album": "", "DurationMS": &ms,
-				"Video": object{"Gone": "private", "GoneSince": "2026-11-20T21:04:11Z"}}}}
 	form := object{"ID": "spotify", "Label": "Spotify", "Another": false, "Provider": ready, "RedirectURI": "",
 		"SettingUp": "", "Settings": nil, "ReturnTo": "/",
 		"Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
@@ -184,18 +131,11 @@ func layouts() map[string][]any {
 			"ReturnTo": "/"}, object{"ID": "navidrome", "Provider": ready, "Old": "alice (https://a)",
 			"New":   "alice (https://b)",
 			"Moved": true, "ReturnTo": "/"}},
-		"playlists": {object{"Playlists": []object{list}, "Pager": pager},
-			object{"Playlists": nil, "Pager": object{"Page": 1, "Pages": 1, "Before": "", "After": ""}}},
-		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "From": "Spotify",
-			"TrackCount": 0,
-			"Active":     true, "CopyOf": "3", "CopyName": "Rain", "Copies": nil, "Tracks": nil}},
 		"channels": {channels(), without(channels(), "Channels", nil, "Open", "url")},
 		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"},
 			"Problem": "Give it a name.", "Form": wishes()},
 			object{"Channel": object{"Name": "Browser", "Kind": "webpush", "Address": "Browser"}, "Problem": "",
 				"Form": wishes()}},
-		"song":  {songPage("open", nil), songPage("chosen", stamp), songPage("none", stamp)},
-		"songs": {songs(), without(songs(), "Open", nil, "Answered", nil)},
 		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"},
 			object{"Name": "", "Problem": "", "After": ""}},
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."},

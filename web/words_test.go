@@ -24,17 +24,6 @@ func TestWords(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestCopyWithTooFewTracksSaysSo(t *testing.T) {
-	t.Parallel()
-	html := render(t, "playlist", layouts()["playlist"][0], object{"Name": "Ann", "Role": "member"})
-	require.Contains(t, html, "Nothing was written: only 5 of 7 tracks are on Navidrome.")
-	require.Contains(t, html, "by likeness, 0.91 of 1: <em>Nobody – Rain!</em>")
-	require.Contains(t, html, "by its ISRC")
-	require.Contains(t, html, "2 tracks not found on Navidrome")
-	require.Contains(t, html, "3 songs there could be it</a>")
-	require.Contains(t, html, "as you chose")
-}
-
 func TestTimesAndLinksInSentences(t *testing.T) {
 	t.Parallel()
 	text := stamp

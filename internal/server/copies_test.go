@@ -38,7 +38,7 @@ func TestPlaylistCopyIsWrittenWithAReport(t *testing.T) {
 			{Title: "Two", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "2"}}
 		path := "/playlists/" + id + "/copies/navidrome"
 		require.Equal(t, false, h.call(http.MethodGet, path, "", http.StatusOK)["enabled"])
-		require.Contains(t, h.page("/playlists/"+id), "Write this playlist to Navidrome")
+		require.Contains(t, h.page("/playlists/"+id), "Copy this playlist to Navidrome")
 
 		written := h.call(http.MethodPut, path, "", http.StatusAccepted)
 		require.Equal(t, "Playlist Rain to Navidrome", written["delivery"].(map[string]any)["subject"])
@@ -70,8 +70,8 @@ func TestTooFewMatchesWriteNothing(t *testing.T) {
 		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
 		h.carry()
 		html := h.page("/playlists/" + id)
-		require.Contains(t, html, "Nothing was written: only 0 of 3 tracks are on Navidrome.")
-		require.Contains(t, html, "Dead letter")
+		require.Contains(t, html, "Nothing was written: only 0 of 3 tracks found on Navidrome")
+		require.Contains(t, html, "Could not be sent")
 		require.Equal(t, "Only 0 of 3 tracks are there, so nothing was written.", h.only("state=dead")["reason"])
 	})
 }
@@ -92,7 +92,7 @@ func TestPlaylistCopyIsRefusedWhereNotTaken(t *testing.T) {
 		}
 		h.call(http.MethodDelete, "/connections/navidrome", "", http.StatusNoContent)
 		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusNotFound)
-		require.NotContains(t, h.page("/playlists/"+id), "Write this playlist")
+		require.NotContains(t, h.page("/playlists/"+id), "Copy this playlist")
 	})
 }
 
@@ -116,11 +116,11 @@ func TestOurOwnCopyIsMarkedAsOne(t *testing.T) {
 			marks[list["source_id"].(string)] = list["copy_of"]
 			if list["source_id"] == kept.RemoteID {
 				html := h.page("/playlists/" + list["id"].(string))
-				require.Contains(t, html, `This is Reprise’s copy of <a href="/playlists/`+id+`">Rain</a>`)
-				require.NotContains(t, html, "Write this playlist to")
+				require.Contains(t, html, `href="/playlists/`+id+`">Open the original</a>`)
+				require.NotContains(t, html, "Copy this playlist to")
 			}
 		}
 		require.Equal(t, map[string]any{"Rain": nil, kept.RemoteID: id, "their-own": nil}, marks)
-		require.Contains(t, h.page("/playlists"), "Reprise’s copy of Rain")
+		require.Contains(t, h.page("/playlists"), "Reprise&#39;s copy of Rain")
 	})
 }

@@ -112,7 +112,7 @@ func TestACopyThatIsLeftIsNeverAskedAboutAgain(t *testing.T) {
 		h.playlist("Rain", "Two", "One") // ours changes
 		h.carry()
 		require.True(t, h.far.gone)
-		require.Contains(t, h.page(path[:len("/playlists/1")]), "Reprise does not write it again.")
+		require.Contains(t, h.page(path[:len("/playlists/1")]), "Reprise leaves it deleted.")
 		h.call(http.MethodPatch, path, `{"when_changed":"write"}`, http.StatusOK)
 		h.carry()
 		require.False(t, h.far.gone, "until the person thinks better of it")
@@ -130,8 +130,8 @@ func TestACopyEditedThereIsKeptOrWrittenOver(t *testing.T) {
 		h.days(1)
 		require.Equal(t, []string{"Rain was changed on Navidrome"}, h.questions())
 		html := h.page(path[:len("/playlists/1")])
-		require.Contains(t, html, "Write over it</button>")
-		require.Contains(t, html, "Keep theirs</button>")
+		require.Contains(t, html, "Overwrite it</button>")
+		require.Contains(t, html, "Leave it as it is</button>")
 		h.playlist("Rain", "Two") // ours changes before the person has said anything
 		h.carry()
 		require.Equal(t, theirs, h.far.list)

@@ -66,7 +66,7 @@ func TestSongIsChosenOnce(t *testing.T) {
 		now := h.call(http.MethodGet, path, "", http.StatusOK)
 		require.Equal(t, "chosen", now["answer"])
 		require.Equal(t, "b", now["chosen"])
-		require.Contains(t, h.page("/connections/navidrome/songs"), "is One (Live) by Sigur Rós, Album b")
+		require.Contains(t, h.page("/connections/navidrome/songs"), "You chose One (Live) by Sigur Rós, Album b")
 
 		h.hear("One")
 		h.carry()
@@ -107,7 +107,7 @@ func TestNoneOfTheSongsIsRemembered(t *testing.T) {
 		h.hear("One")
 		h.carry()
 		require.Empty(t, open(), "nobody is asked twice")
-		require.Contains(t, h.page("/connections/navidrome/songs"), "is none of")
+		require.Contains(t, h.page("/connections/navidrome/songs"), "You chose none of the songs")
 
 		h.far.has = append(h.far.has, sung("new", "One", 20*time.Minute))
 		h.call(http.MethodPost, "/deliveries/redrive", `{}`, http.StatusOK)
@@ -135,7 +135,7 @@ func TestTrackOfACopyIsChosen(t *testing.T) {
 		h.carry()
 		require.Equal(t, []string{"c"}, h.far.list)
 		page := h.page("/playlists/" + id)
-		require.Contains(t, page, "2 songs there could be it")
+		require.Contains(t, page, "2 possible matches")
 		path := "/connections/navidrome/songs/1"
 		require.Contains(t, page, `href="`+path+`"`)
 		h.submit(path, http.StatusSeeOther, "song", "a")

@@ -57,7 +57,7 @@ func beganWords(stem string, l *syncer.Line) words.Text {
 }
 
 // liftAt is where administrators look after what keeps everybody's calls to a provider waiting: the keys.
-const liftAt = "/settings#keys"
+const liftAt = "/settings/server#keys"
 
 // liftable reports whether an administrator can end what keeps the connection waiting.
 func liftable(s syncer.Status) bool { return s.Reading.Liftable() || s.Sending.Liftable() }

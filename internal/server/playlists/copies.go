@@ -12,7 +12,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/match"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
@@ -55,16 +54,6 @@ func choiceOf(text string) (delivery.Choice, error) {
 	}
 	return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Not a choice",
 		Detail: "when_changed is ask, write or leave."}
-}
-
-// Missing returns the tracks that were not found.
-func (v copyView) Missing() (tracks []delivery.ReportTrack) {
-	for _, t := range v.Report.Tracks {
-		if t.How == match.ByNothing {
-			tracks = append(tracks, t)
-		}
-	}
-	return tracks
 }
 
 // writer returns the playlist and the connection that a request names, if the playlist can be written there.
@@ -233,20 +222,20 @@ func (h *copies) form(c echo.Context) error {
 	}
 	ctx, user, label := c.Request().Context(), core.UserOf(c).ID, h.label(to)
 	choose := func(choice delivery.Choice) error { return h.deliveries.ChooseForCopy(ctx, user, id, to.ID, choice) }
-	sentence := "The playlist is written to " + label + ", and again whenever it changes here."
+	said := words.New("playlists.done_start", "Name", label)
 	switch c.FormValue("write") {
 	case "stop":
-		sentence = "The playlist is not written to " + label + " any more. The copy there stays as it is."
+		said = words.New("playlists.done_stop", "Name", label)
 		err = h.deliveries.StopWriting(ctx, user, id, to.ID)
 	case "rewrite":
-		sentence = "Reprise writes it to " + label + " again, now and whenever it's deleted or changed there."
+		said = words.New("playlists.done_rewrite", "Name", label)
 		err = choose(delivery.Rewrite)
 	case "leave":
-		sentence = "Reprise leaves the copy on " + label + " as it is, and won't ask again."
+		said = words.New("playlists.done_leave", "Name", label)
 		err = choose(delivery.Leave)
 	case "choose":
 		var choice delivery.Choice
-		sentence = "Saved."
+		said = words.New("playlists.saved")
 		if choice, err = choiceOf(c.FormValue("when_changed")); err == nil {
 			err = choose(choice)
 		}
@@ -256,5 +245,5 @@ func (h *copies) form(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/playlists/"+strconv.FormatInt(id, 10), words.Plain(sentence))
+	return h.core.Done(c, "/playlists/"+strconv.FormatInt(id, 10), said)
 }

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
+	"reprise/internal/words"
 )
 
 // Store is what this package reads of playlists and of their copies.
@@ -141,11 +142,6 @@ func (h *Handler) list(c echo.Context) error {
 	})
 }
 
-type listView struct {
-	Playlists []view
-	Pager     core.Pager
-}
-
 func (h *Handler) listPage(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	label, err := h.core.Labels(ctx, user)
@@ -165,7 +161,8 @@ func (h *Handler) listPage(c echo.Context) error {
 		return err
 	}
 	views := core.ViewAll(part, func(p library.StoredPlaylist) view { return viewOf(p, label) })
-	return h.core.Render(c, http.StatusOK, "playlists", "Playlists", listView{views, pager})
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "playlists.title"),
+		listPlaylists(overviewOf(ctx, views, pagesOf(pager))))
 }
 
 // one returns the playlist that a request names, without its tracks.
@@ -220,10 +217,7 @@ func (h *Handler) onePage(c echo.Context) error {
 			return err
 		}
 	}
-	return h.core.Render(c, http.StatusOK, "playlist", p.Name, struct {
-		view
-		Tracks []trackView
-		Pager  core.Pager
-		Copies []copyView
-	}{p, tracks, pager, copies})
+	v := pageOf(ctx, p, tracks, copies)
+	v.Pages = pagesOf(pager)
+	return h.core.Show(c, http.StatusOK, p.Name, onePlaylist(v))
 }

@@ -37,7 +37,7 @@ func viewVideo(v library.StoredVideo) *videoView {
 		CheckedAt: core.Moment(v.CheckedAt), GoneSince: core.Moment(v.GoneSince)}
 }
 
-// Gone says in words that the video is gone, and how; empty while it is there.
+// Gone says how the video is gone: deleted, private or gone; empty while it is there.
 func (v *videoView) Gone() string {
 	switch {
 	case v == nil || v.GoneSince == nil:

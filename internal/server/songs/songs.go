@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -77,24 +76,6 @@ type songView struct {
 	Album      string `json:"album"`
 	DurationMS int64  `json:"duration_ms"`
 	Chosen     bool   `json:"-"`
-}
-
-// Length returns minutes and seconds; empty if it is not known.
-func (v songView) Length() string { return length(v.DurationMS) }
-
-// Length returns minutes and seconds; empty if it is not known.
-func (v view) Length() string { return length(v.DurationMS) }
-
-func length(ms int64) string {
-	if ms <= 0 {
-		return ""
-	}
-	s := int((time.Duration(ms) * time.Millisecond).Round(time.Second) / time.Second)
-	text := strconv.Itoa(s % 60)
-	if len(text) < 2 {
-		text = "0" + text
-	}
-	return strconv.Itoa(s/60) + ":" + text
 }
 
 func viewOf(q delivery.Question) view {

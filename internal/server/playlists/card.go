@@ -1,0 +1,174 @@
+package playlists
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"reprise/internal/delivery"
+	"reprise/internal/match"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// copyCard is a copy of a playlist at another service, or the offer of one, on the playlist's page.
+type copyCard struct {
+	ID, Title string // ID is the connection's
+	Post      string // address of its forms
+	State     *ui.Mark
+	Lead      string      // of an offer: what copying means
+	Drift     string      // the copy was deleted or changed there
+	Decide    []ui.Action // what to do about that
+	Nothing   string      // nothing was written, and why
+	Going     string      // what is happening to it, or why it is not
+	Next      time.Time   // when it is tried again
+	Answer    string      // the service's last answer
+	Found     string      // how many tracks were found there
+	Written   time.Time
+	NotThere  string    // how many tracks are Missing
+	Open      bool      // Missing is short enough to be shown at once
+	Missing   []ui.Item // tracks that were not found
+	Matched   []ui.Item // all tracks, with how each was recognised
+	When      *ui.Field // what to do when it is deleted or changed there
+	Actions   []ui.Action
+	Stays     string // what stopping leaves there
+}
+
+// fewMissing is how many tracks that were not found are shown without being asked for.
+const fewMissing = 10
+
+// done is the state of a delivery that has gone out.
+const done = string(delivery.Done)
+
+// cardOf returns the card of a copy of a playlist.
+func cardOf(ctx context.Context, playlist string, c copyView) copyCard {
+	v := copyCard{ID: c.Connection, Title: words.T(ctx, "playlists.copy_to", "Name", c.DisplayName),
+		Post: "/playlists/" + playlist + "/copies/" + c.Connection}
+	write := func(label, value, about string) ui.Action {
+		return ui.Action{Label: label, Post: v.Post, Fields: []ui.Hidden{{Name: "write", Value: value}},
+			DescribedBy: about}
+	}
+	name := "copy-name-" + c.Connection
+	if !c.Enabled {
+		v.Lead = words.T(ctx, "playlists.copy_lead")
+		v.Actions = []ui.Action{write(words.T(ctx, "playlists.start"), "start", name)}
+		return v
+	}
+	v.Title = words.T(ctx, "playlists.copy_on", "Name", c.DisplayName)
+	v.state(ctx, c)
+	v.report(ctx, c)
+	if c.Drift != "" {
+		v.Drift, v.Decide = drift(ctx, c, write)
+	}
+	v.When = &ui.Field{Name: "when_changed", ID: "when-" + c.Connection, Label: words.T(ctx, "playlists.when"),
+		Value: c.WhenChanged, Options: []ui.Option{
+			{Value: ask, Label: words.T(ctx, "playlists.when_ask")},
+			{Value: string(delivery.Rewrite), Label: words.T(ctx, "playlists.when_write")},
+			{Value: string(delivery.Leave), Label: words.T(ctx, "playlists.when_leave")}}}
+	if d := c.Delivery; d != nil && d.Redrivable {
+		v.Actions = append(v.Actions, ui.Action{Label: words.T(ctx, "playlists.again"),
+			Post: "/deliveries/" + d.ID + "/redrive", DescribedBy: name})
+	}
+	v.Actions = append(v.Actions, write(words.T(ctx, "playlists.stop"), "stop", "stays-"+c.Connection))
+	v.Stays = words.T(ctx, "playlists.stop_help")
+	return v
+}
+
+// state says what is happening to a copy.
+func (v *copyCard) state(ctx context.Context, c copyView) {
+	d := c.Delivery
+	switch {
+	case d != nil && d.State != done:
+		m := ui.StateMark(ctx, d.State)
+		v.State = &m
+	case c.UpToDate:
+		m := ui.StateMark(ctx, "healthy")
+		v.State = &m
+	}
+	if d == nil || d.State == done || nothingWritten(c) {
+		return
+	}
+	v.Next, v.Answer = core.At(d.NextAttemptAt), d.LastAnswer
+	switch {
+	case d.Reason != "":
+		v.Going = d.Reason
+	case d.State == string(delivery.Running):
+		v.Going = words.T(ctx, "playlists.looking_up")
+	default:
+		v.Going = words.T(ctx, "playlists.next")
+	}
+}
+
+// nothingWritten says whether a copy was not written because too few of its tracks are there.
+func nothingWritten(c copyView) bool { return c.Report != nil && c.Report.Done == "nothing" }
+
+// report says what became of the tracks when the copy was last written.
+func (v *copyCard) report(ctx context.Context, c copyView) {
+	r := c.Report
+	if r == nil {
+		return
+	}
+	if nothingWritten(c) {
+		v.Nothing = words.T(ctx, "playlists.nothing", "Count", r.Total, "Found", r.Matched, "Name", c.DisplayName)
+		if c.WrittenAt != nil {
+			v.Nothing += " " + words.T(ctx, "playlists.kept")
+		}
+	} else {
+		v.Found, v.Written = words.T(ctx, "playlists.found", "Count", r.Total, "Found", r.Matched), core.At(c.WrittenAt)
+		if r.Done == "unchanged" {
+			v.Found += " " + words.T(ctx, "playlists.unchanged")
+		}
+	}
+	for _, t := range r.Tracks {
+		item := ui.Item{Title: ui.Named{Text: t.Title}, By: []ui.Named{{Text: t.Artist}}}
+		if t.How == match.ByNothing {
+			v.Missing = append(v.Missing, missing(ctx, c, t, item))
+		}
+		item.Note = howWords(ctx, t)
+		v.Matched = append(v.Matched, item)
+	}
+	if r.Matched == 0 {
+		v.Matched = nil // the list of what is missing says it all
+	}
+	v.Open = len(v.Missing) <= fewMissing
+	v.NotThere = words.T(ctx, "playlists.missing", "Count", len(v.Missing), "Name", c.DisplayName)
+}
+
+// missing adds the way to choose which song a track is, if there are some.
+func missing(ctx context.Context, c copyView, t delivery.ReportTrack, item ui.Item) ui.Item {
+	if t.Question != "" {
+		item.Aside = ui.Linked(ui.Named{Text: words.T(ctx, "playlists.choose", "Count", t.Offered),
+			URL: "/connections/" + c.Connection + "/songs/" + t.Question})
+	}
+	return item
+}
+
+// howWords says how a track was recognised.
+func howWords(ctx context.Context, t delivery.ReportTrack) string {
+	switch t.How {
+	case match.ByNothing:
+		return words.T(ctx, "playlists.how_none")
+	case match.ByScore:
+		return words.T(ctx, "playlists.how_score", "Percent", int(math.Round(t.Score*100)), "Found", t.Found)
+	default:
+		return words.Each("playlists.how_", string(t.How)).T(ctx)
+	}
+}
+
+// drift says that a copy was deleted or changed there, and offers what can be done. write makes a button.
+func drift(ctx context.Context, c copyView, write func(label, value, about string) ui.Action) (string, []ui.Action) {
+	left, name := c.WhenChanged == string(delivery.Leave), "copy-name-"+c.Connection
+	says, again := c.Drift+"_ask", words.T(ctx, "playlists.overwrite")
+	if left {
+		says = c.Drift + "_leave"
+	}
+	if c.Drift == string(delivery.Gone) {
+		again = words.T(ctx, "copy.rewrite")
+	}
+	decide := []ui.Action{write(again, "rewrite", name)}
+	if !left {
+		decide = append(decide, write(words.T(ctx, "copy.leave"), "leave", name))
+	}
+	return words.Each("playlists.drift_", says, "Name", c.DisplayName).T(ctx), decide
+}

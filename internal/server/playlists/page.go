@@ -1,0 +1,85 @@
+package playlists
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// listView is the page of all playlists.
+type listView struct {
+	Playlists []ui.Item
+	Pages     ui.Pages
+	Next      []ui.Action // what to do without a playlist
+}
+
+// pageView is the page of a playlist.
+type pageView struct {
+	Head     ui.Heading
+	CopyOf   string      // a sentence, if Reprise writes it from another one
+	Original []ui.Action // the way to that one
+	Copies   []copyCard
+	Tracks   []trackRow
+	Pages    ui.Pages
+}
+
+// trackRow is a track on the page of its playlist.
+type trackRow struct {
+	Position, Title, Artist, Album, Length string
+	Gone                                   string // says that its video is gone, and when that was noticed
+}
+
+// overviewOf returns the page of all playlists, or of a part of them.
+func overviewOf(ctx context.Context, all []view, pages ui.Pages) listView {
+	v := listView{Pages: pages,
+		Next: []ui.Action{{Label: words.T(ctx, "playlists.connect"), URL: "/", Main: true}}}
+	for _, p := range all {
+		item := ui.Item{ID: "playlist-" + p.ID, Title: ui.Named{Text: p.Name, URL: "/playlists/" + p.ID},
+			By: []ui.Named{{Text: words.T(ctx, "playlists.tracks", "Count", p.TrackCount)}}, Tags: []string{p.From}}
+		if !p.Active {
+			item.By = append(item.By, ui.Named{Text: words.T(ctx, "playlists.gone")})
+		}
+		if p.CopyOf != nil {
+			item.Note = words.T(ctx, "playlists.copy_of", "Name", p.CopyName)
+		}
+		v.Playlists = append(v.Playlists, item)
+	}
+	return v
+}
+
+// pageOf returns the page of a playlist, with a part of its tracks.
+func pageOf(ctx context.Context, p view, tracks []trackView, copies []copyView) pageView {
+	args := []any{"Tracks", words.New("playlists.tracks", "Count", p.TrackCount), "Name", p.From}
+	v := pageView{Head: ui.Heading{Title: p.Name, Lead: words.T(ctx, "playlists.lead", args...), Back: "/playlists",
+		BackTo: words.T(ctx, "playlists.title")}}
+	if !p.Active {
+		v.Head.Lead = words.T(ctx, "playlists.lead_gone", args...)
+	}
+	if p.CopyOf != nil {
+		v.CopyOf = words.T(ctx, "playlists.is_copy", "Name", p.CopyName)
+		v.Original = []ui.Action{{Label: words.T(ctx, "playlists.original"), URL: "/playlists/" + *p.CopyOf}}
+	}
+	for _, c := range copies {
+		v.Copies = append(v.Copies, cardOf(ctx, p.ID, c))
+	}
+	for _, t := range tracks {
+		row := trackRow{Position: strconv.Itoa(t.Position), Title: t.Track, Artist: t.Artist, Album: t.Album}
+		if t.DurationMS != nil {
+			row.Length = ui.Length(time.Duration(*t.DurationMS) * time.Millisecond)
+		}
+		if gone := t.Video.Gone(); gone != "" {
+			row.Gone = words.Each("playlists.video_", gone, "Since", core.At(t.Video.GoneSince)).T(ctx)
+		}
+		v.Tracks = append(v.Tracks, row)
+	}
+	return v
+}
+
+// pagesOf returns where a page is in a list, for its links.
+func pagesOf(p core.Pager) ui.Pages {
+	return ui.Pages{Page: p.Page, Pages: p.Pages, Before: p.Before, After: p.After}
+}

@@ -1,0 +1,134 @@
+package playlists
+
+import (
+	"context"
+	"testing"
+
+	"github.com/a-h/templ"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/match"
+	"reprise/internal/server/core"
+	"reprise/internal/server/deliveries"
+	"reprise/internal/words"
+	"reprise/web/ui"
+	"reprise/web/ui/uitest"
+)
+
+const stamp = "2026-11-20T21:04:11Z"
+
+// copyWith is a copy on Navidrome of which 5 of 7 tracks were found, one in each way.
+func copyWith(change func(*copyView)) copyView {
+	r := &delivery.Report{Total: 7, Matched: 5, Done: "unchanged"}
+	for _, how := range []match.How{match.ByISRC, match.ByMBID, match.ByName, match.ByScore, match.ByChoice,
+		match.ByNothing, match.ByNothing} {
+		r.Tracks = append(r.Tracks, delivery.ReportTrack{Title: "Rain", Artist: uitest.Hostile, How: how, Score: 0.91,
+			Found: "Nobody – Rain!"})
+	}
+	r.Tracks[6].Question, r.Tracks[6].Offered = "7", 3
+	c := copyView{Connection: "navidrome", Provider: "navidrome", DisplayName: "Navidrome", Enabled: true,
+		UpToDate: true, WhenChanged: ask, WrittenAt: core.Text(stamp), Report: r}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+func english(t *testing.T) context.Context { return words.With(t.Context(), words.English) }
+
+func TestCopyWithTooFewTracksSaysSo(t *testing.T) {
+	t.Parallel()
+	html := uitest.HTML(t, words.English, copyOf(cardOf(english(t), "3", copyWith(func(c *copyView) {
+		c.Report.Done, c.Delivery = "nothing", &deliveries.View{ID: "3", State: "dead", Reason: "Too few.",
+			Redrivable: true}
+	}))))
+	require.Contains(t, html, "Nothing was written: only 5 of 7 tracks found on Navidrome")
+	require.Contains(t, html, "The copy there is unchanged.")
+	require.Contains(t, html, "91% alike: Nobody – Rain!")
+	require.Contains(t, html, "by its ISRC")
+	require.Contains(t, html, "as you chose")
+	require.Contains(t, html, "2 tracks not found on Navidrome")
+	require.Contains(t, html, `<a href="/connections/navidrome/songs/7">3 possible matches</a>`)
+	require.NotContains(t, html, "Too few.", "it is said once")
+	require.Contains(t, html, `action="/deliveries/3/redrive"`)
+}
+
+func TestWhatACopyOffers(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct {
+		change  func(*copyView)
+		state   string
+		drift   string
+		actions []string
+	}{
+		"offered":    {func(c *copyView) { c.Enabled, c.Report = false, nil }, "", "", []string{"Start copying"}},
+		"up to date": {nil, "Up to date", "", []string{"Stop copying"}},
+		"goes out": {func(c *copyView) { c.UpToDate, c.Delivery = false, &deliveries.View{State: "scheduled"} },
+			"Scheduled", "", []string{"Stop copying"}},
+		"done": {func(c *copyView) { c.Delivery = &deliveries.View{State: "done"} }, "Up to date", "",
+			[]string{"Stop copying"}},
+		"gone": {func(c *copyView) { c.UpToDate, c.Drift = false, "gone" }, "",
+			"The copy on Navidrome was deleted. Reprise leaves it deleted until you decide.",
+			[]string{"Write it again", "Leave it as it is", "Stop copying"}},
+		"edited": {func(c *copyView) { c.UpToDate, c.Drift = false, "edited" }, "",
+			"The copy on Navidrome was changed. Reprise doesn't touch it until you decide.",
+			[]string{"Overwrite it", "Leave it as it is", "Stop copying"}},
+		"left": {func(c *copyView) { c.UpToDate, c.Drift, c.WhenChanged = false, "edited", "leave" }, "",
+			"The copy on Navidrome was changed. Reprise leaves it as it is.", []string{"Overwrite it", "Stop copying"}},
+	} {
+		v := cardOf(english(t), "3", copyWith(want.change))
+		var state string
+		if v.State != nil {
+			state = v.State.Word
+		}
+		var labels []string
+		for _, a := range append(v.Decide, v.Actions...) {
+			labels = append(labels, a.Label)
+			require.NotEmpty(t, a.Fields, name)
+		}
+		require.Equal(t, want.state, state, name)
+		require.Equal(t, want.drift, v.Drift, name)
+		require.Equal(t, want.actions, labels, name)
+		require.Equal(t, name == "offered", v.Lead != "" && v.When == nil, name)
+	}
+}
+
+// A choice about a copy posts what the form reads, not what is stored.
+func TestDecidingAboutACopyPostsTheChoice(t *testing.T) {
+	t.Parallel()
+	v := cardOf(english(t), "3", copyWith(func(c *copyView) { c.Drift = "gone" }))
+	require.Equal(t, []ui.Hidden{{Name: "write", Value: "rewrite"}}, v.Decide[0].Fields)
+	require.Equal(t, []ui.Hidden{{Name: "write", Value: "leave"}}, v.Decide[1].Fields)
+	require.Equal(t, "/playlists/3/copies/navidrome", v.Decide[0].Post)
+}
+
+func TestPlaylistPagesAreSound(t *testing.T) {
+	t.Parallel()
+	list := view{ID: "3", Name: uitest.Hostile, From: uitest.Hostile, TrackCount: 1}
+	ours := view{ID: "4", Name: "Rain", From: "Spotify", Active: true, CopyOf: core.Text("3"), CopyName: uitest.Hostile}
+	ms := int64(241_000)
+	tracks := []trackView{{Position: 251, Track: uitest.Hostile, Artist: uitest.Hostile, DurationMS: &ms},
+		{Position: 252, Track: "Sun", Artist: "Nobody", Album: uitest.Hostile, Video: &videoView{
+			Availability: library.VideoPrivate, GoneSince: core.Text(stamp)}}}
+	copies := []copyView{copyWith(nil), copyWith(func(c *copyView) {
+		c.Connection, c.Drift, c.DisplayName = "b", "edited", uitest.Hostile
+		c.Delivery = &deliveries.View{ID: "1", State: "retrying", Reason: uitest.Hostile, LastAnswer: uitest.Hostile,
+			NextAttemptAt: core.Text(stamp)}
+	}), copyWith(func(c *copyView) { c.Connection, c.Enabled = "c", false })}
+	for _, page := range []func(context.Context) templ.Component{
+		func(ctx context.Context) templ.Component {
+			return listPlaylists(overviewOf(ctx, []view{list, ours}, ui.Pages{Page: 1, Pages: 2, After: "/x"}))
+		},
+		func(ctx context.Context) templ.Component { return listPlaylists(overviewOf(ctx, nil, ui.Pages{})) },
+		func(ctx context.Context) templ.Component { return onePlaylist(pageOf(ctx, list, tracks, copies)) },
+		func(ctx context.Context) templ.Component { return onePlaylist(pageOf(ctx, ours, nil, nil)) },
+	} {
+		uitest.Sound(t, func(l *words.Language) templ.Component { return page(words.With(t.Context(), l)) })
+	}
+	html := uitest.HTML(t, words.English, onePlaylist(pageOf(english(t), list, tracks, nil)))
+	require.Contains(t, html, "4:01")
+	require.Contains(t, html, "made private on YouTube, noticed <time")
+	require.Contains(t, html, "Reprise keeps it here.")
+}
