@@ -141,8 +141,8 @@ var errToken = &Refusal{Status: http.StatusUnauthorized, Title: words.New("probl
 	challenge: realm + `, error="invalid_token"`,
 	Detail:    words.New("problem.token.text")}
 
-var errOperator = &Refusal{Status: http.StatusForbidden, Title: words.New("problem.operator.title"), challenge: smallScope,
-	Detail: words.New("problem.operator.text")}
+var errOperator = &Refusal{Status: http.StatusForbidden, Title: words.New("problem.operator.title"),
+	Detail: words.New("problem.operator.text"), challenge: smallScope}
 
 // ErrScrape answers a request that may not read the metrics.
 var ErrScrape error = &Refusal{Status: http.StatusUnauthorized, Title: words.New("problem.scrape.title"),

@@ -77,9 +77,10 @@ func Unknown(what, name string, known []string) *Refusal {
 	default:
 		hint = words.New("problem.unknown.known", "Known", strings.Join(known, ", "))
 	}
-	title, text := words.New("problem.parameter.title"), words.New("problem.parameter.text", "Name", strconv.Quote(name))
+	quoted := strconv.Quote(name)
+	title, text := words.New("problem.parameter.title"), words.New("problem.parameter.text", "Name", quoted)
 	if what == aField {
-		title, text = words.New("problem.field.title"), words.New("problem.field.text", "Name", strconv.Quote(name))
+		title, text = words.New("problem.field.title"), words.New("problem.field.text", "Name", quoted)
 	}
 	return &Refusal{Status: http.StatusBadRequest, Title: title, Detail: words.Join(text, hint)}
 }
