@@ -82,8 +82,8 @@ func cardOf(ctx context.Context, ch notify.Channel, failed []delivery.Group) car
 		c.Failed = append(c.Failed, failureOf(ctx, g))
 	}
 	name := "channel-name-" + v.ID
-	c.Actions = []ui.Action{{ID: "test-" + v.ID, Label: words.T(ctx, "channels.test"), Post: address + "/" + v.ID + "/test",
-		Main: v.State == "stopped", DescribedBy: name}}
+	c.Actions = []ui.Action{{ID: "test-" + v.ID, Label: words.T(ctx, "channels.test"),
+		Post: address + "/" + v.ID + "/test", Main: v.State == "stopped", DescribedBy: name}}
 	if !v.FromSettings {
 		c.Actions = append(c.Actions,
 			ui.Action{Label: words.T(ctx, "channels.change"), URL: address + "/" + v.ID, DescribedBy: name},
