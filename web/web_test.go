@@ -75,29 +75,6 @@ func questionOf(state string) any {
 	return nil
 }
 
-// deliveries is the page of deliveries with one in each state.
-func deliveries() object {
-	chips, all := []object{{"State": "", "Count": 6, "URL": "/deliveries", "Current": true}}, []object{}
-	for i, state := range []string{"scheduled", "running", "retrying", "parked", "dead", "done"} {
-		chips = append(chips, object{"State": state, "Count": i, "URL": "/deliveries?state=" + state,
-			"Current": false})
-		all = append(all, delivery(state, state))
-	}
-	options := []object{{"Value": "lastfm", "Label": "Last.fm"}}
-	groups := []object{
-		{"ID": "dead-a", "To": "Last.fm", "Reason": "It is too old.", "Count": 12, "LookAt": stamp,
-			"Shown": []object{delivery("11", "dead")}, "All": "/deliveries?state=dead",
-			"Redrive": "/deliveries/redrive", "Discard": "/deliveries/discard"},
-		{"ID": "dead-b", "To": "Last.fm", "Reason": "", "Count": 1, "LookAt": nil,
-			"Shown": []object{delivery("12", "dead")}, "All": "", "Redrive": "", "Discard": ""}}
-	return object{"Groups": groups, "Filter": object{"State": "dead", "Provider": "lastfm",
-		"Connection": "lastfm-2", "Kind": "",
-		"Category": "item"},
-		"Empty": false, "Chips": chips, "Providers": options, "Kinds": options,
-		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2,
-		"RedriveAll": "/deliveries/redrive", "Takers": nil}
-}
-
 // without returns a copy of o with other values.
 func without(o object, pairs ...any) object {
 	changed := maps.Clone(o)
@@ -105,32 +82,6 @@ func without(o object, pairs ...any) object {
 		changed[pairs[i].(string)] = pairs[i+1]
 	}
 	return changed
-}
-
-// channels is the page of channels, with one in each state.
-func channels() object {
-	works := object{"ID": "1", "Kind": "ntfy", "Label": "ntfy", "Name": "My phone", "Address": "ntfy.sh/…opic",
-		"Push": "", "FromSettings": false, "Severity": "warning", "QuietFrom": "22:30",
-		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Mark": object{"Shape": "waiting",
-			"Word": "Trouble"}, "Message": "", "Since": nil, "Waiting": 3,
-		"LastSentAt": stamp}
-	kinds := []object{{"Name": "ntfy", "Label": "ntfy", "Help": "By the app.",
-		"Fields": []object{{"Name": "topic", "Label": "Topic", "Help": "Long.", "Kind": "text", "Optional": false},
-			{"Name": "from", "Label": "Sender", "Help": "", "Kind": "text", "Optional": true},
-			{"Name": "token", "Label": "Token", "Help": "", "Kind": "password", "Optional": true}}}}
-	return object{"Channels": []object{works, without(works, "ID", "2", "State", "failing", "Message", "No answer.",
-		"Since", stamp),
-		without(works, "ID", "3", "State", "stopped", "Message", "Wrong token.", "Since", stamp, "FromSettings",
-			true, "LastSentAt", nil, "QuietFrom", nil)},
-		"Kinds": kinds, "Open": "ntfy", "Problem": "Fill in: Topic.", "Values": object{"topic": "x", "token": ""},
-		"Push": "BPublic", "Form": wishes()}
-}
-
-func wishes() object {
-	return object{"ID": "1", "Name": "My phone", "Severity": "warning", "QuietFrom": "22:30", "QuietTo": "07:00",
-		"Zone": "Europe/Vienna", "ErrorsAtNight": true,
-		"Severities": []object{{"Value": "error", "Label": "Only errors"},
-			{"Value": "warning", "Label": "Warnings too"}}}
 }
 
 // layouts returns the data of all pages: for each page, with all parts and with as few as possible.
@@ -146,10 +97,6 @@ func layouts() map[string][]any {
 			"SettingUp":   "Go to https://example.org/apps. Make an app.",
 			"Settings":    []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{},
 			"Connected": false, "Problem": ""}},
-		"deliveries": {deliveries(), without(deliveries(), "Deliveries", nil),
-			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}}, "Takers",
-				[]object{{"Value": "lastfm", "Label": "Last.fm"}}),
-			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}})},
 		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.",
 			"Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true,
@@ -158,11 +105,6 @@ func layouts() map[string][]any {
 			"ReturnTo": "/"}, object{"ID": "navidrome", "Provider": ready, "Old": "alice (https://a)",
 			"New":   "alice (https://b)",
 			"Moved": true, "ReturnTo": "/"}},
-		"channels": {channels(), without(channels(), "Channels", nil, "Open", "url")},
-		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"},
-			"Problem": "Give it a name.", "Form": wishes()},
-			object{"Channel": object{"Name": "Browser", "Kind": "webpush", "Address": "Browser"}, "Problem": "",
-				"Form": wishes()}},
 		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"},
 			object{"Name": "", "Problem": "", "After": ""}},
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."},
