@@ -3,7 +3,6 @@ package example_test
 import (
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,7 +108,7 @@ func TestTrial(t *testing.T) {
 	require.NoError(t, err)
 	client := providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 		body, _ := io.ReadAll(req.Body)
-		require.True(t, strings.HasPrefix(string(body), "grant_type="))
+		require.Equal(t, "client_id=nobody&grant_type=client_credentials", string(body))
 		return http.StatusUnauthorized, nil, `{"error":"invalid_client"}`
 	}))
 	trials := d.Trials(settings, client, "https://music.example.org/connect/example/callback")
