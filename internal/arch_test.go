@@ -101,7 +101,8 @@ var arrows = map[string][]string{
 		"internal/server/installation",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
-		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync", "web", "web/static", "web/ui",
+		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync",
+		"web", "web/static", "web/ui",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",

@@ -250,7 +250,8 @@ func TestForgedAnswersOfAConsent(t *testing.T) {
 	other := p.visitor()
 	other.call("POST", "/session", object{"name": "Bob", "password": password}, 201)
 	require.Contains(t, other.page(callback+state, 400), "no longer good")
-	// That did not use the state up. The browser that has it may use it once, here with a code that Spotify does not know.
+	// That did not use the state up. The browser that has it may use it once, here with a code that Spotify does not
+	// know.
 	require.Contains(t, v.page(callback+state, 422), "Nothing was saved")
 	require.Contains(t, v.page(callback+state, 400), "no longer good")
 	v.call("GET", "/connections/spotify", nil, 404)

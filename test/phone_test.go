@@ -32,7 +32,8 @@ func TestBrowserFiveServicesFitOnAPhone(t *testing.T) {
 	var bottom float64
 	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.querySelectorAll(".services > *").length === 5`),
 		holds(`!document.querySelector(".toast")`),
-		chromedp.Evaluate(`document.querySelector(".services > :nth-child(5)").getBoundingClientRect().bottom`, &bottom))
+		chromedp.Evaluate(`document.querySelector(".services > :nth-child(5)")`+
+			`.getBoundingClientRect().bottom`, &bottom))
 	t.Logf("the fifth card ends at %.0f px", bottom)
 	require.LessOrEqual(t, bottom, 844.0)
 }

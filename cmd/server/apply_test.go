@@ -156,7 +156,8 @@ var settingEffects = map[string]settingEffect{
 	"base_url": {"https://music.example.org", func(l *living) any {
 		_, base := l.sender.Introduced()
 		made := l.ask(l.request(http.MethodPost, "/api/v1/admin/invitations", `{}`))
-		return []any{base, l.server.Courier.BaseURL(), strings.Contains(made.Body.String(), "https://music.example.org/"),
+		return []any{base, l.server.Courier.BaseURL(),
+			strings.Contains(made.Body.String(), "https://music.example.org/"),
 			made.Header().Get("Strict-Transport-Security") != ""}
 	}, []any{"https://music.example.org", "https://music.example.org", true, true}},
 	"admin_token": {"sixteen characters at least", func(l *living) any {

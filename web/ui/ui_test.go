@@ -2,6 +2,10 @@ package ui
 
 import (
 	"bytes"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,4 +85,25 @@ func TestAPasswordIsHiddenAndFilledIn(t *testing.T) {
 	require.Contains(t, got, `name="username" value="Ann" autocomplete="username" hidden`)
 	require.Contains(t, got, "/static/password.")
 	require.NotContains(t, html(t, words.English, Fill(Form{Fields: []Field{{Name: "a"}}})), "/static/password.")
+}
+
+// inline matches code and style in a page, which the content policy forbids.
+var inline = regexp.MustCompile(`(?i)<style|\sstyle=|<script(?:[^>]*)>[^<{@\s]|\son[a-z]+\s*=|javascript:`)
+
+func TestTemplatesHaveNoInlineCode(t *testing.T) {
+	t.Parallel()
+	root, seen := os.DirFS("../.."), 0
+	require.NoError(t, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".templ") {
+			return err
+		}
+		seen++
+		b, err := fs.ReadFile(root, path)
+		require.NotRegexp(t, inline, string(b), path)
+		return err
+	}))
+	require.NotZero(t, seen)
+	for _, bad := range []string{`<p style="x">`, `<style>`, `<a onclick="x">`, `<script>x`, `<a href="javascript:x">`} {
+		require.Regexp(t, inline, bad)
+	}
 }

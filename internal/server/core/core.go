@@ -25,7 +25,6 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/throttle"
 	"reprise/internal/words"
-	"reprise/web"
 )
 
 // Store is what a request needs whatever it is about.
@@ -71,7 +70,6 @@ type Core struct {
 	version             string
 	demo                bool
 	store               Store
-	pages               *web.Pages
 
 	services *providers.Registry
 	notices  []Noticer
@@ -96,9 +94,6 @@ func New(o Options) (*Core, error) {
 		store:      o.Store,
 
 		services: o.Services,
-	}
-	if k.pages, err = web.Load(func(name string) string { return k.NameOf(library.ConnectionID(name)) }); err != nil {
-		return nil, err
 	}
 	k.Configure(base, o.AdminToken)
 	return k, nil

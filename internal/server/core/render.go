@@ -9,7 +9,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/words"
@@ -27,43 +26,6 @@ func (k *Core) Show(c echo.Context, status int, title string, page templ.Compone
 		return err
 	}
 	return c.HTMLBlob(status, Stamp(b.Bytes()))
-}
-
-// legacy is the data of a page that is still a parsed template.
-type legacy struct {
-	Title string
-	User  *accounts.User
-	Page  any
-}
-
-// Render answers with a page that is a parsed template.
-func (k *Core) Render(c echo.Context, status int, name, title string, page any) error {
-	parsed, err := k.parsed(c, name, title, page)
-	if err != nil {
-		return err
-	}
-	return k.Show(c, status, title, parsed)
-}
-
-// RenderSettings does what Render does, for a page of the settings.
-func (k *Core) RenderSettings(c echo.Context, status int, name, title string, page any) error {
-	parsed, err := k.parsed(c, name, title, page)
-	if err != nil {
-		return err
-	}
-	return k.ShowSettings(c, status, title, parsed)
-}
-
-func (k *Core) parsed(c echo.Context, name, title string, page any) (templ.Component, error) {
-	l := legacy{Title: title, Page: page}
-	if u := UserOf(c); u.ID != 0 {
-		l.User = &u
-	}
-	var b bytes.Buffer
-	if err := k.pages.Render(&b, name, l); err != nil {
-		return nil, err
-	}
-	return templ.Raw(b.String()), nil
 }
 
 // Open returns the open notifications of a user.

@@ -140,8 +140,7 @@ func (h *Handler) loginPost(c echo.Context) error {
 	if strings.HasPrefix(after, "/connect/") {
 		// It redirects to the provider's page, and the content policy of our pages lets no form lead to another
 		// site. So the form ends here, and the browser goes on by itself.
-		c.Response().Header().Set("Refresh", "0; url="+after)
-		return h.core.Render(c, http.StatusOK, "onward", "Signed in", after)
+		return h.core.Onward(c, after)
 	}
 	return c.Redirect(http.StatusSeeOther, after)
 }
