@@ -3,7 +3,7 @@ package example_test
 import (
 	"io"
 	"net/http"
-	"strings"
+	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,7 +109,9 @@ func TestTrial(t *testing.T) {
 	require.NoError(t, err)
 	client := providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 		body, _ := io.ReadAll(req.Body)
-		require.True(t, strings.HasPrefix(string(body), "grant_type="))
+		form, err := url.ParseQuery(string(body))
+		require.NoError(t, err)
+		require.Equal(t, url.Values{"grant_type": {"client_credentials"}, "client_id": {"nobody"}}, form)
 		return http.StatusUnauthorized, nil, `{"error":"invalid_client"}`
 	}))
 	trials := d.Trials(settings, client, "https://music.example.org/connect/example/callback")

@@ -230,7 +230,7 @@ func (h *Handler) test(c echo.Context) (string, error) {
 // sentTo returns the sentence that says where to look for a message.
 func sentTo(kind string) string {
 	k, _ := channels.KindOf(kind)
-	return k.Sent
+	return k.Sent.String()
 }
 
 func (h *Handler) testAPI(c echo.Context) error {
