@@ -125,7 +125,7 @@ func TestBrowserFirstRunCanBeLeft(t *testing.T) {
 	p.click("main form.uses button")
 	do(t, p.tab, chromedp.WaitVisible("#registration", chromedp.ByQuery), // and leaves
 		chromedp.Navigate(server.url+"/"))
-	p.click("#continue")
+	p.click("#begin")
 	do(t, p.tab, chromedp.WaitVisible("#registration", chromedp.ByQuery))
 	p.types("#client_id", "wrong")
 	p.click("#registration button[value=connect]")

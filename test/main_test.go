@@ -34,10 +34,15 @@ func TestFirstRunWithNothingConfigured(t *testing.T) {
 	v.call("POST", "/setup", object{"code": "WRONG", "name": "Mallory", "password": password}, 403)
 	require.Contains(t, v.submit("/setup", url.Values{"code": {p.code}, "name": {"Alice"}, "password": {"short"}},
 		422), "at least 10 characters")
-	status := v.submit("/setup", url.Values{"code": {p.code}, "name": {"Alice"}, "password": {password}}, 200)
+	contact := v.submit("/setup", url.Values{"code": {p.code}, "name": {"Alice"}, "password": {password}}, 200)
+	require.Contains(t, contact, "How can the services reach you?")
+	services := v.submit("/welcome/contact", url.Values{"skip": {"yes"}}, 200)
+	require.Contains(t, services, "Which services do you use?")
+	status := v.page("/", 200)
 	require.Contains(t, status, "Connect the first service")
-	for _, offer := range []string{"/connect/spotify", "/connect/listenbrainz", "/connect/navidrome"} {
-		require.Contains(t, status, offer, "the status page says what to do next")
+	for _, offer := range []string{"spotify", "listenbrainz", "navidrome"} {
+		require.Contains(t, services, `value="`+offer+`"`, "the first steps offer each")
+		require.Contains(t, status, "/connect/"+offer, "the status page says what to do next")
 	}
 	p.visitor().call("POST", "/setup", object{"code": p.code, "name": "Second", "password": password}, 409)
 	require.Contains(t, v.page("/settings/services", 200), p.url+"/connect/spotify/callback",
@@ -141,14 +146,14 @@ func TestTheMainJob(t *testing.T) {
 	alert := one.next("notification", func(d object) bool {
 		return d["provider"] == "spotify" && d["resolved_at"] == nil
 	})
-	require.Equal(t, "Spotify needs to be reconnected", alert["title"])
+	require.Equal(t, "Reconnect Spotify", alert["title"])
 	require.Equal(t, object{"label": "Reconnect", "url": "/connect/spotify"}, alert["action"])
 	two.next("notification", func(d object) bool { return d["id"] == alert["id"] })
 	v.becomes("spotify", "needs_reconnect")
 	require.Contains(t, v.submit("/connections/spotify/sync", nil, 200),
 		`role="status">Spotify needs attention first; its page says`)
 	for _, path := range []string{"/", "/listens", "/playlists", "/settings/services", "/notifications"} {
-		require.Contains(t, v.page(path, 200), "Spotify needs to be reconnected", path)
+		require.Contains(t, v.page(path, 200), "Spotify access has expired or was revoked", path)
 	}
 
 	// After a kill and a restart all of it is still true, and no dead credential is sent.
@@ -166,7 +171,7 @@ func TestTheMainJob(t *testing.T) {
 	two.next("notification", func(d object) bool { return d["id"] == alert["id"] && d["acknowledged_at"] != nil })
 
 	// Refusing the consent changes nothing; giving it closes the alert in every tab, and reading starts at once.
-	require.Contains(t, v.consent(url.Values{"decision": {"cancel"}}, 200), "you did not allow it there")
+	require.Contains(t, v.consent(url.Values{"decision": {"cancel"}}, 200), "you didn&#39;t allow it there")
 	require.Equal(t, "needs_reconnect", v.state("spotify"))
 	require.Contains(t, v.consent(agree(), 200), "Spotify is connected")
 	for _, tb := range []*tab{one, two} {
@@ -246,7 +251,7 @@ func TestForgedAnswersOfAConsent(t *testing.T) {
 	other.call("POST", "/session", object{"name": "Bob", "password": password}, 201)
 	require.Contains(t, other.page(callback+state, 400), "no longer good")
 	// That did not use the state up. The browser that has it may use it once, here with a code that Spotify does not know.
-	require.Contains(t, v.page(callback+state, 422), "Nothing was stored")
+	require.Contains(t, v.page(callback+state, 422), "Nothing was saved")
 	require.Contains(t, v.page(callback+state, 400), "no longer good")
 	v.call("GET", "/connections/spotify", nil, 404)
 	// A consent that took longer than ten minutes.

@@ -145,7 +145,7 @@ func TestAnAdministratorResetsAKey(t *testing.T) {
 	require.Equal(t, "cooling", v.keyOf("2")["state"])
 	all := strings.Join(v.happened("?provider=youtube"), "\n")
 	require.Equal(t, 1, strings.Count(all,
-		"Somebody with the administrator's token took the key …"+lastFour+" of YouTube back into use."))
+		"Somebody with the administrator's token put the YouTube key …"+lastFour+" back into use."))
 	v.eventually("no alert", func() bool { return len(v.openAlerts()) == 0 })
 
 	require.Contains(t,
@@ -169,10 +169,10 @@ func TestARefusedKeyStaysRefusedAfterARestart(t *testing.T) {
 	v.consentAtGoogle(w, agree(), 200)
 	v.eventually("liked videos", func() bool { return v.liked() == 30 })
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeyInvalid))
-	v.likesUntil(w, "it is not valid")
+	v.likesUntil(w, "it isn&#39;t valid")
 	require.Equal(t, "refused", v.keyOf("3")["state"])
 	lastFour := v.keyOf("3")["last_four"].(string)
-	require.Contains(t, v.happened("?provider=youtube")[0], "YouTube refused the key …"+lastFour)
+	require.Contains(t, v.happened("?provider=youtube")[0], "YouTube rejected this server's key …"+lastFour)
 	require.NoError(t, p.stop(syscall.SIGTERM))
 	startAt(t, dir, strings.TrimPrefix(p.url, "http://"), youtubeEnv(w)...)
 	require.Equal(t, "refused", v.keyOf("3")["state"])
@@ -188,13 +188,13 @@ func TestTheActivityLog(t *testing.T) {
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), append(worldEnv(w), "REPRISE_BREAKER_FAILURES=2")...)
 	v := p.newcomer()
-	require.Contains(t, v.page("/activity", 200), "Nothing has happened yet.")
+	require.Contains(t, v.page("/activity", 200), "Nothing yet. What you connect")
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")
 	v.call("POST", "/connections/listenbrainz/pause", nil, 202)
 	v.call("POST", "/connections/listenbrainz/resume", nil, 202)
 	v.becomes("listenbrainz", "healthy")
-	require.Equal(t, []string{"Alice let ListenBrainz go on.", "Alice paused ListenBrainz.",
+	require.Equal(t, []string{"Alice resumed ListenBrainz.", "Alice paused ListenBrainz.",
 		"Alice connected ListenBrainz as " + demo.Alice + "."}, v.happened(""))
 	require.Contains(t, v.page("/connections/listenbrainz", 200), "Alice paused ListenBrainz.")
 
@@ -210,14 +210,14 @@ func TestTheActivityLog(t *testing.T) {
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool {
 		return strings.Contains(strings.Join(v.happened(""), "\n"),
-			"listens failed too often; Reprise leaves it alone for a while.")
+			"listens failed too often; Reprise gives it a rest.")
 	})
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Normal))
 	v.eventually("a closed breaker", func() bool {
 		return strings.Contains(strings.Join(v.happened(""), "\n"), "listens works again.")
 	})
 	ben := v.member(p, "Ben")
-	require.Contains(t, v.happened(""), "Alice made an account for Ben.")
+	require.Contains(t, v.happened(""), "Alice added Ben.")
 
 	// Ben sees his own entries, and none of other people or of the installation.
 	signedIn := "Ben signed in with Go-http-client from 127.0.0.1."
@@ -238,8 +238,8 @@ func TestTheActivityLog(t *testing.T) {
 	}
 	v.call("GET", "/activity?provider=nobody", nil, 400)
 	v.call("GET", "/activity?before=x", nil, 400)
-	require.Contains(t, v.page("/activity?provider=spotify", 200), "Nothing about this service has happened")
+	require.Contains(t, v.page("/activity?provider=spotify", 200), "Nothing about this service in the last 90 days.")
 
 	v.call("DELETE", "/connections/listenbrainz?data=delete", nil, 204)
-	require.Contains(t, v.happened(""), "Alice disconnected ListenBrainz. What was read through it alone was deleted.")
+	require.Contains(t, v.happened(""), "Alice disconnected ListenBrainz. What only it had brought was deleted.")
 }

@@ -102,7 +102,7 @@ func TestForgetSecretsAsksForReconnects(t *testing.T) {
 		p = start(t, dir, env...)
 		v = p.returning()
 		alert := v.alerted()
-		require.Equal(t, "ListenBrainz needs to be reconnected", alert["title"])
+		require.Equal(t, "Reconnect ListenBrainz", alert["title"])
 		require.Contains(t, alert["message"], "This server lost its secret key")
 		require.Equal(t, object{"label": "Reconnect", "url": "/connect/listenbrainz"}, alert["action"])
 		require.Len(t, v.call("GET", "/notifications?open=true", nil, 200)["notifications"], 1)

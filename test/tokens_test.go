@@ -125,7 +125,7 @@ func TestATokenEnds(t *testing.T) {
 
 	ben := v.member(p, "Ben")
 	ben.call("DELETE", "/tokens/"+id, nil, 404)
-	require.Contains(t, v.page("/settings/programs/"+id+"/revoke", 200), "cannot sign in any more")
+	require.Contains(t, v.page("/settings/programs/"+id+"/revoke", 200), "Programs that use it lose access at once.")
 	require.Contains(t, v.submit("/settings/programs/"+id+"/revoke", nil, 200), "is revoked")
 	require.Equal(t, "Alice revoked the access token “x”.", v.happened("?limit=1")[0])
 	for {

@@ -74,7 +74,7 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()
 	p := start(t, dir, youtubeEnv(w)...)
 	v := p.newcomer()
-	require.Contains(t, v.consentAtGoogle(w, url.Values{"decision": {"cancel"}}, 200), "you did not allow it there")
+	require.Contains(t, v.consentAtGoogle(w, url.Values{"decision": {"cancel"}}, 200), "you didn&#39;t allow it there")
 	require.Contains(t, v.consentAtGoogle(w, agree(), 200), "YouTube is connected")
 	v.becomes("youtube", "healthy")
 	v.eventually("liked videos", func() bool { return v.liked() == 30 })

@@ -88,6 +88,22 @@ func (g *guest) spotify() string {
 	return one.Mode
 }
 
+// answered waits until the demo that follows a reset answers. The one before may cut off a request that is under way.
+func (g *guest) answered() {
+	g.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		resp, err := g.Get(g.base + "/demo/state")
+		if err == nil {
+			b, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK && !strings.Contains(string(b), `"revoked"`) {
+				return
+			}
+		}
+		require.True(g.t, time.Now().Before(end), "the demo does not come back: %v", err)
+	}
+}
+
 // The demo shows two weeks from its first minute on. A visitor breaks a service and has everything reset: the same
 // process, at the same address and with the visitor's page still open, is as it was in its first minute.
 func TestADemoHasAPastAndBeginsAgain(t *testing.T) {
@@ -130,6 +146,7 @@ func TestADemoHasAPastAndBeginsAgain(t *testing.T) {
 		g.press("/demo/switch", url.Values{"provider": {"spotify"}, "mode": {"revoked"}})
 		require.Equal(t, "revoked", g.spotify())
 		require.Contains(t, g.press("/demo/reset", nil), "Resetting everything")
-		require.Eventually(t, func() bool { return g.spotify() == "normal" }, patience, 20*time.Millisecond)
+		g.answered()
+		require.Equal(t, "normal", g.spotify())
 	}
 }

@@ -230,7 +230,7 @@ func TestAnEveningOfTrouble(t *testing.T) {
 
 	e.trouble()
 	began := time.Now()
-	e.messages("ListenBrainz needs to be reconnected", 1)
+	e.messages("Reconnect ListenBrainz", 1)
 	seen := map[string]bool{}
 	expected := []string{"RepriseBreakerOpen", "RepriseNeedsReconnect listenbrainz", "RepriseProviderFails spotify"}
 	e.until("all alerts of the evening, and forty minutes", func() bool {
@@ -254,7 +254,7 @@ func TestAnEveningOfTrouble(t *testing.T) {
 	require.Equal(t, expected, slices.Sorted(maps.Keys(seen)), "these, and nothing else")
 	e.messages("ListenBrainz works again", 1)
 	for _, by := range []string{"ntfy", "mail", "webhook"} {
-		require.Equal(t, []string{"ListenBrainz needs to be reconnected", "ListenBrainz works again"}, e.told(by),
+		require.Equal(t, []string{"Reconnect ListenBrainz", "ListenBrainz works again"}, e.told(by),
 			"by %s: once each, in order, and nothing of what passes by itself", by)
 	}
 }

@@ -161,7 +161,8 @@ func TestLookAtChangesNothing(t *testing.T) {
 	}
 	newest, err := newestStep()
 	require.NoError(t, err)
-	whole := Look{Sound: true, Step: newest, Newest: newest, Opens: true, Listens: 20}
+	whole := Look{Sound: true, Step: newest, Newest: newest, Opens: true, Listens: 20,
+		Settings: map[string]string{}}
 	require.Equal(t, whole, look(dir, true, s.key), "while a server writes to it")
 	unchanged(killed, whole, s.key)
 	require.NoError(t, s.Close())

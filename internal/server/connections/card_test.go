@@ -223,6 +223,7 @@ func TestStartPageIsSound(t *testing.T) {
 		return startPage(full(words.With(t.Context(), l), "x"+uitest.Hostile))
 	})
 	uitest.Sound(t, func(l *words.Language) templ.Component {
-		return startPage(statusView{Person: uitest.Hostile, Offers: full(words.With(t.Context(), l), "x").Offers})
+		return startPage(statusView{Person: uitest.Hostile, Begin: begin(words.With(t.Context(), l)),
+			Offers: full(words.With(t.Context(), l), "x").Offers})
 	})
 }

@@ -34,6 +34,7 @@ type statusView struct {
 	Headline headline
 	Covers   []cover
 	Cards    []CardView
+	Begin    ui.Action // leads through the first steps, without a connection
 	Offers   []offer
 	Others   []ui.Named // to connect another account at a service
 	NotReady string     // for members: the offers that the administrator must set up first
@@ -76,7 +77,7 @@ func (h *overview) page(c echo.Context) error {
 	slices.SortStableFunc(all, func(a, b View) int { return attention(b) - attention(a) })
 	_, offline := h.uplink.Offline()
 	r := readerOf(user, "/", open)
-	v := statusView{Person: user.Name, Headline: headlineOf(ctx, all, offline, r.Admin)}
+	v := statusView{Person: user.Name, Headline: headlineOf(ctx, all, offline, r.Admin), Begin: begin(ctx)}
 	if v.Cards, err = h.cards(ctx, user.ID, all, r); err != nil {
 		return err
 	}
@@ -201,9 +202,26 @@ func offerOf(ctx context.Context, p *providers.Provider, admin bool) offer {
 		o.Ask = &ui.Action{Label: words.T(ctx, "status.ask"), Post: "/ask/" + p.Name}
 		return o
 	}
-	o.Connect = &ui.Action{Label: words.T(ctx, "status.connect", "Name", p.DisplayName), URL: "/connect/" + p.Name,
-		Main: len(p.Streams) > 0}
+	o.Connect = &ui.Action{Label: words.T(ctx, "status.connect", "Name", p.DisplayName), URL: "/connect/" + p.Name}
 	return o
+}
+
+// begin is the main button of a start page without a connection. The page that it leads to imports this package.
+func begin(ctx context.Context) ui.Action {
+	return ui.Action{ID: "begin", Label: words.T(ctx, "status.welcome.begin"), URL: "/welcome", Main: true}
+}
+
+// asking returns the buttons with which a member asks for the offers that the administrator must set up first. They
+// name the service, as they are in one row.
+func asking(ctx context.Context, offers []offer) (all []ui.Action) {
+	for _, o := range offers {
+		if o.Ask != nil {
+			a := *o.Ask
+			a.ID, a.Label = "ask-"+o.Provider, words.T(ctx, "status.ask_for", "Name", o.Name)
+			all = append(all, a)
+		}
+	}
+	return all
 }
 
 // notReady returns the names of the offers that only the administrator can set up.

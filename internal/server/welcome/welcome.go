@@ -81,6 +81,9 @@ func (h *Handler) notice(c echo.Context) (*ui.Notice, error) {
 	if err != nil || !f.Begun || f.Ended {
 		return nil, err
 	}
+	if all, err := h.statuses.All(ctx, u.ID); err != nil || len(all) == 0 { // the start page has the button then
+		return nil, err
+	}
 	return &ui.Notice{ID: "first-steps", Text: words.T(ctx, "welcome.continue"), Actions: []ui.Action{
 		{ID: "continue", Label: words.T(ctx, "welcome.continue_button"), URL: Path, Main: true},
 		{ID: "dismiss", Label: words.T(ctx, "welcome.dismiss"), Post: Path + "/end"}}}, nil
@@ -144,6 +147,8 @@ func (h *Handler) goOn(c echo.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case s.Ended && len(s.connected) == 0: // and wants to be led again, from the start page
+		return c.Redirect(http.StatusSeeOther, Path+"/services")
 	case s.Ended:
 		return c.Redirect(http.StatusSeeOther, "/")
 	}
