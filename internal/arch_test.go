@@ -137,7 +137,7 @@ var arrows = map[string][]string{
 	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
-		"internal/providers", "internal/resilience", "internal/server/core", "internal/sync", "web",
+		"internal/providers", "internal/resilience", "internal/server/core", "internal/sync",
 	},
 	"internal/server/digests": {
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",

@@ -34,7 +34,9 @@ func TestPeopleSeeOnlyTheirOwnData(t *testing.T) {
 	bob.call("DELETE", "/connections/spotify", nil, 404)
 	require.Equal(t, []any{object{"provider": "spotify", "state": "needs_reconnect"}},
 		alice.call("GET", "/health", nil, 200)["connections"])
-	require.NotContains(t, bob.page("/", 200), "needs to be reconnected")
+	const trouble = "Spotify access has expired or was revoked"
+	require.Contains(t, alice.page("/", 200), trouble)
+	require.NotContains(t, bob.page("/", 200), trouble)
 }
 
 func TestANewPasswordEndsTheOtherSessions(t *testing.T) {

@@ -64,7 +64,7 @@ func TestAServerThatCannotServeSaysWhy(t *testing.T) {
 		[]byte("listen: nowhere\nsync:\n  wokers: 4\n  run_timeout: soon\n"+
 			"providers:\n  spotify:\n    client_secret: do-not-print-this\n"), 0o600))
 	said := refuses(t, nil, "-config", file)
-	require.Contains(t, said, `"nowhere"`)
+	require.Contains(t, said, `“nowhere” is not an address`)
 	require.Contains(t, said, `did you mean "sync.workers"?`)
 	require.Contains(t, said, `“soon” is not a duration`)
 	require.NotContains(t, said, "do-not-print-this")
@@ -78,7 +78,7 @@ func TestAServerThatCannotServeSaysWhy(t *testing.T) {
 	require.Contains(t, refuses(t, nil, "-data-dir", "/dev/full/x", "-listen", "127.0.0.1:0"), "cannot be made")
 
 	require.Contains(t, refuses(t, []string{"REPRISE_CONTACT=me\r\nX: 1"}),
-		"neither an e-mail address such as me@example.org")
+		"Enter an e-mail address such as me@example.org")
 	require.Contains(t, refuses(t, nil, "-listen", "203.0.113.7:8420"),
 		"203.0.113.7:8420 is no address of this machine. Choose one with -listen")
 
@@ -173,19 +173,20 @@ func TestHostsThatNeedAContactAreNotCalled(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1") // through which nobody is reached
 	v := p.newcomer()
-	require.Contains(t, v.page("/connect/listenbrainz", 200),
-		"The administrator has to set contact to an e-mail or web address")
+	page := v.page("/connect/listenbrainz", 200)
+	require.Contains(t, page, "ListenBrainz only answers programs that give a contact address.")
+	require.Contains(t, page, `name="contact"`, "the administrator enters it right there")
 	answer := v.call("PUT", "/connections/listenbrainz", object{"token": "a-token-of-alice"}, 422)
 	require.Contains(t, answer["detail"],
-		"The administrator has to set contact to an e-mail or web address, and start Reprise again. "+
-			"Nothing was stored.")
+		"The administrator enters an e-mail or web address as contact under Settings, This server. "+
+			"Nothing was saved.")
 	v.call("GET", "/connections/listenbrainz", nil, 404)
 
 	p = start(t, t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1", "REPRISE_CONTACT=me@example.org")
 	v = p.newcomer()
-	require.NotContains(t, v.page("/connect/listenbrainz", 200), "set contact")
+	require.NotContains(t, v.page("/connect/listenbrainz", 200), `name="contact"`)
 	require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": "a-token-of-alice"},
-		422)["detail"], "There is no answer from ListenBrainz")
+		422)["detail"], "ListenBrainz doesn't answer")
 }
 
 func TestADamagedOrNewerDatabaseIsLeftAlone(t *testing.T) {
@@ -236,17 +237,17 @@ func TestWrongAddressesOfAServerAtHome(t *testing.T) {
 	defer unknown.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	for url, want := range map[string]string{"http://" + nobody: "There is no answer from Navidrome",
-		plain.URL: "There is no Subsonic server", plain.URL + "/music/": "There is no Subsonic server",
+	for url, want := range map[string]string{"http://" + nobody: "Navidrome doesn't answer. Check the address",
+		plain.URL: "There's no Subsonic server", plain.URL + "/music/": "There's no Subsonic server",
 		p.url: "This is the address of Reprise itself", p.url + "/music/": "This is the address of Reprise itself",
 		"http://": "This is not a web address", "gopher://example.org": "must begin with https:// or http://",
 		"http://me:you@" + nobody:                      "have fields of their own",
 		strings.Replace(plain.URL, "http", "https", 1): "Enter it with http:// if",
 		unknown.URL:   "The certificate at this address",
-		"http://a\nb": "something else that cannot be seen in: Address"} {
+		"http://a\nb": "something else invisible in this field: Address"} {
 		answer := v.call("PUT", "/connections/navidrome",
 			object{"url": url, "username": "alice", "password": "secret-of-alice"}, http.StatusUnprocessableEntity)
-		require.Contains(t, answer["detail"], "Nothing was stored", url)
+		require.Contains(t, answer["detail"], "Nothing was saved", url)
 		require.Contains(t, answer["detail"], want)
 		require.NotContains(t, answer["detail"], "secret-of-alice", url)
 		v.call("GET", "/connections/navidrome", nil, http.StatusNotFound)
@@ -261,7 +262,8 @@ func TestATokenCopiedWithTheTextAroundIt(t *testing.T) {
 	v := start(t, t.TempDir(), worldEnv(w)...).newcomer()
 	token := w.ListenBrainz.Token(demo.Alice)
 	for typed, want := range map[string]string{" \n ": "Please fill in: User token.",
-		"half\nof": "cannot be seen in: User token", "wrong": "ListenBrainz does not accept the user token"} {
+		"half\nof": "something else invisible in this field: User token",
+		"wrong":    "ListenBrainz rejected the user token"} {
 		require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": typed}, 422)["detail"], want)
 		v.call("GET", "/connections/listenbrainz", nil, 404)
 	}
@@ -282,7 +284,7 @@ func TestASecondServerOfTheSamePersonIsAChoice(t *testing.T) {
 	page := v.page("/connect/navidrome/choose", 200)
 	require.Contains(t, page, "Has your server moved?")
 	require.Contains(t, page, "Same server, new address")
-	require.Contains(t, page, "Another server: change to alice ("+there["url"].(string)+")")
+	require.Contains(t, page, "It&#39;s another server: switch to alice ("+there["url"].(string)+")")
 	// On the page, the choice leads back to the page that the person came from.
 	form := url.Values{"return_to": {"/listens?before=x&y"}}
 	for name, value := range there {

@@ -181,8 +181,8 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 	// The permission is taken back: a toast with a button, a bell with a count and a banner, in both tabs.
 	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
 	for _, tab := range []context.Context{one, two} {
-		do(t, tab, sees(".toast", "Spotify needs to be reconnected"), sees(".toast .button", "Reconnect"),
-			sees("#bell .badge", "1"), sees("#banners .banner", "Spotify needs to be reconnected"))
+		do(t, tab, sees(".toast", "Spotify access has expired or was revoked"), sees(".toast .button", "Reconnect"),
+			sees("#bell .badge", "1"), sees("#banners .banner", "Spotify access has expired or was revoked"))
 	}
 	// Reconnect from the toast in the second tab: consent, and back to where it was.
 	var back string
@@ -224,7 +224,7 @@ func TestBrowserShowsAToastOnce(t *testing.T) {
 		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
 		chromedp.Click(`main form button`, chromedp.ByQuery),
-		sees(".toast", "Spotify needs to be reconnected"),
+		sees(".toast", "Spotify access has expired or was revoked"),
 	)
 	var toasts int
 	count := chromedp.Evaluate(`document.querySelectorAll(".toast").length`, &toasts)

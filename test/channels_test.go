@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -25,12 +26,13 @@ func told(w *demo.World, by string) (titles []string) {
 	return titles
 }
 
-// Every channel gets a problem and its end once each, although the server is killed in between.
+// Every channel gets a problem and its end once each, although the server is killed in between. The end of what that
+// person has just mended is not told.
 func TestChannelsDeliverNotificationsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Seed: 1, Plays: 20})
 	dir := t.TempDir()
-	env := append(worldEnv(w), "REPRISE_NOTIFY_URLS="+w.Mailbox.NtfyURL+","+w.Mailbox.MailURL)
+	env := append(lastfmEnv(w), "REPRISE_NOTIFY_URLS="+w.Mailbox.NtfyURL+","+w.Mailbox.MailURL)
 	p := start(t, dir, env...)
 	alice := p.newcomer()
 	alice.call("POST", "/channels", object{"name": "My program", "url": w.Mailbox.WebhookURL}, http.StatusCreated)
@@ -46,14 +48,27 @@ func TestChannelsDeliverNotificationsOnce(t *testing.T) {
 	<-p.exited
 	p = start(t, dir, env...)
 	alice = p.returning()
-	const trouble = "ListenBrainz needs to be reconnected"
+	const trouble = "Reconnect ListenBrainz"
 	alice.eventually("the trouble is told", func() bool {
 		return len(told(w, "ntfy")) > 0 && len(told(w, "mail")) > 0 && len(told(w, "webhook")) > 1
 	})
 	alice.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
-	over := []string{trouble, "ListenBrainz works again"}
-	alice.eventually("its end is told", func() bool {
+	alice.becomes("listenbrainz", "healthy")
+
+	// Somebody else gets going again what only the administrator is told of.
+	bob := alice.member(p, "Bob")
+	bob.consentAtLastFM(w, url.Values{"decision": {"agree"}, "account": {demo.Bob}}, http.StatusOK)
+	bob.becomes("lastfm", "healthy")
+	require.NoError(t, w.Switch(demo.LastFM, demo.Suspended))
+	bob.becomes("lastfm", "needs_admin")
+	alice.eventually("the second trouble is told", func() bool {
 		return len(told(w, "ntfy")) > 1 && len(told(w, "mail")) > 1 && len(told(w, "webhook")) > 2
+	})
+	require.NoError(t, w.Switch(demo.LastFM, demo.Normal))
+	bob.call("POST", "/connections/lastfm/retry", nil, http.StatusAccepted)
+	over := []string{trouble, "Last.fm needs the administrator", "Last.fm works again"}
+	alice.eventually("its end is told", func() bool {
+		return len(told(w, "ntfy")) > 2 && len(told(w, "mail")) > 2 && len(told(w, "webhook")) > 3
 	})
 	require.Equal(t, over, told(w, "ntfy"))
 	require.Equal(t, over, told(w, "mail"))
@@ -94,22 +109,22 @@ func TestABrowserShowsPushMessages(t *testing.T) {
 		chromedp.Navigate(p.url+"/settings/notifications"),
 		holds(`(navigator.serviceWorker.ready.then((r) => { window.worker = r }),
 			window.worker?.active?.state === "activated")`))
-	require.Eventually(t, func() bool {
+	until(t, func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return worker != ""
-	}, patience, 20*time.Millisecond)
+	}, "the worker")
 	push := serviceworker.DeliverPushMessage(p.url, worker,
 		`{"id":"1","severity":"warning","title":"Spotify needs you","message":"Look.","url":"`+p.url+`/notifications"}`)
 	const look = `window.worker.getNotifications().then((all) => {
 		window.shown = all.map((n) => [n.title, n.body, n.data.url].join(" ")).join()
 	}), window.shown || ""`
 	// Chromium loses a message while its worker starts, and shows one that comes twice once
-	require.Eventually(t, func() bool {
+	until(t, func() bool {
 		var shown string
 		do(t, tab, push, chromedp.Sleep(500*time.Millisecond), chromedp.Evaluate(look, nil),
 			chromedp.Sleep(500*time.Millisecond), chromedp.Evaluate(look, &shown))
 		return shown == "Spotify needs you Look. "+p.url+"/notifications"
-	}, patience, 100*time.Millisecond)
+	}, "the message")
 	c.none(t)
 }

@@ -57,7 +57,7 @@ func TestTwoNavidromesAreApart(t *testing.T) {
 	require.Contains(t, page, "Navidrome 2")
 	v.call("PATCH", "/connections/navidrome-2", object{"name": " Cabin "}, 200)
 	for _, path := range []string{"/", "/connections/navidrome-2", "/connect/navidrome-2", "/playlists",
-		"/listens", "/settings", "/activity?connection=navidrome-2"} {
+		"/listens", "/settings/services", "/activity?connection=navidrome-2"} {
 		require.Contains(t, v.page(path, 200), "Cabin", path)
 	}
 

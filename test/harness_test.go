@@ -331,14 +331,26 @@ func (v *person) alerted() (first object) {
 // eventually waits until check returns true.
 func (v *person) eventually(what string, check func() bool) {
 	v.t.Helper()
-	require.Eventually(v.t, check, patience, 20*time.Millisecond, what)
+	until(v.t, check, what)
+}
+
+// until waits until check returns true. It calls check in the test's own goroutine, where a check may fail the test,
+// and none is left over after the test's end, as one of require.Eventually would be.
+func until(t testing.TB, check func() bool, what string, args ...any) {
+	t.Helper()
+	for end := time.Now().Add(patience); !check(); time.Sleep(20 * time.Millisecond) {
+		require.Truef(t, time.Now().Before(end), "never came: "+what, args...)
+	}
 }
 
 func (v *person) becomes(provider string, states ...string) {
 	v.t.Helper()
 	last := ""
-	require.Eventually(v.t, func() bool {
-		last = v.state(provider)
+	until(v.t, func() bool {
+		if now := v.state(provider); now != last {
+			last = now
+			v.t.Logf("%s is %s", provider, now)
+		}
 		return slices.Contains(states, last)
-	}, patience, 20*time.Millisecond, "%s has to become %v", provider, states)
+	}, "%s has to become %v", provider, states)
 }

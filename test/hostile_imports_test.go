@@ -153,7 +153,7 @@ func TestAFullDiskDuringAnImport(t *testing.T) {
 	v.eventually("it waits", func() bool { return v.lastImport()["trouble"] != nil })
 	require.Equal(t, "running", v.lastImport()["state"])
 	page := v.page("/imports", 200)
-	require.Contains(t, page, "Make room on it. The import goes on by itself as soon as it can. Nothing is lost.")
+	require.Contains(t, page, "Make room on it. The import continues by itself. Nothing is lost.")
 	status, text := ready()
 	require.Equal(t, 503, status)
 	require.Contains(t, text, "Make room on it.")
@@ -225,6 +225,6 @@ func TestKillsInAFileSetItAside(t *testing.T) {
 	require.Equal(t, "failed", all[1].(object)["state"])
 	require.Contains(t, all[1].(object)["reason"], "Reprise stopped 3 times while it was reading this file")
 	page := v.page("/notifications", 200)
-	require.Contains(t, page, "An import could not go on")
+	require.Contains(t, page, "An import couldn&#39;t continue")
 	require.Contains(t, page, "slow.zip")
 }

@@ -94,7 +94,7 @@ func signIn(t *testing.T, tab context.Context, p *process) {
 
 func TestBrowserIsUsedByKeys(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir())
+	p := start(t, t.TempDir(), "REPRISE_CONTACT=test@example.org")
 	p.newcomer()
 	tab := browser(t)
 	signIn(t, tab, p)

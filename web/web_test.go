@@ -75,29 +75,6 @@ func questionOf(state string) any {
 	return nil
 }
 
-// deliveries is the page of deliveries with one in each state.
-func deliveries() object {
-	chips, all := []object{{"State": "", "Count": 6, "URL": "/deliveries", "Current": true}}, []object{}
-	for i, state := range []string{"scheduled", "running", "retrying", "parked", "dead", "done"} {
-		chips = append(chips, object{"State": state, "Count": i, "URL": "/deliveries?state=" + state,
-			"Current": false})
-		all = append(all, delivery(state, state))
-	}
-	options := []object{{"Value": "lastfm", "Label": "Last.fm"}}
-	groups := []object{
-		{"ID": "dead-a", "To": "Last.fm", "Reason": "It is too old.", "Count": 12, "LookAt": stamp,
-			"Shown": []object{delivery("11", "dead")}, "All": "/deliveries?state=dead",
-			"Redrive": "/deliveries/redrive", "Discard": "/deliveries/discard"},
-		{"ID": "dead-b", "To": "Last.fm", "Reason": "", "Count": 1, "LookAt": nil,
-			"Shown": []object{delivery("12", "dead")}, "All": "", "Redrive": "", "Discard": ""}}
-	return object{"Groups": groups, "Filter": object{"State": "dead", "Provider": "lastfm",
-		"Connection": "lastfm-2", "Kind": "",
-		"Category": "item"},
-		"Empty": false, "Chips": chips, "Providers": options, "Kinds": options,
-		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2,
-		"RedriveAll": "/deliveries/redrive", "Takers": nil}
-}
-
 // without returns a copy of o with other values.
 func without(o object, pairs ...any) object {
 	changed := maps.Clone(o)
@@ -146,10 +123,6 @@ func layouts() map[string][]any {
 			"SettingUp":   "Go to https://example.org/apps. Make an app.",
 			"Settings":    []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{},
 			"Connected": false, "Problem": ""}},
-		"deliveries": {deliveries(), without(deliveries(), "Deliveries", nil),
-			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}}, "Takers",
-				[]object{{"Value": "lastfm", "Label": "Last.fm"}}),
-			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}})},
 		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.",
 			"Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true,

@@ -67,8 +67,8 @@ func TestDiscardAsksWhatIsLostFirst(t *testing.T) {
 		require.Equal(t, "2 listens to ListenBrainz", second["subject"])
 
 		path := fmt.Sprintf("/deliveries/%s/discard", second["id"])
-		require.Contains(t, h.page(path), "These 2 listens stay in your history here, but they will not reach "+
-			"ListenBrainz.")
+		require.Contains(t, h.page(path), "These 2 listens stay in your history here, but they won&#39;t "+
+			"reach ListenBrainz.")
 		require.EqualValues(t, 2, h.states()["scheduled"], "to look changes nothing")
 		require.Equal(t, "/deliveries?state=scheduled", h.submit(path, http.StatusSeeOther, "back",
 			"/deliveries?state=scheduled").Header().Get("Location"))
@@ -103,12 +103,12 @@ func TestRedriveAllAsksWithTheNumberFirst(t *testing.T) {
 			"without a state it means the dead letters")
 		require.Contains(t, h.page("/deliveries?list=all"), `href="/deliveries/redrive"`)
 		asked := h.page("/deliveries/redrive?provider=lastfm")
-		require.Contains(t, asked, "Re-drive 1 delivery?")
-		require.Contains(t, asked, "1 delivery that waits for its next attempt")
+		require.Contains(t, asked, "Send 1 item again?")
+		require.Contains(t, asked, "1 item that Reprise would try again later")
 		require.EqualValues(t, 2, h.states()["retrying"], "to look changes nothing")
 		h.submit("/deliveries/redrive", http.StatusSeeOther, "provider", "lastfm")
 		require.EqualValues(t, 1, h.states()["retrying"])
-		require.Contains(t, h.page("/deliveries"), "1 delivery goes out again now.")
+		require.Contains(t, h.page("/deliveries"), "1 item goes out again now.")
 		require.Equal(t, http.StatusSeeOther, h.do(http.MethodGet, "/deliveries/redrive?state=dead", "", "").Code,
 			"there are none")
 	})
@@ -140,7 +140,7 @@ func TestUnknownFilterNamesAreRefused(t *testing.T) {
 			http.StatusOK)["count"])
 		require.Contains(t, h.page("/deliveries"), "Forward my listens to Last.fm",
 			"an empty page names the next step")
-		require.Contains(t, h.page("/deliveries?state=dead"), "nothing here with this filter")
+		require.Contains(t, h.page("/deliveries?state=dead"), "Nothing here with this filter.")
 	})
 }
 
@@ -153,7 +153,7 @@ func TestParkedDeliveriesSayWhatTheyWaitFor(t *testing.T) {
 		h.carry()
 
 		parked := h.only("state=parked")
-		require.Equal(t, "Reconnect Last.fm. It goes out once that is mended.", parked["reason"])
+		require.Equal(t, "Reconnect Last.fm. It goes out once that is fixed.", parked["reason"])
 		require.Nil(t, parked["next_attempt_at"])
 		c := h.call(http.MethodGet, "/connections/lastfm", "", http.StatusOK)
 		require.EqualValues(t, 3, c["parked_deliveries"])
@@ -271,8 +271,8 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 		h.carry()
 		require.EqualValues(t, 12, h.states()["dead"])
 		html := h.page("/deliveries?list=all")
-		require.Contains(t, html, "<strong>12 dead letters</strong> to Last.fm:")
-		require.Contains(t, html, "Looked at again once a day, next ")
+		require.Contains(t, html, "12 listens could not be sent to Last.fm. ")
+		require.Contains(t, html, "Reprise tries again once a day. Next try: ")
 		require.Equal(t, 10, strings.Count(html, "Poison by Sigur Rós to Last.fm</h2>"),
 			"the others on their own page")
 		dead := h.call(http.MethodGet, "/deliveries?state=dead&limit=1", "", http.StatusOK)["deliveries"].([]any)[0]
@@ -287,8 +287,8 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 
 		h.call(http.MethodPost, "/connections/lastfm/pause", "", http.StatusAccepted)
 		html = h.page("/deliveries?list=all")
-		require.NotContains(t, html, "Looked at again", "nothing is while the connection is paused")
-		require.Contains(t, html, "until you say so")
+		require.NotContains(t, html, "once a day", "nothing is while the connection is paused")
+		require.Contains(t, html, "when you choose “Send again”")
 		h.call(http.MethodPost, "/connections/lastfm/resume", "", http.StatusAccepted)
 
 		body := `{"filter":{"reason":"` + reason + `"},"dry_run":true}`
@@ -299,9 +299,9 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 		h.call(http.MethodPost, "/deliveries/discard", `{"filter":{"state":"retrying"}}`,
 			http.StatusUnprocessableEntity)
 		asked := h.page("/deliveries/redrive?" + query)
-		require.Contains(t, asked, "Re-drive 12 deliveries?")
+		require.Contains(t, asked, "Send 12 items again?")
 		require.Contains(t, asked, `name="reason"`)
-		require.Contains(t, h.page("/deliveries/discard?"+query), "Discard 12 dead letters?")
+		require.Contains(t, h.page("/deliveries/discard?"+query), "Discard 12 items?")
 		require.EqualValues(t, 12, h.states()["dead"], "to look changes nothing")
 		h.submit("/deliveries/discard", http.StatusSeeOther, "state", "dead", "reason", reason)
 		require.EqualValues(t, 0, h.states()["dead"])

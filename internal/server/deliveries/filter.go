@@ -85,10 +85,3 @@ func (f filter) in(state delivery.State) filter {
 	f.State = string(state)
 	return f
 }
-
-// fields returns the filter as hidden fields of a form.
-func (f filter) fields() []core.Field {
-	return []core.Field{{Name: "state", Value: f.State}, {Name: "provider", Value: f.Provider},
-		{Name: "connection", Value: f.Connection}, {Name: "kind", Value: f.Kind}, {Name: "category", Value: f.Category},
-		{Name: "reason", Value: f.Reason}}
-}

@@ -13,7 +13,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
-	"reprise/web"
+	"reprise/internal/words"
 )
 
 // Namer makes Names.
@@ -39,6 +39,7 @@ func NewNamer(k *core.Core, store nameStore, connections *syncer.Connections, co
 
 // Names describes deliveries in words. It knows the state of each connection, and what each delivery is about.
 type Names struct {
+	language *words.Language // of the reader; nil is English
 	registry *providers.Registry
 	statuses map[library.ConnectionID]syncer.Status
 	subjects map[int64]delivery.Subject
@@ -48,7 +49,7 @@ type Names struct {
 }
 
 func (h *Namer) For(ctx context.Context, user int64, all ...delivery.Delivery) (n Names, err error) {
-	n = Names{registry: h.core.Registry, statuses: map[library.ConnectionID]syncer.Status{},
+	n = Names{language: words.From(ctx), registry: h.core.Registry, statuses: map[library.ConnectionID]syncer.Status{},
 		channels: map[library.ConnectionID]notify.Channel{}}
 	statuses, err := h.connections.StatusOf(ctx, user, h.store)
 	if err != nil {
@@ -122,13 +123,16 @@ func (n Names) connection(id library.ConnectionID) string {
 	return c.Label(p.DisplayName)
 }
 
+// say puts a sentence into the reader's language.
+func (n Names) say(t words.Text) string { return t.In(cmp.Or(n.language, words.English)) }
+
 // channel returns a channel's name, and its kind if the name does not say it.
 func (n Names) channel(name library.ConnectionID) string {
 	ch, ok := n.channels[name]
 	kind, _ := channels.KindOf(ch.Kind)
 	switch {
 	case !ok:
-		return "a channel that was removed"
+		return n.say(words.New("deliveries.removed_channel"))
 	case ch.Name == kind.Label:
 		return ch.Name
 	}
@@ -144,32 +148,32 @@ func (n Names) place(id library.ConnectionID) string {
 }
 
 // subject says what is sent where.
-func (n Names) subject(d delivery.Delivery) string {
-	about, to := n.subjects[d.ID], " to "+n.connection(d.Connection)
+func (n Names) subject(d delivery.Delivery) words.Text {
+	about, to := n.subjects[d.ID], n.place(d.Connection)
 	switch {
 	case d.Kind == delivery.Notify:
-		return "Messages to " + n.channel(d.Connection)
+		return words.New("deliveries.subject.messages", "Name", to)
 	case d.Kind == delivery.Archive:
-		return MonthName(d.Ref) + " to the archive"
+		return words.New("deliveries.subject.month", "Month", n.month(d.Ref))
 	case d.Kind == delivery.WritePlaylist && about.Title == "":
-		return "A playlist" + to
+		return words.New("deliveries.subject.playlist", "Name", to)
 	case d.Kind == delivery.WritePlaylist:
-		return "Playlist " + about.Title + to
+		return words.New("deliveries.subject.named", "Title", about.Title, "Name", to)
 	case d.Items == 0:
-		return "Listens" + to + ", all there already"
+		return words.New("deliveries.subject.nothing", "Name", to)
 	case about.Title != "":
-		return about.Title + " by " + about.Artist + to
+		return words.New("deliveries.subject.song", "Title", about.Title, "Artist", about.Artist, "Name", to)
 	}
-	return web.Count(d.Items, "listen", "listens") + to
+	return words.New("deliveries.subject.listens", "Count", d.Items, "Name", to)
 }
 
-// MonthName returns a month such as 2026-11 in words.
-func MonthName(ref string) string {
+// month returns a month such as 2026-11 in words.
+func (n Names) month(ref string) string {
 	at, err := time.Parse("2006-01", ref)
 	if err != nil {
 		return ref
 	}
-	return at.Format("January 2006")
+	return cmp.Or(n.language, words.English).Month(at)
 }
 
 // why says why a delivery is not done yet, and when that ends at the earliest.
@@ -190,9 +194,9 @@ func (n Names) why(d delivery.Delivery) (reason string, until time.Time) {
 	case reason != "":
 		return reason, until
 	case d.State == delivery.Parked:
-		return "It goes out in a moment.", until
+		return n.say(words.New("deliveries.why.moment")), until
 	case d.Reason == "" && d.Kind == delivery.Archive && d.Due.After(time.Now()):
-		return "A month waits a while for more listens before it is written.", until
+		return n.say(words.New("deliveries.why.month")), until
 	}
 	return d.Reason, until
 }
@@ -204,25 +208,25 @@ func (n Names) whyNotSent(d delivery.Delivery) string {
 	case !ok:
 		return ""
 	case !ch.StoppedAt.IsZero():
-		return ch.Reason.String() + " It goes out when you have mended the channel."
+		return n.say(words.Join(ch.Reason, words.New("deliveries.why.channel")))
 	case ch.Failures > 0:
-		return ch.Reason.String()
+		return n.say(ch.Reason)
 	case d.Due.After(time.Now().Add(time.Minute)):
-		return "Messages wait for the end of your quiet hours, or because there were many in a short time."
+		return n.say(words.New("deliveries.why.quiet"))
 	}
 	return ""
 }
 
-// Obstacle says why a connection gets no deliveries of a kind now, and when that ends at the earliest. The words are
-// empty if there is no reason.
-func (n Names) Obstacle(id library.ConnectionID, kind string) (words string, until time.Time) {
+// Obstacle says why a connection gets no deliveries of a kind now, and when that ends at the earliest. The reason is
+// empty if there is none.
+func (n Names) Obstacle(id library.ConnectionID, kind string) (reason string, until time.Time) {
 	name := n.connection(id)
 	st, connected := n.statuses[id]
 	switch {
 	case !connected:
-		return name + " is not connected. It goes out when you connect it again.", until
+		return n.say(words.New("deliveries.why.not_connected", "Name", name)), until
 	case st.Connection.Paused:
-		return name + " is paused. It goes out when you press Resume.", until
+		return n.say(words.New("deliveries.why.paused", "Name", name)), until
 	}
 	listens := kind == delivery.SubmitListens || kind == delivery.Scrobble
 	for _, stream := range st.Streams {
@@ -236,17 +240,31 @@ func (n Names) Obstacle(id library.ConnectionID, kind string) (words string, unt
 		case state.Kind == resilience.Ready || reads && state.Kind == resilience.Stopped &&
 			state.Scope == resilience.ScopeStream:
 		case state.Kind == resilience.Stopped:
-			return notify.Explain(st.Provider, st.Connection, trouble).Title.String() +
-				". It goes out once that is mended.", until
+			title := notify.Explain(st.Provider, st.Connection, trouble).Title
+			return n.say(words.New("deliveries.why.fixed", "Title", title)), until
 		default:
-			words = cmp.Or(words, notify.Explain(st.Provider, st.Connection, trouble).Title.String()+".")
+			title := notify.Explain(st.Provider, st.Connection, trouble).Title
+			reason = cmp.Or(reason, n.say(title)+".")
 			until = Later(until, state.Until)
 		}
 		if reads && stream.History {
-			words = cmp.Or(words, "The history at "+name+" is read first, so that nothing is sent twice.")
+			reason = cmp.Or(reason, n.say(words.New("deliveries.why.history", "Name", name)))
 		}
 	}
-	return words, until
+	return reason, until
+}
+
+// lookAgain returns when a dead letter is tried again by itself; zero if that waits for the person.
+func (n Names) lookAgain(d delivery.Delivery) time.Time {
+	if d.State != delivery.Dead || d.EndedAt.IsZero() {
+		return time.Time{}
+	}
+	st, connected := n.statuses[d.Connection]
+	_, channel := n.channels[d.Connection]
+	if connected && !st.Connection.Paused || channel {
+		return d.EndedAt.Add(delivery.LookAgain)
+	}
+	return time.Time{}
 }
 
 // troubled reports whether a connection's service has trouble that passes by itself, and nothing worse.

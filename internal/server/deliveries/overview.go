@@ -150,11 +150,8 @@ func (n Names) goingOut(ctx context.Context, id library.ConnectionID, w *deliver
 
 // notSent is what could not be sent for one reason.
 func (n Names) notSent(ctx context.Context, g delivery.Group) groupLine {
-	w := &delivery.Waiting{}
-	w.Add(delivery.Tally{Kind: g.Kind, Items: g.Items})
 	f := filter{State: string(delivery.Dead), Connection: string(g.Connection), Reason: g.Reason}
-	l := groupLine{Shape: "dead", Why: g.Reason, Says: words.T(ctx, "deliveries.failed", "Count", many(w),
-		"What", w.Counts(), "Name", n.connection(g.Connection))}
+	l := groupLine{Shape: "dead", Why: g.Reason, Says: n.failed(g).T(ctx)}
 	if g.Reason != "" {
 		l.Actions = []ui.Action{
 			{Label: words.T(ctx, "deliveries.again"), URL: f.address("/deliveries/redrive"), Main: true},

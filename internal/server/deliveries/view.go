@@ -33,7 +33,7 @@ type View struct {
 // View returns the view of a delivery.
 func (n Names) View(d delivery.Delivery) View {
 	v := View{ID: strconv.FormatInt(d.ID, 10), Provider: n.service(d), Kind: d.Kind, Ref: d.Ref,
-		Subject: n.subject(d), Items: d.Items,
+		Subject: n.say(n.subject(d)), Items: d.Items,
 		State: string(d.State), Attempts: d.Attempts, MaxAttempts: d.MaxAttempts,
 		CreatedAt: library.Stamp(d.CreatedAt), EndedAt: core.Moment(d.EndedAt),
 		Category: core.Text(d.Category), LastAnswer: d.Answer, Redrivable: redrivable(d.State),

@@ -1,0 +1,81 @@
+package deliveries
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/words"
+)
+
+func TestEveryStateHasItsWordAndShape(t *testing.T) {
+	t.Parallel()
+	for _, l := range []*words.Language{words.English, words.German} {
+		n := namesOf(nil)
+		n.language = l
+		all := map[string]bool{}
+		var rows []row
+		for _, state := range delivery.States {
+			r := n.row(n.View(delivery.Delivery{ID: 7, Connection: "lastfm", Kind: delivery.Scrobble, State: state,
+				Items: 2, CreatedAt: time.Now()}))
+			require.Equal(t, string(state), r.State.Shape)
+			all[r.State.Word] = true
+			rows = append(rows, r)
+		}
+		require.Len(t, all, len(delivery.States))
+		require.NotContains(t, all, "")
+		var b strings.Builder
+		require.NoError(t, list(listView{Rows: rows}).Render(words.With(t.Context(), l), &b))
+		require.Equal(t, len(delivery.States), strings.Count(b.String(), "<li id="))
+		text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(b.String(), " ")
+		require.NotRegexp(t, `(?i)\b(dead letter|parked|re-?drive|geparkt)\b`, text)
+	}
+}
+
+// What can be done follows from the state, and what a person has to choose comes first.
+func TestARowOffersWhatItsStateAllows(t *testing.T) {
+	t.Parallel()
+	n := namesOf(nil)
+	for state, want := range map[delivery.State][]string{
+		delivery.Scheduled: {"Discard"}, delivery.Running: nil, delivery.Done: nil, delivery.Parked: {"Discard"},
+		delivery.Retrying: {"Send again", "Discard"}, delivery.Dead: {"Send again", "Discard"},
+	} {
+		var labels []string
+		for _, a := range n.row(n.View(delivery.Delivery{ID: 7, Connection: "lastfm", State: state})).Actions {
+			labels = append(labels, a.Label)
+		}
+		require.Equal(t, want, labels, state)
+	}
+	d := n.View(delivery.Delivery{ID: 7, Connection: "lastfm", State: delivery.Dead})
+	asked := "/connections/lastfm/songs/1"
+	d.Question = &asked
+	first := n.row(d).Actions[0]
+	require.Equal(t, asked, first.URL)
+	require.True(t, first.Main)
+}
+
+func TestAHostileNameIsIsolatedInLists(t *testing.T) {
+	t.Parallel()
+	n := namesOf(nil)
+	n.subjects = map[int64]delivery.Subject{7: {Title: "\u202eאבג", Artist: "x"}}
+	d := delivery.Delivery{ID: 7, Connection: "lastfm", Kind: delivery.Scrobble, State: delivery.Dead, Items: 1}
+	d.Reason, d.EndedAt = "\u202eאבג", time.Now()
+	g := n.group(filter{}, delivery.Group{Connection: "lastfm", Kind: delivery.Scrobble, Reason: d.Reason, Count: 12,
+		Items: 12}, []View{n.View(d)})
+	require.NotEmpty(t, g.All, "there are more than are shown")
+	var b strings.Builder
+	require.NoError(t, list(listView{Groups: []groupView{g}}).Render(t.Context(), &b))
+	require.NotContains(t, b.String(), "\u202e")
+	require.Equal(t, 3, strings.Count(b.String(), "<bdi>"))
+}
+
+func TestMessagesToAChannelFailInTheirOwnWords(t *testing.T) {
+	t.Parallel()
+	g := delivery.Group{Connection: library.ConnectionID("channel-7"), Kind: delivery.Notify, Count: 2}
+	require.Equal(t, "2 messages could not be sent to a channel that was removed.", namesOf(nil).failed(g).String())
+}
