@@ -113,8 +113,8 @@ var arrows = map[string][]string{
 		"internal/resilience", "internal/server/core", "internal/sync",
 	},
 	"internal/server/channels": {
-		"internal/activity", "internal/channels", "internal/library", "internal/notify",
-		"internal/resilience", "internal/server/core",
+		"internal/activity", "internal/channels", "internal/delivery", "internal/library", "internal/notify",
+		"internal/resilience", "internal/server/core", "web",
 	},
 	"internal/server/welcome": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/settings", "internal/sync"},

@@ -84,32 +84,6 @@ func without(o object, pairs ...any) object {
 	return changed
 }
 
-// channels is the page of channels, with one in each state.
-func channels() object {
-	works := object{"ID": "1", "Kind": "ntfy", "Label": "ntfy", "Name": "My phone", "Address": "ntfy.sh/…opic",
-		"Push": "", "FromSettings": false, "Severity": "warning", "QuietFrom": "22:30",
-		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Mark": object{"Shape": "waiting",
-			"Word": "Trouble"}, "Message": "", "Since": nil, "Waiting": 3,
-		"LastSentAt": stamp}
-	kinds := []object{{"Name": "ntfy", "Label": "ntfy", "Help": "By the app.",
-		"Fields": []object{{"Name": "topic", "Label": "Topic", "Help": "Long.", "Kind": "text", "Optional": false},
-			{"Name": "from", "Label": "Sender", "Help": "", "Kind": "text", "Optional": true},
-			{"Name": "token", "Label": "Token", "Help": "", "Kind": "password", "Optional": true}}}}
-	return object{"Channels": []object{works, without(works, "ID", "2", "State", "failing", "Message", "No answer.",
-		"Since", stamp),
-		without(works, "ID", "3", "State", "stopped", "Message", "Wrong token.", "Since", stamp, "FromSettings",
-			true, "LastSentAt", nil, "QuietFrom", nil)},
-		"Kinds": kinds, "Open": "ntfy", "Problem": "Fill in: Topic.", "Values": object{"topic": "x", "token": ""},
-		"Push": "BPublic", "Form": wishes()}
-}
-
-func wishes() object {
-	return object{"ID": "1", "Name": "My phone", "Severity": "warning", "QuietFrom": "22:30", "QuietTo": "07:00",
-		"Zone": "Europe/Vienna", "ErrorsAtNight": true,
-		"Severities": []object{{"Value": "error", "Label": "Only errors"},
-			{"Value": "warning", "Label": "Warnings too"}}}
-}
-
 // layouts returns the data of all pages: for each page, with all parts and with as few as possible.
 func layouts() map[string][]any {
 	register := provider("spotify", true)
@@ -131,11 +105,6 @@ func layouts() map[string][]any {
 			"ReturnTo": "/"}, object{"ID": "navidrome", "Provider": ready, "Old": "alice (https://a)",
 			"New":   "alice (https://b)",
 			"Moved": true, "ReturnTo": "/"}},
-		"channels": {channels(), without(channels(), "Channels", nil, "Open", "url")},
-		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"},
-			"Problem": "Give it a name.", "Form": wishes()},
-			object{"Channel": object{"Name": "Browser", "Kind": "webpush", "Address": "Browser"}, "Problem": "",
-				"Form": wishes()}},
 		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"},
 			object{"Name": "", "Problem": "", "After": ""}},
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."},

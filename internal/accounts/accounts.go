@@ -16,6 +16,7 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"reprise/internal/passwords"
+	"reprise/internal/words"
 )
 
 // The roles of a user.
@@ -40,9 +41,10 @@ var (
 )
 
 // InputError is a sentence about what a person typed.
-type InputError string
+type InputError struct{ Text words.Text }
 
-func (e InputError) Error() string { return string(e) }
+// Error returns the sentence in English.
+func (e InputError) Error() string { return e.Text.String() }
 
 // User is a person with an account.
 type User struct {
@@ -102,17 +104,17 @@ func (a *Accounts) Create(ctx context.Context, name, password, role string, firs
 
 func checkRole(role string) error {
 	if role != Admin && role != Member {
-		return InputError(`The role is either "admin" or "member".`)
+		return InputError{words.New("input.role")}
 	}
 	return nil
 }
 
 func checkName(name string) error {
 	if n := utf8.RuneCountInString(name); n < 1 || n > 64 {
-		return InputError("A name has 1 to 64 characters.")
+		return InputError{words.New("input.name")}
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return InputError("A name has only characters that can be seen.")
+		return InputError{words.New("input.name_visible")}
 	}
 	return nil
 }
@@ -121,12 +123,12 @@ func checkName(name string) error {
 func (a *Accounts) hash(ctx context.Context, name, password string) (string, error) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < 10:
-		return "", InputError("The password needs at least 10 characters. A few random words make a good one.")
+		return "", InputError{words.New("input.password_short")}
 	case n > 1024:
-		return "", InputError("The password is longer than 1,024 characters.")
+		return "", InputError{words.New("input.password_long")}
 	}
-	if weak := passwords.Weakness(password, name, "reprise"); weak != "" {
-		return "", InputError(weak)
+	if weak := passwords.Weakness(password, name, "reprise"); !weak.IsZero() {
+		return "", InputError{weak}
 	}
 	release, err := a.slots.take(ctx)
 	if err != nil {

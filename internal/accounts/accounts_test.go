@@ -132,7 +132,8 @@ func TestInputIsRefusedInASentence(t *testing.T) {
 	}
 	for _, c := range cases {
 		_, err := a.Create(t.Context(), c.name, c.password, c.role, false)
-		require.Equal(t, InputError(c.want), err)
+		require.ErrorAs(t, err, new(InputError))
+		require.EqualError(t, err, c.want)
 	}
 	require.Empty(t, m.users)
 	for i, longest := range []string{"ten words?", "über ärger", strings.Repeat("fünf ", 204) + "fünf"} {

@@ -45,13 +45,13 @@ func (u User) Elsewhere(ctx context.Context) context.Context {
 // Choose stores how a person wants to read. What there is not is an InputError.
 func (a *Accounts) Choose(ctx context.Context, user int64, c Choices) error {
 	if c.Language != "" && words.ByCode(c.Language) == nil {
-		return InputError(words.T(ctx, "account.wrong_language"))
+		return InputError{words.New("account.wrong_language")}
 	}
 	if _, err := time.LoadLocation(c.Zone); err != nil || c.Zone == time.Local.String() {
-		return InputError(words.T(ctx, "account.wrong_zone", "Zone", c.Zone))
+		return InputError{words.New("account.wrong_zone", "Zone", c.Zone)}
 	}
 	if c.Theme != "" && c.Theme != Light && c.Theme != Dark {
-		return InputError(words.T(ctx, "account.wrong_theme"))
+		return InputError{words.New("account.wrong_theme")}
 	}
 	return a.store.SetChoices(ctx, user, c)
 }

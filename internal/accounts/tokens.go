@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"reprise/internal/words"
 )
 
 // Scope is what a personal token allows. Each scope includes the smaller ones.
@@ -77,16 +79,15 @@ func MakeToken(ctx context.Context, store TokenStore, u User, req TokenRequest) 
 	now := time.Now()
 	switch {
 	case checkName(name) != nil:
-		return Token{}, "", InputError("Give the token a name of 1 to 64 characters, " +
-			"such as that of the program which will use it.")
+		return Token{}, "", InputError{words.New("input.token_name")}
 	case !slices.Contains(scopes, scope):
-		return Token{}, "", InputError(`The scope is "read", "operate" or "admin".`)
+		return Token{}, "", InputError{words.New("input.token_scope")}
 	case scope == Full && u.Role != Admin:
-		return Token{}, "", InputError("Only an administrator can make a token for administration.")
+		return Token{}, "", InputError{words.New("input.token_admin")}
 	case !expires.IsZero() && !expires.After(now):
-		return Token{}, "", InputError("The token would have ended already. Choose a later time, or none.")
+		return Token{}, "", InputError{words.New("input.token_ended")}
 	case expires.Sub(now) > maxTokenLife:
-		return Token{}, "", InputError("A token ends within ten years, or never.")
+		return Token{}, "", InputError{words.New("input.token_life")}
 	}
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // never fails

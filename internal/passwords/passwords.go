@@ -12,17 +12,18 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"reprise/internal/words"
 )
 
 //go:embed common.txt.gz
 var common []byte
 
 // The sentences about passwords that are easily guessed.
-const (
-	isCommon   = "This password is one of those that are tried first, or little more. " + better
-	isOwn      = "This password is little more than a name. " + better
-	isRepeated = "This password only repeats or counts up or down. " + better
-	better     = "A few random words make a good one."
+var (
+	isCommon   = words.New("input.password_common")
+	isOwn      = words.New("input.password_own")
+	isRepeated = words.New("input.password_repeated")
 )
 
 // keyboard has the rows that fingers run along.
@@ -34,7 +35,7 @@ const mostAround = 8
 
 // Weakness says in a sentence why a password is easily guessed; empty if this package knows no reason. Own are names
 // that guessers know, such as that of the account.
-func Weakness(password string, own ...string) string {
+func Weakness(password string, own ...string) words.Text {
 	p := strings.ToLower(strings.TrimSpace(password))
 	core := strings.TrimFunc(p, notLetter)
 	for _, name := range own {
@@ -59,7 +60,7 @@ func Weakness(password string, own ...string) string {
 	case known:
 		return isCommon
 	}
-	return ""
+	return words.Text{}
 }
 
 // repeated returns the shortest text of which p is made by repeating it, the last time perhaps not to its end.

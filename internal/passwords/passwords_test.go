@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/words"
 )
 
 func list(t testing.TB) []string {
@@ -43,7 +45,10 @@ func TestCommonPasswordsAreRefused(t *testing.T) {
 
 func TestSmallChangesDoNotHelp(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ password, want string }{
+	for _, c := range []struct {
+		password string
+		want     words.Text
+	}{
 		{"Password123", isCommon}, {"Password2026!", isCommon}, {"P4ssw0rd!!", isCommon},
 		{"passwordpassword", isCommon}, {"  dragon1987  ", isCommon}, {"iloveyou!!!!", isCommon},
 		{"$unshine2024", isCommon}, {"2024monkey2024", isCommon}, {"MANCHESTER", isCommon},
@@ -88,6 +93,6 @@ func FuzzWeakness(f *testing.F) {
 			t.Skip("longer ones are refused before")
 		}
 		_ = Weakness(p, name, "reprise")
-		require.Contains(t, []string{isCommon, isRepeated, isOwn}, Weakness("password123", name))
+		require.Contains(t, []words.Text{isCommon, isRepeated, isOwn}, Weakness("password123", name))
 	})
 }

@@ -192,7 +192,7 @@ func TestRequestsAboveTheBacklogLimitGet429(t *testing.T) {
 		require.Equal(t, http.StatusTooManyRequests, w.Code)
 		require.Equal(t, "60", w.Header().Get("Retry-After"))
 		require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
-		require.Contains(t, w.Body.String(), "3 deliveries wait to be sent already")
+		require.Contains(t, w.Body.String(), "3 deliveries are waiting already")
 		h.call(http.MethodPost, "/deliveries/redrive", `{}`, http.StatusTooManyRequests)
 		h.call(http.MethodPost, "/deliveries/redrive", `{"dry_run":true}`, http.StatusOK)
 		refused := h.submit("/connections/lastfm/forwarding", http.StatusTooManyRequests, "forward", "on",

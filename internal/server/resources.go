@@ -138,7 +138,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			files,
 			digests.New(k, c.Store, c.Digests, c.Guard),
 			notifications.New(k, c.Store, c.Notifier),
-			channels.New(k, c.Courier, c.PushKey),
+			channels.New(k, c.Store, c.Courier, c.PushKey),
 			health.New(k, health.Sources{Statuses: statuses, Rollup: c.Rollup, Breakers: c.Breakers, Uplink: c.Uplink,
 				Guard: c.Guard}),
 			entries,

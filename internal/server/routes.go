@@ -118,8 +118,8 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 			return wrongHost(c.Request().Host)
 		}
 		if err := now.protection.Check(c.Request()); err != nil {
-			return &core.Problem{Status: http.StatusForbidden, Title: "Not from here",
-				Detail: "This request came from another site and was not carried out."}
+			return &core.Refusal{Status: http.StatusForbidden, Title: words.New("problem.site.title"),
+				Detail: words.New("problem.site.text")}
 		}
 		if elsewhere(base, c.Request()) {
 			return c.Redirect(http.StatusTemporaryRedirect, base.String()+c.Request().URL.RequestURI())

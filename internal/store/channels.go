@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -74,8 +73,7 @@ func (s *Store) AddChannel(ctx context.Context, c notify.Channel) (notify.Channe
 			return err
 		}
 		if own >= mostChannels && !c.FromSettings {
-			return accounts.InputError(fmt.Sprintf("You have %d channels already. Remove one that you do not need "+
-				"any more.", own))
+			return accounts.InputError{Text: words.New("input.channels", "Number", own)}
 		}
 		c, err = s.addChannel(ctx, tx, c)
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reprise/internal/accounts"
+	"reprise/internal/words"
 )
 
 // selectLink reads links; the name of a reset is that of its account.
@@ -69,7 +70,7 @@ func room(ctx context.Context, tx *sql.Tx, most int) error {
 	err := tx.QueryRowContext(ctx, "SELECT count(*) FROM links l WHERE "+works+" AND kind = $2", millis(time.Now()),
 		accounts.Invitation).Scan(&open)
 	if err == nil && open >= most {
-		err = accounts.InputError("Too many invitations are open. Take back those that nobody needs any more.")
+		err = accounts.InputError{Text: words.New("input.invitations")}
 	}
 	return err
 }

@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"reprise/internal/accounts"
+	"reprise/internal/words"
 )
 
 const selectToken = `SELECT id, user_id, name, hash, last_four, scope, created_at, last_used_at, expires_at
@@ -37,8 +37,7 @@ func (s *Store) AddToken(ctx context.Context, t accounts.Token, most int) (accou
 		case same > 0:
 			return accounts.ErrTokenName
 		case all >= most:
-			return accounts.InputError(fmt.Sprintf("You have %d tokens already. Revoke those that you do not need "+
-				"any more.", all))
+			return accounts.InputError{Text: words.New("input.tokens", "Number", all)}
 		}
 		if t.ID, err = nextIDs(ctx, tx, "tokens", 1); err != nil {
 			return err

@@ -72,7 +72,7 @@ func (h *Handler) Put(c echo.Context, provider string) (asks.Ask, *providers.Pro
 	ctx, u := c.Request().Context(), core.UserOf(c)
 	p := h.core.Registry.Get(provider)
 	if p == nil {
-		return asks.Ask{}, nil, core.NotFound(words.T(ctx, "ask.unknown"))
+		return asks.Ask{}, nil, core.NotFound(words.New("ask.unknown"))
 	}
 	if u.Role == accounts.Admin {
 		return asks.Ask{}, p, &core.Problem{Status: http.StatusConflict, Title: words.T(ctx, "ask.yourself"),

@@ -11,21 +11,29 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/channels"
+	"reprise/internal/delivery"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
+
+// Store reads what could not be sent to channels.
+type Store interface {
+	DeadLetters(context.Context, delivery.Filter) ([]delivery.Group, error)
+}
 
 // Handler answers for the channels on which a user is notified outside the browser.
 type Handler struct {
 	core    *core.Core
+	store   Store
 	courier *notify.Courier
 	pushKey string
 }
 
 // New returns a Handler. pushKey is the public key by which push services know this installation.
-func New(k *core.Core, courier *notify.Courier, pushKey string) *Handler {
-	return &Handler{core: k, courier: courier, pushKey: pushKey}
+func New(k *core.Core, store Store, courier *notify.Courier, pushKey string) *Handler {
+	return &Handler{core: k, store: store, courier: courier, pushKey: pushKey}
 }
 
 // Pages adds the routes of the pages.
@@ -209,34 +217,31 @@ func (h *Handler) removeAPI(c echo.Context) error {
 }
 
 // test sends a message at once, and returns where to look for it.
-func (h *Handler) test(c echo.Context) (string, error) {
+func (h *Handler) test(c echo.Context) (words.Text, error) {
 	ch, err := h.one(c)
 	if err != nil {
-		return "", err
+		return words.Text{}, err
 	}
 	err = h.courier.SendTest(c.Request().Context(), ch.User, ch.ID)
 	if errors.Is(err, notify.ErrUnsubscribed) {
-		return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
+		return words.Text{}, &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
 			Detail: "This browser has taken back that it may be told, so it was removed. Add it once more in " +
 				"that browser."}
 	}
 	if e, ok := errors.AsType[*notify.RefusedError](err); ok {
-		return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
+		return words.Text{}, &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
 			Detail: ch.Name + ": " + e.Reason.String()}
 	}
 	return sentTo(ch.Kind), err
 }
 
 // sentTo returns the sentence that says where to look for a message.
-func sentTo(kind string) string {
-	k, _ := channels.KindOf(kind)
-	return k.Sent.String()
-}
+func sentTo(kind string) words.Text { return words.Each("channels.sent.", kind) }
 
 func (h *Handler) testAPI(c echo.Context) error {
 	said, err := h.test(c)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]string{"message": said})
+	return c.JSON(http.StatusOK, map[string]string{"message": said.T(c.Request().Context())})
 }

@@ -8,9 +8,12 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/channels"
+	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // pages are the pages of channels.
@@ -19,43 +22,41 @@ type pages struct {
 	pushKey string
 }
 
-// channelsView is the page of channels.
-type channelsView struct {
-	Channels []channelView
-	Kinds    []channels.Kind
-	Open     string // the kind whose form is open
-	Problem  string
-	Values   map[string]string // what was typed, without secrets
-	Form     wishesView
-	Push     string // the public key of this installation for push services
-}
-
 // wishesView holds the values of a channel's form.
 type wishesView struct {
-	ID, Name, Severity, QuietFrom, QuietTo, Zone string
-	ErrorsAtNight                                bool
-	Severities                                   []core.Option
+	Name, Severity, QuietFrom, QuietTo, Zone string
+	ErrorsAtNight                            bool
 }
 
-var severityWords = []core.Option{{Value: "error", Label: "Only what needs somebody"},
-	{Value: "warning", Label: "Warnings too"}, {Value: "success", Label: "Good news too"}, {Value: "info",
-		Label: "Everything"}}
-
-func (h *pages) list(c echo.Context) error {
-	return h.show(c, http.StatusOK, channelsView{Form: wishesView{Severity: string(notify.Warning)}})
+func (in channelInput) view() wishesView {
+	return wishesView{Name: *in.Name, Severity: *in.Severity, QuietFrom: *in.QuietFrom, QuietTo: *in.QuietTo,
+		Zone: *in.Zone, ErrorsAtNight: *in.ErrorsAtNight}
 }
 
-func (h *pages) show(c echo.Context, status int, v channelsView) error {
-	all, err := h.courier.All(c.Request().Context(), core.UserOf(c).ID)
+func (h *pages) list(c echo.Context) error { return h.show(c, http.StatusOK, typed{}) }
+
+func (h *pages) show(c echo.Context, status int, in typed) error {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	all, err := h.courier.All(ctx, user)
 	if err != nil {
 		return err
 	}
-	v.Channels, v.Kinds, v.Push, v.Form.Severities = core.ViewAll(all, viewChannel), channels.Kinds(),
-		h.pushKey, severityWords
-	if v.Values == nil {
-		v.Values = map[string]string{}
+	dead, err := h.store.DeadLetters(ctx, delivery.Filter{User: user, Kind: delivery.Notify})
+	if err != nil {
+		return err
 	}
-	return h.core.RenderSettings(c, status, "channels", "Where you are told", v)
+	failed := map[library.ConnectionID][]delivery.Group{}
+	for _, g := range dead {
+		failed[g.Connection] = append(failed[g.Connection], g)
+	}
+	v := listView{Lead: words.T(ctx, "channels.lead"), Push: h.pushKey, Forms: formsOf(ctx, in)}
+	for _, ch := range all {
+		v.Cards = append(v.Cards, cardOf(ctx, ch, failed[delivery.ChannelName(ch.ID)]))
+	}
+	if len(all) == 0 {
+		v.Lead = words.T(ctx, "channels.none")
+	}
+	return h.core.ShowSettings(c, status, words.T(ctx, "channels.title"), list(v))
 }
 
 // channelForm reads a channel's form.
@@ -79,9 +80,7 @@ func (h *pages) addForm(c echo.Context) error {
 	ch, err := h.add(c.Request().Context(), core.UserOf(c).ID, in)
 	if err != nil {
 		p := h.core.Problem(c, err)
-		v := channelsView{Open: cmp.Or(in.Kind, "url"), Problem: p.Detail, Values: map[string]string{},
-			Form: wishesView{Name: *in.Name, Severity: *in.Severity, QuietFrom: *in.QuietFrom, QuietTo: *in.QuietTo,
-				Zone: *in.Zone, ErrorsAtNight: *in.ErrorsAtNight}}
+		v := typed{Kind: cmp.Or(in.Kind, "url"), Problem: p.Detail, Values: map[string]string{}, Wishes: in.view()}
 		if k, ok := channels.KindOf(in.Kind); ok {
 			for _, f := range k.Fields {
 				if f.Kind != "password" {
@@ -91,18 +90,19 @@ func (h *pages) addForm(c echo.Context) error {
 		}
 		return h.show(c, p.Status, v)
 	}
-	return h.back(c, ch.Name+" was added. "+sentTo(ch.Kind))
+	return h.back(c, words.Join(words.New("channels.done.added", "Name", ch.Name), sentTo(ch.Kind)))
 }
 
 // back ends a form: it redirects to the page of channels, which shows the sentence.
-func (h *pages) back(c echo.Context, sentence string) error {
-	return h.core.Done(c, "/settings/notifications", words.Plain(sentence))
+func (h *pages) back(c echo.Context, sentence words.Text) error {
+	return h.core.Done(c, address, sentence)
 }
 
-type channelEdit struct {
-	Channel channelView
-	Problem string
-	Form    wishesView
+// editView is the page that changes a channel.
+type editView struct {
+	ID, Name, Problem string
+	Wishes            wishes
+	Address           *ui.Field // nil for a browser, which has no other one
 }
 
 func text(p *string) string {
@@ -118,17 +118,26 @@ func (h *pages) editPage(c echo.Context) error {
 		return err
 	}
 	v := viewChannel(ch)
-	return h.showOne(c, http.StatusOK,
-		channelEdit{Channel: v, Form: wishesView{Name: v.Name, Severity: v.Severity, QuietFrom: text(v.QuietFrom),
-			QuietTo: text(v.QuietTo), Zone: v.Zone, ErrorsAtNight: v.ErrorsAtNight}})
+	return h.edit(c, ch, nil, wishesView{Name: v.Name, Severity: v.Severity, QuietFrom: text(v.QuietFrom),
+		QuietTo: text(v.QuietTo), Zone: v.Zone, ErrorsAtNight: v.ErrorsAtNight})
 }
 
-func (h *pages) showOne(c echo.Context, status int, v channelEdit) error {
-	if v.Channel.FromSettings {
+// edit shows the form of a channel, with the problem of what was entered, if there is one.
+func (h *pages) edit(c echo.Context, ch notify.Channel, p *core.Problem, form wishesView) error {
+	if ch.FromSettings {
 		return notify.ErrNotYours
 	}
-	v.Form.ID, v.Form.Severities = v.Channel.ID, severityWords
-	return h.core.RenderSettings(c, status, "channel", "Change "+v.Channel.Name, v)
+	ctx, v := c.Request().Context(), viewChannel(ch)
+	e, status := editView{ID: v.ID, Name: v.Name, Wishes: wishesOf(ctx, "change", form)}, http.StatusOK
+	if p != nil {
+		e.Problem, status = p.Detail, p.Status
+	}
+	if ch.Kind != channels.WebPush {
+		e.Address = &ui.Field{Name: "address", ID: "change-address", Type: "password", Optional: true, Exact: true,
+			Autocomplete: "off", Label: words.T(ctx, "channels.edit.address"),
+			Help: words.T(ctx, "channels.edit.address_help", "Address", v.Address)}
+	}
+	return h.core.ShowSettings(c, status, words.T(ctx, "channels.edit.title", "Name", v.Name), edit(e))
 }
 
 func (h *pages) editForm(c echo.Context) error {
@@ -141,17 +150,15 @@ func (h *pages) editForm(c echo.Context) error {
 		if e != nil {
 			return e
 		}
-		return h.showOne(c, p.Status, channelEdit{Channel: viewChannel(old), Problem: p.Detail,
-			Form: wishesView{Name: *in.Name, Severity: *in.Severity, QuietFrom: *in.QuietFrom, QuietTo: *in.QuietTo,
-				Zone: *in.Zone, ErrorsAtNight: *in.ErrorsAtNight}})
+		return h.edit(c, old, p, in.view())
 	}
-	return h.back(c, ch.Name+" was changed.")
+	return h.back(c, words.New("channels.done.changed", "Name", ch.Name))
 }
 
 func (h *pages) testForm(c echo.Context) error {
 	said, err := h.test(c)
 	if p, ok := errors.AsType[*core.Problem](err); ok {
-		said, err = p.Detail, nil
+		said, err = words.Plain(p.Detail), nil
 	}
 	if err != nil {
 		return err
@@ -167,13 +174,12 @@ func (h *pages) removePage(c echo.Context) error {
 	case ch.FromSettings:
 		return notify.ErrNotYours
 	}
-	v := viewChannel(ch)
-	return h.core.Confirm(c, core.Confirmation{Title: "Remove " + v.Name + "?",
-		Facts:  []string{v.Label + ", " + v.Address},
-		Action: "/settings/notifications/" + v.ID + "/remove", Button: "Remove",
-		Warn: true, Back: "/settings/notifications",
-		Lead: "You are not told there any more, and what waits for it is not sent. In the browser you are " +
-			"told as before."})
+	ctx, v := c.Request().Context(), viewChannel(ch)
+	d := ui.Dialog{Title: words.T(ctx, "channels.ask.remove", "Name", v.Name),
+		Facts: []string{labelOf(ctx, v.Kind) + ", " + v.Address}, Lead: words.T(ctx, "channels.ask.remove_lead"),
+		Back: address, Do: ui.Action{Label: words.T(ctx, "channels.remove"), Post: address + "/" + v.ID + "/remove",
+			Warn: true}}
+	return h.core.ShowSettings(c, http.StatusOK, d.Title, ui.Ask(d))
 }
 
 func (h *pages) removeForm(c echo.Context) error {
@@ -181,5 +187,5 @@ func (h *pages) removeForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.back(c, ch.Name+" was removed.")
+	return h.back(c, words.New("channels.done.removed", "Name", ch.Name))
 }

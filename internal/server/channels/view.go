@@ -12,46 +12,38 @@ import (
 
 // channelView is a channel in the API and on pages. Address leaves out the secrets.
 type channelView struct {
-	ID            string    `json:"id"`
-	Kind          string    `json:"kind"`
-	Name          string    `json:"name"`
-	Address       string    `json:"address"`
-	FromSettings  bool      `json:"from_settings"`
-	Severity      string    `json:"severity"`
-	QuietFrom     *string   `json:"quiet_from"`
-	QuietTo       *string   `json:"quiet_to"`
-	Zone          string    `json:"zone"`
-	ErrorsAtNight bool      `json:"errors_at_night"`
-	State         string    `json:"state"` // working, failing or stopped
-	Category      *string   `json:"category"`
-	Message       string    `json:"message"`
-	Since         *string   `json:"since"`
-	Waiting       int       `json:"waiting"`
-	LastSentAt    *string   `json:"last_sent_at"`
-	CreatedAt     string    `json:"created_at"`
-	Label         string    `json:"-"` // of its kind
-	Mark          core.Mark `json:"-"`
-	Push          string    `json:"-"` // the address by which its browser knows it
+	ID            string  `json:"id"`
+	Kind          string  `json:"kind"`
+	Name          string  `json:"name"`
+	Address       string  `json:"address"`
+	FromSettings  bool    `json:"from_settings"`
+	Severity      string  `json:"severity"`
+	QuietFrom     *string `json:"quiet_from"`
+	QuietTo       *string `json:"quiet_to"`
+	Zone          string  `json:"zone"`
+	ErrorsAtNight bool    `json:"errors_at_night"`
+	State         string  `json:"state"` // working, failing or stopped
+	Category      *string `json:"category"`
+	Message       string  `json:"message"`
+	Since         *string `json:"since"`
+	Waiting       int     `json:"waiting"`
+	LastSentAt    *string `json:"last_sent_at"`
+	CreatedAt     string  `json:"created_at"`
 }
 
 func viewChannel(c notify.Channel) channelView {
-	kind, _ := channels.KindOf(c.Kind)
 	v := channelView{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Name: c.Name,
 		Address: channels.Shown(c.Kind, string(c.URL)), FromSettings: c.FromSettings, Severity: string(c.Least),
 		QuietFrom: clockTime(c.QuietFrom), QuietTo: clockTime(c.QuietTo), Zone: c.Zone,
 		ErrorsAtNight: c.ErrorsAtNight, State: "working",
-		Mark: core.Mark{Shape: "healthy", Word: "Works"}, Category: core.Text(c.Category),
-		Message: c.Reason.String(), Since: core.Moment(c.FailingSince), Waiting: c.Waiting,
-		LastSentAt: core.Moment(c.LastSentAt), CreatedAt: library.Stamp(c.CreatedAt),
-		Label: kind.Label, Push: channels.PushAddress(c.Kind, string(c.URL))}
+		Category: core.Text(c.Category),
+		Message:  c.Reason.String(), Since: core.Moment(c.FailingSince), Waiting: c.Waiting,
+		LastSentAt: core.Moment(c.LastSentAt), CreatedAt: library.Stamp(c.CreatedAt)}
 	switch {
 	case !c.StoppedAt.IsZero():
-		v.State, v.Mark = "stopped", core.Mark{Shape: "needs_reconnect", Word: "Needs you"}
+		v.State = "stopped"
 	case c.Failures > 0:
-		v.State, v.Mark = "failing", core.Mark{Shape: "waiting", Word: "Trouble"}
-		if c.Waiting > 0 {
-			v.Mark.Word = "Trying again"
-		}
+		v.State = "failing"
 	}
 	return v
 }

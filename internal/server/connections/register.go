@@ -101,7 +101,7 @@ func (h *register) page(c echo.Context) error {
 func (h *register) provider(c echo.Context) (*providers.Provider, error) {
 	p := h.core.Registry.Get(c.Param("provider"))
 	if p == nil {
-		return nil, core.NotFound(words.T(c.Request().Context(), "ask.unknown"))
+		return nil, core.NotFound(words.New("ask.unknown"))
 	}
 	return p, nil
 }

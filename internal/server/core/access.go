@@ -21,6 +21,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/throttle"
+	"reprise/internal/words"
 )
 
 // tokenStore looks up personal tokens.
@@ -118,8 +119,8 @@ func (a *Access) MayCall(next echo.HandlerFunc) echo.HandlerFunc {
 func MustBeAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !isOperator(c) && UserOf(c).Role != accounts.Admin {
-			return &Problem{Status: http.StatusForbidden, Title: "Only for administrators",
-				Detail: "Ask the administrator of this server to do this."}
+			return &Refusal{Status: http.StatusForbidden, Title: words.New("problem.admin.title"),
+				Detail: words.New("problem.admin.text")}
 		}
 		return next(c)
 	}
@@ -136,32 +137,32 @@ const (
 	smallScope = realm + `, error="insufficient_scope"`
 )
 
-var errToken = &Problem{Status: http.StatusUnauthorized, Title: "Not a valid token",
+var errToken = &Refusal{Status: http.StatusUnauthorized, Title: words.New("problem.token.title"),
 	challenge: realm + `, error="invalid_token"`,
-	Detail:    "The token is unknown, has been revoked, or has expired. Make a new one on the settings page."}
+	Detail:    words.New("problem.token.text")}
 
-var errOperator = &Problem{Status: http.StatusForbidden, Title: "Whose?", challenge: smallScope,
-	Detail: "The admin token belongs to no person, so there is nothing of its own to see or change. " +
-		"Use a personal token; each person makes theirs on the settings page."}
+var errOperator = &Refusal{Status: http.StatusForbidden, Title: words.New("problem.operator.title"),
+	Detail: words.New("problem.operator.text"), challenge: smallScope}
 
 // ErrScrape answers a request that may not read the metrics.
-var ErrScrape error = &Problem{Status: http.StatusUnauthorized, Title: "Not for everybody", challenge: realm,
-	Detail: "Metrics are read from this machine itself, by administrators who are signed in, or with the setting " +
-		"admin_token as a bearer token."}
+var ErrScrape error = &Refusal{Status: http.StatusUnauthorized, Title: words.New("problem.scrape.title"),
+	challenge: realm,
+	Detail:    words.New("problem.scrape.text")}
 
 // allowed returns nil if the token is good for what a call needs.
 func (b bearer) allowed(need accounts.Scope) error {
 	switch {
 	case need == bySession:
-		return &Problem{Status: http.StatusForbidden, Title: "Not with a token", challenge: smallScope,
-			Detail: "No token is good for this: sign in with name and password."}
+		return &Refusal{Status: http.StatusForbidden, Title: words.New("problem.token.none"),
+			challenge: smallScope,
+			Detail:    words.New("problem.token.none_text")}
 	case b.operator && need != accounts.Full:
 		return errOperator
 	case !b.operator && !b.token.Scope.Covers(need):
-		return &Problem{Status: http.StatusForbidden, Title: "The token is not good for this",
+		return &Refusal{Status: http.StatusForbidden, Title: words.New("problem.token.small"),
 			challenge: fmt.Sprintf(`%s, scope="%s"`, smallScope, need),
-			Detail: fmt.Sprintf("This call needs a token with the scope %q; this one has %q.", need,
-				b.token.Scope)}
+			Detail: words.New("problem.token.small_text", "Need", strconv.Quote(string(need)),
+				"Has", strconv.Quote(string(b.token.Scope)))}
 	}
 	return nil
 }

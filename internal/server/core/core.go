@@ -24,6 +24,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/throttle"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -131,7 +132,7 @@ func (k *Core) ConnectionIn(c echo.Context, param string) (library.ConnectionID,
 	if p := k.Registry.Get(id.Provider()); ok && p != nil {
 		return id, p, nil
 	}
-	return "", nil, NotFound("There is no service of that name here.")
+	return "", nil, NotFound(words.New("problem.not_found.service"))
 }
 
 // Services returns all providers: those that people connect, and those that only the installation calls. A language

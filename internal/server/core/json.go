@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/bounded"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -27,14 +28,14 @@ func (JSON) Deserialize(c echo.Context, v any) error {
 	if err != nil {
 		return err
 	}
-	refused := func(why string) error {
-		return &Problem{Status: http.StatusBadRequest, Title: "Not as expected", Detail: why}
+	refused := func(why words.Text) error {
+		return &Refusal{Status: http.StatusBadRequest, Title: words.New("problem.json.shape"), Detail: why}
 	}
 	if err := bounded.JSON(text, bodyLimits); err != nil {
-		return refused("What was sent has " + err.Error() + ".")
+		return refused(words.New("problem.json.limits", "Why", err.Error()))
 	}
 	if !utf8.Valid(text) {
-		return refused("What was sent is not in UTF-8.")
+		return refused(words.New("problem.json.utf8"))
 	}
 	if call := web.Calls()[c.Request().Method+" "+c.Path()]; call.Body != nil {
 		var value any

@@ -1,16 +1,17 @@
 package core
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/nearest"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -43,38 +44,49 @@ func CheckQuery(c echo.Context) error {
 	}
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
-		return &Problem{Status: http.StatusBadRequest, Title: "Not readable",
-			Detail: "The part of the address after the question mark cannot be read. Encode it as a URL."}
+		return &Refusal{Status: http.StatusBadRequest, Title: words.New("problem.unreadable.title"),
+			Detail: words.New("problem.unreadable.query")}
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(call.Query, name) {
-			return Unknown("parameter", name, call.Query)
+			return Unknown(aParameter, name, call.Query)
 		}
 	}
 	return nil
 }
+
+// What a call may not take.
+const (
+	aParameter = "parameter"
+	aField     = "field"
+)
 
 // longestName is how much of a wrong name is shown, in bytes.
 const longestName = 100
 
 // Unknown returns the problem of a call with a parameter or a field that it does not take. known are those that it
 // does.
-func Unknown(what, name string, known []string) *Problem {
+func Unknown(what, name string, known []string) *Refusal {
 	name = strings.ToValidUTF8(name[:min(len(name), longestName)], "")
-	detail := fmt.Sprintf("This call takes no %s %q. ", what, name)
+	var hint words.Text
 	switch near := nearest.To(name, known); {
 	case near != "":
-		detail += fmt.Sprintf("Did you mean %q?", near)
+		hint = words.New("problem.unknown.near", "Near", strconv.Quote(near))
 	case len(known) == 0:
-		detail += "It takes none at all."
+		hint = words.New("problem.unknown.none")
 	default:
-		detail += "What it takes: " + strings.Join(known, ", ") + "."
+		hint = words.New("problem.unknown.known", "Known", strings.Join(known, ", "))
 	}
-	return &Problem{Status: http.StatusBadRequest, Title: "No such " + what, Detail: detail}
+	quoted := strconv.Quote(name)
+	title, text := words.New("problem.parameter.title"), words.New("problem.parameter.text", "Name", quoted)
+	if what == aField {
+		title, text = words.New("problem.field.title"), words.New("problem.field.text", "Name", quoted)
+	}
+	return &Refusal{Status: http.StatusBadRequest, Title: title, Detail: words.Join(text, hint)}
 }
 
 // knownFields returns a problem if value has a field that is not among those that a call takes, at any depth.
-func knownFields(value any, fields web.Fields) *Problem {
+func knownFields(value any, fields web.Fields) *Refusal {
 	if fields == nil {
 		return nil
 	}
@@ -89,7 +101,7 @@ func knownFields(value any, fields web.Fields) *Problem {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			below, ok := fields[name]
 			if !ok {
-				return Unknown("field", name, slices.Sorted(maps.Keys(fields)))
+				return Unknown(aField, name, slices.Sorted(maps.Keys(fields)))
 			}
 			if p := knownFields(v[name], below); p != nil {
 				return p

@@ -23,6 +23,6 @@ func TestJoinedErrorHasOneTitle(t *testing.T) {
 	c := echo.New().NewContext(r, httptest.NewRecorder())
 	for range 50 {
 		p := k.Problem(c, errors.Join(library.ErrNotFound, accounts.ErrTaken, oauth.ErrState))
-		require.Equal(t, "This link is no longer good", p.Title, "the most specific error wins")
+		require.Equal(t, "This link no longer works", p.Title, "the most specific error wins")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -39,8 +40,8 @@ func Limit(c echo.Context) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxLimit {
-		return 0, &Problem{Status: http.StatusBadRequest, Title: "Not a limit",
-			Detail: "limit is a whole number from 1 to 1000."}
+		return 0, &Refusal{Status: http.StatusBadRequest, Title: words.New("problem.limit.title"),
+			Detail: words.New("problem.limit.text")}
 	}
 	if !isAPI(c) {
 		n = min(n, mostOnPage)
@@ -69,7 +70,7 @@ func Body[T any](c echo.Context) (v T, err error) {
 		header.Set(echo.HeaderContentType, kind) // echo minds upper and lower case
 	}
 	if err = c.Bind(&v); err != nil {
-		if p, ok := errors.AsType[*Problem](err); ok {
+		if p, ok := errors.AsType[*Refusal](err); ok {
 			return v, p
 		}
 		status := http.StatusBadRequest

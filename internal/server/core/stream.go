@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
+
+	"reprise/internal/words"
 )
 
 // Stream answers with JSON that has a list between begin and end. read returns the next elements of the list, of which
@@ -70,7 +72,7 @@ func PagerOf(c echo.Context, total, size int) (Pager, error) {
 	if text := c.QueryParam("page"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > p.Pages {
-			return p, NotFound("There is no page of that number.")
+			return p, NotFound(words.New("problem.not_found.number"))
 		}
 		p.Page = n
 	}

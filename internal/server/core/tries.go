@@ -12,7 +12,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/throttle"
-	"reprise/web"
+	"reprise/internal/words"
 )
 
 // These are the rates at which secrets may be tried. See docs/signing-in.md.
@@ -35,18 +35,13 @@ func Wait(d time.Duration) error { return &WaitError{d} }
 // seconds returns the wait as the header Retry-After has it: in whole seconds, at least 1.
 func (e *WaitError) seconds() int { return max(1, int(math.Ceil(e.Wait.Seconds()))) }
 
-// words returns the wait as people say it.
-func (e *WaitError) words() string {
-	switch n := e.seconds(); {
-	case n == 1:
-		return "a second"
-	case n < 60:
-		return web.Count(n, "second", "seconds")
-	case n == 60:
-		return "a minute"
-	default:
-		return web.Count((n+59)/60, "minute", "minutes")
+// words asks a person to wait.
+func (e *WaitError) words() words.Text {
+	n := e.seconds()
+	if n < 60 {
+		return words.New("problem.tries.seconds", "Count", n)
 	}
+	return words.New("problem.tries.minutes", "Count", (n+59)/60)
 }
 
 // toll is a bucket that a try costs.

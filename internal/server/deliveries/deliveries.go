@@ -11,6 +11,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // Store is what this package reads.
@@ -126,7 +127,7 @@ func (h *Handler) one(c echo.Context) (delivery.Delivery, View, error) {
 		return none, View{}, err
 	}
 	if id == 0 || len(page) == 0 {
-		return none, View{}, core.NotFound("There is no such delivery in your account, or no more.")
+		return none, View{}, core.NotFound(words.New("problem.not_found.delivery"))
 	}
 	names, err := h.names.For(ctx, user, page...)
 	return page[0], names.View(page[0]), err

@@ -194,8 +194,8 @@ func (h *Handler) switchAPI(c echo.Context) error {
 		return err
 	}
 	if v.Enabled == nil {
-		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you sent",
-			Detail: "Send enabled, as true or false."}
+		return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.input.sent"),
+			Detail: words.New("problem.input.enabled")}
 	}
 	if err := h.turn(c, *v.Enabled); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (h *Handler) askForm(c echo.Context) error {
 func (h *Handler) retryForm(c echo.Context) error {
 	if p := h.digests.Provider(); p != nil {
 		if state, held := h.guard.RetryForAll(c.Request().Context(), p); held {
-			return core.NotBefore(p.DisplayName, state)
+			return core.NotBefore(p.Label(library.Connection{}), state)
 		}
 		h.digests.Look()
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // sendWithin is the longest pause while a file is sent.
@@ -25,8 +26,8 @@ type sending struct {
 func (b *sending) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(sendWithin)) // an error means that there is no deadline
 	if b.before == 0 {
-		return 0, &core.Problem{Status: http.StatusRequestEntityTooLarge, Title: "Too large",
-			Detail: "The form has too much in it before the file."}
+		return 0, &core.Refusal{Status: http.StatusRequestEntityTooLarge, Title: words.New("problem.file.title"),
+			Detail: words.New("problem.file.form")}
 	}
 	if b.before > 0 {
 		p = p[:min(int64(len(p)), b.before)]
@@ -36,8 +37,8 @@ func (b *sending) Read(p []byte) (int, error) {
 		b.before -= int64(n)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = &core.Problem{Status: http.StatusBadRequest, Title: "Not sent whole",
-			Detail: "The file did not arrive whole, and nothing was imported. Please send it once more."}
+		err = &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.file.cut"),
+			Detail: words.New("problem.file.cut_text")}
 	}
 	return n, err
 }

@@ -19,7 +19,7 @@ func (h *Users) removeSelf(c echo.Context, password string) error {
 		return h.accounts.Check(ctx, me.Name, password)
 	})
 	if errors.Is(err, accounts.ErrWrong) {
-		return accounts.InputError(words.T(c.Request().Context(), "remove.wrong_password"))
+		return accounts.InputError{Text: words.New("remove.wrong_password")}
 	}
 	if err == nil {
 		_, err = h.remove(c, me.ID)

@@ -32,7 +32,7 @@ func presence(there bool) string {
 // nobody gives the error of an account that does not exist the words for one in a path.
 func nobody(err error) error {
 	if errors.Is(err, accounts.ErrUnknown) {
-		return core.NotFound("There is no account of that number.")
+		return core.NotFound(words.New("problem.not_found.account"))
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func (h *Users) changeAPI(c echo.Context) error {
 		return err
 	}
 	if in.Role == nil && in.Name == nil {
-		return accounts.InputError("Say what to change: role, name, or both.")
+		return accounts.InputError{Text: words.New("input.change_what")}
 	}
 	v := changedUser{changed: changed{u.Role, u.Role}, PreviousName: u.Name}
 	if in.Name != nil { // first, because it is what can be refused
@@ -203,7 +203,7 @@ func (h *Users) RenameSelf(c echo.Context, name string) (string, error) {
 
 func (h *Users) removeAPI(c echo.Context) error {
 	u, err := h.one(c)
-	if p, ok := errors.AsType[*core.Problem](err); ok && p.Status == http.StatusNotFound {
+	if p, ok := errors.AsType[*core.Refusal](err); ok && p.Status == http.StatusNotFound {
 		return c.JSON(http.StatusOK, changed{presence(false), presence(false)})
 	}
 	if err != nil {

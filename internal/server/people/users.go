@@ -15,6 +15,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/removal"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // Store is what this package reads and keeps of accounts.
@@ -151,7 +152,7 @@ func (h *Users) ChangePassword(c echo.Context, old, password string) error {
 		h.core.NoteAccess(c, "password changed", activity.Entry{User: u.ID, Action: activity.PasswordChanged})
 	}
 	if errors.Is(err, accounts.ErrWrong) {
-		return accounts.InputError("The old password is not right. Nothing was changed.")
+		return accounts.InputError{Text: words.New("input.old_password")}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // Store is what this package reads.
@@ -143,8 +144,8 @@ func (h *Handler) answer(c echo.Context) error {
 		None   bool   `json:"none"`
 	}](c)
 	if err == nil && (in.Chosen == "") != in.None {
-		err = &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Choose one",
-			Detail: `Send {"chosen":"…"} with the id of one of the offered songs, or {"none":true}.`}
+		err = &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.song.choose"),
+			Detail: words.New("problem.song.choose_text")}
 	}
 	if err != nil {
 		return err

@@ -129,7 +129,7 @@ func (h *Handler) makeAPI(c echo.Context) error {
 	var expires time.Time
 	if in.ExpiresAt != nil {
 		if expires, err = time.Parse(time.RFC3339, *in.ExpiresAt); err != nil {
-			return accounts.InputError("expires_at is a time such as 2027-01-31T00:00:00Z, or null for never.")
+			return accounts.InputError{Text: words.New("input.token_expires")}
 		}
 	}
 	t, secret, err := h.make(c, accounts.TokenRequest{Name: in.Name, Scope: accounts.Scope(in.Scope), Expires: expires})

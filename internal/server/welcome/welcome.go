@@ -213,7 +213,7 @@ func (h *Handler) change(c echo.Context, f func(*accounts.FirstSteps)) error {
 func (h *Handler) later(c echo.Context) error {
 	p := h.core.Registry.Get(c.Param("provider"))
 	if p == nil {
-		return core.NotFound(words.T(c.Request().Context(), "ask.unknown"))
+		return core.NotFound(words.New("ask.unknown"))
 	}
 	err := h.change(c, func(f *accounts.FirstSteps) {
 		if !slices.Contains(f.LeftOut, p.Name) {
