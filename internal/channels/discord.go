@@ -11,6 +11,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const discordEndpoint = "POST /api/webhooks/{id}/{token}"
@@ -18,13 +19,13 @@ const discordEndpoint = "POST /api/webhooks/{id}/{token}"
 var discord = Kind{
 	Name:     "discord",
 	Label:    "Discord",
-	Help:     "A message in a Discord channel of yours.",
-	Sent:     "Sent. Look at Discord.",
+	Help:     words.New("channel.discord.help"),
+	Sent:     words.New("channel.discord.sent"),
 	Endpoint: discordEndpoint,
 	fixed:    true,
 	Fields: []providers.Field{
-		{Name: "webhook", Label: "Webhook address", Kind: "password",
-			Help: "In Discord: the settings of a channel, Integrations, Webhooks, Copy Webhook URL."},
+		{Name: "webhook", Label: words.New("channel.discord.webhook"), Kind: "password",
+			Help: words.New("channel.discord.webhook_help")},
 	},
 	schemes:   []string{"discord"},
 	recognise: isDiscord,

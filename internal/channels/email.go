@@ -15,6 +15,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const emailEndpoint = "SMTP"
@@ -22,16 +23,16 @@ const emailEndpoint = "SMTP"
 var email = Kind{
 	Name:     "email",
 	Label:    "E-mail",
-	Help:     "A mail, sent by a mail server at which you have an account.",
-	Sent:     "Sent. Look into your mailbox.",
+	Help:     words.New("channel.email.help"),
+	Sent:     words.New("channel.email.sent"),
 	Endpoint: emailEndpoint,
 	Fields: []providers.Field{
-		{Name: "to", Label: "To", Kind: "text"},
-		{Name: "from", Label: "From", Kind: "text"},
-		{Name: "server", Label: "Mail server", Kind: "text",
-			Help: "With its port, such as mail.example.org:587 or mail.example.org:465."},
-		{Name: "username", Label: "Name at the mail server", Kind: "text", Optional: true},
-		{Name: "password", Label: "Password at the mail server", Kind: "password", Optional: true},
+		{Name: "to", Label: words.New("channel.email.to"), Kind: "text"},
+		{Name: "from", Label: words.New("channel.email.from"), Kind: "text"},
+		{Name: "server", Label: words.New("channel.email.server"), Kind: "text",
+			Help: words.New("channel.email.server_help")},
+		{Name: "username", Label: words.New("channel.email.username"), Kind: "text", Optional: true},
+		{Name: "password", Label: words.New("channel.email.password"), Kind: "password", Optional: true},
 	},
 	schemes: []string{"smtp", "smtps"},
 	parse:   parseEmail,

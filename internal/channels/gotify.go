@@ -9,6 +9,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const gotifyEndpoint = "POST /message"
@@ -16,12 +17,14 @@ const gotifyEndpoint = "POST /message"
 var gotify = Kind{
 	Name:     "gotify",
 	Label:    "Gotify",
-	Help:     "A push message by your own Gotify server.",
-	Sent:     "Sent. Look at your phone.",
+	Help:     words.New("channel.gotify.help"),
+	Sent:     words.New("channel.gotify.sent"),
 	Endpoint: gotifyEndpoint,
 	Fields: []providers.Field{
-		{Name: "server", Label: "Server", Kind: "url", Help: "A server at home without TLS needs http:// in front."},
-		{Name: "token", Label: "Token of an application", Kind: "password", Help: "Made in Gotify under Apps."},
+		{Name: "server", Label: words.New("channel.gotify.server"), Kind: "url",
+			Help: words.New("channel.gotify.server_help")},
+		{Name: "token", Label: words.New("channel.gotify.token"), Kind: "password",
+			Help: words.New("channel.gotify.token_help")},
 	},
 	schemes: []string{"gotify"},
 	parse:   parseGotify,

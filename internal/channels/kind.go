@@ -8,14 +8,15 @@ import (
 
 	"reprise/internal/notify"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // Kind is one kind of channel: how its address is read, shown and called, and what people read about it.
 type Kind struct {
 	Name     string            // in URLs, logs and metrics
 	Label    string            // as people read it
-	Help     string            // what it does, above its form
-	Sent     string            // what a person reads after a test message
+	Help     words.Text        // what it does, above its form
+	Sent     words.Text        // what a person reads after a test message
 	Endpoint string            // of its calls, in logs and metrics
 	Fields   []providers.Field // its form; empty for a kind that no form adds
 
@@ -114,7 +115,7 @@ func Build(kind string, fields map[string]string) (name, kept string, err error)
 	}
 	for _, f := range k.Fields {
 		if !f.Optional && fields[f.Name] == "" {
-			return "", "", wrong("Fill in: " + f.Label + ".")
+			return "", "", wrong("Fill in: " + f.Label.String() + ".")
 		}
 	}
 	text, err := k.build(fields)

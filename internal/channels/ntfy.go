@@ -20,18 +20,17 @@ import (
 const ntfyEndpoint = "POST /"
 
 var ntfy = Kind{
-	Name:  "ntfy",
-	Label: "ntfy",
-	Help: "A push message on your phone, by the app ntfy. Choose a topic that nobody guesses, " +
-		"and subscribe to it in the app.",
-	Sent:     "Sent. Look at your phone.",
+	Name:     "ntfy",
+	Label:    "ntfy",
+	Help:     words.New("channel.ntfy.help"),
+	Sent:     words.New("channel.ntfy.sent"),
 	Endpoint: ntfyEndpoint,
 	Fields: []providers.Field{
-		{Name: "server", Label: "Server", Kind: "url", Optional: true,
-			Help: "Empty for https://ntfy.sh. A server at home without TLS needs http:// in front."},
-		{Name: "topic", Label: "Topic", Kind: "text"},
-		{Name: "token", Label: "Access token", Kind: "password", Optional: true,
-			Help: "Only when the topic is protected."},
+		{Name: "server", Label: words.New("channel.ntfy.server"), Kind: "url", Optional: true,
+			Help: words.New("channel.ntfy.server_help")},
+		{Name: "topic", Label: words.New("channel.ntfy.topic"), Kind: "text"},
+		{Name: "token", Label: words.New("channel.ntfy.token"), Kind: "password", Optional: true,
+			Help: words.New("channel.ntfy.token_help")},
 	},
 	schemes:   []string{"ntfy"},
 	recognise: func(u *url.URL) bool { return u.Host == "ntfy.sh" },

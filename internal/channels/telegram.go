@@ -11,6 +11,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const telegramEndpoint = "POST /bot{token}/sendMessage"
@@ -18,14 +19,14 @@ const telegramEndpoint = "POST /bot{token}/sendMessage"
 var telegram = Kind{
 	Name:     "telegram",
 	Label:    "Telegram",
-	Help:     "A message from a bot of yours. Make one with @BotFather, and write to it once.",
-	Sent:     "Sent. Look at Telegram.",
+	Help:     words.New("channel.telegram.help"),
+	Sent:     words.New("channel.telegram.sent"),
 	Endpoint: telegramEndpoint,
 	fixed:    true,
 	Fields: []providers.Field{
-		{Name: "token", Label: "Token of the bot", Kind: "password"},
-		{Name: "chats", Label: "Chat", Kind: "text",
-			Help: "The number of your chat, or the @name of a channel; several with commas between."},
+		{Name: "token", Label: words.New("channel.telegram.token"), Kind: "password"},
+		{Name: "chats", Label: words.New("channel.telegram.chats"), Kind: "text",
+			Help: words.New("channel.telegram.chats_help")},
 	},
 	schemes: []string{"telegram"},
 	parse:   parseTelegram,

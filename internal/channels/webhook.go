@@ -12,6 +12,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const webhookEndpoint = "POST /{webhook}"
@@ -19,10 +20,10 @@ const webhookEndpoint = "POST /{webhook}"
 var webhook = Kind{
 	Name:     "webhook",
 	Label:    "Webhook",
-	Help:     "A call of your own program, with JSON.",
-	Sent:     "Sent, and taken.",
+	Help:     words.New("channel.webhook.help"),
+	Sent:     words.New("channel.webhook.sent"),
 	Endpoint: webhookEndpoint,
-	Fields:   []providers.Field{{Name: "url", Label: "Address", Kind: "url"}},
+	Fields:   []providers.Field{{Name: "url", Label: words.New("channel.webhook.url"), Kind: "url"}},
 	schemes:  []string{"generic", "generic+http", "generic+https"},
 	parse:    parseWebhook,
 	build:    pasted("url"),

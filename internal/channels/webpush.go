@@ -16,6 +16,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // WebPush is the name of the kind of channel that a browser adds by itself.
@@ -26,7 +27,7 @@ const webPushEndpoint = "POST /{subscription}"
 var webPush = Kind{
 	Name:     WebPush,
 	Label:    "Browser",
-	Sent:     "Sent. That browser shows it.",
+	Sent:     words.New("channel.webpush.sent"),
 	Endpoint: webPushEndpoint,
 	parse:    func(u *url.URL) (*url.URL, error) { return u, nil },
 	shown:    func(u *url.URL) string { return "Browser, by " + u.Hostname() },

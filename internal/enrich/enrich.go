@@ -18,6 +18,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // State is the state of an entity at a source.
@@ -41,7 +42,7 @@ type Source struct {
 	// Missing lists the settings that an Enricher needs, and SettingUp explains them to an administrator, in whole
 	// sentences.
 	Missing   []string
-	SettingUp string
+	SettingUp words.Text
 }
 
 // Task is one question to a source.

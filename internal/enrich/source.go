@@ -1,8 +1,8 @@
 package enrich
 
 import (
-	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // newSource returns the source of a provider's facts. It is set up unless something is missing that it needs:
@@ -16,11 +16,10 @@ func newSource(p *providers.Provider, services *providers.Registry, keepsPicture
 		s.Missing, s.SettingUp = p.Missing, e.SettingUp
 	case needed != nil && len(needed.Missing) > 0:
 		s.Missing = needed.Missing
-		s.SettingUp = library.InSentence(p.DisplayName+" goes by the ids that "+needed.DisplayName+" gives, and that "+
-			"is not set up yet.", needed.DisplayName)
+		s.SettingUp = words.New("metadata.needs", "Name", p.DisplayName, "Other", needed.DisplayName)
 	case len(e.Pictures) > 0 && !keepsPictures:
 		s.Missing = []string{"art.max_mib"}
-		s.SettingUp = "The settings say that no pictures are kept, and " + p.DisplayName + " has nothing else."
+		s.SettingUp = words.New("metadata.no_pictures", "Name", p.DisplayName)
 	default:
 		s.Enricher = p.Enricher
 	}

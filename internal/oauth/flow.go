@@ -75,8 +75,8 @@ type Request struct {
 // Begin returns the address at the provider that the person's browser has to open.
 func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 	if !r.Provider.Registered() {
-		settings, settingUp := r.Provider.ToRegister()
-		return "", &resilience.SettingError{Setting: settings[0], Problem: "It is missing. " + settingUp}
+		settings, page := r.Provider.ToRegister()
+		return "", &resilience.SettingError{Setting: settings[0], Problem: "It is missing. You get it at " + page + "."}
 	}
 	state := rand.Text()
 	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User,

@@ -348,7 +348,7 @@ func TestMissingClientID(t *testing.T) {
 	missing, ok := errors.AsType[*resilience.SettingError](err)
 	require.True(t, ok)
 	require.Equal(t, "providers.spotify.client_id", missing.Setting)
-	require.Equal(t, "It is missing. Create an app there.", missing.Problem)
+	require.Equal(t, "It is missing. You get it at https://spotify.example/apps.", missing.Problem)
 	require.Empty(t, to)
 	require.Empty(t, store.states)
 }

@@ -33,7 +33,7 @@ func provider(tokenURL string) *providers.Provider {
 	return &providers.Provider{
 		Description: providers.Description{Name: "spotify", DisplayName: "Spotify",
 			Settings:     []providers.Setting{{Name: "client_id", Required: true}},
-			Registration: &providers.Registration{Steps: "Create an app there."}},
+			Registration: &providers.Registration{Page: "https://spotify.example/apps"}},
 		OAuth: &providers.OAuth{ClientID: "reprise", AuthURL: "https://accounts.example/authorize",
 			TokenURL: tokenURL, Scopes: []string{"user-read-recently-played", "playlist-read-private"},
 			AuthParams: map[string]string{"show_dialog": "true"}, Months: 6},

@@ -31,7 +31,7 @@ func newOwnWay() *ownWay {
 	w := &ownWay{}
 	w.Provider = &providers.Provider{Description: providers.Description{Name: "lastfm", DisplayName: "Last.fm",
 		Settings:     []providers.Setting{{Name: "client_id", Required: true}, {Name: "client_secret", Required: true}},
-		Registration: &providers.Registration{Steps: "Make an API account there."}}}
+		Registration: &providers.Registration{Page: "https://last.example/api"}}}
 	w.Provider.SignIn = &providers.SignIn{
 		AuthURL: func(callback string) (string, error) {
 			return "https://last.example/auth?" + url.Values{"key": {"k"}, "cb": {callback}}.Encode(), nil
@@ -158,7 +158,7 @@ func TestSignInWithoutItsSettings(t *testing.T) {
 	missing, ok := errors.AsType[*resilience.SettingError](err)
 	require.True(t, ok)
 	require.Equal(t, "providers.lastfm.client_id", missing.Setting)
-	require.Equal(t, "It is missing. Make an API account there.", missing.Problem)
+	require.Equal(t, "It is missing. You get it at https://last.example/api.", missing.Problem)
 	require.Empty(t, to)
 	require.Empty(t, store.states)
 }

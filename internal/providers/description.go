@@ -18,7 +18,7 @@ type Description struct {
 	DisplayName string     // for people: "Spotify"
 	Named       words.Text // the same where it depends on the language; empty where it does not
 	Icon        string     // the d attribute of an SVG path in a box of 24 by 24
-	Purpose     string     // what Reprise uses it for, in one sentence
+	Purpose     words.Text // what Reprise uses it for, in one sentence
 	Streams     []string   // the pulled streams, in the order of a first sync
 	Takes       Takes      // what can be delivered to it
 	// Endpoints lists what the adapter calls, each as method and route template. For OAuth see [TokenEndpoint].
@@ -79,8 +79,7 @@ func WantContact(all []Description) (names []string) {
 // Registration is how an administrator registers the installation with a provider.
 type Registration struct {
 	Page  string // where to begin
-	Steps string // what to do, in full sentences
-	Guide Guide  // the same, for the page
+	Guide Guide  // what to do, for the page
 	// Identity names what registering gives, in the provider's words: "client id and secret".
 	Identity string
 	// Source names the place to copy it from, following "from".
@@ -119,7 +118,7 @@ type Enriches struct {
 	NotThere time.Duration // how long to remember that an entity is not there
 	Pictures []string      // domains of its pictures; empty without pictures
 	// SettingUp tells an administrator what the source offers and how to set it up, in full sentences.
-	SettingUp string
+	SettingUp words.Text
 }
 
 // Installation is what every provider gets from the server besides its settings.
@@ -140,7 +139,7 @@ func (d Description) New(s Settings, in Installation) (*Provider, error) {
 	p.Description, p.Settings, p.Keys, p.Missing = d, s, in.Keys, d.Lacks(s, in.Contact)
 	if len(p.Fields) > 0 && slices.Contains(p.Missing, contactSetting) {
 		p.Fields = slices.Clone(p.Fields)
-		p.Fields[0].Help = resilience.ContactMissing + " " + p.Fields[0].Help
+		p.Fields[0].Help = words.Join(words.New("provider.contact_missing"), p.Fields[0].Help)
 	}
 	return &p, nil
 }

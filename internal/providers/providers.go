@@ -66,8 +66,8 @@ func (p *Provider) Secret() string {
 // Field is one input of a provider's connect form.
 type Field struct {
 	Name     string // key in Credentials and in the JSON API
-	Label    string
-	Help     string
+	Label    words.Text
+	Help     words.Text
 	Kind     string // "text", "url", "password" or "checkbox"
 	Optional bool
 	Or       string // the name of an alternative field; empty without
@@ -182,10 +182,10 @@ func (p *Provider) Pulls(stream string) bool {
 func (p *Provider) InBrowser() bool { return p.OAuth != nil || p.SignIn != nil }
 
 // Asks returns the labels of the required fields of the connect form, with their alternatives.
-func (p *Provider) Asks() (labels []string) {
+func (p *Provider) Asks() (labels []words.Text) {
 	for _, f := range p.Fields {
 		if i := slices.IndexFunc(p.Fields, func(other Field) bool { return other.Name == f.Or }); i >= 0 {
-			labels = append(labels, f.Label+" or "+p.Fields[i].Label)
+			labels = append(labels, words.New("provider.either", "One", f.Label, "Other", p.Fields[i].Label))
 		} else if !f.Optional {
 			labels = append(labels, f.Label)
 		}
@@ -199,10 +199,10 @@ func (p *Provider) Registered() bool {
 	return consents && (p.SignIn == nil || p.SignIn.Ready)
 }
 
-// ToRegister returns the paths of the settings that Registered requires, and how to get them, in full sentences.
-func (p *Provider) ToRegister() (settings []string, steps string) {
+// ToRegister returns the paths of the settings that Registered requires, and the page where to get them.
+func (p *Provider) ToRegister() (settings []string, page string) {
 	if !p.InBrowser() || p.Registration == nil {
 		return nil, ""
 	}
-	return p.paths(func(s Setting) bool { return isIdentity(s) && s.Required }), p.Registration.Steps
+	return p.paths(func(s Setting) bool { return isIdentity(s) && s.Required }), p.Registration.Page
 }

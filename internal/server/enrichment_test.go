@@ -46,7 +46,8 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 		Enriches: &providers.Enriches{Kinds: []string{library.KindArtist}}}, Enricher: facts{}}
 	h.Guard = guard
 	missing := &providers.Provider{Description: providers.Description{Name: "fanarttv", DisplayName: "Fanart.tv",
-		Enriches: &providers.Enriches{SettingUp: "Get a key first."}}, Missing: []string{"providers.fanarttv.keys"}}
+		Enriches: &providers.Enriches{SettingUp: words.Plain("Get a key first.")}},
+		Missing: []string{"providers.fanarttv.keys"}}
 	h.Services = providers.NewRegistry(source, missing)
 	h.Enrichment = enrich.New(enrich.Config{
 		Services: h.Services,

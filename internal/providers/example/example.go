@@ -28,7 +28,7 @@ const (
 // Describe returns the description of the provider.
 func Describe() providers.Description {
 	return providers.Description{
-		Name: "example", DisplayName: "Jukebox", Icon: "M4 4h16v16H4z", Purpose: "Shows how a provider is made.",
+		Name: "example", DisplayName: "Jukebox", Icon: "M4 4h16v16H4z", Purpose: words.New("example.purpose"),
 		Streams: []string{library.Listens, library.Playlists}, Owner: "jukebox",
 		Endpoints: []string{meRoute, playsRoute, playlistsRoute, tracksRoute},
 		Settings: []providers.Setting{
@@ -36,13 +36,13 @@ func Describe() providers.Description {
 				Help: "The address of the API."},
 			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://jukebox.example.org/token",
 				Help: "The address that exchanges the permission for tokens."},
-			{Name: "client_id", Required: true, From: apps, Help: "The id of your app; without one nobody can " +
-				"connect."},
+			{Name: "client_id", Label: words.New("register.client_id"), Required: true, From: apps,
+				Help: "The id of your app; without one nobody can connect."},
 		},
 		Registration: &providers.Registration{Page: apps, Identity: "client id", Source: apps,
 			RedirectAs: "at " + apps + ", as callback", Redirect: providers.RedirectRules{Secure: true},
-			Steps: "Create an app at " + apps + ". Its callback is the address of this server followed by " +
-				"/connect/example/callback. Put its id in providers.example.client_id.",
+			Guide: providers.Guide{Steps: []providers.Step{{Text: words.New("example.create"), Page: apps,
+				Copy: []string{providers.RedirectURI}}}},
 			Try: func(ctx context.Context, t providers.Trying) error {
 				return providers.TryToken(ctx, t, url.Values{"grant_type": {"client_credentials"}})
 			}},

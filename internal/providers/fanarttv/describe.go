@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 const getKey = "https://fanart.tv/get-an-api-key/"
@@ -18,7 +19,7 @@ func Describe() providers.Description {
 	return providers.Description{
 		Name: "fanarttv", DisplayName: "Fanart.tv",
 		Icon:      "M3 4h18v16H3zM6 17h12l-4-6-3 4-2-2zM8 7a1.5 1.5 0 1 0 0 3 1.5 1.5 0 0 0 0-3z",
-		Purpose:   "Has covers of albums and portraits of artists.",
+		Purpose:   words.New("fanarttv.purpose"),
 		Streams:   []string{library.Enrichment},
 		Endpoints: []string{endpoint(artistRoute), endpoint(albumRoute)},
 		Settings: []providers.Setting{
@@ -35,9 +36,8 @@ func Describe() providers.Description {
 		Enriches: &providers.Enriches{
 			Kinds: []string{library.KindArtist, library.KindAlbum},
 			Needs: "musicbrainz", NotThere: 7 * 24 * time.Hour, // people add pictures often
-			Pictures: []string{"fanart.tv"},
-			SettingUp: "Fanart.tv has covers of albums and portraits of artists. Get an API key at " + getKey +
-				", set it, and start Reprise again; until then Fanart.tv is not asked.",
+			Pictures:  []string{"fanart.tv"},
+			SettingUp: words.New("fanarttv.setting_up"),
 		},
 		Tables: tables(),
 		Build:  build,

@@ -16,10 +16,6 @@ import (
 const (
 	name     = "lastfm"
 	accounts = "https://www.last.fm/api/accounts"
-	steps    = "Sign in at https://www.last.fm/api/account/create and fill in the form: any name and description " +
-		"will do. As callback URL, give the address of this server followed by /connect/lastfm/callback. Last.fm " +
-		"then shows an API key and a shared secret. Put the API key in the setting providers.lastfm.client_id and " +
-		"the shared secret in providers.lastfm.client_secret."
 )
 
 // The limits of track.scrobble, see https://www.last.fm/api/scrobbling.
@@ -35,7 +31,7 @@ func Describe() providers.Description {
 	return providers.Description{
 		Name: name, DisplayName: "Last.fm",
 		Icon:      "M3 20v-7h4v7zM10 20V4h4v16zM17 20V9h4v11z",
-		Purpose:   "Reads what you play, and takes what you play elsewhere.",
+		Purpose:   words.New("lastfm.purpose"),
 		Streams:   []string{library.Listens},
 		Endpoints: []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble)},
 		Takes:     providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble},
@@ -56,7 +52,7 @@ func Describe() providers.Description {
 		Pace:  pace,
 		Registration: &providers.Registration{
 			Page: "https://www.last.fm/api/account/create", Identity: "API key and shared secret", Source: accounts,
-			RedirectAs: "at " + accounts + ", as callback URL", Steps: steps, Guide: guide(),
+			RedirectAs: "at " + accounts + ", as callback URL", Guide: guide(),
 			Try: try,
 		},
 		Tables: tables(),

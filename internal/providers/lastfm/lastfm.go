@@ -86,7 +86,8 @@ func (a api) missing() error {
 	default:
 		return nil
 	}
-	return &resilience.SettingError{Setting: "providers.lastfm." + setting, Problem: "It is missing. " + steps}
+	return &resilience.SettingError{Setting: "providers.lastfm." + setting,
+		Problem: "It is missing. You get it at " + accounts + "."}
 }
 
 // sign returns Last.fm's signature: the MD5 of all parameters except format and callback, sorted by name, and the

@@ -8,6 +8,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Describe returns the description of ListenBrainz.
@@ -17,7 +18,7 @@ func Describe() providers.Description {
 	return providers.Description{
 		Name: "listenbrainz", DisplayName: "ListenBrainz",
 		Icon:    "M11 3v18l-7-4V7zM13 3l7 4v10l-7 4z",
-		Purpose: "Reads what you play and your playlists, and takes what you play elsewhere.",
+		Purpose: words.New("listenbrainz.purpose"),
 		Streams: []string{library.Listens, library.Playlists},
 		Endpoints: []string{
 			endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute),
@@ -25,14 +26,11 @@ func Describe() providers.Description {
 		},
 		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
 		Fields: []providers.Field{{
-			Name: tokenField, Label: "User token", Kind: "password",
-			Help: "At ListenBrainz, sign in and copy it from https://listenbrainz.org/settings/. At another server, " +
-				"copy the token or API key from its own settings.",
+			Name: tokenField, Label: words.New("listenbrainz.field.token"), Kind: "password",
+			Help: words.New("listenbrainz.field.token_help"),
 		}, {
-			Name: urlField, Label: "Address of a compatible server", Kind: "url", Optional: true,
-			Help: "For Koito, Maloja and others that speak ListenBrainz' API: their address, followed by " +
-				"/apis/listenbrainz, and their token above. Those that only take listens are fine. Leave it empty " +
-				"for ListenBrainz itself.",
+			Name: urlField, Label: words.New("listenbrainz.field.url"), Kind: "url", Optional: true,
+			Help: words.New("listenbrainz.field.url_help"),
 		}},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.listenbrainz.org",

@@ -6,6 +6,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // Describe returns the description of MusicBrainz.
@@ -15,7 +16,7 @@ func Describe() providers.Description {
 	return providers.Description{
 		Name: "musicbrainz", DisplayName: "MusicBrainz",
 		Icon:    "M4 7l8-4 8 4v10l-8 4-8-4zM12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8z",
-		Purpose: "Tells ids, tags and dates of artists, albums and tracks.",
+		Purpose: words.New("musicbrainz.purpose"),
 		Streams: []string{library.Enrichment},
 		Endpoints: []string{
 			artistResource.lookup(), artistResource.search(), groupResource.lookup(), groupResource.search(),
@@ -32,11 +33,9 @@ func Describe() providers.Description {
 		Pace:    pace,
 		Contact: providers.Contact{Always: true, Domains: []string{"musicbrainz.org"}},
 		Enriches: &providers.Enriches{
-			Kinds:    []string{library.KindArtist, library.KindAlbum, library.KindTrack},
-			NotThere: 30 * 24 * time.Hour, // its data grow slowly
-			SettingUp: "MusicBrainz tells of ids, tags and dates, and wants to know whom to write to when " +
-				"something goes wrong. Set your e-mail or web address as contact, and start Reprise again; until " +
-				"then MusicBrainz is not asked.",
+			Kinds:     []string{library.KindArtist, library.KindAlbum, library.KindTrack},
+			NotThere:  30 * 24 * time.Hour, // its data grow slowly
+			SettingUp: words.New("musicbrainz.setting_up"),
 		},
 		Tables: tables(),
 		Build:  build,

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // The names of the credentials: the first five are the form's fields, the others are learned.
@@ -36,8 +37,7 @@ func Describe() providers.Description {
 		Name: "navidrome", DisplayName: "Navidrome",
 		Icon: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 6.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11zM12 10a2 2 " +
 			"0 1 0 0 4 2 2 0 0 0 0-4z",
-		Purpose: "Reads what you play and your playlists on your own server, takes what you play elsewhere, and " +
-			"playlists.",
+		Purpose:   words.New("navidrome.purpose"),
 		Streams:   []string{library.Listens, library.Playlists},
 		Endpoints: endpoints(),
 		Takes: providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Library: true,
@@ -50,19 +50,16 @@ func Describe() providers.Description {
 }
 
 var fields = []providers.Field{
-	{Name: credURL, Label: "Address of your server", Kind: "url",
-		Help: "As you open it in the browser, for example https://music.example.org. Works with Navidrome and " +
-			"every Subsonic server."},
-	{Name: credUser, Label: "User name", Kind: "text"},
-	{Name: credPassword, Label: "Password", Kind: "password", Optional: true, Or: credAPIKey,
-		Help: "Not needed when you enter an API key."},
-	{Name: credAPIKey, Label: "API key", Kind: "password", Optional: true,
-		Help: "If your server offers API keys. With Navidrome, the password gives the more complete history."},
-	{Name: credInsecure, Label: "Send my password unprotected when the server asks for it", Kind: "checkbox",
+	{Name: credURL, Label: words.New("navidrome.field.url"), Kind: "url",
+		Help: words.New("navidrome.field.url_help")},
+	{Name: credUser, Label: words.New("navidrome.field.user"), Kind: "text"},
+	{Name: credPassword, Label: words.New("navidrome.field.password"), Kind: "password", Optional: true, Or: credAPIKey,
+		Help: words.New("navidrome.field.password_help")},
+	{Name: credAPIKey, Label: words.New("navidrome.field.api_key"), Kind: "password", Optional: true,
+		Help: words.New("navidrome.field.api_key_help")},
+	{Name: credInsecure, Label: words.New("navidrome.field.insecure"), Kind: "checkbox",
 		Optional: true,
-		Help: "Only matters for an address that begins with http://. Some servers, and Navidrome's complete " +
-			"history, need the password itself. Tick this only if you trust every part of the network between here " +
-			"and your server."},
+		Help:     words.New("navidrome.field.insecure_help")},
 }
 
 func build(providers.Settings, providers.Installation) (providers.Provider, error) {

@@ -14,7 +14,7 @@ func Describe() providers.Description {
 	return providers.Description{
 		Name: "openai", DisplayName: "Language model", Named: words.New("provider.openai"),
 		Icon:      "M4 4h16v12H9l-5 4zM7 8h10v1.5H7zM7 11h7v1.5H7z",
-		Purpose:   "Writes weekly digests of what you heard.",
+		Purpose:   words.New("openai.purpose"),
 		Streams:   []string{library.Digest},
 		Endpoints: []string{endpoint},
 		Settings: []providers.Setting{

@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func Describes(t *testing.T, d providers.Description) {
 	require.NotEmpty(t, d.DisplayName)
 	require.Regexp(t, svgPath, d.Icon)
 	require.Less(t, len(d.Icon), maxIcon)
-	require.Regexp(t, sentence, d.Purpose)
+	require.Regexp(t, sentence, d.Purpose.String())
 	require.False(t, len(d.Streams) == 0 && d.Takes.Nothing(), "nothing is read there and nothing sent there")
 	require.NotEmpty(t, d.Endpoints)
 	require.NotEmpty(t, d.Owner)
@@ -38,7 +39,7 @@ func Describes(t *testing.T, d providers.Description) {
 	if e := d.Enriches; e != nil {
 		require.NotEmpty(t, e.Kinds)
 		require.NotZero(t, e.NotThere)
-		require.Regexp(t, sentence, e.SettingUp)
+		require.Regexp(t, sentence, e.SettingUp.String())
 	}
 	s, err := d.Read(nil)
 	require.NoError(t, err, "the defaults")
@@ -89,10 +90,12 @@ func checkConnecting(t *testing.T, d providers.Description) {
 	t.Helper()
 	if r := d.Registration; r != nil {
 		require.Regexp(t, "^https://", r.Page)
-		require.Contains(t, r.Steps, "/connect/"+d.Name+"/callback")
-		require.Regexp(t, sentence, r.Steps)
+		redirects := slices.ContainsFunc(r.Guide.Steps, func(s providers.Step) bool {
+			return slices.Contains(s.Copy, providers.RedirectURI)
+		})
+		require.True(t, redirects, "no step registers the redirect URI")
 		for _, s := range d.Settings {
-			require.True(t, !s.Required || strings.Contains(r.Steps, d.Path(s.Name)), "the steps leave out %s", s.Name)
+			require.True(t, !s.Required || !s.Label.IsZero(), "the form leaves out %s", s.Name)
 		}
 		for _, part := range []string{r.Identity, r.Source, r.RedirectAs} {
 			require.NotEmpty(t, part)

@@ -43,7 +43,7 @@ func Describe() providers.Description {
 		Name: "s3", DisplayName: "S3 archive", Named: words.New("provider.s3"),
 		Icon: "M4 6c0-2 16-2 16 0l-2 14c0 1.5-12 1.5-12 0zM6.2 8.2l1.5 11c2 .7 6.6.7 8.6 0l1.5-11c-3 " +
 			".9-8.6.9-11.6 0z",
-		Purpose:   "Keeps an archive of everything that was heard, in any S3-compatible storage.",
+		Purpose:   words.New("s3.purpose"),
 		Endpoints: []string{endpointHead, endpointGet, endpointPut, endpointDelete},
 		Takes:     providers.Takes{Archive: true},
 		Owner:     providers.OwnServer,
@@ -54,18 +54,16 @@ func Describe() providers.Description {
 }
 
 var fields = []providers.Field{
-	{Name: credEndpoint, Label: "Address of the storage", Kind: "url", Optional: true,
-		Help: "As its documentation calls the S3 endpoint, for example https://s3.example.org. Leave it empty for " +
-			"Amazon S3."},
-	{Name: credBucket, Label: "Bucket", Kind: "text", Help: "It must exist already."},
-	{Name: credAccessKey, Label: "Access key", Kind: "text",
-		Help: "A key that may read, write and delete objects in this bucket, and best of all nothing else."},
-	{Name: credSecretKey, Label: "Secret key", Kind: "password"},
-	{Name: credRegion, Label: "Region", Kind: "text", Optional: true,
-		Help: "Usually not needed; it is asked for at the storage."},
-	{Name: credPrefix, Label: "Folder in the bucket", Kind: "text", Optional: true,
-		Help: "All names begin with it. Without one it is reprise/; a single / puts everything at the top of the " +
-			"bucket."},
+	{Name: credEndpoint, Label: words.New("s3.field.endpoint"), Kind: "url", Optional: true,
+		Help: words.New("s3.field.endpoint_help")},
+	{Name: credBucket, Label: words.New("s3.field.bucket"), Kind: "text", Help: words.New("s3.field.bucket_help")},
+	{Name: credAccessKey, Label: words.New("s3.field.access_key"), Kind: "text",
+		Help: words.New("s3.field.access_key_help")},
+	{Name: credSecretKey, Label: words.New("s3.field.secret_key"), Kind: "password"},
+	{Name: credRegion, Label: words.New("s3.field.region"), Kind: "text", Optional: true,
+		Help: words.New("s3.field.region_help")},
+	{Name: credPrefix, Label: words.New("s3.field.prefix"), Kind: "text", Optional: true,
+		Help: words.New("s3.field.prefix_help")},
 }
 
 func build(providers.Settings, providers.Installation) (providers.Provider, error) {

@@ -23,7 +23,7 @@ func Describe() providers.Description {
 		Icon: "M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20zM6.5 8.6c3.9-1.1 7.9-.8 11.2 1.1l-.9 " +
 			"1.6c-2.8-1.6-6.3-1.9-9.8-.9zM7.3 12c3.2-.9 6.4-.5 9.1 1l-.8 1.5c-2.3-1.3-5-1.6-7.8-.8zM7.9 " +
 			"15.2c2.5-.6 4.9-.3 7 .9l-.8 1.4c-1.7-1-3.7-1.2-5.8-.7z",
-		Purpose: "Reads what you play and your playlists.",
+		Purpose: words.New("spotify.purpose"),
 		Streams: []string{library.Listens, library.Playlists},
 		Endpoints: []string{
 			endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute),
@@ -47,14 +47,8 @@ func Describe() providers.Description {
 			Page: dashboard, Identity: "client id and secret", Source: dashboard,
 			RedirectAs: "at " + dashboard + ", as redirect URI",
 			Redirect:   providers.RedirectRules{Secure: true, NoLocalhost: true},
-			Steps: "Sign in at " + dashboard + " and create an app. As redirect URI, register the address of this " +
-				"server followed by /connect/spotify/callback; it must begin with https, or with http and a " +
-				"numeric loopback address such as http://127.0.0.1:8420 (Spotify refuses \"localhost\"). Choose " +
-				"the Web API. Put the app's client ID in the setting providers.spotify.client_id. The owner of " +
-				"the app needs Spotify Premium, and everyone who connects must be listed in the app under \"User " +
-				"Management\".",
-			Guide: guide(),
-			Try:   try,
+			Guide:      guide(),
+			Try:        try,
 		},
 		Tables: tables(),
 		Build:  build,

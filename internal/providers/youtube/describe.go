@@ -16,7 +16,7 @@ func Describe() providers.Description {
 	return providers.Description{
 		Name: "youtube", DisplayName: "YouTube",
 		Icon:    "M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM10 8.5v7l6-3.5z",
-		Purpose: "Reads your playlists, and the videos that you like as one more.",
+		Purpose: words.New("youtube.purpose"),
 		Streams: []string{library.Playlists},
 		Endpoints: []string{
 			endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute),
@@ -43,14 +43,8 @@ func Describe() providers.Description {
 			Page: console, Identity: "client ID and secret", Source: "Google's console, under \"Credentials\",",
 			RedirectAs: "in Google's console under \"Credentials\", as authorized redirect URI",
 			Redirect:   providers.RedirectRules{Secure: true},
-			Steps: "Sign in at " + console + " and make a project. In it, enable the \"YouTube Data API v3\", " +
-				"fill in the consent screen with the scope youtube.readonly and publish it (while it is in " +
-				"\"testing\", Google ends every permission after a week), then create credentials: an OAuth " +
-				"client ID of the type \"Web application\" with the address of this server followed by " +
-				"/connect/youtube/callback as authorized redirect URI. Put the client ID and the client secret in " +
-				"the settings providers.youtube.client_id and providers.youtube.client_secret.",
-			Guide: guide(),
-			Try:   try,
+			Guide:      guide(),
+			Try:        try,
 		},
 		Pool: &providers.Pool{KeyName: "YouTube's key", Put: putKey, Advice: keyAdvice,
 			Try: tryKey, Instead: true},

@@ -123,7 +123,7 @@ func (h *connect) showForm(c echo.Context, status int, f filled) error {
 	another := f.id.Number() > 1 && !exists
 	v := connectView{ID: string(f.id), ReturnTo: f.returnTo, Problem: f.problem, Button: words.T(ctx, "connect.button"),
 		Title: titleOf(ctx, label, f.provider, exists, another)}
-	v.Fields, v.Kept = formOf(f.provider, f.values, exists)
+	v.Fields, v.Kept = formOf(ctx, f.provider, f.values, exists)
 	switch {
 	case exists:
 		v.Button = words.T(ctx, "connect.again_button")
@@ -214,7 +214,7 @@ func (h *connect) form(c echo.Context) error {
 		given[name] = form.Get(name)
 	}
 	to := core.LocalPath(form.Get("return_to"))
-	fields, err := fieldsOf(p, given)
+	fields, err := fieldsOf(c.Request().Context(), p, given)
 	if err == nil {
 		var name string
 		if name, err = nameOf(given["name"]); err == nil {

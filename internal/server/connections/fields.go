@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -18,7 +19,7 @@ import (
 )
 
 // fieldsOf returns the fields that the provider asks for.
-func fieldsOf(p *providers.Provider, given map[string]string) (library.Credentials, error) {
+func fieldsOf(ctx context.Context, p *providers.Provider, given map[string]string) (library.Credentials, error) {
 	fields := library.Credentials{}
 	var missing []string
 	for _, f := range p.Fields {
@@ -30,7 +31,7 @@ func fieldsOf(p *providers.Provider, given map[string]string) (library.Credentia
 			return nil, invalid("connect.unseen", "Field", f.Label)
 		}
 		if value == "" && !f.Optional {
-			missing = append(missing, f.Label)
+			missing = append(missing, f.Label.T(ctx))
 		}
 		if value != "" {
 			fields[f.Name] = value
@@ -91,7 +92,7 @@ func (h *connect) api(c echo.Context) error {
 				Detail: "The field " + name + " has to be a text."}
 		}
 	}
-	fields, err := fieldsOf(p, texts)
+	fields, err := fieldsOf(c.Request().Context(), p, texts)
 	if err != nil {
 		return err
 	}

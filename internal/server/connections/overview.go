@@ -185,7 +185,11 @@ func offerOf(ctx context.Context, p *providers.Provider, admin bool) offer {
 	o := offer{Provider: p.Name, Name: p.DisplayName}
 	switch ready := p.Registered(); {
 	case !p.InBrowser():
-		o.How = words.T(ctx, "status.welcome.enter", "Fields", strings.Join(p.Asks(), ", "))
+		var fields []string
+		for _, label := range p.Asks() {
+			fields = append(fields, label.T(ctx))
+		}
+		o.How = words.T(ctx, "status.welcome.enter", "Fields", strings.Join(fields, ", "))
 	case ready:
 		o.How = words.T(ctx, "status.welcome.consent", "Name", p.DisplayName)
 	case admin:

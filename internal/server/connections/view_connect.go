@@ -53,7 +53,7 @@ type askView struct {
 type typed map[string]string
 
 // formOf returns the fields of a provider's form. Of a connection that exists everything is kept but its secret.
-func formOf(p *providers.Provider, values typed, exists bool) (fields, kept []ui.Field) {
+func formOf(ctx context.Context, p *providers.Provider, values typed, exists bool) (fields, kept []ui.Field) {
 	secrets := 0
 	for _, f := range p.Fields {
 		if isSecret(f) && values[had(f)] != "" {
@@ -61,7 +61,7 @@ func formOf(p *providers.Provider, values typed, exists bool) (fields, kept []ui
 		}
 	}
 	for _, f := range p.Fields {
-		field := fieldOf(f, values)
+		field := fieldOf(ctx, f, values)
 		switch {
 		case exists && (!isSecret(f) || secrets > 0 && values[had(f)] == ""):
 			kept = append(kept, field)
@@ -82,9 +82,10 @@ func isSecret(f providers.Field) bool { return f.Kind == "password" }
 // had returns the name under which values say that a connection has a secret, which no page shows.
 func had(f providers.Field) string { return f.Name + "?" }
 
-func fieldOf(f providers.Field, values typed) ui.Field {
-	field := ui.Field{Name: f.Name, ID: "field-" + f.Name, Label: f.Label, Help: f.Help, Value: values[f.Name],
-		Required: !f.Optional, Optional: f.Optional && f.Or == "", Exact: true, Autocomplete: "off"}
+func fieldOf(ctx context.Context, f providers.Field, values typed) ui.Field {
+	field := ui.Field{Name: f.Name, ID: "field-" + f.Name, Label: f.Label.T(ctx), Help: f.Help.T(ctx),
+		Value: values[f.Name], Required: !f.Optional, Optional: f.Optional && f.Or == "", Exact: true,
+		Autocomplete: "off"}
 	switch f.Kind {
 	case "password":
 		field.Type, field.Value = "password", ""

@@ -81,7 +81,7 @@ func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich
 		Asked: p.Asked(), Done: p.Done, NotThere: p.NotThere,
 		Waiting: p.Waiting, Failed: p.Failed, Missing: []string{}}
 	if source.Enricher == nil {
-		v.State, v.Message, v.Missing = notSetUp, source.SettingUp, append(v.Missing, source.Missing...)
+		v.State, v.Message, v.Missing = notSetUp, source.SettingUp.T(ctx), append(v.Missing, source.Missing...)
 		return v
 	}
 	state, w := h.guard.StateForAll(source.Provider)
