@@ -1,6 +1,10 @@
 package imports
 
-import "errors"
+import (
+	"errors"
+
+	"reprise/internal/words"
+)
 
 // The limits of a first look at a file.
 const (
@@ -31,7 +35,8 @@ func check(path, name string, f format) (look, error) {
 		return look{}, err
 	}
 	defer e.Close()
-	why, left := "", int64(lookBytes)
+	var why words.Text
+	left := int64(lookBytes)
 	for _, entry := range e.entries {
 		seen, good := look{total: e.total}, false
 		var file *source
@@ -44,26 +49,26 @@ func check(path, name string, f format) (look, error) {
 			seen.rows++
 			seen.bytes = m.used
 			good = good || v.bad == ""
-			if why == "" {
-				why = v.bad
+			if why.IsZero() {
+				why = words.Plain(v.bad)
 			}
 			return seen.rows < lookAt
 		})
 		if good {
 			return seen, nil
 		}
-		if why == "" && err != nil && !errors.Is(err, errStop) && !errors.Is(err, errLooked) {
+		if why.IsZero() && err != nil && !errors.Is(err, errStop) && !errors.Is(err, errLooked) {
 			why = inWords(err)
 		}
 		if left -= file.n; left <= 0 {
 			break
 		}
 	}
-	problem := "This file cannot be imported"
-	if why != "" {
-		problem += ": " + why
+	problem := words.New("import.refused.file")
+	if !why.IsZero() {
+		problem = words.New("import.refused.file_why", "Why", why)
 	}
-	return look{}, &RefusedError{Problem: problem + ". " + f.expected}
+	return look{}, &RefusedError{words.Join(problem, f.expected)}
 }
 
 // each calls take with every row of an entry, and pause before it reads on. An error of pause ends it.

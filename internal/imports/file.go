@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"reprise/internal/words"
 )
 
 // The limits of a file. The whole history of an account has some hundred megabytes unpacked. The limits are far above
@@ -71,10 +73,10 @@ func (e *export) unpack(size int64, f format) error {
 	contents := &budget{r: e.f, left: maxContents}
 	archive, err := zip.NewReader(contents, size)
 	if errors.Is(err, errBudget) || err == nil && len(archive.File) > maxEntries {
-		return &RefusedError{Problem: "This archive has far more in it than an export. " + f.expected}
+		return &RefusedError{words.Join(words.New("import.refused.more"), f.expected)}
 	}
 	if err != nil {
-		return &RefusedError{Problem: "This archive is damaged, or was not sent whole. " + f.expected}
+		return &RefusedError{words.Join(words.New("import.refused.damaged"), f.expected)}
 	}
 	contents.left = -1
 	for _, file := range archive.File {
@@ -83,14 +85,12 @@ func (e *export) unpack(size int64, f format) error {
 		}
 		entrySize := int64(min(file.UncompressedSize64, maxUnpacked+1))
 		if e.total += entrySize; e.total > maxUnpacked {
-			return &RefusedError{
-				Problem: "This archive unfolds into more than an export of listens can be. " + f.expected,
-			}
+			return &RefusedError{words.Join(words.New("import.refused.unfolds"), f.expected)}
 		}
 		e.entries = append(e.entries, entry{name: cleanName(file.Name), size: entrySize, open: file.Open})
 	}
 	if len(e.entries) == 0 {
-		return &RefusedError{Problem: "There are no listens in this archive. " + f.expected}
+		return &RefusedError{words.Join(words.New("import.refused.none"), f.expected)}
 	}
 	return nil
 }

@@ -10,11 +10,12 @@ import (
 	"unicode/utf8"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // format reads the exports of one provider.
 type format struct {
-	expected string                 // which file to choose, for a person
+	expected words.Text             // which file to choose, for a person
 	wants    func(name string) bool // reports whether a file in an archive has listens
 	read     func(*meter, yield) error
 }
@@ -37,7 +38,7 @@ var formats = map[string]format{"spotify": spotify, "lastfm": lastFM, "listenbra
 func Reads(provider string) bool { return formats[provider].read != nil }
 
 // Expected says which file of a provider to choose, for a person; empty when none can be imported.
-func Expected(provider string) string { return formats[provider].expected }
+func Expected(provider string) words.Text { return formats[provider].expected }
 
 // errKind says that a file is no export of its provider.
 var errKind = errors.New("another kind of file")
@@ -78,21 +79,21 @@ func play(l library.Listen) row {
 var errStop = errors.New("stopped")
 
 // inWords says why an entry cannot be read to its end, for a person.
-func inWords(err error) string {
+func inWords(err error) words.Text {
 	switch {
 	case errors.Is(err, errBudget):
-		return "what follows is too long for a row"
+		return words.New("import.why.long")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return "the file ends in the middle of a row"
+		return words.New("import.why.ends")
 	case errors.Is(err, errKind):
-		return "it is another kind of file"
+		return words.New("import.why.kind")
 	case errors.Is(err, errLetters):
-		return "its letters are in an encoding that Reprise does not know; save it as UTF-8, and send that"
+		return words.New("import.why.letters")
 	}
 	if e, ok := errors.AsType[*errSyntax](err); ok {
-		return e.Error()
+		return words.Plain(e.Error())
 	}
-	return "the rest cannot be unpacked"
+	return words.New("import.why.rest")
 }
 
 // ending reports whether a file's name has one of the endings, in any case.

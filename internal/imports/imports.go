@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // State is the state of an import.
@@ -84,9 +85,10 @@ func (v *Import) bad(problem string) {
 }
 
 // RefusedError says why a file is refused, for the person who sent it.
-type RefusedError struct{ Problem string }
+type RefusedError struct{ Problem words.Text }
 
-func (e *RefusedError) Error() string { return e.Problem }
+// Error returns the sentence in English.
+func (e *RefusedError) Error() string { return e.Problem.String() }
 
 var (
 	// ErrTooLarge says that a file is larger than MaxFile.

@@ -20,7 +20,7 @@ func TestAConnectionThatIsNotThereIsRefused(t *testing.T) {
 		refused, ok := errors.AsType[*imports.RefusedError](err)
 		require.True(t, ok, "%v", err)
 		require.Equal(t, `You have no connection "`+string(id)+`". Import into one that you have, or name just the `+
-			"service: spotify.", refused.Problem)
+			"service: spotify.", refused.Error())
 		require.NoDirExists(t, b.dir)
 	}
 	_, err := b.db.SaveConnection(t.Context(), library.Connection{User: b.user, ID: "spotify-2",

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // lastFM reads the files of programs that export from Last.fm, which offers none itself: a table with a row per
 // scrobble, or the pages of its API in JSON.
 var lastFM = format{
-	expected: "Choose a file that an exporter of Last.fm has made: " +
-		"a table (.csv) with artist, album, track and date, or the recent tracks in JSON.",
-	wants: func(name string) bool { return ending(name, ".csv", ".json", ".jsonl") && !hidden(name) },
+	expected: words.New("import.expected.lastfm"),
+	wants:    func(name string) bool { return ending(name, ".csv", ".json", ".jsonl") && !hidden(name) },
 	read: func(m *meter, out yield) error {
 		c, err := m.begins()
 		switch {

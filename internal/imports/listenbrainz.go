@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // listenBrainz reads the export of ListenBrainz' settings page, a ZIP file with files such as listens/2026/11.jsonl,
 // and listens in the form of its API, as a JSON list or one per line.
 var listenBrainz = format{
-	expected: "Choose ListenBrainz' own export: the ZIP file from “Export data” in your settings there, " +
-		"or a file of listens from it (.jsonl or .json).",
+	expected: words.New("import.expected.listenbrainz"),
 	wants: func(name string) bool {
 		base := strings.ToLower(path.Base(name))
 		other := base == "user.json" || base == "feedback.jsonl" || base == "pinned_recording.jsonl"

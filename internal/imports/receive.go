@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Receive stores a file that a person sends and checks that it is an export of the provider. It returns the import that
@@ -22,7 +23,7 @@ func (r *Runner) Receive(
 ) (v Import, err error) {
 	f, ok := formats[conn.Provider()]
 	if !ok {
-		return v, &RefusedError{Problem: "Choose the service whose export this is."}
+		return v, &RefusedError{words.New("import.refused.service")}
 	}
 	if err := r.known(ctx, user, conn); err != nil {
 		return v, err
@@ -75,8 +76,8 @@ func (r *Runner) known(ctx context.Context, user int64, conn library.ConnectionI
 	}
 	_, err := r.c.Store.Connection(ctx, user, conn)
 	if errors.Is(err, library.ErrNotFound) {
-		return &RefusedError{Problem: "You have no connection " + strconv.Quote(library.Name(string(conn))) +
-			". Import into one that you have, or name just the service: " + conn.Provider() + "."}
+		return &RefusedError{words.New("import.refused.connection", "Connection",
+			strconv.Quote(library.Name(string(conn))), "Service", conn.Provider())}
 	}
 	return err
 }

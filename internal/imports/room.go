@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Reserve is the room that imports leave on the disk for everything else, in bytes.
@@ -18,13 +19,11 @@ const lookEvery = 10 * time.Second
 // RoomError says that a file needs more room than there is on the disk.
 type RoomError struct{ Need, Free int64 } // bytes
 
-func (e *RoomError) Error() string { return "import: " + e.Problem() }
+func (e *RoomError) Error() string { return "import: " + e.Problem().String() }
 
 // Problem says it to the person who sent the file.
-func (e *RoomError) Problem() string {
-	return fmt.Sprintf("There is not enough room on this server's disk: this file needs about %s, and %s are free, of "+
-		"which %s are kept for everything else. Ask the administrator to make room, and send the file once more. "+
-		"Nothing was imported.", inBytes(e.Need), inBytes(e.Free), inBytes(Reserve))
+func (e *RoomError) Problem() words.Text {
+	return words.New("import.refused.room", "Need", inBytes(e.Need), "Free", inBytes(e.Free), "Kept", inBytes(Reserve))
 }
 
 // inBytes writes a number of bytes for people.

@@ -183,7 +183,7 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	}
 	e, err := openExport(filepath.Join(r.c.Dir, v.File), v.Name, formats[v.Connection.Provider()])
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		return j.fail(ctx, refused.Problem)
+		return j.fail(ctx, refused.Error())
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return j.fail(ctx, "The file is no longer in the data directory. Choose it once more.")

@@ -210,8 +210,8 @@ func TestARefusalSaysWhichFileToChoose(t *testing.T) {
 		_, err := b.Receive(t.Context(), b.user, c.provider, "file", bytes.NewReader(c.file))
 		refused, ok := errors.AsType[*imports.RefusedError](err)
 		require.True(t, ok, "%v", err)
-		require.Contains(t, refused.Problem, c.why)
-		require.Contains(t, refused.Problem, "Choose")
+		require.Contains(t, refused.Error(), c.why)
+		require.Contains(t, refused.Error(), "Choose")
 	}
 	require.Empty(t, b.files(), "nothing is left of them")
 	open, err := b.db.OpenImports(t.Context())

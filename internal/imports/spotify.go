@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // spotify reads the "extended streaming history" and the shorter "streaming history" of the account data. For their
 // columns see https://support.spotify.com/article/understanding-my-data/.
 var spotify = format{
-	expected: "Choose Spotify's “Extended streaming history”: the ZIP file as Spotify sent it, " +
-		"or one of the files Streaming_History_Audio_….json in it. " +
-		"Ask for it on your account's privacy page; it takes Spotify up to 30 days.",
+	expected: words.New("import.expected.spotify"),
 	wants: func(name string) bool {
 		base := strings.ToLower(path.Base(name))
 		begins := func(prefix string) bool { return strings.HasPrefix(base, prefix) }

@@ -94,11 +94,11 @@ func (k *Core) typed(c echo.Context, err error) *Refusal {
 	}
 	if e, ok := errors.AsType[*imports.RefusedError](err); ok {
 		return &Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.export.title"),
-			Detail: words.Plain(e.Problem)}
+			Detail: e.Problem}
 	}
 	if e, ok := errors.AsType[*imports.RoomError](err); ok {
 		return &Refusal{Status: http.StatusInsufficientStorage, Title: words.New("problem.room.title"),
-			Detail: words.Plain(e.Problem())}
+			Detail: e.Problem()}
 	}
 	if e, ok := errors.AsType[accounts.InputError](err); ok {
 		return Check(e.Text)

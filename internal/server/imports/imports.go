@@ -210,7 +210,8 @@ func (h *Handler) page(c echo.Context) error {
 func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
 	for _, p := range h.core.Registry.All() {
 		if imports.Reads(p.Name) {
-			v.Readers = append(v.Readers, readerView{p.Name, p.DisplayName, imports.Expected(p.Name)})
+			v.Readers = append(v.Readers, readerView{p.Name, p.DisplayName,
+				imports.Expected(p.Name).T(c.Request().Context())})
 		}
 	}
 	if v.Imports, err = h.all(c.Request().Context(), core.UserOf(c).ID, ""); err != nil {
@@ -247,6 +248,6 @@ func (h *Handler) Part(ctx context.Context, c library.Connection, p *providers.P
 		return nil, nil
 	}
 	all, err := h.all(ctx, c.User, c.ID)
-	reader := readerView{string(c.ID), c.Label(p.DisplayName), imports.Expected(p.Name)}
+	reader := readerView{string(c.ID), c.Label(p.DisplayName), imports.Expected(p.Name).T(ctx)}
 	return &Part{reader, all[:min(len(all), 3)]}, err
 }
