@@ -31,16 +31,20 @@ type hands struct {
 	clicks int
 }
 
+// loaded waits for the whole page: its elements are others before.
+var loaded = holds(`document.readyState === "complete"`)
+
 func (p *hands) click(selector string) {
 	p.Helper()
 	p.clicks++
-	do(p.T, p.tab, chromedp.WaitVisible(selector, chromedp.ByQuery), chromedp.Click(selector, chromedp.ByQuery))
+	do(p.T, p.tab, chromedp.WaitVisible(selector, chromedp.ByQuery), loaded,
+		chromedp.Click(selector, chromedp.ByQuery))
 }
 
 func (p *hands) types(fields ...string) {
 	p.Helper()
 	for i := 0; i+1 < len(fields); i += 2 {
-		do(p.T, p.tab, chromedp.WaitVisible(fields[i], chromedp.ByQuery),
+		do(p.T, p.tab, chromedp.WaitVisible(fields[i], chromedp.ByQuery), loaded,
 			chromedp.SendKeys(fields[i], fields[i+1], chromedp.ByQuery))
 	}
 }

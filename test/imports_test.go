@@ -92,7 +92,7 @@ func TestFilesThatCannotBeImported(t *testing.T) {
 	p := start(t, t.TempDir())
 	v := p.newcomer()
 	page := v.upload("/imports", "lastfm", "photo.jpg", []byte("\xff\xd8\xff"), 422)
-	require.Contains(t, page, "Choose a file that an exporter of Last.fm has made")
+	require.Contains(t, page, "Choose a file from a Last.fm exporter")
 	require.Contains(t, page, `<option value="lastfm" selected>`)
 	require.Contains(t, v.upload("/imports?provider=spotify", "", "", nil, 422), "Choose a file first.")
 	require.Equal(t, 422, v.sendFile("provider=nobody", strings.NewReader("x")).StatusCode)

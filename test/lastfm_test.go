@@ -106,7 +106,7 @@ func TestLastFMIsConnectedInTheBrowser(t *testing.T) {
 	bob := p.visitor()
 	bob.call("POST", "/session", object{"name": "Bob", "password": password}, 201)
 	link := bob.wayBack(w, demo.Bob)
-	require.Contains(t, v.page(link, 400), "no longer good")
+	require.Contains(t, v.page(link, 400), "no longer works")
 	v.call("GET", "/connections/lastfm", nil, 404)
 	require.Contains(t, bob.page(link, 200), "Last.fm is connected", "it is still good for the one who asked")
 

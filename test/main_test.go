@@ -135,7 +135,7 @@ func TestTheMainJob(t *testing.T) {
 	calls := len(w.Calls(demo.Spotify))
 	refused := v.call("POST", "/connections/spotify/sync", nil, 409)
 	require.NotEmpty(t, refused["until"])
-	require.Contains(t, refused["detail"], "Spotify asked us to wait until 2")
+	require.Contains(t, refused["detail"], "Spotify is limiting requests. Reprise continues at 2")
 	require.Len(t, w.Calls(demo.Spotify), calls)
 	require.NoError(t, w.Switch(demo.Spotify, demo.Normal))
 	v.becomes("spotify", "healthy")
@@ -243,17 +243,17 @@ func TestForgedAnswersOfAConsent(t *testing.T) {
 	v := p.newcomer()
 	state := v.authorization().Query().Get("state")
 	callback := "/connect/spotify/callback?code=abc&state="
-	require.Contains(t, v.page(callback+"forged", 400), "no longer good")
-	require.Contains(t, v.page(callback, 400), "no longer good")
+	require.Contains(t, v.page(callback+"forged", 400), "no longer works")
+	require.Contains(t, v.page(callback, 400), "no longer works")
 	// Somebody else's browser.
 	v.call("POST", "/admin/users", object{"name": "Bob", "password": password, "role": "member"}, 201)
 	other := p.visitor()
 	other.call("POST", "/session", object{"name": "Bob", "password": password}, 201)
-	require.Contains(t, other.page(callback+state, 400), "no longer good")
+	require.Contains(t, other.page(callback+state, 400), "no longer works")
 	// That did not use the state up. The browser that has it may use it once, here with a code that Spotify does not
 	// know.
 	require.Contains(t, v.page(callback+state, 422), "Nothing was saved")
-	require.Contains(t, v.page(callback+state, 400), "no longer good")
+	require.Contains(t, v.page(callback+state, 400), "no longer works")
 	v.call("GET", "/connections/spotify", nil, 404)
 	// A consent that took longer than ten minutes.
 	state = v.authorization().Query().Get("state")

@@ -30,9 +30,9 @@ func TestBrowserFiveServicesFitOnAPhone(t *testing.T) {
 	signIn(t, tab, p)
 	// A toast may pass, and a read may be under way for a moment: it is how the page is at rest that counts.
 	var bottom float64
-	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.querySelectorAll(".services > *").length === 5`),
+	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.querySelectorAll(".service-cards > *").length === 5`),
 		holds(`!document.querySelector(".toast")`),
-		chromedp.Evaluate(`document.querySelector(".services > :nth-child(5)")`+
+		chromedp.Evaluate(`document.querySelector(".service-cards > :nth-child(5)")`+
 			`.getBoundingClientRect().bottom`, &bottom))
 	t.Logf("the fifth card ends at %.0f px", bottom)
 	require.LessOrEqual(t, bottom, 844.0)

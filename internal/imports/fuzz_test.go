@@ -55,7 +55,7 @@ func readAny(t *testing.T, provider string, text []byte) (n int, whole bool) {
 		return true
 	})
 	if err != nil {
-		require.NotEmpty(t, inWords(err))
+		require.NotEmpty(t, inWords(err).String())
 	}
 	return n, err == nil
 }

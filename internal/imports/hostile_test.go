@@ -120,7 +120,7 @@ func TestNoFileTakesMoreThanALittleMemory(t *testing.T) {
 		}
 		assert.Zero(t, good, c.name)
 		if c.why != "" {
-			assert.Equal(t, c.why, inWords(err), c.name)
+			assert.Equal(t, c.why, inWords(err).String(), c.name)
 		}
 	}
 }

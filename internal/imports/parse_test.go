@@ -80,10 +80,10 @@ func TestAnIncompleteFileKeepsItsCompleteRows(t *testing.T) {
 		`"master_metadata_track_name":"T","master_metadata_album_artist_name":"A"}`
 	got, err := rows(t, "spotify", "["+whole+","+whole[:50])
 	require.Len(t, got, 1)
-	require.Equal(t, "the file ends in the middle of a row", inWords(err))
+	require.Equal(t, "the file ends in the middle of a row", inWords(err).String())
 	got, err = rows(t, "spotify", "["+whole+",]")
 	require.Len(t, got, 1)
-	require.Contains(t, inWords(err), "it is no JSON from byte")
+	require.Contains(t, inWords(err).String(), "it is no JSON from byte")
 }
 
 func TestAnEndlessRowIsNotReadIntoMemory(t *testing.T) {
@@ -95,6 +95,6 @@ func TestAnEndlessRowIsNotReadIntoMemory(t *testing.T) {
 		"lastfm":       `A,B,"` + endless,
 	} {
 		_, err := rows(t, provider, text)
-		require.Equal(t, "what follows is too long for a row", inWords(err), provider)
+		require.Equal(t, "what follows is too long for a row", inWords(err).String(), provider)
 	}
 }

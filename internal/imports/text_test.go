@@ -95,7 +95,7 @@ func TestOtherScriptsMustBeUTF8(t *testing.T) {
 	} {
 		got, err := rows(t, "lastfm", text)
 		require.Error(t, err, name)
-		require.Contains(t, inWords(err), "save it as UTF-8", name)
+		require.Contains(t, inWords(err).String(), "save it as UTF-8", name)
 		for _, line := range got {
 			require.NotContains(t, line, "1709661600", name)
 		}
