@@ -3,6 +3,7 @@ package asks_test
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,7 @@ type bench struct {
 	t                  *testing.T
 	db                 *store.Store
 	registry           *providers.Registry
-	app                resilience.State // of Spotify
+	app                atomic.Value // the resilience.State of Spotify
 	ann, ben, cat, dan int64
 }
 
@@ -38,6 +39,7 @@ func inHousehold(t *testing.T, test func(*bench)) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{t: t, db: db, registry: providers.NewRegistry(providertest.New(registry.Describe("spotify")))}
+		b.app.Store(resilience.State{})
 		for name, to := range map[string]*int64{"Ann": &b.ann, "Ben": &b.ben, "Cat": &b.cat, "Dan": &b.dan} {
 			role := accounts.Member
 			if name < "C" {
@@ -48,7 +50,7 @@ func inHousehold(t *testing.T, test func(*bench)) {
 			*to = u.ID
 		}
 		b.Asks = asks.New(asks.Options{Store: db, Notifier: notify.New(db, &events.Bus{}, nil), Registry: b.registry,
-			AppState: func(*providers.Provider) resilience.State { return b.app },
+			AppState: func(*providers.Provider) resilience.State { return b.app.Load().(resilience.State) },
 			Log:      slog.New(slog.DiscardHandler)})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -119,14 +121,14 @@ func TestAdministratorsReadOnceWhatIsAskedFor(t *testing.T) {
 func TestAnAskGoesOnUntilTheServiceWorks(t *testing.T) {
 	inHousehold(t, func(b *bench) {
 		b.ask(b.cat)
-		b.app = resilience.State{Kind: resilience.Stopped, Category: resilience.Config, Scope: resilience.ScopeApp}
+		b.app.Store(resilience.State{Kind: resilience.Stopped, Category: resilience.Config, Scope: resilience.ScopeApp})
 		b.setUp() // with a wrong client id
 		require.Len(b.t, b.open(b.ann), 1, "the next thing to do, not both")
 		require.Empty(b.t, b.open(b.cat))
 		mine, err := b.Of(b.t.Context(), b.cat)
 		require.NoError(b.t, err)
 		require.Equal(b.t, asks.App, mine["spotify"].Need)
-		b.app = resilience.State{}
+		b.app.Store(resilience.State{})
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		require.Empty(b.t, b.open(b.ann))
@@ -140,11 +142,11 @@ func TestThereIsNothingToAskForWhatWorks(t *testing.T) {
 		for _, state := range []resilience.State{{},
 			{Kind: resilience.Waiting, Until: time.Now().Add(time.Hour)},
 			{Kind: resilience.Held, Category: resilience.RateLimit, Until: time.Now().Add(time.Hour)}} {
-			b.app = state
+			b.app.Store(state)
 			_, err := b.Ask(b.t.Context(), b.cat, b.registry.Get("spotify"))
 			require.ErrorIs(b.t, err, asks.ErrNothing)
 		}
-		b.app = resilience.State{Kind: resilience.Held, Category: resilience.Quota, Until: time.Now().Add(time.Hour)}
+		b.app.Store(resilience.State{Kind: resilience.Held, Category: resilience.Quota, Until: time.Now().Add(time.Hour)})
 		require.Equal(b.t, asks.App, b.ask(b.cat).Need)
 	})
 }
