@@ -236,7 +236,10 @@ func (h *Handler) test(c echo.Context) (words.Text, error) {
 }
 
 // sentTo returns the sentence that says where to look for a message.
-func sentTo(kind string) words.Text { return words.Each("channels.sent.", kind) }
+func sentTo(kind string) words.Text {
+	k, _ := channels.KindOf(kind) // a channel has a kind that there is
+	return k.Sent
+}
 
 func (h *Handler) testAPI(c echo.Context) error {
 	said, err := h.test(c)

@@ -154,17 +154,13 @@ func formsOf(ctx context.Context, in typed) (all []addForm) {
 		if len(k.Fields) == 0 {
 			continue
 		}
-		f := addForm{Kind: k.Name, Label: labelOf(ctx, k.Name), Help: words.Each("channels.help.", k.Name).T(ctx)}
+		f := addForm{Kind: k.Name, Label: labelOf(ctx, k.Name), Help: k.Help.T(ctx)}
 		for _, field := range k.Fields {
-			id := k.Name + "_" + field.Name
 			shown := ui.Field{Name: "field_" + field.Name, ID: k.Name + "-" + field.Name, Type: "text",
-				Label: words.Each("channels.field.", id).T(ctx), Required: !field.Optional, Optional: field.Optional,
-				Autocomplete: "off", Exact: true}
+				Label: field.Label.T(ctx), Required: !field.Optional, Optional: field.Optional,
+				Help: field.Help.T(ctx), Autocomplete: "off", Exact: true}
 			if field.Kind == "password" {
 				shown.Type = "password"
-			}
-			if helped[id] {
-				shown.Help = words.Each("channels.field_help.", id).T(ctx)
 			}
 			if in.Kind == k.Name {
 				shown.Value = in.Values[field.Name]
@@ -186,10 +182,6 @@ func formsOf(ctx context.Context, in typed) (all []addForm) {
 	}
 	return all
 }
-
-// helped are the fields that have a sentence below them, by kind and name.
-var helped = map[string]bool{"discord_webhook": true, "email_server": true, "gotify_server": true,
-	"gotify_token": true, "ntfy_server": true, "ntfy_token": true, "telegram_chats": true}
 
 // wishesOf returns the fields that every channel's form ends with; the prefix makes their ids unique.
 func wishesOf(ctx context.Context, prefix string, v wishesView) wishes {
