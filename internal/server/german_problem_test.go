@@ -1,12 +1,15 @@
 package server
 
 import (
+	"html"
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/resilience"
 )
 
 // Who reads German reads it where something does not work, too: on a page, and in an answer to a program.
@@ -21,9 +24,30 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 			"/api/v1/listens?artst=x": `Dieser Aufruf kennt keinen Parameter \"artst\". Meinst du \"artist\"?`,
 		} {
 			w := h.knock(http.MethodGet, path, "Accept-Language", "de")
-			require.Contains(t, w.Body.String(), want, path)
+			require.Contains(t, html.UnescapeString(w.Body.String()), want, path)
 		}
 		w := h.knock(http.MethodGet, "/api/v1/nowhere", "Accept-Language", "fr, en;q=0.5")
 		require.Contains(t, w.Body.String(), `"detail":"Page not found."`)
+	})
+}
+
+// Why a delivery failed is stored once, and everybody reads it in their own language. What they read selects it.
+func TestWhyADeliveryFailedIsSaidInGerman(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		h.hear("Poison")
+		h.far.fail(answer(http.StatusBadRequest, resilience.Item, resilience.ScopeItem, ""))
+		h.carry()
+		for language, want := range map[string]string{"de": "Der Dienst nimmt das nicht an.",
+			"en": "The service doesn't accept this."} {
+			for _, path := range []string{"/deliveries", "/deliveries?list=all",
+				"/deliveries/redrive?reason=" + url.QueryEscape(want), "/api/v1/deliveries?state=dead"} {
+				w := h.knock(http.MethodGet, path, "Accept-Language", language)
+				require.Contains(t, html.UnescapeString(w.Body.String()), want, "%s in %s", path, language)
+			}
+			body := `{"filter":{"reason":"` + want + `"},"dry_run":true}`
+			require.EqualValues(t, 1, h.call(http.MethodPost, "/deliveries/redrive", body, http.StatusOK)["count"])
+		}
 	})
 }
