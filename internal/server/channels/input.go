@@ -43,7 +43,7 @@ func (in channelInput) address() (kind, url string, err error) {
 		kind, url, err = channels.Build(in.Kind, in.Fields)
 	}
 	if err != nil {
-		return "", "", unfit(channels.Problem(err))
+		return "", "", unfit(channels.Problem(err).String())
 	}
 	return kind, url, nil
 }
