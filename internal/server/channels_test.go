@@ -88,7 +88,7 @@ func TestChannelLifecycle(t *testing.T) {
 	status, answer := h.ask("POST", "/api/v1/channels", `{"url":"`+far.url("topic-12345")+`"}`)
 	require.Equal(t, http.StatusUnprocessableEntity, status, answer)
 	require.Contains(t, answer, "ntfy does not let us send there. Check the token, or what it may do. "+
-		"Nothing was stored.")
+		"Nothing was saved.")
 	_, answer = h.ask("GET", "/api/v1/channels", "")
 	require.JSONEq(t, `{"channels":[]}`, answer)
 

@@ -48,7 +48,7 @@ func TestDeadLetterIsRedrivenByHand(t *testing.T) {
 		h.far.refuses = ""
 		h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "", http.StatusAccepted)
 		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "",
-			http.StatusConflict)["detail"], "goes out by itself")
+			http.StatusConflict)["detail"], "goes out without you")
 		h.carry()
 		require.EqualValues(t, 2, h.states()["done"])
 		require.NotContains(t, h.page("/"), "dead letter")
