@@ -115,7 +115,7 @@ var effects = map[demo.Mode]func(*switched){
 	},
 	demo.Revoked: func(s *switched) {
 		require.Equal(s.t, syncer.NeedsReconnect, s.status().Condition)
-		require.Equal(s.t, "Reconnect", s.alert().Action.Label)
+		require.Equal(s.t, "Reconnect", s.alert().Action.Label.String())
 		calls := len(s.log.of(s.at, time.Now(), func(a attempt) bool { return a.Provider == s.service }))
 		time.Sleep(time.Hour)
 		require.Len(s.t, s.log.of(s.at, time.Now(), func(a attempt) bool { return a.Provider == s.service }), calls,

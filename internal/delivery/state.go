@@ -31,13 +31,13 @@ type Transition struct {
 
 // Transitions are all transitions.
 var Transitions = []Transition{
-	{"", Scheduled, "written down with its data"},
-	{"", Dead, "refused by itself in a batch that was taken"},
+	{"", Scheduled, "stored with its data"},
+	{"", Dead, "refused alone in a batch that was accepted"},
 	{Scheduled, Running, "due"},
 	{Retrying, Running, "due"},
-	{Running, Done, "taken by the provider"},
+	{Running, Done, "accepted by the provider"},
 	{Running, Retrying, "retriable, or the process died (an attempt is used up)"},
-	{Running, Scheduled, "postponed before its first attempt (a wait, a hold, our own end, a batch halved)"},
+	{Running, Scheduled, "postponed before its first attempt (a wait, a hold, a shutdown, a batch halved)"},
 	{Running, Dead, "one bad item, or attempts used up"},
 	{Running, Parked, "fatal (a person has to act)"},
 	{Scheduled, Parked, "its connection was stopped, paused or removed"},
@@ -46,7 +46,7 @@ var Transitions = []Transition{
 	{Parked, Retrying, "the same, after earlier attempts"},
 	{Retrying, Scheduled, "re-driven"},
 	{Dead, Scheduled, "re-driven, or its cause is gone"},
-	{Dead, Retrying, "looked at again after a day"},
+	{Dead, Retrying, "retried after a day"},
 	{Done, "", "forgotten after a week, or discarded"},
 	{Dead, "", "removed after delivery.keep_dead, or discarded"},
 	{Scheduled, "", "discarded"},

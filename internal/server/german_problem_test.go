@@ -1,7 +1,9 @@
 package server
 
 import (
+	"html"
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +11,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
+	"reprise/internal/resilience"
 )
 
 // Who reads German reads it where something does not work, too: on a page, and in an answer to a program.
@@ -29,7 +32,7 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 			"/api/v1/deliveries?state=forgotten": "state kann nicht „forgotten“ sein.",
 		} {
 			w := h.knock(http.MethodGet, path, "Accept-Language", "de")
-			require.Contains(t, w.Body.String(), want, path)
+			require.Contains(t, html.UnescapeString(w.Body.String()), want, path)
 		}
 		w := h.knock(http.MethodGet, "/api/v1/nowhere", "Accept-Language", "fr, en;q=0.5")
 		require.Contains(t, w.Body.String(), `"detail":"Page not found."`)
@@ -49,4 +52,25 @@ func TestFormsSayMistakesInGerman(t *testing.T) {
 	w = h.submit("/settings/notifications", http.StatusUnprocessableEntity, "address", phone, "severity", "error",
 		"quiet_from", "22:00")
 	require.Contains(t, text(w), "Fülle beides aus oder keins von beiden.")
+}
+
+// Why a delivery failed is stored once, and everybody reads it in their own language. What they read selects it.
+func TestWhyADeliveryFailedIsSaidInGerman(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		h.hear("Poison")
+		h.far.fail(answer(http.StatusBadRequest, resilience.Item, resilience.ScopeItem, ""))
+		h.carry()
+		for language, want := range map[string]string{"de": "Der Dienst nimmt das nicht an.",
+			"en": "The service doesn't accept this."} {
+			for _, path := range []string{"/deliveries", "/deliveries?list=all",
+				"/deliveries/redrive?reason=" + url.QueryEscape(want), "/api/v1/deliveries?state=dead"} {
+				w := h.knock(http.MethodGet, path, "Accept-Language", language)
+				require.Contains(t, html.UnescapeString(w.Body.String()), want, "%s in %s", path, language)
+			}
+			body := `{"filter":{"reason":"` + want + `"},"dry_run":true}`
+			require.EqualValues(t, 1, h.call(http.MethodPost, "/deliveries/redrive", body, http.StatusOK)["count"])
+		}
+	})
 }

@@ -22,6 +22,7 @@ type Store interface {
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
 	TallyDeliveries(ctx context.Context, user int64, since time.Time) ([]delivery.Tally, error)
 	DeadLetters(context.Context, delivery.Filter) ([]delivery.Group, error)
+	DeliveryReasons(ctx context.Context, user int64) ([]words.Text, error)
 }
 
 // Handler answers for what is to be sent to providers and channels.
@@ -94,7 +95,7 @@ func (h *Handler) queryFilter(c echo.Context) (in filter, f delivery.Filter, err
 	in = filter{State: c.QueryParam("state"), Provider: c.QueryParam("provider"), Kind: c.QueryParam("kind"),
 		Connection: c.QueryParam("connection"),
 		Category:   c.QueryParam("category"), Reason: c.QueryParam("reason")}
-	f, err = in.read(h.core.Registry, core.UserOf(c).ID)
+	f, err = h.selected(c.Request().Context(), core.UserOf(c).ID, in)
 	return in, f, err
 }
 
@@ -188,11 +189,11 @@ func (h *Handler) discardAPI(c echo.Context) error {
 }
 
 // redriveFilter reads the filter of a re-drive. Without a state and a delivery it selects the dead letters.
-func (h *Handler) redriveFilter(user int64, in filter) (delivery.Filter, error) {
+func (h *Handler) redriveFilter(ctx context.Context, user int64, in filter) (delivery.Filter, error) {
 	if in.State == "" && in.ID == "" {
 		in.State = string(delivery.Dead)
 	}
-	f, err := in.read(h.core.Registry, user)
+	f, err := h.selected(ctx, user, in)
 	if err == nil && f.State != "" && !redrivable(f.State) {
 		err = &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("deliveries.problem.none_again"),
 			Detail: words.New("deliveries.problem.none_again_text")}
@@ -212,7 +213,7 @@ func (h *Handler) discardAllAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.deadFilter(core.UserOf(c).ID, in.Filter)
+	f, err := h.deadFilter(c.Request().Context(), core.UserOf(c).ID, in.Filter)
 	if err != nil {
 		return err
 	}
@@ -224,11 +225,11 @@ func (h *Handler) discardAllAPI(c echo.Context) error {
 }
 
 // deadFilter reads a filter that selects dead letters.
-func (h *Handler) deadFilter(user int64, in filter) (delivery.Filter, error) {
+func (h *Handler) deadFilter(ctx context.Context, user int64, in filter) (delivery.Filter, error) {
 	if in.State == "" {
 		in.State = string(delivery.Dead)
 	}
-	f, err := in.read(h.core.Registry, user)
+	f, err := h.selected(ctx, user, in)
 	if err == nil && f.State != delivery.Dead {
 		err = &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("deliveries.problem.none_discard"),
 			Detail: words.New("deliveries.problem.none_discard_text")}
@@ -241,7 +242,7 @@ func (h *Handler) redriveAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.redriveFilter(core.UserOf(c).ID, in.Filter)
+	f, err := h.redriveFilter(c.Request().Context(), core.UserOf(c).ID, in.Filter)
 	if err != nil {
 		return err
 	}

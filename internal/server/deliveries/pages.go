@@ -71,7 +71,7 @@ func (h *pages) redriveAllForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := in.read(h.core.Registry, core.UserOf(c).ID)
+	f, err := h.selected(c.Request().Context(), core.UserOf(c).ID, in)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (h *pages) discardAllPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.deadFilter(core.UserOf(c).ID, in)
+	f, err := h.deadFilter(c.Request().Context(), core.UserOf(c).ID, in)
 	if err != nil {
 		return err
 	}
@@ -178,8 +178,8 @@ func (h *pages) discardAllPage(c echo.Context) error {
 		Lead: words.T(ctx, "deliveries.ask.discard_lead"), Back: "/deliveries",
 		Do: ui.Action{Label: words.T(ctx, "deliveries.discard"), Post: "/deliveries/discard", Warn: true,
 			Fields: in.fields()}}
-	if f.Reason != "" {
-		d.Facts = []string{f.Reason}
+	if in.Reason != "" {
+		d.Facts = []string{in.Reason}
 	}
 	return h.ask(c, d)
 }
@@ -189,7 +189,7 @@ func (h *pages) discardAllForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.deadFilter(core.UserOf(c).ID, in)
+	f, err := h.deadFilter(c.Request().Context(), core.UserOf(c).ID, in)
 	if err != nil {
 		return err
 	}
