@@ -72,7 +72,8 @@ func minutesOf(text string) (int, error) {
 
 // failed returns the problem of a message that did not arrive.
 func failed(why words.Text) *core.Refusal {
-	return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("channels.problem.failed"), Detail: why}
+	return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("channels.problem.failed"),
+		Detail: why}
 }
 
 // channelProblem returns the problem for a channel whose test message failed.
