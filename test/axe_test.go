@@ -51,8 +51,8 @@ const barriers = `(async () => {
 	const root = document.scrollingElement;
 	if (root.scrollWidth > innerWidth + 1) { // fractions of a pixel are rounded up
 		const wide = [...document.querySelectorAll("body *")]
-			.filter((e) => e.getBoundingClientRect().right > innerWidth + 1);
-		found.push("wider than the screen: " + wide.slice(0, 3).map((e) => e.localName + "." + e.className).join(", "));
+			.filter((e) => e.getBoundingClientRect().right > innerWidth + 1 || e.scrollWidth > innerWidth);
+		found.push("wider than the screen: " + wide.slice(-3).map((e) => e.localName + "." + e.className).join(", "));
 	}
 	return found;
 })()`
