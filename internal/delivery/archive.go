@@ -14,6 +14,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Archived is the report of a month of the archive.
@@ -46,7 +47,7 @@ func (d *monthDeliverer) deliver(ctx context.Context, c library.Connection, a *a
 	}
 	from, err := time.Parse(monthForm, a.Ref)
 	if err != nil {
-		return refuse("This is no month: " + a.Ref)
+		return refuse(words.New("delivery.month.unknown", "Ref", a.Ref))
 	}
 	body, listens, err := d.lines(ctx, a.User, from)
 	if err != nil {

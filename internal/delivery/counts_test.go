@@ -19,6 +19,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/queue"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // taker is a store that accepts everything, and whose copies have changed meanwhile or not.
@@ -66,7 +67,7 @@ func counted(t *testing.T, s taker) (*worker, func(t *testing.T) string) {
 func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	plays := []library.StoredListen{{ID: 1}, {ID: 2}, {ID: 3}}
-	bad := refuse("It is too old.")
+	bad := refuse(words.Plain("It is too old."))
 	for _, c := range []struct {
 		what     string
 		store    taker
@@ -106,7 +107,7 @@ func TestEveryOutcomeHasOneResult(t *testing.T) {
 		{nil, false, "done"}, {errAgain, false, "done"}, {stopped, false, "parked"}, {held, false,
 			"postponed"}, {context.Canceled, false, "canceled"},
 		{&resilience.AnswerError{Status: 503}, false, "retrying"}, {&resilience.AnswerError{Status: 503}, true, "dead"},
-		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse("No."), false, "dead"},
+		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse(words.Plain("No.")), false, "dead"},
 	} {
 		w, _ := counted(t, taker{})
 		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, Kind: Scrobble, Number: 1, Most: 3}

@@ -28,8 +28,10 @@ type Delivery struct {
 // Failure is why an attempt failed.
 type Failure struct {
 	Category string
-	Reason   string // a sentence for a person
-	Answer   string // the upstream's
+	// Reason is a sentence for a person. It is stored as its id and arguments, so that everybody reads it in their own
+	// language. Rows of earlier versions hold an English sentence: [words.Text.Scan] reads it as a plain text.
+	Reason words.Text
+	Answer string // the upstream's
 }
 
 // Refused is a listen that a provider refused for good.
@@ -50,15 +52,15 @@ type Filter struct {
 	Connection library.ConnectionID
 	Kind       string
 	Category   string
-	Reason     string // exactly this one
-	Except     State  // none in this state
+	Reasons    []words.Text // one of these
+	Except     State        // none in this state
 }
 
 // Group is the dead letters of one person to one connection, or channel, that have the same reason.
 type Group struct {
 	Connection library.ConnectionID
 	Kind       string // of the newest
-	Reason     string
+	Reason     words.Text
 	Category   string
 	Count      int
 	Items      int       // listens, playlists or months in them

@@ -8,6 +8,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // Rule is a person's rule to forward their listens to a provider.
@@ -40,7 +41,7 @@ type ForwardedListen struct {
 	Due           time.Time
 	EndedAt       time.Time
 	ThereSince    time.Time // when the provider reported it; zero when unknown
-	Reason        string
+	Reason        words.Text
 	Delivery      int64 // 0 when it is forgotten
 }
 

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/match"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // least is the share of a playlist's tracks that a provider must have. With fewer, nothing is written: the result would
@@ -69,11 +70,11 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	}
 	id, err := strconv.ParseInt(a.Ref, 10, 64)
 	if err != nil {
-		return refuse("This is no playlist: " + a.Ref)
+		return refuse(words.New("delivery.playlist.unknown", "Ref", a.Ref))
 	}
 	list, tracks, err := d.store.Playlist(ctx, a.User, id)
 	if errors.Is(err, library.ErrNotFound) {
-		return refuse("The playlist is gone here.")
+		return refuse(words.New("delivery.playlist.gone"))
 	}
 	if err != nil {
 		return err
@@ -103,8 +104,8 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 		return cmp.Or(err, d.leave(ctx, a, kept))
 	}
 	if report.Done == "nothing" {
-		return errors.Join(err, refuse(fmt.Sprintf("Only %d of %d tracks are there, so nothing was written.",
-			report.Matched, report.Total)),
+		return errors.Join(err, refuse(words.New("delivery.playlist.partial", "Matched", report.Matched,
+			"Total", report.Total)),
 			d.saveReport(ctx, kept, report))
 	}
 	if err := errors.Join(err, refused); err != nil {

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/match"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // Question asks a person which song of a connection's library one of theirs is, and keeps the answer.
@@ -223,15 +224,13 @@ func (s songFound) refusal() error {
 	n := len(s.Question.Offered)
 	switch {
 	case s.Question.Answer == NoneOfThem:
-		return refuse("You said that this song is not in your library there.")
+		return refuse(words.New("delivery.song.refused"))
 	case n > 0 && s.Question.ID == 0:
-		return refuse("It is not clear which song in your library there it is.")
-	case n == 1:
-		return refuse("1 song there could be it. Say whether it is.")
-	case n > 1:
-		return refuse(fmt.Sprintf("%d songs there could be it. Choose which one it is.", n))
+		return refuse(words.New("delivery.song.unclear"))
+	case n > 0:
+		return refuse(words.New("delivery.song.offered", "Count", n))
 	}
-	return refuse("This song is not in your library there.")
+	return refuse(words.New("delivery.song.missing"))
 }
 
 // submitTo submits plays of songs in a library, except those whose songs are not surely there. Nothing is sent when a

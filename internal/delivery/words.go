@@ -8,36 +8,42 @@ import (
 )
 
 // reasons are the sentences for failures that the provider's own table has none for.
-var reasons = map[resilience.Category]string{
-	resilience.Auth:       "The sign-in is not accepted any more. It goes out after a reconnect.",
-	resilience.Permission: "This account may not be written to.",
-	resilience.Config:     "A setting is not right. It goes out when that is put right.",
-	resilience.RateLimit:  "The service is limiting requests.",
-	resilience.Quota:      "The service's quota is used up.",
-	resilience.Upstream:   "The service has trouble.",
-	resilience.Network:    "The service could not be reached.",
-	resilience.Contract:   "The service gave an answer that Reprise can't read.",
-	resilience.CircuitOpen: "The service has failed several times in a row. Reprise waits for it to come back, which " +
-		"uses up no attempt.",
-	resilience.Item:    "The service does not take this one.",
-	resilience.Unknown: "It failed on this server. Its log has the details.",
+var reasons = map[resilience.Category]words.Text{
+	resilience.Auth:        words.New("delivery.auth"),
+	resilience.Permission:  words.New("delivery.permission"),
+	resilience.Config:      words.New("delivery.config"),
+	resilience.RateLimit:   words.New("delivery.limited"),
+	resilience.Quota:       words.New("delivery.quota"),
+	resilience.Upstream:    words.New("delivery.upstream"),
+	resilience.Network:     words.New("delivery.network"),
+	resilience.Contract:    words.New("delivery.contract"),
+	resilience.CircuitOpen: words.New("delivery.circuit"),
+	resilience.Item:        words.New("delivery.item"),
+	resilience.Unknown:     words.New("delivery.unknown"),
 }
 
 // explain describes a failed attempt to a person.
 func explain(v resilience.Verdict, err error) Failure {
 	f := Failure{Category: v.Category.String(), Reason: reasons[v.Category], Answer: resilience.Excerpt(err.Error())}
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
-		f.Reason = e.Meaning.Advice.String()
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	if ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
+		f.Reason = e.Meaning.Advice
 	}
-	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		f.Reason = e.Problem
+	if ok && e.Endpoint == notSent { // no service has answered, and the reason says all
+		f.Answer = ""
+	}
+	if e, local := errors.AsType[*resilience.LocalError](err); local {
+		f.Reason = words.Plain(e.Problem)
 	}
 	return f
 }
 
+// notSent is the endpoint of our own refusals.
+const notSent = "not sent"
+
 // refuse returns our own refusal of one item, with its reason as a sentence.
-func refuse(reason string) error {
-	return &resilience.AnswerError{Endpoint: "not sent", Message: reason,
+func refuse(reason words.Text) error {
+	return &resilience.AnswerError{Endpoint: notSent, Message: reason.String(),
 		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-			Advice: words.Plain(reason)}}
+			Advice: reason}}
 }

@@ -125,8 +125,8 @@ func (d *doctor) stored() (all []finding) {
 			web.Count(n, "setting is", "settings are")))
 	}
 	for _, f := range d.Faults {
-		all = append(all, found(warn, "A setting in the database is not used; change it under Settings, This server. %s",
-			f.Sentence(nil)))
+		all = append(all, found(warn,
+			"A setting in the database is not used; change it under Settings, This server. %s", f.Sentence(nil)))
 	}
 	return all
 }

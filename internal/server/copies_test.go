@@ -72,7 +72,7 @@ func TestTooFewMatchesWriteNothing(t *testing.T) {
 		html := h.page("/playlists/" + id)
 		require.Contains(t, html, "Nothing was written: only 0 of 3 tracks found on Navidrome")
 		require.Contains(t, html, "Could not be sent")
-		require.Equal(t, "Only 0 of 3 tracks are there, so nothing was written.", h.only("state=dead")["reason"])
+		require.Equal(t, "Only 0 of 3 tracks were found there, so nothing was written.", h.only("state=dead")["reason"])
 	})
 }
 

@@ -42,13 +42,13 @@ func TestDeadLetterIsRedrivenByHand(t *testing.T) {
 
 		id, other := dead["id"].(string), done["id"].(string)
 		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+other+"/redrive", "",
-			http.StatusConflict)["detail"], "carried already")
+			http.StatusConflict)["detail"], "It was sent already.")
 		require.Contains(t, h.call(http.MethodDelete, "/deliveries/"+other, "", http.StatusConflict)["detail"],
-			"carried already")
+			"It was sent already.")
 		h.far.refuses = ""
 		h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "", http.StatusAccepted)
 		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "",
-			http.StatusConflict)["detail"], "goes out by itself")
+			http.StatusConflict)["detail"], "goes out without you")
 		h.carry()
 		require.EqualValues(t, 2, h.states()["done"])
 		require.NotContains(t, h.page("/"), "dead letter")
@@ -227,13 +227,13 @@ func TestAnOpenBreakerSaysSoOnThePage(t *testing.T) {
 		h.hear("One")
 		h.carry()
 		waiting := h.only("state=scheduled")
-		require.Contains(t, waiting["reason"], "Reprise waits for it to come back, which uses up no attempt.")
+		require.Contains(t, waiting["reason"], "so Reprise is giving it a rest. That uses up no attempt.")
 		require.Equal(t, "circuit_open", waiting["category"])
 		require.EqualValues(t, 0, waiting["attempts"])
 		next, err := time.Parse(time.RFC3339, waiting["next_attempt_at"].(string))
 		require.NoError(t, err)
 		require.False(t, next.Before(opens.Truncate(time.Second)))
-		require.Contains(t, h.page("/deliveries?list=all"), "Reprise waits for it to come back")
+		require.Contains(t, h.page("/deliveries?list=all"), "Reprise is giving it a rest")
 	})
 }
 

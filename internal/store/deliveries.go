@@ -13,6 +13,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/queue"
+	"reprise/internal/words"
 )
 
 // withJobs joins deliveries d with their jobs j.
@@ -59,8 +60,11 @@ func where(f delivery.Filter) (string, []any) {
 	if f.Category != "" {
 		add("d.category = $%d", f.Category)
 	}
-	if f.Reason != "" {
-		add("d.reason = $%d", f.Reason)
+	if len(f.Reasons) > 0 {
+		clauses = append(clauses, "d.reason IN "+numbered(len(args)+1, len(f.Reasons)))
+		for _, reason := range f.Reasons {
+			args = append(args, reason)
+		}
 	}
 	if f.State != "" {
 		clauses = append(clauses, queue.HasState(f.State))
@@ -109,6 +113,13 @@ func (s *Store) CountDeliveries(ctx context.Context, f delivery.Filter) (map[del
 		counts[r.state] = r.n
 	}
 	return counts, err
+}
+
+// DeliveryReasons returns why deliveries of a person failed, each reason once.
+func (s *Store) DeliveryReasons(ctx context.Context, user int64) ([]words.Text, error) {
+	scan := func(r scanner) (t words.Text, err error) { return t, r.Scan(&t) }
+	return list(ctx, s.reader, scan,
+		"SELECT DISTINCT reason FROM deliveries WHERE user_id = $1 AND reason <> '' ORDER BY reason", user)
 }
 
 // Redrive makes the selected deliveries due that are dead or wait for their next attempt. It returns their number.

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/queue"
+	"reprise/internal/words"
 )
 
 // oneOfEach enqueues a delivery to a connection in each state, and returns their ids.
@@ -102,7 +103,7 @@ func TestADeliveryHasAllItsFields(t *testing.T) {
 			Due: now.Add(time.Minute), CreatedAt: now}
 		require.Equal(t, want, only(t, s, user))
 		time.Sleep(1500 * time.Millisecond)
-		why := delivery.Failure{Category: "item", Reason: "reason", Answer: "answer"}
+		why := delivery.Failure{Category: "item", Reason: words.Plain("reason"), Answer: "answer"}
 		require.NoError(t, s.NoteFailure(t.Context(), id, why, true))
 		become(t, s, delivery.Dead, id)
 		died := now.Add(1500 * time.Millisecond)
@@ -244,7 +245,7 @@ func TestRetireRemovesOldDeliveries(t *testing.T) {
 		all := deliveries(t, s, user)
 		die := func(i int) {
 			require.NoError(t, s.NoteFailure(t.Context(), all[i].ID,
-				delivery.Failure{Category: "item", Reason: "bad"}, true))
+				delivery.Failure{Category: "item", Reason: words.Plain("bad")}, true))
 			become(t, s, delivery.Dead, all[i].ID)
 		}
 		become(t, s, delivery.Done, all[0].ID)
@@ -262,7 +263,7 @@ func TestRetireRemovesOldDeliveries(t *testing.T) {
 		gone, err = s.Retire(t.Context(), half, half)
 		require.NoError(t, err)
 		require.Len(t, gone, 1)
-		require.Equal(t, []any{all[1].ID, "bad", 1}, []any{gone[0].ID, gone[0].Reason, gone[0].Items},
+		require.Equal(t, []any{all[1].ID, words.Plain("bad"), 1}, []any{gone[0].ID, gone[0].Reason, gone[0].Items},
 			"returned for the log")
 		require.Equal(t, []string{"lastfm dead: C", "lastfm scheduled: D"}, enqueued(t, s, user),
 			"age is counted from the first death")

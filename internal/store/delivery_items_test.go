@@ -14,6 +14,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/queue"
+	"reprise/internal/words"
 )
 
 func titlesOf(plays []library.StoredListen) []string {
@@ -82,7 +83,7 @@ func TestARefusedListenBecomesADeadLetter(t *testing.T) {
 		first := only(t, s, user)
 		plays, err := s.ListensOf(t.Context(), first.ID)
 		require.NoError(t, err)
-		why := delivery.Failure{Category: "item", Reason: "The artist is missing.", Answer: "1: ignored"}
+		why := delivery.Failure{Category: "item", Reason: words.Plain("The artist is missing."), Answer: "1: ignored"}
 		from := delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble}
 		require.NoError(t, s.Split(t.Context(), from, first.ID, [][]int64{{plays[3].ID}},
 			[]delivery.Refused{{Listen: plays[1].ID, Failure: why}}))
@@ -112,7 +113,7 @@ func TestTheLatestFailureIsKept(t *testing.T) {
 			d := only(t, s, user)
 			return d.Failure, d.DeadSince
 		}
-		for _, f := range []delivery.Failure{{Category: "network", Reason: "a", Answer: "b"},
+		for _, f := range []delivery.Failure{{Category: "network", Reason: words.Plain("a"), Answer: "b"},
 			{Category: "upstream"}} {
 			require.NoError(t, s.NoteFailure(t.Context(), id, f, false))
 			got, dead := kept()

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/queue"
+	"reprise/internal/words"
 )
 
 func TestRulesAreKept(t *testing.T) {
@@ -167,7 +168,7 @@ func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]
 		become(t, s, state, ids[string(state)])
 	}
 	require.NoError(t, s.NoteFailure(t.Context(), ids["dead"],
-		delivery.Failure{Category: "item", Reason: "It is bad."}, true))
+		delivery.Failure{Category: "item", Reason: words.Plain("It is bad.")}, true))
 	time.Sleep(time.Minute)
 	save(t, s, user, "lastfm", track("there", 70.1), track("done", 50.1))
 	plays, err := s.ListensOf(t.Context(), ids["there"])
@@ -198,7 +199,7 @@ func TestTheOutcomeOfEachListen(t *testing.T) {
 				require.Equal(t, start.Add(2*time.Minute), c.ThereSince)
 			case "done", "dead":
 				require.Equal(t, start.Add(time.Minute), c.EndedAt)
-				require.Equal(t, c.Title == "dead", c.Reason == "It is bad.")
+				require.Equal(t, c.Title == "dead", c.Reason == words.Plain("It is bad."))
 			case "scheduled":
 				require.Equal(t, start.Add(time.Hour), c.Due)
 				require.Equal(t, at(0), c.PlayedAt)

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/queue"
+	"reprise/internal/words"
 )
 
 // Past is what a household's server would have written down earlier. Only the demo writes one.
@@ -37,7 +38,8 @@ type PastDelivery struct {
 	delivery.Draft
 	Created, Ended time.Time
 
-	Category, Reason, Answer string // why it could not be delivered; empty if it was
+	Category, Answer string // why it could not be delivered; empty if it was
+	Reason           words.Text
 }
 
 // WritePast stores a past in one transaction.
@@ -115,11 +117,11 @@ func (s *Store) pastDelivery(ctx context.Context, tx *sql.Tx, d PastDelivery) er
 		return err
 	}
 	dead := time.Time{}
-	if d.Reason != "" {
+	if !d.Reason.IsZero() {
 		dead = d.Ended
 	}
 	return errors.Join(
-		queue.In(tx).Ended(ctx, id, d.Reason == "", d.Created, d.Ended),
+		queue.In(tx).Ended(ctx, id, d.Reason.IsZero(), d.Created, d.Ended),
 		execTx(ctx, tx, `UPDATE deliveries SET created_at = $1, category = $2, reason = $3, answer = $4, dead_since = $5
 			WHERE id = $6`, millis(d.Created), d.Category, d.Reason, d.Answer, millis(dead), id))
 }

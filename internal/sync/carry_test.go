@@ -193,7 +193,7 @@ func TestABadListenDoesNotBlockTheRest(t *testing.T) {
 		require.Len(t, dead, 1)
 		require.Equal(t, 1, dead[0].Items)
 		require.Equal(t, "item", dead[0].Category)
-		require.Contains(t, dead[0].Reason, "ListenBrainz")
+		require.Contains(t, dead[0].Reason.String(), "ListenBrainz")
 		require.Contains(t, dead[0].Answer, "invalid listen")
 		require.Equal(t, syncer.Healthy, e.Status(user, "listenbrainz").Condition, "the connection is fine")
 	})

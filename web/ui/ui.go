@@ -30,6 +30,7 @@ type Frame struct {
 	Nav      []Link
 	Bell     Bell
 	Banners  []Banner
+	Quiet    *Link // in place of the banners that the person has dismissed; nil for none
 	Notices  []Notice
 	Flash    string   // a sentence about what was just done
 	Scripts  []string // modules that only this page needs, by file name

@@ -7,6 +7,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // sentFor is how far back the deliveries go.
@@ -36,7 +37,7 @@ func (t *teller) sent() {
 		if !refused && t.Now.Sub(d.Ended) < refusedFor {
 			refused = true
 			d.Category, d.Answer = resilience.Item.String(), "1: Artist was ignored"
-			d.Reason = "Last.fm does not take plays of an artist with this name."
+			d.Reason = words.New("lastfm.artist")
 		}
 		t.past.Deliveries = append(t.past.Deliveries, d)
 	}

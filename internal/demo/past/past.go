@@ -17,6 +17,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // Length is how far back a past goes.
@@ -74,8 +75,9 @@ type Gap struct {
 // Delivery is a delivery that has ended.
 type Delivery struct {
 	delivery.Draft
-	Created, Ended           time.Time
-	Category, Reason, Answer string // why it could not be delivered; empty if it was
+	Created, Ended   time.Time
+	Category, Answer string // why it could not be delivered; empty if it was
+	Reason           words.Text
 }
 
 // teller makes up a past.

@@ -122,12 +122,13 @@ func facts(ctx context.Context, ch notify.Channel, v channelView) []string {
 // failureOf returns what could not be sent to a channel for one reason, with its way out.
 func failureOf(ctx context.Context, g delivery.Group) failure {
 	f := failure{Says: words.T(ctx, "channels.failed", "Count", g.Count)}
-	if g.Reason == "" { // nothing by which they can be selected
+	reason := g.Reason.T(ctx)
+	if reason == "" { // nothing by which they can be selected
 		return f
 	}
-	f.Says += " " + g.Reason
+	f.Says += " " + reason
 	query := "?" + url.Values{"state": {string(delivery.Dead)}, "connection": {string(g.Connection)},
-		"reason": {g.Reason}}.Encode()
+		"reason": {reason}}.Encode()
 	f.Actions = []ui.Action{
 		{Label: words.T(ctx, "channels.again"), URL: "/deliveries/redrive" + query, Main: true},
 		{Label: words.T(ctx, "channels.discard"), URL: "/deliveries/discard" + query},

@@ -44,7 +44,7 @@ func TestACardSaysWhatAChannelNeeds(t *testing.T) {
 func TestFailedMessagesAreWithTheirChannel(t *testing.T) {
 	t.Parallel()
 	c := cardOf(t.Context(), phone(), []delivery.Group{{Connection: "channel-7", Kind: delivery.Notify,
-		Reason: "Refused.", Count: 2}, {Connection: "channel-7", Kind: delivery.Notify, Count: 1}})
+		Reason: words.Plain("Refused."), Count: 2}, {Connection: "channel-7", Kind: delivery.Notify, Count: 1}})
 	require.Equal(t, "2 messages could not be sent. Refused.", c.Failed[0].Says)
 	to, err := url.Parse(c.Failed[0].Actions[0].URL)
 	require.NoError(t, err)

@@ -185,7 +185,7 @@ func (h *forwarding) part(
 	for _, l := range forwarded {
 		part.Listens = append(part.Listens, forwardedOf(ctx, l, until))
 		if state := delivery.State(l.Outcome); state == delivery.Scheduled || state == delivery.Retrying {
-			part.Obstacle = cmp.Or(part.Obstacle, l.Reason)
+			part.Obstacle = cmp.Or(part.Obstacle, l.Reason.T(ctx))
 		}
 	}
 	if !calm {

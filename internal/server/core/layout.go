@@ -32,6 +32,7 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	}
 	f.Bell.Current = current(path, "/notifications")
 	announce(&f, open, path)
+	f.Quiet = quiet(ctx, open, path)
 	counts, err := k.store.CountDeliveries(ctx, delivery.Filter{User: u.ID, State: delivery.Dead})
 	f.Nav = navigation(ctx, path, counts[delivery.Dead], k.pagesOf())
 	if err == nil {
@@ -61,12 +62,33 @@ func announce(f *ui.Frame, open []Notification, path string) {
 		}
 		f.Bell.Urgent = true
 		b := ui.Banner{ID: n.ID, Title: n.Title, Message: n.Message, News: n.Place == Toast,
-			Hidden: path == "/notifications" || within(path, "/connect/"+n.Connection)}
+			Hidden: saidOn(path, n)}
 		if n.Action != nil {
 			b.Action = &ui.Action{Label: n.Action.Label, URL: n.Action.URL}
 		}
 		f.Banners = append(f.Banners, b)
 	}
+}
+
+// quiet returns the line that stands for the alerts that the person has dismissed, on the page with a path; nil if
+// there are none, or if it says or solves them.
+func quiet(ctx context.Context, open []Notification, path string) *ui.Link {
+	var small []Notification
+	for _, n := range open {
+		if n.Urgent() && n.Place == Small && !saidOn(path, n) {
+			small = append(small, n)
+		}
+	}
+	if len(small) == 0 {
+		return nil
+	}
+	return &ui.Link{Label: words.T(ctx, "frame.dismissed", "Count", len(small)),
+		URL: "/notifications#notification-" + small[0].ID}
+}
+
+// saidOn says whether the page with a path says what a notification is about, or solves it.
+func saidOn(path string, n Notification) bool {
+	return path == "/notifications" || within(path, "/connect/"+n.Connection)
 }
 
 // optional are the pages that not every installation has.

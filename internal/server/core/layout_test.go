@@ -45,3 +45,24 @@ func TestBannersHideWhereTheirCauseIsSolved(t *testing.T) {
 		require.Equal(t, hidden, f.Banners[0].Hidden, path)
 	}
 }
+
+// What was dismissed is one small line on every page, until it is about another cause.
+func TestDismissedAlertsAreOneSmallLine(t *testing.T) {
+	t.Parallel()
+	all := []Notification{{ID: "1", Severity: "error", Connection: "spotify", Place: Small},
+		{ID: "2", Severity: "error", Connection: "lastfm", Place: Small},
+		{ID: "3", Severity: "warning", Connection: "youtube", Place: Small},
+		{ID: "4", Severity: "error", Connection: "navidrome", Place: Banner}}
+	for path, want := range map[string]*ui.Link{
+		"/":                {Label: "2 dismissed problems", URL: "/notifications#notification-1"},
+		"/listens":         {Label: "2 dismissed problems", URL: "/notifications#notification-1"},
+		"/connect/spotify": {Label: "1 dismissed problem", URL: "/notifications#notification-2"},
+		"/notifications":   nil,
+	} {
+		require.Equal(t, want, quiet(t.Context(), all, path), path)
+	}
+	var f ui.Frame
+	announce(&f, all, "/")
+	require.Len(t, f.Banners, 1)
+	require.Nil(t, quiet(t.Context(), all[2:], "/"), "nothing urgent was dismissed")
+}

@@ -22,6 +22,7 @@ type Store interface {
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
 	TallyDeliveries(ctx context.Context, user int64, since time.Time) ([]delivery.Tally, error)
 	DeadLetters(context.Context, delivery.Filter) ([]delivery.Group, error)
+	DeliveryReasons(ctx context.Context, user int64) ([]words.Text, error)
 }
 
 // Handler answers for what is to be sent to providers and channels.
@@ -94,7 +95,7 @@ func (h *Handler) queryFilter(c echo.Context) (in filter, f delivery.Filter, err
 	in = filter{State: c.QueryParam("state"), Provider: c.QueryParam("provider"), Kind: c.QueryParam("kind"),
 		Connection: c.QueryParam("connection"),
 		Category:   c.QueryParam("category"), Reason: c.QueryParam("reason")}
-	f, err = in.read(h.core.Registry, core.UserOf(c).ID)
+	f, err = h.selected(c.Request().Context(), core.UserOf(c).ID, in)
 	return in, f, err
 }
 
@@ -133,18 +134,9 @@ func (h *Handler) one(c echo.Context) (delivery.Delivery, View, error) {
 	return page[0], names.View(page[0]), err
 }
 
-// cannotRedrive says why a delivery in a state cannot be re-driven.
-var cannotRedrive = map[delivery.State]string{
-	delivery.Scheduled: "It has not been attempted yet, and goes out by itself.",
-	delivery.Running:   "It is going out at this moment.",
-	delivery.Parked:    "It is parked, and goes out by itself once its connection works again.",
-	delivery.Done:      "It has been carried already.",
-}
-
-// cannotDiscard says why a delivery in a state cannot be discarded.
-var cannotDiscard = map[delivery.State]string{
-	delivery.Running: "It is going out at this moment. Try again when this attempt has ended.",
-	delivery.Done:    "It has been carried already, so there is nothing to discard.",
+// conflict returns the refusal of an action on a delivery in a state that does not admit it.
+func conflict(title words.Text, state delivery.State) *core.Refusal {
+	return &core.Refusal{Status: http.StatusConflict, Title: title, Detail: cannot(state)}
 }
 
 // redriveOne makes the delivery that a request's path names due.
@@ -154,13 +146,12 @@ func (h *Handler) redriveOne(c echo.Context) (View, error) {
 		return v, err
 	}
 	if !redrivable(d.State) {
-		return v, &core.Problem{Status: http.StatusConflict, Title: "Not re-driven", Detail: cannotRedrive[d.State]}
+		return v, conflict(words.New("deliveries.problem.not_again"), d.State)
 	}
 	n, err := h.deliveries.Redrive(c.Request().Context(),
 		delivery.Filter{User: d.User, ID: d.ID, Connection: d.Connection}, false)
 	if err == nil && n == 0 { // it has started in the meantime
-		err = &core.Problem{Status: http.StatusConflict, Title: "Not re-driven",
-			Detail: cannotRedrive[delivery.Running]}
+		err = conflict(words.New("deliveries.problem.not_again"), delivery.Running)
 	}
 	return v, err
 }
@@ -187,7 +178,7 @@ func mayDiscard(d delivery.Delivery) error {
 	if discardable(d.State) {
 		return nil
 	}
-	return &core.Problem{Status: http.StatusConflict, Title: "Not discarded", Detail: cannotDiscard[d.State]}
+	return conflict(words.New("deliveries.problem.not_discarded"), d.State)
 }
 
 func (h *Handler) discardAPI(c echo.Context) error {
@@ -198,14 +189,14 @@ func (h *Handler) discardAPI(c echo.Context) error {
 }
 
 // redriveFilter reads the filter of a re-drive. Without a state and a delivery it selects the dead letters.
-func (h *Handler) redriveFilter(user int64, in filter) (delivery.Filter, error) {
+func (h *Handler) redriveFilter(ctx context.Context, user int64, in filter) (delivery.Filter, error) {
 	if in.State == "" && in.ID == "" {
 		in.State = string(delivery.Dead)
 	}
-	f, err := in.read(h.core.Registry, user)
+	f, err := h.selected(ctx, user, in)
 	if err == nil && f.State != "" && !redrivable(f.State) {
-		err = &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Nothing to re-drive",
-			Detail: "Only what is dead or retrying can be re-driven. " + cannotRedrive[f.State]}
+		err = &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("deliveries.problem.none_again"),
+			Detail: words.New("deliveries.problem.none_again_text")}
 	}
 	return f, err
 }
@@ -222,7 +213,7 @@ func (h *Handler) discardAllAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.deadFilter(core.UserOf(c).ID, in.Filter)
+	f, err := h.deadFilter(c.Request().Context(), core.UserOf(c).ID, in.Filter)
 	if err != nil {
 		return err
 	}
@@ -234,14 +225,14 @@ func (h *Handler) discardAllAPI(c echo.Context) error {
 }
 
 // deadFilter reads a filter that selects dead letters.
-func (h *Handler) deadFilter(user int64, in filter) (delivery.Filter, error) {
+func (h *Handler) deadFilter(ctx context.Context, user int64, in filter) (delivery.Filter, error) {
 	if in.State == "" {
 		in.State = string(delivery.Dead)
 	}
-	f, err := in.read(h.core.Registry, user)
+	f, err := h.selected(ctx, user, in)
 	if err == nil && f.State != delivery.Dead {
-		err = &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Nothing to discard",
-			Detail: "Only dead letters are discarded together. Discard a delivery that still goes out by itself."}
+		err = &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("deliveries.problem.none_discard"),
+			Detail: words.New("deliveries.problem.none_discard_text")}
 	}
 	return f, err
 }
@@ -251,7 +242,7 @@ func (h *Handler) redriveAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.redriveFilter(core.UserOf(c).ID, in.Filter)
+	f, err := h.redriveFilter(c.Request().Context(), core.UserOf(c).ID, in.Filter)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,9 @@
 package deliveries
 
 import (
-	"fmt"
-	"net/http"
+	"context"
 	"net/url"
 	"slices"
-	"strings"
 
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
@@ -13,6 +11,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // filter selects deliveries, as written in a query, a form or a call.
@@ -23,14 +22,41 @@ type filter struct {
 	Connection string `json:"connection" query:"connection" form:"connection"`
 	Kind       string `json:"kind" query:"kind" form:"kind"`
 	Category   string `json:"category" query:"category" form:"category"`
-	Reason     string `json:"reason" query:"reason" form:"reason"` // exactly this one
-	ID         string `json:"id"`
+	// Reason is a sentence, exactly as somebody reads it in one of the languages.
+	Reason string `json:"reason" query:"reason" form:"reason"`
+	ID     string `json:"id"`
 }
 
-// read checks the names in a filter and returns it for the store.
+// selected checks a person's filter and returns it for the store.
+func (h *Handler) selected(ctx context.Context, user int64, in filter) (delivery.Filter, error) {
+	f, err := in.read(h.core.Registry, user)
+	if err != nil || in.Reason == "" {
+		return f, err
+	}
+	all, err := h.store.DeliveryReasons(ctx, user)
+	f.Reasons = saying(all, in.Reason)
+	return f, err
+}
+
+// saying returns the reasons that say this in one of the languages. Without any it is the sentence itself, which
+// selects nothing.
+func saying(all []words.Text, sentence string) (these []words.Text) {
+	for _, reason := range all {
+		says := func(l *words.Language) bool { return reason.In(l) == sentence }
+		if slices.ContainsFunc(words.Languages(), says) {
+			these = append(these, reason)
+		}
+	}
+	if len(these) == 0 {
+		these = []words.Text{words.Plain(sentence)}
+	}
+	return these
+}
+
+// read checks the names in a filter and returns it for the store, without the reason.
 func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filter, err error) {
 	f = delivery.Filter{User: user, State: delivery.State(in.State), Provider: in.Provider, Kind: in.Kind,
-		Connection: library.ConnectionID(in.Connection), Category: in.Category, Reason: in.Reason}
+		Connection: library.ConnectionID(in.Connection), Category: in.Category}
 	var states, names, categories []string
 	for _, state := range delivery.States {
 		states = append(states, string(state))
@@ -52,9 +78,7 @@ func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filt
 	}{{"state", in.State, states}, {"provider", in.Provider, names}, {"kind", in.Kind, delivery.Kinds}, {"category",
 		in.Category, categories}} {
 		if part.value != "" && !slices.Contains(part.known, part.value) {
-			return f, &core.Problem{Status: http.StatusBadRequest, Title: "Not a " + part.name,
-				Detail: fmt.Sprintf("There is no %s %q of deliveries here. What there is: %s.", part.name,
-					part.value, strings.Join(part.known, ", "))}
+			return f, core.NotAChoice(part.name, part.value, part.known...)
 		}
 	}
 	if in.ID != "" {

@@ -37,7 +37,7 @@ func (h *pages) groups(c echo.Context, in filter, f delivery.Filter) (views []gr
 	all, err := h.store.DeadLetters(ctx, f)
 	for _, g := range all {
 		mine := f
-		mine.State, mine.Connection, mine.Reason = delivery.Dead, g.Connection, g.Reason
+		mine.State, mine.Connection, mine.Reasons = delivery.Dead, g.Connection, []words.Text{g.Reason}
 		page, _, err := h.store.Deliveries(ctx, mine, "", shownOfGroup)
 		if err != nil {
 			return nil, err
@@ -53,11 +53,13 @@ func (h *pages) groups(c echo.Context, in filter, f delivery.Filter) (views []gr
 
 // group returns the view of a group, of which some deliveries are shown.
 func (n Names) group(in filter, g delivery.Group, shown []View) groupView {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s", g.Connection, g.Reason))
+	reason := n.say(g.Reason)
+	stored, _ := g.Reason.Value() // of a string
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s", g.Connection, stored))
 	v := groupView{ID: "dead-" + hex.EncodeToString(sum[:6]), Open: g.Count == 1, Says: n.say(n.failed(g)),
 		Next: n.say(words.New("deliveries.group.yours"))}
-	if g.Reason != "" {
-		v.Says += " " + g.Reason
+	if reason != "" {
+		v.Says += " " + reason
 	}
 	first := ""
 	for _, d := range shown {
@@ -69,11 +71,11 @@ func (n Names) group(in filter, g delivery.Group, shown []View) groupView {
 	if first != "" {
 		v.Next = n.say(words.New("deliveries.group.daily", "At", first))
 	}
-	if g.Reason == "" { // nothing by which all of them can be selected
+	if reason == "" { // nothing by which all of them can be selected
 		return v
 	}
 	these := in
-	these.State, these.Connection, these.Reason = string(delivery.Dead), string(g.Connection), g.Reason
+	these.State, these.Connection, these.Reason = string(delivery.Dead), string(g.Connection), reason
 	v.Actions = []ui.Action{
 		{Label: n.say(words.New("deliveries.again_all")), URL: these.address("/deliveries/redrive")},
 		{Label: n.say(words.New("deliveries.discard_all")), URL: these.address("/deliveries/discard")},

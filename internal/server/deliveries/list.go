@@ -102,7 +102,7 @@ func (h *pages) listPage(c echo.Context) error {
 	ctx := c.Request().Context()
 	v := listView{Lead: words.T(ctx, "deliveries.lead")}
 	all := f
-	if f.Reason == "" && (f.State == "" || f.State == delivery.Dead) {
+	if in.Reason == "" && (f.State == "" || f.State == delivery.Dead) {
 		if v.Groups, err = h.groups(c, in, f); err != nil {
 			return err
 		}

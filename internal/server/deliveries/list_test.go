@@ -64,7 +64,7 @@ func TestAHostileNameIsIsolatedInLists(t *testing.T) {
 	n := namesOf(nil)
 	n.subjects = map[int64]delivery.Subject{7: {Title: "\u202eאבג", Artist: "x"}}
 	d := delivery.Delivery{ID: 7, Connection: "lastfm", Kind: delivery.Scrobble, State: delivery.Dead, Items: 1}
-	d.Reason, d.EndedAt = "\u202eאבג", time.Now()
+	d.Reason, d.EndedAt = words.Plain("\u202eאבג"), time.Now()
 	g := n.group(filter{}, delivery.Group{Connection: "lastfm", Kind: delivery.Scrobble, Reason: d.Reason, Count: 12,
 		Items: 12}, []View{n.View(d)})
 	require.NotEmpty(t, g.All, "there are more than are shown")

@@ -182,7 +182,7 @@ func (n Names) why(d delivery.Delivery) (reason string, until time.Time) {
 	case delivery.Done, delivery.Running:
 		return "", time.Time{}
 	case delivery.Dead:
-		return d.Reason, time.Time{}
+		return n.say(d.Reason), time.Time{}
 	}
 	if d.Kind == delivery.Notify {
 		return n.whyNotSent(d), until
@@ -190,15 +190,15 @@ func (n Names) why(d delivery.Delivery) (reason string, until time.Time) {
 	reason, until = n.Obstacle(d.Connection, d.Kind)
 	switch {
 	case reason != "" && d.Category == resilience.CircuitOpen.String() && n.troubled(d.Connection):
-		return d.Reason, until
+		return n.say(d.Reason), until
 	case reason != "":
 		return reason, until
 	case d.State == delivery.Parked:
 		return n.say(words.New("deliveries.why.moment")), until
-	case d.Reason == "" && d.Kind == delivery.Archive && d.Due.After(time.Now()):
+	case d.Reason.IsZero() && d.Kind == delivery.Archive && d.Due.After(time.Now()):
 		return n.say(words.New("deliveries.why.month")), until
 	}
-	return d.Reason, until
+	return n.say(d.Reason), until
 }
 
 // whyNotSent says why a message has not been sent to its channel yet.

@@ -150,9 +150,9 @@ func (n Names) goingOut(ctx context.Context, id library.ConnectionID, w *deliver
 
 // notSent is what could not be sent for one reason.
 func (n Names) notSent(ctx context.Context, g delivery.Group) groupLine {
-	f := filter{State: string(delivery.Dead), Connection: string(g.Connection), Reason: g.Reason}
-	l := groupLine{Shape: "dead", Why: g.Reason, Says: n.failed(g).T(ctx)}
-	if g.Reason != "" {
+	f := filter{State: string(delivery.Dead), Connection: string(g.Connection), Reason: g.Reason.T(ctx)}
+	l := groupLine{Shape: "dead", Why: f.Reason, Says: n.failed(g).T(ctx)}
+	if f.Reason != "" {
 		l.Actions = []ui.Action{
 			{Label: words.T(ctx, "deliveries.again"), URL: f.address("/deliveries/redrive"), Main: true},
 			{Label: words.T(ctx, "deliveries.discard"), URL: f.address("/deliveries/discard")},

@@ -60,8 +60,8 @@ func TestWhatFailedHasOneWayOut(t *testing.T) {
 	t.Parallel()
 	v := overviewOf(t.Context(), namesOf(nil), []delivery.Tally{{Connection: "lastfm", Kind: delivery.Scrobble,
 		State: delivery.Done, Items: 120}}, []delivery.Group{
-		{Connection: "lastfm", Kind: delivery.Scrobble, Reason: "Too old.", Count: 2, Items: 12},
-		{Connection: "channel-7", Kind: delivery.Notify, Reason: "Refused.", Count: 1, Items: 1}})
+		{Connection: "lastfm", Kind: delivery.Scrobble, Reason: words.Plain("Too old."), Count: 2, Items: 12},
+		{Connection: "channel-7", Kind: delivery.Notify, Reason: words.Plain("Refused."), Count: 1, Items: 1}})
 	require.Equal(t, []string{"120 listens to Last.fm."}, v.Sent)
 	require.Len(t, v.Failed, 1, "messages are with their channels")
 	require.Equal(t, "12 listens could not be sent to Last.fm.", v.Failed[0].Says)

@@ -71,7 +71,7 @@ func (h *pages) redriveAllForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := in.read(h.core.Registry, core.UserOf(c).ID)
+	f, err := h.selected(c.Request().Context(), core.UserOf(c).ID, in)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (h *pages) redriveAllForm(c echo.Context) error {
 
 func (h *pages) redriveForm(c echo.Context) error {
 	v, err := h.redriveOne(c)
-	if p, ok := errors.AsType[*core.Problem](err); ok && p.Status == http.StatusConflict {
+	if p, ok := errors.AsType[*core.Refusal](err); ok && p.Status == http.StatusConflict {
 		return h.core.Done(c, h.core.CameFrom(c), words.New("deliveries.done.not", "What", v.Subject,
 			"Why", cannot(delivery.State(v.State))))
 	}
@@ -146,7 +146,7 @@ func (n Names) loss(d delivery.Delivery) words.Text {
 
 func (h *pages) discardForm(c echo.Context) error {
 	v, err := h.discard(c)
-	if p, ok := errors.AsType[*core.Problem](err); ok && p.Status == http.StatusConflict {
+	if p, ok := errors.AsType[*core.Refusal](err); ok && p.Status == http.StatusConflict {
 		return h.core.Done(c, "/deliveries", words.New("deliveries.done.not", "What", v.Subject,
 			"Why", cannot(delivery.State(v.State))))
 	}
@@ -162,7 +162,7 @@ func (h *pages) discardAllPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.deadFilter(core.UserOf(c).ID, in)
+	f, err := h.deadFilter(c.Request().Context(), core.UserOf(c).ID, in)
 	if err != nil {
 		return err
 	}
@@ -178,8 +178,8 @@ func (h *pages) discardAllPage(c echo.Context) error {
 		Lead: words.T(ctx, "deliveries.ask.discard_lead"), Back: "/deliveries",
 		Do: ui.Action{Label: words.T(ctx, "deliveries.discard"), Post: "/deliveries/discard", Warn: true,
 			Fields: in.fields()}}
-	if f.Reason != "" {
-		d.Facts = []string{f.Reason}
+	if in.Reason != "" {
+		d.Facts = []string{in.Reason}
 	}
 	return h.ask(c, d)
 }
@@ -189,7 +189,7 @@ func (h *pages) discardAllForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.deadFilter(core.UserOf(c).ID, in)
+	f, err := h.deadFilter(c.Request().Context(), core.UserOf(c).ID, in)
 	if err != nil {
 		return err
 	}

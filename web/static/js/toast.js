@@ -6,6 +6,7 @@ import { say } from "./words.js";
 const shownFor = 10000; // milliseconds
 const strip = document.getElementById("toasts");
 const shown = new Map(); // notification id -> its toast
+const dismissed = new Set(); // ids; the banner's line of one is about to become small, and is not shown meanwhile
 
 // Characters that turn the direction of the text around them are not shown; a name in a sentence may hold some.
 const overrides = /[\u202a-\u202e\u2066-\u2069]/g;
@@ -26,7 +27,8 @@ function element(tag, text, className) {
 export function arrange() {
   const banners = document.getElementById("banners");
   for (const line of banners?.querySelectorAll("[data-notification]") ?? []) {
-    line.classList.toggle("said", shown.has(line.dataset.notification));
+    const id = line.dataset.notification;
+    line.classList.toggle("said", shown.has(id) || dismissed.has(id));
   }
   const height = strip.childElementCount ? strip.getBoundingClientRect().height : 0;
   document.documentElement.style.setProperty("--toasts", `${Math.ceil(height)}px`);
@@ -82,6 +84,7 @@ export function hideOthers(open) {
 // announce shows a notification. tell tells the server what the person has done with it: "seen", or "ack".
 export function announce(n, tell) {
   if (shown.has(n.id)) return;
+  dismissed.delete(n.id);
   const controls = [];
   if (n.action) {
     const link = element("a", n.action.label, "button");
@@ -90,7 +93,7 @@ export function announce(n, tell) {
   }
   const close = element("button", say("dismiss"), "second");
   close.type = "button";
-  close.addEventListener("click", () => { tell("ack", n.id); hide(n.id); });
+  close.addEventListener("click", () => { tell("ack", n.id); dismissed.add(n.id); hide(n.id); });
   controls.push(close);
   const box = build(n, ...controls);
   shown.set(n.id, box);
