@@ -176,7 +176,7 @@ func TestARefusedKeyStaysRefusedAfterARestart(t *testing.T) {
 	require.NoError(t, p.stop(syscall.SIGTERM))
 	startAt(t, dir, strings.TrimPrefix(p.url, "http://"), youtubeEnv(w)...)
 	require.Equal(t, "refused", v.keyOf("3")["state"])
-	require.Equal(t, "it is not valid", v.keyOf("3")["reason"])
+	require.Equal(t, "it isn't valid", v.keyOf("3")["reason"])
 	require.NoError(t, w.Switch(demo.YouTube, demo.Normal))
 	require.Equal(t, "refused", v.call("POST", "/admin/keys/youtube/"+lastFour+"/reset", nil, 200)["previous_state"])
 	require.Equal(t, "ready", v.keyOf("3")["state"])

@@ -53,7 +53,7 @@ func TestCallsOnOnesOwnThings(t *testing.T) {
 		h.call(http.MethodPost, address+"/seen", "", http.StatusNoContent)
 		h.call(http.MethodPost, address+"/ack", "", http.StatusNoContent)
 		require.Contains(t, h.call(http.MethodGet, "/notifications?open=perhaps", "", http.StatusBadRequest)["detail"],
-			"true or false")
+			"true, false")
 
 		var file bytes.Buffer
 		require.NoError(t, demo.WriteSpotifyExport(&file, 1, 10, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)))

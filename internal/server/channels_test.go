@@ -88,7 +88,7 @@ func TestChannelLifecycle(t *testing.T) {
 	status, answer := h.ask("POST", "/api/v1/channels", `{"url":"`+far.url("topic-12345")+`"}`)
 	require.Equal(t, http.StatusUnprocessableEntity, status, answer)
 	require.Contains(t, answer, "ntfy doesn't allow messages to be sent there. Check the token, or what it may do. "+
-		"Nothing was stored.")
+		"Nothing was saved.")
 	_, answer = h.ask("GET", "/api/v1/channels", "")
 	require.JSONEq(t, `{"channels":[]}`, answer)
 
@@ -153,10 +153,10 @@ func TestInvalidChannelsAreRefused(t *testing.T) {
 		`{}`:                 "There's no such kind of channel.",
 		`{"kind":"ntfy"}`:    "Fill in: Topic.",
 		`{"url":"secret99"}`: "This isn't the address of a channel.",
-		`{"url":"` + url + `","severity":"loud"}`:            "Choose from what on you want to be told",
-		`{"url":"` + url + `","quiet_from":"25:00"}`:         "Write quiet hours like 22:30.",
-		`{"url":"` + url + `","quiet_from":"22:00"}`:         "fill in both, or none",
-		`{"url":"` + url + `","zone":"Vienna"}`:              "There is no such time zone.",
+		`{"url":"` + url + `","severity":"loud"}`:            "Choose what to send: info, ",
+		`{"url":"` + url + `","quiet_from":"25:00"}`:         "Write a time like 22:30.",
+		`{"url":"` + url + `","quiet_from":"22:00"}`:         "Fill in both, or neither.",
+		`{"url":"` + url + `","zone":"Vienna"}`:              "Reprise doesn't know this time zone.",
 		`{"subscription":{"endpoint":"http://example.org"}}`: "This isn't what a browser sends",
 	} {
 		status, answer := h.ask("POST", "/api/v1/channels", body)

@@ -42,13 +42,13 @@ func TestDeadLetterIsRedrivenByHand(t *testing.T) {
 
 		id, other := dead["id"].(string), done["id"].(string)
 		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+other+"/redrive", "",
-			http.StatusConflict)["detail"], "carried already")
+			http.StatusConflict)["detail"], "It was sent already.")
 		require.Contains(t, h.call(http.MethodDelete, "/deliveries/"+other, "", http.StatusConflict)["detail"],
-			"carried already")
+			"It was sent already.")
 		h.far.refuses = ""
 		h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "", http.StatusAccepted)
 		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "",
-			http.StatusConflict)["detail"], "goes out by itself")
+			http.StatusConflict)["detail"], "goes out without you")
 		h.carry()
 		require.EqualValues(t, 2, h.states()["done"])
 		require.NotContains(t, h.page("/"), "dead letter")

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
@@ -20,10 +22,16 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodGet, "/playlists", "", http.StatusOK) // signs in
 		for path, want := range map[string]string{
-			"/nowhere":                "Seite nicht gefunden.",
-			"/api/v1/nowhere":         "Seite nicht gefunden.",
-			"/api/v1/listens?limit=0": "limit ist eine ganze Zahl von 1 bis 1000.",
-			"/api/v1/listens?artst=x": `Dieser Aufruf kennt keinen Parameter \"artst\". Meinst du \"artist\"?`,
+			"/nowhere":                           "Seite nicht gefunden.",
+			"/health?day=2001-01-01":             "Wähle einen dieser Tage.",
+			"/api/v1/nowhere":                    "Seite nicht gefunden.",
+			"/api/v1/listens?limit=0":            "limit ist eine ganze Zahl von 1 bis 1000.",
+			"/api/v1/listens?artst=x":            `kennt keinen Parameter \"artst\". Meinst du \"artist\"?`,
+			"/api/v1/listens?from=gestern":       "Schreibe from so: 2026-11-20T21:00:00Z.",
+			"/api/v1/health/quarters?since=x":    "Schreibe since so: 2026-11-20T21:00:00Z.",
+			"/api/v1/notifications?open=maybe":   `open kann nicht „maybe“ sein. Möglich sind: true, false.`,
+			"/api/v1/activity?provider=napster":  "provider kann nicht „napster“ sein.",
+			"/api/v1/deliveries?state=forgotten": "state kann nicht „forgotten“ sein.",
 		} {
 			w := h.knock(http.MethodGet, path, "Accept-Language", "de")
 			require.Contains(t, html.UnescapeString(w.Body.String()), want, path)
@@ -31,6 +39,21 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 		w := h.knock(http.MethodGet, "/api/v1/nowhere", "Accept-Language", "fr, en;q=0.5")
 		require.Contains(t, w.Body.String(), `"detail":"Page not found."`)
 	})
+}
+
+// Forms that are sent with a mistake say it in the language of their page.
+func TestFormsSayMistakesInGerman(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	h.tells()
+	h.Registry.Replace(providertest.New(registry.Describe("navidrome")))
+	h.call(http.MethodPatch, "/account", `{"language":"de"}`, http.StatusOK)
+	w := h.submit("/connect/navidrome", http.StatusUnprocessableEntity, "url", "https://music.example.org")
+	require.Contains(t, text(w), "Bitte ausfüllen: Benutzername.")
+	phone := newPhone(t).url("topic")
+	w = h.submit("/settings/notifications", http.StatusUnprocessableEntity, "address", phone, "severity", "error",
+		"quiet_from", "22:00")
+	require.Contains(t, text(w), "Fülle beides aus oder keins von beiden.")
 }
 
 // Why a delivery failed is stored once, and everybody reads it in their own language. What they read selects it.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -132,11 +131,10 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 const longestHost = 100
 
 // wrongHost returns the problem of a request that names a host which is not ours.
-func wrongHost(host string) *core.Problem {
+func wrongHost(host string) *core.Refusal {
 	host = strings.ToValidUTF8(host[:min(len(host), longestHost)], "")
-	return &core.Problem{Status: http.StatusMisdirectedRequest, Title: "Another name",
-		Detail: fmt.Sprintf("This server does not answer as %q. If the name is yours, the administrator puts it "+
-			"into the setting allowed_hosts, or the whole address into base_url.", host)}
+	return &core.Refusal{Status: http.StatusMisdirectedRequest, Title: words.New("problem.host.title"),
+		Detail: words.New("problem.host.text", "Host", host)}
 }
 
 // elsewhere says whether a page was asked for by the name localhost while base is a loopback IP: a session's

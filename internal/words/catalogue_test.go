@@ -100,7 +100,8 @@ func without(all []string, name string) []string {
 // banned are words that nobody would say aloud, or that make Reprise speak of itself as "we".
 var banned = map[*Language]*regexp.Regexp{
 	English: regexp.MustCompile(`(?i)\b(anew|told|stands|whoever|whom|allows is|gives no|we|us|our|ours|` +
-		`dead letters?|re-?drive|parked|written down|is due to|goes on by itself|at present)\b|asks us|is used up for now`),
+		`dead letters?|re-?drive|parked|written down|is due to|goes on by itself|at present)\b|` +
+		`asks us|is used up for now`),
 	German: regexp.MustCompile(`(?i:\b(wir|unser\w*|erneut erneut|Dead Letters?|geparkt\w*)\b)|` +
 		`\b(Ihnen|Ihre?\w*)\b`),
 }

@@ -3,12 +3,10 @@ package activity
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -108,9 +106,7 @@ func (h *Handler) asked(c echo.Context) (page []View, next string, err error) {
 		names = append(names, p.Name)
 	}
 	if provider != "" && !slices.Contains(names, provider) {
-		return nil, "", &core.Problem{Status: http.StatusBadRequest, Title: "Not a provider",
-			Detail: fmt.Sprintf("There is no provider %q here. What there is: %s.", provider,
-				strings.Join(names, ", "))}
+		return nil, "", core.NotAChoice("provider", provider, names...)
 	}
 	about := activity.Filter{Provider: provider, Connection: library.ConnectionID(c.QueryParam("connection"))}
 	return h.entries(c, about, c.QueryParam("before"), n)
@@ -146,7 +142,7 @@ func (h *Handler) page(c echo.Context) error {
 			BackTo: words.T(ctx, "status.title")},
 		Services: []ui.Option{{Label: words.T(ctx, "activity.all")}}}
 	for _, p := range h.core.Services() {
-		v.Services = append(v.Services, ui.Option{Value: p.Name, Label: p.DisplayName})
+		v.Services = append(v.Services, ui.Option{Value: p.Name, Label: p.Called().T(ctx)})
 	}
 	with := url.Values{}
 	if id := c.QueryParam("connection"); id != "" {

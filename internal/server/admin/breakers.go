@@ -67,9 +67,8 @@ func (h *Breakers) list(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"breakers": core.ViewAll(h.breakers.Status(), ViewBreaker)})
 }
 
-var errNoBreaker = &core.Problem{Status: http.StatusNotFound, Title: "No such endpoint",
-	Detail: "No endpoint of that name has been called since the start. " +
-		"Names are as the list of breakers gives them, percent-encoded."}
+var errNoBreaker = &core.Refusal{Status: http.StatusNotFound, Title: words.New("breaker.none.title"),
+	Detail: words.New("breaker.none.text")}
 
 // reset closes a breaker, and returns its state before.
 func (h *Breakers) reset(c echo.Context, endpoint string) (resilience.BreakerState, error) {

@@ -59,39 +59,23 @@ type KeyView struct {
 	Failures    int     `json:"failures"`
 }
 
-func viewKey(p *providers.Provider, k resilience.KeyStatus) KeyView {
-	v := KeyView{Provider: p.Name, DisplayName: p.DisplayName, Project: k.Project, LastFour: k.LastFour,
-		State: k.State(), Until: core.Moment(k.Until), Failures: k.Failures}
-	switch {
-	case k.Invalid && k.Category == resilience.Config:
-		v.Why = "it may not be used for this"
-	case k.Invalid:
-		v.Why = "it is not valid"
-	case k.Until.IsZero():
-	case k.Category == resilience.Quota:
-		v.Why = "its quota is used up"
-	default:
-		v.Why = "it was used too often"
-	}
-	return v
-}
-
-// All returns the keys of all providers.
-func (h *Keys) All() []KeyView {
-	all := []KeyView{}
-	for _, p := range h.core.Services() {
-		all = append(all,
-			core.ViewAll(p.Keys.Keys(), func(k resilience.KeyStatus) KeyView { return viewKey(p, k) })...)
-	}
-	return all
+func viewKey(ctx context.Context, p *providers.Provider, k resilience.KeyStatus) KeyView {
+	return KeyView{Provider: p.Name, DisplayName: p.DisplayName, Project: k.Project, LastFour: k.LastFour,
+		State: k.State(), Until: core.Moment(k.Until), Why: why(k).T(ctx), Failures: k.Failures}
 }
 
 func (h *Keys) list(c echo.Context) error {
-	return c.JSON(http.StatusOK, map[string]any{"keys": h.All()})
+	ctx := c.Request().Context()
+	all := []KeyView{}
+	for _, p := range h.core.Services() {
+		all = append(all,
+			core.ViewAll(p.Keys.Keys(), func(k resilience.KeyStatus) KeyView { return viewKey(ctx, p, k) })...)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"keys": all})
 }
 
-var errNoKey = &core.Problem{Status: http.StatusNotFound, Title: "No such key",
-	Detail: "The settings name no key of that service which ends like this."}
+var errNoKey = &core.Refusal{Status: http.StatusNotFound, Title: words.New("key.none.title"),
+	Detail: words.New("key.none.text")}
 
 // one returns the provider of the key that a request's path names, and the last four characters of the key.
 func (h *Keys) one(c echo.Context) (*providers.Provider, string, error) {
@@ -146,7 +130,7 @@ func (h *Keys) resetPage(c echo.Context) error {
 	ctx := c.Request().Context()
 	address := "/settings/server/keys/" + p.Name + "/" + url.PathEscape(lastFour) + "/reset"
 	return h.core.Confirm(c, core.Confirmation{
-		Title: words.T(ctx, "key.try_title", "Key", "…"+lastFour, "Service", p.DisplayName),
+		Title: words.T(ctx, "key.try_title", "Key", "…"+lastFour, "Service", p.Called()),
 		Lead:  lead(p.DisplayName, all[i]).T(ctx), Action: address, Button: words.T(ctx, "key.try_now"),
 		Back: "/settings/server#keys"})
 }
@@ -159,11 +143,11 @@ func (h *Keys) resetForm(c echo.Context) error {
 }
 
 // Part returns the keys of all providers as a part of a page; nothing if there are none.
-func (h *Keys) Part(context.Context) (templ.Component, error) {
+func (h *Keys) Part(ctx context.Context) (templ.Component, error) {
 	var all []key
 	for _, p := range h.core.Services() {
 		for _, k := range p.Keys.Keys() {
-			all = append(all, key{k, p.Name, p.DisplayName})
+			all = append(all, key{k, p.Name, p.Called().T(ctx)})
 		}
 	}
 	return keysPart(all), nil

@@ -75,16 +75,16 @@ func (h *Handler) Put(c echo.Context, provider string) (asks.Ask, *providers.Pro
 		return asks.Ask{}, nil, core.NotFound(words.New("ask.unknown"))
 	}
 	if u.Role == accounts.Admin {
-		return asks.Ask{}, p, &core.Problem{Status: http.StatusConflict, Title: words.T(ctx, "ask.yourself"),
-			Detail: words.T(ctx, "ask.yourself_text", "Service", p.DisplayName)}
+		return asks.Ask{}, p, &core.Refusal{Status: http.StatusConflict, Title: words.New("ask.yourself"),
+			Detail: words.New("ask.yourself_text", "Service", p.DisplayName)}
 	}
 	if wait := h.rate.Take(u.Name); wait > 0 {
 		return asks.Ask{}, p, core.Wait(wait)
 	}
 	a, err := h.asks.Ask(ctx, u.ID, p)
 	if errors.Is(err, asks.ErrNothing) {
-		err = &core.Problem{Status: http.StatusConflict, Title: words.T(ctx, "ask.nothing"),
-			Detail: words.T(ctx, "ask.nothing_text", "Service", p.DisplayName)}
+		err = &core.Refusal{Status: http.StatusConflict, Title: words.New("ask.nothing"),
+			Detail: words.New("ask.nothing_text", "Service", p.DisplayName)}
 	}
 	return a, p, err
 }

@@ -65,16 +65,21 @@ func minutesOf(text string) (int, error) {
 	}
 	at, err := time.Parse("15:04", text)
 	if err != nil {
-		return 0, unfit("Write quiet hours like 22:30.")
+		return 0, core.Check(words.New("channels.problem.time"))
 	}
 	return at.Hour()*60 + at.Minute(), nil
+}
+
+// failed returns the problem of a message that did not arrive.
+func failed(why words.Text) *core.Refusal {
+	return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("channels.problem.failed"),
+		Detail: why}
 }
 
 // channelProblem returns the problem for a channel whose test message failed.
 func channelProblem(err error) error {
 	if e, ok := errors.AsType[*notify.RefusedError](err); ok {
-		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
-			Detail: e.Reason.String() + " Nothing was stored."}
+		return failed(words.Join(e.Reason, words.New("refused.nothing")))
 	}
 	return err
 }
@@ -101,8 +106,8 @@ func (h *Handler) add(ctx context.Context, user int64, in channelInput) (notify.
 		endpoint := channels.PushAddress(other.Kind, string(other.URL))
 		switch {
 		case other.URL == ch.URL:
-			return other, &core.Problem{Status: http.StatusConflict, Title: "There already",
-				Detail: "You are told there already, as " + other.Name + "."}
+			return other, &core.Refusal{Status: http.StatusConflict, Title: words.New("channels.problem.there"),
+				Detail: words.New("channels.problem.there_text", "Name", other.Name)}
 		// the same browser, with another key or address
 		case endpoint != "" && (endpoint == in.Replaces || endpoint == channels.PushAddress(ch.Kind, url)):
 			other.URL = ch.URL
@@ -111,8 +116,8 @@ func (h *Handler) add(ctx context.Context, user int64, in channelInput) (notify.
 		}
 	}
 	if len(have) >= mostOwn {
-		return ch, &core.Problem{Status: http.StatusConflict, Title: "Too many",
-			Detail: "You have 20 channels already. Remove one first."}
+		return ch, &core.Refusal{Status: http.StatusConflict, Title: words.New("channels.problem.crowded"),
+			Detail: words.New("input.channels", "Number", mostOwn)}
 	}
 	ch, err = h.courier.Add(ctx, ch)
 	return h.done(ctx, activity.ChannelAdded, ch, err)
@@ -150,7 +155,7 @@ func (h *Handler) change(c echo.Context, in channelInput) (notify.Channel, error
 		case err != nil:
 			return ch, err
 		case kind != ch.Kind:
-			return ch, unfit("This is the address of another kind of channel. Add it as a new one.")
+			return ch, core.Check(words.New("channels.problem.kind"))
 		}
 		ch.URL = resilience.Secret(url)
 	}
@@ -158,7 +163,7 @@ func (h *Handler) change(c echo.Context, in channelInput) (notify.Channel, error
 		return ch, err
 	}
 	if ch.Name == "" {
-		return ch, unfit("Give it a name.")
+		return ch, core.Check(words.New("channels.problem.name"))
 	}
 	ctx := c.Request().Context()
 	ch, err = h.courier.Change(ctx, ch)
@@ -226,13 +231,10 @@ func (h *Handler) test(c echo.Context) (words.Text, error) {
 	}
 	err = h.courier.SendTest(c.Request().Context(), ch.User, ch.ID)
 	if errors.Is(err, notify.ErrUnsubscribed) {
-		return words.Text{}, &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
-			Detail: "This browser has taken back that it may be told, so it was removed. Add it once more in " +
-				"that browser."}
+		return words.Text{}, failed(words.New("channels.problem.unsubscribed"))
 	}
 	if e, ok := errors.AsType[*notify.RefusedError](err); ok {
-		return words.Text{}, &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
-			Detail: ch.Name + ": " + e.Reason.String()}
+		return words.Text{}, failed(words.New("channels.problem.of", "Name", ch.Name, "Why", e.Reason))
 	}
 	return sentTo(ch.Kind), err
 }

@@ -1,7 +1,6 @@
 package channels
 
 import (
-	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -9,6 +8,7 @@ import (
 	"reprise/internal/channels"
 	"reprise/internal/notify"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // channelInput adds or changes a channel. In a change, missing fields keep their values.
@@ -26,11 +26,6 @@ type channelInput struct {
 	ErrorsAtNight *bool                  `json:"errors_at_night"`
 }
 
-func unfit(detail string) error {
-	return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you entered",
-		Detail: detail}
-}
-
 // address returns the kind and the URL of the channel.
 func (in channelInput) address() (kind, url string, err error) {
 	switch {
@@ -43,7 +38,7 @@ func (in channelInput) address() (kind, url string, err error) {
 		kind, url, err = channels.Build(in.Kind, in.Fields)
 	}
 	if err != nil {
-		return "", "", unfit(channels.Problem(err).String())
+		return "", "", core.Check(channels.Problem(err))
 	}
 	return kind, url, nil
 }
@@ -57,14 +52,14 @@ const (
 func (in channelInput) wishes(ch *notify.Channel) error {
 	if in.Name != nil {
 		if ch.Name = strings.TrimSpace(*in.Name); utf8.RuneCountInString(ch.Name) > longestName {
-			return unfit("The name is too long; it may have 60 characters.")
+			return core.Check(words.New("channels.problem.long_name", "Most", longestName))
 		}
 	}
 	if in.Severity != nil {
 		ch.Least = notify.Severity(*in.Severity)
 	}
 	if !ch.Least.AtLeast(notify.Info) {
-		return unfit("Choose from what on you want to be told: info, success, warning or error.")
+		return core.Check(words.New("channels.problem.severity", "Known", "info, success, warning, error"))
 	}
 	var err error
 	if in.QuietFrom != nil {
@@ -77,15 +72,15 @@ func (in channelInput) wishes(ch *notify.Channel) error {
 		return err
 	}
 	if (ch.QuietFrom < 0) != (ch.QuietTo < 0) {
-		return unfit("Quiet hours have a beginning and an end: fill in both, or none.")
+		return core.Check(words.New("channels.problem.both_times"))
 	}
 	if ch.QuietFrom >= 0 && ch.QuietFrom == ch.QuietTo {
-		return unfit("Quiet hours cannot end when they begin. Choose two times, or none.")
+		return core.Check(words.New("channels.problem.same_times"))
 	}
 	if in.Zone != nil {
 		ch.Zone = *in.Zone
 		if _, err := time.LoadLocation(ch.Zone); err != nil || ch.Zone == "Local" {
-			return unfit("There is no such time zone. Write it like Europe/Vienna.")
+			return core.Check(words.New("channels.problem.zone"))
 		}
 	}
 	if in.ErrorsAtNight != nil {

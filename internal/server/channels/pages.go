@@ -157,8 +157,8 @@ func (h *pages) editForm(c echo.Context) error {
 
 func (h *pages) testForm(c echo.Context) error {
 	said, err := h.test(c)
-	if p, ok := errors.AsType[*core.Problem](err); ok {
-		said, err = words.Plain(p.Detail), nil
+	if r, ok := errors.AsType[*core.Refusal](err); ok && r.Status == http.StatusUnprocessableEntity {
+		said, err = r.Detail, nil
 	}
 	if err != nil {
 		return err

@@ -81,9 +81,7 @@ func lastSlash(path string) int {
 func (h *Handler) disconnectAPI(c echo.Context) error {
 	data := c.QueryParam("data")
 	if data != "" && data != "keep" && data != "delete" {
-		return &core.Problem{Status: http.StatusBadRequest,
-			Title:  words.T(c.Request().Context(), "connection.keep_or_delete"),
-			Detail: "data is keep, which it is by default, or delete."}
+		return core.NotAChoice("data", data, "keep", "delete")
 	}
 	if err := h.connections.Disconnect(c.Request().Context(), core.UserOf(c).ID,
 		library.ConnectionID(c.Param("id")), data == "delete"); err != nil {
@@ -122,9 +120,8 @@ func (h *Handler) actForm(c echo.Context) error {
 func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error {
 	data := c.FormValue("data")
 	if data != "keep" && data != "delete" {
-		return &core.Problem{Status: http.StatusUnprocessableEntity,
-			Title:  words.T(c.Request().Context(), "connection.keep_or_delete"),
-			Detail: words.T(c.Request().Context(), "connection.choose_first")}
+		return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("connection.keep_or_delete"),
+			Detail: words.New("connection.choose_first")}
 	}
 	ctx, user, owed := c.Request().Context(), core.UserOf(c).ID, 0
 	label := h.statuses.label(ctx, user, id)

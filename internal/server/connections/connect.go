@@ -2,7 +2,6 @@ package connections
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -91,9 +90,9 @@ func (h *connect) showAsk(c echo.Context, p *providers.Provider, need asks.Need,
 // showReady says that what a member has waited for is ready.
 func (h *connect) showReady(c echo.Context, p *providers.Provider, to string) error {
 	ctx := c.Request().Context()
-	v := askView{Provider: p.Name, ReturnTo: to, Title: words.T(ctx, "connect.title", "Name", p.DisplayName),
-		Lead: words.T(ctx, "ask.done_text", "Service", p.DisplayName), Asked: &ui.Action{Main: true,
-			Label: words.T(ctx, "ask.done_button", "Service", p.DisplayName), URL: "/connect/" + p.Name + "?" +
+	v := askView{Provider: p.Name, ReturnTo: to, Title: words.T(ctx, "connect.title", "Name", p.Called()),
+		Lead: words.T(ctx, "ask.done_text", "Service", p.Called()), Asked: &ui.Action{Main: true,
+			Label: words.T(ctx, "ask.done_button", "Service", p.Called()), URL: "/connect/" + p.Name + "?" +
 				url.Values{"return_to": {to}}.Encode()}}
 	return h.core.Show(c, http.StatusOK, v.Title, askPage(v))
 }
@@ -129,7 +128,7 @@ func (h *connect) showForm(c echo.Context, status int, f filled) error {
 		v.Button = words.T(ctx, "connect.again_button")
 		v.Lead = words.T(ctx, "connect.again_lead")
 	case f.problem == "":
-		v.Lead = words.T(ctx, "connect.lead", "Name", f.provider.DisplayName)
+		v.Lead = words.T(ctx, "connect.lead", "Name", f.provider.Called())
 	}
 	if another {
 		v.Fields = append(v.Fields, nameField(ctx, label, f.values["name"]))
@@ -163,7 +162,7 @@ func (h *connect) consented(c echo.Context, answer url.Values) error {
 	defer done()
 	grant, err := h.flow.Complete(ctx, h.request(c, library.ConnectionID(p.Name), ""), answer)
 	if errors.Is(err, oauth.ErrRefused) {
-		return h.core.Done(c, core.LocalPath(grant.ReturnTo), words.New("connect.refused", "Name", p.DisplayName))
+		return h.core.Done(c, core.LocalPath(grant.ReturnTo), words.New("connect.refused", "Name", p.Called()))
 	}
 	if errors.Is(err, oauth.ErrState) {
 		return err
@@ -188,7 +187,7 @@ func (h *connect) connected(
 	if err != nil {
 		h.core.Log.Info("connecting refused", "provider", p.Name, "user_id", core.UserOf(c).ID, "err",
 			resilience.Excerpt(err.Error()))
-		return refused(c.Request().Context(), p, err)
+		return refused(p, err)
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	if err := h.asks.Used(ctx, user, id.Provider()); err != nil {
@@ -225,7 +224,7 @@ func (h *connect) form(c echo.Context) error {
 		}
 	}
 	err = h.connected(c, id, to, named(p, fields), err)
-	if failed, ok := errors.AsType[*core.Problem](err); ok {
+	if failed, ok := errors.AsType[*core.Refusal](err); ok {
 		values := h.statuses.kept(c, id)
 		for _, f := range p.Fields {
 			if !isSecret(f) {
@@ -234,7 +233,7 @@ func (h *connect) form(c echo.Context) error {
 		}
 		values["name"] = given["name"]
 		return h.showForm(c, failed.Status, filled{id: id, provider: p, returnTo: to, values: values,
-			problem: failed.Detail})
+			problem: failed.Detail.T(c.Request().Context())})
 	}
 	return err
 }
@@ -259,7 +258,10 @@ func named(p *providers.Provider, given library.Credentials) *providers.Provider
 }
 
 // refused returns the problem for credentials that the provider did not accept.
-func refused(ctx context.Context, p *providers.Provider, err error) error {
+func refused(p *providers.Provider, err error) error {
+	if _, ok := errors.AsType[*core.Refusal](err); ok { // of the form, before the provider was asked
+		return err
+	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Endpoint == "" {
 		return err
 	}
@@ -270,5 +272,5 @@ func refused(ctx context.Context, p *providers.Provider, err error) error {
 		return err
 	}
 	w := notify.Refused(p, err)
-	return &core.Problem{Status: http.StatusUnprocessableEntity, Title: w.Title.T(ctx), Detail: w.Message.T(ctx)}
+	return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: w.Title, Detail: w.Message}
 }

@@ -63,8 +63,9 @@ func (h *connect) api(c echo.Context) error {
 		return err
 	}
 	if p.InBrowser() {
-		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Needs a browser",
-			Detail: p.DisplayName + " is connected in a browser: open " + h.core.BaseURL() + "/connect/" + string(id)}
+		return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("connect.browser"),
+			Detail: words.New("connect.browser_text", "Name", p.DisplayName,
+				"Address", h.core.BaseURL()+"/connect/"+string(id))}
 	}
 	given, err := core.Body[map[string]any](c)
 	if err != nil {
@@ -88,8 +89,8 @@ func (h *connect) api(c echo.Context) error {
 				texts[name] = "true"
 			}
 		default:
-			return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you sent",
-				Detail: "The field " + name + " has to be a text."}
+			return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.input.sent"),
+				Detail: words.New("problem.field.not_text", "Name", name)}
 		}
 	}
 	fields, err := fieldsOf(c.Request().Context(), p, texts)
@@ -113,7 +114,7 @@ func (h *connect) api(c echo.Context) error {
 		}
 	}
 	if err != nil {
-		return refused(ctx, named(p, fields), err)
+		return refused(named(p, fields), err)
 	}
 	v, err := h.statuses.One(ctx, user, id)
 	if err != nil {
@@ -124,6 +125,6 @@ func (h *connect) api(c echo.Context) error {
 
 // invalid returns the problem of a form or a call with something that cannot be used.
 func invalid(id string, pairs ...any) error {
-	return &core.Problem{Status: http.StatusUnprocessableEntity, Title: words.New("connect.check").String(),
-		Detail: words.New(id, pairs...).String()}
+	return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("connect.check"),
+		Detail: words.New(id, pairs...)}
 }

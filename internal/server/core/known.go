@@ -64,10 +64,15 @@ const (
 // longestName is how much of a wrong name is shown, in bytes.
 const longestName = 100
 
+// shortened returns as much of a wrong name as is shown.
+func shortened(name string) string {
+	return strings.ToValidUTF8(name[:min(len(name), longestName)], "")
+}
+
 // Unknown returns the problem of a call with a parameter or a field that it does not take. known are those that it
 // does.
 func Unknown(what, name string, known []string) *Refusal {
-	name = strings.ToValidUTF8(name[:min(len(name), longestName)], "")
+	name = shortened(name)
 	var hint words.Text
 	switch near := nearest.To(name, known); {
 	case near != "":

@@ -20,7 +20,8 @@ import (
 	"reprise/internal/words"
 )
 
-// Problem is an error as a person or a program reads it (RFC 9457): in the language of the one who asked.
+// Problem is an error as a person or a program reads it (RFC 9457): in the language of the one who asked. Handlers
+// return a [Refusal].
 type Problem struct {
 	Type       string     `json:"type"`
 	Status     int        `json:"status"`
@@ -33,9 +34,6 @@ type Problem struct {
 	Fields map[string]string `json:"fields,omitempty"`
 }
 
-// Error implements error.
-func (p *Problem) Error() string { return p.Title }
-
 // Seconds after which a request is worth repeating.
 const (
 	backlogWait = 60 // when too many deliveries wait
@@ -46,9 +44,6 @@ const (
 // Problem returns the words for an error, in the language of the request. An error without words is a fault of ours:
 // it is logged, and nothing of it is shown.
 func (k *Core) Problem(c echo.Context, err error) *Problem {
-	if p, ok := errors.AsType[*Problem](err); ok {
-		return p
-	}
 	return k.refusal(c, err).Problem(c.Request().Context())
 }
 

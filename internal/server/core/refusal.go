@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"reprise/internal/accounts"
@@ -23,7 +24,9 @@ type Refusal struct {
 	Title, Detail          words.Text
 	Until                  time.Time // of a wait
 	OldAccount, NewAccount string    // of a choice between accounts
-	challenge              string    // the header WWW-Authenticate, where a token is wrong or too small
+	// Fields says what is wrong with each of several fields, by name.
+	Fields    map[string]words.Text
+	challenge string // the header WWW-Authenticate, where a token is wrong or too small
 }
 
 // Error returns what a person reads, in English.
@@ -37,6 +40,12 @@ func (r *Refusal) Problem(ctx context.Context) *Problem {
 		until := r.Until.UTC()
 		p.Until = &until
 	}
+	if len(r.Fields) > 0 {
+		p.Fields = make(map[string]string, len(r.Fields))
+	}
+	for name, text := range r.Fields {
+		p.Fields[name] = text.T(ctx)
+	}
 	return p
 }
 
@@ -48,6 +57,19 @@ func NotFound(detail words.Text) *Refusal {
 // Check returns the refusal of what a person typed.
 func Check(detail words.Text) *Refusal {
 	return &Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.input.title"), Detail: detail}
+}
+
+// NotAChoice returns the refusal of a value that a parameter or a field cannot have. known are those that it can.
+func NotAChoice(name, value string, known ...string) *Refusal {
+	return &Refusal{Status: http.StatusBadRequest, Title: words.New("problem.choice.title"),
+		Detail: words.New("problem.choice.text", "Name", name, "Value", shortened(value),
+			"Known", strings.Join(known, ", "))}
+}
+
+// NotATime returns the refusal of a parameter that is not a time.
+func NotATime(name string) *Refusal {
+	return &Refusal{Status: http.StatusBadRequest, Title: words.New("problem.time.title"),
+		Detail: words.New("problem.time.text", "Name", name, "Example", "2026-11-20T21:00:00Z")}
 }
 
 // known are the errors of other packages that have no details, with their words. The first match counts, so the more

@@ -134,18 +134,9 @@ func (h *Handler) one(c echo.Context) (delivery.Delivery, View, error) {
 	return page[0], names.View(page[0]), err
 }
 
-// cannotRedrive says why a delivery in a state cannot be re-driven.
-var cannotRedrive = map[delivery.State]string{
-	delivery.Scheduled: "It has not been attempted yet, and goes out by itself.",
-	delivery.Running:   "It is going out at this moment.",
-	delivery.Parked:    "It is parked, and goes out by itself once its connection works again.",
-	delivery.Done:      "It has been carried already.",
-}
-
-// cannotDiscard says why a delivery in a state cannot be discarded.
-var cannotDiscard = map[delivery.State]string{
-	delivery.Running: "It is going out at this moment. Try again when this attempt has ended.",
-	delivery.Done:    "It has been carried already, so there is nothing to discard.",
+// conflict returns the refusal of an action on a delivery in a state that does not admit it.
+func conflict(title words.Text, state delivery.State) *core.Refusal {
+	return &core.Refusal{Status: http.StatusConflict, Title: title, Detail: cannot(state)}
 }
 
 // redriveOne makes the delivery that a request's path names due.
@@ -155,13 +146,12 @@ func (h *Handler) redriveOne(c echo.Context) (View, error) {
 		return v, err
 	}
 	if !redrivable(d.State) {
-		return v, &core.Problem{Status: http.StatusConflict, Title: "Not re-driven", Detail: cannotRedrive[d.State]}
+		return v, conflict(words.New("deliveries.problem.not_again"), d.State)
 	}
 	n, err := h.deliveries.Redrive(c.Request().Context(),
 		delivery.Filter{User: d.User, ID: d.ID, Connection: d.Connection}, false)
 	if err == nil && n == 0 { // it has started in the meantime
-		err = &core.Problem{Status: http.StatusConflict, Title: "Not re-driven",
-			Detail: cannotRedrive[delivery.Running]}
+		err = conflict(words.New("deliveries.problem.not_again"), delivery.Running)
 	}
 	return v, err
 }
@@ -188,7 +178,7 @@ func mayDiscard(d delivery.Delivery) error {
 	if discardable(d.State) {
 		return nil
 	}
-	return &core.Problem{Status: http.StatusConflict, Title: "Not discarded", Detail: cannotDiscard[d.State]}
+	return conflict(words.New("deliveries.problem.not_discarded"), d.State)
 }
 
 func (h *Handler) discardAPI(c echo.Context) error {
@@ -205,8 +195,8 @@ func (h *Handler) redriveFilter(ctx context.Context, user int64, in filter) (del
 	}
 	f, err := h.selected(ctx, user, in)
 	if err == nil && f.State != "" && !redrivable(f.State) {
-		err = &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Nothing to re-drive",
-			Detail: "Only what is dead or retrying can be re-driven. " + cannotRedrive[f.State]}
+		err = &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("deliveries.problem.none_again"),
+			Detail: words.New("deliveries.problem.none_again_text")}
 	}
 	return f, err
 }
@@ -241,8 +231,8 @@ func (h *Handler) deadFilter(ctx context.Context, user int64, in filter) (delive
 	}
 	f, err := h.selected(ctx, user, in)
 	if err == nil && f.State != delivery.Dead {
-		err = &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Nothing to discard",
-			Detail: "Only dead letters are discarded together. Discard a delivery that still goes out by itself."}
+		err = &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("deliveries.problem.none_discard"),
+			Detail: words.New("deliveries.problem.none_discard_text")}
 	}
 	return f, err
 }

@@ -2,11 +2,8 @@ package deliveries
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
@@ -81,9 +78,7 @@ func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filt
 	}{{"state", in.State, states}, {"provider", in.Provider, names}, {"kind", in.Kind, delivery.Kinds}, {"category",
 		in.Category, categories}} {
 		if part.value != "" && !slices.Contains(part.known, part.value) {
-			return f, &core.Problem{Status: http.StatusBadRequest, Title: "Not a " + part.name,
-				Detail: fmt.Sprintf("There is no %s %q of deliveries here. What there is: %s.", part.name,
-					part.value, strings.Join(part.known, ", "))}
+			return f, core.NotAChoice(part.name, part.value, part.known...)
 		}
 	}
 	if in.ID != "" {

@@ -84,7 +84,7 @@ func (h *pages) redriveAllForm(c echo.Context) error {
 
 func (h *pages) redriveForm(c echo.Context) error {
 	v, err := h.redriveOne(c)
-	if p, ok := errors.AsType[*core.Problem](err); ok && p.Status == http.StatusConflict {
+	if p, ok := errors.AsType[*core.Refusal](err); ok && p.Status == http.StatusConflict {
 		return h.core.Done(c, h.core.CameFrom(c), words.New("deliveries.done.not", "What", v.Subject,
 			"Why", cannot(delivery.State(v.State))))
 	}
@@ -146,7 +146,7 @@ func (n Names) loss(d delivery.Delivery) words.Text {
 
 func (h *pages) discardForm(c echo.Context) error {
 	v, err := h.discard(c)
-	if p, ok := errors.AsType[*core.Problem](err); ok && p.Status == http.StatusConflict {
+	if p, ok := errors.AsType[*core.Refusal](err); ok && p.Status == http.StatusConflict {
 		return h.core.Done(c, "/deliveries", words.New("deliveries.done.not", "What", v.Subject,
 			"Why", cannot(delivery.State(v.State))))
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // handshake is where a websocket is accepted. A refusal is kept, so that it is answered like every other one.
@@ -42,10 +43,9 @@ func (h *handshake) problem() error {
 	case 0, http.StatusInternalServerError:
 		return nil
 	case http.StatusForbidden:
-		return &core.Problem{Status: h.refused, Title: "Not from here",
-			Detail: "The page that wants to follow what happens here belongs to another site."}
+		return &core.Refusal{Status: h.refused, Title: words.New("problem.site.title"),
+			Detail: words.New("problem.site.text")}
 	}
-	return &core.Problem{Status: h.refused, Title: "Not a websocket",
-		Detail: "This is not a websocket handshake (version 13). The same events are sent as Server-Sent Events at " +
-			"/api/v1/events/sse."}
+	return &core.Refusal{Status: h.refused, Title: words.New("problem.websocket.title"),
+		Detail: words.New("problem.websocket.handshake")}
 }

@@ -14,6 +14,7 @@ import (
 	"nhooyr.io/websocket"
 
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 const (
@@ -40,9 +41,8 @@ func (h *Handler) websocket(c echo.Context) error {
 	defer h.streams.Done()
 	if !c.IsWebSocket() {
 		c.Response().Header().Set(echo.HeaderUpgrade, "websocket")
-		return &core.Problem{Status: http.StatusUpgradeRequired, Title: "Needs a websocket",
-			Detail: "Open this address as a websocket, or read the same as Server-Sent Events at " +
-				"/api/v1/events/sse."}
+		return &core.Refusal{Status: http.StatusUpgradeRequired, Title: words.New("problem.websocket.title"),
+			Detail: words.New("problem.websocket.text")}
 	}
 	// Accept refuses a request whose Origin is another host than ours.
 	answer := &handshake{ResponseWriter: c.Response()}

@@ -80,8 +80,7 @@ func (h *Handler) quartersAPI(c echo.Context) error {
 	if text := c.QueryParam("since"); text != "" {
 		var err error
 		if from, err = time.Parse(time.RFC3339, text); err != nil {
-			return &core.Problem{Status: http.StatusBadRequest, Title: "Not a time",
-				Detail: "since is a time as in 2026-11-20T21:00:00Z. What was counted is kept for 14 days."}
+			return core.NotATime("since")
 		}
 	}
 	to := from.Add(24 * time.Hour)

@@ -72,7 +72,7 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	v := builder{l: words.From(ctx), ctx: ctx, now: now, counted: n, mayReset: user.Role == accounts.Admin,
-		name: h.core.NameOf}
+		name: func(id library.ConnectionID) string { return h.core.NameOf(ctx, id) }}
 	if day.IsZero() {
 		if v.standings, err = h.standings(ctx, user.ID); err != nil {
 			return err
@@ -91,8 +91,8 @@ func dayOf(text string, now time.Time) (time.Time, error) {
 	today := midnight(now, 0)
 	day, err := time.ParseInLocation(time.DateOnly, text, now.Location())
 	if err != nil || day.After(today) || day.Before(midnight(now, -keptDays)) {
-		return day, &core.Problem{Status: http.StatusNotFound, Title: "No such day",
-			Detail: "Reprise keeps these numbers for 14 days. Choose one of those days."}
+		return day, &core.Refusal{Status: http.StatusNotFound, Title: words.New("health.no_day.title"),
+			Detail: words.New("health.no_day.text", "Days", keptDays)}
 	}
 	if day.Equal(today) {
 		return time.Time{}, nil

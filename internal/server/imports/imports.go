@@ -136,9 +136,8 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
-			return v, &core.Problem{Status: http.StatusUnprocessableEntity,
-				Title:  words.T(r.Context(), "import.no_file"),
-				Detail: words.T(r.Context(), "import.choose")}
+			return v, &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("import.no_file"),
+				Detail: words.New("import.choose")}
 		}
 		if err != nil {
 			return v, errors.Join(core.HTTPProblem(http.StatusBadRequest), err)

@@ -125,15 +125,14 @@ func asText(v any) (string, bool) {
 }
 
 func (h *Handler) patch(c echo.Context) error {
-	ctx := c.Request().Context()
-	bad := func(detail string) error {
-		return &core.Problem{Status: http.StatusBadRequest, Title: words.T(ctx, "setting.api.bad"), Detail: detail}
+	bad := func(detail words.Text) error {
+		return &core.Refusal{Status: http.StatusBadRequest, Title: words.New("setting.api.bad"), Detail: detail}
 	}
 	dry := false
 	if text := c.QueryParam("dry_run"); text != "" {
 		var err error
 		if dry, err = strconv.ParseBool(text); err != nil {
-			return bad(words.T(ctx, "setting.api.dry_run"))
+			return bad(words.New("setting.api.dry_run"))
 		}
 	}
 	in, err := core.Body[changes](c)
@@ -141,10 +140,10 @@ func (h *Handler) patch(c echo.Context) error {
 		return err
 	}
 	if in.wrong != "" {
-		return bad(words.T(ctx, "setting.api.value", "Path", in.wrong))
+		return bad(words.New("setting.api.value", "Path", in.wrong))
 	}
 	if _, there := in.texts["admin_token"]; there && h.core.ByPersonalToken(c) {
-		return bad(words.T(ctx, "setting.api.by_token"))
+		return bad(words.New("setting.api.by_token"))
 	}
 	if dry {
 		err = h.check(c, in.texts)
@@ -152,25 +151,21 @@ func (h *Handler) patch(c echo.Context) error {
 		err = h.change(c, in.texts)
 	}
 	if err != nil {
-		return asProblem(c, err)
+		return asRefusal(err)
 	}
 	return h.list(c)
 }
 
-// asProblem returns the problem for a refused change, with a sentence for each setting.
-func asProblem(c echo.Context, err error) error {
+// asRefusal returns the refusal for a refused change, with a sentence for each setting.
+func asRefusal(err error) error {
 	refused, ok := errors.AsType[*settings.Refused](err)
 	if !ok {
 		return err
 	}
-	ctx := c.Request().Context()
-	p := &core.Problem{Status: http.StatusUnprocessableEntity, Title: words.T(ctx, "setting.api.refused"),
-		Detail: words.T(ctx, "setting.api.nothing"), Fields: map[string]string{}}
+	r := &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("setting.api.refused"),
+		Detail: words.New("setting.api.nothing"), Fields: refused.Fields}
 	if refused.Fixed {
-		p.Status, p.Title = http.StatusConflict, words.T(ctx, "setting.api.fixed")
+		r.Status, r.Title = http.StatusConflict, words.New("setting.api.fixed")
 	}
-	for path, text := range refused.Fields {
-		p.Fields[path] = text.T(ctx)
-	}
-	return p
+	return r
 }

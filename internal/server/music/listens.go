@@ -26,9 +26,7 @@ func filterOf(c echo.Context) (library.ListenFilter, error) {
 		}
 		parsed, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return f, &core.Problem{Status: http.StatusBadRequest, Title: "Not a time",
-				Detail: "Write " + name + " like 2026-11-20T21:00:00Z. You get the listens from the time " +
-					"in from up to, but not including, the time in to."}
+			return f, core.NotATime(name)
 		}
 		*at = parsed.UTC().Truncate(time.Millisecond)
 	}

@@ -49,8 +49,7 @@ func (h *Handler) API(g *echo.Group) {
 func (h *Handler) list(c echo.Context) error {
 	open := c.QueryParam("open")
 	if !slices.Contains([]string{"", "true", "false"}, open) {
-		return &core.Problem{Status: http.StatusBadRequest, Title: "Open or not?",
-			Detail: "Send true or false as open; without it, it is false."}
+		return core.NotAChoice("open", open, "true", "false")
 	}
 	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, open == "true")
 	if err != nil {

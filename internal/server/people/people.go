@@ -72,7 +72,7 @@ func (h *Handler) firstAccount(ctx context.Context, in Credentials) (accounts.Us
 		return accounts.User{}, accounts.ErrNotFirst
 	}
 	if !h.core.Sessions.Setup.Is(in.Code) {
-		return accounts.User{}, wrongCode(ctx)
+		return accounts.User{}, wrongCode()
 	}
 	u, err := h.accounts.Create(ctx, in.Name, in.Password, accounts.Admin, true)
 	if err == nil || errors.Is(err, accounts.ErrNotFirst) {

@@ -1,7 +1,6 @@
 package people
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -19,9 +18,9 @@ type setupView struct {
 }
 
 // wrongCode is the problem of a link whose code is not that of this start.
-func wrongCode(ctx context.Context) error {
-	return &core.Problem{Status: http.StatusForbidden, Title: words.T(ctx, "setup.wrong"),
-		Detail: words.T(ctx, "setup.wrong_text")}
+func wrongCode() error {
+	return &core.Refusal{Status: http.StatusForbidden, Title: words.New("setup.wrong"),
+		Detail: words.New("setup.wrong_text")}
 }
 
 func (h *Handler) showSetup(c echo.Context, status int, v setupView) error {

@@ -52,8 +52,9 @@ func choiceOf(text string) (delivery.Choice, error) {
 	case c == delivery.Rewrite, c == delivery.Leave:
 		return c, nil
 	}
-	return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Not a choice",
-		Detail: "when_changed is ask, write or leave."}
+	refused := core.NotAChoice("when_changed", text, ask, string(delivery.Rewrite), string(delivery.Leave))
+	refused.Status = http.StatusUnprocessableEntity
+	return "", refused
 }
 
 // writer returns the playlist and the connection that a request names, if the playlist can be written there.
