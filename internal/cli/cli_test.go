@@ -18,9 +18,9 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"backup":                    "server backup FILE",
 		"reset-password":            "server reset-password NAME",
 		"reset-password Anna Lena":  `takes one NAME, and there is also "Lena"`,
-		"rotate-key now":            `rotate-key takes nothing behind it, and there is "now"`,
-		"-check backup x":           "do not go with the command backup",
-		"-check -demo":              "give one of them",
+		"rotate-key now":            `nothing may follow rotate-key, but there is "now"`,
+		"-check backup x":           "don't go with the command backup",
+		"-check -demo":              "use one of them",
 		"-config":                   "flag needs an argument: -config",
 		"-data-dir d -listn :1 -xy": "flag provided but not defined: -listn; did you mean -listen?",
 	} {
