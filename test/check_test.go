@@ -182,7 +182,7 @@ func TestACheckFindsWrongCertificatesAndProxies(t *testing.T) {
 	lines := strings.Split(string(out), "\n")
 	says(t, lines, warn, "expires in 5 days. Find out why it hasn't been renewed")
 	for _, words := range []string{"ListenBrainz cannot be reached: the certificate of 127.0.0.1",
-		"it ended on " + now.Add(-day).UTC().Format(time.DateOnly),
+		"it expired on " + now.Add(-day).UTC().Format(time.DateOnly),
 		"MusicBrainz cannot be reached", "it begins after what this machine's clock says",
 		"Spotify cannot be reached", "it is for another name",
 		"the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer"} {

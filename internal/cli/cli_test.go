@@ -17,7 +17,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"backup -data-dirr x y":     "flag provided but not defined: -data-dirr; did you mean -data-dir?",
 		"backup":                    "server backup FILE",
 		"reset-password":            "server reset-password NAME",
-		"reset-password Anna Lena":  `takes one NAME, and there is also "Lena"`,
+		"reset-password Anna Lena":  `takes one NAME, but there is also "Lena"`,
 		"rotate-key now":            `nothing may follow rotate-key, but there is "now"`,
 		"-check backup x":           "don't go with the command backup",
 		"-check -demo":              "use one of them",

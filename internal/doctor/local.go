@@ -102,7 +102,8 @@ func (d *doctor) local(ctx context.Context) []finding {
 	if d.c.Contact == "" {
 		all = append(all, found(warn, "The setting contact is empty. "+
 			"Enter your e-mail or web address: Reprise doesn't call %s without it, "+
-			"and other services may block a server that they can't contact.", strings.Join(providers.WantContact(d.Known), " and ")))
+			"and other services may block a server that they can't " +
+			"contact.", strings.Join(providers.WantContact(d.Known), " and ")))
 	} else {
 		all = append(all, found(fine, "Services see this contact address: %s.", d.c.Contact))
 	}

@@ -144,12 +144,13 @@ func certificate(err error) string {
 				"network time (NTP), on most systems with: timedatectl set-ntp true",
 				now.Format(time.DateTime))
 		}
-		return fmt.Sprintf("it ended on %s. Whoever runs that server has to renew it, unless this machine's clock "+
+		return fmt.Sprintf("it expired on %s. The person who runs that server has to renew it, unless this " +
+			"machine's clock "+
 			"is wrong", e.Cert.NotAfter.Format(time.DateOnly))
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return "nobody that this machine trusts has signed it. Install the package ca-certificates, or the " +
-			"certificate of whoever signed it"
+			"certificate of the authority that signed it"
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "it is for another name. Look for a typing error in the address; something else may answer in its place"
