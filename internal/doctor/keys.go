@@ -52,7 +52,7 @@ func judge(t providers.Trial, err error) finding {
 	case v.Category == resilience.Quota:
 		return found(warn, "%s: accepted, but used up. Reprise continues when the service allows it.", t.What)
 	case v.Category == resilience.RateLimit:
-		return found(warn, "%s: couldn't be tried, because the service is limiting requests. Check again " +
+		return found(warn, "%s: couldn't be tried, because the service is limiting requests. Check again "+
 			"later.", t.What)
 	case v.Category == resilience.Network:
 		return found(warn, "%s: couldn't be tried, because Reprise can't reach the service.", t.What)

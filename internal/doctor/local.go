@@ -102,7 +102,7 @@ func (d *doctor) local(ctx context.Context) []finding {
 	if d.c.Contact == "" {
 		all = append(all, found(warn, "The setting contact is empty. "+
 			"Enter your e-mail or web address: Reprise doesn't call %s without it, "+
-			"and other services may block a server that they can't " +
+			"and other services may block a server that they can't "+
 			"contact.", strings.Join(providers.WantContact(d.Known), " and ")))
 	} else {
 		all = append(all, found(fine, "Services see this contact address: %s.", d.c.Contact))
@@ -247,7 +247,7 @@ func (d *doctor) wrongKey(ctx context.Context) finding {
 // sentenceOf returns an error as a sentence for people.
 func sentenceOf(err error) string {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return e.Problem
+		return e.Problem.String()
 	}
 	return err.Error()
 }

@@ -102,7 +102,7 @@ func (d *doctor) get(ctx context.Context, client *http.Client, address string) (
 // whyNot explains which step on the way to a host failed, and what to do.
 func whyNot(host string, err error) string {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return e.Problem
+		return e.Problem.String()
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "proxyconnect" {
 		return "the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer. Correct that variable, or take it away."
@@ -144,7 +144,7 @@ func certificate(err error) string {
 				"network time (NTP), on most systems with: timedatectl set-ntp true",
 				now.Format(time.DateTime))
 		}
-		return fmt.Sprintf("it expired on %s. The person who runs that server has to renew it, unless this " +
+		return fmt.Sprintf("it expired on %s. The person who runs that server has to renew it, unless this "+
 			"machine's clock "+
 			"is wrong", e.Cert.NotAfter.Format(time.DateOnly))
 	}
