@@ -52,7 +52,7 @@ func (s *Screen) covers(ctx context.Context, user int64, host string) bool {
 }
 
 func (s *Screen) note(ctx context.Context, user int64, err error) {
-	s.Log.Info("a member's server gave no usable answer", "user_id", user, "provider", callOf(ctx).provider, "err",
+	s.Log.Info("a member's server sent no usable answer", "user_id", user, "provider", callOf(ctx).provider, "err",
 		Excerpt(err.Error()))
 }
 

@@ -117,7 +117,7 @@ func (s *Settings) Change(ctx context.Context, changes map[string]*string) error
 	if f := s.apply.Load(); f != nil {
 		err := (*f)(context.WithoutCancel(ctx), before.result.Config, next.result.Config)
 		if err != nil {
-			s.opt.Log.Error("a changed setting is not in effect everywhere before the next start", "err", err)
+			s.opt.Log.Error("a changed setting takes full effect after the next start", "err", err)
 		}
 	}
 	return nil
