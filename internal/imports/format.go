@@ -25,7 +25,7 @@ type row struct {
 	listen library.Listen
 	skip   bool       // the row is no listen
 	bad    words.Text // why the row cannot be read, as the end of a sentence
-	lost   bool       // a name had U+FFFD, which stands for letters that were lost
+	lost   bool       // a name had U+FFFD, the mark of lost letters
 }
 
 // yield takes the next row, and returns whether to go on.
