@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"internal/passwords":  {},
 	"internal/nearest":    {},
 	"internal/throttle":   {},
-	"internal/activity":   {"internal/library"},
+	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/words":      {},
 	"web":                 {"web/static"},
