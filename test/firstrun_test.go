@@ -85,6 +85,7 @@ func TestBrowserFirstRunOfEachService(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, demo.Options{Plays: 60})
 			server := start(t, t.TempDir(), addressesOf(w)...)
 			p := &hands{T: t, tab: browser(t)}

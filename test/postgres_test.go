@@ -12,12 +12,17 @@ import (
 
 	"reprise/internal/demo"
 	"reprise/internal/postgrestest"
+	"reprise/internal/soak"
 )
 
 func TestTheMainJobAndKillsOnPostgres(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	postgrestest.Again(t, "^(TestTheMainJob|TestKillsLoseAndDoubleNothing|TestKillsWhilePullingAndPushing)$")
+	again := "^TestTheMainJob$"
+	if soak.Full(t) {
+		again = "^(TestTheMainJob|TestKillsLoseAndDoubleNothing|TestKillsWhilePullingAndPushing)$"
+	}
+	postgrestest.Again(t, again)
 }
 
 func TestADatabaseAtAPostgresServer(t *testing.T) {

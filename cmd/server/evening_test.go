@@ -25,6 +25,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/promtest"
 	"reprise/internal/providers/registry"
+	"reprise/internal/soak"
 )
 
 // evening is the demo's household, sixty times as fast as usual, with a real Prometheus that scrapes it.
@@ -219,7 +220,9 @@ func (e *evening) until(what string, check func() bool) {
 // lasting problems fire, the others do not, and all resolve in the end. Every channel tells Alice once what she has to
 // do, and once that it is over.
 func TestAnEveningOfTrouble(t *testing.T) {
-	takesLong(t)
+	if !soak.All() {
+		t.Skip("an evening takes over a minute, in which nothing else may keep the machine busy; `make soak` has it")
+	}
 	t.Parallel()
 	e := newEvening(t)
 	e.until("everything in order, and seen", func() bool {

@@ -172,7 +172,7 @@ func (h *pages) places(ctx context.Context, in filter, shown []View) []ui.Option
 	all := []ui.Option{{Label: words.T(ctx, "deliveries.filter.any")}}
 	for _, p := range h.core.Registry.All() {
 		if !p.Takes.Nothing() {
-			all = append(all, ui.Option{Value: p.Name, Label: p.DisplayName})
+			all = append(all, ui.Option{Value: p.Name, Label: p.Called().T(ctx)})
 		}
 	}
 	for _, kind := range channels.Kinds() {

@@ -57,7 +57,7 @@ func connectedRow(ctx context.Context, c connections.View) serviceRow {
 
 // offer returns the row of a service that is not connected.
 func (v servicesView) offer(ctx context.Context, p *providers.Provider) serviceRow {
-	r := serviceRow{ID: "service-" + p.Name, Provider: p.Name, Name: p.DisplayName}
+	r := serviceRow{ID: "service-" + p.Name, Provider: p.Name, Name: p.Called().T(ctx)}
 	switch {
 	case p.Registered():
 		r.Actions = []ui.Action{{Label: words.T(ctx, "service.connect"), URL: "/connect/" + p.Name, DescribedBy: r.ID}}
