@@ -18,8 +18,8 @@ var speaking = []string{"internal/server", "web/ui"}
 
 // outside are the sentences that rightly stand outside the catalogue, with the reason.
 var outside = map[string]string{
-	"This server has too many connections. Try again in a few seconds.\n": "said before any request was read, so nobody " +
-		"knows the language",
+	"This server has too many connections. Try again in a few seconds.\n": "said before a request is read, " +
+		"so nobody knows the language",
 	" <code>Authorization: Bearer …</code></p>": "a header, as programs send it",
 }
 
@@ -62,7 +62,8 @@ func TestNoSentenceOutsideTheCatalogue(t *testing.T) {
 				if !ok {
 					return true
 				}
-				if used[text] = true; outside[text] == "" && (asSentence.MatchString(text) || inHTML(path, text) != "") {
+				used[text] = true
+				if outside[text] == "" && (asSentence.MatchString(text) || inHTML(path, text) != "") {
 					t.Errorf("%s: %q is not in the catalogue", set.Position(n.Pos()), text)
 				}
 				return true
