@@ -223,7 +223,7 @@ func AdviceOf(err error) words.Text {
 		return words.New("alert.set_aside")
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return words.Plain(e.Problem)
+		return e.Problem
 	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Offline {
 		return notify.Offline()
@@ -234,7 +234,7 @@ func AdviceOf(err error) words.Text {
 // adminAdvice is AdviceOf for administrators, who can do something about the settings.
 func adminAdvice(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return words.Join(words.New("alert.setting.admin", "Setting", e.Setting), words.Plain(e.Problem))
+		return words.Join(words.New("alert.setting.admin", "Setting", e.Setting), e.Problem)
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.ForAdmin.IsZero() {
 		return e.Meaning.ForAdmin

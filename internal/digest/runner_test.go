@@ -14,6 +14,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func TestADigestIsWrittenOnceForThoseWhoWantIt(t *testing.T) {
@@ -284,7 +285,7 @@ type broken struct {
 
 func (b broken) SaveDigest(ctx context.Context, d digest.Digest) error {
 	if b.full.Load() {
-		return &resilience.LocalError{Problem: "The disk is full.", Err: errors.New("full")}
+		return &resilience.LocalError{Problem: words.Plain("The disk is full."), Err: errors.New("full")}
 	}
 	return b.Store.SaveDigest(ctx, d)
 }

@@ -246,7 +246,7 @@ func (d *doctor) wrongKey(ctx context.Context) finding {
 // sentenceOf returns an error as a sentence for people.
 func sentenceOf(err error) string {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return e.Problem
+		return e.Problem.String()
 	}
 	return err.Error()
 }

@@ -102,7 +102,7 @@ func (d *doctor) get(ctx context.Context, client *http.Client, address string) (
 // whyNot explains which step on the way to a host failed, and what to do.
 func whyNot(host string, err error) string {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return e.Problem
+		return e.Problem.String()
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "proxyconnect" {
 		return "the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer. Correct that variable, or take it away."

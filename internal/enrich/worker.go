@@ -12,6 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -32,7 +33,7 @@ type worker struct {
 	poke chan struct{}
 	busy atomic.Bool
 	// trouble is the failure on our own side that ended the latest turn, for a person; nil without one.
-	trouble atomic.Pointer[string]
+	trouble atomic.Pointer[words.Text]
 
 	progress        Progress
 	toldAt, shownAt time.Time

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 )
 
 const (
@@ -61,9 +62,9 @@ type Runner struct {
 	waiting atomic.Int32        // imports that wait for their turn
 
 	mu        sync.Mutex
-	receiving map[int64]bool   // people who are sending a file
-	reading   map[int64]bool   // people whose file is open
-	trouble   map[int64]string // why an import waits, by its ID
+	receiving map[int64]bool       // people who are sending a file
+	reading   map[int64]bool       // people whose file is open
+	trouble   map[int64]words.Text // why an import waits, by its ID
 }
 
 // New returns a Runner.
@@ -76,7 +77,7 @@ func New(c Config) *Runner {
 		turn:      semaphore.NewWeighted(1),
 		receiving: map[int64]bool{},
 		reading:   map[int64]bool{},
-		trouble:   map[int64]string{},
+		trouble:   map[int64]words.Text{},
 	}
 }
 

@@ -96,7 +96,7 @@ func AddressLost() words.Text { return words.New("message.address_lost") }
 func (c *Courier) AskAgain(ctx context.Context, lost []Channel) (err error) {
 	for _, ch := range lost {
 		cause := &resilience.LocalError{
-			Problem: AddressLost().String(),
+			Problem: AddressLost(),
 			Err:     errors.New("sealed with a lost secret key"),
 		}
 		err = errors.Join(err, c.tell(ctx, ch, Error, cause, stoppedWords(ch, AddressLost())))

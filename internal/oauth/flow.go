@@ -16,6 +16,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const authorizationPage = "authorization page"
@@ -76,7 +77,7 @@ type Request struct {
 func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 	if !r.Provider.Registered() {
 		settings, page := r.Provider.ToRegister()
-		return "", &resilience.SettingError{Setting: settings[0], Problem: "It is missing. You get it at " + page + "."}
+		return "", &resilience.SettingError{Setting: settings[0], Problem: words.New("field.missing", "Page", page)}
 	}
 	state := rand.Text()
 	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User,

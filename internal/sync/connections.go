@@ -89,7 +89,7 @@ func (m *Connections) AskAgain(ctx context.Context) error {
 		s.Provider = p
 		v := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
 		err = errors.Join(err, m.guard.Refuse(ctx, s, v, &resilience.LocalError{
-			Problem: "This server lost its secret key, and with it the stored sign-in.",
+			Problem: words.New("trouble.key"),
 			Err:     errors.New("the stored sign-in was sealed with a lost secret key")}))
 	}
 	return err

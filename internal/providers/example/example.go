@@ -79,7 +79,7 @@ type adapter struct {
 func (a *adapter) get(ctx context.Context, endpoint, path string, v any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+path, nil)
 	if err != nil {
-		return &resilience.SettingError{Setting: "providers.example.api_url", Problem: "This is not a web address."}
+		return &resilience.SettingError{Setting: "providers.example.api_url", Problem: words.New("field.web_address")}
 	}
 	answer, err := providers.Call(a.client, req, endpoint, table, nil)
 	if err != nil {

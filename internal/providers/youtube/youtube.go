@@ -18,6 +18,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // putKey adds an API key to the headers of a request, because logs and errors show URLs.
@@ -38,7 +39,7 @@ func (a *adapter) get(
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+route+"?"+query.Encode(), nil)
 	if err != nil {
 		return false, &resilience.SettingError{Setting: "providers.youtube.api_url",
-			Problem: "This is not a web address."}
+			Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
 	if etag != "" {
