@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -77,7 +78,12 @@ func (h *overview) page(c echo.Context) error {
 	slices.SortStableFunc(all, func(a, b View) int { return attention(b) - attention(a) })
 	_, offline := h.uplink.Offline()
 	r := readerOf(user, "/", open)
-	v := statusView{Person: user.Name, Headline: headlineOf(ctx, all, offline, r.Admin), Begin: begin(ctx)}
+	counts, err := h.store.CountDeliveries(ctx, delivery.Filter{User: user.ID, State: delivery.Dead})
+	if err != nil {
+		return err
+	}
+	v := statusView{Person: user.Name, Begin: begin(ctx),
+		Headline: headlineOf(ctx, all, offline, r.Admin).except(ctx, counts[delivery.Dead])}
 	if v.Cards, err = h.cards(ctx, user.ID, all, r); err != nil {
 		return err
 	}
