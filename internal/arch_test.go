@@ -75,7 +75,7 @@ var arrows = map[string][]string{
 	"internal/imports": {
 		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience", "web",
 	},
-	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
+	// It tells when a digest has come, and leaves it to its caller to say what a failure means.
 	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
 		"internal/resilience"},
 	// It asks sources about music and tells of its progress.

@@ -25,7 +25,7 @@ type row struct {
 	listen library.Listen
 	skip   bool   // the row is no listen
 	bad    string // why the row cannot be read
-	lost   bool   // a name had U+FFFD, which stands for letters that were lost
+	lost   bool   // a name had U+FFFD, the mark of lost letters
 }
 
 // yield takes the next row, and returns whether to go on.

@@ -140,7 +140,7 @@ func (r *Runner) follow(ctx context.Context, v Import) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	r.c.Log.Error("import cannot go on", "user_id", v.User, "provider", v.Connection, "err", err)
+	r.c.Log.Error("import cannot continue", "user_id", v.User, "provider", v.Connection, "err", err)
 	select {
 	case <-ctx.Done():
 	case <-time.After(tryAgain):

@@ -45,7 +45,7 @@ type Endpoint struct {
 	Label    string // as in the roll-up
 }
 
-// House is the household whose past is told.
+// House is the household whose past Tell invents.
 type House struct {
 	Seed      uint64
 	Now       time.Time
