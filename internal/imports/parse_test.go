@@ -80,7 +80,7 @@ func TestAnIncompleteFileKeepsItsCompleteRows(t *testing.T) {
 		`"master_metadata_track_name":"T","master_metadata_album_artist_name":"A"}`
 	got, err := rows(t, "spotify", "["+whole+","+whole[:50])
 	require.Len(t, got, 1)
-	require.Equal(t, "the file ends in the middle of a row", inWords(err).String())
+	require.Equal(t, "it ends in the middle of a row", inWords(err).String())
 	got, err = rows(t, "spotify", "["+whole+",]")
 	require.Len(t, got, 1)
 	require.Contains(t, inWords(err).String(), "it isn't JSON from byte")

@@ -241,7 +241,7 @@ func TestBadRowsAreCountedAndSaid(t *testing.T) {
 	why := v.BadRows()
 	require.Len(t, why, 2)
 	require.Equal(t, "Streaming_History_Audio_1.json, row 2: a time that can't be read", why[0].String())
-	require.Equal(t, "Streaming_History_Audio_1.json, after row 3: the file ends in the middle of a row",
+	require.Equal(t, "Streaming_History_Audio_1.json, after row 3: it ends in the middle of a row",
 		why[1].String())
 	require.Equal(t, "Streaming_History_Audio_1.json, Zeile 2: eine Zeit, die sich nicht lesen lässt",
 		why[0].In(words.German), "in the language of the reader")
