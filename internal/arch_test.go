@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"internal/passwords":  {},
 	"internal/nearest":    {},
 	"internal/throttle":   {},
-	"internal/activity":   {"internal/library"},
+	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/words":      {},
 	"web":                 {"web/static"},
@@ -188,8 +188,8 @@ var arrows = map[string][]string{
 	},
 	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
 	// It makes up rows as the program writes them, in the words of the program.
-	"internal/demo/past": {"internal/activity", "internal/delivery", "internal/library", "internal/metrics",
-		"internal/notify", "internal/providers", "internal/resilience"},
+	"internal/demo/past": {"internal/accounts", "internal/activity", "internal/delivery", "internal/library",
+		"internal/metrics", "internal/notify", "internal/providers", "internal/resilience"},
 
 	// It lists what may be counted everywhere, and collects it.
 	"internal/observe": {

@@ -100,7 +100,7 @@ func TestSpentKeysHoldDigestsForADay(t *testing.T) {
 		require.Empty(t, h.Open(h.bob))
 		state, words := h.Guard.StateForAll(h.Provider())
 		require.Equal(t, resilience.Held, state.Kind)
-		require.Contains(t, words.Message.String(), "The quota for Language model is used up.")
+		require.Contains(t, words.Message.String(), "The Language model quota is used up.")
 
 		h.stop()
 		h.start()
@@ -149,7 +149,7 @@ func TestAWrongModelStopsUntilSomebodyRetries(t *testing.T) {
 		h.until(5, 0)
 		require.Len(t, h.far.prompts(), 1, "one call only")
 		require.Len(t, h.Open(h.alice), 1)
-		require.Contains(t, h.Open(h.alice)[0].Message.String(), "providers.openai.model")
+		require.Contains(t, h.Open(h.alice)[0].Message.String(), "under Settings, This server")
 		require.Equal(t, "/digest", h.Open(h.alice)[0].Action.URL)
 		require.Empty(t, h.Open(h.bob))
 
