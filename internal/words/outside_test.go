@@ -16,9 +16,9 @@ import (
 
 // speaking are the packages that put words before people, with those below them.
 var speaking = []string{"internal/server", "web/ui", "internal/accounts", "internal/activity", "internal/alerts",
-	"internal/art", "internal/asks", "internal/channels", "internal/delivery", "internal/enrich", "internal/notify",
-	"internal/oauth", "internal/providers", "internal/removal", "internal/resilience", "internal/settings",
-	"internal/sync"}
+	"internal/art", "internal/asks", "internal/channels", "internal/delivery", "internal/enrich", "internal/imports",
+	"internal/notify", "internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
+	"internal/settings", "internal/sync", "internal/digest"}
 
 // outside are the sentences that rightly stand outside the catalogue, with the reason.
 var outside = map[string]string{
@@ -34,8 +34,8 @@ var outside = map[string]string{
 }
 
 // aside matches files that nobody who uses Reprise reads: what shows each component to those who build pages, what
-// shows how to write a provider, and what tests are made of.
-var aside = regexp.MustCompile(`web/ui/gallery|providers/example/|providertest/`)
+// shows how to write a provider, what tests are made of, and what a language model reads.
+var aside = regexp.MustCompile(`web/ui/gallery|providers/example/|providertest/|digest/prompt\.go`)
 
 var (
 	// asSentence matches what begins like a sentence, or begins with a capital and ends like one.
