@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
 	// words of the pages.
 	"internal/imports": {
-		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience", "web",
+		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience",
 	},
 	// It tells when a digest has come, and leaves it to its caller to say what a failure means.
 	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",

@@ -202,7 +202,7 @@ func TestADigestWithoutListensFails(t *testing.T) {
 		all, err := h.Store.Digests(t.Context(), h.bob)
 		require.NoError(t, err)
 		require.Equal(t, digest.Failed, all[0].State)
-		require.Contains(t, all[0].Reason, "has been removed")
+		require.Contains(t, all[0].Reason.String(), "has been removed")
 		require.Len(t, h.far.prompts(), 1)
 	})
 }
@@ -234,7 +234,7 @@ func TestATooLongPromptIsShortenedOnce(t *testing.T) {
 		all, err := h.Store.Digests(t.Context(), h.bob)
 		require.NoError(t, err)
 		require.Equal(t, digest.Failed, all[0].State)
-		require.Contains(t, all[0].Reason, "too much for it")
+		require.Contains(t, all[0].Reason.String(), "too much for it")
 		require.Contains(t, all[0].Detail, "Too long.")
 		require.Empty(t, h.Open(h.alice), "the failure is about that week only")
 
@@ -255,7 +255,7 @@ func TestAnEmptyAnswerIsPaidForAndStopsNobody(t *testing.T) {
 		all, err := h.Store.Digests(t.Context(), h.alice)
 		require.NoError(t, err)
 		require.Equal(t, digest.Failed, all[0].State)
-		require.Contains(t, all[0].Reason, "limit of length")
+		require.Contains(t, all[0].Reason.String(), "limit of length")
 		require.Empty(t, h.Open(h.alice))
 		spent, err := h.Store.DigestsSpent(t.Context(), h.alice, time.Time{})
 		require.NoError(t, err)
