@@ -42,7 +42,7 @@ func TestAPastIsAsTheServerWouldHaveLeftIt(t *testing.T) {
 			Severity: notify.Error, CreatedAt: ago(50), AcknowledgedAt: ago(40), ResolvedAt: ago(39)}},
 		Activity: []activity.Entry{{At: ago(39), User: alice, ActorID: alice, Actor: "Alice",
 			Action: activity.Reconnected, Connection: "spotify"}},
-		Gaps: []PastGap{{alice, "spotify", library.Gap{From: ago(30), To: ago(20)}}},
+		Gaps:       []PastGap{{alice, "spotify", library.Gap{From: ago(30), To: ago(20)}}},
 		Deliveries: []PastDelivery{{Draft: draft(heard[0].ID), Created: ago(25), Ended: ago(24)}},
 	}))
 
