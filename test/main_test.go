@@ -300,7 +300,7 @@ func TestRequestsFromElsewhereAndNonsense(t *testing.T) {
 	resp, err = v.Do(req)
 	require.NoError(t, err)
 	require.Contains(t, v.text(resp, 413), "too large")
-	require.Contains(t, v.page("/nowhere", 404), "Not found")
+	require.Contains(t, v.page("/nowhere", 404), "Page not found")
 	require.Contains(t, v.page("/playlists/x", 404), "Not found")
 	require.Contains(t, v.page("/connect/deezer", 404), "no service of that name")
 	resp, err = v.Get(p.url + "/")

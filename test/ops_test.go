@@ -210,7 +210,7 @@ func TestTheActivityLog(t *testing.T) {
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool {
 		return strings.Contains(strings.Join(v.happened(""), "\n"),
-			"listens failed too often; Reprise gives it a rest.")
+			"listens failed several times in a row; Reprise has paused it for now.")
 	})
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Normal))
 	v.eventually("a closed breaker", func() bool {

@@ -50,7 +50,7 @@ func TestEveryActionHasWords(t *testing.T) {
 		{"Spotify works again, after 3 hours.", with(server, Recovered, "", "2026-11-20T17:10:00Z")},
 		{"Spotify works again, after 4 days.", with(server, Recovered, "", "2026-11-16T17:10:00Z")},
 		{"Spotify works again.", with(server, Recovered, "", "2026-11-20T20:59:00Z")},
-		{"GET /x failed too often; Reprise gives it a rest.",
+		{"GET /x failed several times in a row; Reprise has paused it for now.",
 			with(server, BreakerOpened, "GET /x", "")},
 	} {
 		require.Equal(t, row.want, row.Sentence(words.Plain("Spotify")).String())

@@ -253,7 +253,7 @@ func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 		keep(h.other("Ben"), time.Hour, library.Run{Result: "ok", Rows: 5555})
 
 		page := h.page("/connections/spotify")
-		require.Contains(t, page, "43 runs, 1,200 new listens, 1 failed and ran again, 1 failed and needed "+
+		require.Contains(t, page, "43 runs, 1,200 new listens, 1 failed and retried, 1 failed and needed "+
 			"someone")
 		for _, cell := range []string{"full", "empty", "retriable", "fatal"} {
 			require.Contains(t, page, `<i class="`+cell+`" title="`)
