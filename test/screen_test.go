@@ -128,7 +128,7 @@ func TestMembersCannotScanPorts(t *testing.T) {
 		slowest := slices.MaxFunc(attempts, func(a, b attempt) int { return int(a.took - b.took) })
 		t.Logf("%s: the slowest took %v (%s)", form, slowest.took, slowest.what)
 	}
-	require.Contains(t, p.log.String(), "connection refused", "the log has the reason")
+	require.Contains(t, p.log.String(), "connection refused", "the reason is in the log")
 
 	// What the server of a member's choice says in its protocol is shown; and administrators read everything.
 	wrong := bob.call("PUT", "/connections/navidrome",

@@ -222,7 +222,8 @@ func TestAFileThatTheDiskCannotHoldIsRefused(t *testing.T) {
 		_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(file))
 		short, ok := errors.AsType[*imports.RoomError](err)
 		require.True(t, ok, "%v", err)
-		require.Contains(t, short.Problem().String(), fmt.Sprintf("and %d MiB are free, of which 64 MiB are kept", 64+room>>20))
+		require.Contains(t, short.Problem().String(),
+			fmt.Sprintf("%d MiB are free, but 64 MiB of that are kept", 64+room>>20))
 		require.Empty(t, b.files())
 	}
 	require.Error(t, b.Room(4<<20))

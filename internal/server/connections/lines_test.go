@@ -24,7 +24,7 @@ func TestALineSaysWhatBegan(t *testing.T) {
 		kind   resilience.Kind
 		en, de string
 	}{
-		{stem: "sending", kind: resilience.Waiting, en: "Sending has waited since", de: "Das Senden wartet seit"},
+		{stem: "sending", kind: resilience.Waiting, en: "Sending has been waiting since", de: "Das Senden wartet seit"},
 		{stem: "reading", kind: resilience.Held, en: "Reading has been on hold since", de: "Das Lesen ruht seit"},
 		{stem: "reading", kind: resilience.Stopped, en: "Nothing has been read since", de: "wurde nichts gelesen"},
 	} {
