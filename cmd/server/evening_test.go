@@ -24,8 +24,8 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/library"
 	"reprise/internal/promtest"
-	"reprise/internal/soak"
 	"reprise/internal/providers/registry"
+	"reprise/internal/soak"
 )
 
 // evening is the demo's household, sixty times as fast as usual, with a real Prometheus that scrapes it.

@@ -92,8 +92,9 @@ func TestADayWithAnOutageOnTheHealthPage(t *testing.T) {
 		require.Equal(t, said, metrics.Tally{Attempts: h.Day.Attempts, Failures: h.Day.Failures,
 			Refused: h.Day.Refused})
 		require.Greater(t, said.Failures, 5)
-		// The breaker opens after five failures in a row, some minutes in, and a restart closes it. The next probe that
-		// finds the service working comes ten minutes later at most, plus a quarter for the spread, and is made at a tick.
+		// The breaker opens after five failures in a row, some minutes in, and a restart closes it. The next probe
+		// that finds the service working comes ten minutes later at most, plus a quarter for the spread, and is made
+		// at a tick.
 		require.Greater(t, h.Day.Open, 5*time.Minute)
 		require.Less(t, h.Day.Open, 58*time.Minute)
 		require.Zero(t, h.Hour.Failures, "it is over")

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // maxPicture is the size limit of one picture, in bytes.
@@ -119,9 +120,7 @@ func isName(s string) bool {
 
 func trouble(err error) error {
 	return &resilience.LocalError{
-		Problem: "Pictures cannot be kept in the data directory. " +
-			"Make room on its disk, or check its permissions; nothing else is lost.",
-		Err: err,
+		Problem: words.New("trouble.pictures"), Err: err,
 	}
 }
 

@@ -196,7 +196,7 @@ func TestADiskFailureCostsNothing(t *testing.T) {
 	_, err := c.Keep(dot(t, 2))
 	e, ok := errors.AsType[*resilience.LocalError](err)
 	require.True(t, ok, "%v", err)
-	require.Contains(t, e.Problem, "Make room on its disk")
+	require.Contains(t, e.Problem.String(), "Make room on its disk")
 	_, err = Open(Options{Dir: dir, Most: 1})
 	require.Error(t, err)
 	require.NoError(t, os.Remove(dir))

@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/url"
 	"strings"
+
+	"reprise/internal/words"
 )
 
 // pasted returns the build function of a kind whose form has only its URL, in the field of that name.
@@ -19,7 +21,7 @@ func server(text, scheme string) (u *url.URL, plain bool, err error) {
 	}
 	u, err = url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, false, wrong("The server is not an address such as https://push.example.org.")
+		return nil, false, wrong(words.New("reach.server"))
 	}
 	return &url.URL{Scheme: scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}, u.Scheme == "http", nil
 }

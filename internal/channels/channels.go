@@ -17,6 +17,7 @@ import (
 
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Config is what sending needs.
@@ -76,11 +77,11 @@ func New(c Config) *Channels {
 func (c *Channels) Send(ctx context.Context, kind string, address resilience.Secret, m notify.Message) error {
 	k, ok := KindOf(kind)
 	if !ok {
-		return wrong("This version of Reprise does not know this kind of channel.")
+		return wrong(words.New("reach.kind"))
 	}
 	to, err := url.Parse(string(address))
 	if err != nil {
-		return wrong("The address of this channel cannot be read.")
+		return wrong(words.New("reach.unreadable"))
 	}
 	send := func(ctx context.Context) error { return k.send(ctx, c, to, m) }
 	if k.fixed {
@@ -93,14 +94,14 @@ func (c *Channels) Send(ctx context.Context, kind string, address resilience.Sec
 }
 
 // wrong returns the error for an address that cannot be used. The problem is a sentence that repeats nothing of it.
-func wrong(problem string) error {
+func wrong(problem words.Text) error {
 	return &resilience.SettingError{Setting: "channel", Problem: problem}
 }
 
 // Problem returns what is wrong with what a person has typed, as a sentence; empty for any other error.
-func Problem(err error) string {
+func Problem(err error) words.Text {
 	if e, ok := err.(*resilience.SettingError); ok {
 		return e.Problem
 	}
-	return ""
+	return words.Text{}
 }

@@ -31,7 +31,7 @@ var discord = Kind{
 	recognise: isDiscord,
 	parse:     parseDiscord,
 	build:     pasted("webhook"),
-	shown:     func(u *url.URL) string { return "discord.com/" + lastFour(u.User.Username()) },
+	shown:     func(u *url.URL) words.Text { return words.Plain("discord.com/" + lastFour(u.User.Username())) },
 	send:      sendDiscord,
 }
 
@@ -51,8 +51,7 @@ func parseDiscord(u *url.URL) (*url.URL, error) {
 		return &url.URL{Scheme: "discord", User: url.User(m[2]), Host: m[1]}, nil
 	}
 	if u.Scheme != "discord" || u.User.Username() == "" || strings.Trim(u.Host, "0123456789") != "" {
-		return nil, wrong("The address of a Discord webhook begins with https://discord.com/api/webhooks/, " +
-			"or is discord://TOKEN@NUMBER.")
+		return nil, wrong(words.New("reach.discord.address"))
 	}
 	return &url.URL{Scheme: "discord", User: url.User(u.User.Username()), Host: u.Host}, nil
 }
@@ -61,11 +60,10 @@ var discordColour = map[notify.Severity]int{
 	notify.Info: 0x5b6b7b, notify.Success: 0x2e7d4f, notify.Warning: 0xb7791f, notify.Error: 0xc0392b,
 }
 
-const discordRefused = "Discord does not accept this webhook. Copy its address once more."
+var discordRefused = words.New("reach.discord.rejected")
 
-var discordRefusals = refusals("Discord", providers.Table{
-	{Status: 404, Meaning: stops(resilience.Config,
-		"Discord does not know this webhook any more. Make a new one there, and enter its address here.")},
+var discordRefusals = refusals(words.Plain("Discord"), providers.Table{
+	{Status: 404, Meaning: stops(resilience.Config, words.New("reach.discord.gone"))},
 	{Status: 401, Meaning: stops(resilience.Config, discordRefused)},
 	{Status: 403, Meaning: stops(resilience.Config, discordRefused)},
 }, func(e *resilience.AnswerError) {

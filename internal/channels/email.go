@@ -37,7 +37,7 @@ var email = Kind{
 	schemes: []string{"smtp", "smtps"},
 	parse:   parseEmail,
 	build:   buildEmail,
-	shown:   func(u *url.URL) string { return u.Query().Get("to") + " by " + u.Hostname() },
+	shown:   func(u *url.URL) words.Text { return words.Plain(u.Query().Get("to") + " by " + u.Hostname()) },
 	send:    sendEmail,
 }
 
@@ -46,13 +46,13 @@ func parseEmail(u *url.URL) (*url.URL, error) {
 	from := cmp.Or(q.Get("from"), q.Get("fromaddress"), q.Get("fromAddress"))
 	to := cmp.Or(q.Get("to"), q.Get("toaddresses"), q.Get("toAddresses"))
 	if _, err := mail.ParseAddress(from); err != nil {
-		return nil, wrong("From is not an e-mail address. In a URL it stands behind from=.")
+		return nil, wrong(words.New("reach.email.from"))
 	}
 	if _, err := mail.ParseAddressList(to); err != nil {
-		return nil, wrong("To is not an e-mail address. In a URL it stands behind to=; several have commas between.")
+		return nil, wrong(words.New("reach.email.to"))
 	}
 	if !strings.HasPrefix(u.Scheme, "smtp") {
-		return nil, wrong("The address of a mail server begins with smtp:// or smtps://.")
+		return nil, wrong(words.New("reach.email.scheme"))
 	}
 	keep := url.Values{"from": {from}, "to": {to}}
 	if strings.EqualFold(q.Get("encryption"), "none") {
@@ -64,7 +64,7 @@ func parseEmail(u *url.URL) (*url.URL, error) {
 func buildEmail(f map[string]string) (string, error) {
 	u, err := url.Parse("//" + f["server"])
 	if err != nil || u.Hostname() == "" || u.Path != "" {
-		return "", wrong("The mail server is a name and a port, such as mail.example.org:587.")
+		return "", wrong(words.New("reach.email.server"))
 	}
 	u.Scheme, u.Path, u.RawQuery = "smtp", "/", url.Values{"from": {f["from"]}, "to": {f["to"]}}.Encode()
 	if u.Port() == "465" {
@@ -100,7 +100,7 @@ func readMailbox(u *url.URL) (b mailbox, err error) {
 	}
 	if u.Port() != "" {
 		if b.port, err = strconv.Atoi(u.Port()); err != nil {
-			return b, wrong("The port of the mail server is not a number.")
+			return b, wrong(words.New("reach.email.port"))
 		}
 	}
 	if u.User != nil {
@@ -154,7 +154,7 @@ func sendEmail(ctx context.Context, c *Channels, to *url.URL, m notify.Message) 
 func (c *Channels) letter(b mailbox, m notify.Message) (*gomail.Msg, error) {
 	msg := gomail.NewMsg()
 	if err := errors.Join(msg.From(b.from), msg.ToFromString(b.to)); err != nil {
-		return nil, wrong("From or To is not an e-mail address.")
+		return nil, wrong(words.New("reach.email.addresses"))
 	}
 	host := "reprise.invalid"
 	if u, err := url.Parse(c.self.Load().baseURL); err == nil && u.Hostname() != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // mailServer is a mail server for one test. It answers the commands in refuse as they say.
@@ -179,7 +180,8 @@ func TestAnUnreachableMailServer(t *testing.T) {
 	err = New(config).Send(t.Context(), email.Name, address, sample())
 	require.Equal(t, resilience.Network, resilience.Classify(err).Category)
 	config.Dial = func(context.Context, string, string) (net.Conn, error) {
-		return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "No private networks."}
+		return nil, &resilience.SettingError{Setting: "allow_private_upstreams",
+			Problem: words.Plain("No private networks.")}
 	}
 	err = New(config).Send(t.Context(), email.Name, address, sample())
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)

@@ -30,6 +30,6 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err, "%q was kept as %q", text, kept)
 		require.Equal(t, name, again)
 		require.Equal(t, kept, same, "%q", text)
-		require.LessOrEqual(t, strings.Count(Shown(name, kept), "\n"), 0)
+		require.LessOrEqual(t, strings.Count(Shown(name, kept).String(), "\n"), 0)
 	})
 }

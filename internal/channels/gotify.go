@@ -29,16 +29,16 @@ var gotify = Kind{
 	schemes: []string{"gotify"},
 	parse:   parseGotify,
 	build:   buildGotify,
-	shown: func(u *url.URL) string {
+	shown: func(u *url.URL) words.Text {
 		_, token := lastSegment(u.Path)
-		return u.Host + "/" + lastFour(token)
+		return words.Plain(u.Host + "/" + lastFour(token))
 	},
 	send: sendGotify,
 }
 
 func parseGotify(u *url.URL) (*url.URL, error) {
 	if _, token := lastSegment(u.Path); u.Scheme != "gotify" || token == "" {
-		return nil, wrong("The address of Gotify is gotify://, its server, and after a / the token of an application.")
+		return nil, wrong(words.New("reach.gotify.address"))
 	}
 	return keepPlain(url.URL{Scheme: "gotify", Host: u.Host, Path: u.Path}, plainHTTP(u)), nil
 }
@@ -54,8 +54,8 @@ func buildGotify(f map[string]string) (string, error) {
 
 var gotifyPriority = map[notify.Severity]int{notify.Info: 2, notify.Success: 4, notify.Warning: 5, notify.Error: 8}
 
-var gotifyRefusals = refusals("Gotify", providers.Table{
-	{Status: 400, Meaning: drops("Gotify did not take a message.")},
+var gotifyRefusals = refusals(words.Plain("Gotify"), providers.Table{
+	{Status: 400, Meaning: drops(words.New("reach.gotify.rejected"))},
 }, func(e *resilience.AnswerError) {
 	var v struct {
 		Text string `json:"errorDescription"`

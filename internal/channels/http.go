@@ -16,31 +16,30 @@ import (
 )
 
 // stops is the meaning of an answer after which a person must change the channel.
-func stops(category resilience.Category, advice string) resilience.Meaning {
+func stops(category resilience.Category, advice words.Text) resilience.Meaning {
 	return resilience.Meaning{
-		Class: resilience.Fatal, Category: category, Scope: resilience.ScopeConnection, Advice: words.Plain(advice),
+		Class: resilience.Fatal, Category: category, Scope: resilience.ScopeConnection, Advice: advice,
 	}
 }
 
 // drops is the meaning of an answer that refuses one message only.
-func drops(advice string) resilience.Meaning {
+func drops(advice words.Text) resilience.Meaning {
 	return resilience.Meaning{
-		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: words.Plain(advice),
+		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: advice,
 	}
 }
 
 // refusals returns how a service refuses: the rows of its own, then those that hold for every kind. explain reads the
 // service's code and words from an answer; nil when it has none.
-func refusals(name string, own providers.Table, explain func(*resilience.AnswerError)) providers.Refusals {
+func refusals(name words.Text, own providers.Table, explain func(*resilience.AnswerError)) providers.Refusals {
+	say := func(id string) words.Text { return words.Each("reach.http.", id, "Channel", name) }
 	table := append(own[:len(own):len(own)], providers.Table{
-		{Status: 401, Meaning: stops(resilience.Auth,
-			name+" does not accept the sign-in. Check the token, or the name and the password.")},
-		{Status: 403, Meaning: stops(resilience.Auth,
-			name+" does not let us send there. Check the token, or what it may do.")},
-		{Status: 404, Meaning: stops(resilience.Config, name+" does not know this address. Check it.")},
-		{Status: 405, Meaning: stops(resilience.Config, name+" does not take messages at this address. Check it.")},
-		{Status: 410, Meaning: stops(resilience.Config, name+" says that this address is gone. Make a new one there.")},
-		{Status: 413, Meaning: drops(name + " did not take a message because it is too long.")},
+		{Status: 401, Meaning: stops(resilience.Auth, say("sign_in"))},
+		{Status: 403, Meaning: stops(resilience.Auth, say("denied"))},
+		{Status: 404, Meaning: stops(resilience.Config, say("missing"))},
+		{Status: 405, Meaning: stops(resilience.Config, say("method"))},
+		{Status: 410, Meaning: stops(resilience.Config, say("gone"))},
+		{Status: 413, Meaning: drops(say("long"))},
 		{Status: 429, Meaning: resilience.Meaning{
 			Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp,
 			Advice: words.New("message.limited", "Channel", name),
@@ -66,7 +65,7 @@ func (c *Channels) post(ctx context.Context, r request) error {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.address, bytes.NewReader(body))
 	if err != nil {
-		return wrong("This is not an address that can be called.")
+		return wrong(words.New("reach.uncallable"))
 	}
 	if r.header != nil {
 		req.Header = r.header

@@ -31,7 +31,7 @@ type Kind struct {
 	// build makes a URL that parse reads from a filled in form; nil without Fields.
 	build func(fields map[string]string) (string, error)
 	// shown returns what may be shown of a kept URL.
-	shown func(*url.URL) string
+	shown func(*url.URL) words.Text
 	// send sends one message to a kept URL.
 	send func(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error
 }
@@ -56,22 +56,22 @@ func KindOf(name string) (Kind, bool) {
 func Parse(text, kind string) (name, kept string, err error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Scheme == "" || u.Host == "" {
-		return "", "", wrong("This is not the address of a channel. " + beginnings())
+		return "", "", wrong(words.Join(words.New("reach.not_an_address"), beginnings()))
 	}
 	own := slices.IndexFunc(kinds, func(k Kind) bool { return slices.Contains(k.schemes, strings.ToLower(u.Scheme)) })
 	switch {
 	case own >= 0 && kind != "" && kind != kinds[own].Name:
-		return "", "", wrong("This is the address of another kind of channel than the one that you have chosen.")
+		return "", "", wrong(words.New("reach.other_kind"))
 	case own >= 0:
 		kind = kinds[own].Name
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "", "", wrong("Reprise does not know this kind of address. " + beginnings())
+		return "", "", wrong(words.Join(words.New("reach.unknown"), beginnings()))
 	case kind == "":
 		kind = guess(u)
 	}
 	k, ok := KindOf(kind)
 	if !ok || len(k.Fields) == 0 {
-		return "", "", wrong("There is no such kind of channel.")
+		return "", "", wrong(words.New("reach.no_kind"))
 	}
 	u, err = k.parse(u)
 	if err != nil {
@@ -91,7 +91,7 @@ func guess(u *url.URL) string {
 }
 
 // beginnings says with which schemes an address may begin.
-func beginnings() string {
+func beginnings() words.Text {
 	var all []string
 	for _, k := range kinds {
 		for _, scheme := range k.schemes {
@@ -101,21 +101,21 @@ func beginnings() string {
 		}
 	}
 	last := len(all) - 1
-	return "It begins with " + strings.Join(all[:last], ", ") + " or " + all[last] + ", or with https:// for a webhook."
+	return words.New("reach.beginnings", "Schemes", strings.Join(all[:last], ", "), "Last", all[last])
 }
 
 // Build makes the URL of a channel from a filled in form, and returns what Parse returns for it.
 func Build(kind string, fields map[string]string) (name, kept string, err error) {
 	k, ok := KindOf(kind)
 	if !ok || k.build == nil {
-		return "", "", wrong("There is no such kind of channel.")
+		return "", "", wrong(words.New("reach.no_kind"))
 	}
 	for name, value := range fields {
 		fields[name] = strings.TrimSpace(value)
 	}
 	for _, f := range k.Fields {
 		if !f.Optional && fields[f.Name] == "" {
-			return "", "", wrong("Fill in: " + f.Label.String() + ".")
+			return "", "", wrong(words.New("reach.fill_in", "Field", f.Label))
 		}
 	}
 	text, err := k.build(fields)
@@ -126,11 +126,11 @@ func Build(kind string, fields map[string]string) (name, kept string, err error)
 }
 
 // Shown returns what may be shown of a channel's kept URL.
-func Shown(kind, kept string) string {
+func Shown(kind, kept string) words.Text {
 	u, err := url.Parse(kept)
 	k, ok := KindOf(kind)
 	if err != nil || !ok {
-		return kind
+		return words.Plain(kind)
 	}
 	return k.shown(u)
 }

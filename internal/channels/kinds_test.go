@@ -302,7 +302,7 @@ func TestAddressesInAllForms(t *testing.T) {
 		text, want := row[0], row[1]
 		kind, url, err := Parse(text, "")
 		require.NoError(t, err, text)
-		require.Equal(t, want, kind+" "+url+" "+Shown(kind, url))
+		require.Equal(t, want, kind+" "+url+" "+Shown(kind, url).String())
 		again, same, err := Parse(url, kind)
 		require.NoError(t, err, url)
 		require.Equal(t, kind+url, again+same, "what is kept can be read again")
@@ -318,11 +318,11 @@ func TestUnusableAddresses(t *testing.T) {
 	} {
 		_, _, err := Parse(text, "")
 		require.Error(t, err, text)
-		require.NotEmpty(t, Problem(err), text)
-		require.NotContains(t, Problem(err), "secret99")
+		require.NotEmpty(t, Problem(err).String(), text)
+		require.NotContains(t, Problem(err).String(), "secret99")
 	}
 	_, _, err := Parse("unknown://x/y", "")
-	require.EqualError(t, err, "channel: Reprise does not know this kind of address. It begins with "+
+	require.EqualError(t, err, "channel: Reprise doesn't know this kind of address. It begins with "+
 		"ntfy://, gotify://, discord://, telegram://, smtp:// or smtps://, or with https:// for a webhook.")
 	_, _, err = Parse("discord://a@1", ntfy.Name)
 	require.ErrorContains(t, err, "another kind")
@@ -349,12 +349,12 @@ func TestAddressesFromForms(t *testing.T) {
 		{telegram.Name, map[string]string{"token": "110:AAH", "chats": "1, 2"},
 			"telegram://110:AAH@telegram?chats=1%2C2"},
 		{webhook.Name, map[string]string{"url": "https://example.org/hook"}, "https://example.org/hook"},
-		{WebPush, map[string]string{}, "There is no such kind of channel."},
+		{WebPush, map[string]string{}, "There's no such kind of channel."},
 	} {
 		kind, url, err := Build(row.kind, row.fields)
 		if err == nil {
 			require.Equal(t, row.kind, kind)
 		}
-		require.Equal(t, row.want, cmp.Or(url, Problem(err)))
+		require.Equal(t, row.want, cmp.Or(url, Problem(err).String()))
 	}
 }

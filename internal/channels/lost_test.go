@@ -10,7 +10,7 @@ import (
 func TestALostAddressCanBeShown(t *testing.T) {
 	t.Parallel()
 	for _, k := range Kinds() {
-		require.NotContains(t, Shown(k.Name, "lost:"), "lost:", k.Name)
+		require.NotContains(t, Shown(k.Name, "lost:").String(), "lost:", k.Name)
 		require.Empty(t, PushAddress(k.Name, "lost:"), k.Name)
 	}
 }

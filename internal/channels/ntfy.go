@@ -36,7 +36,7 @@ var ntfy = Kind{
 	recognise: func(u *url.URL) bool { return u.Host == "ntfy.sh" },
 	parse:     parseNtfy,
 	build:     buildNtfy,
-	shown:     func(u *url.URL) string { return u.Host + "/" + lastFour(strings.Trim(u.Path, "/")) },
+	shown:     func(u *url.URL) words.Text { return words.Plain(u.Host + "/" + lastFour(strings.Trim(u.Path, "/"))) },
 	send:      sendNtfy,
 }
 
@@ -45,8 +45,7 @@ var ntfyTopic = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
 func parseNtfy(u *url.URL) (*url.URL, error) {
 	topic := strings.Trim(u.Path, "/")
 	if !ntfyTopic.MatchString(topic) {
-		return nil, wrong("The address of an ntfy topic ends in its name: " +
-			"letters, digits, - and _, at most 64 of them.")
+		return nil, wrong(words.New("reach.ntfy.address"))
 	}
 	kept := url.URL{Scheme: "ntfy", User: u.User, Host: u.Host, Path: "/" + topic}
 	return keepPlain(kept, u.Scheme == "http" || plainHTTP(u)), nil
@@ -58,10 +57,10 @@ func buildNtfy(f map[string]string) (string, error) {
 		return "", err
 	}
 	if u.Path != "" {
-		return "", wrong("The server of ntfy is an address without a path, such as https://ntfy.example.org.")
+		return "", wrong(words.New("reach.ntfy.server"))
 	}
 	if !ntfyTopic.MatchString(f["topic"]) {
-		return "", wrong("A topic of ntfy is made of letters, digits, - and _, at most 64 of them.")
+		return "", wrong(words.New("reach.ntfy.topic"))
 	}
 	u.Path = "/" + f["topic"]
 	if f["token"] != "" {
@@ -83,7 +82,7 @@ var (
 // ntfySpent is ntfy's code for a daily quota that is used up.
 const ntfySpent = "42908"
 
-var ntfyRefusals = refusals("ntfy", providers.Table{
+var ntfyRefusals = refusals(words.Plain("ntfy"), providers.Table{
 	{Code: ntfySpent, Meaning: resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeConnection,
 		Hold: time.Hour, Advice: words.New("message.ntfy_spent"),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/textproto"
 	"slices"
@@ -26,7 +25,7 @@ func (c *Channels) sendSMTP(ctx context.Context, box mailbox, unprotected bool, 
 		context.AfterFunc(ctx, func() { _ = conn.Close() })
 	})
 	if err != nil {
-		return wrong("The address of the mail server cannot be used. Check it.")
+		return wrong(words.New("reach.email.unfit"))
 	}
 	defer func() { // the library leaves the connection open when the server does not let us in
 		if line != nil {
@@ -118,12 +117,10 @@ func mailError(ctx context.Context, err error) error {
 		meaning = mailMeaning(answer.Status, failed)
 	case offersNoTLS(err):
 		answer.Message = "no STARTTLS"
-		meaning = stops(resilience.Config, "The mail server offers no protected connection on this port. "+
-			"Try port 465, or ask who runs it.")
+		meaning = stops(resilience.Config, words.New("reach.email.no_tls"))
 	case offersNoSignIn(err):
 		answer.Message = "no way to sign in"
-		meaning = stops(resilience.Config, "The mail server offers no way to sign in on this port. "+
-			"Try port 587 or 465, or leave the name empty.")
+		meaning = stops(resilience.Config, words.New("reach.email.no_sign_in"))
 	default:
 		return &resilience.NetworkError{
 			Endpoint: emailEndpoint, Err: errors.New("no whole answer from the mail server"),
@@ -140,8 +137,7 @@ var (
 	contentStep   = []gomail.SendErrReason{gomail.ErrSMTPData, gomail.ErrSMTPDataClose, gomail.ErrWriteContent}
 )
 
-const mailPassword = "The mail server does not accept the name and the password. " +
-	"Some services want a password made for this program."
+var mailPassword = words.New("reach.email.password")
 
 // mailReplies says what the reply codes of mail servers mean (RFC 5321, section 4.2, and RFC 4954, section 6). The
 // first row that matches counts.
@@ -154,13 +150,12 @@ var mailReplies = []struct {
 		Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeConnection,
 		Advice: words.New("message.mail_later"),
 	}},
-	{530, 530, anyStep, stops(resilience.Auth, "The mail server wants a name and a password.")},
+	{530, 530, anyStep, stops(resilience.Auth, words.New("reach.email.sign_in"))},
 	{534, 535, anyStep, stops(resilience.Auth, mailPassword)},
 	{538, 538, anyStep, stops(resilience.Auth, mailPassword)},
-	{552, 552, contentStep, drops("The mail server did not take a mail.")},
-	{554, 554, contentStep, drops("The mail server did not take a mail.")},
-	{0, 999, recipientStep, stops(resilience.Config,
-		"The mail server does not take mails for this recipient. Check To.")},
+	{552, 552, contentStep, drops(words.New("reach.email.rejected"))},
+	{554, 554, contentStep, drops(words.New("reach.email.rejected"))},
+	{0, 999, recipientStep, stops(resilience.Config, words.New("reach.email.recipient"))},
 }
 
 // mailMeaning looks a reply code up in mailReplies. failed says at which step the mail was refused; nil before the
@@ -172,6 +167,5 @@ func mailMeaning(code int, failed *gomail.SendError) resilience.Meaning {
 			return r.meaning
 		}
 	}
-	return stops(resilience.Config, fmt.Sprintf("The mail server does not let us send like this (its code is %d). "+
-		"Check From, To and the port.", code))
+	return stops(resilience.Config, words.New("reach.email.code", "Code", strconv.Itoa(code)))
 }

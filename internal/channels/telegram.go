@@ -31,15 +31,17 @@ var telegram = Kind{
 	schemes: []string{"telegram"},
 	parse:   parseTelegram,
 	build:   buildTelegram,
-	shown:   func(u *url.URL) string { return "Telegram, chat " + u.Query().Get("chats") },
-	send:    sendTelegram,
+	shown: func(u *url.URL) words.Text {
+		return words.New("reach.shown.telegram", "Chat", u.Query().Get("chats"))
+	},
+	send: sendTelegram,
 }
 
 func parseTelegram(u *url.URL) (*url.URL, error) {
 	secret, _ := u.User.Password()
 	chats := cmp.Or(u.Query().Get("chats"), u.Query().Get("channels"))
 	if u.Scheme != "telegram" || u.User.Username() == "" || secret == "" || chats == "" {
-		return nil, wrong("The address of Telegram is telegram://TOKEN@telegram?chats=NUMBER.")
+		return nil, wrong(words.New("reach.telegram.address"))
 	}
 	return telegramURL(u.User, chats), nil
 }
@@ -47,7 +49,7 @@ func parseTelegram(u *url.URL) (*url.URL, error) {
 func buildTelegram(f map[string]string) (string, error) {
 	id, secret, ok := strings.Cut(f["token"], ":")
 	if !ok || id == "" || secret == "" {
-		return "", wrong("The token of a bot is a number, a colon and a long word, as @BotFather has given it.")
+		return "", wrong(words.New("reach.telegram.token"))
 	}
 	return telegramURL(url.UserPassword(id, secret), strings.ReplaceAll(f["chats"], " ", "")).String(), nil
 }
@@ -61,15 +63,13 @@ func telegramURL(bot *url.Userinfo, chats string) *url.URL {
 // telegramNoChat is our code for an answer that Telegram describes in words only.
 const telegramNoChat = "chat not found"
 
-const telegramNoBot = "Telegram does not know this bot. Check its token, or ask @BotFather for a new one."
+var telegramNoBot = words.New("reach.telegram.bot")
 
-var telegramRefusals = refusals("Telegram", providers.Table{
+var telegramRefusals = refusals(words.Plain("Telegram"), providers.Table{
 	{Status: 401, Meaning: stops(resilience.Auth, telegramNoBot)},
 	{Status: 404, Meaning: stops(resilience.Auth, telegramNoBot)},
-	{Status: 403, Meaning: stops(resilience.Permission, "The bot may not write to this chat. "+
-		"Write to the bot once, or add it to the group, and take care that it is not blocked.")},
-	{Status: 400, Code: telegramNoChat, Meaning: stops(resilience.Config,
-		"The bot does not know this chat. Check its number, and write to the bot once.")},
+	{Status: 403, Meaning: stops(resilience.Permission, words.New("reach.telegram.denied"))},
+	{Status: 400, Code: telegramNoChat, Meaning: stops(resilience.Config, words.New("reach.telegram.chat"))},
 }, func(e *resilience.AnswerError) {
 	var v struct {
 		Text       string `json:"description"`

@@ -207,7 +207,7 @@ func TestAFatalFailureStopsTheChannel(t *testing.T) {
 		require.Contains(t, h.open(), "My phone needs you")
 		require.Equal(
 			t,
-			"ntfy does not let us send there. Check the token, or what it may do.",
+			"ntfy doesn't allow messages to be sent there. Check the token, or what it may do.",
 			h.state().Reason.String(),
 		)
 		require.Equal(t, 2, h.state().Waiting)

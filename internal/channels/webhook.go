@@ -27,7 +27,7 @@ var webhook = Kind{
 	schemes:  []string{"generic", "generic+http", "generic+https"},
 	parse:    parseWebhook,
 	build:    pasted("url"),
-	shown:    func(u *url.URL) string { return u.Host + "/" + lastFour(u.Path+u.RawQuery) },
+	shown:    func(u *url.URL) words.Text { return words.Plain(u.Host + "/" + lastFour(u.Path+u.RawQuery)) },
 	send:     sendWebhook,
 }
 
@@ -48,7 +48,7 @@ func parseWebhook(u *url.URL) (*url.URL, error) {
 	return &to, nil
 }
 
-var webhookRefusals = refusals("The webhook", nil, nil)
+var webhookRefusals = refusals(words.New("reach.name.webhook"), nil, nil)
 
 // webhookEvent is the body of a call.
 type webhookEvent struct {

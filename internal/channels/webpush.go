@@ -30,8 +30,10 @@ var webPush = Kind{
 	Sent:     words.New("channel.webpush.sent"),
 	Endpoint: webPushEndpoint,
 	parse:    func(u *url.URL) (*url.URL, error) { return u, nil },
-	shown:    func(u *url.URL) string { return "Browser, by " + u.Hostname() },
-	send:     sendWebPush,
+	shown: func(u *url.URL) words.Text {
+		return words.New("reach.shown.webpush", "Host", u.Hostname())
+	},
+	send: sendWebPush,
 }
 
 // Vapid is the key pair that identifies this installation to push services.
@@ -63,7 +65,7 @@ func (s Subscription) URL() (string, error) {
 	u, err := url.Parse(s.Endpoint)
 	unsafe := err != nil || u.Host == "" || u.Scheme != "https" && !private(u.Hostname())
 	if unsafe || s.Keys.P256dh == "" || s.Keys.Auth == "" {
-		return "", wrong("This is not what a browser says when it agrees to be told.")
+		return "", wrong(words.New("reach.webpush.unfit"))
 	}
 	q := url.Values{"endpoint": {s.Endpoint}, "p256dh": {s.Keys.P256dh}, "auth": {s.Keys.Auth}}
 	return (&url.URL{Scheme: "webpush", Host: u.Host, RawQuery: q.Encode()}).String(), nil
@@ -79,10 +81,9 @@ func PushAddress(kind, kept string) string {
 	return u.Query().Get("endpoint")
 }
 
-const webPushUnknown = "The browser's push service does not accept this installation any more. " +
-	"Remove this browser here, and add it once more."
+var webPushUnknown = words.New("reach.webpush.rejected")
 
-var webPushRefusals = refusals("The browser's push service", providers.Table{
+var webPushRefusals = refusals(words.New("reach.name.webpush"), providers.Table{
 	{Status: 401, Meaning: stops(resilience.Config, webPushUnknown)},
 	{Status: 403, Meaning: stops(resilience.Config, webPushUnknown)},
 }, nil)

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"strings"
+
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // Setting describes one setting.
@@ -15,6 +18,36 @@ type Setting struct {
 	Most     string   // the largest value of an Integer; empty for none
 	Provider string   // whose setting it is; empty for one of the server
 }
+
+// own are the settings of providers that have sentences of their own; the others share those of their name.
+var own = map[string]bool{"lastfm_client_id": true, "lastfm_client_secret": true, "youtube_keys": true,
+	"fanarttv_keys": true, "openai_keys": true, "openai_api_url": true, "listenbrainz_api_url": true,
+	"musicbrainz_api_url": true}
+
+// Label returns what people call the setting.
+func (s Setting) Label() words.Text {
+	switch {
+	case s.Provider == "":
+		return words.Each("setting.label.", s.Path)
+	case own[s.Provider+"_"+s.name()]:
+		return words.Each("setting.label.own.", s.Provider+"_"+s.name())
+	}
+	return words.Each("setting.label.service.", s.name())
+}
+
+// Help returns what the setting does, for its page and for configs/reprise.yaml.
+func (s Setting) Help() words.Text {
+	switch {
+	case s.Provider == "":
+		return words.Each("setting.help.", s.Path)
+	case own[s.Provider+"_"+s.name()]:
+		return words.Each("setting.help.own.", s.Provider+"_"+s.name())
+	}
+	return words.Each("setting.help.service.", s.name())
+}
+
+// name returns the last part of the path.
+func (s Setting) name() string { return s.Path[strings.LastIndex(s.Path, ".")+1:] }
 
 // Group says what a setting is about.
 type Group string

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 
 	"github.com/goccy/go-yaml/ast"
@@ -68,48 +67,80 @@ func TestTheSampleFileListsEveryDefault(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-var update = flag.Bool("update", false, "rewrite the providers in the sample file")
+var update = flag.Bool("update", false, "rewrite the sample file")
 
-// TestTheSampleFileListsTheProviders expects the settings of the providers' descriptions at the end of the file. Run it
-// with -update to rewrite them.
-func TestTheSampleFileListsTheProviders(t *testing.T) {
+// sampleHead is the beginning of the sample file.
+const sampleHead = `# Every setting of Reprise with its default. Copy what you want to change; anything missing or empty
+# keeps its default. Administrators can change most of these in the browser, under Settings, This server; what is in
+# this file wins.
+#
+# Each setting can also come from the environment: REPRISE_ and the path in capitals with _ between, such as
+# REPRISE_SYNC_LISTENS_EVERY. Secrets can also come from a file: REPRISE_SECRET_KEY_FILE=/run/secrets/key. The
+# environment overrides this file, and the command line overrides both. Write durations as 90s, 5m or 1h30m. In the
+# environment, separate the items of a list with commas.
+`
+
+// TestTheSampleFileSaysWhatThePageSays expects each setting with the label and the help of the settings page. Run it
+// with -update to rewrite the file.
+func TestTheSampleFileSaysWhatThePageSays(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(sample)
-	require.NoError(t, err)
-	const head = "\nproviders:\n"
-	before, _, ok := strings.Cut(string(text), head)
-	require.True(t, ok)
-	want := before + head
-	for _, d := range registry.Descriptions() {
-		for i, s := range d.Settings {
-			if i == 0 {
-				want += "  " + d.Name + ":\n"
+	want, within := sampleHead, ""
+	for _, s := range All(registry.Descriptions()) {
+		parts := strings.Split(s.Path, ".")
+		indent := strings.Repeat("  ", len(parts)-1)
+		want += "\n"
+		for depth := range parts[:len(parts)-1] {
+			path := strings.Join(parts[:depth+1], ".") + "."
+			if !strings.HasPrefix(within, path) {
+				want += strings.Repeat("  ", depth) + parts[depth] + ":\n"
 			}
-			value := strconv.Quote(s.Default)
-			switch {
-			case s.List():
-				value = "[]"
-			case s.Kind == providers.Rate:
-				value = s.Default
-			}
-			want += comment(s.Help) + "    " + s.Name + ": " + value + "\n\n"
 		}
+		within = s.Path
+		want += comment(indent, s.Label().String()) + comment(indent, s.Help().String()+bounds(s))
+		want += indent + parts[len(parts)-1] + ": " + valueIn(s) + "\n"
 	}
-	want = strings.TrimSuffix(want, "\n")
 	if *update {
 		require.NoError(t, os.WriteFile(sample, []byte(want), 0o644))
 		return
 	}
+	text, err := os.ReadFile(sample)
+	require.NoError(t, err)
 	require.Equal(t, want, string(text), "run go test ./internal/config -update")
 }
 
-// comment returns the text as a comment above a provider's setting, in lines of at most 120 columns.
-func comment(text string) (lines string) {
-	line := "    #"
+// bounds says which values a setting takes, where its kind does not say it all.
+func bounds(s Setting) string {
+	switch {
+	case s.Kind == Choice:
+		return " One of: " + strings.Join(s.Choices, ", ") + "."
+	case s.Kind == Fraction:
+		return " From 0 to less than 1."
+	case s.Most != "":
+		return " From " + s.Least + " to " + s.Most + "."
+	case s.Least != "":
+		return " At least " + strings.Replace(s.Least, "m0s", "m", 1) + "."
+	}
+	return ""
+}
+
+// valueIn returns the default as YAML has it.
+func valueIn(s Setting) string {
+	switch s.Kind {
+	case List, Secrets:
+		return "[]"
+	case Duration, Integer, Fraction, Boolean, Choice, Rate:
+		return s.Default
+	}
+	return strconv.Quote(s.Default)
+}
+
+// comment returns the text as a comment, in lines of at most 120 columns.
+func comment(indent, text string) (lines string) {
+	line := indent + "#"
 	for word := range strings.FieldsSeq(text) {
 		if utf8.RuneCountInString(line+" "+word) > 120 {
 			lines += line + "\n"
-			line = "    #"
+			line = indent + "#"
 		}
 		line += " " + word
 	}

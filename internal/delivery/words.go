@@ -33,7 +33,7 @@ func explain(v resilience.Verdict, err error) Failure {
 		f.Answer = ""
 	}
 	if e, local := errors.AsType[*resilience.LocalError](err); local {
-		f.Reason = words.Plain(e.Problem)
+		f.Reason = e.Problem
 	}
 	return f
 }

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func TestADigestIsWrittenOnceForThoseWhoWantIt(t *testing.T) {
@@ -99,7 +100,7 @@ func TestSpentKeysHoldDigestsForADay(t *testing.T) {
 		require.Empty(t, h.Open(h.bob))
 		state, words := h.Guard.StateForAll(h.Provider())
 		require.Equal(t, resilience.Held, state.Kind)
-		require.Contains(t, words.Message.String(), "The quota for Language model is used up.")
+		require.Contains(t, words.Message.String(), "The Language model quota is used up.")
 
 		h.stop()
 		h.start()
@@ -148,7 +149,7 @@ func TestAWrongModelStopsUntilSomebodyRetries(t *testing.T) {
 		h.until(5, 0)
 		require.Len(t, h.far.prompts(), 1, "one call only")
 		require.Len(t, h.Open(h.alice), 1)
-		require.Contains(t, h.Open(h.alice)[0].Message.String(), "providers.openai.model")
+		require.Contains(t, h.Open(h.alice)[0].Message.String(), "under Settings, This server")
 		require.Equal(t, "/digest", h.Open(h.alice)[0].Action.URL)
 		require.Empty(t, h.Open(h.bob))
 
@@ -201,7 +202,7 @@ func TestADigestWithoutListensFails(t *testing.T) {
 		all, err := h.Store.Digests(t.Context(), h.bob)
 		require.NoError(t, err)
 		require.Equal(t, digest.Failed, all[0].State)
-		require.Contains(t, all[0].Reason, "has been removed")
+		require.Contains(t, all[0].Reason.String(), "has been removed")
 		require.Len(t, h.far.prompts(), 1)
 	})
 }
@@ -233,7 +234,7 @@ func TestATooLongPromptIsShortenedOnce(t *testing.T) {
 		all, err := h.Store.Digests(t.Context(), h.bob)
 		require.NoError(t, err)
 		require.Equal(t, digest.Failed, all[0].State)
-		require.Contains(t, all[0].Reason, "too much for it")
+		require.Contains(t, all[0].Reason.String(), "too much for it")
 		require.Contains(t, all[0].Detail, "Too long.")
 		require.Empty(t, h.Open(h.alice), "the failure is about that week only")
 
@@ -254,7 +255,7 @@ func TestAnEmptyAnswerIsPaidForAndStopsNobody(t *testing.T) {
 		all, err := h.Store.Digests(t.Context(), h.alice)
 		require.NoError(t, err)
 		require.Equal(t, digest.Failed, all[0].State)
-		require.Contains(t, all[0].Reason, "length limit")
+		require.Contains(t, all[0].Reason.String(), "length limit")
 		require.Empty(t, h.Open(h.alice))
 		spent, err := h.Store.DigestsSpent(t.Context(), h.alice, time.Time{})
 		require.NoError(t, err)
@@ -284,7 +285,7 @@ type broken struct {
 
 func (b broken) SaveDigest(ctx context.Context, d digest.Digest) error {
 	if b.full.Load() {
-		return &resilience.LocalError{Problem: "The disk is full.", Err: errors.New("full")}
+		return &resilience.LocalError{Problem: words.Plain("The disk is full."), Err: errors.New("full")}
 	}
 	return b.Store.SaveDigest(ctx, d)
 }

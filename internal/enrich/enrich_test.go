@@ -15,6 +15,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const day = 24 * time.Hour
@@ -253,7 +254,8 @@ func TestASourceThatAsksToWaitStopsNoOther(t *testing.T) {
 func TestAStoppedSourceGoesOnAfterARetry(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.facts.answers(func(library.Entity) (library.Facts, error) {
-			return library.Facts{}, &resilience.SettingError{Setting: "contact", Problem: "MusicBrainz blocks us."}
+			return library.Facts{}, &resilience.SettingError{Setting: "contact",
+				Problem: words.Plain("MusicBrainz blocks us.")}
 		})
 		b.hear(b.user, track("A", "", "T"))
 		b.tick()

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/enrich"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func TestPicturesAreFoundByMBID(t *testing.T) {
@@ -71,17 +72,17 @@ func TestFactsAreKeptWithoutAPicture(t *testing.T) {
 
 func TestAFullDiskLosesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		b.gallery.fill(&resilience.LocalError{Problem: "The disk is full.", Err: context.DeadlineExceeded})
+		b.gallery.fill(&resilience.LocalError{Problem: words.Plain("The disk is full."), Err: context.DeadlineExceeded})
 		b.hear(b.user, track("A", "", "T"))
 		b.tick()
 		require.Equal(t, enrich.Progress{Waiting: 1}, b.progress("art"))
 		state, _ := b.guard.StateForAll(b.provider[1])
 		require.Equal(t, resilience.Ready, state.Kind, "the source is not to blame")
-		require.Equal(t, "The disk is full.", b.Trouble("art"))
-		require.Empty(t, b.Trouble("facts"))
+		require.Equal(t, "The disk is full.", b.Trouble("art").String())
+		require.Empty(t, b.Trouble("facts").String())
 		b.gallery.fill(nil)
 		pass(2 * time.Hour)
-		require.Empty(t, b.Trouble("art"))
+		require.Empty(t, b.Trouble("art").String())
 		require.Equal(t, enrich.Progress{Done: 1}, b.progress("art"))
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // loopJitter is the share by which the loop's interval varies, so that installations do not call in step.
@@ -86,13 +87,13 @@ func (r *Runner) Running(source string) bool {
 
 // Trouble returns the failure on our own side that keeps a source from being asked, for a person; empty without one.
 // The next tick tries again.
-func (r *Runner) Trouble(source string) string {
+func (r *Runner) Trouble(source string) words.Text {
 	if w := r.workers[source]; w != nil {
 		if problem := w.trouble.Load(); problem != nil {
 			return *problem
 		}
 	}
-	return ""
+	return words.Text{}
 }
 
 // Tick requests a tick now, and returns at once.

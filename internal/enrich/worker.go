@@ -12,6 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -32,7 +33,7 @@ type worker struct {
 	poke chan struct{}
 	busy atomic.Bool
 	// trouble is the failure on our own side that ended the latest turn, for a person; nil without one.
-	trouble atomic.Pointer[string]
+	trouble atomic.Pointer[words.Text]
 
 	progress        Progress
 	toldAt, shownAt time.Time
@@ -46,7 +47,7 @@ func (w *worker) run(ctx context.Context) {
 		timer.Stop()
 		until, err := w.turn(ctx)
 		if err != nil && ctx.Err() == nil { // the next tick tries again
-			w.r.c.Log.Error("enrichment cannot go on", "provider", w.name, "err", err)
+			w.r.c.Log.Error("enrichment cannot continue", "provider", w.name, "err", err)
 		}
 		if !until.IsZero() {
 			timer.Reset(max(time.Until(until), time.Second))

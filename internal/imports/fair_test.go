@@ -21,6 +21,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/words"
 )
 
 // dead is a store whose process ends after some pages: nothing reaches it from then on.
@@ -103,12 +104,12 @@ func TestAFileThatKillsIsSetAside(t *testing.T) {
 	b.finish(b.runner(b.db))
 	v := b.state(b.user, bad.ID)
 	require.Equal(t, imports.Failed, v.State)
-	require.Contains(t, v.Reason, "Reprise stopped 3 times while it was reading this file after row 1,0")
+	require.Contains(t, v.Reason.String(), "Reprise stopped 3 times while it was reading this file after row 1,0")
 	require.Equal(t, imports.Done, b.state(b.user, next.ID).State, "the rest goes on")
 	told := b.open()
 	require.Len(t, told, 1)
 	require.Contains(t, told[0].Message.String(), "a.zip")
-	require.Contains(t, told[0].Message.String(), "set aside")
+	require.Contains(t, told[0].Message.String(), "set the file aside")
 	require.Equal(t, "/imports", told[0].Action.URL)
 	require.NoError(t, b.Cancel(t.Context(), b.user, bad.ID))
 	require.Empty(t, b.open(), "it goes with the import")
@@ -205,7 +206,7 @@ func TestRowsOfAFileAreLimited(t *testing.T) {
 	require.Equal(t, imports.Failed, v.State)
 	require.Equal(t, 2500, v.Rows)
 	require.Equal(t, b.count(), v.Added)
-	require.Contains(t, v.Reason, "more than 2,500 rows")
+	require.Contains(t, v.Reason.String(), "more than 2,500 rows")
 	require.Len(t, b.open(), 1)
 }
 
@@ -252,7 +253,8 @@ func (f *full) SaveImported(
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.full && v.Rows > 2000 {
-		return v, &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: io.ErrShortWrite}
+		return v, &resilience.LocalError{Problem: words.Plain("The disk is full. Make room on it."),
+			Err: io.ErrShortWrite}
 	}
 	return f.Store.SaveImported(ctx, v, plays)
 }
@@ -273,15 +275,15 @@ func TestAnImportWaitsForRoomAndGoesOn(t *testing.T) {
 		time.Sleep(time.Second) // of the bubble's clock: until all that can be done is done
 		synctest.Wait()
 		require.Equal(t, imports.Running, b.state(b.user, v.ID).State)
-		require.Equal(t, "The disk is full. Make room on it.", b.Trouble(v.ID))
+		require.Equal(t, "The disk is full. Make room on it.", b.Trouble(v.ID).String())
 		require.Equal(t, b.Trouble(v.ID), b.AnyTrouble())
 		require.Equal(t, imports.Done, b.state(friend, small.ID).State, "what still fits is read")
 		time.Sleep(time.Hour)
-		require.NotEmpty(t, b.Trouble(v.ID))
+		require.NotEmpty(t, b.Trouble(v.ID).String())
 		db.set(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Empty(t, b.AnyTrouble())
+		require.Empty(t, b.AnyTrouble().String())
 		require.Equal(t, imports.Done, b.state(b.user, v.ID).State)
 		require.Equal(t, 4000, b.count())
 		stop()
@@ -312,9 +314,9 @@ func TestImportsLeaveRoomForEverythingElse(t *testing.T) {
 		running.Go(func() { _ = b.Run(ctx) })
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Contains(t, b.Trouble(v.ID), "Only 63 MiB are free on the disk of this server")
+		require.Contains(t, b.Trouble(v.ID).String(), "Only 63 MiB are free on this server's disk")
 		require.NoError(t, b.Cancel(t.Context(), b.user, v.ID), "it can be canceled meanwhile")
-		require.Empty(t, b.Trouble(v.ID))
+		require.Empty(t, b.Trouble(v.ID).String())
 		time.Sleep(time.Minute)
 		mu.Lock()
 		free = 1 << 30

@@ -144,9 +144,7 @@ func trouble(err error) error {
 		return nil
 	}
 	return &resilience.LocalError{
-		Problem: "The file cannot be kept in the data directory. " +
-			"Make room on its disk, or check its permissions; nothing was imported.",
-		Err: err,
+		Problem: words.New("trouble.file"), Err: err,
 	}
 }
 

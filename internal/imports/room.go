@@ -53,9 +53,7 @@ func (r *Runner) room() error {
 		return nil
 	}
 	return &resilience.LocalError{
-		Problem: fmt.Sprintf("Only %s are free on the disk of this server, and imports leave %s for everything else. "+
-			"Make room on it.", inBytes(short.Free), inBytes(Reserve)),
-		Err: short,
+		Problem: words.New("trouble.room", "Free", inBytes(short.Free), "Kept", inBytes(Reserve)), Err: short,
 	}
 }
 
@@ -93,23 +91,23 @@ func (j *job) attempt(ctx context.Context, do func() error) error {
 
 // worry notes why an import waits, or with nil that it goes on.
 func (r *Runner) worry(v Import, err error) {
-	why := ""
+	var why words.Text
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		why = e.Problem
 	}
 	r.mu.Lock()
 	before := r.trouble[v.ID]
-	if why == "" {
+	if why.IsZero() {
 		delete(r.trouble, v.ID)
 	} else {
 		r.trouble[v.ID] = why
 	}
 	r.mu.Unlock()
 	switch {
-	case before == "" && why != "":
+	case before.IsZero() && !why.IsZero():
 		r.c.Log.Error("import waits", "user_id", v.User, "provider", v.Connection, "err", err)
-	case before != "" && why == "":
-		r.c.Log.Info("import goes on", "user_id", v.User, "provider", v.Connection)
+	case !before.IsZero() && why.IsZero():
+		r.c.Log.Info("import continues", "user_id", v.User, "provider", v.Connection)
 	}
 	if before != why {
 		r.tell(v)
@@ -117,18 +115,18 @@ func (r *Runner) worry(v Import, err error) {
 }
 
 // Trouble says why an import waits; empty when it does not.
-func (r *Runner) Trouble(id int64) string {
+func (r *Runner) Trouble(id int64) words.Text {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.trouble[id]
 }
 
 // AnyTrouble says why any import waits; empty when none does.
-func (r *Runner) AnyTrouble() string {
+func (r *Runner) AnyTrouble() words.Text {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, why := range r.trouble {
 		return why
 	}
-	return ""
+	return words.Text{}
 }

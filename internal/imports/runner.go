@@ -17,6 +17,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/words"
 )
 
 const (
@@ -61,9 +62,9 @@ type Runner struct {
 	waiting atomic.Int32        // imports that wait for their turn
 
 	mu        sync.Mutex
-	receiving map[int64]bool   // people who are sending a file
-	reading   map[int64]bool   // people whose file is open
-	trouble   map[int64]string // why an import waits, by its ID
+	receiving map[int64]bool       // people who are sending a file
+	reading   map[int64]bool       // people whose file is open
+	trouble   map[int64]words.Text // why an import waits, by its ID
 }
 
 // New returns a Runner.
@@ -76,7 +77,7 @@ func New(c Config) *Runner {
 		turn:      semaphore.NewWeighted(1),
 		receiving: map[int64]bool{},
 		reading:   map[int64]bool{},
-		trouble:   map[int64]string{},
+		trouble:   map[int64]words.Text{},
 	}
 }
 
@@ -139,7 +140,7 @@ func (r *Runner) follow(ctx context.Context, v Import) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	r.c.Log.Error("import cannot go on", "user_id", v.User, "provider", v.Connection, "err", err)
+	r.c.Log.Error("import cannot continue", "user_id", v.User, "provider", v.Connection, "err", err)
 	select {
 	case <-ctx.Done():
 	case <-time.After(tryAgain):
@@ -167,7 +168,7 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 		if p := recover(); p != nil { // a file must not crash the server at every start
 			r.c.Log.Error("import panicked", "user_id", v.User, "provider", v.Connection,
 				"err", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = j.fail(ctx, "The file brought the import down; the server's log says how.")
+			err = j.fail(ctx, words.New("import.stopped.broke"))
 		}
 		err = errors.Join(err, j.leave(ctx))
 		if errors.Is(err, library.ErrNotFound) { // canceled
@@ -183,10 +184,10 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	}
 	e, err := openExport(filepath.Join(r.c.Dir, v.File), v.Name, formats[v.Connection.Provider()])
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		return j.fail(ctx, refused.Error())
+		return j.fail(ctx, refused.Problem)
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return j.fail(ctx, "The file is no longer in the data directory. Choose it once more.")
+		return j.fail(ctx, words.New("import.stopped.gone"))
 	}
 	if err != nil {
 		return err

@@ -132,10 +132,10 @@ func troubleWith(ch Channel, v resilience.Verdict, err error) words.Text {
 		return e.Meaning.Advice
 	}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return words.Plain(e.Problem)
+		return e.Problem
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return words.Plain(e.Problem)
+		return e.Problem
 	}
 	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
 		return words.Join(words.New("message.trouble.screened"), askAbout())

@@ -12,7 +12,7 @@ import (
 	"reprise/internal/words"
 )
 
-// askAbout is the advice about a server of which its person may not know more.
+// askAbout is the advice about a server whose person may not know more.
 func askAbout() words.Text { return words.New("refused.ask_about") }
 
 // Refused words why new credentials were not accepted.
@@ -31,10 +31,10 @@ func Refused(p *providers.Provider, err error) Words {
 func refusal(p *providers.Provider, name words.Text, err error) (why words.Text, administrator bool) {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		if strings.Contains(e.Setting, ".") { // a setting of the installation, not a field of the form
-			return words.Join(words.New("refused.setting", "Setting", e.Setting), words.Plain(e.Problem),
+			return words.Join(words.New("refused.setting", "Setting", e.Setting), e.Problem,
 				words.New("refused.setting_next")), true
 		}
-		return words.Plain(e.Problem), false
+		return e.Problem, false
 	}
 	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
 		return words.Join(words.New("refused.screened", "Name", name), askAbout()), false

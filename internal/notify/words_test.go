@@ -23,7 +23,7 @@ import (
 	"reprise/internal/words"
 )
 
-var update = flag.Bool("update", false, "write testdata/sentences.golden anew")
+var update = flag.Bool("update", false, "rewrite testdata/sentences.golden")
 
 var (
 	spotify = &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"},
@@ -162,9 +162,9 @@ func refusals() map[string]error {
 			Err: &tls.CertificateVerificationError{Err: errors.New("x509: unknown authority")}},
 		"a deadline":    fmt.Errorf("get: %w", context.DeadlineExceeded),
 		"another shape": &resilience.ContractError{Endpoint: "GET /v1/me", What: "not valid JSON"},
-		"a field":       &resilience.SettingError{Setting: "url", Problem: "Enter the address of your server."},
+		"a field":       &resilience.SettingError{Setting: "url", Problem: words.New("field.server.empty")},
 		"a setting": &resilience.SettingError{Setting: "providers.spotify.client_id",
-			Problem: "It is missing."},
+			Problem: words.Plain("It is missing.")},
 		"a page": &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401, HTML: true,
 			Message: "HTTP 401 error"},
 		"something unknown": errors.New("unexpected EOF, status 401"),
@@ -259,8 +259,8 @@ func notices(t *testing.T, b *book) {
 	}
 }
 
-// TestEverySentence keeps all sentences in one file, to be read as a person reads them. Run with -update to write it
-// anew.
+// TestEverySentence keeps all sentences in one file, to be read as a person reads them. Run with -update to
+// rewrite it.
 func TestEverySentence(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/sentences.golden"
@@ -312,7 +312,7 @@ func TestSentencesSayWhatHappensNext(t *testing.T) {
 	} {
 		require.Equal(t, want, plain(words.English, w))
 	}
-	require.Equal(t, "Das heutige Kontingent für YouTube ist aufgebraucht. Reprise macht um Mitternacht pazifischer "+
+	require.Equal(t, "Das heutige YouTube-Kontingent ist aufgebraucht. Reprise macht um Mitternacht pazifischer "+
 		"Zeit weiter (bei dir: 08:00).", plain(words.German, say("youtube", resilience.Held, resilience.Quota, none)))
 }
 

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const authorizationPage = "authorization page"
@@ -45,8 +46,8 @@ type State struct {
 type StateStore interface {
 	SaveState(context.Context, State) error
 	// TakeState returns the state with the ID, Session and User of asked and removes it, so that it serves once;
-	// library.ErrNotFound if there is none. A state of another browser or person stays: whoever opens somebody's link
-	// must not spend it.
+	// library.ErrNotFound if there is none. A state of another browser or person stays: a person who opens somebody's
+	// link must not spend it.
 	TakeState(ctx context.Context, asked State) (State, error)
 }
 
@@ -76,7 +77,7 @@ type Request struct {
 func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 	if !r.Provider.Registered() {
 		settings, page := r.Provider.ToRegister()
-		return "", &resilience.SettingError{Setting: settings[0], Problem: "It is missing. You get it at " + page + "."}
+		return "", &resilience.SettingError{Setting: settings[0], Problem: words.New("field.missing", "Page", page)}
 	}
 	state := rand.Text()
 	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User,

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func request(p *providers.Provider) oauth.Request {
@@ -348,14 +349,14 @@ func TestMissingClientID(t *testing.T) {
 	missing, ok := errors.AsType[*resilience.SettingError](err)
 	require.True(t, ok)
 	require.Equal(t, "providers.spotify.client_id", missing.Setting)
-	require.Equal(t, "It is missing. You get it at https://spotify.example/apps.", missing.Problem)
+	require.Equal(t, "It's missing. You get it at https://spotify.example/apps.", missing.Problem.String())
 	require.Empty(t, to)
 	require.Empty(t, store.states)
 }
 
 func TestStateStoreBroken(t *testing.T) {
 	t.Parallel()
-	full := &resilience.LocalError{Problem: "The disk is full.", Err: errors.New("disk full")}
+	full := &resilience.LocalError{Problem: words.Plain("The disk is full."), Err: errors.New("disk full")}
 	store := &memory{}
 	f := oauth.NewFlow(store, nil)
 	r := request(provider(""))

@@ -158,7 +158,7 @@ func TestSignInWithoutItsSettings(t *testing.T) {
 	missing, ok := errors.AsType[*resilience.SettingError](err)
 	require.True(t, ok)
 	require.Equal(t, "providers.lastfm.client_id", missing.Setting)
-	require.Equal(t, "It is missing. You get it at https://last.example/api.", missing.Problem)
+	require.Equal(t, "It's missing. You get it at https://last.example/api.", missing.Problem.String())
 	require.Empty(t, to)
 	require.Empty(t, store.states)
 }

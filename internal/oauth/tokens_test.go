@@ -14,6 +14,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 func TestFiftyAskAndOneRenews(t *testing.T) {
@@ -205,7 +206,7 @@ func TestNextProcessUsesTheRenewedToken(t *testing.T) {
 
 func TestStoreThatCannotTakeARenewedToken(t *testing.T) {
 	t.Parallel()
-	full := &resilience.LocalError{Problem: "The disk is full.", Err: errors.New("disk full")}
+	full := &resilience.LocalError{Problem: words.Plain("The disk is full."), Err: errors.New("disk full")}
 	up := answers(t, http.StatusOK, nil, "renewed.json")
 	store, p := storeWith(connection()), provider(up.URL)
 	stored := connection()

@@ -8,17 +8,18 @@ import (
 	"unicode/utf8"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // ServerAddress turns a typed or copied server address into the base URL: scheme, host in lower case, path without a
 // trailing slash. Its error is a [resilience.SettingError] about the field that does not contain the input.
 func ServerAddress(field, typed string) (*url.URL, error) {
-	problem := func(text string) (*url.URL, error) {
-		return nil, &resilience.SettingError{Setting: field, Problem: text}
+	problem := func(id string) (*url.URL, error) {
+		return nil, &resilience.SettingError{Setting: field, Problem: words.Each("field.", id)}
 	}
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
-		return problem("Enter the address of your server, for example https://music.example.org.")
+		return problem("server.empty")
 	}
 	guess := !strings.Contains(typed, "://")
 	if guess {
@@ -26,14 +27,13 @@ func ServerAddress(field, typed string) (*url.URL, error) {
 	}
 	u, err := url.Parse(typed)
 	if err != nil || u.Hostname() == "" || strings.ContainsFunc(u.Hostname(), unlikely) || u.Opaque != "" {
-		return problem("This is not a web address. Enter it as you open it in the browser, for example " +
-			"https://music.example.org.")
+		return problem("server.unfit")
 	}
 	if u.User != nil {
-		return problem("Leave the user name and password out of the address; they have fields of their own.")
+		return problem("server.user")
 	}
 	if u.Scheme != "https" && u.Scheme != "http" {
-		return problem("The address must begin with https:// or http://.")
+		return problem("scheme")
 	}
 	if guess && atHome(u.Hostname()) {
 		u.Scheme = "http"

@@ -23,7 +23,7 @@ func FuzzServerAddress(f *testing.F) {
 		if err != nil {
 			refused, ok := errors.AsType[*resilience.SettingError](err)
 			require.True(t, ok)
-			require.NotEmpty(t, refused.Problem)
+			require.NotEmpty(t, refused.Problem.String())
 			return
 		}
 		require.Contains(t, []string{"http", "https"}, u.Scheme)

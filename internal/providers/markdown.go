@@ -19,7 +19,7 @@ type Tables struct {
 	Sources  []string // URLs of the provider's documentation of its errors
 	// Reading says where the code is in an answer, and what the tables leave out, in full sentences.
 	Reading string
-	// Own explains the codes that are ours and not the provider's.
+	// Own explains the codes that Reprise adds to the provider's.
 	Own map[string]string
 	Of  []NamedTable
 }
@@ -30,7 +30,7 @@ type NamedTable struct {
 	Table Table
 }
 
-const tableHead = "| status | code | verdict | wait | what a person is told |\n| --- | --- | --- | --- | --- |\n"
+const tableHead = "| status | code | verdict | wait | what a person reads |\n| --- | --- | --- | --- | --- |\n"
 
 // Markdown renders the tables, each with its rows in order of precedence. Adjacent rows that differ only in their code
 // share a line, and a table that contains the first one refers to it.
@@ -89,8 +89,8 @@ func (t Tables) line(rows Table) string {
 		if r.Code != "" {
 			codes[i] = "`" + r.Code + "`"
 		}
-		if stands, ours := t.Own[r.Code]; ours {
-			codes[i] += " (ours: " + stands + ")"
+		if meaning, own := t.Own[r.Code]; own {
+			codes[i] += " (Reprise's: " + meaning + ")"
 		}
 	}
 	m := rows[0].Meaning
@@ -195,19 +195,19 @@ func GeneralMarkdown() string {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", name, ranges(g.statuses), verdictOf(g.meaning))
 		}
 	}
-	b.WriteString("\n### Every provider: what no table is asked about\n\n| outcome | verdict |\n| --- | --- |\n")
+	b.WriteString("\n### Every provider: outcomes outside the tables\n\n| outcome | verdict |\n| --- | --- |\n")
 	for _, o := range []struct {
 		outcome string
 		err     error
 	}{
-		{"a page (HTML) where data is due, with whatever status",
+		{"a page (HTML) instead of data, with any status",
 			&resilience.AnswerError{Status: http.StatusForbidden, HTML: true}},
-		{"429 without a time that can be used", &resilience.AnswerError{Status: http.StatusTooManyRequests}},
-		{"no complete answer: refused, reset, timed out, not resolved, cut off",
+		{"429 without a usable time", &resilience.AnswerError{Status: http.StatusTooManyRequests}},
+		{"no complete answer: refused, reset, timed out, not resolved, cut short",
 			&resilience.NetworkError{Err: io.ErrUnexpectedEOF}},
 		{"a complete answer of another shape than documented", &resilience.ContractError{}},
 		{"a setting that is missing or malformed", &resilience.SettingError{}},
-		{"an endpoint that is not asked while its breaker is open",
+		{"a call that an open breaker holds back",
 			&resilience.NotBeforeError{State: resilience.State{Category: resilience.CircuitOpen}}},
 		{"anything else", errors.New("something else")},
 	} {

@@ -20,7 +20,6 @@ type Setting struct {
 	Label    words.Text // what the provider calls it; zero where nobody is asked for it while connecting
 	Kind     Kind
 	Default  string
-	Help     string // one or two sentences, for configs/reprise.yaml
 	From     string // where to get the value; empty when it is free
 	Required bool   // the provider is not used without it
 	Called   bool   // requests go to this address
@@ -87,8 +86,8 @@ func (s Settings) Rate() float64 {
 }
 
 // Setting returns the setting for this pace, for a provider's Settings.
-func (p Pace) Setting(help string) Setting {
-	return Setting{Name: "rate", Kind: Rate, Default: strconv.FormatFloat(p.PerSecond, 'f', -1, 64), Help: help}
+func (p Pace) Setting() Setting {
+	return Setting{Name: "rate", Kind: Rate, Default: strconv.FormatFloat(p.PerSecond, 'f', -1, 64)}
 }
 
 // Read parses the texts of settings and adds the defaults. Its error lists all problems, one per line, each with the
@@ -123,7 +122,7 @@ func (d Description) Together(s Settings) error {
 	return nil
 }
 
-// Alone returns the paths of two settings of which only one is set although they belong together; empty for none.
+// Alone returns the paths of two settings that belong together if only one of them is set; empty for none.
 func (d Description) Alone(s Settings) (one, other string) {
 	for _, setting := range d.Settings {
 		if setting.With != "" && s[setting.Name].Empty() != s[setting.With].Empty() {

@@ -97,7 +97,7 @@ func TryToken(ctx context.Context, t Trying, form url.Values) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Settings.Text("token_url"),
 		strings.NewReader(form.Encode()))
 	if err != nil {
-		return &resilience.SettingError{Setting: "token_url", Problem: "This is not a web address."}
+		return &resilience.SettingError{Setting: "token_url", Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if secret != "" {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/words"
 )
 
 // answer is a failure by status alone; token is one of a token endpoint; row is one that a provider's table has given
@@ -88,7 +90,7 @@ var truthTable = []struct {
 	{"403", answer(403), Fatal, Permission, ScopeStream},
 	{"403, permission missing", row(403, Fatal, Auth, ScopeConnection), Fatal, Auth, ScopeConnection},
 
-	{"setting missing", &SettingError{Setting: "providers.spotify.client_id", Problem: "It is missing."}, Fatal,
+	{"setting missing", &SettingError{Setting: "providers.x.client_id", Problem: words.New("field.missing")}, Fatal,
 		Config, ScopeApp},
 
 	{"401 on a pooled key", row(401, Fatal, Auth, ScopeKey), Fatal, Auth, ScopeKey},
@@ -113,7 +115,7 @@ var truthTable = []struct {
 	{"breaker open", row(0, Retriable, CircuitOpen, ScopeEndpoint), Retriable, CircuitOpen, ScopeEndpoint},
 
 	{"anything else", errors.New("something else"), Retriable, Unknown, ScopeConnection},
-	{"a fault of our own", &LocalError{Problem: "The disk is full.", Err: io.ErrShortWrite}, Retriable, Unknown,
+	{"a fault of our own", &LocalError{Problem: words.Plain("It is full."), Err: io.ErrShortWrite}, Retriable, Unknown,
 		ScopeConnection},
 	{"a fault of our own that took too long", &LocalError{Err: context.DeadlineExceeded}, Retriable, Unknown,
 		ScopeConnection},

@@ -100,15 +100,15 @@ func (e *ContractError) Error() string { return e.Endpoint + ": unexpected answe
 
 // SettingError reports that a setting of the installation is missing or malformed, so that the call could not be made.
 type SettingError struct {
-	Setting string // its path, as in configs/reprise.yaml
-	Problem string // what is wrong with it and what to do, as a sentence
+	Setting string     // its path, as in configs/reprise.yaml
+	Problem words.Text // what is wrong with it and what to do, as a sentence
 }
 
-func (e *SettingError) Error() string { return e.Setting + ": " + e.Problem }
+func (e *SettingError) Error() string { return e.Setting + ": " + e.Problem.String() }
 
 // LocalError reports a fault of our own, such as a full disk. No upstream is to blame.
 type LocalError struct {
-	Problem string // as a sentence for a person
+	Problem words.Text // as a sentence for a person
 	Err     error
 }
 

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/words"
 )
 
 func TestTheTextOfErrors(t *testing.T) {
@@ -28,8 +30,8 @@ func TestTheTextOfErrors(t *testing.T) {
 		"GET /v1/me: unexpected answer: a string in items": &ContractError{Endpoint: "GET /v1/me",
 			What: "a string in items"},
 		"providers.spotify.client_id: It is missing.": &SettingError{Setting: "providers.spotify.client_id",
-			Problem: "It is missing."},
-		"disk full":                              &LocalError{Problem: "Make room.", Err: errors.New("disk full")},
+			Problem: words.Plain("It is missing.")},
+		"disk full":                              &LocalError{Err: errors.New("disk full")},
 		"not called before 2026-11-22T08:00:00Z": &NotBeforeError{State: State{Kind: Held, Until: until}},
 		"not called: stopped":                    &NotBeforeError{State: State{Kind: Stopped}},
 	} {

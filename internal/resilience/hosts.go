@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"code.dny.dev/ssrf"
+
+	"reprise/internal/words"
 )
 
 // HostPolicy says which hosts may be called.
@@ -24,9 +26,8 @@ type HostPolicy struct {
 	NeedContact  []string // domains that must not be called without a Contact; they block unknown callers
 }
 
-// ContactMissing is the problem of a host that needs a contact when there is none.
-const ContactMissing = "This service wants to know whom to write to when something goes wrong. " +
-	"The administrator enters an e-mail or web address as contact under Settings, This server."
+// contactMissing is the problem of a host that needs a contact when there is none.
+var contactMissing = words.New("host.contact")
 
 // Hosts is the policy that holds now. It is safe for concurrent use.
 type Hosts struct {
@@ -88,7 +89,7 @@ func (h *Hosts) Dial() func(ctx context.Context, network, address string) (net.C
 		conn, err := dialer.DialContext(ctx, network, address)
 		if errors.Is(err, ssrf.ErrProhibitedIP) {
 			return nil, &SettingError{Setting: "allow_private_upstreams",
-				Problem: "This server does not call addresses of private networks."}
+				Problem: words.New("host.private")}
 		}
 		if e, ok := errors.AsType[*SettingError](err); ok {
 			return nil, e
@@ -151,7 +152,7 @@ func (w withinPolicy) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		_ = req.Body.Close()
 	}
-	return nil, &SettingError{Setting: "contact", Problem: ContactMissing}
+	return nil, &SettingError{Setting: "contact", Problem: contactMissing}
 }
 
 // IsPublicHost reports whether a host is reached over the internet: it is neither an address of a private network nor a

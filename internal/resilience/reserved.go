@@ -4,14 +4,14 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+
+	"reprise/internal/words"
 )
 
 // errReserved and errOwn refuse addresses that no service of a person's has, whatever the settings allow.
 var (
-	errReserved = &SettingError{Setting: "address", Problem: "This server does not call that address: it belongs to " +
-		"a network itself, and to no service."}
-	errOwn = &SettingError{Setting: "address", Problem: "This is the address of Reprise itself. Enter that of the " +
-		"other server."}
+	errReserved = &SettingError{Setting: "address", Problem: words.New("host.reserved")}
+	errOwn      = &SettingError{Setting: "address", Problem: words.New("host.own")}
 )
 
 // metadata are the addresses at which clouds tell a machine its secrets, as far as they are not link-local: of Alibaba,

@@ -22,7 +22,7 @@ func TestReservedAddressesAreNeverCalled(t *testing.T) {
 		_, err = Send(client, req, "GET /")
 		var refused *SettingError
 		require.ErrorAs(t, err, &refused, host)
-		require.Contains(t, refused.Problem, "does not call that address")
+		require.Contains(t, refused.Problem.String(), "doesn't call that address")
 	}
 	for _, host := range []string{"127.0.0.1", "192.168.1.7", "10.0.0.1", "100.64.0.1", "fd00::1", "203.0.113.9", "::1",
 		"2001:db8::1", "64:ff9b::c0a8:107"} {

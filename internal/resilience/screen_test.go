@@ -50,7 +50,7 @@ func TestOneErrorForEveryForeignPort(t *testing.T) {
 		require.Equal(t, failed, (*Screen)(nil).Hide(ctx, 2, "10.0.0.1:22", failed))
 	}
 	for _, err := range []error{&AnswerError{Status: 200, Code: "40", Message: "Wrong username or password"},
-		&SettingError{Problem: "not an address"}, &LocalError{Problem: "disk full", Err: io.ErrShortWrite},
+		&SettingError{Problem: words.Plain("not an address")}, &LocalError{Err: io.ErrShortWrite},
 		context.Canceled, &NotBeforeError{Offline: true}, nil} {
 		require.Equal(t, err, s.Hide(ctx, 2, "10.0.0.1:22", err), "it tells nothing about a port")
 	}

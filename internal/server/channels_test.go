@@ -87,7 +87,7 @@ func TestChannelLifecycle(t *testing.T) {
 	far.status = http.StatusForbidden
 	status, answer := h.ask("POST", "/api/v1/channels", `{"url":"`+far.url("topic-12345")+`"}`)
 	require.Equal(t, http.StatusUnprocessableEntity, status, answer)
-	require.Contains(t, answer, "ntfy does not let us send there. Check the token, or what it may do. "+
+	require.Contains(t, answer, "ntfy doesn't allow messages to be sent there. Check the token, or what it may do. "+
 		"Nothing was saved.")
 	_, answer = h.ask("GET", "/api/v1/channels", "")
 	require.JSONEq(t, `{"channels":[]}`, answer)
@@ -150,14 +150,14 @@ func TestInvalidChannelsAreRefused(t *testing.T) {
 	h.tells()
 	url := newPhone(t).url("topic")
 	for body, want := range map[string]string{
-		`{}`:                 "There is no such kind of channel.",
+		`{}`:                 "There's no such kind of channel.",
 		`{"kind":"ntfy"}`:    "Fill in: Topic.",
-		`{"url":"secret99"}`: "This is not the address of a channel.",
+		`{"url":"secret99"}`: "This isn't the address of a channel.",
 		`{"url":"` + url + `","severity":"loud"}`:            "Choose what to send: info, ",
 		`{"url":"` + url + `","quiet_from":"25:00"}`:         "Write a time like 22:30.",
 		`{"url":"` + url + `","quiet_from":"22:00"}`:         "Fill in both, or neither.",
 		`{"url":"` + url + `","zone":"Vienna"}`:              "Reprise doesn't know this time zone.",
-		`{"subscription":{"endpoint":"http://example.org"}}`: "This is not what a browser says",
+		`{"subscription":{"endpoint":"http://example.org"}}`: "This isn't what a browser sends",
 	} {
 		status, answer := h.ask("POST", "/api/v1/channels", body)
 		require.Equal(t, http.StatusUnprocessableEntity, status, body)

@@ -142,7 +142,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 type full struct{ enrich.Store }
 
 func (full) NextTask(context.Context, string) (enrich.Task, error) {
-	return enrich.Task{}, &resilience.LocalError{Problem: "The disk is full. Make room on it.",
+	return enrich.Task{}, &resilience.LocalError{Problem: words.Plain("The disk is full. Make room on it."),
 		Err: errors.New("full")}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Who reads German reads it where something does not work, too: on a page, and in an answer to a program.
@@ -71,6 +73,23 @@ func TestWhyADeliveryFailedIsSaidInGerman(t *testing.T) {
 			}
 			body := `{"filter":{"reason":"` + want + `"},"dry_run":true}`
 			require.EqualValues(t, 1, h.call(http.MethodPost, "/deliveries/redrive", body, http.StatusOK)["count"])
+		}
+	})
+}
+
+// Trouble of this server's own is said in the language of the one who meets it.
+func TestAFullDiskIsSaidInGerman(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.call(http.MethodGet, "/playlists", "", http.StatusOK)
+		h.Sessions = &broken{SessionStore: h.db.Sessions(), find: &resilience.LocalError{
+			Problem: words.New("trouble.database.full"), Err: io.ErrShortWrite}}
+		h.restart()
+		for language, want := range map[string]string{"de": "Die Festplatte ist voll.", "en": "The disk is full."} {
+			for _, path := range []string{"/listens", "/api/v1/listens"} {
+				w := h.knock(http.MethodGet, path, "Accept-Language", language)
+				require.Contains(t, w.Body.String(), want, "%s in %s", path, language)
+			}
 		}
 	})
 }

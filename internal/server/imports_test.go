@@ -21,6 +21,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/words"
 )
 
 func TestConnectionPageShowsGaps(t *testing.T) {
@@ -80,7 +81,8 @@ func (f *nearlyFull) SaveImported(
 	ctx context.Context, v imports.Import, plays []library.Listen,
 ) (imports.Import, error) {
 	if f.full.Load() {
-		return v, &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: io.ErrShortWrite}
+		return v, &resilience.LocalError{Problem: words.Plain("The disk is full. Make room on it."),
+			Err: io.ErrShortWrite}
 	}
 	return f.Store.SaveImported(ctx, v, plays)
 }

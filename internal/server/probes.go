@@ -23,8 +23,8 @@ func (r *resources) ready(c echo.Context) error {
 	if err := r.Store.Ping(c.Request().Context()); err != nil {
 		return c.String(http.StatusServiceUnavailable, "database: "+r.core.Problem(c, err).Detail+"\n")
 	}
-	if why := r.Imports.AnyTrouble(); why != "" {
-		return c.String(http.StatusServiceUnavailable, "imports: "+why+"\n")
+	if why := r.Imports.AnyTrouble(); !why.IsZero() {
+		return c.String(http.StatusServiceUnavailable, "imports: "+why.String()+"\n")
 	}
 	every := max(r.Syncer.Every(library.Listens), r.Syncer.Every(library.Playlists))
 	if at := r.Syncer.TickedAt(); at.IsZero() || time.Since(at) > 3*every+time.Minute {

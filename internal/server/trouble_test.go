@@ -12,6 +12,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
 )
 
 // broken is a store of sessions whose database cannot be used.
@@ -42,7 +43,8 @@ func TestEveryPageSaysThatTheDatabaseFails(t *testing.T) {
 		sessions := &broken{SessionStore: h.db.Sessions()}
 		h.Sessions = sessions
 		h.restart()
-		full := &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: context.DeadlineExceeded}
+		full := &resilience.LocalError{Problem: words.Plain("The disk is full. Make room on it."),
+			Err: context.DeadlineExceeded}
 		for _, what := range []string{"looked up", "kept"} {
 			*sessions = broken{SessionStore: h.db.Sessions()}
 			if what == "looked up" {
@@ -59,15 +61,15 @@ func TestEveryPageSaysThatTheDatabaseFails(t *testing.T) {
 			require.Empty(t, w.Header().Get("Set-Cookie"), what)
 			page := w.Body.String()
 			require.Equal(t, 1, strings.Count(page, "<!doctype html>"), what)
-			require.Contains(t, page, full.Problem, what)
+			require.Contains(t, page, full.Problem.String(), what)
 			require.Contains(t, page, `href="/listens?before=x%26y">Try again</a>`, what)
 			require.NotContains(t, page, "<h1>Listens</h1>", what)
 
 			w = h.submit("/connections/spotify/pause", http.StatusServiceUnavailable)
 			require.Empty(t, w.Header().Get("Location"), what)
-			require.Equal(t, 1, strings.Count(w.Body.String(), full.Problem), what)
+			require.Equal(t, 1, strings.Count(w.Body.String(), full.Problem.String()), what)
 
-			require.Equal(t, full.Problem,
+			require.Equal(t, full.Problem.String(),
 				h.call(http.MethodGet, "/listens", "", http.StatusServiceUnavailable)["detail"], what)
 			w = h.do(http.MethodGet, "/api/v1/connections", "", "")
 			require.NotEmpty(t, w.Header().Get("Retry-After"), what)

@@ -59,7 +59,7 @@ func TestAFullDiskLeavesNoPartialWrites(t *testing.T) {
 	require.NoError(t, s.Ping(t.Context()))
 }
 
-const readOnly = "The database cannot be written. Check the permissions of the data directory and its files."
+const readOnly = "The database can't be written. Check the permissions of the data directory and its files."
 
 func TestAReadOnlyDatabaseIsReported(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/postgrestest"
+	"reprise/internal/words"
 )
 
 // in returns the place of a directory's database: the file in it, or an own database at the Postgres server, which it
@@ -96,7 +97,7 @@ func TestPostgresAllowsOnlyOneServer(t *testing.T) {
 	first := openIn(t, dir)
 	user := addUser(t, first, "Alice", accounts.Admin)
 	_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
-	require.Equal(t, inUse, problemOf(t, err))
+	require.Equal(t, inUse.String(), problemOf(t, err))
 	beside, err := OpenBeside(t.Context(), in(t, dir))
 	require.NoError(t, err, "a command may open it beside the server")
 	require.NoError(t, beside.Close())
@@ -109,11 +110,11 @@ func TestPostgresAllowsOnlyOneServer(t *testing.T) {
 	require.NoError(t, err)
 	err = first.SetPassword(t.Context(), user, "after the cut")
 	if err != nil { // only this call noticed it
-		require.Equal(t, postgresProblem("57P01", ""), problemOf(t, err))
+		require.Equal(t, postgresProblem("57P01", words.Text{}).String(), problemOf(t, err))
 		require.NoError(t, first.SetPassword(t.Context(), user, "after the cut"))
 	}
 	_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
-	require.Equal(t, inUse, problemOf(t, err), "the new connection has the lock again")
+	require.Equal(t, inUse.String(), problemOf(t, err), "the new connection has the lock again")
 	require.NoError(t, first.Close())
 	again, err := openIn(t, dir).UserByName(t.Context(), "alice")
 	require.NoError(t, err)
@@ -136,21 +137,23 @@ func TestPostgresProblemsAreReported(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range []struct {
 		spoil func(*url.URL)
-		says  string
+		says  words.Text
 	}{
 		{func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wrong-password") },
-			postgresProblem("28P01", "")},
-		{func(u *url.URL) { u.User = url.UserPassword("nobody", "wrong-password") }, postgresProblem("28P01", "")},
-		{func(u *url.URL) { u.Path = "/missing" }, postgresProblem("3D000", "")},
-		{func(u *url.URL) { u.RawQuery = "sslmode=disable&search_path=missing" }, postgresProblem("3F000", "")},
-		{func(u *url.URL) { u.RawQuery = "sslmode=disable&schema=missing" }, postgresProblem("42704", "")},
+			postgresProblem("28P01", words.Text{})},
+		{func(u *url.URL) { u.User = url.UserPassword("nobody", "wrong-password") },
+			postgresProblem("28P01", words.Text{})},
+		{func(u *url.URL) { u.Path = "/missing" }, postgresProblem("3D000", words.Text{})},
+		{func(u *url.URL) { u.RawQuery = "sslmode=disable&search_path=missing" },
+			postgresProblem("3F000", words.Text{})},
+		{func(u *url.URL) { u.RawQuery = "sslmode=disable&schema=missing" }, postgresProblem("42704", words.Text{})},
 		{func(u *url.URL) { u.Host = "127.0.0.1:1" }, noServer},
 		{func(u *url.URL) { u.RawQuery = "sslmode=require" }, noServer},
 	} {
 		u := *right
 		c.spoil(&u)
 		_, err := Open(t.Context(), Place{URL: u.String()}, testKey(t, testSecret), Options{})
-		require.Equal(t, c.says, problemOf(t, err), u.Redacted())
+		require.Equal(t, c.says.String(), problemOf(t, err), u.Redacted())
 		require.NotContains(t, err.Error(), "wrong-password")
 	}
 	_, err = Open(t.Context(), Place{URL: "postgres://reprise:wrong-password@:::/x"}, testKey(t, testSecret), Options{})

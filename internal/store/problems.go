@@ -14,6 +14,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // local turns a database error into a *resilience.LocalError that says what to do. It returns sql.ErrNoRows and the
@@ -25,7 +26,7 @@ func local(err error) error {
 	if _, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return err
 	}
-	problem := "The database cannot be used right now."
+	problem := words.New("trouble.database.any")
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		problem = sqliteProblem(e.Code()&0xff, problem)
 	} else if e, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -39,16 +40,16 @@ func local(err error) error {
 }
 
 // sqliteProblem returns the sentence for a result code of SQLite, or other.
-func sqliteProblem(code int, other string) string {
+func sqliteProblem(code int, other words.Text) words.Text {
 	switch code {
 	case sqlite3.SQLITE_FULL:
-		return "The disk is full. Make room on it; nothing that was stored is lost."
+		return words.New("trouble.database.full")
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-		return "The database cannot be written. Check the permissions of the data directory and its files."
+		return words.New("trouble.database.write")
 	case sqlite3.SQLITE_IOERR:
-		return "The disk reports an error, or is full. Look at it before anything else."
+		return words.New("trouble.database.disk")
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return "The database is damaged. Stop the server and put back a copy."
+		return words.New("trouble.database.damaged")
 	case sqlite3.SQLITE_BUSY:
 		return inUse
 	}
@@ -57,36 +58,32 @@ func sqliteProblem(code int, other string) string {
 
 const noSchema = "3F000"
 
-const noServer = "The database server cannot be reached. Look whether it runs, and whether the address in " +
-	"database_url is right, and its sslmode; nothing that was stored is lost."
-
-const inUse = "Another program is using the database. Make sure that only one server runs on it."
+var (
+	noServer = words.New("trouble.postgres.unreachable")
+	inUse    = words.New("trouble.database.in_use")
+)
 
 // postgresProblem returns the sentence for an error code of Postgres (appendix A of its manual), or other.
-func postgresProblem(code, other string) string {
+func postgresProblem(code string, other words.Text) words.Text {
 	switch {
 	case code == "53100":
-		return "The disk of the database server is full. Make room on it; nothing that was stored is lost."
+		return words.New("trouble.postgres.full")
 	case code == "55P03":
 		return inUse
 	case code == "53300":
-		return "The database server has no connection left for Reprise, which needs five. Let it have more " +
-			"(max_connections)."
+		return words.New("trouble.postgres.connections")
 	case code == "25006", code == "42501":
-		return "The database cannot be written. Make the user in database_url the owner of the database, and use " +
-			"a server that is no copy of another."
+		return words.New("trouble.postgres.write")
 	case code == "3D000", code == noSchema:
-		return "There is no such database on that server. Make it (createdb -O USER NAME), or correct the name in " +
-			"database_url."
+		return words.New("trouble.postgres.missing")
 	case code == "42704", code == "08P01":
-		return "The database server does not know a setting of the connection. Look at what is behind the ? in " +
-			"database_url, and name the server itself, not a program that shares connections, such as PgBouncer."
+		return words.New("trouble.postgres.setting")
 	case strings.HasPrefix(code, "28"):
-		return "The database server refuses the user or the password in database_url. Correct them."
+		return words.New("trouble.postgres.sign_in")
 	case code == "XX001", code == "XX002":
-		return "The database is damaged. Stop the server and put back a copy."
+		return words.New("trouble.database.damaged")
 	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"):
-		return "The database server is stopping or starting. Reprise goes on when it is there."
+		return words.New("trouble.postgres.restarting")
 	}
 	return other
 }

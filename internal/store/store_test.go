@@ -113,7 +113,7 @@ func problemOf(t testing.TB, err error) string {
 	t.Helper()
 	e, ok := errors.AsType[*resilience.LocalError](err)
 	require.True(t, ok, "%v is a *resilience.LocalError", err)
-	return e.Problem
+	return e.Problem.String()
 }
 
 func number(t testing.TB, s *Store, query string, args ...any) (n int) {
@@ -190,7 +190,7 @@ func TestOpenRefusesADamagedDatabase(t *testing.T) {
 			_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
 			require.EqualError(t, err,
 				"the database "+path+" is damaged. Put back a copy of it (files beside it that end in .bak "+
-					"are copies made before an upgrade), or move it away to start anew")
+					"are copies made before an upgrade), or move it away to start over")
 			left, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.Equal(t, spoilt, left)
@@ -219,7 +219,7 @@ func TestDamageFoundWhileRunningIsReported(t *testing.T) {
 	defer fresh.Close()
 	_, err = list(t.Context(), fresh, scanListen,
 		"SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate FROM listens")
-	require.Equal(t, "The database is damaged. Stop the server and put back a copy.", problemOf(t, err))
+	require.Equal(t, "The database is damaged. Stop the server and restore a backup.", problemOf(t, err))
 }
 
 func TestWrongKeyChangesNothing(t *testing.T) {
@@ -253,7 +253,7 @@ func TestOpenReportsAMissingDirectory(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	_, err := Open(t.Context(), in(t, filepath.Join(t.TempDir(), "missing")), testKey(t, testSecret), Options{})
-	require.Equal(t, "The database cannot be written. Check the permissions of the data directory and its files.",
+	require.Equal(t, "The database can't be written. Check the permissions of the data directory and its files.",
 		problemOf(t, err))
 }
 

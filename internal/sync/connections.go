@@ -77,7 +77,7 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, conn library.C
 }
 
 // AskAgain stops every connection whose credentials were sealed with a lost key, and asks its person to reconnect. Call
-// it before anything runs. Only news are told, so it may be called at every start.
+// it before anything runs. Only news are announced, so it may be called at every start.
 func (m *Connections) AskAgain(ctx context.Context) error {
 	all, err := m.store.Connections(ctx)
 	for _, c := range all {
@@ -89,7 +89,7 @@ func (m *Connections) AskAgain(ctx context.Context) error {
 		s.Provider = p
 		v := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
 		err = errors.Join(err, m.guard.Refuse(ctx, s, v, &resilience.LocalError{
-			Problem: "This server lost its secret key, and with it the stored sign-in.",
+			Problem: words.New("trouble.key"),
 			Err:     errors.New("the stored sign-in was sealed with a lost secret key")}))
 	}
 	return err

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 func TestAWalkThatBreaksOffLeavesNoGap(t *testing.T) {
@@ -107,7 +108,8 @@ type faultyStore struct {
 func (s *faultyStore) SaveListens(ctx context.Context, in library.Intake) (int, error) {
 	if s.fails > 0 && len(in.Listens) > 0 {
 		s.fails--
-		return 0, &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: errors.New("disk full")}
+		return 0, &resilience.LocalError{Problem: words.Plain("The disk is full. Make room on it."),
+			Err: errors.New("disk full")}
 	}
 	return s.Store.SaveListens(ctx, in)
 }

@@ -13,11 +13,12 @@ import (
 	"reprise/internal/enginetest"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // withoutContact is a service that is not asked while the settings do not say who calls.
 func withoutContact(*http.Request) (*http.Response, error) {
-	return nil, &resilience.SettingError{Setting: "contact", Problem: "Set contact to an e-mail address."}
+	return nil, &resilience.SettingError{Setting: "contact", Problem: words.Plain("Set contact to an e-mail address.")}
 }
 
 // TestAStopForAMissingSettingEndsWithTheRestart: a setting that is filled in takes a restart, and after it

@@ -32,12 +32,9 @@ func Describe() providers.Description {
 		Streams: []string{library.Listens, library.Playlists}, Owner: "jukebox",
 		Endpoints: []string{meRoute, playsRoute, playlistsRoute, tracksRoute},
 		Settings: []providers.Setting{
-			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.jukebox.example.org",
-				Help: "The address of the API."},
-			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://jukebox.example.org/token",
-				Help: "The address that exchanges the permission for tokens."},
-			{Name: "client_id", Label: words.New("register.client_id"), Required: true, From: apps,
-				Help: "The id of your app; without one nobody can connect."},
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.jukebox.example.org"},
+			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://jukebox.example.org/token"},
+			{Name: "client_id", Label: words.New("register.client_id"), Required: true, From: apps},
 		},
 		Registration: &providers.Registration{Page: apps, Identity: "client id", Source: apps,
 			RedirectAs: "at " + apps + ", as callback", Redirect: providers.RedirectRules{Secure: true},
@@ -82,7 +79,7 @@ type adapter struct {
 func (a *adapter) get(ctx context.Context, endpoint, path string, v any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+path, nil)
 	if err != nil {
-		return &resilience.SettingError{Setting: "providers.example.api_url", Problem: "This is not a web address."}
+		return &resilience.SettingError{Setting: "providers.example.api_url", Problem: words.New("field.web_address")}
 	}
 	answer, err := providers.Call(a.client, req, endpoint, table, nil)
 	if err != nil {

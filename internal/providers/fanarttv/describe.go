@@ -23,13 +23,9 @@ func Describe() providers.Description {
 		Streams:   []string{library.Enrichment},
 		Endpoints: []string{endpoint(artistRoute), endpoint(albumRoute)},
 		Settings: []providers.Setting{
-			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://webservice.fanart.tv",
-				Help: "The address of Fanart.tv's API."},
-			{Name: "keys", Kind: providers.Keys, Required: true, From: getKey,
-				Help: "Project API keys of Fanart.tv; without one no pictures are looked for."},
-			{Name: "client_key", Kind: providers.Secret, From: getKey,
-				Help: "Your personal API key at Fanart.tv, which may be used beside a project's: it knows new " +
-					"pictures a week earlier."},
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://webservice.fanart.tv"},
+			{Name: "keys", Kind: providers.Keys, Required: true, From: getKey},
+			{Name: "client_key", Kind: providers.Secret, From: getKey},
 		},
 		Owner: "fanarttv",
 		Pool:  &providers.Pool{KeyName: "Fanart.tv's key", Put: putKey, Advice: keyAdvice, Try: tryKey},

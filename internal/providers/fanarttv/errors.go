@@ -76,9 +76,10 @@ func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "Fanart.tv",
 		Sources:  []string{"https://api.fanart.tv/"},
-		Reading: "Fanart.tv has no codes besides the status; a refusal may come with 200, as an object whose " +
-			"`status` is `error`. That there is no art is a success and remembered. What is said of a key (· key) " +
-			"counts for that key, and the same request goes out with the next one.",
+		Reading: "Fanart.tv has no codes besides the status; a refusal may come with 200, as an object " +
+			"whose `status` is `error`. An answer without art is a success, and Reprise remembers it. " +
+			"A verdict about a key (· key) applies to that key only, and the same request goes out " +
+			"with the next one.",
 		Own: map[string]string{noArt: "a 404 with an object or without a body, a refusal in the words \"Not " +
 			"found\", or an empty object or list"},
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // putKey adds the project's key to a request.
@@ -60,7 +61,7 @@ func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, e
 func (s *source) get(ctx context.Context, route, mbid string, a *art) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+route+url.PathEscape(mbid), nil)
 	if err != nil {
-		return &resilience.SettingError{Setting: "providers.fanarttv.api_url", Problem: "This is not a web address."}
+		return &resilience.SettingError{Setting: "providers.fanarttv.api_url", Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
 	if s.clientKey != "" {

@@ -182,9 +182,9 @@ func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "Last.fm",
 		Sources:  []string{"https://www.last.fm/api/errorcodes", "https://www.last.fm/api/show/track.scrobble"},
-		Reading: "The code is `error` of the body, which comes with any status, also with 200. That of a play " +
-			"that was ignored is `ignoredMessage.code`.",
-		Own: map[string]string{withoutReason: "fewer plays were accepted than named as ignored"},
+		Reading: "The code is `error` in the body, which comes with any status, even with 200. For a play " +
+			"that Last.fm ignored, it is `ignoredMessage.code`.",
+		Own: map[string]string{withoutReason: "Last.fm accepted fewer plays than its list of ignored ones explains"},
 		Of: []providers.NamedTable{
 			{Calls: "all calls", Table: table},
 			{Calls: "calls about the own user", Table: userTable},

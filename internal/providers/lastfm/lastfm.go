@@ -20,6 +20,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // The names in the credentials.
@@ -58,7 +59,7 @@ func (a api) call(
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"?format=json",
 		strings.NewReader(form.Encode()))
 	if err != nil {
-		return &resilience.SettingError{Setting: "providers.lastfm.api_url", Problem: "This is not a web address."}
+		return &resilience.SettingError{Setting: "providers.lastfm.api_url", Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -87,7 +88,7 @@ func (a api) missing() error {
 		return nil
 	}
 	return &resilience.SettingError{Setting: "providers.lastfm." + setting,
-		Problem: "It is missing. You get it at " + accounts + "."}
+		Problem: words.New("field.missing", "Page", accounts)}
 }
 
 // sign returns Last.fm's signature: the MD5 of all parameters except format and callback, sorted by name, and the
@@ -121,7 +122,7 @@ func consentURL(page, key string) func(string) (string, error) {
 		u, err := url.Parse(page)
 		if err != nil {
 			return "", &resilience.SettingError{Setting: "providers.lastfm.auth_url",
-				Problem: "This is not a web address."}
+				Problem: words.New("field.web_address")}
 		}
 		q := u.Query()
 		q.Set("api_key", key)

@@ -33,9 +33,8 @@ func Describe() providers.Description {
 			Help: words.New("listenbrainz.field.url_help"),
 		}},
 		Settings: []providers.Setting{
-			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.listenbrainz.org",
-				Help: "The address of ListenBrainz, or of another server that speaks its API."},
-			pace.Setting("How many requests a second may go out to it; 0 for no limit."),
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.listenbrainz.org"},
+			pace.Setting(),
 		},
 		Owner:   "metabrainz",
 		Pace:    pace,

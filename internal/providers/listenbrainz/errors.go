@@ -85,13 +85,13 @@ func tables() providers.Tables {
 		Provider: "ListenBrainz",
 		Sources: []string{"https://listenbrainz.readthedocs.io/en/latest/users/api/index.html",
 			"https://listenbrainz.readthedocs.io/en/latest/users/api/core.html"},
-		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is `X-RateLimit-Reset-In`, or " +
-			"`Retry-After` when that is later. A listen that is beyond ListenBrainz' limits is refused by us, as " +
-			"its 400 would, and not sent.",
+		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is " +
+			"`X-RateLimit-Reset-In`, or `Retry-After` when that is later. Reprise doesn't send a " +
+			"listen that exceeds ListenBrainz' limits, and treats it like a 400.",
 		Own: map[string]string{
 			invalidToken: "`valid` is `false` in the answer about the token",
-			notFound:     "ListenBrainz' own words, and not that it does not know the address",
-			noRoute: "404, 405 or 501 from a compatible server; reading then finds nothing there, and sending " +
+			notFound:     "in ListenBrainz' own words, other than that it doesn't know the address",
+			noRoute: "404, 405 or 501 from a compatible server: reading then finds nothing there, and sending " +
 				"stops",
 		},
 		Of: []providers.NamedTable{

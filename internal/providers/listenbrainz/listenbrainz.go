@@ -15,6 +15,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // The names of the credentials: the pasted token, and the user's name, which Prove learns.
@@ -52,7 +53,7 @@ func (a *adapter) send(
 	req, err := http.NewRequestWithContext(ctx, method, a.server.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, &resilience.SettingError{Setting: "providers.listenbrainz.api_url",
-			Problem: "This is not a web address."}
+			Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Authorization", "Token "+a.token)

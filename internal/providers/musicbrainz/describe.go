@@ -23,11 +23,8 @@ func Describe() providers.Description {
 			recordingResource.lookup(), recordingResource.search(),
 		},
 		Settings: []providers.Setting{
-			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://musicbrainz.org",
-				Help: "The address of MusicBrainz, or of a mirror; it is asked for facts about artists, albums " +
-					"and tracks."},
-			pace.Setting("How many requests a second may go out to it; MusicBrainz itself blocks who asks more " +
-				"than once. 0 for no limit."),
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://musicbrainz.org"},
+			pace.Setting(),
 		},
 		Owner:   "metabrainz",
 		Pace:    pace,

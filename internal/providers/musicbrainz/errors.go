@@ -50,8 +50,8 @@ func tables() providers.Tables {
 		Provider: "MusicBrainz",
 		Sources: []string{"https://musicbrainz.org/doc/MusicBrainz_API",
 			"https://musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting"},
-		Reading: "MusicBrainz has no codes besides the status. The wait of a 503 is its `Retry-After`, except when " +
-			"that is 0: then all its callers together are too many.",
+		Reading: "MusicBrainz has no codes besides the status. The wait of a 503 is its `Retry-After`, " +
+			"unless that is 0: then MusicBrainz has too many callers altogether.",
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // source is a providers.Enricher.
@@ -107,7 +108,8 @@ func (s *source) get(ctx context.Context, path, endpoint string, query url.Value
 	query.Set("fmt", "json")
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path+"?"+query.Encode(), nil)
 	if err != nil {
-		return &resilience.SettingError{Setting: "providers.musicbrainz.api_url", Problem: "This is not a web address."}
+		return &resilience.SettingError{Setting: "providers.musicbrainz.api_url",
+			Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
 	answer, err := providers.Call(s.client, req, endpoint, table, explain)

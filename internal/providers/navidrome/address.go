@@ -7,6 +7,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // normalise is [providers.ServerAddress] without the paths of the API and of the pages of Navidrome and gonic.
@@ -41,6 +42,6 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-func badAddress(problem string) error {
+func badAddress(problem words.Text) error {
 	return &resilience.SettingError{Setting: credURL, Problem: problem}
 }

@@ -17,6 +17,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -108,7 +109,7 @@ func (a *adapter) send(ctx context.Context, w way, method string, params url.Val
 	}
 	req, err := http.NewRequestWithContext(ctx, verb, u.String(), strings.NewReader(body))
 	if err != nil {
-		return nil, badAddress("This is not a web address.")
+		return nil, badAddress(words.New("field.web_address"))
 	}
 	if w.form {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -63,7 +64,7 @@ func (a *adapter) signIn(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base.JoinPath("auth", "login").String(),
 		bytes.NewReader(body))
 	if err != nil {
-		return badAddress("This is not a web address.")
+		return badAddress(words.New("field.web_address"))
 	}
 	req.Header.Set("Content-Type", "application/json")
 	answer, err := a.do(req, "POST /auth/login", providers.Refusals{Table: ownAPI})
@@ -127,7 +128,7 @@ func (a *adapter) getOnce(
 	u.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, badAddress("This is not a web address.")
+		return nil, badAddress(words.New("field.web_address"))
 	}
 	key := a.sessionKey()
 	req.Header.Set(tokenHeader, "Bearer "+a.held.get(key))

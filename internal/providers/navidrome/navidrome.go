@@ -93,9 +93,9 @@ func open(client *http.Client, c library.Credentials, held *sessions) *adapter {
 	switch {
 	case a.err != nil:
 	case a.user == "":
-		a.err = &resilience.SettingError{Setting: credUser, Problem: "Enter your user name at this server."}
+		a.err = &resilience.SettingError{Setting: credUser, Problem: words.New("field.navidrome.user")}
 	case a.password == "" && a.apiKey == "":
-		a.err = &resilience.SettingError{Setting: credPassword, Problem: "Enter your password or an API key."}
+		a.err = &resilience.SettingError{Setting: credPassword, Problem: words.New("field.navidrome.password")}
 	}
 	a.client = a.watchRedirects(client)
 	return a

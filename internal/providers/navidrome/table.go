@@ -90,13 +90,14 @@ func tables() providers.Tables {
 		Provider: "Navidrome and other Subsonic servers",
 		Sources: []string{"https://opensubsonic.netlify.app/docs/responses/error/",
 			"https://www.subsonic.org/pages/api.jsp"},
-		Reading: "The code is `subsonic-response.error.code` of the body, which comes with 200 or with a status of " +
-			"its own; from 500 on the status counts alone. 41, 42 and 43 mean what stands here when no other way " +
-			"to sign in is left. 501 says that a feature is switched off there, which is no failure. A 404 without " +
-			"a code is a proxy's, whose server is gone for a moment; in Navidrome's own API it is no failure where " +
-			"it says in JSON that one song is gone, or that an older Navidrome has no list of plays. When " +
-			"something is written, a refusal by its status alone is about the call (fatal · contract · stream), " +
-			"never about one play or playlist.",
+		Reading: "The code is `subsonic-response.error.code` in the body, which comes with 200 or another " +
+			"status; from 500, only the status counts. The table's meaning of 41, 42 and 43 applies " +
+			"when there is no other way left to sign in. 501 says that a feature is switched off " +
+			"there, which is no failure. A 404 without a code comes from a proxy whose server is " +
+			"briefly gone. In Navidrome's own API a 404 is no failure if its JSON says that one song " +
+			"is gone, or if an older Navidrome has no list of plays. When Reprise writes something, a " +
+			"refusal by status alone is about the call (fatal · contract · stream), never about one " +
+			"play or playlist.",
 		Of: []providers.NamedTable{
 			{Calls: "the Subsonic API", Table: subsonic},
 			{Calls: "Navidrome's own API", Table: ownAPI},

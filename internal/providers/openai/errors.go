@@ -82,15 +82,15 @@ func tables() providers.Tables {
 		Provider: "OpenAI, or any compatible server",
 		Sources: []string{"https://platform.openai.com/docs/guides/error-codes",
 			"https://platform.openai.com/docs/guides/rate-limits"},
-		Reading: "The code is `error.code`, or `error.type` where that is empty; vLLM has them at the top. " +
-			"`exceed_context_size_error` (llama.cpp), and words about a maximum context length (vLLM), count as " +
-			"`context_length_exceeded`. The wait of a limit is its `Retry-After`, else the `x-ratelimit-reset-*` " +
-			"of that of which nothing is left; that of a spent account is always the table's. An error inside a " +
-			"200 is read in the same way.",
+		Reading: "The code is `error.code`, or `error.type` if that is empty; vLLM has them at the top " +
+			"level. `exceed_context_size_error` (llama.cpp), and words about a maximum context length " +
+			"(vLLM), count as `context_length_exceeded`. The wait for a limit is its `Retry-After`, " +
+			"or else the `x-ratelimit-reset-*` of the limit that is used up; for a spent account, the " +
+			"table's wait always counts. An error inside a 200 is read in the same way.",
 		Own: map[string]string{
 			spentOut: "any other code that ends in `_limit_exceeded`",
-			refused:  "the model does not want to write, or its words were filtered",
-			unsaid:   "an answer without words that ended at a limit of length",
+			refused:  "the model declines to write, or a filter removed its words",
+			unsaid:   "an answer without words that ended at a length limit",
 		},
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}

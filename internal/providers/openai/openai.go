@@ -18,6 +18,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // model is a providers.Model on one server. It is safe for concurrent use.
@@ -53,7 +54,7 @@ func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Com
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.base+"/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return providers.Completion{}, &resilience.SettingError{Setting: "providers.openai.api_url",
-			Problem: "This is not a web address."}
+			Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/json")

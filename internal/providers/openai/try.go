@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // tryKey asks for the list of models, which is free. A server without a list has at least not refused the key.
@@ -15,7 +16,7 @@ func tryKey(ctx context.Context, t providers.Trying) error {
 	address := strings.TrimRight(t.Settings.Text("api_url"), "/") + "/models"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return &resilience.SettingError{Setting: "providers.openai.api_url", Problem: "This is not a web address."}
+		return &resilience.SettingError{Setting: "providers.openai.api_url", Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
 	listing := refusals

@@ -57,7 +57,6 @@ func checkSettings(t *testing.T, d providers.Description) {
 	for _, s := range d.Settings {
 		path := d.Path(s.Name)
 		require.Regexp(t, regexp.MustCompile(`^[a-z_]+$`), s.Name)
-		require.Regexp(t, sentence, s.Help, path)
 		require.False(t, s.Required && s.Default != "", "%s is required although it has a default", path)
 		require.False(t, (s.Required || s.Secret()) && !strings.HasPrefix(s.From, "https://"),
 			"%s does not say where to get it", path)

@@ -8,12 +8,12 @@ import (
 	"unicode"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-const adviceAddress = "This is not a web address. Enter the S3 endpoint of your storage, for example " +
-	"https://s3.example.org."
+var adviceAddress = words.New("field.s3.address")
 
 // read reads the fields of the connect form. Its error is a [resilience.SettingError] that does not contain the input.
 func (a *adapter) read(c library.Credentials) (err error) {
@@ -25,20 +25,17 @@ func (a *adapter) read(c library.Credentials) (err error) {
 	}
 	switch {
 	case a.bucket == "":
-		return setting(credBucket, "Enter the name of a bucket.")
+		return setting(credBucket, words.New("field.s3.bucket_empty"))
 	case s3utils.CheckValidBucketName(a.bucket) != nil:
-		return setting(credBucket,
-			"This cannot be the name of a bucket. Enter the name alone, without the address or a folder.")
+		return setting(credBucket, words.New("field.s3.bucket"))
 	case a.accessKey == "":
-		return setting(credAccessKey, "Enter the access key.")
+		return setting(credAccessKey, words.New("field.s3.access_key_empty"))
 	case strings.ContainsFunc(a.accessKey, notInKey):
-		return setting(credAccessKey,
-			"This cannot be an access key: there is a space or another stray character in it.")
+		return setting(credAccessKey, words.New("field.s3.access_key"))
 	case a.secretKey == "":
-		return setting(credSecretKey, "Enter the secret key that belongs to the access key.")
+		return setting(credSecretKey, words.New("field.s3.secret_key_empty"))
 	case strings.ContainsFunc(a.region, notInKey):
-		return setting(credRegion,
-			"This cannot be a region. Enter its short name, for example eu-central-1, or leave it empty.")
+		return setting(credRegion, words.New("field.s3.region"))
 	}
 	return nil
 }
@@ -63,12 +60,11 @@ func normalise(typed string) (*url.URL, error) {
 	case err != nil || u.Hostname() == "":
 		return nil, badAddress(adviceAddress)
 	case u.User != nil:
-		return nil, badAddress("Leave the keys out of the address; they have fields of their own.")
+		return nil, badAddress(words.New("field.s3.keys"))
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, badAddress("The address must begin with https:// or http://.")
+		return nil, badAddress(words.New("field.scheme"))
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, badAddress("The address must end with the host. The bucket and the folder in it have fields " +
-			"of their own.")
+		return nil, badAddress(words.New("field.s3.path"))
 	}
 	if guess && atHome(u.Hostname()) {
 		u.Scheme = "http"
@@ -80,7 +76,7 @@ func normalise(typed string) (*url.URL, error) {
 	return base, nil
 }
 
-func badAddress(problem string) error { return setting(credEndpoint, problem) }
+func badAddress(problem words.Text) error { return setting(credEndpoint, problem) }
 
 // atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
 func atHome(host string) bool {
@@ -100,7 +96,7 @@ func folder(typed string) (string, error) {
 		return "", nil
 	case strings.Contains("/"+typed+"/", "/../"), strings.ContainsFunc(typed, unicode.IsControl),
 		s3utils.CheckValidObjectName(clean) != nil:
-		return "", setting(credPrefix, "This cannot be a folder in a bucket. Enter a name like reprise/.")
+		return "", setting(credPrefix, words.New("field.s3.prefix"))
 	}
 	return clean + "/", nil
 }

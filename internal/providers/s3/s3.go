@@ -141,6 +141,6 @@ func (a *adapter) redact(text string) string {
 	return text
 }
 
-func setting(name, problem string) error {
+func setting(name string, problem words.Text) error {
 	return &resilience.SettingError{Setting: name, Problem: problem}
 }

@@ -124,9 +124,10 @@ func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "S3-compatible storage",
 		Sources:  []string{"https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"},
-		Reading: "The code is `Code` of the XML body. XML is data here and no page, unless it is HTML. That an " +
-			"object is not there is no failure when it is looked for. What another program changes between our " +
-			"look and our write is like a 412, however it is found out.",
+		Reading: "The code is `Code` in the XML body. XML counts as data here, unless it is HTML. If " +
+			"Reprise looks for an object that isn't there, that is no failure. If another program " +
+			"changes an object between Reprise's look and its write, that counts as a 412, however " +
+			"Reprise notices.",
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}
 }

@@ -104,8 +104,8 @@ func tables() providers.Tables {
 		Provider: "Spotify",
 		Sources: []string{"https://developer.spotify.com/documentation/web-api/concepts/api-calls",
 			"https://developer.spotify.com/documentation/web-api/concepts/rate-limits"},
-		Reading: "The code is `error.reason` of the body. Some refusals are told apart by their words, whatever " +
-			"the reason beside them. A `Retry-After` counts before the waits that stand here.",
+		Reading: "The code is `error.reason` in the body. Reprise recognises some refusals by their words, " +
+			"whatever the reason beside them. A `Retry-After` overrides the waits in this table.",
 		Own: own,
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table},
 			{Calls: "calls about one playlist", Table: playlistTable}},

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 type adapter struct {
@@ -46,7 +47,7 @@ func (a *adapter) send(
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, &resilience.SettingError{Setting: "providers.spotify.api_url",
-			Problem: "This is not a web address."}
+			Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
 	if etag != "" {

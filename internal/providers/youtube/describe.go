@@ -22,21 +22,13 @@ func Describe() providers.Description {
 			endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute),
 		},
 		Settings: []providers.Setting{
-			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://www.googleapis.com/youtube/v3",
-				Help: "The address of YouTube's Data API."},
-			{Name: "auth_url", Kind: providers.PageURL, Default: "https://accounts.google.com/o/oauth2/v2/auth",
-				Help: "The page on which a person gives permission."},
-			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://oauth2.googleapis.com/token",
-				Help: "The address that exchanges the permission for tokens."},
-			{Name: "client_id", Label: words.New("register.client_id"), Required: true, From: console,
-				Help: "The client ID of your OAuth client in Google's console; without one YouTube cannot be " +
-					"connected."},
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://www.googleapis.com/youtube/v3"},
+			{Name: "auth_url", Kind: providers.PageURL, Default: "https://accounts.google.com/o/oauth2/v2/auth"},
+			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://oauth2.googleapis.com/token"},
+			{Name: "client_id", Label: words.New("register.client_id"), Required: true, From: console},
 			{Name: "client_secret", Label: words.New("register.client_secret"), Kind: providers.Secret, Required: true,
-				From: console,
-				Help: "The client secret of that OAuth client."},
-			{Name: "keys", Kind: providers.Keys, From: console,
-				Help: "API keys for public data, each as KEY or PROJECT:KEY; keys of one project share its quota. " +
-					"Empty: the person's own permission."},
+				From: console},
+			{Name: "keys", Kind: providers.Keys, From: console},
 		},
 		Owner: "google",
 		Registration: &providers.Registration{

@@ -183,14 +183,15 @@ func tables() providers.Tables {
 		Sources: []string{"https://developers.google.com/youtube/v3/docs/errors",
 			"https://developers.google.com/youtube/v3/docs/core_errors",
 			"https://cloud.google.com/apis/design/errors"},
-		Reading: "The code is the first of `error.details[].reason`, `error.errors[].reason` and `error.status` " +
-			"that stands here. A day's quota is back at midnight in Los Angeles. What is said of a key (· key) " +
-			"counts for that key, and the same request goes out with the next one. While all are spent, it goes out " +
-			"with the person's own permission, as does what a key may not see. In a call in a person's name it is " +
-			"said of the project of the client id.",
+		Reading: "The code is the first of `error.details[].reason`, `error.errors[].reason` and " +
+			"`error.status` that the table lists. A day's quota is back at midnight in Los Angeles. A " +
+			"verdict about a key (· key) applies to that key only, and the same request goes out with " +
+			"the next one. When all keys are spent, or a key may not see something, Reprise uses the " +
+			"person's own permission. In a call with a person's permission, the verdict is about the " +
+			"project of the client ID.",
 		Own: map[string]string{
-			perDay:    "a limit of requests whose `quota_limit` or words name the day",
-			noChannel: "the answer about the own channel is empty",
+			perDay:    "a request limit whose `quota_limit` or message names the day",
+			noChannel: "the answer about the person's own channel is empty",
 		},
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}

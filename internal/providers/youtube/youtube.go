@@ -6,7 +6,7 @@
 // What only the person may see (the list of their playlists, their likes, private playlists) is read with their
 // permission. What anybody may see (public and unlisted playlists, videos) is read with the installation's keys, if it
 // has any, and with the person's permission while every key is spent. Every call costs one unit of the daily quota, so
-// unchanged pages are recognised by their ETag, and what is told of a video is kept and asked for once a day.
+// unchanged pages are recognised by their ETag, and facts about a video are kept, and asked for once a day.
 package youtube
 
 import (
@@ -18,6 +18,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // putKey adds an API key to the headers of a request, because logs and errors show URLs.
@@ -38,7 +39,7 @@ func (a *adapter) get(
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+route+"?"+query.Encode(), nil)
 	if err != nil {
 		return false, &resilience.SettingError{Setting: "providers.youtube.api_url",
-			Problem: "This is not a web address."}
+			Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
 	if etag != "" {

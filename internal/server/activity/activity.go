@@ -142,7 +142,7 @@ func (h *Handler) page(c echo.Context) error {
 			BackTo: words.T(ctx, "status.title")},
 		Services: []ui.Option{{Label: words.T(ctx, "activity.all")}}}
 	for _, p := range h.core.Services() {
-		v.Services = append(v.Services, ui.Option{Value: p.Name, Label: p.DisplayName})
+		v.Services = append(v.Services, ui.Option{Value: p.Name, Label: p.Called().T(ctx)})
 	}
 	with := url.Values{}
 	if id := c.QueryParam("connection"); id != "" {

@@ -130,7 +130,7 @@ func (h *Keys) resetPage(c echo.Context) error {
 	ctx := c.Request().Context()
 	address := "/settings/server/keys/" + p.Name + "/" + url.PathEscape(lastFour) + "/reset"
 	return h.core.Confirm(c, core.Confirmation{
-		Title: words.T(ctx, "key.try_title", "Key", "…"+lastFour, "Service", p.DisplayName),
+		Title: words.T(ctx, "key.try_title", "Key", "…"+lastFour, "Service", p.Called()),
 		Lead:  lead(p.DisplayName, all[i]).T(ctx), Action: address, Button: words.T(ctx, "key.try_now"),
 		Back: "/settings/server#keys"})
 }
@@ -143,11 +143,11 @@ func (h *Keys) resetForm(c echo.Context) error {
 }
 
 // Part returns the keys of all providers as a part of a page; nothing if there are none.
-func (h *Keys) Part(context.Context) (templ.Component, error) {
+func (h *Keys) Part(ctx context.Context) (templ.Component, error) {
 	var all []key
 	for _, p := range h.core.Services() {
 		for _, k := range p.Keys.Keys() {
-			all = append(all, key{k, p.Name, p.DisplayName})
+			all = append(all, key{k, p.Name, p.Called().T(ctx)})
 		}
 	}
 	return keysPart(all), nil

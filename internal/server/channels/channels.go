@@ -184,7 +184,9 @@ func (h *Handler) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"channels": core.ViewAll(all, viewChannel)})
+	return c.JSON(http.StatusOK, map[string]any{"channels": core.ViewAll(all, func(ch notify.Channel) channelView {
+		return viewChannel(c.Request().Context(), ch)
+	})})
 }
 
 func (h *Handler) addAPI(c echo.Context) error {
@@ -196,7 +198,7 @@ func (h *Handler) addAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, viewChannel(ch))
+	return c.JSON(http.StatusCreated, viewChannel(c.Request().Context(), ch))
 }
 
 func (h *Handler) changeAPI(c echo.Context) error {
@@ -211,7 +213,7 @@ func (h *Handler) changeAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, viewChannel(ch))
+	return c.JSON(http.StatusOK, viewChannel(c.Request().Context(), ch))
 }
 
 func (h *Handler) removeAPI(c echo.Context) error {

@@ -38,7 +38,7 @@ func (in channelInput) address() (kind, url string, err error) {
 		kind, url, err = channels.Build(in.Kind, in.Fields)
 	}
 	if err != nil {
-		return "", "", core.Check(words.Plain(channels.Problem(err)))
+		return "", "", core.Check(channels.Problem(err))
 	}
 	return kind, url, nil
 }

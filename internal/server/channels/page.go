@@ -60,7 +60,7 @@ type wishes struct {
 
 // cardOf returns the card of a channel; failed is what could not be sent to it.
 func cardOf(ctx context.Context, ch notify.Channel, failed []delivery.Group) card {
-	v := viewChannel(ch)
+	v := viewChannel(ctx, ch)
 	c := card{ID: v.ID, Name: v.Name, Sub: v.Address, Push: channels.PushAddress(ch.Kind, string(ch.URL)),
 		State: ui.Mark{Shape: "healthy", Word: words.T(ctx, "channels.state.working")}}
 	if label := labelOf(ctx, ch.Kind); label != v.Name {

@@ -117,7 +117,7 @@ func (h *pages) editPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := viewChannel(ch)
+	v := viewChannel(c.Request().Context(), ch)
 	return h.edit(c, ch, nil, wishesView{Name: v.Name, Severity: v.Severity, QuietFrom: text(v.QuietFrom),
 		QuietTo: text(v.QuietTo), Zone: v.Zone, ErrorsAtNight: v.ErrorsAtNight})
 }
@@ -127,7 +127,7 @@ func (h *pages) edit(c echo.Context, ch notify.Channel, p *core.Problem, form wi
 	if ch.FromSettings {
 		return notify.ErrNotYours
 	}
-	ctx, v := c.Request().Context(), viewChannel(ch)
+	ctx, v := c.Request().Context(), viewChannel(c.Request().Context(), ch)
 	e, status := editView{ID: v.ID, Name: v.Name, Wishes: wishesOf(ctx, "change", form)}, http.StatusOK
 	if p != nil {
 		e.Problem, status = p.Detail, p.Status
@@ -174,7 +174,7 @@ func (h *pages) removePage(c echo.Context) error {
 	case ch.FromSettings:
 		return notify.ErrNotYours
 	}
-	ctx, v := c.Request().Context(), viewChannel(ch)
+	ctx, v := c.Request().Context(), viewChannel(c.Request().Context(), ch)
 	d := ui.Dialog{Title: words.T(ctx, "channels.ask.remove", "Name", v.Name),
 		Facts: []string{labelOf(ctx, v.Kind) + ", " + v.Address}, Lead: words.T(ctx, "channels.ask.remove_lead"),
 		Back: address, Do: ui.Action{Label: words.T(ctx, "channels.remove"), Post: address + "/" + v.ID + "/remove",

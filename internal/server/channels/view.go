@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -31,13 +32,13 @@ type channelView struct {
 	CreatedAt     string  `json:"created_at"`
 }
 
-func viewChannel(c notify.Channel) channelView {
+func viewChannel(ctx context.Context, c notify.Channel) channelView {
 	v := channelView{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Name: c.Name,
-		Address: channels.Shown(c.Kind, string(c.URL)), FromSettings: c.FromSettings, Severity: string(c.Least),
+		Address: channels.Shown(c.Kind, string(c.URL)).T(ctx), FromSettings: c.FromSettings, Severity: string(c.Least),
 		QuietFrom: clockTime(c.QuietFrom), QuietTo: clockTime(c.QuietTo), Zone: c.Zone,
 		ErrorsAtNight: c.ErrorsAtNight, State: "working",
 		Category: core.Text(c.Category),
-		Message:  c.Reason.String(), Since: core.Moment(c.FailingSince), Waiting: c.Waiting,
+		Message:  c.Reason.T(ctx), Since: core.Moment(c.FailingSince), Waiting: c.Waiting,
 		LastSentAt: core.Moment(c.LastSentAt), CreatedAt: library.Stamp(c.CreatedAt)}
 	switch {
 	case !c.StoppedAt.IsZero():

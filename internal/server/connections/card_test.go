@@ -144,6 +144,7 @@ func TestAHoldThatCanBeLiftedHasTheWay(t *testing.T) {
 	t.Parallel()
 	v := connected("held", "held")
 	v.Reading.Liftable, v.Provider = true, "youtube"
+	const liftAt = "/settings/server#keys"
 	v.Actions = []actionView{{Action: "lift", Label: "Add a key", URL: liftAt}, {Action: "pause", Label: "Pause"}}
 	require.Equal(t, liftAt, newCard(t.Context(), v, reader{Admin: true}).Action.URL)
 	v.Actions = v.Actions[1:]
@@ -182,6 +183,11 @@ func TestHeadlineOfConnections(t *testing.T) {
 	} {
 		require.Equal(t, c.want, headlineOf(t.Context(), c.all, c.offline, c.admin).State.Word)
 	}
+	good := headlineOf(t.Context(), of("healthy"), false, false)
+	require.Equal(t, good, good.except(t.Context(), 0))
+	require.Equal(t, "2 items could not be sent", good.except(t.Context(), 2).State.Word, "all is not good then")
+	waits := headlineOf(t.Context(), of("waiting"), false, false)
+	require.Equal(t, waits, waits.except(t.Context(), 2), "what is more urgent is said")
 }
 
 // Each state has its own word and its own shape, except that the two that need a person share a shape.

@@ -37,7 +37,7 @@ func (h *connect) showChoice(c echo.Context) error {
 	v := chooseView{ID: string(id), Provider: p, Old: choice.Old, New: choice.New, Moved: choice.Moved,
 		ReturnTo: h.returnTo(c)}
 	ctx := c.Request().Context()
-	title := words.T(ctx, "connect.which", "Name", p.DisplayName)
+	title := words.T(ctx, "connect.which", "Name", p.Called())
 	if v.Moved {
 		title = words.T(ctx, "connect.moved")
 	}

@@ -90,9 +90,9 @@ func (h *connect) showAsk(c echo.Context, p *providers.Provider, need asks.Need,
 // showReady says that what a member has waited for is ready.
 func (h *connect) showReady(c echo.Context, p *providers.Provider, to string) error {
 	ctx := c.Request().Context()
-	v := askView{Provider: p.Name, ReturnTo: to, Title: words.T(ctx, "connect.title", "Name", p.DisplayName),
-		Lead: words.T(ctx, "ask.done_text", "Service", p.DisplayName), Asked: &ui.Action{Main: true,
-			Label: words.T(ctx, "ask.done_button", "Service", p.DisplayName), URL: "/connect/" + p.Name + "?" +
+	v := askView{Provider: p.Name, ReturnTo: to, Title: words.T(ctx, "connect.title", "Name", p.Called()),
+		Lead: words.T(ctx, "ask.done_text", "Service", p.Called()), Asked: &ui.Action{Main: true,
+			Label: words.T(ctx, "ask.done_button", "Service", p.Called()), URL: "/connect/" + p.Name + "?" +
 				url.Values{"return_to": {to}}.Encode()}}
 	return h.core.Show(c, http.StatusOK, v.Title, askPage(v))
 }
@@ -128,7 +128,7 @@ func (h *connect) showForm(c echo.Context, status int, f filled) error {
 		v.Button = words.T(ctx, "connect.again_button")
 		v.Lead = words.T(ctx, "connect.again_lead")
 	case f.problem == "":
-		v.Lead = words.T(ctx, "connect.lead", "Name", f.provider.DisplayName)
+		v.Lead = words.T(ctx, "connect.lead", "Name", f.provider.Called())
 	}
 	if another {
 		v.Fields = append(v.Fields, nameField(ctx, label, f.values["name"]))
@@ -162,7 +162,7 @@ func (h *connect) consented(c echo.Context, answer url.Values) error {
 	defer done()
 	grant, err := h.flow.Complete(ctx, h.request(c, library.ConnectionID(p.Name), ""), answer)
 	if errors.Is(err, oauth.ErrRefused) {
-		return h.core.Done(c, core.LocalPath(grant.ReturnTo), words.New("connect.refused", "Name", p.DisplayName))
+		return h.core.Done(c, core.LocalPath(grant.ReturnTo), words.New("connect.refused", "Name", p.Called()))
 	}
 	if errors.Is(err, oauth.ErrState) {
 		return err
@@ -191,7 +191,7 @@ func (h *connect) connected(
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	if err := h.asks.Used(ctx, user, id.Provider()); err != nil {
-		h.core.Log.Error("what was asked for cannot be closed", "err", err)
+		h.core.Log.Error("an ask cannot be closed", "err", err)
 	}
 	return h.core.Done(c, core.LocalPath(returnTo), connectedText(h.statuses.label(ctx, user, id), p))
 }

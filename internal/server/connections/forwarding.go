@@ -168,7 +168,7 @@ func (h *forwarding) part(
 	if err != nil {
 		return nil, err
 	}
-	part := &forwardPart{forwardingView: v, Page: "/connections/" + string(c.ID), Name: c.Label(p.DisplayName)}
+	part := &forwardPart{forwardingView: v, Page: "/connections/" + string(c.ID), Name: c.Label(p.Called().T(ctx))}
 	part.say(ctx, span(ctx, p.Takes.Oldest))
 	if p.Takes.Library && len(part.Figures) > 0 {
 		part.Songs = part.Page + "/songs"
@@ -274,7 +274,7 @@ func (h *forwarding) form(c echo.Context) error {
 		return err
 	}
 	ctx, user, id := c.Request().Context(), core.UserOf(c).ID, st.Connection.ID
-	label, page := st.Connection.Label(st.Provider.DisplayName), "/connections/"+string(id)
+	label, page := st.Connection.Label(st.Provider.Called().T(ctx)), "/connections/"+string(id)
 	on, earlier := c.FormValue("forward") == "on", c.FormValue("earlier") == "yes"
 	if on && earlier && c.FormValue("sure") != "yes" {
 		n, err := h.deliveries.Earlier(ctx, user, id)

@@ -3,6 +3,7 @@ package connections
 import (
 	"context"
 
+	"reprise/internal/delivery"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 	"reprise/web/ui"
@@ -12,6 +13,16 @@ import (
 type headline struct {
 	State ui.Mark
 	Lead  string
+	URL   string // of the page that says more; empty for none
+}
+
+// except replaces "All good" where something could not be sent.
+func (h headline) except(ctx context.Context, failed int) headline {
+	if failed == 0 || h.State.Shape != string(syncer.Healthy) {
+		return h
+	}
+	return headline{State: ui.Mark{Shape: string(delivery.Dead), Word: words.T(ctx, "frame.failed", "Count", failed)},
+		URL: "/deliveries"}
 }
 
 // headlineOf returns the headline for connections, to an administrator or a member.

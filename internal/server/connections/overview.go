@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -77,11 +78,16 @@ func (h *overview) page(c echo.Context) error {
 	slices.SortStableFunc(all, func(a, b View) int { return attention(b) - attention(a) })
 	_, offline := h.uplink.Offline()
 	r := readerOf(user, "/", open)
-	v := statusView{Person: user.Name, Headline: headlineOf(ctx, all, offline, r.Admin), Begin: begin(ctx)}
+	counts, err := h.store.CountDeliveries(ctx, delivery.Filter{User: user.ID, State: delivery.Dead})
+	if err != nil {
+		return err
+	}
+	v := statusView{Person: user.Name, Begin: begin(ctx),
+		Headline: headlineOf(ctx, all, offline, r.Admin).except(ctx, counts[delivery.Dead])}
 	if v.Cards, err = h.cards(ctx, user.ID, all, r); err != nil {
 		return err
 	}
-	v.Offers, v.Others = h.offers(ctx, all, r.Admin), h.others(all)
+	v.Offers, v.Others = h.offers(ctx, all, r.Admin), h.others(ctx, all)
 	v.NotReady = notReady(v.Offers)
 	if err := h.newest(ctx, user.ID, &v); err != nil {
 		return err
@@ -182,7 +188,7 @@ func (h *overview) offers(ctx context.Context, all []View, admin bool) (offers [
 }
 
 func offerOf(ctx context.Context, p *providers.Provider, admin bool) offer {
-	o := offer{Provider: p.Name, Name: p.DisplayName}
+	o := offer{Provider: p.Name, Name: p.Called().T(ctx)}
 	switch ready := p.Registered(); {
 	case !p.InBrowser():
 		var fields []string
@@ -191,18 +197,18 @@ func offerOf(ctx context.Context, p *providers.Provider, admin bool) offer {
 		}
 		o.How = words.T(ctx, "status.welcome.enter", "Fields", strings.Join(fields, ", "))
 	case ready:
-		o.How = words.T(ctx, "status.welcome.consent", "Name", p.DisplayName)
+		o.How = words.T(ctx, "status.welcome.consent", "Name", p.Called())
 	case admin:
-		o.How = words.T(ctx, "status.welcome.consent", "Name", p.DisplayName) + " " +
+		o.How = words.T(ctx, "status.welcome.consent", "Name", p.Called()) + " " +
 			words.T(ctx, "status.welcome.register")
-		o.Connect = &ui.Action{Label: words.T(ctx, "status.set_up", "Name", p.DisplayName), URL: "/connect/" + p.Name}
+		o.Connect = &ui.Action{Label: words.T(ctx, "status.set_up", "Name", p.Called()), URL: "/connect/" + p.Name}
 		return o
 	default:
 		o.How = words.T(ctx, "status.welcome.ask")
 		o.Ask = &ui.Action{Label: words.T(ctx, "status.ask"), Post: "/ask/" + p.Name}
 		return o
 	}
-	o.Connect = &ui.Action{Label: words.T(ctx, "status.connect", "Name", p.DisplayName), URL: "/connect/" + p.Name}
+	o.Connect = &ui.Action{Label: words.T(ctx, "status.connect", "Name", p.Called()), URL: "/connect/" + p.Name}
 	return o
 }
 
@@ -236,14 +242,14 @@ func notReady(offers []offer) string {
 }
 
 // others returns what a person can connect once more.
-func (h *overview) others(all []View) (others []ui.Named) {
+func (h *overview) others(ctx context.Context, all []View) (others []ui.Named) {
 	for _, p := range h.core.Registry.All() {
 		taken := func(id library.ConnectionID) bool {
 			return slices.ContainsFunc(all, func(v View) bool { return v.ID == string(id) })
 		}
 		next, free := library.NextConnectionID(p.Name, taken)
 		if free && next.Number() > 1 && p.Registered() {
-			others = append(others, ui.Named{Text: p.DisplayName, URL: "/connect/" + string(next)})
+			others = append(others, ui.Named{Text: p.Called().T(ctx), URL: "/connect/" + string(next)})
 		}
 	}
 	return others

@@ -70,7 +70,7 @@ func startPage(v statusView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Name(v.Headline.State.Word).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Linked(ui.Named{Text: v.Headline.State.Word, URL: v.Headline.URL}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -78,7 +78,7 @@ func (h *page) show(c echo.Context) error {
 	}
 	v.Disconnect = disconnectOf(ctx, st, v.Forward != nil)
 	if next, err := h.connections.Next(ctx, user, id.Provider()); err == nil {
-		v.Disconnect.Another = &ui.Named{Text: words.T(ctx, "connection.another", "Service", st.Provider.DisplayName),
+		v.Disconnect.Another = &ui.Named{Text: words.T(ctx, "connection.another", "Service", st.Provider.Called()),
 			URL: "/connect/" + string(next)}
 	}
 	return h.core.Show(c, http.StatusOK, v.Card.Name, connectionPage(v))
@@ -169,7 +169,7 @@ func lateWords(ctx context.Context, st syncer.Status) string {
 	if i < 0 || st.Streams[i].LastSuccessAt.IsZero() || !st.Streams[i].Reads {
 		return ""
 	}
-	name := st.Connection.Label(st.Provider.DisplayName)
+	name := st.Connection.Label(st.Provider.Called().T(ctx))
 	switch {
 	case st.Streams[i].LateAtOnce:
 		return words.T(ctx, "connection.late.at_once", "Name", name)
@@ -218,7 +218,7 @@ type disconnectPart struct {
 }
 
 func disconnectOf(ctx context.Context, st syncer.Status, forwards bool) disconnectPart {
-	name, owed := st.Connection.Label(st.Provider.DisplayName), st.Waiting.Listens
+	name, owed := st.Connection.Label(st.Provider.Called().T(ctx)), st.Waiting.Listens
 	d := disconnectPart{Name: st.Connection.Name, Title: words.T(ctx, "connection.disconnect.title", "Name", name),
 		Again: ui.Named{Text: words.T(ctx, "connection.again", "Name", name),
 			URL: "/connect/" + string(st.Connection.ID)},

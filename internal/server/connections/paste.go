@@ -29,9 +29,9 @@ func (h *connect) showPaste(
 	c echo.Context, status int, id library.ConnectionID, p *providers.Provider, v pasteView,
 ) (err error) {
 	ctx, u := c.Request().Context(), core.UserOf(c)
-	v.ID, v.Service = string(id), p.DisplayName
-	v.Title = words.T(ctx, "connect.title", "Name", p.DisplayName)
-	v.Lead = words.T(ctx, "connect.paste_lead", "Service", p.DisplayName)
+	v.ID, v.Service = string(id), p.Called().T(ctx)
+	v.Title = words.T(ctx, "connect.title", "Name", p.Called())
+	v.Lead = words.T(ctx, "connect.paste_lead", "Service", p.Called())
 	if v.Way, err = h.steps.Way(ctx, u, p.Name, v.ReturnTo); err != nil {
 		return err
 	}

@@ -111,8 +111,8 @@ func (h *register) show(
 	c echo.Context, status int, p *providers.Provider, v registerView, given map[string]string,
 ) (err error) {
 	ctx, u := c.Request().Context(), core.UserOf(c)
-	v.Provider, v.Title = p.Name, words.T(ctx, "connect.setup_title", "Service", p.DisplayName)
-	v.Lead = words.T(ctx, "connect.setup_lead", "Service", p.DisplayName)
+	v.Provider, v.Title = p.Name, words.T(ctx, "connect.setup_title", "Service", p.Called())
+	v.Lead = words.T(ctx, "connect.setup_lead", "Service", p.Called())
 	if r := p.Registration; r != nil {
 		v.First, v.Tests = r.Guide.First.T(ctx), true
 		for _, s := range r.Guide.Steps {
@@ -123,7 +123,7 @@ func (h *register) show(
 			v.Steps = append(v.Steps, one)
 		}
 	} else {
-		v.Lead = words.T(ctx, "connect.contact_lead", "Service", p.DisplayName)
+		v.Lead = words.T(ctx, "connect.contact_lead", "Service", p.Called())
 	}
 	for _, item := range h.asked(p) {
 		v.Fields = append(v.Fields, h.field(ctx, p, item, given))
@@ -187,7 +187,7 @@ func (h *register) save(c echo.Context) error {
 		return h.show(c, http.StatusUnprocessableEntity, p, v, given)
 	}
 	if p = h.core.Registry.Get(p.Name); c.FormValue("do") == "test" {
-		v.Accepted = words.T(ctx, "connect.accepted", "Service", p.DisplayName)
+		v.Accepted = words.T(ctx, "connect.accepted", "Service", p.Called())
 		return h.show(c, http.StatusOK, p, v, nil)
 	}
 	return h.core.Onward(c, "/connect/"+p.Name+"?"+url.Values{"return_to": {v.ReturnTo}}.Encode())
@@ -238,7 +238,7 @@ func (h *register) try(c echo.Context, p *providers.Provider, given map[string]s
 
 func (h *register) refused(p *providers.Provider, err error) error {
 	if resilience.Classify(err).Category == resilience.Config || resilience.Classify(err).Category == resilience.Auth {
-		return words.Errorf("connect.not_accepted", "Service", p.DisplayName)
+		return words.Errorf("connect.not_accepted", "Service", p.Called())
 	}
 	w := notify.Refused(p, err)
 	return &words.Error{Text: w.Message}

@@ -65,12 +65,12 @@ func (h *Statuses) Status(ctx context.Context, user int64, conn library.Connecti
 func (h *Statuses) label(ctx context.Context, user int64, id library.ConnectionID) string {
 	st, err := h.Status(ctx, user, id)
 	if err != nil {
-		return h.core.NameOf(id)
+		return h.core.NameOf(ctx, id)
 	}
-	return st.Connection.Label(st.Provider.DisplayName)
+	return st.Connection.Label(st.Provider.Called().T(ctx))
 }
 
-// kept returns what the form of a connection that exists keeps: all but the secrets, of which it says that they are
+// kept returns what the form of a connection that exists keeps: all but the secrets; about those it says that they are
 // there. The address is among it, so that reconnecting does not send the credentials of one server to another.
 func (h *Statuses) kept(c echo.Context, id library.ConnectionID) typed {
 	values := typed{}

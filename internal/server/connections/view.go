@@ -76,7 +76,7 @@ func plainMessage(s syncer.Status) words.Text {
 
 func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 	v := View{ID: string(c.Connection.ID), Name: c.Connection.Name, Provider: c.Provider.Name,
-		DisplayName: c.Connection.Label(c.Provider.DisplayName), Account: c.Connection.Account,
+		DisplayName: c.Connection.Label(c.Provider.Called().T(ctx)), Account: c.Connection.Account,
 		State: string(c.Condition), Message: c.Words.Message.T(ctx), Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},

@@ -107,23 +107,23 @@ func titleOf(ctx context.Context, label string, p *providers.Provider, exists, a
 	case exists:
 		return words.T(ctx, "connect.again", "Name", label)
 	case another:
-		return words.T(ctx, "connect.another", "Name", p.DisplayName)
+		return words.T(ctx, "connect.another", "Name", p.Called())
 	}
-	return words.T(ctx, "connect.title", "Name", p.DisplayName)
+	return words.T(ctx, "connect.title", "Name", p.Called())
 }
 
 // askOf returns the page for a member who needs an administrator.
 func askOf(ctx context.Context, p *providers.Provider, need asks.Need, mine map[string]asks.Ask, to string) askView {
-	v := askView{Provider: p.Name, ReturnTo: to, Title: words.T(ctx, "connect.title", "Name", p.DisplayName),
-		Lead: words.T(ctx, "connect.ask_setup", "Service", p.DisplayName)}
+	v := askView{Provider: p.Name, ReturnTo: to, Title: words.T(ctx, "connect.title", "Name", p.Called()),
+		Lead: words.T(ctx, "connect.ask_setup", "Service", p.Called())}
 	switch need {
 	case asks.Keys:
-		v.Lead = words.T(ctx, "connect.ask_keys", "Service", p.DisplayName)
+		v.Lead = words.T(ctx, "connect.ask_keys", "Service", p.Called())
 	case asks.App:
-		v.Lead = words.T(ctx, "connect.ask_app", "Service", p.DisplayName)
+		v.Lead = words.T(ctx, "connect.ask_app", "Service", p.Called())
 	}
 	if a, ok := mine[p.Name]; ok {
-		v.At = words.T(ctx, "connect.asked", "At", a.AskedAt, "Service", p.DisplayName)
+		v.At = words.T(ctx, "connect.asked", "At", a.AskedAt, "Service", p.Called())
 		return v
 	}
 	v.Asked = &ui.Action{ID: "ask-" + p.Name, Label: words.T(ctx, "connect.ask"), Post: "/ask/" + p.Name, Main: true,

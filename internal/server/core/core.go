@@ -142,22 +142,22 @@ func (k *Core) Services() []*providers.Provider {
 	return all
 }
 
-// ProviderName returns what people call a provider, set up or not.
-func (k *Core) ProviderName(name string) string {
+// ProviderName returns what the reader of a context calls a provider, set up or not.
+func (k *Core) ProviderName(ctx context.Context, name string) string {
 	for _, r := range []*providers.Registry{k.Registry, k.services} {
 		if p := r.Get(name); p != nil {
-			return p.DisplayName
+			return p.Called().T(ctx)
 		}
 	}
 	return name
 }
 
-// NameOf returns what people read for a connection, a provider or a kind of channel, without a name that its person may
-// have given the connection.
-func (k *Core) NameOf(id library.ConnectionID) string {
+// NameOf returns what the reader of a context reads for a connection, a provider or a kind of channel, without a name
+// that its person may have given the connection.
+func (k *Core) NameOf(ctx context.Context, id library.ConnectionID) string {
 	for _, p := range k.Services() {
 		if p.Name == id.Provider() {
-			return library.Connection{ID: id}.Label(p.DisplayName)
+			return library.Connection{ID: id}.Label(p.Called().T(ctx))
 		}
 	}
 	if kind, ok := channels.KindOf(string(id)); ok { // channels are called through the same transport as providers
@@ -169,5 +169,5 @@ func (k *Core) NameOf(id library.ConnectionID) string {
 // Labels returns a function that does what NameOf does, with the names that a user gave to connections.
 func (k *Core) Labels(ctx context.Context, user int64) (func(library.ConnectionID) string, error) {
 	names, err := k.store.ConnectionNames(ctx, user)
-	return func(id library.ConnectionID) string { return cmp.Or(names[id], k.NameOf(id)) }, err
+	return func(id library.ConnectionID) string { return cmp.Or(names[id], k.NameOf(ctx, id)) }, err
 }

@@ -127,7 +127,7 @@ func (k *Core) later(c echo.Context, err error) *Refusal {
 		k.Log.Error("local trouble", "err", err, "path", c.Path())
 		after(troubleWait)
 		return &Refusal{Status: http.StatusServiceUnavailable, Title: words.New("problem.local.title"),
-			Detail: words.Plain(e.Problem)}
+			Detail: e.Problem}
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (n Names) connection(id library.ConnectionID) string {
 	}
 	c := n.statuses[id].Connection
 	c.ID = id
-	return c.Label(p.DisplayName)
+	return c.Label(p.Called().In(cmp.Or(n.language, words.English)))
 }
 
 // say puts a sentence into the reader's language.

@@ -168,7 +168,7 @@ func (n Names) takers(ctx context.Context) (all []ui.Action) {
 		for id, st := range n.statuses {
 			if id.Provider() == p.Name && p.Takes.Listens != "" {
 				all = append(all, ui.Action{URL: "/connections/" + string(id) + "#forwarding",
-					Label: words.T(ctx, "deliveries.forward", "Name", st.Connection.Label(p.DisplayName))})
+					Label: words.T(ctx, "deliveries.forward", "Name", st.Connection.Label(p.Called().T(ctx)))})
 			}
 		}
 	}

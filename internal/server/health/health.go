@@ -72,7 +72,7 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	v := builder{l: words.From(ctx), ctx: ctx, now: now, counted: n, mayReset: user.Role == accounts.Admin,
-		name: h.core.NameOf}
+		name: func(id library.ConnectionID) string { return h.core.NameOf(ctx, id) }}
 	if day.IsZero() {
 		if v.standings, err = h.standings(ctx, user.ID); err != nil {
 			return err

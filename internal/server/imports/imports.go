@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -75,16 +74,16 @@ type importView struct {
 	Open        bool     `json:"-"`
 }
 
-func (h *Handler) view(v imports.Import, label func(library.ConnectionID) string) importView {
+func (h *Handler) view(ctx context.Context, v imports.Import, label func(library.ConnectionID) string) importView {
 	view := importView{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
 		Provider: v.Connection.Provider(), DisplayName: label(v.Connection), Name: v.Name,
 		State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
-		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt),
-		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Trouble: h.runner.Trouble(v.ID)}
-	if text := strings.TrimSuffix(v.Problems, "\n"); text != "" {
-		view.Problems = strings.Split(text, "\n")
+		Problems: []string{}, Reason: v.Reason.T(ctx), CreatedAt: library.Stamp(v.CreatedAt),
+		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Trouble: h.runner.Trouble(v.ID).T(ctx)}
+	for _, why := range v.BadRows() {
+		view.Problems = append(view.Problems, why.T(ctx))
 	}
 	return view
 }
@@ -99,7 +98,7 @@ func (h *Handler) all(ctx context.Context, user int64, conn library.ConnectionID
 	views := []importView{}
 	for _, v := range all {
 		if conn == "" || v.Connection == conn {
-			views = append(views, h.view(v, label))
+			views = append(views, h.view(ctx, v, label))
 		}
 	}
 	return views, err
@@ -165,7 +164,7 @@ func (h *Handler) sendAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, h.view(v, label))
+	return c.JSON(http.StatusCreated, h.view(c.Request().Context(), v, label))
 }
 
 func (h *Handler) list(c echo.Context) error {

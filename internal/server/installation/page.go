@@ -87,7 +87,7 @@ func Changed(all []settings.Item, given map[string]string) map[string]*string {
 func (h *Handler) show(c echo.Context, status int, given map[string]string, refused *settings.Refused) error {
 	ctx := c.Request().Context()
 	v := viewOf(ctx, h.settings.All(), given, refused, func(provider string) string {
-		return h.core.ProviderName(provider)
+		return h.core.ProviderName(ctx, provider)
 	})
 	for _, part := range h.parts {
 		shown, err := part(ctx)

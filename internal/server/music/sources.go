@@ -98,8 +98,8 @@ func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich
 	case h.enrichment.Running(v.Provider):
 		v.State = string(syncer.Syncing)
 		v.Message = words.T(ctx, "metadata.asking", "Service", source.Provider.DisplayName)
-	case h.enrichment.Trouble(v.Provider) != "":
-		v.State, v.Message, v.Retry = string(syncer.NeedsAdmin), h.enrichment.Trouble(v.Provider), true
+	case !h.enrichment.Trouble(v.Provider).IsZero():
+		v.State, v.Message, v.Retry = string(syncer.NeedsAdmin), h.enrichment.Trouble(v.Provider).T(ctx), true
 		v.Category = core.Text(resilience.Unknown.String())
 	default:
 		v.State, v.Message = string(syncer.Healthy), idle(p).T(ctx)

@@ -110,7 +110,7 @@ func (h *Handler) endForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, page, words.New("account.ended", "Browser", core.Device(v.Browser)))
+	return h.core.Done(c, page, words.New("account.ended", "Browser", accounts.Device(v.Browser)))
 }
 
 func (h *Handler) endOthersForm(c echo.Context) error {

@@ -85,7 +85,7 @@ func (h *Handler) showServices(c echo.Context, status int, problem string) error
 	}
 	v := servicesView{Way: h.way(s, "services"), Problem: problem}
 	for _, p := range h.core.Registry.All() {
-		v.Offers = append(v.Offers, offer{Name: p.Name, Label: p.DisplayName, Purpose: p.Purpose.T(ctx),
+		v.Offers = append(v.Offers, offer{Name: p.Name, Label: p.Called().T(ctx), Purpose: p.Purpose.T(ctx),
 			Note:   h.note(ctx, p, u.Role == accounts.Admin),
 			Chosen: slices.Contains(s.Chosen, p.Name) || slices.Contains(s.connected, p.Name)})
 	}

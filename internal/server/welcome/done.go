@@ -67,7 +67,7 @@ func (h *Handler) donePage(c echo.Context) error {
 	v.Title, v.Lead = titleOf(ctx, v, calm, n)
 	for _, name := range s.LeftOut {
 		if p := h.core.Registry.Get(name); p != nil {
-			v.More = append(v.More, ui.Action{Label: words.T(ctx, "connect.title", "Name", p.DisplayName),
+			v.More = append(v.More, ui.Action{Label: words.T(ctx, "connect.title", "Name", p.Called()),
 				URL: "/connect/" + name + "?return_to=" + Path})
 		}
 	}

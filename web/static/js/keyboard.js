@@ -1,4 +1,5 @@
-// Keys: "/" searches, "g" and a letter goes to a page, "?" lists them. Not while somebody types.
+// Keys: "/" filters a page that can be filtered, "g" and a letter goes to a page, "?" lists them. Not while somebody
+// types.
 import { say } from "./words.js";
 
 // Letters and where they lead. A page that this installation or person has not got is left out.
@@ -20,10 +21,8 @@ function nameOf(path) {
 
 const known = () => Object.entries(places).filter(([, path]) => linkTo(path) || always.includes(path));
 
-function search() {
-  const field = document.querySelector("main input[type=search]");
-  if (field) { field.focus(); field.select(); } else location.assign("/listens#search");
-}
+// filter returns the first control of what filters this page; null for none.
+const filter = () => document.querySelector("main form[method=get] :is(input:not([type=hidden]), select)");
 
 function list() {
   const open = document.getElementById("keys");
@@ -35,8 +34,8 @@ function list() {
   title.id = "keys-title";
   title.textContent = say("keys");
   const table = document.createElement("dl");
-  const rows = [["/", say("key_search")], ...known().map(([key, path]) => [`g ${key}`, nameOf(path)]),
-    ["?", say("keys")]];
+  const rows = [...known().map(([key, path]) => [`g ${key}`, nameOf(path)]), ["?", say("keys")]];
+  if (filter()) rows.unshift(["/", say("key_filter")]);
   for (const [keys, does] of rows) {
     const what = document.createElement("dt");
     for (const key of keys.split(" ")) {
@@ -71,13 +70,11 @@ document.addEventListener("keydown", (e) => {
     if (known().some(([, to]) => to === path)) { e.preventDefault(); location.assign(path); }
   } else if (e.key === "g") {
     leading = e.timeStamp;
-  } else if (e.key === "/") {
+  } else if (e.key === "/" && filter()) {
     e.preventDefault();
-    search();
+    filter().focus();
   } else if (e.key === "?") {
     e.preventDefault();
     list();
   }
 });
-
-if (location.hash === "#search") document.querySelector("main input[type=search]")?.focus();
