@@ -415,6 +415,6 @@ func TestPrivateNetworksCanBeForbidden(t *testing.T) {
 	v := p.newcomer()
 	answer := v.call("PUT", "/connections/navidrome",
 		object{"url": w.Navidrome.URL, "username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)}, 422)
-	require.Contains(t, answer["detail"], "does not call addresses of private networks")
+	require.Contains(t, answer["detail"], "doesn't call addresses in private networks")
 	require.Empty(t, w.Calls(demo.Navidrome))
 }
