@@ -61,7 +61,7 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	require.Equal(t, http.StatusOK, v.status("/livez"))
 	v.eventually("the sentence of a stopped server", func() bool { // at first it is still stopping
 		return strings.Contains(v.page("/listens", http.StatusServiceUnavailable),
-			"The database server can't be reached.")
+			"The database server can&#39;t be reached.")
 	})
 	pg.Resume()
 	v.eventually("ready", func() bool { return v.status("/readyz") == http.StatusOK })

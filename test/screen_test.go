@@ -121,7 +121,7 @@ func TestMembersCannotScanPorts(t *testing.T) {
 		for _, a := range attempts {
 			require.Equal(t, attempts[0].said, a.said, "%s: %s and %s", form, attempts[0].what, a.what)
 			require.InDelta(t, 10, a.took.Seconds(), 3, "%s: %s: %s", form, a.what, a.said)
-			require.Contains(t, a.said, "allowed_upstreams")
+			require.Contains(t, a.said, "Servers everyone may ask about")
 		}
 	}
 	for form, attempts := range all {
