@@ -74,10 +74,12 @@ func TestActionsReadWellInGerman(t *testing.T) {
 	model := words.New("provider.openai")
 	require.Equal(t, "Alice hat Sprachmodell pausiert.",
 		Entry{Actor: "Alice", ActorID: 1, Action: Paused}.Sentence(model).In(words.German))
-	require.Equal(t, "3 Anmeldungen von anderen Adressen aus sind fehlgeschlagen.",
+	require.Equal(t, "Jemand hat 3-mal erfolglos versucht, sich von anderen Adressen aus anzumelden.",
 		Entry{User: 1, Action: SignInFailed, Subject: OtherAddresses, Times: 3}.Sentence(model).In(words.German))
-	require.Equal(t, "Jemand, der nicht mehr dabei ist, hat jemanden eingeladen.",
+	require.Equal(t, "Jemand, der nicht mehr dabei ist, hat jemand eingeladen.",
 		Entry{Actor: "x", ActorID: -1, Action: Invited, Subject: Somebody}.Sentence(model).In(words.German))
+	require.Equal(t, "Alice hat die Anmeldung mit Safari auf einem iPhone (::1) beendet.", Entry{Actor: "Alice",
+		ActorID: 1, Action: SessionEnded, Subject: "Safari on an iPhone from ::1"}.Sentence(model).In(words.German))
 }
 
 func TestTheContextCarriesTheActor(t *testing.T) {

@@ -24,9 +24,9 @@ func TestALineSaysWhatBegan(t *testing.T) {
 		kind   resilience.Kind
 		en, de string
 	}{
-		{stem: "sending", kind: resilience.Waiting, en: "Sending has been waiting since", de: "Das Senden wartet seit"},
+		{stem: "sending", kind: resilience.Waiting, en: "Sending has been waiting since", de: "mit dem Senden"},
 		{stem: "reading", kind: resilience.Held, en: "Reading has been on hold since", de: "Das Lesen ruht seit"},
-		{stem: "reading", kind: resilience.Stopped, en: "Nothing has been read since", de: "wurde nichts gelesen"},
+		{stem: "reading", kind: resilience.Stopped, en: "Nothing has been read since", de: "liest Reprise nichts mehr"},
 	} {
 		l := &syncer.Line{Condition: syncer.Held, State: resilience.State{Kind: c.kind, Since: at}}
 		for language, want := range map[*words.Language]string{words.English: c.en, words.German: c.de} {
