@@ -39,9 +39,9 @@ func TestBrowserInWords(t *testing.T) {
 func TestASignInIsSaidInBothLanguages(t *testing.T) {
 	t.Parallel()
 	for visit, want := range map[string][2]string{
-		Visit("Firefox on Linux", "192.0.2.7"): {"Firefox on Linux from 192.0.2.7", "Firefox auf Linux von 192.0.2.7"},
-		Visit("Safari on an iPhone", "::1"):    {"Safari on an iPhone from ::1", "Safari auf einem iPhone von ::1"},
-		Visit(Agent(""), "192.0.2.7"):          {"a program from 192.0.2.7", "einem Programm von 192.0.2.7"},
+		Visit("Firefox on Linux", "192.0.2.7"): {"Firefox on Linux from 192.0.2.7", "Firefox auf Linux (192.0.2.7)"},
+		Visit("Safari on an iPhone", "::1"):    {"Safari on an iPhone from ::1", "Safari auf einem iPhone (::1)"},
+		Visit(Agent(""), "192.0.2.7"):          {"a program from 192.0.2.7", "einem Programm (192.0.2.7)"},
 		"something older":                      {"something older", "something older"},
 	} {
 		require.Equal(t, want, [2]string{VisitOf(visit).In(words.English), VisitOf(visit).In(words.German)})

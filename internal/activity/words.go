@@ -41,7 +41,7 @@ func (e Entry) Sentence(service words.Text) words.Text {
 }
 
 func (e Entry) subject() words.Text {
-	if e.Action == SignedIn {
+	if e.Action == SignedIn || e.Action == SessionEnded {
 		return accounts.VisitOf(e.Subject)
 	}
 	switch e.Subject {

@@ -312,7 +312,7 @@ func TestSentencesSayWhatHappensNext(t *testing.T) {
 	} {
 		require.Equal(t, want, plain(words.English, w))
 	}
-	require.Equal(t, "Das heutige YouTube-Kontingent ist aufgebraucht. Reprise macht um Mitternacht pazifischer "+
+	require.Equal(t, "Das heutige Kontingent von YouTube ist aufgebraucht. Reprise macht um Mitternacht pazifischer "+
 		"Zeit weiter (bei dir: 08:00).", plain(words.German, say("youtube", resilience.Held, resilience.Quota, none)))
 }
 

@@ -78,7 +78,7 @@ func (h *Handler) end(c echo.Context) (v View, err error) {
 		return v, err
 	}
 	h.core.NoteAccess(c, "session ended", activity.Entry{User: user, Action: activity.SessionEnded,
-		Subject: v.Browser + " at " + v.Address})
+		Subject: accounts.Visit(v.Browser, v.Address)})
 	return v, nil
 }
 
