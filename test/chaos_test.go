@@ -218,6 +218,7 @@ func hostOf(t *testing.T, text string) string {
 // TestAThousandFaultsLoseAndDoubleNothing spoils connections at random while plays are read and sent on.
 func TestAThousandFaultsLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	n := 15
 	if soak.All() {

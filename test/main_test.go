@@ -302,7 +302,7 @@ func TestRequestsFromElsewhereAndNonsense(t *testing.T) {
 	require.Contains(t, v.text(resp, 413), "too large")
 	require.Contains(t, v.page("/nowhere", 404), "Not found")
 	require.Contains(t, v.page("/playlists/x", 404), "Not found")
-	require.Contains(t, v.page("/connect/deezer", 404), "no service of that name")
+	require.Contains(t, v.page("/connect/deezer", 404), "know a service with that name")
 	resp, err = v.Get(p.url + "/")
 	require.NoError(t, err)
 	resp.Body.Close()

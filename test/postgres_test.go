@@ -17,6 +17,7 @@ import (
 
 func TestTheMainJobAndKillsOnPostgres(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	again := "^TestTheMainJob$"
 	if soak.Full(t) {

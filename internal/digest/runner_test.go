@@ -255,7 +255,7 @@ func TestAnEmptyAnswerIsPaidForAndStopsNobody(t *testing.T) {
 		all, err := h.Store.Digests(t.Context(), h.alice)
 		require.NoError(t, err)
 		require.Equal(t, digest.Failed, all[0].State)
-		require.Contains(t, all[0].Reason.String(), "limit of length")
+		require.Contains(t, all[0].Reason.String(), "length limit")
 		require.Empty(t, h.Open(h.alice))
 		spent, err := h.Store.DigestsSpent(t.Context(), h.alice, time.Time{})
 		require.NoError(t, err)

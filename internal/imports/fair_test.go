@@ -224,7 +224,7 @@ func TestAFileThatTheDiskCannotHoldIsRefused(t *testing.T) {
 		short, ok := errors.AsType[*imports.RoomError](err)
 		require.True(t, ok, "%v", err)
 		require.Contains(t, short.Problem().String(),
-			fmt.Sprintf("and %d MiB are free, of which 64 MiB are kept", 64+room>>20))
+			fmt.Sprintf("%d MiB are free, but 64 MiB of that are kept", 64+room>>20))
 		require.Empty(t, b.files())
 	}
 	require.Error(t, b.Room(4<<20))

@@ -94,7 +94,7 @@ var hostile = []struct {
 	{"nothing but spaces", "spotify", repeated{"", " ", 8 * million, `[]`}, ""},
 }
 
-const tooLong = "what follows is too long for a row"
+const tooLong = "the next row is too long"
 
 // maxHeap is how much memory reading a file may take, in bytes.
 const maxHeap = 8 << 20

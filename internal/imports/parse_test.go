@@ -95,6 +95,6 @@ func TestAnEndlessRowIsNotReadIntoMemory(t *testing.T) {
 		"lastfm":       `A,B,"` + endless,
 	} {
 		_, err := rows(t, provider, text)
-		require.Equal(t, "what follows is too long for a row", inWords(err).String(), provider)
+		require.Equal(t, "the next row is too long", inWords(err).String(), provider)
 	}
 }

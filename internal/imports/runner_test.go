@@ -198,9 +198,9 @@ func TestARefusalSaysWhichFileToChoose(t *testing.T) {
 		file     []byte
 		why      string
 	}{
-		{"spotify", []byte("%PDF-1.7"), "another kind of file"},
-		{"spotify", nil, "another kind of file"},
-		{"spotify", []byte("[]"), "This file cannot be imported. Choose"},
+		{"spotify", []byte("%PDF-1.7"), "a different kind of file"},
+		{"spotify", nil, "a different kind of file"},
+		{"spotify", []byte("[]"), "This file can't be imported. Choose"},
 		{"spotify", zipped(t, "Playlist1.json", "[]"), "There are no listens in this archive"},
 		{"spotify", zipped(t, "Streaming_History_Audio_1.json", good)[:200], "damaged"},
 		{"listenbrainz", []byte(good), "no time"},
@@ -373,7 +373,7 @@ func TestAnArchiveThatUnpacksTooLargeIsRefused(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 	_, err := b.Receive(t.Context(), b.user, "spotify", "bomb.zip", &out)
-	require.ErrorContains(t, err, "unfolds into more than")
+	require.ErrorContains(t, err, "larger than any export")
 
 	var many bytes.Buffer
 	w = zip.NewWriter(&many)
@@ -383,7 +383,7 @@ func TestAnArchiveThatUnpacksTooLargeIsRefused(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 	_, err = b.Receive(t.Context(), b.user, "lastfm", "many.zip", &many)
-	require.ErrorContains(t, err, "far more in it than an export")
+	require.ErrorContains(t, err, "far more than an export")
 
 	one := zipped(t, "Streaming_History_Audio_1.json", "["+strings.Repeat(" ", 20<<20))
 	_, err = b.Receive(t.Context(), b.user, "spotify", "spaces.zip", bytes.NewReader(one))

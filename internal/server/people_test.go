@@ -261,7 +261,7 @@ func TestAnAccountIsRemovedByItsOwner(t *testing.T) {
 		ben, err := h.Accounts.Create(t.Context(), "Ben", "the right password", accounts.Member, false)
 		require.NoError(t, err)
 		h.as(ben.ID)
-		require.Contains(t, h.page("/settings/account/remove"), "This deletes for good")
+		require.Contains(t, h.page("/settings/account/remove"), "This permanently deletes")
 		wrong := h.submit("/settings/account/remove", http.StatusUnprocessableEntity, "password", "a wrong password")
 		require.Contains(t, wrong.Body.String(), "That&#39;s not your password. Nothing was removed.")
 		h.submit("/settings/account/remove", http.StatusSeeOther, "password", "the right password")

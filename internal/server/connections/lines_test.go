@@ -24,7 +24,7 @@ func TestALineSaysWhatBegan(t *testing.T) {
 		kind   resilience.Kind
 		en, de string
 	}{
-		{stem: "sending", kind: resilience.Waiting, en: "Sending has waited since", de: "mit dem Senden"},
+		{stem: "sending", kind: resilience.Waiting, en: "Sending has been waiting since", de: "mit dem Senden"},
 		{stem: "reading", kind: resilience.Held, en: "Reading has been on hold since", de: "Das Lesen ruht seit"},
 		{stem: "reading", kind: resilience.Stopped, en: "Nothing has been read since", de: "liest Reprise nichts mehr"},
 	} {
@@ -83,9 +83,9 @@ func TestALiftLeadsToWhatIsMended(t *testing.T) {
 		"a client id is refused": {providers.Description{Registration: registered},
 			line(resilience.Config, resilience.ScopeApp), [2]string{"/setup/spotify", "Set up Spotify"}},
 		"the keys are spent": {providers.Description{Registration: registered, Pool: keys},
-			line(resilience.Quota, resilience.ScopeApp), [2]string{"/settings/server#keys", "Look at the keys"}},
+			line(resilience.Quota, resilience.ScopeApp), [2]string{"/settings/server#keys", "Check the keys"}},
 		"a key is refused": {providers.Description{Pool: keys},
-			line(resilience.Auth, resilience.ScopeKey), [2]string{"/settings/server#keys", "Look at the keys"}},
+			line(resilience.Auth, resilience.ScopeKey), [2]string{"/settings/server#keys", "Check the keys"}},
 	} {
 		c.provider.Name, c.provider.DisplayName = "spotify", "Spotify"
 		did := h.withLift(t.Context(), syncer.Status{Connection: library.Connection{User: 1}, Sending: c.line,
