@@ -40,7 +40,8 @@ func (h *Handler) lately(c echo.Context, artist string, own bool) (lately, error
 // latelyOf puts the newest of total listens of an artist into words. own says that the page is the artist's.
 func latelyOf(ctx context.Context, rows []Row, artist string, total int, own bool) lately {
 	v := lately{Title: words.T(ctx, "music.listens"), Rows: Items(ctx, rows),
-		All: ui.Link{Label: words.T(ctx, "music.all_listens", "Count", total, "Artist", artist), URL: listensOf(artist)}}
+		All: ui.Link{Label: words.T(ctx, "music.all_listens", "Count", total, "Artist", artist),
+			URL: listensOf(artist)}}
 	if !own {
 		v.Title = words.T(ctx, "music.listens_by", "Artist", artist)
 	}

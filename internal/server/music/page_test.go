@@ -27,9 +27,11 @@ func rows(artist string, times ...time.Time) (all []Row) {
 func TestMusicPageIsSound(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{library.KindArtist, library.KindAlbum, library.KindTrack} {
-		v := view{Kind: kind, Name: uitest.Hostile, Artist: uitest.Hostile, Album: core.Text(uitest.Hostile), ArtistID: 7,
-			MBID: core.Text("f6f2326f"), MBIDFrom: "MusicBrainz", PictureFrom: "Fanart.tv", Tags: []string{},
-			Sources: []toldView{{Provider: "musicbrainz", DisplayName: "MusicBrainz"}}}
+		v := view{Kind: kind, Name: uitest.Hostile, Artist: uitest.Hostile, ArtistID: 7,
+			Album: core.Text(uitest.Hostile), MBID: core.Text("f6f2326f"), MBIDFrom: "MusicBrainz",
+			PictureFrom: "Fanart.tv",
+			Tags:        []string{},
+			Sources:     []toldView{{Provider: "musicbrainz", DisplayName: "MusicBrainz"}}}
 		uitest.Sound(t, func(l *words.Language) templ.Component {
 			ctx := words.With(t.Context(), l)
 			p := pageFor(ctx, v)
@@ -44,9 +46,11 @@ func TestMusicNamesLeadToTheirPages(t *testing.T) {
 	v := view{Kind: library.KindTrack, Name: "Svefn-g-englar", Artist: "{album}", Album: core.Text("Ágætis byrjun"),
 		ArtistID: 7, AlbumID: 8, MBID: core.Text("f6f2326f"), MBIDFrom: "MusicBrainz", PictureFrom: "Fanart.tv"}
 	for l, want := range map[*words.Language][2]string{
-		words.English: {`Track by <a href="/music/artist/7">{album}</a>, from <a href="/music/album/8">Ágætis byrjun</a>`,
+		words.English: {`Track by <a href="/music/artist/7">{album}</a>, from ` +
+			`<a href="/music/album/8">Ágætis byrjun</a>`,
 			`Your listens by {album}`},
-		words.German: {`Titel von <a href="/music/artist/7">{album}</a>, aus <a href="/music/album/8">Ágætis byrjun</a>`,
+		words.German: {`Titel von <a href="/music/artist/7">{album}</a>, aus ` +
+			`<a href="/music/album/8">Ágætis byrjun</a>`,
 			`Deine Wiedergaben von {album}`},
 	} {
 		ctx := words.With(t.Context(), l)
