@@ -78,7 +78,7 @@ func digestPage(v pageView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Actions([]ui.Action{{Label: words.T(ctx, "digest.setup"), URL: "/settings/server", Main: true}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Actions([]ui.Action{{Label: words.T(ctx, "digest.setup"), URL: "/settings/server#digest", Main: true}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
