@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,7 +72,55 @@ func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
 	require.True(t, s.Open, "somebody wants to know why")
 	require.Empty(t, s.Remarks[0].Reset, "only administrators reset")
 	b.mayReset = true
-	require.Equal(t, "GET y/z", b.page().Services[0].Remarks[0].Reset)
+	require.Equal(t, []string{"GET y/z"}, b.page().Services[0].Remarks[0].Reset)
+}
+
+// People know listens and playlists; the requests stand beside the sentence.
+func TestRemarksAreAboutWhatPeopleKnow(t *testing.T) {
+	t.Parallel()
+	bad := metrics.Tally{Attempts: 5, Failures: 2}
+	failing := func(name string) metrics.Health {
+		h := endpoint("listenbrainz", name, bad)
+		h.Trend, h.Usual = metrics.Failing, metrics.Tally{Attempts: 100, Failures: 1}
+		return h
+	}
+	listens, count, token := failing("GET 127.0.0.1:44333/1/user/{name}/listens"),
+		failing("GET 127.0.0.1:44333/1/user/{name}/listen-count"), failing("GET 127.0.0.1:44333/1/validate-token")
+	for _, row := range []struct {
+		l    *words.Language
+		want []string
+	}{
+		{words.English, []string{
+			"Reading listens: 40% of 40 requests failed in the last hour. Usually it's 1%.",
+			"listenbrainz: 40% of 20 requests failed in the last hour. Usually it's 1%.",
+			"Reading playlists: paused after repeated failures. Reprise tries again at "}},
+		{words.German, []string{
+			"Wiedergaben lesen: 40 % von 40 Anfragen sind in der letzten Stunde fehlgeschlagen, sonst 1 %.",
+			"listenbrainz: 40 % von 20 Anfragen sind in der letzten Stunde fehlgeschlagen, sonst 1 %.",
+			"Playlists lesen: nach mehreren Fehlern pausiert. Reprise versucht es um "}},
+	} {
+		lists, made := "GET x/1/user/{name}/playlists", "GET x/1/user/{name}/playlists/createdfor"
+		b := build(row.l, listens, count, token, endpoint("listenbrainz", lists, fine),
+			endpoint("listenbrainz", made, fine))
+		b.mayReset, b.open = true, map[endpointKey][]resilience.BreakerStatus{}
+		for _, e := range []string{lists, made} {
+			b.open[endpointKey{"listenbrainz", e}] = []resilience.BreakerStatus{{State: resilience.BreakerOpen,
+				Endpoint: e, Until: noon.Add(time.Minute)}}
+		}
+		remarks := map[string]remarkView{}
+		for _, r := range b.page().Services[0].Remarks {
+			require.NotContains(t, r.Text, "127.0.0.1")
+			require.NotContains(t, r.Text, "/")
+			for _, want := range row.want {
+				if strings.HasPrefix(r.Text, want) {
+					remarks[want] = r
+				}
+			}
+		}
+		require.Len(t, remarks, 3, "both requests about listens are one sentence")
+		require.Equal(t, "GET /1/user/{name}/listens\nGET /1/user/{name}/listen-count", remarks[row.want[0]].Requests)
+		require.Equal(t, []string{lists, made}, remarks[row.want[2]].Reset)
+	}
 }
 
 func TestAStoppedServiceWithoutCallsIsListed(t *testing.T) {
