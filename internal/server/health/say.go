@@ -9,6 +9,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
+	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
@@ -72,8 +73,8 @@ type remark struct {
 	breakers  []string  // that can be reset
 }
 
-// remarks returns what is wrong with the endpoints of a service, in sentences about what people know: listens, playlists
-// and sending. The requests themselves are beside them.
+// remarks returns what is wrong with the endpoints of a service, in sentences about what people know: listens,
+// playlists and sending. The requests themselves are beside them.
 func (b *builder) remarks(s *service) (all []remarkView) {
 	if !b.live() {
 		return nil
@@ -167,8 +168,14 @@ func (b *builder) headline(all []service) (title, lead, shape string) {
 		}
 		return b.l.Day(b.day), b.said("whole_day", t), ""
 	}
-	bad, asked := 0, false
+	var n connections.Needs
+	bad, asked, you := 0, false, b.mayReset
 	for _, s := range all {
+		card := b.standings[s.Provider]
+		you = you || card.state == needsReconnect
+		if card.connected || s.state == needsAdmin {
+			n.Add(card.state, s.name)
+		}
 		if gravity[s.state] > 0 {
 			bad++
 		}
@@ -177,12 +184,16 @@ func (b *builder) headline(all []service) (title, lead, shape string) {
 	switch {
 	case len(all) == 0:
 		return words.T(b.ctx, "health.nothing"), words.T(b.ctx, "health.nothing_lead"), shapeOf(quiet)
+	case len(n.Person) > 0:
+		return n.Words(you).T(b.ctx), "", needsReconnect
 	case b.offline:
 		return words.T(b.ctx, "health.offline"), words.T(b.ctx, "health.offline_lead"), waiting
+	case bad == 1: // nothing else is to be counted
+		return words.Each("health.head.", all[0].state, "Name", all[0].name).In(b.l), "", shapeOf(all[0].state)
+	case len(n.Time) > 0:
+		return n.Words(you).T(b.ctx), "", waiting
 	case bad > 1:
 		return words.T(b.ctx, "health.several", "Count", bad), "", shapeOf(all[0].state)
-	case bad == 1:
-		return words.Each("health.head.", all[0].state, "Name", all[0].name).In(b.l), "", shapeOf(all[0].state)
 	case !asked:
 		return words.T(b.ctx, "health.all_quiet"), "", shapeOf(quiet)
 	}

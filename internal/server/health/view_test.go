@@ -11,6 +11,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
+	"reprise/internal/server/connections"
 	"reprise/internal/words"
 )
 
@@ -56,7 +57,7 @@ func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
 		"needs_reconnect": "Needs to be reconnected", "paused": "Paused", "healthy": "Working", "syncing": "Working",
 		"new": "Working", "": "Working"} {
 		b := build(words.English, endpoint("lastfm", "POST x", fine), endpoint("spotify", "GET y/z", fine))
-		b.standings = map[string]standing{"spotify": {card, "Because."}}
+		b.standings = map[string]standing{"spotify": {card, "Because.", true}}
 		v := b.page()
 		at := map[string]int{"Working": 1, "Paused": 1}[want]
 		require.Equal(t, want, v.Services[at].Mark.Word, card)
@@ -66,7 +67,7 @@ func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
 	b := build(words.English, endpoint("spotify", "GET y/z", fine))
 	b.open = map[endpointKey][]resilience.BreakerStatus{{"spotify", "GET y/z"}: {{State: resilience.BreakerOpen,
 		Endpoint: "GET y/z", Until: noon.Add(time.Minute)}}}
-	b.standings = map[string]standing{"spotify": {"waiting", "It isn't responding."}}
+	b.standings = map[string]standing{"spotify": {"waiting", "It isn't responding.", true}}
 	s := b.page().Services[0]
 	require.Equal(t, "Paused after repeated failures", s.Mark.Word)
 	require.True(t, s.Open, "somebody wants to know why")
@@ -126,12 +127,32 @@ func TestRemarksAreAboutWhatPeopleKnow(t *testing.T) {
 func TestAStoppedServiceWithoutCallsIsListed(t *testing.T) {
 	t.Parallel()
 	b := build(words.English)
-	b.standings = map[string]standing{"lastfm": {"needs_admin", "Its key is suspended."}, "spotify": {"healthy", ""}}
+	b.standings = map[string]standing{"lastfm": {state: "needs_admin", why: "Its key is suspended."},
+		"spotify": {state: "healthy"}}
 	v := b.page()
 	require.Len(t, v.Services, 1)
 	require.Equal(t, "lastfm needs the administrator", v.Title)
 	require.Empty(t, v.Services[0].Why, "the banner says it")
 	require.Equal(t, "–", v.Services[0].Answered)
+}
+
+// The page counts in the words of the start page, and what only fails more often is not counted with it.
+func TestHealthCountsAsTheStartPageDoes(t *testing.T) {
+	t.Parallel()
+	for l, want := range map[*words.Language]string{words.English: "2 services need you, 2 are waiting",
+		words.German: "2 Dienste brauchen dich, 2 warten"} {
+		slow := endpoint("youtube", "GET y/z", fine)
+		slow.Trend = metrics.Slower
+		b := build(l, slow)
+		b.standings = map[string]standing{"lastfm": {"needs_admin", "", true}, "spotify": {"needs_reconnect", "", true},
+			"navidrome": {"waiting", "", true}, "listenbrainz": {"held", "", true}, "youtube": {"healthy", "", true}}
+		v := b.page()
+		require.Equal(t, want, v.Title)
+		require.Equal(t, needsReconnect, v.Shape)
+		delete(b.standings, "lastfm")
+		delete(b.standings, "spotify")
+		require.Equal(t, connections.Needs{Time: []string{"listenbrainz", "navidrome"}}.Words(true).In(l), b.page().Title)
+	}
 }
 
 func TestLastProblemAndTheFortnight(t *testing.T) {
