@@ -57,7 +57,8 @@ func TestEveryActionHasWords(t *testing.T) {
 		{"Spotify: sending is paused after repeated failures.",
 			with(server, BreakerOpened, "POST x track.scrobble", "")},
 		{"Alice let Reprise contact Spotify again.", with(alice, BreakerReset, "GET /x", "")},
-		{"Alice let Reprise contact GET /x again.", with(Entry{ActorID: 1, Actor: "Alice"}, BreakerReset, "GET /x", "")},
+		{"Alice let Reprise contact GET /x again.",
+			with(Entry{ActorID: 1, Actor: "Alice"}, BreakerReset, "GET /x", "")},
 	} {
 		require.Equal(t, row.want, row.Sentence(words.Plain("Spotify")).String())
 	}

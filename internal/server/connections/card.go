@@ -205,7 +205,8 @@ func mainAction(ctx context.Context, v View, announced bool) *ui.Action {
 	return nil
 }
 
-// offered returns what pages offer of what can be done: no new try where it takes a reconnection, which comes first then.
+// offered returns what pages offer of what can be done: no new try where it takes a reconnection, which comes first
+// then.
 func (v View) offered() (all []actionView) {
 	reconnect := false
 	for _, a := range v.Actions {

@@ -151,7 +151,8 @@ func TestHealthCountsAsTheStartPageDoes(t *testing.T) {
 		require.Equal(t, needsReconnect, v.Shape)
 		delete(b.standings, "lastfm")
 		delete(b.standings, "spotify")
-		require.Equal(t, connections.Needs{Time: []string{"listenbrainz", "navidrome"}}.Words(true).In(l), b.page().Title)
+		waits := connections.Needs{Time: []string{"listenbrainz", "navidrome"}}
+		require.Equal(t, waits.Words(true).In(l), b.page().Title)
 	}
 }
 
