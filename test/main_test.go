@@ -301,7 +301,7 @@ func TestRequestsFromElsewhereAndNonsense(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, v.text(resp, 413), "too large")
 	require.Contains(t, v.page("/nowhere", 404), "Page not found")
-	require.Contains(t, v.page("/playlists/x", 404), "Not found")
+	require.Contains(t, v.page("/playlists/x", 404), "Page not found")
 	require.Contains(t, v.page("/connect/deezer", 404), "know a service with that name")
 	resp, err = v.Get(p.url + "/")
 	require.NoError(t, err)
