@@ -45,7 +45,8 @@ func viewOf(ctx context.Context, all []settings.Item, given map[string]string, r
 		v.Problem = words.T(ctx, "setting.page.refused")
 	}
 	for _, g := range config.Groups() {
-		group := groupView{ID: string(g), Title: words.Each("setting.group.", string(g)).T(ctx), Open: g == config.Server}
+		group := groupView{ID: string(g), Title: words.Each("setting.group.", string(g)).T(ctx),
+			Open: g == config.Server}
 		of := slices.DeleteFunc(slices.Clone(all), func(i settings.Item) bool { return i.Group != g })
 		if g == config.Restart {
 			for _, i := range of {
