@@ -52,6 +52,8 @@ func specimens() []specimen {
 		{"Card", templ.Join(inside(Card(Panel{ID: "g-card"}), Name("Calm")),
 			inside(Card(Panel{ID: "g-loud", Attention: true}), Name("Attention")))},
 		{"Section", inside(Section(Part{Title: "Section", Lead: "Lead", Danger: true}), Name("Content"))},
+		{"Drawn", templ.Join(inside(Drawn(Drawer{ID: "g-drawer", Title: "Services", Note: "Set up: Spotify"}),
+			Name("Content")), inside(Drawn(Drawer{ID: "g-drawn", Title: "General", Open: true}), Name("Content")))},
 		{"Fold", templ.Join(inside(Fold("g-fold", "Closed", false), Name("Content")),
 			inside(Fold("g-open", "Open", true), Name("Content")))},
 		{"Head", templ.Join(Head(Heading{Title: "Heading"}), Head(Heading{Title: "With all", Sub: "account",
