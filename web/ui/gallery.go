@@ -78,6 +78,8 @@ func specimens() []specimen {
 			Input(Field{Name: "g-list", Label: "List", Options: []Option{{"a", "One"}, {"b", "Two"}}}),
 			Input(Field{Name: "g-lines", Label: "Lines", Lines: 3}),
 			Input(Field{Name: "g-check", Label: "Checkbox", Type: "checkbox", Checked: true}))},
+		{"SayNamed", SayNamed(Sentence{Text: "Track by {artist}", Slots: map[string]Named{
+			"{artist}": {Text: named.Text, URL: "/music/artist/1"}}})},
 		{"List", List("g-list-of", []Item{{Title: named, By: []Named{{Text: "Sigur Rós"}}, Picture: &Picture{},
 			Tags: []string{"Spotify"}, At: at}, {Title: named, Note: "Note", At: at, About: "about"}})},
 		{"Table", Table(Grid{Columns: []string{"Name", "Value"}, Rows: []Line{
