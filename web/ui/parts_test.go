@@ -69,5 +69,8 @@ func TestServicesHaveAMarkOrALetter(t *testing.T) {
 	for _, provider := range []string{"spotify", "lastfm", "listenbrainz", "navidrome", "youtube", "s3"} {
 		require.Contains(t, html(t, words.English, Brand(provider)), ".svg#mark-"+provider+`"`)
 	}
+	for kind, icon := range map[string]string{"email": "mail", "webhook": "webhook"} {
+		require.Contains(t, html(t, words.English, Brand(kind)), ".svg#icon-"+icon+`"`)
+	}
 	require.Contains(t, html(t, words.English, Brand("nobody")), ">N</span>")
 }

@@ -8,6 +8,7 @@ sheet.href = "./chart.css";
 document.head.append(sheet);
 
 const height = 180; // pixels
+const days = [1, 2, 4, 7].map((n) => n * 86400); // between the dates of an axis, in seconds
 const language = document.documentElement.lang || "en";
 const number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
 // English dates are those of the page: 9 Nov.
@@ -67,7 +68,7 @@ function draw(figure, data) {
         points: { show: false }, value: (u, p) => (p == null ? "–" : share.format(p / 100)) },
     ],
     axes: [
-      { ...axis, values: (u, all) => all.map((at) => dayOnly.format(at * 1000)), space: 70, incrs: [86400, 172800] },
+      { ...axis, values: (u, all) => all.map((at) => dayOnly.format(at * 1000)), space: 70, incrs: days },
       { ...axis, values: (u, all) => all.map((ms) => `${number.format(ms)} ms`), size: 64 },
       { ...axis, scale: "percent", side: 1, grid: { show: false }, size: 52,
         values: (u, all) => all.map((p) => share.format(p / 100)) },
