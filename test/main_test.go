@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
+	"reprise/internal/soak"
 )
 
 func TestFirstRunWithNothingConfigured(t *testing.T) {
@@ -364,6 +365,9 @@ func TestServerSentEventsMatchTheWebsocket(t *testing.T) {
 
 func TestKillsLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
+	if !soak.All() { // on a busy machine a kill may find nothing under way; TestKillsWhilePullingAndPushing waits for none
+		t.Skip("make soak has it")
+	}
 	t.Parallel()
 	const plays = 12_000
 	w := newWorld(t, demo.Options{Plays: plays})
