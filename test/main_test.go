@@ -365,7 +365,7 @@ func TestServerSentEventsMatchTheWebsocket(t *testing.T) {
 
 func TestKillsLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
-	if !soak.All() { // on a busy machine a kill may find nothing under way; TestKillsWhilePullingAndPushing waits for none
+	if !soak.All() { // on a busy machine a kill may find nothing under way
 		t.Skip("make soak has it")
 	}
 	t.Parallel()
