@@ -193,30 +193,6 @@ func scanListen(r scanner) (l library.StoredListen, err error) {
 	return l, err
 }
 
-func (s *Store) addSources(ctx context.Context, page []library.StoredListen) error {
-	if len(page) == 0 {
-		return nil
-	}
-	index := make(map[int64]int, len(page))
-	args := make([]any, 0, len(page))
-	for i, l := range page {
-		index[l.ID] = i
-		args = append(args, l.ID)
-	}
-	type source struct {
-		listen int64
-		library.Source
-	}
-	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Connection, &v.SourceID) }
-	sources, err := list(ctx, s.reader, scan, `SELECT listen_id, connection, source_id FROM listen_sources
-		WHERE listen_id IN `+numbered(1, len(args))+" ORDER BY listen_id, connection", args...)
-	for _, v := range sources {
-		l := &page[index[v.listen]]
-		l.Sources = append(l.Sources, v.Source)
-	}
-	return err
-}
-
 // CountListens returns the number of listens of a user.
 func (s *Store) CountListens(ctx context.Context, user int64) (n int, err error) {
 	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM listens WHERE user_id = $1", user).Scan(&n)

@@ -51,38 +51,6 @@ func (s *Store) takeIn(
 	return fresh, added, err
 }
 
-// unknownPlays returns the plays of the page that the connection has not reported before, the earliest first.
-func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*library.Listen, error) {
-	seen := make(map[string]bool, len(page.Listens))
-	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
-	const most = 100
-	for chunk := range slices.Chunk(page.Listens, most) {
-		args := make([]any, 0, len(chunk)+2)
-		args = append(args, page.User, page.Connection)
-		for i := range chunk {
-			args = append(args, chunk[i].SourceID)
-		}
-		ids, err := list(ctx, tx, scan,
-			"SELECT source_id FROM listen_sources WHERE user_id = $1 AND connection = $2 AND source_id IN "+
-				numbered(3, len(chunk)), args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			seen[id] = true
-		}
-	}
-	fresh := make([]*library.Listen, 0, len(page.Listens))
-	for i := range page.Listens {
-		if l := &page.Listens[i]; !seen[l.SourceID] {
-			seen[l.SourceID] = true
-			fresh = append(fresh, l)
-		}
-	}
-	slices.SortStableFunc(fresh, func(a, b *library.Listen) int { return a.PlayedAt.Compare(b.PlayedAt) })
-	return fresh, nil
-}
-
 func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID,
 	fresh []*library.Listen) (added int, err error) {
 	m, err := playsAround(ctx, tx, user, fresh)
@@ -200,22 +168,6 @@ func echoes(
 		n++
 	}
 	return n, nil
-}
-
-// moveSources stores the reports of earlier pages that became sources of other listens.
-func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) error {
-	for _, r := range stored {
-		if !r.moved {
-			continue
-		}
-		err := execTx(ctx, tx,
-			"UPDATE listen_sources SET listen_id = $1 WHERE user_id = $2 AND connection = $3 AND source_id = $4",
-			r.play.id, user, r.connection, r.sourceID)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // learns reports whether l has facts about the play that are not known yet.

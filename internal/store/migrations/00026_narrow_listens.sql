@@ -1,0 +1,16 @@
+-- The listens of an older database have been moved: what they were moved from goes.
+
+-- +goose Up
+DROP TABLE old_listen_sources;
+ALTER TABLE listens DROP COLUMN match_key;
+ALTER TABLE listens DROP COLUMN title;
+ALTER TABLE listens DROP COLUMN artist;
+ALTER TABLE listens DROP COLUMN album;
+ALTER TABLE listens DROP COLUMN duration_ms;
+ALTER TABLE listens DROP COLUMN isrc;
+ALTER TABLE listens DROP COLUMN recording_mbid;
+
+-- By spans of 30 days, so that the listens of one time lie together: an index that begins with the spelling would
+-- change everywhere with every page of listens.
+CREATE INDEX listens_by_spelling ON listens (user_id, (played_at / 2592000000), spelling_id);
+CREATE INDEX listen_sources_key ON listen_sources (source_key);
