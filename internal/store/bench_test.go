@@ -97,19 +97,18 @@ func BenchmarkBareInserts(b *testing.B) {
 }
 
 func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen) error {
-	listens, sources := make([]any, 0, len(page)*11), make([]any, 0, len(page)*5)
+	listens, sources := make([]any, 0, len(page)*5), make([]any, 0, len(page)*6)
 	for i, l := range page {
 		id := id + int64(i) + 1
-		listens = append(listens, id, user, int64(i), l.Title, l.Artist, l.Album, l.PlayedAt.UnixMilli(),
-			l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, 0)
-		sources = append(sources, user, "spotify", l.SourceID, id, l.PlayedAt.UnixMilli())
+		listens = append(listens, id, user, l.PlayedAt.UnixMilli(), 0, int64(i))
+		sources = append(sources, id, sourceKey(user, "spotify", l.SourceID), 1, l.SourceID, l.PlayedAt.UnixMilli(),
+			l.PlayedAt.UnixMilli())
 	}
-	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, "+
-		"played_at, duration_ms, isrc, recording_mbid, approximate)",
-		11, listens, "")
+	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", 5,
+		listens, "")
 	if err != nil {
 		return err
 	}
-	return insertRows(b.Context(), tx,
-		"INSERT INTO listen_sources (user_id, connection, source_id, listen_id, played_at)", 5, sources, "")
+	return insertRows(b.Context(), tx, `INSERT INTO listen_sources
+		(listen_id, source_key, connection, source_id, played_at, stored_at)`, 6, sources, "")
 }

@@ -222,7 +222,8 @@ func TestDisconnecting(t *testing.T) {
 		require.Equal(t, want.tracks, number(t, s, "SELECT count(*) FROM playlist_tracks"))
 		require.Equal(t, 10, rows(alice, "listenbrainz", "listen_sources"))
 		require.Equal(t, 15, count(t, s, bob))
-		require.Equal(t, 20, number(t, s, "SELECT count(*) FROM listen_sources WHERE user_id = $1", bob))
+		require.Equal(t, 20, number(t, s, `SELECT count(*) FROM listen_sources s
+			JOIN listens l ON l.id = s.listen_id WHERE l.user_id = $1`, bob))
 		requireWhole(t, s, alice)
 
 		connect(t, s, alice, "spotify") // the next run reads everything again

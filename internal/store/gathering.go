@@ -258,14 +258,15 @@ func mergeEntities(ctx context.Context, tx *sql.Tx, from, into int64) error {
 	for _, step := range []string{
 		"UPDATE spellings SET track_id = $2 WHERE track_id = $1",
 		"UPDATE joined_keys SET entity_id = $2 WHERE entity_id = $1",
-		"INSERT INTO joined_keys (kind, match_key, entity_id) SELECT kind, match_key, $2 FROM entities WHERE id = $1",
+		`INSERT INTO joined_keys (kind, match_key, entity_id)
+			SELECT kind, match_key, CAST($2 AS BIGINT) FROM entities WHERE id = $1`,
 		`INSERT INTO track_artists (track_id, artist_id, position)
-			SELECT $2, artist_id, position FROM track_artists WHERE track_id = $1 ON CONFLICT DO NOTHING`,
-		"DELETE FROM entities WHERE id = $1",
+			SELECT CAST($2 AS BIGINT), artist_id, position FROM track_artists WHERE track_id = $1
+			ON CONFLICT DO NOTHING`,
 	} {
 		if err := execTx(ctx, tx, step, from, into); err != nil {
 			return err
 		}
 	}
-	return nil
+	return execTx(ctx, tx, "DELETE FROM entities WHERE id = $1", from)
 }

@@ -76,7 +76,15 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 	if err != nil {
 		return 0, err
 	}
-	const listenWidth, sourceWidth = 11, 6
+	spelt, err := s.spell(ctx, tx, fresh, reports)
+	if err != nil {
+		return 0, err
+	}
+	number, err := numberOf(ctx, tx, conn)
+	if err != nil {
+		return 0, err
+	}
+	const listenWidth, sourceWidth = 5, 6
 	now := millis(time.Now())
 	plays := make([]stored, 0, len(fresh))
 	listens := make([]any, 0, added*listenWidth)
@@ -88,24 +96,19 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		} else {
 			id, at = p.id, p.at
 		}
-		if p == nil || p.learns(l) {
-			listens = append(listens, id, user, keys[i], l.Title, indexed(l.Artist), indexed(l.Album),
-				millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
+		if spelt[i] != 0 {
+			listens = append(listens, id, user, millis(l.PlayedAt), flag(l.Approximate), spelt[i])
 		}
-		sources = append(sources, user, conn, l.SourceID, id, millis(l.PlayedAt), now)
+		sources = append(sources, id, sourceKey(user, conn, l.SourceID), number, l.SourceID, millis(l.PlayedAt), now)
 		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
 	}
-	err = insertRows(ctx, tx, `INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at,
-		duration_ms, isrc, recording_mbid, approximate)`, listenWidth, listens, `ON CONFLICT (id) DO UPDATE
-		SET duration_ms = CASE WHEN listens.duration_ms = 0 THEN excluded.duration_ms ELSE listens.duration_ms END,
-			isrc = CASE WHEN listens.isrc = '' THEN excluded.isrc ELSE listens.isrc END,
-			recording_mbid = CASE WHEN listens.recording_mbid = ''
-				THEN excluded.recording_mbid ELSE listens.recording_mbid END`)
+	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
+		listens, "ON CONFLICT (id) DO UPDATE SET spelling_id = excluded.spelling_id")
 	if err != nil {
 		return 0, err
 	}
 	err = insertRows(ctx, tx, `INSERT INTO listen_sources
-		(user_id, connection, source_id, listen_id, played_at, stored_at)`, sourceWidth, sources, "")
+		(listen_id, source_key, connection, source_id, played_at, stored_at)`, sourceWidth, sources, "")
 	if err != nil {
 		return 0, err
 	}
@@ -115,6 +118,44 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		}
 	}
 	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.enqueuePlays(ctx, tx, user, conn, plays))
+}
+
+// spell returns the spelling of each play that is a new listen, or that tells a known one something new; 0 for the
+// others.
+func (s *Store) spell(ctx context.Context, tx *sql.Tx, fresh []*library.Listen, reports []report) ([]int64, error) {
+	var earlier []int64 // spellings of known listens that learn something
+	for i, l := range fresh {
+		if p := reports[i].play; p != nil && p.learns(l) {
+			earlier = append(earlier, p.spelt)
+		}
+	}
+	slices.Sort(earlier)
+	stored, err := spellingsByID(ctx, tx, slices.Compact(earlier))
+	if err != nil {
+		return nil, err
+	}
+	var all []spelling
+	var of []int
+	for i, l := range fresh {
+		p := reports[i].play
+		switch {
+		case p == nil:
+			all = append(all, spellingOf(l.Track))
+		case p.learns(l) && stored[p.spelt] != nil:
+			all = append(all, stored[p.spelt].with(l.Track))
+		default:
+			continue
+		}
+		of = append(of, i)
+	}
+	ids, err := s.shelve(ctx, tx, all)
+	spelt := make([]int64, len(fresh))
+	for n, i := range of {
+		if err == nil {
+			spelt[i] = ids[n]
+		}
+	}
+	return spelt, err
 }
 
 // mostIndexed is the most bytes of a name. An index has both artist and album, and Postgres allows 2,700 bytes for an
@@ -143,7 +184,7 @@ func echoes(
 	}
 	all, err := list(ctx, tx, scan, `SELECT l.id, l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
 		WHERE f.user_id = $1 AND `+reporter.in("f.connection", 5)+` AND l.played_at BETWEEN $3 AND $4
-		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.connection = $2)`,
+		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND `+fromOne("s", 2)+")",
 		reporter.args(user, conn, millis(fresh[0].PlayedAt)-1000, millis(fresh[len(fresh)-1].PlayedAt)+1000)...)
 	if err != nil || len(all) == 0 {
 		return 0, err
@@ -204,11 +245,12 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 		var conn library.ConnectionID
 		var sourceID string
 		var match, played, ms, at int64
-		if err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &conn, &sourceID, &at); err != nil {
+		err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &p.spelt, &conn, &sourceID, &at)
+		if err != nil {
 			return nil, err
 		}
 		if p.id != last.id {
-			p.at, p.length = instant(played), time.Duration(ms)*time.Millisecond
+			p.at, p.length = instant(played), length(ms)
 			last = &p
 			m.known[match] = append(m.known[match], last)
 		}
@@ -217,9 +259,10 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 		last.reports = append(last.reports, &v)
 		return &v, nil
 	}
-	stored, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '',
-			l.recording_mbid <> '', s.connection, s.source_id, s.played_at
-		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
+	stored, err := list(ctx, tx, scan, `SELECT l.id, p.match_key, l.played_at, p.duration_ms, p.isrc <> '',
+			p.recording_mbid <> '', p.id, n.connection, s.source_id, s.played_at
+		FROM listens l JOIN spellings p ON p.id = l.spelling_id JOIN listen_sources s ON s.listen_id = l.id
+		JOIN connection_numbers n ON n.number = s.connection
 		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0
 		ORDER BY l.played_at, l.id`,
 		user, millis(from), millis(to))

@@ -76,8 +76,8 @@ func foldKey(name string) int64 {
 	return int64(h.Sum64())
 }
 
-// nameKey returns the key of the artists' names that somebody means by name.
-func nameKey(name string) int64 { return foldKey(indexed(strings.TrimSpace(name))) }
+// artistNamed returns the key of the artists' names that somebody means by name.
+func artistNamed(name string) int64 { return foldKey(indexed(strings.TrimSpace(name))) }
 
 // spellingCache holds ids of stored spellings by their hashes, so that a repeated track costs no query. It is safe for
 // concurrent use.

@@ -32,6 +32,7 @@ type Store struct {
 	writer *sql.DB // one connection: writes wait for it in Go, in a fair order
 	reader *sql.DB
 	jobs   *queue.Queue
+	known  spellingCache
 }
 
 // Options are the settings of a Store. Zero values mean the defaults.
