@@ -109,7 +109,7 @@ func TestAPageIsStoredAtomically(t *testing.T) {
 		for _, event := range []string{"INSERT", "UPDATE"} {
 			refuse(t, s, "refuse_"+event, "BEFORE "+event+" ON "+table,
 				map[string]string{"spellings": "NEW.title = 'Track 40'",
-					"listens": fmt.Sprint("NEW.played_at = ", at(-200).UnixMilli()),
+					"listens":        fmt.Sprint("NEW.played_at = ", at(-200).UnixMilli()),
 					"listen_sources": "NEW.source_id = 'play--200'", "play_counts": "NEW.track_id = 'track 40'",
 					"streams": "NEW.reading = 'after'"}[table])
 		}

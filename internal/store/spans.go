@@ -21,12 +21,12 @@ type spans struct{ first, last int64 }
 // ofSpellings begins a query for the listens l of the person $1 in the spans from $3 to $4 that have one of the selected
 // spellings, which may depend on $2. More conditions may follow after an AND.
 func ofSpellings(columns, joins, selected string) string {
-	// A cross join makes SQLite begin with the spans.
+	// The cross join and the plus make SQLite begin with the spans and use the index.
 	return `WITH RECURSIVE spans (n) AS (
 			SELECT CAST($4 AS BIGINT) UNION ALL SELECT n - 1 FROM spans WHERE n > $3
 		)
 		SELECT ` + columns + ` FROM spans CROSS JOIN listens l ` + joins + `
-		WHERE l.user_id = $1 AND (l.played_at / 2592000000) = spans.n AND l.spelling_id IN (` + selected + ")"
+		WHERE l.user_id = $1 AND (l.played_at / 2592000000) = +spans.n AND l.spelling_id IN (` + selected + ")"
 }
 
 // spansOf returns the spans in which a filter may select listens.

@@ -82,6 +82,12 @@ func (f sqliteFile) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riversqlite.New(writer)
 }
 
+// shrink does nothing where the disk has no room for it: SQLite uses the freed pages for what comes next.
+func (f sqliteFile) shrink(ctx context.Context, writer *sql.DB) {
+	_, _ = writer.ExecContext(ctx, "VACUUM")
+	_, _ = writer.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
 // shred makes SQLite overwrite freed data with zeros, so that it does not remain in free pages.
 func (f sqliteFile) shred(ctx context.Context, writer *sql.DB) error {
 	_, err := writer.ExecContext(ctx, "PRAGMA secure_delete = 1")

@@ -39,6 +39,8 @@ type Store struct {
 type Options struct {
 	Attempts     int           // how often a new delivery may be attempted; default delivery.Schedule's
 	ArchiveEvery time.Duration // how long a month of the archive waits for more listens; default not at all
+	// Moving hears how many of all listens an upgrade has moved, and since when; nil for nobody.
+	Moving func(done, all int64, since time.Duration)
 }
 
 func (o Options) withDefaults() Options {
