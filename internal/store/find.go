@@ -186,7 +186,8 @@ func (s *Store) HeardSince(ctx context.Context, user int64, since time.Time) (ma
 		err := r.Scan(&conn, &n)
 		heard[conn] = n
 		return struct{}{}, err
-	}, `SELECT s.connection, count(DISTINCT l.id) FROM listens l JOIN listen_sources s ON s.listen_id = l.id
-		WHERE l.user_id = $1 AND l.played_at >= $2 GROUP BY s.connection`, user, millis(since))
+	}, `SELECT n.connection, count(DISTINCT l.id) FROM listens l JOIN listen_sources s ON s.listen_id = l.id
+		JOIN connection_numbers n ON n.number = s.connection
+		WHERE l.user_id = $1 AND l.played_at >= $2 GROUP BY n.connection`, user, millis(since))
 	return heard, err
 }

@@ -66,6 +66,11 @@ func (a account) sources(s string, first int) string {
 	return s + ".connection IN (SELECT number FROM connection_numbers WHERE " + a.in("connection", first) + ")"
 }
 
+// knownSources selects the ids of a person's sources of a connection that have one of some keys. The cross join makes
+// SQLite begin with the keys.
+var knownSources = `SELECT s.source_id FROM listen_sources s CROSS JOIN listens l
+	WHERE l.id = s.listen_id AND l.user_id = $1 AND ` + fromOne("s", 2) + " AND s.source_key IN "
+
 // unknownPlays returns the plays of the page that the connection has not reported before, the earliest first.
 func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*library.Listen, error) {
 	seen := make(map[string]bool, len(page.Listens))
@@ -77,9 +82,7 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*libr
 		for i := range chunk {
 			args = append(args, sourceKey(page.User, page.Connection, chunk[i].SourceID))
 		}
-		ids, err := list(ctx, tx, scan, `SELECT s.source_id FROM listen_sources s
-			JOIN listens l ON l.id = s.listen_id AND l.user_id = $1
-			WHERE `+fromOne("s", 2)+" AND s.source_key IN "+numbered(3, len(chunk)), args...)
+		ids, err := list(ctx, tx, scan, knownSources+numbered(3, len(chunk)), args...)
 		if err != nil {
 			return nil, err
 		}
