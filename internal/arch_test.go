@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"internal/passwords":  {},
 	"internal/nearest":    {},
 	"internal/throttle":   {},
-	"internal/activity":   {"internal/library"},
+	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/words":      {},
 	"web":                 {"web/static"},
@@ -73,9 +73,9 @@ var arrows = map[string][]string{
 	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
 	// words of the pages.
 	"internal/imports": {
-		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience", "web",
+		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience",
 	},
-	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
+	// It tells when a digest has come, and leaves it to its caller to say what a failure means.
 	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
 		"internal/resilience"},
 	// It asks sources about music and tells of its progress.
@@ -188,8 +188,8 @@ var arrows = map[string][]string{
 	},
 	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
 	// It makes up rows as the program writes them, in the words of the program.
-	"internal/demo/past": {"internal/activity", "internal/delivery", "internal/library", "internal/metrics",
-		"internal/notify", "internal/providers", "internal/resilience"},
+	"internal/demo/past": {"internal/accounts", "internal/activity", "internal/delivery", "internal/library",
+		"internal/metrics", "internal/notify", "internal/providers", "internal/resilience"},
 
 	// It lists what may be counted everywhere, and collects it.
 	"internal/observe": {

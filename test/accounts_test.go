@@ -49,7 +49,7 @@ func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 		url.Values{"old": {"wrong"}, "new": {"another good one"}}, 422)
 	require.Contains(t, v.submit("/settings/account/password",
 		url.Values{"old": {password}, "new": {"another good one"}},
-		200), "Your password is changed.")
+		200), "Your password has been changed.")
 	v.call("GET", "/connections", nil, 200)
 	other.call("GET", "/connections", nil, 401)
 	require.Contains(t, other.page("/listens", 200), `name="after" value="/listens"`,

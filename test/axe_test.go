@@ -152,42 +152,34 @@ func areAccessible(t *testing.T, tab context.Context, v *person, pages []string,
 	}
 }
 
-// Nothing on any page of the demo's household keeps somebody out who sees, hears or points differently.
+// Nothing on any page of the demo's household keeps somebody out who sees, hears or points differently, when all is
+// well and when much is broken.
 func TestBrowserEveryPageIsAccessible(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"})
 	v := p.visitor()
-	for _, provider := range []string{demo.Spotify, demo.ListenBrainz, demo.Navidrome} {
+	broken := map[string]demo.Mode{demo.Spotify: demo.Revoked, demo.ListenBrainz: demo.RateLimited,
+		demo.Navidrome: demo.Unavailable}
+	for provider := range broken {
 		v.becomes(provider, "healthy")
 	}
 	tab := browser(t)
 	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`))
 	everyPageIsAccessible(t, tab, v, everyLook)
-}
 
-// The same for a household in which much is broken.
-func TestBrowserBrokenPagesAreAccessible(t *testing.T) {
-	takesLong(t)
-	t.Parallel()
-	p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"})
-	v := p.visitor()
-	for provider, m := range map[string]demo.Mode{demo.Spotify: demo.Revoked, demo.ListenBrainz: demo.RateLimited,
-		demo.Navidrome: demo.Unavailable} {
-		v.becomes(provider, "healthy")
+	for provider, m := range broken {
 		v.turn(provider, m)
 	}
 	v.becomes(demo.Spotify, "needs_reconnect")
 	v.becomes(demo.ListenBrainz, "held")
 	v.becomes(demo.Navidrome, "waiting")
-	tab := browser(t)
-	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`))
 	if soak.Full(t) {
 		everyPageIsAccessible(t, tab, v, twoLooks)
 		return
 	}
-	areAccessible(t, tab, v, []string{"/", "/connections/spotify", "/connections/listenbrainz",
-		"/connections/navidrome", "/connect/spotify", "/notifications", "/deliveries", "/health"}, twoLooks) // where it shows
+	areAccessible(t, tab, v, []string{"/", "/connections/spotify", "/connections/listenbrainz", "/connections/navidrome",
+		"/connect/spotify", "/notifications", "/deliveries", "/health"}, twoLooks) // where it shows
 }
 
 // The same for somebody who has just begun, and for those who have not signed in yet.

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/demo"
 	"reprise/internal/library"
+	"reprise/internal/soak"
 	"reprise/internal/store"
 )
 
@@ -86,6 +87,7 @@ func backlogged(t testing.TB, n int) (*process, *person) {
 
 func TestTenThousandWaitingDeliveries(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	p, v := backlogged(t, 10_000)
 	counts := v.call("GET", "/deliveries", nil, 200)["counts"].(object)

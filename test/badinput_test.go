@@ -237,10 +237,10 @@ func TestWrongAddressesOfAServerAtHome(t *testing.T) {
 	defer unknown.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	for url, want := range map[string]string{"http://" + nobody: "Navidrome doesn't answer. Check the address",
+	for url, want := range map[string]string{"http://" + nobody: "Navidrome isn't responding. Check the address",
 		plain.URL: "There's no Subsonic server", plain.URL + "/music/": "There's no Subsonic server",
 		p.url: "This is the address of Reprise itself", p.url + "/music/": "This is the address of Reprise itself",
-		"http://": "This is not a web address", "gopher://example.org": "must begin with https:// or http://",
+		"http://": "This isn't a web address", "gopher://example.org": "must begin with https:// or http://",
 		"http://me:you@" + nobody:                      "have fields of their own",
 		strings.Replace(plain.URL, "http", "https", 1): "Enter it with http:// if",
 		unknown.URL:   "The certificate at this address",

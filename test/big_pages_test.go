@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
+	"reprise/internal/soak"
 )
 
 // bigLibrary is a server whose playlist keeps to every limit, in letters that a page writes with five bytes each.
@@ -34,6 +35,7 @@ func bigLibrary(t *testing.T) *httptest.Server {
 // A member opens the page of the largest playlist there can be, many times at once.
 func TestBigPagesKillNoSmallServer(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	const mib = 1 << 20
 	c, err := newCage(t, 128*mib)
 	if err != nil {

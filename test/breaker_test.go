@@ -59,7 +59,7 @@ func TestAnAdministratorClosesABreaker(t *testing.T) {
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool { return v.breakerOf(w)["state"] == "open" })
 	require.Contains(t, v.submit("/settings/server/breakers/reset", url.Values{"endpoint": {name}}, 200),
-		"Reprise calls it again.")
+		"Reprise is using it again.")
 
 	v.call("POST", "/admin/users", object{"name": "Ben", "password": "correct horse", "role": "member"}, 201)
 	ben := p.visitor()

@@ -296,7 +296,8 @@ func TestBrowserWithoutScriptStillWorks(t *testing.T) {
 	)
 	// It breaks: the banner says so at once. Dismissed, it is one small line, whose way leads to a form of one field.
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
-	p.returning().becomes("listenbrainz", "needs_reconnect")
+	v := p.returning()
+	v.eventually("an alert", func() bool { return len(v.openAlerts()) > 0 })
 	do(t, tab,
 		chromedp.Navigate(p.url+"/"), see(`#banners .banner a[href^="/connect/listenbrainz"]`), click(`#bell`),
 		see(`[id^=seen-]`), click(`[id^=seen-]`), chromedp.WaitNotPresent(`[id^=seen-]`, chromedp.ByQuery),

@@ -218,6 +218,7 @@ func hostOf(t *testing.T, text string) string {
 // TestAThousandFaultsLoseAndDoubleNothing spoils connections at random while plays are read and sent on.
 func TestAThousandFaultsLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	n := 15
 	if soak.All() {
@@ -267,7 +268,7 @@ func TestAThousandFaultsLoseAndDoubleNothing(t *testing.T) {
 	}
 	require.Empty(t, v.openAlerts(), "what failed in between is over")
 	for _, d := range v.call("GET", "/deliveries?state=dead&limit=100", nil, http.StatusOK)["deliveries"].([]any) {
-		require.Regexp(t, "not in your library|could be it", d.(object)["reason"], "nothing was given up for a fault")
+		require.Regexp(t, "isn't in your library|not clear which song", d.(object)["reason"], "nothing was given up for a fault")
 	}
 	brainz, house, kept := count(w.ListenBrainz.Listens(demo.Bob)), count(w.Navidrome.Scrobbled()), v.kept(t)
 	for i, one := range played {

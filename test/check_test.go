@@ -105,7 +105,7 @@ func TestACheckOfAHealthyInstallation(t *testing.T) {
 	require.NoError(t, err, "%s", strings.Join(lines, "\n"))
 	for _, words := range []string{"Reprise is running", "can be written", "are free on the disk",
 		"by their owner only", "holds 0 listens", "opens what is sealed",
-		"are told test@example.org", "Time zones", "Reprise answers at " + p.url,
+		"contact address: test@example.org", "Time zones", "Reprise answers at " + p.url,
 		"register exactly this at https://developer.spotify.com/dashboard, as redirect URI: " + p.url +
 			"/connect/spotify/callback",
 		"Spotify answers at", "Last.fm answers", "ListenBrainz answers", "YouTube answers", "MusicBrainz answers",
@@ -180,9 +180,9 @@ func TestACheckFindsWrongCertificatesAndProxies(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, 1, cmd.ProcessState.ExitCode())
 	lines := strings.Split(string(out), "\n")
-	says(t, lines, warn, "ends in 5 days. Look why it has not been renewed")
+	says(t, lines, warn, "expires in 5 days. Find out why it hasn't been renewed")
 	for _, words := range []string{"ListenBrainz cannot be reached: the certificate of 127.0.0.1",
-		"it ended on " + now.Add(-day).UTC().Format(time.DateOnly),
+		"it expired on " + now.Add(-day).UTC().Format(time.DateOnly),
 		"MusicBrainz cannot be reached", "it begins after what this machine's clock says",
 		"Spotify cannot be reached", "it is for another name",
 		"the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer"} {
@@ -218,7 +218,7 @@ func TestACheckChangesNothing(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "not", "there")
 	lines, err := checked(t, missing, env)
 	require.NoError(t, err)
-	says(t, lines, fine, "is not there yet; the first start makes it")
+	says(t, lines, fine, "doesn't exist yet; the first start creates it")
 	require.NoDirExists(t, filepath.Dir(missing))
 
 	stopped := household(t, 2)

@@ -238,6 +238,7 @@ func TestRotatingAKeyFromTheSettings(t *testing.T) {
 
 func TestKillsDuringAKeyChangeLoseNothing(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	const people = 300
 	dir := household(t, people)

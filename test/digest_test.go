@@ -74,7 +74,7 @@ func TestTheWeeklyDigest(t *testing.T) {
 	require.NoError(t, w.Switch(demo.OpenAI, demo.KeysSpent))
 	v.call("DELETE", "/digests/"+written["id"].(string), nil, http.StatusNoContent)
 	v.call("POST", "/digest", nil, http.StatusAccepted)
-	require.Contains(t, v.alerted()["title"], "quota for Language model is used up")
+	require.Contains(t, v.alerted()["title"], "Language model quota is used up")
 	require.Equal(t, "held", v.call("GET", "/digests", nil, http.StatusOK)["model"].(object)["state"])
 	require.Contains(t, v.page("/digest", 200), "Reprise writes it as soon as the language model can be used.")
 	require.Len(t, v.openAlerts(), 1)

@@ -66,6 +66,7 @@ func (p *process) visits(t *testing.T, n int) (longest time.Duration) {
 // A hundred strangers ask for files and never read them, while the server may open only 64 files.
 func TestDeafReadersStopNobodyElse(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	limits, visits := []string{"64"}, 15
 	if soak.All() {

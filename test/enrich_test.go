@@ -128,7 +128,7 @@ func TestAnEnrichmentSourceWithTrouble(t *testing.T) {
 	require.NoError(t, w.Switch(demo.MusicBrainz, demo.Normal))
 	require.Contains(t, v.page("/settings/server", 200), `action="/settings/server/metadata/musicbrainz/retry"`)
 	require.Contains(t, v.submit("/settings/server/metadata/musicbrainz/retry", url.Values{}, 200),
-		"Reprise asks MusicBrainz again.")
+		"Reprise is asking MusicBrainz again.")
 	v.eventually("it goes on", func() bool { return v.source("musicbrainz")["done"].(float64) > 10 })
 	v.submit("/settings/server/metadata/nobody/retry", url.Values{}, 404)
 }

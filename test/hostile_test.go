@@ -159,6 +159,7 @@ func escaped(text string) string {
 // while as hostile files are imported, on a server with 128 MiB. It stays alive, and the others are served.
 func TestHostileServersAndFilesStopNobody(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	rounds, names, files := 2, []string{"empty objects", "many keys", "zip bomb"}, badFiles()[:3]
 	program := built

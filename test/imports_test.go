@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
+	"reprise/internal/soak"
 )
 
 // export returns the archive that Spotify would send to somebody with that many plays.
@@ -60,6 +61,7 @@ func (v *person) lastImport() object {
 
 func TestAKillDuringAnImportDoublesNothing(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	const plays = 30_000
 	dir := t.TempDir()

@@ -12,12 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
+	"reprise/internal/soak"
 )
 
 // A server that is killed three times in the same large answer sets its stream aside; everything else goes on, and a
 // button takes it up again.
 func TestTheThirdKillSetsTheStreamAside(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	var calm atomic.Bool
 	var asked atomic.Int64

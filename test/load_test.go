@@ -150,6 +150,7 @@ func median(of []int) int { return slices.Sorted(slices.Values(of))[len(of)/2] }
 // on: nothing fails, no tab is lost, memory stays flat, and a page takes less than a tenth of a second.
 func TestAThousandTabsAndBusyPages(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	long, seconds, tabs := soak.All(), 600, crowdTabs
 	if !long {
 		t.Parallel()

@@ -302,7 +302,7 @@ func TestRequestsFromElsewhereAndNonsense(t *testing.T) {
 	require.Contains(t, v.text(resp, 413), "too large")
 	require.Contains(t, v.page("/nowhere", 404), "Not found")
 	require.Contains(t, v.page("/playlists/x", 404), "Not found")
-	require.Contains(t, v.page("/connect/deezer", 404), "no service of that name")
+	require.Contains(t, v.page("/connect/deezer", 404), "know a service with that name")
 	resp, err = v.Get(p.url + "/")
 	require.NoError(t, err)
 	resp.Body.Close()
@@ -373,13 +373,19 @@ func TestKillsLoseAndDoubleNothing(t *testing.T) {
 	p := start(t, dir, worldEnv(w)...)
 	v := p.newcomer()
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
-	for range 8 {
-		// The kill comes while pages are being read and stored.
+	kills := 0
+	for ; kills < 8; kills++ {
+		// The kill comes while pages are being read and stored. On a busy machine all may be read before the eighth.
 		tb, _ := v.open()
-		tb.next("progress", func(d object) bool { return d["stream"] == "listens" })
+		if kind, _ := tb.either("progress", "connection", func(d object) bool {
+			return d["stream"] == "listens" || d["state"] == "healthy"
+		}); kind == "connection" {
+			break
+		}
 		require.Error(t, p.stop(syscall.SIGKILL))
 		p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), worldEnv(w)...)
 	}
+	require.Positive(t, kills)
 	v.becomes("listenbrainz", "healthy")
 	count, next := 0, ""
 	sources := map[string]bool{}
@@ -409,6 +415,6 @@ func TestPrivateNetworksCanBeForbidden(t *testing.T) {
 	v := p.newcomer()
 	answer := v.call("PUT", "/connections/navidrome",
 		object{"url": w.Navidrome.URL, "username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)}, 422)
-	require.Contains(t, answer["detail"], "does not call addresses of private networks")
+	require.Contains(t, answer["detail"], "doesn't call addresses in private networks")
 	require.Empty(t, w.Calls(demo.Navidrome))
 }

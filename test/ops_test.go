@@ -85,7 +85,7 @@ func TestTheAdminTokenBelongsToNobody(t *testing.T) {
 	op.call("POST", "/admin/users", object{"name": "ben", "password": "another password", "role": "member"}, 409)
 	op.call("POST", "/admin/users", object{"name": "Ben", "password": "correct horse", "role": "admin"}, 409)
 	require.Len(t, op.call("GET", "/admin/users", nil, 200)["users"], 2)
-	require.Equal(t, []string{"Somebody with the administrator's token added Ben."}, v.happened(""))
+	require.Equal(t, []string{"Someone with the admin token added Ben."}, v.happened(""))
 
 	// Wrong guesses are slowed down, and lock nobody out who has the right token. A personal token cannot be guessed
 	// and goes on working.
@@ -145,7 +145,7 @@ func TestAnAdministratorResetsAKey(t *testing.T) {
 	require.Equal(t, "cooling", v.keyOf("2")["state"])
 	all := strings.Join(v.happened("?provider=youtube"), "\n")
 	require.Equal(t, 1, strings.Count(all,
-		"Somebody with the administrator's token put the YouTube key …"+lastFour+" back into use."))
+		"Someone with the admin token put the YouTube key …"+lastFour+" back into use."))
 	v.eventually("no alert", func() bool { return len(v.openAlerts()) == 0 })
 
 	require.Contains(t,
@@ -201,7 +201,7 @@ func TestTheActivityLog(t *testing.T) {
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
 	v.becomes("listenbrainz", "needs_reconnect")
 	v.eventually("the stop in the log", func() bool {
-		return strings.HasPrefix(v.happened("?limit=1")[0], "Reprise stopped calling ListenBrainz.")
+		return strings.HasPrefix(v.happened("?limit=1")[0], "Reprise stopped contacting ListenBrainz.")
 	})
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	require.Equal(t, "Alice reconnected ListenBrainz as "+demo.Alice+".", v.happened("?limit=1")[0])
@@ -210,7 +210,7 @@ func TestTheActivityLog(t *testing.T) {
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool {
 		return strings.Contains(strings.Join(v.happened(""), "\n"),
-			"listens failed too often; Reprise gives it a rest.")
+			"listens failed too often, so Reprise is giving it a rest.")
 	})
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Normal))
 	v.eventually("a closed breaker", func() bool {
@@ -241,5 +241,5 @@ func TestTheActivityLog(t *testing.T) {
 	require.Contains(t, v.page("/activity?provider=spotify", 200), "Nothing about this service in the last 90 days.")
 
 	v.call("DELETE", "/connections/listenbrainz?data=delete", nil, 204)
-	require.Contains(t, v.happened(""), "Alice disconnected ListenBrainz. What only it had brought was deleted.")
+	require.Contains(t, v.happened(""), "Alice disconnected ListenBrainz. What came only from there was deleted.")
 }

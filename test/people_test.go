@@ -17,11 +17,13 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/postgrestest"
 	"reprise/internal/removal"
+	"reprise/internal/soak"
 )
 
 // A removal is cut off by a kill in the middle. The next start goes on with it.
 func TestARemovalGoesOnAfterAKill(t *testing.T) {
 	takesLong(t)
+	soak.Sometimes(t)
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir)

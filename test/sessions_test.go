@@ -195,10 +195,10 @@ func TestPassphraseIsPraised(t *testing.T) {
 		typed("Password2026", "Long enough."),
 		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
 		chromedp.Click(`main form button`, chromedp.ByQuery),
-		sees("#problem", "one of those that are tried first"),
+		sees("#problem", "one of the first that anyone would guess"),
 	)
 	v := p.newcomer()
-	const words = "tried first"
+	const words = "anyone would guess"
 	call := func(path string, in object) { require.Contains(t, v.call("POST", path, in, 422)["detail"], words) }
 	call("/admin/users", object{"name": "Ben", "password": "basketball", "role": "member"})
 	said := v.submit("/settings/account/password", url.Values{"old": {password}, "new": {"basketball"}}, 422)

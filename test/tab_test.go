@@ -75,16 +75,23 @@ func (v *person) cookies() http.Header {
 // next returns the data of the next message of a type that fits, and drops the messages before it.
 func (tb *tab) next(kind string, fits func(data object) bool) object {
 	tb.t.Helper()
+	_, data := tb.either(kind, kind, fits)
+	return data
+}
+
+// either is next for two types of messages, and says which it was.
+func (tb *tab) either(one, other string, fits func(data object) bool) (kind string, data object) {
+	tb.t.Helper()
 	timeout := time.After(patience)
 	for {
 		select {
 		case m, ok := <-tb.messages:
-			require.True(tb.t, ok, "the socket was closed while waiting for %s", kind)
-			if data := m["data"].(object); m["type"] == kind && fits(data) {
-				return data
+			require.True(tb.t, ok, "the socket was closed while waiting for %s or %s", one, other)
+			if data := m["data"].(object); (m["type"] == one || m["type"] == other) && fits(data) {
+				return m["type"].(string), data
 			}
 		case <-timeout:
-			require.FailNow(tb.t, "no such message", kind)
+			require.FailNow(tb.t, "no such message", "%s or %s", one, other)
 		}
 	}
 }

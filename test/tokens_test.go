@@ -92,8 +92,8 @@ func TestATokenEnds(t *testing.T) {
 		want string
 	}{
 		{object{"name": "", "scope": "read"}, "a name"},
-		{object{"name": "x", "scope": "everything"}, "The scope is"},
-		{object{"name": "x", "scope": "read", "expires_at": "2001-01-01T00:00:00Z"}, "ended already"},
+		{object{"name": "x", "scope": "everything"}, "The scope must be"},
+		{object{"name": "x", "scope": "read", "expires_at": "2001-01-01T00:00:00Z"}, "already have expired"},
 		{object{"name": "x", "scope": "read", "expires_at": "9999-01-01T00:00:00Z"}, "ten years"},
 		{object{"name": "x", "scope": "read", "expires_at": "tomorrow"}, "a time such as"},
 	} {
@@ -168,7 +168,7 @@ func TestATokenOnTheSettingsPage(t *testing.T) {
 	require.NotContains(t, settings, secret)
 	require.Contains(t, settings, "…"+secret[len(secret)-4:])
 	require.Contains(t, v.submit("/settings/programs", url.Values{"name": {"backup"}, "scope": {"read"}}, 409),
-		"You have a token of that name already.")
+		"You already have a token with that name.")
 	require.Equal(t, []string{"Alice created the access token “backup”. It can read."}, v.happened(""))
 }
 

@@ -13,7 +13,7 @@ func TestTheFirstPageOffersServices(t *testing.T) {
 	t.Parallel()
 	v := start(t, t.TempDir()).newcomer()
 	welcome := v.page("/", 200)
-	require.Contains(t, welcome, "You need: Address of your server, User name, Password or API key.")
+	require.Contains(t, welcome, "You need: Address of your server, Username, Password or API key.")
 	require.Contains(t, welcome, "You need: Bucket, Access key, Secret key.")
 	require.Regexp(t, `<label for="field-password">Password\s*</label>`, v.page("/connect/navidrome", 200),
 		"not called optional, which it is only beside an API key")
@@ -35,7 +35,7 @@ func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 		for path, says := range map[string]string{
 			"/":                  "The administrator has to set it up first.",
 			"/settings/services": "The administrator has to set it up first.",
-			"/connect/spotify":   "Your administrator has to set up Spotify once, for everyone.",
+			"/connect/spotify":   "The administrator has to set up Spotify once, for everyone.",
 		} {
 			if path == "/" && connected {
 				says = "The administrator has to set these up first: Spotify, Last.fm, YouTube."

@@ -92,7 +92,7 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 
 	// The third key is refused, with the same result.
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeyInvalid))
-	v.likesUntil(w, "Refused: ")
+	v.likesUntil(w, "Rejected: ")
 	require.Empty(t, v.openAlerts())
 
 	// The last key is spent too: reading goes on with Alice's own permission. The keys cool until midnight Pacific, even

@@ -35,7 +35,7 @@ func reachOf(listen net.Addr, here string, machine edge.Machine) reach {
 func announce(c config.Config, to reach, setupCode string, log *slog.Logger, stdout io.Writer) {
 	if c.Contact == "" {
 		names := strings.Join(providers.WantContact(registry.Descriptions()), " and ")
-		log.Warn("the setting contact is empty; " + names + " are not asked without it")
+		log.Warn("the setting contact is empty; " + names + " are not called without it")
 	}
 	log.Info("serving", "url", to.links[0], "links", to.links, "version", version)
 	rest, what := "", "Reprise is ready:"

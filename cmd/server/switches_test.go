@@ -129,7 +129,7 @@ var effects = map[demo.Mode]func(*switched){
 		require.NoError(s.t, s.world.Switch(s.service, demo.Normal))
 		require.NoError(s.t, s.connections.Retry(context.Background(), s.users[0], library.ConnectionID(s.service)))
 		time.Sleep(5 * time.Minute)
-		require.Zero(s.t, s.count(delivery.Parked), "and goes out after Try again")
+		require.Zero(s.t, s.count(delivery.Parked), "and goes out after Retry")
 		require.Empty(s.t, s.open(s.users[0]))
 	},
 	demo.Hidden: func(s *switched) {
@@ -137,7 +137,7 @@ var effects = map[demo.Mode]func(*switched){
 		require.NoError(s.t, s.world.Switch(s.service, demo.Normal))
 		require.NoError(s.t, s.connections.Retry(context.Background(), s.users[0], library.ConnectionID(s.service)))
 		time.Sleep(10 * time.Minute)
-		require.Empty(s.t, s.open(s.users[0]), "after Try again it goes on")
+		require.Empty(s.t, s.open(s.users[0]), "after Retry it goes on")
 		require.Equal(s.t, syncer.Healthy, s.status().Condition)
 	},
 	demo.DailyLimit: func(s *switched) {

@@ -13,7 +13,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// hosts returns the policy of the settings. Some services block callers whom they cannot contact; other servers with
+// hosts returns the policy of the settings. Some services block callers that they cannot contact; other servers with
 // the same API do not.
 func hosts(c config.Config) resilience.HostPolicy {
 	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact,

@@ -94,10 +94,10 @@ func sixTriesAgainst(t *testing.T, network bool) {
 		require.Equal(t, 6, d.Attempts)
 		if network {
 			require.Equal(t, "network", d.Category)
-			require.Equal(t, "The service could not be reached.", d.Reason)
+			require.Equal(t, "Reprise couldn't reach the service.", d.Reason.String())
 		} else {
 			require.Equal(t, "upstream", d.Category)
-			require.Equal(t, "The service has trouble.", d.Reason)
+			require.Equal(t, "The service isn't responding.", d.Reason.String())
 		}
 		i.requireNumbered(t, *asked)
 	})
@@ -151,7 +151,7 @@ func TestAnOpenBreakerUsesNoTryUp(t *testing.T) {
 		require.Equal(t, delivery.Retrying, d.State)
 		require.Equal(t, 5, d.Attempts)
 		require.Equal(t, "circuit_open", d.Category)
-		require.Contains(t, d.Reason, "Reprise waits for it to come back")
+		require.Contains(t, d.Reason.String(), "Reprise is giving it a rest")
 		time.Sleep(time.Hour)
 		t.Log(waits(*asked))
 		require.Len(t, *asked, 6)

@@ -111,24 +111,24 @@ func TestCreateAndCheck(t *testing.T) {
 func TestInputIsRefusedInASentence(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
-	const common = "This password is one of those that are tried first, or little more. " +
+	const common = "This password is one of the first that anyone would guess. " +
 		"A few random words make a good one."
-	const own = "This password is little more than a name. A few random words make a good one."
+	const own = "This password is too close to a name. A few random words make a good one."
 	const short = "The password needs at least 10 characters. A few random words make a good one."
 	cases := []struct{ name, password, role, want string }{
-		{"", password, Member, "A name has 1 to 64 characters."},
-		{" \t ", password, Member, "A name has 1 to 64 characters."},
-		{strings.Repeat("ü", 65), password, Member, "A name has 1 to 64 characters."},
-		{"Al\x00ice", password, Member, "A name has only characters that can be seen."},
-		{"Ali\u200bce", password, Member, "A name has only characters that can be seen."},
-		{"Al\nice", password, Member, "A name has only characters that can be seen."},
+		{"", password, Member, "A name needs 1 to 64 characters."},
+		{" \t ", password, Member, "A name needs 1 to 64 characters."},
+		{strings.Repeat("ü", 65), password, Member, "A name needs 1 to 64 characters."},
+		{"Al\x00ice", password, Member, "A name can't contain invisible characters."},
+		{"Ali\u200bce", password, Member, "A name can't contain invisible characters."},
+		{"Al\nice", password, Member, "A name can't contain invisible characters."},
 		{"Alice", "nine char", Member, short},
 		{"Alice", strings.Repeat("ü", 9), Member, short},
-		{"Alice", strings.Repeat("x", 1025), Member, "The password is longer than 1,024 characters."},
+		{"Alice", strings.Repeat("x", 1025), Member, "The password can't be longer than 1,024 characters."},
 		{"Alice", "Password2026", Member, common},
 		{"Alice", "alice-alice", Member, own},
 		{"Alice", "reprise2026", Member, own},
-		{"Alice", password, "owner", `The role is either "admin" or "member".`},
+		{"Alice", password, "owner", `The role must be "admin" or "member".`},
 	}
 	for _, c := range cases {
 		_, err := a.Create(t.Context(), c.name, c.password, c.role, false)

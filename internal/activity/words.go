@@ -3,6 +3,7 @@ package activity
 import (
 	"time"
 
+	"reprise/internal/accounts"
 	"reprise/internal/words"
 )
 
@@ -40,6 +41,9 @@ func (e Entry) Sentence(service words.Text) words.Text {
 }
 
 func (e Entry) subject() words.Text {
+	if e.Action == SignedIn || e.Action == SessionEnded {
+		return accounts.VisitOf(e.Subject)
+	}
 	switch e.Subject {
 	case Somebody:
 		return words.New("activity.somebody")

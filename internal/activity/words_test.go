@@ -35,22 +35,22 @@ func TestEveryActionHasWords(t *testing.T) {
 		{"Alice sent 1 item again.", with(alice, Redriven, "1", "")},
 		{"Alice sent 37 items again.", with(alice, Redriven, "37", "")},
 		{"Alice added {who}.", with(alice, UserAdded, "{who}", "")},
-		{"Somebody with the administrator's token added Ben.", with(operator, UserAdded, "Ben", "")},
-		{"A failed attempt to sign in from 203.0.113.7.", with(ofAlice, SignInFailed, "203.0.113.7", "")},
-		{"3 failed attempts to sign in from 203.0.113.7.", often(ofAlice, SignInFailed, "203.0.113.7", 3)},
-		{"2 failed attempts to sign in from ::1, with a name that no account has.",
+		{"Someone with the admin token added Ben.", with(operator, UserAdded, "Ben", "")},
+		{"A failed sign-in attempt from 203.0.113.7.", with(ofAlice, SignInFailed, "203.0.113.7", "")},
+		{"3 failed sign-in attempts from 203.0.113.7.", often(ofAlice, SignInFailed, "203.0.113.7", 3)},
+		{"2 failed sign-in attempts from ::1, with a name that doesn't exist here.",
 			often(server, SignInFailed, "::1", 2)},
 		{"Alice signed in with curl from ::1.", often(alice, SignedIn, "curl from ::1", 1)},
-		{"Alice signed in with curl from ::1, twice.", often(alice, SignedIn, "curl from ::1", 2)},
-		{"Alice signed in with curl from ::1, 12 times.", often(alice, SignedIn, "curl from ::1", 12)},
+		{"Alice signed in twice with curl from ::1.", often(alice, SignedIn, "curl from ::1", 2)},
+		{"Alice signed in 12 times with curl from ::1.", often(alice, SignedIn, "curl from ::1", 12)},
 		{"Reprise stopped reading listens from Spotify. It says no.", with(server, Stopped, "listens", "It says no.")},
-		{"Reprise stopped calling Spotify.", with(server, Stopped, "", "")},
+		{"Reprise stopped contacting Spotify.", with(server, Stopped, "", "")},
 		{"Sending to Spotify works again, after 40 minutes.",
 			with(server, Recovered, "deliveries", "2026-11-20T20:20:00Z")},
 		{"Spotify works again, after 3 hours.", with(server, Recovered, "", "2026-11-20T17:10:00Z")},
 		{"Spotify works again, after 4 days.", with(server, Recovered, "", "2026-11-16T17:10:00Z")},
 		{"Spotify works again.", with(server, Recovered, "", "2026-11-20T20:59:00Z")},
-		{"GET /x failed too often; Reprise gives it a rest.",
+		{"GET /x failed too often, so Reprise is giving it a rest.",
 			with(server, BreakerOpened, "GET /x", "")},
 	} {
 		require.Equal(t, row.want, row.Sentence(words.Plain("Spotify")).String())
@@ -74,10 +74,12 @@ func TestActionsReadWellInGerman(t *testing.T) {
 	model := words.New("provider.openai")
 	require.Equal(t, "Alice hat Sprachmodell pausiert.",
 		Entry{Actor: "Alice", ActorID: 1, Action: Paused}.Sentence(model).In(words.German))
-	require.Equal(t, "3 Anmeldungen von anderen Adressen aus sind fehlgeschlagen.",
+	require.Equal(t, "Jemand hat 3-mal erfolglos versucht, sich von anderen Adressen aus anzumelden.",
 		Entry{User: 1, Action: SignInFailed, Subject: OtherAddresses, Times: 3}.Sentence(model).In(words.German))
-	require.Equal(t, "Jemand, der nicht mehr dabei ist, hat jemanden eingeladen.",
+	require.Equal(t, "Jemand, der nicht mehr dabei ist, hat jemand eingeladen.",
 		Entry{Actor: "x", ActorID: -1, Action: Invited, Subject: Somebody}.Sentence(model).In(words.German))
+	require.Equal(t, "Alice hat die Anmeldung mit Safari auf einem iPhone (::1) beendet.", Entry{Actor: "Alice",
+		ActorID: 1, Action: SessionEnded, Subject: "Safari on an iPhone from ::1"}.Sentence(model).In(words.German))
 }
 
 func TestTheContextCarriesTheActor(t *testing.T) {

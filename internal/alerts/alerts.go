@@ -139,7 +139,7 @@ func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *resil
 		hold := resilience.Hold{Key: at, Category: state.Category, Since: state.Since, Until: state.Until}
 		errs = append(errs, a.store.SaveHold(ctx, hold))
 	}
-	if s.Channel { // the rest is up to whoever sends by it
+	if s.Channel { // its sender decides the rest
 		return errors.Join(errs...)
 	}
 	if !s.Installation() {

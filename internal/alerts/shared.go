@@ -21,7 +21,7 @@ func (a *Alerts) UplinkChanged(ctx context.Context, offline bool) {
 		a.log.Warn("uplink lost")
 		err = a.teller.offline(ctx)
 	} else {
-		a.log.Info("uplink there")
+		a.log.Info("uplink back")
 		err = a.notifier.Resolve(ctx, 0, "", notify.CauseOffline)
 	}
 	all, listErr := a.store.Connections(ctx)
@@ -29,7 +29,7 @@ func (a *Alerts) UplinkChanged(ctx context.Context, offline bool) {
 		a.bus.Publish(c.User, events.Event{Type: events.Connection, Connection: c.ID})
 	}
 	if err = errors.Join(err, listErr); err != nil {
-		a.log.Error("state of the uplink cannot be told", "err", err)
+		a.log.Error("state of the uplink cannot be announced", "err", err)
 	}
 }
 
@@ -57,7 +57,7 @@ func (a *Alerts) BreakerChanged(ctx context.Context, c resilience.BreakerChange)
 	}
 	admins, err := a.store.Admins(ctx)
 	if err != nil {
-		a.log.Error("change of a breaker cannot be told", "endpoint", c.Endpoint, "err", err)
+		a.log.Error("change of a breaker cannot be announced", "endpoint", c.Endpoint, "err", err)
 	}
 	for _, id := range admins {
 		a.bus.Publish(id, events.Event{Type: events.Breakers})

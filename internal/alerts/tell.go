@@ -3,6 +3,7 @@ package alerts
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"reprise/internal/activity"
 	"reprise/internal/library"
@@ -111,7 +112,7 @@ func (t teller) open(ctx context.Context, al alert, forAdmins bool) error {
 	for _, id := range admins {
 		n := al.notification(id, 0)
 		if id != c.User || al.category != resilience.Contract { // one about their own connection leads there
-			n.Action = adminAction(al.subject)
+			n.Action = al.adminAction()
 		}
 		err = errors.Join(err, t.notifier.Open(ctx, n))
 	}
@@ -133,7 +134,7 @@ func (t teller) openAboutPerson(ctx context.Context, al alert, err error) error 
 		}
 		one.words = notify.ForAdministrator(al.subject.Provider, c, whose, adminAdvice(err))
 		n := one.notification(id, 0)
-		n.Action = adminAction(al.subject)
+		n.Action = al.adminAction()
 		if id == c.User {
 			n.Action = notify.Action{Label: words.New("alert.action.details"), URL: "/connections/" + string(c.ID)}
 		}
@@ -176,11 +177,18 @@ func (al alert) notification(user, generation int64) notify.Notification {
 // pages are where administrators look after what the installation itself asks for, by stream.
 var pages = map[string]string{library.Enrichment: "/settings/server#enrichment", library.Digest: "/digest"}
 
-func adminAction(s providers.Subject) notify.Action {
+// adminAction leads an administrator to what they can mend.
+func (al alert) adminAction() notify.Action {
+	s := al.subject
 	if page := pages[s.Stream]; page != "" {
 		return notify.Action{Label: words.New("alert.action.details"), URL: page}
 	}
-	return notify.Action{Label: words.New("alert.action.settings"), URL: "/settings"}
+	do := notify.Action{Label: words.New("alert.action.settings"), URL: "/settings"}
+	if al.category == resilience.Quota || slices.Contains(stopping, al.category) &&
+		al.category != resilience.Contract {
+		do.URL = s.Provider.MendAt(al.category, resilience.ScopeApp)
+	}
+	return do
 }
 
 // stopping are the categories of failures that stop a stream or a connection.

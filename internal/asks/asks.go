@@ -167,7 +167,7 @@ func (a *Asks) Run(ctx context.Context) error {
 	look := a.closeAll
 	for {
 		if err := look(ctx); err != nil && ctx.Err() == nil {
-			a.opt.Log.Error("what was asked for cannot be closed", "err", err)
+			a.opt.Log.Error("an ask cannot be closed", "err", err)
 		}
 		select {
 		case <-ctx.Done():

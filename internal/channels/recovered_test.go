@@ -65,7 +65,7 @@ func TestARecoverySaysWhatWasCaughtUp(t *testing.T) {
 		require.NoError(t, h.notifier.Resolve(t.Context(), h.user, "spotify"))
 		run(37)
 		h.pass(time.Minute)
-		require.Contains(t, h.phone.got[0].Text, "37 listens were caught up.")
+		require.Contains(t, h.phone.got[0].Text, "Reprise caught up on 37 listens.")
 	})
 }
 

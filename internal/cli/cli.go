@@ -23,27 +23,27 @@ type Options struct {
 }
 
 // Usage is the help text.
-const Usage = `Reprise keeps a whole copy of your listening history.
+const Usage = `Reprise keeps a complete, live copy of your listening history.
 
-  server                        serve; the page is at http://127.0.0.1:8420
-  server -demo                  serve with simulated services, to see it working; nothing is kept
-  server -check                 say what is in order and what is not, and what to do; changes nothing
+  server                        start Reprise at http://127.0.0.1:8420
+  server -demo                  start it with simulated services, to try it out; keeps nothing
+  server -check                 check everything and say what to do; changes nothing
   server -version               print the version
-  server backup FILE            copy the database, also while the server runs
-  server rotate-key             seal every stored secret with a new key; the server must be stopped
-  server forget-secrets         start anew without the secrets, when their key is lost; the server must be stopped
-  server reset-password NAME    give an account a new password, also while the server runs
+  server backup FILE            copy the database; works while the server runs
+  server rotate-key             seal every stored secret with a new key; stop the server first
+  server forget-secrets         start over without the stored secrets if their key is lost; stop the server first
+  server reset-password NAME    set a new password; works while the server runs
 
-  -config FILE        settings as YAML; configs/reprise.yaml lists them all
-  -listen ADDRESS     where to serve, instead of 127.0.0.1:8420
-  -data-dir FOLDER    where everything is kept, instead of ./data
+  -config FILE        read settings from this YAML file; configs/reprise.yaml lists them all
+  -listen ADDRESS     serve here instead of at 127.0.0.1:8420
+  -data-dir FOLDER    keep everything here instead of in ./data
 `
 
 // commands are the words that may follow the program's name, each with the name of its operand, or empty.
 var commands = map[string]string{"backup": "FILE", "rotate-key": "", "forget-secrets": "",
 	"reset-password": "NAME"}
 
-const seeHelp = "\nserver -help lists what there is"
+const seeHelp = "\nRun server -help for a list of commands and flags"
 
 // Parse reads the command line. Flags may precede and follow the command. The error is flag.ErrHelp when help is asked
 // for; an error for something unknown names the nearest thing that is known.
@@ -85,7 +85,7 @@ func (o *Options) take(words, flags []string) error {
 	}
 	if len(words) == 0 {
 		if modes > 1 {
-			return errors.New("-demo, -check and -version are each for itself: give one of them" + seeHelp)
+			return errors.New("-demo, -check and -version don't go together: use one of them" + seeHelp)
 		}
 		return nil
 	}
@@ -94,13 +94,13 @@ func (o *Options) take(words, flags []string) error {
 	case !ok:
 		return fmt.Errorf("there is no command %q%s"+seeHelp, words[0], nearestCommand(words[0], flags))
 	case modes > 1:
-		return fmt.Errorf("-demo, -check and -version do not go with the command %s"+seeHelp, words[0])
+		return fmt.Errorf("-demo, -check and -version don't go with the command %s"+seeHelp, words[0])
 	case operand == "" && len(words) > 1:
-		return fmt.Errorf("%s takes nothing behind it, and there is %q"+seeHelp, words[0], words[1])
+		return fmt.Errorf("nothing may follow %s, but there is %q"+seeHelp, words[0], words[1])
 	case operand != "" && len(words) == 1:
-		return fmt.Errorf("%s wants one thing more: server %s %s"+seeHelp, words[0], words[0], operand)
+		return fmt.Errorf("%s needs one more thing: server %s %s"+seeHelp, words[0], words[0], operand)
 	case len(words) > 2:
-		return fmt.Errorf("%s takes one %s, and there is also %q. One with spaces goes between quotation marks"+seeHelp,
+		return fmt.Errorf("%s takes one %s, but there is also %q. Put a name with spaces in quotation marks"+seeHelp,
 			words[0], operand, words[2])
 	}
 	o.Command = words[0]

@@ -14,7 +14,7 @@ import (
 )
 
 // The limits of a file with settings. The sample with every setting has 8 KiB and 4 levels. Aliases are refused: each
-// multiplies what it stands for, or stands for itself, so a few of them fill the memory.
+// repeats what it refers to, or refers to itself, so a few of them fill the memory.
 const (
 	maxFile     = 256 << 10 // bytes
 	maxIndent   = 64        // spaces before a line, and hyphens

@@ -64,7 +64,7 @@ type Config struct {
 	ArtMaxMiB int
 
 	AllowPrivateUpstreams bool
-	AllowedUpstreams      []string // hosts of which every member may know why they do not answer
+	AllowedUpstreams      []string // every member may read why these hosts do not answer
 
 	Providers map[string]providers.Settings // by the provider's name, one for every description given to Load
 

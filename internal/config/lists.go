@@ -41,10 +41,10 @@ func SplitURLs(s string) (all []string) {
 	return all
 }
 
-// isMask reports whether a text stands for a URL that is not shown.
+// isMask reports whether a text is the mask of a hidden URL.
 func isMask(part string) bool { return strings.HasPrefix(part, "…") }
 
-// hostNames returns a setter for a list of names of this server, without scheme, port and path; * stands for all names.
+// hostNames returns a setter for a list of names of this server, without scheme, port and path; * means all names.
 func hostNames(to *[]string) func(string) error {
 	return func(s string) error {
 		*to = nil

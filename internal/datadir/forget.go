@@ -31,13 +31,13 @@ func (d Dir) ForgetSecrets(ctx context.Context, confirm func() (bool, error), ou
 	if err := d.requireLost(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "The secrets in %s cannot be read with the key there is.\nIf you go on, these are dropped: the "+
-		"passwords and permissions of all connections, and the addresses of all channels.\n"+
-		"Everybody is asked to reconnect. Accounts, listens, playlists and settings stay.\n", d.Place())
+	fmt.Fprintf(out, "The secrets in %s cannot be read with the key there is.\nIf you continue, this deletes: the "+
+		"passwords and permissions of all connections, the secrets among the settings, and the addresses of all "+
+		"channels.\nEverybody has to reconnect. Accounts, listens, playlists and all other settings stay.\n", d.Place())
 	keep := ""
 	if d.DatabaseURL == "" {
 		keep = filepath.Join(d.Path, fmt.Sprintf("%s.%s.bak", store.FileName, time.Now().Format("20060102-150405")))
-		fmt.Fprintf(out, "A copy of the database is kept as %s.\n", keep)
+		fmt.Fprintf(out, "Reprise keeps a copy of the database as %s.\n", keep)
 	} else {
 		fmt.Fprint(out, "Make a copy with pg_dump first; this command makes none on Postgres.\n")
 	}

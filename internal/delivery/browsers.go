@@ -25,7 +25,7 @@ func newBrowsers(bus *events.Bus) *browsers {
 	return &browsers{bus: bus, told: map[int64]time.Time{}, untold: map[int64]bool{}}
 }
 
-// tellEvery is how often a person's browsers are told at most: an event is only a hint to look again.
+// tellEvery is the shortest time between two events to a person's browsers; an event is only a hint to look again.
 const tellEvery = time.Second
 
 // changed tells the browsers of a job's person, unless they were told a moment ago: then it returns false, and

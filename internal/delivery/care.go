@@ -74,6 +74,6 @@ func (r *runner) resume(ctx context.Context) error {
 
 func (r *runner) careFailed(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		r.Log.Error("taking care of deliveries failed", "err", err)
+		r.Log.Error("maintenance of deliveries failed", "err", err)
 	}
 }

@@ -319,7 +319,7 @@ func (r *Report) strike(matches []songFound, lost []string) {
 	}
 }
 
-// The bounds of a report that is kept: whoever opens the page of a playlist reads all of it.
+// The bounds of a stored report: opening the page of a playlist reads all of it.
 const (
 	mostReported = 5_000 // tracks
 	longReported = 60    // letters of a name

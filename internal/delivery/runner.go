@@ -141,7 +141,7 @@ func (r *runner) follow(ctx context.Context, changes <-chan *river.Event) {
 	every := time.NewTicker(careEvery)
 	defer every.Stop()
 	r.care(ctx)
-	var later <-chan time.Time // when the browsers are told that were told a moment ago
+	var later <-chan time.Time // when browsers that got an event a moment ago get the next
 	for {
 		select {
 		case <-ctx.Done():

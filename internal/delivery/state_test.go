@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write the diagram in docs/deliveries.md anew")
+var update = flag.Bool("update", false, "rewrite the diagram in docs/deliveries.md")
 
 func TestTheStatesHangTogether(t *testing.T) {
 	t.Parallel()
@@ -50,8 +50,8 @@ func TestTheStatesHangTogether(t *testing.T) {
 	require.Equal(t, []State{""}, from[Done], "what was taken is never sent again")
 }
 
-// TestTheDiagramIsTheTable compares the diagram in docs/deliveries.md with the table. Run with -update to write it
-// anew.
+// TestTheDiagramIsTheTable compares the diagram in docs/deliveries.md with the table. Run with -update to
+// rewrite it.
 func TestTheDiagramIsTheTable(t *testing.T) {
 	t.Parallel()
 	const page, end = "../../docs/deliveries.md", "<!-- end of states -->"

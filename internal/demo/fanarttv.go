@@ -68,7 +68,7 @@ func fanartError(w http.ResponseWriter, status int, message string) {
 	writeJSON(w, status, object{"status": "error", "error message": message})
 }
 
-// api serves a call to whom a project's key allows it. What serve returns is the answer; nil when there is no art.
+// api serves a call that has the key of a project. What serve returns is the answer; nil when there is no art.
 func (ft *fanartTV) api(serve func(mbid, base string) object) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("Api-Key")

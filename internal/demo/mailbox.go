@@ -25,8 +25,8 @@ type Message struct {
 	At    time.Time `json:"at"`
 }
 
-// MailboxServer is where Alice is told: a server that speaks ntfy's way of publishing, one for mail, and a program that
-// takes webhooks. They take everything.
+// MailboxServer receives Alice's messages: a server that speaks ntfy's way of publishing, one for mail, and a program
+// that takes webhooks. They take everything.
 type MailboxServer struct {
 	NtfyURL    string // as channels are written
 	MailURL    string

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 // State is the state of a digest.
@@ -36,8 +37,8 @@ type Digest struct {
 	Prompt providers.Prompt // what was sent
 	providers.Completion
 	Cost      Cost
-	Reason    string // why it failed, for a person
-	Detail    string // why it failed, in the server's words
+	Reason    words.Text // why it failed; one of an earlier version is a plain English text
+	Detail    string     // why it failed, in the server's words
 	CreatedAt time.Time
 	WrittenAt time.Time // when the latest answer came that cost something; zero before
 }

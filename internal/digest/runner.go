@@ -16,6 +16,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Guard decides whether the model may be called. It is implemented by sync.Guard.
@@ -282,7 +283,7 @@ func (r *Runner) write(ctx context.Context, due Due, week Week) error {
 	}
 	if heard.Plays == 0 {
 		d.State = Failed
-		d.Reason = "What was heard in this week has been removed since, so there is nothing to write about."
+		d.Reason = words.New("digest.failed.removed")
 		return r.keep(ctx, d)
 	}
 	for _, most := range []Limits{usual, short} {
@@ -330,11 +331,11 @@ func (r *Runner) keep(ctx context.Context, d Digest) error {
 }
 
 // refusal returns why the model did not write, for a person.
-func refusal(err error) string {
+func refusal(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
-		return e.Meaning.Advice.String()
+		return e.Meaning.Advice
 	}
-	return "The model did not want to write about this week, or it was too much for it even in a few words."
+	return words.New("digest.failed.refused")
 }
 
 // longest is the most letters of a text that are kept; the prompt asks for some hundred words.

@@ -93,10 +93,10 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		for _, sentence := range each { // a place in a file takes more than a line
 			all = append(all, finding{problem, strings.ReplaceAll(sentence, "\n", "\n           ")})
 		}
-		return report(append(all, found(off, "Everything else can be looked at when the settings can be read.")), out)
+		return report(append(all, found(off, "Reprise checks the rest once it can read the settings.")), out)
 	}
 	d := newDoctor(o)
-	local := append([]finding{{fine, "The settings can be read."}}, d.stored()...)
+	local := append([]finding{{fine, "Reprise can read the settings."}}, d.stored()...)
 	local = append(append(local, d.listening(ctx), d.names()), d.local(ctx)...)
 
 	within, cancel := context.WithTimeout(ctx, networkTimeout)
@@ -109,7 +109,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	g.Go(func() error { keys = d.keys(within); return nil })
 	_ = g.Wait() // findings are no errors
 	if ctx.Err() != nil {
-		return errors.New("stopped before everything was looked at")
+		return errors.New("stopped before the check was complete")
 	}
 	all := append(append(local, page...), d.redirects()...)
 	for _, h := range hosts {
@@ -121,12 +121,12 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 // stored says what was set in the browser.
 func (d *doctor) stored() (all []finding) {
 	if n := d.Stored - len(d.Faults); n > 0 {
-		all = append(all, found(fine, "%s set in the browser, and read from the database.",
+		all = append(all, found(fine, "%s set in the browser and stored in the database.",
 			web.Count(n, "setting is", "settings are")))
 	}
 	for _, f := range d.Faults {
 		all = append(all, found(warn,
-			"A setting in the database is not used; change it under Settings, This server. %s", f.Sentence(nil)))
+			"Reprise ignores a setting in the database. Change it under Settings, This server. %s", f.Sentence(nil)))
 	}
 	return all
 }
@@ -142,10 +142,10 @@ func report(all []finding, out io.Writer) error {
 		warnings = ", and " + web.Count(count[warn], "warning", "warnings")
 	}
 	if count[problem] > 0 {
-		fmt.Fprintf(out, "\nThere is something to do: %s%s.\n", web.Count(count[problem], "problem", "problems"),
+		fmt.Fprintf(out, "\nFound %s%s.\n", web.Count(count[problem], "problem", "problems"),
 			warnings)
 		return ErrProblems
 	}
-	fmt.Fprintf(out, "\nThere is no problem%s.\n", warnings)
+	fmt.Fprintf(out, "\nNo problems%s.\n", warnings)
 	return nil
 }

@@ -171,14 +171,14 @@ func TestACheckNamesTheStepThatFails(t *testing.T) {
 	for _, words := range []string{"Spotify cannot be reached: the name x.invalid cannot be resolved",
 		"ListenBrainz cannot be reached: no connection",
 		"MusicBrainz cannot be reached: the certificate of 127.0.0.1",
-		"nobody whom this machine trusts has signed it", "Fanart.tv cannot be reached: 127.0.0.1",
-		"does not speak TLS there", " behind. Switch on network time (NTP)"} {
+		"nobody that this machine trusts has signed it", "Fanart.tv cannot be reached: 127.0.0.1",
+		"doesn't speak TLS there", " behind. Switch on network time (NTP)"} {
 		says(t, lines, problem, words)
 	}
 	require.Regexp(t, `This machine's clock is (1m59|2m0|2m1)s behind`, strings.Join(lines, "\n"))
 	says(t, lines, fine, "Spotify answers at "+strings.TrimPrefix(behind, "http://"))
 	says(t, lines, off, "Last.fm is not set up")
-	says(t, lines, warn, "Fanart.tv's key …nart: could not be tried, because the service cannot be reached")
+	says(t, lines, warn, "Fanart.tv's key …nart: couldn't be tried, because Reprise can't reach the service")
 }
 
 func TestACheckWarnsOfAFullDisk(t *testing.T) {
@@ -231,7 +231,7 @@ func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
 	}{
 		{func(dir string) error {
 			return os.Chmod(filepath.Join(dir, datadir.KeyFile), 0o644)
-		}, warn, "Other users of this machine may open"},
+		}, warn, "Other users of this machine can open"},
 		{func(dir string) error {
 			return os.Remove(filepath.Join(dir, datadir.KeyFile))
 		}, problem, "is missing, but there is the database"},
@@ -264,7 +264,7 @@ func TestACheckListsEveryWrongSetting(t *testing.T) {
 	says(t, lines, problem, "sync.workers")
 	says(t, lines, problem, "contact (REPRISE_CONTACT): Enter an e-mail address")
 	says(t, lines, problem, `REPRISE_LISTN; did you mean "REPRISE_LISTEN"?`)
-	says(t, lines, off, "Everything else")
+	says(t, lines, off, "Reprise checks the rest")
 
 	broken := filepath.Join(t.TempDir(), "reprise.yaml")
 	require.NoError(t, os.WriteFile(broken, []byte("sync:\n  workers: [1\n"), 0o600))
@@ -342,8 +342,8 @@ func TestStoredSettingsAreLookedAt(t *testing.T) {
 	require.NoError(t, err)
 	d := &doctor{Options: Options{Stored: len(stored), Faults: r.Faults}}
 	require.Equal(t, []finding{
-		{fine, "2 settings are set in the browser, and read from the database."},
-		{warn, "A setting in the database is not used; change it under Settings, This server. " +
+		{fine, "2 settings are set in the browser and stored in the database."},
+		{warn, "Reprise ignores a setting in the database. Change it under Settings, This server. " +
 			"sync.workers (the settings page): “0” is not a whole number from 1 to 1000."},
 	}, d.stored())
 	none, err := datadir.Dir{Path: t.TempDir()}.Settings(t.Context())

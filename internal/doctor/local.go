@@ -33,8 +33,8 @@ func (d *doctor) listening(ctx context.Context) finding {
 	if err == nil {
 		_ = l.Close()
 		if d.held {
-			return found(warn, "A server uses the data directory %s, and does not answer on %s. "+
-				"Look with the settings and flags that it was started with.", d.c.DataDir, d.c.Listen)
+			return found(warn, "A server uses the data directory %s, but doesn't answer on %s. "+
+				"Run the check with the same settings and flags as the server.", d.c.DataDir, d.c.Listen)
 		}
 		return found(fine, "%s is free; the server can listen there.", d.c.Listen)
 	}
@@ -86,7 +86,7 @@ func (d *doctor) local(ctx context.Context) []finding {
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		exists = false
 	} else if err != nil {
-		return []finding{found(problem, "The data directory %s cannot be looked at: %s. "+
+		return []finding{found(problem, "Reprise can't look into the data directory %s: %s. "+
 			"Fix its permissions, or choose another with -data-dir.", dir, cause(err))}
 	} else if !info.IsDir() {
 		return []finding{found(problem, "The data directory %s is a file. Choose another with -data-dir.", dir)}
@@ -101,10 +101,11 @@ func (d *doctor) local(ctx context.Context) []finding {
 	all = append(all, d.database(ctx)...)
 	if d.c.Contact == "" {
 		all = append(all, found(warn, "The setting contact is empty. "+
-			"Set your e-mail or web address: %s are not asked without, "+
-			"and other services block whom they cannot reach.", strings.Join(providers.WantContact(d.Known), " and ")))
+			"Enter your e-mail or web address: Reprise doesn't call %s without it, "+
+			"and other services may block a server that they can't "+
+			"contact.", strings.Join(providers.WantContact(d.Known), " and ")))
 	} else {
-		all = append(all, found(fine, "Services that want to know who calls them are told %s.", d.c.Contact))
+		all = append(all, found(fine, "Services see this contact address: %s.", d.c.Contact))
 	}
 	if _, err := time.LoadLocation("America/Los_Angeles"); err != nil {
 		return append(all, found(warn, "There are no time zones on this machine, "+
@@ -122,10 +123,10 @@ func folder(dir string, exists bool) finding {
 		return found(problem, "The data directory %s cannot be written: %s. "+
 			"Make it belong to the user that runs the server, or choose another with -data-dir.", dir, err)
 	case err != nil:
-		return found(problem, "The data directory %s is not there and cannot be made, "+
-			"because %s cannot be written: %s. Choose another with -data-dir.", dir, at, err)
+		return found(problem, "The data directory %s doesn't exist, and Reprise can't create it, "+
+			"because it can't write to %s: %s. Choose another with -data-dir.", dir, at, err)
 	case !exists:
-		return found(fine, "The data directory %s is not there yet; the first start makes it.", dir)
+		return found(fine, "The data directory %s doesn't exist yet; the first start creates it.", dir)
 	}
 	return found(fine, "The data directory %s can be written.", dir)
 }
@@ -147,9 +148,9 @@ func room(free int64) finding {
 	switch {
 	case free < noSpace:
 		return found(problem, "Only %s are free on the disk of the data directory. "+
-			"Make room on it: without, nothing new can be kept.", datadir.Size(free))
+			"Make room: otherwise Reprise can't store anything new.", datadir.Size(free))
 	case free < littleSpace:
-		return found(warn, "Only %s are free on the disk of the data directory. Make room on it before it is full.",
+		return found(warn, "Only %s are free on the disk of the data directory. Make room before it is full.",
 			datadir.Size(free))
 	}
 	return found(fine, "%s are free on the disk of the data directory.", datadir.Size(free))
@@ -161,8 +162,8 @@ func (d *doctor) private() (all []finding) {
 	for _, path := range files {
 		info, err := os.Stat(path)
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			all = append(all, found(warn, "Other users of this machine may open %s. "+
-				"Keep it to yourself: chmod 600 %s", path, path))
+			all = append(all, found(warn, "Other users of this machine can open %s. "+
+				"Close it to them: chmod 600 %s", path, path))
 		}
 	}
 	if len(files) > 0 && len(all) == 0 {
@@ -182,7 +183,7 @@ func (d *doctor) database(ctx context.Context) []finding {
 			"the first start fills it.", d.Dir.Place())}
 	}
 	if !there {
-		return []finding{found(fine, "There is no database yet; the first start makes one.")}
+		return []finding{found(fine, "There is no database yet; the first start creates it.")}
 	}
 	key, err := d.Dir.Key(ctx) // which makes none beside a database
 	if err != nil {
@@ -208,11 +209,11 @@ func (d *doctor) database(ctx context.Context) []finding {
 		all = append(all, found(problem, "The database was written by a newer version of Reprise than this "+
 			"program. Install that version again, or put back a copy from before the upgrade."))
 	case look.Step < look.Newest && look.Step > 0 && d.c.DatabaseURL != "":
-		all = append(all, found(warn, "The database is of an earlier version; "+
-			"the next start brings it up to date. Copy it before, with pg_dump."))
+		all = append(all, found(warn, "The database is from an earlier version; "+
+			"the next start upgrades it. Copy it first, with pg_dump."))
 	case look.Step < look.Newest && look.Step > 0:
-		all = append(all, found(fine, "The database is of an earlier version; "+
-			"the next start makes a copy of it and brings it up to date."))
+		all = append(all, found(fine, "The database is from an earlier version; "+
+			"the next start copies it and then upgrades it."))
 	}
 	if look.Opens {
 		return append(all, found(fine, "The secret key opens what is sealed in the database."))

@@ -78,7 +78,7 @@ func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
 		r.ahead, r.timed = time.Until(at)+time.Second/2, true // it comes in whole seconds
 	}
 	if resilience.ServerFault(resp.StatusCode) {
-		r.finding = found(warn, "%s answers at %s, but has trouble of its own. Nobody has to do anything; look "+
+		r.finding = found(warn, "%s answers at %s, but isn't working right now. Nothing to do; check "+
 			"again later.", name, host)
 		return r
 	}
@@ -115,7 +115,7 @@ func whyNot(host string, err error) string {
 		return fmt.Sprintf("the certificate of %s is not valid: %s.", host, certificate(e.Err))
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
-		return fmt.Sprintf("%s does not speak TLS there. Look at its address: it may have to begin with http, or "+
+		return fmt.Sprintf("%s doesn't speak TLS there. Check its address: it may have to begin with http, or "+
 			"name another port.", host)
 	}
 	if _, ok := errors.AsType[tls.AlertError](err); ok {
@@ -144,12 +144,13 @@ func certificate(err error) string {
 				"network time (NTP), on most systems with: timedatectl set-ntp true",
 				now.Format(time.DateTime))
 		}
-		return fmt.Sprintf("it ended on %s. Whoever runs that server has to renew it, unless this machine's clock "+
+		return fmt.Sprintf("it expired on %s. The person who runs that server has to renew it, unless this "+
+			"machine's clock "+
 			"is wrong", e.Cert.NotAfter.Format(time.DateOnly))
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "nobody whom this machine trusts has signed it. Install the package ca-certificates, or the " +
-			"certificate of whoever signed it"
+		return "nobody that this machine trusts has signed it. Install the package ca-certificates, or the " +
+			"certificate of the authority that signed it"
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "it is for another name. Look for a typing error in the address; something else may answer in its place"
@@ -169,7 +170,7 @@ func clock(hosts []reached) finding {
 		}
 	}
 	if len(ahead) == 0 {
-		return found(off, "The clock cannot be compared with anybody's, because no service has answered.")
+		return found(off, "Reprise can't check this machine's clock, because no service has answered.")
 	}
 	slices.Sort(ahead)
 	by := ahead[len(ahead)/2]
@@ -195,7 +196,7 @@ func (d *doctor) page(ctx context.Context) []finding {
 		return []finding{found(problem, "base_url is not a web address.")}
 	}
 	if !d.live && u.Scheme != "https" {
-		return []finding{found(off, "Whether %s leads here can be looked at while the server runs.", d.c.BaseURL)}
+		return []finding{found(off, "Start the server to check whether %s leads to it.", d.c.BaseURL)}
 	}
 	resp, err := d.get(ctx, d.own, d.c.BaseURL+"/livez")
 	if err != nil {
@@ -212,15 +213,15 @@ func (d *doctor) page(ctx context.Context) []finding {
 		all = append(all, found(fine, "The certificate of %s is valid for another %s.", u.Host,
 			web.Count(int(left/(24*time.Hour)), "day", "days")))
 		if left < certificateSoon {
-			all[0] = found(warn, "The certificate of %s ends in %s. Look why it has not been renewed.", u.Host,
+			all[0] = found(warn, "The certificate of %s expires in %s. Find out why it hasn't been renewed.", u.Host,
 				web.Count(int(left/(24*time.Hour)), "day", "days"))
 		}
 	}
 	switch {
 	case !d.live:
-		return append(all, found(off, "Whether %s leads here can be looked at while the server runs.", d.c.BaseURL))
+		return append(all, found(off, "Start the server to check whether %s leads to it.", d.c.BaseURL))
 	case !d.isReprise(ctx, d.c.BaseURL):
-		return append(all, found(problem, "Something answers at base_url %s, but it is not Reprise. Look at the "+
+		return append(all, found(problem, "Something answers at base_url %s, but it isn't Reprise. Check the "+
 			"reverse proxy, or correct base_url.", d.c.BaseURL))
 	}
 	return append(all, found(fine, "Reprise answers at %s.", d.c.BaseURL))

@@ -14,14 +14,14 @@ import (
 	"reprise/internal/resilience"
 )
 
-var update = flag.Bool("update", false, "write the tables and the counts in docs/providers.md anew")
+var update = flag.Bool("update", false, "rewrite the tables and the counts in docs/providers.md")
 
 func TestThePageListsEveryProvider(t *testing.T) {
 	t.Parallel()
 	onPage(t, "services", providers.Overview(registry.Descriptions()))
 }
 
-// TestTheTablesAreThePage compares docs/providers.md with the tables of the code. Run with -update to write it anew.
+// TestTheTablesAreThePage compares docs/providers.md with the tables of the code. Run with -update to rewrite it.
 func TestTheTablesAreThePage(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

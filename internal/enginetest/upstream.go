@@ -139,7 +139,7 @@ func (u *Upstreams) Allow(title string) {
 	delete(u.refusals, title)
 }
 
-// Fail makes every request to a service's API end in a fault; nil ends that. The name "spotify accounts" stands for
+// Fail makes every request to a service's API end in a fault; nil ends that. The name "spotify accounts" means
 // Spotify's token endpoint.
 func (u *Upstreams) Fail(service string, f Fault) {
 	u.mu.Lock()

@@ -179,7 +179,7 @@ func (u *Upstreams) youtubeLocked(req *http.Request, account string) (*http.Resp
 	return jsonAnswer(req, answer), nil
 }
 
-// videosLocked returns the videos of a playlist, and whether the account may see it; empty stands for anybody.
+// videosLocked returns the videos of a playlist, and whether the account may see it; empty means anybody.
 func (u *Upstreams) videosLocked(list, account string) (videos []string, ok bool) {
 	if list == "LL" {
 		for _, title := range slices.Backward(u.youtube.liked[account]) {

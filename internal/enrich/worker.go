@@ -47,7 +47,7 @@ func (w *worker) run(ctx context.Context) {
 		timer.Stop()
 		until, err := w.turn(ctx)
 		if err != nil && ctx.Err() == nil { // the next tick tries again
-			w.r.c.Log.Error("enrichment cannot go on", "provider", w.name, "err", err)
+			w.r.c.Log.Error("enrichment cannot continue", "provider", w.name, "err", err)
 		}
 		if !until.IsZero() {
 			timer.Reset(max(time.Until(until), time.Second))

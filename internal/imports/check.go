@@ -48,9 +48,9 @@ func check(path, name string, f format) (look, error) {
 		}, func(m *meter, v row) bool {
 			seen.rows++
 			seen.bytes = m.used
-			good = good || v.bad == ""
+			good = good || v.bad.IsZero()
 			if why.IsZero() {
-				why = words.Plain(v.bad)
+				why = v.bad
 			}
 			return seen.rows < lookAt
 		})

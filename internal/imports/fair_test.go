@@ -104,12 +104,12 @@ func TestAFileThatKillsIsSetAside(t *testing.T) {
 	b.finish(b.runner(b.db))
 	v := b.state(b.user, bad.ID)
 	require.Equal(t, imports.Failed, v.State)
-	require.Contains(t, v.Reason, "Reprise stopped 3 times while it was reading this file after row 1,0")
+	require.Contains(t, v.Reason.String(), "Reprise stopped 3 times while it was reading this file after row 1,0")
 	require.Equal(t, imports.Done, b.state(b.user, next.ID).State, "the rest goes on")
 	told := b.open()
 	require.Len(t, told, 1)
 	require.Contains(t, told[0].Message.String(), "a.zip")
-	require.Contains(t, told[0].Message.String(), "set aside")
+	require.Contains(t, told[0].Message.String(), "set the file aside")
 	require.Equal(t, "/imports", told[0].Action.URL)
 	require.NoError(t, b.Cancel(t.Context(), b.user, bad.ID))
 	require.Empty(t, b.open(), "it goes with the import")
@@ -206,7 +206,7 @@ func TestRowsOfAFileAreLimited(t *testing.T) {
 	require.Equal(t, imports.Failed, v.State)
 	require.Equal(t, 2500, v.Rows)
 	require.Equal(t, b.count(), v.Added)
-	require.Contains(t, v.Reason, "more than 2,500 rows")
+	require.Contains(t, v.Reason.String(), "more than 2,500 rows")
 	require.Len(t, b.open(), 1)
 }
 
@@ -223,7 +223,8 @@ func TestAFileThatTheDiskCannotHoldIsRefused(t *testing.T) {
 		_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(file))
 		short, ok := errors.AsType[*imports.RoomError](err)
 		require.True(t, ok, "%v", err)
-		require.Contains(t, short.Problem().String(), fmt.Sprintf("and %d MiB are free, of which 64 MiB are kept", 64+room>>20))
+		require.Contains(t, short.Problem().String(),
+			fmt.Sprintf("%d MiB are free, but 64 MiB of that are kept", 64+room>>20))
 		require.Empty(t, b.files())
 	}
 	require.Error(t, b.Room(4<<20))

@@ -23,9 +23,9 @@ type format struct {
 // row is one row of an export: a listen, or the reason why there is none.
 type row struct {
 	listen library.Listen
-	skip   bool   // the row is no listen
-	bad    string // why the row cannot be read
-	lost   bool   // a name had U+FFFD, which stands for letters that were lost
+	skip   bool       // the row is no listen
+	bad    words.Text // why the row cannot be read, as the end of a sentence
+	lost   bool       // a name had U+FFFD, the mark of lost letters
 }
 
 // yield takes the next row, and returns whether to go on.
@@ -63,13 +63,13 @@ func play(l library.Listen) row {
 	}
 	switch {
 	case len(l.SourceID) > maxID:
-		return row{bad: "an id that is too long"}
+		return row{bad: words.New("import.row.long_id")}
 	case l.Duration < 0 || l.Duration > maxPlayed:
-		return row{bad: "an impossible length"}
+		return row{bad: words.New("import.row.length")}
 	case !l.Clean(time.Now()):
-		return row{bad: "played at an impossible time"}
+		return row{bad: words.New("import.row.time")}
 	case l.Title == "" || l.Artist == "":
-		return row{bad: "no track or no artist"}
+		return row{bad: words.New("import.row.no_names")}
 	}
 	l.PlayedAt = l.PlayedAt.UTC().Truncate(time.Millisecond)
 	return row{listen: l, lost: lost}
@@ -91,7 +91,7 @@ func inWords(err error) words.Text {
 		return words.New("import.why.letters")
 	}
 	if e, ok := errors.AsType[*errSyntax](err); ok {
-		return words.Plain(e.Error())
+		return words.New("import.row.json", "Byte", e.offset)
 	}
 	return words.New("import.why.rest")
 }

@@ -14,6 +14,7 @@ package imports
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -49,17 +50,19 @@ type Import struct {
 	Entry      int // index of the archive's file to continue with
 	EntryRow   int // number of its rows that have been read
 	BytesDone  int64
-	BytesAll   int64  // unpacked
-	Rows       int    // read so far
-	Added      int    // new listens
-	Known      int    // plays that were listens already, of any service
-	Skipped    int    // rows that are no listens: podcasts, plays under 30 seconds
-	Bad        int    // rows that cannot be read
-	Problems   string // of the first bad rows, one per line
-	Reason     string // why it failed, for a person
-	Crashes    int    // ends of the process while it was read at the present position, with the attempt under way
-	CreatedAt  time.Time
-	EndedAt    time.Time
+	BytesAll   int64 // unpacked
+	Rows       int   // read so far
+	Added      int   // new listens
+	Known      int   // plays that were listens already, of any service
+	Skipped    int   // rows that are no listens: podcasts, plays under 30 seconds
+	Bad        int   // rows that cannot be read
+	// Problems are the first bad rows, one [words.Text] per line as it is stored. Rows of earlier versions hold English
+	// sentences, which are read as plain texts.
+	Problems  string
+	Reason    words.Text // why it failed; one of an earlier version is a plain English text
+	Crashes   int        // ends of the process while it was read at the present position, with the attempt under way
+	CreatedAt time.Time
+	EndedAt   time.Time
 }
 
 // Open reports whether the import has not ended.
@@ -77,11 +80,27 @@ func (v *Import) AllRows() int {
 const maxProblems = 5
 
 // bad counts a row that cannot be read.
-func (v *Import) bad(problem string) {
+func (v *Import) bad(problem words.Text) {
 	v.Bad++
 	if strings.Count(v.Problems, "\n") < maxProblems {
-		v.Problems += problem + "\n"
+		v.Problems += lineOf(problem)
 	}
+}
+
+// lineOf returns a text as a line that BadRows reads again.
+func lineOf(t words.Text) string {
+	stored, _ := t.Value() // of a string
+	return strings.ReplaceAll(fmt.Sprint(stored), "\n", " ") + "\n"
+}
+
+// BadRows says of the first bad rows why they could not be read.
+func (v *Import) BadRows() (all []words.Text) {
+	for line := range strings.Lines(v.Problems) {
+		var t words.Text
+		_ = t.Scan(strings.TrimSuffix(line, "\n")) // a string is always read
+		all = append(all, t)
+	}
+	return all
 }
 
 // RefusedError says why a file is refused, for the person who sent it.

@@ -3,12 +3,11 @@ package imports
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"reprise/internal/events"
 	"reprise/internal/library"
-	"reprise/web"
+	"reprise/internal/words"
 )
 
 // job reads one file.
@@ -98,7 +97,7 @@ func (j *job) readEntry(ctx context.Context, f format, e *entry) error {
 		return stop
 	}
 	if err != nil {
-		j.at.bad(fmt.Sprintf("%s, after row %d: %s", e.name, rows, inWords(err)))
+		j.at.bad(words.New("import.row.after", "File", e.name, "Row", rows, "Why", inWords(err)))
 	}
 	return nil
 }
@@ -119,8 +118,7 @@ func (j *job) tooMany(ctx context.Context) error {
 	if err := j.save(ctx); err != nil {
 		return err
 	}
-	return j.fail(ctx, fmt.Sprintf("This file has more than %s rows, more than a whole life of listening. "+
-		"The rows up to there have been read and kept.", web.Number(j.r.maxRows)))
+	return j.fail(ctx, words.New("import.stopped.too_many", "Most", j.r.maxRows))
 }
 
 // take counts a row.
@@ -128,8 +126,8 @@ func (j *job) take(v row, entry string, n int) {
 	j.at.Rows++
 	j.at.EntryRow = n
 	switch {
-	case v.bad != "":
-		j.at.bad(fmt.Sprintf("%s, row %d: %s", entry, n, v.bad))
+	case !v.bad.IsZero():
+		j.at.bad(words.New("import.row.at", "File", entry, "Row", n, "Why", v.bad))
 	case v.skip:
 		j.at.Skipped++
 	default:

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"reprise/internal/bounded"
+	"reprise/internal/words"
 )
 
 // harmless is the size of rows that cannot grow much when they are decoded, in bytes.
@@ -20,7 +21,7 @@ var rowLimits = bounded.Limits{Depth: 16, Elements: 1000, Fields: 500, String: m
 type shape struct {
 	pages []string
 	lines bool
-	bad   string
+	bad   words.Text
 }
 
 // jsonRows reads the rows of a JSON file: a list, or objects one after the other.
@@ -34,11 +35,11 @@ func jsonRows[T any](m *meter, sh shape, each func(*T) row, out yield) error {
 	s.emit = func(raw []byte, whole bool) bool {
 		var v T
 		if !whole {
-			return out(row{bad: "longer than a row can be"})
+			return out(row{bad: words.New("import.row.long")})
 		}
 		if len(raw) > harmless {
 			if err := bounded.JSON(raw, rowLimits); err != nil {
-				return out(row{bad: err.Error()})
+				return out(row{bad: words.New("import.row.limits")})
 			}
 		}
 		if !utf8.Valid(raw) {
@@ -64,7 +65,7 @@ func jsonRows[T any](m *meter, sh shape, each func(*T) row, out yield) error {
 }
 
 // all reads a file to its end.
-func (s *splitter) all(bad string, out yield) error {
+func (s *splitter) all(bad words.Text, out yield) error {
 	for first := true; ; first = false {
 		c, err := s.next()
 		switch {
@@ -119,7 +120,7 @@ func (s *splitter) top(c byte) error {
 }
 
 // unreadable is why a row with letters in another encoding than the rest is bad.
-const unreadable = "letters that cannot be read"
+var unreadable = words.New("import.row.letters")
 
 var lost = []byte(string(utf8.RuneError))
 

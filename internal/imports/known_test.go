@@ -19,7 +19,7 @@ func TestAConnectionThatIsNotThereIsRefused(t *testing.T) {
 		_, err := b.Receive(t.Context(), b.user, id, "a.zip", bytes.NewReader(export(t, 10)))
 		refused, ok := errors.AsType[*imports.RefusedError](err)
 		require.True(t, ok, "%v", err)
-		require.Equal(t, `You have no connection "`+string(id)+`". Import into one that you have, or name just the `+
+		require.Equal(t, `You don't have a connection "`+string(id)+`". Name one of yours, or just the `+
 			"service: spotify.", refused.Error())
 		require.NoDirExists(t, b.dir)
 	}

@@ -40,7 +40,7 @@ func scrobble(artist, title, album, when string) row {
 	}
 	at, exact := instant(when)
 	if at.IsZero() {
-		return row{bad: "a time that cannot be read"}
+		return row{bad: words.New("import.row.unread_time")}
 	}
 	id := strconv.FormatInt(at.Unix(), 10) + ":" + library.NameHash(artist, title)
 	if !exact {
@@ -114,9 +114,9 @@ func heading(names []string) (columns, bool) {
 func (c columns) row(fields []string) row {
 	switch {
 	case max(c.artist, c.title, c.when) >= len(fields):
-		return row{bad: "too few columns"}
+		return row{bad: words.New("import.row.few_columns")}
 	case len(fields) > maxFields:
-		return row{bad: "too many columns"}
+		return row{bad: words.New("import.row.many_columns")}
 	}
 	album := ""
 	if c.album >= 0 && c.album < len(fields) {
@@ -144,7 +144,7 @@ func lastFMTable(m *meter, out yield) error {
 		m.took()
 		switch {
 		case err != nil:
-			if !out(row{bad: "quotes that do not close"}) {
+			if !out(row{bad: words.New("import.row.quotes")}) {
 				return errStop
 			}
 			continue
@@ -196,7 +196,7 @@ func (t *loose) UnmarshalJSON(b []byte) error {
 // lastFMShape has the names of lists of plays: in the API's pages and in what programs make of them.
 var lastFMShape = shape{
 	pages: []string{"recenttracks", "track", "scrobbles", "tracks"},
-	bad:   "not in the form of a play",
+	bad:   words.New("import.row.play"),
 }
 
 // lastFMRow is a play.

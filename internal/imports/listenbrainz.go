@@ -26,7 +26,7 @@ var listenBrainz = format{
 		if err != nil || c != '[' && c != '{' {
 			return cmp.Or(err, errKind)
 		}
-		sh := shape{pages: []string{"payload", "listens"}, lines: c == '{', bad: "not in the form of a listen"}
+		sh := shape{pages: []string{"payload", "listens"}, lines: c == '{', bad: words.New("import.row.listen")}
 		return jsonRows(m, sh, (*listenBrainzRow).row, out)
 	},
 }
@@ -56,7 +56,7 @@ type listenBrainzRow struct {
 func (r *listenBrainzRow) row() row {
 	at, err := r.ListenedAt.Float64()
 	if err != nil || at <= 0 {
-		return row{bad: "no time"}
+		return row{bad: words.New("import.row.no_time")}
 	}
 	seconds := int64(at)
 	m := &r.Metadata

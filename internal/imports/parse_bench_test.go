@@ -34,7 +34,7 @@ func BenchmarkRead(b *testing.B) {
 				rows := 0
 				err := formats[provider].read(newMeter(bytes.NewReader(text), int64(len(text))), func(v row) bool {
 					rows++
-					return v.bad == ""
+					return v.bad.IsZero()
 				})
 				require.NoError(b, err)
 				require.Equal(b, n, rows)

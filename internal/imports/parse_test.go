@@ -24,8 +24,8 @@ func rowsOf(t *testing.T, provider string, text io.Reader, size int64) ([]string
 	err := formats[provider].read(newMeter(text, size), func(v row) bool {
 		l := v.listen
 		switch {
-		case v.bad != "":
-			all = append(all, "bad: "+v.bad)
+		case !v.bad.IsZero():
+			all = append(all, "bad: "+v.bad.String())
 		case v.skip:
 			all = append(all, "skipped")
 		default:
@@ -80,10 +80,10 @@ func TestAnIncompleteFileKeepsItsCompleteRows(t *testing.T) {
 		`"master_metadata_track_name":"T","master_metadata_album_artist_name":"A"}`
 	got, err := rows(t, "spotify", "["+whole+","+whole[:50])
 	require.Len(t, got, 1)
-	require.Equal(t, "the file ends in the middle of a row", inWords(err).String())
+	require.Equal(t, "it ends in the middle of a row", inWords(err).String())
 	got, err = rows(t, "spotify", "["+whole+",]")
 	require.Len(t, got, 1)
-	require.Contains(t, inWords(err).String(), "it is no JSON from byte")
+	require.Contains(t, inWords(err).String(), "it isn't JSON from byte")
 }
 
 func TestAnEndlessRowIsNotReadIntoMemory(t *testing.T) {
@@ -95,6 +95,6 @@ func TestAnEndlessRowIsNotReadIntoMemory(t *testing.T) {
 		"lastfm":       `A,B,"` + endless,
 	} {
 		_, err := rows(t, provider, text)
-		require.Equal(t, "what follows is too long for a row", inWords(err).String(), provider)
+		require.Equal(t, "the next row is too long", inWords(err).String(), provider)
 	}
 }

@@ -107,7 +107,7 @@ func (r *Runner) worry(v Import, err error) {
 	case before.IsZero() && !why.IsZero():
 		r.c.Log.Error("import waits", "user_id", v.User, "provider", v.Connection, "err", err)
 	case !before.IsZero() && why.IsZero():
-		r.c.Log.Info("import goes on", "user_id", v.User, "provider", v.Connection)
+		r.c.Log.Info("import continues", "user_id", v.User, "provider", v.Connection)
 	}
 	if before != why {
 		r.tell(v)

@@ -140,7 +140,7 @@ func (r *Runner) follow(ctx context.Context, v Import) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	r.c.Log.Error("import cannot go on", "user_id", v.User, "provider", v.Connection, "err", err)
+	r.c.Log.Error("import cannot continue", "user_id", v.User, "provider", v.Connection, "err", err)
 	select {
 	case <-ctx.Done():
 	case <-time.After(tryAgain):
@@ -168,7 +168,7 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 		if p := recover(); p != nil { // a file must not crash the server at every start
 			r.c.Log.Error("import panicked", "user_id", v.User, "provider", v.Connection,
 				"err", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = j.fail(ctx, "The file brought the import down; the server's log says how.")
+			err = j.fail(ctx, words.New("import.stopped.broke"))
 		}
 		err = errors.Join(err, j.leave(ctx))
 		if errors.Is(err, library.ErrNotFound) { // canceled
@@ -184,10 +184,10 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	}
 	e, err := openExport(filepath.Join(r.c.Dir, v.File), v.Name, formats[v.Connection.Provider()])
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		return j.fail(ctx, refused.Error())
+		return j.fail(ctx, refused.Problem)
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return j.fail(ctx, "The file is no longer in the data directory. Choose it once more.")
+		return j.fail(ctx, words.New("import.stopped.gone"))
 	}
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
+	"reprise/internal/words"
 )
 
 // bench is a runner over a real database with one person.
@@ -197,14 +198,14 @@ func TestARefusalSaysWhichFileToChoose(t *testing.T) {
 		file     []byte
 		why      string
 	}{
-		{"spotify", []byte("%PDF-1.7"), "another kind of file"},
-		{"spotify", nil, "another kind of file"},
-		{"spotify", []byte("[]"), "This file cannot be imported. Choose"},
+		{"spotify", []byte("%PDF-1.7"), "a different kind of file"},
+		{"spotify", nil, "a different kind of file"},
+		{"spotify", []byte("[]"), "This file can't be imported. Choose"},
 		{"spotify", zipped(t, "Playlist1.json", "[]"), "There are no listens in this archive"},
 		{"spotify", zipped(t, "Streaming_History_Audio_1.json", good)[:200], "damaged"},
 		{"listenbrainz", []byte(good), "no time"},
 		{"listenbrainz", zipped(t, "user.json", `{"user_id":1}`), "There are no listens in this archive"},
-		{"lastfm", []byte(good), "a time that cannot be read"},
+		{"lastfm", []byte(good), "a time that can't be read"},
 		{"navidrome", []byte(good), "Choose the service"},
 	} {
 		_, err := b.Receive(t.Context(), b.user, c.provider, "file", bytes.NewReader(c.file))
@@ -237,8 +238,13 @@ func TestBadRowsAreCountedAndSaid(t *testing.T) {
 	v := b.finish(b.Runner)
 	require.Equal(t, imports.Done, v.State)
 	require.Equal(t, []int{4, 3, 2}, []int{v.Rows, v.Added, v.Bad})
-	require.Equal(t, "Streaming_History_Audio_1.json, row 2: a time that cannot be read\n"+
-		"Streaming_History_Audio_1.json, after row 3: the file ends in the middle of a row\n", v.Problems)
+	why := v.BadRows()
+	require.Len(t, why, 2)
+	require.Equal(t, "Streaming_History_Audio_1.json, row 2: a time that can't be read", why[0].String())
+	require.Equal(t, "Streaming_History_Audio_1.json, after row 3: it ends in the middle of a row",
+		why[1].String())
+	require.Equal(t, "Streaming_History_Audio_1.json, Zeile 2: eine Zeit, die sich nicht lesen lässt",
+		why[0].In(words.German), "in the language of the reader")
 }
 
 func TestAnImportCanBeCanceled(t *testing.T) {
@@ -287,7 +293,8 @@ func TestLeftoversOfAnEarlierProcessAreRemoved(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(b.dir, v.File)))
 	v = b.finish(b.Runner)
 	require.Equal(t, imports.Failed, v.State)
-	require.Contains(t, v.Reason, "no longer in the data directory")
+	require.Contains(t, v.Reason.String(), "no longer in the data directory")
+	require.Contains(t, v.Reason.In(words.German), "nicht mehr im Datenverzeichnis")
 }
 
 func TestProgressIsTold(t *testing.T) {
@@ -366,7 +373,7 @@ func TestAnArchiveThatUnpacksTooLargeIsRefused(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 	_, err := b.Receive(t.Context(), b.user, "spotify", "bomb.zip", &out)
-	require.ErrorContains(t, err, "unfolds into more than")
+	require.ErrorContains(t, err, "larger than any export")
 
 	var many bytes.Buffer
 	w = zip.NewWriter(&many)
@@ -376,7 +383,7 @@ func TestAnArchiveThatUnpacksTooLargeIsRefused(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 	_, err = b.Receive(t.Context(), b.user, "lastfm", "many.zip", &many)
-	require.ErrorContains(t, err, "far more in it than an export")
+	require.ErrorContains(t, err, "far more than an export")
 
 	one := zipped(t, "Streaming_History_Audio_1.json", "["+strings.Repeat(" ", 20<<20))
 	_, err = b.Receive(t.Context(), b.user, "spotify", "spaces.zip", bytes.NewReader(one))

@@ -25,7 +25,7 @@ var spotify = format{
 		if c, err := m.begins(); err != nil || c != '[' {
 			return cmp.Or(err, errKind)
 		}
-		return jsonRows(m, shape{bad: "not in the form of a play"}, (*spotifyRow).row, out)
+		return jsonRows(m, shape{bad: words.New("import.row.play")}, (*spotifyRow).row, out)
 	},
 }
 
@@ -53,14 +53,14 @@ func (r *spotifyRow) row() row {
 	case r.EndTime != "":
 		return r.short()
 	}
-	return row{bad: "no time"}
+	return row{bad: words.New("import.row.no_time")}
 }
 
 // extended reads a row of the extended history. Its time is the end of the play, that of a listen is the start.
 func (r *spotifyRow) extended() row {
 	end, err := time.Parse(time.RFC3339, r.EndedAt)
 	if err != nil {
-		return row{bad: "a time that cannot be read"}
+		return row{bad: words.New("import.row.unread_time")}
 	}
 	heard := time.Duration(r.MS) * time.Millisecond
 	if r.Track == "" || heard < minPlayed {
@@ -85,7 +85,7 @@ func (r *spotifyRow) extended() row {
 func (r *spotifyRow) short() row {
 	end, err := time.Parse("2006-01-02 15:04", r.EndTime)
 	if err != nil {
-		return row{bad: "a time that cannot be read"}
+		return row{bad: words.New("import.row.unread_time")}
 	}
 	heard := time.Duration(r.MSPlayed) * time.Millisecond
 	if r.PodcastName != "" || r.TrackName == "" || heard < minPlayed {

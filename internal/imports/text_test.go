@@ -73,7 +73,7 @@ func TestNoLetterIsLostUnsaid(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Len(t, got, 2, name)
 		require.Contains(t, got[0], "Björk", name)
-		require.Equal(t, "bad: letters that cannot be read", got[1], name)
+		require.Equal(t, "bad: characters that can't be read", got[1], name)
 	}
 	escaped, raw := strings.ReplaceAll(good, "ö", `\uFFFD`), strings.ReplaceAll(good, "ö", "\ufffd")
 	own, err := rows(t, "lastfm", `[`+escaped+`,`+raw+`]`)

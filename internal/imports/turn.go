@@ -9,7 +9,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/words"
-	"reprise/web"
 )
 
 // The length of a turn, when somebody else waits for theirs.
@@ -82,16 +81,14 @@ func (j *job) handOver(ctx context.Context) error {
 }
 
 // setAside says why an import that has ended the process too often is not read further.
-func setAside(v Import) string {
-	return fmt.Sprintf("Reprise stopped %d times while it was reading this file after row %s, so the file has been "+
-		"set aside. What had been read by then has been kept. Export it once more and send the new file, or send "+
-		"this one again if the server was being restarted at the time.", v.Crashes, web.Number(v.Rows))
+func setAside(v Import) words.Text {
+	return words.New("import.stopped.set_aside", "Count", v.Crashes, "Row", v.Rows)
 }
 
 func cause(v Import) string { return fmt.Sprintf("import %d", v.ID) }
 
 // fail ends an import that cannot go on, and tells its owner.
-func (j *job) fail(ctx context.Context, reason string) error {
+func (j *job) fail(ctx context.Context, reason words.Text) error {
 	v := j.v
 	v.State, v.Reason, v.EndedAt = Failed, reason, time.Now()
 	_, err := j.r.c.Store.SaveImported(ctx, v, nil)

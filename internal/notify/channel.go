@@ -36,7 +36,7 @@ type Wishes struct {
 	QuietFrom     int // minutes of the day; -1 for no quiet hours
 	QuietTo       int
 	Zone          string // IANA name, for the quiet hours; empty: that of the server
-	ErrorsAtNight bool   // errors are told in the quiet hours too
+	ErrorsAtNight bool   // errors are sent in the quiet hours too
 }
 
 // DefaultWishes returns the wishes of a person who has not said any.

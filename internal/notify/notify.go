@@ -70,7 +70,7 @@ type Changes struct {
 }
 
 // Closing selects open notifications to be closed: those about a connection with one of these causes; without causes,
-// all about its credential (those with a generation). User 0 stands for every user.
+// all about its credential (those with a generation). User 0 means every user.
 type Closing struct {
 	User       int64
 	Connection library.ConnectionID
@@ -110,7 +110,7 @@ func (n *Notifier) Open(ctx context.Context, v Notification) error {
 }
 
 // Resolve closes the notifications with these causes; without causes, all about the user's own credential. User 0
-// stands for every user.
+// means every user.
 func (n *Notifier) Resolve(ctx context.Context, user int64, conn library.ConnectionID, causes ...string) error {
 	return n.Close(ctx, Closing{User: user, Connection: conn, Causes: causes})
 }

@@ -91,8 +91,8 @@ func (c *Courier) Remove(ctx context.Context, user, id int64) error {
 // AddressLost says why a channel is stopped whose address was sealed with a lost key.
 func AddressLost() words.Text { return words.New("message.address_lost") }
 
-// AskAgain tells the people of channels whose address was lost that they have to enter it again. Only news are told, so
-// it may be called at every start.
+// AskAgain tells the people of channels whose address was lost that they have to enter it again. Only news are
+// announced, so it may be called at every start.
 func (c *Courier) AskAgain(ctx context.Context, lost []Channel) (err error) {
 	for _, ch := range lost {
 		cause := &resilience.LocalError{

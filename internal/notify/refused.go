@@ -12,7 +12,7 @@ import (
 	"reprise/internal/words"
 )
 
-// askAbout is the advice about a server of which its person may not know more.
+// askAbout is the advice about a server whose person may not know more.
 func askAbout() words.Text { return words.New("refused.ask_about") }
 
 // Refused words why new credentials were not accepted.

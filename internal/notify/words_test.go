@@ -23,7 +23,7 @@ import (
 	"reprise/internal/words"
 )
 
-var update = flag.Bool("update", false, "write testdata/sentences.golden anew")
+var update = flag.Bool("update", false, "rewrite testdata/sentences.golden")
 
 var (
 	spotify = &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"},
@@ -259,8 +259,8 @@ func notices(t *testing.T, b *book) {
 	}
 }
 
-// TestEverySentence keeps all sentences in one file, to be read as a person reads them. Run with -update to write it
-// anew.
+// TestEverySentence keeps all sentences in one file, to be read as a person reads them. Run with -update to
+// rewrite it.
 func TestEverySentence(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/sentences.golden"
@@ -312,7 +312,7 @@ func TestSentencesSayWhatHappensNext(t *testing.T) {
 	} {
 		require.Equal(t, want, plain(words.English, w))
 	}
-	require.Equal(t, "Das heutige Kontingent für YouTube ist aufgebraucht. Reprise macht um Mitternacht pazifischer "+
+	require.Equal(t, "Das heutige Kontingent von YouTube ist aufgebraucht. Reprise macht um Mitternacht pazifischer "+
 		"Zeit weiter (bei dir: 08:00).", plain(words.German, say("youtube", resilience.Held, resilience.Quota, none)))
 }
 

@@ -4,7 +4,7 @@
 // # Consent
 //
 // [Flow.Begin] sends the person to the provider, [Flow.Complete] handles the answer. The state between them is a
-// random text of which only a fingerprint is stored, bound to the browser's session, the user and the provider. It
+// random text, stored as a fingerprint only, bound to the browser's session, the user and the provider. It
 // can be used once, within ten minutes. With OAuth, PKCE (RFC 7636) is always used. A provider's own way has no
 // parameter for a state, so there it is part of the address to return to.
 //

@@ -46,8 +46,8 @@ type State struct {
 type StateStore interface {
 	SaveState(context.Context, State) error
 	// TakeState returns the state with the ID, Session and User of asked and removes it, so that it serves once;
-	// library.ErrNotFound if there is none. A state of another browser or person stays: whoever opens somebody's link
-	// must not spend it.
+	// library.ErrNotFound if there is none. A state of another browser or person stays: a person who opens somebody's
+	// link must not spend it.
 	TakeState(ctx context.Context, asked State) (State, error)
 }
 

@@ -63,7 +63,7 @@ func Weakness(password string, own ...string) words.Text {
 	return words.Text{}
 }
 
-// repeated returns the shortest text of which p is made by repeating it, the last time perhaps not to its end.
+// repeated returns the shortest text whose repetition makes p; the last repetition may be incomplete.
 func repeated(p string) string {
 	for n := 1; n <= len(p)/2; n++ {
 		if strings.HasPrefix(strings.Repeat(p[:n], len(p)/n+1), p) {

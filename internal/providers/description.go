@@ -48,6 +48,16 @@ func (d Description) Called() words.Text {
 	return words.Plain(d.DisplayName)
 }
 
+// MendAt returns the page on which an administrator mends what keeps everybody's calls waiting, or stops them: where the
+// installation's registration is entered, if it has one and this is about it, else the keys.
+func (d Description) MendAt(category resilience.Category, scope resilience.Scope) string {
+	ofKeys := d.Pool != nil && (category == resilience.Quota || scope == resilience.ScopeKey)
+	if d.Registration == nil || ofKeys {
+		return "/settings/server#keys"
+	}
+	return "/setup/" + d.Name
+}
+
 // OwnServer is the Owner of a provider when people name their own server.
 const OwnServer = "each person"
 

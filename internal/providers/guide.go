@@ -16,5 +16,5 @@ type Step struct {
 	Copy []string // what is to be copied into that page; see RedirectURI
 }
 
-// RedirectURI in Step.Copy stands for the address to which the provider's consent page leads back.
+// RedirectURI in Step.Copy is replaced by the address that the provider's consent page leads back to.
 const RedirectURI = "{redirect}"

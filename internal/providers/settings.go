@@ -122,7 +122,7 @@ func (d Description) Together(s Settings) error {
 	return nil
 }
 
-// Alone returns the paths of two settings of which only one is set although they belong together; empty for none.
+// Alone returns the paths of two settings that belong together if only one of them is set; empty for none.
 func (d Description) Alone(s Settings) (one, other string) {
 	for _, setting := range d.Settings {
 		if setting.With != "" && s[setting.Name].Empty() != s[setting.With].Empty() {

@@ -194,16 +194,12 @@ func (j Jobs) Bury(ctx context.Context, id int64) error {
 	return err
 }
 
-// Ended gives a job that has just been inserted the end that it had at an earlier time, as done or as dead.
+// Ended gives a job that has just been inserted the end that it had at an earlier time.
 //
 // River inserts no job that has ended.
-func (j Jobs) Ended(ctx context.Context, id int64, done bool, created, ended time.Time) error {
-	state := "cancelled"
-	if done {
-		state = "completed"
-	}
-	_, err := j.exec(ctx, One(id), `UPDATE river_job SET state = @1, attempt = 1, created_at = @2, scheduled_at = @2,
-		attempted_at = @3, finalized_at = @3 WHERE id IN (@ids)`, state, Time(created), Time(ended))
+func (j Jobs) Ended(ctx context.Context, id int64, created, ended time.Time) error {
+	_, err := j.exec(ctx, One(id), `UPDATE river_job SET state = 'completed', attempt = 1, created_at = @1,
+		scheduled_at = @1, attempted_at = @2, finalized_at = @2 WHERE id IN (@ids)`, Time(created), Time(ended))
 	return err
 }
 

@@ -111,7 +111,7 @@ func (r *Remover) pass(ctx context.Context) (wait time.Duration) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		r.log.Error("a removal cannot go on", "err", err)
+		r.log.Error("a removal cannot continue", "err", err)
 		return tryAgain
 	}
 	return wait

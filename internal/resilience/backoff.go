@@ -14,7 +14,7 @@ type Options struct {
 	Rand   func() float64 // uniform in [0, 1); for tests
 }
 
-// stillFailingAfter is how long a backoff stays at its longest wait before people are told.
+// stillFailingAfter is how long a backoff stays at its longest wait before people hear about it.
 const stillFailingAfter = 24 * time.Hour
 
 // Key names one stream of one user's connection.
@@ -22,7 +22,7 @@ type Key struct {
 	User       int64
 	Connection string // its id among those of the user
 	Provider   string
-	// App is what shares its limits with others: a client id, or the host of a self-hosted server. Empty stands for
+	// App is what shares its limits with others: a client id, or the host of a self-hosted server. Empty means
 	// the provider itself.
 	App    string
 	Stream string

@@ -174,7 +174,7 @@ func TestADayOfOutage(t *testing.T) {
 			require.Equal(t, Recovered, b.call(listens, well).Kind, "the next attempt recovers")
 			require.Equal(t, State{}, b.State(listens))
 			require.Equal(t, Began, b.call(listens, unavailable).Kind)
-			require.Equal(t, 1, b.State(listens).Failures, "and the count starts anew")
+			require.Equal(t, 1, b.State(listens).Failures, "and the count starts over")
 		})
 		return calls
 	}

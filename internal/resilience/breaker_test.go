@@ -141,7 +141,7 @@ func TestABreakerOpensAfterFiveFailuresInARow(t *testing.T) {
 			b.far.set(api, status)
 			b.fails(4)
 			b.far.set(api, 0)
-			require.NoError(t, b.call(), "a success in between begins the row anew")
+			require.NoError(t, b.call(), "a success in between starts the count over")
 			b.far.set(api, status)
 			b.fails(5)
 			require.Equal(t, time.Minute, b.refuses())

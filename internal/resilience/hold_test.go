@@ -339,6 +339,6 @@ func TestAHoldThatGrows(t *testing.T) {
 		}
 		require.Equal(t, Recovered, b.call(listens, Verdict{}).Kind)
 		require.Equal(t, 5*time.Minute, time.Until(b.call(listens, Classify(limit)).State.Until),
-			"a success begins anew")
+			"a success starts over")
 	})
 }

@@ -112,7 +112,7 @@ func TestALimitWithoutAWaitBacksOff(t *testing.T) {
 		}
 		leased(p, well)
 		leased(p, tooFast)
-		require.Less(t, time.Until(p.Keys()[0].Until), 40*time.Second, "a success begins the row anew")
+		require.Less(t, time.Until(p.Keys()[0].Until), 40*time.Second, "a success starts the count over")
 	})
 }
 

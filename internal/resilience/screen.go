@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ScreenedError stands for every failure of a server that a person has named, as long as the server has not answered in
+// ScreenedError replaces every failure of a server that a person has named, as long as the server has not answered in
 // its protocol. It says nothing about what is at the address: otherwise a person could learn by it which ports are open
 // in the server's own network.
 type ScreenedError struct{}
@@ -52,7 +52,7 @@ func (s *Screen) covers(ctx context.Context, user int64, host string) bool {
 }
 
 func (s *Screen) note(ctx context.Context, user int64, err error) {
-	s.Log.Info("a member's server gave no usable answer", "user_id", user, "provider", callOf(ctx).provider, "err",
+	s.Log.Info("a member's server sent no usable answer", "user_id", user, "provider", callOf(ctx).provider, "err",
 		Excerpt(err.Error()))
 }
 
@@ -101,5 +101,5 @@ func tells(err error) bool {
 // IsProbe reports whether a person waits for the calls of a context.
 func IsProbe(ctx context.Context) bool { return ctx.Value(probeKey{}) != nil }
 
-// UserOf returns the user for whom the calls of a context are made; 0 for nobody.
+// UserOf returns the user that the calls of a context are made for; 0 for nobody.
 func UserOf(ctx context.Context) int64 { return callOf(ctx).user }

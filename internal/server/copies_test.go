@@ -70,7 +70,7 @@ func TestTooFewMatchesWriteNothing(t *testing.T) {
 		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
 		h.carry()
 		html := h.page("/playlists/" + id)
-		require.Contains(t, html, "Nothing was written: only 0 of 3 tracks found on Navidrome")
+		require.Contains(t, html, "Nothing was written: only 0 of 3 tracks were found on Navidrome")
 		require.Contains(t, html, "Could not be sent")
 		require.Equal(t, "Only 0 of 3 tracks were found there, so nothing was written.", h.only("state=dead")["reason"])
 	})

@@ -42,9 +42,9 @@ func TestDeadLetterIsRedrivenByHand(t *testing.T) {
 
 		id, other := dead["id"].(string), done["id"].(string)
 		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+other+"/redrive", "",
-			http.StatusConflict)["detail"], "It was sent already.")
+			http.StatusConflict)["detail"], "It has already been sent.")
 		require.Contains(t, h.call(http.MethodDelete, "/deliveries/"+other, "", http.StatusConflict)["detail"],
-			"It was sent already.")
+			"It has already been sent.")
 		h.far.refuses = ""
 		h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "", http.StatusAccepted)
 		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "",
@@ -140,7 +140,7 @@ func TestUnknownFilterNamesAreRefused(t *testing.T) {
 			http.StatusOK)["count"])
 		require.Contains(t, h.page("/deliveries"), "Forward my listens to Last.fm",
 			"an empty page names the next step")
-		require.Contains(t, h.page("/deliveries?state=dead"), "Nothing here with this filter.")
+		require.Contains(t, h.page("/deliveries?state=dead"), "Nothing matches this filter.")
 	})
 }
 
@@ -153,7 +153,7 @@ func TestParkedDeliveriesSayWhatTheyWaitFor(t *testing.T) {
 		h.carry()
 
 		parked := h.only("state=parked")
-		require.Equal(t, "Reconnect Last.fm. It goes out once that is fixed.", parked["reason"])
+		require.Equal(t, "Reconnect Last.fm. It goes out once that's fixed.", parked["reason"])
 		require.Nil(t, parked["next_attempt_at"])
 		c := h.call(http.MethodGet, "/connections/lastfm", "", http.StatusOK)
 		require.EqualValues(t, 3, c["parked_deliveries"])
@@ -167,7 +167,7 @@ func TestParkedDeliveriesSayWhatTheyWaitFor(t *testing.T) {
 		require.Contains(t, html, "what&#39;s waiting to be sent there")
 		h.submit("/connections/lastfm/disconnect", http.StatusSeeOther, "data", "keep")
 		require.Contains(t, h.page("/"), "3 listens are waiting to be sent, and go out when you connect it again.")
-		require.Equal(t, "Last.fm is not connected. It goes out when you connect it again.",
+		require.Equal(t, "Last.fm isn't connected. It goes out when you connect it again.",
 			h.only("state=parked")["reason"])
 
 		h.connect("lastfm")
@@ -192,7 +192,7 @@ func TestRequestsAboveTheBacklogLimitGet429(t *testing.T) {
 		require.Equal(t, http.StatusTooManyRequests, w.Code)
 		require.Equal(t, "60", w.Header().Get("Retry-After"))
 		require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
-		require.Contains(t, w.Body.String(), "3 deliveries are waiting already")
+		require.Contains(t, w.Body.String(), "3 items are already waiting")
 		h.call(http.MethodPost, "/deliveries/redrive", `{}`, http.StatusTooManyRequests)
 		h.call(http.MethodPost, "/deliveries/redrive", `{"dry_run":true}`, http.StatusOK)
 		refused := h.submit("/connections/lastfm/forwarding", http.StatusTooManyRequests, "forward", "on",
@@ -227,7 +227,7 @@ func TestAnOpenBreakerSaysSoOnThePage(t *testing.T) {
 		h.hear("One")
 		h.carry()
 		waiting := h.only("state=scheduled")
-		require.Contains(t, waiting["reason"], "so Reprise is giving it a rest. That uses up no attempt.")
+		require.Contains(t, waiting["reason"], "so Reprise is giving it a rest. This doesn't count as a try.")
 		require.Equal(t, "circuit_open", waiting["category"])
 		require.EqualValues(t, 0, waiting["attempts"])
 		next, err := time.Parse(time.RFC3339, waiting["next_attempt_at"].(string))
@@ -254,7 +254,7 @@ func TestSyncNowAndTryAgainAnswerWhatTheyDo(t *testing.T) {
 		h.carry()
 		require.EqualValues(t, 1, h.states()["retrying"], "its next attempt is an hour away")
 		h.submit("/connections/lastfm/retry", http.StatusSeeOther)
-		require.Contains(t, h.page("/"), "What waits to be sent goes out too.")
+		require.Contains(t, h.page("/"), "Anything waiting to be sent goes out too.")
 		h.carry()
 		require.EqualValues(t, 1, h.states()["done"])
 	})
@@ -288,7 +288,7 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 		h.call(http.MethodPost, "/connections/lastfm/pause", "", http.StatusAccepted)
 		html = h.page("/deliveries?list=all")
 		require.NotContains(t, html, "once a day", "nothing is while the connection is paused")
-		require.Contains(t, html, "when you choose “Send again”")
+		require.Contains(t, html, "when you press “Send again”")
 		h.call(http.MethodPost, "/connections/lastfm/resume", "", http.StatusAccepted)
 
 		body := `{"filter":{"reason":"` + reason + `"},"dry_run":true}`

@@ -113,7 +113,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		require.Equal(t, library.Stamp(until), h.source()["next_attempt_at"])
 		require.NotContains(t, h.page("/settings/server"), "/retry", "what was dictated is not lifted")
 		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusSeeOther)
-		require.Contains(t, h.page("/settings/server"), "MusicBrainz wants no calls before")
+		require.Contains(t, h.page("/settings/server"), "MusicBrainz is limiting requests.")
 
 		time.Sleep(2 * time.Hour)
 		fails(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
@@ -122,7 +122,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		require.Equal(t, "config", h.source()["category"])
 		require.Contains(t, h.page("/settings/server"), "Set contact.")
 		h.submit("/settings/server/metadata/musicbrainz/retry", http.StatusSeeOther)
-		require.Contains(t, h.page("/settings/server"), "Reprise asks MusicBrainz again.")
+		require.Contains(t, h.page("/settings/server"), "Reprise is asking MusicBrainz again.")
 		h.submit("/settings/server/metadata/fanarttv/retry", http.StatusNotFound)
 		html := h.page("/settings/server")
 		require.Contains(t, html, "Get a key first.")

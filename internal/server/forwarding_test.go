@@ -27,7 +27,7 @@ func TestForwardingIsSwitchedOnAndCounted(t *testing.T) {
 		html := h.page("/connections/listenbrainz")
 		require.Contains(t, html, "Nothing goes back to where it came from.")
 		require.Contains(t, html, "ListenBrainz doesn&#39;t have 3 earlier listens of yours.")
-		require.Contains(t, h.page("/connections/lastfm"), "Last.fm only takes listens of the last 2 weeks.")
+		require.Contains(t, h.page("/connections/lastfm"), "Last.fm only accepts listens from the last 2 weeks.")
 		require.NotContains(t, h.page("/connections/spotify"), "Forward listens")
 
 		h.submit(path, http.StatusSeeOther, "forward", "on", "earlier", "yes")

@@ -257,8 +257,8 @@ func TestOwnerSeesWhoTriedToGetIn(t *testing.T) {
 		h.signIn("192.0.2.1", "Bea", password)
 		h.submit("/settings/account/password", http.StatusSeeOther, "old", password, "new", "some other random words")
 		page := h.page("/activity")
-		for _, sentence := range []string{"3 failed attempts to sign in from 203.0.113.7.",
-			"Bea signed in with a program from 192.0.2.1, twice.", "Bea changed the password."} {
+		for _, sentence := range []string{"3 failed sign-in attempts from 203.0.113.7.",
+			"Bea signed in twice with a program from 192.0.2.1.", "Bea changed the password."} {
 			require.Contains(t, page, sentence)
 		}
 		require.NotContains(t, page, "203.0.113.8")
@@ -271,7 +271,7 @@ func TestOwnerSeesWhoTriedToGetIn(t *testing.T) {
 		page = h.page("/activity")
 		require.NotContains(t, page, "203.0.113.7", "it is Bea's own")
 		// written like one at a name that exists, also because the time to write it would tell which names do
-		require.Contains(t, page, "A failed attempt to sign in from 203.0.113.8, with a name that no account has.")
+		require.Contains(t, page, "A failed sign-in attempt from 203.0.113.8, with a name that doesn&#39;t exist here.")
 		require.NotContains(t, page, "my own password", "people type their password there")
 	})
 }

@@ -33,7 +33,7 @@ func TestHealthPageShowsTheStateOfServices(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		page := h.page("/health")
-		require.Contains(t, page, "No service has been called yet")
+		require.Contains(t, page, "No service has been contacted yet")
 		require.Contains(t, page, `href="/settings/services"`)
 
 		for range 24 {
@@ -41,7 +41,7 @@ func TestHealthPageShowsTheStateOfServices(t *testing.T) {
 			h.asked("GET /v1/me/playlists", 3, resilience.Success)
 			time.Sleep(time.Hour)
 		}
-		require.Contains(t, h.page("/health"), "No service was called in the last hour")
+		require.Contains(t, h.page("/health"), "No service was contacted in the last hour")
 		h.asked("GET /v1/me", 9, resilience.Success)
 		page = h.page("/health")
 		require.Contains(t, page, "All services are working")
@@ -55,8 +55,8 @@ func TestHealthPageShowsTheStateOfServices(t *testing.T) {
 
 		h.asked("GET /v1/me", 6, resilience.WasRetriable)
 		page = h.page("/health")
-		require.Contains(t, page, "GET /v1/me: 40% of 15 calls failed in the last hour. Usually it&#39;s 0%.")
-		require.Contains(t, page, "Spotify fails more than usual")
+		require.Contains(t, page, "GET /v1/me: 40% of 15 requests failed in the last hour. Usually it&#39;s 0%.")
+		require.Contains(t, page, "Spotify is failing more often than usual")
 		require.NotContains(t, page, "All services are working")
 		require.Less(t, strings.Index(page, ">GET /v1/me<"),
 			strings.Index(page, ">GET /v1/me/playlists<"))
@@ -102,7 +102,7 @@ func TestHealthPageNamesChannels(t *testing.T) {
 			h.Rollup.Attempt(resilience.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(),
 				Outcome: resilience.WasRetriable, Category: resilience.Network})
 		}
-		require.Contains(t, h.page("/health"), "E-mail fails more than usual")
+		require.Contains(t, h.page("/health"), "E-mail is failing more often than usual")
 	})
 }
 
@@ -118,12 +118,12 @@ func TestHealthPageOfAPastDay(t *testing.T) {
 		day := noon.Format(time.DateOnly)
 		page := h.page("/health?day=" + day)
 		require.Contains(t, page, noon.Format("2 January 2006"))
-		require.Contains(t, page, "4 calls, 1 failed")
+		require.Contains(t, page, "4 requests, 1 failed")
 		require.NotContains(t, page, "Working", "how it is now says nothing of that day")
 		require.Contains(t, page, `href="/health?day=`+day+`" aria-current="page"`)
 		require.Contains(t, h.page("/health?day="+noon.AddDate(0, 0, 1).Format(time.DateOnly)),
-			"No service was called on")
-		require.Contains(t, h.page("/health?day="+time.Now().Format(time.DateOnly)), "Calls in the last 24 hours",
+			"No service was contacted on")
+		require.Contains(t, h.page("/health?day="+time.Now().Format(time.DateOnly)), "Requests in the last 24 hours",
 			"today is the last 24 hours")
 		for _, none := range []string{"yesterday", noon.AddDate(0, 0, 9).Format(time.DateOnly),
 			noon.AddDate(0, 0, -30).Format(time.DateOnly)} {
@@ -235,7 +235,7 @@ func TestHealthAPIForMonitors(t *testing.T) {
 func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		require.Contains(t, h.page("/connections/spotify"), "nothing ran")
+		require.Contains(t, h.page("/connections/spotify"), "no syncs")
 		keep := func(user int64, age time.Duration, r library.Run) {
 			r.User, r.Connection, r.Stream, r.Started, r.Took = user, "spotify", library.Listens,
 				time.Now().Add(-age), 1500*time.Millisecond
@@ -253,7 +253,7 @@ func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 		keep(h.other("Ben"), time.Hour, library.Run{Result: "ok", Rows: 5555})
 
 		page := h.page("/connections/spotify")
-		require.Contains(t, page, "43 runs, 1,200 new listens, 1 failed and ran again, 1 failed and needed "+
+		require.Contains(t, page, "43 syncs, 1,200 new listens, 1 failed and was retried, 1 failed and needed "+
 			"someone")
 		for _, cell := range []string{"full", "empty", "retriable", "fatal"} {
 			require.Contains(t, page, `<i class="`+cell+`" title="`)
@@ -269,7 +269,7 @@ func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 		require.NotContains(t, all, "7,777")
 		require.NotContains(t, all, "5,555")
 		require.Contains(t, h.page("/connections/spotify/runs?limit=42"), ">Earlier</a>")
-		require.Contains(t, h.page("/connections/lastfm/runs"), "Nothing ran in the last 24 hours")
+		require.Contains(t, h.page("/connections/lastfm/runs"), "No syncs in the last 24 hours")
 
 		first := h.call("GET", "/connections/spotify/runs?limit=42", "", 200)
 		second := h.call("GET", "/connections/spotify/runs?limit=42&before="+first["next"].(string), "", 200)

@@ -108,7 +108,7 @@ func TestAFullDiskIsSaidOnThePageOfImports(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		page := h.page("/imports")
-		require.Contains(t, page, "The disk is full. Make room on it. The import continues by itself.")
+		require.Contains(t, page, "The disk is full. Make room on it. The import continues automatically.")
 		require.Contains(t, page, "state-waiting")
 		one := h.call(http.MethodGet, "/imports", "", http.StatusOK)["imports"].([]any)[0].(map[string]any)
 		require.Equal(t, "The disk is full. Make room on it.", one["trouble"])
@@ -136,7 +136,7 @@ func TestAFileWithoutRoomIsRefusedInWords(t *testing.T) {
 		problem := h.call(http.MethodPost, "/imports?provider=spotify", strings.Repeat("x", 2<<20),
 			http.StatusInsufficientStorage)
 		require.Contains(t, problem["detail"],
-			"this file needs about 2 MiB, and 65 MiB are free, of which 64 MiB are kept")
+			"The file needs about 2 MiB; 65 MiB are free, but 64 MiB of that are kept")
 	})
 }
 
@@ -148,7 +148,7 @@ func TestCallsWithBombsAreRefusedInWords(t *testing.T) {
 			{`{"url":[` + strings.Repeat("[],", 60_000) + `[]]}`, "a list of more than 2,000 elements"},
 			{`{"url":1` + strings.Repeat(`,"x":1`, 30_000) + `}`, "an object of more than 200 fields"},
 			{`{"url":"` + strings.Repeat("x", 100_000) + `"}`, "a text of more than 64 KiB"},
-			{`{"url":"Bj` + "\xf6" + `rk"}`, "not in UTF-8"},
+			{`{"url":"Bj` + "\xf6" + `rk"}`, "isn't in UTF-8"},
 		} {
 			for _, at := range []string{"PUT /connections/navidrome", "POST /tokens", "PUT /digest"} {
 				method, path, _ := strings.Cut(at, " ")

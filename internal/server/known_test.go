@@ -29,8 +29,8 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 			"/notifications?opened=true":    `Did you mean "open"?`,
 			"/playlists?limit=3":            "It takes none at all.",
 			"/health/quarters?x=1":          "What it takes: since.",
-			"/listens?limit=1;before=x":     "cannot be read",
-			"/connections?%FF=%zz":          "cannot be read",
+			"/listens?limit=1;before=x":     "can't be read",
+			"/connections?%FF=%zz":          "can't be read",
 			"/connections?" + long + "=1":   "It takes none at all.",
 			"/events?last=1":                "What it takes: page, parts.",
 			"/export/all.zip?format=csv":    "It takes none at all.",
@@ -65,10 +65,10 @@ func TestEveryCallKnowsItsParameters(t *testing.T) {
 			walked++
 			w := ask(method, path, "?nonsense=1")
 			require.Equal(t, http.StatusBadRequest, w.Code, name)
-			require.Contains(t, w.Body.String(), `takes no parameter \"nonsense\"`, name)
+			require.Contains(t, w.Body.String(), `has no parameter \"nonsense\"`, name)
 			for _, known := range call.Query {
 				require.NotContains(t, ask(method, path, "?"+url.Values{known: {"1"}}.Encode()).Body.String(),
-					"takes no parameter", name)
+					"has no parameter", name)
 			}
 		})
 		require.Equal(t, len(web.Calls()), walked)
@@ -84,7 +84,7 @@ func TestUnknownFieldsAreRefused(t *testing.T) {
 			{"PUT", "/digest", `{"on":true}`, "What it takes: enabled."},
 			{"PATCH", "/connections/lastfm", `{"title":"My scrobbles"}`, "What it takes: name."},
 			{"PUT", "/connections/lastfm/forwarding", `{"earlyer":true}`, `Did you mean "earlier"?`},
-			{"PUT", "/connections/navidrome", `{"user":"ann"}`, "takes no field"},
+			{"PUT", "/connections/navidrome", `{"user":"ann"}`, "has no field"},
 			{"PUT", "/connections/navidrome", `{"bucket":"music"}`, "What it takes: name, other_account."},
 			{"POST", "/channels", `{"kind":"ntfy","field":{"topic":"x"}}`, `Did you mean "fields"?`},
 			{"POST", "/admin/users", `{"name":"Ben","pasword":"long enough, surely"}`, `Did you mean "password"?`},

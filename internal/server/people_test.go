@@ -261,7 +261,7 @@ func TestAnAccountIsRemovedByItsOwner(t *testing.T) {
 		ben, err := h.Accounts.Create(t.Context(), "Ben", "the right password", accounts.Member, false)
 		require.NoError(t, err)
 		h.as(ben.ID)
-		require.Contains(t, h.page("/settings/account/remove"), "This deletes for good")
+		require.Contains(t, h.page("/settings/account/remove"), "This permanently deletes")
 		wrong := h.submit("/settings/account/remove", http.StatusUnprocessableEntity, "password", "a wrong password")
 		require.Contains(t, wrong.Body.String(), "That&#39;s not your password. Nothing was removed.")
 		h.submit("/settings/account/remove", http.StatusSeeOther, "password", "the right password")
@@ -326,5 +326,31 @@ func TestAnExportCanBeImported(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, h.do(http.MethodGet,
 			fmt.Sprint("/settings/people/", h.user, "/export"), "",
 			"").Code)
+	})
+}
+
+// On the page of a person, an administrator gives another name and ends the sessions.
+func TestAPersonIsRenamedAndSignedOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		cai, err := h.Accounts.Create(t.Context(), "Cai", password, "member", false)
+		require.NoError(t, err)
+		theirs := h.browser("192.0.2.3", firefox, "Cai")
+		_, err = h.Accounts.Create(t.Context(), "Dee", password, "admin", false)
+		require.NoError(t, err)
+		h.session = h.browser("192.0.2.1", firefox, "Dee").cookies
+		page := fmt.Sprint("/settings/people/", cai.ID)
+
+		require.Contains(t, h.submit(page+"/name", http.StatusConflict, "name", "bea").Body.String(),
+			`id="name-problem"`, "the name is taken")
+		h.submit(page+"/name", http.StatusSeeOther, "name", "Kai")
+		require.Contains(t, h.page(page), "Cai is now called Kai, and signs in with that name.")
+		require.True(t, theirs.isSignedIn())
+		h.submit(page+"/signout", http.StatusSeeOther)
+		require.False(t, theirs.isSignedIn())
+		after := h.page(page)
+		require.Contains(t, after, "isn&#39;t signed in anywhere.")
+		require.NotContains(t, after, `id="sign-out"`)
+		h.browser("192.0.2.3", firefox, "Kai") // with the same password
 	})
 }

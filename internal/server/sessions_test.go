@@ -117,7 +117,7 @@ func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
 		h.submit("/settings/account/sessions/"+phone.sessions()[0]["id"].(string)+"/end", http.StatusSeeOther)
 		h.session = desk.cookies
 		require.False(t, phone.isSignedIn())
-		require.Contains(t, h.page("/activity"), "Bea signed out Firefox on Linux at 192.0.2.4.")
+		require.Contains(t, h.page("/activity"), "Bea signed out Firefox on Linux from 192.0.2.4.")
 	})
 }
 

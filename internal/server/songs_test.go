@@ -102,7 +102,7 @@ func TestNoneOfTheSongsIsRemembered(t *testing.T) {
 		require.Equal(t, "none", answered["answer"])
 		h.carry()
 		dead := h.only("state=dead")
-		require.Equal(t, "You said that this song isn't in your library there.", dead["reason"])
+		require.Equal(t, "You said this song isn't in your library there.", dead["reason"])
 		require.Nil(t, dead["question"])
 		h.hear("One")
 		h.carry()

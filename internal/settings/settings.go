@@ -100,7 +100,7 @@ func (s *Settings) Config() config.Config { return s.now.Load().result.Config }
 func (s *Settings) Follow(f Apply) { s.apply.Store(&f) }
 
 // Change changes settings by their paths: to a text, or with nil back to the default. Lists have commas or line breaks
-// between their items. A masked secret (see Item) stands for the stored one that it masks. The actor in ctx is noted as
+// between their items. A masked secret (see Item) keeps the stored one that it masks. The actor in ctx is noted as
 // who did it. A *Refused says what is wrong; nothing is stored then. When it returns nil, the change is in effect.
 func (s *Settings) Change(ctx context.Context, changes map[string]*string) error {
 	s.changing.Lock()
@@ -117,7 +117,7 @@ func (s *Settings) Change(ctx context.Context, changes map[string]*string) error
 	if f := s.apply.Load(); f != nil {
 		err := (*f)(context.WithoutCancel(ctx), before.result.Config, next.result.Config)
 		if err != nil {
-			s.opt.Log.Error("a changed setting is not in effect everywhere before the next start", "err", err)
+			s.opt.Log.Error("a changed setting takes full effect after the next start", "err", err)
 		}
 	}
 	return nil

@@ -29,6 +29,14 @@ func Count(t testing.TB, full, short int) int {
 	return n
 }
 
+// Sometimes skips a test that shows at length what other tests show in short, unless it is to be long.
+func Sometimes(t testing.TB) {
+	t.Helper()
+	if !long(t.Name()) {
+		t.Skip("a third of these runs with a number in SOAK, and all of them with SOAK=all")
+	}
+}
+
 // Full reports whether a test does everything that it can, rather than a part that shows the same in a few seconds.
 func Full(t testing.TB) bool {
 	t.Helper()

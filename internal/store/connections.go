@@ -119,7 +119,7 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 }
 
 // SetAccountID gives a connection another id of its account. What has been read and chosen stays, because it is the
-// same account: SaveConnection begins anew with another one.
+// same account: SaveConnection starts over with another one.
 func (s *Store) SetAccountID(ctx context.Context, user int64, conn library.ConnectionID, account string) error {
 	return s.exec(ctx, "UPDATE connections SET account_id = $1 WHERE user_id = $2 AND connection = $3",
 		account, user, conn)

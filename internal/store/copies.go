@@ -58,7 +58,7 @@ func (s *Store) CopiesToCompare(ctx context.Context, since time.Time) ([]deliver
 		ORDER BY user_id, connection, ref LIMIT $3`, delivery.WritePlaylist, millis(since), compareAtOnce)
 }
 
-// SaveCompared stores what comparing a copy found, and reports whether it did: not if the copy was wanted anew, or
+// SaveCompared stores what comparing a copy found, and reports whether it did: not if the copy was requested again, or
 // written, or its person chose, since c was read.
 func (s *Store) SaveCompared(ctx context.Context, c delivery.Copy) (saved bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {

@@ -112,7 +112,8 @@ func resolve(ctx context.Context, tx *sql.Tx, c notify.Closing) ([]notify.Notifi
 	return list(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)
 }
 
-// afterwards draws the consequences of closed notifications: what waited behind them is shown, and channels are told.
+// afterwards draws the consequences of closed notifications: what waited behind them is shown, and channels get
+// messages.
 func (s *Store) afterwards(
 	ctx context.Context, tx *sql.Tx, closed []notify.Notification, changes *notify.Changes,
 ) error {

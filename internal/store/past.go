@@ -13,7 +13,6 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/queue"
-	"reprise/internal/words"
 )
 
 // Past is what a household's server would have written down earlier. Only the demo writes one.
@@ -37,9 +36,6 @@ type PastGap struct {
 type PastDelivery struct {
 	delivery.Draft
 	Created, Ended time.Time
-
-	Category, Answer string // why it could not be delivered; empty if it was
-	Reason           words.Text
 }
 
 // WritePast stores a past in one transaction.
@@ -116,14 +112,9 @@ func (s *Store) pastDelivery(ctx context.Context, tx *sql.Tx, d PastDelivery) er
 	if err != nil {
 		return err
 	}
-	dead := time.Time{}
-	if !d.Reason.IsZero() {
-		dead = d.Ended
-	}
 	return errors.Join(
-		queue.In(tx).Ended(ctx, id, d.Reason.IsZero(), d.Created, d.Ended),
-		execTx(ctx, tx, `UPDATE deliveries SET created_at = $1, category = $2, reason = $3, answer = $4, dead_since = $5
-			WHERE id = $6`, millis(d.Created), d.Category, d.Reason, d.Answer, millis(dead), id))
+		queue.In(tx).Ended(ctx, id, d.Created, d.Ended),
+		execTx(ctx, tx, "UPDATE deliveries SET created_at = $1 WHERE id = $2", millis(d.Created), id))
 }
 
 // aged are the columns that Age changes: when people and the server set something up.

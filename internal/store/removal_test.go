@@ -242,7 +242,7 @@ func TestTheLogForgetsARemovedPersonsName(t *testing.T) {
 	page, _, err := s.Activity(t.Context(), activity.Filter{User: alice}, "", 10)
 	require.NoError(t, err)
 	require.Len(t, page, 1)
-	require.Equal(t, "Somebody who has left changed the password.", page[0].Sentence(words.Text{}).String())
+	require.Equal(t, "Someone who has left changed the password.", page[0].Sentence(words.Text{}).String())
 	require.NoError(t, s.Note(ctx, activity.Entry{User: bob, Action: activity.Paused}))
 	require.Zero(t, number(t, s, "SELECT count(*) FROM activity WHERE user_id = $1", bob), "nothing comes afterwards")
 }

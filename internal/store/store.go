@@ -130,7 +130,7 @@ func OpenBeside(ctx context.Context, at Place) (*Store, error) {
 
 func damaged(e engine) error {
 	return fmt.Errorf("the database %s is damaged. Put back a copy of it (files beside it that end in .bak are "+
-		"copies made before an upgrade), or move it away to start anew", e)
+		"copies made before an upgrade), or move it away to start over", e)
 }
 
 // keyCheck is the name of the fact that is sealed to check the key, and keyCheckPlace what it is sealed for.

@@ -190,7 +190,7 @@ func TestOpenRefusesADamagedDatabase(t *testing.T) {
 			_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
 			require.EqualError(t, err,
 				"the database "+path+" is damaged. Put back a copy of it (files beside it that end in .bak "+
-					"are copies made before an upgrade), or move it away to start anew")
+					"are copies made before an upgrade), or move it away to start over")
 			left, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.Equal(t, spoilt, left)

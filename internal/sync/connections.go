@@ -77,7 +77,7 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, conn library.C
 }
 
 // AskAgain stops every connection whose credentials were sealed with a lost key, and asks its person to reconnect. Call
-// it before anything runs. Only news are told, so it may be called at every start.
+// it before anything runs. Only news are announced, so it may be called at every start.
 func (m *Connections) AskAgain(ctx context.Context) error {
 	all, err := m.store.Connections(ctx)
 	for _, c := range all {

@@ -111,7 +111,7 @@ func TestOneOfFivePlaylistsIsCut(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, skipped, 1)
 	s := skipped[0]
-	require.Equal(t, []string{"playlist", "c", "List c", "network", "The answer broke off every time."},
+	require.Equal(t, []string{"playlist", "c", "List c", "network", "The response broke off every time."},
 		[]string{s.Kind, s.SourceID, s.Name, s.Category, s.Reason.String()})
 	require.Contains(t, s.Answer, "unexpected EOF")
 

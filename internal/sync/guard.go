@@ -154,7 +154,7 @@ func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Ver
 			return v, learned
 		}
 	} else {
-		v = resilience.WholeCall(v) // whoever could skip an item has done so
+		v = resilience.WholeCall(v) // the adapter has skipped the item if it could
 	}
 	if s.Stream == library.Deliveries && v.Category == resilience.Network && v.Scope == resilience.ScopeConnection {
 		// Reading finds out for itself. Six deliveries in half a minute would make it wait for half an hour, and its

@@ -58,13 +58,13 @@ func TestImpossibleTimesAreCountedOnce(t *testing.T) {
 		enginetest.Settle()
 		note := func() string { return e.Status(user, "listenbrainz").Streams[0].Note.String() }
 		require.Equal(t, 1, e.Listens(user))
-		require.Equal(t, "3 plays were rejected: their times are impossible.", note())
+		require.Equal(t, "3 listens were rejected: their times can't be right.", note())
 		for i := range 5 {
 			up.PlayOn("listenbrainz", "alice", fmt.Sprint("Later ", i), time.Now())
 			time.Sleep(10 * time.Minute)
 		}
 		require.Equal(t, 6, e.Listens(user))
-		require.Equal(t, "3 plays were rejected: their times are impossible.", note(), "each counts once")
+		require.Equal(t, "3 listens were rejected: their times can't be right.", note(), "each counts once")
 		page, _, err := e.Store.Listens(t.Context(), user, "", 10)
 		require.NoError(t, err)
 		require.Equal(t, "Later 4", page[0].Title)

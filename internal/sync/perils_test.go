@@ -102,7 +102,7 @@ func TestTheThirdDeathSetsAStreamAside(t *testing.T) {
 		s := l.Status(l.alice, "listenbrainz")
 		require.Equal(t, syncer.NeedsAdmin, s.Streams[0].Condition)
 		require.Equal(t, syncer.Healthy, s.Streams[1].Condition, "its playlists are read")
-		require.Contains(t, s.Words.Message.String(), "Reprise itself crashed several times in a row")
+		require.Contains(t, s.Words.Message.String(), "Reprise crashed several times in a row")
 		require.Contains(t, s.Detail, "set aside: the server itself ended 3 times in a row while it read this")
 		require.Empty(t, attempts(l.up.Calls("listenbrainz"), "/1/user/alice/listens", began))
 		require.Len(t, l.Open(l.alice), 1)

@@ -153,7 +153,7 @@ func (rd *reader) ask(
 	return found, missing, rd.store.SaveVideos(ctx, found, time.Now())
 }
 
-// refreshVideos asks about the videos in a connection's playlists of which nothing was told for a day. An answer in
+// refreshVideos asks about those videos in a connection's playlists whose facts are a day old. An answer in
 // which most of those that were there are missing is not believed for a day; the next run asks again.
 func (rd *reader) refreshVideos(ctx context.Context, c library.Connection, source providers.PlaylistSource) error {
 	of, ok := source.(providers.VideoSource)

@@ -25,7 +25,7 @@ func figures(ctx context.Context, b Bar) string {
 	return words.T(ctx, "ui.of", "Done", b.Done, "Total", b.Total)
 }
 
-// slotTitle says what a bar stands for, with times in UTC for browsers without JavaScript.
+// slotTitle says what a bar means, with times in UTC for browsers without JavaScript.
 func slotTitle(ctx context.Context, s Slot) string {
 	const form = "15:04"
 	return words.T(ctx, "ui.slot", "From", s.From.UTC().Format(form), "To", s.To.UTC().Format(form), "Words", s.Words)

@@ -152,7 +152,7 @@ type Slot struct {
 	Words    string
 }
 
-// Strip is a row of bars, the newest last; label says all of it in words. The script shows what a bar stands for when
+// Strip is a row of bars, the newest last; label says all of it in words. The script shows what a bar means when
 // somebody taps it.
 func Strip(label string, slots []Slot) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -6,24 +6,18 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/resilience"
-	"reprise/internal/words"
 )
 
 // sentFor is how far back the deliveries go.
 const sentFor = 4 * 24 * time.Hour
 
-// refusedFor is how long ago the delivery is that could not be delivered: not long enough to be tried again by itself.
-const refusedFor = 20 * time.Hour
-
 // sent tells what was sent to Last.fm, to which the first person forwards: every listen of the last days that is known
-// from another service, soon after it was played; one that Last.fm did not want is given up.
+// from another service, soon after it was played.
 func (t *teller) sent() {
 	const to = library.ConnectionID("lastfm")
 	p := t.People[0]
 	all := slices.Clone(p.Listens)
 	slices.SortFunc(all, func(a, b library.StoredListen) int { return a.PlayedAt.Compare(b.PlayedAt) })
-	refused := false
 	for _, l := range all {
 		if t.Now.Sub(l.PlayedAt) > sentFor || l.PlayedAt.After(t.Now.Add(-10*time.Minute)) {
 			continue
@@ -33,11 +27,6 @@ func (t *teller) sent() {
 		d := Delivery{Draft: draft, Created: created, Ended: created.Add(t.around(20 * time.Second))}
 		if in := t.during("lastfm", created); in != nil && in.kind == held {
 			d.Ended = in.to.Add(t.around(10 * time.Second))
-		}
-		if !refused && t.Now.Sub(d.Ended) < refusedFor {
-			refused = true
-			d.Category, d.Answer = resilience.Item.String(), "1: Artist was ignored"
-			d.Reason = words.New("lastfm.artist")
 		}
 		t.past.Deliveries = append(t.past.Deliveries, d)
 	}

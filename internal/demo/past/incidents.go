@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/notify"
@@ -137,7 +138,8 @@ func (t *teller) days() {
 			at := time.Date(t.Now.Year(), t.Now.Month(), t.Now.Day()-day, 19+t.rnd.IntN(3), t.rnd.IntN(60), 0, 0,
 				t.Now.Location())
 			t.past.Activity = append(t.past.Activity, activity.Entry{At: at, User: p.ID, ActorID: p.ID, Actor: p.Name,
-				Action: activity.SignedIn, Subject: "Firefox on Linux, 192.168.1." + fmt.Sprint(20+p.ID)})
+				Action:  activity.SignedIn,
+				Subject: accounts.Visit("Firefox on Linux", "192.168.1."+fmt.Sprint(20+p.ID))})
 		}
 	}
 }

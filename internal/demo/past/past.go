@@ -17,7 +17,6 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
-	"reprise/internal/words"
 )
 
 // Length is how far back a past goes.
@@ -45,7 +44,7 @@ type Endpoint struct {
 	Label    string // as in the roll-up
 }
 
-// House is the household whose past is told.
+// House is the household whose past Tell invents.
 type House struct {
 	Seed      uint64
 	Now       time.Time
@@ -75,9 +74,7 @@ type Gap struct {
 // Delivery is a delivery that has ended.
 type Delivery struct {
 	delivery.Draft
-	Created, Ended   time.Time
-	Category, Answer string // why it could not be delivered; empty if it was
-	Reason           words.Text
+	Created, Ended time.Time
 }
 
 // teller makes up a past.

@@ -162,7 +162,7 @@ func TestWordsNameTheServerGiven(t *testing.T) {
 			require.True(t, ok, "%s: %v", what, err)
 			if e.Meaning != nil {
 				require.NotContains(t, strings.ToLower(e.Meaning.Advice.String()), "listenbrainz.org", what)
-				about := strings.ReplaceAll(e.Meaning.Advice.String(), "ListenBrainz' API", "")
+				about := strings.ReplaceAll(e.Meaning.Advice.String(), "ListenBrainz-compatible", "")
 				require.NotContains(t, about, "ListenBrainz", what)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 	"reprise/internal/supysonictest"
 )
 
-var update = flag.Bool("update", false, "write the table in docs/matching.md anew")
+var update = flag.Bool("update", false, "rewrite the table in docs/matching.md")
 
 // outcome is what became of a wish.
 type outcome struct {

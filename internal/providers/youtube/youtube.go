@@ -6,7 +6,7 @@
 // What only the person may see (the list of their playlists, their likes, private playlists) is read with their
 // permission. What anybody may see (public and unlisted playlists, videos) is read with the installation's keys, if it
 // has any, and with the person's permission while every key is spent. Every call costs one unit of the daily quota, so
-// unchanged pages are recognised by their ETag, and what is told of a video is kept and asked for once a day.
+// unchanged pages are recognised by their ETag, and facts about a video are kept, and asked for once a day.
 package youtube
 
 import (

@@ -22,7 +22,7 @@ func phone() notify.Channel {
 func TestACardSaysWhatAChannelNeeds(t *testing.T) {
 	t.Parallel()
 	c := cardOf(t.Context(), phone(), nil)
-	require.Equal(t, "Works", c.State.Word)
+	require.Equal(t, "Working", c.State.Word)
 	require.Empty(t, c.Trouble)
 	require.Contains(t, c.Facts, "Nothing sent yet.")
 
@@ -31,7 +31,7 @@ func TestACardSaysWhatAChannelNeeds(t *testing.T) {
 	require.Equal(t, "Failing", cardOf(t.Context(), failing, nil).State.Word)
 	failing.Waiting = 3
 	c = cardOf(t.Context(), failing, nil)
-	require.Equal(t, "Trying again", c.State.Word)
+	require.Equal(t, "Retrying", c.State.Word)
 	require.Contains(t, c.Facts, "3 messages are waiting.")
 
 	failing.StoppedAt = time.Now()

@@ -144,6 +144,7 @@ func TestAHoldThatCanBeLiftedHasTheWay(t *testing.T) {
 	t.Parallel()
 	v := connected("held", "held")
 	v.Reading.Liftable, v.Provider = true, "youtube"
+	const liftAt = "/settings/server#keys"
 	v.Actions = []actionView{{Action: "lift", Label: "Add a key", URL: liftAt}, {Action: "pause", Label: "Pause"}}
 	require.Equal(t, liftAt, newCard(t.Context(), v, reader{Admin: true}).Action.URL)
 	v.Actions = v.Actions[1:]

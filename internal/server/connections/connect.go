@@ -191,7 +191,7 @@ func (h *connect) connected(
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	if err := h.asks.Used(ctx, user, id.Provider()); err != nil {
-		h.core.Log.Error("what was asked for cannot be closed", "err", err)
+		h.core.Log.Error("an ask cannot be closed", "err", err)
 	}
 	return h.core.Done(c, core.LocalPath(returnTo), connectedText(h.statuses.label(ctx, user, id), p))
 }

@@ -2,6 +2,7 @@ package connections
 
 import (
 	"context"
+	"strings"
 
 	"reprise/internal/accounts"
 	"reprise/internal/notify"
@@ -56,9 +57,6 @@ func beganWords(stem string, l *syncer.Line) words.Text {
 	return words.Each("alerts.since_", stem+"_"+how, "Since", l.State.Since)
 }
 
-// liftAt is where administrators look after what keeps everybody's calls to a provider waiting: the keys.
-const liftAt = "/settings/server#keys"
-
 // liftable reports whether an administrator can end what keeps the connection waiting.
 func liftable(s syncer.Status) bool { return s.Reading.Liftable() || s.Sending.Liftable() }
 
@@ -71,5 +69,14 @@ func (h *Statuses) withLift(ctx context.Context, s syncer.Status, actions []acti
 	if err != nil || u.Role != accounts.Admin {
 		return actions
 	}
-	return append([]actionView{{Action: "lift", Label: words.T(ctx, "alerts.lift"), URL: liftAt}}, actions...)
+	line := s.Reading
+	if !line.Liftable() {
+		line = s.Sending
+	}
+	do := actionView{Action: "lift", Label: words.T(ctx, "alerts.lift"),
+		URL: s.Provider.MendAt(line.State.Category, line.State.Scope)}
+	if strings.HasPrefix(do.URL, "/setup/") {
+		do.Label = words.T(ctx, "status.set_up", "Name", s.Provider.Called())
+	}
+	return append([]actionView{do}, actions...)
 }

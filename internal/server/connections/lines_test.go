@@ -24,9 +24,9 @@ func TestALineSaysWhatBegan(t *testing.T) {
 		kind   resilience.Kind
 		en, de string
 	}{
-		{stem: "sending", kind: resilience.Waiting, en: "Sending has waited since", de: "Das Senden wartet seit"},
+		{stem: "sending", kind: resilience.Waiting, en: "Sending has been waiting since", de: "mit dem Senden"},
 		{stem: "reading", kind: resilience.Held, en: "Reading has been on hold since", de: "Das Lesen ruht seit"},
-		{stem: "reading", kind: resilience.Stopped, en: "Nothing has been read since", de: "wurde nichts gelesen"},
+		{stem: "reading", kind: resilience.Stopped, en: "Nothing has been read since", de: "liest Reprise nichts mehr"},
 	} {
 		l := &syncer.Line{Condition: syncer.Held, State: resilience.State{Kind: c.kind, Since: at}}
 		for language, want := range map[*words.Language]string{words.English: c.en, words.German: c.de} {
@@ -63,5 +63,34 @@ func TestOnlyAdministratorsLiftAHold(t *testing.T) {
 		s := syncer.Status{Connection: library.Connection{User: c.user}, Provider: &providers.Provider{},
 			Sending: c.line}
 		require.Len(t, h.withLift(t.Context(), s, nil), c.want)
+	}
+}
+
+// What an administrator can end has its way: to the keys that are spent, or to the registration that a service refuses.
+func TestALiftLeadsToWhatIsMended(t *testing.T) {
+	t.Parallel()
+	h := &Statuses{store: household{}}
+	registered, keys := &providers.Registration{}, &providers.Pool{}
+	line := func(c resilience.Category, scope resilience.Scope) *syncer.Line {
+		return &syncer.Line{Condition: syncer.NeedsAdmin,
+			State: resilience.State{Kind: resilience.Stopped, Category: c, Scope: scope}}
+	}
+	for name, c := range map[string]struct {
+		provider providers.Description
+		line     *syncer.Line
+		want     [2]string
+	}{
+		"a client id is refused": {providers.Description{Registration: registered},
+			line(resilience.Config, resilience.ScopeApp), [2]string{"/setup/spotify", "Set up Spotify"}},
+		"the keys are spent": {providers.Description{Registration: registered, Pool: keys},
+			line(resilience.Quota, resilience.ScopeApp), [2]string{"/settings/server#keys", "Check the keys"}},
+		"a key is refused": {providers.Description{Pool: keys},
+			line(resilience.Auth, resilience.ScopeKey), [2]string{"/settings/server#keys", "Check the keys"}},
+	} {
+		c.provider.Name, c.provider.DisplayName = "spotify", "Spotify"
+		did := h.withLift(t.Context(), syncer.Status{Connection: library.Connection{User: 1}, Sending: c.line,
+			Provider: &providers.Provider{Description: c.provider}}, nil)
+		require.Len(t, did, 1, name)
+		require.Equal(t, c.want, [2]string{did[0].URL, did[0].Label}, name)
 	}
 }

@@ -669,7 +669,7 @@ func skippedSection(path, name string, v skippedPart) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Time(v.Next, ui.Until).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Time(v.Next, ui.At).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

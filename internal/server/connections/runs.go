@@ -41,7 +41,7 @@ type runView struct {
 func viewRun(ctx context.Context, r library.Run) runView {
 	v := runView{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
 		Result: r.Result, Category: core.Text(r.Category),
-		Words: core.Text(r.Words.T(ctx)), Detail: core.Text(r.Detail), Took: core.Took(r.Took),
+		Words: core.Text(r.Words.T(ctx)), Detail: core.Text(r.Detail), Took: core.Took(ctx, r.Took),
 		Name: words.Each("part.", r.Stream).T(ctx), Outcome: r.Result, Came: cameTo(ctx, r)}
 	switch {
 	case r.Result == "ok" && r.Rows > 0:

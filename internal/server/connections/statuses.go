@@ -70,7 +70,7 @@ func (h *Statuses) label(ctx context.Context, user int64, id library.ConnectionI
 	return st.Connection.Label(st.Provider.Called().T(ctx))
 }
 
-// kept returns what the form of a connection that exists keeps: all but the secrets, of which it says that they are
+// kept returns what the form of a connection that exists keeps: all but the secrets; about those it says that they are
 // there. The address is among it, so that reconnecting does not send the credentials of one server to another.
 func (h *Statuses) kept(c echo.Context, id library.ConnectionID) typed {
 	values := typed{}

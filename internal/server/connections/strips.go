@@ -19,7 +19,7 @@ func dayStart(now time.Time, each time.Duration) time.Time {
 	return now.Truncate(each).Add(each - dayLength)
 }
 
-// slots returns the bars of runs since from, of which each stands for so much time, a multiple of a quarter of an hour.
+// slots returns the bars of runs since from; each covers so much time, a multiple of a quarter of an hour.
 func slots(ctx context.Context, quarters []library.RunQuarter, from time.Time, each time.Duration) []ui.Slot {
 	in := make([][]library.RunQuarter, dayLength/each)
 	for _, q := range quarters {
@@ -104,7 +104,7 @@ func brought(ctx context.Context, listens, playlists int) string {
 	return strings.Join(parts, ", ")
 }
 
-// halfHour is what a bar on a card stands for, and quarterHour one on the page of a connection.
+// halfHour is what a bar on a card covers, and quarterHour one on the page of a connection.
 const (
 	halfHour    = 2 * metrics.QuarterLength
 	quarterHour = metrics.QuarterLength

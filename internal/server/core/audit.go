@@ -75,7 +75,7 @@ func (k *Core) SignIn(c echo.Context, u accounts.User) error {
 	}
 	k.Log.Info(logSignedIn, "address", c.RealIP(), "user_id", u.ID)
 	e := activity.Entry{User: u.ID, Action: activity.SignedIn,
-		Subject: Agent(c.Request().UserAgent()) + " from " + c.RealIP()}
+		Subject: accounts.Visit(accounts.Agent(c.Request().UserAgent()), c.RealIP())}
 	err := k.store.NoteOften(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}), e, noteSignInsWithin)
 	if err != nil {
 		k.Log.Error("activity cannot be noted", "err", err)

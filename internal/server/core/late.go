@@ -13,7 +13,7 @@ import (
 )
 
 // WaitForBody is middleware that waits for the whole body of a request and then asks once more whether its sender may
-// still do that. Otherwise whoever is about to lose a right could keep requests open, and finish them afterwards. What
+// still do that. Otherwise somebody about to lose a right could keep requests open, and finish them afterwards. What
 // skip names reads its body itself, with Lasting.
 func (k *Core) WaitForBody(skip func(echo.Context) bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {

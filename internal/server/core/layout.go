@@ -70,7 +70,7 @@ func announce(f *ui.Frame, open []Notification, path string) {
 	}
 }
 
-// quiet returns the line that stands for the alerts that the person has dismissed, on the page with a path; nil if
+// quiet returns the line that replaces the alerts that the person has dismissed, on the page with a path; nil if
 // there are none, or if it says or solves them.
 func quiet(ctx context.Context, open []Notification, path string) *ui.Link {
 	var small []Notification

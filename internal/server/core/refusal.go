@@ -124,7 +124,7 @@ var known = []struct {
 
 // HTTPProblem returns the refusal for a status without an error of ours.
 func HTTPProblem(code int) *Refusal {
-	r := &Refusal{Status: code, Title: words.Plain(http.StatusText(code))}
+	r := &Refusal{Status: code, Title: words.New("problem.status", "Code", code)}
 	switch code {
 	case http.StatusNotFound:
 		r.Title, r.Detail = words.New("problem.not_found.title"), words.New("problem.not_found.page")

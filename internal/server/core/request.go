@@ -59,7 +59,7 @@ func Number(text string) (int64, error) {
 }
 
 // Body reads the JSON or the form that a request carries. Calls of the API carry JSON: the fields of a form would be
-// left out without a word, and curl sends a form unless it is told otherwise.
+// left out without a word, and curl sends a form by default.
 func Body[T any](c echo.Context) (v T, err error) {
 	if isAPI(c) && c.Request().ContentLength != 0 {
 		header := c.Request().Header

@@ -65,7 +65,7 @@ func (s *Sessions) use(ctx context.Context, user int64) error {
 	if s.demoUser != 0 { // who is everybody
 		most = 0
 	}
-	return s.rows.Use(ctx, s.manager.Token(ctx), user, accounts.Session{Agent: Agent(v.request.UserAgent()),
+	return s.rows.Use(ctx, s.manager.Token(ctx), user, accounts.Session{Agent: accounts.Agent(v.request.UserAgent()),
 		Address: v.address, SignedInAt: s.manager.Deadline(ctx).Add(-sessionLife), UsedAt: time.Now()}, most)
 }
 

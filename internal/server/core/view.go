@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
-	"reprise/web"
+	"reprise/internal/words"
 )
 
 // ViewAll returns the views of all; never nil.
@@ -56,26 +56,14 @@ func Text(s string) *string {
 }
 
 // Took returns a duration in words, rounded to what matters.
-func Took(d time.Duration) string {
+func Took(ctx context.Context, d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
-		return "under 1 ms"
+		return words.T(ctx, "health.no_time")
 	case d < time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+		return words.T(ctx, "health.milliseconds", "Number", strconv.FormatInt(d.Milliseconds(), 10))
 	case d < 100*time.Second:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+		return words.T(ctx, "health.seconds", "Number", words.From(ctx).Decimal(d.Seconds(), 1))
 	}
-	return Minutes(d)
-}
-
-// Minutes returns a duration in minutes.
-func Minutes(d time.Duration) string {
-	switch n := int(d.Round(time.Minute) / time.Minute); {
-	case d == 0:
-		return "0 minutes"
-	case d < time.Minute:
-		return "under a minute"
-	default:
-		return web.Count(n, "minute", "minutes")
-	}
+	return words.T(ctx, "health.minutes", "Count", int(d.Round(time.Minute)/time.Minute))
 }

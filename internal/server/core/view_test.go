@@ -5,16 +5,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/words"
 )
 
 func TestSpansOfTimeInWords(t *testing.T) {
 	t.Parallel()
-	for d, want := range map[time.Duration]string{0: "0 minutes", time.Second: "under a minute",
-		59 * time.Second: "under a minute", 61 * time.Second: "1 minute", 90 * time.Minute: "90 minutes"} {
-		require.Equal(t, want, Minutes(d))
-	}
-	for d, want := range map[time.Duration]string{time.Microsecond: "under 1 ms", 45 * time.Millisecond: "45 ms",
-		1540 * time.Millisecond: "1.5 s", 5 * time.Minute: "5 minutes"} {
-		require.Equal(t, want, Took(d))
+	for d, want := range map[time.Duration]string{time.Microsecond: "unter 1 ms", 45 * time.Millisecond: "45 ms",
+		1540 * time.Millisecond: "1,5 s", 5 * time.Minute: "5 Minuten", 90 * time.Minute: "90 Minuten"} {
+		require.Equal(t, want, Took(words.With(t.Context(), words.German), d))
 	}
 }

@@ -51,7 +51,7 @@ func (h *pages) groups(c echo.Context, in filter, f delivery.Filter) (views []gr
 	return views, err
 }
 
-// group returns the view of a group, of which some deliveries are shown.
+// group returns the view of a group, with some of its deliveries.
 func (n Names) group(in filter, g delivery.Group, shown []View) groupView {
 	reason := n.say(g.Reason)
 	stored, _ := g.Reason.Value() // of a string

@@ -48,7 +48,7 @@ type fact struct {
 func (n Names) row(d View) row {
 	t := func(text words.Text) string { return n.say(text) }
 	r := row{ID: d.ID, Title: d.Subject, Why: d.Reason,
-		State: ui.Mark{Shape: d.State, Word: t(words.Each("deliveries.state.", d.State))}}
+		State: ui.Mark{Shape: d.State, Word: t(words.Each("mark.", d.State))}}
 	if d.NextAttemptAt != nil {
 		r.Why = t(words.Join(words.Plain(d.Reason), words.New("deliveries.row.next", "At", *d.NextAttemptAt)))
 		if d.Reason == "" {
@@ -146,7 +146,7 @@ func (v *listView) addCounts(ctx context.Context, in filter, counts map[delivery
 	for _, state := range delivery.States {
 		n := counts[state]
 		total += n
-		v.Chips = append(v.Chips, ui.Chip{Label: words.Each("deliveries.state.", string(state)).T(ctx), Count: n,
+		v.Chips = append(v.Chips, ui.Chip{Label: ui.StateMark(ctx, string(state)).Word, Count: n,
 			State: string(state), Current: in.State == string(state), URL: in.in(state).address("/deliveries")})
 		if redrivable(state) && (in.State == "" || in.State == string(state)) {
 			again += n

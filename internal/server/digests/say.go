@@ -8,7 +8,7 @@ import (
 	"reprise/web/ui"
 )
 
-// blocked says whether the page shows what keeps the model from being called: to those whom it concerns.
+// blocked says whether the page shows what keeps the model from being called: to the people concerned.
 func (v pageView) blocked() bool {
 	return v.Obstacle.State != "ready" && (v.Enabled || v.Busy || v.Admin)
 }

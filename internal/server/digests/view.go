@@ -88,7 +88,7 @@ var marks = map[digest.State]string{digest.Waiting: "scheduled", digest.Failed: 
 func viewDigest(ctx context.Context, d digest.Digest) digestView {
 	v := digestView{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text, Cut: d.Cut,
 		Model: d.Model, Prompt: viewPrompt(d.Prompt),
-		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason,
+		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason.T(ctx),
 		CreatedAt: library.Stamp(d.CreatedAt), WrittenAt: core.Moment(d.WrittenAt),
 		Detail: d.Detail, Name: weekName(words.From(ctx), d.Week), Written: d.WrittenAt}
 	if shape := marks[d.State]; shape != "" {

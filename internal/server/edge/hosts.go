@@ -8,7 +8,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// AnyHost is the name that stands for all.
+// AnyHost is the name that means all.
 const AnyHost = "*"
 
 // Hosts are the names by which browsers may ask this server. A page elsewhere can point a name of its own at this

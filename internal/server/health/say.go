@@ -6,6 +6,7 @@ import (
 
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
+	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
 
@@ -43,17 +44,7 @@ func (b *builder) mean(t metrics.Tally) string {
 	if t.Attempts == 0 {
 		return words.T(b.ctx, "health.none")
 	}
-	return b.took(t.Mean())
-}
-
-func (b *builder) took(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return words.T(b.ctx, "health.no_time")
-	case d < time.Second:
-		return words.T(b.ctx, "health.milliseconds", "Number", strconv.FormatInt(d.Milliseconds(), 10))
-	}
-	return words.T(b.ctx, "health.seconds", "Number", b.l.Decimal(d.Seconds(), 1))
+	return core.Took(b.ctx, t.Mean())
 }
 
 // minutes returns how long calls were paused.
@@ -98,8 +89,8 @@ func (b *builder) trend(name string, h metrics.Health) string {
 	share := b.percent(h.Hour.FailureRate())
 	switch {
 	case h.Trend == metrics.Slower:
-		return words.T(b.ctx, "health.why.slower", "Endpoint", name, "Time", b.took(h.Hour.Mean()),
-			"Usual", b.took(h.Usual.Mean()))
+		return words.T(b.ctx, "health.why.slower", "Endpoint", name, "Time", core.Took(b.ctx, h.Hour.Mean()),
+			"Usual", core.Took(b.ctx, h.Usual.Mean()))
 	case h.Trend == metrics.OftenFailing:
 		return words.T(b.ctx, "health.why.often", "Endpoint", name, "Share", share, "Count", h.Hour.Attempts)
 	case h.Usual.Attempts == 0:

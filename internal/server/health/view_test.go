@@ -44,7 +44,7 @@ func TestAHealthyServiceIsOneCalmLine(t *testing.T) {
 	require.False(t, s.Open)
 	require.True(t, s.Trouble.IsZero())
 	require.Len(t, s.Strip.Slots, 48)
-	require.Equal(t, "11:30–12:00 UTC: 6 calls, 0 failed", s.Strip.Slots[47].Words)
+	require.Equal(t, "11:30–12:00 UTC: 6 requests, 0 failed", s.Strip.Slots[47].Words)
 	require.Equal(t, "GET /v1/me", s.Endpoints[0].Name)
 }
 
@@ -101,7 +101,7 @@ func TestLastProblemAndTheFortnight(t *testing.T) {
 		looks[slot.Outcome]++
 	}
 	require.Equal(t, map[string]int{"": 11, "full": 1, "fatal": 2, "retriable": 1}, looks)
-	require.Contains(t, s.Fortnight.Slots[14].Words, "20 November 2026: 12 calls, 0 failed")
+	require.Contains(t, s.Fortnight.Slots[14].Words, "20 November 2026: 12 requests, 0 failed")
 }
 
 func TestHealthSpeaksGerman(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -81,10 +80,10 @@ func (h *Handler) view(ctx context.Context, v imports.Import, label func(library
 		State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
-		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt),
+		Problems: []string{}, Reason: v.Reason.T(ctx), CreatedAt: library.Stamp(v.CreatedAt),
 		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Trouble: h.runner.Trouble(v.ID).T(ctx)}
-	if text := strings.TrimSuffix(v.Problems, "\n"); text != "" {
-		view.Problems = strings.Split(text, "\n")
+	for _, why := range v.BadRows() {
+		view.Problems = append(view.Problems, why.T(ctx))
 	}
 	return view
 }

@@ -205,7 +205,7 @@ func (h *Users) addAPI(c echo.Context) error {
 
 // ensure makes an account, or returns the one that has the same name, password and role already; existed says which.
 // For an account of that name with another password or role it returns accounts.ErrTaken. Comparing the password is a
-// guess like any other: whoever adds accounts learns nobody's password faster than a stranger does.
+// guess like any other: adding accounts reveals nobody's password faster than signing in does.
 func (h *Users) ensure(c echo.Context, in Credentials) (u accounts.User, existed bool, err error) {
 	u, err = h.accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
 	if !errors.Is(err, accounts.ErrTaken) {

@@ -44,9 +44,9 @@ func TestCopyWithTooFewTracksSaysSo(t *testing.T) {
 		c.Report.Done, c.Delivery = "nothing", &deliveries.View{ID: "3", State: "dead", Reason: "Too few.",
 			Redrivable: true}
 	}))))
-	require.Contains(t, html, "Nothing was written: only 5 of 7 tracks found on Navidrome")
+	require.Contains(t, html, "Nothing was written: only 5 of 7 tracks were found on Navidrome")
 	require.Contains(t, html, "The copy there is unchanged.")
-	require.Contains(t, html, "91% alike: Nobody – Rain!")
+	require.Contains(t, html, "91% match: Nobody – Rain!")
 	require.Contains(t, html, "by its ISRC")
 	require.Contains(t, html, "as you chose")
 	require.Contains(t, html, "2 tracks not found on Navidrome")

@@ -97,7 +97,7 @@ func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) v
 	return v
 }
 
-// viewTracks returns the views of tracks, of which the first is at offset in its playlist.
+// viewTracks returns the views of tracks; the first is at offset in its playlist.
 // tracks returns a part of a playlist's tracks, with what is known of their videos.
 func (h *Handler) tracks(ctx context.Context, user, id int64, offset int) ([]trackView, error) {
 	tracks, err := h.store.PlaylistTracks(ctx, user, id, offset, atOnce)

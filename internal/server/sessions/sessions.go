@@ -78,7 +78,7 @@ func (h *Handler) end(c echo.Context) (v View, err error) {
 		return v, err
 	}
 	h.core.NoteAccess(c, "session ended", activity.Entry{User: user, Action: activity.SessionEnded,
-		Subject: v.Browser + " at " + v.Address})
+		Subject: accounts.Visit(v.Browser, v.Address)})
 	return v, nil
 }
 
@@ -110,7 +110,7 @@ func (h *Handler) endForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, page, words.New("account.ended", "Browser", core.Device(v.Browser)))
+	return h.core.Done(c, page, words.New("account.ended", "Browser", accounts.Device(v.Browser)))
 }
 
 func (h *Handler) endOthersForm(c echo.Context) error {

@@ -6,7 +6,6 @@ import (
 	"github.com/a-h/templ"
 
 	"reprise/internal/accounts"
-	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -23,7 +22,7 @@ func table(ctx context.Context, all []accounts.Session, current string) ui.Grid 
 			used, end = ui.Say(words.T(ctx, "account.this")), templ.NopComponent
 		}
 		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{
-			ui.Labelled(name, core.Device(s.Agent).T(ctx)), ui.Name(s.Address), ui.Time(s.SignedInAt, ui.Ago),
+			ui.Labelled(name, accounts.Device(s.Agent).T(ctx)), ui.Name(s.Address), ui.Time(s.SignedInAt, ui.Ago),
 			used, end,
 		}})
 	}

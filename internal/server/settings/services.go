@@ -49,9 +49,9 @@ func connectedRow(ctx context.Context, c connections.View) serviceRow {
 	label := "service-" + c.ID
 	again := ui.Action{Label: words.T(ctx, "service.reconnect"), URL: "/connect/" + c.ID, DescribedBy: label}
 	again.Main = c.State == "needs_reconnect"
+	mark := ui.StateMark(ctx, c.State)
 	return serviceRow{ID: label, Provider: c.Provider, Name: c.DisplayName, Account: c.Account,
-		State: &ui.Mark{Shape: c.State, Word: words.Each("service.state.", c.State).T(ctx)},
-		Actions: []ui.Action{
+		State: &mark, Actions: []ui.Action{
 			{Label: words.T(ctx, "service.details"), URL: "/connections/" + c.ID, DescribedBy: label}, again}}
 }
 

@@ -17,7 +17,7 @@ import (
 	"client/api"
 )
 
-// task is what the program is told on its standard input.
+// task is what the program reads from its standard input.
 type task struct {
 	URL, Code, Token, Navidrome, Name, Password string
 }

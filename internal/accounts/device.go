@@ -1,4 +1,4 @@
-package core
+package accounts
 
 import (
 	"regexp"
@@ -47,10 +47,18 @@ func Agent(header string) string {
 
 // Device returns what Agent returned, for people to read in their language.
 func Device(agent string) words.Text {
+	if agent == someProgram {
+		return words.New("device.program")
+	}
+	return device(agent)
+}
+
+// device is Device inside a sentence.
+func device(agent string) words.Text {
 	browser, system, ok := strings.Cut(agent, " on ")
 	switch {
 	case agent == someProgram:
-		return words.New("device.program")
+		return words.New("device.some_program")
 	case !ok:
 		return words.Plain(agent)
 	case system == "an iPhone":
@@ -59,4 +67,19 @@ func Device(agent string) words.Text {
 		return words.New("device.on", "Browser", browser, "System", words.New("device.ipad"))
 	}
 	return words.New("device.on", "Browser", browser, "System", system)
+}
+
+// from is between a device and its address in the log of activity.
+const from = " from "
+
+// Visit returns what the log of activity keeps of a sign-in: what Agent returned, and the address that it came from.
+func Visit(agent, address string) string { return agent + from + address }
+
+// VisitOf returns what Visit returned, for people to read in their language.
+func VisitOf(visit string) words.Text {
+	agent, address, ok := strings.Cut(visit, from)
+	if !ok {
+		return words.Plain(visit)
+	}
+	return words.New("device.from", "Device", device(agent), "Address", address)
 }

@@ -1,9 +1,11 @@
-package core
+package accounts
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/words"
 )
 
 func TestBrowserInWords(t *testing.T) {
@@ -31,5 +33,17 @@ func TestBrowserInWords(t *testing.T) {
 		"a-name-that-is-far-too-long-for-a-table": "a-name-that-is-far-too-long-for",
 	} {
 		require.Equal(t, want, Agent(header), header)
+	}
+}
+
+func TestASignInIsSaidInBothLanguages(t *testing.T) {
+	t.Parallel()
+	for visit, want := range map[string][2]string{
+		Visit("Firefox on Linux", "192.0.2.7"): {"Firefox on Linux from 192.0.2.7", "Firefox auf Linux (192.0.2.7)"},
+		Visit("Safari on an iPhone", "::1"):    {"Safari on an iPhone from ::1", "Safari auf einem iPhone (::1)"},
+		Visit(Agent(""), "192.0.2.7"):          {"a program from 192.0.2.7", "einem Programm (192.0.2.7)"},
+		"something older":                      {"something older", "something older"},
+	} {
+		require.Equal(t, want, [2]string{VisitOf(visit).In(words.English), VisitOf(visit).In(words.German)})
 	}
 }

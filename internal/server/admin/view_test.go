@@ -1,0 +1,58 @@
+package admin
+
+import (
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/resilience"
+	"reprise/internal/words"
+	"reprise/web/ui/uitest"
+)
+
+// Each key says whether it can be used, and why not; only one that cannot be used can be tried.
+func TestKeysSayWhetherTheyCanBeUsed(t *testing.T) {
+	t.Parallel()
+	until := time.Now().Add(time.Hour)
+	for name, c := range map[string]struct {
+		key  resilience.KeyStatus
+		says string
+	}{
+		"ready":     {resilience.KeyStatus{}, "key.state.ready"},
+		"spent":     {resilience.KeyStatus{Until: until, Category: resilience.Quota}, "key.state.cooling"},
+		"too often": {resilience.KeyStatus{Until: until, Category: resilience.RateLimit}, "key.state.cooling"},
+		"refused":   {resilience.KeyStatus{Invalid: true, Category: resilience.Auth}, "key.state.refused"},
+		"not for this": {resilience.KeyStatus{Invalid: true, Category: resilience.Config},
+			"key.state.refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.key.LastFour, c.key.Project = "a/b?", uitest.Hostile
+			require.Equal(t, c.says, state(c.key).ID())
+			require.Equal(t, name != "ready", !why(c.key).IsZero())
+			show := keysPart([]key{{c.key, "youtube", "YouTube"}})
+			html := uitest.HTML(t, words.English, show)
+			if name == "ready" {
+				require.NotContains(t, html, "/reset")
+			} else {
+				require.Contains(t, html, `href="/settings/server/keys/youtube/a%2Fb%3F/reset"`)
+			}
+			uitest.Sound(t, func(*words.Language) templ.Component { return show })
+		})
+	}
+}
+
+func TestEndpointsThatArePausedAreListed(t *testing.T) {
+	t.Parallel()
+	none := uitest.HTML(t, words.English, breakersPart(nil, 3))
+	require.Contains(t, none, "3")
+	require.NotContains(t, none, "<table")
+	open := breakersPart([]resilience.BreakerStatus{
+		{Endpoint: "GET api.spotify.com/v1/me", State: resilience.BreakerOpen, Since: time.Now(), Until: time.Now()},
+		{Endpoint: "GET example.org/" + uitest.Mark, State: resilience.BreakerHalfOpen, Since: time.Now()}}, 3)
+	html := uitest.HTML(t, words.English, open)
+	require.Contains(t, html, `value="GET api.spotify.com/v1/me"`)
+	require.Contains(t, html, words.T(t.Context(), "breaker.trying"))
+}
