@@ -1,15 +1,18 @@
 package store
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
 
-	"reprise/internal/library"
-
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
+	"reprise/internal/postgrestest"
 )
 
 const (
@@ -101,8 +104,7 @@ func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen
 	for i, l := range page {
 		id := id + int64(i) + 1
 		listens = append(listens, id, user, l.PlayedAt.UnixMilli(), 0, int64(i))
-		sources = append(sources, id, sourceKey(user, "spotify", l.SourceID), 1, l.SourceID, l.PlayedAt.UnixMilli(),
-			l.PlayedAt.UnixMilli())
+		sources = append(sources, id, 1, sourceKey(user, "spotify", l.SourceID), l.SourceID, 0, l.PlayedAt.Unix())
 	}
 	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", 5,
 		listens, "")
@@ -110,5 +112,57 @@ func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen
 		return err
 	}
 	return insertRows(b.Context(), tx, `INSERT INTO listen_sources
-		(listen_id, source_key, connection, source_id, played_at, stored_at)`, 6, sources, "")
+		(listen_id, connection, source_key, source_id, later, stored_at)`, 6, sources, "")
+}
+
+// BenchmarkLargeLibrary stores 500,000 plays of 30,000 tracks, the newest first, and reports what each takes: in the
+// tables of listens and their indices, in the whole file, and of all that was written to the disk meanwhile.
+func BenchmarkLargeLibrary(b *testing.B) {
+	if postgrestest.On() {
+		b.Skip("Postgres keeps its files itself")
+	}
+	const plays = 500_000
+	for b.Loop() {
+		b.StopTimer()
+		s, user := setup(b)
+		page := make([]library.Listen, benchPage)
+		before := written(b)
+		b.StartTimer()
+		for n := plays; n > 0; n -= benchPage {
+			for i := range page {
+				page[i] = movedPlay(n - 1 - i)
+			}
+			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "spotify", Listens: page,
+				Position: "position"})
+			require.NoError(b, err)
+		}
+		b.StopTimer()
+		require.Equal(b, plays, count(b, s, user))
+		_, err := s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+		require.NoError(b, err)
+		b.ReportMetric(float64(written(b)-before)/plays, "written-B/listen")
+		for name, tables := range map[string]string{
+			"B/listen":        "tbl_name IN ('listens', 'listen_sources')",
+			"file-B/listen":   "1 = 1",
+			"table-B/listen":  "name = 'listens'",
+			"source-B/listen": "name LIKE 'listen_sources%' OR name LIKE 'sqlite_autoindex_listen_sources%'",
+		} {
+			size := number(b, s, "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_master WHERE "+
+				tables+")")
+			b.ReportMetric(float64(size)/plays, name)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(plays*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// written returns how many bytes this process has written to files.
+func written(b *testing.B) (n int) {
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		b.Skip("only Linux tells how much was written")
+	}
+	_, err = fmt.Sscanf(string(text[bytes.Index(text, []byte("wchar:")):]), "wchar: %d", &n)
+	require.NoError(b, err)
+	return n
 }

@@ -88,7 +88,7 @@ func (s *Store) listensBy(ctx context.Context, f library.ListenFilter, at, id in
 	if err != nil {
 		return nil, err
 	}
-	all.last = min(all.last, at/spanLength)
+	all.last = min(all.last, spanOf(time.UnixMilli(at)))
 	for last, n := all.last, int64(6); last >= all.first && len(page) < limit; last, n = last-n, 2*n {
 		args := []any{f.User, artistNamed(f.Artist), max(all.first, last-n+1), last, at, id}
 		where, args := within(f, args)

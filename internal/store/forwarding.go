@@ -180,7 +180,7 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.C
 		var at, seen int64
 		var due, ended sql.NullTime
 		err = r.Scan(&v.ID, &v.Title, &v.Artist, &at, &v.Outcome, &due, &ended, &seen, &v.Reason, &v.Delivery)
-		v.PlayedAt, v.ThereSince = instant(at), instant(seen)
+		v.PlayedAt, v.ThereSince = instant(at), instant(1000*seen)
 		if due.Valid {
 			v.Due = due.Time.UTC()
 		}

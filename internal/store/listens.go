@@ -85,7 +85,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		return 0, err
 	}
 	const listenWidth, sourceWidth = 5, 6
-	now := millis(time.Now())
+	now := time.Now().Unix()
 	plays := make([]stored, 0, len(fresh))
 	listens := make([]any, 0, added*listenWidth)
 	sources := make([]any, 0, len(fresh)*sourceWidth)
@@ -99,7 +99,8 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		if spelt[i] != 0 {
 			listens = append(listens, id, user, millis(l.PlayedAt), flag(l.Approximate), spelt[i])
 		}
-		sources = append(sources, id, sourceKey(user, conn, l.SourceID), number, l.SourceID, millis(l.PlayedAt), now)
+		sources = append(sources, id, number, sourceKey(user, conn, l.SourceID), l.SourceID,
+			l.PlayedAt.Sub(at).Milliseconds(), now)
 		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
 	}
 	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
@@ -108,8 +109,12 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		return 0, err
 	}
 	err = insertRows(ctx, tx, `INSERT INTO listen_sources
-		(listen_id, source_key, connection, source_id, played_at, stored_at)`, sourceWidth, sources, "")
+		(listen_id, connection, source_key, source_id, later, stored_at)`, sourceWidth, sources,
+		"ON CONFLICT DO NOTHING") // that key of one listen and one connection twice, once in a hundred lives
 	if err != nil {
+		return 0, err
+	}
+	if err := noteHeard(ctx, tx, user, fresh, spelt); err != nil {
 		return 0, err
 	}
 	for _, r := range m.stored {
@@ -189,9 +194,9 @@ func echoes(
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
-	bySecond := make(map[int64][]int64, len(all))
+	bySecond := make(map[int64][]sent, len(all))
 	for _, v := range all {
-		bySecond[v.at/1000] = append(bySecond[v.at/1000], v.id)
+		bySecond[v.at/1000] = append(bySecond[v.at/1000], v)
 	}
 	taken := map[int64]bool{}
 	for i := range reports {
@@ -201,11 +206,11 @@ func echoes(
 	}
 	for i, l := range fresh {
 		ids := bySecond[l.PlayedAt.Unix()]
-		if reports[i].play != nil || l.Approximate || len(ids) != 1 || taken[ids[0]] {
+		if reports[i].play != nil || l.Approximate || len(ids) != 1 || taken[ids[0].id] {
 			continue
 		}
-		taken[ids[0]] = true
-		reports[i].play = &play{id: ids[0], isrc: true, mbid: true, length: 1} // learns nothing from this report
+		taken[ids[0].id] = true
+		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), isrc: true, mbid: true, length: 1} // learns nothing from this report
 		n++
 	}
 	return n, nil
@@ -260,7 +265,7 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 		return &v, nil
 	}
 	stored, err := list(ctx, tx, scan, `SELECT l.id, p.match_key, l.played_at, p.duration_ms, p.isrc <> '',
-			p.recording_mbid <> '', p.id, n.connection, s.source_id, s.played_at
+			p.recording_mbid <> '', p.id, n.connection, s.source_id, l.played_at + s.later
 		FROM listens l JOIN spellings p ON p.id = l.spelling_id JOIN listen_sources s ON s.listen_id = l.id
 		JOIN connection_numbers n ON n.number = s.connection
 		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0

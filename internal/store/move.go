@@ -46,7 +46,7 @@ func (s *Store) moveListens(ctx context.Context) error {
 
 // oldListen is a listen as it was stored before.
 type oldListen struct {
-	id, user int64
+	id, user, at int64
 	library.Track
 }
 
@@ -59,19 +59,23 @@ func (s *Store) moveSome(ctx context.Context, tx *sql.Tx) (int, error) {
 	}
 	scan := func(r scanner) (l oldListen, err error) {
 		var ms int64
-		err = r.Scan(&l.id, &l.user, &l.Title, &l.Artist, &l.Album, &ms, &l.ISRC, &l.RecordingMBID)
+		err = r.Scan(&l.id, &l.user, &l.at, &l.Title, &l.Artist, &l.Album, &ms, &l.ISRC, &l.RecordingMBID)
 		l.Duration = length(ms)
 		return l, err
 	}
-	heard, err := list(ctx, tx, scan, `SELECT id, user_id, title, artist, album, duration_ms, isrc, recording_mbid
+	heard, err := list(ctx, tx, scan, `SELECT id, user_id, played_at, title, artist, album, duration_ms, isrc,
+			recording_mbid
 		FROM listens WHERE id > $1 ORDER BY id LIMIT $2`, last, moveAtOnce)
 	if err != nil || len(heard) == 0 {
 		return 0, err
 	}
 	all := make([]spelling, len(heard))
-	users := make(map[int64]int64, len(heard))
-	for i, l := range heard {
-		all[i], users[l.id] = spellingOf(l.Track), l.user
+	byID := make(map[int64]*oldListen, len(heard))
+	spanned := map[hearing]bool{}
+	for i := range heard {
+		l := &heard[i]
+		all[i], byID[l.id] = spellingOf(l.Track), l
+		spanned[hearing{l.user, spanOf(instant(l.at)), foldKey(all[i].Artist)}] = true
 	}
 	ids, err := s.shelve(ctx, tx, all)
 	if err != nil {
@@ -80,7 +84,8 @@ func (s *Store) moveSome(ctx context.Context, tx *sql.Tx) (int, error) {
 	to := heard[len(heard)-1].id
 	return len(heard), errors.Join(
 		giveSpellings(ctx, tx, heard, ids),
-		moveTheirSources(ctx, tx, users, last, to),
+		moveTheirSources(ctx, tx, byID, last, to),
+		saveHeard(ctx, tx, spanned),
 		execTx(ctx, tx, `INSERT INTO sequences (name, last) VALUES ($1, $2)
 			ON CONFLICT (name) DO UPDATE SET last = excluded.last`, moved, to))
 }
@@ -97,7 +102,7 @@ func giveSpellings(ctx context.Context, tx *sql.Tx, heard []oldListen, ids []int
 }
 
 // moveTheirSources moves the sources of the listens from after one number to another.
-func moveTheirSources(ctx context.Context, tx *sql.Tx, users map[int64]int64, after, to int64) error {
+func moveTheirSources(ctx context.Context, tx *sql.Tx, listens map[int64]*oldListen, after, to int64) error {
 	type source struct {
 		listen           int64
 		connection       library.ConnectionID
@@ -121,9 +126,10 @@ func moveTheirSources(ctx context.Context, tx *sql.Tx, users map[int64]int64, af
 				return err
 			}
 		}
-		rows = append(rows, v.listen, sourceKey(users[v.listen], v.connection, v.id), numbers[v.connection], v.id,
-			v.playedAt, v.stored)
+		l := listens[v.listen]
+		rows = append(rows, v.listen, numbers[v.connection], sourceKey(l.user, v.connection, v.id), v.id,
+			v.playedAt-l.at, v.stored/1000)
 	}
 	return insertRows(ctx, tx, `INSERT INTO listen_sources
-		(listen_id, source_key, connection, source_id, played_at, stored_at)`, width, rows, "")
+		(listen_id, connection, source_key, source_id, later, stored_at)`, width, rows, "")
 }

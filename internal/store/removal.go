@@ -37,6 +37,7 @@ var belongings = []belonging{
 	{"play_counts", []string{"user_id", "connection", "track_id"}},
 	{"forwards", []string{"listen_id", "connection"}},
 	{"listens", []string{"id"}}, // with their sources
+	{"heard", []string{"user_id", "span", "artist_key"}},
 	{"playlists", []string{"id"}},
 	{"imports", []string{"id"}},
 	{"skipped", []string{"user_id", "connection", "stream", "playlist", "source_id"}},

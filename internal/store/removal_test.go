@@ -263,8 +263,8 @@ func TestABigRemovalBlocksNobodyForLong(t *testing.T) {
 	for _, rows := range []string{
 		`listens (id, user_id, spelling_id, played_at, approximate)
 			SELECT 1000000 + i, $2, 1, 1600000000000 + i * 180000, 0 FROM n`,
-		`listen_sources (listen_id, source_key, connection, source_id, played_at, stored_at)
-			SELECT 1000000 + i, i, $2, CAST(i AS TEXT), 1600000000000 + i * 180000, 0 FROM n`,
+		`listen_sources (listen_id, connection, source_key, source_id, later, stored_at)
+			SELECT 1000000 + i, $2, i, CAST(i AS TEXT), 0, 0 FROM n`,
 		`forwards (listen_id, connection, user_id, delivery_id) SELECT 1000000 + i, 'lastfm', $2, 0 FROM n`,
 	} {
 		require.NoError(t, s.exec(t.Context(), series+rows, listens, bob))

@@ -12,9 +12,9 @@ import (
 	"reprise/internal/library"
 )
 
-// sourceKey returns the number by which a source of a listen is found: 31 bits of the time that its id tells, and 32
+// sourceKey returns the number by which a source of a listen is found: 31 bits of the time that its id tells, and 16
 // bits of a hash of its person, its connection and its id. Those of the same time lie together in the index, so that
-// storing a page changes few pages of it. Different sources may have the same number.
+// storing a page changes few pages of it. Different sources may have the same number. SQLite keeps it in six bytes.
 func sourceKey(user int64, conn library.ConnectionID, id string) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write(strconv.AppendInt(nil, user, 10))
@@ -22,7 +22,8 @@ func sourceKey(user int64, conn library.ConnectionID, id string) int64 {
 	_, _ = h.Write([]byte(conn))
 	_, _ = h.Write([]byte{0})
 	_, _ = h.Write([]byte(id))
-	return (timeIn(id)&math.MaxInt32)<<32 | int64(h.Sum32())
+	sum := h.Sum32()
+	return (timeIn(id)&math.MaxInt32)<<16 | int64(sum>>16^sum&math.MaxUint16)
 }
 
 // timeIn returns the first ten digits in a row of an id: the seconds of a Unix time, also where it has milliseconds. An
@@ -107,10 +108,11 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 		if !r.moved {
 			continue
 		}
-		err := execTx(ctx, tx, `UPDATE listen_sources SET listen_id = $1
+		err := execTx(ctx, tx, `UPDATE listen_sources SET listen_id = $1, later = $6
 			WHERE source_key = $2 AND `+fromOne("listen_sources", 3)+` AND source_id = $4
 			AND listen_id IN (SELECT id FROM listens WHERE id = listen_sources.listen_id AND user_id = $5)`,
-			r.play.id, sourceKey(user, r.connection, r.sourceID), r.connection, r.sourceID, user)
+			r.play.id, sourceKey(user, r.connection, r.sourceID), r.connection, r.sourceID, user,
+			r.at.Sub(r.play.at).Milliseconds())
 		if err != nil {
 			return err
 		}

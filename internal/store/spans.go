@@ -8,12 +8,45 @@ import (
 	"reprise/internal/library"
 )
 
-// The listens of some spellings are found span by span, because the index has the spans first: listens of one time lie
-// together in it. An index with the spellings first would change everywhere with each page of listens, and cost ten
-// times as much writing.
+// The listens of an artist are looked for only in those spans of time in which the artist was heard. An index with the
+// artists or the spellings first would be found in faster, but it would change everywhere with each page of listens,
+// and cost ten times as much writing.
 
-// spanLength is the length of a span in milliseconds. The index listens_by_spelling has the same number.
+// spanLength is the length of a span in milliseconds. The numbers of spans are stored, so it never changes.
 const spanLength = int64(30 * 24 * time.Hour / time.Millisecond)
+
+// spanOf returns the number of the span of a time.
+func spanOf(at time.Time) int64 {
+	ms := at.UnixMilli()
+	n := ms / spanLength
+	if ms%spanLength < 0 {
+		n--
+	}
+	return n
+}
+
+// hearing says that a person may have heard an artist in a span.
+type hearing struct{ user, span, artist int64 }
+
+// noteHeard stores the artists of new listens, which are those with a spelling.
+func noteHeard(ctx context.Context, tx *sql.Tx, user int64, fresh []*library.Listen, spelt []int64) error {
+	all := map[hearing]bool{}
+	for i, l := range fresh {
+		if spelt[i] != 0 {
+			all[hearing{user, spanOf(l.PlayedAt), foldKey(indexed(l.Artist))}] = true
+		}
+	}
+	return saveHeard(ctx, tx, all)
+}
+
+func saveHeard(ctx context.Context, tx *sql.Tx, all map[hearing]bool) error {
+	const width = 3
+	rows := make([]any, 0, width*len(all))
+	for h := range all {
+		rows = append(rows, h.user, h.span, h.artist)
+	}
+	return insertRows(ctx, tx, "INSERT INTO heard (user_id, span, artist_key)", width, rows, "ON CONFLICT DO NOTHING")
+}
 
 // spans are the numbers of consecutive spans; none if last is before first.
 type spans struct{ first, last int64 }
@@ -21,12 +54,16 @@ type spans struct{ first, last int64 }
 // ofSpellings begins a query for the listens l of the person $1 in the spans from $3 to $4 that have one of the selected
 // spellings, which may depend on $2. More conditions may follow after an AND.
 func ofSpellings(columns, joins, selected string) string {
-	// The cross join and the plus make SQLite begin with the spans and use the index.
-	return `WITH RECURSIVE spans (n) AS (
-			SELECT CAST($4 AS BIGINT) UNION ALL SELECT n - 1 FROM spans WHERE n > $3
+	// The cross join and the plus make SQLite begin with the spans.
+	return `WITH RECURSIVE every (n) AS (
+			SELECT CAST($4 AS BIGINT) UNION ALL SELECT n - 1 FROM every WHERE n > $3
+		), spans (n) AS (
+			SELECT n FROM every WHERE EXISTS (SELECT 1 FROM heard h WHERE h.user_id = $1 AND h.span = +every.n
+				AND h.artist_key IN (SELECT artist_key FROM spellings WHERE id IN (` + selected + `)))
 		)
 		SELECT ` + columns + ` FROM spans CROSS JOIN listens l ` + joins + `
-		WHERE l.user_id = $1 AND (l.played_at / 2592000000) = +spans.n AND l.spelling_id IN (` + selected + ")"
+		WHERE l.user_id = $1 AND l.played_at >= spans.n * 2592000000 AND l.played_at < (spans.n + 1) * 2592000000
+		AND l.spelling_id IN (` + selected + ")"
 }
 
 // spansOf returns the spans in which a filter may select listens.
@@ -37,16 +74,14 @@ func (s *Store) spansOf(ctx context.Context, f library.ListenFilter) (spans, err
 	if err != nil || !first.Valid {
 		return spans{0, -1}, local(err)
 	}
-	if !f.From.IsZero() {
-		first.Int64 = max(first.Int64, millis(f.From))
+	from, to := time.UnixMilli(first.Int64), time.UnixMilli(last.Int64)
+	if f.From.After(from) {
+		from = f.From
 	}
-	if !f.To.IsZero() {
-		last.Int64 = min(last.Int64, millis(f.To))
+	if !f.To.IsZero() && f.To.Before(to) {
+		to = f.To
 	}
-	if first.Int64 > last.Int64 {
-		return spans{0, -1}, nil
-	}
-	return spans{first.Int64 / spanLength, last.Int64 / spanLength}, nil
+	return spans{spanOf(from), spanOf(to)}, nil
 }
 
 // plays counts a person's listens of the selected spellings, which may depend on the argument $2, and returns the time
@@ -56,13 +91,8 @@ func (s *Store) plays(ctx context.Context, user int64, selected string, id int64
 	if err != nil || all.last < all.first {
 		return 0, last, err
 	}
-	var newest, at int64
-	err = s.reader.QueryRowContext(ctx, ofSpellings("count(*), coalesce(max(spans.n), 0)", "", selected),
-		user, id, all.first, all.last).Scan(&n, &newest)
-	if err != nil || n == 0 {
-		return 0, last, local(err)
-	}
-	err = s.reader.QueryRowContext(ctx, ofSpellings("coalesce(max(l.played_at), 0)", "", selected), user, id, newest,
-		newest).Scan(&at)
+	var at int64
+	err = s.reader.QueryRowContext(ctx, ofSpellings("count(*), coalesce(max(l.played_at), 0)", "", selected),
+		user, id, all.first, all.last).Scan(&n, &at)
 	return n, instant(at), local(err)
 }

@@ -28,7 +28,8 @@ type table struct {
 var asBefore = map[string]string{
 	"listens": `(SELECT l.id, l.user_id, p.match_key, p.title, p.artist, p.album, l.played_at, p.duration_ms, p.isrc,
 		p.recording_mbid, l.approximate FROM listens l JOIN spellings p ON p.id = l.spelling_id ORDER BY l.id)`,
-	"listen_sources": `(SELECT l.user_id, n.connection, s.source_id, s.listen_id, s.played_at, s.stored_at
+	"listen_sources": `(SELECT l.user_id, n.connection, s.source_id, s.listen_id, l.played_at + s.later AS played_at,
+		1000 * s.stored_at AS stored_at
 		FROM listen_sources s JOIN listens l ON l.id = s.listen_id JOIN connection_numbers n ON n.number = s.connection
 		ORDER BY s.source_id, s.listen_id)`,
 }
@@ -45,8 +46,11 @@ func contents(t testing.TB, path string, only map[string]table) map[string]table
 	all := map[string]table{}
 	for _, name := range names {
 		columns, from := "*", name+" ORDER BY rowid"
-		if name == "listen_sources" {
+		switch name { // those without a rowid
+		case "listen_sources":
 			from = name + " ORDER BY source_id, listen_id"
+		case "heard":
+			from = name
 		}
 		if only != nil {
 			if len(only[name].columns) == 0 {

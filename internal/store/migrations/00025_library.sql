@@ -58,10 +58,18 @@ ALTER TABLE listens ADD COLUMN spelling_id INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE listen_sources RENAME TO old_listen_sources;
 CREATE TABLE listen_sources (
     listen_id  INTEGER NOT NULL REFERENCES listens (id) ON DELETE CASCADE,
-    source_key BIGINT NOT NULL,  -- of the person, the connection and the source's id; see sources.go
     connection INTEGER NOT NULL, -- its number
+    source_key BIGINT NOT NULL,  -- of the person, the connection and the source's id; see sources.go
     source_id  TEXT NOT NULL,
-    played_at  BIGINT NOT NULL,  -- as this connection tells it, which may be the start or the end of the play
-    stored_at  BIGINT NOT NULL,  -- when it told it; 0 for those stored before this was noted
-    PRIMARY KEY (listen_id, source_key)
+    later      BIGINT NOT NULL,  -- by how much it tells of a later time than the listen's: of the end of the play
+    stored_at  BIGINT NOT NULL,  -- when it told it, in seconds; 0 for those stored before this was noted
+    PRIMARY KEY (listen_id, connection, source_key)
+) WITHOUT ROWID;
+
+-- Which artists a person may have heard in which span of 30 days, by the key of their spellings: that is where to look.
+CREATE TABLE heard (
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    span       BIGINT NOT NULL,
+    artist_key BIGINT NOT NULL,
+    PRIMARY KEY (user_id, span, artist_key)
 ) WITHOUT ROWID;

@@ -11,7 +11,7 @@ ALTER TABLE listens DROP COLUMN duration_ms;
 ALTER TABLE listens DROP COLUMN isrc;
 ALTER TABLE listens DROP COLUMN recording_mbid;
 
--- By spans of 30 days, so that the listens of one time lie together: an index that begins with the spelling would
--- change everywhere with every page of listens.
-CREATE INDEX listens_by_spelling ON listens (user_id, (played_at / 2592000000), spelling_id);
+-- The only index of listens: one that begins with the spelling would change everywhere with every page of listens.
+DROP INDEX listens_newest;
+CREATE INDEX listens_newest ON listens (user_id, played_at, spelling_id);
 CREATE INDEX listen_sources_key ON listen_sources (source_key);
