@@ -92,13 +92,19 @@ func (s *Store) moveSome(ctx context.Context, tx *sql.Tx) (int, error) {
 
 // giveSpellings stores the spellings of listens.
 func giveSpellings(ctx context.Context, tx *sql.Tx, heard []oldListen, ids []int64) error {
-	const head, tail = "WITH given (id, spelling) AS (", `)
-		UPDATE listens SET spelling_id = given.spelling FROM given WHERE listens.id = given.id`
 	args := make([]any, 0, 2*len(heard))
 	for i, l := range heard {
 		args = append(args, l.id, ids[i])
 	}
-	return insertRows(ctx, tx, head, 2, args, tail)
+	err := insertRows(ctx, tx, "INSERT INTO given_spellings (listen_id, spelling_id)", 2, args, "")
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		execTx(ctx, tx, `UPDATE listens SET spelling_id = g.spelling_id FROM given_spellings g
+			WHERE g.listen_id = listens.id AND listens.id >= $1 AND listens.id <= $2`,
+			heard[0].id, heard[len(heard)-1].id),
+		execTx(ctx, tx, "DELETE FROM given_spellings"))
 }
 
 // moveTheirSources moves the sources of the listens from after one number to another.

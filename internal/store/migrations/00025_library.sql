@@ -55,6 +55,11 @@ CREATE TABLE connection_numbers (
 DROP INDEX listens_by_artist;
 ALTER TABLE listens ADD COLUMN spelling_id INTEGER NOT NULL DEFAULT 0;
 
+CREATE TABLE given_spellings (
+    listen_id   INTEGER PRIMARY KEY,
+    spelling_id INTEGER NOT NULL
+);
+
 ALTER TABLE listen_sources RENAME TO old_listen_sources;
 CREATE TABLE listen_sources (
     listen_id  INTEGER NOT NULL REFERENCES listens (id) ON DELETE CASCADE,

@@ -2,6 +2,7 @@
 
 -- +goose Up
 DROP TABLE old_listen_sources;
+DROP TABLE given_spellings;
 DELETE FROM sequences WHERE name = 'moved listens';
 ALTER TABLE listens DROP COLUMN match_key;
 ALTER TABLE listens DROP COLUMN title;
