@@ -201,8 +201,8 @@ func (s *Store) People(ctx context.Context) ([]int64, error) {
 
 // meaning selects the spellings that mean an entity of each kind, whose id is the argument $2.
 var meaning = map[string]string{
-	library.KindArtist: `SELECT id FROM spellings WHERE artist_id = $2
-		OR track_id IN (SELECT track_id FROM track_artists WHERE artist_id = $2)`,
+	library.KindArtist: `SELECT id FROM spellings
+		WHERE track_id IN (SELECT track_id FROM track_artists WHERE artist_id = $2)`,
 	library.KindAlbum: "SELECT id FROM spellings WHERE album_id = $2",
 	library.KindTrack: "SELECT id FROM spellings WHERE track_id = $2",
 }

@@ -147,7 +147,7 @@ func TestMusicIsOnlyForThoseWhoHeardIt(t *testing.T) {
 func TestANewMBIDMakesDependentTasksDue(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	save(t, s, user, "spotify", heard(0, "A", "", ""))
+	save(t, s, user, "spotify", heard(0, "A", "", "T"))
 	lookedThrough(t, s)
 	_, err := s.Enqueue(t.Context(), "art", []string{library.KindArtist}, "facts")
 	require.NoError(t, err)

@@ -63,7 +63,6 @@ func (v *spelling) means(all []*keyed) (credits []any) {
 		}
 	}
 	for i, artist := range artists {
-		v.artist = artists[0]
 		if v.track != 0 {
 			credits = append(credits, v.track, artist, i)
 		}

@@ -70,7 +70,8 @@ func oldHousehold(t testing.TB, dir string, n int) {
 
 // movedPlay returns the play number i of oldHousehold.
 func movedPlay(i int) library.Listen {
-	n := i * i % 30_011
+	u := int(uint32(i)*2_654_435_761>>8) % 30_000
+	n := (u + u*u/30_000) / 2 // some are more frequent
 	return library.Listen{SourceID: fmt.Sprintf("%d-%d", 1_400_000_000+i*210, n),
 		PlayedAt: time.UnixMilli(1_400_000_000_000 + int64(i)*210_000).UTC(),
 		Track: library.Track{Title: fmt.Sprintf("The Title of Track %d", n), Artist: fmt.Sprintf("Artist %d", n%2000),

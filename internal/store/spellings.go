@@ -22,8 +22,7 @@ type spelling struct {
 	library.Track       // without SourceID and Gone
 	id            int64 // 0 before it is stored
 	hash          int64
-	artist        int64 // ids of the entities that it means, 0 for none
-	album, track  int64
+	album, track  int64 // ids of what it means, 0 for none
 }
 
 // spellingOf returns the spelling of a track, as it is stored.
@@ -168,16 +167,15 @@ func addSpellings(ctx context.Context, tx *sql.Tx, fresh []*spelling) error {
 	if err != nil {
 		return err
 	}
-	const width = 13
+	const width = 12
 	rows := make([]any, 0, width*len(fresh))
 	for i, v := range fresh {
 		v.id = next + int64(i)
 		rows = append(rows, v.id, v.hash, v.Title, v.Artist, v.Album, v.Duration.Milliseconds(), v.ISRC,
-			v.RecordingMBID, matchKey(v.Title, v.Artist), foldKey(v.Artist), orNull(v.artist), orNull(v.album),
-			orNull(v.track))
+			v.RecordingMBID, matchKey(v.Title, v.Artist), foldKey(v.Artist), orNull(v.album), orNull(v.track))
 	}
 	return insertRows(ctx, tx, `INSERT INTO spellings (id, hash, title, artist, album, duration_ms, isrc,
-		recording_mbid, match_key, artist_key, artist_id, album_id, track_id)`, width, rows, "")
+		recording_mbid, match_key, artist_key, album_id, track_id)`, width, rows, "")
 }
 
 // orNull returns an id for a column that is NULL where there is none.

@@ -14,12 +14,10 @@ CREATE TABLE spellings (
     recording_mbid TEXT NOT NULL,
     match_key      BIGINT NOT NULL, -- equal for the names that services give to the same track
     artist_key     BIGINT NOT NULL, -- of the artist, in upper or lower case
-    artist_id      INTEGER REFERENCES entities (id), -- the first artist; NULL without one, as in the next two
-    album_id       INTEGER REFERENCES entities (id),
+    album_id       INTEGER REFERENCES entities (id), -- NULL without one
     track_id       INTEGER REFERENCES entities (id)
 );
 CREATE INDEX spellings_by_name ON spellings (artist_key);
-CREATE INDEX spellings_of_artist ON spellings (artist_id);
 CREATE INDEX spellings_of_album ON spellings (album_id);
 CREATE INDEX spellings_of_track ON spellings (track_id);
 CREATE INDEX spellings_by_mbid ON spellings (recording_mbid) WHERE recording_mbid <> '';
