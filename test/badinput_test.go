@@ -186,7 +186,7 @@ func TestHostsThatNeedAContactAreNotCalled(t *testing.T) {
 	v = p.newcomer()
 	require.NotContains(t, v.page("/connect/listenbrainz", 200), `name="contact"`)
 	require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": "a-token-of-alice"},
-		422)["detail"], "ListenBrainz doesn't answer")
+		422)["detail"], "ListenBrainz isn't responding")
 }
 
 func TestADamagedOrNewerDatabaseIsLeftAlone(t *testing.T) {
@@ -244,7 +244,7 @@ func TestWrongAddressesOfAServerAtHome(t *testing.T) {
 		"http://me:you@" + nobody:                      "have fields of their own",
 		strings.Replace(plain.URL, "http", "https", 1): "Enter it with http:// if",
 		unknown.URL:   "The certificate at this address",
-		"http://a\nb": "something else invisible in this field: Address"} {
+		"http://a\nb": "another invisible character: Address"} {
 		answer := v.call("PUT", "/connections/navidrome",
 			object{"url": url, "username": "alice", "password": "secret-of-alice"}, http.StatusUnprocessableEntity)
 		require.Contains(t, answer["detail"], "Nothing was saved", url)
@@ -262,7 +262,7 @@ func TestATokenCopiedWithTheTextAroundIt(t *testing.T) {
 	v := start(t, t.TempDir(), worldEnv(w)...).newcomer()
 	token := w.ListenBrainz.Token(demo.Alice)
 	for typed, want := range map[string]string{" \n ": "Please fill in: User token.",
-		"half\nof": "something else invisible in this field: User token",
+		"half\nof": "another invisible character: User token",
 		"wrong":    "ListenBrainz rejected the user token"} {
 		require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": typed}, 422)["detail"], want)
 		v.call("GET", "/connections/listenbrainz", nil, 404)

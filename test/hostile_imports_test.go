@@ -157,7 +157,7 @@ func TestAFullDiskDuringAnImport(t *testing.T) {
 	status, text := ready()
 	require.Equal(t, 503, status)
 	require.Contains(t, text, "Make room on it.")
-	require.Contains(t, v.upload("/imports", "spotify", "b.zip", file, 507), "There isn't enough space")
+	require.Contains(t, v.upload("/imports", "spotify", "b.zip", file, 507), "There isn&#39;t enough space")
 	require.NoError(t, os.Remove(ballast))
 	v.eventually("it goes on by itself", func() bool { return v.lastImport()["state"] == "done" })
 	require.InDelta(t, plays, v.lastImport()["added"], 0.1)

@@ -210,11 +210,11 @@ func TestTheActivityLog(t *testing.T) {
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool {
 		return strings.Contains(strings.Join(v.happened(""), "\n"),
-			"listens failed too often, so Reprise is giving it a rest.")
+			"ListenBrainz: reading listens is paused after repeated failures.")
 	})
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Normal))
 	v.eventually("a closed breaker", func() bool {
-		return strings.Contains(strings.Join(v.happened(""), "\n"), "listens works again.")
+		return strings.Contains(strings.Join(v.happened(""), "\n"), "ListenBrainz: reading listens works again.")
 	})
 	ben := v.member(p, "Ben")
 	require.Contains(t, v.happened(""), "Alice added Ben.")

@@ -13,8 +13,8 @@ func TestTheFirstPageOffersServices(t *testing.T) {
 	t.Parallel()
 	v := start(t, t.TempDir()).newcomer()
 	welcome := v.page("/", 200)
-	require.Contains(t, welcome, "You need: Address of your server, Username, Password or API key.")
-	require.Contains(t, welcome, "You need: Bucket, Access key, Secret key.")
+	require.Contains(t, welcome, "You need: Address of your server · Username · Password or API key")
+	require.Contains(t, welcome, "You need: Bucket · Access key · Secret key")
 	require.Regexp(t, `<label for="field-password">Password\s*</label>`, v.page("/connect/navidrome", 200),
 		"not called optional, which it is only beside an API key")
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"reprise/internal/accounts"
+	"reprise/internal/library"
 	"reprise/internal/words"
 )
 
@@ -28,6 +29,12 @@ func (e Entry) Sentence(service words.Text) words.Text {
 		fill = append(fill, "Count", max(e.Times, 1))
 	case e.Action == Stopped && streams[e.Subject]:
 		name = "stopped_" + e.Subject
+	case e.Action == BreakerOpened || e.Action == BreakerClosed:
+		if stream := library.StreamOf(e.Subject); stream != "" {
+			name += "_" + stream
+		}
+	case e.Action == BreakerReset && e.Connection == "": // as it was noted in earlier versions
+		fill[3] = e.subject()
 	case e.Action == Recovered:
 		name, detail = "recovered", words.Text{}
 		if streams[e.Subject] {
@@ -38,6 +45,15 @@ func (e Entry) Sentence(service words.Text) words.Text {
 		}
 	}
 	return words.Join(words.Each("activity.", name, fill...), detail)
+}
+
+// Request returns the request that an entry is about, which is for those who look into it; empty for none.
+func (e Entry) Request() string {
+	switch e.Action {
+	case BreakerOpened, BreakerClosed, BreakerReset:
+		return e.Subject
+	}
+	return ""
 }
 
 func (e Entry) subject() words.Text {

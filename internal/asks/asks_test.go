@@ -146,7 +146,8 @@ func TestThereIsNothingToAskForWhatWorks(t *testing.T) {
 			_, err := b.Ask(b.t.Context(), b.cat, b.registry.Get("spotify"))
 			require.ErrorIs(b.t, err, asks.ErrNothing)
 		}
-		b.app.Store(resilience.State{Kind: resilience.Held, Category: resilience.Quota, Until: time.Now().Add(time.Hour)})
+		b.app.Store(resilience.State{Kind: resilience.Held, Category: resilience.Quota,
+			Until: time.Now().Add(time.Hour)})
 		require.Equal(b.t, asks.App, b.ask(b.cat).Need)
 	})
 }

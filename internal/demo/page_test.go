@@ -40,7 +40,7 @@ func TestPageSwitches(t *testing.T) {
 		require.Equal(t, len(names), strings.Count(html, `aria-pressed="true"`))
 		require.Equal(t, len(names), strings.Count(html, `<button name="mode" value="normal" aria-pressed="true"`))
 		require.Contains(t, html, "demo-password-alice")
-		require.Regexp(t, `(?s)id="listenbrainz".*1 call<.*Working.*id="navidrome"`, html)
+		require.Regexp(t, `(?s)id="listenbrainz".*1 request<.*Working.*id="navidrome"`, html)
 		require.NotRegexp(t, regexp.MustCompile(`(?i)<script|<style|style=|onclick`), html)
 	}
 	r := b.press(h, http.MethodPost, "/demo/switch", "provider=navidrome&mode=revoked")

@@ -103,6 +103,9 @@ func TestNoFileTakesMoreThanALittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, c := range hostile {
 		var err error
 		good := 0
@@ -127,6 +130,9 @@ func TestNoFileTakesMoreThanALittleMemory(t *testing.T) {
 
 // A first look at an archive of many files takes a little memory, most of it for their names.
 func TestManyFilesInAnArchiveAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	if testing.Short() {
 		t.Skip("takes long")
 	}

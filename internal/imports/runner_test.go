@@ -323,6 +323,9 @@ func TestProgressIsTold(t *testing.T) {
 
 // An archive of fifty thousand plays has some thirty megabytes unpacked. Reading it takes a few.
 func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	plays := 50_000
 	if raceEnabled { // which takes more memory and time
 		plays = 2000

@@ -22,9 +22,9 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodGet, "/playlists", "", http.StatusOK) // signs in
 		for path, want := range map[string]string{
-			"/nowhere":                           "Seite nicht gefunden.",
+			"/nowhere":                           "Seite nicht gefunden",
 			"/health?day=2001-01-01":             "Wähle einen dieser Tage.",
-			"/api/v1/nowhere":                    "Seite nicht gefunden.",
+			"/api/v1/nowhere":                    "Seite nicht gefunden",
 			"/api/v1/listens?limit=0":            "limit ist eine ganze Zahl von 1 bis 1000.",
 			"/api/v1/listens?artst=x":            `kennt keinen Parameter \"artst\". Meintest du \"artist\"?`,
 			"/api/v1/listens?from=gestern":       "Schreibe from so: 2026-11-20T21:00:00Z.",
@@ -37,7 +37,7 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 			require.Contains(t, html.UnescapeString(w.Body.String()), want, path)
 		}
 		w := h.knock(http.MethodGet, "/api/v1/nowhere", "Accept-Language", "fr, en;q=0.5")
-		require.Contains(t, w.Body.String(), `"detail":"Page not found."`)
+		require.Contains(t, w.Body.String(), `"title":"Page not found"`)
 	})
 }
 

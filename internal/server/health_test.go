@@ -55,7 +55,7 @@ func TestHealthPageShowsTheStateOfServices(t *testing.T) {
 
 		h.asked("GET /v1/me", 6, resilience.WasRetriable)
 		page = h.page("/health")
-		require.Contains(t, page, "GET /v1/me: 40% of 15 requests failed in the last hour. Usually it&#39;s 0%.")
+		require.Contains(t, page, "Spotify: 40% of 15 requests failed in the last hour. Usually it&#39;s 0%.")
 		require.Contains(t, page, "Spotify is failing more often than usual")
 		require.NotContains(t, page, "All services are working")
 		require.Less(t, strings.Index(page, ">GET /v1/me<"),

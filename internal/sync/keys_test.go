@@ -210,7 +210,7 @@ func TestAllKeysRefusedNeedTheAdministrator(t *testing.T) {
 		require.Equal(t, syncer.NeedsAdmin, e.Status(member, "youtube").Condition)
 		require.Equal(t, syncer.NeedsAdmin, e.Status(admin, "youtube").Condition)
 		require.Len(t, e.Open(admin), 1)
-		require.Contains(t, e.Open(admin)[0].Message.String(), "providers.youtube.keys")
+		require.Contains(t, e.Open(admin)[0].Message.String(), "Google's console")
 		require.Empty(t, e.Open(member))
 
 		// The administrator has mended it at Google, and says so.

@@ -102,11 +102,12 @@ func inHTML(path, text string) string {
 	if !strings.HasSuffix(path, "_templ.go") {
 		return ""
 	}
-	read := inTag.ReplaceAllString(text, "")
+	var read strings.Builder
+	read.WriteString(inTag.ReplaceAllString(text, ""))
 	for _, label := range aLabel.FindAllStringSubmatch(text, -1) {
-		read += label[1]
+		read.WriteString(label[1])
 	}
-	return aWord.FindString(strings.ReplaceAll(read, "Reprise", ""))
+	return aWord.FindString(strings.ReplaceAll(read.String(), "Reprise", ""))
 }
 
 // called returns the name of the function that is called, without that of its package.

@@ -88,6 +88,9 @@ func (h *household) play(what string, n int, last time.Time) {
 
 // TestAPhoneOfflineForAWeekend submits ten plays on Monday, from Friday and Saturday.
 func TestAPhoneOfflineForAWeekend(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	live(t, false, func(h *household) {
 		time.Sleep(72 * time.Hour)
 		h.play("desktop", 1, time.Now())
@@ -110,6 +113,9 @@ func TestAPhoneOfflineForAWeekend(t *testing.T) {
 
 // TestAWeekendAtAnOlderNavidrome has only the last play of each song. The second look once a day finds it.
 func TestAWeekendAtAnOlderNavidrome(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	live(t, true, func(h *household) {
 		time.Sleep(72 * time.Hour)
 		h.play("desktop", 1, time.Now())

@@ -167,7 +167,7 @@ func TestTable(t *testing.T) {
 				}
 				switch want.Category {
 				case resilience.Config, resilience.Auth, resilience.Quota:
-					require.Contains(t, refusal.Meaning.Advice.String(), "providers.openai.")
+					require.Regexp(t, "under Settings, This server|billing page", refusal.Meaning.Advice.String())
 				}
 			})
 		})

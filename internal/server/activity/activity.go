@@ -59,6 +59,7 @@ type View struct {
 	Subject    string  `json:"subject,omitempty"`
 	Times      int     `json:"times,omitempty"` // if more than once
 	Message    string  `json:"message"`
+	Request    string  `json:"-"` // what failed, for those who look into it
 	Trouble    bool    `json:"-"` // a problem began
 	End        bool    `json:"-"` // a problem ended
 }
@@ -73,7 +74,7 @@ func viewOf(ctx context.Context, e activity.Entry, label func(library.Connection
 	v := View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
 		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
 		Connection: core.Text(string(e.Connection)),
-		Subject:    e.Subject, Message: e.Sentence(words.Plain(label(e.Connection))).T(ctx),
+		Subject:    e.Subject, Request: e.Request(), Message: e.Sentence(words.Plain(label(e.Connection))).T(ctx),
 		Trouble: slices.Contains(troubles, e.Action), End: slices.Contains(ends, e.Action)}
 	if e.Times > 1 {
 		v.Times = e.Times

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/activity"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
@@ -77,9 +78,20 @@ func (h *Breakers) reset(c echo.Context, endpoint string) (resilience.BreakerSta
 		return previous, errNoBreaker
 	}
 	if previous != resilience.BreakerClosed {
-		h.core.Note(c.Request().Context(), activity.Entry{Action: activity.BreakerReset, Subject: endpoint})
+		h.core.Note(c.Request().Context(), activity.Entry{Action: activity.BreakerReset,
+			Connection: h.providerOf(endpoint), Subject: endpoint})
 	}
 	return previous, nil
+}
+
+// providerOf returns the service that an endpoint is of; empty when it is unknown.
+func (h *Breakers) providerOf(endpoint string) library.ConnectionID {
+	for _, b := range h.breakers.Status() {
+		if b.Endpoint == endpoint {
+			return library.ConnectionID(b.Provider)
+		}
+	}
+	return ""
 }
 
 func (h *Breakers) resetAPI(c echo.Context) error {
@@ -95,9 +107,20 @@ func (h *Breakers) resetAPI(c echo.Context) error {
 		"new_state": resilience.BreakerClosed.String()})
 }
 
-// resetForm answers the buttons on the page of the server and on the health page.
+// resetForm answers the buttons on the page of the server and on the health page, which can be about several endpoints.
+// One that is gone meanwhile matters only if all are.
 func (h *Breakers) resetForm(c echo.Context) error {
-	if _, err := h.reset(c, c.FormValue("endpoint")); err != nil {
+	form, err := c.FormParams()
+	if err != nil {
+		return err
+	}
+	done, err := false, error(errNoBreaker)
+	for _, endpoint := range form["endpoint"] {
+		if _, err = h.reset(c, endpoint); err == nil {
+			done = true
+		}
+	}
+	if !done {
 		return err
 	}
 	h.core.Sessions.Flash(c.Request().Context(), words.New("breaker.reset"))

@@ -192,7 +192,7 @@ func waitingWords(ctx context.Context, v View) (all []string) {
 
 // mainAction returns the one thing to do on a card; nil for none. What the banner offers, the card does not.
 func mainAction(ctx context.Context, v View, announced bool) *ui.Action {
-	for _, a := range v.Actions {
+	for _, a := range v.offered() {
 		switch {
 		case a.Action == "pause", announced && a.Action == "reconnect":
 			continue
@@ -203,6 +203,19 @@ func mainAction(ctx context.Context, v View, announced bool) *ui.Action {
 		return button(v, actionView{Action: "sync", Label: words.T(ctx, "action.sync")})
 	}
 	return nil
+}
+
+// offered returns what pages offer of what can be done: no new try where it takes a reconnection, which comes first
+// then.
+func (v View) offered() (all []actionView) {
+	reconnect := false
+	for _, a := range v.Actions {
+		if a.Action != "retry" || !reconnect {
+			all = append(all, a)
+		}
+		reconnect = reconnect || a.Action == "reconnect"
+	}
+	return all
 }
 
 // askFor returns how a member asks for the end of a wait that only an administrator can end; nil for none.

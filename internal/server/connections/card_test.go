@@ -2,6 +2,7 @@ package connections
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -64,7 +66,7 @@ func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	require.False(t, c.Loud)
 	require.Empty(t, c.Says, "the banner says it")
 	require.Empty(t, c.Notices, "the banner says more")
-	require.Equal(t, "/connections/spotify/retry", c.Action.Post, "the banner has the other button")
+	require.Nil(t, c.Action, "the banner has the button, and to try again cannot succeed")
 	html := uitest.HTML(t, words.English, Card(c))
 	require.NotContains(t, html, "What is the case.")
 	require.Contains(t, html, `href="#banner-1"`)
@@ -83,6 +85,42 @@ func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	urgent.AcknowledgedAt = nil
 	require.Empty(t, show(connected("waiting", "waiting"), "/", urgent).Banner, "another trouble than the banner's")
 	require.True(t, show(connected("healthy", "healthy"), "/").Calm)
+}
+
+// Where access was revoked, the page of the connection has the button that mends it, and none that cannot.
+func TestThePageOfAConnectionReconnects(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		in        context.Context
+		reconnect string
+		category  resilience.Category
+		want      []string
+	}{
+		{t.Context(), "Reconnect", resilience.Auth, []string{"spotify-reconnect", "spotify-pause"}},
+		{german(t), "Neu verbinden", resilience.Auth, []string{"spotify-reconnect", "spotify-pause"}},
+		{t.Context(), "Reconnect", resilience.Permission, // which a person can give back there
+			[]string{"spotify-retry", "spotify-reconnect", "spotify-pause"}},
+	} {
+		v := connected("needs_reconnect", "needs_reconnect")
+		st := syncer.Status{Condition: syncer.NeedsReconnect, Provider: reads(library.Listens),
+			State: resilience.State{Kind: resilience.Stopped, Category: row.category}}
+		st.Connection.ID = "spotify"
+		v.Actions = actionsFor(row.in, st)
+		banner := core.Notification{ID: "1", Severity: "error", Connection: "spotify",
+			Action: &core.Action{Label: row.reconnect, URL: "/connect/spotify"}}
+		for _, open := range [][]core.Notification{nil, {banner}} {
+			page := detailsOf(row.in, v, reader{Path: "/connections/spotify", Open: open})
+			var ids []string
+			for _, a := range page.Actions {
+				ids = append(ids, a.ID)
+			}
+			require.Equal(t, row.want, ids)
+			i := slices.Index(ids, "spotify-reconnect")
+			require.True(t, page.Actions[i].Main)
+			require.Equal(t, []string{row.reconnect, "/connect/spotify"},
+				[]string{page.Actions[i].Label, page.Actions[i].URL})
+		}
+	}
 }
 
 func TestAHoldOnSendingIsNoneOfTheConnection(t *testing.T) {
@@ -164,7 +202,7 @@ func TestHeadlineOfConnections(t *testing.T) {
 	t.Parallel()
 	of := func(states ...string) (all []View) {
 		for _, s := range states {
-			all = append(all, View{State: s, DisplayName: "Spotify"})
+			all = append(all, View{ID: s, Provider: s, State: s, DisplayName: "Spotify"})
 		}
 		return all
 	}
@@ -177,12 +215,18 @@ func TestHeadlineOfConnections(t *testing.T) {
 		{of("waiting", "healthy"), false, true, "Spotify is taking a break; nothing for you to do"},
 		{of("waiting", "held"), false, false, "2 services are taking a break; nothing for you to do"},
 		{of("waiting", "held"), true, false, "This server is offline"},
-		{of("needs_admin", "held"), true, false, "Spotify needs the administrator"},
+		{of("needs_admin", "held"), true, false, "Spotify needs the administrator, 1 is waiting"},
+		{of("needs_admin", "waiting", "needs_reconnect", "held"), false, true,
+			"2 services need you, 2 are waiting"},
+		{[]View{{Provider: "spotify", State: "held", DisplayName: "Spotify"},
+			{Provider: "spotify", State: "needs_reconnect", DisplayName: "Mine"}}, false, true, "Mine needs you"},
 		{of("needs_admin"), false, true, "Spotify needs you"},
 		{of("needs_admin", "needs_reconnect"), false, false, "2 services need you"},
 	} {
 		require.Equal(t, c.want, headlineOf(t.Context(), c.all, c.offline, c.admin).State.Word)
 	}
+	require.Equal(t, "2 Dienste brauchen dich, 1 wartet",
+		headlineOf(german(t), of("needs_admin", "waiting", "needs_reconnect"), false, true).State.Word)
 	good := headlineOf(t.Context(), of("healthy"), false, false)
 	require.Equal(t, good, good.except(t.Context(), 0))
 	require.Equal(t, "2 items could not be sent", good.except(t.Context(), 2).State.Word, "all is not good then")

@@ -27,35 +27,64 @@ func (h headline) except(ctx context.Context, failed int) headline {
 
 // headlineOf returns the headline for connections, to an administrator or a member.
 func headlineOf(ctx context.Context, all []View, offline, admin bool) headline {
-	var need, wait []View
+	var n Needs
 	you := admin
-	for _, v := range all {
-		switch attention(v) {
-		case 2:
-			need = append(need, v)
-		case 1:
-			wait = append(wait, v)
+	seen := map[string]bool{}
+	// A service is counted once, by the connection that is worst off.
+	for _, much := range []int{2, 1} {
+		for _, v := range all {
+			if attention(v) == much && !seen[v.Provider] {
+				seen[v.Provider] = true
+				n.Add(v.State, v.DisplayName)
+			}
 		}
+	}
+	for _, v := range all {
 		you = you || syncer.Condition(v.State) == syncer.NeedsReconnect
 	}
 	say := func(shape syncer.Condition, word string) headline {
 		return headline{State: ui.Mark{Shape: string(shape), Word: word}}
 	}
 	switch {
-	case len(need) > 0 && you:
-		return say(syncer.NeedsReconnect,
-			words.T(ctx, "status.needs_you", "Count", len(need), "Name", need[0].DisplayName))
-	case len(need) > 0:
-		return say(syncer.NeedsReconnect,
-			words.T(ctx, "status.needs_admin", "Count", len(need), "Name", need[0].DisplayName))
+	case len(n.Person) > 0:
+		return say(syncer.NeedsReconnect, n.Words(you).T(ctx))
 	case offline:
 		h := say(syncer.Waiting, words.T(ctx, "status.offline"))
 		h.Lead = words.T(ctx, "status.offline_lead")
 		return h
-	case len(wait) > 0:
-		return say(syncer.Waiting, words.T(ctx, "status.waits", "Count", len(wait), "Name", wait[0].DisplayName))
+	case len(n.Time) > 0:
+		return say(syncer.Waiting, n.Words(you).T(ctx))
 	}
 	return say(syncer.Healthy, words.T(ctx, "status.all_good"))
+}
+
+// Needs are the names of the services with trouble: those that need a person, and those that need only time. Each page
+// that counts them says so in the same words.
+type Needs struct{ Person, Time []string }
+
+// Add adds a service by its state, if that needs anything.
+func (n *Needs) Add(state, name string) {
+	switch attention(View{State: state}) {
+	case 2:
+		n.Person = append(n.Person, name)
+	case 1:
+		n.Time = append(n.Time, name)
+	}
+}
+
+// Words says how many services need what. you is whether the reader is a person who can do something.
+func (n Needs) Words(you bool) words.Text {
+	if len(n.Person) == 0 {
+		return words.New("status.waits", "Count", len(n.Time), "Name", n.Time[0])
+	}
+	said := words.New("status.needs_admin", "Count", len(n.Person), "Name", n.Person[0])
+	if you {
+		said = words.New("status.needs_you", "Count", len(n.Person), "Name", n.Person[0])
+	}
+	if len(n.Time) == 0 {
+		return said
+	}
+	return words.New("status.needs_and_waits", "Needs", said, "Waits", words.New("status.wait", "Count", len(n.Time)))
 }
 
 // attention says how much a connection needs it: 2 for a person's, 1 for none, 0 when all is well.

@@ -195,7 +195,7 @@ func offerOf(ctx context.Context, p *providers.Provider, admin bool) offer {
 		for _, label := range p.Asks() {
 			fields = append(fields, label.T(ctx))
 		}
-		o.How = words.T(ctx, "status.welcome.enter", "Fields", strings.Join(fields, ", "))
+		o.How = words.T(ctx, "status.welcome.enter", "Fields", strings.Join(fields, " · "))
 	case ready:
 		o.How = words.T(ctx, "status.welcome.consent", "Name", p.Called())
 	case admin:

@@ -96,10 +96,8 @@ func detailsOf(ctx context.Context, w View, r reader) connectionDetails {
 	if w.ExpiresAt != nil && syncer.Condition(w.State) != syncer.NeedsReconnect {
 		v.Facts = append(v.Facts, words.T(ctx, "connection.expires", "Date", words.Day(core.At(w.ExpiresAt))))
 	}
-	for _, a := range w.Actions {
-		if v.Card.Banner == "" || a.Action != "reconnect" { // else the banner has it
-			v.Actions = append(v.Actions, *button(w, a))
-		}
+	for _, a := range w.offered() {
+		v.Actions = append(v.Actions, *button(w, a))
 	}
 	if main := v.Card.Action; main != nil && len(v.Actions) > 0 && main.ID != v.Actions[0].ID {
 		v.Actions = append([]ui.Action{*main}, v.Actions...)

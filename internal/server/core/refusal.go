@@ -127,7 +127,7 @@ func HTTPProblem(code int) *Refusal {
 	r := &Refusal{Status: code, Title: words.New("problem.status", "Code", code)}
 	switch code {
 	case http.StatusNotFound:
-		r.Title, r.Detail = words.New("problem.not_found.title"), words.New("problem.not_found.page")
+		r.Title, r.Detail = words.New("problem.not_found.page"), words.New("problem.not_found.address")
 	case http.StatusMethodNotAllowed:
 		r.Title, r.Detail = words.New("problem.method.title"), words.New("problem.method.text")
 	case http.StatusRequestEntityTooLarge:

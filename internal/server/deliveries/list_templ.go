@@ -40,7 +40,7 @@ func list(v listView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.Head(ui.Heading{
-			Title: words.T(ctx, "deliveries.title"), Lead: v.Lead, Back: "/deliveries",
+			Title: words.T(ctx, "deliveries.list"), Lead: v.Lead, Back: "/deliveries",
 			BackTo: words.T(ctx, "deliveries.overview"),
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {

@@ -123,7 +123,10 @@ func midnight(t time.Time, days int) time.Time {
 }
 
 // standing is what keeps calls to a service from going out, as its card says it.
-type standing struct{ state, why string }
+type standing struct {
+	state, why string
+	connected  bool // the reader has a connection to it
+}
 
 // standings returns what keeps a person's connections, or the installation, from calling a service, by its name.
 func (h *Handler) standings(ctx context.Context, user int64) (map[string]standing, error) {
@@ -137,15 +140,15 @@ func (h *Handler) standings(ctx context.Context, user int64) (map[string]standin
 		switch {
 		case known && gravity[v.State] <= gravity[before.state]:
 		case gravity[v.State] > 0:
-			by[v.Provider] = standing{v.State, v.Message}
+			by[v.Provider] = standing{v.State, v.Message, true}
 		default:
-			by[v.Provider] = standing{state: v.State}
+			by[v.Provider] = standing{state: v.State, connected: true}
 		}
 	}
 	for _, p := range h.core.Services() {
 		s, said := h.Guard.StateForAll(p)
 		if state := kinds[s.Kind]; gravity[state] > gravity[by[p.Name].state] {
-			by[p.Name] = standing{state, said.Message.T(ctx)}
+			by[p.Name] = standing{state, said.Message.T(ctx), by[p.Name].connected}
 		}
 	}
 	return by, nil

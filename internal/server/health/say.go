@@ -1,11 +1,15 @@
 package health
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
+	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
@@ -58,46 +62,98 @@ func (b *builder) minutes(d time.Duration) string {
 	return words.T(b.ctx, "health.minutes", "Count", int(d.Round(time.Minute)/time.Minute))
 }
 
-// remarks returns the sentences about what is wrong with an endpoint.
-func (b *builder) remarks(provider string, n int, e numbers) (all []remarkView) {
+// remark is what is wrong with some endpoints of a service: those of one stream, with the same trouble.
+type remark struct {
+	what      string // the stream; empty for other calls
+	trouble   string
+	hour      metrics.Tally
+	usual     metrics.Tally
+	until     time.Time // of open breakers: the next attempt
+	endpoints []string  // without hosts
+	breakers  []string  // that can be reset
+}
+
+// remarks returns what is wrong with the endpoints of a service, in sentences about what people know: listens,
+// playlists and sending. The requests themselves are beside them.
+func (b *builder) remarks(s *service) (all []remarkView) {
 	if !b.live() {
 		return nil
 	}
-	name := withoutHost(e.Endpoint)
-	add := func(text, reset string) {
-		if !b.mayReset {
-			reset = ""
+	var found []*remark
+	about := func(e numbers, trouble string) *remark {
+		what := library.StreamOf(e.Endpoint)
+		i := slices.IndexFunc(found, func(r *remark) bool { return r.what == what && r.trouble == trouble })
+		if i < 0 {
+			i, found = len(found), append(found, &remark{what: what, trouble: trouble})
 		}
-		all = append(all, remarkView{ID: "remark-" + provider + "-" + strconv.Itoa(n) + "-" + strconv.Itoa(len(all)),
-			Text: text, Reset: reset})
+		r := found[i]
+		if name := withoutHost(e.Endpoint); !slices.Contains(r.endpoints, name) {
+			r.endpoints = append(r.endpoints, name)
+		}
+		return r
 	}
-	for _, br := range e.open {
-		if br.State == resilience.BreakerOpen {
-			add(words.T(b.ctx, "health.why.left", "Endpoint", name, "Until", br.Until), br.Endpoint)
-		} else {
-			add(words.T(b.ctx, "health.why.trying", "Endpoint", name), br.Endpoint)
+	for _, e := range s.endpoints {
+		for _, br := range e.open {
+			trouble := trying
+			if br.State == resilience.BreakerOpen {
+				trouble = left
+			}
+			r := about(e, trouble)
+			r.breakers = append(r.breakers, br.Endpoint)
+			if r.until.IsZero() || br.Until.Before(r.until) {
+				r.until = br.Until
+			}
+		}
+		if e.Trend != metrics.Steady {
+			r := about(e, troubleOf(e.Health))
+			r.hour.Add(e.Hour)
+			r.usual.Add(e.Usual)
 		}
 	}
-	if e.Trend != metrics.Steady {
-		add(b.trend(name, e.Health), "")
+	for i, r := range found {
+		v := remarkView{ID: "remark-" + s.Provider + "-" + strconv.Itoa(i), Text: b.sentence(s.name, r),
+			Requests: strings.Join(r.endpoints, "\n")}
+		if b.mayReset {
+			v.Reset = r.breakers
+		}
+		all = append(all, v)
 	}
 	return all
 }
 
-// trend says how an endpoint does worse than usual.
-func (b *builder) trend(name string, h metrics.Health) string {
-	share := b.percent(h.Hour.FailureRate())
+// troubleOf returns how an endpoint does worse than usual: the name of the sentence that says so.
+func troubleOf(h metrics.Health) string {
 	switch {
 	case h.Trend == metrics.Slower:
-		return words.T(b.ctx, "health.why.slower", "Endpoint", name, "Time", core.Took(b.ctx, h.Hour.Mean()),
-			"Usual", core.Took(b.ctx, h.Usual.Mean()))
+		return slower
 	case h.Trend == metrics.OftenFailing:
-		return words.T(b.ctx, "health.why.often", "Endpoint", name, "Share", share, "Count", h.Hour.Attempts)
+		return often
 	case h.Usual.Attempts == 0:
-		return words.T(b.ctx, "health.why.new", "Endpoint", name, "Share", share, "Count", h.Hour.Attempts)
+		return "new"
 	}
-	return words.T(b.ctx, "health.why.failing", "Endpoint", name, "Share", share, "Count", h.Hour.Attempts,
-		"Usual", b.percent(h.Usual.FailureRate()))
+	return failing
+}
+
+// sentence says what is wrong with some endpoints of a service.
+func (b *builder) sentence(service string, r *remark) string {
+	what := words.Plain(service)
+	if r.what != "" {
+		what = words.Each("health.part.", r.what)
+	}
+	pairs := []any{"What", what}
+	switch r.trouble {
+	case left:
+		pairs = append(pairs, "Until", r.until)
+	case trying:
+	case slower:
+		pairs = append(pairs, "Time", core.Took(b.ctx, r.hour.Mean()), "Usual", core.Took(b.ctx, r.usual.Mean()))
+	default:
+		pairs = append(pairs, "Share", b.percent(r.hour.FailureRate()), "Count", r.hour.Attempts)
+		if r.trouble == failing {
+			pairs = append(pairs, "Usual", b.percent(r.usual.FailureRate()))
+		}
+	}
+	return words.Each("health.why.", r.trouble, pairs...).T(b.ctx)
 }
 
 // headline returns the title of the page, the sentence below it, and the shape of the worst state.
@@ -112,8 +168,14 @@ func (b *builder) headline(all []service) (title, lead, shape string) {
 		}
 		return b.l.Day(b.day), b.said("whole_day", t), ""
 	}
-	bad, asked := 0, false
+	var n connections.Needs
+	bad, asked, you := 0, false, b.mayReset
 	for _, s := range all {
+		card := b.standings[s.Provider]
+		you = you || card.state == needsReconnect
+		if card.connected || s.state == needsAdmin {
+			n.Add(card.state, s.name)
+		}
 		if gravity[s.state] > 0 {
 			bad++
 		}
@@ -122,12 +184,16 @@ func (b *builder) headline(all []service) (title, lead, shape string) {
 	switch {
 	case len(all) == 0:
 		return words.T(b.ctx, "health.nothing"), words.T(b.ctx, "health.nothing_lead"), shapeOf(quiet)
+	case len(n.Person) > 0:
+		return n.Words(you).T(b.ctx), "", needsReconnect
 	case b.offline:
 		return words.T(b.ctx, "health.offline"), words.T(b.ctx, "health.offline_lead"), waiting
+	case bad == 1: // nothing else is to be counted
+		return words.Each("health.head.", all[0].state, "Name", all[0].name).In(b.l), "", shapeOf(all[0].state)
+	case len(n.Time) > 0:
+		return n.Words(you).T(b.ctx), "", waiting
 	case bad > 1:
 		return words.T(b.ctx, "health.several", "Count", bad), "", shapeOf(all[0].state)
-	case bad == 1:
-		return words.Each("health.head.", all[0].state, "Name", all[0].name).In(b.l), "", shapeOf(all[0].state)
 	case !asked:
 		return words.T(b.ctx, "health.all_quiet"), "", shapeOf(quiet)
 	}

@@ -47,10 +47,19 @@ type stripView struct {
 	From  time.Time
 }
 
-// remarkView is a sentence about an endpoint, with what an administrator can do.
+// remarkView is a sentence about what is wrong, with what an administrator can do.
 type remarkView struct {
 	ID, Text string
-	Reset    string // the endpoint whose breaker can be reset; empty for none
+	Requests string   // that it is about, for those who look into it
+	Reset    []string // the endpoints whose breakers can be reset
+}
+
+// hidden returns the fields with which a button names endpoints.
+func hidden(endpoints []string) (all []ui.Hidden) {
+	for _, e := range endpoints {
+		all = append(all, ui.Hidden{Name: "endpoint", Value: e})
+	}
+	return all
 }
 
 // endpointLine is an endpoint in the table.
@@ -150,8 +159,8 @@ func (b *builder) view(s *service) serviceView {
 		fortnight := b.fortnight(s.name, hours)
 		v.Fortnight = &fortnight
 	}
-	for i, e := range s.endpoints {
-		v.Remarks = append(v.Remarks, b.remarks(s.Provider, i, e)...)
+	v.Remarks = b.remarks(s)
+	for _, e := range s.endpoints {
 		v.Endpoints = append(v.Endpoints, b.line(e))
 	}
 	v.Open = len(v.Remarks) > 0

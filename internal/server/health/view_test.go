@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
+	"reprise/internal/server/connections"
 	"reprise/internal/words"
 )
 
@@ -55,7 +57,7 @@ func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
 		"needs_reconnect": "Needs to be reconnected", "paused": "Paused", "healthy": "Working", "syncing": "Working",
 		"new": "Working", "": "Working"} {
 		b := build(words.English, endpoint("lastfm", "POST x", fine), endpoint("spotify", "GET y/z", fine))
-		b.standings = map[string]standing{"spotify": {card, "Because."}}
+		b.standings = map[string]standing{"spotify": {card, "Because.", true}}
 		v := b.page()
 		at := map[string]int{"Working": 1, "Paused": 1}[want]
 		require.Equal(t, want, v.Services[at].Mark.Word, card)
@@ -65,24 +67,93 @@ func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
 	b := build(words.English, endpoint("spotify", "GET y/z", fine))
 	b.open = map[endpointKey][]resilience.BreakerStatus{{"spotify", "GET y/z"}: {{State: resilience.BreakerOpen,
 		Endpoint: "GET y/z", Until: noon.Add(time.Minute)}}}
-	b.standings = map[string]standing{"spotify": {"waiting", "It isn't responding."}}
+	b.standings = map[string]standing{"spotify": {"waiting", "It isn't responding.", true}}
 	s := b.page().Services[0]
 	require.Equal(t, "Paused after repeated failures", s.Mark.Word)
 	require.True(t, s.Open, "somebody wants to know why")
 	require.Empty(t, s.Remarks[0].Reset, "only administrators reset")
 	b.mayReset = true
-	require.Equal(t, "GET y/z", b.page().Services[0].Remarks[0].Reset)
+	require.Equal(t, []string{"GET y/z"}, b.page().Services[0].Remarks[0].Reset)
+}
+
+// People know listens and playlists; the requests stand beside the sentence.
+func TestRemarksAreAboutWhatPeopleKnow(t *testing.T) {
+	t.Parallel()
+	bad := metrics.Tally{Attempts: 5, Failures: 2}
+	failing := func(name string) metrics.Health {
+		h := endpoint("listenbrainz", name, bad)
+		h.Trend, h.Usual = metrics.Failing, metrics.Tally{Attempts: 100, Failures: 1}
+		return h
+	}
+	listens, count, token := failing("GET 127.0.0.1:44333/1/user/{name}/listens"),
+		failing("GET 127.0.0.1:44333/1/user/{name}/listen-count"), failing("GET 127.0.0.1:44333/1/validate-token")
+	for _, row := range []struct {
+		l    *words.Language
+		want []string
+	}{
+		{words.English, []string{
+			"Reading listens: 40% of 40 requests failed in the last hour. Usually it's 1%.",
+			"listenbrainz: 40% of 20 requests failed in the last hour. Usually it's 1%.",
+			"Reading playlists: paused after repeated failures. Reprise tries again at "}},
+		{words.German, []string{
+			"Wiedergaben lesen: 40 % von 40 Anfragen sind in der letzten Stunde fehlgeschlagen, sonst 1 %.",
+			"listenbrainz: 40 % von 20 Anfragen sind in der letzten Stunde fehlgeschlagen, sonst 1 %.",
+			"Playlists lesen: nach mehreren Fehlern pausiert. Reprise versucht es um "}},
+	} {
+		lists, made := "GET x/1/user/{name}/playlists", "GET x/1/user/{name}/playlists/createdfor"
+		b := build(row.l, listens, count, token, endpoint("listenbrainz", lists, fine),
+			endpoint("listenbrainz", made, fine))
+		b.mayReset, b.open = true, map[endpointKey][]resilience.BreakerStatus{}
+		for _, e := range []string{lists, made} {
+			b.open[endpointKey{"listenbrainz", e}] = []resilience.BreakerStatus{{State: resilience.BreakerOpen,
+				Endpoint: e, Until: noon.Add(time.Minute)}}
+		}
+		remarks := map[string]remarkView{}
+		for _, r := range b.page().Services[0].Remarks {
+			require.NotContains(t, r.Text, "127.0.0.1")
+			require.NotContains(t, r.Text, "/")
+			for _, want := range row.want {
+				if strings.HasPrefix(r.Text, want) {
+					remarks[want] = r
+				}
+			}
+		}
+		require.Len(t, remarks, 3, "both requests about listens are one sentence")
+		require.Equal(t, "GET /1/user/{name}/listens\nGET /1/user/{name}/listen-count", remarks[row.want[0]].Requests)
+		require.Equal(t, []string{lists, made}, remarks[row.want[2]].Reset)
+	}
 }
 
 func TestAStoppedServiceWithoutCallsIsListed(t *testing.T) {
 	t.Parallel()
 	b := build(words.English)
-	b.standings = map[string]standing{"lastfm": {"needs_admin", "Its key is suspended."}, "spotify": {"healthy", ""}}
+	b.standings = map[string]standing{"lastfm": {state: "needs_admin", why: "Its key is suspended."},
+		"spotify": {state: "healthy"}}
 	v := b.page()
 	require.Len(t, v.Services, 1)
 	require.Equal(t, "lastfm needs the administrator", v.Title)
 	require.Empty(t, v.Services[0].Why, "the banner says it")
 	require.Equal(t, "–", v.Services[0].Answered)
+}
+
+// The page counts in the words of the start page, and what only fails more often is not counted with it.
+func TestHealthCountsAsTheStartPageDoes(t *testing.T) {
+	t.Parallel()
+	for l, want := range map[*words.Language]string{words.English: "2 services need you, 2 are waiting",
+		words.German: "2 Dienste brauchen dich, 2 warten"} {
+		slow := endpoint("youtube", "GET y/z", fine)
+		slow.Trend = metrics.Slower
+		b := build(l, slow)
+		b.standings = map[string]standing{"lastfm": {"needs_admin", "", true}, "spotify": {"needs_reconnect", "", true},
+			"navidrome": {"waiting", "", true}, "listenbrainz": {"held", "", true}, "youtube": {"healthy", "", true}}
+		v := b.page()
+		require.Equal(t, want, v.Title)
+		require.Equal(t, needsReconnect, v.Shape)
+		delete(b.standings, "lastfm")
+		delete(b.standings, "spotify")
+		waits := connections.Needs{Time: []string{"listenbrainz", "navidrome"}}
+		require.Equal(t, waits.Words(true).In(l), b.page().Title)
+	}
 }
 
 func TestLastProblemAndTheFortnight(t *testing.T) {

@@ -471,7 +471,7 @@ func removing(v removalView) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		own, above := v.path()
-		templ_7745c5c3_Err = ui.Head(ui.Heading{Title: v.title(ctx), Back: above, BackTo: v.Name}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(ui.Heading{Title: v.title(ctx), Back: above, BackTo: v.above(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

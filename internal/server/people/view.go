@@ -190,6 +190,14 @@ func (v removalView) path() (own, above string) {
 	return above + "/remove", above
 }
 
+// above returns the name of the page that leads here.
+func (v removalView) above(ctx context.Context) string {
+	if v.Self {
+		return words.T(ctx, "account.title")
+	}
+	return v.Name
+}
+
 // goes says what is deleted with the account.
 func (v removalView) goes(ctx context.Context) (all []string) {
 	for _, c := range []counted{{"listens", v.Has.Listens}, {"playlists", v.Has.Playlists},

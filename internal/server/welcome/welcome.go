@@ -181,7 +181,11 @@ func (h *Handler) way(s steps, name string) *ui.Way {
 		}
 	}
 	all = append(all, "done")
-	return &ui.Way{At: slices.Index(all, name) + 1, Of: len(all)}
+	w := &ui.Way{At: slices.Index(all, name) + 1, Of: len(all)}
+	if len(s.Chosen) == 0 && name != "done" {
+		w.Of = 0 // Each service that is going to be chosen is a step.
+	}
+	return w
 }
 
 // Way implements connections.Steps.
