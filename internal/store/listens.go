@@ -210,7 +210,8 @@ func echoes(
 			continue
 		}
 		taken[ids[0].id] = true
-		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), isrc: true, mbid: true, length: 1} // learns nothing from this report
+		// It learns nothing from this report.
+		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), isrc: true, mbid: true, length: 1}
 		n++
 	}
 	return n, nil

@@ -36,8 +36,8 @@ func before(t testing.TB, step int) fs.FS {
 	return all
 }
 
-// oldHousehold makes a database in a directory as it was before the library's rows: with n plays of 30,000 tracks, every
-// fifth of which two connections told.
+// oldHousehold makes a database in a directory as it was before the library's rows: with n plays of 30,000 tracks.
+// Every fifth was told by two connections.
 func oldHousehold(t testing.TB, dir string, n int) {
 	t.Helper()
 	s, err := openWith(context.Background(), in(t, dir), testKey(t, testSecret), Options{}, before(t, moveStep-1))

@@ -51,8 +51,8 @@ func saveHeard(ctx context.Context, tx *sql.Tx, all map[hearing]bool) error {
 // spans are the numbers of consecutive spans; none if last is before first.
 type spans struct{ first, last int64 }
 
-// ofSpellings begins a query for the listens l of the person $1 in the spans from $3 to $4 that have one of the selected
-// spellings, which may depend on $2. More conditions may follow after an AND.
+// ofSpellings begins a query for the listens l of the person $1 in the spans from $3 to $4 that have one of the
+// selected spellings, which may depend on $2. More conditions may follow after an AND.
 func ofSpellings(columns, joins, selected string) string {
 	// The cross join and the plus make SQLite begin with the spans.
 	return `WITH RECURSIVE every (n) AS (
