@@ -207,10 +207,10 @@ func TestALaterMBIDJoinsWhatWasApart(t *testing.T) {
 	} {
 		for _, atOnce := range []bool{false, true} {
 			s, user := setup(t)
-			plain := []library.Listen{heard(0, "Sigur Rós", "", "Glósóli"), heard(20, "Sigur Rós", "", "The Shining Sun"),
-				heard(40, "Sigur Rós", "", "Glósóli")}
-			told := []library.Listen{heard(60, "Sigur Rós", "", "Glósóli"), heard(80, "Sigur Rós", "", "The Shining Sun"),
-				heard(100, "Sigur Rós", "", "Glosoli (Sun)")}
+			plain := []library.Listen{heard(0, "Sigur Rós", "", "Glósóli"),
+				heard(20, "Sigur Rós", "", "The Shining Sun"), heard(40, "Sigur Rós", "", "Glósóli")}
+			told := []library.Listen{heard(60, "Sigur Rós", "", "Glósóli"),
+				heard(80, "Sigur Rós", "", "The Shining Sun"), heard(100, "Sigur Rós", "", "Glosoli (Sun)")}
 			for i := range told {
 				know(&told[i])
 			}
@@ -247,7 +247,8 @@ func TestOtherRecordingsStayApart(t *testing.T) {
 	s, user := setup(t)
 	one, other := heard(0, "A", "", "Song"), heard(10, "A", "", "Song (Live)")
 	one.ISRC, other.ISRC = "GBAYE0000019", "GBAYE0000019" // a mistake of the label
-	one.RecordingMBID, other.RecordingMBID = "b1a9c0e9-d987-4042-ae91-78d6a3267004", "b1a9c0e9-d987-4042-ae91-78d6a3267005"
+	one.RecordingMBID = "b1a9c0e9-d987-4042-ae91-78d6a3267004"
+	other.RecordingMBID = "b1a9c0e9-d987-4042-ae91-78d6a3267005"
 	third, fourth := heard(20, "A", "", "Third"), heard(30, "A", "", "Fourth")
 	third.ISRC, fourth.ISRC = "unknown", "unknown"
 	save(t, s, user, "spotify", one, other, third, fourth)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,10 +75,18 @@ func TestFindingByArtistUsesTheIndex(t *testing.T) {
 	}
 	s, user := setup(t)
 	save(t, s, user, "spotify", repeat(5, 5)...)
-	var plan []string
 	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+ofSpellings("count(*)", "",
 		byName), user, artistNamed(repeat(1, 1)[0].Artist), 0, 1)
 	require.NoError(t, err)
+	plan := planOf(t, rows)
+	require.True(t, slices.ContainsFunc(plan, func(line string) bool {
+		return strings.Contains(line, "USING COVERING INDEX listens_newest (user_id=? AND played_at>? AND played_at<?")
+	}), plan)
+}
+
+// planOf returns the lines of an answer to EXPLAIN QUERY PLAN.
+func planOf(t *testing.T, rows *sql.Rows) (plan []string) {
+	t.Helper()
 	defer rows.Close()
 	for rows.Next() {
 		var id, parent, unused int
@@ -86,9 +95,17 @@ func TestFindingByArtistUsesTheIndex(t *testing.T) {
 		plan = append(plan, text)
 	}
 	require.NoError(t, rows.Err())
-	require.True(t, slices.ContainsFunc(plan, func(line string) bool {
-		return strings.Contains(line, "USING COVERING INDEX listens_newest (user_id=? AND played_at>? AND played_at<?")
-	}), plan)
+	return plan
+}
+
+// A page is compared with the sources of the same keys, not with all that are stored.
+func TestKnownPlaysAreFoundByTheirKeys(t *testing.T) {
+	t.Parallel()
+	onlyInAFile(t)
+	s, user := setup(t)
+	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+knownSources+"($3, $4)", user, "spotify", 1, 2)
+	require.NoError(t, err)
+	require.Equal(t, "SEARCH s USING INDEX listen_sources_key (source_key=?)", planOf(t, rows)[0])
 }
 
 // BenchmarkFindListens reads a page of a rare artist among 500,000 listens of 20,000 artists.
