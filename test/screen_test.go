@@ -123,7 +123,7 @@ func TestMembersCannotScanPorts(t *testing.T) {
 		for _, a := range attempts {
 			require.Equal(t, attempts[0].said, a.said, "%s: %s and %s", form, attempts[0].what, a.what)
 			require.InDelta(t, 10, a.took.Seconds(), 3, "%s: %s: %s", form, a.what, a.said)
-			require.Contains(t, a.said, "Servers everyone may ask about")
+			require.Contains(t, a.said, "Servers whose errors members may see")
 		}
 	}
 	for form, attempts := range all {
@@ -135,7 +135,7 @@ func TestMembersCannotScanPorts(t *testing.T) {
 	// What the server of a member's choice says in its protocol is shown; and administrators read everything.
 	wrong := bob.call("PUT", "/connections/navidrome",
 		object{"url": w.Navidrome.URL, "username": demo.Bob, "password": "wrong"}, 422)
-	require.NotContains(t, wrong["detail"], "Servers everyone may ask about")
+	require.NotContains(t, wrong["detail"], "Servers whose errors members may see")
 	closed := object{"url": "http://" + foreign(t)["closed"], "username": "x", "password": "y"}
 	said := admin.call("PUT", "/connections/navidrome", closed, 422)
 	require.Contains(t, said["detail"], "Navidrome isn't responding")

@@ -22,13 +22,14 @@ func TestAnAdministratorSetsTheServerUp(t *testing.T) {
 	do(t, tab, chromedp.Navigate(p.url+"/login"), chromedp.SendKeys("[name=name]", "Alice", chromedp.ByQuery),
 		chromedp.SendKeys("[name=password]", password, chromedp.ByQuery),
 		chromedp.Submit("[name=password]", chromedp.ByQuery), holds(`location.pathname === "/"`),
-		chromedp.Navigate(p.url+"/settings/server"),
+		chromedp.Navigate(p.url+"/settings/server#backoff-max"),
 		chromedp.SendKeys("#backoff-max", "x", chromedp.ByQuery), // 30mx
 		holds(`document.querySelector("#backoff-max-problem")?.textContent.includes("is not a duration")`),
 		typed("#backoff-max", "45m"),
 		holds(`!document.querySelector("#backoff-max-problem")`),
 		chromedp.Click("#form-resilience button", chromedp.ByQuery), chromedp.WaitVisible(".flash", chromedp.ByQuery),
 		holds(`document.querySelector("#backoff-max")?.value === "45m"`),
+		chromedp.Navigate(p.url+"/settings/server#form-spotify"),
 		chromedp.SendKeys("#providers-spotify-client_id", "the-client-id", chromedp.ByQuery),
 		chromedp.SendKeys("#providers-spotify-client_secret", "the-client-secret", chromedp.ByQuery),
 		chromedp.Click("#form-spotify .actions button", chromedp.ByQuery),
@@ -69,7 +70,7 @@ func TestTheServerIsSetUpWithoutScripts(t *testing.T) {
 		chromedp.SetValue("#contact", "me@example.org", chromedp.ByQuery),
 		chromedp.Click("#form-server .actions button", chromedp.ByQuery),
 		chromedp.WaitNotPresent("#contact-problem", chromedp.ByQuery),
-		chromedp.Click(`button[formaction="/settings/server/address"]`, chromedp.ByQuery),
+		chromedp.Click(`[form="use-address"]`, chromedp.ByQuery),
 		chromedp.WaitVisible(`#base_url[value="`+p.url+`"]`, chromedp.ByQuery))
 }
 

@@ -139,7 +139,7 @@ func TestDigestPageWithoutAModelSaysHowToGetOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		page := h.page("/digest")
-		require.Contains(t, page, `href="/settings/server"`)
+		require.Contains(t, page, `href="/settings/server#digest"`)
 		require.NotContains(t, page, `<a href="/digest"`, "nothing leads here while it does nothing")
 		h.call(http.MethodPut, "/digest", `{"enabled":true}`, http.StatusConflict)
 		h.call(http.MethodPost, "/digest", "", http.StatusConflict)

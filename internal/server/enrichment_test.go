@@ -205,9 +205,10 @@ func TestMusicPageShowsFactsAndTheirSources(t *testing.T) {
 		require.Contains(t, listens, `<a href="`+path+`">Sigur Rós</a>`)
 		html := h.page(path)
 		for _, part := range []string{"You&#39;ve listened to this artist 2 times.", "August 1994", "from MusicBrainz",
-			"from Fanart.tv", "&lt;b&gt;ambient", "Sigur Ros",
+			"Fanart.tv", "&lt;b&gt;ambient", "Sigur Ros",
 			`<a href="https://musicbrainz.org/artist/f6f2326f" target="_blank" rel="noreferrer">`,
-			`src="/art/` + picture} {
+			`src="/art/` + picture,
+			"<h2>Your listens</h2>", `<a href="/listens?artist=Sigur+R%C3%B3s">Show all 2 listens by Sigur Rós</a>`} {
 			require.Contains(t, html, part)
 		}
 		music := h.call(http.MethodGet, path, "", http.StatusOK)
@@ -217,6 +218,7 @@ func TestMusicPageShowsFactsAndTheirSources(t *testing.T) {
 			"the first who tells of a fact is its source")
 
 		track := "/music/track/" + strconv.FormatInt(links[0].Track, 10)
+		require.Contains(t, h.page(track), `Track by <a href="`+path+`">Sigur Rós</a>`)
 		require.Equal(t, "/art/"+picture, h.call(http.MethodGet, track, "", http.StatusOK)["picture"],
 			"its artist's, for want of a cover")
 		w := h.do(http.MethodGet, "/art/"+picture, "", "")

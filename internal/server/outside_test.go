@@ -120,9 +120,9 @@ func TestFormsRedirectToWhereTheyCameFrom(t *testing.T) {
 func TestConnectionPageShowsIntervals(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		require.Contains(t, h.page("/connections/spotify"), "about every 5 minutes")
-		require.Contains(t, h.page("/connections/navidrome"), "about every 15 minutes")
-		require.NotContains(t, h.page("/connections/s3"), "about every", "nothing is read there")
+		require.Contains(t, h.page("/connections/spotify"), "within about 5 minutes")
+		require.Contains(t, h.page("/connections/navidrome"), "within about 15 minutes")
+		require.NotContains(t, h.page("/connections/s3"), "within about", "nothing is read there")
 	})
 }
 

@@ -134,6 +134,12 @@ func (l *Language) Day(t time.Time) string {
 		"Year": strconv.Itoa(t.Year())})
 }
 
+// ShortDay returns the date of a time without its year, as short as possible: "14 Jan".
+func (l *Language) ShortDay(t time.Time) string {
+	return l.sentence("date.short_day", map[string]any{"Day": strconv.Itoa(t.Day()),
+		"Month": l.sentence("date.s"+strconv.Itoa(int(t.Month())), nil)})
+}
+
 // Month returns the month of a time in words: "January 2027".
 func (l *Language) Month(t time.Time) string {
 	return l.sentence("date.month", map[string]any{"Month": l.month(t.Month()), "Year": strconv.Itoa(t.Year())})

@@ -52,6 +52,8 @@ func specimens() []specimen {
 		{"Card", templ.Join(inside(Card(Panel{ID: "g-card"}), Name("Calm")),
 			inside(Card(Panel{ID: "g-loud", Attention: true}), Name("Attention")))},
 		{"Section", inside(Section(Part{Title: "Section", Lead: "Lead", Danger: true}), Name("Content"))},
+		{"Drawn", templ.Join(inside(Drawn(Drawer{ID: "g-drawer", Title: "Services", Note: "Set up: Spotify"}),
+			Name("Content")), inside(Drawn(Drawer{ID: "g-drawn", Title: "General", Open: true}), Name("Content")))},
 		{"Fold", templ.Join(inside(Fold("g-fold", "Closed", false), Name("Content")),
 			inside(Fold("g-open", "Open", true), Name("Content")))},
 		{"Head", templ.Join(Head(Heading{Title: "Heading"}), Head(Heading{Title: "With all", Sub: "account",
@@ -76,6 +78,8 @@ func specimens() []specimen {
 			Input(Field{Name: "g-list", Label: "List", Options: []Option{{"a", "One"}, {"b", "Two"}}}),
 			Input(Field{Name: "g-lines", Label: "Lines", Lines: 3}),
 			Input(Field{Name: "g-check", Label: "Checkbox", Type: "checkbox", Checked: true}))},
+		{"SayNamed", SayNamed(Sentence{Text: "Track by {artist}", Slots: map[string]Named{
+			"{artist}": {Text: named.Text, URL: "/music/artist/1"}}})},
 		{"List", List("g-list-of", []Item{{Title: named, By: []Named{{Text: "Sigur Rós"}}, Picture: &Picture{},
 			Tags: []string{"Spotify"}, At: at}, {Title: named, Note: "Note", At: at, About: "about"}})},
 		{"Table", Table(Grid{Columns: []string{"Name", "Value"}, Rows: []Line{

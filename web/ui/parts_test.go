@@ -24,6 +24,7 @@ func TestPartsOfPagesIsolateForeignNames(t *testing.T) {
 			Rows: []Line{{Cells: []templ.Component{Name(hostile), Name(hostile)}, Note: hostile}}}),
 		"head": Head(Heading{Title: hostile, Sub: hostile, Lead: hostile, Back: "/", BackTo: hostile}),
 		"rest": templ.Join(Section(Part{Title: hostile, Lead: hostile}), Fold("f", hostile, true),
+			Drawn(Drawer{ID: "d", Title: hostile, Note: hostile}),
 			Facts([]Fact{{Label: hostile, Value: Name(hostile), Note: hostile}}), Chips([]Chip{{Label: hostile}}),
 			Figures([]Figure{{Label: hostile}}), Pager(Pages{All: &Link{Label: hostile}}),
 			Progress(Bar{Label: hostile}), Strip(hostile, []Slot{{Outcome: "full", Words: hostile}})),
@@ -67,6 +68,9 @@ func TestServicesHaveAMarkOrALetter(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"spotify", "lastfm", "listenbrainz", "navidrome", "youtube", "s3"} {
 		require.Contains(t, html(t, words.English, Brand(provider)), ".svg#mark-"+provider+`"`)
+	}
+	for kind, icon := range map[string]string{"email": "mail", "webhook": "webhook"} {
+		require.Contains(t, html(t, words.English, Brand(kind)), ".svg#icon-"+icon+`"`)
 	}
 	require.Contains(t, html(t, words.English, Brand("nobody")), ">N</span>")
 }

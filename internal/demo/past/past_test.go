@@ -128,3 +128,35 @@ func TestEveryStopOfThePastWasMended(t *testing.T) {
 		require.False(t, d.Ended.Before(d.Created))
 	}
 }
+
+// What the log of activity tells of, the charts of the health page show on the same day.
+func TestEachIncidentShowsInTheCalls(t *testing.T) {
+	t.Parallel()
+	h := house()
+	seen := map[string]bool{}
+	for _, e := range h.Endpoints {
+		seen[e.Provider] = true
+	}
+	quarters, shown := Tell(h).Quarters, 0
+	for _, in := range incidents(h.Now) {
+		if !seen[in.provider] {
+			continue
+		}
+		var all metrics.Tally
+		hour := in.from.Truncate(time.Hour)
+		for _, q := range quarters {
+			if q.Provider == in.provider && !q.Start.Before(hour) && q.Start.Before(hour.Add(2*time.Hour)) {
+				all.Add(q.Tally)
+			}
+		}
+		require.True(t, all.Open > 0 || all.Failures > 1, "%s at %v", in.provider, in.from)
+		shown++
+	}
+	require.GreaterOrEqual(t, shown, 3)
+	for k, want := range map[kind]int{stopped: 2, held: 4} {
+		q := metrics.Quarter{Tally: metrics.Tally{Attempts: 4}, Provider: "spotify"}
+		(&teller{House: h, rnd: rand.New(rand.NewPCG(1, 1))}).tally(&q, &incident{kind: k}, true)
+		require.GreaterOrEqual(t, q.Failures*2, q.Attempts)
+		require.LessOrEqual(t, q.Failures, want)
+	}
+}

@@ -51,15 +51,16 @@ func (t *teller) quarters(e Endpoint) {
 		q := metrics.Quarter{Start: at.UTC(), Provider: e.Provider, Endpoint: e.Label}
 		q.Attempts = int(rate + t.rnd.Float64())
 		in := t.during(e.Provider, at.Add(metrics.QuarterLength/2))
-		t.tally(&q, in)
+		t.tally(&q, in, in != nil && at.Sub(in.from) < time.Hour)
 		if q.Attempts+q.Refused > 0 || q.Open > 0 {
 			t.past.Quarters = append(t.past.Quarters, q)
 		}
 	}
 }
 
-// tally says what came of the calls in a quarter of an hour.
-func (t *teller) tally(q *metrics.Quarter, in *incident) {
+// tally says what came of the calls in a quarter of an hour. An incident that has just begun shows in calls that fail;
+// later, nobody makes them any more.
+func (t *teller) tally(q *metrics.Quarter, in *incident, begins bool) {
 	took := t.Usual(q.Provider)
 	if in != nil {
 		switch in.kind {
@@ -71,9 +72,12 @@ func (t *teller) tally(q *metrics.Quarter, in *incident) {
 			q.Failures = (q.Attempts + t.rnd.IntN(3)) / 3
 			took *= 7
 		case held:
-			q.Attempts = 0
+			q.Failures = q.Attempts
 		case stopped: // the other person's calls go on
-			q.Attempts /= 2
+			q.Attempts = max(q.Attempts/2, 1)
+			if begins {
+				q.Failures = (q.Attempts + 1) / 2
+			}
 		}
 	}
 	for range q.Attempts {

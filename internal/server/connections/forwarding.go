@@ -230,10 +230,7 @@ func forwardedOf(ctx context.Context, l delivery.ForwardedListen, until time.Tim
 		State: l.Outcome}
 	switch l.Outcome {
 	case "there":
-		v.Says, v.At = words.T(ctx, "connection.became.there"), l.ThereSince
-		if !l.ThereSince.IsZero() {
-			v.Says = words.T(ctx, "connection.became.there_since")
-		}
+		v.Says = words.T(ctx, "connection.became.there") // since when is unknown: it was only noticed at a time
 	case string(delivery.Done):
 		v.Says, v.At = words.T(ctx, "connection.became.sent"), l.EndedAt
 	case string(delivery.Dead):

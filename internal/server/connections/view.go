@@ -122,23 +122,33 @@ func nextWords(st syncer.StreamStatus, every time.Duration) words.Text {
 		return words.New("next.now")
 	case st.Stream == library.Deliveries:
 		return words.New("next.when_needed")
-	case every > 0:
-		return words.New("next.every", "Every", rhythm(every))
+	}
+	if name, n := unitOf(every); n > 0 {
+		return words.Each("next.within.", name, "Count", n)
 	}
 	return words.New("next.sync")
 }
 
 // rhythm says how often something happens that happens at an interval, such as "every hour"; empty for zero.
 func rhythm(d time.Duration) words.Text {
+	name, n := unitOf(d)
+	if n == 0 {
+		return words.Text{}
+	}
+	return words.Each("every.", name, "Count", n)
+}
+
+// unitOf returns the largest unit that a duration is a multiple of, and how many of it; 0 for less than a second.
+func unitOf(d time.Duration) (name string, n int) {
 	for _, unit := range []struct {
 		length time.Duration
 		name   string
 	}{{time.Hour, "hours"}, {time.Minute, "minutes"}, {time.Second, "seconds"}} {
 		if n := int(d / unit.length); d%unit.length == 0 && n > 0 {
-			return words.Each("every.", unit.name, "Count", n)
+			return unit.name, n
 		}
 	}
-	return words.Text{}
+	return "", 0
 }
 
 // actionsFor returns what the person can do, the most useful first.

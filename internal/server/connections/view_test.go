@@ -60,9 +60,22 @@ func TestNextAttemptInWords(t *testing.T) {
 		{syncer.StreamStatus{Condition: syncer.Paused}, 0, "after you resume"},
 		{syncer.StreamStatus{Condition: syncer.Syncing}, 0, "now"},
 		{syncer.StreamStatus{Stream: library.Deliveries}, 0, "when there's something to send"},
-		{syncer.StreamStatus{}, 5 * time.Minute, "about every 5 minutes"},
+		{syncer.StreamStatus{}, 5 * time.Minute, "within about 5 minutes"},
+		{syncer.StreamStatus{}, 5 * time.Second, "within about 5 seconds"},
 		{syncer.StreamStatus{}, 0, "at the next sync"},
 	} {
 		require.Equal(t, c.want, nextWords(c.st, c.every).String())
 	}
+	require.Equal(t, "in etwa 5 Sekunden", nextWords(syncer.StreamStatus{}, 5*time.Second).In(words.German))
+	require.Equal(t, "Next", streamTable(t.Context(), View{}, false).Columns[3])
+}
+
+// A listen that a service has was only noticed there at a time.
+func TestAlreadyThereNamesNoTime(t *testing.T) {
+	t.Parallel()
+	there := delivery.ForwardedListen{Outcome: "there", ThereSince: time.Now()}
+	v := forwardedOf(t.Context(), there, time.Time{})
+	require.Equal(t, "Already there", v.Says)
+	require.Zero(t, v.At)
+	require.Equal(t, "Schon dort", forwardedOf(german(t), there, time.Time{}).Says)
 }

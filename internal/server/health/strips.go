@@ -99,7 +99,7 @@ func (b *builder) days() []ui.Link {
 	links := []ui.Link{{Label: words.T(b.ctx, "health.now"), URL: "/health", Current: current(b.live())}}
 	for n := 1; n <= keptDays; n++ {
 		day := midnight(b.now, -n)
-		links = append(links, ui.Link{Label: b.l.Day(day), URL: "/health?day=" + day.Format(time.DateOnly),
+		links = append(links, ui.Link{Label: b.l.ShortDay(day), URL: "/health?day=" + day.Format(time.DateOnly),
 			Current: current(day.Equal(b.day))})
 	}
 	return links

@@ -175,6 +175,18 @@ func TestLastProblemAndTheFortnight(t *testing.T) {
 	require.Contains(t, s.Fortnight.Slots[14].Words, "20 November 2026: 12 requests, 0 failed")
 }
 
+func TestOtherDaysAreShort(t *testing.T) {
+	t.Parallel()
+	for l, want := range map[*words.Language][]string{words.English: {"Now", "19 Nov", "18 Nov"},
+		words.German: {"Jetzt", "19. Nov.", "18. Nov."}} {
+		var labels []string
+		for _, link := range build(l, endpoint("spotify", "GET y/z", fine)).page().Days[:3] {
+			labels = append(labels, link.Label)
+		}
+		require.Equal(t, want, labels)
+	}
+}
+
 func TestHealthSpeaksGerman(t *testing.T) {
 	t.Parallel()
 	v := build(words.German, endpoint("spotify", "GET y/z", metrics.Tally{Attempts: 40, Failures: 1,

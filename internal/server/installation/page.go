@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -19,6 +20,9 @@ import (
 )
 
 const address = "/settings/server"
+
+// baseURL is the setting that can be taken from the browser.
+const baseURL = "base_url"
 
 // script validates while one types.
 const script = "settings.js"
@@ -44,10 +48,10 @@ func (h *Handler) form(c echo.Context) error {
 func (h *Handler) addressForm(c echo.Context) error {
 	origin := c.Request().Header.Get(echo.HeaderOrigin)
 	if !strings.HasPrefix(origin, "http") {
-		problem := &settings.Refused{Fields: settings.Problems{"base_url": words.New("setting.page.no_origin")}}
+		problem := &settings.Refused{Fields: settings.Problems{baseURL: words.New("setting.page.no_origin")}}
 		return h.show(c, http.StatusUnprocessableEntity, nil, problem)
 	}
-	return h.save(c, map[string]*string{"base_url": &origin}, map[string]string{"base_url": origin})
+	return h.save(c, map[string]*string{baseURL: &origin}, map[string]string{baseURL: origin})
 }
 
 func (h *Handler) save(c echo.Context, changes map[string]*string, given map[string]string) error {
@@ -60,7 +64,7 @@ func (h *Handler) save(c echo.Context, changes map[string]*string, given map[str
 	}
 	at := address
 	if i, ok := h.settings.One(slices.Sorted(maps.Keys(changes))[0]); ok {
-		at += "#" + string(i.Group)
+		at += "#" + cmp.Or(setOf(i), string(i.Group))
 	}
 	return h.core.Done(c, at, words.New("setting.page.saved"))
 }
@@ -97,79 +101,6 @@ func (h *Handler) show(c echo.Context, status int, given map[string]string, refu
 		v.Parts = append(v.Parts, shown)
 	}
 	return h.core.ShowSettings(c, status, words.T(ctx, "setting.page.title"), page(v))
-}
-
-// pageView is the page.
-type pageView struct {
-	Problem string
-	Groups  []groupView
-	Parts   []templ.Component // of other resources
-	Fixed   []ui.Fact         // what needs a restart
-}
-
-// groupView is a part of the page.
-type groupView struct {
-	ID, Title string
-	Forms     []formView
-}
-
-// formView is a form whose fields are saved together.
-type formView struct {
-	ID, Title string // no title where it is the only one of its group
-	Fields    []ui.Field
-	Rest      []ui.Field // those that few people need
-	Open      bool       // whether Rest is shown
-	Address   bool       // whether the address in the browser can be used
-	Any       bool       // whether anything can be edited
-}
-
-func viewOf(ctx context.Context, all []settings.Item, given map[string]string, refused *settings.Refused,
-	name func(string) string) (v pageView) {
-	if refused != nil {
-		v.Problem = words.T(ctx, "setting.page.refused")
-	}
-	for _, g := range config.Groups() {
-		group := groupView{ID: string(g), Title: words.Each("setting.group.", string(g)).T(ctx)}
-		for _, i := range all {
-			switch {
-			case i.Group != g:
-			case g == config.Restart:
-				v.Fixed = append(v.Fixed, factOf(ctx, i))
-			default:
-				group.add(ctx, i, FieldOf(ctx, i, given, refused), name)
-			}
-		}
-		if len(group.Forms) > 0 {
-			v.Groups = append(v.Groups, group)
-		}
-	}
-	return v
-}
-
-// add adds the field of a setting to the form of its provider, or to that of the group.
-func (g *groupView) add(ctx context.Context, i settings.Item, f ui.Field, name func(string) string) {
-	id := "form-" + g.ID
-	if i.Provider != "" {
-		id = "form-" + i.Provider
-	}
-	at := slices.IndexFunc(g.Forms, func(o formView) bool { return o.ID == id })
-	if at < 0 {
-		at = len(g.Forms)
-		form := formView{ID: id}
-		if i.Provider != "" {
-			form.Title = name(i.Provider)
-		}
-		g.Forms = append(g.Forms, form)
-	}
-	form := &g.Forms[at]
-	if i.Provider != "" && (i.Kind == config.URL || i.Kind == config.Rate) {
-		form.Rest = append(form.Rest, f)
-		form.Open = form.Open || f.Problem != ""
-	} else {
-		form.Fields = append(form.Fields, f)
-	}
-	form.Any = form.Any || !f.Off
-	form.Address = form.Address || i.Path == "base_url" && !f.Off
 }
 
 // factOf returns what a setting that needs a restart is, and where to change it.

@@ -83,15 +83,17 @@ func (h *Handler) music(c echo.Context) (view, error) {
 		return view{}, err
 	}
 	v := h.viewMusic(m)
-	if v.Picture == nil && m.Kind != library.KindArtist { // use the album's or the artist's
-		links, err := h.rows.links(ctx, library.Track{Title: m.Title, Artist: m.Artist, Album: m.Album})
-		if err != nil {
-			return v, err
-		}
-		if picture := links[0].Picture; picture != "" {
-			address := "/art/" + picture
-			v.Picture, v.Portrait = &address, links[0].Portrait
-		}
+	if m.Kind == library.KindArtist {
+		return v, nil
+	}
+	links, err := h.rows.links(ctx, library.Track{Title: m.Title, Artist: m.Artist, Album: m.Album})
+	if err != nil {
+		return v, err
+	}
+	v.ArtistID, v.AlbumID = links[0].Artist, links[0].Album
+	if picture := links[0].Picture; v.Picture == nil && picture != "" { // the album's or the artist's
+		address := "/art/" + picture
+		v.Picture, v.Portrait = &address, links[0].Portrait
 	}
 	return v, nil
 }
@@ -109,5 +111,9 @@ func (h *Handler) musicPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Show(c, http.StatusOK, v.Name, musicArticle(pageFor(c.Request().Context(), v)))
+	p := pageFor(c.Request().Context(), v)
+	if p.Listens, err = h.lately(c, v.Artist, v.Kind == library.KindArtist); err != nil {
+		return err
+	}
+	return h.core.Show(c, http.StatusOK, v.Name, musicArticle(p))
 }

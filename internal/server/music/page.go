@@ -15,12 +15,13 @@ import (
 // pageView is the page of an artist, an album or a track.
 type pageView struct {
 	Name     string
-	Lead     string // what it is
-	Heard    string // how often it was heard; then comes the time of the last play
-	Last     string // said before that time
+	Lead     ui.Sentence // what it is
+	Heard    string      // how often it was heard; then comes the time of the last play
+	Last     string      // said before that time
 	Picture  ui.Picture
-	Listens  string // address of the listens of an artist
+	Listens  lately
 	Facts    []ui.Fact
+	Known    []ui.Fact // for the curious, with Sources
 	Sources  ui.Grid
 	NotAsked bool // no source has been asked about it
 	view
@@ -43,24 +44,27 @@ func pageFor(ctx context.Context, v view) pageView {
 		}
 		p.Picture.URL, p.Picture.Alt = *v.Picture, pictured(ctx, v.Portrait, v.Artist, album)
 	}
-	if v.Kind == library.KindArtist {
-		p.Listens = listensOf(v.Name)
-	}
-	p.Facts, p.Sources = factsOf(ctx, v), sourcesOf(ctx, v)
+	p.Facts, p.Known, p.Sources = factsOf(ctx, v), knownOf(ctx, v), sourcesOf(ctx, v)
 	return p
 }
 
-// leadOf says what something is.
-func leadOf(ctx context.Context, v view) string {
+// leadOf says what something is, with links to its artist and its album.
+func leadOf(ctx context.Context, v view) ui.Sentence {
+	const artist, album = "{artist}", "{album}"
+	s := ui.Sentence{Slots: map[string]ui.Named{
+		artist: {Text: v.Artist, URL: pageOf(library.KindArtist, v.ArtistID)},
+		album:  {Text: known(v.Album), URL: pageOf(library.KindAlbum, v.AlbumID)}}}
 	switch {
 	case v.Kind == library.KindArtist:
-		return words.T(ctx, "music.artist")
+		s.Text = words.T(ctx, "music.artist")
 	case v.Kind == library.KindAlbum:
-		return words.T(ctx, "music.album", "Artist", v.Artist)
+		s.Text = words.T(ctx, "music.album", "Artist", artist)
 	case known(v.Album) != "":
-		return words.T(ctx, "music.track_of", "Artist", v.Artist, "Album", *v.Album)
+		s.Text = words.T(ctx, "music.track_of", "Artist", artist, "Album", album)
+	default:
+		s.Text = words.T(ctx, "music.track", "Artist", artist)
 	}
-	return words.T(ctx, "music.track", "Artist", v.Artist)
+	return s
 }
 
 // known returns a text that may be nil.
@@ -93,15 +97,20 @@ func factsOf(ctx context.Context, v view) (all []ui.Fact) {
 	if v.AlsoKnownAs != "" {
 		add(words.T(ctx, "music.written_as"), ui.Name(v.AlsoKnownAs), v.AlsoFrom)
 	}
+	return all
+}
+
+// knownOf returns what helps to find out where a fact is from.
+func knownOf(ctx context.Context, v view) (all []ui.Fact) {
 	if v.MBID != nil {
-		from := v.MBIDFrom
-		add(words.T(ctx, "music.mbid"), mbid(v.Kind, *v.MBID), from)
-		if from == "" {
-			all[len(all)-1].Note = words.T(ctx, "music.from_listen")
+		f := ui.Fact{Label: words.T(ctx, "music.mbid"), Value: mbid(v.Kind, *v.MBID)}
+		if v.MBIDFrom == "" {
+			f.Note = words.T(ctx, "music.from_listen")
 		}
+		all = append(all, f)
 	}
 	if v.PictureFrom != "" {
-		add(words.T(ctx, "music.picture"), templ.NopComponent, v.PictureFrom)
+		all = append(all, ui.Fact{Label: words.T(ctx, "music.picture"), Value: ui.Name(v.PictureFrom)})
 	}
 	return all
 }

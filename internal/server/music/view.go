@@ -25,6 +25,8 @@ type view struct {
 	Sources     []toldView `json:"sources"`
 
 	Portrait bool `json:"-"` // the picture is the artist's
+	// The numbers of the artist's and the album's pages; 0 without one.
+	ArtistID, AlbumID int64 `json:"-"`
 	// The display names of the sources of the facts.
 	MBIDFrom, ReleasedFrom, TagsFrom, PictureFrom string `json:"-"`
 	// the name at a source, if it differs

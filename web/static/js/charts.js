@@ -8,10 +8,14 @@ sheet.href = "./chart.css";
 document.head.append(sheet);
 
 const height = 180; // pixels
+const days = [1, 2, 4, 7].map((n) => n * 86400); // between the dates of an axis, in seconds
 const language = document.documentElement.lang || "en";
-const dayOnly = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
-const exact = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
 const number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+// English dates are those of the page: 9 Nov.
+const dated = language === "en" ? "en-GB" : language;
+const dayOnly = new Intl.DateTimeFormat(dated, { day: "numeric", month: "short" });
+const exact = new Intl.DateTimeFormat(dated, { dateStyle: "medium", timeStyle: "short" });
+const share = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
 const plots = new Map(); // figure -> { plot, data }
 
 // colour returns a colour of the design as a canvas takes it.
@@ -57,17 +61,17 @@ function draw(figure, data) {
     width: figure.clientWidth, height,
     scales: { x: { time: true }, percent: { range: [0, 100] }, y: { range: [0, most(data[1])] } },
     series: [
-      { value: (u, at) => (at == null ? "" : exact.format(at * 1000)), label: say("time") },
+      { value: (u, at) => (at == null ? "–" : exact.format(at * 1000)), label: say("time") },
       { label: took, stroke: line, width: 1.5, points: { show: false },
         value: (u, ms) => (ms == null ? "–" : `${number.format(ms)} ms`) },
       { label: failed, scale: "percent", stroke: bad, fill: bad, paths: uPlot.paths.bars({ size: [0.9, 12] }),
-        points: { show: false }, value: (u, p) => (p == null ? "–" : `${number.format(p)} %`) },
+        points: { show: false }, value: (u, p) => (p == null ? "–" : share.format(p / 100)) },
     ],
     axes: [
-      { ...axis, values: (u, all) => all.map((at) => dayOnly.format(at * 1000)), space: 70, incrs: [86400, 172800] },
+      { ...axis, values: (u, all) => all.map((at) => dayOnly.format(at * 1000)), space: 70, incrs: days },
       { ...axis, values: (u, all) => all.map((ms) => `${number.format(ms)} ms`), size: 64 },
       { ...axis, scale: "percent", side: 1, grid: { show: false }, size: 52,
-        values: (u, all) => all.map((p) => `${p} %`) },
+        values: (u, all) => all.map((p) => share.format(p / 100)) },
     ],
   }, data, figure);
   plots.set(figure, { plot, data });

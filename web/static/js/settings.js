@@ -22,6 +22,18 @@
     if (problem) field.setAttribute("aria-invalid", "true");
   }
 
+  // Browsers open the folds around what the address names; older ones leave that to a script.
+  function reveal() {
+    const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!named) return;
+    let fold = named.closest("details");
+    if (!fold || fold.open) return;
+    for (; fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    named.scrollIntoView();
+  }
+  window.addEventListener("hashchange", reveal);
+  reveal();
+
   for (const form of document.querySelectorAll("form[data-settings]")) {
     const fields = [...form.elements].filter((field) => field.name && !field.disabled);
     const shown = new Map(fields.map((field) => [field, field.value]));

@@ -1,0 +1,174 @@
+package installation
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"reprise/internal/config"
+	"reprise/internal/settings"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// pageView is the page.
+type pageView struct {
+	Problem   string
+	Groups    []groupView
+	Parts     []templ.Component // of other resources
+	Fixed     []ui.Fact         // what needs a restart
+	FixedNote string
+}
+
+// groupView is a part of the page, folded unless Open: Note says in one line what is set in it.
+type groupView struct {
+	ID, Title, Note string
+	Open            bool
+	Forms           []formView
+}
+
+// formView is a form whose fields are saved together. One with a Title is that of a provider, and a fold of its own.
+type formView struct {
+	ID, Title, Note string
+	Open            bool
+	Fields          []ui.Field
+	Rest            []ui.Field // those that few people need
+	RestOpen        bool
+	Any             bool // whether anything can be edited
+}
+
+func viewOf(ctx context.Context, all []settings.Item, given map[string]string, refused *settings.Refused,
+	name func(string) string) (v pageView) {
+	if refused != nil {
+		v.Problem = words.T(ctx, "setting.page.refused")
+	}
+	for _, g := range config.Groups() {
+		group := groupView{ID: string(g), Title: words.Each("setting.group.", string(g)).T(ctx),
+			Open: g == config.Server}
+		of := slices.DeleteFunc(slices.Clone(all), func(i settings.Item) bool { return i.Group != g })
+		if g == config.Restart {
+			for _, i := range of {
+				v.Fixed = append(v.Fixed, factOf(ctx, i))
+			}
+			v.FixedNote = noteOf(ctx, of)
+			continue
+		}
+		for _, i := range of {
+			group.add(i, FieldOf(ctx, i, given, refused), name)
+		}
+		group.note(ctx, of)
+		if len(group.Forms) > 0 {
+			v.Groups = append(v.Groups, group)
+		}
+	}
+	return v
+}
+
+// add adds the field of a setting to the form of its provider, or to that of the group.
+func (g *groupView) add(i settings.Item, f ui.Field, name func(string) string) {
+	id := "form-" + g.ID
+	if i.Provider != "" {
+		id = "form-" + i.Provider
+	}
+	at := slices.IndexFunc(g.Forms, func(o formView) bool { return o.ID == id })
+	if at < 0 {
+		at = len(g.Forms)
+		form := formView{ID: id}
+		if i.Provider != "" {
+			form.Title = name(i.Provider)
+		}
+		g.Forms = append(g.Forms, form)
+	}
+	form := &g.Forms[at]
+	wrong := f.Problem != ""
+	if seldom(i) {
+		form.Rest = append(form.Rest, f)
+		form.RestOpen = form.RestOpen || wrong
+	} else {
+		form.Fields = append(form.Fields, f)
+	}
+	form.Any = form.Any || !f.Off
+	form.Open, g.Open = form.Open || wrong, g.Open || wrong
+}
+
+// seldom reports whether few people need a setting: it is in a fold of its form.
+func seldom(i settings.Item) bool {
+	return i.Provider != "" && (i.Kind == config.URL || i.Kind == config.Rate) ||
+		i.Path == "admin_token" || i.Path == "log.level"
+}
+
+// note says of the group, and of each provider in it, what is set.
+func (g *groupView) note(ctx context.Context, all []settings.Item) {
+	var own []settings.Item
+	of := map[string][]settings.Item{}
+	for _, i := range all {
+		if i.Provider == "" {
+			own = append(own, i)
+		}
+		of["form-"+i.Provider] = append(of["form-"+i.Provider], i)
+	}
+	var ready []string
+	any := false
+	for n := range g.Forms {
+		f := &g.Forms[n]
+		if f.Title == "" {
+			continue
+		}
+		f.Note = noteOf(ctx, of[f.ID])
+		if key, ok := keyOf(of[f.ID]); ok {
+			any = true
+			f.Note = words.T(ctx, "setting.page.not_set_up")
+			if key.Value != "" {
+				f.Note = words.T(ctx, "setting.page.set_up")
+				ready = append(ready, f.Title)
+			}
+		}
+	}
+	switch {
+	case len(ready) > 0:
+		g.Note = words.T(ctx, "setting.page.all_set_up", "Names", strings.Join(ready, ", "))
+	case any:
+		g.Note = words.T(ctx, "setting.page.none_set_up")
+	default:
+		g.Note = noteOf(ctx, own)
+	}
+	if len(g.Forms) == 1 { // no fold in a fold
+		g.Forms[0].Title = ""
+	}
+}
+
+// noteOf says which settings are not at their defaults.
+func noteOf(ctx context.Context, all []settings.Item) string {
+	var names []string
+	for _, i := range all {
+		if i.Source != config.FromDefault && i.Value != i.Default {
+			names = append(names, Label(ctx, i))
+		}
+	}
+	if len(names) == 0 {
+		return words.T(ctx, "setting.page.defaults")
+	}
+	return words.T(ctx, "setting.page.changed", "Names", strings.Join(names, ", "))
+}
+
+// keyOf returns the setting without which nobody can use a provider; false if there is none.
+func keyOf(all []settings.Item) (settings.Item, bool) {
+	for _, name := range []string{".model", ".client_id", ".keys"} {
+		for _, i := range all {
+			if strings.HasSuffix(i.Path, name) {
+				return i, true
+			}
+		}
+	}
+	return settings.Item{}, false
+}
+
+// setOf returns the id of the fold of a setting's provider; empty if it has none.
+func setOf(i settings.Item) string {
+	if i.Provider == "" {
+		return ""
+	}
+	return "form-" + i.Provider
+}
