@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
+	"reprise/internal/soak"
 )
 
 func TestFirstRunWithNothingConfigured(t *testing.T) {
@@ -45,10 +46,8 @@ func TestFirstRunWithNothingConfigured(t *testing.T) {
 		require.Contains(t, status, "/connect/"+offer, "the status page says what to do next")
 	}
 	p.visitor().call("POST", "/setup", object{"code": p.code, "name": "Second", "password": password}, 409)
-	require.Contains(t, v.page("/settings/services", 200), p.url+"/connect/spotify/callback",
-		"the settings page says what to register")
 	require.Contains(t, v.page("/connect/spotify", 200), p.url+"/connect/spotify/callback",
-		"and so does the connect page, without a client id")
+		"the connect page says what to register, without a client id")
 
 	for _, path := range []string{"/livez", "/readyz"} {
 		v.eventually(path, func() bool {
@@ -366,6 +365,9 @@ func TestServerSentEventsMatchTheWebsocket(t *testing.T) {
 
 func TestKillsLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
+	if !soak.All() { // on a busy machine a kill may find nothing under way
+		t.Skip("make soak has it")
+	}
 	t.Parallel()
 	const plays = 12_000
 	w := newWorld(t, demo.Options{Plays: plays})

@@ -70,7 +70,7 @@ func TestTheServerIsSetUpWithoutScripts(t *testing.T) {
 		chromedp.SetValue("#contact", "me@example.org", chromedp.ByQuery),
 		chromedp.Click("#form-server .actions button", chromedp.ByQuery),
 		chromedp.WaitNotPresent("#contact-problem", chromedp.ByQuery),
-		chromedp.Click(`[form="use-address"]`, chromedp.ByQuery),
+		chromedp.Click(`[form="browser-address"]`, chromedp.ByQuery),
 		chromedp.WaitVisible(`#base_url[value="`+p.url+`"]`, chromedp.ByQuery))
 }
 

@@ -71,6 +71,7 @@ type Field struct {
 	Kind     string // "text", "url", "password" or "checkbox"
 	Optional bool
 	Or       string // the name of an alternative field; empty without
+	Seldom   bool   // few people need it: the form shows it under "More options"
 }
 
 // OAuth is the installation's registration with a provider that uses OAuth 2 with PKCE.

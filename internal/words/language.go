@@ -147,6 +147,24 @@ func (l *Language) Month(t time.Time) string {
 
 func (l *Language) month(m time.Month) string { return l.sentence("date.m"+strconv.Itoa(int(m)), nil) }
 
+// DayOf returns the day of a time as a heading: "Today", "Yesterday", "Saturday 21 November", with its year if that is
+// not the year of now. Both are in the zone of now.
+func (l *Language) DayOf(t, now time.Time) string {
+	t = t.In(now.Location())
+	switch t.Format(time.DateOnly) {
+	case now.Format(time.DateOnly):
+		return l.sentence("date.today", nil)
+	case now.AddDate(0, 0, -1).Format(time.DateOnly):
+		return l.sentence("date.yesterday", nil)
+	}
+	args := map[string]any{"Weekday": l.sentence("date.w"+strconv.Itoa(int(t.Weekday())), nil),
+		"Day": strconv.Itoa(t.Day()), "Month": l.month(t.Month()), "Year": strconv.Itoa(t.Year())}
+	if t.Year() == now.Year() {
+		return l.sentence("date.weekday", args)
+	}
+	return l.sentence("date.weekday_of", args)
+}
+
 // Clock returns a time in words: "14:05" if it is the day of now, else with its date. Both are in the zone of now.
 func (l *Language) Clock(t, now time.Time) string {
 	t = t.In(now.Location())

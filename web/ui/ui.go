@@ -103,12 +103,14 @@ func pieces(sentence string) (all []piece) {
 	return append(all, piece{text: sentence[last:]})
 }
 
-// The kinds of times: how long ago, how long until then, a time of day, a date.
+// The kinds of times: how long ago, how long until then, a time of day with its date if that is another, a date, and a
+// time of day alone.
 const (
 	Ago   = "ago"
 	Until = "until"
 	At    = "at"
 	Date  = "date"
+	Clock = "clock"
 )
 
 // plainTime is a time for browsers without JavaScript, with its date: in the zone that the reader has chosen, else in
@@ -120,6 +122,9 @@ func plainTime(ctx context.Context, t time.Time, kind string) string {
 	}
 	if kind == Date {
 		return l.Day(t.In(zone))
+	}
+	if kind == Clock {
+		return t.In(zone).Format("15:04") + suffix
 	}
 	return l.Moment(t.In(zone)) + suffix
 }

@@ -55,11 +55,11 @@ var fields = []providers.Field{
 	{Name: credUser, Label: words.New("navidrome.field.user"), Kind: "text"},
 	{Name: credPassword, Label: words.New("navidrome.field.password"), Kind: "password", Optional: true, Or: credAPIKey,
 		Help: words.New("navidrome.field.password_help")},
-	{Name: credAPIKey, Label: words.New("navidrome.field.api_key"), Kind: "password", Optional: true,
+	{Name: credAPIKey, Label: words.New("navidrome.field.api_key"), Kind: "password", Optional: true, Seldom: true,
 		Help: words.New("navidrome.field.api_key_help")},
 	{Name: credInsecure, Label: words.New("navidrome.field.insecure"), Kind: "checkbox",
-		Optional: true,
-		Help:     words.New("navidrome.field.insecure_help")},
+		Optional: true, Seldom: true,
+		Help: words.New("navidrome.field.insecure_help")},
 }
 
 func build(providers.Settings, providers.Installation) (providers.Provider, error) {

@@ -120,9 +120,9 @@ func (h *connect) showForm(c echo.Context, status int, f filled) error {
 	_, err := h.statuses.One(ctx, u.ID, f.id)
 	exists, label := err == nil, h.statuses.label(ctx, u.ID, f.id)
 	another := f.id.Number() > 1 && !exists
-	v := connectView{ID: string(f.id), ReturnTo: f.returnTo, Problem: f.problem, Button: words.T(ctx, "connect.button"),
-		Title: titleOf(ctx, label, f.provider, exists, another)}
-	v.Fields, v.Kept = formOf(ctx, f.provider, f.values, exists)
+	v := formOf(ctx, f.provider, f.values, exists)
+	v.ID, v.ReturnTo, v.Problem, v.Open = string(f.id), f.returnTo, f.problem, f.problem != ""
+	v.Title, v.Button = titleOf(ctx, label, f.provider, exists, another), words.T(ctx, "connect.button")
 	switch {
 	case exists:
 		v.Button = words.T(ctx, "connect.again_button")

@@ -34,6 +34,8 @@ type connectView struct {
 	Way      *ui.Way
 	Problem  string
 	Fields   []ui.Field // to be filled in
+	More     []ui.Field // those that few people need
+	Open     bool       // whether More is shown: something is wrong, perhaps there
 	Kept     []ui.Field // what is kept from before
 	Button   string
 }
@@ -53,7 +55,7 @@ type askView struct {
 type typed map[string]string
 
 // formOf returns the fields of a provider's form. Of a connection that exists everything is kept but its secret.
-func formOf(ctx context.Context, p *providers.Provider, values typed, exists bool) (fields, kept []ui.Field) {
+func formOf(ctx context.Context, p *providers.Provider, values typed, exists bool) (v connectView) {
 	secrets := 0
 	for _, f := range p.Fields {
 		if isSecret(f) && values[had(f)] != "" {
@@ -64,17 +66,20 @@ func formOf(ctx context.Context, p *providers.Provider, values typed, exists boo
 		field := fieldOf(ctx, f, values)
 		switch {
 		case exists && (!isSecret(f) || secrets > 0 && values[had(f)] == ""):
-			kept = append(kept, field)
+			v.Kept = append(v.Kept, field)
+			continue
+		case !exists && f.Seldom:
+			v.More = append(v.More, field)
 			continue
 		case exists && secrets > 0:
 			field.Required, field.Optional, field.Help = true, false, ""
 		}
-		fields = append(fields, field)
+		v.Fields = append(v.Fields, field)
 	}
-	if len(fields) > 0 {
-		fields[0].Autofocus = true
+	if len(v.Fields) > 0 {
+		v.Fields[0].Autofocus = true
 	}
-	return fields, kept
+	return v
 }
 
 func isSecret(f providers.Field) bool { return f.Kind == "password" }

@@ -162,8 +162,14 @@ func (n Names) notSent(ctx context.Context, g delivery.Group) groupLine {
 	return l
 }
 
-// takers offers to forward listens to each connection that takes them.
+// takers offers to forward listens to each connection that takes them; to connect a service if there
+// is none.
 func (n Names) takers(ctx context.Context) (all []ui.Action) {
+	defer func() {
+		if len(all) == 0 {
+			all = []ui.Action{{Label: words.T(ctx, "deliveries.connect"), URL: "/settings/services", Main: true}}
+		}
+	}()
 	for _, p := range n.registry.All() {
 		for id, st := range n.statuses {
 			if id.Provider() == p.Name && p.Takes.Listens != "" {

@@ -2,6 +2,7 @@ package digests
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"reprise/internal/words"
@@ -29,16 +30,23 @@ func (d digestView) facts(ctx context.Context) string {
 		b.WriteString(" " + words.T(ctx, "digest.by", "Model", d.Model))
 	}
 	b.WriteString(".")
-	if d.PromptTokens+d.CompletionTokens > 0 {
-		l := words.From(ctx)
-		b.WriteString(" " + words.T(ctx, "digest.tokens", "In", l.Number(d.PromptTokens),
-			"Out", l.Number(d.CompletionTokens)))
-		if d.Cost != nil {
-			b.WriteString(": " + d.Cost.said(ctx))
-		}
-		b.WriteString(".")
+	if d.Cost != nil {
+		b.WriteString(" " + words.T(ctx, "digest.cost_of", "Cost", d.Cost.said(ctx)))
 	}
 	return b.String()
+}
+
+// exactly says how many tokens a digest took and the exact cost; empty if that is not known.
+func (d digestView) exactly(ctx context.Context) string {
+	if d.PromptTokens+d.CompletionTokens == 0 {
+		return ""
+	}
+	l := words.From(ctx)
+	said := words.T(ctx, "digest.tokens", "In", l.Number(d.PromptTokens), "Out", l.Number(d.CompletionTokens))
+	if d.Cost != nil {
+		said += ": " + words.T(ctx, "digest.cost", "Amount", d.Cost.Amount, "Currency", d.Cost.Currency)
+	}
+	return said + "."
 }
 
 // remove returns the label of the button that deletes a digest, or does without it.
@@ -49,8 +57,18 @@ func (d digestView) remove(ctx context.Context) string {
 	return words.T(ctx, "digest.delete_do")
 }
 
+// said returns a cost as people say it, in hundredths.
 func (c costView) said(ctx context.Context) string {
-	return words.T(ctx, "digest.cost", "Amount", c.Amount, "Currency", c.Currency)
+	x, err := strconv.ParseFloat(c.Amount, 64)
+	switch {
+	case err != nil: // never: see amount
+		return words.T(ctx, "digest.cost", "Amount", c.Amount, "Currency", c.Currency)
+	case x < 0.01 && (c.Currency == "USD" || c.Currency == "EUR"):
+		return words.T(ctx, "digest.under_a_cent")
+	case x < 0.01:
+		return words.T(ctx, "digest.cost_under", "Amount", words.From(ctx).Decimal(0.01, 2), "Currency", c.Currency)
+	}
+	return words.T(ctx, "digest.cost", "Amount", words.From(ctx).Decimal(x, 2), "Currency", c.Currency)
 }
 
 // price returns what a month's digests cost.

@@ -43,7 +43,7 @@ func TestTheServersSettingsAreFolded(t *testing.T) {
 		require.Equal(t, words.T(ctx, "setting.page.none_set_up"), got["services"].Note)
 		// A browser opens the fold around what the address names, not one that is named itself.
 		require.Contains(t, html, `<div id="network" class="inside">`)
-		require.Contains(t, html, `<button class="second" form="use-address">`)
+		require.Contains(t, html, `<button class="second" form="browser-address">`)
 		named := func(f ui.Field) string { return f.Name }
 		require.ElementsMatch(t, []string{"admin_token", "log.level"},
 			[]string{named(got["server"].Forms[0].Rest[0]), named(got["server"].Forms[0].Rest[1])})

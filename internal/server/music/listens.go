@@ -16,12 +16,20 @@ import (
 	"reprise/web/ui"
 )
 
-// filterOf returns the filter in the query of a request.
-func filterOf(c echo.Context) (library.ListenFilter, error) {
+// filterOf returns the filter in the query of a request. Its bounds may be days if there is a zone.
+func filterOf(c echo.Context, zone *time.Location) (library.ListenFilter, error) {
 	f := library.ListenFilter{User: core.UserOf(c).ID, Artist: strings.TrimSpace(c.QueryParam("artist"))}
 	for name, at := range map[string]*time.Time{"from": &f.From, "to": &f.To} {
 		text := c.QueryParam(name)
 		if text == "" {
+			continue
+		}
+		if zone != nil {
+			parsed, err := bound(name, text, zone)
+			if err != nil {
+				return f, err
+			}
+			*at = parsed
 			continue
 		}
 		parsed, err := time.Parse(time.RFC3339, text)
@@ -33,12 +41,12 @@ func filterOf(c echo.Context) (library.ListenFilter, error) {
 	return f, nil
 }
 
-func (h *Handler) listens(c echo.Context) (page []library.StoredListen, next string, err error) {
+func (h *Handler) listens(c echo.Context, zone *time.Location) (page []library.StoredListen, next string, err error) {
 	n, err := core.Limit(c)
 	if err != nil {
 		return nil, "", err
 	}
-	f, err := filterOf(c)
+	f, err := filterOf(c, zone)
 	if err != nil {
 		return nil, "", err
 	}
@@ -46,7 +54,7 @@ func (h *Handler) listens(c echo.Context) (page []library.StoredListen, next str
 }
 
 func (h *Handler) listensAPI(c echo.Context) error {
-	page, next, err := h.listens(c)
+	page, next, err := h.listens(c, nil)
 	if err != nil {
 		return err
 	}
@@ -61,34 +69,43 @@ func (h *Handler) listensAPI(c echo.Context) error {
 
 // listensView is the page of listens.
 type listensView struct {
-	Title string
-	Lead  string // what is listed; without listens, why there are none
-	All   bool   // Lead is followed by a link to all listens
-	Next  []ui.Action
-	Rows  []ui.Item
-	Pages ui.Pages
+	Title            string
+	Lead             string // what is listed; without listens, why there are none
+	New              bool   // there are no listens at all
+	All              bool   // Lead is followed by a link to all listens
+	Next             []ui.Action
+	Days             []ui.Day
+	Artist, From, To string // of the filter
+	Pages            ui.Pages
 }
 
 // found is a page of listens with what was asked for.
 type found struct {
 	Artist string // of the filter; empty without one
 	Some   bool   // there is a filter
+	Then   bool   // with a time
 	Total  int    // of what the filter selects
 }
 
 // heading puts what was found into words.
 func (v *listensView) heading(ctx context.Context, f found) {
 	v.All = f.Some
+	if f.Some && f.Total == 0 {
+		v.Next = []ui.Action{{Label: words.T(ctx, "listens.show_all"), URL: "/listens"}}
+	}
 	switch {
 	case f.Total > 0 && f.Artist != "":
 		v.Lead = words.T(ctx, "listens.by", "Count", f.Total, "Artist", f.Artist)
 	case f.Total > 0:
 		v.Lead = words.T(ctx, "listens.all", "Count", f.Total)
+	case f.Artist != "" && f.Then:
+		v.Lead = words.T(ctx, "listens.none_by_then", "Artist", f.Artist)
 	case f.Artist != "":
 		v.Lead = words.T(ctx, "listens.none_by", "Artist", f.Artist)
 	case f.Some:
 		v.Lead = words.T(ctx, "listens.none_then")
 	default:
+		v.New = true
 		v.Lead = words.T(ctx, "listens.none")
 		v.Next = []ui.Action{{Label: words.T(ctx, "listens.connect"), URL: "/", Main: true},
 			{Label: words.T(ctx, "listens.import"), URL: "/imports"}}
@@ -96,8 +113,8 @@ func (v *listensView) heading(ctx context.Context, f found) {
 }
 
 func (h *Handler) listensPage(c echo.Context) error {
-	ctx := c.Request().Context()
-	page, next, err := h.listens(c)
+	ctx, zone := c.Request().Context(), core.Zone(c)
+	page, next, err := h.listens(c, zone)
 	if err != nil {
 		return err
 	}
@@ -105,7 +122,7 @@ func (h *Handler) listensPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := filterOf(c)
+	f, err := filterOf(c, zone)
 	if err != nil {
 		return err
 	}
@@ -113,8 +130,11 @@ func (h *Handler) listensPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := listensView{Title: words.T(ctx, "listens.title"), Rows: Items(ctx, rows), Pages: pagesOf(c, next)}
-	v.heading(ctx, found{Artist: f.Artist, Some: f != library.ListenFilter{User: f.User}, Total: total})
+	v := listensView{Title: words.T(ctx, "listens.title"), Days: daysOf(ctx, rows, time.Now().In(zone)),
+		Pages: pagesOf(c, next), Artist: f.Artist,
+		From: dayIn("from", c.QueryParam("from"), zone), To: dayIn("to", c.QueryParam("to"), zone)}
+	v.heading(ctx, found{Artist: f.Artist, Some: f != library.ListenFilter{User: f.User}, Total: total,
+		Then: !f.From.IsZero() || !f.To.IsZero()})
 	return h.core.Show(c, http.StatusOK, v.Title, listensList(v))
 }
 

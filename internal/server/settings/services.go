@@ -11,10 +11,9 @@ import (
 
 // servicesView is what is known of the services.
 type servicesView struct {
-	Admin       bool // who looks at it
-	Connected   []connections.View
-	All         []*providers.Provider
-	RedirectURI func(*providers.Provider) string
+	Admin     bool // who looks at it
+	Connected []connections.View
+	All       []*providers.Provider
 }
 
 // serviceRow is a connection, or a service that can be connected.
@@ -23,7 +22,6 @@ type serviceRow struct {
 	State                       *ui.Mark
 	Note                        string // what is to be done first
 	Actions                     []ui.Action
-	RedirectURI                 string // which the service has to know; only for administrators
 }
 
 // rows returns the services in the order of the registry, each with its connections.
@@ -37,9 +35,6 @@ func (v servicesView) rows(ctx context.Context) (all []serviceRow) {
 		}
 		if len(all) == n {
 			all = append(all, v.offer(ctx, p))
-		}
-		if v.Admin && p.InBrowser() {
-			all[len(all)-1].RedirectURI = v.RedirectURI(p)
 		}
 	}
 	return all

@@ -8,7 +8,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
-	"reprise/internal/providers"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/people"
@@ -74,8 +73,7 @@ func (h *Handler) servicesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := servicesView{Admin: user.Role == accounts.Admin, Connected: connected, All: h.core.Registry.All(),
-		RedirectURI: func(p *providers.Provider) string { return connections.RedirectURI(h.core, p) }}
+	v := servicesView{Admin: user.Role == accounts.Admin, Connected: connected, All: h.core.Registry.All()}
 	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "section.nav.services"), services(v.rows(ctx),
 		[]ui.Entry{
 			{Label: words.T(ctx, "service.import"), URL: "/imports", Lead: words.T(ctx, "service.import_lead")},

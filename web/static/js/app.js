@@ -8,5 +8,10 @@ import "./offline.js";
 import { keepTimes } from "./times.js";
 import { follow } from "./live.js";
 
+// The navigation of a phone is one row: the current page is in view.
+const pages = document.querySelector(".top nav");
+const current = pages?.querySelector("[aria-current]");
+if (current) pages.scrollLeft = current.offsetLeft - pages.offsetLeft - (pages.clientWidth - current.offsetWidth) / 2;
+
 keepTimes();
 if (document.body.dataset.live === "yes") follow();

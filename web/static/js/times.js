@@ -36,6 +36,7 @@ const kinds = {
     return (at.getFullYear() === new Date(now).getFullYear() ? short : shortYear).format(at);
   },
   date: (at) => longDate.format(at),
+  clock: (at) => clock.format(at),
   at: (at, now) => (sameDay(at, now) ? clock : short).format(at),
 };
 
@@ -61,7 +62,15 @@ export function timed(sentence) {
   return sentence.replace(stamps, (stamp) => kinds.at(new Date(stamp), Date.now()));
 }
 
+// The server groups by days, so it has to know the zone of a browser whose person has not chosen one.
+function tellZone() {
+  if (zone) return;
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (own) document.cookie = `reprise_zone=${encodeURIComponent(own)}; Path=/; Max-Age=34560000; SameSite=Lax`;
+}
+
 export function keepTimes() {
+  tellZone();
   document.addEventListener("click", (e) => {
     const el = e.target.closest("time[data-time]");
     if (!el) return;

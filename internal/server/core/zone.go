@@ -1,0 +1,33 @@
+package core
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/words"
+)
+
+// zoneCookie names the time zone of a browser. A script sets it for people who have chosen none (see times.js).
+const zoneCookie = "reprise_zone"
+
+// Zone returns the time zone in which a page groups by days: what its reader has chosen, else the browser's, else UTC.
+func Zone(c echo.Context) *time.Location {
+	if zone := words.Zone(c.Request().Context()); zone != nil {
+		return zone
+	}
+	cookie, err := c.Request().Cookie(zoneCookie)
+	if err != nil {
+		return time.UTC
+	}
+	name, err := url.QueryUnescape(cookie.Value)
+	if err != nil || name == time.Local.String() {
+		return time.UTC
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
