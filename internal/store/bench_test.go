@@ -168,8 +168,8 @@ func bareTable(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen) 
 	for i, l := range page {
 		rows = append(rows, id+int64(i)+1, user, l.PlayedAt.UnixMilli(), l.Title, l.Artist, l.Album, l.SourceID)
 	}
-	return insertRows(b.Context(), tx, "INSERT INTO bare (id, user_id, played_at, title, artist, album, source)", 7, rows,
-		"")
+	const bare = "INSERT INTO bare (id, user_id, played_at, title, artist, album, source)"
+	return insertRows(b.Context(), tx, bare, 7, rows, "")
 }
 
 // BenchmarkLargeLibrary stores 500,000 plays of 30,000 tracks and reports what each takes: in the tables of listens and
