@@ -111,10 +111,12 @@ type house struct {
 	t        *testing.T
 	dir      string
 	phone    *receiver
+	lastfm   *taker
 	db       *store.Store
 	kept     *keptStore
 	notifier *notify.Notifier
 	carried  *delivery.Deliveries
+	backoff  *resilience.Backoff
 	user     int64
 	channel  int64
 
@@ -128,7 +130,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t, dir: t.TempDir(), phone: &receiver{}, counted: map[string]int{}}
+		h := &house{t: t, dir: t.TempDir(), phone: &receiver{}, lastfm: &taker{}, counted: map[string]int{}}
 		h.start()
 		t.Cleanup(func() { h.stop() })
 		u, err := h.db.AddUser(t.Context(),
@@ -156,11 +158,15 @@ func (h *house) start() {
 	h.db = storetest.Open(t, h.dir)
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
 	backoff := resilience.NewBackoff(resilience.Options{})
+	h.backoff = backoff
 	holds, err := h.db.Holds(ctx)
 	require.NoError(t, err)
 	syncer.Restore(backoff, nil, nil, holds)
 	spotify := &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}}
-	registry := providers.NewRegistry(spotify)
+	lastfm := &providers.Provider{Description: providers.Description{Name: "lastfm", DisplayName: "Last.fm",
+		Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 1}},
+		Open: func(*http.Client, library.Credentials) providers.Adapter { return h.lastfm }}
+	registry := providers.NewRegistry(spotify, lastfm)
 	h.notifier = notify.New(h.db, bus, nil)
 	client := resilience.NewClient(&resilience.Transport{Base: h.phone})
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Registry: registry, Keys: h.db, Client: client,
@@ -178,7 +184,7 @@ func (h *house) start() {
 		Log:      log,
 		BaseURL:  address,
 		Name:     delivery.ChannelName,
-		Service:  func(string) string { return "Spotify" },
+		Service:  func(name string) string { return registry.Get(name).DisplayName },
 		Reader: func(ctx context.Context, user int64) context.Context {
 			u, err := h.db.UserByID(ctx, user)
 			if err != nil {

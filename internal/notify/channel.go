@@ -136,5 +136,7 @@ type Waiting struct {
 	OpenedAt     time.Time
 	ResolvedAt   time.Time
 	CreatedAt    time.Time
-	CaughtUp     int // listens that were read since it was resolved
+	CaughtUp     int        // listens that were read since it was resolved
+	Sent         words.Text // what had waited for the end of the trouble, and was sent; empty for nothing
+	ToSend       words.Text // the rest of that, which goes out now
 }

@@ -59,12 +59,28 @@ func (c writer) item(w Waiting) Item {
 	if w.Event == Resolved {
 		i.Severity = Success
 		title, text := c.recovery(w)
-		if w.CaughtUp > 0 {
-			text = words.Join(text, words.New("channels.caught_up", "Count", w.CaughtUp))
-		}
-		i.Title, i.Text = c.say(title), c.say(text)
+		i.Title, i.Text = c.say(title), c.say(words.Join(text, w.catchUp()))
 	}
 	return i
+}
+
+// catchUp says what was read and sent since a trouble ended; empty for nothing.
+func (w Waiting) catchUp() words.Text {
+	var read words.Text
+	if w.CaughtUp > 0 {
+		read = words.New("channels.caught_up", "Count", w.CaughtUp)
+	}
+	switch sent, left := !w.Sent.IsZero(), !w.ToSend.IsZero(); {
+	case sent && left:
+		return words.Join(read, words.New("channels.sent_so_far", "What", w.Sent, "Rest", w.ToSend))
+	case left:
+		return words.Join(read, words.New("channels.to_send", "What", w.ToSend))
+	case sent && w.CaughtUp > 0:
+		return words.New("channels.caught_up_and_sent", "Count", w.CaughtUp, "What", w.Sent)
+	case sent:
+		return words.New("channels.sent", "What", w.Sent)
+	}
+	return read
 }
 
 // recovery words the end of a trouble, and how long it took.

@@ -23,7 +23,9 @@ const (
 	floodErrors = 15 // the same while something that needs a person waits, and what else waits goes with it
 	floodSpan   = 10 * time.Minute
 	tooOld      = 3 * 24 * time.Hour
-	tellAfter   = 3 // failures in a row, from which on the browser says that a channel fails
+	sendWithin  = time.Minute     // how long the news of a recovery waits for what goes out because of it
+	lookEvery   = 2 * time.Second // how often it looks whether that is done
+	tellAfter   = 3               // failures in a row, from which on the browser says that a channel fails
 )
 
 // ErrUnsubscribed reports that a browser no longer accepts messages: its channel is removed.
@@ -149,6 +151,10 @@ func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err er
 			}
 		}
 	}
+	if later.IsZero() {
+		later = time.Now().Add(lookEvery)
+		now = slices.DeleteFunc(slices.Clone(now), Waiting.underWay)
+	}
 	if err := c.send(ctx, ch, now); err != nil {
 		return seen, err
 	}
@@ -157,6 +163,9 @@ func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err er
 	}
 	return seen, nil
 }
+
+// underWay reports whether the message can say more in a moment, because what it is about to count is being sent.
+func (w Waiting) underWay() bool { return !w.ToSend.IsZero() && time.Since(w.CreatedAt) < sendWithin }
 
 func waitUntil(at time.Time) error {
 	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting, Until: at}}

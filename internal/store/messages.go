@@ -154,15 +154,13 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause, category,
 				title, message, action_url, opened_at, resolved_at, created_at,
 				COALESCE((SELECT c.name FROM connections c JOIN channels h ON h.user_id = c.user_id
-					WHERE h.id = messages.channel_id AND c.connection = messages.connection), ''),
-				CASE WHEN event = 'resolved' AND cause NOT LIKE '% of user %' AND cause NOT LIKE '%:app' THEN
-					(SELECT COALESCE(SUM(r.row_count), 0) FROM runs r JOIN channels h ON h.user_id = r.user_id
-						WHERE h.id = messages.channel_id AND r.connection = messages.connection
-						AND r.stream = 'listens' AND r.result = 'ok'
-						AND r.started_at + r.took_ms >= messages.resolved_at - $2)
-				ELSE 0 END
-			FROM messages WHERE channel_id = $1 AND ended_at = 0 ORDER BY id`, channel,
-			time.Second.Milliseconds()) // a run ends, and is stored, at the moment at which it closes an alert
+					WHERE h.id = messages.channel_id AND c.connection = messages.connection), '')
+			FROM messages WHERE channel_id = $1 AND ended_at = 0 ORDER BY id`, channel)
+		for i := range all {
+			if err == nil && all[i].Event == notify.Resolved {
+				err = s.caughtUp(ctx, tx, channel, &all[i])
+			}
+		}
 		return err
 	})
 	return all, err
@@ -171,7 +169,7 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 func scanWaiting(r scanner) (w notify.Waiting, err error) {
 	var opened, resolved, created int64
 	err = r.Scan(&w.ID, &w.Notification, &w.Event, &w.Severity, &w.Connection, &w.Cause, &w.Category, &w.Title,
-		&w.Message, &w.ActionURL, &opened, &resolved, &created, &w.Name, &w.CaughtUp)
+		&w.Message, &w.ActionURL, &opened, &resolved, &created, &w.Name)
 	w.OpenedAt, w.ResolvedAt, w.CreatedAt = instant(opened), instant(resolved), instant(created)
 	return w, err
 }
