@@ -95,7 +95,9 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 	if err := dir.Protect(); err != nil {
 		log.Warn("the data directory is not private", "err", err)
 	}
-	db, err := dir.Open(ctx, storeOptions(c))
+	opened := storeOptions(c)
+	opened.Moving = tellMoving(log, at.out)
+	db, err := dir.Open(ctx, opened)
 	if err != nil {
 		return err
 	}

@@ -125,9 +125,6 @@ type Told struct {
 
 // Store keeps the queue and the answers.
 type Store interface {
-	// FindEntities looks for new entities in listens that it has not looked at before, some thousand at a time. It
-	// returns whether there may be more.
-	FindEntities(context.Context) (more bool, err error)
 	// Enqueue adds entities of these kinds that are new to a source to its queue, some thousand at a time: due now, or
 	// waiting for the MBID that the source in needs finds. It returns whether there may be more.
 	Enqueue(ctx context.Context, source string, kinds []string, needs string) (more bool, err error)

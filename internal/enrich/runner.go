@@ -188,9 +188,6 @@ func (r *Runner) tick(ctx context.Context) {
 
 // fill adds new music and lost pictures to the queue.
 func (r *Runner) fill(ctx context.Context) error {
-	if err := all(func() (bool, error) { return r.c.Store.FindEntities(ctx) }); err != nil {
-		return err
-	}
 	for _, s := range r.Sources() {
 		if s.Enricher == nil {
 			continue

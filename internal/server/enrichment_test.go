@@ -87,9 +87,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 
 		h.heard("Rain")
 		for range 2 {
-			_, err := h.db.FindEntities(t.Context())
-			require.NoError(t, err)
-			_, err = h.db.Enqueue(t.Context(), "musicbrainz", []string{library.KindArtist, library.KindTrack}, "")
+			_, err := h.db.Enqueue(t.Context(), "musicbrainz", []string{library.KindArtist, library.KindTrack}, "")
 			require.NoError(t, err)
 		}
 		require.Contains(t, h.page("/settings/server"), "Reprise asks in a moment.")
@@ -179,10 +177,8 @@ func TestMusicPageShowsFactsAndTheirSources(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.enriched()
 		h.heard("Rain", "Rain")
-		_, err := h.db.FindEntities(t.Context())
-		require.NoError(t, err)
 		for _, source := range []string{"musicbrainz", "fanarttv"} {
-			_, err = h.db.Enqueue(t.Context(), source, []string{library.KindArtist}, "")
+			_, err := h.db.Enqueue(t.Context(), source, []string{library.KindArtist}, "")
 			require.NoError(t, err)
 		}
 		picture, err := h.Art.Keep([]byte("GIF89a and so on"))
@@ -245,10 +241,8 @@ func TestSourceThatWasNotAskedIsShownAsSuch(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.enriched()
 		h.heard("Rain")
-		_, err := h.db.FindEntities(t.Context())
-		require.NoError(t, err)
 		for source, needs := range map[string]string{"musicbrainz": "", "fanarttv": "musicbrainz"} {
-			_, err = h.db.Enqueue(t.Context(), source, []string{library.KindArtist}, needs)
+			_, err := h.db.Enqueue(t.Context(), source, []string{library.KindArtist}, needs)
 			require.NoError(t, err)
 		}
 		task, err := h.db.NextTask(t.Context(), "musicbrainz")

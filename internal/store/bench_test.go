@@ -1,15 +1,18 @@
 package store
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
 
-	"reprise/internal/library"
-
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
+	"reprise/internal/postgrestest"
 )
 
 const (
@@ -97,19 +100,133 @@ func BenchmarkBareInserts(b *testing.B) {
 }
 
 func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen) error {
-	listens, sources := make([]any, 0, len(page)*11), make([]any, 0, len(page)*5)
+	listens, sources := make([]any, 0, len(page)*5), make([]any, 0, len(page)*6)
 	for i, l := range page {
 		id := id + int64(i) + 1
-		listens = append(listens, id, user, int64(i), l.Title, l.Artist, l.Album, l.PlayedAt.UnixMilli(),
-			l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, 0)
-		sources = append(sources, user, "spotify", l.SourceID, id, l.PlayedAt.UnixMilli())
+		listens = append(listens, id, user, l.PlayedAt.UnixMilli(), 0, int64(i))
+		sources = append(sources, id, 1, sourceKey(user, "spotify", l.SourceID), l.SourceID, 0, l.PlayedAt.Unix())
 	}
-	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, "+
-		"played_at, duration_ms, isrc, recording_mbid, approximate)",
-		11, listens, "")
+	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", 5,
+		listens, "")
 	if err != nil {
 		return err
 	}
-	return insertRows(b.Context(), tx,
-		"INSERT INTO listen_sources (user_id, connection, source_id, listen_id, played_at)", 5, sources, "")
+	return insertRows(b.Context(), tx, `INSERT INTO listen_sources
+		(listen_id, connection, source_key, source_id, later, stored_at)`, 6, sources, "")
+}
+
+// BenchmarkStoring compares storing with what the engine needs at least, in one run: bare inserts into the same tables,
+// and into a single table with one index. Each metric is a share of their speed.
+func BenchmarkStoring(b *testing.B) {
+	all := history()
+	var bare, table, first, second, again time.Duration
+	for b.Loop() {
+		s, user := setup(b)
+		bare += timed(b, all, func(n int, page []library.Listen) error {
+			return s.write(b.Context(), func(tx *sql.Tx) error { return bareInserts(b, tx, user, int64(n), page) })
+		})
+		_, err := s.writer.Exec(`CREATE TABLE bare (id BIGINT PRIMARY KEY, user_id BIGINT, played_at BIGINT, title TEXT,
+			artist TEXT, album TEXT, source TEXT)`)
+		require.NoError(b, err)
+		_, err = s.writer.Exec("CREATE INDEX bare_newest ON bare (user_id, played_at)")
+		require.NoError(b, err)
+		table += timed(b, all, func(n int, page []library.Listen) error {
+			return s.write(b.Context(), func(tx *sql.Tx) error { return bareTable(b, tx, user, int64(n), page) })
+		})
+		s, user = setup(b)
+		from := func(conn library.ConnectionID) time.Duration {
+			return timed(b, all, func(_ int, page []library.Listen) error {
+				_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: conn, Listens: page,
+					Position: "position"})
+				return err
+			})
+		}
+		first += from("spotify")
+		second += from("listenbrainz")
+		again += from("listenbrainz")
+		require.Equal(b, benchRows, count(b, s, user))
+	}
+	share := func(of, d time.Duration) float64 { return of.Seconds() / d.Seconds() }
+	b.ReportMetric(share(bare, first), "of-bare")
+	b.ReportMetric(share(table, first), "of-one-table")
+	b.ReportMetric(share(table, second), "second-of-one-table")
+	b.ReportMetric(share(table, again), "again-of-one-table")
+}
+
+// timed stores all plays in pages, and returns how long that takes.
+func timed(b *testing.B, all []library.Listen, store func(n int, page []library.Listen) error) time.Duration {
+	b.Helper()
+	began := time.Now()
+	for n := 0; n < len(all); n += benchPage {
+		require.NoError(b, store(n, all[n:][:benchPage]))
+	}
+	return time.Since(began)
+}
+
+func bareTable(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen) error {
+	rows := make([]any, 0, len(page)*7)
+	for i, l := range page {
+		rows = append(rows, id+int64(i)+1, user, l.PlayedAt.UnixMilli(), l.Title, l.Artist, l.Album, l.SourceID)
+	}
+	const bare = "INSERT INTO bare (id, user_id, played_at, title, artist, album, source)"
+	return insertRows(b.Context(), tx, bare, 7, rows, "")
+}
+
+// BenchmarkLargeLibrary stores 500,000 plays of 30,000 tracks and reports what each takes: in the tables of listens and
+// their indices, in the whole file, and of all that was written to the disk meanwhile.
+func BenchmarkLargeLibrary(b *testing.B) {
+	if postgrestest.On() {
+		b.Skip("Postgres keeps its files itself")
+	}
+	for _, order := range []string{"oldest first", "newest first"} {
+		b.Run(order, func(b *testing.B) { largeLibrary(b, order == "newest first") })
+	}
+}
+
+func largeLibrary(b *testing.B, newest bool) {
+	const plays = 500_000
+	for b.Loop() {
+		b.StopTimer()
+		s, user := setup(b)
+		page := make([]library.Listen, benchPage)
+		before := written(b)
+		b.StartTimer()
+		for n := 0; n < plays; n += benchPage {
+			for i := range page {
+				page[i] = movedPlay(n + i)
+				if newest {
+					page[i] = movedPlay(plays - 1 - n - i)
+				}
+			}
+			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "spotify", Listens: page,
+				Position: "position"})
+			require.NoError(b, err)
+		}
+		b.StopTimer()
+		require.Equal(b, plays, count(b, s, user))
+		_, err := s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+		require.NoError(b, err)
+		b.ReportMetric(float64(written(b)-before)/plays, "written-B/listen")
+		for name, tables := range map[string]string{
+			"B/listen":      "tbl_name IN ('listens', 'listen_sources')",
+			"file-B/listen": "1 = 1",
+		} {
+			size := number(b, s, "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_master WHERE "+
+				tables+")")
+			b.ReportMetric(float64(size)/plays, name)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(plays*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// written returns how many bytes this process has written to files.
+func written(b *testing.B) (n int) {
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		b.Skip("only Linux tells how much was written")
+	}
+	_, err = fmt.Sscanf(string(text[bytes.Index(text, []byte("wchar:")):]), "wchar: %d", &n)
+	require.NoError(b, err)
+	return n
 }

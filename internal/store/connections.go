@@ -253,10 +253,10 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 	}
 	return execSteps(ctx, tx, user, conn,
 		"DELETE FROM forwards WHERE user_id = $1 AND connection = $2",
-		`DELETE FROM listens WHERE user_id = $1 AND id IN
-			(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND connection = $2) AND id NOT IN
-			(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND connection <> $2)`,
-		"DELETE FROM listen_sources WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM listen_sources s WHERE "+
+			fromOne("s", 2)+") AND id NOT IN (SELECT listen_id FROM listen_sources s WHERE NOT "+fromOne("s", 2)+")",
+		"DELETE FROM listen_sources WHERE listen_id IN (SELECT id FROM listens WHERE user_id = $1) AND "+
+			fromOne("listen_sources", 2),
 		"DELETE FROM play_counts WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
 }
@@ -295,9 +295,9 @@ func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn
 			return p, err
 		}
 		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l
-			JOIN listen_sources s ON s.listen_id = l.id AND s.connection = $2
+			JOIN listen_sources s ON s.listen_id = l.id AND `+fromOne("s", 2)+`
 			WHERE l.user_id = $1
-			AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2)`,
+			AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+fromOne("o", 2)+")",
 			user, conn)
 		err = errors.Join(err, e, s.enqueueMonths(ctx, tx, user, r.connection, plays))
 	}

@@ -203,6 +203,8 @@ func TestDisconnecting(t *testing.T) {
 		rows := func(user int64, conn library.ConnectionID, table string) int {
 			return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND connection = $2", user, conn)
 		}
+		const sources = `(SELECT l.user_id, n.connection FROM listen_sources s JOIN listens l ON l.id = s.listen_id
+			JOIN connection_numbers n ON n.number = s.connection) AS sources`
 		for _, table := range []string{"connections", "streams", "holds", "pending_connections", "oauth_states"} {
 			require.Zero(t, rows(alice, "spotify", table), table)
 			for user, id := range map[int64]library.ConnectionID{alice: "listenbrainz", bob: "spotify"} {
@@ -216,13 +218,14 @@ func TestDisconnecting(t *testing.T) {
 			want = struct{ listens, sources, counts, playlists, tracks int }{10, 0, 0, 0, 9}
 		}
 		require.Equal(t, want.listens, count(t, s, alice), "listens with two sources stay")
-		require.Equal(t, want.sources, rows(alice, "spotify", "listen_sources"))
+		require.Equal(t, want.sources, rows(alice, "spotify", sources))
 		require.Equal(t, want.counts, rows(alice, "spotify", "play_counts"))
 		require.Equal(t, want.playlists, rows(alice, "spotify", "playlists"))
 		require.Equal(t, want.tracks, number(t, s, "SELECT count(*) FROM playlist_tracks"))
-		require.Equal(t, 10, rows(alice, "listenbrainz", "listen_sources"))
+		require.Equal(t, 10, rows(alice, "listenbrainz", sources))
 		require.Equal(t, 15, count(t, s, bob))
-		require.Equal(t, 20, number(t, s, "SELECT count(*) FROM listen_sources WHERE user_id = $1", bob))
+		require.Equal(t, 20, number(t, s, `SELECT count(*) FROM listen_sources s
+			JOIN listens l ON l.id = s.listen_id WHERE l.user_id = $1`, bob))
 		requireWhole(t, s, alice)
 
 		connect(t, s, alice, "spotify") // the next run reads everything again

@@ -325,8 +325,9 @@ func (s *Store) Subjects(ctx context.Context, user int64, ids []int64) (map[int6
 			args = append(args, id)
 		}
 		these := numbered(3, len(chunk))
-		rows, err := list(ctx, s.reader, scan, `SELECT d.id, l.title, l.artist FROM deliveries d
+		rows, err := list(ctx, s.reader, scan, `SELECT d.id, t.title, t.artist FROM deliveries d
 			JOIN forwards f ON f.delivery_id = d.id JOIN listens l ON l.id = f.listen_id
+			JOIN spellings t ON t.id = l.spelling_id
 			WHERE d.user_id = $1 AND d.items = 1 AND d.kind <> $2 AND d.id IN `+these+`
 			UNION ALL
 			SELECT d.id, p.name, '' FROM deliveries d

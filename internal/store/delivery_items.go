@@ -31,7 +31,7 @@ func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen
 	}
 	var there int
 	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT f.listen_id) FROM forwards f
-		JOIN listen_sources s ON s.listen_id = f.listen_id AND `+target.in("s.connection", 2)+`
+		JOIN listen_sources s ON s.listen_id = f.listen_id AND `+target.sources("s", 2)+`
 		WHERE f.delivery_id = $1`, target.args(id)...).Scan(&there)
 	if err != nil {
 		return nil, local(err)
@@ -41,9 +41,7 @@ func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen
 			return nil, err
 		}
 	}
-	plays, err := list(ctx, s.reader, scanListen, `SELECT l.id, l.title, l.artist, l.album, l.played_at,
-		l.duration_ms,
-		l.isrc, l.recording_mbid, l.approximate FROM forwards f JOIN listens l ON l.id = f.listen_id
+	plays, err := list(ctx, s.reader, scanListen, selectListen+`JOIN forwards f ON f.listen_id = l.id
 		WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, id)
 	if err != nil {
 		return nil, err
@@ -56,7 +54,7 @@ func (s *Store) takeOutThere(ctx context.Context, id int64, target account) erro
 	return s.write(ctx, func(tx *sql.Tx) error {
 		err := execTx(ctx, tx, `DELETE FROM forwards WHERE delivery_id = $1 AND EXISTS
 			(SELECT 1 FROM listen_sources s
-			WHERE s.listen_id = forwards.listen_id AND `+target.in("s.connection", 2)+")", target.args(id)...)
+			WHERE s.listen_id = forwards.listen_id AND `+target.sources("s", 2)+")", target.args(id)...)
 		return errors.Join(err, recount(ctx, tx, id))
 	})
 }

@@ -89,8 +89,9 @@ func (s *Store) Heard(
 		if err != nil {
 			return nil
 		}
-		all, err = list(ctx, s.reader, scan, "SELECT "+columns+`, count(*) FROM listens
-			WHERE user_id = $1 AND played_at >= $2 AND played_at < $3
+		all, err = list(ctx, s.reader, scan, "SELECT "+columns+`, count(*)
+			FROM listens l JOIN spellings p ON p.id = l.spelling_id
+			WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3
 			GROUP BY `+groups+" ORDER BY 3 DESC, 1, 2 LIMIT $4", user, from, to, most)
 		return all
 	}
@@ -98,10 +99,12 @@ func (s *Store) Heard(
 	h.Albums = count("artist, album", "artist, album HAVING album <> ''", most.Albums)
 	h.Tracks = count("artist, title", "artist, title", most.Tracks)
 	if err == nil && earlier > 0 { // otherwise everything is new
-		h.New, err = list(ctx, s.reader, scan, `SELECT artist, '', count(*) FROM listens
-			WHERE user_id = $1 AND played_at < $3
-			GROUP BY artist HAVING artist <> '' AND min(played_at) >= $2
-			ORDER BY 3 DESC, 1 LIMIT $4`, user, from, to, most.New)
+		h.New, err = list(ctx, s.reader, scan, `SELECT p.artist, '', count(*)
+			FROM listens l JOIN spellings p ON p.id = l.spelling_id
+			WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3 AND p.artist <> ''
+			AND p.artist NOT IN (SELECT o.artist FROM spellings o
+				WHERE o.id IN (SELECT spelling_id FROM listens WHERE user_id = $1 AND played_at < $2))
+			GROUP BY p.artist ORDER BY 3 DESC, 1 LIMIT $4`, user, from, to, most.New)
 	}
 	return h, err
 }

@@ -32,8 +32,8 @@ func enqueued(t testing.TB, s *Store, user int64) []string {
 	scan := func(r scanner) (title string, err error) { return title, r.Scan(&title) }
 	lines := []string{}
 	for _, d := range deliveries(t, s, user) {
-		titles, err := list(context.Background(), s.reader, scan, `SELECT l.title FROM forwards f
-			JOIN listens l ON l.id = f.listen_id
+		titles, err := list(context.Background(), s.reader, scan, `SELECT p.title FROM forwards f
+			JOIN listens l ON l.id = f.listen_id JOIN spellings p ON p.id = l.spelling_id
 			WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, d.ID)
 		require.NoError(t, err)
 		what := strings.Join(titles, ", ")

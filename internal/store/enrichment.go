@@ -12,6 +12,9 @@ import (
 	"reprise/internal/library"
 )
 
+// queueAtOnce is the number of entities queued in one transaction.
+const queueAtOnce = 5000
+
 // Enqueue puts up to queueAtOnce new entities of these kinds into the queue of a source. They are due now, or wait for
 // an MBID if the source needs another one, needs, to find it. It reports whether there may be more.
 func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, needs string) (more bool, err error) {
@@ -196,30 +199,28 @@ func (s *Store) People(ctx context.Context) ([]int64, error) {
 	return list(ctx, s.reader, scan, "SELECT id FROM users ORDER BY id")
 }
 
+// meaning selects the spellings that mean an entity of each kind, whose id is the argument $2.
+var meaning = map[string]string{
+	library.KindArtist: `SELECT id FROM spellings
+		WHERE track_id IN (SELECT track_id FROM track_artists WHERE artist_id = $2)`,
+	library.KindAlbum: "SELECT id FROM spellings WHERE album_id = $2",
+	library.KindTrack: "SELECT id FROM spellings WHERE track_id = $2",
+}
+
 // Music returns what is known of an entity. It returns library.ErrNotFound if the person has not heard it.
 func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m enrich.Music, err error) {
-	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+"WHERE id = $1 AND kind = $2", id, kind))
+	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+"WHERE e.id = $1 AND e.kind = $2", id, kind))
 	if err != nil {
 		return m, found(err)
 	}
-	// The artist is for the index. The key separates the tracks of one artist.
-	heard := "artist IN (SELECT artist FROM entity_names WHERE kind = $2 AND match_key = $3)"
-	switch kind {
-	case library.KindAlbum:
-		heard = "(artist, album) IN (SELECT artist, album FROM entity_names WHERE kind = $2 AND match_key = $3)"
-	case library.KindTrack:
-		heard += " AND match_key = $3"
-	}
-	var last int64
-	err = s.reader.QueryRowContext(ctx, `SELECT count(*), coalesce(max(played_at), 0) FROM listens
-		WHERE user_id = $1 AND `+heard, user, kind, e.key).Scan(&m.Plays, &last)
-	if err != nil {
-		return m, local(err)
+	var last time.Time
+	if m.Plays, last, err = s.plays(ctx, user, meaning[kind], id); err != nil {
+		return m, err
 	}
 	if m.Plays == 0 {
 		return m, library.ErrNotFound
 	}
-	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, instant(last)
+	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, last
 	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags,
 			released, picture
 		FROM enrichment WHERE entity_id = $1 ORDER BY source`, id)
@@ -242,7 +243,7 @@ func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Lin
 	var keys []entityKey
 	for _, t := range tracks {
 		for _, e := range entitiesOf(t) {
-			keys = append(keys, entityKey{e.Kind, e.key})
+			keys = append(keys, e.named())
 		}
 	}
 	known, err := knownEntities(ctx, s.reader, keys)
@@ -254,13 +255,15 @@ func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Lin
 	for i, t := range tracks {
 		l, portrait := &links[i], ""
 		for _, e := range entitiesOf(t) {
-			k := known[entityKey{e.Kind, e.key}]
+			k := known[e.named()]
 			if k == nil {
 				continue
 			}
 			switch e.Kind {
 			case library.KindArtist:
-				l.Artist, portrait = k.id, pictures[k.id]
+				if l.Artist == 0 { // the first one
+					l.Artist, portrait = k.id, pictures[k.id]
+				}
 			case library.KindAlbum:
 				l.Album, l.Picture = k.id, pictures[k.id]
 			case library.KindTrack:

@@ -7,41 +7,70 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
-	"time"
 
 	"reprise/internal/library"
 )
 
-// These are the numbers of listens read, and of entities queued, in one transaction.
-const (
-	lookAtOnce  = 2000
-	queueAtOnce = 5000
-)
-
 // leadMarks separate an artist from a guest, or artists in a tag. They leave out "&", "and" and the comma, which also
 // occur in names.
-var leadMarks = []string{"; ", " feat", " ft.", " ft ", " • "}
+var leadMarks = []string{"; ", " • ", " feat.", " feat ", " featuring ", " ft.", " ft ", " (feat.", " (feat ",
+	" (featuring ", " (ft.", " (ft ", " [feat.", " [feat ", " [ft.", " [ft "}
 
-// leadArtist returns the artist without guests, in the original spelling.
-func leadArtist(artist string) string {
+// cutArtist cuts the first artist off a text with several, in the original spelling.
+func cutArtist(artist string) (lead, rest string) {
 	lower := strings.ToLower(artist)
-	if cut := firstOf(lower, leadMarks); cut < len(lower) && len(lower) == len(artist) {
-		artist = artist[:cut]
+	cut, after := len(artist), len(artist)
+	for _, mark := range leadMarks {
+		if i := strings.Index(lower, mark); i > 0 && i < cut && len(lower) == len(artist) {
+			cut, after = i, i+len(mark)
+		}
 	}
-	return strings.TrimRight(artist, " ([")
+	return strings.TrimRight(artist[:cut], " (["), strings.Trim(artist[after:], " ()[]")
 }
 
+// leadArtist returns the artist without guests.
+func leadArtist(artist string) string {
+	lead, _ := cutArtist(artist)
+	return lead
+}
+
+// manyArtists are what services write where there are too many artists to name, as normal returns them.
+var manyArtists = map[string]bool{"variousartists": true, "variousartist": true, "verschiedeneinterpreten": true,
+	"diverseinterpreten": true, "verschiedenekunstler": true, "artistesvaries": true, "variosartistas": true,
+	"artistivari": true}
+
+// artistsOf returns the artists in a text: without guests, then the guests. Nobody in particular is no artist.
+func artistsOf(text string) (all []string) {
+	for name := ""; text != ""; {
+		name, text = cutArtist(text)
+		if name != "" && !manyArtists[normal(name)] && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// artistKey returns the key of one artist.
 func artistKey(artist string) int64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(normal(leadArtist(artist))))
+	_, _ = h.Write([]byte(normal(artist)))
 	return int64(h.Sum64())
 }
 
-// keyed is an entity with its key and the names that a listen has for it.
+// keyed is an entity with its key.
 type keyed struct {
 	library.Entity
-	id, key       int64
-	artist, album string
+	id, key int64
+	learned bool   // it has facts that are not stored yet
+	into    *keyed // the same entity, which takes its place; nil for none
+}
+
+// end returns the entity that has taken the place of e; e itself if none has.
+func (e *keyed) end() *keyed {
+	for e.into != nil {
+		e = e.into
+	}
+	return e
 }
 
 type entityKey struct {
@@ -49,60 +78,29 @@ type entityKey struct {
 	key  int64
 }
 
-type entityName struct {
-	entityKey
-	artist, album string
-}
+func (e *keyed) named() entityKey { return entityKey{e.Kind, e.key} }
 
-// entitiesOf returns the artist, album and track of a listen.
-func entitiesOf(t library.Track) []keyed {
-	var all []keyed
+// entitiesOf returns the artists, the album and the track of a listen.
+func entitiesOf(t library.Track) (all []*keyed) {
 	if t.Artist == "" {
 		return nil
 	}
-	artist := leadArtist(t.Artist)
-	all = append(all, keyed{key: artistKey(t.Artist), artist: t.Artist,
-		Entity: library.Entity{Kind: library.KindArtist, Artist: artist}})
+	lead := leadArtist(t.Artist)
+	album := &keyed{key: matchKey(t.Album, t.Artist),
+		Entity: library.Entity{Kind: library.KindAlbum, Artist: lead, Title: t.Album}}
+	track := &keyed{key: matchKey(t.Title, t.Artist), Entity: library.Entity{Kind: library.KindTrack, Artist: lead,
+		Title: t.Title, Album: t.Album, Duration: t.Duration, ISRC: t.ISRC, MBID: t.RecordingMBID}}
+	for _, name := range artistsOf(t.Artist) {
+		all = append(all, &keyed{key: artistKey(name),
+			Entity: library.Entity{Kind: library.KindArtist, Artist: name}})
+	}
 	if t.Album != "" {
-		all = append(all, keyed{key: matchKey(t.Album, t.Artist), artist: t.Artist, album: t.Album,
-			Entity: library.Entity{Kind: library.KindAlbum, Artist: artist, Title: t.Album}})
+		all = append(all, album)
 	}
 	if t.Title != "" {
-		all = append(all, keyed{key: matchKey(t.Title, t.Artist), artist: t.Artist,
-			Entity: library.Entity{Kind: library.KindTrack, Artist: artist,
-				Title: t.Title, Album: t.Album, Duration: t.Duration, ISRC: t.ISRC, MBID: t.RecordingMBID}})
+		all = append(all, track)
 	}
 	return all
-}
-
-// FindEntities reads up to lookAtOnce new listens and stores the entities in them. It reports whether there may be
-// more.
-func (s *Store) FindEntities(ctx context.Context) (more bool, err error) {
-	if fresh, err := s.unlooked(ctx); err != nil || !fresh {
-		return false, err
-	}
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		last, err := mark(ctx, tx, "")
-		if err != nil {
-			return err
-		}
-		heard, err := list(ctx, tx, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc,
-				recording_mbid, approximate
-			FROM listens WHERE id > $1 ORDER BY id LIMIT $2`, last, lookAtOnce)
-		if err != nil || len(heard) == 0 {
-			return err
-		}
-		more = len(heard) == lookAtOnce
-		return errors.Join(addEntities(ctx, tx, heard), setMark(ctx, tx, "", heard[len(heard)-1].ID))
-	})
-	return more && err == nil, err
-}
-
-// unlooked reports whether there are listens that FindEntities has not read. It does not block writers.
-func (s *Store) unlooked(ctx context.Context) (fresh bool, err error) {
-	err = s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM listens
-		WHERE id > coalesce((SELECT last FROM enrichment_marks WHERE name = ''), 0))`).Scan(&fresh)
-	return fresh, local(err)
 }
 
 func mark(ctx context.Context, tx *sql.Tx, name string) (last int64, err error) {
@@ -118,89 +116,36 @@ func setMark(ctx context.Context, tx *sql.Tx, name string, last int64) error {
 		ON CONFLICT (name) DO UPDATE SET last = excluded.last`, name, last)
 }
 
-// addEntities stores the entities of these listens: new ones, new facts about known ones, and their names.
-func addEntities(ctx context.Context, tx *sql.Tx, heard []library.StoredListen) error {
-	var order []entityKey
-	told, names, called := map[entityKey]*keyed{}, []any{}, map[entityName]bool{}
-	for i := range heard {
-		for _, e := range entitiesOf(heard[i].Track) {
-			k := entityKey{e.Kind, e.key}
-			if first := told[k]; first == nil {
-				told[k] = &e
-				order = append(order, k)
-			} else {
-				first.learn(e.Entity)
-			}
-			if n := (entityName{k, e.artist, e.album}); !called[n] {
-				called[n] = true
-				names = append(names, e.Kind, e.key, e.artist, e.album)
-			}
-		}
-	}
-	known, err := knownEntities(ctx, tx, order)
-	if err != nil {
-		return err
-	}
-	fresh := slices.DeleteFunc(slices.Clone(order), func(k entityKey) bool { return known[k] != nil })
-	next, err := nextIDs(ctx, tx, "entities", len(fresh))
-	if err != nil {
-		return err
-	}
-	rows := make([]any, 0, 9*len(fresh))
-	for i, k := range fresh {
-		e := told[k]
-		rows = append(rows, next+int64(i), e.Kind, e.key, e.Artist, e.Title, e.Album, e.Duration.Milliseconds(),
-			e.ISRC, e.MBID)
-	}
-	err = insertRows(ctx, tx, `INSERT INTO entities
-		(id, kind, match_key, artist, title, album, duration_ms, isrc, mbid)`, 9, rows, "")
-	if err != nil {
-		return err
-	}
-	for k, e := range known {
-		if !e.learn(told[k].Entity) {
-			continue
-		}
-		err := execTx(ctx, tx, "UPDATE entities SET album = $1, duration_ms = $2, isrc = $3, mbid = $4 WHERE id = $5",
-			e.Album, e.Duration.Milliseconds(), e.ISRC, e.MBID, e.id)
-		if err != nil {
-			return err
-		}
-	}
-	return insertRows(ctx, tx, "INSERT INTO entity_names (kind, match_key, artist, album)", 4, names,
-		"ON CONFLICT DO NOTHING")
-}
-
-// learn copies the facts of a track that e lacks from o, and reports whether there were any.
-func (e *keyed) learn(o library.Entity) (learned bool) {
+// learn copies the facts of a track that e lacks from o.
+func (e *keyed) learn(o library.Entity) {
 	if e.Kind != library.KindTrack {
-		return false
+		return
 	}
 	take := func(to *string, s string) {
 		if *to == "" && s != "" {
-			*to, learned = s, true
+			*to, e.learned = s, true
 		}
 	}
 	take(&e.Album, o.Album)
 	take(&e.ISRC, o.ISRC)
 	take(&e.MBID, o.MBID)
 	if e.Duration == 0 && o.Duration > 0 {
-		e.Duration, learned = o.Duration, true
+		e.Duration, e.learned = o.Duration, true
 	}
-	return learned
 }
 
-const selectEntity = "SELECT id, kind, match_key, artist, title, album, duration_ms, isrc, mbid FROM entities "
+const selectEntity = "SELECT e.id, e.kind, e.match_key, e.artist, e.title, e.album, e.duration_ms, e.isrc, e.mbid " +
+	"FROM entities e "
 
 func scanEntity(r scanner) (*keyed, error) {
 	var e keyed
 	var ms int64
 	err := r.Scan(&e.id, &e.Kind, &e.key, &e.Artist, &e.Title, &e.Album, &ms, &e.ISRC, &e.MBID)
-	e.Duration = time.Duration(ms) * time.Millisecond
+	e.Duration = length(ms)
 	return &e, err
 }
 
-// knownEntities returns the entities with these keys that are stored.
+// knownEntities returns the stored entities with these keys, or which these keys have joined.
 func knownEntities(ctx context.Context, q querier, keys []entityKey) (map[entityKey]*keyed, error) {
 	byKind := map[string][]any{}
 	for _, k := range keys {
@@ -210,13 +155,16 @@ func knownEntities(ctx context.Context, q querier, keys []entityKey) (map[entity
 	for kind, all := range byKind {
 		for chunk := range slices.Chunk(all, 200) {
 			found, err := list(ctx, q, scanEntity,
-				selectEntity+"WHERE kind = $1 AND match_key IN "+numbered(2, len(chunk)),
-				append([]any{kind}, chunk...)...)
+				selectEntity+"WHERE e.kind = $1 AND e.match_key IN "+numbered(2, len(chunk))+`
+				UNION ALL
+				SELECT e.id, e.kind, k.match_key, e.artist, e.title, e.album, e.duration_ms, e.isrc, e.mbid
+				FROM joined_keys k JOIN entities e ON e.id = k.entity_id
+				WHERE k.kind = $1 AND k.match_key IN `+numbered(2, len(chunk)), append([]any{kind}, chunk...)...)
 			if err != nil {
 				return nil, err
 			}
 			for _, e := range found {
-				known[entityKey{kind, e.key}] = e
+				known[e.named()] = e
 			}
 		}
 	}

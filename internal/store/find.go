@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/unicode/norm"
-
 	"reprise/internal/library"
 )
 
@@ -22,32 +20,39 @@ func (s *Store) Listens(
 	return s.FindListens(ctx, library.ListenFilter{User: user}, before, limit)
 }
 
+// selectListen selects listens l with their spellings p. scanListen reads the columns.
+const (
+	selectListen  = "SELECT " + listenColumns + " FROM listens l " + theirSpellings
+	listenColumns = `l.id, p.title, p.artist, p.album, l.played_at, p.duration_ms, p.isrc, p.recording_mbid,
+		l.approximate`
+	theirSpellings = "JOIN spellings p ON p.id = l.spelling_id "
+)
+
 // FindListens does what Listens does for the listens that a filter selects. The cursor of the next page has the filter:
 // with it the filter may be left out, and another filter is library.ErrBadCursor.
 func (s *Store) FindListens(
 	ctx context.Context, f library.ListenFilter, before string, limit int,
 ) (page []library.StoredListen, next string, err error) {
-	args := []any{f.User, int64(1 << 62), int64(0)}
+	at, id := int64(1<<62), int64(0)
 	if before != "" {
-		at, id, from, err := listenCursor(before)
-		if err != nil {
+		var from library.ListenFilter
+		if at, id, from, err = listenCursor(before); err != nil {
 			return nil, "", err
 		}
 		from.User = f.User
 		if empty := (library.ListenFilter{User: f.User}); f != empty && f != from {
 			return nil, "", library.ErrBadCursor
 		}
-		f, args[1], args[2] = from, at, id
+		f = from
 	}
-	selected, args, err := s.selected(ctx, f, args)
-	if err != nil {
-		return nil, "", err
+	if f.Artist != "" {
+		page, err = s.listensBy(ctx, f, at, id, limit+1)
+	} else {
+		where, args := within(f, []any{f.User, at, id})
+		args = append(args, limit+1)
+		page, err = list(ctx, s.reader, scanListen, selectListen+"WHERE l.user_id = $1 AND (l.played_at, l.id) < "+
+			"($2, $3)"+where+" ORDER BY l.played_at DESC, l.id DESC LIMIT $"+strconv.Itoa(len(args)), args...)
 	}
-	if f.Artist != "" && selected == "" {
-		return nil, "", nil
-	}
-	args = append(args, limit+1)
-	page, err = list(ctx, s.reader, scanListen, pageOfListens(f, selected, len(args)), args...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -58,87 +63,60 @@ func (s *Store) FindListens(
 	return page, next, s.addSources(ctx, page)
 }
 
-// pageOfListens returns the statement for a page; its last parameter is the limit.
-func pageOfListens(f library.ListenFilter, selected string, parameters int) string {
-	at := playedAt(f)
-	return fmt.Sprintf(`SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate
-		FROM listens WHERE user_id = $1 AND (%s, id) < ($2, $3)%s ORDER BY %s DESC, id DESC LIMIT $%d`,
-		at, selected, at, parameters)
-}
-
-// playedAt returns the column as conditions use it. With an artist SQLite must not choose the index of the times, in
-// which it would look through all listens for those of a rare artist; the plus hides the column from it.
-func playedAt(f library.ListenFilter) string {
-	if f.Artist != "" {
-		return "+played_at"
-	}
-	return "played_at"
-}
-
-// CountFound returns the number of listens that a filter selects.
-func (s *Store) CountFound(ctx context.Context, f library.ListenFilter) (n int, err error) {
-	selected, args, err := s.selected(ctx, f, []any{f.User})
-	if err != nil || f.Artist != "" && selected == "" {
-		return 0, err
-	}
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM listens WHERE user_id = $1"+selected, args...).Scan(&n)
-	return n, local(err)
-}
-
-// selected returns the conditions of a filter, each after an AND, and args with their values. With an artist that the
-// user has never heard there are none.
-func (s *Store) selected(ctx context.Context, f library.ListenFilter, args []any) (string, []any, error) {
-	var where strings.Builder
-	if f.Artist != "" {
-		names, err := s.spellings(ctx, f.User, f.Artist)
-		if err != nil || len(names) == 0 {
-			return "", args, err
-		}
-		where.WriteString(" AND artist IN " + numbered(len(args)+1, len(names)))
-		for _, name := range names {
-			args = append(args, name)
-		}
-	}
+// within returns the conditions of a filter's times, each after an AND, and args with their values.
+func within(f library.ListenFilter, args []any) (string, []any) {
+	where := ""
 	for _, end := range []struct {
 		condition string
 		at        time.Time
 	}{{" >= $", f.From}, {" < $", f.To}} {
 		if !end.at.IsZero() {
 			args = append(args, millis(end.at))
-			where.WriteString(" AND " + playedAt(f) + end.condition + strconv.Itoa(len(args)))
+			where += " AND l.played_at" + end.condition + strconv.Itoa(len(args))
 		}
 	}
-	return where.String(), args, nil
+	return where, args
 }
 
-// mostSpellings is the most spellings of one name that are looked for.
-const mostSpellings = 500
+// byName selects the spellings of an artist by the key of the name, the argument $2.
+const byName = "SELECT id FROM spellings WHERE artist_key = $2"
 
-// spellings returns the names of artists in a user's listens that differ from name in upper and lower case at most. It
-// steps from name to name in an index, which takes as long as there are artists, not listens.
-func (s *Store) spellings(ctx context.Context, user int64, name string) (same []string, err error) {
-	rows, err := s.reader.QueryContext(ctx, `WITH RECURSIVE artists (artist) AS (
-			SELECT min(artist) FROM listens WHERE user_id = $1
-			UNION ALL
-			SELECT (SELECT min(l.artist) FROM listens l WHERE l.user_id = $1 AND l.artist > artists.artist)
-			FROM artists WHERE artists.artist IS NOT NULL
-		)
-		SELECT artist FROM artists WHERE artist IS NOT NULL`, user)
+// listensBy returns at most limit listens of the filter's artist before a time and a number, the newest first.
+func (s *Store) listensBy(ctx context.Context, f library.ListenFilter, at, id int64, limit int) (
+	page []library.StoredListen, err error) {
+	all, err := s.spansOf(ctx, f)
 	if err != nil {
-		return nil, local(err)
+		return nil, err
 	}
-	defer rows.Close()
-	name = norm.NFC.String(indexed(strings.TrimSpace(name)))
-	for rows.Next() {
-		var artist string
-		if err := rows.Scan(&artist); err != nil {
-			return nil, local(err)
+	all.last = min(all.last, spanOf(time.UnixMilli(at)))
+	for last, n := all.last, int64(6); last >= all.first && len(page) < limit; last, n = last-n, 2*n {
+		args := []any{f.User, artistNamed(f.Artist), max(all.first, last-n+1), last, at, id}
+		where, args := within(f, args)
+		args = append(args, limit-len(page))
+		more, err := list(ctx, s.reader, scanListen, ofSpellings(listenColumns, theirSpellings, byName)+
+			" AND (l.played_at, l.id) < ($5, $6)"+where+
+			" ORDER BY l.played_at DESC, l.id DESC LIMIT $"+strconv.Itoa(len(args)), args...)
+		if err != nil {
+			return nil, err
 		}
-		if strings.EqualFold(norm.NFC.String(artist), name) && len(same) < mostSpellings {
-			same = append(same, artist)
-		}
+		page = append(page, more...)
 	}
-	return same, local(rows.Err())
+	return page, nil
+}
+
+// CountFound returns the number of listens that a filter selects.
+func (s *Store) CountFound(ctx context.Context, f library.ListenFilter) (n int, err error) {
+	query, args := "SELECT count(*) FROM listens l WHERE l.user_id = $1", []any{f.User}
+	if f.Artist != "" {
+		all, err := s.spansOf(ctx, f)
+		if err != nil {
+			return 0, err
+		}
+		query, args = ofSpellings("count(*)", "", byName), append(args, artistNamed(f.Artist), all.first, all.last)
+	}
+	where, args := within(f, args)
+	err = s.reader.QueryRowContext(ctx, query+where, args...).Scan(&n)
+	return n, local(err)
 }
 
 // cursorAfter returns the cursor of the listens after one that a filter selects.
@@ -189,32 +167,8 @@ func listenCursor(cursor string) (at, id int64, f library.ListenFilter, err erro
 func scanListen(r scanner) (l library.StoredListen, err error) {
 	var at, ms int64
 	err = r.Scan(&l.ID, &l.Title, &l.Artist, &l.Album, &at, &ms, &l.ISRC, &l.RecordingMBID, &l.Approximate)
-	l.PlayedAt, l.Duration = instant(at), time.Duration(ms)*time.Millisecond
+	l.PlayedAt, l.Duration = instant(at), length(ms)
 	return l, err
-}
-
-func (s *Store) addSources(ctx context.Context, page []library.StoredListen) error {
-	if len(page) == 0 {
-		return nil
-	}
-	index := make(map[int64]int, len(page))
-	args := make([]any, 0, len(page))
-	for i, l := range page {
-		index[l.ID] = i
-		args = append(args, l.ID)
-	}
-	type source struct {
-		listen int64
-		library.Source
-	}
-	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Connection, &v.SourceID) }
-	sources, err := list(ctx, s.reader, scan, `SELECT listen_id, connection, source_id FROM listen_sources
-		WHERE listen_id IN `+numbered(1, len(args))+" ORDER BY listen_id, connection", args...)
-	for _, v := range sources {
-		l := &page[index[v.listen]]
-		l.Sources = append(l.Sources, v.Source)
-	}
-	return err
 }
 
 // CountListens returns the number of listens of a user.
@@ -232,7 +186,8 @@ func (s *Store) HeardSince(ctx context.Context, user int64, since time.Time) (ma
 		err := r.Scan(&conn, &n)
 		heard[conn] = n
 		return struct{}{}, err
-	}, `SELECT s.connection, count(DISTINCT l.id) FROM listens l JOIN listen_sources s ON s.listen_id = l.id
-		WHERE l.user_id = $1 AND l.played_at >= $2 GROUP BY s.connection`, user, millis(since))
+	}, `SELECT n.connection, count(DISTINCT l.id) FROM listens l JOIN listen_sources s ON s.listen_id = l.id
+		JOIN connection_numbers n ON n.number = s.connection
+		WHERE l.user_id = $1 AND l.played_at >= $2 GROUP BY n.connection`, user, millis(since))
 	return heard, err
 }

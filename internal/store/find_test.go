@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,13 +75,18 @@ func TestFindingByArtistUsesTheIndex(t *testing.T) {
 	}
 	s, user := setup(t)
 	save(t, s, user, "spotify", repeat(5, 5)...)
-	var plan []string
-	f := library.ListenFilter{User: user, Artist: repeat(1, 1)[0].Artist, From: at(-5)}
-	selected, args, err := s.selected(t.Context(), f, []any{user, int64(1 << 62), 0})
+	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+ofSpellings("count(*)", "",
+		byName), user, artistNamed(repeat(1, 1)[0].Artist), 0, 1)
 	require.NoError(t, err)
-	rows, err := s.reader.QueryContext(t.Context(),
-		"EXPLAIN QUERY PLAN "+pageOfListens(f, selected, len(args)+1), append(args, 50)...)
-	require.NoError(t, err)
+	plan := planOf(t, rows)
+	require.True(t, slices.ContainsFunc(plan, func(line string) bool {
+		return strings.Contains(line, "USING COVERING INDEX listens_newest (user_id=? AND played_at>? AND played_at<?")
+	}), plan)
+}
+
+// planOf returns the lines of an answer to EXPLAIN QUERY PLAN.
+func planOf(t *testing.T, rows *sql.Rows) (plan []string) {
+	t.Helper()
 	defer rows.Close()
 	for rows.Next() {
 		var id, parent, unused int
@@ -89,9 +95,18 @@ func TestFindingByArtistUsesTheIndex(t *testing.T) {
 		plan = append(plan, text)
 	}
 	require.NoError(t, rows.Err())
-	require.True(t, slices.ContainsFunc(plan, func(line string) bool {
-		return strings.Contains(line, "USING INDEX listens_by_artist (user_id=? AND artist=?")
-	}), plan)
+	return plan
+}
+
+// A page is compared with the sources of the same keys, not with all that are stored.
+func TestKnownPlaysAreFoundByTheirKeys(t *testing.T) {
+	t.Parallel()
+	onlyInAFile(t)
+	s, user := setup(t)
+	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+knownSources+"($3, $4)",
+		user, "spotify", 1, 2)
+	require.NoError(t, err)
+	require.Equal(t, "SEARCH s USING INDEX listen_sources_key (source_key=?)", planOf(t, rows)[0])
 }
 
 // BenchmarkFindListens reads a page of a rare artist among 500,000 listens of 20,000 artists.

@@ -72,7 +72,7 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 func unforwarded(target account, first int) string {
 	return `FROM listens l WHERE l.user_id = $1 AND l.approximate = 0 AND l.played_at >= $2
 	AND NOT EXISTS (SELECT 1 FROM listen_sources s
-		WHERE s.listen_id = l.id AND ` + target.in("s.connection", first) + `)
+		WHERE s.listen_id = l.id AND ` + target.sources("s", first) + `)
 	AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = l.id AND ` + target.in("f.connection", first) + ")"
 }
 
@@ -149,10 +149,11 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 	if err != nil {
 		return c, err
 	}
-	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT s.listen_id) FROM listen_sources s
-		WHERE s.user_id = $1 AND `+target.in("s.connection", 3)+`
+	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT s.listen_id) FROM listens l
+		JOIN listen_sources s ON s.listen_id = l.id
+		WHERE l.user_id = $1 AND `+target.sources("s", 3)+`
 		AND EXISTS
-		(SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND NOT `+target.in("o.connection", 3)+`)
+		(SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND NOT `+target.sources("o", 3)+`)
 		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.connection = $2)`,
 		target.args(user, conn)...).Scan(&c.There)
 	if err != nil {
@@ -179,7 +180,7 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.C
 		var at, seen int64
 		var due, ended sql.NullTime
 		err = r.Scan(&v.ID, &v.Title, &v.Artist, &at, &v.Outcome, &due, &ended, &seen, &v.Reason, &v.Delivery)
-		v.PlayedAt, v.ThereSince = instant(at), instant(seen)
+		v.PlayedAt, v.ThereSince = instant(at), instant(1000*seen)
 		if due.Valid {
 			v.Due = due.Time.UTC()
 		}
@@ -192,17 +193,17 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.C
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, s.reader, scan, `SELECT l.id, l.title, l.artist, l.played_at, `+outcomeOf+`,
+	return list(ctx, s.reader, scan, `SELECT l.id, p.title, p.artist, l.played_at, `+outcomeOf+`,
 		j.due, j.ended_at, coalesce((SELECT min(s.stored_at) FROM listen_sources s
-			WHERE s.listen_id = l.id AND `+target.in("s.connection", 4)+`), 0),
+			WHERE s.listen_id = l.id AND `+target.sources("s", 4)+`), 0),
 		coalesce(d.reason, ''), coalesce(f.delivery_id, 0)
-		FROM listens l
+		FROM listens l JOIN spellings p ON p.id = l.spelling_id
 		LEFT JOIN forwards f ON f.listen_id = l.id AND f.connection = $2
 		LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
 		LEFT JOIN deliveries d ON d.id = f.delivery_id
 		WHERE l.user_id = $1 AND (f.listen_id IS NOT NULL OR EXISTS
-			(SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND `+target.in("s.connection", 4)+`) AND EXISTS
-			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+target.in("o.connection", 4)+`))
+			(SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND `+target.sources("s", 4)+`) AND EXISTS
+			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+target.sources("o", 4)+`))
 		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`, target.args(user, conn, limit)...)
 }
 
@@ -212,9 +213,9 @@ func (s *Store) Month(ctx context.Context, user int64, from, to time.Time) iter.
 		at, id := millis(from), int64(0)
 		for {
 			const pageSize = 1000
-			page, err := list(ctx, s.reader, scanListen, `SELECT id, title, artist, album, played_at, duration_ms,
-				isrc, recording_mbid, approximate FROM listens WHERE user_id = $1 AND (played_at, id) > ($2, $3)
-				AND played_at >= $4 AND played_at < $5 ORDER BY played_at, id LIMIT $6`,
+			page, err := list(ctx, s.reader, scanListen, selectListen+`WHERE l.user_id = $1
+				AND (l.played_at, l.id) > ($2, $3) AND l.played_at >= $4 AND l.played_at < $5
+				ORDER BY l.played_at, l.id LIMIT $6`,
 				user, at, id, millis(from), millis(to), pageSize)
 			if err == nil {
 				err = s.addSources(ctx, page)

@@ -16,11 +16,13 @@ const gapsKept = 20
 func noteGap(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, g library.Gap) error {
 	return errors.Join(
 		execTx(ctx, tx, `INSERT INTO gaps (user_id, connection, from_at, to_at, lost_to, noticed_at, recovered)
-			SELECT $1, $2, $3, $4, $5, $6, count(DISTINCT listen_id) FROM listen_sources WHERE user_id = $1
-			AND connection = $2 AND played_at BETWEEN $3 AND $4
+			SELECT $1, $2, $3, $4, $5, $6, count(DISTINCT l.id) FROM listens l
+			JOIN listen_sources s ON s.listen_id = l.id AND `+fromOne("s", 2)+`
+			WHERE l.user_id = $1 AND l.played_at BETWEEN $7 AND $8 AND l.played_at + s.later BETWEEN $3 AND $4
 			ON CONFLICT (user_id, connection, from_at) DO UPDATE
 			SET to_at = excluded.to_at, lost_to = excluded.lost_to, recovered = excluded.recovered`,
-			user, conn, millis(g.From), millis(g.To), millis(g.LostTo), millis(time.Now())),
+			user, conn, millis(g.From), millis(g.To), millis(g.LostTo), millis(time.Now()),
+			millis(g.From.Add(-reach)), millis(g.To.Add(reach))),
 		execTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND connection = $2 AND from_at NOT IN
 			(SELECT from_at FROM gaps WHERE user_id = $1 AND connection = $2 ORDER BY from_at DESC LIMIT $3)`,
 			user, conn, gapsKept))

@@ -51,38 +51,6 @@ func (s *Store) takeIn(
 	return fresh, added, err
 }
 
-// unknownPlays returns the plays of the page that the connection has not reported before, the earliest first.
-func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*library.Listen, error) {
-	seen := make(map[string]bool, len(page.Listens))
-	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
-	const most = 100
-	for chunk := range slices.Chunk(page.Listens, most) {
-		args := make([]any, 0, len(chunk)+2)
-		args = append(args, page.User, page.Connection)
-		for i := range chunk {
-			args = append(args, chunk[i].SourceID)
-		}
-		ids, err := list(ctx, tx, scan,
-			"SELECT source_id FROM listen_sources WHERE user_id = $1 AND connection = $2 AND source_id IN "+
-				numbered(3, len(chunk)), args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			seen[id] = true
-		}
-	}
-	fresh := make([]*library.Listen, 0, len(page.Listens))
-	for i := range page.Listens {
-		if l := &page.Listens[i]; !seen[l.SourceID] {
-			seen[l.SourceID] = true
-			fresh = append(fresh, l)
-		}
-	}
-	slices.SortStableFunc(fresh, func(a, b *library.Listen) int { return a.PlayedAt.Compare(b.PlayedAt) })
-	return fresh, nil
-}
-
 func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID,
 	fresh []*library.Listen) (added int, err error) {
 	m, err := playsAround(ctx, tx, user, fresh)
@@ -108,8 +76,16 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 	if err != nil {
 		return 0, err
 	}
-	const listenWidth, sourceWidth = 11, 6
-	now := millis(time.Now())
+	spelt, err := s.spell(ctx, tx, fresh, reports)
+	if err != nil {
+		return 0, err
+	}
+	number, err := numberOf(ctx, tx, conn)
+	if err != nil {
+		return 0, err
+	}
+	const listenWidth, sourceWidth = 5, 6
+	now := time.Now().Unix()
 	plays := make([]stored, 0, len(fresh))
 	listens := make([]any, 0, added*listenWidth)
 	sources := make([]any, 0, len(fresh)*sourceWidth)
@@ -120,25 +96,25 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		} else {
 			id, at = p.id, p.at
 		}
-		if p == nil || p.learns(l) {
-			listens = append(listens, id, user, keys[i], l.Title, indexed(l.Artist), indexed(l.Album),
-				millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
+		if spelt[i] != 0 {
+			listens = append(listens, id, user, millis(l.PlayedAt), flag(l.Approximate), spelt[i])
 		}
-		sources = append(sources, user, conn, l.SourceID, id, millis(l.PlayedAt), now)
+		sources = append(sources, id, number, sourceKey(user, conn, l.SourceID), l.SourceID,
+			l.PlayedAt.Sub(at).Milliseconds(), now)
 		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
 	}
-	err = insertRows(ctx, tx, `INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at,
-		duration_ms, isrc, recording_mbid, approximate)`, listenWidth, listens, `ON CONFLICT (id) DO UPDATE
-		SET duration_ms = CASE WHEN listens.duration_ms = 0 THEN excluded.duration_ms ELSE listens.duration_ms END,
-			isrc = CASE WHEN listens.isrc = '' THEN excluded.isrc ELSE listens.isrc END,
-			recording_mbid = CASE WHEN listens.recording_mbid = ''
-				THEN excluded.recording_mbid ELSE listens.recording_mbid END`)
+	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
+		listens, "ON CONFLICT (id) DO UPDATE SET spelling_id = excluded.spelling_id")
 	if err != nil {
 		return 0, err
 	}
 	err = insertRows(ctx, tx, `INSERT INTO listen_sources
-		(user_id, connection, source_id, listen_id, played_at, stored_at)`, sourceWidth, sources, "")
+		(listen_id, connection, source_key, source_id, later, stored_at)`, sourceWidth, sources,
+		"ON CONFLICT DO NOTHING") // that key of one listen and one connection twice, once in a hundred lives
 	if err != nil {
+		return 0, err
+	}
+	if err := noteHeard(ctx, tx, user, fresh, spelt); err != nil {
 		return 0, err
 	}
 	for _, r := range m.stored {
@@ -147,6 +123,44 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		}
 	}
 	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.enqueuePlays(ctx, tx, user, conn, plays))
+}
+
+// spell returns the spelling of each play that is a new listen, or that tells a known one something new; 0 for the
+// others.
+func (s *Store) spell(ctx context.Context, tx *sql.Tx, fresh []*library.Listen, reports []report) ([]int64, error) {
+	var earlier []int64 // spellings of known listens that learn something
+	for i, l := range fresh {
+		if p := reports[i].play; p != nil && p.learns(l) {
+			earlier = append(earlier, p.spelt)
+		}
+	}
+	slices.Sort(earlier)
+	stored, err := spellingsByID(ctx, tx, slices.Compact(earlier))
+	if err != nil {
+		return nil, err
+	}
+	var all []spelling
+	var of []int
+	for i, l := range fresh {
+		p := reports[i].play
+		switch {
+		case p == nil:
+			all = append(all, spellingOf(l.Track))
+		case p.learns(l) && stored[p.spelt] != nil:
+			all = append(all, stored[p.spelt].with(l.Track))
+		default:
+			continue
+		}
+		of = append(of, i)
+	}
+	ids, err := s.shelve(ctx, tx, all)
+	spelt := make([]int64, len(fresh))
+	for n, i := range of {
+		if err == nil {
+			spelt[i] = ids[n]
+		}
+	}
+	return spelt, err
 }
 
 // mostIndexed is the most bytes of a name. An index has both artist and album, and Postgres allows 2,700 bytes for an
@@ -175,14 +189,14 @@ func echoes(
 	}
 	all, err := list(ctx, tx, scan, `SELECT l.id, l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
 		WHERE f.user_id = $1 AND `+reporter.in("f.connection", 5)+` AND l.played_at BETWEEN $3 AND $4
-		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.connection = $2)`,
+		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND `+fromOne("s", 2)+")",
 		reporter.args(user, conn, millis(fresh[0].PlayedAt)-1000, millis(fresh[len(fresh)-1].PlayedAt)+1000)...)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
-	bySecond := make(map[int64][]int64, len(all))
+	bySecond := make(map[int64][]sent, len(all))
 	for _, v := range all {
-		bySecond[v.at/1000] = append(bySecond[v.at/1000], v.id)
+		bySecond[v.at/1000] = append(bySecond[v.at/1000], v)
 	}
 	taken := map[int64]bool{}
 	for i := range reports {
@@ -192,30 +206,15 @@ func echoes(
 	}
 	for i, l := range fresh {
 		ids := bySecond[l.PlayedAt.Unix()]
-		if reports[i].play != nil || l.Approximate || len(ids) != 1 || taken[ids[0]] {
+		if reports[i].play != nil || l.Approximate || len(ids) != 1 || taken[ids[0].id] {
 			continue
 		}
-		taken[ids[0]] = true
-		reports[i].play = &play{id: ids[0], isrc: true, mbid: true, length: 1} // learns nothing from this report
+		taken[ids[0].id] = true
+		// It learns nothing from this report.
+		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), isrc: true, mbid: true, length: 1}
 		n++
 	}
 	return n, nil
-}
-
-// moveSources stores the reports of earlier pages that became sources of other listens.
-func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) error {
-	for _, r := range stored {
-		if !r.moved {
-			continue
-		}
-		err := execTx(ctx, tx,
-			"UPDATE listen_sources SET listen_id = $1 WHERE user_id = $2 AND connection = $3 AND source_id = $4",
-			r.play.id, user, r.connection, r.sourceID)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // learns reports whether l has facts about the play that are not known yet.
@@ -252,11 +251,12 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 		var conn library.ConnectionID
 		var sourceID string
 		var match, played, ms, at int64
-		if err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &conn, &sourceID, &at); err != nil {
+		err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &p.spelt, &conn, &sourceID, &at)
+		if err != nil {
 			return nil, err
 		}
 		if p.id != last.id {
-			p.at, p.length = instant(played), time.Duration(ms)*time.Millisecond
+			p.at, p.length = instant(played), length(ms)
 			last = &p
 			m.known[match] = append(m.known[match], last)
 		}
@@ -265,9 +265,10 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 		last.reports = append(last.reports, &v)
 		return &v, nil
 	}
-	stored, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '',
-			l.recording_mbid <> '', s.connection, s.source_id, s.played_at
-		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
+	stored, err := list(ctx, tx, scan, `SELECT l.id, p.match_key, l.played_at, p.duration_ms, p.isrc <> '',
+			p.recording_mbid <> '', p.id, n.connection, s.source_id, l.played_at + s.later
+		FROM listens l JOIN spellings p ON p.id = l.spelling_id JOIN listen_sources s ON s.listen_id = l.id
+		JOIN connection_numbers n ON n.number = s.connection
 		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0
 		ORDER BY l.played_at, l.id`,
 		user, millis(from), millis(to))

@@ -153,8 +153,9 @@ type play struct {
 	id      int64
 	at      time.Time
 	length  time.Duration
-	isrc    bool // known
-	mbid    bool // known
+	isrc    bool  // known
+	mbid    bool  // known
+	spelt   int64 // the id of its spelling
 	reports []*report
 }
 

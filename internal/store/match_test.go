@@ -203,8 +203,8 @@ func requireWhole(t testing.TB, s *Store, user int64) {
 		WHERE user_id = $1 AND id NOT IN (SELECT listen_id FROM listen_sources)`, user), "listens without a source")
 	require.Zero(t,
 		number(t, s,
-			`SELECT count(*) FROM (SELECT 1 FROM listen_sources
-		WHERE user_id = $1 GROUP BY listen_id, connection HAVING count(*) > 1) AS twice`, user),
+			`SELECT count(*) FROM (SELECT 1 FROM listen_sources s JOIN listens l ON l.id = s.listen_id
+		WHERE l.user_id = $1 GROUP BY s.listen_id, s.connection HAVING count(*) > 1) AS twice`, user),
 		"listens with two plays of one connection")
 }
 
@@ -244,8 +244,8 @@ func TestAnyOrderOfArrival(t *testing.T) {
 			require.Equal(t, real, inPages(t, s, user, rnd, pages))
 			require.Equal(t, real, count(t, s, user))
 			require.Equal(t, len(second), number(t, s,
-				`SELECT count(*) FROM (SELECT 1 FROM listen_sources
-		WHERE user_id = $1 GROUP BY listen_id HAVING count(*) = 2) AS merged`, user))
+				`SELECT count(*) FROM (SELECT 1 FROM listen_sources s JOIN listens l ON l.id = s.listen_id
+		WHERE l.user_id = $1 GROUP BY s.listen_id HAVING count(*) = 2) AS merged`, user))
 			requireWhole(t, s, user)
 		})
 	}

@@ -41,11 +41,31 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err := s.checkKey(ctx); err != nil || have == newest {
 		return err
 	}
-	if err := s.keep(ctx, s.writer, have); err != nil {
-		return fmt.Errorf("copy the database before the upgrade: %w", err)
+	return s.upgrade(ctx, p, have)
+}
+
+// upgrade brings an existing database up to date from the step that it has.
+func (s *Store) upgrade(ctx context.Context, p *goose.Provider, have int64) error {
+	if have != moveStep { // otherwise there is one from before the move began
+		if err := s.keep(ctx, s.writer, have); err != nil {
+			return fmt.Errorf("copy the database before the upgrade: %w", err)
+		}
 	}
-	if _, err := p.Up(ctx); err != nil {
+	var err error
+	if have < moveStep {
+		_, err = p.UpTo(ctx, moveStep)
+	}
+	if err == nil && have <= moveStep {
+		err = s.moveListens(ctx)
+	}
+	if err == nil {
+		_, err = p.Up(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("upgrade the database: %w", local(err))
+	}
+	if have <= moveStep {
+		s.shrink(ctx, s.writer)
 	}
 	return nil
 }

@@ -35,6 +35,8 @@ type engine interface {
 	keep(ctx context.Context, writer *sql.DB, step int64) error
 	// driver returns River's driver for the database.
 	driver(*sql.DB) riverdriver.Driver[*sql.Tx]
+	// shrink gives back the room that an upgrade has freed, if the engine does not do so by itself.
+	shrink(context.Context, *sql.DB)
 	// shred makes the engine erase everything that is overwritten afterwards.
 	shred(context.Context, *sql.DB) error
 }

@@ -146,14 +146,15 @@ func (p postgres) look(ctx context.Context, _ looking, key *Key) (l Look, err er
 
 func (p postgres) dialect() goose.Dialect { return goose.DialectPostgres }
 
-// steps returns the migrations with integers of 64 bits, as SQLite has them.
+// steps returns the migrations with integers of 64 bits, as SQLite has them, and without what only SQLite knows.
 func (p postgres) steps(files fs.FS) (fs.FS, error) {
 	names, err := fs.Glob(files, "*.sql")
 	all := fstest.MapFS{}
 	for _, name := range names {
 		b, e := fs.ReadFile(files, name)
 		err = errors.Join(err, e)
-		all[name] = &fstest.MapFile{Data: bytes.ReplaceAll(b, []byte(" INTEGER "), []byte(" BIGINT "))}
+		b = bytes.ReplaceAll(b, []byte(" INTEGER "), []byte(" BIGINT "))
+		all[name] = &fstest.MapFile{Data: bytes.ReplaceAll(b, []byte(") WITHOUT ROWID;"), []byte(");"))}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations: %w", err)
@@ -168,6 +169,9 @@ func (p postgres) keep(context.Context, *sql.DB, int64) error { return nil }
 func (p postgres) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riverdatabasesql.New(writer)
 }
+
+// shrink does nothing: Postgres uses the room again.
+func (p postgres) shrink(context.Context, *sql.DB) {}
 
 // shred does nothing: Postgres cleans what it frees.
 func (p postgres) shred(context.Context, *sql.DB) error { return nil }

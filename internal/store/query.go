@@ -117,6 +117,9 @@ func instant(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
+// length returns the duration that is stored as milliseconds.
+func length(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
 func flag(b bool) int {
 	if b {
 		return 1

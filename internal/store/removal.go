@@ -36,8 +36,8 @@ var belongings = []belonging{
 	{"song_questions", []string{"id"}},
 	{"play_counts", []string{"user_id", "connection", "track_id"}},
 	{"forwards", []string{"listen_id", "connection"}},
-	{"listen_sources", []string{"user_id", "connection", "source_id"}},
-	{"listens", []string{"id"}},
+	{"listens", []string{"id"}}, // with their sources
+	{"heard", []string{"user_id", "span", "artist_key"}},
 	{"playlists", []string{"id"}},
 	{"imports", []string{"id"}},
 	{"skipped", []string{"user_id", "connection", "stream", "playlist", "source_id"}},

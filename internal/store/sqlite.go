@@ -38,7 +38,7 @@ func (f sqliteFile) connect(context.Context, bool) (writer, reader *sql.DB, err 
 	// SQLite gives the files that it creates beside this one the same permissions. The error is ignored because SQLite
 	// reports the same problem on first use.
 	_ = private(f.path)
-	if writer, err = openSQLite(dsn(f.path, "_txlock=immediate")); err != nil {
+	if writer, err = openSQLite(dsn(f.path, "_txlock=immediate&"+noJournals)); err != nil {
 		return nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
@@ -55,6 +55,10 @@ func dsn(path, more string) string {
 		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&" +
 		more
 }
+
+// noJournals keeps in memory what a statement that fails is undone from. In a file it would be most of what is written:
+// each statement that inserts rows copies every page that it changes.
+const noJournals = "_pragma=temp_store(2)"
 
 // address returns the URL of a path for SQLite.
 func address(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
@@ -80,6 +84,14 @@ func (f sqliteFile) steps(files fs.FS) (fs.FS, error) { return files, nil }
 
 func (f sqliteFile) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riversqlite.New(writer)
+}
+
+// shrink does nothing where the disk has no room for it: SQLite uses the freed pages for what comes next.
+func (f sqliteFile) shrink(ctx context.Context, writer *sql.DB) {
+	for _, step := range []string{"PRAGMA temp_store = FILE", "VACUUM", "PRAGMA temp_store = MEMORY",
+		"PRAGMA wal_checkpoint(TRUNCATE)"} {
+		_, _ = writer.ExecContext(ctx, step)
+	}
 }
 
 // shred makes SQLite overwrite freed data with zeros, so that it does not remain in free pages.

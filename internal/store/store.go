@@ -32,12 +32,15 @@ type Store struct {
 	writer *sql.DB // one connection: writes wait for it in Go, in a fair order
 	reader *sql.DB
 	jobs   *queue.Queue
+	known  spellingCache
 }
 
 // Options are the settings of a Store. Zero values mean the defaults.
 type Options struct {
 	Attempts     int           // how often a new delivery may be attempted; default delivery.Schedule's
 	ArchiveEvery time.Duration // how long a month of the archive waits for more listens; default not at all
+	// Moving hears how many of all listens an upgrade has moved, and since when; nil for nobody.
+	Moving func(done, all int64, since time.Duration)
 }
 
 func (o Options) withDefaults() Options {

@@ -217,8 +217,7 @@ func TestDamageFoundWhileRunningIsReported(t *testing.T) {
 	fresh, err := sql.Open("sqlite", dsn(s.String(), "")) // with an empty cache
 	require.NoError(t, err)
 	defer fresh.Close()
-	_, err = list(t.Context(), fresh, scanListen,
-		"SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate FROM listens")
+	_, err = list(t.Context(), fresh, scanListen, selectListen)
 	require.Equal(t, "The database is damaged. Stop the server and restore a backup.", problemOf(t, err))
 }
 

@@ -142,6 +142,7 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Connection, Connection: r.c.ID})
 	}
 	if added > 0 {
+		r.rd.perils.progress(ctx, Key{r.c.User, r.c.ID, library.Listens})
 		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Listens, Connection: r.c.ID, Done: added})
 	}
 	if r.position.history() {

@@ -20,14 +20,16 @@ type perilStore interface {
 }
 
 // perils knows the runs in which the process has ended. Only what has to do with a large answer can end it, so that a
-// run is marked in the store while it has its first one since the start, and not at all once a run of its stream has
-// survived that. However the run ends, the mark is taken off: only a process that was ended leaves it.
+// run is marked in the store before the first one since the start, and not at all once a run of its stream has survived
+// that. However the run ends, the mark is taken off: only a process that was ended leaves it. New listens take it off,
+// too, until the next large answer: the run after a restart goes on behind them.
 type perils struct {
 	store perilStore
 	log   *slog.Logger
 
 	mu       sync.Mutex
 	crashes  map[Key]int  // before this start, and in no run since
+	marked   map[Key]bool // runs under way with a large answer, and whether they are marked in the store
 	survived map[Key]bool // streams that had a large answer since the start
 }
 
@@ -39,7 +41,7 @@ func (p *perils) load(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.crashes, p.survived = map[Key]int{}, map[Key]bool{}
+	p.crashes, p.marked, p.survived = map[Key]int{}, map[Key]bool{}, map[Key]bool{}
 	for _, c := range all {
 		p.crashes[Key{c.User, c.Connection, c.Stream}] = c.Times
 	}
@@ -52,35 +54,59 @@ func (p *perils) enter(ctx context.Context, k Key) (leave func(), err error) {
 	p.mu.Lock()
 	times, safe := p.crashes[k], p.survived[k]
 	p.mu.Unlock()
-	large := false
-	leave = func() {
-		if large || times > 0 {
-			p.unmark(ctx, k, large)
-		}
-	}
+	leave = func() { p.unmark(ctx, k, true) }
 	if times >= mostCrashes {
 		leave()
 		return nil, &resilience.SetAsideError{Times: times}
 	}
 	if !safe {
-		resilience.BeforeLarge(ctx, func(ctx context.Context) error {
-			large = true
-			return p.store.MarkRun(ctx, k.User, k.Connection, k.Stream)
-		})
+		p.watch(ctx, k)
 	}
 	return leave, nil
 }
 
-func (p *perils) unmark(ctx context.Context, k Key, large bool) {
-	if err := p.store.UnmarkRun(context.WithoutCancel(ctx), k.User, k.Connection, k.Stream); err != nil {
-		p.log.Error("mark of a run cannot be removed", "user_id", k.User, "provider", k.Connection, "stream", k.Stream,
-			"err", err)
-		return
+// watch marks the run before its next large answer.
+func (p *perils) watch(ctx context.Context, k Key) {
+	resilience.BeforeLarge(ctx, func(ctx context.Context) error {
+		p.mu.Lock()
+		p.marked[k] = true
+		p.mu.Unlock()
+		return p.store.MarkRun(ctx, k.User, k.Connection, k.Stream)
+	})
+}
+
+// progress notes that a run has stored something new.
+func (p *perils) progress(ctx context.Context, k Key) {
+	if p.unmark(ctx, k, false) {
+		p.watch(ctx, k)
+	}
+}
+
+// unmark takes off the mark of a run, and forgets the crashes before it if it has ended or was marked; it reports
+// whether it was.
+func (p *perils) unmark(ctx context.Context, k Key, ended bool) (marked bool) {
+	p.mu.Lock()
+	marked, large := p.marked[k]
+	some := marked || ended && p.crashes[k] > 0
+	p.mu.Unlock()
+	if some {
+		if err := p.store.UnmarkRun(context.WithoutCancel(ctx), k.User, k.Connection, k.Stream); err != nil {
+			p.log.Error("mark of a run cannot be removed", "user_id", k.User, "provider", k.Connection,
+				"stream", k.Stream, "err", err)
+			return marked
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.crashes, k)
+	if some {
+		delete(p.crashes, k)
+	}
 	if large {
+		p.marked[k] = false
+	}
+	if large && ended {
+		delete(p.marked, k)
 		p.survived[k] = true
 	}
+	return marked
 }

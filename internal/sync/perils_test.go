@@ -22,6 +22,13 @@ type doomed struct {
 	*store.Store
 	dying *bool
 	marks *int
+	fresh *bool // it still stored something new
+}
+
+func (d doomed) SaveListens(ctx context.Context, in library.Intake) (added int, err error) {
+	added, err = d.Store.SaveListens(ctx, in)
+	*d.fresh = added > 0
+	return added, err
 }
 
 func (d doomed) MarkRun(ctx context.Context, user int64, conn library.ConnectionID, stream string) error {
@@ -30,7 +37,7 @@ func (d doomed) MarkRun(ctx context.Context, user int64, conn library.Connection
 }
 
 func (d doomed) UnmarkRun(ctx context.Context, user int64, conn library.ConnectionID, stream string) error {
-	if *d.dying {
+	if *d.dying && !*d.fresh {
 		return errors.New("the process is gone")
 	}
 	return d.Store.UnmarkRun(ctx, user, conn, stream)
@@ -50,6 +57,7 @@ type life struct {
 	up    *enginetest.Upstreams
 	dying bool
 	marks int
+	fresh bool
 }
 
 // again is the next life, after the end of this one.
@@ -75,7 +83,7 @@ func perilous(t *testing.T, story func(t *testing.T, l *life)) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, _ func() *enginetest.Engine) {
 		l := &life{up: up}
 		l.Engine = enginetest.Start(t, t.TempDir(), up, syncer.Options{}, func(s *store.Store) enginetest.Store {
-			return doomed{s, &l.dying, &l.marks}
+			return doomed{s, &l.dying, &l.marks, &l.fresh}
 		})
 		l.alice = l.AddUser("Alice", accounts.Admin)
 		require.NoError(t, l.ConnectListenBrainz(l.alice, "alice"))
@@ -136,5 +144,20 @@ func TestDeathsBeforeASuccessAreForgiven(t *testing.T) {
 		crashes, err := l.Store.Crashes(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, crashes, "a clean stop is none")
+	})
+}
+
+// TestDeathsAmidALongHistoryAreForgiven: each life of the server got further than the one before.
+func TestDeathsAmidALongHistoryAreForgiven(t *testing.T) {
+	perilous(t, func(t *testing.T, l *life) {
+		l.again()
+		l.dying = true
+		for range 5 {
+			time.Sleep(time.Second)
+			l.up.FailPath("listenbrainz", "/1/user/alice/listens", saying(honest(time.Now())))
+			l.again()
+		}
+		require.Equal(t, syncer.Healthy, l.condition())
+		require.Equal(t, 6, l.Listens(l.alice))
 	})
 }

@@ -41,7 +41,7 @@ var (
 	// asSentence matches what begins like a sentence, or begins with a capital and ends like one.
 	asSentence = regexp.MustCompile(`^[A-Z][\w'’-]*[,:]? [a-z'’]+([ ,.:;!?…]|$)|^[A-Z][^/]* .*[.!?]\s*$`)
 	// inSQL matches queries.
-	inSQL = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|WITH|ORDER|GROUP|CREATE|ALTER|DROP)\b`)
+	inSQL = regexp.MustCompile(`^(SELECT|JOIN|INSERT|UPDATE|DELETE|FROM|WHERE|WITH|ORDER|GROUP|CREATE|ALTER|DROP)\b`)
 	// unread are the functions whose strings no person reads on a page: logs, and the causes of errors.
 	unread = regexp.MustCompile(`^(Debug|Info|Warn|Error|Log|panic|Errorf|MustCompile)$`)
 	// unshown are the fields of a provider's description that only docs/providers.md and -check show, and its name,

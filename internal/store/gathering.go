@@ -1,0 +1,271 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"reprise/internal/library"
+)
+
+// addEntities stores what these spellings mean: new entities, new facts about known ones, and the artists of the
+// tracks. It notes the ids in the spellings.
+func addEntities(ctx context.Context, tx *sql.Tx, fresh []*spelling) error {
+	told := make([][]*keyed, len(fresh))
+	var keys []entityKey
+	for i, v := range fresh {
+		told[i] = entitiesOf(v.Track)
+		for _, e := range told[i] {
+			keys = append(keys, e.named())
+		}
+	}
+	g := gathering{byID: map[int64]*keyed{}, mbids: map[string]*keyed{}, isrcs: map[string]*keyed{}}
+	var err error
+	if g.known, err = knownEntities(ctx, tx, keys); err != nil {
+		return err
+	}
+	for k, e := range g.known {
+		g.known[k] = g.one(e)
+	}
+	err = errors.Join(g.recordings(ctx, tx, "recording_mbid", g.mbids, told),
+		g.recordings(ctx, tx, "isrc", g.isrcs, told))
+	if err != nil {
+		return err
+	}
+	for i := range told {
+		for j, e := range told[i] {
+			told[i][j] = g.add(e)
+		}
+	}
+	if err := g.save(ctx, tx); err != nil {
+		return err
+	}
+	var credits []any
+	for i, v := range fresh {
+		credits = append(credits, v.means(told[i])...)
+	}
+	return insertRows(ctx, tx, "INSERT INTO track_artists (track_id, artist_id, position)", 3, credits,
+		"ON CONFLICT DO NOTHING")
+}
+
+// means notes the ids of what the spelling means, and returns rows with the artists of its track.
+func (v *spelling) means(all []*keyed) (credits []any) {
+	var artists []int64
+	for _, e := range all {
+		switch id := e.end().id; e.Kind {
+		case library.KindArtist:
+			artists = append(artists, id)
+		case library.KindAlbum:
+			v.album = id
+		case library.KindTrack:
+			v.track = id
+		}
+	}
+	for i, artist := range artists {
+		if v.track != 0 {
+			credits = append(credits, v.track, artist, i)
+		}
+	}
+	return credits
+}
+
+// gathering finds out what some new spellings mean.
+type gathering struct {
+	byID         map[int64]*keyed
+	known        map[entityKey]*keyed
+	mbids, isrcs map[string]*keyed // the tracks that services have told these ids of
+	fresh        []*keyed          // those that are not stored yet
+	joins        []any             // rows of joined_keys, with an entity in place of its id
+	lost         []*keyed          // stored ones in whose place another one comes
+}
+
+// one returns the one value for a stored entity.
+func (g *gathering) one(e *keyed) *keyed {
+	if g.byID[e.id] == nil {
+		g.byID[e.id] = e
+	}
+	return g.byID[e.id]
+}
+
+// These are the lengths of ids that tell of a recording. Other texts in their place are no ids, and join nothing.
+const (
+	mbidLength = 36
+	isrcLength = 12
+)
+
+// recordings fills in the stored tracks of which a service has told the same ids as of these.
+func (g *gathering) recordings(ctx context.Context, tx *sql.Tx, column string, into map[string]*keyed,
+	told [][]*keyed) error {
+	var ids []any
+	for _, all := range told {
+		for _, e := range all {
+			id, size := e.MBID, mbidLength
+			if column == "isrc" {
+				id, size = e.ISRC, isrcLength
+			}
+			if len(id) == size && e.Kind == library.KindTrack {
+				ids = append(ids, id)
+			}
+		}
+	}
+	type row struct {
+		id string
+		*keyed
+	}
+	scan := func(r scanner) (v row, err error) {
+		v.keyed, err = scanEntity(scanFirst{r, &v.id})
+		return v, err
+	}
+	for chunk := range slices.Chunk(ids, 200) {
+		found, err := list(ctx, tx, scan, `SELECT p.`+column+`, e.id, e.kind, e.match_key, e.artist, e.title, e.album,
+				e.duration_ms, e.isrc, e.mbid
+			FROM spellings p JOIN entities e ON e.id = p.track_id
+			WHERE p.`+column+" <> '' AND p."+column+" IN "+numbered(1, len(chunk))+" ORDER BY p.id", chunk...)
+		if err != nil {
+			return err
+		}
+		for _, v := range found {
+			if into[v.id] == nil {
+				into[v.id] = g.one(v.keyed)
+			}
+		}
+	}
+	return nil
+}
+
+// scanFirst scans the first column apart from the rest.
+type scanFirst struct {
+	scanner
+	first any
+}
+
+func (s scanFirst) Scan(rest ...any) error { return s.scanner.Scan(append([]any{s.first}, rest...)...) }
+
+// add returns the entity that e is, which may be e.
+func (g *gathering) add(e *keyed) *keyed {
+	here := g.known[e.named()]
+	if here != nil {
+		here = here.end()
+	}
+	if e.Kind == library.KindTrack {
+		there := g.recording(e, here)
+		switch {
+		case there == nil || there == here:
+		case here == nil:
+			here = there
+			g.known[e.named()] = here
+			g.joins = append(g.joins, e.Kind, e.key, here)
+		default:
+			here = g.join(here, there)
+		}
+	}
+	if here == nil {
+		here = e
+		g.known[e.named()] = e
+		g.fresh = append(g.fresh, e)
+	}
+	here.learn(e.Entity)
+	if len(e.MBID) == mbidLength && g.mbids[e.MBID] == nil {
+		g.mbids[e.MBID] = here
+	}
+	if len(e.ISRC) == isrcLength && g.isrcs[e.ISRC] == nil {
+		g.isrcs[e.ISRC] = here
+	}
+	return here
+}
+
+// recording returns the track of which the same MBID was told as of e, or the same ISRC and no other MBID.
+func (g *gathering) recording(e, here *keyed) *keyed {
+	if there := g.mbids[e.MBID]; there != nil {
+		return there.end()
+	}
+	there := g.isrcs[e.ISRC]
+	if there == nil {
+		return nil
+	}
+	there = there.end()
+	other := func(mbid string) bool { return mbid != "" && there.MBID != "" && mbid != there.MBID }
+	if other(e.MBID) || here != nil && other(here.MBID) {
+		return nil
+	}
+	return there
+}
+
+// join makes one of two, and returns it: the one that was stored first.
+func (g *gathering) join(a, b *keyed) *keyed {
+	if a.id == 0 || b.id != 0 && b.id < a.id {
+		a, b = b, a
+	}
+	b.into = a
+	a.learn(b.Entity)
+	if b.id != 0 {
+		g.lost = append(g.lost, b)
+	}
+	return a
+}
+
+// save stores what has been gathered, and gives new entities their ids.
+func (g *gathering) save(ctx context.Context, tx *sql.Tx) error {
+	var fresh []*keyed
+	for _, e := range g.fresh {
+		if e.into == nil {
+			fresh = append(fresh, e)
+		} else {
+			g.joins = append(g.joins, e.Kind, e.key, e.end())
+		}
+	}
+	next, err := nextIDs(ctx, tx, "entities", len(fresh))
+	if err != nil {
+		return err
+	}
+	const width = 9
+	rows := make([]any, 0, width*len(fresh))
+	for i, e := range fresh {
+		e.id, e.learned = next+int64(i), false
+		rows = append(rows, e.id, e.Kind, e.key, e.Artist, e.Title, e.Album, e.Duration.Milliseconds(), e.ISRC,
+			e.MBID)
+	}
+	err = insertRows(ctx, tx, `INSERT INTO entities
+		(id, kind, match_key, artist, title, album, duration_ms, isrc, mbid)`, width, rows, "")
+	if err != nil {
+		return err
+	}
+	for _, e := range g.byID {
+		if !e.learned || e.into != nil {
+			continue
+		}
+		err := execTx(ctx, tx, "UPDATE entities SET album = $1, duration_ms = $2, isrc = $3, mbid = $4 WHERE id = $5",
+			e.Album, e.Duration.Milliseconds(), e.ISRC, e.MBID, e.id)
+		if err != nil {
+			return err
+		}
+	}
+	for i := 2; i < len(g.joins); i += 3 {
+		g.joins[i] = g.joins[i].(*keyed).end().id
+	}
+	err = insertRows(ctx, tx, "INSERT INTO joined_keys (kind, match_key, entity_id)", 3, g.joins,
+		"ON CONFLICT DO NOTHING")
+	for _, e := range g.lost {
+		err = errors.Join(err, mergeEntities(ctx, tx, e.id, e.end().id))
+	}
+	return err
+}
+
+// mergeEntities makes one track another one, with all that means it. What sources told of it goes.
+func mergeEntities(ctx context.Context, tx *sql.Tx, from, into int64) error {
+	for _, step := range []string{
+		"UPDATE spellings SET track_id = $2 WHERE track_id = $1",
+		"UPDATE joined_keys SET entity_id = $2 WHERE entity_id = $1",
+		`INSERT INTO joined_keys (kind, match_key, entity_id)
+			SELECT kind, match_key, CAST($2 AS BIGINT) FROM entities WHERE id = $1`,
+		`INSERT INTO track_artists (track_id, artist_id, position)
+			SELECT CAST($2 AS BIGINT), artist_id, position FROM track_artists WHERE track_id = $1
+			ON CONFLICT DO NOTHING`,
+	} {
+		if err := execTx(ctx, tx, step, from, into); err != nil {
+			return err
+		}
+	}
+	return execTx(ctx, tx, "DELETE FROM entities WHERE id = $1", from)
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+
+	"reprise/internal/library"
+)
+
+// sourceKey returns the number by which a source of a listen is found: 31 bits of the time that its id tells, and 16
+// bits of a hash of its person, its connection and its id. Those of the same time lie together in the index, so that
+// storing a page changes few pages of it. Different sources may have the same number. SQLite keeps it in six bytes.
+func sourceKey(user int64, conn library.ConnectionID, id string) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write(strconv.AppendInt(nil, user, 10))
+	_, _ = h.Write([]byte{0})
+	_, _ = h.Write([]byte(conn))
+	_, _ = h.Write([]byte{0})
+	_, _ = h.Write([]byte(id))
+	sum := h.Sum32()
+	return (timeIn(id)&math.MaxInt32)<<16 | int64(sum>>16^sum&math.MaxUint16)
+}
+
+// timeIn returns the first ten digits in a row of an id: the seconds of a Unix time, also where it has milliseconds. An
+// id without any has a number that depends on all of it.
+func timeIn(id string) (n int64) {
+	digits := 0
+	for i := range len(id) {
+		if c := id[i]; c < '0' || c > '9' {
+			n, digits = 0, 0
+			continue
+		}
+		n, digits = n*10+int64(id[i]-'0'), digits+1
+		if digits == 10 {
+			return n
+		}
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id))
+	return int64(h.Sum64() >> 1)
+}
+
+// numberOf returns the number of a connection, which it gets when it is asked for first.
+func numberOf(ctx context.Context, tx *sql.Tx, conn library.ConnectionID) (number int64, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT number FROM connection_numbers WHERE connection = $1", conn).Scan(&number)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return number, err
+	}
+	if number, err = nextIDs(ctx, tx, "connection_numbers", 1); err != nil {
+		return 0, err
+	}
+	return number, execTx(ctx, tx, "INSERT INTO connection_numbers (number, connection) VALUES ($1, $2)", number, conn)
+}
+
+// fromOne is the condition that a source s is of the connection $n.
+func fromOne(s string, n int) string {
+	return s + ".connection = (SELECT number FROM connection_numbers WHERE connection = $" + strconv.Itoa(n) + ")"
+}
+
+// sources returns the condition that a source s is of one of the connections, which are the arguments from $first on.
+func (a account) sources(s string, first int) string {
+	return s + ".connection IN (SELECT number FROM connection_numbers WHERE " + a.in("connection", first) + ")"
+}
+
+// knownSources selects the ids of a person's sources of a connection that have one of some keys. The cross join makes
+// SQLite begin with the keys.
+var knownSources = `SELECT s.source_id FROM listen_sources s CROSS JOIN listens l
+	WHERE l.id = s.listen_id AND l.user_id = $1 AND ` + fromOne("s", 2) + " AND s.source_key IN "
+
+// unknownPlays returns the plays of the page that the connection has not reported before, the earliest first.
+func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*library.Listen, error) {
+	seen := make(map[string]bool, len(page.Listens))
+	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
+	const most = 100
+	for chunk := range slices.Chunk(page.Listens, most) {
+		args := make([]any, 0, len(chunk)+2)
+		args = append(args, page.User, page.Connection)
+		for i := range chunk {
+			args = append(args, sourceKey(page.User, page.Connection, chunk[i].SourceID))
+		}
+		ids, err := list(ctx, tx, scan, knownSources+numbered(3, len(chunk)), args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			seen[id] = true
+		}
+	}
+	fresh := make([]*library.Listen, 0, len(page.Listens))
+	for i := range page.Listens {
+		if l := &page.Listens[i]; !seen[l.SourceID] {
+			seen[l.SourceID] = true
+			fresh = append(fresh, l)
+		}
+	}
+	slices.SortStableFunc(fresh, func(a, b *library.Listen) int { return a.PlayedAt.Compare(b.PlayedAt) })
+	return fresh, nil
+}
+
+// moveSources stores the reports of earlier pages that became sources of other listens.
+func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) error {
+	for _, r := range stored {
+		if !r.moved {
+			continue
+		}
+		err := execTx(ctx, tx, `UPDATE listen_sources SET listen_id = $1, later = $6
+			WHERE source_key = $2 AND `+fromOne("listen_sources", 3)+` AND source_id = $4
+			AND listen_id IN (SELECT id FROM listens WHERE id = listen_sources.listen_id AND user_id = $5)`,
+			r.play.id, sourceKey(user, r.connection, r.sourceID), r.connection, r.sourceID, user,
+			r.at.Sub(r.play.at).Milliseconds())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSources adds the sources to listens.
+func (s *Store) addSources(ctx context.Context, page []library.StoredListen) error {
+	if len(page) == 0 {
+		return nil
+	}
+	index := make(map[int64]int, len(page))
+	args := make([]any, 0, len(page))
+	for i, l := range page {
+		index[l.ID] = i
+		args = append(args, l.ID)
+	}
+	type source struct {
+		listen int64
+		library.Source
+	}
+	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Connection, &v.SourceID) }
+	sources, err := list(ctx, s.reader, scan, `SELECT s.listen_id, n.connection, s.source_id FROM listen_sources s
+		JOIN connection_numbers n ON n.number = s.connection
+		WHERE s.listen_id IN `+numbered(1, len(args))+" ORDER BY s.listen_id, n.connection, s.source_id", args...)
+	for _, v := range sources {
+		l := &page[index[v.listen]]
+		l.Sources = append(l.Sources, v.Source)
+	}
+	return err
+}
