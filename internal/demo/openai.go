@@ -140,7 +140,7 @@ var (
 		company: " Mit dabei waren %s und %s.",
 		back:    "\n\nAm häufigsten kam %s wieder, eine Reprise im besten Sinn.",
 		behind:  " Dicht dahinter: %s.",
-		fresh:   "\n\nUnd etwas Neues war auch dabei: %s hast du zum ersten Mal gehört. Eine gute Woche für Neugierige.",
+		fresh:   "\n\nUnd etwas Neues war auch dabei: %s hast du zum ersten Mal gehört. Gut so!",
 	}
 )
 

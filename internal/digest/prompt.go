@@ -53,7 +53,8 @@ var writeIn = map[string]string{
 	words.German.Code():  "Write in German, and address the person as du. ",
 }
 
-// promptOf returns the prompt for a week, whose answer is to be in language l. It holds titles, artists and numbers, and nothing about who, when or where.
+// promptOf returns the prompt for a week, whose answer is to be in language l. It holds titles, artists and numbers,
+// and nothing about who, when or where.
 func promptOf(h Heard, most Limits, l *words.Language) providers.Prompt {
 	var b strings.Builder
 	part := func(head string, all []Counted, n int) {

@@ -350,7 +350,8 @@ func TestADigestIsInItsReadersLanguage(t *testing.T) {
 		h.hears(h.alice, "Untitled 1")
 		h.hears(h.bob, "Untitled 1")
 		h.until(3, 4)
-		for user, in := range map[int64][2]string{h.alice: {"de", "Write in German"}, h.bob: {"en", "Write in English"}} {
+		want := map[int64][2]string{h.alice: {"de", "Write in German"}, h.bob: {"en", "Write in English"}}
+		for user, in := range want {
 			prompt, _, err := h.Preview(t.Context(), user)
 			require.NoError(t, err)
 			require.NoError(t, h.Ask(t.Context(), user))

@@ -162,7 +162,8 @@ func (s *Store) SaveDigest(ctx context.Context, d digest.Digest) error {
 			prompt_tokens, completion_tokens, cost, currency, reason, detail, created_at, written_at, language)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 			ON CONFLICT (user_id, week) DO UPDATE
-			SET state = excluded.state, language = excluded.language, instructions = excluded.instructions, prompt = excluded.prompt,
+			SET state = excluded.state, language = excluded.language,
+				instructions = excluded.instructions, prompt = excluded.prompt,
 				text = excluded.text, model = excluded.model, cut = excluded.cut,
 				prompt_tokens = digests.prompt_tokens + excluded.prompt_tokens,
 				completion_tokens = digests.completion_tokens + excluded.completion_tokens,
