@@ -23,6 +23,7 @@ type Listen struct {
 type Source struct {
 	Connection ConnectionID
 	SourceID   string
+	Later      time.Duration // by how much it tells of a later time than the listen's, to the millisecond
 }
 
 // StoredListen is a listen as it is kept: one per play, however many providers told of it.
@@ -62,6 +63,7 @@ type SourceRecord struct {
 	Provider   string       `json:"provider"`
 	Connection ConnectionID `json:"connection"`
 	SourceID   string       `json:"source_id"`
+	LaterMS    int64        `json:"later_ms,omitempty"` // see Source.Later
 }
 
 // Record returns the listen as programs read it.
@@ -85,9 +87,37 @@ func (l StoredListen) Record() ListenRecord {
 		r.RecordingMBID = &l.RecordingMBID
 	}
 	for _, s := range l.Sources {
-		r.Sources = append(r.Sources, SourceRecord{s.Connection.Provider(), s.Connection, s.SourceID})
+		r.Sources = append(r.Sources, SourceRecord{s.Connection.Provider(), s.Connection, s.SourceID,
+			s.Later.Milliseconds()})
 	}
 	return r
+}
+
+// Stored returns the listen that a record is of, without its ID, and false if its time cannot be read or one of its
+// sources names no connection. The names are not cleaned; see Listen.Clean.
+func (r ListenRecord) Stored() (l StoredListen, ok bool) {
+	at, err := time.Parse(time.RFC3339, r.PlayedAt)
+	if err != nil {
+		return l, false
+	}
+	l.Title, l.Artist, l.Album, l.PlayedAt, l.Approximate = r.Track, r.Artist, r.Album, at.UTC(), r.Approximate
+	if r.DurationMS != nil {
+		l.Duration = time.Duration(*r.DurationMS) * time.Millisecond
+	}
+	if r.ISRC != nil {
+		l.ISRC = *r.ISRC
+	}
+	if r.RecordingMBID != nil {
+		l.RecordingMBID = *r.RecordingMBID
+	}
+	for _, s := range r.Sources {
+		conn, ok := ParseConnectionID(string(s.Connection))
+		if !ok {
+			return l, false
+		}
+		l.Sources = append(l.Sources, Source{conn, s.SourceID, time.Duration(s.LaterMS) * time.Millisecond})
+	}
+	return l, true
 }
 
 // Intake is a page of listens on its way into the store, with the position that reading has reached after it.

@@ -135,8 +135,14 @@ func (s *Store) addSources(ctx context.Context, page []library.StoredListen) err
 		listen int64
 		library.Source
 	}
-	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Connection, &v.SourceID) }
-	sources, err := list(ctx, s.reader, scan, `SELECT s.listen_id, n.connection, s.source_id FROM listen_sources s
+	scan := func(r scanner) (v source, err error) {
+		var later int64
+		err = r.Scan(&v.listen, &v.Connection, &v.SourceID, &later)
+		v.Later = length(later)
+		return v, err
+	}
+	sources, err := list(ctx, s.reader, scan, `SELECT s.listen_id, n.connection, s.source_id, s.later
+		FROM listen_sources s
 		JOIN connection_numbers n ON n.number = s.connection
 		WHERE s.listen_id IN `+numbered(1, len(args))+" ORDER BY s.listen_id, n.connection, s.source_id", args...)
 	for _, v := range sources {

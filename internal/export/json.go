@@ -1,0 +1,127 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reprise/internal/library"
+)
+
+// stampLayout is that of library.Stamp.
+const stampLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// appendRecord appends library.ListenRecord of a listen exactly as encoding/json writes it, and the end of the line. By
+// hand it is several times as fast.
+func appendRecord(b []byte, l *library.StoredListen) []byte {
+	b = append(b, `{"id":"`...)
+	b = strconv.AppendInt(b, l.ID, 10)
+	b = appendText(append(b, `","track":`...), l.Title)
+	b = appendText(append(b, `,"artist":`...), l.Artist)
+	b = appendText(append(b, `,"album":`...), l.Album)
+	b = append(b, `,"played_at":"`...)
+	b = l.PlayedAt.UTC().AppendFormat(b, stampLayout)
+	b = append(b, `","duration_ms":`...)
+	if ms := l.Duration.Milliseconds(); ms != 0 {
+		b = strconv.AppendInt(b, ms, 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = appendKnown(append(b, `,"isrc":`...), l.ISRC)
+	b = appendKnown(append(b, `,"recording_mbid":`...), l.RecordingMBID)
+	b = append(b, `,"approximate":`...)
+	b = strconv.AppendBool(b, l.Approximate)
+	b = append(b, `,"sources":[`...)
+	for i, s := range l.Sources {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, `{"provider":`...), s.Connection.Provider())
+		b = appendText(append(b, `,"connection":`...), string(s.Connection))
+		b = appendText(append(b, `,"source_id":`...), s.SourceID)
+		if ms := s.Later.Milliseconds(); ms != 0 {
+			b = strconv.AppendInt(append(b, `,"later_ms":`...), ms, 10)
+		}
+		b = append(b, '}')
+	}
+	return append(b, "]}\n"...)
+}
+
+// appendKnown appends a text; null for an empty one.
+func appendKnown(b []byte, s string) []byte {
+	if s == "" {
+		return append(b, "null"...)
+	}
+	return appendText(b, s)
+}
+
+// appendText appends a text as JSON, without escapes for HTML.
+func appendText(b []byte, s string) []byte {
+	if plain(s) {
+		b = append(b, '"')
+		b = append(b, s...)
+		return append(b, '"')
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string can always be encoded
+	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
+}
+
+// plain says whether a text stands in JSON as it is.
+func plain(s string) bool {
+	ascii := true
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+		ascii = ascii && c < utf8.RuneSelf
+	}
+	// encoding/json escapes the two separators, which end a line in JavaScript.
+	return ascii || utf8.ValidString(s) && !strings.Contains(s, "\u2028") && !strings.Contains(s, "\u2029")
+}
+
+// appendListenBrainz appends a listen as a line of ListenBrainz' export.
+func appendListenBrainz(b []byte, l *library.StoredListen) []byte {
+	b = strconv.AppendInt(append(b, `{"listened_at":`...), l.PlayedAt.Unix(), 10)
+	b = appendText(append(b, `,"track_metadata":{"artist_name":`...), l.Artist)
+	b = appendText(append(b, `,"track_name":`...), l.Title)
+	if l.Album != "" {
+		b = appendText(append(b, `,"release_name":`...), l.Album)
+	}
+	b = append(b, `,"additional_info":{`...)
+	if ms := l.Duration.Milliseconds(); ms != 0 {
+		b = append(strconv.AppendInt(append(b, `"duration_ms":`...), ms, 10), ',')
+	}
+	if l.ISRC != "" {
+		b = append(appendText(append(b, `"isrc":`...), l.ISRC), ',')
+	}
+	if l.RecordingMBID != "" {
+		b = append(appendText(append(b, `"recording_mbid":`...), l.RecordingMBID), ',')
+	}
+	return append(b, `"submission_client":"Reprise"}}}`+"\n"...)
+}
+
+// appendMaloja appends a listen as an element of "scrobbles" in Maloja's export. Maloja itself splits an artist's name
+// into several.
+func appendMaloja(b []byte, l *library.StoredListen) []byte {
+	b = strconv.AppendInt(append(b, `{"time":`...), l.PlayedAt.Unix(), 10)
+	b = appendText(append(b, `,"track":{"artists":[`...), l.Artist)
+	b = appendText(append(b, `],"title":`...), l.Title)
+	if l.Album != "" {
+		b = appendText(append(b, `,"album":{"albumtitle":`...), l.Album)
+		b = append(b, '}')
+	}
+	b = append(b, `,"length":`...)
+	if seconds := int64(l.Duration / time.Second); seconds > 0 {
+		b = strconv.AppendInt(b, seconds, 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	return append(b, `},"duration":null,"origin":"import:reprise"}`...)
+}
