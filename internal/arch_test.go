@@ -29,6 +29,7 @@ var arrows = map[string][]string{
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
+	"internal/export":     {"internal/library"},
 	"internal/words":      {},
 	"web":                 {"web/static"},
 	"web/static":          {},
@@ -71,9 +72,10 @@ var arrows = map[string][]string{
 		"internal/metrics", "internal/providers", "internal/queue", "internal/resilience",
 	},
 	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
-	// words of the pages.
+	// words of the pages. It undoes what an export of ours escapes.
 	"internal/imports": {
-		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience",
+		"internal/bounded", "internal/events", "internal/export", "internal/library", "internal/notify",
+		"internal/resilience",
 	},
 	// It tells when a digest has come, and leaves it to its caller to say what a failure means.
 	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
@@ -97,8 +99,8 @@ var arrows = map[string][]string{
 		"internal/server/activity", "internal/server/site", "internal/server/admin", "internal/server/asks",
 		"internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
-		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
-		"internal/server/installation",
+		"internal/server/edge", "internal/server/export", "internal/server/feed", "internal/server/health",
+		"internal/server/imports", "internal/server/installation",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
 		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync",
@@ -117,6 +119,8 @@ var arrows = map[string][]string{
 		"internal/activity", "internal/channels", "internal/delivery", "internal/library", "internal/notify",
 		"internal/resilience", "internal/server/core", "web",
 	},
+	"internal/server/export": {"internal/accounts", "internal/export", "internal/library", "internal/server/core",
+		"internal/server/music"},
 	"internal/server/welcome": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/settings", "internal/sync"},
 	"internal/server/site": {

@@ -18,8 +18,8 @@ const LastFMHeading = "uts,utc_time,artist,artist_mbid,album,album_mbid,track,tr
 // risky are the characters with which a cell begins that a spreadsheet runs as a formula.
 const risky = "=+-@\t\r\n"
 
-// Safe returns the text of a cell that no spreadsheet runs as a formula: with an apostrophe before it, if it begins like
-// one. So does a text that begins like that after apostrophes, so that Plain is exact.
+// Safe returns the text of a cell that no spreadsheet runs as a formula: with an apostrophe before it, if it begins
+// like one. A text that begins like that after apostrophes gets one too, so that Plain is exact.
 func Safe(s string) string {
 	if rest := strings.TrimLeft(s, "'"); rest != "" && strings.IndexByte(risky, rest[0]) >= 0 {
 		return "'" + s

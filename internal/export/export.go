@@ -49,7 +49,8 @@ var Forms = []Form{JSONLines, CSV, ListenBrainz, LastFM, Maloja}
 // atOnce is how many bytes are collected before they are written.
 const atOnce = 64 << 10
 
-// Write writes listens as one file, and returns how many they were. It stops at the first error, of the listens or of w.
+// Write writes listens as one file, and returns how many they were. It stops at the first error, of the listens or of
+// w.
 func (f Form) Write(w io.Writer, listens iter.Seq2[library.StoredListen, error]) (n int, err error) {
 	b := append(make([]byte, 0, atOnce+4<<10), f.begin...)
 	for l, err := range listens {

@@ -26,8 +26,8 @@ var hostile = []string{"", "Hoppípolla", `Say "Hi", you\they`, "line one\nline 
 
 func listen(n int, name string) library.StoredListen {
 	return library.StoredListen{ID: int64(n), Listen: library.Listen{
-		Track: library.Track{Title: name, Artist: "A " + name, Album: name, Duration: time.Duration(n) * 1500 * time.Millisecond,
-			ISRC: name, RecordingMBID: name},
+		Track: library.Track{Title: name, Artist: "A " + name, Album: name, ISRC: name, RecordingMBID: name,
+			Duration: time.Duration(n) * 1500 * time.Millisecond},
 		PlayedAt:    time.Date(2026, 11, 20, 18, 0, n, 123e6, time.UTC),
 		Approximate: n%2 == 0,
 	}, Sources: []library.Source{{Connection: "spotify-2", SourceID: name, Later: time.Duration(n) * time.Second},
@@ -191,7 +191,9 @@ func TestPlaylistsHoldHostileNames(t *testing.T) {
 	}
 	write := func(f ListForm) string {
 		var b bytes.Buffer
-		require.NoError(t, f.Write(&b, p, each(tracks)))
+		n, err := f.Write(&b, p, each(tracks))
+		require.NoError(t, err)
+		require.Equal(t, len(tracks), n)
 		return b.String()
 	}
 	var jspf struct {

@@ -46,24 +46,26 @@ var (
 // ListForms are those that a person can choose, in their order.
 var ListForms = []ListForm{JSPF, XSPF, M3U8, Table}
 
-// Write writes a playlist with its tracks. It stops at the first error, of the tracks or of w.
-func (f ListForm) Write(w io.Writer, p library.StoredPlaylist, tracks iter.Seq2[library.Track, error]) error {
-	b, n := f.begin(nil, p), 0
+// Write writes a playlist with its tracks, and returns how many they were. It stops at the first error, of the tracks
+// or of w.
+func (f ListForm) Write(w io.Writer, p library.StoredPlaylist, tracks iter.Seq2[library.Track, error]) (n int,
+	err error) {
+	b := f.begin(nil, p)
 	for t, err := range tracks {
 		if err != nil {
-			return err
+			return n, err
 		}
 		n++
 		b = f.track(b, listed{Track: t, n: n, provider: p.Connection.Provider()})
 		if len(b) >= atOnce {
 			if _, err := w.Write(b); err != nil {
-				return err
+				return n, err
 			}
 			b = b[:0]
 		}
 	}
-	_, err := w.Write(append(b, f.end...))
-	return err
+	_, err = w.Write(append(b, f.end...))
+	return n, err
 }
 
 // from says where a playlist comes from, in its annotation.
@@ -157,6 +159,14 @@ func (t listed) place() string {
 		parts = append(parts, segment(t.Album))
 	}
 	return strings.Join(append(parts, segment(t.Title)+".mp3"), "/")
+}
+
+// FileName returns a name as the name of a file, without an ending; empty if nothing of it is left.
+func FileName(name string) string {
+	if name = segment(name); strings.Trim(name, "_") == "" {
+		return ""
+	}
+	return name
 }
 
 // segment returns a name as a part of a file's path on every system.

@@ -23,16 +23,18 @@ type format struct {
 // row is one row of an export: a listen, or the reason why there is none.
 type row struct {
 	listen library.Listen
-	skip   bool       // the row is no listen
-	bad    words.Text // why the row cannot be read, as the end of a sentence
-	lost   bool       // a name had U+FFFD, the mark of lost letters
+	// sources are all of the listen, which are stored instead of its SourceID; nil but for exports of Reprise.
+	sources []library.Source
+	skip    bool       // the row is no listen
+	bad     words.Text // why the row cannot be read, as the end of a sentence
+	lost    bool       // a name had U+FFFD, the mark of lost letters
 }
 
 // yield takes the next row, and returns whether to go on.
 type yield func(row) bool
 
 // formats has the formats by provider.
-var formats = map[string]format{"spotify": spotify, "lastfm": lastFM, "listenbrainz": listenBrainz}
+var formats = map[string]format{"spotify": spotify, "lastfm": lastFM, "listenbrainz": listenBrainz, Reprise: ours}
 
 // Reads reports whether exports of a provider can be imported.
 func Reads(provider string) bool { return formats[provider].read != nil }

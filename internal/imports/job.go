@@ -16,6 +16,7 @@ type job struct {
 	at    Import // as read
 	v     Import // as stored; its Crashes are without the attempt under way
 	plays []library.Listen
+	kept  []library.StoredListen // plays of an export of Reprise
 	told  time.Time
 
 	mine   bool    // it is the import's turn
@@ -85,7 +86,7 @@ func (j *job) readEntry(ctx context.Context, f format, e *entry) error {
 		}
 		j.take(v, e.name, rows)
 		j.at.BytesDone = j.before + min(m.file.n, e.size)
-		if len(j.plays) >= atOnce || rows%rowsAtOne == 0 {
+		if len(j.plays)+len(j.kept) >= atOnce || rows%rowsAtOne == 0 {
 			stop = j.page(ctx)
 		}
 		return stop == nil
@@ -130,6 +131,8 @@ func (j *job) take(v row, entry string, n int) {
 		j.at.bad(words.New("import.row.at", "File", entry, "Row", n, "Why", v.bad))
 	case v.skip:
 		j.at.Skipped++
+	case v.sources != nil:
+		j.kept = append(j.kept, library.StoredListen{Listen: v.listen, Sources: v.sources})
 	default:
 		j.plays = append(j.plays, v.listen)
 	}
@@ -140,7 +143,12 @@ func (j *job) save(ctx context.Context) error {
 	var now Import
 	j.at.Crashes = 1 // at the new position, if the process ends there
 	err := j.attempt(ctx, func() (err error) {
-		if err = j.r.room(); err == nil {
+		if err = j.r.room(); err != nil {
+			return err
+		}
+		if len(j.kept) > 0 { // the rows of a file are all of one kind
+			now, err = j.r.c.Store.SaveRestored(ctx, j.at, j.kept)
+		} else {
 			now, err = j.r.c.Store.SaveImported(ctx, j.at, j.plays)
 		}
 		return err
@@ -150,11 +158,11 @@ func (j *job) save(ctx context.Context) error {
 	}
 	now.Crashes = 0
 	added := now.Added - j.v.Added
-	if j.r.c.Counted != nil {
+	if j.r.c.Counted != nil && now.Connection != Reprise {
 		j.r.c.Counted(now.Connection.Provider(), added, now.Known-j.v.Known)
 	}
 	first := j.v.State == Waiting
-	j.v, j.at, j.plays = now, now, j.plays[:0]
+	j.v, j.at, j.plays, j.kept = now, now, j.plays[:0], j.kept[:0]
 	if first {
 		j.r.tell(now)
 	}

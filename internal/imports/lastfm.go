@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	exports "reprise/internal/export"
 	"reprise/internal/library"
 	"reprise/internal/words"
 )
@@ -132,7 +133,7 @@ func lastFMTable(m *meter, out yield) error {
 	if head, _ := m.r.Peek(1000); bytes.Count(head, []byte(";")) > bytes.Count(head, []byte(",")) {
 		in.Comma = ';'
 	}
-	where := unnamed
+	where, escaped := unnamed, false
 	for first := true; ; first = false {
 		fields, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -152,8 +153,12 @@ func lastFMTable(m *meter, out yield) error {
 			return errKind
 		case first:
 			if named, ok := heading(fields); ok {
-				where = named
+				where, escaped = named, strings.Join(fields, ",") == exports.LastFMHeading
 				continue
+			}
+		case escaped:
+			for i := range fields {
+				fields[i] = exports.Plain(fields[i])
 			}
 		}
 		if !out(honest(where.row(fields), m, func() bool { return true })) {

@@ -34,6 +34,9 @@ func TestABrokenExportIsNotComplete(t *testing.T) {
 	if err == nil { // the answer may break off before its first byte
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()
+		if resp.StatusCode == http.StatusInternalServerError { // nothing had been sent yet
+			return
+		}
 	}
 	require.Error(t, err)
 }

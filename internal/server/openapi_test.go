@@ -68,7 +68,7 @@ func TestOpenAPINamesTheProviders(t *testing.T) {
 	}
 	require.NoError(t, yaml.Unmarshal(w.Body.Bytes(), &described))
 	require.Equal(t, []string{"spotify", "radio"}, described.Components.Parameters["Provider"].Schema.Enum)
-	require.Contains(t, w.Body.String(), "enum: [spotify] }", "those whose exports can be imported")
+	require.Contains(t, w.Body.String(), "enum: [spotify, reprise] }", "those whose exports can be imported")
 	require.NotContains(t, w.Body.String(), "{exports}")
 }
 

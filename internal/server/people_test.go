@@ -297,7 +297,7 @@ func TestAnExportCanBeImported(t *testing.T) {
 		for _, f := range archive.File {
 			names = append(names, f.Name)
 		}
-		require.Equal(t, []string{"listens/2000/02.jsonl", "listens/2000/01.jsonl", "playlists/0001.jspf"}, names)
+		require.Equal(t, []string{"README.txt", "listens.jsonl", "playlists/0001.jspf", "manifest.json"}, names)
 		f, err := archive.Open("playlists/0001.jspf")
 		require.NoError(t, err)
 		b, err := io.ReadAll(f)
@@ -310,7 +310,7 @@ func TestAnExportCanBeImported(t *testing.T) {
 		var running sync.WaitGroup
 		defer func() { cancel(); running.Wait() }()
 		running.Go(func() { assert.NoError(t, reader.Run(ctx)) })
-		_, err = reader.Receive(ctx, ben, "listenbrainz", "reprise.zip", w.Body)
+		_, err = reader.Receive(ctx, ben, imports.Reprise, "reprise.zip", w.Body)
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		synctest.Wait()

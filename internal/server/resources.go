@@ -14,6 +14,7 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
 	"reprise/internal/server/digests"
+	"reprise/internal/server/export"
 	"reprise/internal/server/feed"
 	"reprise/internal/server/health"
 	"reprise/internal/server/imports"
@@ -37,6 +38,7 @@ type Store interface {
 	connections.Store
 	deliveries.Store
 	digests.Store
+	export.Store
 	feed.Store
 	imports.Store
 	music.Store
@@ -100,9 +102,10 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 	signedIn := sessions.New(k)
 	asking := asks.New(k, c.Asks)
 	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
+	exports := export.New(k, c.Store, rows)
 	links := accounts.NewLinks(c.Store, c.Accounts)
 	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
-		Removals: c.Removals, Courier: c.Courier})
+		Removals: c.Removals, Courier: c.Courier, Export: exports})
 	entry := people.New(people.Options{
 		Core: k, Accounts: c.Accounts, Courier: c.Courier, Steps: first,
 	})
@@ -136,6 +139,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
 			songs.New(k, c.Store, c.Deliveries),
 			files,
+			exports,
 			digests.New(k, c.Store, c.Digests, c.Guard),
 			notifications.New(k, c.Store, c.Notifier),
 			channels.New(k, c.Store, c.Courier, c.PushKey),

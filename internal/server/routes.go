@@ -92,6 +92,7 @@ func (r *resources) openAPI(c echo.Context) error {
 			exports = append(exports, p.Name)
 		}
 	}
+	exports = append(exports, files.Reprise)
 	return c.Blob(http.StatusOK, "application/yaml", web.OpenAPI(names, exports))
 }
 

@@ -79,6 +79,8 @@ type stored struct {
 	at    time.Time // of the listen, not of the source
 	fresh bool      // a new listen, not one that was known from another provider
 	guess bool      // its time is a guess
+	// told are further connections that reported it.
+	told []library.Source
 }
 
 // enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every account that
@@ -105,8 +107,9 @@ func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from l
 		now := time.Now()
 		var news, history []int64
 		for _, p := range plays {
+			knows := func(s library.Source) bool { return held.same(s.Connection, r.connection) }
 			switch {
-			case !r.takes(p, now):
+			case !r.takes(p, now) || slices.ContainsFunc(p.told, knows):
 			case now.Sub(p.at) > newsFor:
 				history = append(history, p.id)
 			default:

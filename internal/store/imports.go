@@ -92,17 +92,22 @@ func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []libr
 			return err
 		}
 		now.Added, now.Known = v.Added+added, v.Known+len(plays)-added
-		return changed(tx.ExecContext(ctx, `UPDATE imports
-			SET state = $1, entry = $2, entry_row = $3, bytes_done = $4, bytes_total = $5, row_count = $6, added = $7,
-				known = $8, skipped = $9, bad = $10, problems = $11, reason = $12, crashes = $13, ended_at = $14
-			WHERE id = $15 AND `+openImport,
-			now.State, now.Entry, now.EntryRow, now.BytesDone, now.BytesAll, now.Rows, now.Added, now.Known,
-			now.Skipped, now.Bad, now.Problems, now.Reason, now.Crashes, millis(now.EndedAt), now.ID))
+		return saveProgress(ctx, tx, now)
 	})
 	if err != nil {
 		return v, err
 	}
 	return now, nil
+}
+
+// saveProgress stores the state of an import. It returns library.ErrNotFound if the import is no longer open.
+func saveProgress(ctx context.Context, tx *sql.Tx, v imports.Import) error {
+	return changed(tx.ExecContext(ctx, `UPDATE imports
+		SET state = $1, entry = $2, entry_row = $3, bytes_done = $4, bytes_total = $5, row_count = $6, added = $7,
+			known = $8, skipped = $9, bad = $10, problems = $11, reason = $12, crashes = $13, ended_at = $14
+		WHERE id = $15 AND `+openImport,
+		v.State, v.Entry, v.EntryRow, v.BytesDone, v.BytesAll, v.Rows, v.Added, v.Known, v.Skipped, v.Bad, v.Problems,
+		v.Reason, v.Crashes, millis(v.EndedAt), v.ID))
 }
 
 // CancelImport cancels an open import, or deletes one that has ended. It returns the import as it was before.

@@ -44,6 +44,14 @@ var exceptions = map[string]accounts.Scope{
 	"GET /api/v1/sessions":        accounts.Operate,
 }
 
+// byAddress are the calls whose token may be in the address, because programs that make them send no headers. It must
+// be good for reading only: addresses are passed on, and logged on the way.
+var byAddress = map[string]bool{"/api/v1/feed.atom": true, "/api/v1/feed.json": true}
+
+// errOpen answers a call with a token in the address that is good for more than reading.
+var errOpen = &Refusal{Status: http.StatusForbidden, Title: words.New("problem.token.address"), challenge: smallScope,
+	Detail: words.New("problem.token.address_text")}
+
 // needOf returns the scope that a call of the API needs. Every call needs one.
 func needOf(method, route string) accounts.Scope {
 	if need, ok := exceptions[method+" "+route]; ok {
@@ -93,13 +101,21 @@ func (a *Access) MayCall(next echo.HandlerFunc) echo.HandlerFunc {
 	withSession := a.sessions.With(a.sessions.MustSignIn(next))
 	return func(c echo.Context) error {
 		secret, ok := bearerOf(c.Request())
-		if !ok {
+		open := false
+		if !ok && byAddress[c.Path()] {
+			secret = c.QueryParam("token")
+			open = secret != ""
+		}
+		if !ok && !open {
 			return withSession(c)
 		}
 		ctx := c.Request().Context()
 		b, err := a.bearer(c.Request(), c.RealIP(), secret)
 		if err == nil {
 			err = b.allowed(needOf(c.Request().Method, c.Path()))
+		}
+		if err == nil && open && b.token.Scope != accounts.Read {
+			err = errOpen
 		}
 		if err != nil {
 			return err

@@ -109,6 +109,9 @@ func (k *Core) Configure(base *url.URL, adminToken resilience.Secret) {
 // BaseURL returns the address at which browsers reach this server, without a trailing slash.
 func (k *Core) BaseURL() string { return k.base.Load().String() }
 
+// Version returns the version of the program.
+func (k *Core) Version() string { return k.version }
+
 // Note writes an entry of the activity log. A failure to write it is logged and otherwise ignored.
 func (k *Core) Note(ctx context.Context, e activity.Entry) {
 	if err := k.store.Note(ctx, e); err != nil {

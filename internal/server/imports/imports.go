@@ -76,7 +76,7 @@ type importView struct {
 
 func (h *Handler) view(ctx context.Context, v imports.Import, label func(library.ConnectionID) string) importView {
 	view := importView{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
-		Provider: v.Connection.Provider(), DisplayName: label(v.Connection), Name: v.Name,
+		Provider: v.Connection.Provider(), DisplayName: nameOf(v.Connection, label), Name: v.Name,
 		State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
@@ -86,6 +86,17 @@ func (h *Handler) view(ctx context.Context, v imports.Import, label func(library
 		view.Problems = append(view.Problems, why.T(ctx))
 	}
 	return view
+}
+
+// ours is the name of this program, whose own exports can be imported too.
+const ours = "Reprise"
+
+// nameOf returns whose export an import is of.
+func nameOf(id library.ConnectionID, label func(library.ConnectionID) string) string {
+	if id == imports.Reprise {
+		return ours
+	}
+	return label(id)
 }
 
 // all returns a user's imports from a provider, or from all if the name is empty.
@@ -212,6 +223,8 @@ func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
 				imports.Expected(p.Name).T(c.Request().Context())})
 		}
 	}
+	v.Readers = append(v.Readers, readerView{imports.Reprise, ours,
+		imports.Expected(imports.Reprise).T(c.Request().Context())})
 	if v.Imports, err = h.all(c.Request().Context(), core.UserOf(c).ID, ""); err != nil {
 		return err
 	}

@@ -28,16 +28,11 @@ type Store interface {
 	Invitations(context.Context) ([]accounts.Link, error)
 	DeleteInvitation(ctx context.Context, id int64) (there bool, err error)
 	accounts.LinkStore
-	exportStore
 }
 
-// exportStore is what an export reads.
-type exportStore interface {
-	Listens(ctx context.Context, user int64, before string,
-		limit int) (page []library.StoredListen, next string, err error)
-	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
-	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
-	AllSkipped(ctx context.Context, user int64) ([]library.Skipped, error)
+// Exporter answers a request with everything that belongs to a person.
+type Exporter interface {
+	Send(c echo.Context, u accounts.User) error
 }
 
 // UsersOptions are what Users are made from.
@@ -48,6 +43,7 @@ type UsersOptions struct {
 	Links    *accounts.Links
 	Removals *removal.Remover
 	Courier  *notify.Courier
+	Export   Exporter
 }
 
 // Users answers for the accounts that there are.
@@ -58,12 +54,13 @@ type Users struct {
 	links    *accounts.Links
 	removals *removal.Remover
 	courier  *notify.Courier
+	export   Exporter
 }
 
 // NewUsers returns Users.
 func NewUsers(o UsersOptions) *Users {
 	return &Users{core: o.Core, store: o.Store, accounts: o.Accounts, links: o.Links, removals: o.Removals,
-		courier: o.Courier}
+		courier: o.Courier, export: o.Export}
 }
 
 // The addresses of the pages.
@@ -74,7 +71,6 @@ const (
 
 // Pages adds the routes of the pages. The one of the own account belongs to the settings.
 func (h *Users) Pages(g *echo.Group) {
-	g.GET(accountPath+"/export", h.exportOwn)
 	g.GET(accountPath+"/remove", h.selfPage)
 	g.POST(accountPath+"/remove", h.selfForm)
 	g.GET(peoplePath, h.listPage, core.MustBeAdmin)
@@ -98,7 +94,6 @@ func (h *Users) Pages(g *echo.Group) {
 
 // API adds the routes of the API.
 func (h *Users) API(g *echo.Group) {
-	g.GET("/export/all.zip", h.exportOwn)
 	g.DELETE("/account", h.selfAPI)
 	g.GET("/admin/users", h.list, core.MustBeAdmin)
 	g.POST("/admin/users", h.addAPI, core.MustBeAdmin)

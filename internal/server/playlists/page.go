@@ -3,6 +3,7 @@ package playlists
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"reprise/internal/server/core"
@@ -25,6 +26,7 @@ type pageView struct {
 	Copies   []copyCard
 	Tracks   []trackRow
 	Pages    ui.Pages
+	Files    []ui.Link // the forms in which it can be downloaded
 }
 
 // trackRow is a track on the page of its playlist.
@@ -58,6 +60,10 @@ func pageOf(ctx context.Context, p view, tracks []trackView, copies []copyView) 
 		BackTo: words.T(ctx, "playlists.title")}}
 	if !p.Active {
 		v.Head.Lead = words.T(ctx, "playlists.lead_gone", args...)
+	}
+	for _, form := range []string{"JSPF", "XSPF", "M3U8", "CSV"} {
+		v.Files = append(v.Files, ui.Link{Label: form,
+			URL: "/api/v1/export/playlists/" + p.ID + "." + strings.ToLower(form)})
 	}
 	if p.CopyOf != nil {
 		v.CopyOf = words.T(ctx, "playlists.is_copy", "Name", p.CopyName)

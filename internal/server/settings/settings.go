@@ -77,6 +77,7 @@ func (h *Handler) servicesPage(c echo.Context) error {
 	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "section.nav.services"), services(v.rows(ctx),
 		[]ui.Entry{
 			{Label: words.T(ctx, "service.import"), URL: "/imports", Lead: words.T(ctx, "service.import_lead")},
+			{Label: words.T(ctx, "export.title"), URL: "/export", Lead: words.T(ctx, "service.export_lead")},
 			{Label: words.T(ctx, "service.digest"), URL: "/digest", Lead: words.T(ctx, "service.digest_lead")},
 			{Label: words.T(ctx, "service.health"), URL: "/health", Lead: words.T(ctx, "service.health_lead")},
 		}))

@@ -1,0 +1,176 @@
+package export
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+	"time"
+
+	"reprise/internal/accounts"
+	"reprise/internal/export"
+	"reprise/internal/library"
+	"reprise/internal/words"
+)
+
+// manifest says what is in an archive. It comes last, when all is counted.
+type manifest struct {
+	Format  string   `json:"format"` // "reprise-export"
+	Version int      `json:"version"`
+	Program string   `json:"program"`
+	Account string   `json:"account"`
+	MadeAt  string   `json:"made_at"`
+	Files   []packed `json:"files"`
+}
+
+// packed is a file of an archive.
+type packed struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`            // readme, listens, playlist or skipped
+	Title  string `json:"title,omitempty"` // of a playlist
+	Count  int    `json:"count"`           // listens, tracks or rows
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// packing is an archive that is being written.
+type packing struct {
+	*zip.Writer
+	now time.Time
+	manifest
+}
+
+// counted is a file of an archive with what was written to it.
+type counted struct {
+	to  io.Writer
+	n   int64
+	sum hash.Hash
+}
+
+// Write implements io.Writer.
+func (w *counted) Write(b []byte) (int, error) {
+	n, err := w.to.Write(b)
+	w.n += int64(n)
+	_, _ = w.sum.Write(b[:n]) // never fails
+	return n, err
+}
+
+// add writes a file. write returns how many things are in it.
+func (p *packing) add(f packed, write func(io.Writer) (int, error)) error {
+	to, err := p.CreateHeader(&zip.FileHeader{Name: f.Name, Method: zip.Deflate, Modified: p.now})
+	if err != nil {
+		return err
+	}
+	w := &counted{to: to, sum: sha256.New()}
+	if f.Count, err = write(w); err != nil {
+		return err
+	}
+	f.Bytes, f.SHA256 = w.n, hex.EncodeToString(w.sum.Sum(nil))
+	p.Files = append(p.Files, f)
+	return nil
+}
+
+// pack writes everything that belongs to a person as a ZIP file.
+func (h *Handler) pack(ctx context.Context, w io.Writer, u accounts.User, now time.Time) error {
+	p := &packing{Writer: zip.NewWriter(w), now: now, manifest: manifest{Format: "reprise-export", Version: 1,
+		Program: "Reprise " + h.core.Version(), Account: u.Name, MadeAt: library.Stamp(now)}}
+	err := p.add(packed{Name: "README.txt", Kind: "readme"}, func(w io.Writer) (int, error) {
+		return 1, readme(ctx, w, u, now)
+	})
+	if err != nil {
+		return err
+	}
+	err = p.add(packed{Name: export.JSONLines.Name, Kind: "listens"}, func(w io.Writer) (int, error) {
+		return export.JSONLines.Write(w, h.found(ctx, library.ListenFilter{User: u.ID}))
+	})
+	if err != nil {
+		return err
+	}
+	if err := h.packPlaylists(ctx, p, u.ID); err != nil {
+		return err
+	}
+	if err := h.packSkipped(ctx, p, u.ID); err != nil {
+		return err
+	}
+	file, err := p.Create("manifest.json")
+	if err != nil {
+		return err
+	}
+	e := json.NewEncoder(file)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(p.manifest); err != nil {
+		return err
+	}
+	return p.Close()
+}
+
+// unisolated takes from a sentence the marks around names, which plain text has no use for.
+var unisolated = strings.NewReplacer("\u2068", "", "\u2069", "")
+
+// readme says what is in the archive, in the language of its reader.
+func readme(ctx context.Context, w io.Writer, u accounts.User, now time.Time) error {
+	lines := []string{
+		words.T(ctx, "export.readme.title", "Name", u.Name, "Date", words.From(ctx).Day(now)), "",
+		"listens.jsonl", words.T(ctx, "export.readme.listens"), "",
+		"playlists/", words.T(ctx, "export.readme.playlists"), "",
+		"skipped.csv", words.T(ctx, "export.readme.skipped"), "",
+		"manifest.json", words.T(ctx, "export.readme.manifest"), "",
+		words.T(ctx, "export.readme.import"),
+	}
+	for _, line := range lines {
+		if _, err := io.WriteString(w, unisolated.Replace(line)+"\r\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// packPlaylists writes a file for each playlist, such as playlists/0001.jspf.
+func (h *Handler) packPlaylists(ctx context.Context, p *packing, user int64) error {
+	for n := 0; ; {
+		part, err := h.store.PlaylistsPart(ctx, user, n, listsAtOnce)
+		if err != nil || len(part) == 0 {
+			return err
+		}
+		for _, one := range part {
+			n++
+			f := packed{Name: fmt.Sprintf("playlists/%04d%s", n, export.JSPF.Ending), Kind: "playlist", Title: one.Name}
+			err := p.add(f, func(w io.Writer) (int, error) {
+				return export.JSPF.Write(w, one, h.tracks(ctx, user, one.ID))
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// packSkipped writes skipped.csv, with what services list and do not give; no file if there is nothing.
+func (h *Handler) packSkipped(ctx context.Context, p *packing, user int64) error {
+	all, err := h.store.AllSkipped(ctx, user)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return p.add(packed{Name: "skipped.csv", Kind: "skipped"}, func(w io.Writer) (int, error) {
+		rows := csv.NewWriter(w)
+		_ = rows.Write([]string{"connection", "kind", "id", "name", "playlist", "reason", "answer", "since",
+			"tried_at"})
+		for _, v := range all {
+			cells := []string{string(v.Connection), v.Kind, v.SourceID, v.Name, v.In, v.Reason.T(ctx), v.Answer,
+				library.Stamp(v.Since), library.Stamp(v.TriedAt)}
+			for i := range cells {
+				cells[i] = export.Safe(cells[i])
+			}
+			_ = rows.Write(cells) // the writer keeps its error
+		}
+		rows.Flush()
+		return len(all), rows.Error()
+	})
+}

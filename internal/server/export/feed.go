@@ -1,0 +1,154 @@
+package export
+
+import (
+	"context"
+	"encoding/xml"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/server/music"
+	"reprise/internal/words"
+)
+
+// inFeed is how many listens a feed has.
+const inFeed = 50
+
+// news is a listen in a feed.
+type news struct {
+	id, url, title, text string
+	at                   time.Time
+}
+
+// newest returns a person's newest listens, for a feed.
+func (h *Handler) newest(c echo.Context) ([]news, error) {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	page, _, err := h.store.FindListens(ctx, library.ListenFilter{User: user}, "", inFeed)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := h.rows.Of(ctx, user, page)
+	if err != nil {
+		return nil, err
+	}
+	return core.ViewAll(rows, func(r music.Row) news { return h.news(ctx, r) }), nil
+}
+
+func (h *Handler) news(ctx context.Context, r music.Row) news {
+	base := h.core.BaseURL()
+	n := news{id: base + "/listens#listen-" + strconv.FormatInt(r.ID, 10), url: base + "/listens",
+		title: r.Artist + " – " + r.Title, at: r.PlayedAt}
+	if at := r.TrackPage(); at != "" {
+		n.url = base + at
+	}
+	if r.Album != "" {
+		n.text = r.Album
+	}
+	if len(r.From) > 0 {
+		n.text = strings.TrimPrefix(n.text+" · "+words.T(ctx, "export.feed.from",
+			"Services", strings.Join(r.From, ", ")), " · ")
+	}
+	n.text = unisolated.Replace(n.text)
+	return n
+}
+
+// titleOf names the feed of the reader.
+func titleOf(c echo.Context) string {
+	return unisolated.Replace(words.T(c.Request().Context(), "export.feed.title", "Name", core.UserOf(c).Name))
+}
+
+// atomFeed is https://www.rfc-editor.org/rfc/rfc4287.
+type atomFeed struct {
+	XMLName   xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+	Language  string      `xml:"xml:lang,attr"`
+	ID        string      `xml:"id"`
+	Title     string      `xml:"title"`
+	Updated   string      `xml:"updated"`
+	Author    string      `xml:"author>name"`
+	Generator string      `xml:"generator"`
+	Link      atomLink    `xml:"link"`
+	Entries   []atomEntry `xml:"entry"`
+}
+
+type atomLink struct {
+	Rel  string `xml:"rel,attr"`
+	Type string `xml:"type,attr"`
+	Href string `xml:"href,attr"`
+}
+
+type atomEntry struct {
+	ID      string   `xml:"id"`
+	Title   string   `xml:"title"`
+	Updated string   `xml:"updated"`
+	Link    atomLink `xml:"link"`
+	Summary string   `xml:"summary"`
+}
+
+func pageLink(url string) atomLink { return atomLink{Rel: "alternate", Type: "text/html", Href: url} }
+
+// atom answers with the newest listens as an Atom feed.
+func (h *Handler) atom(c echo.Context) error {
+	all, err := h.newest(c)
+	if err != nil {
+		return err
+	}
+	u, base := core.UserOf(c), h.core.BaseURL()
+	f := atomFeed{ID: base + "/api/v1/feed.atom#" + strconv.FormatInt(u.ID, 10), Title: titleOf(c),
+		Language: words.From(c.Request().Context()).Code(), Author: u.Name, Generator: "Reprise",
+		Updated: library.Stamp(u.CreatedAt), Link: pageLink(base + "/listens")}
+	if len(all) > 0 {
+		f.Updated = library.Stamp(all[0].at)
+	}
+	for _, n := range all {
+		f.Entries = append(f.Entries, atomEntry{ID: n.id, Title: n.title, Updated: library.Stamp(n.at),
+			Link: pageLink(n.url), Summary: n.text})
+	}
+	text, err := xml.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return c.Blob(http.StatusOK, "application/atom+xml; charset=utf-8", append([]byte(xml.Header), text...))
+}
+
+// jsonFeed is https://www.jsonfeed.org/version/1.1.
+type jsonFeed struct {
+	Version  string       `json:"version"`
+	Title    string       `json:"title"`
+	Home     string       `json:"home_page_url"`
+	Language string       `json:"language"`
+	Authors  []jsonAuthor `json:"authors"`
+	Items    []jsonItem   `json:"items"`
+}
+
+type jsonAuthor struct {
+	Name string `json:"name"`
+}
+
+type jsonItem struct {
+	ID    string `json:"id"`
+	URL   string `json:"url"`
+	Title string `json:"title"`
+	Text  string `json:"content_text"`
+	At    string `json:"date_published"`
+}
+
+// json answers with the newest listens as a JSON feed.
+func (h *Handler) json(c echo.Context) error {
+	all, err := h.newest(c)
+	if err != nil {
+		return err
+	}
+	f := jsonFeed{Version: "https://jsonfeed.org/version/1.1", Title: titleOf(c), Home: h.core.BaseURL() + "/listens",
+		Language: words.From(c.Request().Context()).Code(), Authors: []jsonAuthor{{core.UserOf(c).Name}},
+		Items: core.ViewAll(all, func(n news) jsonItem {
+			return jsonItem{ID: n.id, URL: n.url, Title: n.title, Text: n.text, At: library.Stamp(n.at)}
+		})}
+	c.Response().Header().Set(echo.HeaderContentType, "application/feed+json")
+	c.Response().WriteHeader(http.StatusOK)
+	return c.Echo().JSONSerializer.Serialize(c, f, "")
+}

@@ -1,0 +1,120 @@
+package export
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/export"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/server/music"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+const api = "/api/v1"
+
+// pageView is the page of exports.
+type pageView struct {
+	Artist, From, To string // of the filter
+	Count            string // how many listens it selects
+	Some             bool   // there are listens
+	All              string // about how large the archive with everything is
+	Forms            []formView
+	Playlists        bool // there are some
+	Feeds            []feedView
+}
+
+// formView is a form of listens to choose.
+type formView struct{ ID, Title, Lead, Size, URL, Button string }
+
+// feedView is the address of a feed.
+type feedView struct{ ID, Name, Address string }
+
+// sampled is how many listens are looked at to estimate the size of all.
+const sampled = 200
+
+func (h *Handler) page(c echo.Context) error {
+	ctx, zone, user := c.Request().Context(), core.Zone(c), core.UserOf(c).ID
+	f, err := music.FilterOf(c, zone)
+	if err != nil {
+		return err
+	}
+	n, err := h.store.CountFound(ctx, f)
+	if err != nil {
+		return err
+	}
+	some, _, err := h.store.FindListens(ctx, f, "", sampled)
+	if err != nil {
+		return err
+	}
+	lists, err := h.store.CountPlaylists(ctx, user)
+	if err != nil {
+		return err
+	}
+	v := pageView{Artist: f.Artist, From: music.DayIn("from", c.QueryParam("from"), zone), Playlists: lists > 0,
+		To: music.DayIn("to", c.QueryParam("to"), zone), Some: n > 0, Feeds: feedsOf(h.core.BaseURL()),
+		Count: words.T(ctx, "export.count", "Count", n), Forms: formsOf(ctx, n, some)}
+	whole := library.ListenFilter{User: user}
+	if f != whole {
+		if n, err = h.store.CountFound(ctx, whole); err != nil {
+			return err
+		}
+	}
+	v.All = about(ctx, export.JSONLines.Size(n, some)/packs)
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "export.title"), exportPage(v))
+}
+
+// packs is by how much a ZIP file shrinks listens, measured with the names of the demo.
+const packs = 6
+
+// formsOf returns the forms, with the size that n listens like some of them have.
+func formsOf(ctx context.Context, n int, some []library.StoredListen) (all []formView) {
+	for _, f := range export.Forms {
+		id, address, size := f.Name, f.Name, f.Size(n, some)
+		if f.Name == export.ListenBrainz.Name {
+			address, size = "listenbrainz.zip", size/packs
+		}
+		id = ids[f.Name]
+		all = append(all, formView{ID: "form-" + id, Title: words.Each("export.form.", id).T(ctx),
+			Lead: words.Each("export.about.", id).T(ctx), Size: about(ctx, size), URL: api + "/export/" + address,
+			Button: words.T(ctx, "export.download")})
+	}
+	return all
+}
+
+// ids are the last parts of the sentences about forms.
+var ids = map[string]string{export.JSONLines.Name: "jsonl", export.CSV.Name: "csv", export.LastFM.Name: "lastfm",
+	export.ListenBrainz.Name: "listenbrainz", export.Maloja.Name: "maloja"}
+
+// feedsOf returns the addresses of the feeds.
+func feedsOf(base string) []feedView {
+	token := "?token=" + url.QueryEscape("TOKEN")
+	return []feedView{{"feed-atom", "Atom", base + api + "/feed.atom" + token},
+		{"feed-json", "JSON Feed", base + api + "/feed.json" + token}}
+}
+
+// about says about how large a file is.
+func about(ctx context.Context, bytes int64) string {
+	l := words.From(ctx)
+	switch {
+	case bytes < 1e3:
+		return words.T(ctx, "export.size.tiny")
+	case bytes < 1e6:
+		return words.T(ctx, "export.size.kilo", "Size", l.Number((bytes+500)/1e3))
+	case bytes < 1e7:
+		return words.T(ctx, "export.size.mega", "Size", l.Decimal(float64(bytes)/1e6, 1))
+	}
+	return words.T(ctx, "export.size.mega", "Size", l.Number((bytes+500_000)/1e6))
+}
+
+// items returns the forms as rows of a list, each with its button.
+func (v pageView) items() []ui.Item {
+	return core.ViewAll(v.Forms, func(f formView) ui.Item {
+		return ui.Item{ID: f.ID, Title: ui.Named{Text: f.Title}, By: []ui.Named{{Text: f.Lead}, {Text: f.Size}},
+			Aside: fetch(f)}
+	})
+}

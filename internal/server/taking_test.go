@@ -1,0 +1,268 @@
+package server
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+)
+
+// take downloads a file.
+func (h *household) take(path string) (text string, header http.Header) {
+	h.t.Helper()
+	w := h.do(http.MethodGet, "/api/v1"+path, "", "")
+	require.Equal(h.t, http.StatusOK, w.Code, "%s: %s", path, w.Body)
+	return w.Body.String(), w.Header()
+}
+
+var forms = []string{"/export/listens.jsonl", "/export/listens.csv", "/export/lastfm.csv", "/export/maloja.json"}
+
+func TestListensAreDownloaded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		for _, form := range forms {
+			text, _ := h.take(form)
+			require.NotContains(t, text, "Hoppípolla", "an empty library")
+		}
+		h.heard("Hoppípolla", `=1+1 "x"`)
+		time.Sleep(48 * time.Hour)
+		h.heard("Later")
+		text, header := h.take("/export/listens.jsonl")
+		require.Equal(t, "application/x-ndjson", header.Get("Content-Type"))
+		require.Contains(t, header.Get("Content-Disposition"), "attachment; filename=reprise-Ann-")
+		listed := h.call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		require.Len(t, lines, 3)
+		for i, line := range lines {
+			var one any
+			require.NoError(t, json.Unmarshal([]byte(line), &one))
+			require.Equal(t, listed[i], one, "as the API lists it")
+		}
+		for _, form := range forms {
+			text, _ := h.take(form)
+			require.Contains(t, text, "Hoppípolla", form)
+		}
+		text, _ = h.take("/export/listens.csv")
+		require.Contains(t, text, `,"'=1+1 ""x""",`)
+
+		text, _ = h.take("/export/listens.jsonl?artist=nobody")
+		require.Empty(t, text)
+		yesterday := time.Now().Add(-24 * time.Hour)
+		text, _ = h.take("/export/lastfm.csv?to=" + yesterday.UTC().Format(time.DateOnly))
+		require.Contains(t, text, "Hoppípolla")
+		require.NotContains(t, text, "Later")
+		text, _ = h.take("/export/maloja.json?from=" + yesterday.UTC().Format(time.RFC3339) + "&artist=sigur+r%C3%B3s")
+		require.Contains(t, text, "Later")
+		require.NotContains(t, text, "Hoppípolla")
+		h.call(http.MethodGet, "/export/listens.csv?from=yesterday", "", http.StatusBadRequest)
+		h.call(http.MethodGet, "/export/listens.csv?artst=x", "", http.StatusBadRequest)
+
+		months, _ := h.take("/export/listenbrainz.zip")
+		archive, err := zip.NewReader(strings.NewReader(months), int64(len(months)))
+		require.NoError(t, err)
+		require.Equal(t, "listens/2000/01.jsonl", archive.File[0].Name)
+
+		h.as(h.other("Ben"))
+		for _, form := range forms {
+			text, _ := h.take(form)
+			require.NotContains(t, text, "Hoppípolla", "somebody else's")
+		}
+	})
+}
+
+func TestPlaylistsAreDownloaded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		path := h.playlist("Évening <1>/2", "Hoppípolla", "=1+1")
+		id := path[strings.LastIndex(path, "/")+1:]
+		page := h.page("/playlists/" + id)
+		for ending, want := range map[string]string{"jspf": `{"title":"Hoppípolla"`, "xspf": "<title>Hoppípolla</title>",
+			"m3u8": "Sigur Rós - Hoppípolla\n", "csv": `,'=1+1,`} {
+			text, header := h.take("/export/playlists/" + id + "." + ending)
+			require.Contains(t, text, want)
+			require.Contains(t, header.Get("Content-Disposition"), "vening")
+			require.NotContains(t, header.Get("Content-Disposition"), "/2")
+			require.Contains(t, page, `href="/api/v1/export/playlists/`+id+"."+ending+`"`)
+		}
+		for _, none := range []string{"999999.csv", "x.csv", id, id + ".exe", ".csv"} {
+			h.call(http.MethodGet, "/export/playlists/"+none, "", http.StatusNotFound)
+		}
+		h.as(h.other("Ben"))
+		h.call(http.MethodGet, "/export/playlists/"+id+".csv", "", http.StatusNotFound)
+	})
+}
+
+func TestTheArchiveSaysWhatIsInIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.heard("One", "Two")
+		h.playlist("Evening", "One")
+		h.call(http.MethodPatch, "/account", `{"language":"de"}`, http.StatusOK)
+		text, _ := h.take("/export/all.zip")
+		archive, err := zip.NewReader(strings.NewReader(text), int64(len(text)))
+		require.NoError(t, err)
+		read := func(name string) []byte {
+			f, err := archive.Open(name)
+			require.NoError(t, err, name)
+			b, err := io.ReadAll(f)
+			require.NoError(t, err)
+			return b
+		}
+		require.Contains(t, string(read("README.txt")), "was Ann gehört")
+		var manifest struct {
+			Format, Account string
+			Files           []struct {
+				Name, Kind, SHA256 string
+				Count              int
+				Bytes              int
+			}
+		}
+		require.NoError(t, json.Unmarshal(read("manifest.json"), &manifest))
+		require.Equal(t, "reprise-export", manifest.Format)
+		require.Equal(t, "Ann", manifest.Account)
+		require.Len(t, manifest.Files, len(archive.File)-1)
+		for _, f := range manifest.Files {
+			b := read(f.Name)
+			sum := sha256.Sum256(b)
+			require.Equal(t, len(b), f.Bytes)
+			require.Equal(t, hex.EncodeToString(sum[:]), f.SHA256)
+			if f.Kind == "listens" {
+				require.Equal(t, 2, f.Count)
+				require.Equal(t, 2, bytes.Count(b, []byte("\n")))
+			}
+		}
+	})
+}
+
+// endless is a store with listens without an end. It counts its pages, and hears of each.
+type endless struct {
+	Store
+	pages int
+	read  func(page int)
+}
+
+func (e *endless) FindListens(ctx context.Context, f library.ListenFilter, _ string, n int) ([]library.StoredListen,
+	string, error) {
+	e.pages++
+	e.read(e.pages)
+	page := make([]library.StoredListen, n)
+	for i := range page {
+		page[i].Title, page[i].PlayedAt = rand.Text(), time.Now()
+	}
+	return page, "more", ctx.Err()
+}
+
+func TestAClientThatGoesAwayEndsAnExport(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	ctx, leave := context.WithCancel(t.Context())
+	e := &endless{Store: h.db, read: func(page int) {
+		if page == 20 {
+			leave()
+		}
+	}}
+	h.Store = e
+	h.restart()
+	for _, path := range []string{"/export/listens.csv", "/export/all.zip"} {
+		e.pages = 0
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:8420/api/v1"+path, nil)
+		w := httptest.NewRecorder()
+		require.PanicsWithError(t, http.ErrAbortHandler.Error(), func() { h.ServeHTTP(w, r) }, path)
+		require.LessOrEqual(t, e.pages, 20)
+		ctx, leave = context.WithCancel(t.Context())
+	}
+	leave()
+}
+
+func TestThePageOffersEveryForm(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		page := h.page("/export")
+		require.Contains(t, page, "0 listens.")
+		require.NotContains(t, page, `href="/playlists">Open`)
+		h.heard("One", "Two", "Three")
+		h.playlist("Evening", "One")
+		page = h.page("/export?artist=sigur+r%C3%B3s&from=1999-12-01")
+		require.Contains(t, page, "3 listens.")
+		require.Contains(t, page, `value="sigur rós"`)
+		require.Contains(t, page, `value="1999-12-01"`)
+		for _, form := range append(forms, "/export/listenbrainz.zip") {
+			require.Contains(t, page, `formaction="/api/v1`+form+`"`)
+		}
+		require.Contains(t, page, `href="/api/v1/export/all.zip"`)
+		require.Contains(t, page, "less than 1 kB")
+		require.Contains(t, page, `href="/playlists">Open`)
+		require.Contains(t, page, "/api/v1/feed.atom?token=TOKEN")
+		for _, from := range []string{"/settings/account", "/settings/services", "/imports"} {
+			require.Contains(t, h.page(from), `href="/export"`, from)
+		}
+	})
+}
+
+func TestFeedsShowTheNewestListens(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		var atom struct {
+			Title   string `xml:"title"`
+			Entries []struct {
+				ID      string `xml:"id"`
+				Title   string `xml:"title"`
+				Updated string `xml:"updated"`
+			} `xml:"entry"`
+		}
+		text, header := h.take("/feed.atom")
+		require.Equal(t, "application/atom+xml; charset=utf-8", header.Get("Content-Type"))
+		require.NoError(t, xml.Unmarshal([]byte(text), &atom))
+		require.Empty(t, atom.Entries, "an empty library")
+		for i := range 55 {
+			h.heard(fmt.Sprintf("</title>\u202e%d", i))
+		}
+		secret := func(scope string) string {
+			body := fmt.Sprintf(`{"name":"reader %s","scope":%q}`, scope, scope)
+			return h.call(http.MethodPost, "/tokens", body, http.StatusCreated)["token"].(string)
+		}
+		read, operate := secret("read"), secret("operate")
+		far := func(path string, headers ...string) *httptest.ResponseRecorder {
+			return h.knock(http.MethodGet, "/api/v1"+path, headers...)
+		}
+		for _, w := range []*httptest.ResponseRecorder{far("/feed.atom?token=" + read),
+			far("/feed.atom", "Authorization", "Bearer "+operate)} {
+			require.Equal(t, http.StatusOK, w.Code, w.Body)
+			require.NoError(t, xml.Unmarshal(w.Body.Bytes(), &atom))
+			require.Len(t, atom.Entries, 50)
+			require.Equal(t, "Ann's listens", atom.Title)
+			require.Contains(t, atom.Entries[0].Title, "Sigur Rós – </title>")
+			atom.Entries = nil
+		}
+		var feed struct {
+			Version string
+			Items   []struct{ ID, Title, Text string }
+		}
+		w := far("/feed.json?token=" + read)
+		require.Equal(t, "application/feed+json", w.Header().Get("Content-Type"))
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &feed))
+		require.Len(t, feed.Items, 50)
+		h.as(0)
+		for path, status := range map[string]int{"/feed.json": http.StatusUnauthorized,
+			"/feed.json?token=wrong": http.StatusUnauthorized, "/feed.json?token=" + operate: http.StatusForbidden,
+			"/listens?token=" + read: http.StatusUnauthorized} {
+			require.Equal(t, status, far(path).Code, path)
+		}
+	})
+}

@@ -1,0 +1,272 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"reprise/internal/imports"
+	"reprise/internal/library"
+)
+
+// comeback is a listen of an export of ours on its way back.
+type comeback struct {
+	*library.StoredListen
+	id    int64 // of the stored listen that it is; 0 for none
+	at    time.Time
+	fresh bool             // it is stored as a new listen
+	gets  []library.Source // the sources that are not stored yet
+}
+
+// SaveRestored stores listens that Reprise exported, and the progress of their import, in one transaction. Each is
+// stored as it was, with all its sources: two that were apart stay apart. Where one of its sources is stored already,
+// or another connection reported the same play before the import, that listen gets the sources that it lacks.
+func (s *Store) SaveRestored(ctx context.Context, v imports.Import, listens []library.StoredListen) (imports.Import,
+	error) {
+	now := v
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		all, err := s.restore(ctx, tx, v, listens)
+		if err != nil {
+			return err
+		}
+		added := 0
+		for _, r := range all {
+			if r.fresh {
+				added++
+			}
+		}
+		now.Added, now.Known = v.Added+added, v.Known+len(listens)-added
+		return saveProgress(ctx, tx, now)
+	})
+	if err != nil {
+		return v, err
+	}
+	return now, nil
+}
+
+func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, listens []library.StoredListen) (
+	[]*comeback, error) {
+	all := make([]*comeback, len(listens))
+	for i := range listens {
+		all[i] = &comeback{StoredListen: &listens[i], at: listens[i].PlayedAt}
+	}
+	slices.SortStableFunc(all, func(a, b *comeback) int { return a.PlayedAt.Compare(b.PlayedAt) })
+	if err := findRestored(ctx, tx, v.User, all); err != nil {
+		return nil, err
+	}
+	if err := joinEarlier(ctx, tx, v, all); err != nil {
+		return nil, err
+	}
+	if err := s.addRestored(ctx, tx, v.User, all); err != nil {
+		return nil, err
+	}
+	return all, s.followRestored(ctx, tx, v.User, all)
+}
+
+// findRestored finds the listens of which a source is stored. The others get their sources, each once.
+func findRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) error {
+	type place struct {
+		id int64
+		at time.Time
+	}
+	stored := map[library.Source]place{} // without Later
+	by := map[library.ConnectionID][]string{}
+	for _, r := range all {
+		for _, s := range r.Sources {
+			by[s.Connection] = append(by[s.Connection], s.SourceID)
+		}
+	}
+	for conn, ids := range by {
+		for chunk := range slices.Chunk(ids, 100) {
+			args := []any{user, conn}
+			for _, id := range chunk {
+				args = append(args, sourceKey(user, conn, id))
+			}
+			scan := func(r scanner) (none struct{}, err error) {
+				var id, at int64
+				source := library.Source{Connection: conn}
+				err = r.Scan(&source.SourceID, &id, &at)
+				stored[source] = place{id, instant(at)}
+				return none, err
+			}
+			_, err := list(ctx, tx, scan, `SELECT s.source_id, l.id, l.played_at
+				FROM listen_sources s CROSS JOIN listens l WHERE l.id = s.listen_id AND l.user_id = $1 AND `+
+				fromOne("s", 2)+" AND s.source_key IN "+numbered(3, len(chunk)), args...)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	given := map[library.Source]bool{}
+	for _, r := range all {
+		twice := false
+		for _, s := range r.Sources {
+			bare := library.Source{Connection: s.Connection, SourceID: s.SourceID}
+			p, known := stored[bare]
+			switch {
+			case given[bare]:
+				twice = true
+			case known && r.id == 0:
+				r.id, r.at = p.id, p.at
+			case !known:
+				r.gets = append(r.gets, s)
+			}
+		}
+		if twice && r.id == 0 { // the same listen again, in one file
+			r.id, r.gets = -1, nil
+		}
+		for _, s := range r.gets {
+			given[library.Source{Connection: s.Connection, SourceID: s.SourceID}] = true
+		}
+	}
+	return nil
+}
+
+// joinEarlier finds the listens that other connections reported before the import. Those that it brought itself were
+// told apart when they were exported.
+func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, all []*comeback) error {
+	var unknown []*library.Listen
+	for _, r := range all {
+		if r.id == 0 && !r.Approximate {
+			unknown = append(unknown, &r.Listen)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	m, err := playsAround(ctx, tx, v.User, unknown)
+	if err != nil {
+		return err
+	}
+	taken, err := brought(ctx, tx, v, m)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if r.id != 0 || r.Approximate {
+			continue
+		}
+		for _, p := range m.known[matchKey(r.Title, indexed(r.Artist))] {
+			if !taken[p.id] && p.couldBe(r.StoredListen) {
+				r.id, r.at, taken[p.id] = p.id, p.at, true
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// couldBe reports whether a listen of an export is the same play, reported by others.
+func (p *play) couldBe(l *library.StoredListen) bool {
+	for _, s := range l.Sources {
+		r := newReport(s.Connection, s.SourceID, l.PlayedAt.Add(s.Later), l.Duration)
+		if p.of(r.reporter) >= 0 || !p.fits(&r) {
+			return false
+		}
+	}
+	return true
+}
+
+// brought returns the ids of the plays of which a source was stored since an import was sent.
+func brought(ctx context.Context, tx *sql.Tx, v imports.Import, m *matcher) (map[int64]bool, error) {
+	var ids []any
+	for _, plays := range m.known {
+		for _, p := range plays {
+			ids = append(ids, p.id)
+		}
+	}
+	found := map[int64]bool{}
+	scan := func(r scanner) (none struct{}, err error) {
+		var id int64
+		err = r.Scan(&id)
+		found[id] = true
+		return none, err
+	}
+	for chunk := range slices.Chunk(ids, 200) {
+		_, err := list(ctx, tx, scan, "SELECT listen_id FROM listen_sources WHERE stored_at >= $1 AND listen_id IN "+
+			numbered(2, len(chunk)), append([]any{v.CreatedAt.Unix()}, chunk...)...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// addRestored stores the listens that are new, and the sources that are missing.
+func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) error {
+	var fresh []*comeback
+	for _, r := range all {
+		if r.id == 0 {
+			r.fresh = true
+			fresh = append(fresh, r)
+		}
+	}
+	next, err := nextIDs(ctx, tx, "listens", len(fresh))
+	if err != nil {
+		return err
+	}
+	spellings, plays := make([]spelling, len(fresh)), make([]*library.Listen, len(fresh))
+	for i, r := range fresh {
+		r.id, spellings[i], plays[i] = next+int64(i), spellingOf(r.Track), &r.Listen
+	}
+	spelt, err := s.shelve(ctx, tx, spellings)
+	if err != nil {
+		return err
+	}
+	const listenWidth, sourceWidth = 5, 6
+	var rows, sources []any
+	for i, r := range fresh {
+		rows = append(rows, r.id, user, millis(r.PlayedAt), flag(r.Approximate), spelt[i])
+	}
+	numbers, stored := map[library.ConnectionID]int64{}, time.Now().Unix()
+	for _, r := range all {
+		for _, source := range r.gets {
+			n, ok := numbers[source.Connection]
+			if !ok {
+				if n, err = numberOf(ctx, tx, source.Connection); err != nil {
+					return err
+				}
+				numbers[source.Connection] = n
+			}
+			sources = append(sources, r.id, n, sourceKey(user, source.Connection, source.SourceID), source.SourceID,
+				r.PlayedAt.Add(source.Later).Sub(r.at).Milliseconds(), stored)
+		}
+	}
+	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
+		rows, "")
+	if err != nil {
+		return err
+	}
+	err = insertRows(ctx, tx, `INSERT INTO listen_sources
+		(listen_id, connection, source_key, source_id, later, stored_at)`, sourceWidth, sources,
+		"ON CONFLICT DO NOTHING")
+	if err != nil {
+		return err
+	}
+	return noteHeard(ctx, tx, user, plays, spelt)
+}
+
+// followRestored does what follows from restored listens: they fill gaps, and are forwarded to services that do not
+// know them.
+func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) error {
+	var plays []stored
+	by := map[library.ConnectionID][]*library.Listen{}
+	for _, r := range all {
+		if !r.fresh && len(r.gets) == 0 {
+			continue
+		}
+		plays = append(plays, stored{id: r.id, at: r.at, fresh: r.fresh, guess: r.Approximate, told: r.Sources})
+		for _, source := range r.gets {
+			if among := by[source.Connection]; len(among) == 0 || among[len(among)-1] != &r.Listen {
+				by[source.Connection] = append(among, &r.Listen)
+			}
+		}
+	}
+	for conn, fresh := range by {
+		if err := fillGaps(ctx, tx, user, conn, fresh); err != nil {
+			return err
+		}
+	}
+	return s.enqueuePlays(ctx, tx, user, imports.Reprise, plays)
+}
