@@ -94,10 +94,10 @@ type album struct {
 
 // song is a track in the Subsonic API.
 type song struct {
-	ID            text `json:"id"`
-	Title         text `json:"title"`
-	Artist        text `json:"artist"`
-	DisplayArtist text `json:"displayArtist"`
+	ID            text       `json:"id"`
+	Title         text       `json:"title"`
+	Artist        text       `json:"artist"`
+	DisplayArtist text       `json:"displayArtist"`
 	Artists       credits    `json:"artists"` // of OpenSubsonic
 	Album         text       `json:"album"`
 	Duration      number     `json:"duration"` // seconds
