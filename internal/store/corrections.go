@@ -52,7 +52,8 @@ func addCorrection(ctx context.Context, tx *sql.Tx, c *library.Correction) (err 
 func (s *Store) UndoCorrection(ctx context.Context, user, id int64) (c library.Correction, err error) {
 	for done := false; !done; {
 		err = s.write(ctx, func(tx *sql.Tx) error {
-			c, err = scanCorrection(tx.QueryRowContext(ctx, selectCorrection+"WHERE user_id = $1 AND id = $2", user, id))
+			c, err = scanCorrection(tx.QueryRowContext(ctx,
+				selectCorrection+"WHERE user_id = $1 AND id = $2", user, id))
 			if err != nil {
 				return found(err)
 			}

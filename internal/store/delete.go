@@ -38,7 +38,8 @@ func (s *Store) DeleteListens(ctx context.Context, v library.Selection) (library
 }
 
 // selected returns the ids of some listens of a selection, and the cursor for more, empty at the end.
-func (s *Store) selected(ctx context.Context, v library.Selection, before string) (ids []int64, next string, err error) {
+func (s *Store) selected(ctx context.Context, v library.Selection, before string) (ids []int64, next string,
+	err error) {
 	if len(v.IDs) > 0 {
 		return v.IDs, "", nil
 	}

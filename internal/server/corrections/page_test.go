@@ -34,7 +34,8 @@ func TestCorrectionsPageIsSound(t *testing.T) {
 
 func TestDeletingSaysHowManyFirst(t *testing.T) {
 	t.Parallel()
-	for l, want := range map[*words.Language]string{words.English: "Delete 1,200 listens by", words.German: "1.200 Wiedergaben von"} {
+	for l, want := range map[*words.Language]string{words.English: "Delete 1,200 listens by",
+		words.German: "1.200 Wiedergaben von"} {
 		d := askDelete(words.With(t.Context(), l), 1200, uitest.Hostile, url.Values{"artist": {uitest.Hostile}})
 		require.Contains(t, uitest.HTML(t, l, ui.Ask(d)), want)
 		uitest.Sound(t, func(l *words.Language) templ.Component {

@@ -142,8 +142,9 @@ func itemOf(ctx context.Context, c library.Correction) ui.Item {
 		i.Title = ui.Named{Text: words.T(ctx, "corrections.several")}
 	}
 	if c.UndoneAt.IsZero() {
-		i.Aside = ui.Button(ui.Action{ID: "undo-" + strconv.FormatInt(c.ID, 10), Label: words.T(ctx, "corrections.undo"),
-			Post: "/corrections/" + strconv.FormatInt(c.ID, 10) + "/undo", DescribedBy: i.ID})
+		id := strconv.FormatInt(c.ID, 10)
+		i.Aside = ui.Button(ui.Action{ID: "undo-" + id, Label: words.T(ctx, "corrections.undo"),
+			Post: "/corrections/" + id + "/undo", DescribedBy: i.ID})
 	}
 	return i
 }
