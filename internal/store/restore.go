@@ -15,6 +15,7 @@ type comeback struct {
 	*library.StoredListen
 	id    int64 // of the stored listen that it is; 0 for none
 	at    time.Time
+	in    pile             // where that one is kept: its person may have deleted it
 	fresh bool             // it is stored as a new listen
 	gets  []library.Source // the sources that are not stored yet
 }
@@ -49,13 +50,17 @@ func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, liste
 	[]*comeback, error) {
 	all := make([]*comeback, len(listens))
 	for i := range listens {
-		all[i] = &comeback{StoredListen: &listens[i], at: listens[i].PlayedAt}
+		all[i] = &comeback{StoredListen: &listens[i], at: listens[i].PlayedAt, in: kept}
 	}
-	slices.SortStableFunc(all, func(a, b *comeback) int { return a.PlayedAt.Compare(b.PlayedAt) })
-	if err := findRestored(ctx, tx, v.User, all); err != nil {
+	piles, err := pilesOf(ctx, tx, v.User)
+	if err != nil {
 		return nil, err
 	}
-	if err := joinEarlier(ctx, tx, v, all); err != nil {
+	slices.SortStableFunc(all, func(a, b *comeback) int { return a.PlayedAt.Compare(b.PlayedAt) })
+	if err := findRestored(ctx, tx, v.User, piles, all); err != nil {
+		return nil, err
+	}
+	if err := joinEarlier(ctx, tx, v, piles, all); err != nil {
 		return nil, err
 	}
 	if err := s.addRestored(ctx, tx, v.User, all); err != nil {
@@ -64,12 +69,41 @@ func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, liste
 	return all, s.followRestored(ctx, tx, v.User, all)
 }
 
-// findRestored finds the listens of which a source is stored. The others get their sources, each once.
-func findRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) error {
-	type place struct {
-		id int64
-		at time.Time
+// place is a stored listen.
+type place struct {
+	id int64
+	at time.Time
+	in pile
+}
+
+// placesOf returns the listens of a person in a pile that have some sources of a connection.
+func placesOf(ctx context.Context, tx *sql.Tx, in pile, user int64, conn library.ConnectionID, ids []string,
+	to map[library.Source]place) error {
+	scan := func(r scanner) (none struct{}, err error) {
+		var id, at int64
+		source := library.Source{Connection: conn}
+		err = r.Scan(&source.SourceID, &id, &at)
+		to[source] = place{id, instant(at), in}
+		return none, err
 	}
+	for chunk := range slices.Chunk(ids, 100) {
+		args := []any{user, conn}
+		for _, id := range chunk {
+			args = append(args, sourceKey(user, conn, id))
+		}
+		// The cross join makes SQLite begin with the keys.
+		_, err := list(ctx, tx, scan, "SELECT s.source_id, l.id, l.played_at FROM "+in.sources+" s CROSS JOIN "+in.listens+
+			" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+fromOne("s", 2)+" AND s.source_key IN "+
+			numbered(3, len(chunk)), args...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findRestored finds the listens of which a source is stored. The others get their sources, each once.
+func findRestored(ctx context.Context, tx *sql.Tx, user int64, piles []pile, all []*comeback) error {
 	stored := map[library.Source]place{} // without Later
 	by := map[library.ConnectionID][]string{}
 	for _, r := range all {
@@ -78,22 +112,8 @@ func findRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) 
 		}
 	}
 	for conn, ids := range by {
-		for chunk := range slices.Chunk(ids, 100) {
-			args := []any{user, conn}
-			for _, id := range chunk {
-				args = append(args, sourceKey(user, conn, id))
-			}
-			scan := func(r scanner) (none struct{}, err error) {
-				var id, at int64
-				source := library.Source{Connection: conn}
-				err = r.Scan(&source.SourceID, &id, &at)
-				stored[source] = place{id, instant(at)}
-				return none, err
-			}
-			_, err := list(ctx, tx, scan, `SELECT s.source_id, l.id, l.played_at
-				FROM listen_sources s CROSS JOIN listens l WHERE l.id = s.listen_id AND l.user_id = $1 AND `+
-				fromOne("s", 2)+" AND s.source_key IN "+numbered(3, len(chunk)), args...)
-			if err != nil {
+		for _, in := range piles {
+			if err := placesOf(ctx, tx, in, user, conn, ids, stored); err != nil {
 				return err
 			}
 		}
@@ -108,7 +128,7 @@ func findRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) 
 			case given[bare]:
 				twice = true
 			case known && r.id == 0:
-				r.id, r.at = p.id, p.at
+				r.id, r.at, r.in = p.id, p.at, p.in
 			case !known:
 				r.gets = append(r.gets, s)
 			}
@@ -125,7 +145,7 @@ func findRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) 
 
 // joinEarlier finds the listens that other connections reported before the import. Those that it brought itself were
 // told apart when they were exported.
-func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, all []*comeback) error {
+func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile, all []*comeback) error {
 	var unknown []*library.Listen
 	for _, r := range all {
 		if r.id == 0 && !r.Approximate {
@@ -135,11 +155,11 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, all []*comeb
 	if len(unknown) == 0 {
 		return nil
 	}
-	m, err := playsAround(ctx, tx, v.User, unknown)
+	m, err := playsAround(ctx, tx, v.User, piles, unknown)
 	if err != nil {
 		return err
 	}
-	taken, err := brought(ctx, tx, v, m)
+	taken, err := brought(ctx, tx, v, piles, m)
 	if err != nil {
 		return err
 	}
@@ -149,7 +169,7 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, all []*comeb
 		}
 		for _, p := range m.known[matchKey(r.Title, indexed(r.Artist))] {
 			if !taken[p.id] && p.couldBe(r.StoredListen) {
-				r.id, r.at, taken[p.id] = p.id, p.at, true
+				r.id, r.at, r.in, taken[p.id] = p.id, p.at, pileOf(p), true
 				break
 			}
 		}
@@ -169,7 +189,7 @@ func (p *play) couldBe(l *library.StoredListen) bool {
 }
 
 // brought returns the ids of the plays of which a source was stored since an import was sent.
-func brought(ctx context.Context, tx *sql.Tx, v imports.Import, m *matcher) (map[int64]bool, error) {
+func brought(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile, m *matcher) (map[int64]bool, error) {
 	var ids []any
 	for _, plays := range m.known {
 		for _, p := range plays {
@@ -183,11 +203,13 @@ func brought(ctx context.Context, tx *sql.Tx, v imports.Import, m *matcher) (map
 		found[id] = true
 		return none, err
 	}
-	for chunk := range slices.Chunk(ids, 200) {
-		_, err := list(ctx, tx, scan, "SELECT listen_id FROM listen_sources WHERE stored_at >= $1 AND listen_id IN "+
-			numbered(2, len(chunk)), append([]any{v.CreatedAt.Unix()}, chunk...)...)
-		if err != nil {
-			return nil, err
+	for _, in := range piles {
+		for chunk := range slices.Chunk(ids, 200) {
+			_, err := list(ctx, tx, scan, "SELECT listen_id FROM "+in.sources+" WHERE stored_at >= $1 AND listen_id IN "+
+				numbered(2, len(chunk)), append([]any{v.CreatedAt.Unix()}, chunk...)...)
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
 	return found, nil
@@ -215,7 +237,7 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 		return err
 	}
 	const listenWidth, sourceWidth = 5, 6
-	var rows, sources []any
+	var rows, sources, ofRemoved []any
 	for i, r := range fresh {
 		rows = append(rows, r.id, user, millis(r.PlayedAt), flag(r.Approximate), spelt[i])
 	}
@@ -229,7 +251,11 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 				}
 				numbers[source.Connection] = n
 			}
-			sources = append(sources, r.id, n, sourceKey(user, source.Connection, source.SourceID), source.SourceID,
+			to := &sources
+			if r.in.removed {
+				to = &ofRemoved
+			}
+			*to = append(*to, r.id, n, sourceKey(user, source.Connection, source.SourceID), source.SourceID,
 				r.PlayedAt.Add(source.Later).Sub(r.at).Milliseconds(), stored)
 		}
 	}
@@ -238,11 +264,13 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 	if err != nil {
 		return err
 	}
-	err = insertRows(ctx, tx, `INSERT INTO listen_sources
-		(listen_id, connection, source_key, source_id, later, stored_at)`, sourceWidth, sources,
-		"ON CONFLICT DO NOTHING")
-	if err != nil {
-		return err
+	for in, all := range map[pile][]any{kept: sources, removed: ofRemoved} {
+		err := insertRows(ctx, tx, "INSERT INTO "+in.sources+
+			" (listen_id, connection, source_key, source_id, later, stored_at)", sourceWidth, all,
+			"ON CONFLICT DO NOTHING")
+		if err != nil {
+			return err
+		}
 	}
 	return noteHeard(ctx, tx, user, plays, spelt)
 }
@@ -253,7 +281,7 @@ func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all 
 	var plays []stored
 	by := map[library.ConnectionID][]*library.Listen{}
 	for _, r := range all {
-		if !r.fresh && len(r.gets) == 0 {
+		if r.in.removed || !r.fresh && len(r.gets) == 0 {
 			continue
 		}
 		plays = append(plays, stored{id: r.id, at: r.at, fresh: r.fresh, guess: r.Approximate, told: r.Sources})
