@@ -20,7 +20,8 @@ import (
 func (b *bench) heard(n int) {
 	b.t.Helper()
 	begin := time.Date(2024, 3, 5, 18, 0, 0, 250e6, time.UTC)
-	names := []string{"Hoppípolla", `=1+1 "x", y`, "-Minus", "\u202eRTL", "'quoted", "<b>&amp;</b>", "音楽", "A & B feat. C"}
+	names := []string{"Hoppípolla", `=1+1 "x", y`, "-Minus", "\u202eRTL", "'quoted", "<b>&amp;</b>", "音楽",
+		"A & B feat. C"}
 	for _, from := range []struct {
 		conn  library.ConnectionID
 		every int
@@ -31,7 +32,8 @@ func (b *bench) heard(n int) {
 			name := names[i%len(names)]
 			l := library.Listen{SourceID: fmt.Sprintf("%d:%s&=%%", 1_700_000_000+i, name),
 				PlayedAt: begin.Add(time.Duration(i)*77*time.Second + from.later), Approximate: i%11 == 0,
-				Track: library.Track{Title: name, Artist: "The " + name, Duration: time.Duration(i%5) * 50 * time.Second}}
+				Track: library.Track{Title: name, Artist: "The " + name,
+					Duration: time.Duration(i%5) * 50 * time.Second}}
 			if i%3 == 0 {
 				l.Album, l.ISRC = "Album "+name, fmt.Sprintf("GBAYE%07d", i%40)
 			}
@@ -42,7 +44,8 @@ func (b *bench) heard(n int) {
 			page = append(page, l)
 		}
 		for part := range slices.Chunk(page, 50) {
-			_, err := b.db.SaveListens(b.t.Context(), library.Intake{User: b.user, Connection: from.conn, Listens: part})
+			_, err := b.db.SaveListens(b.t.Context(), library.Intake{User: b.user, Connection: from.conn,
+				Listens: part})
 			require.NoError(b.t, err)
 		}
 	}
@@ -134,8 +137,8 @@ func TestAnArchiveComesBackAsItWas(t *testing.T) {
 	old.heard(100)
 	dump := old.dump(exports.JSONLines)
 	fresh := setup(t)
-	v := fresh.bring("reprise.zip", zipped(t, "README.txt", "read me", "listens.jsonl", string(dump), "playlists/0001.jspf",
-		"{}", "skipped.csv", "a,b\n", "manifest.json", "{}"))
+	v := fresh.bring("reprise.zip", zipped(t, "README.txt", "read me", "listens.jsonl", string(dump),
+		"playlists/0001.jspf", "{}", "skipped.csv", "a,b\n", "manifest.json", "{}"))
 	require.Equal(t, []int{old.count(), 0, 0}, []int{v.Added, v.Known, v.Bad}, v.Problems)
 	same(t, dump, fresh.dump(exports.JSONLines), "as it was")
 }

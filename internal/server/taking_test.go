@@ -92,8 +92,8 @@ func TestPlaylistsAreDownloaded(t *testing.T) {
 		path := h.playlist("Évening <1>/2", "Hoppípolla", "=1+1")
 		id := path[strings.LastIndex(path, "/")+1:]
 		page := h.page("/playlists/" + id)
-		for ending, want := range map[string]string{"jspf": `{"title":"Hoppípolla"`, "xspf": "<title>Hoppípolla</title>",
-			"m3u8": "Sigur Rós - Hoppípolla\n", "csv": `,'=1+1,`} {
+		for ending, want := range map[string]string{"jspf": `{"title":"Hoppípolla"`,
+			"xspf": "<title>Hoppípolla</title>", "m3u8": "Sigur Rós - Hoppípolla\n", "csv": `,'=1+1,`} {
 			text, header := h.take("/export/playlists/" + id + "." + ending)
 			require.Contains(t, text, want)
 			require.Contains(t, header.Get("Content-Disposition"), "vening")

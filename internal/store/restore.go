@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -92,8 +93,8 @@ func placesOf(ctx context.Context, tx *sql.Tx, in pile, user int64, conn library
 			args = append(args, sourceKey(user, conn, id))
 		}
 		// The cross join makes SQLite begin with the keys.
-		_, err := list(ctx, tx, scan, "SELECT s.source_id, l.id, l.played_at FROM "+in.sources+" s CROSS JOIN "+in.listens+
-			" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+fromOne("s", 2)+" AND s.source_key IN "+
+		_, err := list(ctx, tx, scan, "SELECT s.source_id, l.id, l.played_at FROM "+in.sources+" s CROSS JOIN "+
+			in.listens+" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+fromOne("s", 2)+" AND s.source_key IN "+
 			numbered(3, len(chunk)), args...)
 		if err != nil {
 			return err
@@ -205,8 +206,9 @@ func brought(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile, m 
 	}
 	for _, in := range piles {
 		for chunk := range slices.Chunk(ids, 200) {
-			_, err := list(ctx, tx, scan, "SELECT listen_id FROM "+in.sources+" WHERE stored_at >= $1 AND listen_id IN "+
-				numbered(2, len(chunk)), append([]any{v.CreatedAt.Unix()}, chunk...)...)
+			_, err := list(ctx, tx, scan, "SELECT listen_id FROM "+in.sources+
+				" WHERE stored_at >= $1 AND listen_id IN "+numbered(2, len(chunk)),
+				append([]any{v.CreatedAt.Unix()}, chunk...)...)
 			if err != nil {
 				return nil, err
 			}
@@ -279,11 +281,13 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 // know them.
 func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) error {
 	var plays []stored
+	var times []int64
 	by := map[library.ConnectionID][]*library.Listen{}
 	for _, r := range all {
 		if r.in.removed || !r.fresh && len(r.gets) == 0 {
 			continue
 		}
+		times = append(times, millis(r.at))
 		plays = append(plays, stored{id: r.id, at: r.at, fresh: r.fresh, guess: r.Approximate, told: r.Sources})
 		for _, source := range r.gets {
 			if among := by[source.Connection]; len(among) == 0 || among[len(among)-1] != &r.Listen {
@@ -296,5 +300,5 @@ func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all 
 			return err
 		}
 	}
-	return s.enqueuePlays(ctx, tx, user, imports.Reprise, plays)
+	return errors.Join(touched(ctx, tx, user, times), s.enqueuePlays(ctx, tx, user, imports.Reprise, plays))
 }

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/imports"
+	"reprise/internal/library"
+)
+
+// restore imports listens as Reprise exported them.
+func restore(t *testing.T, s *Store, user int64, listens ...library.StoredListen) imports.Import {
+	t.Helper()
+	v, err := s.AddImport(t.Context(), imports.Import{User: user, Connection: imports.Reprise, Name: "listens.jsonl",
+		File: "file", State: imports.Waiting, CreatedAt: time.Now().Add(time.Second)}, 3)
+	require.NoError(t, err)
+	v.State = imports.Done
+	v, err = s.SaveRestored(t.Context(), v, listens)
+	require.NoError(t, err)
+	return v
+}
+
+// What somebody has deleted stays deleted, and its undo knows the sources that an export has added.
+func TestADeletedListenIsNotRestored(t *testing.T) {
+	s, user := setup(t)
+	save(t, s, user, "spotify", library.Listen{Track: library.Track{Title: "Hoppípolla", Artist: "Sigur Rós"},
+		SourceID: "a", PlayedAt: at(0)})
+	page, _, err := s.Listens(t.Context(), user, "", 10)
+	require.NoError(t, err)
+	old := page[0]
+	old.Sources = append(old.Sources, library.Source{Connection: "lastfm", SourceID: "b", Later: time.Second})
+	c := deleteThem(t, s, library.Selection{ListenFilter: library.ListenFilter{User: user}})
+	v := restore(t, s, user, old)
+	require.Equal(t, []int{0, 1}, []int{v.Added, v.Known})
+	require.Zero(t, count(t, s, user))
+	undo(t, s, user, c.ID)
+	page, _, err = s.Listens(t.Context(), user, "", 10)
+	require.NoError(t, err)
+	require.Len(t, page, 1)
+	require.Equal(t, []library.Source{{Connection: "lastfm", SourceID: "b", Later: time.Second},
+		{Connection: "spotify", SourceID: "a"}}, page[0].Sources)
+}
+
+// A restored listen is forwarded to services that do not know it, and not to those that do.
+func TestRestoredListensAreForwardedOnce(t *testing.T) {
+	s, user := setup(t)
+	forward(t, s, user, "lastfm", 10, -60)
+	restore(t, s, user,
+		library.StoredListen{Listen: library.Listen{Track: library.Track{Title: "One", Artist: "A"}, PlayedAt: at(0)},
+			Sources: []library.Source{{Connection: "spotify", SourceID: "a"}, {Connection: "lastfm", SourceID: "b"}}},
+		library.StoredListen{Listen: library.Listen{Track: library.Track{Title: "Two", Artist: "A"}, PlayedAt: at(9)},
+			Sources: []library.Source{{Connection: "spotify", SourceID: "c"}}})
+	require.Equal(t, []string{"lastfm scheduled: Two"}, enqueued(t, s, user))
+}
