@@ -33,6 +33,8 @@ type Store struct {
 	reader *sql.DB
 	jobs   *queue.Queue
 	known  spellingCache
+	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
+	moving map[int64]bool
 }
 
 // Options are the settings of a Store. Zero values mean the defaults.
