@@ -37,6 +37,9 @@ var belongings = []belonging{
 	{"play_counts", []string{"user_id", "connection", "track_id"}},
 	{"forwards", []string{"listen_id", "connection"}},
 	{"listens", []string{"id"}}, // with their sources
+	{"removed_forwards", []string{"listen_id", "connection"}},
+	{"removed_listens", []string{"id"}}, // with their sources
+	{"corrections", []string{"id"}},
 	{"heard", []string{"user_id", "span", "artist_key"}},
 	{"playlists", []string{"id"}},
 	{"imports", []string{"id"}},

@@ -1,6 +1,7 @@
 package music
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,6 +47,9 @@ func TestListensPageIsSound(t *testing.T) {
 				v.Days = daysOf(ctx, rows(uitest.Hostile, time.Now()), time.Now())
 			}
 			v.heading(ctx, f)
+			if f.Total > 0 {
+				v.choose(ctx, f.Some, rows(uitest.Hostile, time.Now()), f.Total, url.Values{"artist": {uitest.Hostile}})
+			}
 			return listensList(v)
 		})
 	}
