@@ -217,7 +217,7 @@ var arrows = map[string][]string{
 	},
 
 	// For tests only: nothing that is built into the server may import these.
-	"internal/postgrestest":  {},
+	"internal/postgrestest":  {"internal/soak"},
 	"internal/testdb":        {"internal/postgrestest"},
 	"internal/storetest":     {"internal/store", "internal/testdb"},
 	"internal/promtest":      {},
