@@ -73,7 +73,9 @@ func (s *Store) rejoin(ctx context.Context, tx *sql.Tx, c library.Correction) er
 		side   int
 		listen int64
 	}
-	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.Connection, &v.SourceID, &v.side, &v.listen) }
+	scan := func(r scanner) (v source, err error) {
+		return v, r.Scan(&v.Connection, &v.SourceID, &v.side, &v.listen)
+	}
 	all, err := list(ctx, tx, scan, `SELECT connection, source_id, side, listen_id FROM kept_apart
 		WHERE correction_id = $1 ORDER BY side`, c.ID)
 	if err != nil {

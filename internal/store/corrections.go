@@ -10,7 +10,8 @@ import (
 	"reprise/internal/library"
 )
 
-const selectCorrection = "SELECT id, user_id, kind, listens, title, artist, becomes, made_at, undone_at FROM corrections "
+const selectCorrection = `SELECT id, user_id, kind, listens, title, artist, becomes, made_at, undone_at
+	FROM corrections `
 
 func scanCorrection(r scanner) (c library.Correction, err error) {
 	var made, undone int64

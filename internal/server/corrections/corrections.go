@@ -74,7 +74,8 @@ type Correction struct {
 
 func view(c library.Correction) Correction {
 	return Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
-		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: library.Stamp(c.MadeAt), UndoneAt: core.Moment(c.UndoneAt)}
+		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: library.Stamp(c.MadeAt),
+		UndoneAt: core.Moment(c.UndoneAt)}
 }
 
 func (h *Handler) deleteOneAPI(c echo.Context) error {

@@ -54,7 +54,8 @@ func changeOf(in change) (v library.Change, err error) {
 // unchanged returns the refusal of a correction that changes nothing.
 func unchanged(err error, why words.Text) error {
 	if errors.Is(err, library.ErrUnchanged) {
-		return &core.Refusal{Status: http.StatusConflict, Title: words.New("corrections.problem.unchanged"), Detail: why}
+		return &core.Refusal{Status: http.StatusConflict, Title: words.New("corrections.problem.unchanged"),
+			Detail: why}
 	}
 	return err
 }
