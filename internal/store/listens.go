@@ -15,15 +15,26 @@ import (
 // reported before; a play that another connection reported becomes a further source of that listen. It returns the
 // number of new listens.
 func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
+	if len(page.Listens) == 0 && page.Gap == nil {
+		return 0, s.saveReached(ctx, page)
+	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
 			return err
 		}
-		var err error
-		if _, added, err = s.takeIn(ctx, tx, page); err != nil {
+		fresh, n, err := s.takeIn(ctx, tx, page)
+		if err != nil {
 			return err
 		}
-		if err := savePlayCounts(ctx, tx, page); err != nil {
+		added = n
+		counts, err := s.newPlayCounts(ctx, page)
+		if err != nil {
+			return err
+		}
+		if len(fresh) == 0 && len(counts) == 0 && page.Gap == nil {
+			return errNothingNew
+		}
+		if err := savePlayCounts(ctx, tx, counts); err != nil {
 			return err
 		}
 		if page.Gap != nil {
@@ -31,13 +42,36 @@ func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int
 				return err
 			}
 		}
-		return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
+		return saveReached(ctx, tx, page)
 	})
+	if errors.Is(err, errNothingNew) {
+		return 0, s.saveReached(ctx, page)
+	}
 	if err != nil {
 		return 0, err
 	}
 	return added, nil
 }
+
+// saveReached stores the position after a page that brings nothing new, which can wait for the end of the run.
+func (s *Store) saveReached(ctx context.Context, page library.Intake) error {
+	if err := current(ctx, s.reader, page.User, page.Connection, page.Generation); err != nil {
+		return local(err)
+	}
+	return s.soon(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
+			return err
+		}
+		return saveReached(ctx, tx, page)
+	})
+}
+
+func saveReached(ctx context.Context, tx *sql.Tx, page library.Intake) error {
+	return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
+}
+
+// errNothingNew ends a transaction that would only store a position, which can wait.
+var errNothingNew = errors.New("nothing new")
 
 // takeIn stores the plays of a page that the connection has not reported before. It returns these plays and the number
 // of new listens.
@@ -276,16 +310,32 @@ func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.Connect
 	return counts, nil
 }
 
-func savePlayCounts(ctx context.Context, tx *sql.Tx, page library.Intake) error {
-	args := []any{}
+// newPlayCounts returns rows with the play counts of a page that differ from the stored ones.
+func (s *Store) newPlayCounts(ctx context.Context, page library.Intake) (rows []any, err error) {
+	var counted []*library.Listen
+	var tracks []string
 	last := map[string]bool{}
 	for i := range page.Listens {
 		if l := &page.Listens[i]; l.PlayCount > 0 && !last[l.Track.SourceID] {
 			last[l.Track.SourceID] = true
-			args = append(args, page.User, page.Connection, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
+			counted, tracks = append(counted, l), append(tracks, l.Track.SourceID)
 		}
 	}
-	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, args,
+	if len(counted) == 0 {
+		return nil, nil
+	}
+	known, err := s.PlayCounts(ctx, page.User, page.Connection, tracks)
+	for _, l := range counted {
+		k := known[l.Track.SourceID]
+		if k.PlayCount != l.PlayCount || millis(k.PlayedAt) != millis(l.PlayedAt) {
+			rows = append(rows, page.User, page.Connection, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
+		}
+	}
+	return rows, err
+}
+
+func savePlayCounts(ctx context.Context, tx *sql.Tx, rows []any) error {
+	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, rows,
 		`ON CONFLICT (user_id, connection, track_id) DO UPDATE
 			SET plays = excluded.plays, played_at = excluded.played_at`)
 }

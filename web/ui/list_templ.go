@@ -555,7 +555,7 @@ func Linked(n Named) templ.Component {
 // Sentence is a sentence with names in it that lead somewhere.
 type Sentence struct {
 	Text  string
-	Slots map[string]Named // what stands in Text, such as "{artist}", with the name for it
+	Slots map[string]Named // placeholders in Text, such as "{artist}", with their names
 }
 
 // SayNamed is a Sentence.
