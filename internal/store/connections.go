@@ -153,12 +153,12 @@ func execTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 }
 
 // current returns library.ErrReplaced if the connection has another generation. It does not check generation 0.
-func current(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, generation int64) error {
+func current(ctx context.Context, q rowQuerier, user int64, conn library.ConnectionID, generation int64) error {
 	if generation == 0 {
 		return nil
 	}
 	var now int64
-	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2",
+	err := q.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2",
 		user, conn).Scan(&now)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err

@@ -15,15 +15,26 @@ import (
 // reported before; a play that another connection reported becomes a further source of that listen. It returns the
 // number of new listens.
 func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
+	if len(page.Listens) == 0 && page.Gap == nil {
+		return 0, s.saveReached(ctx, page)
+	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
 			return err
 		}
-		var err error
-		if _, added, err = s.takeIn(ctx, tx, page); err != nil {
+		fresh, n, err := s.takeIn(ctx, tx, page)
+		if err != nil {
 			return err
 		}
-		if err := savePlayCounts(ctx, tx, page); err != nil {
+		added = n
+		counts, err := s.newPlayCounts(ctx, page)
+		if err != nil {
+			return err
+		}
+		if len(fresh) == 0 && len(counts) == 0 && page.Gap == nil {
+			return errNothingNew
+		}
+		if err := savePlayCounts(ctx, tx, counts); err != nil {
 			return err
 		}
 		if page.Gap != nil {
@@ -31,47 +42,71 @@ func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int
 				return err
 			}
 		}
-		return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
+		return saveReached(ctx, tx, page)
 	})
+	if errors.Is(err, errNothingNew) {
+		return 0, s.saveReached(ctx, page)
+	}
 	if err != nil {
 		return 0, err
 	}
 	return added, nil
 }
 
+// saveReached stores the position after a page that brings nothing new, which can wait for the end of the run.
+func (s *Store) saveReached(ctx context.Context, page library.Intake) error {
+	if err := current(ctx, s.reader, page.User, page.Connection, page.Generation); err != nil {
+		return local(err)
+	}
+	return s.soon(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
+			return err
+		}
+		return saveReached(ctx, tx, page)
+	})
+}
+
+func saveReached(ctx context.Context, tx *sql.Tx, page library.Intake) error {
+	return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
+}
+
+// errNothingNew ends a transaction that would only store a position, which can wait.
+var errNothingNew = errors.New("nothing new")
+
 // takeIn stores the plays of a page that the connection has not reported before. It returns these plays and the number
 // of new listens.
 func (s *Store) takeIn(
 	ctx context.Context, tx *sql.Tx, page library.Intake,
 ) (fresh []*library.Listen, added int, err error) {
-	piles, err := pilesOf(ctx, tx, page.User)
+	by, err := correctedBy(ctx, tx, page)
 	if err != nil {
 		return nil, 0, err
 	}
-	if fresh, err = unknownPlays(ctx, tx, page, piles); err != nil || len(fresh) == 0 {
+	if fresh, err = unknownPlays(ctx, tx, page, by.piles); err != nil || len(fresh) == 0 {
 		return fresh, 0, err
 	}
-	added, err = s.addPlays(ctx, tx, page, piles, fresh)
+	added, err = s.addPlays(ctx, tx, page, by, fresh)
 	return fresh, added, err
 }
 
-func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, piles []pile,
+func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, by corrected,
 	fresh []*library.Listen) (added int, err error) {
 	user, conn := page.User, page.Connection
-	m, err := playsAround(ctx, tx, user, piles, fresh)
+	m, err := playsAround(ctx, tx, user, by, fresh)
 	if err != nil {
 		return 0, err
 	}
 	reports, keys := make([]report, len(fresh)), make([]int64, len(fresh))
 	for i, l := range fresh {
 		reports[i] = newReport(conn, l.SourceID, l.PlayedAt, l.Duration)
+		reports[i].sides = by.apart[library.Source{Connection: conn, SourceID: l.SourceID}]
 		keys[i] = matchKey(l.Title, indexed(l.Artist))
 		if l.Approximate || !m.join(&reports[i], keys[i]) {
 			added++
 		}
 	}
 	if added > 0 {
-		for _, in := range piles {
+		for _, in := range by.piles {
 			echoed, err := echoes(ctx, tx, in, page, fresh, reports)
 			if err != nil {
 				return 0, err
@@ -125,7 +160,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, p
 	if err != nil {
 		return 0, err
 	}
-	for _, in := range piles {
+	for _, in := range by.piles {
 		rows := sources
 		if in.removed {
 			rows = removed
@@ -236,7 +271,7 @@ func echoes(
 		}
 		taken[ids[0].id] = true
 		// It learns nothing from this report.
-		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), isrc: true, mbid: true, length: 1,
+		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), fixed: true,
 			removed: in.removed}
 		n++
 	}
@@ -245,67 +280,7 @@ func echoes(
 
 // learns reports whether l has facts about the play that are not known yet.
 func (p *play) learns(l *library.Listen) bool {
-	return !p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0
-}
-
-// lull is a time without plays, longer than twice reach. The stored plays within it are not read, because the plays of
-// a page may be years apart.
-const lull = 24 * time.Hour
-
-// playsAround returns a matcher with the stored plays around those of a page, which are sorted by time.
-func playsAround(ctx context.Context, tx *sql.Tx, user int64, piles []pile,
-	fresh []*library.Listen) (*matcher, error) {
-	m := &matcher{known: map[int64][]*play{}}
-	for from := 0; from < len(fresh); {
-		to := from + 1
-		for to < len(fresh) && fresh[to].PlayedAt.Sub(fresh[to-1].PlayedAt) < lull {
-			to++
-		}
-		first, last := fresh[from].PlayedAt, fresh[to-1].PlayedAt
-		for _, in := range piles {
-			if err := m.load(ctx, tx, in, user, first.Add(-reach), last.Add(reach)); err != nil {
-				return nil, err
-			}
-		}
-		from = to
-	}
-	if len(piles) > 1 {
-		m.sort()
-	}
-	return m, nil
-}
-
-// load adds the stored plays between two times that lie in a pile.
-func (m *matcher) load(ctx context.Context, tx *sql.Tx, in pile, user int64, from, to time.Time) error {
-	last := &play{}
-	scan := func(r scanner) (*report, error) {
-		var p play
-		var conn library.ConnectionID
-		var sourceID string
-		var match, played, ms, at int64
-		err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &p.spelt, &conn, &sourceID, &at)
-		if err != nil {
-			return nil, err
-		}
-		if p.id != last.id {
-			p.at, p.length, p.removed = instant(played), length(ms), in.removed
-			last = &p
-			m.known[match] = append(m.known[match], last)
-		}
-		v := newReport(conn, sourceID, instant(at), last.length)
-		v.play, v.was = last, last
-		last.reports = append(last.reports, &v)
-		return &v, nil
-	}
-	stored, err := list(ctx, tx, scan, `SELECT l.id, p.match_key, l.played_at, p.duration_ms, p.isrc <> '',
-			p.recording_mbid <> '', p.id, n.connection, s.source_id, l.played_at + s.later
-		FROM `+in.listens+" l JOIN spellings p ON p.id = l.spelling_id JOIN "+in.sources+` s ON s.listen_id = l.id
-		JOIN connection_numbers n ON n.number = s.connection
-		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0
-		ORDER BY l.played_at, l.id`,
-		user, millis(from), millis(to))
-	m.stored = append(m.stored, stored...)
-	return err
+	return !p.fixed && (!p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0)
 }
 
 // PlayCounts returns the stored play counts of these tracks and the time of the last play, by track id.
@@ -335,16 +310,32 @@ func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.Connect
 	return counts, nil
 }
 
-func savePlayCounts(ctx context.Context, tx *sql.Tx, page library.Intake) error {
-	args := []any{}
+// newPlayCounts returns rows with the play counts of a page that differ from the stored ones.
+func (s *Store) newPlayCounts(ctx context.Context, page library.Intake) (rows []any, err error) {
+	var counted []*library.Listen
+	var tracks []string
 	last := map[string]bool{}
 	for i := range page.Listens {
 		if l := &page.Listens[i]; l.PlayCount > 0 && !last[l.Track.SourceID] {
 			last[l.Track.SourceID] = true
-			args = append(args, page.User, page.Connection, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
+			counted, tracks = append(counted, l), append(tracks, l.Track.SourceID)
 		}
 	}
-	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, args,
+	if len(counted) == 0 {
+		return nil, nil
+	}
+	known, err := s.PlayCounts(ctx, page.User, page.Connection, tracks)
+	for _, l := range counted {
+		k := known[l.Track.SourceID]
+		if k.PlayCount != l.PlayCount || millis(k.PlayedAt) != millis(l.PlayedAt) {
+			rows = append(rows, page.User, page.Connection, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
+		}
+	}
+	return rows, err
+}
+
+func savePlayCounts(ctx context.Context, tx *sql.Tx, rows []any) error {
+	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, rows,
 		`ON CONFLICT (user_id, connection, track_id) DO UPDATE
 			SET plays = excluded.plays, played_at = excluded.played_at`)
 }
