@@ -53,15 +53,15 @@ func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, liste
 	for i := range listens {
 		all[i] = &comeback{StoredListen: &listens[i], at: listens[i].PlayedAt, in: kept}
 	}
-	piles, err := pilesOf(ctx, tx, v.User)
+	by, err := correctedBy(ctx, tx, library.Intake{User: v.User, Connection: v.Connection})
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(all, func(a, b *comeback) int { return a.PlayedAt.Compare(b.PlayedAt) })
-	if err := findRestored(ctx, tx, v.User, piles, all); err != nil {
+	if err := findRestored(ctx, tx, v.User, by.piles, all); err != nil {
 		return nil, err
 	}
-	if err := joinEarlier(ctx, tx, v, piles, all); err != nil {
+	if err := joinEarlier(ctx, tx, v, by, all); err != nil {
 		return nil, err
 	}
 	if err := s.addRestored(ctx, tx, v.User, all); err != nil {
@@ -146,7 +146,7 @@ func findRestored(ctx context.Context, tx *sql.Tx, user int64, piles []pile, all
 
 // joinEarlier finds the listens that other connections reported before the import. Those that it brought itself were
 // told apart when they were exported.
-func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile, all []*comeback) error {
+func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, by corrected, all []*comeback) error {
 	var unknown []*library.Listen
 	for _, r := range all {
 		if r.id == 0 && !r.Approximate {
@@ -156,11 +156,11 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile
 	if len(unknown) == 0 {
 		return nil
 	}
-	m, err := playsAround(ctx, tx, v.User, piles, unknown)
+	m, err := playsAround(ctx, tx, v.User, by, unknown)
 	if err != nil {
 		return err
 	}
-	taken, err := brought(ctx, tx, v, piles, m)
+	taken, err := brought(ctx, tx, v, by.piles, m)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile
 			continue
 		}
 		for _, p := range m.known[matchKey(r.Title, indexed(r.Artist))] {
-			if !taken[p.id] && p.couldBe(r.StoredListen) {
+			if !taken[p.id] && p.couldBe(r.StoredListen, by) {
 				r.id, r.at, r.in, taken[p.id] = p.id, p.at, pileOf(p), true
 				break
 			}
@@ -179,9 +179,10 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile
 }
 
 // couldBe reports whether a listen of an export is the same play, reported by others.
-func (p *play) couldBe(l *library.StoredListen) bool {
+func (p *play) couldBe(l *library.StoredListen, by corrected) bool {
 	for _, s := range l.Sources {
 		r := newReport(s.Connection, s.SourceID, l.PlayedAt.Add(s.Later), l.Duration)
+		r.sides = by.apart[library.Source{Connection: s.Connection, SourceID: s.SourceID}]
 		if p.of(r.reporter) >= 0 || !p.fits(&r) {
 			return false
 		}
