@@ -164,7 +164,7 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 		chromedp.Navigate(p.url+"/"), sees("main", "Connect the first service"),
 	)
 	// Connect Spotify: over to its own page, consent, and back.
-	do(t, one,
+	do(t, one, chromedp.Navigate(p.url+"/settings/services"),
 		chromedp.Click(`a[href="/connect/spotify"]`, chromedp.ByQuery),
 		chromedp.WaitVisible(`button[value=agree]`, chromedp.ByQuery),
 		chromedp.Click(`button[value=agree]`, chromedp.ByQuery),

@@ -268,7 +268,8 @@ func TestAThousandFaultsLoseAndDoubleNothing(t *testing.T) {
 	}
 	require.Empty(t, v.openAlerts(), "what failed in between is over")
 	for _, d := range v.call("GET", "/deliveries?state=dead&limit=100", nil, http.StatusOK)["deliveries"].([]any) {
-		require.Regexp(t, "isn't in your library|not clear which song", d.(object)["reason"], "nothing was given up for a fault")
+		require.Regexp(t, "isn't in your library|not clear which song", d.(object)["reason"],
+			"nothing was given up for a fault")
 	}
 	brainz, house, kept := count(w.ListenBrainz.Listens(demo.Bob)), count(w.Navidrome.Scrobbled()), v.kept(t)
 	for i, one := range played {

@@ -95,8 +95,8 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 	v.likesUntil(w, "Rejected: ")
 	require.Empty(t, v.openAlerts())
 
-	// The last key is spent too: reading goes on with Alice's own permission. The keys cool until midnight Pacific, even
-	// after a restart, and are not sent meanwhile.
+	// The last key is spent too: reading goes on with Alice's own permission. The keys cool until midnight Pacific,
+	// even after a restart, and are not sent meanwhile.
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeysSpent))
 	v.call("POST", "/connections/youtube/retry", nil, 202) // puts the third key back into use
 	allCool := func() bool {

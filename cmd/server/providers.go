@@ -80,7 +80,7 @@ const latePlays = 3 * time.Hour
 // newDigests returns the writer of the weekly digests. Without a model it never writes one.
 func (b basics) newDigests(services *providers.Registry, guard digest.Guard) *digest.Runner {
 	c := digest.Config{Options: digest.Options{Late: latePlays}, Services: services, Guard: guard, Store: b.store,
-		Bus: b.bus, Log: b.log}
+		Bus: b.bus, Log: b.log, Reader: readerOf(b.store)}
 	if b.config.Simulated {
 		c.Options.Every, c.Options.Late = demoDigest, 0
 	}

@@ -30,11 +30,12 @@ const (
 
 // Digest is the text about one week of one person.
 type Digest struct {
-	ID     int64
-	User   int64
-	Week   string // the date of its Monday, as in 2026-11-16
-	State  State
-	Prompt providers.Prompt // what was sent
+	ID       int64
+	User     int64
+	Week     string // the date of its Monday, as in 2026-11-16
+	State    State
+	Language string           // code of the language that it is written in
+	Prompt   providers.Prompt // what was sent
 	providers.Completion
 	Cost      Cost
 	Reason    words.Text // why it failed; one of an earlier version is a plain English text

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
 func TestTheLastFullWeekStartsOnMonday(t *testing.T) {
@@ -54,13 +55,21 @@ func TestAPromptIsBounded(t *testing.T) {
 			Plays:  i,
 		})
 	}
-	p := promptOf(Heard{Plays: 1_000_000, Artists: all, Albums: all, Tracks: all, New: all}, usual)
+	p := promptOf(Heard{Plays: 1_000_000, Artists: all, Albums: all, Tracks: all, New: all}, usual, words.English)
 	require.Less(t, len(p.User), 16<<10)
 	require.Equal(t, usual.Artists+usual.Albums+usual.Tracks+usual.New, strings.Count(p.User, "\n- "))
 	require.Contains(t, p.User, "- A name of 7!")
-	less := promptOf(Heard{Plays: 1, Artists: all, Albums: all, Tracks: all, New: all}, short)
+	less := promptOf(Heard{Plays: 1, Artists: all, Albums: all, Tracks: all, New: all}, short, words.English)
 	require.Less(t, len(less.User), len(p.User)/2)
 	few := Heard{Plays: 3, Artists: []Counted{{Artist: "Nobody", Plays: 3}}, Tracks: []Counted{{"Nobody", "Rain", 3}}}
 	require.Equal(t, "Plays in the week: 3\n\nArtists:\n- Nobody (3)\n\nTracks:\n- Rain – Nobody (3)\n",
-		promptOf(few, usual).User)
+		promptOf(few, usual, words.English).User)
+}
+
+func TestEveryLanguageCanBeAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, l := range words.Languages() {
+		require.NotEmpty(t, writeIn[l.Code()], l.Code())
+		require.Contains(t, promptOf(Heard{Plays: 1}, usual, l).System, writeIn[l.Code()])
+	}
 }

@@ -67,6 +67,8 @@ type Config struct {
 	Store    Store
 	Bus      *events.Bus
 	Log      *slog.Logger
+	// Reader returns a context with the language that a person reads. Nil for English.
+	Reader func(ctx context.Context, user int64) context.Context
 }
 
 // Options shape a Runner. The zero value has the defaults.
@@ -111,10 +113,18 @@ func (r *Runner) Provider() *providers.Provider { return r.c.Services.Model() }
 // Week returns the latest week that has ended.
 func (r *Runner) Week() Week { return lastFull(time.Now().In(r.c.Zone)) }
 
+// language returns the language in which a person's digests are written.
+func (r *Runner) language(ctx context.Context, user int64) *words.Language {
+	if r.c.Reader == nil {
+		return words.English
+	}
+	return words.From(r.c.Reader(ctx, user))
+}
+
 // Preview returns the prompt for the last week, and the number of plays in it.
 func (r *Runner) Preview(ctx context.Context, user int64) (providers.Prompt, int, error) {
 	h, err := r.c.Store.Heard(ctx, user, r.Week(), usual)
-	return promptOf(h, usual), h.Plays, err
+	return promptOf(h, usual, r.language(ctx, user)), h.Plays, err
 }
 
 // Ask requests a person's digest of the last week. It returns ErrThere if there is one, ErrSilent if there is nothing
@@ -286,12 +296,14 @@ func (r *Runner) write(ctx context.Context, due Due, week Week) error {
 		d.Reason = words.New("digest.failed.removed")
 		return r.keep(ctx, d)
 	}
+	language := r.language(ctx, due.User)
+	d.Language = language.Code()
 	for _, most := range []Limits{usual, short} {
 		// Earlier digests may have taken minutes, in which the person may have changed their mind.
 		if still, err := r.stillDue(ctx, due, week); err != nil || !still {
 			return err
 		}
-		d.Prompt = promptOf(heard, most)
+		d.Prompt = promptOf(heard, most, language)
 		before := d.Completion
 		d.Completion, err = r.complete(ctx, model, d.Prompt)
 		d.PromptTokens += before.PromptTokens

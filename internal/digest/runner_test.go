@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/digest"
 	"reprise/internal/enginetest"
 	"reprise/internal/notify"
@@ -340,4 +341,27 @@ func TestWithoutAModelNothingIsWritten(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, r.Run(ctx))
+}
+
+func TestADigestIsInItsReadersLanguage(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.rarely()
+		require.NoError(t, h.Store.SetChoices(t.Context(), h.alice, accounts.Choices{Language: "de"}))
+		h.hears(h.alice, "Untitled 1")
+		h.hears(h.bob, "Untitled 1")
+		h.until(3, 4)
+		want := map[int64][2]string{h.alice: {"de", "Write in German"}, h.bob: {"en", "Write in English"}}
+		for user, in := range want {
+			prompt, _, err := h.Preview(t.Context(), user)
+			require.NoError(t, err)
+			require.NoError(t, h.Ask(t.Context(), user))
+			enginetest.Settle()
+			sent := h.far.prompts()
+			require.Contains(t, sent[len(sent)-1], in[1])
+			all, err := h.Store.Digests(t.Context(), user)
+			require.NoError(t, err)
+			require.Equal(t, prompt, all[0].Prompt, "as the page has shown it")
+			require.Equal(t, in[0], all[0].Language)
+		}
+	})
 }

@@ -133,6 +133,11 @@ func (h *house) start() {
 		Store:    h.wrap(h.Store),
 		Bus:      h.Bus,
 		Log:      slog.New(slog.DiscardHandler),
+		Reader: func(ctx context.Context, user int64) context.Context {
+			u, err := h.Store.UserByID(ctx, user)
+			assert.NoError(h.t, err)
+			return u.Elsewhere(ctx)
+		},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

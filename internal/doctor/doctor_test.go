@@ -149,7 +149,8 @@ func TestACheckSaysWhatIsWrongWithKeys(t *testing.T) {
 	lines, err := checked(t, t.TempDir(), env)
 	require.ErrorIs(t, err, ErrProblems)
 	for _, words := range []string{"Spotify's client id and secret: refused. Copy both again",
-		"Last.fm's API key and shared secret: refused. This server's shared secret", "YouTube's client ID and secret: refused",
+		"Last.fm's API key and shared secret: refused. This server's shared secret",
+		"YouTube's client ID and secret: refused",
 		"YouTube's key …-key: refused", "Fanart.tv's key …-too: refused"} {
 		says(t, lines, problem, words)
 	}

@@ -210,7 +210,8 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	refusedWords(t, &book{})
 	own := &resilience.AnswerError{Status: 403, Message: "HTTP error",
-		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Advice: words.Plain(advice.String())}}
+		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth,
+			Advice: words.Plain(advice.String())}}
 	require.Equal(t, advice.String()+" Nothing was saved.", Refused(spotify, own).Message.String())
 	require.Equal(t, Refused(spotify, own), Refused(spotify, fmt.Errorf("prove: %w", own)))
 

@@ -185,7 +185,8 @@ func (in *installation) connect(t *testing.T) library.Connection {
 	c, err := in.db.SaveConnection(t.Context(), library.Connection{User: in.user,
 		ID:        library.ConnectionID(in.provider.Name),
 		AccountID: account, Account: "Alice",
-		App: "reprise", Credentials: grant.Credentials, AuthorizedAt: grant.AuthorizedAt, ExpiresAt: grant.ExpiresAt, CreatedAt: time.Now()})
+		App: "reprise", Credentials: grant.Credentials, AuthorizedAt: grant.AuthorizedAt, ExpiresAt: grant.ExpiresAt,
+		CreatedAt: time.Now()})
 	require.NoError(t, err)
 	return c
 }

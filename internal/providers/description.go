@@ -48,7 +48,7 @@ func (d Description) Called() words.Text {
 	return words.Plain(d.DisplayName)
 }
 
-// MendAt returns the page on which an administrator mends what keeps everybody's calls waiting, or stops them: where the
+// MendAt returns the page on which an administrator can fix what delays or stops everybody's calls: where the
 // installation's registration is entered, if it has one and this is about it, else the keys.
 func (d Description) MendAt(category resilience.Category, scope resilience.Scope) string {
 	ofKeys := d.Pool != nil && (category == resilience.Quota || scope == resilience.ScopeKey)

@@ -165,8 +165,8 @@ func TestTryAgainNamesTheLongestHold(t *testing.T) {
 func TestReconnectedForgetsTheConnectionsFailures(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]Verdict{
-		"outage": unavailable, "network": unreachable, "stop": refused, "stop of a stream": forbidden, "stop of the app": misconfigured,
-		"backoff of the app": {Class: Retriable, Category: Quota, Scope: ScopeApp},
+		"outage": unavailable, "network": unreachable, "stop": refused, "stop of a stream": forbidden,
+		"stop of the app": misconfigured, "backoff of the app": {Class: Retriable, Category: Quota, Scope: ScopeApp},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b manager) {

@@ -93,7 +93,8 @@ func TestNoneIsSaidOfOneRecording(t *testing.T) {
 func TestAPlayKeepsItsTrackInTheCopy(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newLibrary(t, library.Track{SourceID: "x", Title: "Untitled Long Storry", Artist: "Sigur Rós",
-			Duration: time.Minute}, library.Track{SourceID: "z", Title: "Zzz", Artist: "Sigur Rós", Duration: time.Minute})
+			Duration: time.Minute},
+			library.Track{SourceID: "z", Title: "Zzz", Artist: "Sigur Rós", Duration: time.Minute})
 		h.rains("Untitled Long Story")
 		require.Equal(t, []string{"x"}, h.far.list, "by likeness")
 		h.hear("Untitled Long Story") // which is not enough for a play

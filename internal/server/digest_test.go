@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/providers"
@@ -24,9 +25,11 @@ import (
 type writer struct {
 	text  string
 	fails error
+	asked []providers.Prompt
 }
 
-func (w *writer) Complete(context.Context, providers.Prompt) (providers.Completion, error) {
+func (w *writer) Complete(_ context.Context, p providers.Prompt) (providers.Completion, error) {
+	w.asked = append(w.asked, p)
 	return providers.Completion{Text: w.text, Model: "a-model", PromptTokens: 1000, CompletionTokens: 100}, w.fails
 }
 
@@ -43,6 +46,11 @@ func (h *household) withModel(w *writer) {
 		Store:    h.db,
 		Bus:      h.Bus,
 		Log:      h.Log,
+		Reader: func(ctx context.Context, user int64) context.Context {
+			u, err := h.db.UserByID(ctx, user)
+			assert.NoError(h.t, err)
+			return u.Elsewhere(ctx)
+		},
 	})
 	h.restart()
 }
@@ -115,6 +123,33 @@ func TestDigestShowsItsPromptAndCost(t *testing.T) {
 		require.NotContains(t, page, "calm")
 		require.Contains(t, page, "less than 1 cent", "what was paid was paid")
 		require.Contains(t, page, "Write last week&#39;s now")
+	})
+}
+
+func TestAGermanReadsAGermanDigest(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		far := &writer{text: "Eine ruhige Woche."}
+		h.withModel(far)
+		require.NoError(t, h.db.SetChoices(t.Context(), h.user, accounts.Choices{Language: "de"}))
+		time.Sleep(24 * time.Hour) // to Sunday
+		h.heard("Untitled 1")
+		time.Sleep(24 * time.Hour)
+		require.Contains(t, h.page("/digest"), "Write in German", "as it is sent")
+		h.call(http.MethodPost, "/digest", "", http.StatusAccepted)
+		h.write()
+		require.Len(t, far.asked, 1)
+		require.Contains(t, far.asked[0].System, "Write in German")
+		page := h.page("/digest")
+		require.Contains(t, page, `<h1>Rückblick</h1>`)
+		require.Contains(t, page, "27. Dezember 1999 – 2. Januar 2000")
+		require.Contains(t, page, "1.000 Token gelesen, 100 geschrieben: 0,00021 EUR.")
+		require.Regexp(t, `<p lang="de">Eine ruhige Woche\.</p>`, page)
+
+		require.NoError(t, h.db.SetChoices(t.Context(), h.user, accounts.Choices{Language: "en"}))
+		require.Contains(t, h.page("/digest"), `<p lang="de">`, "it stays as it was written")
+		one := h.call(http.MethodGet, "/digests", "", http.StatusOK)["digests"].([]any)[0].(map[string]any)
+		require.Equal(t, "de", one["language"])
 	})
 }
 

@@ -166,7 +166,8 @@ func (s *services) Keep(context.Context, string, string, []byte) (string, error)
 // answer returns a provider's error answer with its meaning.
 func answer(status int, category resilience.Category, scope resilience.Scope, advice string) error {
 	return &resilience.AnswerError{Endpoint: "POST /submit", Status: status, Message: "no",
-		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: category, Scope: scope, Advice: words.Plain(advice)}}
+		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: category, Scope: scope,
+			Advice: words.Plain(advice)}}
 }
 
 // household is a server with one person, over a real database and engine, in a bubble of fake time.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,15 +9,16 @@ import (
 
 	"reprise/internal/digest"
 	"reprise/internal/providers"
+	"reprise/internal/words"
 )
 
-const selectDigest = `SELECT id, user_id, week, state, instructions, prompt, text, model, cut,
+const selectDigest = `SELECT id, user_id, week, state, language, instructions, prompt, text, model, cut,
 	prompt_tokens, completion_tokens, cost, currency, reason, detail, created_at, written_at FROM digests `
 
 func scanDigest(r scanner) (d digest.Digest, err error) {
 	var created, written int64
-	err = r.Scan(&d.ID, &d.User, &d.Week, &d.State, &d.Prompt.System, &d.Prompt.User, &d.Text, &d.Model, &d.Cut,
-		&d.PromptTokens, &d.CompletionTokens, &d.Cost.Micros, &d.Cost.Currency, &d.Reason, &d.Detail, &created,
+	err = r.Scan(&d.ID, &d.User, &d.Week, &d.State, &d.Language, &d.Prompt.System, &d.Prompt.User, &d.Text, &d.Model,
+		&d.Cut, &d.PromptTokens, &d.CompletionTokens, &d.Cost.Micros, &d.Cost.Currency, &d.Reason, &d.Detail, &created,
 		&written)
 	d.CreatedAt, d.WrittenAt = instant(created), instant(written)
 	return d, err
@@ -157,10 +159,11 @@ func (s *Store) SaveDigest(ctx context.Context, d digest.Digest) error {
 			return err
 		}
 		return execTx(ctx, tx, `INSERT INTO digests (id, user_id, week, state, instructions, prompt, text, model, cut,
-			prompt_tokens, completion_tokens, cost, currency, reason, detail, created_at, written_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+			prompt_tokens, completion_tokens, cost, currency, reason, detail, created_at, written_at, language)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 			ON CONFLICT (user_id, week) DO UPDATE
-			SET state = excluded.state, instructions = excluded.instructions, prompt = excluded.prompt,
+			SET state = excluded.state, language = excluded.language,
+				instructions = excluded.instructions, prompt = excluded.prompt,
 				text = excluded.text, model = excluded.model, cut = excluded.cut,
 				prompt_tokens = digests.prompt_tokens + excluded.prompt_tokens,
 				completion_tokens = digests.completion_tokens + excluded.completion_tokens,
@@ -170,7 +173,7 @@ func (s *Store) SaveDigest(ctx context.Context, d digest.Digest) error {
 				written_at = CASE WHEN excluded.written_at > 0 THEN excluded.written_at ELSE digests.written_at END`,
 			id, d.User, d.Week, d.State, d.Prompt.System, d.Prompt.User, d.Text, d.Model, flag(d.Cut),
 			d.PromptTokens, d.CompletionTokens, d.Cost.Micros, d.Cost.Currency, d.Reason, d.Detail,
-			millis(d.CreatedAt), millis(d.WrittenAt))
+			millis(d.CreatedAt), millis(d.WrittenAt), cmp.Or(d.Language, words.English.Code()))
 	})
 }
 

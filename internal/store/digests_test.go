@@ -105,7 +105,7 @@ func TestAllFieldsOfADigestAreStored(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
-	d := digest.Digest{User: alice, Week: november.Name(), State: digest.Written,
+	d := digest.Digest{User: alice, Week: november.Name(), State: digest.Written, Language: "de",
 		Prompt: providers.Prompt{System: "Write.", User: "- Can (3)"},
 		Completion: providers.Completion{Text: "A calm week.", Model: "a-model", PromptTokens: 400,
 			CompletionTokens: 100, Cut: true},

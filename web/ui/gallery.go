@@ -102,6 +102,7 @@ func specimens() []specimen {
 		{"Name", Name("Name \u202e<b>")}, {"Linked", Linked(named)}, {"Tags", Tags([]string{"Spotify", "Last.fm"})},
 		{"Details", Details("What can be copied.")}, {"Problem", Problem("What is wrong.")},
 		{"Copied", Copied("g-copied", "https://example.org/connect/spotify/callback")},
-		{"Contents", Contents([]Entry{{Label: "Page", URL: "/", Lead: "What is there"}})},
+		{"Contents", Contents([]Entry{{Label: "Page", URL: "/", Lead: "What is there"},
+			{Label: "Service", URL: "/", Lead: "What it takes", Provider: "spotify"}})},
 	}
 }

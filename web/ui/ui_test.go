@@ -103,7 +103,8 @@ func TestTemplatesHaveNoInlineCode(t *testing.T) {
 		return err
 	}))
 	require.NotZero(t, seen)
-	for _, bad := range []string{`<p style="x">`, `<style>`, `<a onclick="x">`, `<script>x`, `<a href="javascript:x">`} {
+	for _, bad := range []string{`<p style="x">`, `<style>`, `<a onclick="x">`, `<script>x`,
+		`<a href="javascript:x">`} {
 		require.Regexp(t, inline, bad)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/oauth"
@@ -28,6 +29,7 @@ type Store interface {
 	Listens(ctx context.Context, user int64, before string,
 		limit int) (page []library.StoredListen, next string, err error)
 	CountListens(ctx context.Context, user int64) (int, error)
+	FirstSteps(ctx context.Context, user int64) (accounts.FirstSteps, error)
 	HeardSince(ctx context.Context, user int64, since time.Time) (map[library.ConnectionID]int, error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
 	Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error)

@@ -31,11 +31,10 @@ type overview struct {
 
 // statusView is the start page.
 type statusView struct {
-	Person   string
+	Empty    *emptyView // instead of the rest, without a connection
 	Headline headline
 	Covers   []cover
 	Cards    []CardView
-	Begin    ui.Action // leads through the first steps, without a connection
 	Offers   []offer
 	Others   []ui.Named // to connect another account at a service
 	NotReady string     // for members: the offers that the administrator must set up first
@@ -52,7 +51,6 @@ type cover struct {
 // offer is a service that is not connected.
 type offer struct {
 	Provider, Name string
-	How            string     // what it takes to connect it
 	Connect        *ui.Action // nil for a member, if the administrator must set it up first
 	Ask            *ui.Action // instead: to ask for it
 }
@@ -82,8 +80,7 @@ func (h *overview) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := statusView{Person: user.Name, Begin: begin(ctx),
-		Headline: headlineOf(ctx, all, offline, r.Admin).except(ctx, counts[delivery.Dead])}
+	v := statusView{Headline: headlineOf(ctx, all, offline, r.Admin).except(ctx, counts[delivery.Dead])}
 	if v.Cards, err = h.cards(ctx, user.ID, all, r); err != nil {
 		return err
 	}
@@ -91,6 +88,14 @@ func (h *overview) page(c echo.Context) error {
 	v.NotReady = notReady(v.Offers)
 	if err := h.newest(ctx, user.ID, &v); err != nil {
 		return err
+	}
+	if len(all) == 0 {
+		f, err := h.store.FirstSteps(ctx, user.ID)
+		if err != nil {
+			return err
+		}
+		empty := emptyOf(ctx, user.Name, f, h.core.Registry.All(), r.Admin)
+		v.Empty = &empty
 	}
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "status.title"), startPage(v))
 }
@@ -189,42 +194,23 @@ func (h *overview) offers(ctx context.Context, all []View, admin bool) (offers [
 
 func offerOf(ctx context.Context, p *providers.Provider, admin bool) offer {
 	o := offer{Provider: p.Name, Name: p.Called().T(ctx)}
-	switch ready := p.Registered(); {
-	case !p.InBrowser():
-		var fields []string
-		for _, label := range p.Asks() {
-			fields = append(fields, label.T(ctx))
-		}
-		o.How = words.T(ctx, "status.welcome.enter", "Fields", strings.Join(fields, " · "))
+	switch ready := !p.InBrowser() || p.Registered(); {
 	case ready:
-		o.How = words.T(ctx, "status.welcome.consent", "Name", p.Called())
+		o.Connect = &ui.Action{Label: words.T(ctx, "status.connect", "Name", p.Called()), URL: "/connect/" + p.Name}
 	case admin:
-		o.How = words.T(ctx, "status.welcome.consent", "Name", p.Called()) + " " +
-			words.T(ctx, "status.welcome.register")
 		o.Connect = &ui.Action{Label: words.T(ctx, "status.set_up", "Name", p.Called()), URL: "/connect/" + p.Name}
-		return o
-	default:
-		o.How = words.T(ctx, "status.welcome.ask")
-		o.Ask = &ui.Action{Label: words.T(ctx, "status.ask"), Post: "/ask/" + p.Name}
-		return o
+	default: // it names the service, as it is in one row with others
+		o.Ask = &ui.Action{ID: "ask-" + p.Name, Label: words.T(ctx, "status.ask_for", "Name", o.Name),
+			Post: "/ask/" + p.Name}
 	}
-	o.Connect = &ui.Action{Label: words.T(ctx, "status.connect", "Name", p.Called()), URL: "/connect/" + p.Name}
 	return o
 }
 
-// begin is the main button of a start page without a connection. The page that it leads to imports this package.
-func begin(ctx context.Context) ui.Action {
-	return ui.Action{ID: "begin", Label: words.T(ctx, "status.welcome.begin"), URL: "/welcome", Main: true}
-}
-
-// asking returns the buttons with which a member asks for the offers that the administrator must set up first. They
-// name the service, as they are in one row.
-func asking(ctx context.Context, offers []offer) (all []ui.Action) {
+// asking returns the buttons with which a member asks for the offers that the administrator must set up first.
+func asking(offers []offer) (all []ui.Action) {
 	for _, o := range offers {
 		if o.Ask != nil {
-			a := *o.Ask
-			a.ID, a.Label = "ask-"+o.Provider, words.T(ctx, "status.ask_for", "Name", o.Name)
-			all = append(all, a)
+			all = append(all, *o.Ask)
 		}
 	}
 	return all

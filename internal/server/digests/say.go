@@ -44,7 +44,7 @@ func (d digestView) exactly(ctx context.Context) string {
 	l := words.From(ctx)
 	said := words.T(ctx, "digest.tokens", "In", l.Number(d.PromptTokens), "Out", l.Number(d.CompletionTokens))
 	if d.Cost != nil {
-		said += ": " + words.T(ctx, "digest.cost", "Amount", d.Cost.Amount, "Currency", d.Cost.Currency)
+		said += ": " + d.Cost.exact(ctx)
 	}
 	return said + "."
 }
@@ -57,12 +57,22 @@ func (d digestView) remove(ctx context.Context) string {
 	return words.T(ctx, "digest.delete_do")
 }
 
+// exact returns a cost with all its digits.
+func (c costView) exact(ctx context.Context) string {
+	_, digits, _ := strings.Cut(c.Amount, ".")
+	return words.T(ctx, "digest.cost", "Amount", words.From(ctx).Decimal(c.number(), len(digits)),
+		"Currency", c.Currency)
+}
+
+func (c costView) number() float64 {
+	x, _ := strconv.ParseFloat(c.Amount, 64) // ours: see amount
+	return x
+}
+
 // said returns a cost as people say it, in hundredths.
 func (c costView) said(ctx context.Context) string {
-	x, err := strconv.ParseFloat(c.Amount, 64)
+	x := c.number()
 	switch {
-	case err != nil: // never: see amount
-		return words.T(ctx, "digest.cost", "Amount", c.Amount, "Currency", c.Currency)
 	case x < 0.01 && (c.Currency == "USD" || c.Currency == "EUR"):
 		return words.T(ctx, "digest.under_a_cent")
 	case x < 0.01:

@@ -21,6 +21,7 @@ type digestView struct {
 	Week             string      `json:"week"`
 	State            string      `json:"state"`
 	Text             string      `json:"text"`
+	Language         string      `json:"language"`
 	Cut              bool        `json:"cut"`
 	Model            string      `json:"model"`
 	Prompt           *promptView `json:"prompt"`
@@ -86,8 +87,8 @@ func weekName(l *words.Language, monday string) string {
 var marks = map[digest.State]string{digest.Waiting: "scheduled", digest.Failed: "dead"}
 
 func viewDigest(ctx context.Context, d digest.Digest) digestView {
-	v := digestView{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text, Cut: d.Cut,
-		Model: d.Model, Prompt: viewPrompt(d.Prompt),
+	v := digestView{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text,
+		Language: d.Language, Cut: d.Cut, Model: d.Model, Prompt: viewPrompt(d.Prompt),
 		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason.T(ctx),
 		CreatedAt: library.Stamp(d.CreatedAt), WrittenAt: core.Moment(d.WrittenAt),
 		Detail: d.Detail, Name: weekName(words.From(ctx), d.Week), Written: d.WrittenAt}

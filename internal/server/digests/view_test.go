@@ -40,7 +40,8 @@ func TestSpendingIsSummedUpByMonthAndCurrency(t *testing.T) {
 func TestACostIsSaidInCents(t *testing.T) {
 	t.Parallel()
 	ctx := words.With(t.Context(), words.English)
-	for amount, says := range map[string]string{"0.000418": "less than 1 cent", "0.02": "0.02 USD", "1.239": "1.24 USD"} {
+	all := map[string]string{"0.000418": "less than 1 cent", "0.02": "0.02 USD", "1.239": "1.24 USD"}
+	for amount, says := range all {
 		require.Equal(t, says, costView{amount, "USD"}.said(ctx))
 	}
 	require.Equal(t, "less than 0.01 SEK", costView{"0.004", "SEK"}.said(ctx))
