@@ -62,53 +62,34 @@ func (b *builder) minutes(d time.Duration) string {
 	return words.T(b.ctx, "health.minutes", "Count", int(d.Round(time.Minute)/time.Minute))
 }
 
-// remark is what is wrong with some endpoints of a service: those of one stream, with the same trouble.
+// remark is what is wrong with the endpoints of one stream. The worst trouble counts: that others fail is said by it.
 type remark struct {
-	what      string // the stream; empty for other calls
-	trouble   string
-	hour      metrics.Tally
+	what      string        // the stream; empty for other calls
+	trouble   string        // the worst state of its endpoints
+	hour      metrics.Tally // these two of the endpoints with that trouble
 	usual     metrics.Tally
 	until     time.Time // of open breakers: the next attempt
-	endpoints []string  // without hosts
+	endpoints []string  // all with trouble, without hosts
 	breakers  []string  // that can be reset
 }
 
-// remarks returns what is wrong with the endpoints of a service, in sentences about what people know: listens,
-// playlists and sending. The requests themselves are beside them.
+// remarks returns what is wrong with the endpoints of a service, in one sentence for each thing that people know:
+// listens, playlists and sending. The requests themselves are beside it.
 func (b *builder) remarks(s *service) (all []remarkView) {
 	if !b.live() {
 		return nil
 	}
 	var found []*remark
-	about := func(e numbers, trouble string) *remark {
-		what := library.StreamOf(e.Endpoint)
-		i := slices.IndexFunc(found, func(r *remark) bool { return r.what == what && r.trouble == trouble })
-		if i < 0 {
+	for _, e := range s.endpoints {
+		trouble, what := e.state(), library.StreamOf(e.Endpoint)
+		if gravity[trouble] == 0 {
+			continue
+		}
+		i := slices.IndexFunc(found, func(r *remark) bool { return r.what == what })
+		if i < 0 { // the worst comes first
 			i, found = len(found), append(found, &remark{what: what, trouble: trouble})
 		}
-		r := found[i]
-		if name := withoutHost(e.Endpoint); !slices.Contains(r.endpoints, name) {
-			r.endpoints = append(r.endpoints, name)
-		}
-		return r
-	}
-	for _, e := range s.endpoints {
-		for _, br := range e.open {
-			trouble := trying
-			if br.State == resilience.BreakerOpen {
-				trouble = left
-			}
-			r := about(e, trouble)
-			r.breakers = append(r.breakers, br.Endpoint)
-			if r.until.IsZero() || br.Until.Before(r.until) {
-				r.until = br.Until
-			}
-		}
-		if e.Trend != metrics.Steady {
-			r := about(e, troubleOf(e.Health))
-			r.hour.Add(e.Hour)
-			r.usual.Add(e.Usual)
-		}
+		found[i].add(e, trouble)
 	}
 	for i, r := range found {
 		v := remarkView{ID: "remark-" + s.Provider + "-" + strconv.Itoa(i), Text: b.sentence(s.name, r),
@@ -121,17 +102,21 @@ func (b *builder) remarks(s *service) (all []remarkView) {
 	return all
 }
 
-// troubleOf returns how an endpoint does worse than usual: the name of the sentence that says so.
-func troubleOf(h metrics.Health) string {
-	switch {
-	case h.Trend == metrics.Slower:
-		return slower
-	case h.Trend == metrics.OftenFailing:
-		return often
-	case h.Usual.Attempts == 0:
-		return "new"
+// add adds an endpoint with its trouble.
+func (r *remark) add(e numbers, trouble string) {
+	if name := withoutHost(e.Endpoint); !slices.Contains(r.endpoints, name) {
+		r.endpoints = append(r.endpoints, name)
 	}
-	return failing
+	for _, br := range e.open {
+		r.breakers = append(r.breakers, br.Endpoint)
+		if br.State == resilience.BreakerOpen && (r.until.IsZero() || br.Until.Before(r.until)) {
+			r.until = br.Until
+		}
+	}
+	if trouble == r.trouble {
+		r.hour.Add(e.Hour)
+		r.usual.Add(e.Usual)
+	}
 }
 
 // sentence says what is wrong with some endpoints of a service.
@@ -140,8 +125,8 @@ func (b *builder) sentence(service string, r *remark) string {
 	if r.what != "" {
 		what = words.Each("health.part.", r.what)
 	}
-	pairs := []any{"What", what}
-	switch r.trouble {
+	pairs, trouble := []any{"What", what}, r.trouble
+	switch trouble {
 	case left:
 		pairs = append(pairs, "Until", r.until)
 	case trying:
@@ -149,11 +134,13 @@ func (b *builder) sentence(service string, r *remark) string {
 		pairs = append(pairs, "Time", core.Took(b.ctx, r.hour.Mean()), "Usual", core.Took(b.ctx, r.usual.Mean()))
 	default:
 		pairs = append(pairs, "Share", b.percent(r.hour.FailureRate()), "Count", r.hour.Attempts)
-		if r.trouble == failing {
+		if trouble == failing && r.usual.Attempts == 0 {
+			trouble = "new" // and nobody knows what is usual
+		} else if trouble == failing {
 			pairs = append(pairs, "Usual", b.percent(r.usual.FailureRate()))
 		}
 	}
-	return words.Each("health.why.", r.trouble, pairs...).T(b.ctx)
+	return words.Each("health.why.", trouble, pairs...).T(b.ctx)
 }
 
 // headline returns the title of the page, the sentence below it, and the shape of the worst state.

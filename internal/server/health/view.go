@@ -97,6 +97,7 @@ func (b *builder) page() pageView {
 	for i := range all {
 		v.Services = append(v.Services, b.view(&all[i]))
 	}
+	openOne(v.Services)
 	v.Title, v.Lead, v.Shape = b.headline(all)
 	return v
 }
@@ -163,8 +164,16 @@ func (b *builder) view(s *service) serviceView {
 	for _, e := range s.endpoints {
 		v.Endpoints = append(v.Endpoints, b.line(e))
 	}
-	v.Open = len(v.Remarks) > 0
 	return v
+}
+
+// openOne opens the one service about which something is to be read. Where there are several, a person chooses.
+func openOne(all []serviceView) {
+	remarked := func(s serviceView) bool { return len(s.Remarks) > 0 }
+	first := slices.IndexFunc(all, remarked)
+	if first >= 0 && !slices.ContainsFunc(all[first+1:], remarked) {
+		all[first].Open = true
+	}
 }
 
 func (b *builder) mark(state string) ui.Mark {

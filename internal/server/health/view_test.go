@@ -124,6 +124,50 @@ func TestRemarksAreAboutWhatPeopleKnow(t *testing.T) {
 	}
 }
 
+// What is paused also fails more often: people read the cause, once, and the requests of both stand beside it.
+func TestOneRemarkForOneStream(t *testing.T) {
+	t.Parallel()
+	const paused, shaky, slow = "GET x/1/user/{name}/listens", "GET x/1/user/{name}/listen-count", "GET x/1/y"
+	bad := endpoint("listenbrainz", shaky, metrics.Tally{Attempts: 5, Failures: 2})
+	bad.Trend = metrics.Failing
+	slower := endpoint("listenbrainz", slow, fine)
+	slower.Trend, slower.Usual = metrics.Slower, metrics.Tally{Attempts: 9}
+	b := build(words.English, bad, endpoint("listenbrainz", paused, fine), slower)
+	b.mayReset, b.open = true, map[endpointKey][]resilience.BreakerStatus{
+		{"listenbrainz", paused}: {{State: resilience.BreakerOpen, Endpoint: paused, Until: noon.Add(time.Minute)}},
+		{"listenbrainz", shaky}:  {{State: resilience.BreakerHalfOpen, Endpoint: shaky}}}
+	remarks := b.page().Services[0].Remarks
+	require.Len(t, remarks, 2, "one for listens, one for the rest")
+	require.Contains(t, remarks[0].Text, "Reading listens: paused after repeated failures. Reprise tries again at ")
+	require.NotContains(t, remarks[0].Text, "%")
+	require.NotContains(t, remarks[0].Text, "0001", "an hour that is known")
+	require.Equal(t, []string{paused, shaky}, remarks[0].Reset)
+	require.Equal(t, "GET /1/user/{name}/listens\nGET /1/user/{name}/listen-count", remarks[0].Requests)
+	require.Contains(t, remarks[1].Text, "a request takes 80 ms")
+}
+
+// Where several services have trouble, a person chooses which to look at.
+func TestOnlyTheOneTroubledServiceIsOpen(t *testing.T) {
+	t.Parallel()
+	slow := func(provider string) metrics.Health {
+		h := endpoint(provider, "GET y/z", fine)
+		h.Trend = metrics.Slower
+		return h
+	}
+	open := func(all ...metrics.Health) (names []string) {
+		for _, s := range build(words.English, all...).page().Services {
+			if s.Open {
+				names = append(names, s.ID)
+			}
+		}
+		return names
+	}
+	well := endpoint("lastfm", "GET y/z", fine)
+	require.Empty(t, open(well))
+	require.Equal(t, []string{"spotify"}, open(well, slow("spotify")))
+	require.Empty(t, open(well, slow("spotify"), slow("youtube")))
+}
+
 func TestAStoppedServiceWithoutCallsIsListed(t *testing.T) {
 	t.Parallel()
 	b := build(words.English)

@@ -75,6 +75,7 @@ type listensView struct {
 	All              bool   // Lead is followed by a link to all listens
 	Next             []ui.Action
 	Days             []ui.Day
+	Filter           string // names what is asked for
 	Artist, From, To string // of the filter
 	Pages            ui.Pages
 }
@@ -89,7 +90,7 @@ type found struct {
 
 // heading puts what was found into words.
 func (v *listensView) heading(ctx context.Context, f found) {
-	v.All = f.Some
+	v.All, v.Filter = f.Some, v.filter(ctx)
 	if f.Some && f.Total == 0 {
 		v.Next = []ui.Action{{Label: words.T(ctx, "listens.show_all"), URL: "/listens"}}
 	}
@@ -110,6 +111,25 @@ func (v *listensView) heading(ctx context.Context, f found) {
 		v.Next = []ui.Action{{Label: words.T(ctx, "listens.connect"), URL: "/", Main: true},
 			{Label: words.T(ctx, "listens.import"), URL: "/imports"}}
 	}
+}
+
+// filter says in a line what is asked for: "Filter: Enya · from 20 November 2026".
+func (v *listensView) filter(ctx context.Context) string {
+	l := words.From(ctx)
+	var asked []string
+	if v.Artist != "" {
+		asked = append(asked, words.Isolate(v.Artist))
+	}
+	if day, err := time.Parse(time.DateOnly, v.From); err == nil {
+		asked = append(asked, words.T(ctx, "listens.since", "Day", l.Day(day)))
+	}
+	if day, err := time.Parse(time.DateOnly, v.To); err == nil {
+		asked = append(asked, words.T(ctx, "listens.until", "Day", l.Day(day)))
+	}
+	if len(asked) == 0 {
+		return words.T(ctx, "listens.filter")
+	}
+	return words.T(ctx, "listens.filtered", "What", strings.Join(asked, " · "))
 }
 
 func (h *Handler) listensPage(c echo.Context) error {

@@ -1,6 +1,8 @@
 package music
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +61,31 @@ func TestAnEmptyFilterLeadsBackToAll(t *testing.T) {
 	require.Regexp(t, `href="/listens"[^>]*>Alle Wiedergaben`, html)
 	require.Regexp(t, `name="artist" type="search" value="Enya"`, html)
 	require.Regexp(t, `name="from" type="date" value="2026-11-20"`, html)
+}
+
+// The form takes a line until somebody uses it, and then the line says what is asked for.
+func TestTheFilterIsFoldedAway(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		l    *words.Language
+		v    listensView
+		want string
+	}{
+		{words.English, listensView{}, "Filter"},
+		{words.English, listensView{Artist: "Enya", From: "2026-11-20", To: "2026-11-22"},
+			"Filter: Enya · from 20 November 2026 · to 22 November 2026"},
+		{words.German, listensView{}, "Filtern"},
+		{words.German, listensView{From: "2026-11-20"}, "Filter: ab 20. November 2026"},
+	} {
+		some := row.v.Artist+row.v.From != ""
+		row.v.heading(words.With(t.Context(), row.l), found{Artist: row.v.Artist, Some: some, Total: 3})
+		html := uitest.HTML(t, row.l, listensList(row.v))
+		fold := regexp.MustCompile(`<details id="filter-fold"( open)?><summary>(.*?)</summary>`).FindStringSubmatch(html)
+		require.Len(t, fold, 3, html)
+		require.Equal(t, some, fold[1] != "")
+		bare := regexp.MustCompile(`</?bdi>|[\x{2068}\x{2069}]`)
+		require.Equal(t, row.want, strings.TrimSpace(bare.ReplaceAllString(fold[2], "")))
+	}
 }
 
 func TestDaysOfAFilterAreWholeDays(t *testing.T) {

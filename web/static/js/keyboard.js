@@ -72,7 +72,9 @@ document.addEventListener("keydown", (e) => {
     leading = e.timeStamp;
   } else if (e.key === "/" && filter()) {
     e.preventDefault();
-    filter().focus();
+    const field = filter(), fold = field.closest("details");
+    if (fold) fold.open = true;
+    field.focus();
   } else if (e.key === "?") {
     e.preventDefault();
     list();
