@@ -87,7 +87,8 @@ var arrows = map[string][]string{
 	// The store satisfies the interfaces of those that keep something, with their types.
 	"internal/store": {"internal/accounts", "internal/activity", "internal/asks", "internal/delivery",
 		"internal/digest",
-		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match", "internal/metrics",
+		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match",
+		"internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
 		"internal/resilience", "internal/settings"},
 	// It says what a change of the settings would do to how it is reached.

@@ -49,6 +49,7 @@ func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint
 		v.Legend = append(v.Legend, legend{"stack-" + strconv.Itoa(i), names[row.ID].Artist,
 			a.query(library.KindArtist, strconv.FormatUint(uint64(row.ID), 10))})
 	}
+	v.Legend = append(v.Legend, legend{Class: "stack-rest", Name: words.T(ctx, "listening.others")})
 	for i, p := range found.Over {
 		b := bar{X: i * step, Width: step - 2, N: p.Listens, URL: a.spanned(listening.Span{Name: found.Unit}, p.From),
 			Title: words.T(ctx, "listening.piece", "When", a.piece(ctx, found.Unit, p.From), "Count", p.Listens)}
@@ -93,6 +94,7 @@ type calendar struct {
 	Label  string
 	Cells  []cell
 	Months []month
+	Days   []string // short names
 	Width  int
 }
 
@@ -130,7 +132,7 @@ func (a *asked) calendar(ctx context.Context, found listening.Answer) calendar {
 		}
 	}
 	slices.Sort(counts)
-	v := calendar{Label: words.T(ctx, "listening.calendar"), Width: step * int((last-monday)/7+1)}
+	v := calendar{Label: words.T(ctx, "listening.calendar"), Days: dayNames(ctx), Width: step * int((last-monday)/7+1)}
 	l := words.From(ctx)
 	for day := first; day <= last; day++ {
 		date, x := listening.Date(day), step*int((day-monday)/7)
@@ -160,9 +162,17 @@ type week struct {
 	Days  []string // short names
 }
 
+// dayNames returns the short names of the days from Monday on.
+func dayNames(ctx context.Context) (all []string) {
+	for d := range 7 {
+		all = append(all, words.Each("listening.short.d", strconv.Itoa(d)).T(ctx))
+	}
+	return all
+}
+
 // week draws the hours of the week.
 func (a *asked) week(ctx context.Context, found listening.Answer) week {
-	v := week{Label: words.T(ctx, "listening.clock")}
+	v := week{Label: words.T(ctx, "listening.clock"), Days: dayNames(ctx)}
 	var counts []int
 	for _, day := range found.Hours {
 		for _, n := range day {
@@ -174,7 +184,6 @@ func (a *asked) week(ctx context.Context, found listening.Answer) week {
 	slices.Sort(counts)
 	for d, day := range found.Hours {
 		name := words.From(ctx).Weekday(time.Weekday((d + 1) % 7))
-		v.Days = append(v.Days, words.Each("listening.short.d", strconv.Itoa(d)).T(ctx))
 		for h, n := range day {
 			other := *a
 			other.hour, other.day = h, d

@@ -81,7 +81,7 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 		if text := c.QueryParam(name); text != "" {
 			n, err := strconv.ParseUint(text, 10, 32)
 			if err != nil {
-				return a, refuse(words.New("problem.stats.id"))
+				return a, refuse(words.New("problem.stats.number"))
 			}
 			*id = uint32(n)
 		}

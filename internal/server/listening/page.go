@@ -247,6 +247,8 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 	compared = compared && before.Listens > 0
 	note := func(now, before, fresh int) string {
 		switch {
+		case a.Span.Name == listening.All: // all of them were new once
+			return ""
 		case fresh == now && now > 0:
 			return words.T(ctx, "listening.all_new")
 		case fresh > 0:
@@ -345,7 +347,7 @@ func (h *Handler) tops(c echo.Context, v *pageView, a *asked, found listening.An
 		{&v.Tops, "artists", words.T(ctx, "listening.top_artists"), found.Artists, nil},
 		{&v.Tops, "albums", words.T(ctx, "listening.top_albums"), found.Albums, nil},
 		{&v.Tops, "tracks", words.T(ctx, "listening.top_tracks"), found.Tracks, nil},
-		{&v.More, "new", words.T(ctx, "listening.discoveries"), found.New[:min(5, len(found.New))], nil},
+		{&v.More, "new", words.T(ctx, "listening.discoveries"), a.discoveries(found), nil},
 		{&v.More, "back", words.T(ctx, "listening.back"), found.Back[:min(5, len(found.Back))],
 			func(r listening.Row) string {
 				return words.T(ctx, "listening.away", "Count", int(r.Away.Hours()/24/365))
@@ -366,6 +368,14 @@ func (h *Handler) tops(c echo.Context, v *pageView, a *asked, found listening.An
 	}
 	v.Tags = a.tags(found.Artists, tags)
 	return nil
+}
+
+// discoveries returns the artists that were new in the span; of all time each was once.
+func (a *asked) discoveries(found listening.Answer) []listening.Row {
+	if a.Span.Name == listening.All {
+		return nil
+	}
+	return found.New[:min(5, len(found.New))]
 }
 
 // mostTags is how many tags the page offers.
