@@ -22,7 +22,7 @@ import (
 // shared are the tables whose rows belong to the installation. A new table is either listed here, or a removal has to
 // empty it of a person's rows.
 var shared = []string{"facts", "sequences", "key_cooldowns", "entities", "enrichment_marks", "enrichment",
-	"spellings", "track_artists", "joined_keys", "connection_numbers", "quarters", "videos", "settings"}
+	"spellings", "track_artists", "joined_keys", "joined_ids", "connection_numbers", "quarters", "videos", "settings"}
 
 // column is a column of a table of ours.
 type column struct{ table, name, kind string }
