@@ -12,6 +12,7 @@ import (
 	"reprise/internal/server/channels"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
+	"reprise/internal/server/corrections"
 	"reprise/internal/server/deliveries"
 	"reprise/internal/server/digests"
 	"reprise/internal/server/feed"
@@ -36,6 +37,7 @@ type Store interface {
 	core.Store
 	activity.Store
 	connections.Store
+	corrections.Store
 	deliveries.Store
 	digests.Store
 	feed.Store
@@ -135,6 +137,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			music.New(k, c.Store, c.Enrichment, rows),
 			listening.New(k, c.Store, rows),
 			sources,
+			corrections.New(k, c.Store),
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
 			songs.New(k, c.Store, c.Deliveries),
