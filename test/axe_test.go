@@ -185,7 +185,8 @@ func TestBrowserEveryPageIsAccessible(t *testing.T) {
 		return
 	}
 	areAccessible(t, tab, v, []string{"/", "/connections/spotify", "/connections/listenbrainz",
-		"/connections/navidrome", "/connect/spotify", "/notifications", "/deliveries", "/health"}, twoLooks) // where it shows
+		"/connections/navidrome", "/connect/spotify", "/notifications", "/deliveries",
+		"/health"}, twoLooks) // where it shows
 }
 
 // The same for somebody who has just begun, and for those who have not signed in yet.

@@ -164,8 +164,8 @@ func TestBrowserToastsCoverNothing(t *testing.T) {
 		holds(`document.getElementById("banners").getBoundingClientRect().height <= innerHeight / 4`))
 }
 
-// Without a server, Status is shown as it was, and says so. No other page is kept, and nothing of somebody whose session
-// has ended.
+// Without a server, Status is shown as it was, and says so. No other page is kept, and nothing of somebody whose
+// session has ended.
 func TestBrowserShowsTheLastStateOffline(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

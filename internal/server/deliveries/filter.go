@@ -25,7 +25,8 @@ type filter struct {
 	Connection string `json:"connection" query:"connection" form:"connection"`
 	Kind       string `json:"kind" query:"kind" form:"kind"`
 	Category   string `json:"category" query:"category" form:"category"`
-	// Reason is the id of a reason (see reasonID), or its sentence exactly as somebody reads it in one of the languages.
+	// Reason is the id of a reason (see reasonID), or its sentence exactly as somebody reads it in one of the
+	// languages.
 	Reason string `json:"reason" query:"reason" form:"reason"`
 	ID     string `json:"id"`
 }
