@@ -20,6 +20,7 @@ import (
 	"reprise/internal/server/health"
 	"reprise/internal/server/imports"
 	"reprise/internal/server/installation"
+	"reprise/internal/server/listening"
 	"reprise/internal/server/music"
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
@@ -43,6 +44,7 @@ type Store interface {
 	export.Store
 	feed.Store
 	imports.Store
+	listening.Store
 	music.Store
 	music.SourceStore
 	notifications.Store
@@ -136,6 +138,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			first,
 			site.New(k, changeable(c)),
 			music.New(k, c.Store, c.Enrichment, rows),
+			listening.New(k, c.Store, rows),
 			sources,
 			corrections.New(k, c.Store),
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),
