@@ -158,8 +158,9 @@ func TestTheSecondSourceFillsInWhatIsMissing(t *testing.T) {
 	got, _ := all(t, s, user, 10)
 	require.Len(t, got, 1)
 	want := library.StoredListen{ID: got[0].ID, Listen: withSource(bare, ""), Sources: []library.Source{
-		{Connection: "listenbrainz", SourceID: bare.SourceID}, {Connection: "navidrome", SourceID: third.SourceID},
-		{Connection: "spotify", SourceID: rich.SourceID}}}
+		{Connection: "listenbrainz", SourceID: bare.SourceID},
+		{Connection: "navidrome", SourceID: third.SourceID, Later: third.PlayedAt.Sub(bare.PlayedAt)},
+		{Connection: "spotify", SourceID: rich.SourceID, Later: rich.PlayedAt.Sub(bare.PlayedAt)}}}
 	want.ISRC, want.Duration, want.RecordingMBID = "ISAAA9900001", 3*time.Minute,
 		"0b8e8a3a-1f0e-4d3c-8a57-3f3b1f8f5d5e"
 	require.Equal(t, want, got[0])

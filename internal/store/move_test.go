@@ -97,7 +97,7 @@ func requireMoved(t testing.TB, s *Store, n int) {
 			sources := []library.Source{{Connection: "spotify", SourceID: want.SourceID}}
 			if i%5 == 0 {
 				sources = append([]library.Source{{Connection: "listenbrainz",
-					SourceID: fmt.Sprint(want.PlayedAt.Unix(), ":", i)}}, sources...)
+					SourceID: fmt.Sprint(want.PlayedAt.Unix(), ":", i), Later: time.Millisecond}}, sources...)
 			}
 			require.Equal(t, sources, l.Sources)
 		}
