@@ -246,6 +246,9 @@ func (g *gathering) save(ctx context.Context, tx *sql.Tx) error {
 	}
 	err = insertRows(ctx, tx, "INSERT INTO joined_keys (kind, match_key, entity_id)", 3, g.joins,
 		"ON CONFLICT DO NOTHING")
+	if len(g.lost) > 0 {
+		err = errors.Join(err, remeant(ctx, tx))
+	}
 	for _, e := range g.lost {
 		err = errors.Join(err, mergeEntities(ctx, tx, e.id, e.end().id))
 	}

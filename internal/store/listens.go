@@ -117,10 +117,20 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 	if err := noteHeard(ctx, tx, user, fresh, spelt); err != nil {
 		return 0, err
 	}
+	spans := map[int64]bool{}
+	for _, p := range plays {
+		spans[spanOf(p.at)] = true
+	}
 	for _, r := range m.stored {
-		if r.moved {
+		if r.moved { // from a listen that is at most reach away
+			for _, at := range []time.Time{r.play.at, r.at.Add(-reach), r.at.Add(reach)} {
+				spans[spanOf(at)] = true
+			}
 			plays = append(plays, stored{id: r.play.id, at: r.play.at})
 		}
+	}
+	if err := changedListens(ctx, tx, user, spans); err != nil {
+		return 0, err
 	}
 	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.enqueuePlays(ctx, tx, user, conn, plays))
 }

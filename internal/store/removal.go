@@ -38,6 +38,7 @@ var belongings = []belonging{
 	{"forwards", []string{"listen_id", "connection"}},
 	{"listens", []string{"id"}}, // with their sources
 	{"heard", []string{"user_id", "span", "artist_key"}},
+	{"listen_columns", []string{"user_id", "span"}},
 	{"playlists", []string{"id"}},
 	{"imports", []string{"id"}},
 	{"skipped", []string{"user_id", "connection", "stream", "playlist", "source_id"}},

@@ -33,6 +33,7 @@ type Store struct {
 	reader *sql.DB
 	jobs   *queue.Queue
 	known  spellingCache
+	music  musicCache
 }
 
 // Options are the settings of a Store. Zero values mean the defaults.
