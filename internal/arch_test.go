@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 	"internal/accounts":   {"internal/passwords"}, // which says what is easily guessed
 	"internal/passwords":  {},
 	"internal/nearest":    {},
+	"internal/search":     {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
@@ -89,7 +90,7 @@ var arrows = map[string][]string{
 		"internal/digest",
 		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match", "internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
-		"internal/resilience", "internal/settings"},
+		"internal/resilience", "internal/search", "internal/settings"},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",

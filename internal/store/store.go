@@ -34,6 +34,8 @@ type Store struct {
 	jobs   *queue.Queue
 	known  spellingCache
 	music  musicCache
+	words  wordCache
+	heard  playsCache
 }
 
 // Options are the settings of a Store. Zero values mean the defaults.
