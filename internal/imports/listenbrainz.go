@@ -42,6 +42,10 @@ type listenBrainzRow struct {
 		MSID    string `json:"recording_msid"`
 		Mapping struct {
 			RecordingMBID string `json:"recording_mbid"`
+			Artists       []struct {
+				Name string `json:"artist_credit_name"`
+				MBID string `json:"artist_mbid"`
+			} `json:"artists"`
 		} `json:"mbid_mapping"`
 		Info struct { // as the submitting program wrote it
 			DurationMS any `json:"duration_ms"`
@@ -73,10 +77,15 @@ func (r *listenBrainzRow) row() row {
 	if msid == "" {
 		id = library.FromExport + "listens:" + id + library.NameHash(m.Artist, m.Title)
 	}
+	var artists []library.Credit
+	for _, a := range m.Mapping.Artists {
+		artists = append(artists, library.Credit{Name: a.Name, MBID: a.MBID})
+	}
 	return play(library.Listen{
 		Track: library.Track{
 			Title:         m.Title,
 			Artist:        m.Artist,
+			Artists:       library.Listed(m.Artist, artists),
 			Album:         m.Album,
 			Duration:      time.Duration(length).Truncate(time.Millisecond),
 			ISRC:          text(m.Info.ISRC),

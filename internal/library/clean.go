@@ -13,6 +13,7 @@ const (
 	maxBytes   = 1000
 	maxID      = 300 // bytes of a provider's id
 	maxCode    = 64  // bytes of an ISRC or a MusicBrainz id
+	maxArtists = 50  // of a track
 	// maxPictures is how many pictures of an entity are looked at.
 	maxPictures = 50
 	maxLength   = 7 * 24 * time.Hour
@@ -40,11 +41,22 @@ func ID(s string) string {
 // Clean bounds everything that a provider says about a track; see Name.
 func (t *Track) Clean() {
 	t.Title, t.Artist, t.Album = Name(t.Title), Name(t.Artist), Name(t.Album)
+	t.Artists = credits(t.Artists)
 	t.SourceID = ID(t.SourceID)
 	t.ISRC, t.RecordingMBID = code(t.ISRC), code(t.RecordingMBID)
 	if t.Duration < 0 || t.Duration > maxLength {
 		t.Duration = 0
 	}
+}
+
+// credits bounds a list of artists, and leaves out those without a name.
+func credits(all []Credit) (kept []Credit) {
+	for _, c := range all[:min(len(all), maxArtists)] {
+		if c = (Credit{Name(c.Name), code(c.MBID)}); c.Name != "" {
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
 // code returns an id with a known form, or nothing if it cannot have that form.

@@ -32,6 +32,24 @@ func TestAHugeTitleIsCutOnceAndForAll(t *testing.T) {
 	require.Equal(t, honest, same)
 }
 
+// A list that a service has found for a text counts only if it is about the same artists.
+func TestListedArtistsAreInTheText(t *testing.T) {
+	t.Parallel()
+	ike, tina := Credit{Name: "Ike", MBID: "1"}, Credit{Name: "Tina Turner"}
+	require.Equal(t, []Credit{ike, tina}, Listed("IKE & TINA TURNER", []Credit{ike, tina}))
+	require.Nil(t, Listed("Ike", []Credit{ike, tina}))
+	require.Nil(t, Listed("Ike", []Credit{{}}))
+	require.Nil(t, Listed("Ike", nil))
+	long := make([]Credit, 100)
+	for i := range long {
+		long[i] = Credit{Name: strings.Repeat("x", i*10), MBID: strings.Repeat("y", i)}
+	}
+	track := Track{Artists: long}
+	track.Clean()
+	require.Len(t, track.Artists, maxArtists-1, "without the one that has no name")
+	require.Equal(t, Credit{Name: strings.Repeat("x", 10), MBID: "y"}, track.Artists[0])
+}
+
 func TestImpossibleTimesAreRefused(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash/fnv"
+	"strings"
 	"time"
 )
 
@@ -19,6 +20,30 @@ type Track struct {
 	// Gone says that a playlist has a place for it whose video is gone, and why: VideoPrivate or VideoDeleted. Such a
 	// track has no names of its own, and is not stored.
 	Gone string
+	// Artists are the artists one by one, the first one first, where the provider lists them; nil where it does not.
+	// They are not read back.
+	Artists []Credit
+}
+
+// Credit is one of the artists of a track.
+type Credit struct {
+	Name string
+	MBID string // may be empty
+}
+
+// Listed returns a list of artists that somebody has found for a track by the text with their names; nil if one of
+// them is not in that text, because it is about another track then.
+func Listed(text string, found []Credit) []Credit {
+	lower := strings.ToLower(text)
+	if len(found) == 0 {
+		return nil
+	}
+	for _, c := range found {
+		if c.Name == "" || !strings.Contains(lower, strings.ToLower(c.Name)) {
+			return nil
+		}
+	}
+	return found
 }
 
 // NameHash returns an id for a track whose provider gives it none. It is stored, so it never changes between releases.

@@ -263,3 +263,32 @@ func TestSourceThatWasNotAskedIsShownAsSuch(t *testing.T) {
 		require.Contains(t, html, "not asked yet", "without an id there is nothing to ask Fanart.tv for")
 	})
 }
+
+// A link that somebody kept leads on to what the artist has joined since.
+func TestAnOldLinkLeadsToWhatWasJoined(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.enriched()
+		h.heard("Rain")
+		_, err := h.db.SaveListens(t.Context(), library.Intake{User: h.user, Connection: "spotify",
+			Listens: []library.Listen{{SourceID: "untitled", PlayedAt: time.Now(),
+				Track: library.Track{Artist: "Victory Rose"}}}})
+		require.NoError(t, err)
+		links, err := h.db.Links(t.Context(), []library.Track{{Artist: "Sigur Rós"}, {Artist: "Victory Rose"}})
+		require.NoError(t, err)
+		kept, old := "/music/artist/"+strconv.FormatInt(links[0].Artist, 10),
+			"/music/artist/"+strconv.FormatInt(links[1].Artist, 10)
+		require.Contains(t, h.page("/listens"), `href="`+old+`"`)
+		require.Contains(t, h.page(old), "Victory Rose", "heard only in a play without a title")
+		for _, l := range links {
+			require.NoError(t, h.db.SaveOutcome(t.Context(), enrich.Outcome{Task: enrich.Task{ID: l.Artist,
+				Source: "musicbrainz", Entity: library.Entity{Kind: library.KindArtist}}, State: enrich.Done,
+				Facts: library.Facts{MBID: "f6f2326f-f405-4038-ad93-0da7d8d5a1b4"}}))
+		}
+		w := h.do(http.MethodGet, old, "", "")
+		require.Equal(t, http.StatusFound, w.Code)
+		require.Equal(t, kept, w.Header().Get("Location"))
+		require.Contains(t, h.page(kept), "You&#39;ve listened to this artist 2 times.")
+		require.Equal(t, kept, "/music/artist/"+h.call(http.MethodGet, old, "", http.StatusOK)["id"].(string))
+	})
+}

@@ -104,6 +104,11 @@ func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error
 		if another, err = res.RowsAffected(); err != nil {
 			return err
 		}
+		if another > 0 {
+			if err := joinSame(ctx, tx, o.Kind, o.Facts.MBID); err != nil {
+				return err
+			}
+		}
 	}
 	if len(o.Then) == 0 {
 		return nil
@@ -207,14 +212,19 @@ var meaning = map[string]string{
 	library.KindTrack: "SELECT id FROM spellings WHERE track_id = $2",
 }
 
-// Music returns what is known of an entity. It returns library.ErrNotFound if the person has not heard it.
+// Music returns what is known of an entity; of the one that it has joined, with its ID, if it is gone. It returns
+// library.ErrNotFound if the person has not heard it.
 func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m enrich.Music, err error) {
-	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+"WHERE e.id = $1 AND e.kind = $2", id, kind))
+	if meaning[kind] == "" {
+		return m, library.ErrNotFound
+	}
+	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+`WHERE e.kind = $2 AND (e.id = $1
+		OR e.id = (SELECT entity_id FROM joined_ids WHERE old_id = $1))`, id, kind))
 	if err != nil {
 		return m, found(err)
 	}
 	var last time.Time
-	if m.Plays, last, err = s.plays(ctx, user, meaning[kind], id); err != nil {
+	if m.Plays, last, err = s.plays(ctx, user, meaning[kind], e.id); err != nil {
 		return m, err
 	}
 	if m.Plays == 0 {
@@ -223,7 +233,7 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, last
 	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags,
 			released, picture
-		FROM enrichment WHERE entity_id = $1 ORDER BY source`, id)
+		FROM enrichment WHERE entity_id = $1 ORDER BY source`, e.id)
 	return m, err
 }
 
@@ -241,20 +251,30 @@ func scanTold(r scanner) (t enrich.Told, err error) {
 // Links returns the entities and the picture of each of these tracks.
 func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Links, error) {
 	var keys []entityKey
+	none := func(string) bool { return false }
 	for _, t := range tracks {
-		for _, e := range entitiesOf(t) {
+		for _, e := range entitiesOf(t, none) {
 			keys = append(keys, e.named())
+		}
+		if composed(t.Artist) {
+			for _, name := range possible(t.Artist) {
+				keys = append(keys, entityKey{library.KindArtist, artistKey(name)})
+			}
 		}
 	}
 	known, err := knownEntities(ctx, s.reader, keys)
 	if err != nil || len(known) == 0 {
 		return make([]enrich.Links, len(tracks)), err
 	}
-	pictures, err := s.pictures(ctx, known)
+	alone := func(name string) bool { return known[entityKey{library.KindArtist, artistKey(name)}] != nil }
+	leads, err := s.leads(ctx, known)
+	if err != nil {
+		return nil, err
+	}
 	links := make([]enrich.Links, len(tracks))
 	for i, t := range tracks {
-		l, portrait := &links[i], ""
-		for _, e := range entitiesOf(t) {
+		l := &links[i]
+		for _, e := range entitiesOf(t, alone) {
 			k := known[e.named()]
 			if k == nil {
 				continue
@@ -262,27 +282,68 @@ func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Lin
 			switch e.Kind {
 			case library.KindArtist:
 				if l.Artist == 0 { // the first one
-					l.Artist, portrait = k.id, pictures[k.id]
+					l.Artist = k.id
 				}
 			case library.KindAlbum:
-				l.Album, l.Picture = k.id, pictures[k.id]
+				l.Album = k.id
 			case library.KindTrack:
 				l.Track = k.id
 			}
-		}
-		if l.Picture == "" && portrait != "" {
-			l.Picture, l.Portrait = portrait, true
+			if lead := leads[k.id]; lead != 0 {
+				l.Artist = lead
+			}
 		}
 	}
-	return links, err
+	return links, s.addPictures(ctx, links)
+}
+
+// leads returns the first artist of each of these tracks that is stored.
+func (s *Store) leads(ctx context.Context, known map[entityKey]*keyed) (map[int64]int64, error) {
+	var args []any
+	for k, e := range known {
+		if k.kind == library.KindTrack || k.kind == untitled {
+			args = append(args, e.id)
+		}
+	}
+	leads := make(map[int64]int64, len(args))
+	type row struct{ track, artist int64 }
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.track, &v.artist) }
+	for chunk := range slices.Chunk(args, 200) {
+		rows, err := list(ctx, s.reader, scan, "SELECT track_id, artist_id FROM track_artists WHERE track_id IN "+
+			numbered(1, len(chunk))+" ORDER BY track_id, position DESC, artist_id DESC", chunk...)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range rows {
+			leads[v.track] = v.artist
+		}
+	}
+	return leads, nil
+}
+
+// addPictures adds the pictures of albums to links; where there is none, that of the artist.
+func (s *Store) addPictures(ctx context.Context, links []enrich.Links) error {
+	of := map[int64]bool{}
+	for _, l := range links {
+		of[l.Album], of[l.Artist] = true, true
+	}
+	pictures, err := s.pictures(ctx, of)
+	for i := range links {
+		l := &links[i]
+		if l.Picture = pictures[l.Album]; l.Picture == "" {
+			l.Picture = pictures[l.Artist]
+			l.Portrait = l.Picture != ""
+		}
+	}
+	return err
 }
 
 // pictures returns the pictures of these entities by their IDs. Entities without one are left out.
-func (s *Store) pictures(ctx context.Context, known map[entityKey]*keyed) (map[int64]string, error) {
-	args := make([]any, 0, len(known))
-	for k, e := range known {
-		if k.kind != library.KindTrack {
-			args = append(args, e.id)
+func (s *Store) pictures(ctx context.Context, of map[int64]bool) (map[int64]string, error) {
+	args := make([]any, 0, len(of))
+	for id := range of {
+		if id != 0 {
+			args = append(args, id)
 		}
 	}
 	all := make(map[int64]string, len(args))

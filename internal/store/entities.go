@@ -4,58 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"hash/fnv"
 	"slices"
-	"strings"
 
 	"reprise/internal/library"
 )
-
-// leadMarks separate an artist from a guest, or artists in a tag. They leave out "&", "and" and the comma, which also
-// occur in names.
-var leadMarks = []string{"; ", " • ", " feat.", " feat ", " featuring ", " ft.", " ft ", " (feat.", " (feat ",
-	" (featuring ", " (ft.", " (ft ", " [feat.", " [feat ", " [ft.", " [ft "}
-
-// cutArtist cuts the first artist off a text with several, in the original spelling.
-func cutArtist(artist string) (lead, rest string) {
-	lower := strings.ToLower(artist)
-	cut, after := len(artist), len(artist)
-	for _, mark := range leadMarks {
-		if i := strings.Index(lower, mark); i > 0 && i < cut && len(lower) == len(artist) {
-			cut, after = i, i+len(mark)
-		}
-	}
-	return strings.TrimRight(artist[:cut], " (["), strings.Trim(artist[after:], " ()[]")
-}
-
-// leadArtist returns the artist without guests.
-func leadArtist(artist string) string {
-	lead, _ := cutArtist(artist)
-	return lead
-}
-
-// manyArtists are what services write where there are too many artists to name, as normal returns them.
-var manyArtists = map[string]bool{"variousartists": true, "variousartist": true, "verschiedeneinterpreten": true,
-	"diverseinterpreten": true, "verschiedenekunstler": true, "artistesvaries": true, "variosartistas": true,
-	"artistivari": true}
-
-// artistsOf returns the artists in a text: without guests, then the guests. Nobody in particular is no artist.
-func artistsOf(text string) (all []string) {
-	for name := ""; text != ""; {
-		name, text = cutArtist(text)
-		if name != "" && !manyArtists[normal(name)] && !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
-// artistKey returns the key of one artist.
-func artistKey(artist string) int64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(normal(artist)))
-	return int64(h.Sum64())
-}
 
 // keyed is an entity with its key.
 type keyed struct {
@@ -80,27 +32,32 @@ type entityKey struct {
 
 func (e *keyed) named() entityKey { return entityKey{e.Kind, e.key} }
 
-// entitiesOf returns the artists, the album and the track of a listen.
-func entitiesOf(t library.Track) (all []*keyed) {
-	if t.Artist == "" {
+// untitled is the kind of what has the plays of an artist of which no title is known. It has no page.
+const untitled = "untitled"
+
+// entitiesOf returns the artists, the album and the track of a listen. See creditsOf for alone.
+func entitiesOf(t library.Track, alone func(name string) bool) (all []*keyed) {
+	credits := creditsOf(t, alone)
+	for _, c := range credits {
+		all = append(all, &keyed{key: artistKey(c.Name),
+			Entity: library.Entity{Kind: library.KindArtist, Artist: c.Name, MBID: c.MBID}})
+	}
+	lead := t.Artist
+	if len(credits) > 0 {
+		lead = credits[0].Name
+	}
+	if lead == "" {
 		return nil
 	}
-	lead := leadArtist(t.Artist)
-	album := &keyed{key: matchKey(t.Album, t.Artist),
-		Entity: library.Entity{Kind: library.KindAlbum, Artist: lead, Title: t.Album}}
-	track := &keyed{key: matchKey(t.Title, t.Artist), Entity: library.Entity{Kind: library.KindTrack, Artist: lead,
-		Title: t.Title, Album: t.Album, Duration: t.Duration, ISRC: t.ISRC, MBID: t.RecordingMBID}}
-	for _, name := range artistsOf(t.Artist) {
-		all = append(all, &keyed{key: artistKey(name),
-			Entity: library.Entity{Kind: library.KindArtist, Artist: name}})
-	}
 	if t.Album != "" {
-		all = append(all, album)
+		all = append(all, &keyed{key: matchKey(t.Album, t.Artist),
+			Entity: library.Entity{Kind: library.KindAlbum, Artist: lead, Title: t.Album}})
 	}
-	if t.Title != "" {
-		all = append(all, track)
+	if t.Title == "" {
+		return append(all, &keyed{key: artistKey(t.Artist), Entity: library.Entity{Kind: untitled, Artist: lead}})
 	}
-	return all
+	return append(all, &keyed{key: matchKey(t.Title, t.Artist), Entity: library.Entity{Kind: library.KindTrack,
+		Artist: lead, Title: t.Title, Album: t.Album, Duration: t.Duration, ISRC: t.ISRC, MBID: t.RecordingMBID}})
 }
 
 func mark(ctx context.Context, tx *sql.Tx, name string) (last int64, err error) {
@@ -116,9 +73,9 @@ func setMark(ctx context.Context, tx *sql.Tx, name string, last int64) error {
 		ON CONFLICT (name) DO UPDATE SET last = excluded.last`, name, last)
 }
 
-// learn copies the facts of a track that e lacks from o.
+// learn copies the facts that e lacks from o.
 func (e *keyed) learn(o library.Entity) {
-	if e.Kind != library.KindTrack {
+	if e.Kind == library.KindArtist && len(o.MBID) != mbidLength {
 		return
 	}
 	take := func(to *string, s string) {

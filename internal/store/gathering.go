@@ -11,24 +11,27 @@ import (
 
 // addEntities stores what these spellings mean: new entities, new facts about known ones, and the artists of the
 // tracks. It notes the ids in the spellings.
-func addEntities(ctx context.Context, tx *sql.Tx, fresh []*spelling) error {
+func (s *Store) addEntities(ctx context.Context, tx *sql.Tx, fresh []*spelling) error {
+	alone, err := s.knownNames(ctx, tx, fresh)
+	if err != nil {
+		return err
+	}
 	told := make([][]*keyed, len(fresh))
 	var keys []entityKey
 	for i, v := range fresh {
-		told[i] = entitiesOf(v.Track)
+		told[i] = entitiesOf(v.Track, alone)
 		for _, e := range told[i] {
 			keys = append(keys, e.named())
 		}
 	}
 	g := gathering{byID: map[int64]*keyed{}, mbids: map[string]*keyed{}, isrcs: map[string]*keyed{}}
-	var err error
 	if g.known, err = knownEntities(ctx, tx, keys); err != nil {
 		return err
 	}
 	for k, e := range g.known {
 		g.known[k] = g.one(e)
 	}
-	err = errors.Join(g.recordings(ctx, tx, "recording_mbid", g.mbids, told),
+	err = errors.Join(g.artists(ctx, tx, told), g.recordings(ctx, tx, "recording_mbid", g.mbids, told),
 		g.recordings(ctx, tx, "isrc", g.isrcs, told))
 	if err != nil {
 		return err
@@ -38,43 +41,89 @@ func addEntities(ctx context.Context, tx *sql.Tx, fresh []*spelling) error {
 			told[i][j] = g.add(e)
 		}
 	}
+	whole := newlyWhole(fresh, told)
 	if err := g.save(ctx, tx); err != nil {
 		return err
 	}
-	var credits []any
-	for i, v := range fresh {
-		credits = append(credits, v.means(told[i])...)
+	for _, e := range whole {
+		err = errors.Join(err, standAlone(ctx, tx, e.Artist, e.end().id))
 	}
-	return insertRows(ctx, tx, "INSERT INTO track_artists (track_id, artist_id, position)", 3, credits,
-		"ON CONFLICT DO NOTHING")
+	credits := make([]credit, 0, len(fresh))
+	for i, v := range fresh {
+		if c := v.means(told[i]); c.track != 0 {
+			credits = append(credits, c)
+		}
+	}
+	return errors.Join(err, saveCredits(ctx, tx, credits))
 }
 
-// means notes the ids of what the spelling means, and returns rows with the artists of its track.
-func (v *spelling) means(all []*keyed) (credits []any) {
-	var artists []int64
+// means notes the ids of what the spelling means, and returns the artists of its track.
+func (v *spelling) means(all []*keyed) credit {
+	c := credit{listed: lists(v.Track)}
 	for _, e := range all {
 		switch id := e.end().id; e.Kind {
 		case library.KindArtist:
-			artists = append(artists, id)
+			if !slices.Contains(c.artists, id) {
+				c.artists = append(c.artists, id)
+			}
 		case library.KindAlbum:
 			v.album = id
-		case library.KindTrack:
+		case library.KindTrack, untitled:
 			v.track = id
 		}
 	}
-	for i, artist := range artists {
-		if v.track != 0 {
-			credits = append(credits, v.track, artist, i)
+	c.track = v.track
+	return c
+}
+
+// knownNames returns what says whether a name is known as that of one artist: from earlier, or from these spellings.
+func (s *Store) knownNames(ctx context.Context, tx *sql.Tx, fresh []*spelling) (func(name string) bool, error) {
+	known := map[int64]bool{}
+	var keys []entityKey
+	for _, v := range fresh {
+		switch {
+		case len(v.Artists) > 0:
+			for _, c := range v.Artists {
+				known[artistKey(c.Name)] = true
+			}
+		case !composed(v.Artist):
+			known[artistKey(v.Artist)] = true
+		default:
+			for _, name := range possible(v.Artist) {
+				keys = append(keys, entityKey{library.KindArtist, artistKey(name)})
+			}
 		}
 	}
-	return credits
+	stored, err := knownEntities(ctx, tx, keys)
+	if err != nil {
+		return nil, err
+	}
+	return func(name string) bool {
+		key := artistKey(name)
+		return known[key] || s.moving[key] || stored[entityKey{library.KindArtist, key}] != nil
+	}, nil
+}
+
+// newlyWhole returns the artists that services list for the first time and whose names look like several.
+func newlyWhole(fresh []*spelling, told [][]*keyed) (all []*keyed) {
+	for i, v := range fresh {
+		if len(v.Artists) == 0 {
+			continue
+		}
+		for _, e := range told[i] {
+			if e.Kind == library.KindArtist && e.id == 0 && composed(e.Artist) && !slices.Contains(all, e) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
 }
 
 // gathering finds out what some new spellings mean.
 type gathering struct {
 	byID         map[int64]*keyed
 	known        map[entityKey]*keyed
-	mbids, isrcs map[string]*keyed // the tracks that services have told these ids of
+	mbids, isrcs map[string]*keyed // the tracks and artists that services have told these ids of
 	fresh        []*keyed          // those that are not stored yet
 	joins        []any             // rows of joined_keys, with an entity in place of its id
 	lost         []*keyed          // stored ones in whose place another one comes
@@ -93,6 +142,31 @@ const (
 	mbidLength = 36
 	isrcLength = 12
 )
+
+// artists fills in the stored artists with the MBIDs of these.
+func (g *gathering) artists(ctx context.Context, tx *sql.Tx, told [][]*keyed) error {
+	var ids []any
+	for _, all := range told {
+		for _, e := range all {
+			if e.Kind == library.KindArtist && len(e.MBID) == mbidLength {
+				ids = append(ids, e.MBID)
+			}
+		}
+	}
+	for chunk := range slices.Chunk(ids, 200) {
+		found, err := list(ctx, tx, scanEntity, selectEntity+"WHERE e.mbid <> '' AND e.kind = $1 AND e.mbid IN "+
+			numbered(2, len(chunk))+" ORDER BY e.id", append([]any{library.KindArtist}, chunk...)...)
+		if err != nil {
+			return err
+		}
+		for _, e := range found {
+			if g.mbids[e.MBID] == nil {
+				g.mbids[e.MBID] = g.one(e)
+			}
+		}
+	}
+	return nil
+}
 
 // recordings fills in the stored tracks of which a service has told the same ids as of these.
 func (g *gathering) recordings(ctx context.Context, tx *sql.Tx, column string, into map[string]*keyed,
@@ -148,7 +222,7 @@ func (g *gathering) add(e *keyed) *keyed {
 	if here != nil {
 		here = here.end()
 	}
-	if e.Kind == library.KindTrack {
+	if e.Kind == library.KindTrack || e.Kind == library.KindArtist {
 		there := g.recording(e, here)
 		switch {
 		case there == nil || there == here:
@@ -175,10 +249,15 @@ func (g *gathering) add(e *keyed) *keyed {
 	return here
 }
 
-// recording returns the track of which the same MBID was told as of e, or the same ISRC and no other MBID.
+// recording returns the track or the artist of which the same MBID was told as of e, or the track of which the same
+// ISRC was told and no other MBID. here has the same name as e: artists of one name are not told apart.
 func (g *gathering) recording(e, here *keyed) *keyed {
 	if there := g.mbids[e.MBID]; there != nil {
-		return there.end()
+		if there = there.end(); there.Kind != e.Kind || e.Kind == library.KindArtist && here != nil &&
+			here.MBID != "" && here.MBID != e.MBID {
+			return nil
+		}
+		return there
 	}
 	there := g.isrcs[e.ISRC]
 	if there == nil {
@@ -250,25 +329,60 @@ func (g *gathering) save(ctx context.Context, tx *sql.Tx) error {
 		err = errors.Join(err, remeant(ctx, tx))
 	}
 	for _, e := range g.lost {
-		err = errors.Join(err, mergeEntities(ctx, tx, e.id, e.end().id))
+		err = errors.Join(err, mergeEntities(ctx, tx, e.Kind, e.id, e.end().id))
 	}
 	return err
 }
 
-// mergeEntities makes one track another one, with all that means it. What sources told of it goes.
-func mergeEntities(ctx context.Context, tx *sql.Tx, from, into int64) error {
-	for _, step := range []string{
-		"UPDATE spellings SET track_id = $2 WHERE track_id = $1",
+// mergeEntities makes one artist, album or track another one, with all that means it, and links to it lead there. What
+// sources told of it goes.
+func mergeEntities(ctx context.Context, tx *sql.Tx, kind string, from, into int64) error {
+	steps := []string{
 		"UPDATE joined_keys SET entity_id = $2 WHERE entity_id = $1",
 		`INSERT INTO joined_keys (kind, match_key, entity_id)
 			SELECT kind, match_key, CAST($2 AS BIGINT) FROM entities WHERE id = $1`,
-		`INSERT INTO track_artists (track_id, artist_id, position)
-			SELECT CAST($2 AS BIGINT), artist_id, position FROM track_artists WHERE track_id = $1
-			ON CONFLICT DO NOTHING`,
-	} {
+		"UPDATE joined_ids SET entity_id = $2 WHERE entity_id = $1",
+		"INSERT INTO joined_ids (old_id, entity_id) VALUES ($1, $2)",
+	}
+	switch kind {
+	case library.KindArtist:
+		steps = append(steps, `INSERT INTO track_artists (track_id, artist_id, position, listed)
+			SELECT track_id, CAST($2 AS BIGINT), position, listed FROM track_artists WHERE artist_id = $1
+			ON CONFLICT DO NOTHING`)
+	case library.KindAlbum:
+		steps = append(steps, "UPDATE spellings SET album_id = $2 WHERE album_id = $1")
+	case library.KindTrack:
+		steps = append(steps, "UPDATE spellings SET track_id = $2 WHERE track_id = $1",
+			`DELETE FROM track_artists WHERE track_id = $2 AND listed = 0
+				AND EXISTS (SELECT 1 FROM track_artists a WHERE a.track_id = $1 AND a.listed = 1)`,
+			`INSERT INTO track_artists (track_id, artist_id, position, listed)
+			SELECT CAST($2 AS BIGINT), artist_id, position, listed FROM track_artists a WHERE track_id = $1
+			AND NOT EXISTS (SELECT 1 FROM track_artists b WHERE b.track_id = $2 AND b.listed = 1)
+			ON CONFLICT DO NOTHING`)
+	}
+	for _, step := range steps {
 		if err := execTx(ctx, tx, step, from, into); err != nil {
 			return err
 		}
 	}
 	return execTx(ctx, tx, "DELETE FROM entities WHERE id = $1", from)
+}
+
+// joinSame makes one of all that have the MBID that was found for an entity: the one that was stored first.
+func joinSame(ctx context.Context, tx *sql.Tx, kind, mbid string) error {
+	if len(mbid) != mbidLength {
+		return nil
+	}
+	scan := func(r scanner) (id int64, err error) { return id, r.Scan(&id) }
+	same, err := list(ctx, tx, scan, "SELECT id FROM entities WHERE mbid <> '' AND mbid = $1 AND kind = $2 ORDER BY id",
+		mbid, kind)
+	if err != nil {
+		return err
+	}
+	for i := 1; i < len(same); i++ {
+		if err := mergeEntities(ctx, tx, kind, same[i], same[0]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

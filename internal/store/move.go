@@ -28,6 +28,12 @@ func (s *Store) moveListens(ctx context.Context) error {
 	if err != nil {
 		return local(err)
 	}
+	if done < all {
+		if s.moving, err = s.artistsToMove(ctx); err != nil {
+			return err
+		}
+		defer func() { s.moving = nil }()
+	}
 	began := time.Now()
 	for {
 		n := 0
@@ -42,6 +48,20 @@ func (s *Store) moveListens(ctx context.Context) error {
 			s.Options().Moving(done, all, time.Since(began))
 		}
 	}
+}
+
+// artistsToMove returns the keys of the names in the listens that are those of one artist. "A, B" are two if A and B
+// are known, also from a listen that comes later.
+func (s *Store) artistsToMove(ctx context.Context) (map[int64]bool, error) {
+	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
+	names, err := list(ctx, s.writer, scan, "SELECT DISTINCT artist FROM listens")
+	keys := make(map[int64]bool, len(names))
+	for _, name := range names {
+		if !composed(name) {
+			keys[artistKey(name)] = true
+		}
+	}
+	return keys, err
 }
 
 // oldListen is a listen as it was stored before.

@@ -106,7 +106,7 @@ type fit struct {
 	alone bool // it is the only artist of a text that fits
 }
 
-// meant returns what the person has heard of a kind that these spellings mean.
+// meant returns what the person has heard of a kind that these texts mean.
 func (q *quest) meant(kind string, spelt []int64) (fits []fit) {
 	alone := map[int64]bool{}
 	note := func(id uint32) {
@@ -117,6 +117,10 @@ func (q *quest) meant(kind string, spelt []int64) (fits []fit) {
 		}
 	}
 	for _, id := range spelt {
+		if id < 0 && kind == library.KindArtist {
+			note(uint32(-id))
+			alone[-id] = true
+		}
 		if of(q.plays.spelling, id).n == 0 {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ type spelling struct {
 func spellingOf(t library.Track) spelling {
 	t.Artist, t.Album = indexed(t.Artist), indexed(t.Album)
 	v := spelling{Track: library.Track{Title: t.Title, Artist: t.Artist, Album: t.Album, Duration: t.Duration,
-		ISRC: t.ISRC, RecordingMBID: t.RecordingMBID}}
+		ISRC: t.ISRC, RecordingMBID: t.RecordingMBID, Artists: t.Artists}}
 	v.hash = v.sum()
 	return v
 }
@@ -47,6 +48,16 @@ func (v *spelling) sum() int64 {
 	return int64(binary.BigEndian.Uint64(h[:]))
 }
 
+// seen returns the key of the spelling in the cache: another one with a list of its artists.
+func (v *spelling) seen() int64 {
+	if !lists(v.Track) {
+		return v.hash
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(v.hash)))
+	return int64(h.Sum64())
+}
+
 // with returns the spelling completed with the facts of t that it lacks.
 func (v *spelling) with(t library.Track) spelling {
 	all := v.Track
@@ -59,6 +70,7 @@ func (v *spelling) with(t library.Track) spelling {
 	if all.RecordingMBID == "" {
 		all.RecordingMBID = t.RecordingMBID
 	}
+	all.Artists = t.Artists
 	return spellingOf(all)
 }
 
@@ -88,10 +100,11 @@ type spellingCache struct {
 // mostCached is the most spellings that the cache holds, in some three megabytes.
 const mostCached = 1 << 16
 
-func (c *spellingCache) get(hash int64) int64 {
+func (c *spellingCache) get(v *spelling) int64 {
+	key := v.seen()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ids[hash]
+	return c.ids[key]
 }
 
 func (c *spellingCache) put(all []spelling) {
@@ -101,7 +114,7 @@ func (c *spellingCache) put(all []spelling) {
 		c.ids = make(map[int64]int64, len(all))
 	}
 	for i := range all {
-		c.ids[all[i].hash] = all[i].id
+		c.ids[all[i].seen()] = all[i].id
 	}
 }
 
@@ -110,9 +123,10 @@ func (s *Store) shelve(ctx context.Context, tx *sql.Tx, all []spelling) ([]int64
 	ids := make([]int64, len(all))
 	missing := map[int64][]int{}
 	var hashes []any
+	var listing []*spelling // known ones of which the service lists the artists
 	for i := range all {
 		hash := all[i].hash
-		if ids[i] = s.known.get(hash); ids[i] != 0 {
+		if ids[i] = s.known.get(&all[i]); ids[i] != 0 {
 			continue
 		}
 		if missing[hash] == nil {
@@ -134,33 +148,70 @@ func (s *Store) shelve(ctx context.Context, tx *sql.Tx, all []spelling) ([]int64
 		for _, v := range stored {
 			for _, i := range missing[v.hash] {
 				ids[i] = v.id
+				if lists(all[i].Track) {
+					all[i].id = v.id
+					listing = append(listing, &all[i])
+				}
 			}
 			delete(missing, v.hash)
 		}
 	}
+	if err := s.learnLists(ctx, tx, listing); err != nil {
+		return nil, err
+	}
 	fresh := make([]*spelling, 0, len(missing))
 	for _, hash := range hashes {
 		if at := missing[hash.(int64)]; at != nil {
-			fresh = append(fresh, &all[at[0]])
+			v := &all[at[0]]
+			for _, i := range at {
+				if len(v.Artists) == 0 {
+					v = &all[i]
+				}
+			}
+			fresh = append(fresh, v)
 		}
 	}
-	if err := addSpellings(ctx, tx, fresh); err != nil {
+	if err := s.addSpellings(ctx, tx, fresh); err != nil {
 		return nil, err
 	}
-	for _, at := range missing {
-		for _, i := range at {
-			ids[i] = all[at[0]].id
+	for _, v := range fresh {
+		for _, i := range missing[v.hash] {
+			ids[i] = v.id
 		}
 	}
 	return ids, nil
 }
 
-// addSpellings stores spellings and what they mean.
-func addSpellings(ctx context.Context, tx *sql.Tx, fresh []*spelling) error {
+// learnLists stores the artists of known spellings, which services list, unless others have listed them.
+func (s *Store) learnLists(ctx context.Context, tx *sql.Tx, all []*spelling) error {
+	var listed []spelling
+	var fresh []*spelling
+	for _, v := range all {
+		var known bool
+		err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM spellings p
+			JOIN track_artists a ON a.track_id = p.track_id WHERE p.id = $1 AND a.listed = 1)`, v.id).Scan(&known)
+		switch {
+		case err != nil:
+			return err
+		case known:
+			listed = append(listed, *v)
+		case !slices.ContainsFunc(fresh, func(o *spelling) bool { return o.hash == v.hash }):
+			fresh = append(fresh, v)
+		}
+	}
+	s.known.put(listed)
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := addEntities(ctx, tx, fresh); err != nil {
+	return errors.Join(s.addEntities(ctx, tx, fresh), remeant(ctx, tx))
+}
+
+// addSpellings stores spellings and what they mean.
+func (s *Store) addSpellings(ctx context.Context, tx *sql.Tx, fresh []*spelling) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := s.addEntities(ctx, tx, fresh); err != nil {
 		return err
 	}
 	next, err := nextIDs(ctx, tx, "spellings", len(fresh))

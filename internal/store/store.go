@@ -36,6 +36,8 @@ type Store struct {
 	music  musicCache
 	words  wordCache
 	heard  playsCache
+	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
+	moving map[int64]bool
 }
 
 // Options are the settings of a Store. Zero values mean the defaults.

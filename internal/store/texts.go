@@ -14,13 +14,17 @@ import (
 // The words of a spelling are stored when somebody searches, or soon after the spelling: never while listens are. What
 // a spelling means is looked up with each search, so that this index never changes, whatever becomes of the entities.
 
-// indexedSpellings is the name of the sequence with the number of the last spelling whose words are stored.
-const indexedSpellings = "search texts"
+// These are the names of the sequences with the last spelling and the last entity whose words are stored.
+const (
+	indexedSpellings = "search texts"
+	indexedArtists   = "search artists"
+)
 
 // indexAtOnce is how many spellings are indexed in one transaction.
 const indexAtOnce = 2000
 
-// text are the words of a spelling, with spaces between.
+// text are the words of a spelling, with spaces between; or those of an artist's name, with the negative number of the
+// artist: a service may list artists whom no spelling names.
 type text struct {
 	id                   int64
 	title, artist, album string
@@ -56,8 +60,10 @@ func (s *Store) Index(ctx context.Context) error {
 // indexSome stores the words of the next spellings. It reports whether there may be more.
 func (s *Store) indexSome(ctx context.Context) (more bool, err error) {
 	var behind bool
-	err = s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM spellings
-		WHERE id > coalesce((SELECT last FROM sequences WHERE name = $1), 0))`, indexedSpellings).Scan(&behind)
+	err = s.reader.QueryRowContext(ctx, `SELECT
+		EXISTS (SELECT 1 FROM spellings WHERE id > coalesce((SELECT last FROM sequences WHERE name = $1), 0)) OR
+		EXISTS (SELECT 1 FROM entities WHERE id > coalesce((SELECT last FROM sequences WHERE name = $2), 0))`,
+		indexedSpellings, indexedArtists).Scan(&behind)
 	if err != nil || !behind {
 		return false, local(err)
 	}
@@ -69,11 +75,6 @@ func (s *Store) indexSome(ctx context.Context) (more bool, err error) {
 }
 
 func (s *Store) indexNext(ctx context.Context, tx *sql.Tx) (more bool, err error) {
-	var last int64
-	err = tx.QueryRowContext(ctx, "SELECT last FROM sequences WHERE name = $1", indexedSpellings).Scan(&last)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return false, err
-	}
 	known, err := s.vocabulary(ctx)
 	if err != nil {
 		return false, err
@@ -93,13 +94,30 @@ func (s *Store) indexNext(ctx context.Context, tx *sql.Tx) (more bool, err error
 		t.title, t.artist, t.album = of(t.title), of(t.artist), of(t.album)
 		return t, err
 	}
-	all, err := list(ctx, tx, scan,
-		"SELECT id, title, artist, album FROM spellings WHERE id > $1 ORDER BY id LIMIT $2", last, indexAtOnce)
-	if err != nil || len(all) == 0 {
-		return false, err
-	}
-	if err := s.addTexts(ctx, tx, all); err != nil {
-		return false, err
+	for _, from := range []struct{ sequence, table, query string }{
+		{indexedSpellings, "spellings", "SELECT id, title, artist, album FROM spellings WHERE id > $1 AND id <= $2"},
+		{indexedArtists, "entities",
+			"SELECT -id, '', artist, '' FROM entities WHERE id > $1 AND id <= $2 AND kind = 'artist'"},
+	} {
+		var last, end, newest int64
+		err := tx.QueryRowContext(ctx, `SELECT coalesce((SELECT last FROM sequences WHERE name = $1), 0),
+			coalesce((SELECT max(id) FROM `+from.table+"), 0)", from.sequence).Scan(&last, &newest)
+		if err != nil {
+			return false, err
+		}
+		if end = min(newest, last+indexAtOnce); end == last {
+			continue
+		}
+		all, err := list(ctx, tx, scan, from.query, last, end)
+		if err != nil {
+			return false, err
+		}
+		more = more || end < newest
+		err = errors.Join(s.addTexts(ctx, tx, all), execTx(ctx, tx, `INSERT INTO sequences (name, last) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET last = excluded.last`, from.sequence, end))
+		if err != nil {
+			return false, err
+		}
 	}
 	next, err := nextIDs(ctx, tx, "search_words", len(fresh))
 	if err != nil {
@@ -110,10 +128,7 @@ func (s *Store) indexNext(ctx context.Context, tx *sql.Tx) (more bool, err error
 		rows = append(rows, next, w)
 		next++
 	}
-	return len(all) == indexAtOnce, errors.Join(
-		insertRows(ctx, tx, "INSERT INTO search_words (id, word)", 2, rows, "ON CONFLICT DO NOTHING"),
-		execTx(ctx, tx, `INSERT INTO sequences (name, last) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET last = excluded.last`, indexedSpellings, all[len(all)-1].id))
+	return more, insertRows(ctx, tx, "INSERT INTO search_words (id, word)", 2, rows, "ON CONFLICT DO NOTHING")
 }
 
 // vocabulary returns all stored words.
@@ -225,13 +240,16 @@ func numbers(ctx context.Context, q querier, query string, args ...any) (all []i
 	}
 	text := rows[0].String
 	all = make([]int64, 0, 1+strings.Count(text, ","))
-	id := int64(0)
+	id, sign := int64(0), int64(1)
 	for i := range len(text) {
-		if text[i] == ',' {
-			all, id = append(all, id), 0
-		} else {
+		switch text[i] {
+		case ',':
+			all, id, sign = append(all, sign*id), 0, 1
+		case '-':
+			sign = -1
+		default:
 			id = 10*id + int64(text[i]-'0')
 		}
 	}
-	return append(all, id), nil
+	return append(all, sign*id), nil
 }

@@ -36,7 +36,8 @@ type listen struct {
 		Title   string `json:"track_name"`
 		Album   string `json:"release_name"`
 		Mapping struct {
-			RecordingMBID string `json:"recording_mbid"`
+			RecordingMBID string           `json:"recording_mbid"`
+			Artists       []creditedArtist `json:"artists"`
 		} `json:"mbid_mapping"`
 		Info struct { // free-form: set by the submitting client
 			DurationMS    number `json:"duration_ms"`
@@ -46,6 +47,21 @@ type listen struct {
 			MSID          text   `json:"recording_msid"`
 		} `json:"additional_info"`
 	} `json:"track_metadata"`
+}
+
+// creditedArtist is one of the artists of the recording that ListenBrainz takes the names of a listen for.
+type creditedArtist struct {
+	Name string `json:"artist_credit_name"`
+	MBID string `json:"artist_mbid"`
+}
+
+// credits returns the artists that ListenBrainz lists.
+func credits(text string, all []creditedArtist) []library.Credit {
+	listed := make([]library.Credit, len(all))
+	for i, a := range all {
+		listed[i] = library.Credit{Name: a.Name, MBID: a.MBID}
+	}
+	return library.Listed(text, listed)
 }
 
 // usable reports whether l has a time and a name.
@@ -64,6 +80,7 @@ func (l *listen) plain() library.Listen {
 		Track: library.Track{
 			Title:         m.Title,
 			Artist:        m.Artist,
+			Artists:       credits(m.Artist, m.Mapping.Artists),
 			Album:         m.Album,
 			Duration:      max(duration, 0),
 			ISRC:          string(m.Info.ISRC),

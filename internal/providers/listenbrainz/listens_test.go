@@ -32,6 +32,8 @@ func TestListens(t *testing.T) {
 					Duration: 150426 * time.Millisecond,
 					ISRC:     "GBBPW9800012", RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b",
 					SourceID: "db9a7483-a8f4-4a2c-99af-c8ab58850200",
+					Artists: []library.Credit{{Name: "Boards of Canada",
+						MBID: "69158f97-4c07-4c4e-baf8-4e4ab1ed666e"}},
 				},
 				SourceID: "1795197851:db9a7483-a8f4-4a2c-99af-c8ab58850200", PlayedAt: at(1795197851),
 			},

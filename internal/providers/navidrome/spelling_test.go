@@ -1,9 +1,12 @@
 package navidrome
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
 )
 
 func TestPlainWords(t *testing.T) {
@@ -73,4 +76,26 @@ func FuzzSpellings(f *testing.F) {
 		plainWords(name)
 		require.LessOrEqual(t, len(spellings(name)), 9)
 	})
+}
+
+// A list of artists in a form of its own costs nothing else of the song.
+func TestArtistsOfASongAreListed(t *testing.T) {
+	t.Parallel()
+	two := []library.Credit{{Name: "Ike"}, {Name: "Tina"}}
+	for body, want := range map[string][]library.Credit{
+		`{"title":"River","artists":[{"id":"1","name":"Ike"},{"name":""},{"id":2,"name":"Tina"}]}`: two,
+		`{"title":"River","artists":{"name":"Ike"}}`:                                               two[:1],
+		`{"title":"River","artists":["Ike","Tina"]}`:                                               nil,
+		`{"title":"River","artists":"Ike"}`:                                                        nil,
+		`{"title":"River","artists":null}`:                                                         nil,
+		`{"title":"River"}`:                                                                        nil,
+	} {
+		var s song
+		require.NoError(t, json.Unmarshal([]byte(body), &s), body)
+		require.Equal(t, library.Track{Title: "River", Artists: want}, s.track(), body)
+	}
+	var s ownSong
+	require.NoError(t, json.Unmarshal([]byte(`{"title":"River","participants":{"artist":[{"name":"Ike"},
+		{"name":"Tina"}],"composer":[{"name":"Phil"}]}}`), &s))
+	require.Equal(t, two, s.track().Artists)
 }

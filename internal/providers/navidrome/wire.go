@@ -98,6 +98,7 @@ type song struct {
 	Title         text       `json:"title"`
 	Artist        text       `json:"artist"`
 	DisplayArtist text       `json:"displayArtist"`
+	Artists       credits    `json:"artists"` // of OpenSubsonic
 	Album         text       `json:"album"`
 	Duration      number     `json:"duration"` // seconds
 	ISRC          list[text] `json:"isrc"`
@@ -108,7 +109,7 @@ type song struct {
 
 func (s *song) track() library.Track {
 	t := library.Track{
-		Title: string(s.Title), Artist: string(s.Artist), Album: string(s.Album),
+		Title: string(s.Title), Artist: string(s.Artist), Artists: s.Artists, Album: string(s.Album),
 		Duration: s.Duration.seconds(), RecordingMBID: string(s.MusicBrainzID), SourceID: string(s.ID),
 	}
 	if s.DisplayArtist != "" {
@@ -130,14 +131,17 @@ type ownSong struct {
 	RecordingMBID text    `json:"mbzRecordingID"`
 	PlayDate      instant `json:"playDate"`
 	PlayCount     number  `json:"playCount"`
-	Tags          struct {
+	Participants  struct {
+		Artist credits `json:"artist"`
+	} `json:"participants"`
+	Tags struct {
 		ISRC list[text] `json:"isrc"`
 	} `json:"tags"`
 }
 
 func (s *ownSong) track() library.Track {
 	t := library.Track{
-		Title: string(s.Title), Artist: string(s.Artist), Album: string(s.Album),
+		Title: string(s.Title), Artist: string(s.Artist), Artists: s.Participants.Artist, Album: string(s.Album),
 		Duration: s.Duration.seconds(), RecordingMBID: string(s.RecordingMBID), SourceID: string(s.ID),
 	}
 	if len(s.Tags.ISRC) > 0 {
@@ -202,6 +206,24 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	}
 	*l = make(list[T], 1)
 	return json.Unmarshal(b, &(*l)[0])
+}
+
+// credits are the artists of a song, one by one. A list in another form is none: the song has them as a text, too.
+type credits []library.Credit
+
+func (c *credits) UnmarshalJSON(b []byte) error {
+	var all list[struct {
+		Name text `json:"name"`
+	}]
+	if json.Unmarshal(b, &all) != nil {
+		return nil
+	}
+	for _, a := range all {
+		if a.Name != "" {
+			*c = append(*c, library.Credit{Name: string(a.Name)})
+		}
+	}
+	return nil
 }
 
 // instant is a point in time with millisecond precision, in UTC: RFC 3339, the same without a zone (then it is UTC),

@@ -72,10 +72,21 @@ func (t *track) artist() string {
 	return strings.Join(names, ", ")
 }
 
+// credits returns the artists one by one.
+func (t *track) credits() (all []library.Credit) {
+	for _, a := range t.Artists {
+		if a.Name != "" {
+			all = append(all, library.Credit{Name: a.Name})
+		}
+	}
+	return all
+}
+
 func (t *track) plain() library.Track {
 	return library.Track{
 		Title:    t.Name,
 		Artist:   t.artist(),
+		Artists:  t.credits(),
 		Album:    t.Album.Name,
 		Duration: time.Duration(t.DurationMS) * time.Millisecond,
 		ISRC:     t.ExternalIDs.ISRC,

@@ -185,6 +185,7 @@ func TestListens(t *testing.T) {
 					Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children",
 					Duration: 150426 * time.Millisecond,
 					ISRC:     "GBBPW9800012", SourceID: "3hxIUxnT27p5WcmjGUXNwx",
+					Artists: []library.Credit{{Name: "Boards of Canada"}},
 				},
 				SourceID: "1795197851123:3hxIUxnT27p5WcmjGUXNwx", PlayedAt: at("2026-11-20T18:04:11.123Z"),
 			},
@@ -193,6 +194,7 @@ func TestListens(t *testing.T) {
 					Title: "Blue", Artist: "R.E.M., Patti Smith", Album: "Collapse Into Now",
 					Duration: 311 * time.Second,
 					ISRC:     "USWB11100092", SourceID: "5Kjbtk49Bx5ZQAzKFfFBGu",
+					Artists: []library.Credit{{Name: "R.E.M."}, {Name: "Patti Smith"}},
 				},
 				SourceID: "1795197539000:5Kjbtk49Bx5ZQAzKFfFBGu", PlayedAt: at("2026-11-20T17:58:59Z"),
 			},
@@ -200,6 +202,7 @@ func TestListens(t *testing.T) {
 				Track: library.Track{
 					Title: "Rehearsal", Artist: "The Neighbours", Album: "Kitchen tapes", Duration: 201 * time.Second,
 					SourceID: "spotify:local:The+Neighbours:Kitchen+tapes:Rehearsal:201",
+					Artists:  []library.Credit{{Name: "The Neighbours"}},
 				},
 				SourceID: "1795197300500:spotify:local:The+Neighbours:Kitchen+tapes:Rehearsal:201",
 				PlayedAt: at("2026-11-20T17:55:00.5Z"),

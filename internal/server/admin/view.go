@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -55,22 +57,32 @@ func lead(service string, k resilience.KeyStatus) words.Text {
 	return words.New("key.lead.ready")
 }
 
-// keyTable returns keys as a table.
+// keyTable returns keys as a table, without the columns in which there would be nothing.
 func keyTable(ctx context.Context, all []key) ui.Grid {
-	g := ui.Grid{Columns: []string{words.T(ctx, "key.service"), words.T(ctx, "key.key"), words.T(ctx, "key.project"),
-		words.T(ctx, "key.status"), words.T(ctx, "key.action")}}
+	projects := slices.ContainsFunc(all, func(k key) bool { return k.Project != "" })
+	spent := slices.ContainsFunc(all, func(k key) bool { return k.State() != resilience.KeyReady })
+	g := ui.Grid{Columns: []string{words.T(ctx, "key.service"), words.T(ctx, "key.key")}}
+	if projects {
+		g.Columns = append(g.Columns, words.T(ctx, "key.project"))
+	}
+	g.Columns = append(g.Columns, words.T(ctx, "key.status"))
+	if spent {
+		g.Columns = append(g.Columns, words.T(ctx, "key.action"))
+	}
 	for i, k := range all {
-		id, project := "key-"+strconv.Itoa(i), k.Project
-		var do templ.Component = templ.NopComponent
-		if project == "" {
-			project = "–"
+		id := "key-" + strconv.Itoa(i)
+		cells := []templ.Component{ui.Labelled(id, k.service), ui.Code("…" + k.LastFour)}
+		if projects {
+			cells = append(cells, ui.Name(cmp.Or(k.Project, "–")))
 		}
+		cells = append(cells, ui.Say(state(k.KeyStatus).T(ctx)))
 		if k.State() != resilience.KeyReady {
-			do = ui.Button(ui.Action{Label: words.T(ctx, "key.try"), DescribedBy: id,
-				URL: "/settings/server/keys/" + k.provider + "/" + url.PathEscape(k.LastFour) + "/reset"})
+			cells = append(cells, ui.Button(ui.Action{Label: words.T(ctx, "key.try"), DescribedBy: id,
+				URL: "/settings/server/keys/" + k.provider + "/" + url.PathEscape(k.LastFour) + "/reset"}))
+		} else if spent {
+			cells = append(cells, templ.NopComponent)
 		}
-		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{ui.Labelled(id, k.service), ui.Code("…" + k.LastFour),
-			ui.Name(project), ui.Say(state(k.KeyStatus).T(ctx)), do}})
+		g.Rows = append(g.Rows, ui.Line{Cells: cells})
 	}
 	return g
 }

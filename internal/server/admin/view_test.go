@@ -44,6 +44,33 @@ func TestKeysSayWhetherTheyCanBeUsed(t *testing.T) {
 	}
 }
 
+// A column with nothing in it is left out, and every row has a cell for each that is there.
+func TestKeysHaveNoEmptyColumns(t *testing.T) {
+	t.Parallel()
+	ready := resilience.KeyStatus{LastFour: "0001"}
+	named, spent := ready, ready
+	named.Project, spent.Invalid = "home", true
+	for name, c := range map[string]struct {
+		keys    []resilience.KeyStatus
+		columns []string
+	}{
+		"all ready": {[]resilience.KeyStatus{ready, ready}, []string{"Service", "Key", "Status"}},
+		"a project": {[]resilience.KeyStatus{ready, named}, []string{"Service", "Key", "Project", "Status"}},
+		"one refused": {[]resilience.KeyStatus{ready, named, spent},
+			[]string{"Service", "Key", "Project", "Status", "Action"}},
+	} {
+		var all []key
+		for _, k := range c.keys {
+			all = append(all, key{k, "youtube", "YouTube"})
+		}
+		g := keyTable(t.Context(), all)
+		require.Equal(t, c.columns, g.Columns, name)
+		for _, line := range g.Rows {
+			require.Len(t, line.Cells, len(c.columns), name)
+		}
+	}
+}
+
 func TestEndpointsThatArePausedAreListed(t *testing.T) {
 	t.Parallel()
 	none := uitest.HTML(t, words.English, breakersPart(nil, 3))

@@ -58,8 +58,8 @@ func (n Names) row(d View) row {
 	done := d.State == string(delivery.Done)
 	r.Facts = []fact{{t(words.New("deliveries.row.added")), moment(&d.CreatedAt)}}
 	switch {
-	case done:
-		r.Facts = append(r.Facts, fact{t(words.New("deliveries.row.sent")), moment(d.EndedAt)})
+	case done: // which the state says already
+		r.Facts = []fact{{At: moment(d.EndedAt)}}
 	case d.EndedAt != nil:
 		r.Facts = append(r.Facts, fact{t(words.New("deliveries.row.gave_up")), moment(d.EndedAt)})
 	}

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/words"
+	"reprise/web/ui/uitest"
 )
 
 func TestEveryStateHasItsWordAndShape(t *testing.T) {
@@ -78,4 +79,15 @@ func TestMessagesToAChannelFailInTheirOwnWords(t *testing.T) {
 	t.Parallel()
 	g := delivery.Group{Connection: library.ConnectionID("channel-7"), Kind: delivery.Notify, Count: 2}
 	require.Equal(t, "2 messages could not be sent to a channel that was removed.", namesOf(nil).failed(g).String())
+}
+
+func TestWhatWasSentSaysSoOnce(t *testing.T) {
+	t.Parallel()
+	n := namesOf(nil)
+	r := n.row(n.View(delivery.Delivery{ID: 7, Connection: "lastfm", Kind: delivery.Scrobble, State: delivery.Done,
+		Items: 1, CreatedAt: time.Now(), EndedAt: time.Now()}))
+	html := uitest.HTML(t, words.English, rows([]row{r}))
+	require.Equal(t, 1, strings.Count(html, "Sent"), html)
+	require.NotContains(t, html, "Added")
+	require.Equal(t, 1, strings.Count(html, "<time"), html)
 }

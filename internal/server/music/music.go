@@ -111,6 +111,9 @@ func (h *Handler) musicPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if v.ID != c.Param("id") { // what was linked has joined it
+		return c.Redirect(http.StatusFound, "/music/"+v.Kind+"/"+v.ID)
+	}
 	p := pageFor(c.Request().Context(), v)
 	if p.Listens, err = h.lately(c, v.Artist, v.Kind == library.KindArtist); err != nil {
 		return err

@@ -78,3 +78,13 @@ func TestMusicShowsOnlyFactsWithAValue(t *testing.T) {
 	require.Regexp(t, `<details id="told-details">.*MusicBrainz ID.*Sources.*</details>`,
 		uitest.HTML(t, words.English, musicArticle(p)))
 }
+
+func TestSourcesOfFactsAreSound(t *testing.T) {
+	t.Parallel()
+	next := "2026-11-20T21:04:11Z"
+	uitest.Sound(t, func(l *words.Language) templ.Component {
+		return sourcesPart([]SourceView{{Provider: "musicbrainz", DisplayName: "MusicBrainz", State: "waiting",
+			Message: uitest.Hostile + ".", NextAttemptAt: &next, Total: 9, Asked: 4, Retry: true},
+			{Provider: "fanarttv", DisplayName: "Fanart.tv", State: notSetUp, Message: "x", Missing: []string{"a.b"}}})
+	})
+}

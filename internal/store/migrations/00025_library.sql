@@ -28,6 +28,7 @@ CREATE TABLE track_artists (
     track_id  INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
     artist_id INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
     position  INTEGER NOT NULL, -- from 0
+    listed    INTEGER NOT NULL, -- 1 if a service has listed the artists one by one, 0 if they were read out of a text
     PRIMARY KEY (track_id, artist_id)
 );
 CREATE INDEX track_artists_artist ON track_artists (artist_id);
@@ -40,6 +41,14 @@ CREATE TABLE joined_keys (
     PRIMARY KEY (kind, match_key)
 );
 CREATE INDEX joined_keys_entity ON joined_keys (entity_id);
+
+-- The ids of entities that are gone because they joined another one: where links to them lead.
+CREATE TABLE joined_ids (
+    old_id    INTEGER PRIMARY KEY,
+    entity_id INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE
+);
+CREATE INDEX joined_ids_entity ON joined_ids (entity_id);
+CREATE INDEX entities_by_mbid ON entities (mbid) WHERE mbid <> '';
 
 DROP TABLE entity_names;
 DELETE FROM enrichment_marks WHERE name = '';

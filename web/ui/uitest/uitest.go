@@ -33,18 +33,24 @@ var (
 	untold   = regexp.MustCompile(`[>"][a-z]+(\.[a-z_]+)+[<"]`)
 	inline   = regexp.MustCompile(`(?i)<(script|style)[ >]| on[a-z]+=| style=|javascript:`)
 	// fields are what somebody typed, which stays as it is, and the scripts of files of our own.
-	fields    = regexp.MustCompile(`(<input [^>]*) value="[^"]*"|<script src="/static/[^"]*" type="module"></script>`)
+	fields = regexp.MustCompile(`(<input [^>]*) value="[^"]*"|<script src="/static/[^"]*" type="module"></script>`)
+	// glued are words with nothing between them but a tag.
+	glued = regexp.MustCompile(`[\p{L}\d.,:](?:</bdi>)?<(?:bdi|span|strong|a|time)(?: [^>]*)?>[^ ]|` +
+		`</(?:span|strong|a|time)>[\p{L}\d]`)
 	overrides = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067"
 )
 
 // Sound checks a page in both languages, of which render returns the component: every sentence is in the catalogue,
-// what it points at is there, nothing runs in it, and hostile names turn nothing around.
+// what it points at is there, words are apart, nothing runs in it, and hostile names turn nothing around.
 func Sound(t testing.TB, render func(l *words.Language) templ.Component) {
 	t.Helper()
 	for _, l := range words.Languages() {
 		html := fields.ReplaceAllString(HTML(t, l, render(l)), "$1")
 		require.NotRegexp(t, untold, html, l.Code())
 		require.NotRegexp(t, inline, html, l.Code())
+		if at := glued.FindStringIndex(html); at != nil {
+			require.Fail(t, "glued words", "%s: %s", l.Code(), html[max(0, at[0]-60):min(len(html), at[1]+60)])
+		}
 		require.LessOrEqual(t, strings.Count(html, "<h1"), 1)
 		for _, m := range named.FindAllStringSubmatch(html, -1) {
 			for id := range strings.FieldsSeq(m[1]) {
