@@ -88,7 +88,8 @@ var arrows = map[string][]string{
 	// The store satisfies the interfaces of those that keep something, with their types.
 	"internal/store": {"internal/accounts", "internal/activity", "internal/asks", "internal/delivery",
 		"internal/digest",
-		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match", "internal/metrics",
+		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match",
+		"internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
 		"internal/resilience", "internal/search", "internal/settings"},
 	// It says what a change of the settings would do to how it is reached.
@@ -103,7 +104,8 @@ var arrows = map[string][]string{
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/installation",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
-		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
+		"internal/server/playlists", "internal/server/search", "internal/server/sessions",
+		"internal/server/settings", "internal/server/songs",
 		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync",
 		"web", "web/static", "web/ui",
 	},
@@ -177,7 +179,8 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/deliveries",
 	},
-	"internal/server/songs": {"internal/delivery", "internal/library", "internal/server/core"},
+	"internal/server/search": {"internal/library", "internal/server/core", "internal/server/music"},
+	"internal/server/songs":  {"internal/delivery", "internal/library", "internal/server/core"},
 	"internal/server/sessions": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
 	},

@@ -22,6 +22,7 @@ import (
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
 	"reprise/internal/server/playlists"
+	"reprise/internal/server/search"
 	"reprise/internal/server/sessions"
 	"reprise/internal/server/settings"
 	"reprise/internal/server/site"
@@ -45,6 +46,7 @@ type Store interface {
 	people.Store
 	welcome.Store
 	playlists.Store
+	search.Store
 	songs.Store
 	tokens.Store
 	HasUsers(context.Context) (bool, error)
@@ -132,6 +134,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			site.New(k, changeable(c)),
 			music.New(k, c.Store, c.Enrichment, rows),
 			sources,
+			search.New(k, c.Store, rows),
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
 			songs.New(k, c.Store, c.Deliveries),

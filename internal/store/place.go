@@ -35,7 +35,7 @@ type engine interface {
 	steps(fs.FS) (fs.FS, error)
 	// keep makes a copy of the database before an upgrade from this step.
 	keep(ctx context.Context, writer *sql.DB, step int64) error
-	// addTexts stores the words of spellings, and texts returns the spellings that fit one of the queries in some fields.
+	// addTexts stores texts, and texts returns the numbers of those that fit one of the queries in some fields.
 	addTexts(context.Context, *sql.Tx, []text) error
 	texts(context.Context, querier, fields, []search.Query) ([]int64, error)
 	// driver returns River's driver for the database.

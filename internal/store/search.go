@@ -148,7 +148,9 @@ func (q *quest) meant(kind string, spelt []int64) (fits []fit) {
 
 // ranked returns those that fit best, the best first.
 func (q *quest) ranked(ctx context.Context, fits []fit) ([]library.Heard, error) {
-	slices.SortFunc(fits, func(a, b fit) int { return cmp.Or(cmp.Compare(b.plays.n, a.plays.n), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(fits, func(a, b fit) int {
+		return cmp.Or(cmp.Compare(b.plays.n, a.plays.n), cmp.Compare(a.id, b.id))
+	})
 	fits = fits[:min(len(fits), mostRanked)]
 	byID := make(map[int64]fit, len(fits))
 	args := make([]any, len(fits))

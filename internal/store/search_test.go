@@ -72,8 +72,8 @@ func TestSearchForgivesHowNamesAreWritten(t *testing.T) {
 		require.Equal(t, want, found[0], "%q in %v", question, found)
 	}
 	listed := listen(999)
-	listed.Track = library.Track{Title: "Everything Now", Artist: "Everybody", Artists: []library.Credit{{Name: "Everybody"},
-		{Name: "Zoë Quiet"}}}
+	listed.Track = library.Track{Title: "Everything Now", Artist: "Everybody",
+		Artists: []library.Credit{{Name: "Everybody"}, {Name: "Zoë Quiet"}}}
 	save(t, s, user, "spotify", listed)
 	require.Equal(t, "artist: Zoë Quiet", results(t, s, user, "zoe", "")[0], "a service listed her")
 	require.NotContains(t, results(t, s, user, "bowie", ""), "artist: Queen", "she is not her guest")

@@ -228,7 +228,8 @@ func (p postgres) texts(ctx context.Context, q querier, in fields, all []search.
 		}
 		return "'" + w.Text + "':" + begin + in.weights
 	}, " & ", " | ")
-	return numbers(ctx, q, "SELECT string_agg(CAST(id AS TEXT), ',') FROM search_texts WHERE words @@ $1::tsquery", match)
+	return numbers(ctx, q,
+		"SELECT string_agg(CAST(id AS TEXT), ',') FROM search_texts WHERE words @@ $1::tsquery", match)
 }
 
 // numbers reads many ids, with commas between: as rows they would take most of the time of a search.
