@@ -71,7 +71,12 @@ document.addEventListener("keydown", (e) => {
     if (known().some(([, to]) => to === path)) { e.preventDefault(); location.assign(path); }
   } else if (e.key === "g") {
     leading = e.timeStamp;
-  } else if (e.key === "/" && filter()) {
+  } else if (e.key === "/") {
+    e.preventDefault();
+    const field = document.querySelector("#search input");
+    if (field) field.select();
+    else location.assign("/search");
+  } else if (e.key === "f" && filter()) {
     e.preventDefault();
     const field = filter(), fold = field.closest("details");
     if (fold) fold.open = true;
