@@ -102,7 +102,7 @@ var arrows = map[string][]string{
 		"internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
-		"internal/server/installation",
+		"internal/server/installation", "internal/server/listening",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/search", "internal/server/sessions",
 		"internal/server/settings", "internal/server/songs",
@@ -161,6 +161,10 @@ var arrows = map[string][]string{
 	},
 	"internal/server/installation": {
 		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
+	},
+	// It shows what is counted.
+	"internal/server/listening": {
+		"internal/library", "internal/listening", "internal/server/core", "internal/server/music",
 	},
 	"internal/server/imports": {
 		"internal/activity", "internal/imports", "internal/library", "internal/providers",

@@ -82,7 +82,8 @@ const away = 365 * daySeconds
 
 // Answer is what a person has heard in a span.
 type Answer struct {
-	Totals, Before          Totals
+	Totals                  Totals
+	Before                  Totals     // of the span before; while the span lasts, of as much of it
 	Artists, Albums, Tracks []Row      // those heard most
 	New                     []Row      // artists first heard in the span, those heard most first
 	Back                    []Row      // artists heard again after a year or longer
@@ -111,12 +112,13 @@ type tally struct {
 	music *Music
 	clock clock
 
-	from, to, before int64
-	mark             []uint8
-	last             []uint32 // when it was heard last, in Unix seconds
-	now, prior, time []uint32 // listens in the span, listens in the span before, seconds in the span
-	kind             []kind
-	away             map[uint32]uint32
+	from, to          int64 // Unix seconds
+	before, beforeEnd int64 // the span before, up to where the span itself has come
+	mark              []uint8
+	last              []uint32 // when it was heard last, in Unix seconds
+	now, prior, time  []uint32 // listens in the span, listens in the span before, seconds in the span
+	kind              []kind
+	away              map[uint32]uint32
 
 	a            Answer
 	known, guess [2]int64 // seconds of known lengths, and listens without one, in the span and before it
@@ -145,9 +147,12 @@ func Count(all []*Columns, music *Music, q Question) Answer {
 		last: make([]uint32, n), now: make([]uint32, n), prior: make([]uint32, n), time: make([]uint32, n),
 		kind: make([]kind, n), away: map[uint32]uint32{}, sources: map[library.ConnectionID]*Source{}}
 	t.from, t.to = q.Span.unix()
-	t.before = t.from
+	t.before, t.beforeEnd = t.from, t.from
 	if before, ok := q.Span.Before(); ok {
 		t.before, _ = before.unix()
+		if now := q.Now.Unix(); now > t.from && now < t.to {
+			t.beforeEnd = min(t.from, t.before+now-t.from)
+		}
 	}
 	t.today, _ = t.clock.day(q.Now.Unix())
 	t.anniversaries()
@@ -230,7 +235,7 @@ func (t *tally) fits(v meaning, day, second int64) bool {
 
 // listen counts one listen for its track, its album and its artists.
 func (t *tally) listen(v meaning, at int64, fits bool) {
-	in, before := at >= t.from && at < t.to && fits, at >= t.before && at < t.from && fits
+	in, before := at >= t.from && at < t.to && fits, at >= t.before && at < t.beforeEnd && fits
 	count := func(id uint32, k kind) {
 		if id == 0 {
 			return

@@ -57,8 +57,9 @@ func (s *Store) Columns(ctx context.Context, user int64) ([]*listening.Columns, 
 		all = append(all, c)
 		if i < len(rows)-1 {
 			// It stays as it is if the listens have changed meanwhile.
-			if err := s.exec(ctx, "UPDATE listen_columns SET data = $1 WHERE user_id = $2 AND span = $3 "+
-				"AND version = $4", c.Append(nil), user, v.span, v.version); err != nil {
+			err := s.exec(ctx, `UPDATE listen_columns SET data = $1
+				WHERE user_id = $2 AND span = $3 AND version = $4`, c.Append(nil), user, v.span, v.version)
+			if err != nil {
 				return nil, err
 			}
 		}
