@@ -162,7 +162,7 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
 
 		// Sunday noon. Alice has twenty new playlists, each of which takes a second. In the middle of reading them her
-		// other stream is told to wait 40 seconds: the run under way sends nothing more, and goes on after that.
+		// other stream has to wait 40 seconds: the run under way sends nothing more, and goes on after that.
 		for i := range 20 {
 			up.SetPlaylist("alice", fmt.Sprintf("Summer %d", i), "Song 1")
 		}

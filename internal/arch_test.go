@@ -100,7 +100,7 @@ var arrows = map[string][]string{
 		"internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
 		"internal/server/activity", "internal/server/site", "internal/server/admin", "internal/server/asks",
 		"internal/server/channels", "internal/server/connections",
-		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
+		"internal/server/core", "internal/server/corrections", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/installation", "internal/server/listening",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
@@ -141,6 +141,7 @@ var arrows = map[string][]string{
 		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync",
 		"internal/throttle", "web", "web/static",
 	},
+	"internal/server/corrections": {"internal/library", "internal/server/core", "internal/server/music"},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
 		"internal/providers", "internal/resilience", "internal/server/core", "internal/sync",
@@ -226,7 +227,7 @@ var arrows = map[string][]string{
 	},
 
 	// For tests only: nothing that is built into the server may import these.
-	"internal/postgrestest":  {},
+	"internal/postgrestest":  {"internal/soak"},
 	"internal/testdb":        {"internal/postgrestest"},
 	"internal/storetest":     {"internal/store", "internal/testdb"},
 	"internal/promtest":      {},

@@ -74,8 +74,8 @@ func TestAServerThatCannotServeSaysWhy(t *testing.T) {
 	require.Contains(t, refuses(t, nil, "serve"), `no command "serve"`)
 	require.Contains(t, refuses(t, []string{"REPRISE_LISTN=:1"}), "REPRISE_LISTEN")
 	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=short"}), "at least 16 characters")
-	require.Contains(t, refuses(t, nil, "-data-dir", "/proc/reprise", "-listen", "127.0.0.1:0"), "cannot be made")
-	require.Contains(t, refuses(t, nil, "-data-dir", "/dev/full/x", "-listen", "127.0.0.1:0"), "cannot be made")
+	require.Contains(t, refuses(t, nil, "-data-dir", "/proc/reprise", "-listen", "127.0.0.1:0"), "can't be created")
+	require.Contains(t, refuses(t, nil, "-data-dir", "/dev/full/x", "-listen", "127.0.0.1:0"), "can't be created")
 
 	require.Contains(t, refuses(t, []string{"REPRISE_CONTACT=me\r\nX: 1"}),
 		"Enter an e-mail address such as me@example.org")
@@ -102,12 +102,12 @@ func TestAWrongKeyChangesNothing(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(key, nil, 0o600))
 	require.Contains(t, refuses(t, nil, at...),
-		key+" is there, but is empty or cut off. Put back the one that belongs to the database")
+		key+" is empty or incomplete. Restore the one that belongs to the database")
 	require.NoError(t, os.Remove(key))
-	require.Contains(t, refuses(t, nil, at...), "is missing, but there is the database")
+	require.Contains(t, refuses(t, nil, at...), "is missing, and only that key opens the secrets in the database")
 	require.NoFileExists(t, key)
 	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=another-key-altogether"}, at...),
-		"not the one that this database was written with")
+		"doesn't fit this database")
 	after, err := os.ReadFile(database)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
@@ -118,7 +118,7 @@ func TestAWrongKeyChangesNothing(t *testing.T) {
 	lone := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(lone, "secret.key"), []byte("\n"), 0o600))
 	require.Contains(t, refuses(t, nil, "-data-dir", lone, "-listen", "127.0.0.1:0"),
-		"Delete it, and a new one is made")
+		"Delete it, and Reprise creates a new one")
 }
 
 // mounted runs a shell script with a small disk of its own mounted at $0; "$@" in the script starts the server. It
@@ -143,10 +143,10 @@ func mounted(t *testing.T, script string, args ...string) string {
 func TestADiskThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	said := mounted(t, `mount -o remount,ro none $0; "$@"`)
-	require.Contains(t, said, "cannot be written: read-only file system. "+
-		"Make room or fix its permissions, or choose another with -data-dir")
+	require.Contains(t, said, "can't be written to: read-only file system. "+
+		"Free up space or fix its permissions, or choose another with -data-dir")
 	said = mounted(t, `mkdir $0/data; mount -o remount,ro none $0; "$@"/data/new`)
-	require.Contains(t, said, "cannot be made: read-only file system. Choose another with -data-dir")
+	require.Contains(t, said, "can't be created: read-only file system. Choose another with -data-dir")
 
 	good := used(t)
 	kept := "cp " + good + "/* $0; chmod 600 $0/*; "
@@ -161,11 +161,11 @@ func TestADiskThatCannotBeWritten(t *testing.T) {
 		"$@" || code=$?
 		[ "$before" = "$(md5sum $0/secret.key)" ]
 		rm $0/fill
-		"$@" -check | grep "The database is sound"
+		"$@" -check | grep "The database is intact"
 		exit $code`)
 	require.Contains(t, said, " is full. ")
 	said = mounted(t, `dd if=/dev/zero of=$0/fill bs=4096 2>/dev/null || true; "$@"`)
-	require.Contains(t, said, "no space left on device. Make room")
+	require.Contains(t, said, "no space left on device. Free up space")
 }
 
 // MetaBrainz blocks addresses whose owner it cannot reach.

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -147,6 +148,11 @@ func gone(selector string) chromedp.Action {
 	return holds(fmt.Sprintf(`!document.querySelector(%q)`, selector))
 }
 
+// sameDays says whether listens stand under the day on which they were played where the browser is.
+const sameDays = `[...document.querySelectorAll("#listens .day")].every((day) =>
+	[...day.querySelectorAll("time")].every((at) =>
+		day.querySelector("h2").id === "day-" + new Date(at.dateTime).toLocaleDateString("sv")))`
+
 func TestBrowserFromSetupToReconnect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 300})
@@ -170,11 +176,18 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 		chromedp.WaitVisible(`button[value=agree]`, chromedp.ByQuery),
 		chromedp.Click(`button[value=agree]`, chromedp.ByQuery),
 		sees(".flash", "Spotify is connected"),
-		sees("#overview", "50 listens"),
+		chromedp.Navigate(p.url+"/"), sees("#overview", "50 listens"),
 	)
 	// A second tab, on another page. Listens arrive in it without reloading.
 	two := another(t, one)
-	do(t, two, chromedp.Navigate(p.url+"/listens"), sees("#listens", "50 listens"))
+	// That tab is elsewhere, where it is another day than here. Although the server did not know when the page was
+	// asked for, the page has the days of that zone.
+	zone := "Etc/GMT+12"
+	if time.Now().UTC().Hour() >= 11 {
+		zone = "Pacific/Kiritimati"
+	}
+	do(t, two, emulation.SetTimezoneOverride(zone), network.DeleteCookies("reprise_zone").WithURL(p.url),
+		chromedp.Navigate(p.url+"/listens"), sees("#listens", "50 listens"), holds(sameDays))
 	said.listen(two)
 	played := w.Play()
 	do(t, two, sees("#listens", "51 listens"), sees(".listens li:first-child", played.Title))

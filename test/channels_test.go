@@ -26,8 +26,8 @@ func told(w *demo.World, by string) (titles []string) {
 	return titles
 }
 
-// Every channel gets a problem and its end once each, although the server is killed in between. The end of what that
-// person has just mended is not told.
+// Every channel reports a problem and its end once each, although the server is killed in between. Somebody who has
+// just fixed it gets no message about its end.
 func TestChannelsDeliverNotificationsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Seed: 1, Plays: 20})
@@ -49,25 +49,25 @@ func TestChannelsDeliverNotificationsOnce(t *testing.T) {
 	p = start(t, dir, env...)
 	alice = p.returning()
 	const trouble = "Reconnect ListenBrainz"
-	alice.eventually("the trouble is told", func() bool {
+	alice.eventually("the message about the trouble", func() bool {
 		return len(told(w, "ntfy")) > 0 && len(told(w, "mail")) > 0 && len(told(w, "webhook")) > 1
 	})
 	alice.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
 	alice.becomes("listenbrainz", "healthy")
 
-	// Somebody else gets going again what only the administrator is told of.
+	// Somebody else fixes what only the administrator gets a message about.
 	bob := alice.member(p, "Bob")
 	bob.consentAtLastFM(w, url.Values{"decision": {"agree"}, "account": {demo.Bob}}, http.StatusOK)
 	bob.becomes("lastfm", "healthy")
 	require.NoError(t, w.Switch(demo.LastFM, demo.Suspended))
 	bob.becomes("lastfm", "needs_admin")
-	alice.eventually("the second trouble is told", func() bool {
+	alice.eventually("the message about the second trouble", func() bool {
 		return len(told(w, "ntfy")) > 1 && len(told(w, "mail")) > 1 && len(told(w, "webhook")) > 2
 	})
 	require.NoError(t, w.Switch(demo.LastFM, demo.Normal))
 	bob.call("POST", "/connections/lastfm/retry", nil, http.StatusAccepted)
 	over := []string{trouble, "Last.fm needs the administrator", "Last.fm works again"}
-	alice.eventually("its end is told", func() bool {
+	alice.eventually("the message about its end", func() bool {
 		return len(told(w, "ntfy")) > 2 && len(told(w, "mail")) > 2 && len(told(w, "webhook")) > 3
 	})
 	require.Equal(t, over, told(w, "ntfy"))

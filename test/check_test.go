@@ -103,9 +103,10 @@ func TestACheckOfAHealthyInstallation(t *testing.T) {
 	p.newcomer()
 	lines, err := checked(t, dir, env, "-listen", strings.TrimPrefix(p.url, "http://"))
 	require.NoError(t, err, "%s", strings.Join(lines, "\n"))
-	for _, words := range []string{"Reprise is running", "can be written", "are free on the disk",
-		"by their owner only", "holds 0 listens", "opens what is sealed",
-		"contact address: test@example.org", "Time zones", "Reprise answers at " + p.url,
+	for _, words := range []string{"Reprise is running", "can write to the data directory",
+		"The disk with the data directory has",
+		"Only their owner can read", "holds 0 listens", "fits the database",
+		"contact address: test@example.org", "Time zone data", "Reprise answers at " + p.url,
 		"register exactly this at https://developer.spotify.com/dashboard, as redirect URI: " + p.url +
 			"/connect/spotify/callback",
 		"Spotify answers at", "Last.fm answers", "ListenBrainz answers", "YouTube answers", "MusicBrainz answers",
@@ -128,7 +129,7 @@ func TestACheckOfAHealthyInstallation(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, len(lines), len(again))
 	for i := range lines {
-		if !strings.Contains(lines[i], "are free") {
+		if !strings.Contains(lines[i], "has") || !strings.Contains(lines[i], "free") {
 			require.Equal(t, lines[i], again[i], "in the same order")
 		}
 	}
@@ -181,11 +182,11 @@ func TestACheckFindsWrongCertificatesAndProxies(t *testing.T) {
 	require.Equal(t, 1, cmd.ProcessState.ExitCode())
 	lines := strings.Split(string(out), "\n")
 	says(t, lines, warn, "expires in 5 days. Find out why it hasn't been renewed")
-	for _, words := range []string{"ListenBrainz cannot be reached: the certificate of 127.0.0.1",
+	for _, words := range []string{"Reprise can't reach ListenBrainz: the certificate of 127.0.0.1",
 		"it expired on " + now.Add(-day).UTC().Format(time.DateOnly),
-		"MusicBrainz cannot be reached", "it begins after what this machine's clock says",
-		"Spotify cannot be reached", "it is for another name",
-		"the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer"} {
+		"Reprise can't reach MusicBrainz", "by this machine's clock",
+		"Reprise can't reach Spotify", "it's for another name",
+		"the proxy in HTTP_PROXY or HTTPS_PROXY doesn't answer"} {
 		says(t, lines, problem, words)
 	}
 }
@@ -218,7 +219,7 @@ func TestACheckChangesNothing(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "not", "there")
 	lines, err := checked(t, missing, env)
 	require.NoError(t, err)
-	says(t, lines, fine, "doesn't exist yet; the first start creates it")
+	says(t, lines, fine, "doesn't exist yet; Reprise creates it when it first starts")
 	require.NoDirExists(t, filepath.Dir(missing))
 
 	stopped := household(t, 2)

@@ -49,7 +49,7 @@ func TestABackupOfABusyServerServes(t *testing.T) {
 	file := filepath.Join(out, "reprise.db")
 	said, err := command(t, "", nil, "backup", file, "-data-dir", dir)
 	require.NoError(t, err)
-	require.Contains(t, said, "It was read through and is sound.")
+	require.Contains(t, said, "Reprise has read it through; it's intact.")
 	require.Contains(t, said, filepath.Join(dir, "secret.key"))
 	again, err := command(t, "", nil, "backup", file, "-data-dir", dir)
 	require.ErrorContains(t, err, "exists already, and nothing was written over it")
@@ -86,9 +86,9 @@ func TestResetPassword(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err := reset("Alcie", "another good one\n")
-	require.EqualError(t, err, `there is no account of the name "Alcie"; did you mean "Alice"?`)
+	require.EqualError(t, err, `there is no account named "Alcie"; did you mean "Alice"?`)
 	_, err = reset("Wolfgang", "another good one\n")
-	require.ErrorContains(t, err, `there is no account of the name "Wolfgang"`)
+	require.ErrorContains(t, err, `there is no account named "Wolfgang"`)
 	v.call("GET", "/connections", nil, 200) // nothing has changed
 	secret, _ := v.token("dashboard", "read")
 
@@ -227,11 +227,11 @@ func TestRotatingAKeyFromTheSettings(t *testing.T) {
 	opensWith(t, dir, next, 0)
 	for _, args := range [][]string{{}, {"rotate-key"}} {
 		_, err = command(t, "", env, append(args, "-data-dir", dir, "-listen", "127.0.0.1:0")...)
-		require.ErrorContains(t, err, "put it into the setting, and delete that file")
+		require.ErrorContains(t, err, "into the setting, and delete that file")
 	}
 	looked, err := command(t, "", env, "-check", "-data-dir", dir, "-listen", "127.0.0.1:0")
 	require.ErrorIs(t, err, errProblems)
-	require.Contains(t, looked, "Put the key in "+filepath.Join(dir, nextKeyFile)+" into the setting")
+	require.Contains(t, looked, "Copy the key from "+filepath.Join(dir, nextKeyFile)+" into the setting")
 	require.Equal(t, next, read(t, filepath.Join(dir, nextKeyFile)))
 	require.NoError(t, start(t, dir, "REPRISE_SECRET_KEY_FILE="+filepath.Join(dir, nextKeyFile)).stop(syscall.SIGTERM))
 }

@@ -126,7 +126,7 @@ func TestABackoffIsOneConnectionsOwn(t *testing.T) {
 	require.Contains(t, v.page("/health", 200), "Navidrome")
 	require.NoError(t, p.stop(syscall.SIGTERM))
 	lines, _ := checked(t, dir, worldEnv(one))
-	says(t, lines, fine, "The database is sound")
+	says(t, lines, fine, "The database is intact")
 	p = start(t, dir, worldEnv(one)...)
 	v = p.returning()
 	v.becomes("navidrome", "healthy")

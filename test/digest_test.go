@@ -70,7 +70,7 @@ func TestTheWeeklyDigest(t *testing.T) {
 	require.Len(t, v.digests(), 1)
 	require.Len(t, w.Calls(demo.OpenAI), calls)
 
-	// Both keys are spent: held for a day, and the administrator is told.
+	// Both keys are spent: held for a day, and the administrator gets an alert.
 	require.NoError(t, w.Switch(demo.OpenAI, demo.KeysSpent))
 	v.call("DELETE", "/digests/"+written["id"].(string), nil, http.StatusNoContent)
 	v.call("POST", "/digest", nil, http.StatusAccepted)

@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	built = filepath.Join(dir, "reprise")
-	args := []string{"build", "-tags", "reprisetest", "-o", built} // with cheap hashing of passwords
+	// with cheap hashing of passwords, and without what only a debugger needs
+	args := []string{"build", "-tags", "reprisetest", "-ldflags=-s -w", "-buildvcs=false", "-o", built}
 	if raceEnabled {
 		args = append(args, "-race")
 	}

@@ -2,6 +2,7 @@ package test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -163,27 +164,35 @@ func TestBrowserToastsCoverNothing(t *testing.T) {
 		holds(`document.getElementById("banners").getBoundingClientRect().height <= innerHeight / 4`))
 }
 
-// Without a server, a page that was visited is shown as it was, and says so. Who has signed out leaves nothing behind.
+// Without a server, Status is shown as it was, and says so. No other page is kept, and nothing of somebody whose
+// session has ended.
 func TestBrowserShowsTheLastStateOffline(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir)
-	p.newcomer()
+	alice := p.newcomer()
 	tab := browser(t)
+	kept := func(want string) chromedp.Action {
+		return holds(`caches.open("status").then((all) => all.keys()).then((all) =>
+			document.body.dataset.kept = all.map((page) => new URL(page.url).pathname)),
+			document.body.dataset.kept === "` + want + `"`)
+	}
 	signIn(t, tab, p)
 	do(t, tab, holds(`navigator.serviceWorker.controller !== null`),
-		chromedp.Navigate(p.url+"/settings"), holds(`document.body.dataset.linked === "yes"`),
-		holds(`caches.match(location.href).then((page) => document.body.dataset.kept = page ? "yes" : ""),
-			document.body.dataset.kept === "yes"`))
+		chromedp.Navigate(p.url+"/settings"), holds(`document.body.dataset.linked === "yes"`), kept(""),
+		chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`), kept("/"))
 	require.Error(t, p.stop(9))
-	do(t, tab, chromedp.Navigate(p.url+"/settings"), sees("h1", "Settings"), sees("#link", "Reprise can't be reached"),
-		chromedp.Navigate(p.url+"/playlists"), sees("h1", "You're offline"))
+	do(t, tab, chromedp.Navigate(p.url+"/"), sees("#link", "Reprise can't be reached"),
+		chromedp.Navigate(p.url+"/settings"), sees("h1", "You're offline"))
 
 	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"))
-	do(t, tab, chromedp.Navigate(p.url+"/settings"), holds(`document.body.dataset.linked === "yes"`),
-		chromedp.Click(`header form button`, chromedp.ByQuery),
-		chromedp.WaitVisible(`input[name=password]`, chromedp.ByQuery))
+	signedOut := chromedp.WaitVisible(`input[name=password]`, chromedp.ByQuery)
+	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`), kept("/"))
+	alice.call("DELETE", "/sessions", nil, http.StatusOK) // from elsewhere
+	do(t, tab, signedOut, kept(""))
+	signIn(t, tab, p)
+	do(t, tab, kept("/"), chromedp.Click(`header form button`, chromedp.ByQuery), signedOut, kept(""))
 	require.Error(t, p.stop(9))
-	do(t, tab, chromedp.Navigate(p.url+"/settings"), sees("h1", "You're offline"))
+	do(t, tab, chromedp.Navigate(p.url+"/"), sees("h1", "You're offline"))
 }

@@ -34,7 +34,7 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	dir, address := t.TempDir(), "REPRISE_DATABASE_URL="+pg.Database("reprise")
 	env := append(worldEnv(w), address)
 	checked, _ := command(t, "", env, "-check", "-data-dir", dir)
-	require.Contains(t, checked, "answers, and holds nothing of Reprise yet; the first start fills it.")
+	require.Contains(t, checked, "is reachable and still empty; Reprise sets it up when it first starts.")
 	p := start(t, dir, env...)
 	v := p.newcomer()
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
@@ -53,8 +53,8 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	_, err = command(t, "", []string{address}, "backup", filepath.Join(dir, "copy"), "-data-dir", dir)
 	require.ErrorContains(t, err, "pg_dump")
 	checked, _ = command(t, "", env, "-check", "-data-dir", dir)
-	require.Contains(t, checked, "The database is sound, and holds 60 listens.")
-	require.Contains(t, checked, "The secret key opens what is sealed in the database.")
+	require.Contains(t, checked, "The database is intact and holds 60 listens.")
+	require.Contains(t, checked, "The secret key fits the database.")
 
 	// The server survives an outage of the database, and says so meanwhile.
 	pg.Stop()
@@ -76,7 +76,8 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	// The database needs its key, also at a Postgres server.
 	at := []string{"-data-dir", dir, "-listen", "127.0.0.1:0"}
 	require.NoError(t, os.Rename(filepath.Join(dir, keyFile), filepath.Join(dir, "kept")))
-	require.Contains(t, refuses(t, env, at...), "is missing, but there is the database reprise at 127.0.0.1:")
+	require.Contains(t, refuses(t, env, at...),
+		"is missing, and only that key opens the secrets in the database reprise at 127.0.0.1:")
 	require.NoError(t, os.Rename(filepath.Join(dir, "kept"), filepath.Join(dir, keyFile)))
 	said, err = command(t, "", []string{address}, "rotate-key", "-data-dir", dir)
 	require.NoError(t, err)
@@ -90,6 +91,6 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	require.Contains(t, said, "The database server can't be reached. Check that it's running")
 	checked, err = command(t, "", env, "-check", "-data-dir", dir)
 	require.Error(t, err)
-	require.Contains(t, checked, "cannot be read: The database server can't be reached.")
+	require.Regexp(t, "Reprise can't read the database .+: The database server can't be reached\\.", checked)
 	require.NotContains(t, said+checked, postgrestest.Password)
 }

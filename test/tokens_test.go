@@ -198,7 +198,7 @@ func TestAStreamWithAToken(t *testing.T) {
 	defer socket.CloseNow()
 	ack, err := json.Marshal(object{"type": "ack", "data": object{"id": id}})
 	require.NoError(t, err)
-	go func() { // a pong is seen by whoever reads
+	go func() { // only a reader sees a pong
 		for {
 			if _, _, err := socket.Read(t.Context()); err != nil {
 				return

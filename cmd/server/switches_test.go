@@ -70,7 +70,7 @@ func (s *switched) alert() notify.Notification {
 	return open[0]
 }
 
-// waits requires that the connection waits by itself, and that nobody is told.
+// waits requires that the connection waits by itself, without an alert.
 func (s *switched) waits() {
 	s.t.Helper()
 	for range 20 {
@@ -205,14 +205,14 @@ func TestEverySwitchDoesWhatItSays(t *testing.T) {
 	}
 }
 
-// forAll returns what stands against the installation's own calls of the service.
+// forAll returns what prevents the installation's own calls of the service.
 func (s *switched) forAll() resilience.State {
 	s.t.Helper()
 	state, _ := s.guard.StateForAll(s.server.Services.Get(s.service))
 	return state
 }
 
-// waitsForAll requires that the installation's own calls wait by themselves, and that nobody is told.
+// waitsForAll requires that the installation's own calls wait by themselves, without an alert.
 func (s *switched) waitsForAll() {
 	s.t.Helper()
 	require.Equal(s.t, resilience.Waiting, s.forAll().Kind)
@@ -226,7 +226,7 @@ func (s *switched) heldForAll() {
 	require.Empty(s.t, s.open(s.users[0]))
 }
 
-// goesOnForAll requires that nothing stands against the installation's own calls, that they are made, and that the keys
+// goesOnForAll requires that nothing prevents the installation's own calls, that they are made, and that the keys
 // are in these states.
 func (s *switched) goesOnForAll(states ...string) {
 	s.t.Helper()

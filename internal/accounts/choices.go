@@ -47,7 +47,7 @@ func (a *Accounts) Choose(ctx context.Context, user int64, c Choices) error {
 	if c.Language != "" && words.ByCode(c.Language) == nil {
 		return InputError{words.New("account.wrong_language")}
 	}
-	if _, err := time.LoadLocation(c.Zone); err != nil || c.Zone == time.Local.String() {
+	if _, ok := words.ZoneNamed(c.Zone); c.Zone != "" && !ok {
 		return InputError{words.New("account.wrong_zone", "Zone", c.Zone)}
 	}
 	if c.Theme != "" && c.Theme != Light && c.Theme != Dark {

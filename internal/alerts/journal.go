@@ -70,7 +70,7 @@ func (j *journal) held(ctx context.Context, s providers.Subject, st resilience.S
 func (j *journal) recovered(ctx context.Context, s providers.Subject, ch resilience.Change) {
 	about := s.KeyFor(ch.State.Scope)
 	ended := []resilience.Key{about}
-	if ch.After.Kind == resilience.Ready { // nothing else stands against it
+	if ch.After.Kind == resilience.Ready { // nothing else prevents it
 		c := s.Connection
 		ended = slices.Compact([]resilience.Key{providers.AppKey(c), providers.KeyOf(c, ""), s.Key()})
 	}

@@ -98,8 +98,8 @@ func (a *Asks) NeedOf(p *providers.Provider) Need {
 	return None
 }
 
-// Ask asks the administrators for what a service needs. It returns ErrNothing if it needs nothing. Whoever asks again
-// gets what they asked for first.
+// Ask asks the administrators for what a service needs. It returns ErrNothing if it needs nothing. Asking again
+// returns the first request.
 func (a *Asks) Ask(ctx context.Context, user int64, p *providers.Provider) (Ask, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 )
 
 // Line returns a text as one line that changes nothing around it: without control characters, without what turns the
-// direction of the text that follows, and without the marks that stand for letters that were lost. A line break or a
+// direction of the text that follows, and without the marks that replace lost letters. A line break or a
 // tab becomes a space. Text of any language and emoji stay as they are.
 func Line(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return plain(r) != r }) && utf8.ValidString(text) {

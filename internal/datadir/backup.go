@@ -39,12 +39,12 @@ func (d Dir) Backup(ctx context.Context, file string, out io.Writer) error {
 		return d.wrongKey(err)
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return fmt.Errorf("the database %s cannot be copied. %s", d.Place(), e.Problem)
+		return fmt.Errorf("the database %s can't be copied. %s", d.Place(), e.Problem)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s holds %s (%s). It was read through and is sound.\n",
+	fmt.Fprintf(out, "%s holds %s (%s). Reprise has read it through; it's intact.\n",
 		file, web.Count(int(copied.Listens), "listen", "listens"), Size(copied.Bytes))
 	fmt.Fprintf(out, "Keep %s as well, in another place than the copy: "+
 		"without it nobody can open the credentials in the copy,\n"+

@@ -24,7 +24,8 @@ type Dir struct {
 // Make creates the directory if it does not exist.
 func (d Dir) Make() error {
 	if err := os.MkdirAll(d.Path, 0o700); err != nil {
-		return fmt.Errorf("the data directory %s cannot be made: %w. Choose another with -data-dir", d.Path, plain(err))
+		return fmt.Errorf("the data directory %s can't be created: %w. Choose another with -data-dir", d.Path,
+			plain(err))
 	}
 	return nil
 }
@@ -56,7 +57,7 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 		return nil, d.wrongKey(err)
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return nil, fmt.Errorf("the database %s cannot be opened. %s", d.Place(), e.Problem)
+		return nil, fmt.Errorf("the database %s can't be opened. %s", d.Place(), e.Problem)
 	}
 	if err == nil {
 		d.sweep()
@@ -91,7 +92,7 @@ func (d Dir) openBeside(ctx context.Context) (*store.Store, error) {
 // explain turns trouble with the database into a sentence and returns every other error as it is.
 func (d Dir) explain(err error) error {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return fmt.Errorf("the database %s cannot be used. %s", d.Place(), e.Problem)
+		return fmt.Errorf("the database %s can't be used. %s", d.Place(), e.Problem)
 	}
 	return err
 }
@@ -106,11 +107,11 @@ func (d Dir) requireDatabase(ctx context.Context) error {
 		return nil
 	}
 	if d.DatabaseURL != "" {
-		return fmt.Errorf("there is nothing of Reprise in the database %s. "+
+		return fmt.Errorf("the database %s is empty. "+
 			"Correct database_url, or start the server once", d.Place())
 	}
 	return fmt.Errorf("there is no database in %s. "+
-		"Name the data directory of your server with -data-dir, or give the server's settings with -config", d.Path)
+		"Pass your server's data directory with -data-dir, or its settings with -config", d.Path)
 }
 
 // plain returns the cause in a file's error, for a sentence that names the file itself.

@@ -148,6 +148,6 @@ func TestNoKeyIsMadeBesideADatabase(t *testing.T) {
 	d := household(t, 1)
 	require.NoError(t, os.Remove(filepath.Join(d.Path, KeyFile)))
 	_, err := d.Open(t.Context(), store.Options{})
-	require.ErrorContains(t, err, "is missing, but there is the database")
+	require.ErrorContains(t, err, "is missing, and only that key opens the secrets in the database")
 	require.NoFileExists(t, filepath.Join(d.Path, KeyFile))
 }

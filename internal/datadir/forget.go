@@ -31,7 +31,7 @@ func (d Dir) ForgetSecrets(ctx context.Context, confirm func() (bool, error), ou
 	if err := d.requireLost(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "The secrets in %s cannot be read with the key there is.\nIf you continue, this deletes: the "+
+	fmt.Fprintf(out, "The secrets in %s can't be read with the current key.\nIf you continue, this deletes: the "+
 		"passwords and permissions of all connections, the secrets among the settings, and the addresses of all "+
 		"channels.\nEverybody has to reconnect. Accounts, listens, playlists and all other settings stay.\n", d.Place())
 	keep := ""
@@ -78,11 +78,11 @@ func (d Dir) requireLost(ctx context.Context) error {
 	case err != nil:
 		return d.explain(err)
 	case look.Sound && look.Opens:
-		return errors.New("the key opens the secrets, so there is nothing to forget. Start the server")
+		return errors.New("the key fits the secrets, so there's nothing to forget. Start the server")
 	}
 	if next, err := d.NextKey(); err == nil {
 		if look, err := store.LookAt(ctx, d.Place(), false, next); err == nil && look.Opens {
-			return fmt.Errorf("the secrets have been sealed with the key in %s. Start the server, which takes it over",
+			return fmt.Errorf("the secrets already use the key in %s. Start the server; it takes that key over",
 				filepath.Join(d.Path, NextKeyFile))
 		}
 	}

@@ -59,7 +59,7 @@ func TestALostKeyIsReplaced(t *testing.T) {
 		requireForgotten(t, d, 3)
 		require.NoFileExists(t, filepath.Join(d.Path, NextKeyFile))
 		err = d.ForgetSecrets(t.Context(), yes, &said)
-		require.ErrorContains(t, err, "there is nothing to forget", "the key opens all that is left")
+		require.ErrorContains(t, err, "there's nothing to forget", "the key opens all that is left")
 	}
 }
 
@@ -91,7 +91,7 @@ func TestAnInterruptedForgettingIsCompleted(t *testing.T) {
 func TestAKeyThatOpensIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	d := household(t, 1)
-	require.ErrorContains(t, d.ForgetSecrets(t.Context(), yes, &bytes.Buffer{}), "there is nothing to forget")
+	require.ErrorContains(t, d.ForgetSecrets(t.Context(), yes, &bytes.Buffer{}), "there's nothing to forget")
 	requireCredentials(t, d, 1)
 	require.ErrorContains(t, Dir{Path: t.TempDir()}.ForgetSecrets(t.Context(), yes, &bytes.Buffer{}),
 		"there is no database")

@@ -29,7 +29,7 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 	path := filepath.Join(d.Path, KeyFile)
 	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("the secret key %s cannot be read: %w. "+
+		return nil, fmt.Errorf("the secret key %s can't be read: %w. "+
 			"Make it readable for the user that runs the server", path, plain(err))
 	}
 	missing := err != nil
@@ -41,19 +41,19 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 	case err != nil:
 		return nil, d.explain(err)
 	case missing && there:
-		return nil, fmt.Errorf("%s is missing, but there is the database %s, whose secrets only that key opens. "+
-			"Put the file back, or set secret_key; nothing was changed. "+ifLost, path, d.Place())
+		return nil, fmt.Errorf("%s is missing, and only that key opens the secrets in the database %s. "+
+			"Restore the file, or set secret_key; nothing was changed. "+ifLost, path, d.Place())
 	case there:
-		return nil, fmt.Errorf("%s is there, but is empty or cut off. "+
-			"Put back the one that belongs to the database %s, or set secret_key to it; nothing was changed. "+ifLost,
+		return nil, fmt.Errorf("%s is empty or incomplete. "+
+			"Restore the one that belongs to the database %s, or set secret_key to it; nothing was changed. "+ifLost,
 			path, d.Place())
 	case !missing:
-		return nil, fmt.Errorf("%s is there, but is empty or cut off. Delete it, and a new one is made", path)
+		return nil, fmt.Errorf("%s is empty or incomplete. Delete it, and Reprise creates a new one", path)
 	}
 	secret := store.NewSecret()
 	if err := writeNew(path, secret+"\n"); err != nil {
-		return nil, fmt.Errorf("the data directory %s cannot be written: %w. "+
-			"Make room or fix its permissions, or choose another with -data-dir", d.Path, plain(err))
+		return nil, fmt.Errorf("the data directory %s can't be written to: %w. "+
+			"Free up space or fix its permissions, or choose another with -data-dir", d.Path, plain(err))
 	}
 	return store.NewKey(secret)
 }
@@ -64,7 +64,7 @@ func (d Dir) NextKey() (*store.Key, error) {
 	path := filepath.Join(d.Path, NextKeyFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("the secret key %s cannot be read: %w", path, plain(err))
+		return nil, fmt.Errorf("the secret key %s can't be read: %w", path, plain(err))
 	}
 	key, err := store.NewKey(string(b))
 	if err != nil {
@@ -91,9 +91,9 @@ func (d Dir) openRotated(ctx context.Context, opt store.Options) (db *store.Stor
 		return nil, false, err
 	}
 	if d.SecretKey != "" {
-		return nil, false, errors.Join(fmt.Errorf("the secrets in %s have been sealed with a new key, "+
-			"and the setting secret_key is still the old one. "+
-			"The new one is in %s: put it into the setting, and delete that file",
+		return nil, false, errors.Join(fmt.Errorf("the secrets in %s already use a new key, "+
+			"but the setting secret_key still has the old one. "+
+			"Copy the key from %s into the setting, and delete that file",
 			d.Path, filepath.Join(d.Path, NextKeyFile)), db.Close())
 	}
 	if _, err := d.adoptKey(); err != nil {
@@ -103,7 +103,7 @@ func (d Dir) openRotated(ctx context.Context, opt store.Options) (db *store.Stor
 }
 
 func (d Dir) wrongKey(err error) error {
-	return fmt.Errorf("%w. Put back the secret.key that belongs to %s, or set secret_key to it; nothing was changed. "+
+	return fmt.Errorf("%w. Restore the secret.key that belongs to %s, or set secret_key to it; nothing was changed. "+
 		ifLost, err, d.Place())
 }
 

@@ -15,8 +15,8 @@ import (
 func (d Dir) Lock() (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(d.Path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the data directory %s cannot be written: %w. "+
-			"Make room or fix its permissions, or choose another with -data-dir", d.Path, plain(err))
+		return nil, fmt.Errorf("the data directory %s can't be written to: %w. "+
+			"Free up space or fix its permissions, or choose another with -data-dir", d.Path, plain(err))
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

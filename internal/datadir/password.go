@@ -61,15 +61,15 @@ func unknownName(ctx context.Context, db *store.Store, name string) error {
 	}
 	if len(all) == 0 {
 		return errors.New("there are no accounts yet. " +
-			"Start the server and open the link that it prints to make the first one")
+			"Start the server and open the link it prints to create the first one")
 	}
 	names := make([]string, len(all))
 	for i, u := range all {
 		names[i] = u.Name
 	}
 	if near := nearest.To(name, names); near != "" {
-		return fmt.Errorf("there is no account of the name %q; did you mean %q?", name, near)
+		return fmt.Errorf("there is no account named %q; did you mean %q?", name, near)
 	}
-	return fmt.Errorf("there is no account of the name %q. The settings page shows administrators which there are",
+	return fmt.Errorf("there is no account named %q. Administrators see all accounts under Settings, People",
 		name)
 }

@@ -24,7 +24,7 @@ func (d Dir) Protect() error {
 			"Give Reprise a directory of its own with data_dir", d.Path))
 	case !ours(info):
 		all = append(all, fmt.Errorf("the data directory %s belongs to another user and is open to others. "+
-			"Make it belong to the user that runs the server, or close it: chmod 700 %s", d.Path, d.Path))
+			"Give it to the user that runs the server, or close it: chmod 700 %s", d.Path, d.Path))
 	default:
 		all = append(all, restrict(d.Path, 0o700))
 	}
@@ -40,7 +40,8 @@ func (d Dir) Protect() error {
 
 func restrict(path string, mode fs.FileMode) error {
 	if err := os.Chmod(path, mode); err != nil {
-		return fmt.Errorf("other users of this machine may open %s: %w. Close it: chmod %o %s", path, plain(err), mode,
+		return fmt.Errorf("other users of this machine can read %s: %w. To stop that: chmod %o %s", path, plain(err),
+			mode,
 			path)
 	}
 	return nil

@@ -37,7 +37,7 @@ func (d Dir) RotateKey(ctx context.Context, out io.Writer) error {
 	}
 	sealed, err := db.Rotate(ctx, key)
 	if err := errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("seal the secrets with a new key: %w. Run it again: it goes on where it was", err)
+		return fmt.Errorf("seal the secrets with a new key: %w. Run it again, and it continues where it stopped", err)
 	}
 	fmt.Fprintf(out, "%s now sealed with a new key (%s).\n", web.Count(sealed, "secret is", "secrets are"), key.ID())
 	if d.SecretKey != "" {
@@ -61,8 +61,8 @@ func (d Dir) RotateKey(ctx context.Context, out io.Writer) error {
 func (d Dir) prepareKey() (*store.Key, error) {
 	secret := store.NewSecret()
 	if err := writeNew(filepath.Join(d.Path, NextKeyFile), secret+"\n"); err != nil {
-		return nil, fmt.Errorf("the data directory %s cannot be written: %w. "+
-			"Make room or fix its permissions; nothing was changed", d.Path, plain(err))
+		return nil, fmt.Errorf("the data directory %s can't be written to: %w. "+
+			"Free up space or fix its permissions; nothing was changed", d.Path, plain(err))
 	}
 	return store.NewKey(secret)
 }
@@ -73,7 +73,7 @@ func (d Dir) adoptKey() (old string, err error) {
 	path := filepath.Join(d.Path, KeyFile)
 	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the secret key %s cannot be read: %w", path, plain(err))
+		return "", fmt.Errorf("the secret key %s can't be read: %w", path, plain(err))
 	}
 	if key, keyErr := store.NewKey(string(b)); err == nil && keyErr == nil { // not empty or cut off
 		old = filepath.Join(d.Path, oldKeyFile+key.ID())

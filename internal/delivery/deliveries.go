@@ -17,7 +17,7 @@ type Options struct {
 	Schedule
 	Workers      int           // attempts under way at once; default 4
 	BacklogWarn  int           // waiting deliveries above which the log warns; default 1,000
-	BacklogLimit int           // waiting deliveries from which on nobody may add more; default 5,000
+	BacklogLimit int           // waiting deliveries at which nobody may add more; default 5,000
 	KeepDead     time.Duration // how long a dead letter is kept; default 30 days
 	Timeout      time.Duration // deadline of one attempt; default 10 min
 	Metrics      *metrics.Metrics
@@ -44,7 +44,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Guard stands before every call; see the sync package.
+// Guard is asked before every call; see the sync package.
 type Guard interface {
 	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 	// CaughtUp returns nil when everything that the provider had at a time has been read, or cannot be read.

@@ -1,6 +1,6 @@
 // Package delivery delivers listens, playlists, months of the archive and messages to providers and channels.
 //
-// A delivery is enqueued in the transaction of the data that it stems from, before any attempt, and survives the death
+// A delivery is enqueued in the transaction of the data that it comes from, before any attempt, and survives the death
 // of the process. River is the queue; this package says what is delivered, what follows from an outcome, and what a
 // person can do about it.
 //

@@ -34,8 +34,8 @@ type runner struct {
 // jobs it works on (see resume); to River, a corrected clock looks like time that has passed.
 const never = 10 * 365 * 24 * time.Hour
 
-// pollEvery is how often River looks at each queue by itself. It is told what is due, so this only makes good what an
-// error of the database has kept from it.
+// pollEvery is how often River looks at each queue by itself. It is woken for what is due, so this only catches what it
+// missed because of an error of the database.
 const pollEvery = time.Minute
 
 // errorsOnly passes on River's errors. Failures of deliveries are logged here.

@@ -128,7 +128,7 @@ func lbToken(r *http.Request) string {
 	return r.URL.Query().Get("token")
 }
 
-// owner says whose token it is, and whether it is the current one. Whoever has a new token has been to the profile
+// owner says whose token it is, and whether it is the current one. Somebody with a new token has been to the profile
 // page: that ends Revoked.
 func (lb *listenBrainz) owner(token string) (account string, valid bool) {
 	lb.mu.Lock()

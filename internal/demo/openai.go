@@ -47,7 +47,7 @@ func (w *World) startOpenAI(ctx context.Context) error {
 		refuse: oa.refuse,
 		next:   mux.ServeHTTP,
 		lacks:  []Mode{Revoked},
-	}, KeySpent, KeysSpent, KeyInvalid) // nobody's account stands behind it
+	}, KeySpent, KeysSpent, KeyInvalid) // it belongs to nobody's account
 	base, err := w.serve(ctx, OpenAI, oa.gate)
 	w.OpenAI = OpenAIServer{URL: base + "/v1", Keys: openAIKeys, Model: openAIModel, oa: oa}
 	return err

@@ -189,8 +189,8 @@ func (nd *navidrome) change(p *person, id string, f func(*playlist)) *subsonicEr
 	return nil
 }
 
-// ownLocked is where a person's own playlist at Navidrome stands among all of that person's. Somebody else's may not be
-// changed; a private one is not even there.
+// ownLocked returns the index of a person's own playlist at Navidrome among all of that person's. Somebody
+// else's may not be changed; a private one is not even there.
 func (h *household) ownLocked(p *person, id string) (int, *subsonicError) {
 	here := func(l *playlist) bool { return l.service == Navidrome && l.id == id }
 	if i := slices.IndexFunc(p.playlists, here); i >= 0 {

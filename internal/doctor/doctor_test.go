@@ -169,17 +169,17 @@ func TestACheckNamesTheStepThatFails(t *testing.T) {
 		"REPRISE_PROVIDERS_FANARTTV_API_URL=" + strings.Replace(behind, "http:", "https:", 1)}
 	lines, err := checked(t, t.TempDir(), env)
 	require.ErrorIs(t, err, ErrProblems)
-	for _, words := range []string{"Spotify cannot be reached: the name x.invalid cannot be resolved",
-		"ListenBrainz cannot be reached: no connection",
-		"MusicBrainz cannot be reached: the certificate of 127.0.0.1",
-		"nobody that this machine trusts has signed it", "Fanart.tv cannot be reached: 127.0.0.1",
-		"doesn't speak TLS there", " behind. Switch on network time (NTP)"} {
+	for _, words := range []string{"Reprise can't reach Spotify: the name x.invalid can't be resolved",
+		"Reprise can't reach ListenBrainz: nothing is listening on that port",
+		"Reprise can't reach MusicBrainz: the certificate of 127.0.0.1",
+		"this machine doesn't trust the authority that signed it", "Reprise can't reach Fanart.tv: 127.0.0.1",
+		"doesn't use TLS there", " behind. Turn on network time (NTP)"} {
 		says(t, lines, problem, words)
 	}
 	require.Regexp(t, `This machine's clock is (1m59|2m0|2m1)s behind`, strings.Join(lines, "\n"))
 	says(t, lines, fine, "Spotify answers at "+strings.TrimPrefix(behind, "http://"))
-	says(t, lines, off, "Last.fm is not set up")
-	says(t, lines, warn, "Fanart.tv's key …nart: couldn't be tried, because Reprise can't reach the service")
+	says(t, lines, off, "Last.fm isn't set up")
+	says(t, lines, warn, "Fanart.tv's key …nart: couldn't be checked, because Reprise can't reach the service")
 }
 
 func TestACheckWarnsOfAFullDisk(t *testing.T) {
@@ -197,16 +197,16 @@ func TestACheckKnowsWhatCanBeRegistered(t *testing.T) {
 		level level
 		words string
 	}{
-		{"http://localhost:8420", warn, `Spotify refuses addresses with "localhost". ` +
+		{"http://localhost:8420", warn, `Spotify doesn't accept addresses with "localhost". ` +
 			"Set base_url to http://127.0.0.1:8420"},
-		{"http://music.example.org", warn, "Spotify takes http addresses of this machine itself only"},
+		{"http://music.example.org", warn, "Spotify accepts http addresses only for this machine itself"},
 		{"http://music.example.org", fine, "For Last.fm, register exactly this at " +
 			"https://www.last.fm/api/accounts, as callback URL: http://music.example.org/connect/lastfm/callback"},
 		{"http://[::1]:8420", fine, "redirect URI: http://[::1]:8420/connect/spotify/callback"},
 		{"http://localhost:8420", fine, "redirect URI: http://localhost:8420/connect/youtube/callback"},
 		{"https://x.invalid", fine, "redirect URI: https://x.invalid/connect/spotify/callback"},
-		{"https://x.invalid", warn, "base_url https://x.invalid cannot be reached from here: " +
-			"the name x.invalid cannot be resolved"},
+		{"https://x.invalid", warn, "Reprise can't reach base_url https://x.invalid from here: " +
+			"the name x.invalid can't be resolved"},
 	} {
 		env := []string{"REPRISE_BASE_URL=" + c.base}
 		for _, name := range []string{"SPOTIFY", "LASTFM", "YOUTUBE"} {
@@ -232,20 +232,20 @@ func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
 	}{
 		{func(dir string) error {
 			return os.Chmod(filepath.Join(dir, datadir.KeyFile), 0o644)
-		}, warn, "Other users of this machine can open"},
+		}, warn, "Other users of this machine can read"},
 		{func(dir string) error {
 			return os.Remove(filepath.Join(dir, datadir.KeyFile))
-		}, problem, "is missing, but there is the database"},
+		}, problem, "is missing, and only that key opens the secrets in the database"},
 		{func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, datadir.KeyFile), []byte("another key, long enough"), 0o600)
-		}, problem, "The secret key is not the one"},
+		}, problem, "The secret key doesn't fit this database"},
 		{func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "reprise.db"),
 				[]byte("this is no database, whatever its name says"), 0o600)
 		}, problem, "is damaged"},
 		{func(dir string) error {
 			return os.Rename(filepath.Join(dir, "reprise.db"), filepath.Join(dir, "elsewhere"))
-		}, fine, "There is no database yet"},
+		}, fine, "There's no database yet"},
 	} {
 		dir := household(t)
 		require.NoError(t, c.spoil(dir))
@@ -291,7 +291,7 @@ func TestACheckKnowsAnInterruptedKeyChange(t *testing.T) {
 	secret := store.NewSecret()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, datadir.NextKeyFile), []byte(secret), 0o600))
 	lines, err := checked(t, dir, nil)
-	require.NotContains(t, strings.Join(lines, "\n"), "the next start finishes it", "%v", err)
+	require.NotContains(t, strings.Join(lines, "\n"), "Reprise completes it", "%v", err)
 
 	db, err := datadir.Dir{Path: dir}.Open(t.Context(), store.Options{})
 	require.NoError(t, err)
@@ -302,7 +302,7 @@ func TestACheckKnowsAnInterruptedKeyChange(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	lines, _ = checked(t, dir, nil)
-	says(t, lines, fine, "A change of the secret key was interrupted; the next start finishes it.")
+	says(t, lines, fine, "The change to a new secret key was interrupted; Reprise completes it")
 }
 
 func TestCheckNamesTheAllowedHosts(t *testing.T) {
@@ -316,7 +316,7 @@ func TestCheckNamesTheAllowedHosts(t *testing.T) {
 		{"http://192.168.1.7:8420", "", fine, "Set base_url or allowed_hosts"},
 		{"http://music.example.org", "", fine, "and to music.example.org."},
 		{"http://music.example.org", "a.example, b.example", fine, "and to music.example.org, a.example, b.example."},
-		{"", "*", warn, "answers to every name"},
+		{"", "*", warn, "answers to any name"},
 	} {
 		d := newDoctor(Options{Config: config.Config{Listen: "127.0.0.1:0", BaseURL: c.base,
 			AllowedHosts: strings.FieldsFunc(c.hosts, func(r rune) bool { return strings.ContainsRune(", ", r) })}})

@@ -18,8 +18,8 @@ func (d *doctor) keys(ctx context.Context) (all []finding) {
 		s := d.c.Providers[p.Name]
 		trials = append(trials, p.Trials(s, d.client, d.redirectURI(p.Name))...)
 		if p.Registration != nil && len(p.Lacks(s, d.c.Contact)) == 0 && s.Secret("client_secret") == "" {
-			all = append(all, found(off, "Reprise can only try the client ID of %s with a client secret. Without one, "+
-				"you'll see when somebody connects.", p.DisplayName))
+			all = append(all, found(off, "Reprise can't check the client ID of %s without a client secret; "+
+				"you'll see whether it works when somebody connects.", p.DisplayName))
 		}
 	}
 	out := make([]finding, len(trials))
@@ -50,16 +50,17 @@ func judge(t providers.Trial, err error) finding {
 		v.Category == resilience.Permission):
 		return found(problem, "%s: refused. %s", t.What, advice)
 	case v.Category == resilience.Quota:
-		return found(warn, "%s: accepted, but used up. Reprise continues when the service allows it.", t.What)
+		return found(warn, "%s: accepted, but its quota is used up for now.", t.What)
 	case v.Category == resilience.RateLimit:
-		return found(warn, "%s: couldn't be tried, because the service is limiting requests. Check again "+
+		return found(warn, "%s: couldn't be checked, because the service is limiting requests. Check again "+
 			"later.", t.What)
 	case v.Category == resilience.Network:
-		return found(warn, "%s: couldn't be tried, because Reprise can't reach the service.", t.What)
+		return found(warn, "%s: couldn't be checked, because Reprise can't reach the service.", t.What)
 	case v.Category == resilience.Upstream:
-		return found(warn, "%s: couldn't be tried, because the service isn't responding. Check again later.",
+		return found(warn, "%s: couldn't be checked, because the service isn't responding. Check again later.",
 			t.What)
 	}
-	return found(warn, "%s: couldn't be tried, because Reprise doesn't understand the answer (%s). Check again later.",
+	return found(warn, "%s: couldn't be checked, because Reprise doesn't understand the service's answer (%s). "+
+		"Check again later.",
 		t.What, fmt.Sprint(v.Category))
 }

@@ -49,18 +49,18 @@ func (d *doctor) listening(ctx context.Context) finding {
 // names says by which names the server may be asked.
 func (d *doctor) names() finding {
 	if slices.Contains(d.c.AllowedHosts, "*") {
-		return found(warn, "The server answers to every name, because allowed_hosts is \"*\". A web page elsewhere "+
-			"can use that to read what a visitor's browser reaches here. List the names that you use instead.")
+		return found(warn, "allowed_hosts is \"*\", so the server answers to any name, and a malicious website could "+
+			"read what a visitor's browser can reach here. List the names you use instead.")
 	}
 	all := slices.Clone(d.c.AllowedHosts)
 	if u, err := url.Parse(d.c.BaseURL); err == nil && resilience.IsPublicHost(u.Host) {
 		all = append([]string{u.Hostname()}, all...)
 	}
 	if len(all) == 0 {
-		return found(fine, "The server answers to IP addresses and to names of the home network. Set base_url or "+
+		return found(fine, "The server answers to IP addresses and to names on the home network. Set base_url or "+
 			"allowed_hosts to reach it by another name.")
 	}
-	return found(fine, "The server answers to IP addresses, to names of the home network, and to %s.",
+	return found(fine, "The server answers to IP addresses, to names on the home network, and to %s.",
 		strings.Join(all, ", "))
 }
 
@@ -86,7 +86,7 @@ func (d *doctor) local(ctx context.Context) []finding {
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		exists = false
 	} else if err != nil {
-		return []finding{found(problem, "Reprise can't look into the data directory %s: %s. "+
+		return []finding{found(problem, "Reprise can't read the data directory %s: %s. "+
 			"Fix its permissions, or choose another with -data-dir.", dir, cause(err))}
 	} else if !info.IsDir() {
 		return []finding{found(problem, "The data directory %s is a file. Choose another with -data-dir.", dir)}
@@ -102,16 +102,16 @@ func (d *doctor) local(ctx context.Context) []finding {
 	if d.c.Contact == "" {
 		all = append(all, found(warn, "The setting contact is empty. "+
 			"Enter your e-mail or web address: Reprise doesn't call %s without it, "+
-			"and other services may block a server that they can't "+
-			"contact.", strings.Join(providers.WantContact(d.Known), " and ")))
+			"and other services may block a server whose owner they can't reach.",
+			strings.Join(providers.WantContact(d.Known), " and ")))
 	} else {
 		all = append(all, found(fine, "Services see this contact address: %s.", d.c.Contact))
 	}
 	if _, err := time.LoadLocation("America/Los_Angeles"); err != nil {
-		return append(all, found(warn, "There are no time zones on this machine, "+
-			"so the end of a day elsewhere can be an hour off. Install the package tzdata."))
+		return append(all, found(warn, "This machine has no time zone data, "+
+			"so daily quotas may reset an hour early or late. Install the package tzdata."))
 	}
-	return append(all, found(fine, "Time zones are known."))
+	return append(all, found(fine, "Time zone data is available."))
 }
 
 // folder checks whether the data directory can be used, or be made.
@@ -120,15 +120,15 @@ func folder(dir string, exists bool) finding {
 	err := datadir.Writable(at)
 	switch {
 	case err != nil && exists:
-		return found(problem, "The data directory %s cannot be written: %s. "+
-			"Make it belong to the user that runs the server, or choose another with -data-dir.", dir, err)
+		return found(problem, "Reprise can't write to the data directory %s: %s. "+
+			"Give it to the user that runs the server, or choose another with -data-dir.", dir, err)
 	case err != nil:
 		return found(problem, "The data directory %s doesn't exist, and Reprise can't create it, "+
 			"because it can't write to %s: %s. Choose another with -data-dir.", dir, at, err)
 	case !exists:
-		return found(fine, "The data directory %s doesn't exist yet; the first start creates it.", dir)
+		return found(fine, "The data directory %s doesn't exist yet; Reprise creates it when it first starts.", dir)
 	}
-	return found(fine, "The data directory %s can be written.", dir)
+	return found(fine, "Reprise can write to the data directory %s.", dir)
 }
 
 // existing returns the folder, or the nearest one above it that exists.
@@ -147,13 +147,13 @@ func existing(dir string) string {
 func room(free int64) finding {
 	switch {
 	case free < noSpace:
-		return found(problem, "Only %s are free on the disk of the data directory. "+
-			"Make room: otherwise Reprise can't store anything new.", datadir.Size(free))
+		return found(problem, "The disk with the data directory has only %s free. "+
+			"Free up space, or Reprise can't save anything new.", datadir.Size(free))
 	case free < littleSpace:
-		return found(warn, "Only %s are free on the disk of the data directory. Make room before it is full.",
+		return found(warn, "The disk with the data directory has only %s free. Free up some before it's full.",
 			datadir.Size(free))
 	}
-	return found(fine, "%s are free on the disk of the data directory.", datadir.Size(free))
+	return found(fine, "The disk with the data directory has %s free.", datadir.Size(free))
 }
 
 // private finds files that other users of this machine may read and should not.
@@ -162,12 +162,12 @@ func (d *doctor) private() (all []finding) {
 	for _, path := range files {
 		info, err := os.Stat(path)
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			all = append(all, found(warn, "Other users of this machine can open %s. "+
-				"Close it to them: chmod 600 %s", path, path))
+			all = append(all, found(warn, "Other users of this machine can read %s. "+
+				"To stop that: chmod 600 %s", path, path))
 		}
 	}
 	if len(files) > 0 && len(all) == 0 {
-		all = append(all, found(fine, "The secret key and the database can be read by their owner only."))
+		all = append(all, found(fine, "Only their owner can read the secret key and the database."))
 	}
 	return all
 }
@@ -179,11 +179,11 @@ func (d *doctor) database(ctx context.Context) []finding {
 		return []finding{d.unreadable(err)}
 	}
 	if !there && d.c.DatabaseURL != "" {
-		return []finding{found(fine, "The database %s answers, and holds nothing of Reprise yet; "+
-			"the first start fills it.", d.Dir.Place())}
+		return []finding{found(fine, "The database %s is reachable and still empty; "+
+			"Reprise sets it up when it first starts.", d.Dir.Place())}
 	}
 	if !there {
-		return []finding{found(fine, "There is no database yet; the first start creates it.")}
+		return []finding{found(fine, "There's no database yet; Reprise creates it when it first starts.")}
 	}
 	key, err := d.Dir.Key(ctx) // which makes none beside a database
 	if err != nil {
@@ -199,30 +199,30 @@ func (d *doctor) database(ctx context.Context) []finding {
 		return []finding{d.unreadable(err)}
 	case !look.Sound:
 		return []finding{found(problem, "The database %s is damaged. "+
-			"Stop the server and put back a backup (files beside it that end in .bak are copies made before an "+
-			"upgrade).", d.Dir.Place())}
+			"Stop the server and restore a backup. (Files beside it that end in .bak are copies from before an "+
+			"upgrade.)", d.Dir.Place())}
 	}
-	all := []finding{found(fine, "The database is sound, and holds %s.",
+	all := []finding{found(fine, "The database is intact and holds %s.",
 		web.Count(int(look.Listens), "listen", "listens"))}
 	switch {
 	case look.Step > look.Newest:
-		all = append(all, found(problem, "The database was written by a newer version of Reprise than this "+
-			"program. Install that version again, or put back a copy from before the upgrade."))
+		all = append(all, found(problem, "A newer version of Reprise has used this database. "+
+			"Install that version again, or restore a copy from before the upgrade."))
 	case look.Step < look.Newest && look.Step > 0 && d.c.DatabaseURL != "":
 		all = append(all, found(warn, "The database is from an earlier version; "+
-			"the next start upgrades it. Copy it first, with pg_dump."))
+			"Reprise upgrades it at the next start. Back it up first, with pg_dump."))
 	case look.Step < look.Newest && look.Step > 0:
 		all = append(all, found(fine, "The database is from an earlier version; "+
-			"the next start copies it and then upgrades it."))
+			"at the next start, Reprise copies it and then upgrades it."))
 	}
 	if look.Opens {
-		return append(all, found(fine, "The secret key opens what is sealed in the database."))
+		return append(all, found(fine, "The secret key fits the database."))
 	}
 	return append(all, d.wrongKey(ctx))
 }
 
 func (d *doctor) unreadable(err error) finding {
-	return found(problem, "The database %s cannot be read: %s.", d.Dir.Place(),
+	return found(problem, "Reprise can't read the database %s: %s.", d.Dir.Place(),
 		strings.TrimSuffix(sentenceOf(err), "."))
 }
 
@@ -231,17 +231,18 @@ func (d *doctor) wrongKey(ctx context.Context) finding {
 	if next, err := d.Dir.NextKey(); err == nil {
 		if look, err := store.LookAt(ctx, d.Dir.Place(), d.held, next); err == nil && look.Opens {
 			if d.c.SecretKey != "" {
-				return found(problem, "The secrets have been sealed with a new key, "+
-					"and the setting secret_key is still the old one. "+
-					"Put the key in %s into the setting, and delete that file.",
+				return found(problem, "The secrets in the database already use a new key, "+
+					"but the setting secret_key still has the old one. "+
+					"Copy the key from %s into the setting, and delete that file.",
 					filepath.Join(d.Dir.Path, datadir.NextKeyFile))
 			}
-			return found(fine, "A change of the secret key was interrupted; the next start finishes it.")
+			return found(fine, "The change to a new secret key was interrupted; "+
+				"Reprise completes it at the next start.")
 		}
 	}
-	return found(problem, "The secret key is not the one that this database was written with. "+
-		"Put back the %s that belongs to it, or set secret_key to it. If it is lost for good, server forget-secrets "+
-		"starts with a new one.", datadir.KeyFile)
+	return found(problem, "The secret key doesn't fit this database. "+
+		"Restore the %s that belongs to it, or set secret_key to it. If it's lost for good, server forget-secrets "+
+		"starts over with a new one.", datadir.KeyFile)
 }
 
 // sentenceOf returns an error as a sentence for people.

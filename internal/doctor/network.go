@@ -46,7 +46,7 @@ func (d *doctor) hosts(ctx context.Context) []reached {
 		}
 		if missing := p.Lacks(settings, d.c.Contact); len(missing) > 0 {
 			needs := providers.Listed(missing)
-			all = append(all, reached{finding: found(off, "%s is not set up: it needs %s.", p.DisplayName, needs)})
+			all = append(all, reached{finding: found(off, "%s isn't set up: it needs %s.", p.DisplayName, needs)})
 			continue
 		}
 		seen := map[string]bool{}
@@ -70,7 +70,7 @@ func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
 	host := resilience.HostOf(address)
 	resp, err := d.get(ctx, d.base, address)
 	if err != nil {
-		r.finding = found(problem, "%s cannot be reached: %s", name, whyNot(host, err))
+		r.finding = found(problem, "Reprise can't reach %s: %s", name, whyNot(host, err))
 		return r
 	}
 	resp.Body.Close()
@@ -78,7 +78,7 @@ func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
 		r.ahead, r.timed = time.Until(at)+time.Second/2, true // it comes in whole seconds
 	}
 	if resilience.ServerFault(resp.StatusCode) {
-		r.finding = found(warn, "%s answers at %s, but isn't working right now. Nothing to do; check "+
+		r.finding = found(warn, "%s answers at %s, but isn't working right now. There's nothing to do; check "+
 			"again later.", name, host)
 		return r
 	}
@@ -105,34 +105,35 @@ func whyNot(host string, err error) string {
 		return e.Problem.String()
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "proxyconnect" {
-		return "the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer. Correct that variable, or take it away."
+		return "the proxy in HTTP_PROXY or HTTPS_PROXY doesn't answer. Correct that variable, or remove it."
 	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Sprintf("the name %s cannot be resolved. Look for a typing error in its address, and at this "+
-			"machine's connection to the internet and its DNS server.", host)
+		return fmt.Sprintf("the name %s can't be resolved. Check the address for a typo, and check this machine's "+
+			"internet connection and its DNS server.", host)
 	}
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return fmt.Sprintf("the certificate of %s is not valid: %s.", host, certificate(e.Err))
+		return fmt.Sprintf("the certificate of %s isn't valid: %s.", host, certificate(e.Err))
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
-		return fmt.Sprintf("%s doesn't speak TLS there. Check its address: it may have to begin with http, or "+
-			"name another port.", host)
+		return fmt.Sprintf("%s doesn't use TLS there. Check the address: it may need to begin with http://, or use "+
+			"another port.", host)
 	}
 	if _, ok := errors.AsType[tls.AlertError](err); ok {
-		return fmt.Sprintf("%s does not agree on TLS with this machine. A firewall in between may be the cause.", host)
+		return fmt.Sprintf("%s and this machine can't agree on a TLS version. "+
+			"A firewall in between may be the cause.", host)
 	}
 	e, timeout := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Sprintf("no connection: %s is there, but nothing listens on that port. Look at its address, "+
-			"and whether that server runs.", host)
+		return fmt.Sprintf("nothing is listening on that port of %s. "+
+			"Check the address, and whether that server is running.", host)
 	case timeout && e.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("no answer from %s in time. A firewall may be in between; look at this machine's "+
-			"connection to the internet.", host)
+		return fmt.Sprintf("%s didn't answer in time. "+
+			"A firewall may be in the way; check this machine's internet connection.", host)
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		return fmt.Sprintf("there is no way to %s. Look at this machine's connection to the internet.", host)
+		return fmt.Sprintf("there's no route to %s. Check this machine's internet connection.", host)
 	}
-	return fmt.Sprintf("the connection to %s broke off (%v). Look again later; a firewall may be in between.", host,
+	return fmt.Sprintf("the connection to %s was cut off (%v). Check again later; a firewall may be in the way.", host,
 		err)
 }
 
@@ -140,20 +141,19 @@ func whyNot(host string, err error) string {
 func certificate(err error) string {
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		if now := time.Now(); now.Before(e.Cert.NotBefore) {
-			return fmt.Sprintf("it begins after what this machine's clock says (%s). If that is wrong, switch on "+
+			return fmt.Sprintf("by this machine's clock (%s) it isn't valid yet. If the clock is wrong, turn on "+
 				"network time (NTP), on most systems with: timedatectl set-ntp true",
 				now.Format(time.DateTime))
 		}
-		return fmt.Sprintf("it expired on %s. The person who runs that server has to renew it, unless this "+
-			"machine's clock "+
-			"is wrong", e.Cert.NotAfter.Format(time.DateOnly))
+		return fmt.Sprintf("it expired on %s. The operator of that server has to renew it, unless this machine's "+
+			"clock is wrong", e.Cert.NotAfter.Format(time.DateOnly))
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "nobody that this machine trusts has signed it. Install the package ca-certificates, or the " +
-			"certificate of the authority that signed it"
+		return "this machine doesn't trust the authority that signed it. Install the package ca-certificates, or " +
+			"that authority's certificate"
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "it is for another name. Look for a typing error in the address; something else may answer in its place"
+		return "it's for another name. Check the address for a typo; something else may be answering in its place"
 	}
 	return strings.TrimPrefix(err.Error(), "x509: ")
 }
@@ -179,7 +179,7 @@ func clock(hosts []reached) finding {
 		direction = "ahead"
 	}
 	if by.Abs() >= clockOff {
-		return found(problem, "This machine's clock is %s %s. Switch on network time (NTP), on most systems with: "+
+		return found(problem, "This machine's clock is %s %s. Turn on network time (NTP), on most systems with: "+
 			"timedatectl set-ntp true",
 			by.Abs().Round(time.Second), direction)
 	}
@@ -193,7 +193,7 @@ const certificateSoon = 14 * 24 * time.Hour
 func (d *doctor) page(ctx context.Context) []finding {
 	u, err := url.Parse(d.c.BaseURL)
 	if err != nil {
-		return []finding{found(problem, "base_url is not a web address.")}
+		return []finding{found(problem, "base_url isn't a web address.")}
 	}
 	if !d.live && u.Scheme != "https" {
 		return []finding{found(off, "Start the server to check whether %s leads to it.", d.c.BaseURL)}
@@ -204,7 +204,8 @@ func (d *doctor) page(ctx context.Context) []finding {
 		if !d.live {
 			level = warn
 		}
-		return []finding{found(level, "base_url %s cannot be reached from here: %s", d.c.BaseURL, whyNot(u.Host, err))}
+		return []finding{found(level, "Reprise can't reach base_url %s from here: %s", d.c.BaseURL,
+			whyNot(u.Host, err))}
 	}
 	resp.Body.Close()
 	var all []finding
@@ -244,14 +245,13 @@ func (d *doctor) redirects() (all []finding) {
 		}
 		switch to := d.redirectURI(p.Name); {
 		case r.Redirect.NoLocalhost && local && u.Scheme == "http":
-			all = append(all, found(warn, "%s refuses addresses with \"localhost\". Set base_url to "+
-				"http://127.0.0.1:%s, open the "+
-				"page there, and register that address followed by /connect/%s/callback.",
+			all = append(all, found(warn, "%s doesn't accept addresses with \"localhost\". Set base_url to "+
+				"http://127.0.0.1:%s, open Reprise there, and register that address followed by /connect/%s/callback.",
 				p.DisplayName, cmp.Or(u.Port(), "80"), p.Name))
 		case r.Redirect.Secure && u.Scheme == "http" && !loopback && !local:
-			all = append(all, found(warn, "%s takes http addresses of this machine itself only. Put a reverse "+
-				"proxy with TLS in "+
-				"front, set base_url to its https address, and register that followed by /connect/%s/callback.",
+			all = append(all, found(warn, "%s accepts http addresses only for this machine itself. Put a reverse "+
+				"proxy with TLS in front, set base_url to its https address, and register that followed by "+
+				"/connect/%s/callback.",
 				p.DisplayName, p.Name))
 		default:
 			all = append(all, found(fine, "For %s, register exactly this %s: %s", p.DisplayName, r.RedirectAs, to))

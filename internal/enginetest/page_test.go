@@ -32,7 +32,7 @@ func TestTheTablesAreThePage(t *testing.T) {
 	onPage(t, "tables", b.String())
 }
 
-// TestWhatThePageSaysOfTheTables is true: each has a source, and every code that is called ours stands in one.
+// TestWhatThePageSaysOfTheTables is true: each has a source, and every code that is called ours is in one.
 func TestWhatThePageSaysOfTheTables(t *testing.T) {
 	t.Parallel()
 	for _, d := range registry.Descriptions() {
@@ -63,7 +63,7 @@ func TestWhatThePageSaysOfTheTables(t *testing.T) {
 
 var pageMu sync.Mutex
 
-// onPage compares what stands between two markers of docs/providers.md with text, or writes it there.
+// onPage compares what is between two markers of docs/providers.md with text, or writes it there.
 func onPage(t *testing.T, name, text string) {
 	t.Helper()
 	const page = "../../docs/providers.md"

@@ -106,7 +106,7 @@ func (s *splitter) next() (byte, error) {
 	return c, err
 }
 
-// top reads a value that stands by itself: in lines a row or a page, and otherwise a page.
+// top reads a value at the top level: in lines a row or a page, and otherwise a page.
 func (s *splitter) top(c byte) error {
 	if s.lines {
 		return s.element(c, 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAHugeTitleIsCutOnceAndForAll: a play that is told of again is the same play.
+// TestAHugeTitleIsCutOnceAndForAll: a play that is reported again is the same play.
 func TestAHugeTitleIsCutOnceAndForAll(t *testing.T) {
 	t.Parallel()
 	l := Listen{Track: Track{Title: strings.Repeat("aé\x00", 100_000), Artist: "Bj\ufffdrk\u202e",

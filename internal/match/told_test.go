@@ -9,7 +9,7 @@ import (
 	"reprise/internal/library"
 )
 
-// What is not told is not a disagreement, and what is told in another way is not one either.
+// A missing value is no disagreement, and neither is one that is written differently.
 func TestWhatIsNotToldDoesNotDisagree(t *testing.T) {
 	t.Parallel()
 	bells := song("Hells Bells", "AC/DC", "Back in Black", 312)

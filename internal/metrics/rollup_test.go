@@ -60,7 +60,7 @@ func (k *kept) Quarters(_ context.Context, usual, from, to time.Time) (all []Qua
 		if q.Start.Before(usual) || !q.Start.Before(to) {
 			continue
 		}
-		if q.Start.Before(from) { // not added up, which whoever reads does not mind
+		if q.Start.Before(from) { // not added up, which is fine for readers
 			q.Start = usual.UTC()
 		}
 		all = append(all, q)

@@ -35,8 +35,8 @@ func (n Notification) AlertOf() (key string, ok bool) {
 	return strconv.FormatInt(whose, 10), true
 }
 
-// importance orders the alerts of a connection. Whoever is asked to do something about a stop does not need to know at
-// the same time that the authorization ends in a month.
+// importance orders the alerts of a connection. Somebody who has to do something about a stop does
+// not need to know at the same time that the authorization ends in a month.
 func (n Notification) importance() int {
 	_, asks := CopyAsked(n.Cause)
 	what, _, _ := strings.Cut(n.Cause, ":")

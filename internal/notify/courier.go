@@ -25,7 +25,7 @@ const (
 	tooOld      = 3 * 24 * time.Hour
 	sendWithin  = time.Minute     // how long the news of a recovery waits for what goes out because of it
 	lookEvery   = 2 * time.Second // how often it looks whether that is done
-	tellAfter   = 3               // failures in a row, from which on the browser says that a channel fails
+	tellAfter   = 3               // failures in a row after which the browser says that a channel fails
 )
 
 // ErrUnsubscribed reports that a browser no longer accepts messages: its channel is removed.

@@ -80,7 +80,7 @@ func TestConsent(t *testing.T) {
 
 // TestAPermissionEndsOnADayOfItsMonth: what is given on the last day of a month ends on the last day of a
 // month, so that
-// nobody is told a day on which it is over already.
+// nobody reads a date on which it is over already.
 func TestAPermissionEndsOnADayOfItsMonth(t *testing.T) {
 	t.Parallel()
 	text := golden(t, "renewed.json")

@@ -69,7 +69,7 @@ func startServer(t *testing.T, program string, args ...string) string {
 	return strings.TrimSpace(address)
 }
 
-// installation is Reprise's side of a real server: the database, and what stands on it.
+// installation is Reprise's side of a real server: the database, and what is built on it.
 type installation struct {
 	db       *store.Store
 	dir      string

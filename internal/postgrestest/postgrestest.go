@@ -21,6 +21,8 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
+
+	"reprise/internal/soak"
 )
 
 // readyWithin is how long a server may take to start. It is long because other tests may use the machine.
@@ -34,19 +36,34 @@ const env = "REPRISE_TEST_POSTGRES"
 // On reports whether the tests run on a Postgres server.
 func On() bool { return os.Getenv(env) != "" }
 
-// Again runs the tests of the calling package whose names match a pattern on a Postgres server of their own.
+// Again runs the tests of the calling package whose names match a pattern on a Postgres server of their own: those about
+// Postgres itself, and of the others the part that SOAK picks.
 func Again(t *testing.T, pattern string) {
 	t.Helper()
 	if On() {
 		t.Skip("the tests run on Postgres already")
 	}
+	listed, err := exec.Command(os.Args[0], "-test.list="+pattern).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var some []string
+	for _, name := range strings.Fields(string(listed)) {
+		if strings.HasPrefix(name, "Test") && (strings.Contains(name, "Postgres") || soak.Part(t, name)) {
+			some = append(some, name)
+		}
+	}
+	if len(some) == 0 {
+		t.Skip("SOAK picks none")
+	}
 	server := Start(t)
-	all := exec.Command(os.Args[0], "-test.run="+pattern, "-test.count=1", "-test.shuffle=on",
+	again := exec.Command(os.Args[0], "-test.run=^("+strings.Join(some, "|")+")$", "-test.count=1", "-test.shuffle=on",
 		"-test.parallel=8") // more than there are processors, because the tests mostly wait
-	all.Env = append(os.Environ(), env+"="+server.Database("reprise"))
-	if out, err := all.CombinedOutput(); err != nil {
+	again.Env = append(os.Environ(), env+"="+server.Database("reprise"))
+	if out, err := again.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	t.Logf("%d tests", len(some))
 }
 
 // databases are the databases of this process.

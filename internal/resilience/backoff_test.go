@@ -67,7 +67,7 @@ func (b manager) refused(k Key) State {
 	return s
 }
 
-// told is what a change tells, without where its stream stands after it.
+// told is what a change announces, without the state of its stream after it.
 func told(ch Change) Change {
 	return Change{Kind: ch.Kind, State: ch.State, NewHold: ch.NewHold}
 }

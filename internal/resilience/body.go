@@ -14,7 +14,7 @@ import (
 	"reprise/internal/bounded"
 )
 
-// clock ends a call when the upstream's time is over. It stands still while the call waits for something of ours. Only
+// clock ends a call when the upstream's time is over. It pauses while the call waits for something of ours. Only
 // the goroutine of the call uses it.
 type clock struct {
 	timer *time.Timer

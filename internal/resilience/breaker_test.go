@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// farSide is what stands at the other end of the network, host by host.
+// farSide is what is at the other end of the network, host by host.
 type farSide struct {
 	mu      sync.Mutex
 	status  map[string]int // by host; 0 is 200, -1 a failure of the network

@@ -71,7 +71,7 @@ func TestTheEndOfAHold(t *testing.T) {
 	})
 }
 
-// TestAHoldThatHasEndedIsNoHold: it stands against nothing, so nobody may be refused in its name.
+// TestAHoldThatHasEndedIsNoHold: it prevents nothing, so nobody may be refused because of it.
 func TestAHoldThatHasEndedIsNoHold(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
 		b.RestoreHold(Hold{Key: Key{Connection: "spotify", Provider: "spotify", App: "client"},
@@ -221,7 +221,7 @@ func TestAnOutageWithRetryAfterWaitsAtLeastThat(t *testing.T) {
 	})
 }
 
-// TestAHoldOutlivesAStop: what a person lifts is the stop; the time that the upstream dictated stands.
+// TestAHoldOutlivesAStop: a person lifts the stop; the wait that the upstream dictated stays.
 func TestAHoldOutlivesAStop(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(b manager){

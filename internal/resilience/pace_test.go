@@ -22,7 +22,7 @@ func paceBubble(t *testing.T, rates map[string]float64, test func(t *testing.T, 
 	})
 }
 
-// TestTenAtOnceKeepToOneASecond: whoever asks, an upstream sees the rate that it documents.
+// TestTenAtOnceKeepToOneASecond: an upstream sees the rate that it documents, no matter who asks.
 func TestTenAtOnceKeepToOneASecond(t *testing.T) {
 	paceBubble(t, map[string]float64{api: 1}, func(t *testing.T, tr *Transport, far *farSide) {
 		began := time.Now()

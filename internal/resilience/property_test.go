@@ -233,7 +233,7 @@ func TestWhateverHappens(t *testing.T) {
 
 // TestWhateverHappensAtOnce: several callers and a person, in parallel. One stream that never succeeds has one
 // call under
-// way at most, and each stop is told once.
+// way at most, and each stop is announced once.
 func TestWhateverHappensAtOnce(t *testing.T) {
 	t.Parallel()
 	var stops int64

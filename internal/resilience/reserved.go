@@ -24,8 +24,8 @@ var metadata = []netip.Addr{
 // metadataNames are names that lead there.
 var metadataNames = []string{"metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
 
-// translated are networks whose addresses stand for IPv4 addresses, with the first byte of these: NAT64 (RFC 6052 and
-// RFC 8215), 6to4 (RFC 3056) and IPv4-compatible addresses (RFC 4291).
+// translated are networks whose addresses translate to IPv4 addresses, with the first byte of these: NAT64
+// (RFC 6052 and RFC 8215), 6to4 (RFC 3056) and IPv4-compatible addresses (RFC 4291).
 var translated = []struct {
 	network netip.Prefix
 	first   int

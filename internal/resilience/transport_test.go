@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// password stands in every request of these tests, in the query and in a header, and must appear nowhere else.
+// password is in every request of these tests, in the query and in a header, and must appear nowhere else.
 const password = "hunter2-secret"
 
 // upstream is a server on loopback and the client of the program.

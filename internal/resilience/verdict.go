@@ -107,7 +107,7 @@ type Verdict struct {
 	FirstDelay time.Duration
 	// NotBefore is the instant before which the upstream does not want to be asked again; zero if it named none.
 	NotBefore time.Time
-	// Hold and HoldMax are set when NotBefore stems from the provider's documentation and grows; see [Meaning].
+	// Hold and HoldMax are set when NotBefore comes from the provider's documentation and grows; see [Meaning].
 	Hold, HoldMax time.Duration
 	// ForAdmin says that only the administrator can mend it, although it is about one connection; see [Meaning].
 	ForAdmin bool

@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -72,8 +71,10 @@ func Start(t testing.TB, args ...string) *Server {
 
 // program returns the path of the built server.
 var program = sync.OnceValues(func() (string, error) {
-	_, here, _, _ := runtime.Caller(0)
-	module := filepath.Join(filepath.Dir(here), "testdata", "versitygw")
+	module, err := ownModule()
+	if err != nil {
+		return "", err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), buildWithin)
 	defer cancel()
 	build := exec.CommandContext(ctx, "go", "tool", "-C", module, "-n", "versitygw")
@@ -88,6 +89,23 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	return strings.TrimSpace(out.String()), nil
 })
+
+// ownModule returns the folder of the module that requires versitygw. It looks above the folder of the package that is
+// tested, because what is built knows no paths.
+func ownModule() (string, error) {
+	at, err := os.Getwd()
+	for err == nil {
+		module := filepath.Join(at, "internal", "s3test", "testdata", "versitygw")
+		if _, err := os.Stat(module); err == nil {
+			return module, nil
+		}
+		if filepath.Dir(at) == at {
+			return "", errors.New("the S3 server is for the tests of Reprise")
+		}
+		at = filepath.Dir(at)
+	}
+	return "", err
+}
 
 func freeAddress(t testing.TB) string {
 	t.Helper()

@@ -282,6 +282,11 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 		look, err := time.Parse(time.RFC3339, dead.(map[string]any)["next_look_at"].(string))
 		require.NoError(t, err)
 		require.Equal(t, 24*time.Hour, look.Sub(ended))
+		id := dead.(map[string]any)["reason_id"].(string)
+		for _, by := range []string{id, reason} {
+			all := h.call(http.MethodGet, "/deliveries?reason="+url.QueryEscape(by), "", http.StatusOK)
+			require.Len(t, all["deliveries"], 12, by)
+		}
 		query := "state=dead&reason=" + url.QueryEscape(reason)
 		require.Equal(t, 12, strings.Count(h.page("/deliveries?"+query), "Poison by Sigur Rós to Last.fm</h2>"))
 

@@ -199,7 +199,7 @@ func TestOldPasswordIsNotGuessedFast(t *testing.T) {
 	})
 }
 
-// The operator's own machine goes on, whoever guesses elsewhere.
+// Guesses from elsewhere do not lock out the operator's own machine.
 func TestAdminTokenIsNotGuessedFast(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})

@@ -52,7 +52,7 @@ func (b *browser) slowly(method, path, body string, happens func(), headers ...s
 	return w
 }
 
-// Whoever is about to lose a right keeps requests open, and finishes them afterwards.
+// Somebody who is about to lose a right keeps requests open, and finishes them afterwards.
 func TestARequestFinishedTooLateIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := public(t)

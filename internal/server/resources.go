@@ -12,6 +12,7 @@ import (
 	"reprise/internal/server/channels"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
+	"reprise/internal/server/corrections"
 	"reprise/internal/server/deliveries"
 	"reprise/internal/server/digests"
 	"reprise/internal/server/feed"
@@ -37,6 +38,7 @@ type Store interface {
 	core.Store
 	activity.Store
 	connections.Store
+	corrections.Store
 	deliveries.Store
 	digests.Store
 	feed.Store
@@ -138,6 +140,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			listening.New(k, c.Store, rows),
 			sources,
 			search.New(k, c.Store, rows),
+			corrections.New(k, c.Store),
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
 			songs.New(k, c.Store, c.Deliveries),

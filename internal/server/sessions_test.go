@@ -49,7 +49,7 @@ func (b *browser) ask(method, path, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// sessions returns what a browser is told about the sessions of its user.
+// sessions returns what a browser learns about the sessions of its user.
 func (b *browser) sessions() []map[string]any {
 	b.t.Helper()
 	w := b.ask(http.MethodGet, "/api/v1/sessions", "")

@@ -32,7 +32,7 @@ func TestHostileNamesStayText(t *testing.T) {
 	})
 }
 
-// Whoever sends the header X-Forwarded-For without a trusted proxy in between only changes what is ignored.
+// Without a trusted proxy in between, the header X-Forwarded-For is ignored.
 func TestOnlyTrustedProxiesNameTheBrowser(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := public(t)

@@ -86,7 +86,7 @@ func (s *Settings) fixed(d config.Setting) words.Text {
 	return words.Text{}
 }
 
-// mask is what stands before the last four characters of a secret.
+// mask is shown before the last four characters of a secret.
 const mask = "…"
 
 // masked returns a text as people may see it.

@@ -45,6 +45,13 @@ func Full(t testing.TB) bool {
 	return full
 }
 
+// Part reports whether a test that shows the same of many things shows it of this one. Of all of them only with
+// SOAK=all; else of about a third, which the number picks, so that runs with other numbers show it of the others.
+func Part(t testing.TB, thing string) bool {
+	t.Helper()
+	return All() || picked(os.Getenv(env), t.Name()+" "+thing)
+}
+
 // All reports whether all tests run at full length. It is for those that take minutes, which no seed picks.
 func All() bool { return os.Getenv(env) == "all" }
 
@@ -55,10 +62,14 @@ func long(test string) bool {
 	case "all":
 		return true
 	default:
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(value + test)) // a hash never fails
-		return h.Sum64()%oneOf == 0
+		return picked(value, test)
 	}
+}
+
+func picked(value, what string) bool {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(value + what)) // a hash never fails
+	return h.Sum64()%oneOf == 0
 }
 
 // Rand returns a source of random numbers, the same ones for the same seed and test.

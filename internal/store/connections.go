@@ -153,12 +153,12 @@ func execTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 }
 
 // current returns library.ErrReplaced if the connection has another generation. It does not check generation 0.
-func current(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, generation int64) error {
+func current(ctx context.Context, q rowQuerier, user int64, conn library.ConnectionID, generation int64) error {
 	if generation == 0 {
 		return nil
 	}
 	var now int64
-	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2",
+	err := q.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2",
 		user, conn).Scan(&now)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -260,6 +260,11 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 			fromOne("s", 2)+") AND id NOT IN (SELECT listen_id FROM listen_sources s WHERE NOT "+fromOne("s", 2)+")",
 		"DELETE FROM listen_sources WHERE listen_id IN (SELECT id FROM listens WHERE user_id = $1) AND "+
 			fromOne("listen_sources", 2),
+		"DELETE FROM removed_forwards WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM removed_listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM removed_sources s WHERE "+
+			fromOne("s", 2)+") AND id NOT IN (SELECT listen_id FROM removed_sources s WHERE NOT "+fromOne("s", 2)+")",
+		"DELETE FROM removed_sources WHERE listen_id IN (SELECT id FROM removed_listens WHERE user_id = $1) AND "+
+			fromOne("removed_sources", 2),
 		"DELETE FROM play_counts WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
 }

@@ -103,7 +103,7 @@ func TestKnownPlaysAreFoundByTheirKeys(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	s, user := setup(t)
-	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+knownSources+"($3, $4)",
+	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+knownSources(kept)+"($3, $4)",
 		user, "spotify", 1, 2)
 	require.NoError(t, err)
 	require.Equal(t, "SEARCH s USING INDEX listen_sources_key (source_key=?)", planOf(t, rows)[0])

@@ -105,7 +105,7 @@ func TestAResetEndsWithTheNextPassword(t *testing.T) {
 	require.ErrorIs(t, err, accounts.ErrUnknown)
 }
 
-// Whoever administers no more must not come back by an invitation of their own.
+// A former administrator must not come back by an invitation of their own.
 func TestAFormerAdministratorsLinksEnd(t *testing.T) {
 	t.Parallel()
 	s, links, admin := linkStore(t)

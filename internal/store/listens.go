@@ -15,15 +15,26 @@ import (
 // reported before; a play that another connection reported becomes a further source of that listen. It returns the
 // number of new listens.
 func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
+	if len(page.Listens) == 0 && page.Gap == nil {
+		return 0, s.saveReached(ctx, page)
+	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
 			return err
 		}
-		var err error
-		if _, added, err = s.takeIn(ctx, tx, page); err != nil {
+		fresh, n, err := s.takeIn(ctx, tx, page)
+		if err != nil {
 			return err
 		}
-		if err := savePlayCounts(ctx, tx, page); err != nil {
+		added = n
+		counts, err := s.newPlayCounts(ctx, page)
+		if err != nil {
+			return err
+		}
+		if len(fresh) == 0 && len(counts) == 0 && page.Gap == nil {
+			return errNothingNew
+		}
+		if err := savePlayCounts(ctx, tx, counts); err != nil {
 			return err
 		}
 		if page.Gap != nil {
@@ -31,29 +42,57 @@ func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int
 				return err
 			}
 		}
-		return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
+		return saveReached(ctx, tx, page)
 	})
+	if errors.Is(err, errNothingNew) {
+		return 0, s.saveReached(ctx, page)
+	}
 	if err != nil {
 		return 0, err
 	}
 	return added, nil
 }
 
+// saveReached stores the position after a page that brings nothing new, which can wait for the end of the run.
+func (s *Store) saveReached(ctx context.Context, page library.Intake) error {
+	if err := current(ctx, s.reader, page.User, page.Connection, page.Generation); err != nil {
+		return local(err)
+	}
+	return s.soon(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
+			return err
+		}
+		return saveReached(ctx, tx, page)
+	})
+}
+
+func saveReached(ctx context.Context, tx *sql.Tx, page library.Intake) error {
+	return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
+}
+
+// errNothingNew ends a transaction that would only store a position, which can wait.
+var errNothingNew = errors.New("nothing new")
+
 // takeIn stores the plays of a page that the connection has not reported before. It returns these plays and the number
 // of new listens.
 func (s *Store) takeIn(
 	ctx context.Context, tx *sql.Tx, page library.Intake,
 ) (fresh []*library.Listen, added int, err error) {
-	if fresh, err = unknownPlays(ctx, tx, page); err != nil || len(fresh) == 0 {
+	piles, err := pilesOf(ctx, tx, page.User)
+	if err != nil {
+		return nil, 0, err
+	}
+	if fresh, err = unknownPlays(ctx, tx, page, piles); err != nil || len(fresh) == 0 {
 		return fresh, 0, err
 	}
-	added, err = s.addPlays(ctx, tx, page.User, page.Connection, fresh)
+	added, err = s.addPlays(ctx, tx, page, piles, fresh)
 	return fresh, added, err
 }
 
-func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID,
+func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, piles []pile,
 	fresh []*library.Listen) (added int, err error) {
-	m, err := playsAround(ctx, tx, user, fresh)
+	user, conn := page.User, page.Connection
+	m, err := playsAround(ctx, tx, user, piles, fresh)
 	if err != nil {
 		return 0, err
 	}
@@ -66,11 +105,13 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		}
 	}
 	if added > 0 {
-		echoed, err := echoes(ctx, tx, user, conn, fresh, reports)
-		if err != nil {
-			return 0, err
+		for _, in := range piles {
+			echoed, err := echoes(ctx, tx, in, page, fresh, reports)
+			if err != nil {
+				return 0, err
+			}
+			added -= echoed
 		}
-		added -= echoed
 	}
 	next, err := nextIDs(ctx, tx, "listens", added)
 	if err != nil {
@@ -89,6 +130,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 	plays := make([]stored, 0, len(fresh))
 	listens := make([]any, 0, added*listenWidth)
 	sources := make([]any, 0, len(fresh)*sourceWidth)
+	var removed []any // sources of listens that were deleted
 	for i, l := range fresh {
 		id, at, p := next, l.PlayedAt, reports[i].play
 		if p == nil {
@@ -96,11 +138,20 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		} else {
 			id, at = p.id, p.at
 		}
+		source := []any{id, number, sourceKey(user, conn, l.SourceID), l.SourceID, l.PlayedAt.Sub(at).Milliseconds(),
+			now}
+		if p != nil && p.removed {
+			removed = append(removed, source...)
+			if err := respell(ctx, tx, id, spelt[i]); err != nil {
+				return 0, err
+			}
+			spelt[i] = 0
+			continue
+		}
 		if spelt[i] != 0 {
 			listens = append(listens, id, user, millis(l.PlayedAt), flag(l.Approximate), spelt[i])
 		}
-		sources = append(sources, id, number, sourceKey(user, conn, l.SourceID), l.SourceID,
-			l.PlayedAt.Sub(at).Milliseconds(), now)
+		sources = append(sources, source...)
 		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
 	}
 	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
@@ -108,11 +159,17 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 	if err != nil {
 		return 0, err
 	}
-	err = insertRows(ctx, tx, `INSERT INTO listen_sources
-		(listen_id, connection, source_key, source_id, later, stored_at)`, sourceWidth, sources,
-		"ON CONFLICT DO NOTHING") // that key of one listen and one connection twice, once in a hundred lives
-	if err != nil {
-		return 0, err
+	for _, in := range piles {
+		rows := sources
+		if in.removed {
+			rows = removed
+		}
+		err = insertRows(ctx, tx, "INSERT INTO "+in.sources+`
+			(listen_id, connection, source_key, source_id, later, stored_at)`, sourceWidth, rows,
+			"ON CONFLICT DO NOTHING") // that key of one listen and one connection twice, once in a hundred lives
+		if err != nil {
+			return 0, err
+		}
 	}
 	if err := noteHeard(ctx, tx, user, fresh, spelt); err != nil {
 		return 0, err
@@ -122,10 +179,13 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		spans[spanOf(p.at)] = true
 	}
 	for _, r := range m.stored {
-		if r.moved { // from a listen that is at most reach away
-			for _, at := range []time.Time{r.play.at, r.at.Add(-reach), r.at.Add(reach)} {
-				spans[spanOf(at)] = true
-			}
+		if !r.moved {
+			continue
+		}
+		for _, at := range []time.Time{r.play.at, r.at.Add(-reach), r.at.Add(reach)} { // it came from within reach
+			spans[spanOf(at)] = true
+		}
+		if !r.play.removed {
 			plays = append(plays, stored{id: r.play.id, at: r.play.at})
 		}
 	}
@@ -189,17 +249,19 @@ func indexed(name string) string {
 // change the spelling of artist and title, but keeps the second of the play. It assigns the listens to these reports,
 // and returns their number.
 func echoes(
-	ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen, reports []report,
+	ctx context.Context, tx *sql.Tx, in pile, page library.Intake, fresh []*library.Listen, reports []report,
 ) (n int, err error) {
+	user, conn := page.User, page.Connection
 	type sent struct{ id, at int64 }
 	scan := func(r scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
 	reporter, err := accountOf(ctx, tx, user, conn)
 	if err != nil {
 		return 0, err
 	}
-	all, err := list(ctx, tx, scan, `SELECT l.id, l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
+	all, err := list(ctx, tx, scan, "SELECT l.id, l.played_at FROM "+in.forwards+" f JOIN "+in.listens+` l
+		ON l.id = f.listen_id
 		WHERE f.user_id = $1 AND `+reporter.in("f.connection", 5)+` AND l.played_at BETWEEN $3 AND $4
-		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND `+fromOne("s", 2)+")",
+		AND NOT EXISTS (SELECT 1 FROM `+in.sources+" s WHERE s.listen_id = l.id AND "+fromOne("s", 2)+")",
 		reporter.args(user, conn, millis(fresh[0].PlayedAt)-1000, millis(fresh[len(fresh)-1].PlayedAt)+1000)...)
 	if err != nil || len(all) == 0 {
 		return 0, err
@@ -221,7 +283,8 @@ func echoes(
 		}
 		taken[ids[0].id] = true
 		// It learns nothing from this report.
-		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), isrc: true, mbid: true, length: 1}
+		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), isrc: true, mbid: true, length: 1,
+			removed: in.removed}
 		n++
 	}
 	return n, nil
@@ -237,7 +300,8 @@ func (p *play) learns(l *library.Listen) bool {
 const lull = 24 * time.Hour
 
 // playsAround returns a matcher with the stored plays around those of a page, which are sorted by time.
-func playsAround(ctx context.Context, tx *sql.Tx, user int64, fresh []*library.Listen) (*matcher, error) {
+func playsAround(ctx context.Context, tx *sql.Tx, user int64, piles []pile,
+	fresh []*library.Listen) (*matcher, error) {
 	m := &matcher{known: map[int64][]*play{}}
 	for from := 0; from < len(fresh); {
 		to := from + 1
@@ -245,16 +309,21 @@ func playsAround(ctx context.Context, tx *sql.Tx, user int64, fresh []*library.L
 			to++
 		}
 		first, last := fresh[from].PlayedAt, fresh[to-1].PlayedAt
-		if err := m.load(ctx, tx, user, first.Add(-reach), last.Add(reach)); err != nil {
-			return nil, err
+		for _, in := range piles {
+			if err := m.load(ctx, tx, in, user, first.Add(-reach), last.Add(reach)); err != nil {
+				return nil, err
+			}
 		}
 		from = to
+	}
+	if len(piles) > 1 {
+		m.sort()
 	}
 	return m, nil
 }
 
-// load adds the stored plays between two times.
-func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to time.Time) error {
+// load adds the stored plays between two times that lie in a pile.
+func (m *matcher) load(ctx context.Context, tx *sql.Tx, in pile, user int64, from, to time.Time) error {
 	last := &play{}
 	scan := func(r scanner) (*report, error) {
 		var p play
@@ -266,18 +335,18 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 			return nil, err
 		}
 		if p.id != last.id {
-			p.at, p.length = instant(played), length(ms)
+			p.at, p.length, p.removed = instant(played), length(ms), in.removed
 			last = &p
 			m.known[match] = append(m.known[match], last)
 		}
 		v := newReport(conn, sourceID, instant(at), last.length)
-		v.play = last
+		v.play, v.was = last, last
 		last.reports = append(last.reports, &v)
 		return &v, nil
 	}
 	stored, err := list(ctx, tx, scan, `SELECT l.id, p.match_key, l.played_at, p.duration_ms, p.isrc <> '',
 			p.recording_mbid <> '', p.id, n.connection, s.source_id, l.played_at + s.later
-		FROM listens l JOIN spellings p ON p.id = l.spelling_id JOIN listen_sources s ON s.listen_id = l.id
+		FROM `+in.listens+" l JOIN spellings p ON p.id = l.spelling_id JOIN "+in.sources+` s ON s.listen_id = l.id
 		JOIN connection_numbers n ON n.number = s.connection
 		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0
 		ORDER BY l.played_at, l.id`,
@@ -313,16 +382,32 @@ func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.Connect
 	return counts, nil
 }
 
-func savePlayCounts(ctx context.Context, tx *sql.Tx, page library.Intake) error {
-	args := []any{}
+// newPlayCounts returns rows with the play counts of a page that differ from the stored ones.
+func (s *Store) newPlayCounts(ctx context.Context, page library.Intake) (rows []any, err error) {
+	var counted []*library.Listen
+	var tracks []string
 	last := map[string]bool{}
 	for i := range page.Listens {
 		if l := &page.Listens[i]; l.PlayCount > 0 && !last[l.Track.SourceID] {
 			last[l.Track.SourceID] = true
-			args = append(args, page.User, page.Connection, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
+			counted, tracks = append(counted, l), append(tracks, l.Track.SourceID)
 		}
 	}
-	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, args,
+	if len(counted) == 0 {
+		return nil, nil
+	}
+	known, err := s.PlayCounts(ctx, page.User, page.Connection, tracks)
+	for _, l := range counted {
+		k := known[l.Track.SourceID]
+		if k.PlayCount != l.PlayCount || millis(k.PlayedAt) != millis(l.PlayedAt) {
+			rows = append(rows, page.User, page.Connection, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
+		}
+	}
+	return rows, err
+}
+
+func savePlayCounts(ctx context.Context, tx *sql.Tx, rows []any) error {
+	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, rows,
 		`ON CONFLICT (user_id, connection, track_id) DO UPDATE
 			SET plays = excluded.plays, played_at = excluded.played_at`)
 }

@@ -131,6 +131,7 @@ type report struct {
 	length     time.Duration
 	play       *play // the listen that it is a source of; nil for a new listen
 	moved      bool  // it was a source of another listen before
+	was        *play // the listen that it is stored as a source of; nil for a new report
 }
 
 func newReport(conn library.ConnectionID, sourceID string, at time.Time, length time.Duration) report {
@@ -156,6 +157,7 @@ type play struct {
 	isrc    bool  // known
 	mbid    bool  // known
 	spelt   int64 // the id of its spelling
+	removed bool  // its person has deleted it
 	reports []*report
 }
 

@@ -19,6 +19,11 @@ type querier interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
 }
 
+// rowQuerier is a database or a transaction, too.
+type rowQuerier interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
 // list reads all rows of a query.
 func list[T any](
 	ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any,

@@ -37,6 +37,9 @@ var belongings = []belonging{
 	{"play_counts", []string{"user_id", "connection", "track_id"}},
 	{"forwards", []string{"listen_id", "connection"}},
 	{"listens", []string{"id"}}, // with their sources
+	{"removed_forwards", []string{"listen_id", "connection"}},
+	{"removed_listens", []string{"id"}}, // with their sources
+	{"corrections", []string{"id"}},
 	{"heard", []string{"user_id", "span", "artist_key"}},
 	{"listen_columns", []string{"user_id", "span"}},
 	{"playlists", []string{"id"}},
@@ -173,7 +176,7 @@ func removeSome(ctx context.Context, tx *sql.Tx, user int64) (removal.Left, erro
 	if err != nil || some >= removeAtOnce {
 		return removal.More, err
 	}
-	// One row of these may stand for ten thousand others.
+	// Ten thousand other rows may hang on one of these.
 	n, err := affected(tx.ExecContext(ctx, `DELETE FROM playlist_tracks WHERE (playlist_id, position) IN
 		(SELECT t.playlist_id, t.position FROM playlists p JOIN playlist_tracks t ON t.playlist_id = p.id
 		WHERE p.user_id = $1 LIMIT $2)`, user, removeAtOnce))

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrWrongKey is the error of a secret that was sealed with another key.
-var ErrWrongKey = errors.New("the secret key is not the one that this database was written with")
+var ErrWrongKey = errors.New("the secret key doesn't fit this database")
 
 // Key seals the secrets of a database with AES-256-GCM, a random nonce for each, and a key derived from the secret key
 // by HKDF. A sealed text begins with the ID of the key. It is bound to its place, so that it does not open in another

@@ -69,11 +69,13 @@ func (a account) sources(s string, first int) string {
 
 // knownSources selects the ids of a person's sources of a connection that have one of some keys. The cross join makes
 // SQLite begin with the keys.
-var knownSources = `SELECT s.source_id FROM listen_sources s CROSS JOIN listens l
+func knownSources(in pile) string {
+	return "SELECT s.source_id FROM " + in.sources + " s CROSS JOIN " + in.listens + ` l
 	WHERE l.id = s.listen_id AND l.user_id = $1 AND ` + fromOne("s", 2) + " AND s.source_key IN "
+}
 
 // unknownPlays returns the plays of the page that the connection has not reported before, the earliest first.
-func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*library.Listen, error) {
+func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake, piles []pile) ([]*library.Listen, error) {
 	seen := make(map[string]bool, len(page.Listens))
 	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
 	const most = 100
@@ -83,12 +85,14 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*libr
 		for i := range chunk {
 			args = append(args, sourceKey(page.User, page.Connection, chunk[i].SourceID))
 		}
-		ids, err := list(ctx, tx, scan, knownSources+numbered(3, len(chunk)), args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			seen[id] = true
+		for _, in := range piles {
+			ids, err := list(ctx, tx, scan, knownSources(in)+numbered(3, len(chunk)), args...)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range ids {
+				seen[id] = true
+			}
 		}
 	}
 	fresh := make([]*library.Listen, 0, len(page.Listens))
@@ -108,11 +112,21 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 		if !r.moved {
 			continue
 		}
-		err := execTx(ctx, tx, `UPDATE listen_sources SET listen_id = $1, later = $6
-			WHERE source_key = $2 AND `+fromOne("listen_sources", 3)+` AND source_id = $4
-			AND listen_id IN (SELECT id FROM listens WHERE id = listen_sources.listen_id AND user_id = $5)`,
-			r.play.id, sourceKey(user, r.connection, r.sourceID), r.connection, r.sourceID, user,
-			r.at.Sub(r.play.at).Milliseconds())
+		args := []any{r.was.id, sourceKey(user, r.connection, r.sourceID), r.connection, r.sourceID}
+		this := " WHERE listen_id = $1 AND source_key = $2 AND " + fromOne(pileOf(r.was).sources, 3) +
+			" AND source_id = $4"
+		var err error
+		if later := r.at.Sub(r.play.at).Milliseconds(); r.was.removed == r.play.removed {
+			err = execTx(ctx, tx, "UPDATE "+pileOf(r.was).sources+" SET listen_id = $5, later = $6"+this,
+				append(args, r.play.id, later)...)
+		} else {
+			err = errors.Join(
+				execTx(ctx, tx, "INSERT INTO "+pileOf(r.play).sources+`
+					(listen_id, connection, source_key, source_id, later, stored_at)
+					SELECT CAST($5 AS BIGINT), connection, source_key, source_id, CAST($6 AS BIGINT), stored_at
+					FROM `+pileOf(r.was).sources+this, append(args, r.play.id, later)...),
+				execTx(ctx, tx, "DELETE FROM "+pileOf(r.was).sources+this, args...))
+		}
 		if err != nil {
 			return err
 		}

@@ -197,8 +197,15 @@ func (s *Store) write(ctx context.Context, fn func(*sql.Tx) error) error {
 		return local(err)
 	}
 	defer tx.Rollback() // does nothing after Commit; its own error would hide the first one
-	if err = fn(tx); err == nil {
+	undo, err := first(ctx, tx)
+	if err == nil {
+		err = fn(tx)
+	}
+	if err == nil {
 		err = tx.Commit()
+	}
+	if err != nil {
+		undo()
 	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // database/sql rolled back because ctx ended
 		err = ctx.Err()

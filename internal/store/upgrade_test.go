@@ -50,6 +50,8 @@ func contents(t testing.TB, path string, only map[string]table) map[string]table
 		switch name { // those without a rowid
 		case "listen_sources":
 			from = name + " ORDER BY source_id, listen_id"
+		case "removed_sources":
+			from = name + " ORDER BY source_id, listen_id"
 		case "heard":
 			from = name
 		}

@@ -18,7 +18,7 @@ import (
 	"reprise/internal/words"
 )
 
-// TestInstallationTroubleIsForAdministrators: what is asked for everybody stops, is told once to those who can mend
+// TestInstallationTroubleIsForAdministrators: what is asked for everybody stops, is announced once to those who can fix
 // it, goes on after their "Try again", and a wait that was dictated to it outlives a restart.
 func TestInstallationTroubleIsForAdministrators(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {

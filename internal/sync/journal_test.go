@@ -74,7 +74,7 @@ func TestResettingAKeyEndsEverybodysStop(t *testing.T) {
 		require.Equal(t, syncer.NeedsAdmin, e.Status(member, "youtube").Condition)
 		for range 2 {
 			before := len(up.KeyCalls())
-			// Whoever says so may be wrong: one call finds out, and the stop is back.
+			// That may be wrong: one call finds out, and the stop is back.
 			was, err := e.Connections.ResetKey(by("Alice"), e.Registry.Get("youtube"), "bbbb")
 			require.NoError(t, err)
 			require.Equal(t, resilience.KeyRefused, was.State())

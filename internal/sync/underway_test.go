@@ -53,7 +53,7 @@ func playlistsRead(t *testing.T, e *enginetest.Engine, user int64) int {
 	return n
 }
 
-// TestAHoldReachesARunUnderWay: one stream is told to wait; the other, which reads thirty playlists at that moment,
+// TestAHoldReachesARunUnderWay: one stream has to wait; the other, which reads thirty playlists at that moment,
 // sends nothing more before the wait is over, and then goes on.
 func TestAHoldReachesARunUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
@@ -113,7 +113,7 @@ func TestABackoffOfAnotherStreamStopsNoRun(t *testing.T) {
 	})
 }
 
-// TestAHoldReachesADeliveryUnderWay: a delivery of several requests sends no more of them, and is told until when.
+// TestAHoldReachesADeliveryUnderWay: a delivery of several requests sends no more of them, and learns until when.
 func TestAHoldReachesADeliveryUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))

@@ -9,8 +9,8 @@ import (
 // mostMarks is how many combining marks one letter keeps. Languages need up to four.
 const mostMarks = 6
 
-// U+2068 begins a stretch of text that does not reorder what is around it, and U+2069 ends it. They stand in attributes
-// for what the element bdi is in text.
+// U+2068 begins a stretch of text that does not reorder what is around it, and U+2069 ends it. In attributes they do
+// what the element bdi does in text.
 const (
 	beginIsolate = "\u2068"
 	endIsolate   = "\u2069"

@@ -1,10 +1,9 @@
-// The service worker: shows what is pushed to this browser, also when no page of Reprise is open, and keeps the pages
-// that were visited for when the server cannot be reached. It keeps nothing of a person who has signed out.
+// The service worker: shows what is pushed to this browser, also when no page of Reprise is open, and keeps the last
+// state of the page Status for when the server cannot be reached. It keeps nothing of a person whose session has ended.
 "use strict";
 
 const shell = [/* shell */]; // the addresses of what every page needs; each has the hash of its content
-const files = "files", pages = "pages";
-const mostPages = 40;
+const files = "files", status = "status";
 
 self.addEventListener("install", (e) => {
   e.waitUntil((async () => {
@@ -17,6 +16,9 @@ self.addEventListener("install", (e) => {
 
 self.addEventListener("activate", (e) => {
   e.waitUntil((async () => {
+    for (const name of await caches.keys()) { // earlier versions kept every page that was visited
+      if (name !== files && name !== status) await caches.delete(name);
+    }
     const cache = await caches.open(files);
     for (const asked of await cache.keys()) {
       const path = new URL(asked.url).pathname;
@@ -26,7 +28,8 @@ self.addEventListener("activate", (e) => {
   })());
 });
 
-// Signing in or out, here or elsewhere, ends what was kept: the next person must not read it.
+// Signing in or out, here or elsewhere, ends what was kept: the next person must not read it. A session that has ended
+// leads to one of these doors as well.
 const doors = ["/login", "/logout", "/setup", "/invitation", "/reset"];
 const isDoor = (path) => doors.some((door) => path === door || path.startsWith(`${door}/`));
 
@@ -35,7 +38,7 @@ self.addEventListener("fetch", (e) => {
   if (at.origin !== self.location.origin) return;
   if (e.request.mode === "navigate") {
     if (e.request.method !== "GET" || isDoor(at.pathname)) {
-      if (isDoor(at.pathname)) e.waitUntil(caches.delete(pages));
+      if (isDoor(at.pathname)) e.waitUntil(forget());
     } else e.respondWith(page(e));
   } else if (e.request.method === "GET" && at.pathname.startsWith("/static/")) {
     e.respondWith(file(e.request));
@@ -47,31 +50,31 @@ async function file(request) {
   return await cache.match(request) ?? fetch(request);
 }
 
+const forget = () => caches.delete(status);
+const isStatus = (url) => url.pathname === "/" && !url.search;
+
 async function page(e) {
+  const at = new URL(e.request.url);
   let answer;
   try {
     answer = await fetch(e.request);
   } catch {
-    return stored(e.request);
+    return stored(at);
   }
   if (answer.type === "opaqueredirect") return answer;
-  if (isDoor(new URL(answer.url || e.request.url).pathname)) e.waitUntil(caches.delete(pages));
-  else if (answer.ok && (answer.headers.get("Content-Type") ?? "").startsWith("text/html")) {
+  if (answer.status === 401) e.waitUntil(forget());
+  else if (isStatus(at) && answer.ok && (answer.headers.get("Content-Type") ?? "").startsWith("text/html")) {
     e.waitUntil(keep(e.request, answer.clone()));
   }
   return answer;
 }
 
-// keep stores a page of somebody who is signed in, with the time at which it was so.
+// keep stores Status as somebody sees it who is signed in, with the time at which it was so.
 async function keep(request, answer) {
   const text = await answer.text();
   if (!text.includes('data-live="yes"')) return;
   const marked = text.replace('data-live="yes"', `data-stored="${new Date().toISOString()}"`);
-  const cache = await caches.open(pages);
-  await cache.delete(request.url);
-  await cache.put(request.url, new Response(marked, { headers: headersOf(answer) }));
-  const all = await cache.keys();
-  for (const old of all.slice(0, Math.max(0, all.length - mostPages))) await cache.delete(old);
+  await (await caches.open(status)).put(request.url, new Response(marked, { headers: headersOf(answer) }));
 }
 
 // headersOf keeps what makes a page safe to show; it is neither compressed nor for another cache any longer.
@@ -85,9 +88,9 @@ function headersOf(answer) {
   return headers;
 }
 
-async function stored(request) {
-  const page = await (await caches.open(pages)).match(request.url);
-  return page ?? await (await caches.open(files)).match("/offline") ?? Response.error();
+async function stored(at) {
+  const page = isStatus(at) && await (await caches.open(status)).match(at.href);
+  return page || (await (await caches.open(files)).match("/offline")) || Response.error();
 }
 
 self.addEventListener("push", (e) => {

@@ -16,7 +16,7 @@ import (
 // script.
 var elsewhere = map[string]bool{"Page": true, "Gallery": true, "Row": true, "Module": true}
 
-// Whoever adds a component shows it in the gallery, where axe looks at it.
+// A new component has to be shown in the gallery, where axe looks at it.
 func TestTheGalleryHasEveryComponent(t *testing.T) {
 	t.Parallel()
 	shown := map[string]bool{}

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "reprise/internal/words"
 
-// Grid is a table. On a phone each row becomes a block in which the columns' names stand before the values.
+// Grid is a table. On a phone each row becomes a block, with the column's name before each value.
 type Grid struct {
 	Class   string
 	Columns []string

@@ -147,7 +147,7 @@ func TestWhatAServerOnlyTakes(t *testing.T) {
 	}
 }
 
-// TestWordsNameTheServerGiven: nobody with a Koito is told of ListenBrainz.
+// TestWordsNameTheServerGiven: nobody with a Koito reads about ListenBrainz.
 func TestWordsNameTheServerGiven(t *testing.T) {
 	t.Parallel()
 	cred := merge(elsewhere("https://koito.example.org"), library.Credentials{userField: "ada"})

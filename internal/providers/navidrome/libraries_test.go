@@ -152,7 +152,7 @@ func unaccentAll(s string) string {
 	}, norm.NFD.String(s))
 }
 
-// like is LIKE of SQLite: "%" stands for any letters and "_" for one, and only ASCII letters have no case.
+// like is LIKE of SQLite: "%" matches any letters and "_" one, and only ASCII letters have no case.
 func like(text, pattern string) bool {
 	lower := func(s string) []rune {
 		return []rune(strings.Map(func(r rune) rune {

@@ -16,8 +16,8 @@ const (
 	absent = "not there"
 )
 
-// shelved is the library of the servers on which songs are looked for: title, artist, album and seconds. What it begins
-// with stands before the short titles in answers that hold all titles with these letters.
+// shelved is the library of the servers on which songs are looked for: title, artist, album and seconds. Its first
+// entries come before the short titles in answers that hold all titles with these letters.
 var shelved = append(crowds(), tracksOf(`
 Hells Bells|AC/DC|Back in Black|312
 Thunderstruck|AC/DC|The Razors Edge|292

@@ -2,7 +2,6 @@ package channels
 
 import (
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"reprise/internal/channels"
@@ -79,7 +78,7 @@ func (in channelInput) wishes(ch *notify.Channel) error {
 	}
 	if in.Zone != nil {
 		ch.Zone = *in.Zone
-		if _, err := time.LoadLocation(ch.Zone); err != nil || ch.Zone == "Local" {
+		if _, ok := words.ZoneNamed(ch.Zone); ch.Zone != "" && !ok {
 			return core.Check(words.New("channels.problem.zone"))
 		}
 	}

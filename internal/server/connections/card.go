@@ -71,7 +71,7 @@ func readerOf(u accounts.User, path string, open []core.Notification) reader {
 func newCard(ctx context.Context, v View, r reader) CardView {
 	c := CardView{ID: v.ID, Provider: v.Provider, Name: v.DisplayName, Account: v.Account, Progress: progressOf(ctx, v)}
 	state := syncer.Condition(v.State)
-	c.State = stateMark(ctx, state, r.Admin)
+	c.State = StateMark(ctx, v.State, r.Admin)
 	c.Calm = v.Category == nil && (state == syncer.Healthy || state == syncer.Syncing)
 	c.announced(v, r, needs(state))
 	c.Loud = needs(state) && c.Banner == ""
@@ -131,7 +131,7 @@ func sides(ctx context.Context, v View, admin bool) []sideView {
 		return nil
 	}
 	one := func(label string, l *lineView) sideView {
-		return sideView{Label: label, State: stateMark(ctx, syncer.Condition(l.State), admin), Says: l.Message,
+		return sideView{Label: label, State: StateMark(ctx, l.State, admin), Says: l.Message,
 			Began: l.Began, Next: nextOf(l.Message, l.NextAttemptAt)}
 	}
 	return []sideView{one(words.T(ctx, "status.reading"), v.Reading), one(words.T(ctx, "status.sending"), v.Sending)}
@@ -158,10 +158,10 @@ func nextOf(sentence string, next *string) time.Time {
 
 func needs(c syncer.Condition) bool { return c == syncer.NeedsReconnect || c == syncer.NeedsAdmin }
 
-// stateMark returns a state in a word. What needs the administrator needs you, if you are one.
-func stateMark(ctx context.Context, c syncer.Condition, admin bool) ui.Mark {
-	m := ui.StateMark(ctx, string(c))
-	if c == syncer.NeedsAdmin && admin {
+// StateMark returns a state in a word. What needs the administrator needs you, if you are one.
+func StateMark(ctx context.Context, state string, admin bool) ui.Mark {
+	m := ui.StateMark(ctx, state)
+	if state == string(syncer.NeedsAdmin) && admin {
 		m.Word = words.T(ctx, "mark.needs_reconnect")
 	}
 	return m

@@ -127,7 +127,7 @@ func streamTable(ctx context.Context, w View, admin bool) ui.Grid {
 		}
 		g.Rows = append(g.Rows, ui.Line{ID: "stream-" + s.Stream, Note: s.Note, Cells: []templ.Component{
 			ui.Name(words.Each("part.", s.Stream).T(ctx)),
-			ui.State(stateMark(ctx, syncer.Condition(s.State), admin)), last, next}})
+			ui.State(StateMark(ctx, s.State, admin)), last, next}})
 	}
 	return g
 }

@@ -14,7 +14,7 @@ import (
 // dayLength is what strips show.
 const dayLength = 24 * time.Hour
 
-// dayStart returns when the strips of the last 24 hours begin, if their bars stand for each.
+// dayStart returns when the strips of the last 24 hours begin, if each bar covers this long.
 func dayStart(now time.Time, each time.Duration) time.Time {
 	return now.Truncate(each).Add(each - dayLength)
 }

@@ -66,7 +66,7 @@ func TestNextAttemptInWords(t *testing.T) {
 	} {
 		require.Equal(t, c.want, nextWords(c.st, c.every).String())
 	}
-	require.Equal(t, "in etwa 5 Sekunden", nextWords(syncer.StreamStatus{}, 5*time.Second).In(words.German))
+	require.Equal(t, "spätestens in 5 Sekunden", nextWords(syncer.StreamStatus{}, 5*time.Second).In(words.German))
 	require.Equal(t, "Next", streamTable(t.Context(), View{}, false).Columns[3])
 }
 

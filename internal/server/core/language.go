@@ -46,5 +46,6 @@ func (k *Core) ForgetLanguage(c echo.Context) { k.setLanguage(c, "", -time.Secon
 
 func (k *Core) setLanguage(c echo.Context, code string, life time.Duration) {
 	c.SetCookie(&http.Cookie{Name: languageCookie, Value: code, Path: "/", MaxAge: int(life / time.Second),
-		HttpOnly: true, Secure: k.Sessions.manager.Cookie.Secure, SameSite: http.SameSiteLaxMode})
+		HttpOnly: true, Secure: k.Sessions.cookies.Load().prefix != "",
+		SameSite: http.SameSiteLaxMode})
 }

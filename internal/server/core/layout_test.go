@@ -1,11 +1,14 @@
 package core
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/words"
 	"reprise/web/ui"
+	"reprise/web/ui/uitest"
 )
 
 func TestNavigationMarksTheCurrentPage(t *testing.T) {
@@ -65,4 +68,29 @@ func TestDismissedAlertsAreOneSmallLine(t *testing.T) {
 	announce(&f, all, "/")
 	require.Len(t, f.Banners, 1)
 	require.Nil(t, quiet(t.Context(), all[2:], "/"), "nothing urgent was dismissed")
+}
+
+// The navigation is one row of links: five for everybody, two more where there is something behind them. What could
+// not be sent is counted in it.
+func TestTheNavigationIsOneRow(t *testing.T) {
+	t.Parallel()
+	labels := func(l *words.Language, has optional) (all []string) {
+		for _, link := range navigation(words.With(t.Context(), l), "/", 0, has) {
+			all = append(all, link.Label)
+		}
+		return all
+	}
+	require.Equal(t, []string{"Status", "Listens", "Playlists", "Sending", "Settings"},
+		labels(words.English, optional{}))
+	require.Equal(t, []string{"Status", "Gehört", "Playlists", "Senden", "Rückblick", "Einstellungen", "Demo"},
+		labels(words.German, optional{digests: true, demo: true}))
+
+	failed := navigation(t.Context(), "/deliveries", 3, optional{})
+	html := uitest.HTML(t, words.English, ui.Page(ui.Frame{Language: words.English, User: "Ann", Nav: failed}))
+	_, nav, _ := strings.Cut(html, "<nav ")
+	nav, _, _ = strings.Cut(nav, "</nav>")
+	require.Equal(t, 5, strings.Count(nav, "<a "), nav)
+	require.Equal(t, 1, strings.Count(nav, "aria-current"), nav)
+	require.Regexp(t, `href="/deliveries" aria-current="page"`, nav)
+	require.Contains(t, nav, `<span class="unseen">3 items could not be sent</span>`)
 }

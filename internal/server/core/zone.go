@@ -22,12 +22,11 @@ func Zone(c echo.Context) *time.Location {
 		return time.UTC
 	}
 	name, err := url.QueryUnescape(cookie.Value)
-	if err != nil || name == time.Local.String() {
-		return time.UTC
-	}
-	zone, err := time.LoadLocation(name)
 	if err != nil {
 		return time.UTC
 	}
-	return zone
+	if zone, ok := words.ZoneNamed(name); ok {
+		return zone
+	}
+	return time.UTC
 }

@@ -2,6 +2,9 @@ package deliveries
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/url"
 	"slices"
 
@@ -22,7 +25,8 @@ type filter struct {
 	Connection string `json:"connection" query:"connection" form:"connection"`
 	Kind       string `json:"kind" query:"kind" form:"kind"`
 	Category   string `json:"category" query:"category" form:"category"`
-	// Reason is a sentence, exactly as somebody reads it in one of the languages.
+	// Reason is the id of a reason (see reasonID), or its sentence exactly as somebody reads it in one of the
+	// languages.
 	Reason string `json:"reason" query:"reason" form:"reason"`
 	ID     string `json:"id"`
 }
@@ -38,12 +42,22 @@ func (h *Handler) selected(ctx context.Context, user int64, in filter) (delivery
 	return f, err
 }
 
-// saying returns the reasons that say this in one of the languages. Without any it is the sentence itself, which
-// selects nothing.
+// reasonID returns the id of the reason of a failure: the same for the same reason, in any language. Empty without one.
+func reasonID(reason words.Text) string {
+	if reason.IsZero() {
+		return ""
+	}
+	stored, _ := reason.Value() // of a string
+	sum := sha256.Sum256(fmt.Append(nil, stored))
+	return hex.EncodeToString(sum[:8])
+}
+
+// saying returns the reasons that have this id, or say this in one of the languages. Without any it is the sentence
+// itself, which selects nothing.
 func saying(all []words.Text, sentence string) (these []words.Text) {
 	for _, reason := range all {
 		says := func(l *words.Language) bool { return reason.In(l) == sentence }
-		if slices.ContainsFunc(words.Languages(), says) {
+		if reasonID(reason) == sentence || slices.ContainsFunc(words.Languages(), says) {
 			these = append(these, reason)
 		}
 	}

@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/words"
+	"reprise/web/ui"
 	"reprise/web/ui/uitest"
 )
 
@@ -90,4 +92,42 @@ func TestWhatWasSentSaysSoOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(html, "Sent"), html)
 	require.NotContains(t, html, "Added")
 	require.Equal(t, 1, strings.Count(html, "<time"), html)
+}
+
+// One by one: the states with their numbers, a form that keeps what is chosen, and what failed above the rest.
+func TestSendingOneByOne(t *testing.T) {
+	t.Parallel()
+	n := namesOf(nil)
+	at := time.Now()
+	sent := n.row(n.View(delivery.Delivery{ID: 7, Connection: "lastfm", Kind: delivery.Scrobble, Items: 1,
+		State: delivery.Done, CreatedAt: at, EndedAt: at}))
+	failed := delivery.Delivery{ID: 8, Connection: "lastfm", Kind: delivery.Scrobble, Items: 2,
+		State: delivery.Dead}
+	failed.Reason, failed.Answer, failed.EndedAt = words.Plain("Too old."), "code 1", at
+	of := func(in filter, counts map[delivery.State]int) listView {
+		v := listView{Kept: in.kept(), Rows: []row{sent}, Groups: []groupView{n.group(in, delivery.Group{
+			Connection: "lastfm", Kind: delivery.Scrobble, Reason: failed.Reason, Count: 1, Items: 2},
+			[]View{n.View(failed)})}}
+		v.addCounts(t.Context(), in, counts)
+		return v
+	}
+	v := of(filter{}, map[delivery.State]int{delivery.Done: 5, delivery.Dead: 1})
+	require.Len(t, v.Chips, 1+len(delivery.States))
+	require.Equal(t, ui.Chip{Label: "All", Count: 6, Current: true, URL: "/deliveries?list=all"}, v.Chips[0])
+	require.Equal(t, "/deliveries/redrive", v.Again.URL)
+	html := uitest.HTML(t, words.English, list(v))
+	require.Less(t, strings.Index(html, `id="delivery-8"`), strings.Index(html, `id="delivery-7"`))
+	require.Contains(t, html, "2 listens could not be sent to Last.fm.")
+	require.Contains(t, html, "code 1", "under Details")
+
+	v = of(filter{State: "done", Connection: "lastfm"}, map[delivery.State]int{delivery.Done: 5, delivery.Dead: 1})
+	require.Nil(t, v.Again, "nothing shown can be sent again")
+	html = uitest.HTML(t, words.English, list(v))
+	require.Contains(t, html, `<input type="hidden" name="state" value="done">`)
+	require.Contains(t, html, `<input type="hidden" name="connection" value="lastfm">`)
+	uitest.Sound(t, func(*words.Language) templ.Component { return list(v) })
+
+	none := uitest.HTML(t, words.German, list(listView{Chips: v.Chips}))
+	require.Contains(t, none, "Mit diesem Filter gibt es hier keine Einträge.")
+	require.Contains(t, none, `href="/deliveries?list=all"`)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
@@ -13,6 +14,8 @@ import (
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
+	"reprise/web/ui"
+	"reprise/web/ui/uitest"
 )
 
 // namesOf knows Last.fm, which waits or has stopped as its line for sending says.
@@ -72,4 +75,37 @@ func TestWhatFailedHasOneWayOut(t *testing.T) {
 
 	v = overviewOf(t.Context(), namesOf(nil), nil, nil)
 	require.NotEmpty(t, v.Empty)
+}
+
+// With nothing to send, the page says what it is for, and offers what comes first: forwarding to a service that takes
+// listens, or connecting one.
+func TestEmptySendingSaysWhatItIsFor(t *testing.T) {
+	t.Parallel()
+	none := Names{registry: providers.NewRegistry()}
+	for name, c := range map[string]struct {
+		names  Names
+		label  string
+		leads  string
+		isMain bool
+	}{
+		"nothing connected": {none, "Connect a service", "/settings/services", true},
+		"one takes listens": {takesListens(), "Forward my listens to Last.fm", "/connections/lastfm#forwarding", false},
+	} {
+		v := overviewOf(t.Context(), c.names, nil, nil)
+		require.Contains(t, v.Empty, "pass on what you hear on one service to another", name)
+		require.Equal(t, []ui.Action{{Label: c.label, URL: c.leads, Main: c.isMain}}, v.Next, name)
+		html := uitest.HTML(t, words.English, overview(v))
+		require.NotContains(t, html, "<section", name)
+		require.NotContains(t, html, "list=all", "there is nothing to list")
+	}
+	uitest.Sound(t, func(l *words.Language) templ.Component {
+		return overview(overviewOf(words.With(t.Context(), l), takesListens(), nil, nil))
+	})
+}
+
+// takesListens knows Last.fm, which takes listens.
+func takesListens() Names {
+	n := namesOf(nil)
+	n.registry.Get("lastfm").Takes.Listens = delivery.Scrobble
+	return n
 }

@@ -24,6 +24,7 @@ type View struct {
 	EndedAt       *string `json:"ended_at"`
 	Category      *string `json:"category"`
 	Reason        string  `json:"reason"`
+	ReasonID      string  `json:"reason_id"` // of the latest failure; empty without one
 	LastAnswer    string  `json:"last_answer"`
 	Question      *string `json:"question"` // where its song is chosen, on the pages and below /api/v1
 	Redrivable    bool    `json:"-"`
@@ -43,7 +44,7 @@ func (n Names) View(d delivery.Delivery) View {
 		v.Question = core.Text("/connections/" + string(q.Connection) + "/songs/" + strconv.FormatInt(q.ID, 10))
 	}
 	reason, until := n.why(d)
-	v.Reason = reason
+	v.Reason, v.ReasonID = reason, reasonID(d.Reason)
 	if d.State == delivery.Scheduled || d.State == delivery.Retrying {
 		v.NextAttemptAt = core.Moment(Later(d.Due, until))
 	}

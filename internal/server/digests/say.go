@@ -16,11 +16,11 @@ func (v pageView) blocked() bool {
 
 // mark returns the state of the model.
 func (v obstacleView) mark(ctx context.Context) ui.Mark {
-	word := v.State
-	if word == "waiting" {
-		word = "unreachable"
+	m := ui.StateMark(ctx, v.State)
+	if v.State == "waiting" {
+		m.Word = words.T(ctx, "digest.state.unreachable")
 	}
-	return ui.Mark{Shape: v.State, Word: words.Each("digest.state.", word).T(ctx)}
+	return m
 }
 
 // facts says who wrote a digest and what it cost, after the time.

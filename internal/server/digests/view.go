@@ -137,7 +137,7 @@ func byMonth(l *words.Language, all []digest.Spent, zone *time.Location) (months
 // obstacleView says whether the model can be called now.
 type obstacleView struct {
 	State         string  `json:"state"`    // ready, waiting, held or needs_admin
-	Category      *string `json:"category"` // of the failure that stands against it; nil without one
+	Category      *string `json:"category"` // of the failure that prevents it; nil without one
 	Message       string  `json:"message,omitempty"`
 	NextAttemptAt *string `json:"next_attempt_at"`
 }

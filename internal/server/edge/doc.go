@@ -1,4 +1,4 @@
-// Package edge is where connections come in. It bounds how many there are and how long one may stand still, so that
+// Package edge is where connections come in. It bounds how many there are and how long one may be idle, so that
 // nobody who opens many, or who reads no answers, keeps other people out.
 //
 // # Room

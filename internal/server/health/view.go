@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
+	"reprise/internal/server/connections"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -176,7 +177,12 @@ func openOne(all []serviceView) {
 	}
 }
 
+// mark returns a state in a word: those that connections have too are named as everywhere else.
 func (b *builder) mark(state string) ui.Mark {
+	switch state {
+	case needsAdmin, needsReconnect, held, paused:
+		return connections.StateMark(b.ctx, state, b.mayReset)
+	}
 	return ui.Mark{Shape: shapeOf(state), Word: words.Each("health.state.", state).In(b.l)}
 }
 

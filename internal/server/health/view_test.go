@@ -54,7 +54,7 @@ func TestAHealthyServiceIsOneCalmLine(t *testing.T) {
 func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
 	t.Parallel()
 	for card, want := range map[string]string{"needs_admin": "Needs the administrator", "held": "On hold",
-		"needs_reconnect": "Needs to be reconnected", "paused": "Paused", "healthy": "Working", "syncing": "Working",
+		"needs_reconnect": "Needs you", "paused": "Paused", "healthy": "Working", "syncing": "Working",
 		"new": "Working", "": "Working"} {
 		b := build(words.English, endpoint("lastfm", "POST x", fine), endpoint("spotify", "GET y/z", fine))
 		b.standings = map[string]standing{"spotify": {card, "Because.", true}}

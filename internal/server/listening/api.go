@@ -162,8 +162,21 @@ func (h *Handler) hoursAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	type hourView struct {
+		Weekday int `json:"weekday"` // from 1, Monday
+		Hour    int `json:"hour"`
+		Listens int `json:"listens"`
+	}
+	hours := []hourView{}
+	for d, day := range found.Hours {
+		for hour, n := range day {
+			if n > 0 {
+				hours = append(hours, hourView{d + 1, hour, n})
+			}
+		}
+	}
 	return c.JSON(http.StatusOK, struct {
 		Span  spanView   `json:"span"`
-		Hours [7][24]int `json:"hours"` // from Monday on
-	}{viewSpan(a.Span), found.Hours})
+		Hours []hourView `json:"hours"`
+	}{viewSpan(a.Span), hours})
 }

@@ -78,6 +78,8 @@ type listensView struct {
 	Filter           string // names what is asked for
 	Artist, From, To string // of the filter
 	Pages            ui.Pages
+	Do               []ui.Link // what else can be done with listens
+	Select           *choice   // nil unless listens are being chosen
 }
 
 // found is a page of listens with what was asked for.
@@ -142,7 +144,7 @@ func (h *Handler) listensPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := filterOf(c, zone)
+	f, asked, err := Asked(c)
 	if err != nil {
 		return err
 	}
@@ -155,13 +157,14 @@ func (h *Handler) listensPage(c echo.Context) error {
 		From: dayIn("from", c.QueryParam("from"), zone), To: dayIn("to", c.QueryParam("to"), zone)}
 	v.heading(ctx, found{Artist: f.Artist, Some: f != library.ListenFilter{User: f.User}, Total: total,
 		Then: !f.From.IsZero() || !f.To.IsZero()})
+	v.choose(ctx, c.QueryParam(selecting) != "", rows, total, asked)
 	return h.core.Show(c, http.StatusOK, v.Title, listensList(v))
 }
 
 // pagesOf returns the way to the other pages of what a request asks for.
 func pagesOf(c echo.Context, next string) (p ui.Pages) {
 	query := url.Values{}
-	for _, name := range []string{"artist", "from", "to"} {
+	for _, name := range append(filterNames, selecting) {
 		if text := c.QueryParam(name); text != "" {
 			query.Set(name, text)
 		}

@@ -1,6 +1,7 @@
 package music
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,6 +47,9 @@ func TestListensPageIsSound(t *testing.T) {
 				v.Days = daysOf(ctx, rows(uitest.Hostile, time.Now()), time.Now())
 			}
 			v.heading(ctx, f)
+			if f.Total > 0 {
+				v.choose(ctx, f.Some, rows(uitest.Hostile, time.Now()), f.Total, url.Values{"artist": {uitest.Hostile}})
+			}
 			return listensList(v)
 		})
 	}
@@ -80,7 +84,8 @@ func TestTheFilterIsFoldedAway(t *testing.T) {
 		some := row.v.Artist+row.v.From != ""
 		row.v.heading(words.With(t.Context(), row.l), found{Artist: row.v.Artist, Some: some, Total: 3})
 		html := uitest.HTML(t, row.l, listensList(row.v))
-		fold := regexp.MustCompile(`<details id="filter-fold"( open)?><summary>(.*?)</summary>`).FindStringSubmatch(html)
+		fold := regexp.MustCompile(`<details id="filter-fold"( open)?><summary>(.*?)</summary>`).
+			FindStringSubmatch(html)
 		require.Len(t, fold, 3, html)
 		require.Equal(t, some, fold[1] != "")
 		bare := regexp.MustCompile(`</?bdi>|[\x{2068}\x{2069}]`)

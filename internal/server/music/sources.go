@@ -51,7 +51,7 @@ type SourceView struct {
 	Provider      string   `json:"provider"`
 	DisplayName   string   `json:"display_name"`
 	State         string   `json:"state"`
-	Category      *string  `json:"category"` // of the failure that stands against it; nil without one
+	Category      *string  `json:"category"` // of the failure that prevents it; nil without one
 	Message       string   `json:"message"`
 	NextAttemptAt *string  `json:"next_attempt_at"`
 	Missing       []string `json:"missing_settings"`

@@ -30,7 +30,7 @@ func (v servicesView) rows(ctx context.Context) (all []serviceRow) {
 		n := len(all)
 		for _, c := range v.Connected {
 			if c.Provider == p.Name {
-				all = append(all, connectedRow(ctx, c))
+				all = append(all, v.connected(ctx, c))
 			}
 		}
 		if len(all) == n {
@@ -40,11 +40,12 @@ func (v servicesView) rows(ctx context.Context) (all []serviceRow) {
 	return all
 }
 
-func connectedRow(ctx context.Context, c connections.View) serviceRow {
+// connected returns the row of a connection.
+func (v servicesView) connected(ctx context.Context, c connections.View) serviceRow {
 	label := "service-" + c.ID
 	again := ui.Action{Label: words.T(ctx, "service.reconnect"), URL: "/connect/" + c.ID, DescribedBy: label}
 	again.Main = c.State == "needs_reconnect"
-	mark := ui.StateMark(ctx, c.State)
+	mark := connections.StateMark(ctx, c.State, v.Admin)
 	return serviceRow{ID: label, Provider: c.Provider, Name: c.DisplayName, Account: c.Account,
 		State: &mark, Actions: []ui.Action{
 			{Label: words.T(ctx, "service.details"), URL: "/connections/" + c.ID, DescribedBy: label}, again}}

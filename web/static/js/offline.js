@@ -1,5 +1,5 @@
-// Without a network, pages that were visited are shown as they were, by the service worker. It keeps nothing of a
-// person who has signed out.
+// Without a network, Status is shown as it was, by the service worker. It keeps nothing of a person whose session has
+// ended.
 import { timed } from "./times.js";
 import { say } from "./words.js";
 

@@ -66,7 +66,8 @@ export function timed(sentence) {
 function tellZone() {
   if (zone) return;
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (own) document.cookie = `reprise_zone=${encodeURIComponent(own)}; Path=/; Max-Age=34560000; SameSite=Lax`;
+  const kept = `Path=/; Max-Age=34560000; SameSite=Lax${location.protocol === "https:" ? "; Secure" : ""}`;
+  if (own) document.cookie = `reprise_zone=${encodeURIComponent(own)}; ${kept}`;
 }
 
 export function keepTimes() {

@@ -1,0 +1,171 @@
+// Package corrections answers for what people correct in their listens: what they delete, change and take back.
+package corrections
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/server/music"
+	"reprise/internal/words"
+)
+
+// Store is what this package reads and changes.
+type Store interface {
+	CountSelected(ctx context.Context, v library.Selection) (n int, newest int64, err error)
+	DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error)
+	Corrections(ctx context.Context, user int64, before string, limit int) (page []library.Correction, next string,
+		err error)
+	UndoCorrection(ctx context.Context, user, id int64) (library.Correction, error)
+}
+
+// Handler answers for corrections.
+type Handler struct {
+	core  *core.Core
+	store Store
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store) *Handler { return &Handler{core: k, store: store} }
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/listens/delete", h.deletePage)
+	g.POST("/listens/delete", h.deleteForm)
+	g.GET("/corrections", h.page)
+	g.POST("/corrections/:id/undo", h.undoForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.DELETE("/listens/:id", h.deleteOneAPI)
+	g.POST("/listens/delete", h.deleteAPI)
+	g.GET("/corrections", h.list)
+	g.POST("/corrections/:id/undo", h.undoAPI)
+}
+
+// Correction is a correction in the API.
+type Correction struct {
+	ID       string  `json:"id"`
+	Kind     string  `json:"kind"`
+	Listens  int     `json:"listens"`
+	Track    *string `json:"track"`
+	Artist   *string `json:"artist"`
+	MadeAt   string  `json:"made_at"`
+	UndoneAt *string `json:"undone_at"`
+}
+
+func view(c library.Correction) Correction {
+	return Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
+		Artist: core.Text(c.Artist), MadeAt: library.Stamp(c.MadeAt), UndoneAt: core.Moment(c.UndoneAt)}
+}
+
+func (h *Handler) deleteOneAPI(c echo.Context) error {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	made, err := h.store.DeleteListens(c.Request().Context(), library.Selection{
+		ListenFilter: library.ListenFilter{User: core.UserOf(c).ID}, IDs: []int64{id}})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, view(made))
+}
+
+// mostIDs is how many listens a call or a page names one by one.
+const mostIDs = 1000
+
+// selected is which listens a call selects.
+type selected struct {
+	IDs    []string `json:"ids"`
+	Artist string   `json:"artist"`
+	From   string   `json:"from"`
+	To     string   `json:"to"`
+	DryRun bool     `json:"dry_run"`
+}
+
+// selectionOf returns the listens that a call selects. One that selects none by a mistake would select all.
+func selectionOf(c echo.Context, in selected) (v library.Selection, err error) {
+	v.User = core.UserOf(c).ID
+	if len(in.IDs) > mostIDs {
+		return v, core.Check(words.New("corrections.problem.most", "Most", mostIDs))
+	}
+	for _, text := range in.IDs {
+		id, err := core.Number(text)
+		if err != nil {
+			return v, err
+		}
+		v.IDs = append(v.IDs, id)
+	}
+	if v.ListenFilter, err = music.Bounded(v.User, in.Artist, in.From, in.To); err != nil {
+		return v, err
+	}
+	one := len(v.IDs) > 0
+	some := v.ListenFilter != library.ListenFilter{User: v.User}
+	if one == some {
+		return v, core.Check(words.New("corrections.problem.which"))
+	}
+	return v, nil
+}
+
+func (h *Handler) deleteAPI(c echo.Context) error {
+	in, err := core.Body[selected](c)
+	if err != nil {
+		return err
+	}
+	v, err := selectionOf(c, in)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if in.DryRun {
+		n, _, err := h.store.CountSelected(ctx, v)
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, map[string]any{"count": n, "correction": nil})
+	}
+	made, err := h.store.DeleteListens(ctx, v)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"count": made.Listens, "correction": view(made)})
+}
+
+func (h *Handler) list(c echo.Context) error {
+	page, next, err := h.all(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"corrections": core.ViewAll(page, view), "next": core.Text(next)})
+}
+
+// all returns the page of corrections that a request asks for.
+func (h *Handler) all(c echo.Context) (page []library.Correction, next string, err error) {
+	n, err := core.Limit(c)
+	if err != nil {
+		return nil, "", err
+	}
+	return h.store.Corrections(c.Request().Context(), core.UserOf(c).ID, c.QueryParam("before"), n)
+}
+
+func (h *Handler) undo(c echo.Context) (library.Correction, error) {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return library.Correction{}, err
+	}
+	return h.store.UndoCorrection(c.Request().Context(), core.UserOf(c).ID, id)
+}
+
+func (h *Handler) undoAPI(c echo.Context) error {
+	v, err := h.undo(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, view(v))
+}

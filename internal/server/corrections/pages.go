@@ -1,0 +1,159 @@
+package corrections
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/server/music"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// chosen returns the listens that the query of a page selects, by numbers or by the filter of the page of listens; back
+// leads there.
+func chosen(c echo.Context) (v library.Selection, query url.Values, back string, err error) {
+	if v.ListenFilter, query, err = music.Asked(c); err != nil {
+		return v, nil, "", err
+	}
+	back = "/listens?" + query.Encode()
+	if texts := c.QueryParams()["listen"]; len(texts) > 0 {
+		for _, text := range texts[:min(len(texts), mostIDs)] {
+			id, err := core.Number(text)
+			if err != nil {
+				return v, nil, "", err
+			}
+			v.IDs = append(v.IDs, id)
+		}
+		v.ListenFilter = library.ListenFilter{User: v.User}
+		return v, url.Values{"listen": texts}, back, nil
+	}
+	return v, query, back, nil
+}
+
+func (h *Handler) deletePage(c echo.Context) error {
+	v, query, back, err := chosen(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if len(v.IDs) == 0 && len(query) == 0 {
+		return h.core.Done(c, "/listens?select=1", words.New("corrections.choose_first"))
+	}
+	n, newest, err := h.store.CountSelected(ctx, v)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return h.core.Done(c, back, words.New("corrections.nothing"))
+	}
+	query.Set("newest", strconv.FormatInt(newest, 10))
+	d := askDelete(ctx, n, v.Artist, query)
+	d.Back = back
+	return h.core.Show(c, http.StatusOK, d.Title, ui.Ask(d))
+}
+
+// askDelete asks whether n listens are deleted, which a query selects; by an artist, unless that is empty.
+func askDelete(ctx context.Context, n int, artist string, query url.Values) ui.Dialog {
+	title := words.T(ctx, "corrections.ask", "Count", n)
+	if artist != "" {
+		title = words.T(ctx, "corrections.ask_by", "Count", n, "Artist", artist)
+	}
+	return ui.Dialog{Title: title, Lead: words.T(ctx, "corrections.ask_lead"),
+		Facts: []string{words.T(ctx, "corrections.ask_kept"), words.T(ctx, "corrections.ask_sent")},
+		Do: ui.Action{Label: words.T(ctx, "corrections.delete", "Count", n), Warn: true,
+			Post: "/listens/delete?" + query.Encode()}}
+}
+
+func (h *Handler) deleteForm(c echo.Context) error {
+	v, _, back, err := chosen(c)
+	if err != nil {
+		return err
+	}
+	if v.Newest, err = core.Number(c.QueryParam("newest")); err != nil {
+		return err
+	}
+	made, err := h.store.DeleteListens(c.Request().Context(), v)
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, back, words.New("corrections.deleted", "Count", made.Listens))
+}
+
+func (h *Handler) undoForm(c echo.Context) error {
+	v, err := h.undo(c)
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, "/corrections", words.New("corrections.undone", "Count", v.Listens))
+}
+
+// correctionsView is the page of corrections.
+type correctionsView struct {
+	Title, Lead string
+	Items       []ui.Item
+	Next        []ui.Action // without any
+	Pages       ui.Pages
+}
+
+func (h *Handler) page(c echo.Context) error {
+	page, next, err := h.all(c)
+	if err != nil {
+		return err
+	}
+	v := viewOf(c.Request().Context(), page)
+	if c.QueryParam("before") != "" {
+		v.Pages.Newest = "/corrections"
+	}
+	if next != "" {
+		v.Pages.Earlier = "/corrections?before=" + url.QueryEscape(next)
+	}
+	return h.core.Show(c, http.StatusOK, v.Title, correctionsPage(v))
+}
+
+// viewOf puts corrections into words.
+func viewOf(ctx context.Context, page []library.Correction) correctionsView {
+	v := correctionsView{Title: words.T(ctx, "corrections.title"), Lead: words.T(ctx, "corrections.lead")}
+	if len(page) == 0 {
+		v.Lead = words.T(ctx, "corrections.none")
+		v.Next = []ui.Action{{Label: words.T(ctx, "listens.title"), URL: "/listens"}}
+	}
+	for _, c := range page {
+		v.Items = append(v.Items, itemOf(ctx, c))
+	}
+	return v
+}
+
+// itemOf returns the row of a correction.
+func itemOf(ctx context.Context, c library.Correction) ui.Item {
+	i := ui.Item{ID: "correction-" + strconv.FormatInt(c.ID, 10), Note: said(ctx, c)}
+	switch {
+	case c.Title != "":
+		i.Title = ui.Named{Text: c.Title}
+		i.By = []ui.Named{{Text: c.Artist}}
+	case c.Artist != "":
+		i.Title = ui.Named{Text: c.Artist}
+	default:
+		i.Title = ui.Named{Text: words.T(ctx, "corrections.several")}
+	}
+	if c.UndoneAt.IsZero() {
+		id := strconv.FormatInt(c.ID, 10)
+		i.Aside = ui.Button(ui.Action{ID: "undo-" + id, Label: words.T(ctx, "corrections.undo"),
+			Post: "/corrections/" + id + "/undo", DescribedBy: i.ID})
+	}
+	return i
+}
+
+// said says what a correction did and when, and that it was undone.
+func said(ctx context.Context, c library.Correction) string {
+	text := words.T(ctx, "corrections.did_delete", "Count", c.Listens, "At", c.MadeAt)
+	if !c.UndoneAt.IsZero() {
+		text += " " + words.T(ctx, "corrections.was_undone", "At", c.UndoneAt)
+	}
+	return text
+}

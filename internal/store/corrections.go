@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"time"
+
+	"reprise/internal/library"
+)
+
+const selectCorrection = "SELECT id, user_id, kind, listens, title, artist, made_at, undone_at FROM corrections "
+
+func scanCorrection(r scanner) (c library.Correction, err error) {
+	var made, undone int64
+	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Listens, &c.Title, &c.Artist, &made, &undone)
+	c.MadeAt, c.UndoneAt = instant(made), instant(undone)
+	return c, err
+}
+
+// Corrections returns a page of a person's corrections, the newest first, and the cursor of the next page, empty at the
+// end. limit is 1 to 1,000. An invalid cursor is library.ErrBadCursor.
+func (s *Store) Corrections(ctx context.Context, user int64, before string, limit int) (
+	page []library.Correction, next string, err error) {
+	last := int64(1 << 62)
+	if before != "" {
+		if last, err = strconv.ParseInt(before, 10, 64); err != nil {
+			return nil, "", library.ErrBadCursor
+		}
+	}
+	page, err = list(ctx, s.reader, scanCorrection,
+		selectCorrection+"WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3", user, last, limit+1)
+	if len(page) > limit {
+		page = page[:limit]
+		next = strconv.FormatInt(page[limit-1].ID, 10)
+	}
+	return page, next, err
+}
+
+// addCorrection stores a new correction, and gives it its ID.
+func addCorrection(ctx context.Context, tx *sql.Tx, c *library.Correction) (err error) {
+	if c.ID, err = nextIDs(ctx, tx, "corrections", 1); err != nil {
+		return err
+	}
+	return execTx(ctx, tx, `INSERT INTO corrections (id, user_id, kind, listens, title, artist, made_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, c.ID, c.User, c.Kind, c.Listens, c.Title, c.Artist, millis(c.MadeAt))
+}
+
+// UndoCorrection undoes a person's correction, and returns it. One that is undone already stays so. It returns
+// library.ErrNotFound if there is none. If it breaks off halfway, the next call goes on.
+func (s *Store) UndoCorrection(ctx context.Context, user, id int64) (c library.Correction, err error) {
+	for done := false; !done; {
+		err = s.write(ctx, func(tx *sql.Tx) error {
+			c, err = scanCorrection(tx.QueryRowContext(ctx,
+				selectCorrection+"WHERE user_id = $1 AND id = $2", user, id))
+			if err != nil {
+				return found(err)
+			}
+			if done = !c.UndoneAt.IsZero(); done {
+				return nil
+			}
+			if done, err = s.undo(ctx, tx, c); err != nil || !done {
+				return err
+			}
+			c.UndoneAt = instant(millis(time.Now()))
+			return execTx(ctx, tx, "UPDATE corrections SET undone_at = $2 WHERE id = $1", id, millis(c.UndoneAt))
+		})
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// undo undoes a part of a correction, and reports whether nothing of it is left.
+func (s *Store) undo(ctx context.Context, tx *sql.Tx, c library.Correction) (done bool, err error) {
+	switch c.Kind {
+	case library.Deleted:
+		return s.bringBack(ctx, tx, c)
+	}
+	return false, errors.New("a correction of an unknown kind: " + c.Kind)
+}
+
+// touched is called for the listens of a person that a transaction has changed, with their times in milliseconds.
+func touched(ctx context.Context, tx *sql.Tx, user int64, times []int64) error {
+	spans := map[int64]bool{}
+	for _, at := range times {
+		spans[spanOf(time.UnixMilli(at))] = true
+	}
+	return changedListens(ctx, tx, user, spans)
+}

@@ -1,0 +1,276 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/queue"
+)
+
+// deleteAtOnce is how many listens one transaction deletes or brings back, so that other writers do not wait long.
+const deleteAtOnce = 1000
+
+// DeleteListens deletes the listens of a selection, which stay known: what services tell of them later is no listen. It
+// returns the correction, or library.ErrNotFound if nothing is selected. What waited to be sent of them is cancelled.
+// If it breaks off halfway, the correction has what was deleted until then.
+func (s *Store) DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error) {
+	c := library.Correction{User: v.User, Kind: library.Deleted, Artist: v.Artist, MadeAt: instant(millis(time.Now()))}
+	for ids, next := []int64(nil), ""; ; {
+		var err error
+		if ids, next, err = s.selected(ctx, v, next); err != nil {
+			return c, err
+		}
+		if err := s.write(ctx, func(tx *sql.Tx) error { return s.deleteSome(ctx, tx, &c, ids) }); err != nil {
+			return c, err
+		}
+		if next == "" {
+			break
+		}
+	}
+	if c.ID == 0 {
+		return c, library.ErrNotFound
+	}
+	return c, nil
+}
+
+// selected returns the ids of some listens of a selection, and the cursor for more, empty at the end.
+func (s *Store) selected(ctx context.Context, v library.Selection, before string) (ids []int64, next string,
+	err error) {
+	if len(v.IDs) > 0 {
+		return v.IDs, "", nil
+	}
+	page, next, err := s.FindListens(ctx, v.ListenFilter, before, deleteAtOnce)
+	for _, l := range page {
+		if v.Newest == 0 || l.ID <= v.Newest {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids, next, err
+}
+
+// CountSelected returns how many listens a selection has, and the highest number of them.
+func (s *Store) CountSelected(ctx context.Context, v library.Selection) (n int, newest int64, err error) {
+	if len(v.IDs) > 0 {
+		some, err := theirs(ctx, s.reader, v.User, v.IDs)
+		for _, l := range some {
+			newest = max(newest, l.id)
+		}
+		return len(some), newest, err
+	}
+	if n, err = s.CountFound(ctx, v.ListenFilter); err != nil {
+		return 0, 0, err
+	}
+	err = s.reader.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM listens WHERE user_id = $1", v.User).
+		Scan(&newest)
+	return n, newest, local(err)
+}
+
+// theirs returns those of some listens that are a person's.
+func theirs(ctx context.Context, q querier, user int64, ids []int64) ([]stored, error) {
+	scan := func(r scanner) (v stored, err error) {
+		var at int64
+		err = r.Scan(&v.id, &at)
+		v.at = time.UnixMilli(at)
+		return v, err
+	}
+	var all []stored
+	err := inChunks(ids, func(these string, args []any) error {
+		some, err := list(ctx, q, scan, "SELECT id, played_at FROM listens WHERE id IN "+these+" AND user_id = $1",
+			append([]any{user}, args...)...)
+		all = append(all, some...)
+		return err
+	})
+	return all, err
+}
+
+// inChunks calls fn with at most 100 ids at once, for a statement in which they are the arguments from $2 on.
+func inChunks(ids []int64, fn func(these string, args []any) error) error {
+	for len(ids) > 0 {
+		n := min(100, len(ids))
+		args := make([]any, n)
+		for i := range args {
+			args[i] = ids[i]
+		}
+		if err := fn(numbered(2, n), args); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// deleteSome deletes listens as a part of a correction, which is stored with the first of them.
+func (s *Store) deleteSome(ctx context.Context, tx *sql.Tx, c *library.Correction, ids []int64) error {
+	some, err := theirs(ctx, tx, c.User, ids)
+	if err != nil || len(some) == 0 {
+		return err
+	}
+	now := *c
+	now.Listens += len(some)
+	if now.ID == 0 {
+		if len(some) == 1 && now.Listens == 1 {
+			err = tx.QueryRowContext(ctx, `SELECT p.title, p.artist FROM listens l
+				JOIN spellings p ON p.id = l.spelling_id WHERE l.id = $1`, some[0].id).Scan(&now.Title, &now.Artist)
+		}
+		err = errors.Join(err, addCorrection(ctx, tx, &now))
+	} else {
+		err = execTx(ctx, tx, "UPDATE corrections SET listens = $2, title = '' WHERE id = $1", now.ID, now.Listens)
+	}
+	if err == nil {
+		err = s.putAway(ctx, tx, now, some)
+	}
+	if err == nil {
+		*c = now
+	}
+	return err
+}
+
+// putAway moves listens from those that are kept to those that were removed.
+func (s *Store) putAway(ctx context.Context, tx *sql.Tx, c library.Correction, some []stored) error {
+	err := inChunks(idsOf(some), func(these string, args []any) error {
+		with := func(first any) []any { return append([]any{first}, args...) }
+		return errors.Join(
+			execTx(ctx, tx, `INSERT INTO removed_listens
+				(id, user_id, played_at, approximate, spelling_id, correction_id)
+				SELECT id, user_id, played_at, approximate, spelling_id, CAST($1 AS BIGINT) FROM listens
+				WHERE id IN `+these, with(c.ID)...),
+			execTx(ctx, tx, `INSERT INTO removed_sources `+sourceColumns+` SELECT `+plainSources+`
+				FROM listen_sources WHERE CAST($1 AS BIGINT) > 0 AND listen_id IN `+these, with(c.ID)...),
+			execTx(ctx, tx, `INSERT INTO removed_forwards (listen_id, connection, user_id, delivery_id)
+				SELECT f.listen_id, f.connection, f.user_id, CASE WHEN f.delivery_id = 0 OR `+
+				queue.HasState(queue.Done, queue.Running)+` THEN f.delivery_id ELSE -1 END
+				FROM forwards f LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
+				WHERE CAST($1 AS BIGINT) > 0 AND f.listen_id IN `+these, with(c.ID)...),
+			execTx(ctx, tx, "DELETE FROM listens WHERE user_id = $1 AND id IN "+these, with(c.User)...))
+	})
+	if err == nil {
+		err = cancelEmpty(ctx, tx, c.User)
+	}
+	return errors.Join(err, s.listensChanged(ctx, tx, c.User, some))
+}
+
+const (
+	plainSources  = "listen_id, connection, source_key, source_id, later, stored_at"
+	sourceColumns = "(" + plainSources + ")"
+)
+
+func idsOf(some []stored) []int64 {
+	ids := make([]int64, len(some))
+	for i, v := range some {
+		ids[i] = v.id
+	}
+	return ids
+}
+
+// cancelEmpty cancels the deliveries of a person of which no listen is left, except those under way.
+func cancelEmpty(ctx context.Context, tx *sql.Tx, user int64) error {
+	if err := recountAll(ctx, tx, user); err != nil {
+		return err
+	}
+	const empty = "SELECT id FROM deliveries WHERE user_id = $1 AND kind IN ($2, $3) AND items = 0"
+	args := []any{user, delivery.SubmitListens, delivery.Scrobble}
+	_, err := queue.In(tx).Remove(ctx, queue.Where("SELECT d.id FROM "+withJobs+
+		"WHERE d.user_id = $1 AND d.kind IN ($2, $3) AND d.items = 0 AND NOT "+queue.HasState(queue.Done), args...))
+	if err != nil {
+		return err
+	}
+	return execTx(ctx, tx, "DELETE FROM deliveries WHERE id IN ("+empty+`)
+		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+" j WHERE j.id = deliveries.id)", args...)
+}
+
+// listensChanged does what follows from listens having changed, gone or come back: their months are archived again.
+func (s *Store) listensChanged(ctx context.Context, tx *sql.Tx, user int64, some []stored) error {
+	times := make([]int64, len(some))
+	for i, v := range some {
+		times[i] = v.at.UnixMilli()
+	}
+	all, err := rules(ctx, tx, user)
+	for _, r := range all {
+		if r.kind == delivery.Archive {
+			err = errors.Join(err, s.enqueueMonths(ctx, tx, user, r.connection, some))
+		}
+	}
+	return errors.Join(err, touched(ctx, tx, user, times))
+}
+
+// bringBack brings back some listens that a correction has deleted, and reports whether those were all.
+func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, c library.Correction) (done bool, err error) {
+	scan := func(r scanner) (v stored, err error) {
+		var at int64
+		err = r.Scan(&v.id, &at)
+		v.at = time.UnixMilli(at)
+		return v, err
+	}
+	some, err := list(ctx, tx, scan, `SELECT id, played_at FROM removed_listens WHERE correction_id = $1
+		ORDER BY id LIMIT $2`, c.ID, deleteAtOnce)
+	if err != nil {
+		return false, err
+	}
+	err = inChunks(idsOf(some), func(these string, args []any) error {
+		args = append([]any{c.ID}, args...)
+		return errors.Join(
+			execTx(ctx, tx, `INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)
+				SELECT id, user_id, played_at, approximate, spelling_id FROM removed_listens
+				WHERE correction_id = $1 AND id IN `+these, args...),
+			execTx(ctx, tx, `INSERT INTO listen_sources `+sourceColumns+` SELECT `+plainSources+`
+				FROM removed_sources WHERE CAST($1 AS BIGINT) > 0 AND listen_id IN `+these, args...),
+			execTx(ctx, tx, `INSERT INTO forwards (listen_id, connection, user_id, delivery_id)
+				SELECT f.listen_id, f.connection, f.user_id, coalesce(d.id, 0)
+				FROM removed_forwards f LEFT JOIN deliveries d ON d.id = f.delivery_id
+				WHERE CAST($1 AS BIGINT) > 0 AND f.delivery_id >= 0 AND f.listen_id IN `+these, args...))
+	})
+	if err == nil {
+		err = errors.Join(s.sendAgain(ctx, tx, c, some), heardAgain(ctx, tx, c.User, some))
+	}
+	if err == nil {
+		err = inChunks(idsOf(some), func(these string, args []any) error {
+			return execTx(ctx, tx, "DELETE FROM removed_listens WHERE correction_id = $1 AND id IN "+these,
+				append([]any{c.ID}, args...)...)
+		})
+	}
+	return len(some) < deleteAtOnce, errors.Join(err, s.listensChanged(ctx, tx, c.User, some))
+}
+
+// sendAgain enqueues what was cancelled when these listens were deleted, as far as it is still wanted.
+func (s *Store) sendAgain(ctx context.Context, tx *sql.Tx, c library.Correction, some []stored) error {
+	all, err := rules(ctx, tx, c.User)
+	for _, r := range all {
+		var ids []int64
+		err = errors.Join(err, inChunks(idsOf(some), func(these string, args []any) error {
+			more, err := list(ctx, tx, scanID, `SELECT listen_id FROM removed_forwards
+				WHERE connection = $1 AND delivery_id = -1 AND listen_id IN `+these+" ORDER BY listen_id",
+				append([]any{r.connection}, args...)...)
+			ids = append(ids, more...)
+			return err
+		}))
+		if err != nil {
+			return err
+		}
+		d := delivery.Draft{User: c.User, Connection: r.connection, Kind: r.kind, History: true}
+		if err := s.enqueueListens(ctx, tx, d, ids, r.batch); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// heardAgain notes the artists of listens that came back.
+func heardAgain(ctx context.Context, tx *sql.Tx, user int64, some []stored) error {
+	all := map[hearing]bool{}
+	type row struct{ artist, at int64 }
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.artist, &v.at) }
+	err := inChunks(idsOf(some), func(these string, args []any) error {
+		rows, err := list(ctx, tx, scan, `SELECT p.artist_key, l.played_at FROM listens l
+			JOIN spellings p ON p.id = l.spelling_id WHERE l.user_id = $1 AND l.id IN `+these,
+			append([]any{user}, args...)...)
+		for _, v := range rows {
+			all[hearing{user, spanOf(time.UnixMilli(v.at)), v.artist}] = true
+		}
+		return err
+	})
+	return errors.Join(err, saveHeard(ctx, tx, all))
+}
