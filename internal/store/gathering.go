@@ -325,9 +325,6 @@ func (g *gathering) save(ctx context.Context, tx *sql.Tx) error {
 	}
 	err = insertRows(ctx, tx, "INSERT INTO joined_keys (kind, match_key, entity_id)", 3, g.joins,
 		"ON CONFLICT DO NOTHING")
-	if len(g.lost) > 0 {
-		err = errors.Join(err, remeant(ctx, tx))
-	}
 	for _, e := range g.lost {
 		err = errors.Join(err, mergeEntities(ctx, tx, e.Kind, e.id, e.end().id))
 	}
@@ -364,6 +361,9 @@ func mergeEntities(ctx context.Context, tx *sql.Tx, kind string, from, into int6
 		if err := execTx(ctx, tx, step, from, into); err != nil {
 			return err
 		}
+	}
+	if err := remeant(ctx, tx); err != nil {
+		return err
 	}
 	return execTx(ctx, tx, "DELETE FROM entities WHERE id = $1", from)
 }

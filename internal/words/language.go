@@ -148,10 +148,14 @@ func (l *Language) Month(t time.Time) string {
 func (l *Language) month(m time.Month) string { return l.sentence("date.m"+strconv.Itoa(int(m)), nil) }
 
 // ShortMonth returns the month of a time, as short as possible: "Jan".
-func (l *Language) ShortMonth(t time.Time) string { return l.sentence("date.s"+strconv.Itoa(int(t.Month())), nil) }
+func (l *Language) ShortMonth(t time.Time) string {
+	return l.sentence("date.s"+strconv.Itoa(int(t.Month())), nil)
+}
 
 // Weekday returns a day of the week in words: "Saturday".
-func (l *Language) Weekday(d time.Weekday) string { return l.sentence("date.w"+strconv.Itoa(int(d)), nil) }
+func (l *Language) Weekday(d time.Weekday) string {
+	return l.sentence("date.w"+strconv.Itoa(int(d)), nil)
+}
 
 // DayOf returns the day of a time as a heading: "Today", "Yesterday", "Saturday 21 November", with its year if that is
 // not the year of now. Both are in the zone of now.
