@@ -1,11 +1,23 @@
 package library
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // The kinds of corrections.
 const (
 	Deleted = "delete"
+	Edited  = "edit"
+	Added   = "add"
+	Apart   = "split"
 )
+
+// ByHand stands for the connection of listens that their person has added.
+const ByHand ConnectionID = "hand"
+
+// ErrUnchanged says that a correction would change nothing: there is such a listen already, or it has one source.
+var ErrUnchanged = errors.New("nothing to correct")
 
 // Correction is what a person has corrected. It is a rule that also holds for what comes later, until it is undone.
 type Correction struct {
@@ -15,6 +27,7 @@ type Correction struct {
 	Listens  int    // how many it has changed
 	Title    string // of the only listen it is about, else empty
 	Artist   string // of that listen, or that all of its listens are by
+	Becomes  string // what it has made of the title and the artist; empty if they have stayed
 	MadeAt   time.Time
 	UndoneAt time.Time // zero while it holds
 }
@@ -25,4 +38,17 @@ type Selection struct {
 	IDs []int64
 	// Newest is the highest number of a listen that counts: those that were stored later are left out; 0 for all.
 	Newest int64
+}
+
+// Change is what a person changes of a listen; nil leaves a part as it is.
+type Change struct {
+	Title, Artist, Album *string
+	PlayedAt             *time.Time
+}
+
+// Told is a source of a stored listen, with what it told.
+type Told struct {
+	Source
+	At      time.Time // of the play, which may be its beginning or its end
+	KnownAt time.Time // when it told it, to the second; zero if that was not noted
 }

@@ -5,10 +5,12 @@ import (
 	"net/url"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 )
 
 func titlesOf(h *household) (titles []any) {
@@ -93,5 +95,68 @@ func TestListensAreDeletedOnThePages(t *testing.T) {
 		for _, path := range []string{"/listens/delete", "/listens/delete?listen=999"} {
 			require.Equal(t, http.StatusSeeOther, h.do(http.MethodGet, path, "", "").Code)
 		}
+	})
+}
+
+func TestAListenIsCorrectedByPrograms(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.hear("Ára bátur", "Hoppípolla")
+		first := h.call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)[0].(map[string]any)
+		path := "/listens/" + first["id"].(string)
+		now := h.call(http.MethodPatch, path, `{"track":" Hoppipolla ","album":"Takk…"}`, http.StatusOK)
+		listen := now["listen"].(map[string]any)
+		require.Equal(t, []any{"Hoppipolla", "Takk…", first["played_at"]},
+			[]any{listen["track"], listen["album"], listen["played_at"]})
+		for body, status := range map[string]int{`{"track":" "}`: http.StatusUnprocessableEntity,
+			`{"played_at":"now"}`: http.StatusBadRequest, `{"track":"Hoppipolla"}`: http.StatusConflict,
+			`{"played_at":"1970-01-01T00:00:00Z"}`: http.StatusUnprocessableEntity,
+			`{"duration_ms":5}`:                    http.StatusBadRequest} {
+			h.call(http.MethodPatch, path, body, status)
+		}
+		h.call(http.MethodPatch, "/listens/999", `{"track":"x"}`, http.StatusNotFound)
+		h.call(http.MethodPost, path+"/split", "", http.StatusConflict)
+
+		added := h.call(http.MethodPost, "/listens", `{"track":"Untitled #1","artist":"Sigur Rós",
+			"played_at":"1999-01-01T12:00:00Z","duration_ms":60000}`, http.StatusCreated)
+		require.Equal(t, "hand", added["listen"].(map[string]any)["sources"].([]any)[0].(map[string]any)["provider"])
+		h.call(http.MethodPost, "/listens", `{"track":"Untitled #1"}`, http.StatusUnprocessableEntity)
+		require.Contains(t, h.page("/listens"), "By hand")
+		for _, c := range h.call(http.MethodGet, "/corrections", "", http.StatusOK)["corrections"].([]any) {
+			h.call(http.MethodPost, "/corrections/"+c.(map[string]any)["id"].(string)+"/undo", "", http.StatusOK)
+		}
+		require.Equal(t, []any{"Hoppípolla", "Ára bátur"}, titlesOf(h))
+	})
+}
+
+func TestAListenIsCorrectedOnItsPage(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.hear("Ára bátur")
+		_, err := h.db.SaveListens(t.Context(), library.Intake{User: h.user, Connection: "lastfm",
+			Listens: []library.Listen{{Track: library.Track{Title: "Ára bátur", Artist: "Sigur Rós"}, SourceID: "x",
+				PlayedAt: time.Now().Add(4 * time.Second)}}})
+		require.NoError(t, err)
+		path := regexp.MustCompile(`href="(/listens/\d+)"`).FindStringSubmatch(h.page("/listens"))[1]
+		html := h.page(path)
+		require.Contains(t, html, "Last.fm reported the same title and artist 4 seconds after Spotify.")
+		was := regexp.MustCompile(`name="was" value="([^"]+)"`).FindStringSubmatch(html)[1]
+		at := h.call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)[0].(map[string]any)["played_at"]
+		h.submit(path, http.StatusSeeOther, "track", "Ara batur", "artist", "Sigur Rós", "at", was, "was", was)
+		now := h.call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)[0].(map[string]any)
+		require.Equal(t, []any{"Ara batur", at}, []any{now["track"], now["played_at"]})
+		h.submit(path, http.StatusSeeOther, "track", "Ara batur", "artist", "Sigur Rós", "at",
+			"1998-02-03T04:05", "was", was)
+		now = h.call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)[0].(map[string]any)
+		require.Equal(t, "1998-02-03T04:05:00.000Z", now["played_at"])
+		h.submit(path+"/split", http.StatusSeeOther)
+		require.Len(t, titlesOf(h), 2)
+		require.NotContains(t, h.page(path), "Keep both")
+		require.Contains(t, h.page("/corrections"), "Kept as 2 listens")
+
+		require.Contains(t, h.page("/listens/new"), `action="/listens/new"`)
+		h.submit("/listens/new", http.StatusSeeOther, "track", "Untitled #1", "artist", "Sigur Rós", "at", was)
+		require.Contains(t, titlesOf(h), "Untitled #1")
+		h.submit("/listens/new", http.StatusUnprocessableEntity, "track", "Untitled #1", "artist", "x", "at", "soon")
 	})
 }

@@ -10,11 +10,12 @@ import (
 	"reprise/internal/library"
 )
 
-const selectCorrection = "SELECT id, user_id, kind, listens, title, artist, made_at, undone_at FROM corrections "
+const selectCorrection = `SELECT id, user_id, kind, listens, title, artist, becomes, made_at, undone_at
+	FROM corrections `
 
 func scanCorrection(r scanner) (c library.Correction, err error) {
 	var made, undone int64
-	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Listens, &c.Title, &c.Artist, &made, &undone)
+	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Listens, &c.Title, &c.Artist, &c.Becomes, &made, &undone)
 	c.MadeAt, c.UndoneAt = instant(made), instant(undone)
 	return c, err
 }
@@ -43,8 +44,9 @@ func addCorrection(ctx context.Context, tx *sql.Tx, c *library.Correction) (err 
 	if c.ID, err = nextIDs(ctx, tx, "corrections", 1); err != nil {
 		return err
 	}
-	return execTx(ctx, tx, `INSERT INTO corrections (id, user_id, kind, listens, title, artist, made_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, c.ID, c.User, c.Kind, c.Listens, c.Title, c.Artist, millis(c.MadeAt))
+	return execTx(ctx, tx, `INSERT INTO corrections (id, user_id, kind, listens, title, artist, becomes, made_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		c.ID, c.User, c.Kind, c.Listens, c.Title, c.Artist, c.Becomes, millis(c.MadeAt))
 }
 
 // UndoCorrection undoes a person's correction, and returns it. One that is undone already stays so. It returns
@@ -78,6 +80,12 @@ func (s *Store) undo(ctx context.Context, tx *sql.Tx, c library.Correction) (don
 	switch c.Kind {
 	case library.Deleted:
 		return s.bringBack(ctx, tx, c)
+	case library.Edited:
+		return true, s.changeBack(ctx, tx, c)
+	case library.Added:
+		return true, s.takeAway(ctx, tx, c)
+	case library.Apart:
+		return true, s.rejoin(ctx, tx, c)
 	}
 	return false, errors.New("a correction of an unknown kind: " + c.Kind)
 }

@@ -85,26 +85,28 @@ func (s *Store) Heard(
 		return h, local(err)
 	}
 	scan := func(r scanner) (c digest.Counted, err error) { return c, r.Scan(&c.Artist, &c.Title, &c.Plays) }
-	count := func(columns, groups string, most int) (all []digest.Counted) {
+	count := func(title, entities string, most int) (all []digest.Counted) {
 		if err != nil {
 			return nil
 		}
-		all, err = list(ctx, s.reader, scan, "SELECT "+columns+`, count(*)
-			FROM listens l JOIN spellings p ON p.id = l.spelling_id
+		all, err = list(ctx, s.reader, scan, "SELECT e.artist, "+title+`, count(*)
+			FROM listens l JOIN spellings p ON p.id = l.spelling_id `+entities+`
 			WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3
-			GROUP BY `+groups+" ORDER BY 3 DESC, 1, 2 LIMIT $4", user, from, to, most)
+			GROUP BY e.id, 1, 2 ORDER BY 3 DESC, 1, 2, e.id LIMIT $4`, user, from, to, most)
 		return all
 	}
-	h.Artists = count("artist, ''", "artist HAVING artist <> ''", most.Artists)
-	h.Albums = count("artist, album", "artist, album HAVING album <> ''", most.Albums)
-	h.Tracks = count("artist, title", "artist, title", most.Tracks)
+	h.Artists = count("''", "JOIN track_artists a ON a.track_id = p.track_id JOIN entities e ON e.id = a.artist_id",
+		most.Artists)
+	h.Albums = count("e.title", "JOIN entities e ON e.id = p.album_id", most.Albums)
+	h.Tracks = count("e.title", "JOIN entities e ON e.id = p.track_id AND e.kind = 'track'", most.Tracks)
 	if err == nil && earlier > 0 { // otherwise everything is new
-		h.New, err = list(ctx, s.reader, scan, `SELECT p.artist, '', count(*)
+		h.New, err = list(ctx, s.reader, scan, `SELECT e.artist, '', count(*)
 			FROM listens l JOIN spellings p ON p.id = l.spelling_id
-			WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3 AND p.artist <> ''
-			AND p.artist NOT IN (SELECT o.artist FROM spellings o
+			JOIN track_artists a ON a.track_id = p.track_id JOIN entities e ON e.id = a.artist_id
+			WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3
+			AND e.id NOT IN (SELECT b.artist_id FROM spellings o JOIN track_artists b ON b.track_id = o.track_id
 				WHERE o.id IN (SELECT spelling_id FROM listens WHERE user_id = $1 AND played_at < $2))
-			GROUP BY p.artist ORDER BY 3 DESC, 1 LIMIT $4`, user, from, to, most.New)
+			GROUP BY e.id, e.artist ORDER BY 3 DESC, 1, e.id LIMIT $4`, user, from, to, most.New)
 	}
 	return h, err
 }

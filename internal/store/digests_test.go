@@ -59,6 +59,23 @@ func TestHeardCountsThePlaysOfAWeek(t *testing.T) {
 	require.Zero(t, h)
 }
 
+// A digest counts what names mean, not how each service writes them.
+func TestADigestCountsSpellingsAsOne(t *testing.T) {
+	t.Parallel()
+	s, alice := setup(t)
+	hear(t, s, alice, "Tricky", "Maxinquaye", "Ponderosa", -time.Hour, 1)
+	hear(t, s, alice, "Massive Attack feat. Tricky", "Protection", "Karmacoma", 0, 2)
+	hear(t, s, alice, "MASSIVE ATTACK", "protection", "karmacoma", 5*time.Hour, 1)
+	hear(t, s, alice, "Massive Attack", "", "", 10*time.Hour, 1)
+	h, err := s.Heard(t.Context(), alice, november, digest.Limits{Artists: 9, Albums: 9, Tracks: 9, New: 9})
+	require.NoError(t, err)
+	require.Equal(t, digest.Heard{Plays: 4,
+		Artists: []digest.Counted{{Artist: "Massive Attack", Plays: 4}, {Artist: "Tricky", Plays: 3}},
+		Albums:  []digest.Counted{{Artist: "Massive Attack", Title: "Protection", Plays: 3}},
+		Tracks:  []digest.Counted{{Artist: "Massive Attack", Title: "Karmacoma", Plays: 3}},
+		New:     []digest.Counted{{Artist: "Massive Attack", Plays: 4}}}, h)
+}
+
 func TestDueDigests(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)

@@ -78,34 +78,35 @@ var errNothingNew = errors.New("nothing new")
 func (s *Store) takeIn(
 	ctx context.Context, tx *sql.Tx, page library.Intake,
 ) (fresh []*library.Listen, added int, err error) {
-	piles, err := pilesOf(ctx, tx, page.User)
+	by, err := correctedBy(ctx, tx, page)
 	if err != nil {
 		return nil, 0, err
 	}
-	if fresh, err = unknownPlays(ctx, tx, page, piles); err != nil || len(fresh) == 0 {
+	if fresh, err = unknownPlays(ctx, tx, page, by.piles); err != nil || len(fresh) == 0 {
 		return fresh, 0, err
 	}
-	added, err = s.addPlays(ctx, tx, page, piles, fresh)
+	added, err = s.addPlays(ctx, tx, page, by, fresh)
 	return fresh, added, err
 }
 
-func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, piles []pile,
+func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, by corrected,
 	fresh []*library.Listen) (added int, err error) {
 	user, conn := page.User, page.Connection
-	m, err := playsAround(ctx, tx, user, piles, fresh)
+	m, err := playsAround(ctx, tx, user, by, fresh)
 	if err != nil {
 		return 0, err
 	}
 	reports, keys := make([]report, len(fresh)), make([]int64, len(fresh))
 	for i, l := range fresh {
 		reports[i] = newReport(conn, l.SourceID, l.PlayedAt, l.Duration)
+		reports[i].sides = by.apart[library.Source{Connection: conn, SourceID: l.SourceID}]
 		keys[i] = matchKey(l.Title, indexed(l.Artist))
 		if l.Approximate || !m.join(&reports[i], keys[i]) {
 			added++
 		}
 	}
 	if added > 0 {
-		for _, in := range piles {
+		for _, in := range by.piles {
 			echoed, err := echoes(ctx, tx, in, page, fresh, reports)
 			if err != nil {
 				return 0, err
@@ -159,7 +160,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, p
 	if err != nil {
 		return 0, err
 	}
-	for _, in := range piles {
+	for _, in := range by.piles {
 		rows := sources
 		if in.removed {
 			rows = removed
@@ -270,7 +271,7 @@ func echoes(
 		}
 		taken[ids[0].id] = true
 		// It learns nothing from this report.
-		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), isrc: true, mbid: true, length: 1,
+		reports[i].play = &play{id: ids[0].id, at: instant(ids[0].at), fixed: true,
 			removed: in.removed}
 		n++
 	}
@@ -279,67 +280,7 @@ func echoes(
 
 // learns reports whether l has facts about the play that are not known yet.
 func (p *play) learns(l *library.Listen) bool {
-	return !p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0
-}
-
-// lull is a time without plays, longer than twice reach. The stored plays within it are not read, because the plays of
-// a page may be years apart.
-const lull = 24 * time.Hour
-
-// playsAround returns a matcher with the stored plays around those of a page, which are sorted by time.
-func playsAround(ctx context.Context, tx *sql.Tx, user int64, piles []pile,
-	fresh []*library.Listen) (*matcher, error) {
-	m := &matcher{known: map[int64][]*play{}}
-	for from := 0; from < len(fresh); {
-		to := from + 1
-		for to < len(fresh) && fresh[to].PlayedAt.Sub(fresh[to-1].PlayedAt) < lull {
-			to++
-		}
-		first, last := fresh[from].PlayedAt, fresh[to-1].PlayedAt
-		for _, in := range piles {
-			if err := m.load(ctx, tx, in, user, first.Add(-reach), last.Add(reach)); err != nil {
-				return nil, err
-			}
-		}
-		from = to
-	}
-	if len(piles) > 1 {
-		m.sort()
-	}
-	return m, nil
-}
-
-// load adds the stored plays between two times that lie in a pile.
-func (m *matcher) load(ctx context.Context, tx *sql.Tx, in pile, user int64, from, to time.Time) error {
-	last := &play{}
-	scan := func(r scanner) (*report, error) {
-		var p play
-		var conn library.ConnectionID
-		var sourceID string
-		var match, played, ms, at int64
-		err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &p.spelt, &conn, &sourceID, &at)
-		if err != nil {
-			return nil, err
-		}
-		if p.id != last.id {
-			p.at, p.length, p.removed = instant(played), length(ms), in.removed
-			last = &p
-			m.known[match] = append(m.known[match], last)
-		}
-		v := newReport(conn, sourceID, instant(at), last.length)
-		v.play, v.was = last, last
-		last.reports = append(last.reports, &v)
-		return &v, nil
-	}
-	stored, err := list(ctx, tx, scan, `SELECT l.id, p.match_key, l.played_at, p.duration_ms, p.isrc <> '',
-			p.recording_mbid <> '', p.id, n.connection, s.source_id, l.played_at + s.later
-		FROM `+in.listens+" l JOIN spellings p ON p.id = l.spelling_id JOIN "+in.sources+` s ON s.listen_id = l.id
-		JOIN connection_numbers n ON n.number = s.connection
-		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0
-		ORDER BY l.played_at, l.id`,
-		user, millis(from), millis(to))
-	m.stored = append(m.stored, stored...)
-	return err
+	return !p.fixed && (!p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0)
 }
 
 // PlayCounts returns the stored play counts of these tracks and the time of the last play, by track id.

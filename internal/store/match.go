@@ -132,6 +132,7 @@ type report struct {
 	play       *play // the listen that it is a source of; nil for a new listen
 	moved      bool  // it was a source of another listen before
 	was        *play // the listen that it is stored as a source of; nil for a new report
+	sides      sides // on which it is of what is kept apart
 }
 
 func newReport(conn library.ConnectionID, sourceID string, at time.Time, length time.Duration) report {
@@ -158,6 +159,7 @@ type play struct {
 	mbid    bool  // known
 	spelt   int64 // the id of its spelling
 	removed bool  // its person has deleted it
+	fixed   bool  // it learns nothing: its person has changed it, and the facts are of what it was
 	reports []*report
 }
 
@@ -216,6 +218,9 @@ func (p *play) fits(r *report) bool {
 	for _, o := range p.reports {
 		if o.reporter == r.reporter {
 			continue
+		}
+		if o.sides.against(r.sides) {
+			return false
 		}
 		others = true
 		if w := window(p.length, r.length); r.at.Sub(o.at).Abs() > w {

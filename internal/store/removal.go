@@ -39,6 +39,8 @@ var belongings = []belonging{
 	{"listens", []string{"id"}}, // with their sources
 	{"removed_forwards", []string{"listen_id", "connection"}},
 	{"removed_listens", []string{"id"}}, // with their sources
+	{"edited_listens", []string{"correction_id"}},
+	{"kept_apart", []string{"correction_id", "connection", "source_id"}},
 	{"corrections", []string{"id"}},
 	{"heard", []string{"user_id", "span", "artist_key"}},
 	{"playlists", []string{"id"}},

@@ -155,6 +155,9 @@ func (k *Core) ProviderName(ctx context.Context, name string) string {
 // NameOf returns what the reader of a context reads for a connection, a provider or a kind of channel, without a name
 // that its person may have given the connection.
 func (k *Core) NameOf(ctx context.Context, id library.ConnectionID) string {
+	if id == library.ByHand {
+		return words.T(ctx, "listens.by_hand")
+	}
 	for _, p := range k.Services() {
 		if p.Name == id.Provider() {
 			return library.Connection{ID: id}.Label(p.Called().T(ctx))

@@ -20,6 +20,10 @@ type Store interface {
 	DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error)
 	Corrections(ctx context.Context, user int64, before string, limit int) (page []library.Correction, next string,
 		err error)
+	OneListen(ctx context.Context, user, id int64) (library.StoredListen, []library.Told, error)
+	EditListen(ctx context.Context, user, id int64, v library.Change) (library.Correction, error)
+	AddListen(ctx context.Context, user int64, l library.Listen) (c library.Correction, id int64, err error)
+	SplitListen(ctx context.Context, user, id int64) (library.Correction, error)
 	UndoCorrection(ctx context.Context, user, id int64) (library.Correction, error)
 }
 
@@ -36,13 +40,21 @@ func New(k *core.Core, store Store) *Handler { return &Handler{core: k, store: s
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/listens/delete", h.deletePage)
 	g.POST("/listens/delete", h.deleteForm)
+	g.GET("/listens/new", h.newPage)
+	g.POST("/listens/new", h.newForm)
+	g.GET("/listens/:id", h.listenPage)
+	g.POST("/listens/:id", h.editForm)
+	g.POST("/listens/:id/split", h.splitForm)
 	g.GET("/corrections", h.page)
 	g.POST("/corrections/:id/undo", h.undoForm)
 }
 
 // API adds the routes of the API.
 func (h *Handler) API(g *echo.Group) {
+	g.POST("/listens", h.addAPI)
+	g.PATCH("/listens/:id", h.editAPI)
 	g.DELETE("/listens/:id", h.deleteOneAPI)
+	g.POST("/listens/:id/split", h.splitAPI)
 	g.POST("/listens/delete", h.deleteAPI)
 	g.GET("/corrections", h.list)
 	g.POST("/corrections/:id/undo", h.undoAPI)
@@ -55,13 +67,15 @@ type Correction struct {
 	Listens  int     `json:"listens"`
 	Track    *string `json:"track"`
 	Artist   *string `json:"artist"`
+	Becomes  *string `json:"becomes"`
 	MadeAt   string  `json:"made_at"`
 	UndoneAt *string `json:"undone_at"`
 }
 
 func view(c library.Correction) Correction {
 	return Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
-		Artist: core.Text(c.Artist), MadeAt: library.Stamp(c.MadeAt), UndoneAt: core.Moment(c.UndoneAt)}
+		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: library.Stamp(c.MadeAt),
+		UndoneAt: core.Moment(c.UndoneAt)}
 }
 
 func (h *Handler) deleteOneAPI(c echo.Context) error {

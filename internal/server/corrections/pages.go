@@ -151,7 +151,19 @@ func itemOf(ctx context.Context, c library.Correction) ui.Item {
 
 // said says what a correction did and when, and that it was undone.
 func said(ctx context.Context, c library.Correction) string {
-	text := words.T(ctx, "corrections.did_delete", "Count", c.Listens, "At", c.MadeAt)
+	var text string
+	switch {
+	case c.Kind == library.Added:
+		text = words.T(ctx, "corrections.did_add", "At", c.MadeAt)
+	case c.Kind == library.Apart:
+		text = words.T(ctx, "corrections.did_split", "Count", c.Listens, "At", c.MadeAt)
+	case c.Kind == library.Edited && c.Becomes != "":
+		text = words.T(ctx, "corrections.did_rename", "Becomes", c.Becomes, "At", c.MadeAt)
+	case c.Kind == library.Edited:
+		text = words.T(ctx, "corrections.did_edit", "At", c.MadeAt)
+	default:
+		text = words.T(ctx, "corrections.did_delete", "Count", c.Listens, "At", c.MadeAt)
+	}
 	if !c.UndoneAt.IsZero() {
 		text += " " + words.T(ctx, "corrections.was_undone", "At", c.UndoneAt)
 	}

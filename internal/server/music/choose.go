@@ -32,6 +32,7 @@ func (v *listensView) choose(ctx context.Context, on bool, rows []Row, total int
 		with := maps.Clone(asked)
 		with.Set(selecting, "1")
 		v.Do = append(v.Do, ui.Link{Label: words.T(ctx, "listens.select"), URL: "/listens?" + with.Encode()},
+			ui.Link{Label: words.T(ctx, "corrections.new"), URL: "/listens/new"},
 			ui.Link{Label: words.T(ctx, "corrections.title"), URL: "/corrections"})
 		return
 	}

@@ -66,7 +66,7 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 		i := ui.Item{ID: "listen-" + strconv.FormatInt(r.ID, 10), Picture: &picture,
 			Title: ui.Named{Text: r.Title, URL: r.TrackPage()},
 			By:    []ui.Named{{Text: r.Artist, URL: pageOf(library.KindArtist, r.Links.Artist)}},
-			Tags:  r.From, At: r.PlayedAt}
+			Tags:  r.From, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
 		if r.Album != "" {
 			i.By = append(i.By, ui.Named{Text: r.Album, URL: pageOf(library.KindAlbum, r.Links.Album)})
 		}

@@ -1,0 +1,177 @@
+package corrections
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+)
+
+// change is what a call changes of a listen, or what it adds. Absent fields stay as they are.
+type change struct {
+	Track    *string `json:"track"`
+	Artist   *string `json:"artist"`
+	Album    *string `json:"album"`
+	PlayedAt *string `json:"played_at"`
+	Length   *int64  `json:"duration_ms"` // of one that is added
+}
+
+// changeOf returns what a call changes. A listen has a title, an artist and a time.
+func changeOf(in change) (v library.Change, err error) {
+	clean := func(text *string) *string {
+		if text == nil {
+			return nil
+		}
+		name := library.Name(strings.TrimSpace(*text))
+		return &name
+	}
+	v = library.Change{Title: clean(in.Track), Artist: clean(in.Artist), Album: clean(in.Album)}
+	if v.Title != nil && *v.Title == "" || v.Artist != nil && *v.Artist == "" {
+		return v, core.Check(words.New("corrections.problem.names"))
+	}
+	if in.PlayedAt != nil {
+		at, err := time.Parse(time.RFC3339, *in.PlayedAt)
+		if err != nil {
+			return v, core.NotATime("played_at")
+		}
+		at = at.UTC().Truncate(time.Millisecond)
+		if !(&library.Listen{PlayedAt: at}).Clean(time.Now()) {
+			return v, core.Check(words.New("corrections.problem.time"))
+		}
+		v.PlayedAt = &at
+	}
+	return v, nil
+}
+
+// unchanged returns the refusal of a correction that changes nothing.
+func unchanged(err error, why words.Text) error {
+	if errors.Is(err, library.ErrUnchanged) {
+		return &core.Refusal{Status: http.StatusConflict, Title: words.New("corrections.problem.unchanged"),
+			Detail: why}
+	}
+	return err
+}
+
+func (h *Handler) edit(c echo.Context, in change) (library.Correction, error) {
+	var none library.Correction
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return none, err
+	}
+	v, err := changeOf(in)
+	if err != nil {
+		return none, err
+	}
+	made, err := h.store.EditListen(c.Request().Context(), core.UserOf(c).ID, id, v)
+	return made, unchanged(err, words.New("corrections.problem.same"))
+}
+
+// add adds a listen by hand.
+func (h *Handler) add(c echo.Context, in change) (made library.Correction, id int64, err error) {
+	v, err := changeOf(in)
+	if err != nil {
+		return made, 0, err
+	}
+	if v.Title == nil || v.Artist == nil || v.PlayedAt == nil {
+		return made, 0, core.Check(words.New("corrections.problem.needed"))
+	}
+	l := library.Listen{Track: library.Track{Title: *v.Title, Artist: *v.Artist}, PlayedAt: *v.PlayedAt}
+	if v.Album != nil {
+		l.Album = *v.Album
+	}
+	if in.Length != nil {
+		l.Duration = time.Duration(*in.Length) * time.Millisecond
+	}
+	l.Clean(time.Now())
+	made, id, err = h.store.AddListen(c.Request().Context(), core.UserOf(c).ID, l)
+	return made, id, unchanged(err, words.New("corrections.problem.there"))
+}
+
+func (h *Handler) split(c echo.Context) (library.Correction, error) {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return library.Correction{}, err
+	}
+	made, err := h.store.SplitListen(c.Request().Context(), core.UserOf(c).ID, id)
+	return made, unchanged(err, words.New("corrections.problem.one_source"))
+}
+
+// answer answers with a correction and the listen that it is about.
+func (h *Handler) answer(c echo.Context, status int, made library.Correction, id int64) error {
+	l, _, err := h.store.OneListen(c.Request().Context(), made.User, id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(status, map[string]any{"listen": l.Record(), "correction": view(made)})
+}
+
+func (h *Handler) editAPI(c echo.Context) error {
+	in, err := core.Body[change](c)
+	if err != nil {
+		return err
+	}
+	if in.Length != nil {
+		return core.Unknown("field", "duration_ms", []string{"track", "artist", "album", "played_at"})
+	}
+	made, err := h.edit(c, in)
+	if err != nil {
+		return err
+	}
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return h.answer(c, http.StatusOK, made, id)
+}
+
+func (h *Handler) addAPI(c echo.Context) error {
+	in, err := core.Body[change](c)
+	if err != nil {
+		return err
+	}
+	made, id, err := h.add(c, in)
+	if err != nil {
+		return err
+	}
+	return h.answer(c, http.StatusCreated, made, id)
+}
+
+func (h *Handler) splitAPI(c echo.Context) error {
+	made, err := h.split(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, view(made))
+}
+
+// why says why each further source of a listen is one of the same play.
+func why(ctx context.Context, told []library.Told, label func(library.ConnectionID) string) (all []string) {
+	for i, v := range told {
+		if i == 0 {
+			continue
+		}
+		gap := v.At.Sub(told[0].At)
+		from, first := label(v.Connection), label(told[0].Connection)
+		switch n := int(gap.Round(time.Second) / time.Second); {
+		case n == 0:
+			all = append(all, words.T(ctx, "corrections.why_same", "Name", from, "First", first))
+		case n < 120:
+			all = append(all, words.T(ctx, "corrections.why_seconds", "Name", from, "First", first, "Count", n))
+		default:
+			all = append(all, words.T(ctx, "corrections.why_minutes", "Name", from, "First", first,
+				"Count", int(gap.Round(time.Minute)/time.Minute)))
+		}
+	}
+	return all
+}
+
+// addressOf returns the address of the page of a listen.
+func addressOf(id int64) string { return "/listens/" + strconv.FormatInt(id, 10) }

@@ -1,0 +1,142 @@
+package corrections
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// localTime is how a browser writes a time in a field.
+const localTime = "2006-01-02T15:04"
+
+// listenView is the page of a listen.
+type listenView struct {
+	Name, Artist string
+	Facts        []ui.Fact
+	Why          []string
+	Split        *ui.Action // nil with one source
+	Delete       ui.Action
+	Form         ui.Form
+}
+
+func (h *Handler) listenPage(c echo.Context) error {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	l, told, err := h.store.OneListen(ctx, user, id)
+	if err != nil {
+		return err
+	}
+	label, err := h.core.Labels(ctx, user)
+	if err != nil {
+		return err
+	}
+	v := listenViewOf(ctx, l, told, label, core.Zone(c))
+	return h.core.Show(c, http.StatusOK, v.Name, listenPage(v))
+}
+
+// listenViewOf puts a listen and what its sources told into words.
+func listenViewOf(ctx context.Context, l library.StoredListen, told []library.Told,
+	label func(library.ConnectionID) string, zone *time.Location) listenView {
+	page := addressOf(l.ID)
+	v := listenView{Name: l.Title, Artist: l.Artist, Why: why(ctx, told, label),
+		Delete: ui.Action{Label: words.T(ctx, "corrections.delete_this"), Warn: true,
+			URL: "/listens/delete?listen=" + page[len("/listens/"):]},
+		Form: ui.Form{ID: "edit", Post: page, Submit: words.T(ctx, "corrections.save"), Cancel: "/listens",
+			Fields: fieldsOf(ctx, l.Listen, zone), Hidden: []ui.Hidden{{Name: "was",
+				Value: l.PlayedAt.In(zone).Format(localTime)}}}}
+	for _, t := range told {
+		v.Facts = append(v.Facts, ui.Fact{Label: label(t.Connection), Value: ui.Time(t.At, ui.At)})
+	}
+	if len(told) > 1 {
+		v.Split = &ui.Action{Label: words.T(ctx, "corrections.keep_both"), Post: page + "/split"}
+		if len(told) > 2 {
+			v.Split.Label = words.T(ctx, "corrections.keep", "Count", len(told))
+		}
+	}
+	return v
+}
+
+// fieldsOf returns the fields of a form for a listen.
+func fieldsOf(ctx context.Context, l library.Listen, zone *time.Location) []ui.Field {
+	at := ""
+	if !l.PlayedAt.IsZero() {
+		at = l.PlayedAt.In(zone).Format(localTime)
+	}
+	return []ui.Field{
+		{Name: "track", Label: words.T(ctx, "corrections.track"), Value: l.Title, Required: true},
+		{Name: "artist", Label: words.T(ctx, "listens.artist"), Value: l.Artist, Required: true},
+		{Name: "album", Label: words.T(ctx, "corrections.album"), Value: l.Album, Optional: true},
+		{Name: "at", Type: "datetime-local", Label: words.T(ctx, "corrections.at"), Value: at, Required: true},
+	}
+}
+
+// typed returns what a form changes of a listen, or adds. A time that is as it was stays, to the second.
+func typed(c echo.Context) (change, error) {
+	text := func(name string) *string {
+		v := c.FormValue(name)
+		return &v
+	}
+	in := change{Track: text("track"), Artist: text("artist"), Album: text("album")}
+	if at := c.FormValue("at"); at == "" || at != c.FormValue("was") {
+		parsed, err := time.ParseInLocation(localTime, at, core.Zone(c))
+		if err != nil {
+			return in, core.Check(words.New("corrections.problem.time"))
+		}
+		stamp := parsed.UTC().Format(time.RFC3339)
+		in.PlayedAt = &stamp
+	}
+	return in, nil
+}
+
+func (h *Handler) editForm(c echo.Context) error {
+	in, err := typed(c)
+	if err == nil {
+		_, err = h.edit(c, in)
+	}
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, "/listens/"+c.Param("id"), words.New("corrections.edited"))
+}
+
+func (h *Handler) splitForm(c echo.Context) error {
+	made, err := h.split(c)
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, h.core.CameFrom(c), words.New("corrections.split", "Count", made.Listens))
+}
+
+func (h *Handler) newPage(c echo.Context) error {
+	ctx := c.Request().Context()
+	title := words.T(ctx, "corrections.new")
+	return h.core.Show(c, http.StatusOK, title, newPage(title, newForm(ctx, time.Now(), core.Zone(c))))
+}
+
+// newForm returns the form for a listen that is added.
+func newForm(ctx context.Context, now time.Time, zone *time.Location) ui.Form {
+	return ui.Form{ID: "new", Post: "/listens/new", Submit: words.T(ctx, "corrections.add"), Main: true,
+		Cancel: "/listens", Fields: fieldsOf(ctx, library.Listen{PlayedAt: now}, zone)}
+}
+
+func (h *Handler) newForm(c echo.Context) error {
+	in, err := typed(c)
+	var id int64
+	if err == nil {
+		_, id, err = h.add(c, in)
+	}
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, addressOf(id), words.New("corrections.added"))
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"reprise/internal/library"
+)
+
+// lull is a time without plays, longer than twice reach. The stored plays within it are not read, because the plays of
+// a page may be years apart.
+const lull = 24 * time.Hour
+
+// playsAround returns a matcher with the stored plays around those of a page, which are sorted by time.
+func playsAround(ctx context.Context, tx *sql.Tx, user int64, by corrected,
+	fresh []*library.Listen) (*matcher, error) {
+	m := &matcher{known: map[int64][]*play{}}
+	for from := 0; from < len(fresh); {
+		to := from + 1
+		for to < len(fresh) && fresh[to].PlayedAt.Sub(fresh[to-1].PlayedAt) < lull {
+			to++
+		}
+		first, last := fresh[from].PlayedAt, fresh[to-1].PlayedAt
+		for _, in := range by.piles {
+			err := m.load(ctx, tx, in, "l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0",
+				user, millis(first.Add(-reach)), millis(last.Add(reach)))
+			if err != nil {
+				return nil, err
+			}
+		}
+		from = to
+	}
+	if len(by.edits) > 0 {
+		if err := m.loadEdited(ctx, tx, by, user, fresh); err != nil {
+			return nil, err
+		}
+	}
+	if len(by.piles) > 1 || len(by.edits) > 0 {
+		m.sort()
+	}
+	for _, r := range m.stored {
+		r.sides = by.apart[library.Source{Connection: r.connection, SourceID: r.sourceID}]
+	}
+	return m, nil
+}
+
+// load adds the stored plays of a pile that a condition selects.
+func (m *matcher) load(ctx context.Context, tx *sql.Tx, in pile, where string, args ...any) error {
+	last := &play{}
+	scan := func(r scanner) (*report, error) {
+		var p play
+		var conn library.ConnectionID
+		var sourceID string
+		var match, played, ms, at int64
+		err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &p.spelt, &conn, &sourceID, &at)
+		if err != nil {
+			return nil, err
+		}
+		if p.id != last.id {
+			p.at, p.length, p.removed = instant(played), length(ms), in.removed
+			last = &p
+			m.known[match] = append(m.known[match], last)
+		}
+		v := newReport(conn, sourceID, instant(at), last.length)
+		v.play, v.was = last, last
+		last.reports = append(last.reports, &v)
+		return &v, nil
+	}
+	stored, err := list(ctx, tx, scan, `SELECT l.id, p.match_key, l.played_at, p.duration_ms, p.isrc <> '',
+			p.recording_mbid <> '', p.id, n.connection, s.source_id, l.played_at + s.later
+		FROM `+in.listens+" l JOIN spellings p ON p.id = l.spelling_id JOIN "+in.sources+` s ON s.listen_id = l.id
+		JOIN connection_numbers n ON n.number = s.connection
+		WHERE `+where+" ORDER BY l.played_at, l.id", args...)
+	m.stored = append(m.stored, stored...)
+	return err
+}

@@ -1,0 +1,228 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"reprise/internal/library"
+)
+
+// held is a listen as it is kept, in a pile.
+type held struct {
+	in          pile
+	id, at      int64 // at in milliseconds
+	spelt       int64
+	approximate int
+}
+
+// holding returns where and how a listen of a person is kept, or library.ErrNotFound.
+func holding(ctx context.Context, tx *sql.Tx, user, id int64, among ...pile) (h held, err error) {
+	for _, in := range among {
+		h.in, h.id = in, id
+		err = tx.QueryRowContext(ctx, "SELECT played_at, approximate, spelling_id FROM "+in.listens+
+			" WHERE user_id = $1 AND id = $2", user, id).Scan(&h.at, &h.approximate, &h.spelt)
+		if !errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+	}
+	return h, found(err)
+}
+
+// become gives a listen another spelling and another time. What its sources told stays.
+func (h held) become(ctx context.Context, tx *sql.Tx, next held) error {
+	return errors.Join(
+		execTx(ctx, tx, "UPDATE "+h.in.listens+` SET played_at = $2, approximate = $3, spelling_id = $4 WHERE id = $1`,
+			h.id, next.at, next.approximate, next.spelt),
+		execTx(ctx, tx, "UPDATE "+h.in.sources+" SET later = later + $2 WHERE listen_id = $1", h.id, h.at-next.at))
+}
+
+// edited does what follows from a listen having become another one.
+func (s *Store) edited(ctx context.Context, tx *sql.Tx, user int64, before, after held) error {
+	if before.in.removed {
+		return nil
+	}
+	some := []stored{{id: before.id, at: time.UnixMilli(before.at)}, {id: after.id, at: time.UnixMilli(after.at)}}
+	return errors.Join(heardAgain(ctx, tx, user, some[1:]), s.listensChanged(ctx, tx, user, some))
+}
+
+// EditListen changes a listen of a person. It returns library.ErrNotFound if there is none, and library.ErrUnchanged if
+// it is like that already. Services that tell of the listen as it was tell of the same one.
+func (s *Store) EditListen(ctx context.Context, user, id int64, v library.Change) (c library.Correction, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		before, err := holding(ctx, tx, user, id, kept)
+		if err != nil {
+			return err
+		}
+		spelt, err := spellingsByID(ctx, tx, []int64{before.spelt})
+		if err != nil {
+			return err
+		}
+		was := spelt[before.spelt].Track
+		now := withChange(was, v)
+		after := before
+		if v.PlayedAt != nil {
+			after.at, after.approximate = millis(*v.PlayedAt), 0
+		}
+		if ids, err := s.shelve(ctx, tx, []spelling{spellingOf(now)}); err != nil {
+			return err
+		} else if after.spelt = ids[0]; after == before {
+			return library.ErrUnchanged
+		}
+		c = library.Correction{User: user, Kind: library.Edited, Listens: 1, Title: was.Title, Artist: was.Artist,
+			MadeAt: instant(millis(time.Now()))}
+		if was.Title != now.Title || was.Artist != now.Artist {
+			c.Becomes = now.Artist + " – " + now.Title
+		}
+		if err := addCorrection(ctx, tx, &c); err != nil {
+			return err
+		}
+		return errors.Join(
+			execTx(ctx, tx, `INSERT INTO edited_listens
+				(correction_id, user_id, listen_id, played_at, approximate, spelling_id)
+				VALUES ($1, $2, $3, $4, $5, $6)`, c.ID, user, id, before.at, before.approximate, before.spelt),
+			before.become(ctx, tx, after),
+			s.edited(ctx, tx, user, before, after))
+	})
+	return c, err
+}
+
+// withChange returns a track with what a person changes of it. Ids that tell of a recording tell of the former one.
+func withChange(t library.Track, v library.Change) library.Track {
+	set := func(to *string, s *string) bool {
+		if s == nil || *s == *to {
+			return false
+		}
+		*to = *s
+		return true
+	}
+	title, artist := set(&t.Title, v.Title), set(&t.Artist, v.Artist)
+	if title || artist {
+		t.ISRC, t.RecordingMBID = "", ""
+	}
+	set(&t.Album, v.Album)
+	return t
+}
+
+// changeBack makes an edited listen what it was before, or before the next edit, if there was another one since.
+func (s *Store) changeBack(ctx context.Context, tx *sql.Tx, c library.Correction) error {
+	var was held
+	err := tx.QueryRowContext(ctx, `SELECT listen_id, played_at, approximate, spelling_id FROM edited_listens
+		WHERE correction_id = $1`, c.ID).Scan(&was.id, &was.at, &was.approximate, &was.spelt)
+	if err != nil {
+		return err
+	}
+	var next int64
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(min(correction_id), 0) FROM edited_listens
+		WHERE user_id = $1 AND listen_id = $2 AND correction_id > $3`, c.User, was.id, c.ID).Scan(&next)
+	if err != nil {
+		return err
+	}
+	if err := execTx(ctx, tx, "DELETE FROM edited_listens WHERE correction_id = $1", c.ID); err != nil {
+		return err
+	}
+	if next != 0 {
+		return execTx(ctx, tx, `UPDATE edited_listens SET played_at = $2, approximate = $3, spelling_id = $4
+			WHERE correction_id = $1`, next, was.at, was.approximate, was.spelt)
+	}
+	now, err := holding(ctx, tx, c.User, was.id, kept, removed)
+	if errors.Is(err, library.ErrNotFound) {
+		return nil // it went with its service
+	}
+	if err != nil {
+		return err
+	}
+	was.in = now.in
+	return errors.Join(now.become(ctx, tx, was), s.edited(ctx, tx, c.User, now, was))
+}
+
+// AddListen stores a listen that a person adds, and returns the correction and the listen's number. It returns
+// library.ErrUnchanged if there is one of that track at that time.
+func (s *Store) AddListen(ctx context.Context, user int64, l library.Listen) (c library.Correction, id int64,
+	err error) {
+	c = library.Correction{User: user, Kind: library.Added, Listens: 1, Title: l.Title, Artist: l.Artist,
+		MadeAt: instant(millis(time.Now()))}
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		if err := addCorrection(ctx, tx, &c); err != nil {
+			return err
+		}
+		l.SourceID = addedID(c)
+		_, added, err := s.takeIn(ctx, tx, library.Intake{User: user, Connection: library.ByHand,
+			Listens: []library.Listen{l}})
+		if err == nil && added == 0 {
+			err = library.ErrUnchanged
+		}
+		if err == nil {
+			id, err = addedIn(ctx, tx, kept, c)
+		}
+		return err
+	})
+	return c, id, err
+}
+
+// addedID returns the id of the source of a listen that was added.
+func addedID(c library.Correction) string { return fmt.Sprintf("%d-%d", c.MadeAt.Unix(), c.ID) }
+
+// addedIn returns the number of the listen in a pile that was added; 0 if it is not there.
+func addedIn(ctx context.Context, tx *sql.Tx, in pile, c library.Correction) (id int64, err error) {
+	source := addedID(c)
+	err = tx.QueryRowContext(ctx, "SELECT s.listen_id FROM "+in.sources+` s WHERE s.source_key = $1 AND `+
+		fromOne("s", 2)+" AND s.source_id = $3", sourceKey(c.User, library.ByHand, source), library.ByHand, source).
+		Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return id, err
+}
+
+// takeAway takes a listen away that was added. It stays if a service has told of it since.
+func (s *Store) takeAway(ctx context.Context, tx *sql.Tx, c library.Correction) error {
+	for _, in := range []pile{kept, removed} {
+		id, err := addedIn(ctx, tx, in, c)
+		if err != nil {
+			return err
+		}
+		if id == 0 {
+			continue
+		}
+		h, err := holding(ctx, tx, c.User, id, in)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(
+			execTx(ctx, tx, "DELETE FROM "+in.sources+" WHERE listen_id = $1 AND "+fromOne(in.sources, 2)+
+				" AND source_id = $3", id, library.ByHand, addedID(c)),
+			execTx(ctx, tx, "DELETE FROM "+in.listens+" WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM "+in.sources+
+				" s WHERE s.listen_id = $1)", id))
+		if err != nil || in.removed {
+			return err
+		}
+		return errors.Join(cancelEmpty(ctx, tx, c.User),
+			s.listensChanged(ctx, tx, c.User, []stored{{id: id, at: time.UnixMilli(h.at)}}))
+	}
+	return nil
+}
+
+// OneListen returns a listen of a person, with what each source told, the earliest first; or library.ErrNotFound.
+func (s *Store) OneListen(ctx context.Context, user, id int64) (l library.StoredListen, told []library.Told,
+	err error) {
+	l, err = scanListen(s.reader.QueryRowContext(ctx, selectListen+"WHERE l.user_id = $1 AND l.id = $2", user, id))
+	if err != nil {
+		return l, nil, found(err)
+	}
+	scan := func(r scanner) (v library.Told, err error) {
+		var later, known int64
+		err = r.Scan(&v.Connection, &v.SourceID, &later, &known)
+		v.At, v.KnownAt = l.PlayedAt.Add(time.Duration(later)*time.Millisecond), instant(1000*known)
+		return v, err
+	}
+	told, err = list(ctx, s.reader, scan, `SELECT n.connection, s.source_id, s.later, s.stored_at
+		FROM listen_sources s JOIN connection_numbers n ON n.number = s.connection WHERE s.listen_id = $1
+		ORDER BY s.later, n.connection, s.source_id`, id)
+	for _, v := range told {
+		l.Sources = append(l.Sources, v.Source)
+	}
+	return l, told, err
+}
