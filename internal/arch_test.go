@@ -47,6 +47,8 @@ var arrows = map[string][]string{
 	"internal/queue":   {"internal/library"}, // River's tables, whatever the jobs are about
 	"internal/metrics": {"internal/resilience"},
 	"internal/match":   {"internal/library"},
+	// It counts listens by connections.
+	"internal/listening": {"internal/library"},
 	// What is wrong with a setting is read on a page.
 	"internal/providers": {"internal/library", "internal/resilience", "internal/words"},
 	"internal/oauth":     {"internal/library", "internal/providers", "internal/resilience"},
@@ -85,7 +87,8 @@ var arrows = map[string][]string{
 	// The store satisfies the interfaces of those that keep something, with their types.
 	"internal/store": {"internal/accounts", "internal/activity", "internal/asks", "internal/delivery",
 		"internal/digest",
-		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
+		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match",
+		"internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
 		"internal/resilience", "internal/settings"},
 	// It says what a change of the settings would do to how it is reached.
@@ -98,7 +101,7 @@ var arrows = map[string][]string{
 		"internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/corrections", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
-		"internal/server/installation",
+		"internal/server/installation", "internal/server/listening",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
 		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync",
@@ -157,6 +160,10 @@ var arrows = map[string][]string{
 	},
 	"internal/server/installation": {
 		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
+	},
+	// It shows what is counted.
+	"internal/server/listening": {
+		"internal/library", "internal/listening", "internal/server/core", "internal/server/music",
 	},
 	"internal/server/imports": {
 		"internal/activity", "internal/imports", "internal/library", "internal/providers",

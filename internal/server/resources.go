@@ -19,6 +19,7 @@ import (
 	"reprise/internal/server/health"
 	"reprise/internal/server/imports"
 	"reprise/internal/server/installation"
+	"reprise/internal/server/listening"
 	"reprise/internal/server/music"
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
@@ -41,6 +42,7 @@ type Store interface {
 	digests.Store
 	feed.Store
 	imports.Store
+	listening.Store
 	music.Store
 	music.SourceStore
 	notifications.Store
@@ -133,6 +135,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			first,
 			site.New(k, changeable(c)),
 			music.New(k, c.Store, c.Enrichment, rows),
+			listening.New(k, c.Store, rows),
 			sources,
 			corrections.New(k, c.Store),
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),

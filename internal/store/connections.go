@@ -251,6 +251,9 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 	if err := dropOrphans(ctx, tx, user, conn); err != nil {
 		return err
 	}
+	if err := forgetColumns(ctx, tx, user); err != nil {
+		return err
+	}
 	return execSteps(ctx, tx, user, conn,
 		"DELETE FROM forwards WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM listen_sources s WHERE "+

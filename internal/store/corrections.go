@@ -96,6 +96,5 @@ func touched(ctx context.Context, tx *sql.Tx, user int64, times []int64) error {
 	for _, at := range times {
 		spans[spanOf(time.UnixMilli(at))] = true
 	}
-	_, _, _ = ctx, tx, user
-	return nil
+	return changedListens(ctx, tx, user, spans)
 }

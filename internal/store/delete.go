@@ -79,7 +79,7 @@ func theirs(ctx context.Context, q querier, user int64, ids []int64) ([]stored, 
 	}
 	var all []stored
 	err := inChunks(ids, func(these string, args []any) error {
-		some, err := list(ctx, q, scan, "SELECT id, played_at FROM listens WHERE id IN "+these+" AND user_id = $1",
+		some, err := list(ctx, q, scan, "SELECT id, played_at FROM listens WHERE id IN "+these+" AND +user_id = $1",
 			append([]any{user}, args...)...)
 		all = append(all, some...)
 		return err
@@ -87,7 +87,8 @@ func theirs(ctx context.Context, q querier, user int64, ids []int64) ([]stored, 
 	return all, err
 }
 
-// inChunks calls fn with at most 100 ids at once, for a statement in which they are the arguments from $2 on.
+// inChunks calls fn with at most 100 ids at once, for a statement in which they are the arguments from $2 on. A plus
+// before another column keeps SQLite from looking through all that a person has for each of these statements.
 func inChunks(ids []int64, fn func(these string, args []any) error) error {
 	for len(ids) > 0 {
 		n := min(100, len(ids))
@@ -145,7 +146,7 @@ func (s *Store) putAway(ctx context.Context, tx *sql.Tx, c library.Correction, s
 				queue.HasState(queue.Done, queue.Running)+` THEN f.delivery_id ELSE -1 END
 				FROM forwards f LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
 				WHERE CAST($1 AS BIGINT) > 0 AND f.listen_id IN `+these, with(c.ID)...),
-			execTx(ctx, tx, "DELETE FROM listens WHERE user_id = $1 AND id IN "+these, with(c.User)...))
+			execTx(ctx, tx, "DELETE FROM listens WHERE +user_id = $1 AND id IN "+these, with(c.User)...))
 	})
 	if err == nil {
 		err = cancelEmpty(ctx, tx, c.User)
@@ -215,7 +216,7 @@ func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, c library.Correction)
 		return errors.Join(
 			execTx(ctx, tx, `INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)
 				SELECT id, user_id, played_at, approximate, spelling_id FROM removed_listens
-				WHERE correction_id = $1 AND id IN `+these, args...),
+				WHERE +correction_id = $1 AND id IN `+these, args...),
 			execTx(ctx, tx, `INSERT INTO listen_sources `+sourceColumns+` SELECT `+plainSources+`
 				FROM removed_sources WHERE CAST($1 AS BIGINT) > 0 AND listen_id IN `+these, args...),
 			execTx(ctx, tx, `INSERT INTO forwards (listen_id, connection, user_id, delivery_id)
@@ -228,7 +229,7 @@ func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, c library.Correction)
 	}
 	if err == nil {
 		err = inChunks(idsOf(some), func(these string, args []any) error {
-			return execTx(ctx, tx, "DELETE FROM removed_listens WHERE correction_id = $1 AND id IN "+these,
+			return execTx(ctx, tx, "DELETE FROM removed_listens WHERE +correction_id = $1 AND id IN "+these,
 				append([]any{c.ID}, args...)...)
 		})
 	}
@@ -265,7 +266,7 @@ func heardAgain(ctx context.Context, tx *sql.Tx, user int64, some []stored) erro
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.artist, &v.at) }
 	err := inChunks(idsOf(some), func(these string, args []any) error {
 		rows, err := list(ctx, tx, scan, `SELECT p.artist_key, l.played_at FROM listens l
-			JOIN spellings p ON p.id = l.spelling_id WHERE l.user_id = $1 AND l.id IN `+these,
+			JOIN spellings p ON p.id = l.spelling_id WHERE +l.user_id = $1 AND l.id IN `+these,
 			append([]any{user}, args...)...)
 		for _, v := range rows {
 			all[hearing{user, spanOf(time.UnixMilli(v.at)), v.artist}] = true

@@ -362,6 +362,9 @@ func mergeEntities(ctx context.Context, tx *sql.Tx, kind string, from, into int6
 			return err
 		}
 	}
+	if err := remeant(ctx, tx); err != nil {
+		return err
+	}
 	return execTx(ctx, tx, "DELETE FROM entities WHERE id = $1", from)
 }
 

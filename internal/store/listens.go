@@ -175,10 +175,23 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 	if err := noteHeard(ctx, tx, user, fresh, spelt); err != nil {
 		return 0, err
 	}
+	spans := map[int64]bool{}
+	for _, p := range plays {
+		spans[spanOf(p.at)] = true
+	}
 	for _, r := range m.stored {
-		if r.moved && !r.play.removed {
+		if !r.moved {
+			continue
+		}
+		for _, at := range []time.Time{r.play.at, r.at.Add(-reach), r.at.Add(reach)} { // it came from within reach
+			spans[spanOf(at)] = true
+		}
+		if !r.play.removed {
 			plays = append(plays, stored{id: r.play.id, at: r.play.at})
 		}
+	}
+	if err := changedListens(ctx, tx, user, spans); err != nil {
+		return 0, err
 	}
 	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.enqueuePlays(ctx, tx, user, conn, plays))
 }

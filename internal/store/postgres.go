@@ -154,6 +154,7 @@ func (p postgres) steps(files fs.FS) (fs.FS, error) {
 		b, e := fs.ReadFile(files, name)
 		err = errors.Join(err, e)
 		b = bytes.ReplaceAll(b, []byte(" INTEGER "), []byte(" BIGINT "))
+		b = bytes.ReplaceAll(b, []byte(" BLOB"), []byte(" BYTEA"))
 		all[name] = &fstest.MapFile{Data: bytes.ReplaceAll(b, []byte(") WITHOUT ROWID;"), []byte(");"))}
 	}
 	if err != nil {

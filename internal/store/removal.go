@@ -43,6 +43,7 @@ var belongings = []belonging{
 	{"kept_apart", []string{"correction_id", "connection", "source_id"}},
 	{"corrections", []string{"id"}},
 	{"heard", []string{"user_id", "span", "artist_key"}},
+	{"listen_columns", []string{"user_id", "span"}},
 	{"playlists", []string{"id"}},
 	{"imports", []string{"id"}},
 	{"skipped", []string{"user_id", "connection", "stream", "playlist", "source_id"}},

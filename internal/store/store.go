@@ -33,6 +33,7 @@ type Store struct {
 	reader *sql.DB
 	jobs   *queue.Queue
 	known  spellingCache
+	music  musicCache
 	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
 	moving map[int64]bool
 }

@@ -137,7 +137,7 @@ func (l *Language) Day(t time.Time) string {
 // ShortDay returns the date of a time without its year, as short as possible: "14 Jan".
 func (l *Language) ShortDay(t time.Time) string {
 	return l.sentence("date.short_day", map[string]any{"Day": strconv.Itoa(t.Day()),
-		"Month": l.sentence("date.s"+strconv.Itoa(int(t.Month())), nil)})
+		"Month": l.ShortMonth(t)})
 }
 
 // Month returns the month of a time in words: "January 2027".
@@ -146,6 +146,16 @@ func (l *Language) Month(t time.Time) string {
 }
 
 func (l *Language) month(m time.Month) string { return l.sentence("date.m"+strconv.Itoa(int(m)), nil) }
+
+// ShortMonth returns the month of a time, as short as possible: "Jan".
+func (l *Language) ShortMonth(t time.Time) string {
+	return l.sentence("date.s"+strconv.Itoa(int(t.Month())), nil)
+}
+
+// Weekday returns a day of the week in words: "Saturday".
+func (l *Language) Weekday(d time.Weekday) string {
+	return l.sentence("date.w"+strconv.Itoa(int(d)), nil)
+}
 
 // DayOf returns the day of a time as a heading: "Today", "Yesterday", "Saturday 21 November", with its year if that is
 // not the year of now. Both are in the zone of now.
@@ -157,7 +167,7 @@ func (l *Language) DayOf(t, now time.Time) string {
 	case now.AddDate(0, 0, -1).Format(time.DateOnly):
 		return l.sentence("date.yesterday", nil)
 	}
-	args := map[string]any{"Weekday": l.sentence("date.w"+strconv.Itoa(int(t.Weekday())), nil),
+	args := map[string]any{"Weekday": l.Weekday(t.Weekday()),
 		"Day": strconv.Itoa(t.Day()), "Month": l.month(t.Month()), "Year": strconv.Itoa(t.Year())}
 	if t.Year() == now.Year() {
 		return l.sentence("date.weekday", args)

@@ -101,8 +101,8 @@ func navigation(ctx context.Context, path string, failed int, has optional) []ui
 	links := []ui.Link{
 		{Label: words.T(ctx, "frame.nav.status"), URL: "/",
 			Current: current(path, "/", "/connections", "/health", "/activity")},
-		{Label: words.T(ctx, "frame.nav.listens"), URL: "/listens",
-			Current: current(path, "/listens", "/imports", "/music")},
+		{Label: words.T(ctx, "frame.nav.listening"), URL: "/listening",
+			Current: current(path, "/listening", "/listens", "/imports", "/music")},
 		{Label: words.T(ctx, "frame.nav.playlists"), URL: "/playlists",
 			Current: current(path, "/playlists", "/playlists")},
 		{Label: words.T(ctx, "frame.nav.deliveries"), URL: "/deliveries",

@@ -86,7 +86,7 @@ func (h *Handler) music(c echo.Context) (view, error) {
 	if m.Kind == library.KindArtist {
 		return v, nil
 	}
-	links, err := h.rows.links(ctx, library.Track{Title: m.Title, Artist: m.Artist, Album: m.Album})
+	links, err := h.rows.Links(ctx, library.Track{Title: m.Title, Artist: m.Artist, Album: m.Album})
 	if err != nil {
 		return v, err
 	}

@@ -43,7 +43,7 @@ func (r *Rows) Of(ctx context.Context, user int64, page []library.StoredListen) 
 	if err != nil {
 		return nil, err
 	}
-	links, err := r.links(ctx, core.ViewAll(page, func(l library.StoredListen) library.Track { return l.Track })...)
+	links, err := r.Links(ctx, core.ViewAll(page, func(l library.StoredListen) library.Track { return l.Track })...)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func pictured(ctx context.Context, portrait bool, artist, album string) string {
 	return words.T(ctx, "listens.cover")
 }
 
-// links returns where tracks lead, with the pictures that can be shown.
-func (r *Rows) links(ctx context.Context, tracks ...library.Track) ([]enrich.Links, error) {
+// Links returns where tracks lead, with the pictures that can be shown.
+func (r *Rows) Links(ctx context.Context, tracks ...library.Track) ([]enrich.Links, error) {
 	links, err := r.store.Links(ctx, tracks)
 	for i := range links {
 		links[i].Picture = r.shown(links[i].Picture)

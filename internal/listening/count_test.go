@@ -1,0 +1,146 @@
+package listening
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
+)
+
+// The numbers of some music: two tracks by one artist on an album, and one that two artists made together.
+const (
+	joga, bachelorette, together = 1, 2, 3
+	homogenic                    = 4
+	bjork, thom                  = 5, 6
+)
+
+func someMusic() *Music {
+	return (&Music{}).With([]Meaning{
+		{Spelling: 1, Track: joga, Album: homogenic, Artists: []uint32{bjork}, Length: 5 * time.Minute},
+		{Spelling: 2, Track: bachelorette, Album: homogenic, Artists: []uint32{bjork}, Length: 5 * time.Minute},
+		{Spelling: 3, Track: together, Artists: []uint32{bjork, thom}},
+	})
+}
+
+// play is a listen to a spelling at a time.
+type play struct {
+	at       string
+	spelling uint32
+	from     []library.ConnectionID
+}
+
+func columnsOf(t *testing.T, zone *time.Location, plays ...play) []*Columns {
+	t.Helper()
+	c := &Columns{Start: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Unix()}
+	for _, p := range plays {
+		at, err := time.ParseInLocation("2006-01-02 15:04", p.at, zone)
+		require.NoError(t, err)
+		c.At = append(c.At, uint32(at.Unix()-c.Start))
+		c.Spelling = append(c.Spelling, p.spelling)
+		bits := uint16(0)
+		for _, id := range p.from {
+			bits |= c.Bit(id)
+		}
+		c.Sources = append(c.Sources, bits)
+	}
+	parsed, err := ParseColumns(c.Append(nil))
+	require.NoError(t, err)
+	require.Equal(t, c, parsed)
+	return []*Columns{parsed}
+}
+
+func TestWhatWasHeardInAMonth(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	both := []library.ConnectionID{"spotify", "lastfm"}
+	all := columnsOf(t, berlin,
+		play{"2024-11-22 20:00", joga, both[:1]},
+		play{"2026-09-30 23:59", joga, both[:1]},
+		play{"2026-10-05 08:00", bachelorette, both[:1]},
+		play{"2026-11-01 00:00", together, both},
+		play{"2026-11-20 14:10", together, both[1:]},
+		play{"2026-11-21 14:20", joga, both},
+		play{"2026-11-22 14:30", together, both[:1]},
+	)
+	now := time.Date(2026, 11, 22, 15, 0, 0, 0, berlin)
+	span, err := NewSpan(Month, now)
+	require.NoError(t, err)
+	a := Count(all, someMusic(), Question{Span: span, Now: now})
+	require.Equal(t, Totals{Listens: 4, Time: 20 * time.Minute, Guessed: 3, Artists: 2, Albums: 1, Tracks: 2,
+		NewArtists: 1, NewTracks: 1}, a.Totals)
+	require.Equal(t, Totals{Listens: 1, Time: 5 * time.Minute, Artists: 1, Albums: 1, Tracks: 1, NewTracks: 1},
+		a.Before, "of October up to the 22nd")
+	require.Equal(t, []Row{{ID: bjork, Listens: 4, Before: 1, Time: 5 * time.Minute},
+		{ID: thom, Listens: 3}}, a.Artists)
+	require.Equal(t, []Row{{ID: thom, Listens: 3}}, a.New)
+	require.Equal(t, Run{First: DayOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)), Days: 3}, a.Streak)
+	require.Equal(t, a.Streak, a.Longest)
+	require.Equal(t, 1, a.Hours[6][0], "midnight on Sunday the 1st")
+	require.Equal(t, []Source{{"lastfm", 3, 1}, {"spotify", 3, 1}}, a.Sources)
+	require.Equal(t, []Anniversary{{Day: DayOf(time.Date(2024, 11, 22, 0, 0, 0, 0, time.UTC)), Listens: 1, Track: joga}},
+		a.Earlier)
+	require.Equal(t, Day, a.Unit)
+	require.Len(t, a.Over, 22, "to today")
+	require.Equal(t, []int{1, 1}, a.Over[21].By)
+
+	t.Run("by filter", func(t *testing.T) {
+		for name, test := range map[string]struct {
+			filter Filter
+			want   int
+		}{
+			"artist": {Filter{Artist: thom}, 3}, "album": {Filter{Album: homogenic}, 1},
+			"track": {Filter{Track: joga}, 1}, "nobody": {Filter{Artist: 99}, 0},
+			"tag": {Filter{Tagged: map[uint32]bool{homogenic: true}}, 1}, "no such tag": {
+				Filter{Tagged: map[uint32]bool{}}, 0},
+			"hour": {Filter{Hours: 1 << 14}, 3}, "weekday": {Filter{Weekdays: 1 << 6}, 2},
+			"source": {Filter{Source: "spotify"}, 3}, "unknown source": {Filter{Source: "youtube"}, 0},
+		} {
+			a := Count(all, someMusic(), Question{Span: span, Now: now, Filter: test.filter})
+			require.Equal(t, test.want, a.Totals.Listens, name)
+		}
+	})
+}
+
+func TestAnArtistComesBackAfterAYear(t *testing.T) {
+	all := columnsOf(t, time.UTC, play{"2023-01-01 12:00", joga, nil}, play{"2026-11-02 12:00", joga, nil},
+		play{"2026-11-03 12:00", joga, nil})
+	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	span, err := NewSpan(Month, now)
+	require.NoError(t, err)
+	a := Count(all, someMusic(), Question{Span: span, Now: now})
+	require.Len(t, a.Back, 1)
+	require.Equal(t, 1401*24*time.Hour, a.Back[0].Away)
+	require.Zero(t, a.Streak, "not today, and not yesterday")
+	require.Empty(t, Count(nil, &Music{}, Question{Span: span, Now: now}).Artists)
+}
+
+func TestSpansAcrossAChangeOfTheClock(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	at := time.Date(2026, 10, 25, 12, 0, 0, 0, berlin) // the day has 25 hours
+	for name, want := range map[string][4]string{
+		Day:   {"2026-10-25", "2026-10-26", "2026-10-24", "2026-10-26"},
+		Week:  {"2026-10-19", "2026-10-26", "2026-10-12", "2026-10-26"},
+		Month: {"2026-10-01", "2026-11-01", "2026-09-01", "2026-11-01"},
+		Year:  {"2026-01-01", "2027-01-01", "2025-01-01", "2027-01-01"},
+	} {
+		s, err := NewSpan(name, at)
+		require.NoError(t, err)
+		before, _ := s.Before()
+		after, _ := s.After()
+		got := [4]string{}
+		for i, at := range []time.Time{s.From, s.To, before.From, after.From} {
+			require.Zero(t, at.Hour(), name)
+			got[i] = at.Format(time.DateOnly)
+		}
+		require.Equal(t, want, got, name)
+	}
+	weekend := Span{From: time.Date(2026, 10, 24, 0, 0, 0, 0, berlin), To: time.Date(2026, 10, 26, 0, 0, 0, 0, berlin)}
+	before, ok := weekend.Before()
+	require.True(t, ok)
+	require.Equal(t, "2026-10-22", before.From.Format(time.DateOnly))
+	_, err = NewSpan("decade", at)
+	require.Error(t, err)
+}

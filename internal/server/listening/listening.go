@@ -1,0 +1,224 @@
+// Package listening shows what a person has heard: how much, of whom, when, and what was new. Everything on the page is
+// a filter, and the address holds all of them.
+package listening
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/listening"
+	"reprise/internal/server/core"
+	"reprise/internal/server/music"
+	"reprise/internal/words"
+)
+
+// Store is what this package reads.
+type Store interface {
+	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
+	Meanings(context.Context) (*listening.Music, error)
+	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
+	TagsOf(ctx context.Context, ids []uint32) (map[uint32][]string, error)
+	Tagged(ctx context.Context, tag string) (map[uint32]bool, error)
+}
+
+// Handler answers for statistics.
+type Handler struct {
+	core  *core.Core
+	store Store
+	rows  *music.Rows
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store, rows *music.Rows) *Handler { return &Handler{k, store, rows} }
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) { g.GET("/listening", h.page) }
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/stats/summary", h.summaryAPI)
+	g.GET("/stats/top/:kind", h.topAPI)
+	g.GET("/stats/days", h.daysAPI)
+	g.GET("/stats/hours", h.hoursAPI)
+}
+
+// asked is what a request asks for.
+type asked struct {
+	listening.Question
+	at   time.Time // the day that the address names, at its beginning
+	tag  string
+	hour int // -1 for all
+	day  int // of the week, from Monday; -1 for all
+}
+
+// refuse returns the problem of a parameter.
+func refuse(why words.Text) error {
+	return &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.stats.title"), Detail: why}
+}
+
+// ask reads a request.
+func (h *Handler) ask(c echo.Context) (a asked, err error) {
+	now := time.Now().In(core.Zone(c))
+	a = asked{Question: listening.Question{Now: now}, at: now, hour: -1, day: -1, tag: c.QueryParam("tag")}
+	if text := c.QueryParam("at"); text != "" {
+		if a.at, err = time.ParseInLocation(time.DateOnly, text, now.Location()); err != nil || outside(a.at) {
+			return a, refuse(words.New("problem.stats.at"))
+		}
+	}
+	if err := a.span(c); err != nil {
+		return a, err
+	}
+	for name, id := range map[string]*uint32{"artist": &a.Filter.Artist, "album": &a.Filter.Album,
+		"track": &a.Filter.Track} {
+		if text := c.QueryParam(name); text != "" {
+			n, err := strconv.ParseUint(text, 10, 32)
+			if err != nil {
+				return a, refuse(words.New("problem.stats.number"))
+			}
+			*id = uint32(n)
+		}
+	}
+	if text := c.QueryParam("hour"); text != "" {
+		if a.hour, err = strconv.Atoi(text); err != nil || a.hour < 0 || a.hour > 23 {
+			return a, refuse(words.New("problem.stats.hour"))
+		}
+		a.Filter.Hours = 1 << a.hour
+	}
+	if text := c.QueryParam("weekday"); text != "" {
+		if a.day, err = strconv.Atoi(text); err != nil || a.day < 1 || a.day > 7 {
+			return a, refuse(words.New("problem.stats.weekday"))
+		}
+		a.day--
+		a.Filter.Weekdays = 1 << a.day
+	}
+	a.Filter.Source = library.ConnectionID(c.QueryParam("source"))
+	if a.tag != "" {
+		a.Filter.Tagged, err = h.store.Tagged(c.Request().Context(), a.tag)
+	}
+	return a, err
+}
+
+// outside reports whether a date is none that anybody can have heard something on; others only cost time.
+func outside(at time.Time) bool { return at.Year() < 1900 || at.Year() > 2200 }
+
+// span reads the span that a request asks for: a month unless it says otherwise.
+func (a *asked) span(c echo.Context) (err error) {
+	from, to := c.QueryParam("from"), c.QueryParam("to")
+	if from == "" && to == "" {
+		name := c.QueryParam("span")
+		if name == "" {
+			name = listening.Month
+		}
+		if a.Span, err = listening.NewSpan(name, a.at); err != nil {
+			return refuse(words.New("problem.stats.span"))
+		}
+		return nil
+	}
+	zone := a.Now.Location()
+	first, err := time.ParseInLocation(time.DateOnly, from, zone)
+	if err != nil {
+		return refuse(words.New("problem.stats.from"))
+	}
+	last, err := time.ParseInLocation(time.DateOnly, to, zone)
+	if err != nil || last.Before(first) || outside(first) || outside(last) {
+		return refuse(words.New("problem.stats.to"))
+	}
+	a.Span = listening.Span{From: first, To: last.AddDate(0, 0, 1)}
+	return nil
+}
+
+// count answers a question for the person who asks.
+func (h *Handler) count(c echo.Context, q listening.Question) (listening.Answer, error) {
+	ctx := c.Request().Context()
+	columns, err := h.store.Columns(ctx, core.UserOf(c).ID)
+	if err != nil {
+		return listening.Answer{}, err
+	}
+	meanings, err := h.store.Meanings(ctx)
+	if err != nil {
+		return listening.Answer{}, err
+	}
+	return listening.Count(columns, meanings, q), nil
+}
+
+// query returns the address of the page with one parameter changed; empty removes it. What is about the span goes with
+// it.
+func (a *asked) query(name, value string) string {
+	q := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if a.Span.Name == listening.Any {
+		set("from", a.Span.From.Format(time.DateOnly))
+		set("to", a.Span.To.AddDate(0, 0, -1).Format(time.DateOnly))
+	} else {
+		set("span", a.Span.Name)
+		set("at", a.at.Format(time.DateOnly))
+	}
+	for name, id := range map[string]uint32{"artist": a.Filter.Artist, "album": a.Filter.Album,
+		"track": a.Filter.Track} {
+		if id != 0 {
+			set(name, strconv.FormatUint(uint64(id), 10))
+		}
+	}
+	set("tag", a.tag)
+	set("source", string(a.Filter.Source))
+	if a.hour >= 0 {
+		set("hour", strconv.Itoa(a.hour))
+	}
+	if a.day >= 0 {
+		set("weekday", strconv.Itoa(a.day+1))
+	}
+	q.Del(name)
+	set(name, value)
+	return "/listening?" + q.Encode()
+}
+
+// spanned returns the address of the page for another span.
+func (a *asked) spanned(s listening.Span, at time.Time) string {
+	other := *a
+	other.Span, other.at = s, at
+	return other.query("", "")
+}
+
+// day returns the address of the page for one day.
+func (a *asked) onDay(day int64) string {
+	at := listening.Date(day)
+	return a.spanned(listening.Span{Name: listening.Day}, at)
+}
+
+// namesOf returns the artists, albums and tracks of rows.
+func (h *Handler) namesOf(ctx context.Context, more []uint32, lists ...[]listening.Row) (
+	map[uint32]library.Entity, error) {
+	ids := slices.DeleteFunc(slices.Clone(more), func(id uint32) bool { return id == 0 })
+	for _, rows := range lists {
+		for _, row := range rows {
+			ids = append(ids, row.ID)
+		}
+	}
+	slices.Sort(ids)
+	return h.store.Entities(ctx, slices.Compact(ids))
+}
+
+// title returns the name of an artist, an album or a track.
+func title(e library.Entity) string {
+	if e.Kind == library.KindArtist {
+		return e.Artist
+	}
+	return e.Title
+}
+
+// pageOf returns the address of the page of an artist, an album or a track.
+func pageOf(kind string, id uint32) string {
+	return "/music/" + kind + "/" + strings.TrimSpace(strconv.FormatUint(uint64(id), 10))
+}

@@ -1,0 +1,469 @@
+package listening
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/listening"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// pageView is the page.
+type pageView struct {
+	Spans         []ui.Chip
+	When          string
+	Before, After string // addresses
+	From, To      string // dates, of the form for any span
+	Hidden        []ui.Hidden
+	Filters       []filter
+	Figures       []figure
+	Lead          string // what is remarkable
+	Empty         string // why there is nothing; empty if there is something
+	Next          []ui.Action
+	Over          bars
+	Days          calendar
+	Hours         week
+	Tops          []top
+	More          []top
+	Tags          []ui.Chip
+	Sources       ui.Grid
+	Earlier       []earlier
+}
+
+// filter is a filter that is set, with the address of the page without it.
+type filter struct {
+	Label   ui.Sentence
+	Without string
+	Page    string // of what it is about; empty for none
+}
+
+// figure is a number with what it counts, and how it compares.
+type figure struct {
+	N, Label, Note string
+	URL            string
+}
+
+// top is a list of what was heard most.
+type top struct {
+	ID, Title string
+	Rows      []ui.Item
+}
+
+// earlier is this day in an earlier year.
+type earlier struct {
+	Text ui.Sentence
+	URL  string
+}
+
+func (h *Handler) page(c echo.Context) error {
+	ctx := c.Request().Context()
+	a, err := h.ask(c)
+	if err != nil {
+		return err
+	}
+	found, err := h.count(c, a.Question)
+	if err != nil {
+		return err
+	}
+	tracks := []uint32{a.Filter.Artist, a.Filter.Album, a.Filter.Track}
+	for _, e := range found.Earlier {
+		tracks = append(tracks, e.Track)
+	}
+	names, err := h.namesOf(ctx, tracks, found.Artists, found.Albums, found.Tracks, found.New, found.Back)
+	if err != nil {
+		return err
+	}
+	for _, id := range tracks[:3] {
+		if _, ok := names[id]; id != 0 && !ok {
+			return core.HTTPProblem(http.StatusNotFound)
+		}
+	}
+	v := a.view(ctx, found, names)
+	if v.Empty == "" {
+		if err := h.tops(c, &v, &a, found, names); err != nil {
+			return err
+		}
+		if v.Sources, err = h.sources(c, &a, found); err != nil {
+			return err
+		}
+	}
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "listening.title"), overview(v))
+}
+
+// view puts an answer into words and numbers, its lists apart.
+func (a *asked) view(ctx context.Context, found listening.Answer, names map[uint32]library.Entity) pageView {
+	v := pageView{When: a.when(ctx), Filters: a.filters(ctx, names)}
+	for _, s := range []string{listening.Day, listening.Week, listening.Month, listening.Year, listening.All} {
+		at := a.at
+		if a.Span.Name == listening.Any {
+			at = a.Span.To.AddDate(0, 0, -1)
+		}
+		v.Spans = append(v.Spans, ui.Chip{Label: words.Each("listening.span.", s).T(ctx),
+			URL: a.spanned(listening.Span{Name: s}, at), Current: s == a.Span.Name})
+	}
+	if before, ok := a.Span.Before(); ok && found.First.Before(a.Span.From) && !found.First.IsZero() {
+		v.Before = a.spanned(before, before.From)
+	}
+	if after, ok := a.Span.After(); ok && after.From.Before(a.Now) {
+		v.After = a.spanned(after, after.From)
+	}
+	if a.Span.Name != listening.All {
+		v.From, v.To = a.Span.From.Format(time.DateOnly), a.Span.To.AddDate(0, 0, -1).Format(time.DateOnly)
+	}
+	v.Hidden = a.hidden()
+	switch {
+	case found.First.IsZero() && len(v.Filters) == 0:
+		v.Empty = words.T(ctx, "listening.nothing")
+		v.Next = []ui.Action{{Label: words.T(ctx, "listens.connect"), URL: "/", Main: true},
+			{Label: words.T(ctx, "listens.import"), URL: "/imports"}}
+		return v
+	case found.Totals.Listens == 0:
+		v.Empty = words.T(ctx, "listening.nothing_then")
+		if !found.Last.IsZero() {
+			last := found.Last.In(a.Now.Location())
+			v.Next = append(v.Next, ui.Action{Label: words.T(ctx, "listening.latest"), Main: true,
+				URL: a.spanned(listening.Span{Name: cmp.Or(a.Span.Name, listening.Month)}, last)})
+		}
+		if len(v.Filters) > 0 {
+			v.Next = append(v.Next, ui.Action{Label: words.T(ctx, "listening.no_filter"), URL: a.bare()})
+		}
+		return v
+	}
+	v.Figures = a.figures(ctx, found)
+	v.Lead = a.lead(ctx, found)
+	v.Over = a.over(ctx, found, names)
+	if days := a.Span.To.Sub(a.Span.From); a.Span.Name == listening.All || days > 8*24*time.Hour {
+		v.Days = a.calendar(ctx, found)
+	}
+	v.Hours = a.week(ctx, found)
+	for _, e := range found.Earlier {
+		if len(v.Earlier) == 5 {
+			break
+		}
+		track := names[e.Track]
+		v.Earlier = append(v.Earlier, earlier{URL: a.onDay(e.Day), Text: ui.Sentence{
+			Text: words.T(ctx, "listening.on_this_day", "Count", e.Listens,
+				"Year", strconv.Itoa(listening.Date(e.Day).Year()), "Track", "{track}", "Artist", "{artist}"),
+			Slots: map[string]ui.Named{"{track}": {Text: track.Title, URL: pageOf(library.KindTrack, e.Track)},
+				"{artist}": {Text: track.Artist}}}})
+	}
+	return v
+}
+
+// when names the span.
+func (a *asked) when(ctx context.Context) string {
+	l, from, last := words.From(ctx), a.Span.From, a.Span.To.AddDate(0, 0, -1)
+	switch a.Span.Name {
+	case listening.Day:
+		return l.DayOf(from, a.Now)
+	case listening.Week:
+		return words.T(ctx, "listening.week_of", "Day", l.Day(from))
+	case listening.Month:
+		return l.Month(from)
+	case listening.Year:
+		return strconv.Itoa(from.Year())
+	case listening.All:
+		return words.T(ctx, "listening.span.all")
+	}
+	if from.Equal(last) {
+		return l.Day(from)
+	}
+	return words.T(ctx, "listening.from_to", "From", l.Day(from), "To", l.Day(last))
+}
+
+// hidden returns the filters as fields of the form for any span.
+func (a *asked) hidden() (all []ui.Hidden) {
+	address, err := url.Parse(a.query("", ""))
+	if err != nil {
+		return nil
+	}
+	for name, values := range address.Query() {
+		if name != "span" && name != "at" && name != "from" && name != "to" {
+			all = append(all, ui.Hidden{Name: name, Value: values[0]})
+		}
+	}
+	slices.SortFunc(all, func(x, y ui.Hidden) int { return cmp.Compare(x.Name, y.Name) })
+	return all
+}
+
+// bare returns the address of the page without any filter but the span.
+func (a *asked) bare() string {
+	other := asked{Question: listening.Question{Span: a.Span}, at: a.at, hour: -1, day: -1}
+	return other.query("", "")
+}
+
+// filters returns the filters that are set.
+func (a *asked) filters(ctx context.Context, names map[uint32]library.Entity) (all []filter) {
+	for _, one := range []struct {
+		kind string
+		id   uint32
+	}{{library.KindArtist, a.Filter.Artist}, {library.KindAlbum, a.Filter.Album}, {library.KindTrack, a.Filter.Track}} {
+		if one.id == 0 {
+			continue
+		}
+		page := pageOf(one.kind, one.id)
+		all = append(all, filter{Without: a.query(one.kind, ""), Page: page,
+			Label: ui.Sentence{Text: "{name}", Slots: map[string]ui.Named{"{name}": {Text: title(names[one.id]),
+				URL: page}}}})
+	}
+	add := func(name, text string) {
+		all = append(all, filter{Without: a.query(name, ""), Label: ui.Sentence{Text: text}})
+	}
+	if a.tag != "" {
+		all = append(all, filter{Without: a.query("tag", ""), Label: ui.Sentence{Text: "{name}",
+			Slots: map[string]ui.Named{"{name}": {Text: a.tag}}}})
+	}
+	if a.Filter.Source != "" {
+		add("source", words.T(ctx, "listening.from_source", "Source", string(a.Filter.Source)))
+	}
+	if a.day >= 0 {
+		add("weekday", words.From(ctx).Weekday(time.Weekday((a.day+1)%7)))
+	}
+	if a.hour >= 0 {
+		add("hour", hours(a.hour))
+	}
+	return all
+}
+
+// hours returns an hour of the day: "14:00–15:00".
+func hours(n int) string { return fmt.Sprintf("%02d:00–%02d:00", n, (n+1)%24) }
+
+// figures are the numbers at the top.
+func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
+	l, now, before := words.From(ctx), found.Totals, found.Before
+	_, compared := a.Span.Before()
+	compared = compared && before.Listens > 0
+	note := func(now, before, fresh int) string {
+		switch {
+		case a.Span.Name == listening.All: // all of them were new once
+			return ""
+		case fresh == now && now > 0:
+			return words.T(ctx, "listening.all_new")
+		case fresh > 0:
+			return words.T(ctx, "listening.new", "Count", fresh)
+		case compared:
+			return change(ctx, now, before)
+		}
+		return ""
+	}
+	length := int(now.Time.Round(time.Hour) / time.Hour)
+	time1, unit := l.Number(length), words.T(ctx, "listening.hours", "Count", length)
+	if now.Time < 2*time.Hour {
+		length = int(now.Time.Round(time.Minute) / time.Minute)
+		time1, unit = l.Number(length), words.T(ctx, "listening.minutes", "Count", length)
+	}
+	listens := figure{N: l.Number(now.Listens), Label: words.T(ctx, "listening.listens", "Count", now.Listens),
+		URL: a.listens()}
+	if compared {
+		listens.Note = change(ctx, now.Listens, before.Listens)
+	}
+	hours := figure{N: time1, Label: unit}
+	if now.Guessed*10 > now.Listens { // otherwise it hardly matters
+		hours.Note = words.T(ctx, "listening.estimated")
+	} else if compared {
+		hours.Note = change(ctx, int(now.Time/time.Minute), int(before.Time/time.Minute))
+	}
+	return []figure{listens, hours,
+		{N: l.Number(now.Artists), Label: words.T(ctx, "listening.artists", "Count", now.Artists), URL: "#artists",
+			Note: note(now.Artists, before.Artists, now.NewArtists)},
+		{N: l.Number(now.Albums), Label: words.T(ctx, "listening.albums", "Count", now.Albums), URL: "#albums",
+			Note: note(now.Albums, before.Albums, now.NewAlbums)},
+		{N: l.Number(now.Tracks), Label: words.T(ctx, "listening.tracks", "Count", now.Tracks), URL: "#tracks",
+			Note: note(now.Tracks, before.Tracks, now.NewTracks)}}
+}
+
+// listens returns the address of the listens behind the page; empty where that page has no such filter.
+func (a *asked) listens() string {
+	if a.Filter.Track != 0 || a.Filter.Album != 0 || a.Filter.Artist != 0 || a.tag != "" || a.hour >= 0 ||
+		a.day >= 0 || a.Filter.Source != "" {
+		return ""
+	}
+	if a.Span.Name == listening.All {
+		return "/listens"
+	}
+	return "/listens?" + url.Values{"from": {a.Span.From.Format(time.DateOnly)},
+		"to": {a.Span.To.AddDate(0, 0, -1).Format(time.DateOnly)}}.Encode()
+}
+
+// change compares a number with that of the span before.
+func change(ctx context.Context, now, before int) string {
+	if before == 0 || now == before {
+		return words.T(ctx, "listening.same")
+	}
+	if now >= 2*before {
+		return words.T(ctx, "listening.times", "Times", words.From(ctx).Decimal(float64(now)/float64(before), 1))
+	}
+	percent := (now - before) * 100 / before
+	switch {
+	case percent > 0:
+		return words.T(ctx, "listening.more", "Percent", percent)
+	case percent < 0:
+		return words.T(ctx, "listening.less", "Percent", -percent)
+	}
+	return words.T(ctx, "listening.same")
+}
+
+// lead says what is remarkable about the days.
+func (a *asked) lead(ctx context.Context, found listening.Answer) string {
+	switch {
+	case found.Streak.Days > 2 && a.Now.Before(a.Span.To) || found.Streak.Days > 2 && a.Span.Name == listening.All:
+		return words.T(ctx, "listening.streak", "Count", int(found.Streak.Days),
+			"Longest", int(max(found.Longest.Days, found.Streak.Days)))
+	case found.Longest.Days > 2:
+		return words.T(ctx, "listening.longest", "Count", int(found.Longest.Days),
+			"Day", words.From(ctx).Day(listening.Date(found.Longest.First)))
+	}
+	return ""
+}
+
+// tops fills in the lists, with covers, and the tags of what was heard most.
+func (h *Handler) tops(c echo.Context, v *pageView, a *asked, found listening.Answer,
+	names map[uint32]library.Entity) error {
+	ctx := c.Request().Context()
+	list := func(id, title string, rows []listening.Row, note func(listening.Row) string) (top, error) {
+		items, err := h.items(ctx, a, rows, names, note)
+		return top{id, title, items}, err
+	}
+	tagged := core.ViewAll(found.Artists, func(r listening.Row) uint32 { return r.ID })
+	for _, one := range []struct {
+		to    *[]top
+		id    string
+		title string
+		rows  []listening.Row
+		note  func(listening.Row) string
+	}{
+		{&v.Tops, "artists", words.T(ctx, "listening.top_artists"), found.Artists, nil},
+		{&v.Tops, "albums", words.T(ctx, "listening.top_albums"), found.Albums, nil},
+		{&v.Tops, "tracks", words.T(ctx, "listening.top_tracks"), found.Tracks, nil},
+		{&v.More, "new", words.T(ctx, "listening.discoveries"), a.discoveries(found), nil},
+		{&v.More, "back", words.T(ctx, "listening.back"), found.Back[:min(5, len(found.Back))],
+			func(r listening.Row) string {
+				return words.T(ctx, "listening.away", "Count", int(r.Away.Hours()/24/365))
+			}},
+	} {
+		if len(one.rows) == 0 {
+			continue
+		}
+		all, err := list(one.id, one.title, one.rows, one.note)
+		if err != nil {
+			return err
+		}
+		*one.to = append(*one.to, all)
+	}
+	tags, err := h.store.TagsOf(ctx, tagged)
+	if err != nil {
+		return err
+	}
+	v.Tags = a.tags(found.Artists, tags)
+	return nil
+}
+
+// discoveries returns the artists that were new in the span; of all time each was once.
+func (a *asked) discoveries(found listening.Answer) []listening.Row {
+	if a.Span.Name == listening.All {
+		return nil
+	}
+	return found.New[:min(5, len(found.New))]
+}
+
+// mostTags is how many tags the page offers.
+const mostTags = 10
+
+// tags returns the tags of the artists that were heard most, the most frequent first.
+func (a *asked) tags(artists []listening.Row, tags map[uint32][]string) (chips []ui.Chip) {
+	weight := map[string]int{}
+	for _, r := range artists {
+		for _, tag := range tags[r.ID] {
+			weight[tag] += r.Listens
+		}
+	}
+	var all []string
+	for tag := range weight {
+		all = append(all, tag)
+	}
+	slices.SortFunc(all, func(x, y string) int { return cmp.Or(weight[y]-weight[x], cmp.Compare(x, y)) })
+	for _, tag := range all[:min(mostTags, len(all))] {
+		chip := ui.Chip{Label: tag, URL: a.query("tag", tag), Current: tag == a.tag}
+		if chip.Current {
+			chip.URL = a.query("tag", "")
+		}
+		chips = append(chips, chip)
+	}
+	return chips
+}
+
+// items returns a list of artists, albums or tracks, each of which filters the page.
+func (h *Handler) items(ctx context.Context, a *asked, rows []listening.Row, names map[uint32]library.Entity,
+	note func(listening.Row) string) ([]ui.Item, error) {
+	tracks := core.ViewAll(rows, func(r listening.Row) library.Track {
+		e := names[r.ID]
+		if e.Kind == library.KindAlbum {
+			return library.Track{Artist: e.Artist, Album: e.Title}
+		}
+		return library.Track{Artist: e.Artist, Album: e.Album}
+	})
+	links, err := h.rows.Links(ctx, tracks...)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]ui.Item, len(rows))
+	for i, r := range rows {
+		e := names[r.ID]
+		picture := ui.Picture{Portrait: links[i].Portrait || e.Kind == library.KindArtist}
+		if links[i].Picture != "" {
+			picture.URL = "/art/" + links[i].Picture
+		}
+		item := ui.Item{Picture: &picture, Title: ui.Named{Text: title(e), URL: a.query(e.Kind,
+			strconv.FormatUint(uint64(r.ID), 10))},
+			Aside: share(shareView{N: words.From(ctx).Number(r.Listens), Part: r.Listens * 100 / rows[0].Listens,
+				Label: words.T(ctx, "listening.count", "Count", r.Listens), URL: pageOf(e.Kind, r.ID)})}
+		if e.Kind != library.KindArtist {
+			item.By = []ui.Named{{Text: e.Artist}}
+		}
+		if note != nil {
+			item.Note = note(r)
+		}
+		items[i] = item
+	}
+	return items, nil
+}
+
+// shareView is how much of the first row of a list a row is.
+type shareView struct {
+	N, Label string
+	Part     int // percent
+	URL      string
+}
+
+// sources returns which connections told of the listens; nothing for one alone.
+func (h *Handler) sources(c echo.Context, a *asked, found listening.Answer) (ui.Grid, error) {
+	ctx := c.Request().Context()
+	if len(found.Sources) < 2 {
+		return ui.Grid{}, nil
+	}
+	label, err := h.core.Labels(ctx, core.UserOf(c).ID)
+	if err != nil {
+		return ui.Grid{}, err
+	}
+	l := words.From(ctx)
+	g := ui.Grid{Class: "sources-of", Columns: []string{words.T(ctx, "listening.source"),
+		words.T(ctx, "listening.reported"), words.T(ctx, "listening.only")}}
+	for _, s := range found.Sources {
+		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{
+			ui.Linked(ui.Named{Text: label(s.Connection), URL: a.query("source", string(s.Connection))}),
+			ui.Name(l.Number(s.Listens)), ui.Name(l.Number(s.Only))}})
+	}
+	return g, nil
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
+	"reprise/internal/listening"
+)
+
+// everything returns all listens of a person, the earliest first.
+func everything(t *testing.T, s *Store, user int64) (all []library.StoredListen) {
+	t.Helper()
+	for next := ""; ; {
+		page, more, err := s.Listens(t.Context(), user, next, 1000)
+		require.NoError(t, err)
+		all = append(all, page...)
+		if next = more; next == "" {
+			slices.Reverse(all)
+			return all
+		}
+	}
+}
+
+// TestStatisticsEqualACountOfTheListens after any mixture of pages from two services and a disconnect, in zones with
+// and without summer time.
+func TestStatisticsEqualACountOfTheListens(t *testing.T) {
+	s, user := setup(t)
+	connect(t, s, user, "lastfm")
+	random := rand.New(rand.NewPCG(1, 2))
+	base := time.Date(2024, 10, 20, 0, 0, 0, 0, time.UTC)
+	for page := range 30 {
+		from := []library.ConnectionID{"spotify", "lastfm"}[page%2]
+		plays := make([]library.Listen, 20)
+		for i := range plays {
+			at := base.Add(time.Duration(random.IntN(400*24*60)) * time.Minute)
+			plays[i] = library.Listen{PlayedAt: at, Track: library.Track{
+				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: fmt.Sprint("Artist ", random.IntN(7)),
+				SourceID: fmt.Sprint(from, at.Unix())}}
+		}
+		save(t, s, user, from, plays...)
+		if page%7 == 3 {
+			equalsACount(t, s, user, base.Add(time.Duration(random.IntN(400*24))*time.Hour))
+		}
+	}
+	for range 5 {
+		equalsACount(t, s, user, base.Add(time.Duration(random.IntN(400*24))*time.Hour))
+	}
+	require.NoError(t, s.DeleteConnection(t.Context(), user, "lastfm", true))
+	equalsACount(t, s, user, base.AddDate(0, 3, 0))
+}
+
+// equalsACount compares statistics of the spans around a time with a count of all listens, one by one.
+func equalsACount(t *testing.T, s *Store, user int64, now time.Time) {
+	t.Helper()
+	columns, err := s.Columns(t.Context(), user)
+	require.NoError(t, err)
+	music, err := s.Meanings(t.Context())
+	require.NoError(t, err)
+	all := everything(t, s, user)
+	for _, zone := range []string{"UTC", "Europe/Berlin", "America/St_Johns"} {
+		at, err := time.LoadLocation(zone)
+		require.NoError(t, err)
+		for _, name := range []string{listening.Day, listening.Week, listening.Month, listening.Year, listening.All} {
+			span, err := listening.NewSpan(name, now.In(at))
+			require.NoError(t, err)
+			a := listening.Count(columns, music, listening.Question{Span: span, Now: now.In(at), Most: 100})
+			artists, days, hours, total, over := map[string]int{}, map[string]int{}, [7][24]int{}, 0, 0
+			for _, l := range all {
+				if name != listening.All && (l.PlayedAt.Before(span.From) || !l.PlayedAt.Before(span.To)) {
+					continue
+				}
+				local := l.PlayedAt.In(at)
+				total++
+				artists[l.Artist]++
+				days[local.Format(time.DateOnly)]++
+				hours[(int(local.Weekday())+6)%7][local.Hour()]++
+			}
+			require.Equal(t, total, a.Totals.Listens, "%s %s", name, zone)
+			require.Equal(t, len(artists), a.Totals.Artists)
+			require.Equal(t, hours, a.Hours)
+			require.Len(t, a.Days, len(days))
+			for _, d := range a.Days {
+				require.Equal(t, days[listening.Date(d.Day).Format(time.DateOnly)], d.Listens)
+			}
+			for _, p := range a.Over {
+				over += p.Listens
+			}
+			require.Equal(t, total, over)
+			require.True(t, slices.IsSortedFunc(a.Artists, func(x, y listening.Row) int {
+				return cmp.Compare(y.Listens, x.Listens)
+			}))
+			for _, row := range a.Artists {
+				m, err := s.Music(t.Context(), user, library.KindArtist, int64(row.ID))
+				require.NoError(t, err)
+				require.Equal(t, artists[m.Artist], row.Listens, m.Artist)
+			}
+		}
+	}
+}
