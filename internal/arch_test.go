@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 	"internal/accounts":   {"internal/passwords"}, // which says what is easily guessed
 	"internal/passwords":  {},
 	"internal/nearest":    {},
+	"internal/search":     {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
@@ -92,7 +93,7 @@ var arrows = map[string][]string{
 		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match",
 		"internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
-		"internal/resilience", "internal/settings"},
+		"internal/resilience", "internal/search", "internal/settings"},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",
@@ -105,7 +106,8 @@ var arrows = map[string][]string{
 		"internal/server/edge", "internal/server/export", "internal/server/feed", "internal/server/health",
 		"internal/server/imports", "internal/server/installation", "internal/server/listening",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
-		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
+		"internal/server/playlists", "internal/server/search", "internal/server/sessions",
+		"internal/server/settings", "internal/server/songs",
 		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync",
 		"web", "web/static", "web/ui",
 	},
@@ -186,7 +188,8 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/deliveries",
 	},
-	"internal/server/songs": {"internal/delivery", "internal/library", "internal/server/core"},
+	"internal/server/search": {"internal/library", "internal/server/core", "internal/server/music"},
+	"internal/server/songs":  {"internal/delivery", "internal/library", "internal/server/core"},
 	"internal/server/sessions": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
 	},

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
@@ -190,6 +191,14 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 	said.listen(two)
 	played := w.Play()
 	do(t, two, sees("#listens", "51 listens"), sees(".listens li:first-child", played.Title))
+	// It is found from any page, while it is typed, in capitals and with a letter missing.
+	typed := strings.ToUpper(played.Artist[:2] + played.Artist[3:])
+	do(t, two, holds(`document.body.dataset.linked === "yes"`), chromedp.KeyEvent("/"),
+		holds(`document.activeElement?.matches("#search input") && document.body.dataset.linked === "yes"`),
+		chromedp.KeyEvent(typed), sees("#found", played.Artist), sees("#found-count", "result"),
+		holds(`location.search.startsWith("?q=")`), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent("\r"),
+		sees("main h1", played.Artist), chromedp.NavigateBack(), sees("#found", played.Artist),
+		chromedp.Navigate(p.url+"/listens"), sees("#listens", "51 listens"))
 
 	// The permission is taken back: a toast with a button, a bell with a count and a banner, in both tabs.
 	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
+	"reprise/internal/soak"
 )
 
 // addressesOf returns the settings that lead to the simulated upstreams, and no more: what a household enters itself is
@@ -85,6 +86,9 @@ func TestBrowserFirstRunOfEachService(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "spotify" && name != "navidrome" { // one of each kind always
+				soak.Sometimes(t)
+			}
 			t.Parallel()
 			w := newWorld(t, demo.Options{Plays: 60})
 			server := start(t, t.TempDir(), addressesOf(w)...)

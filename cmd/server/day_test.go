@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/demo"
 	"reprise/internal/resilience"
+	"reprise/internal/soak"
 )
 
 // Five people use all services for a day. One API key is refused in the morning, the quota of another is spent at noon,
@@ -19,7 +20,7 @@ func TestADayOfAGoodGuest(t *testing.T) {
 		// On a Monday there is a week for a digest. At YouTube it is 16:00 the day before.
 		began := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC)
 		time.Sleep(time.Until(began))
-		i.people(5)
+		i.people(soak.Count(t, 5, 2))
 		require.NoError(t, i.digests.Switch(context.Background(), i.users[0], true))
 		at := func(hour, minute int) time.Time {
 			return began.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)

@@ -25,7 +25,14 @@ func (d Dir) Lock() (unlock func(), err error) {
 			"Stop it first, or choose another directory with -data-dir", d.Path)
 	}
 	// Any other error means that the file system has no locks.
-	return func() { _ = f.Close() }, nil
+	return func() { release(f) }, nil
+}
+
+// release ends a lock. Closing the file is not enough: a process that is being started just then has the file, too, until
+// its program begins, and would keep the lock so long.
+func release(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // fails where there are no locks
+	_ = f.Close()
 }
 
 // InUse reports whether another process has locked the directory. It changes nothing.
@@ -34,6 +41,6 @@ func (d Dir) InUse() bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close() // which releases the lock
+	defer release(f)
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

@@ -147,3 +147,9 @@ func (m *Music) of(spelling uint32) meaning {
 }
 
 func (m *Music) artistsOf(v meaning) []uint32 { return m.artists[v.first : v.first+v.many] }
+
+// Of returns the ids of the artists, the album and the track that a spelling means; 0 for none.
+func (m *Music) Of(spelling uint32) (artists []uint32, album, track uint32) {
+	v := m.of(spelling)
+	return m.artistsOf(v), v.album, v.track
+}

@@ -25,6 +25,7 @@ import (
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
 	"reprise/internal/server/playlists"
+	"reprise/internal/server/search"
 	"reprise/internal/server/sessions"
 	"reprise/internal/server/settings"
 	"reprise/internal/server/site"
@@ -51,6 +52,7 @@ type Store interface {
 	people.Store
 	welcome.Store
 	playlists.Store
+	search.Store
 	songs.Store
 	tokens.Store
 	HasUsers(context.Context) (bool, error)
@@ -140,6 +142,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			music.New(k, c.Store, c.Enrichment, rows),
 			listening.New(k, c.Store, rows),
 			sources,
+			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store),
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),

@@ -7,6 +7,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/riverqueue/river/riverdriver"
+
+	"reprise/internal/search"
 )
 
 // Place is where a database is: the file FileName in a data directory, or on a Postgres server.
@@ -33,6 +35,9 @@ type engine interface {
 	steps(fs.FS) (fs.FS, error)
 	// keep makes a copy of the database before an upgrade from this step.
 	keep(ctx context.Context, writer *sql.DB, step int64) error
+	// addTexts stores texts, and texts returns the numbers of those that fit one of the queries in some fields.
+	addTexts(context.Context, *sql.Tx, []text) error
+	texts(context.Context, querier, fields, []search.Query) ([]int64, error)
 	// driver returns River's driver for the database.
 	driver(*sql.DB) riverdriver.Driver[*sql.Tx]
 	// shrink gives back the room that an upgrade has freed, if the engine does not do so by itself.

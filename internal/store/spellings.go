@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -202,7 +203,7 @@ func (s *Store) learnLists(ctx context.Context, tx *sql.Tx, all []*spelling) err
 	if len(fresh) == 0 {
 		return nil
 	}
-	return s.addEntities(ctx, tx, fresh)
+	return errors.Join(s.addEntities(ctx, tx, fresh), remeant(ctx, tx))
 }
 
 // addSpellings stores spellings and what they mean.

@@ -34,6 +34,8 @@ type Store struct {
 	jobs   *queue.Queue
 	known  spellingCache
 	music  musicCache
+	words  wordCache
+	heard  playsCache
 	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
 	moving map[int64]bool
 }

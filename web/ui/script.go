@@ -11,7 +11,8 @@ import (
 var scripted = []string{
 	"script.just_now", "script.now", "script.time", "script.in", "script.in_hours", "script.of", "script.dismiss",
 	"script.unlinked", "script.crowded", "script.offline", "script.stored", "script.copied", "script.close",
-	"script.keys", "script.key_filter", "script.key_health", "script.key_notifications", "script.password_one_more",
+	"script.keys", "script.key_search", "script.key_filter", "script.key_health", "script.key_notifications",
+	"script.password_one_more",
 	"script.password_more", "script.password_words", "script.password_long", "script.password_enough",
 	"script.push_offer", "script.push_already", "script.push_insecure", "script.push_unable", "script.push_denied",
 	"script.push_refused", "script.push_unreachable", "script.push_name",

@@ -3,6 +3,7 @@
 import "./forms.js";
 import "./copy.js";
 import "./keyboard.js";
+import "./search.js";
 import "./strips.js";
 import "./offline.js";
 import { keepTimes } from "./times.js";

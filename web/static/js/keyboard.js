@@ -1,9 +1,9 @@
-// Keys: "/" filters a page that can be filtered, "g" and a letter goes to a page, "?" lists them. Not while somebody
-// types.
+// Keys: "/" searches, "f" filters a page that can be filtered, "g" and a letter goes to a page, "?" lists them. Not
+// while somebody types.
 import { say } from "./words.js";
 
 // Letters and where they lead. A page that this installation or person has not got is left out.
-const places = { s: "/", l: "/listens", p: "/playlists", d: "/deliveries", w: "/digest", h: "/health",
+const places = { s: "/", l: "/listening", p: "/playlists", d: "/deliveries", w: "/digest", h: "/health",
   n: "/notifications", e: "/settings" };
 const always = ["/health"];
 const within = 1500; // milliseconds between "g" and the letter
@@ -22,7 +22,7 @@ function nameOf(path) {
 const known = () => Object.entries(places).filter(([, path]) => linkTo(path) || always.includes(path));
 
 // filter returns the first control of what filters this page; null for none.
-const filter = () => document.querySelector("main form[method=get] :is(input:not([type=hidden]), select)");
+const filter = () => document.querySelector("main form[method=get]:not(#search) :is(input:not([type=hidden]), select)");
 
 function list() {
   const open = document.getElementById("keys");
@@ -35,7 +35,8 @@ function list() {
   title.textContent = say("keys");
   const table = document.createElement("dl");
   const rows = [...known().map(([key, path]) => [`g ${key}`, nameOf(path)]), ["?", say("keys")]];
-  if (filter()) rows.unshift(["/", say("key_filter")]);
+  if (filter()) rows.unshift(["f", say("key_filter")]);
+  rows.unshift(["/", say("key_search")]);
   for (const [keys, does] of rows) {
     const what = document.createElement("dt");
     for (const key of keys.split(" ")) {
@@ -70,7 +71,12 @@ document.addEventListener("keydown", (e) => {
     if (known().some(([, to]) => to === path)) { e.preventDefault(); location.assign(path); }
   } else if (e.key === "g") {
     leading = e.timeStamp;
-  } else if (e.key === "/" && filter()) {
+  } else if (e.key === "/") {
+    e.preventDefault();
+    const field = document.querySelector("#search input");
+    if (field) field.select();
+    else location.assign("/search");
+  } else if (e.key === "f" && filter()) {
     e.preventDefault();
     const field = filter(), fold = field.closest("details");
     if (fold) fold.open = true;

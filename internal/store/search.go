@@ -1,0 +1,244 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"reprise/internal/library"
+	"reprise/internal/search"
+)
+
+// enough is how many results make it needless to look for what may have been meant with a slip.
+const enough = 5
+
+// mostRanked is how many of the artists, albums or tracks that fit are read and ranked: those heard most.
+const mostRanked = 100
+
+// Search returns what a user has heard, or has as a playlist, that fits a question. A question may have any length and
+// any characters.
+func (s *Store) Search(ctx context.Context, q library.Search) (library.Found, error) {
+	asked := search.Ask(q.Text)
+	if asked.Empty() {
+		return library.Found{}, nil
+	}
+	if _, err := s.indexSome(ctx); err != nil {
+		return library.Found{}, err
+	}
+	plays, err := s.heardOf(ctx, q.User)
+	if err != nil {
+		return library.Found{}, err
+	}
+	all := &quest{Search: q, asked: asked, store: s, plays: plays, seen: make([]bool, len(plays.entity))}
+	if err := all.playlists(ctx); err != nil {
+		return library.Found{}, err
+	}
+	if err := all.music(ctx, []search.Query{asked.Query()}); err != nil {
+		return library.Found{}, err
+	}
+	if all.results() < enough {
+		words, err := s.vocabulary(ctx)
+		if err != nil {
+			return library.Found{}, err
+		}
+		if slips := words.Slips(asked); slips != nil {
+			if err := all.music(ctx, slips); err != nil {
+				return library.Found{}, err
+			}
+		}
+	}
+	return all.found, all.listens(ctx)
+}
+
+// quest is a search under way.
+type quest struct {
+	library.Search
+	store *Store
+	plays *heardBy
+	asked search.Question
+	seen  []bool  // artists, albums and tracks that have been looked at
+	heard []int64 // spellings of the tracks that fit
+	found library.Found
+}
+
+func (q *quest) results() int {
+	return len(q.found.Artists) + len(q.found.Albums) + len(q.heard) + len(q.found.Playlists)
+}
+
+func (q *quest) wants(kind string) bool { return q.Kind == "" || q.Kind == kind }
+
+// music adds the artists, albums and tracks that fit one of the queries, after those that are there.
+func (q *quest) music(ctx context.Context, all []search.Query) error {
+	for _, k := range []struct {
+		kind string
+		in   fields
+		to   *[]library.Heard
+	}{
+		{library.KindArtist, artistFields, &q.found.Artists},
+		{library.KindAlbum, albumFields, &q.found.Albums},
+		{library.KindTrack, trackFields, &q.found.Tracks},
+	} {
+		if !q.wants(k.kind) && (k.kind != library.KindTrack || !q.wants(library.KindListen)) {
+			continue
+		}
+		spelt, err := q.store.texts(ctx, q.store.reader, k.in, all)
+		if err != nil {
+			return err
+		}
+		fits := q.meant(k.kind, spelt)
+		if !q.wants(k.kind) {
+			continue
+		}
+		more, err := q.ranked(ctx, fits)
+		if err != nil {
+			return err
+		}
+		*k.to = append(*k.to, more...)
+		*k.to = (*k.to)[:min(len(*k.to), q.Most)]
+	}
+	return nil
+}
+
+// fit is an entity that fits a question.
+type fit struct {
+	id    int64
+	plays tally
+	alone bool // it is the only artist of a text that fits
+}
+
+// meant returns what the person has heard of a kind that these texts mean.
+func (q *quest) meant(kind string, spelt []int64) (fits []fit) {
+	alone := map[int64]bool{}
+	note := func(id uint32) {
+		e := int64(id)
+		if plays := of(q.plays.entity, e); plays.n > 0 && !q.seen[e] {
+			q.seen[e] = true
+			fits = append(fits, fit{e, plays, kind != library.KindArtist})
+		}
+	}
+	for _, id := range spelt {
+		if id < 0 && kind == library.KindArtist {
+			note(uint32(-id))
+			alone[-id] = true
+		}
+		if of(q.plays.spelling, id).n == 0 {
+			continue
+		}
+		artists, album, track := q.plays.music.Of(uint32(id))
+		switch kind {
+		case library.KindArtist:
+			for _, a := range artists {
+				note(a)
+			}
+			if len(artists) == 1 {
+				alone[int64(artists[0])] = true
+			}
+		case library.KindAlbum:
+			note(album)
+		case library.KindTrack:
+			note(track)
+			q.heard = append(q.heard, id)
+		}
+	}
+	for i := range fits {
+		fits[i].alone = fits[i].alone || alone[fits[i].id]
+	}
+	return fits
+}
+
+// ranked returns those that fit best, the best first.
+func (q *quest) ranked(ctx context.Context, fits []fit) ([]library.Heard, error) {
+	slices.SortFunc(fits, func(a, b fit) int {
+		return cmp.Or(cmp.Compare(b.plays.n, a.plays.n), cmp.Compare(a.id, b.id))
+	})
+	fits = fits[:min(len(fits), mostRanked)]
+	byID := make(map[int64]fit, len(fits))
+	args := make([]any, len(fits))
+	for i, f := range fits {
+		byID[f.id], args[i] = f, f.id
+	}
+	if len(args) == 0 {
+		return nil, nil
+	}
+	stored, err := list(ctx, q.store.reader, scanEntity, selectEntity+"WHERE e.id IN "+numbered(1, len(args)), args...)
+	if err != nil {
+		return nil, err
+	}
+	type one struct {
+		library.Heard
+		rank int
+	}
+	all := make([]one, 0, len(stored))
+	for _, e := range stored {
+		f := byID[e.id]
+		h := library.Heard{ID: e.id, Entity: e.Entity, Plays: int(f.plays.n), LastHeard: instant(f.plays.last * 1000)}
+		rank := q.asked.Rank(h.Name())
+		if rank < search.Other || f.alone {
+			all = append(all, one{h, rank})
+		}
+	}
+	slices.SortFunc(all, func(a, b one) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.Plays, a.Plays), cmp.Compare(a.ID, b.ID))
+	})
+	best := make([]library.Heard, min(len(all), q.Most))
+	for i := range best {
+		best[i] = all[i].Heard
+	}
+	return best, nil
+}
+
+// playlists adds the person's playlists whose names fit.
+func (q *quest) playlists(ctx context.Context) error {
+	if !q.wants(library.KindPlaylist) {
+		return nil
+	}
+	type one struct {
+		library.StoredPlaylist
+		rank int
+	}
+	scan := func(r scanner) (p one, err error) {
+		return p, r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.TrackCount, &p.Active)
+	}
+	all, err := list(ctx, q.store.reader, scan, `SELECT id, connection, source_id, name, track_count, active
+		FROM playlists WHERE user_id = $1 ORDER BY active DESC, name, id`, q.User)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(p one) bool { return q.asked.Rank(p.Name) == search.Other })
+	for i := range all {
+		all[i].rank = q.asked.Rank(all[i].Name)
+	}
+	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(a.rank, b.rank) })
+	for _, p := range all[:min(len(all), q.Most)] {
+		q.found.Playlists = append(q.found.Playlists, p.StoredPlaylist)
+	}
+	return nil
+}
+
+// listens adds the latest listen of each track that fits, the newest first.
+func (q *quest) listens(ctx context.Context) error {
+	if !q.wants(library.KindListen) {
+		return nil
+	}
+	last := func(id int64) int64 { return of(q.plays.spelling, id).last }
+	slices.SortFunc(q.heard, func(a, b int64) int { return cmp.Or(cmp.Compare(last(b), last(a)), cmp.Compare(b, a)) })
+	shown := map[uint32]bool{}
+	for _, id := range q.heard {
+		_, _, track := q.plays.music.Of(uint32(id))
+		if shown[track] {
+			continue
+		}
+		if len(shown) == q.Most {
+			break
+		}
+		shown[track] = true
+		at := last(id) * 1000 // the second of the listen
+		page, err := list(ctx, q.store.reader, scanListen, selectListen+`WHERE l.user_id = $1 AND l.played_at >= $2
+			AND l.played_at < $3 AND l.spelling_id = $4 ORDER BY l.played_at DESC LIMIT 1`, q.User, at, at+1000, id)
+		if err != nil {
+			return err
+		}
+		q.found.Listens = append(q.found.Listens, page...)
+	}
+	return q.store.addSources(ctx, q.found.Listens)
+}
