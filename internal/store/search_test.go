@@ -107,6 +107,18 @@ func TestAPersonFindsOnlyWhatTheyHeard(t *testing.T) {
 	require.Empty(t, results(t, s, bob, "bjork", ""), "nor what is not there any more")
 }
 
+func TestTheFirstSearchSeesAllOfAnImport(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	tracks := make([]string, indexAtOnce+1)
+	for i := range tracks {
+		tracks[i] = fmt.Sprintf("Song %d / Band %d", i, i%10)
+	}
+	tracks[indexAtOnce] = "The Last One / Latecomer"
+	heardOnce(t, s, user, tracks...)
+	require.Equal(t, "artist: Latecomer", results(t, s, user, "latecomer", "")[0])
+}
+
 func TestAnyTextCanBeSearchedFor(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
