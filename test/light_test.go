@@ -100,7 +100,7 @@ func TestBrowserIsUsedByKeys(t *testing.T) {
 	tab := browser(t)
 	signIn(t, tab, p)
 	do(t, tab,
-		chromedp.KeyEvent("?"), sees("dialog[open] dd", "Listens"), sees("dialog[open] kbd", "g"),
+		chromedp.KeyEvent("?"), sees("dialog[open] dd", "Listening"), sees("dialog[open] kbd", "g"),
 		chromedp.KeyEvent("\x1b"), gone("dialog"),
 		chromedp.KeyEvent("g"), chromedp.KeyEvent("p"), holds(`location.pathname === "/playlists"`),
 		holds(`document.body.dataset.linked === "yes"`),

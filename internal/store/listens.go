@@ -183,9 +183,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 		if !r.moved {
 			continue
 		}
-		for _, at := range []time.Time{r.play.at, r.at.Add(-reach), r.at.Add(reach)} { // it came from within reach
-			spans[spanOf(at)] = true
-		}
+		spans[spanOf(r.play.at)], spans[spanOf(r.was.at)] = true, true
 		if !r.play.removed {
 			plays = append(plays, stored{id: r.play.id, at: r.play.at})
 		}

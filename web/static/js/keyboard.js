@@ -3,7 +3,7 @@
 import { say } from "./words.js";
 
 // Letters and where they lead. A page that this installation or person has not got is left out.
-const places = { s: "/", l: "/listens", p: "/playlists", d: "/deliveries", w: "/digest", h: "/health",
+const places = { s: "/", l: "/listening", p: "/playlists", d: "/deliveries", w: "/digest", h: "/health",
   n: "/notifications", e: "/settings" };
 const always = ["/health"];
 const within = 1500; // milliseconds between "g" and the letter
