@@ -149,6 +149,7 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 	}
 	g.Go(func() error { return srv.Run(ctx, listener, c.ShutdownTimeout) })
 	g.Go(func() error { return tidy(ctx, db, a.server.Breakers, log) })
+	g.Go(func() error { return index(ctx, db, log) })
 	if err = g.Wait(); errors.Is(err, context.Canceled) { // a stop while something was still starting
 		err = nil
 	}
@@ -189,6 +190,22 @@ func milliseconds(_ []string, a slog.Attr) slog.Attr {
 		return a
 	}
 	return slog.Int64(a.Key+"_ms", a.Value.Duration().Milliseconds())
+}
+
+// index keeps what search looks in up to date until the context ends, so that nobody waits for it after an import.
+func index(ctx context.Context, db *store.Store, log *slog.Logger) error {
+	every := time.NewTicker(time.Minute)
+	defer every.Stop()
+	for {
+		if err := db.Index(ctx); err != nil && ctx.Err() == nil {
+			log.Error("indexing names failed", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		}
+	}
 }
 
 // tidy removes expired data, at the start and every hour.

@@ -22,7 +22,7 @@ func (s *Store) Search(ctx context.Context, q library.Search) (library.Found, er
 	if asked.Empty() {
 		return library.Found{}, nil
 	}
-	if _, err := s.indexSome(ctx); err != nil {
+	if err := s.Index(ctx); err != nil {
 		return library.Found{}, err
 	}
 	plays, err := s.heardOf(ctx, q.User)

@@ -101,10 +101,30 @@ func TestAPersonFindsOnlyWhatTheyHeard(t *testing.T) {
 	require.Equal(t, "playlist: Songs for Björk", results(t, s, alice, "bjork songs", "")[0])
 	require.Empty(t, results(t, s, bob, "bjork", ""))
 
+	c, err := s.DeleteListens(t.Context(), library.Selection{
+		ListenFilter: library.ListenFilter{User: alice, Artist: "Björk"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"playlist: Songs for Björk"}, results(t, s, alice, "bjork", ""), "it was deleted")
+	_, err = s.UndoCorrection(t.Context(), alice, c.ID)
+	require.NoError(t, err)
+	require.Equal(t, "artist: Björk", results(t, s, alice, "bjork", "")[0], "it is back")
+
 	heardOnce(t, s, bob, "Army of Me / Björk / Post")
 	require.Equal(t, "artist: Björk", results(t, s, bob, "bjork", "")[0], "at once")
 	require.NoError(t, s.DeleteConnection(t.Context(), bob, "spotify", true))
 	require.Empty(t, results(t, s, bob, "bjork", ""), "nor what is not there any more")
+}
+
+func TestTheFirstSearchSeesAllOfAnImport(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	tracks := make([]string, indexAtOnce+1)
+	for i := range tracks {
+		tracks[i] = fmt.Sprintf("Song %d / Band %d", i, i%10)
+	}
+	tracks[indexAtOnce] = "The Last One / Latecomer"
+	heardOnce(t, s, user, tracks...)
+	require.Equal(t, "artist: Latecomer", results(t, s, user, "latecomer", "")[0])
 }
 
 func TestAnyTextCanBeSearchedFor(t *testing.T) {
