@@ -9,12 +9,12 @@ import (
 )
 
 // The first page says what a person needs for each service, and no more.
-func TestTheFirstPageOffersServices(t *testing.T) {
+func TestTheFirstPageOffersOneThing(t *testing.T) {
 	t.Parallel()
 	v := start(t, t.TempDir()).newcomer()
 	welcome := v.page("/", 200)
-	require.Contains(t, welcome, "You need: Address of your server · Username · Password or API key")
-	require.Contains(t, welcome, "You need: Bucket · Access key · Secret key")
+	require.Contains(t, welcome, "Get started")
+	require.NotContains(t, welcome, "Navidrome", "the first steps ask for that")
 	require.Regexp(t, `<label for="field-password">Password\s*</label>`, v.page("/connect/navidrome", 200),
 		"not called optional, which it is only beside an API key")
 }
@@ -33,7 +33,7 @@ func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 			member.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob)}, 200)
 		}
 		for path, says := range map[string]string{
-			"/":                  "The administrator has to set it up first.",
+			"/":                  "Get started",
 			"/settings/services": "The administrator has to set it up first.",
 			"/connect/spotify":   "The administrator has to set up Spotify once, for everyone.",
 		} {
@@ -47,7 +47,7 @@ func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 			require.NotContains(t, page, "Set up Spotify", path)
 		}
 	}
-	require.Contains(t, admin.page("/", 200), "Set up Spotify")
+	require.Contains(t, admin.page("/settings/services", 200), "Needs to be set up once.")
 	require.NotContains(t, admin.page("/settings/services", 200), "/callback", "that is part of setting it up")
 	require.Contains(t, admin.page("/connect/spotify", 200), "You do this once, for everyone who uses this Reprise.")
 }

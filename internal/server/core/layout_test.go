@@ -15,8 +15,8 @@ func TestNavigationMarksTheCurrentPage(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string][2]string{
 		"/": {"Status", "page"}, "/connections/spotify": {"Status", "true"}, "/health": {"Status", "true"},
-		"/activity": {"Status", "true"}, "/listens": {"Listens", "page"}, "/imports": {"Listens", "true"},
-		"/music/artist/1": {"Listens", "true"}, "/playlists": {"Playlists",
+		"/activity": {"Status", "true"}, "/listens": {"Listening", "page"}, "/imports": {"Listening", "true"},
+		"/music/artist/1": {"Listening", "true"}, "/playlists": {"Playlists",
 			"page"}, "/playlists/3": {"Playlists", "true"},
 		"/deliveries": {"Sending", "page"}, "/deliveries/3/discard": {"Sending", "true"},
 		"/digest/1/delete": {"Digest", "true"}, "/settings": {"Settings", "page"},
@@ -80,7 +80,7 @@ func TestTheNavigationIsOneRow(t *testing.T) {
 		}
 		return all
 	}
-	require.Equal(t, []string{"Status", "Listens", "Playlists", "Sending", "Settings"},
+	require.Equal(t, []string{"Status", "Listening", "Playlists", "Sending", "Settings"},
 		labels(words.English, optional{}))
 	require.Equal(t, []string{"Status", "Gehört", "Playlists", "Senden", "Rückblick", "Einstellungen", "Demo"},
 		labels(words.German, optional{digests: true, demo: true}))
