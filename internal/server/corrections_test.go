@@ -153,6 +153,11 @@ func TestAListenIsCorrectedOnItsPage(t *testing.T) {
 		require.Len(t, titlesOf(h), 2)
 		require.NotContains(t, h.page(path), "Keep both")
 		require.Contains(t, h.page("/corrections"), "Kept as 2 listens")
+		last := h.call(http.MethodGet, "/corrections", "", http.StatusOK)["corrections"].([]any)[0].(map[string]any)
+		h.call(http.MethodPost, "/corrections/"+last["id"].(string)+"/undo", "", http.StatusOK)
+		require.Len(t, titlesOf(h), 1)
+		h.call(http.MethodPost, path+"/split", "", http.StatusOK)
+		require.Len(t, titlesOf(h), 2)
 
 		require.Contains(t, h.page("/listens/new"), `action="/listens/new"`)
 		h.submit("/listens/new", http.StatusSeeOther, "track", "Untitled #1", "artist", "Sigur Rós", "at", was)

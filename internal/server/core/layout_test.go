@@ -15,7 +15,7 @@ func TestNavigationMarksTheCurrentPage(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string][2]string{
 		"/": {"Status", "page"}, "/connections/spotify": {"Status", "true"}, "/health": {"Status", "true"},
-		"/activity": {"Status", "true"}, "/listens": {"Listening", "page"}, "/imports": {"Listening", "true"},
+		"/activity": {"Status", "true"}, "/listening": {"Listening", "page"}, "/listens": {"Listening", "true"}, "/imports": {"Listening", "true"},
 		"/music/artist/1": {"Listening", "true"}, "/playlists": {"Playlists",
 			"page"}, "/playlists/3": {"Playlists", "true"},
 		"/deliveries": {"Sending", "page"}, "/deliveries/3/discard": {"Sending", "true"},
