@@ -147,7 +147,8 @@ func TestAnUpgradeKeepsEveryRow(t *testing.T) {
 	require.Equal(t, held, now)
 	all := contents(t, filepath.Join(dir, FileName), nil)
 	for _, name := range []string{"river_job", "river_leader", "river_queue", "deliveries", "forwarding", "forwards",
-		"copies", "track_matches", "joined_keys", "joined_ids", "enrichment_marks", "enrichment", "digests", "digest_people"} {
+		"copies", "track_matches", "joined_keys", "joined_ids", "enrichment_marks", "enrichment", "digests",
+		"digest_people"} {
 		require.Contains(t, all, name)
 		require.Empty(t, all[name].rows, name)
 	}
