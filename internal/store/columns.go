@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"sync"
 
@@ -43,6 +44,7 @@ func (s *Store) Columns(ctx context.Context, user int64) ([]*listening.Columns, 
 		return nil, err
 	}
 	all := make([]*listening.Columns, 0, len(rows))
+	var built []row
 	for i, v := range rows {
 		if len(v.data) > 0 {
 			if c, err := listening.ParseColumns(v.data); err == nil {
@@ -56,13 +58,19 @@ func (s *Store) Columns(ctx context.Context, user int64) ([]*listening.Columns, 
 		}
 		all = append(all, c)
 		if i < len(rows)-1 {
-			// It stays as it is if the listens have changed meanwhile.
-			err := s.exec(ctx, `UPDATE listen_columns SET data = $1
-				WHERE user_id = $2 AND span = $3 AND version = $4`, c.Append(nil), user, v.span, v.version)
-			if err != nil {
-				return nil, err
-			}
+			v.data = c.Append(nil)
+			built = append(built, v)
 		}
+	}
+	if len(built) > 0 {
+		// What cannot be kept, such as on a full disk, is built again next time.
+		_ = s.write(ctx, func(tx *sql.Tx) (err error) {
+			for _, v := range built { // none whose listens have changed meanwhile
+				err = errors.Join(err, execTx(ctx, tx, `UPDATE listen_columns SET data = $1
+					WHERE user_id = $2 AND span = $3 AND version = $4`, v.data, user, v.span, v.version))
+			}
+			return err
+		})
 	}
 	return all, nil
 }
