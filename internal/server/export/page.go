@@ -75,11 +75,10 @@ const packs = 6
 // formsOf returns the forms, with the size that n listens like some of them have.
 func formsOf(ctx context.Context, n int, some []library.StoredListen) (all []formView) {
 	for _, f := range export.Forms {
-		id, address, size := f.Name, f.Name, f.Size(n, some)
+		id, address, size := ids[f.Name], f.Name, f.Size(n, some)
 		if f.Name == export.ListenBrainz.Name {
 			address, size = "listenbrainz.zip", size/packs
 		}
-		id = ids[f.Name]
 		all = append(all, formView{ID: "form-" + id, Title: words.Each("export.form.", id).T(ctx),
 			Lead: words.Each("export.about.", id).T(ctx), Size: about(ctx, size), URL: api + "/export/" + address,
 			Button: words.T(ctx, "export.download")})
