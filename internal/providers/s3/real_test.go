@@ -215,7 +215,7 @@ func TestRealServerGoneForAWhile(t *testing.T) {
 		_, err = keep(t.Context(), a, "x", november)
 		requireNetwork(t, err)
 		require.Len(t, r.requests.take(), 1, "no retry of its own")
-		require.Less(t, time.Since(began), 5*time.Second)
+		require.Less(t, time.Since(began), 20*time.Second)
 	}
 	_, err = a.Prove(t.Context())
 	requireNetwork(t, err)
