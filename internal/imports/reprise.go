@@ -30,7 +30,8 @@ const corrections = "corrections.jsonl"
 var ours = format{
 	expected: words.New("import.expected.reprise"),
 	wants: func(name string) bool {
-		return ending(name, ".jsonl") && !hidden(name) && path.Base(name) != corrections || strings.EqualFold(path.Base(name), exports.CSV.Name)
+		return ending(name, ".jsonl") && !hidden(name) && path.Base(name) != corrections ||
+			strings.EqualFold(path.Base(name), exports.CSV.Name)
 	},
 	read: func(m *meter, out yield) error {
 		c, err := m.begins()
