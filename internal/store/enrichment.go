@@ -204,18 +204,13 @@ func (s *Store) People(ctx context.Context) ([]int64, error) {
 	return list(ctx, s.reader, scan, "SELECT id FROM users ORDER BY id")
 }
 
-// meaning selects the spellings that mean an entity of each kind, whose id is the argument $2.
-var meaning = map[string]string{
-	library.KindArtist: `SELECT id FROM spellings
-		WHERE track_id IN (SELECT track_id FROM track_artists WHERE artist_id = $2)`,
-	library.KindAlbum: "SELECT id FROM spellings WHERE album_id = $2",
-	library.KindTrack: "SELECT id FROM spellings WHERE track_id = $2",
-}
+// musicKinds are the kinds of entities that have a page.
+var musicKinds = []string{library.KindArtist, library.KindAlbum, library.KindTrack}
 
 // Music returns what is known of an entity; of the one that it has joined, with its ID, if it is gone. It returns
 // library.ErrNotFound if the person has not heard it.
 func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m enrich.Music, err error) {
-	if meaning[kind] == "" {
+	if !slices.Contains(musicKinds, kind) {
 		return m, library.ErrNotFound
 	}
 	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+`WHERE e.kind = $2 AND (e.id = $1
@@ -223,14 +218,15 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 	if err != nil {
 		return m, found(err)
 	}
-	var last time.Time
-	if m.Plays, last, err = s.plays(ctx, user, meaning[kind], e.id); err != nil {
+	plays, err := s.heardOf(ctx, user)
+	if err != nil {
 		return m, err
 	}
-	if m.Plays == 0 {
+	heard := of(plays.entity, e.id)
+	if heard.n == 0 {
 		return m, library.ErrNotFound
 	}
-	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, last
+	m.ID, m.Entity, m.Plays, m.LastHeard = e.id, e.Entity, int(heard.n), time.Unix(heard.last, 0).UTC()
 	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags,
 			released, picture
 		FROM enrichment WHERE entity_id = $1 ORDER BY source`, e.id)
