@@ -138,7 +138,7 @@ func ourRow(cells []string) row {
 		}
 		r.DurationMS = &ms
 	}
-	for _, source := range strings.Split(cells[8], "&") {
+	for source := range strings.SplitSeq(cells[8], "&") {
 		conn, id, there := strings.Cut(source, "=")
 		name, err := url.QueryUnescape(conn)
 		text, errID := url.QueryUnescape(id)
