@@ -19,8 +19,12 @@ func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.
 	if err != nil {
 		return nil, library.ErrBadCursor
 	}
-	in := listening.Filter{Artist: f.ArtistID, Album: f.AlbumID, Track: f.TrackID, Source: f.Source, Hours: f.Hours,
-		Weekdays: f.Weekdays}
+	in := listening.Filter{Source: f.Source, Hours: f.Hours, Weekdays: f.Weekdays}
+	for to, id := range map[*uint32]uint32{&in.Artist: f.ArtistID, &in.Album: f.AlbumID, &in.Track: f.TrackID} {
+		if *to, err = s.joined(ctx, id); err != nil {
+			return nil, err
+		}
+	}
 	if f.Tag != "" {
 		if in.Tagged, err = s.Tagged(ctx, f.Tag); err != nil {
 			return nil, err
@@ -42,6 +46,42 @@ func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.
 		return nil, err
 	}
 	return listening.NewPicker(in, music, zone), nil
+}
+
+// joined returns the id of what something has joined, else its own.
+func (s *Store) joined(ctx context.Context, id uint32) (uint32, error) {
+	if id == 0 {
+		return 0, nil
+	}
+	err := s.reader.QueryRowContext(ctx, `SELECT coalesce((SELECT entity_id FROM joined_ids WHERE old_id = $1), $1)`, id).
+		Scan(&id)
+	return id, local(err)
+}
+
+// Outline returns the days and the sessions of the listens that a filter selects, from one time to before another. Days
+// are those in a zone.
+func (s *Store) Outline(ctx context.Context, f library.ListenFilter, from, to time.Time, zone *time.Location) (
+	*listening.Outline, error) {
+	picker, err := s.picker(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	music, err := s.Meanings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first, last := bounds(f)
+	first, last = max(first, from.Unix()), min(last, to.Unix()-1)
+	out := listening.NewOutline(music, zone)
+	err = s.eachColumns(ctx, read{f.User, first, last, false}, func(c *listening.Columns) bool {
+		return picker.Pick(c, false, func(at int64, spelling uint32) bool {
+			if at >= first && at <= last {
+				out.Add(at, spelling)
+			}
+			return true
+		})
+	})
+	return out, err
 }
 
 // picked is a second in which a spelling was heard.
