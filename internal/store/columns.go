@@ -106,7 +106,8 @@ func (s *Store) someColumns(ctx context.Context, user, latest int64, rows []colu
 		c, err := listening.ParseColumns(v.data)
 		if len(v.data) == 0 || err != nil {
 			if v.span == latest {
-				c, err = s.latest.get(user, v, func() (*listening.Columns, error) { return s.columns(ctx, user, v.span) })
+				build := func() (*listening.Columns, error) { return s.columns(ctx, user, v.span) }
+				c, err = s.latest.get(user, v, build)
 			} else if c, err = s.columns(ctx, user, v.span); err == nil {
 				v.data = c.Append(nil)
 				built = append(built, v)
@@ -123,8 +124,8 @@ func (s *Store) someColumns(ctx context.Context, user, latest int64, rows []colu
 	return enough, nil
 }
 
-// keepColumns stores columns, without those whose listens have changed meanwhile. What cannot be kept, such as on a full
-// disk, is built again next time.
+// keepColumns stores columns, without those whose listens have changed meanwhile. What cannot be kept, such as on a
+// full disk, is built again next time.
 func (s *Store) keepColumns(ctx context.Context, user int64, built []columnsRow) {
 	if len(built) == 0 {
 		return

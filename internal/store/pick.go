@@ -53,8 +53,8 @@ func (s *Store) joined(ctx context.Context, id uint32) (uint32, error) {
 	if id == 0 {
 		return 0, nil
 	}
-	err := s.reader.QueryRowContext(ctx, `SELECT coalesce((SELECT entity_id FROM joined_ids WHERE old_id = $1), $1)`, id).
-		Scan(&id)
+	err := s.reader.QueryRowContext(ctx, "SELECT coalesce((SELECT entity_id FROM joined_ids WHERE old_id = $1), $2)",
+		id, id).Scan(&id)
 	return id, local(err)
 }
 

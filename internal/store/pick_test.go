@@ -135,8 +135,8 @@ func TestAListenIsFoundByATag(t *testing.T) {
 	s, user := setup(t)
 	save(t, s, user, "spotify", by(0, "One", "Air"), by(10, "Two", "Moby"))
 	air := linksOf(t, s, "Air", "", "").Artist
-	_, err := s.writer.Exec("INSERT INTO enrichment (entity_id, source, state, tags, due_at) VALUES ($1, 'x', 'done', $2, 0)",
-		air, "french\nelectronic")
+	_, err := s.writer.Exec(`INSERT INTO enrichment (entity_id, source, state, tags, due_at)
+		VALUES ($1, 'x', 'done', $2, 0)`, air, "french\nelectronic")
 	require.NoError(t, err)
 	for tag, n := range map[string]int{"electronic": 1, "rock": 0} {
 		found, err := s.CountFound(t.Context(), library.ListenFilter{User: user, Tag: tag})
