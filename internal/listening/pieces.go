@@ -52,15 +52,10 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 		if n := len(c.At); n == 0 || c.Start+int64(c.At[n-1]) < t.from || c.Start+int64(c.At[0]) >= t.to {
 			continue
 		}
-		wanted := uint16(0)
-		for i, id := range c.From {
-			if t.q.Filter.Source == id {
-				wanted = 1 << i
-			}
-		}
+		wanted := t.pick.source(c)
 		for i, offset := range c.At {
 			at := c.Start + int64(offset)
-			if at < t.from || at >= t.to || t.q.Filter.Source != "" && c.Sources[i]&wanted == 0 {
+			if at < t.from || at >= t.to || c.Sources[i]&wanted != wanted {
 				continue
 			}
 			v := t.music.of(c.Spelling[i])
@@ -70,7 +65,7 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 					continue
 				}
 				day, second := t.clock.day(at)
-				if !t.fits(v, day, second) {
+				if !t.pick.fits(c.Spelling[i], day, second) {
 					continue
 				}
 				p := piece(day)

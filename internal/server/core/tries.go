@@ -122,8 +122,8 @@ func (k *Core) Guess(
 	return checked, err
 }
 
-// Visitors returns middleware that bounds how often an address, its network and all of them together open pages that need
-// no session.
+// Visitors returns middleware that bounds how often an address, its network and all of them together open pages that
+// need no session.
 func Visitors() echo.MiddlewareFunc {
 	addresses, networks, all := throttle.New(visitsOfAddress), throttle.New(visitsOfNetwork), throttle.New(visitsOfAll)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
