@@ -52,8 +52,9 @@ func (c *Card) Rect(x, y, width, height, corner float64, fill color.NRGBA) {
 	right, bottom, r := x+width, y+height, min(corner, width/2, height/2)
 	path := []opentype.Segment{p(move, x+r, y), p(line, right-r, y)}
 	if r > 0 {
-		path = append(path, p(quad, right, y, right, y+r), p(line, right, bottom-r), p(quad, right, bottom, right-r, bottom),
-			p(line, x+r, bottom), p(quad, x, bottom, x, bottom-r), p(line, x, y+r), p(quad, x, y, x+r, y))
+		path = append(path, p(quad, right, y, right, y+r), p(line, right, bottom-r),
+			p(quad, right, bottom, right-r, bottom), p(line, x+r, bottom), p(quad, x, bottom, x, bottom-r),
+			p(line, x, y+r), p(quad, x, y, x+r, y))
 	} else {
 		path = append(path, p(line, right, bottom), p(line, x, bottom))
 	}
@@ -100,8 +101,8 @@ func (c *Card) Image(x, y, size float64, m image.Image) {
 func (c *Card) SVG() ([]byte, error) {
 	var b bytes.Buffer
 	w, h := strconv.Itoa(c.width), strconv.Itoa(c.height)
-	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" width="` + w + `" height="` + h + `" viewBox="0 0 ` + w + " " +
-		h + `" role="img" aria-labelledby="t d"><title id="t">`)
+	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" width="` + w + `" height="` + h + `" viewBox="0 0 ` +
+		w + " " + h + `" role="img" aria-labelledby="t d"><title id="t">`)
 	_ = xml.EscapeText(&b, []byte(c.title)) // a buffer takes everything
 	b.WriteString(`</title><desc id="d">`)
 	_ = xml.EscapeText(&b, []byte(c.about))

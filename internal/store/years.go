@@ -10,6 +10,8 @@ import (
 
 const selectYearLink = "SELECT l.user_id, l.year, l.hash, l.parts, l.zone, l.made_at FROM year_links l "
 
+const deleteYearLink = "DELETE FROM year_links WHERE user_id = $1 AND year = $2"
+
 func scanYearLink(r scanner) (l library.YearLink, err error) {
 	var parts string
 	var made int64
@@ -20,33 +22,34 @@ func scanYearLink(r scanner) (l library.YearLink, err error) {
 
 // YearLink returns the link to a year of a person, or library.ErrNotFound.
 func (s *Store) YearLink(ctx context.Context, user int64, year int) (library.YearLink, error) {
-	l, err := scanYearLink(s.reader.QueryRowContext(ctx, selectYearLink+"WHERE l.user_id = $1 AND l.year = $2", user,
-		year))
+	l, err := scanYearLink(s.reader.QueryRowContext(ctx, selectYearLink+
+		"WHERE l.user_id = $1 AND l.year = $2", user, year))
 	return l, found(err)
 }
 
-// YearLinkByHash returns the link with a hash of its code, or library.ErrNotFound. Those of people who are being removed
-// are none.
+// YearLinkByHash returns the link with a hash of its code, or library.ErrNotFound. Those of people who are being
+// removed are none.
 func (s *Store) YearLinkByHash(ctx context.Context, hash string) (library.YearLink, error) {
 	l, err := scanYearLink(s.reader.QueryRowContext(ctx, selectYearLink+
 		"JOIN users u ON u.id = l.user_id WHERE l.hash = $1 AND u.role <> $2", hash, leaving))
 	return l, found(err)
 }
 
-// KeepYearLink stores a link to a year of a person in place of an earlier one. Without a hash, the earlier one keeps its
-// own; it returns library.ErrNotFound if there is none.
+// KeepYearLink stores a link to a year of a person in place of an earlier one. Without a hash, the earlier one keeps
+// its own; it returns library.ErrNotFound if there is none.
 func (s *Store) KeepYearLink(ctx context.Context, l library.YearLink) error {
 	parts := strings.Join(l.Parts, " ")
 	return s.write(ctx, func(tx *sql.Tx) error {
 		if l.Hash == "" {
-			n, err := affected(tx.ExecContext(ctx, "UPDATE year_links SET parts = $3, zone = $4 WHERE user_id = $1 AND "+
-				"year = $2", l.User, l.Year, parts, l.Zone))
+			n, err := affected(tx.ExecContext(ctx, `UPDATE year_links SET parts = $3, zone = $4
+				WHERE user_id = $1 AND year = $2`, l.User, l.Year, parts, l.Zone))
 			if err == nil && n == 0 {
 				err = library.ErrNotFound
 			}
 			return err
 		}
-		if err := execTx(ctx, tx, "DELETE FROM year_links WHERE user_id = $1 AND year = $2", l.User, l.Year); err != nil {
+		err := execTx(ctx, tx, deleteYearLink, l.User, l.Year)
+		if err != nil {
 			return err
 		}
 		id, err := nextIDs(ctx, tx, "year_links", 1)
@@ -60,7 +63,7 @@ func (s *Store) KeepYearLink(ctx context.Context, l library.YearLink) error {
 
 // DeleteYearLink takes back the link to a year of a person, or returns library.ErrNotFound.
 func (s *Store) DeleteYearLink(ctx context.Context, user int64, year int) error {
-	n, err := affected(s.writer.ExecContext(ctx, "DELETE FROM year_links WHERE user_id = $1 AND year = $2", user, year))
+	n, err := affected(s.writer.ExecContext(ctx, deleteYearLink, user, year))
 	if err == nil && n == 0 {
 		return library.ErrNotFound
 	}

@@ -118,7 +118,8 @@ func (r *Rows) Links(ctx context.Context, tracks ...library.Track) ([]enrich.Lin
 	return links, err
 }
 
-// Picture returns the bytes of a picture that Links has named, or fs.ErrNotExist if the cache does not hold it any more.
+// Picture returns the bytes of a picture that Links has named, or fs.ErrNotExist if the cache does not hold it any
+// more.
 func (r *Rows) Picture(name string) ([]byte, error) {
 	if r.art == nil {
 		return nil, fs.ErrNotExist

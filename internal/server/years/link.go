@@ -67,7 +67,8 @@ func (h *Handler) openPage(c echo.Context) error {
 		h.core.BaseURL()+at+".png")
 }
 
-// showOpen answers with the page that others see. preview is the address of a picture for link previews; empty for none.
+// showOpen answers with the page that others see. preview is the address of a picture for link previews; empty for
+// none.
 func (h *Handler) showOpen(c echo.Context, s story, show shown, card cardView, preview string) error {
 	ctx := c.Request().Context()
 	v := s.view(ctx, show, false)

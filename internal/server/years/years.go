@@ -96,7 +96,8 @@ func (h *Handler) tell(ctx context.Context, user int64, year int, now time.Time)
 		return s, err
 	}
 	var ids []uint32
-	for _, rows := range [][]listening.Row{s.found.Artists, s.found.Albums, s.found.Tracks, s.found.Stayed, s.found.Back} {
+	for _, rows := range [][]listening.Row{s.found.Artists, s.found.Albums, s.found.Tracks, s.found.Stayed,
+		s.found.Back} {
 		for _, r := range rows {
 			ids = append(ids, r.ID)
 		}
