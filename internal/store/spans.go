@@ -83,16 +83,3 @@ func (s *Store) spansOf(ctx context.Context, f library.ListenFilter) (spans, err
 	}
 	return spans{spanOf(from), spanOf(to)}, nil
 }
-
-// plays counts a person's listens of the selected spellings, which may depend on the argument $2, and returns the time
-// of the last one.
-func (s *Store) plays(ctx context.Context, user int64, selected string, id int64) (n int, last time.Time, err error) {
-	all, err := s.spansOf(ctx, library.ListenFilter{User: user})
-	if err != nil || all.last < all.first {
-		return 0, last, err
-	}
-	var at int64
-	err = s.reader.QueryRowContext(ctx, ofSpellings("count(*), coalesce(max(l.played_at), 0)", "", selected),
-		user, id, all.first, all.last).Scan(&n, &at)
-	return n, instant(at), local(err)
-}
