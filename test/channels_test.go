@@ -66,7 +66,7 @@ func TestChannelsDeliverNotificationsOnce(t *testing.T) {
 	})
 	require.NoError(t, w.Switch(demo.LastFM, demo.Normal))
 	bob.call("POST", "/connections/lastfm/retry", nil, http.StatusAccepted)
-	over := []string{trouble, "Last.fm needs the administrator", "Last.fm works again"}
+	over := []string{trouble, "Last.fm isn't set up properly", "Last.fm works again"}
 	alice.eventually("the message about its end", func() bool {
 		return len(told(w, "ntfy")) > 2 && len(told(w, "mail")) > 2 && len(told(w, "webhook")) > 3
 	})

@@ -193,7 +193,7 @@ func TestASuspendedKeyNeedsTheAdministrator(t *testing.T) {
 			return strings.Contains(fmt.Sprint(v.call("GET", "/connections/lastfm", nil, 200)["message"]), "suspended")
 		})
 	}
-	require.Equal(t, "Last.fm needs the administrator", alice.alerted()["title"])
+	require.Equal(t, "Last.fm isn't set up properly", alice.alerted()["title"])
 	require.Len(t, alice.openAlerts(), 1, "one message for all of its users")
 	require.Empty(t, bob.openAlerts(), "and none for who cannot mend it")
 

@@ -65,17 +65,17 @@ func (s *Store) FindListens(
 
 // within returns the conditions of a filter's times, each after an AND, and args with their values.
 func within(f library.ListenFilter, args []any) (string, []any) {
-	where := ""
+	var where strings.Builder
 	for _, end := range []struct {
 		condition string
 		at        time.Time
 	}{{" >= $", f.From}, {" < $", f.To}} {
 		if !end.at.IsZero() {
 			args = append(args, millis(end.at))
-			where += " AND l.played_at" + end.condition + strconv.Itoa(len(args))
+			where.WriteString(" AND l.played_at" + end.condition + strconv.Itoa(len(args)))
 		}
 	}
-	return where, args
+	return where.String(), args
 }
 
 // byName selects the spellings of an artist by the key of the name, the argument $2.

@@ -299,7 +299,7 @@ func TestAPersonNotListedNeedsTheAdministrator(t *testing.T) {
 			s := e.Status(member, "spotify")
 			require.Equal(t, syncer.NeedsAdmin, s.Condition)
 			require.Equal(t, notify.Administrator, s.Words.Owner)
-			require.Equal(t, "Spotify needs the administrator", s.Words.Title.String())
+			require.Equal(t, "Spotify isn't set up properly", s.Words.Title.String())
 			require.Contains(t, s.Words.Message.String(), "The administrator has to add you")
 			require.NotContains(t, s.Words.Message.String(), "econnect")
 			require.Empty(t, e.Open(member), "not theirs to mend")

@@ -14,6 +14,7 @@ import (
 // bars are listens over time, stacked by artist.
 type bars struct {
 	Label  string
+	CSV    string
 	Width  int
 	All    []bar
 	Legend []legend
@@ -40,7 +41,7 @@ const step = 10
 
 // over draws the pieces of the span.
 func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint32]library.Entity) bars {
-	v := bars{Label: words.T(ctx, "listening.over"), Width: step * len(found.Over)}
+	v := bars{Label: words.T(ctx, "listening.over"), CSV: a.csv("over"), Width: step * len(found.Over)}
 	highest := 1
 	for _, p := range found.Over {
 		highest = max(highest, p.Listens)
@@ -92,6 +93,7 @@ func (a *asked) piece(ctx context.Context, unit string, from time.Time) string {
 // calendar is a heat map: a column for each week, a row for each day of it.
 type calendar struct {
 	Label  string
+	CSV    string
 	Cells  []cell
 	Months []month
 	Days   []string // short names
@@ -132,7 +134,8 @@ func (a *asked) calendar(ctx context.Context, found listening.Answer) calendar {
 		}
 	}
 	slices.Sort(counts)
-	v := calendar{Label: words.T(ctx, "listening.calendar"), Days: dayNames(ctx), Width: step * int((last-monday)/7+1)}
+	v := calendar{Label: words.T(ctx, "listening.calendar"), CSV: a.csv("days"), Days: dayNames(ctx),
+		Width: step * int((last-monday)/7+1)}
 	l := words.From(ctx)
 	for day := first; day <= last; day++ {
 		date, x := listening.Date(day), step*int((day-monday)/7)
@@ -158,6 +161,7 @@ func heat(n int, sorted []int) string {
 // week is a heat map of the hours of the week.
 type week struct {
 	Label string
+	CSV   string
 	Cells []cell
 	Days  []string // short names
 }
@@ -172,7 +176,7 @@ func dayNames(ctx context.Context) (all []string) {
 
 // week draws the hours of the week.
 func (a *asked) week(ctx context.Context, found listening.Answer) week {
-	v := week{Label: words.T(ctx, "listening.clock"), Days: dayNames(ctx)}
+	v := week{Label: words.T(ctx, "listening.clock"), CSV: a.csv("hours"), Days: dayNames(ctx)}
 	var counts []int
 	for _, day := range found.Hours {
 		for _, n := range day {
