@@ -27,8 +27,8 @@ func scanCorrection(r scanner) (c library.Correction, err error) {
 	return c, err
 }
 
-// Corrections returns a page of a person's corrections and those of the household's music, the newest first, and the cursor of the next page, empty at the
-// end. limit is 1 to 1,000. An invalid cursor is library.ErrBadCursor.
+// Corrections returns a page of a person's corrections and those of the household's music, the newest first, and the
+// cursor of the next page, empty at the end. limit is 1 to 1,000. An invalid cursor is library.ErrBadCursor.
 func (s *Store) Corrections(ctx context.Context, user int64, before string, limit int) (
 	page []library.Correction, next string, err error) {
 	last := int64(1 << 62)

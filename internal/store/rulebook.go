@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -370,4 +371,43 @@ func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, e
 			remeant(ctx, tx))
 	})
 	return c, err
+}
+
+// RuleExists reports whether there is a rule about artists, albums and tracks, also one that is undone.
+func (s *Store) RuleExists(ctx context.Context, id int64) (there bool, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM music_rules WHERE id = $1)", id).Scan(&there)
+	return there, local(err)
+}
+
+// mostWorks is how many albums, and how many tracks, of an artist are listed: those heard most.
+const mostWorks = 500
+
+// Works returns the albums and the tracks of an artist that a person has heard, those heard most first.
+func (s *Store) Works(ctx context.Context, user, artist int64) (albums, tracks []library.Heard, err error) {
+	ofAlbums, ofTracks, err := s.ofArtist(ctx, user, artist)
+	if err != nil {
+		return nil, nil, err
+	}
+	if albums, err = s.worksOf(ctx, ofAlbums, library.KindAlbum); err != nil {
+		return nil, nil, err
+	}
+	tracks, err = s.worksOf(ctx, ofTracks, library.KindTrack)
+	return albums, tracks, err
+}
+
+func (s *Store) worksOf(ctx context.Context, plays map[int64]int, kind string) (all []library.Heard, err error) {
+	var ids []uint32
+	for id := range plays {
+		ids = append(ids, uint32(id))
+	}
+	names, err := s.Entities(ctx, ids)
+	for id, e := range names {
+		if e.Kind == kind {
+			all = append(all, library.Heard{ID: int64(id), Entity: e, Plays: plays[int64(id)]})
+		}
+	}
+	slices.SortFunc(all, func(a, b library.Heard) int {
+		return cmp.Or(cmp.Compare(b.Plays, a.Plays), cmp.Compare(a.ID, b.ID))
+	})
+	return all[:min(len(all), mostWorks)], err
 }

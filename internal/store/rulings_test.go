@@ -70,8 +70,8 @@ func searched(t *testing.T, s *Store, user int64, text, kind string) (names []st
 func TestTwoSpellingsOfAnArtistAreMerged(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	save(t, s, user, "spotify", heard(0, "The Beatles", "Help!", "Yesterday"), heard(10, "The Beatles", "Help!", "Help!"),
-		heard(20, "The Beatles", "Revolver", "Taxman"))
+	save(t, s, user, "spotify", heard(0, "The Beatles", "Help!", "Yesterday"),
+		heard(10, "The Beatles", "Help!", "Help!"), heard(20, "The Beatles", "Revolver", "Taxman"))
 	save(t, s, user, "lastfm", heard(500, "Beatles", "Help!", "Help!"), heard(510, "Beatles feat. Billy Preston", "",
 		"Get Back"))
 	artists, albums, tracks := counts(t, s, user, library.KindArtist), counts(t, s, user, library.KindAlbum),
@@ -89,8 +89,8 @@ func TestTwoSpellingsOfAnArtistAreMerged(t *testing.T) {
 	require.Equal(t, map[string]int{"The Beatles": 5, "Billy Preston": 1}, counts(t, s, user, library.KindArtist))
 	require.Equal(t, map[string]int{"Help! by The Beatles": 3, "Revolver by The Beatles": 1},
 		counts(t, s, user, library.KindAlbum))
-	require.Equal(t, map[string]int{"Yesterday by The Beatles": 1, "Help! by The Beatles": 2, "Taxman by The Beatles": 1,
-		"Get Back by The Beatles": 1}, counts(t, s, user, library.KindTrack))
+	require.Equal(t, map[string]int{"Yesterday by The Beatles": 1, "Help! by The Beatles": 2,
+		"Taxman by The Beatles": 1, "Get Back by The Beatles": 1}, counts(t, s, user, library.KindTrack))
 	now := linksOf(t, s, "Beatles", "Help!", "Help!")
 	require.Equal(t, []int64{to.Artist, to.Album, to.Track}, []int64{now.Artist, now.Album, now.Track})
 	require.Equal(t, "The Beatles", now.ArtistName)
@@ -122,8 +122,10 @@ func TestTwoSpellingsOfAnArtistAreMerged(t *testing.T) {
 func TestAnotherTitleOfATrackIsMerged(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	save(t, s, user, "spotify", heard(0, "Sigur Rós", "Untitled", "Vaka"), heard(10, "Sigur Ros & Co", "( )", "Untitled #1"))
-	vaka, untitled := linksOf(t, s, "Sigur Rós", "Untitled", "Vaka"), linksOf(t, s, "Sigur Ros & Co", "( )", "Untitled #1")
+	save(t, s, user, "spotify", heard(0, "Sigur Rós", "Untitled", "Vaka"),
+		heard(10, "Sigur Ros & Co", "( )", "Untitled #1"))
+	vaka := linksOf(t, s, "Sigur Rós", "Untitled", "Vaka")
+	untitled := linksOf(t, s, "Sigur Ros & Co", "( )", "Untitled #1")
 	track, err := s.MergeMusic(t.Context(), user, library.KindTrack, untitled.Track, vaka.Track)
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"Vaka by Sigur Rós": 2}, counts(t, s, user, library.KindTrack))
@@ -178,12 +180,8 @@ func TestOneNameOfSeveralArtistsIsDivided(t *testing.T) {
 		library.Division{Names: []string{"Paul Simon", "Art Garfunkel"}})
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"Paul Simon": 2, "Art Garfunkel": 1}, counts(t, s, user, library.KindArtist))
-	require.Equal(t, "Cecilia by Paul Simon", func() (first string) {
-		for name := range counts(t, s, user, library.KindTrack) {
-			first = max(first, name)
-		}
-		return "Cecilia" + first[len(first)-len(" by Paul Simon"):]
-	}())
+	require.Equal(t, map[string]int{"Cecilia by Paul Simon": 1, "Graceland by Paul Simon": 1},
+		counts(t, s, user, library.KindTrack))
 	require.Equal(t, []string{"Art Garfunkel"}, searched(t, s, user, "garfunkel", library.KindArtist))
 	undone(t, s, rule)
 	require.Equal(t, map[string]int{"Simon and Garfunkel": 1, "Paul Simon": 1}, counts(t, s, user, library.KindArtist))
@@ -197,8 +195,8 @@ func TestOneNameOfSeveralArtistsIsDivided(t *testing.T) {
 func TestTwoArtistsOfOneNameAreToldApart(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	save(t, s, user, "lastfm", heard(0, "Nirvana", "Nevermind", "Lithium"), heard(10, "Nirvana", "All of Us", "Rainbow Chaser"),
-		heard(20, "Nirvana", "", "Pentecost Hotel"))
+	save(t, s, user, "lastfm", heard(0, "Nirvana", "Nevermind", "Lithium"),
+		heard(10, "Nirvana", "All of Us", "Rainbow Chaser"), heard(20, "Nirvana", "", "Pentecost Hotel"))
 	all := linksOf(t, s, "Nirvana", "All of Us", "Rainbow Chaser")
 	hotel := linksOf(t, s, "Nirvana", "", "Pentecost Hotel")
 	rule, err := s.DivideMusic(t.Context(), user, library.KindArtist, all.Artist,
@@ -222,7 +220,8 @@ func TestTwoArtistsOfOneNameAreToldApart(t *testing.T) {
 func TestEditionsOfAnAlbumAreToldApart(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	save(t, s, user, "lastfm", heard(0, "Queen", "Jazz", "Mustapha"), heard(10, "Queen", "Jazz (2011 Remaster)", "Jealousy"),
+	save(t, s, user, "lastfm", heard(0, "Queen", "Jazz", "Mustapha"),
+		heard(10, "Queen", "Jazz (2011 Remaster)", "Jealousy"),
 		heard(20, "Queen", "Jazz (2011 Remaster)", "Mustapha (2011 Remaster)"))
 	jazz := linksOf(t, s, "Queen", "Jazz", "Mustapha")
 	require.Equal(t, map[string]int{"Jazz by Queen": 3}, counts(t, s, user, library.KindAlbum))
@@ -234,8 +233,8 @@ func TestEditionsOfAnAlbumAreToldApart(t *testing.T) {
 	require.NoError(t, err)
 	want := map[string]int{"Jazz by Queen": 1, "Jazz (2011 Remaster) by Queen": 2}
 	require.Equal(t, want, counts(t, s, user, library.KindAlbum))
-	require.Equal(t, map[string]int{"Mustapha by Queen": 1, "Mustapha (2011 Remaster) by Queen": 1, "Jealousy by Queen": 1},
-		counts(t, s, user, library.KindTrack))
+	require.Equal(t, map[string]int{"Mustapha by Queen": 1, "Mustapha (2011 Remaster) by Queen": 1,
+		"Jealousy by Queen": 1}, counts(t, s, user, library.KindTrack))
 	lookedThrough(t, s)
 	other := linksOf(t, s, "Queen", "Jazz (2011 Remaster)", "Mustapha (2011 Remaster)")
 	foundMBID(t, s, library.KindAlbum, oneMBID, jazz.Album, other.Album)
@@ -252,7 +251,8 @@ func TestEditionsOfAnAlbumAreToldApart(t *testing.T) {
 func TestAnMBIDJoinsWhatARuleHasMerged(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	save(t, s, user, "lastfm", heard(0, "Ye", "", "One"), heard(10, "Kanye West", "", "Two"), heard(20, "Jay-Z", "", "Six"))
+	save(t, s, user, "lastfm", heard(0, "Ye", "", "One"), heard(10, "Kanye West", "", "Two"),
+		heard(20, "Jay-Z", "", "Six"))
 	lookedThrough(t, s)
 	ye, west, jay := linksOf(t, s, "Ye", "", ""), linksOf(t, s, "Kanye West", "", ""), linksOf(t, s, "Jay-Z", "", "")
 	one, err := s.MergeMusic(t.Context(), user, library.KindArtist, west.Artist, ye.Artist)
@@ -362,7 +362,7 @@ func TestStatisticsFollowRulesBothWays(t *testing.T) {
 		}
 		random.Shuffle(len(roots), func(i, j int) { roots[i], roots[j] = roots[j], roots[i] })
 		id := func(name string) int64 {
-			return int64(number(t, s, fmt.Sprintf("SELECT id FROM entities WHERE kind = 'artist' AND artist = '%s'", name)))
+			return int64(number(t, s, "SELECT id FROM entities WHERE kind = 'artist' AND artist = '"+name+"'"))
 		}
 		var c library.Correction
 		var err error
