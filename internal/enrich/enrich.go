@@ -103,6 +103,13 @@ type Links struct {
 	Portrait             bool   // Picture is the artist's portrait
 	// What they are called where somebody has decided it; empty where it is as services tell.
 	ArtistName, AlbumName, TrackName string
+	Credits                          []Credit
+}
+
+// Credit is one of the artists of a track.
+type Credit struct {
+	ID   int64
+	Name string
 }
 
 // Music is an entity with all that sources tell of it, and how often a person has heard it.

@@ -14,7 +14,7 @@ import (
 	"reprise/internal/library"
 )
 
-// part is a part of a rule: see migration 32.
+// part is a part of a rule: see migration 33.
 type part struct {
 	part  string
 	id    int64
@@ -26,6 +26,10 @@ func into(id int64) part { return part{part: "into", id: id} }
 // addRule stores a rule, gives it its ID, and counts that spellings mean something else.
 func addRule(ctx context.Context, tx *sql.Tx, c *library.Correction, of int64, parts []part) (err error) {
 	if c.ID, err = nextIDs(ctx, tx, "corrections", 1); err != nil {
+		return err
+	}
+	c.Of = of
+	if err := tx.QueryRowContext(ctx, "SELECT name FROM users WHERE id = $1", c.User).Scan(&c.By); err != nil {
 		return err
 	}
 	rows := make([]any, 0, 5*len(parts))

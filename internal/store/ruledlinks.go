@@ -23,15 +23,21 @@ func (s *Store) rule(ctx context.Context, tracks []library.Track, links []enrich
 		l := &links[i]
 		before[i] = *l
 		told := meant{track: l.Track, album: l.Album, title: tracks[i].Title, albumTitle: tracks[i].Album}
-		if l.Artist != 0 {
+		for _, c := range l.Credits {
+			told.artists = append(told.artists, c.ID)
+		}
+		if len(told.artists) == 0 && l.Artist != 0 {
 			told.artists = []int64{l.Artist}
 		}
 		now := ruled.apply(told)
-		l.Track, l.Album = now.track, now.album
-		if len(now.artists) > 0 {
+		l.Track, l.Album, l.Credits = now.track, now.album, nil
+		for _, id := range now.artists {
+			if len(before[i].Credits) > 0 {
+				l.Credits = append(l.Credits, enrich.Credit{ID: id})
+			}
 			l.Artist = now.artists[0]
 		}
-		for _, id := range []int64{l.Artist, l.Album, l.Track} {
+		for _, id := range append(now.artists, l.Album, l.Track) {
 			ids = append(ids, uint32(id))
 		}
 	}
@@ -53,6 +59,9 @@ func (s *Store) rule(ctx context.Context, tracks []library.Track, links []enrich
 		l, was, t := &links[i], before[i], tracks[i]
 		l.TrackName = other(was.Track, l.Track, t.Title, title)
 		l.AlbumName = other(was.Album, l.Album, t.Album, title)
+		for i, c := range l.Credits {
+			l.Credits[i].Name = names[uint32(c.ID)].Artist
+		}
 		if len(ruled.ends(was.Artist)) == 1 {
 			l.ArtistName = other(was.Artist, l.Artist, t.Artist, func(e library.Entity) string { return e.Artist })
 		}

@@ -37,6 +37,7 @@ type Store struct {
 	ruled  rulingsCache
 	words  wordCache
 	heard  playsCache
+	latest latestCache
 	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
 	moving map[int64]bool
 }
