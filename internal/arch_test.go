@@ -124,8 +124,9 @@ var arrows = map[string][]string{
 		"internal/activity", "internal/channels", "internal/delivery", "internal/library", "internal/notify",
 		"internal/resilience", "internal/server/core", "web",
 	},
+	// An archive has corrections as the API shows them.
 	"internal/server/export": {"internal/accounts", "internal/export", "internal/library", "internal/server/core",
-		"internal/server/music"},
+		"internal/server/corrections", "internal/server/music"},
 	"internal/server/welcome": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/settings", "internal/sync"},
 	"internal/server/site": {
@@ -168,8 +169,9 @@ var arrows = map[string][]string{
 		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
 	},
 	// It shows what is counted.
+	// Its lists and charts are also tables to download.
 	"internal/server/listening": {
-		"internal/library", "internal/listening", "internal/server/core", "internal/server/music",
+		"internal/export", "internal/library", "internal/listening", "internal/server/core", "internal/server/music",
 	},
 	"internal/server/imports": {
 		"internal/activity", "internal/imports", "internal/library", "internal/providers",

@@ -101,6 +101,13 @@ type Links struct {
 	Artist, Album, Track int64
 	Picture              string // the album's cover or the artist's portrait: a name in package art's cache
 	Portrait             bool   // Picture is the artist's portrait
+	Credits              []Credit
+}
+
+// Credit is one of the artists of a track.
+type Credit struct {
+	ID   int64
+	Name string
 }
 
 // Music is an entity with all that sources tell of it, and how often a person has heard it.

@@ -6,8 +6,8 @@
 package events
 
 import (
+	"slices"
 	"sync"
-	"sync/atomic"
 
 	"reprise/internal/library"
 )
@@ -46,20 +46,19 @@ const Buffer = 64
 // Bus carries events from publishers to the subscribers of one user. The zero Bus is ready for use. It is safe for
 // concurrent use.
 type Bus struct {
-	slow, thinned atomic.Uint64
-
-	mu    sync.RWMutex
-	users map[int64]map[*Subscription]struct{}
+	// mu guards everything, channels against being closed while an event is sent, too: one lock an event is less work
+	// than one for each subscription, and nothing that is done under it waits.
+	mu            sync.Mutex
+	users         map[int64][]*Subscription
+	slow, thinned uint64
 }
 
 // Subscription receives the events of one user on C, until it is closed or too slow. Then C is closed.
 type Subscription struct {
-	C    <-chan Event
-	c    chan Event
-	bus  *Bus
-	user int64
-
-	mu     sync.Mutex // guards sending against closing
+	C      <-chan Event
+	c      chan Event
+	bus    *Bus
+	user   int64
 	closed bool
 }
 
@@ -70,51 +69,47 @@ func (b *Bus) Subscribe(user int64) *Subscription {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.users == nil {
-		b.users = map[int64]map[*Subscription]struct{}{}
+		b.users = map[int64][]*Subscription{}
 	}
-	if b.users[user] == nil {
-		b.users[user] = map[*Subscription]struct{}{}
-	}
-	b.users[user][s] = struct{}{}
+	b.users[user] = append(b.users[user], s)
 	return s
 }
 
 // Publish sends e to every subscription to user, and returns at once.
 func (b *Bus) Publish(user int64, e Event) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for s := range b.users[user] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.users[user] {
 		s.send(e)
 	}
 }
 
 // PublishAll sends e to every subscription to any user, and returns at once.
 func (b *Bus) PublishAll(e Event) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, theirs := range b.users {
-		for s := range theirs {
+		for _, s := range theirs {
 			s.send(e)
 		}
 	}
 }
 
+// send is called with the bus locked.
 func (s *Subscription) send(e Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.closed {
 		return
 	}
 	// Progress events are dropped early, so that others still fit.
 	if e.Type == Progress && len(s.c) > Buffer/2 {
-		s.bus.thinned.Add(1)
+		s.bus.thinned++
 		return
 	}
 	select {
 	case s.c <- e:
 	default:
 		s.closed = true
-		s.bus.slow.Add(1)
+		s.bus.slow++
 		close(s.c)
 	}
 }
@@ -123,27 +118,35 @@ func (s *Subscription) send(e Event) {
 func (s *Subscription) Close() {
 	b := s.bus
 	b.mu.Lock()
-	delete(b.users[s.user], s)
-	if len(b.users[s.user]) == 0 {
-		delete(b.users, s.user)
-	}
-	b.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer b.mu.Unlock()
 	if !s.closed {
 		s.closed = true
 		close(s.c)
+	}
+	theirs := b.users[s.user]
+	at := slices.Index(theirs, s)
+	if at < 0 {
+		return
+	}
+	theirs[at] = theirs[len(theirs)-1] // their order among each other is nobody's business
+	theirs[len(theirs)-1] = nil
+	if b.users[s.user] = theirs[:len(theirs)-1]; len(theirs) == 1 {
+		delete(b.users, s.user)
 	}
 }
 
 // Dropped returns the number of subscriptions that were too slow and of progress events that were dropped, since the
 // start.
-func (b *Bus) Dropped() (slow, thinned uint64) { return b.slow.Load(), b.thinned.Load() }
+func (b *Bus) Dropped() (slow, thinned uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.slow, b.thinned
+}
 
 // Watchers returns the number of subscriptions.
 func (b *Bus) Watchers() int {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	n := 0
 	for _, subs := range b.users {
 		n += len(subs)

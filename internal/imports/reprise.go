@@ -22,12 +22,16 @@ import (
 // connections that reported them.
 const Reprise = "reprise"
 
+// corrections is the file of an archive with what its person has corrected there. The listens have it already.
+const corrections = "corrections.jsonl"
+
 // ours reads the exports of Reprise: the archive with everything, its listens.jsonl, the months of an archive at a
 // connection, and listens.csv.
 var ours = format{
 	expected: words.New("import.expected.reprise"),
 	wants: func(name string) bool {
-		return ending(name, ".jsonl") && !hidden(name) || strings.EqualFold(path.Base(name), exports.CSV.Name)
+		return ending(name, ".jsonl") && !hidden(name) && path.Base(name) != corrections ||
+			strings.EqualFold(path.Base(name), exports.CSV.Name)
 	},
 	read: func(m *meter, out yield) error {
 		c, err := m.begins()
@@ -138,7 +142,7 @@ func ourRow(cells []string) row {
 		}
 		r.DurationMS = &ms
 	}
-	for _, source := range strings.Split(cells[8], "&") {
+	for source := range strings.SplitSeq(cells[8], "&") {
 		conn, id, there := strings.Cut(source, "=")
 		name, err := url.QueryUnescape(conn)
 		text, errID := url.QueryUnescape(id)

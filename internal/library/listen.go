@@ -33,11 +33,27 @@ type StoredListen struct {
 	Sources []Source
 }
 
-// ListenFilter selects listens of a user.
+// ListenFilter selects listens of a user: those that fit all of it.
 type ListenFilter struct {
 	User     int64
-	Artist   string    // in upper or lower case; empty for all
+	Artist   string // the name that services tell, in upper or lower case; empty for all
+	Source   ConnectionID
+	Tag      string    // of the artist, the album or the track; empty for all
 	From, To time.Time // from the first to before the second, in whole milliseconds of UTC; zero for no bound
+
+	ArtistID, AlbumID, TrackID uint32 // 0 for all
+
+	Hours    uint32 // a bit for each hour of the day; 0 for all
+	Weekdays uint8  // a bit for each day from Monday on; 0 for all
+	Zone     string // that Hours and Weekdays are in: an IANA name; empty for UTC, and without them
+}
+
+// Some reports whether the filter leaves something out.
+func (f ListenFilter) Some() bool { return f != ListenFilter{User: f.User} }
+
+// Timed reports whether the filter selects by time alone, or not at all.
+func (f ListenFilter) Timed() bool {
+	return f == ListenFilter{User: f.User, From: f.From, To: f.To}
 }
 
 // FromExport is the prefix of the SourceID of a listen from a provider's export file, where the file gives another time

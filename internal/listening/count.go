@@ -13,6 +13,7 @@ import (
 type Filter struct {
 	Artist, Album, Track uint32
 	Tagged               map[uint32]bool // artists, albums and tracks, one of which a listen must have; nil for all
+	Spellings            []uint32        // one of which a listen must have; nil for all
 	Hours                uint32          // a bit for each hour of the day; 0 for all
 	Weekdays             uint8           // a bit for each day from Monday on; 0 for all
 	Source               library.ConnectionID
@@ -110,6 +111,7 @@ const (
 type tally struct {
 	q     Question
 	music *Music
+	pick  *Picker
 	clock clock
 
 	from, to          int64 // Unix seconds
@@ -146,6 +148,7 @@ func Count(all []*Columns, music *Music, q Question) Answer {
 	t := &tally{q: q, music: music, clock: clock{zone: q.Now.Location()}, mark: make([]uint8, n),
 		last: make([]uint32, n), now: make([]uint32, n), prior: make([]uint32, n), time: make([]uint32, n),
 		kind: make([]kind, n), away: map[uint32]uint32{}, sources: map[library.ConnectionID]*Source{}}
+	t.pick = NewPicker(q.Filter, music, q.Now.Location())
 	t.from, t.to = q.Span.unix()
 	t.before, t.beforeEnd = t.from, t.from
 	if before, ok := q.Span.Before(); ok {
@@ -176,20 +179,13 @@ func (t *tally) anniversaries() {
 
 // columns counts the listens of one span of time.
 func (t *tally) columns(c *Columns) {
-	wanted := uint16(0)
-	if t.q.Filter.Source != "" {
-		for i, id := range c.From {
-			if id == t.q.Filter.Source {
-				wanted = 1 << i
-			}
-		}
-	}
+	wanted := t.pick.source(c)
 	var told, only [mostSources]int
 	for i, offset := range c.At {
 		at := c.Start + int64(offset)
 		v := t.music.of(c.Spelling[i])
 		day, second := t.clock.day(at)
-		fits := t.fits(v, day, second) && (t.q.Filter.Source == "" || c.Sources[i]&wanted != 0)
+		fits := c.Sources[i]&wanted == wanted && t.pick.fits(c.Spelling[i], day, second)
 		t.listen(v, at, fits)
 		if !fits {
 			continue
@@ -216,21 +212,6 @@ func (t *tally) columns(c *Columns) {
 		t.sources[id].Listens += told[i]
 		t.sources[id].Only += only[i]
 	}
-}
-
-// fits reports whether the filter selects a listen, its source apart.
-func (t *tally) fits(v meaning, day, second int64) bool {
-	f := &t.q.Filter
-	switch {
-	case f.Hours != 0 && f.Hours&(1<<(second/3600)) == 0,
-		f.Weekdays != 0 && f.Weekdays&(1<<weekday(day)) == 0,
-		f.Track != 0 && f.Track != v.track,
-		f.Album != 0 && f.Album != v.album,
-		f.Artist != 0 && !slices.Contains(t.music.artistsOf(v), f.Artist):
-		return false
-	}
-	return f.Tagged == nil || f.Tagged[v.track] || f.Tagged[v.album] ||
-		slices.ContainsFunc(t.music.artistsOf(v), func(id uint32) bool { return f.Tagged[id] })
 }
 
 // listen counts one listen for its track, its album and its artists.
@@ -464,15 +445,10 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 		if n := len(c.At); n == 0 || c.Start+int64(c.At[n-1]) < t.from || c.Start+int64(c.At[0]) >= t.to {
 			continue
 		}
-		wanted := uint16(0)
-		for i, id := range c.From {
-			if t.q.Filter.Source == id {
-				wanted = 1 << i
-			}
-		}
+		wanted := t.pick.source(c)
 		for i, offset := range c.At {
 			at := c.Start + int64(offset)
-			if at < t.from || at >= t.to || t.q.Filter.Source != "" && c.Sources[i]&wanted == 0 {
+			if at < t.from || at >= t.to || c.Sources[i]&wanted != wanted {
 				continue
 			}
 			v := t.music.of(c.Spelling[i])
@@ -481,7 +457,7 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 				if !ok {
 					continue
 				}
-				if day, second := t.clock.day(at); t.fits(v, day, second) {
+				if day, second := t.clock.day(at); t.pick.fits(c.Spelling[i], day, second) {
 					piece(day).By[n]++
 				}
 			}

@@ -48,7 +48,7 @@ func Again(t *testing.T, pattern string) {
 		t.Fatal(err)
 	}
 	var some []string
-	for _, name := range strings.Fields(string(listed)) {
+	for name := range strings.FieldsSeq(string(listed)) {
 		if strings.HasPrefix(name, "Test") && (strings.Contains(name, "Postgres") || soak.Part(t, name)) {
 			some = append(some, name)
 		}

@@ -48,7 +48,7 @@ func split(text string) (all, joined []string) {
 	if !strings.ContainsFunc(text, isLetter) {
 		return signs(text), nil
 	}
-	for _, part := range strings.Fields(plain(text)) {
+	for part := range strings.FieldsSeq(plain(text)) {
 		words := strings.FieldsFunc(part, func(r rune) bool { return !isLetter(r) })
 		if len(words) > 1 {
 			joined = append(joined, cut(strings.Join(words, "")))

@@ -108,7 +108,8 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 	signedIn := sessions.New(k)
 	asking := asks.New(k, c.Asks)
 	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
-	exports := export.New(k, c.Store, rows)
+	heard := listening.New(k, c.Store, rows)
+	exports := export.New(k, c.Store, rows, heard)
 	links := accounts.NewLinks(c.Store, c.Accounts)
 	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
 		Removals: c.Removals, Courier: c.Courier, Export: exports})
@@ -140,7 +141,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			first,
 			site.New(k, changeable(c)),
 			music.New(k, c.Store, c.Enrichment, rows),
-			listening.New(k, c.Store, rows),
+			heard,
 			sources,
 			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store),

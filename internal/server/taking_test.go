@@ -86,6 +86,54 @@ func TestListensAreDownloaded(t *testing.T) {
 	})
 }
 
+// Every list and chart of Listening is a table, with the filters of the page.
+func TestStatisticsAreDownloaded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.heard("Hoppípolla", `=1+1 "x"`, `=1+1 "x"`)
+		text, header := h.take("/export/stats/tracks.csv?span=all")
+		require.Equal(t, "text/csv; charset=utf-8", header.Get("Content-Type"))
+		require.Contains(t, header.Get("Content-Disposition"), "attachment; filename=reprise-Ann-tracks.csv")
+		require.Equal(t, "\ufeffartist,track,album,listens,before,seconds\n"+
+			"Sigur Rós,\"'=1+1 \"\"x\"\"\",,2,0,120\nSigur Rós,Hoppípolla,,1,0,60\n", text)
+		for _, name := range []string{"artists", "albums", "discoveries", "back", "over", "days", "hours", "sources"} {
+			text, _ := h.take("/export/stats/" + name + ".csv?span=year")
+			require.Contains(t, text, "listens", name)
+		}
+		page := h.page("/listening?span=year&hour=0")
+		for _, name := range []string{"artists", "tracks", "days", "hours"} {
+			require.Regexp(t, `href="/api/v1/export/stats/`+name+`\.csv\?at=[0-9-]+&amp;hour=0&amp;span=year"`, page)
+		}
+		text, _ = h.take("/export/stats/artists.csv?span=all&hour=3")
+		require.Equal(t, "\ufeffartist,listens,before,seconds\n", text)
+		for path, want := range map[string]int{"genres.csv": http.StatusNotFound, "tracks": http.StatusNotFound,
+			"tracks.csv?span=decade": http.StatusBadRequest, "tracks.csv?limit=1": http.StatusBadRequest} {
+			h.call(http.MethodGet, "/export/stats/"+path, "", want)
+		}
+		h.as(h.other("Ben"))
+		text, _ = h.take("/export/stats/tracks.csv?span=all")
+		require.NotContains(t, text, "Hoppípolla", "somebody else's")
+	})
+}
+
+func TestCorrectionsAreDownloaded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		text, _ := h.take("/export/corrections.jsonl")
+		require.Empty(t, text)
+		h.heard("One", "Two")
+		one := h.call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)[0].(map[string]any)
+		h.call(http.MethodDelete, "/listens/"+one["id"].(string), "", http.StatusOK)
+		text, _ = h.take("/export/corrections.jsonl")
+		var line any
+		require.NoError(t, json.Unmarshal([]byte(text), &line))
+		require.Equal(t, h.call(http.MethodGet, "/corrections", "", http.StatusOK)["corrections"], []any{line})
+		h.as(h.other("Ben"))
+		text, _ = h.take("/export/corrections.jsonl")
+		require.Empty(t, text, "somebody else's")
+	})
+}
+
 func TestPlaylistsAreDownloaded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
@@ -125,6 +173,8 @@ func TestTheArchiveSaysWhatIsInIt(t *testing.T) {
 			return b
 		}
 		require.Contains(t, string(read("README.txt")), "was Ann gehört")
+		require.Contains(t, string(read("statistics/tracks.csv")), "Sigur Rós,One,")
+		require.Empty(t, read("corrections.jsonl"))
 		var manifest struct {
 			Format, Account string
 			Files           []struct {

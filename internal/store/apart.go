@@ -50,7 +50,7 @@ func (s *Store) SplitListen(ctx context.Context, user, id int64) (c library.Corr
 				return err
 			}
 		}
-		return errors.Join(heardAgain(ctx, tx, user, changed), s.listensChanged(ctx, tx, user, changed))
+		return s.listensChanged(ctx, tx, user, changed)
 	})
 	return c, err
 }

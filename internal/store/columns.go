@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/listening"
@@ -32,47 +33,143 @@ func forgetColumns(ctx context.Context, tx *sql.Tx, user int64) error {
 }
 
 // Columns returns all listens of a person as columns, in order of time.
-func (s *Store) Columns(ctx context.Context, user int64) ([]*listening.Columns, error) {
-	type row struct {
-		span, version int64
-		data          []byte
+func (s *Store) Columns(ctx context.Context, user int64) (all []*listening.Columns, err error) {
+	err = s.eachColumns(ctx, read{user, -1 << 50, 1 << 50, false}, func(c *listening.Columns) bool {
+		all = append(all, c)
+		return true
+	})
+	return all, err
+}
+
+// read says which columns are read: those of the spans that the seconds from first to last are in, the earliest or the
+// latest first.
+type read struct {
+	user, first, last int64
+	backwards         bool
+}
+
+// columnsRow is a row of the table of columns.
+type columnsRow struct {
+	span, version int64
+	data          []byte
+}
+
+// These are how many spans are read at once: few at first, since a page may need no more.
+const (
+	spansFirst = 2
+	spansMost  = 64
+)
+
+// eachColumns calls fn for the columns of a person's listens until that returns false. It builds those that are not
+// there, and keeps them, the latest ones apart.
+func (s *Store) eachColumns(ctx context.Context, r read, fn func(*listening.Columns) bool) error {
+	latest, err := s.latestSpan(ctx, r.user)
+	if err != nil {
+		return err
 	}
-	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.span, &v.version, &v.data) }
-	rows, err := list(ctx, s.reader, scan,
-		"SELECT span, version, data FROM listen_columns WHERE user_id = $1 ORDER BY span", user)
+	from, to := spanOf(time.Unix(r.first, 0)), spanOf(time.Unix(r.last, 0))
+	order := "ASC"
+	if r.backwards {
+		order = "DESC"
+	}
+	scan := func(r scanner) (v columnsRow, err error) { return v, r.Scan(&v.span, &v.version, &v.data) }
+	for n := spansFirst; ; n = min(4*n, spansMost) {
+		rows, err := list(ctx, s.reader, scan, `SELECT span, version, data FROM listen_columns
+			WHERE user_id = $1 AND span >= $2 AND span <= $3 ORDER BY span `+order+" LIMIT $4", r.user, from, to, n)
+		if err != nil {
+			return err
+		}
+		enough, err := s.someColumns(ctx, r.user, latest, rows, fn)
+		if err != nil || enough || len(rows) < n {
+			return err
+		}
+		if last := rows[n-1].span; r.backwards {
+			to = last - 1
+		} else {
+			from = last + 1
+		}
+	}
+}
+
+// latestSpan returns the number of the latest span in which a person has heard something.
+func (s *Store) latestSpan(ctx context.Context, user int64) (latest int64, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT coalesce(max(span), 0) FROM listen_columns WHERE user_id = $1", user).
+		Scan(&latest)
+	return latest, local(err)
+}
+
+// someColumns calls fn for the columns of rows until that returns false, and reports whether it has.
+func (s *Store) someColumns(ctx context.Context, user, latest int64, rows []columnsRow,
+	fn func(*listening.Columns) bool) (enough bool, err error) {
+	var built []columnsRow
+	for _, v := range rows {
+		c, err := listening.ParseColumns(v.data)
+		if len(v.data) == 0 || err != nil {
+			if v.span == latest {
+				build := func() (*listening.Columns, error) { return s.columns(ctx, user, v.span) }
+				c, err = s.latest.get(user, v, build)
+			} else if c, err = s.columns(ctx, user, v.span); err == nil {
+				v.data = c.Append(nil)
+				built = append(built, v)
+			}
+		}
+		if err != nil {
+			return true, err
+		}
+		if enough = !fn(c); enough {
+			break
+		}
+	}
+	s.keepColumns(ctx, user, built)
+	return enough, nil
+}
+
+// keepColumns stores columns, without those whose listens have changed meanwhile. What cannot be kept, such as on a
+// full disk, is built again next time.
+func (s *Store) keepColumns(ctx context.Context, user int64, built []columnsRow) {
+	if len(built) == 0 {
+		return
+	}
+	_ = s.write(ctx, func(tx *sql.Tx) (err error) {
+		for _, v := range built {
+			err = errors.Join(err, execTx(ctx, tx, `UPDATE listen_columns SET data = $1
+				WHERE user_id = $2 AND span = $3 AND version = $4`, v.data, user, v.span, v.version))
+		}
+		return err
+	})
+}
+
+// latestCache holds the columns of the latest spans of some people. It is safe for concurrent use.
+type latestCache struct {
+	mu sync.Mutex
+	by map[int64]latestColumns
+}
+
+type latestColumns struct {
+	span, version int64
+	columns       *listening.Columns
+}
+
+// get returns the columns of a person's latest span, which are built if they are not held or have changed.
+func (c *latestCache) get(user int64, v columnsRow, build func() (*listening.Columns, error)) (
+	*listening.Columns, error) {
+	c.mu.Lock()
+	have := c.by[user]
+	c.mu.Unlock()
+	if have.columns != nil && have.span == v.span && have.version == v.version {
+		return have.columns, nil
+	}
+	columns, err := build()
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*listening.Columns, 0, len(rows))
-	var built []row
-	for i, v := range rows {
-		if len(v.data) > 0 {
-			if c, err := listening.ParseColumns(v.data); err == nil {
-				all = append(all, c)
-				continue
-			}
-		}
-		c, err := s.columns(ctx, user, v.span)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-		if i < len(rows)-1 {
-			v.data = c.Append(nil)
-			built = append(built, v)
-		}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil || len(c.by) >= mostHeard {
+		c.by = map[int64]latestColumns{}
 	}
-	if len(built) > 0 {
-		// What cannot be kept, such as on a full disk, is built again next time.
-		_ = s.write(ctx, func(tx *sql.Tx) (err error) {
-			for _, v := range built { // none whose listens have changed meanwhile
-				err = errors.Join(err, execTx(ctx, tx, `UPDATE listen_columns SET data = $1
-					WHERE user_id = $2 AND span = $3 AND version = $4`, v.data, user, v.span, v.version))
-			}
-			return err
-		})
-	}
-	return all, nil
+	c.by[user] = latestColumns{v.span, v.version, columns}
+	return columns, nil
 }
 
 // columns reads the listens of a person in a span.

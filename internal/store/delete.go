@@ -225,7 +225,7 @@ func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, c library.Correction)
 				WHERE CAST($1 AS BIGINT) > 0 AND f.delivery_id >= 0 AND f.listen_id IN `+these, args...))
 	})
 	if err == nil {
-		err = errors.Join(s.sendAgain(ctx, tx, c, some), heardAgain(ctx, tx, c.User, some))
+		err = s.sendAgain(ctx, tx, c, some)
 	}
 	if err == nil {
 		err = inChunks(idsOf(some), func(these string, args []any) error {
@@ -257,21 +257,4 @@ func (s *Store) sendAgain(ctx context.Context, tx *sql.Tx, c library.Correction,
 		}
 	}
 	return err
-}
-
-// heardAgain notes the artists of listens that came back.
-func heardAgain(ctx context.Context, tx *sql.Tx, user int64, some []stored) error {
-	all := map[hearing]bool{}
-	type row struct{ artist, at int64 }
-	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.artist, &v.at) }
-	err := inChunks(idsOf(some), func(these string, args []any) error {
-		rows, err := list(ctx, tx, scan, `SELECT p.artist_key, l.played_at FROM listens l
-			JOIN spellings p ON p.id = l.spelling_id WHERE +l.user_id = $1 AND l.id IN `+these,
-			append([]any{user}, args...)...)
-		for _, v := range rows {
-			all[hearing{user, spanOf(time.UnixMilli(v.at)), v.artist}] = true
-		}
-		return err
-	})
-	return errors.Join(err, saveHeard(ctx, tx, all))
 }

@@ -45,7 +45,7 @@ func (s *Store) edited(ctx context.Context, tx *sql.Tx, user int64, before, afte
 		return nil
 	}
 	some := []stored{{id: before.id, at: time.UnixMilli(before.at)}, {id: after.id, at: time.UnixMilli(after.at)}}
-	return errors.Join(heardAgain(ctx, tx, user, some[1:]), s.listensChanged(ctx, tx, user, some))
+	return s.listensChanged(ctx, tx, user, some)
 }
 
 // EditListen changes a listen of a person. It returns library.ErrNotFound if there is none, and library.ErrUnchanged if

@@ -204,18 +204,13 @@ func (s *Store) People(ctx context.Context) ([]int64, error) {
 	return list(ctx, s.reader, scan, "SELECT id FROM users ORDER BY id")
 }
 
-// meaning selects the spellings that mean an entity of each kind, whose id is the argument $2.
-var meaning = map[string]string{
-	library.KindArtist: `SELECT id FROM spellings
-		WHERE track_id IN (SELECT track_id FROM track_artists WHERE artist_id = $2)`,
-	library.KindAlbum: "SELECT id FROM spellings WHERE album_id = $2",
-	library.KindTrack: "SELECT id FROM spellings WHERE track_id = $2",
-}
+// musicKinds are the kinds of entities that have a page.
+var musicKinds = []string{library.KindArtist, library.KindAlbum, library.KindTrack}
 
 // Music returns what is known of an entity; of the one that it has joined, with its ID, if it is gone. It returns
 // library.ErrNotFound if the person has not heard it.
 func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m enrich.Music, err error) {
-	if meaning[kind] == "" {
+	if !slices.Contains(musicKinds, kind) {
 		return m, library.ErrNotFound
 	}
 	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+`WHERE e.kind = $2 AND (e.id = $1
@@ -223,14 +218,15 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 	if err != nil {
 		return m, found(err)
 	}
-	var last time.Time
-	if m.Plays, last, err = s.plays(ctx, user, meaning[kind], e.id); err != nil {
+	plays, err := s.heardOf(ctx, user)
+	if err != nil {
 		return m, err
 	}
-	if m.Plays == 0 {
+	heard := of(plays.entity, e.id)
+	if heard.n == 0 {
 		return m, library.ErrNotFound
 	}
-	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, last
+	m.ID, m.Entity, m.Plays, m.LastHeard = e.id, e.Entity, int(heard.n), time.Unix(heard.last, 0).UTC()
 	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags,
 			released, picture
 		FROM enrichment WHERE entity_id = $1 ORDER BY source`, e.id)
@@ -267,7 +263,7 @@ func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Lin
 		return make([]enrich.Links, len(tracks)), err
 	}
 	alone := func(name string) bool { return known[entityKey{library.KindArtist, artistKey(name)}] != nil }
-	leads, err := s.leads(ctx, known)
+	credited, err := s.credited(ctx, known)
 	if err != nil {
 		return nil, err
 	}
@@ -289,36 +285,39 @@ func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Lin
 			case library.KindTrack:
 				l.Track = k.id
 			}
-			if lead := leads[k.id]; lead != 0 {
-				l.Artist = lead
+			if credits := credited[k.id]; len(credits) > 0 {
+				l.Artist, l.Credits = credits[0].ID, credits
 			}
 		}
 	}
 	return links, s.addPictures(ctx, links)
 }
 
-// leads returns the first artist of each of these tracks that is stored.
-func (s *Store) leads(ctx context.Context, known map[entityKey]*keyed) (map[int64]int64, error) {
+// credited returns the artists of each of these tracks that is stored.
+func (s *Store) credited(ctx context.Context, known map[entityKey]*keyed) (map[int64][]enrich.Credit, error) {
 	var args []any
 	for k, e := range known {
 		if k.kind == library.KindTrack || k.kind == untitled {
 			args = append(args, e.id)
 		}
 	}
-	leads := make(map[int64]int64, len(args))
-	type row struct{ track, artist int64 }
-	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.track, &v.artist) }
+	all := make(map[int64][]enrich.Credit, len(args))
+	scan := func(r scanner) (none struct{}, err error) {
+		var track int64
+		var c enrich.Credit
+		err = r.Scan(&track, &c.ID, &c.Name)
+		all[track] = append(all[track], c)
+		return none, err
+	}
 	for chunk := range slices.Chunk(args, 200) {
-		rows, err := list(ctx, s.reader, scan, "SELECT track_id, artist_id FROM track_artists WHERE track_id IN "+
-			numbered(1, len(chunk))+" ORDER BY track_id, position DESC, artist_id DESC", chunk...)
+		_, err := list(ctx, s.reader, scan, `SELECT t.track_id, t.artist_id, e.artist FROM track_artists t
+			JOIN entities e ON e.id = t.artist_id WHERE t.track_id IN `+numbered(1, len(chunk))+
+			" ORDER BY t.track_id, t.position, t.artist_id", chunk...)
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range rows {
-			leads[v.track] = v.artist
-		}
 	}
-	return leads, nil
+	return all, nil
 }
 
 // addPictures adds the pictures of albums to links; where there is none, that of the artist.

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,135 +31,114 @@ const (
 func (s *Store) FindListens(
 	ctx context.Context, f library.ListenFilter, before string, limit int,
 ) (page []library.StoredListen, next string, err error) {
-	at, id := int64(1<<62), int64(0)
-	if before != "" {
-		var from library.ListenFilter
-		if at, id, from, err = listenCursor(before); err != nil {
-			return nil, "", err
-		}
-		from.User = f.User
-		if empty := (library.ListenFilter{User: f.User}); f != empty && f != from {
-			return nil, "", library.ErrBadCursor
-		}
-		f = from
-	}
-	if f.Artist != "" {
-		page, err = s.listensBy(ctx, f, at, id, limit+1)
-	} else {
-		where, args := within(f, []any{f.User, at, id})
-		args = append(args, limit+1)
-		page, err = list(ctx, s.reader, scanListen, selectListen+"WHERE l.user_id = $1 AND (l.played_at, l.id) < "+
-			"($2, $3)"+where+" ORDER BY l.played_at DESC, l.id DESC LIMIT $"+strconv.Itoa(len(args)), args...)
-	}
+	p, err := placeOf(f, before)
 	if err != nil {
 		return nil, "", err
 	}
-	if len(page) > limit {
-		page = page[:limit]
-		next = cursorAfter(f, page[limit-1])
+	page, more, err := s.listensFrom(ctx, p, limit)
+	if more {
+		next = p.f.After(page[len(page)-1]).Text()
 	}
-	return page, next, s.addSources(ctx, page)
+	return page, next, err
+}
+
+// LaterListens returns at most limit listens that a filter selects after a cursor, the newest first, and whether there
+// are more. limit is 1 to 1,000. An invalid cursor, or one of another filter, is library.ErrBadCursor.
+func (s *Store) LaterListens(ctx context.Context, f library.ListenFilter, after string, limit int) (
+	page []library.StoredListen, more bool, err error) {
+	p, err := placeOf(f, after)
+	if err != nil {
+		return nil, false, err
+	}
+	p.later = true
+	page, more, err = s.listensFrom(ctx, p, limit)
+	slices.Reverse(page)
+	return page, more, err
+}
+
+// spot is a place in the listens of a filter, from which some are read: the older ones, the newest first, or the later
+// ones, the oldest first.
+type spot struct {
+	f      library.ListenFilter
+	at, id int64 // at in Unix milliseconds
+	later  bool
+}
+
+// placeOf returns the place of a cursor, or the newest listen without one.
+func placeOf(f library.ListenFilter, cursor string) (spot, error) {
+	if cursor == "" {
+		return spot{f: f, at: 1 << 52}, nil
+	}
+	c, err := library.ParseCursor(f.User, cursor)
+	if err != nil || f.Some() && f != c.Filter {
+		return spot{}, library.ErrBadCursor
+	}
+	return spot{f: c.Filter, at: c.At.UnixMilli(), id: c.ID}, nil
+}
+
+// has reports whether a listen lies beyond the place and between the bounds of the filter.
+func (p *spot) has(l *library.StoredListen) bool {
+	at := l.PlayedAt.UnixMilli()
+	if !p.f.From.IsZero() && at < millis(p.f.From) || !p.f.To.IsZero() && at >= millis(p.f.To) {
+		return false
+	}
+	if p.later {
+		return at > p.at || at == p.at && l.ID > p.id
+	}
+	return at < p.at || at == p.at && l.ID < p.id
+}
+
+// listensFrom returns at most limit listens from a place on, and whether there are more.
+func (s *Store) listensFrom(ctx context.Context, p spot, limit int) (
+	page []library.StoredListen, more bool, err error) {
+	if p.f.Timed() {
+		where, args := within(p.f, []any{p.f.User, p.at, p.id})
+		args = append(args, limit+1)
+		beyond, order := "<", "DESC"
+		if p.later {
+			beyond, order = ">", "ASC"
+		}
+		page, err = list(ctx, s.reader, scanListen, selectListen+"WHERE l.user_id = $1 AND (l.played_at, l.id) "+
+			beyond+" ($2, $3)"+where+" ORDER BY l.played_at "+order+", l.id "+order+" LIMIT $"+strconv.Itoa(len(args)),
+			args...)
+		if err == nil {
+			err = s.addSources(ctx, page)
+		}
+	} else {
+		page, err = s.pick(ctx, p, limit+1)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if len(page) > limit {
+		return page[:limit], true, nil
+	}
+	return page, false, nil
 }
 
 // within returns the conditions of a filter's times, each after an AND, and args with their values.
 func within(f library.ListenFilter, args []any) (string, []any) {
-	where := ""
+	var where strings.Builder
 	for _, end := range []struct {
 		condition string
 		at        time.Time
 	}{{" >= $", f.From}, {" < $", f.To}} {
 		if !end.at.IsZero() {
 			args = append(args, millis(end.at))
-			where += " AND l.played_at" + end.condition + strconv.Itoa(len(args))
+			where.WriteString(" AND l.played_at" + end.condition + strconv.Itoa(len(args)))
 		}
 	}
-	return where, args
-}
-
-// byName selects the spellings of an artist by the key of the name, the argument $2.
-const byName = "SELECT id FROM spellings WHERE artist_key = $2"
-
-// listensBy returns at most limit listens of the filter's artist before a time and a number, the newest first.
-func (s *Store) listensBy(ctx context.Context, f library.ListenFilter, at, id int64, limit int) (
-	page []library.StoredListen, err error) {
-	all, err := s.spansOf(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	all.last = min(all.last, spanOf(time.UnixMilli(at)))
-	for last, n := all.last, int64(6); last >= all.first && len(page) < limit; last, n = last-n, 2*n {
-		args := []any{f.User, artistNamed(f.Artist), max(all.first, last-n+1), last, at, id}
-		where, args := within(f, args)
-		args = append(args, limit-len(page))
-		more, err := list(ctx, s.reader, scanListen, ofSpellings(listenColumns, theirSpellings, byName)+
-			" AND (l.played_at, l.id) < ($5, $6)"+where+
-			" ORDER BY l.played_at DESC, l.id DESC LIMIT $"+strconv.Itoa(len(args)), args...)
-		if err != nil {
-			return nil, err
-		}
-		page = append(page, more...)
-	}
-	return page, nil
+	return where.String(), args
 }
 
 // CountFound returns the number of listens that a filter selects.
 func (s *Store) CountFound(ctx context.Context, f library.ListenFilter) (n int, err error) {
-	query, args := "SELECT count(*) FROM listens l WHERE l.user_id = $1", []any{f.User}
-	if f.Artist != "" {
-		all, err := s.spansOf(ctx, f)
-		if err != nil {
-			return 0, err
-		}
-		query, args = ofSpellings("count(*)", "", byName), append(args, artistNamed(f.Artist), all.first, all.last)
+	if !f.Timed() {
+		return s.countPicked(ctx, f)
 	}
-	where, args := within(f, args)
-	err = s.reader.QueryRowContext(ctx, query+where, args...).Scan(&n)
+	where, args := within(f, []any{f.User})
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM listens l WHERE l.user_id = $1"+where, args...).Scan(&n)
 	return n, local(err)
-}
-
-// cursorAfter returns the cursor of the listens after one that a filter selects.
-func cursorAfter(f library.ListenFilter, last library.StoredListen) string {
-	filter := url.Values{}
-	if f.Artist != "" {
-		filter.Set("artist", f.Artist)
-	}
-	for name, at := range map[string]time.Time{"from": f.From, "to": f.To} {
-		if !at.IsZero() {
-			filter.Set(name, strconv.FormatInt(millis(at), 10))
-		}
-	}
-	text := fmt.Sprintf("%d.%d", millis(last.PlayedAt), last.ID)
-	if len(filter) > 0 {
-		text += "?" + filter.Encode()
-	}
-	return base64.RawURLEncoding.EncodeToString([]byte(text))
-}
-
-// listenCursor returns what a cursor says: the time and the number of the listen to continue after, and the filter.
-func listenCursor(cursor string) (at, id int64, f library.ListenFilter, err error) {
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return 0, 0, f, library.ErrBadCursor
-	}
-	place, filter, _ := strings.Cut(string(raw), "?")
-	a, i, _ := strings.Cut(place, ".")
-	at, errA := strconv.ParseInt(a, 10, 64)
-	id, errI := strconv.ParseInt(i, 10, 64)
-	values, errF := url.ParseQuery(filter)
-	if errA != nil || errI != nil || errF != nil {
-		return 0, 0, f, library.ErrBadCursor
-	}
-	f.Artist = values.Get("artist")
-	for name, end := range map[string]*time.Time{"from": &f.From, "to": &f.To} {
-		if text := values.Get(name); text != "" {
-			ms, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return 0, 0, f, library.ErrBadCursor
-			}
-			*end = time.UnixMilli(ms).UTC()
-		}
-	}
-	return at, id, f, nil
 }
 
 func scanListen(r scanner) (l library.StoredListen, err error) {

@@ -67,20 +67,19 @@ func TestListensAreFoundByArtist(t *testing.T) {
 	require.ErrorIs(t, err, library.ErrBadCursor, "it belongs to another filter")
 }
 
-// The page of a rare artist takes no look at all listens.
-func TestFindingByArtistUsesTheIndex(t *testing.T) {
+// The listens of a rare artist are read by the index.
+func TestPickedListensAreFoundByTheIndex(t *testing.T) {
 	t.Parallel()
 	if postgrestest.On() {
 		t.Skip("Postgres counts what is in its tables")
 	}
 	s, user := setup(t)
 	save(t, s, user, "spotify", repeat(5, 5)...)
-	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+ofSpellings("count(*)", "",
-		byName), user, artistNamed(repeat(1, 1)[0].Artist), 0, 1)
+	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statementAt(2), user, 1, 1, 2, 2)
 	require.NoError(t, err)
 	plan := planOf(t, rows)
 	require.True(t, slices.ContainsFunc(plan, func(line string) bool {
-		return strings.Contains(line, "USING COVERING INDEX listens_newest (user_id=? AND played_at>? AND played_at<?")
+		return strings.Contains(line, "USING INDEX listens_newest (user_id=? AND played_at>? AND played_at<?")
 	}), plan)
 }
 

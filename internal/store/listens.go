@@ -172,9 +172,6 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 			return 0, err
 		}
 	}
-	if err := noteHeard(ctx, tx, user, fresh, spelt); err != nil {
-		return 0, err
-	}
 	spans := map[int64]bool{}
 	for _, p := range plays {
 		spans[spanOf(p.at)] = true

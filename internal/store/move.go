@@ -159,3 +159,15 @@ func moveTheirSources(ctx context.Context, tx *sql.Tx, listens map[int64]*oldLis
 	return insertRows(ctx, tx, `INSERT INTO listen_sources
 		(listen_id, connection, source_key, source_id, later, stored_at)`, width, rows, "")
 }
+
+// hearing says that a person may have heard an artist in a span: the next steps read it, and a later one drops it.
+type hearing struct{ user, span, artist int64 }
+
+func saveHeard(ctx context.Context, tx *sql.Tx, all map[hearing]bool) error {
+	const width = 3
+	rows := make([]any, 0, width*len(all))
+	for h := range all {
+		rows = append(rows, h.user, h.span, h.artist)
+	}
+	return insertRows(ctx, tx, "INSERT INTO heard (user_id, span, artist_key)", width, rows, "ON CONFLICT DO NOTHING")
+}

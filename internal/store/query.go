@@ -78,10 +78,13 @@ func insertRows(ctx context.Context, tx *sql.Tx, head string, width int, args []
 }
 
 // placeholders returns n groups of width placeholders each.
-func placeholders(n, width int) string {
+func placeholders(n, width int) string { return placeholdersFrom(1, n, width) }
+
+// placeholdersFrom returns n groups of width placeholders each that begin with $first.
+func placeholdersFrom(first, n, width int) string {
 	groups := make([]string, n)
 	for i := range n {
-		groups[i] = numbered(i*width+1, width)
+		groups[i] = numbered(i*width+first, width)
 	}
 	return strings.Join(groups, ",")
 }

@@ -42,7 +42,6 @@ var belongings = []belonging{
 	{"edited_listens", []string{"correction_id"}},
 	{"kept_apart", []string{"correction_id", "connection", "source_id"}},
 	{"corrections", []string{"id"}},
-	{"heard", []string{"user_id", "span", "artist_key"}},
 	{"listen_columns", []string{"user_id", "span"}},
 	{"playlists", []string{"id"}},
 	{"imports", []string{"id"}},

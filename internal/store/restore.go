@@ -275,7 +275,7 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 			return err
 		}
 	}
-	return noteHeard(ctx, tx, user, plays, spelt)
+	return nil
 }
 
 // followRestored does what follows from restored listens: they fill gaps, and are forwarded to services that do not

@@ -36,6 +36,7 @@ type Store struct {
 	music  musicCache
 	words  wordCache
 	heard  playsCache
+	latest latestCache
 	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
 	moving map[int64]bool
 }

@@ -206,7 +206,7 @@ func (p postgres) addTexts(ctx context.Context, tx *sql.Tx, all []text) error {
 func vector(t text) string {
 	at := map[string][]string{}
 	for i, words := range []string{t.title, t.artist, t.album} {
-		for _, w := range strings.Fields(words) {
+		for w := range strings.FieldsSeq(words) {
 			place := string(rune('1'+i)) + string(rune('A'+i))
 			if !slices.Contains(at[w], place) {
 				at[w] = append(at[w], place)

@@ -52,8 +52,6 @@ func contents(t testing.TB, path string, only map[string]table) map[string]table
 			from = name + " ORDER BY source_id, listen_id"
 		case "removed_sources":
 			from = name + " ORDER BY source_id, listen_id"
-		case "heard":
-			from = name
 		}
 		if only != nil {
 			if len(only[name].columns) == 0 {

@@ -72,6 +72,9 @@ type Correction struct {
 	UndoneAt *string `json:"undone_at"`
 }
 
+// View returns a correction as the API shows it.
+func View(c library.Correction) Correction { return view(c) }
+
 func view(c library.Correction) Correction {
 	return Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
 		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: library.Stamp(c.MadeAt),

@@ -32,7 +32,7 @@ type manifest struct {
 // packed is a file of an archive.
 type packed struct {
 	Name   string `json:"name"`
-	Kind   string `json:"kind"`            // readme, listens, playlist or skipped
+	Kind   string `json:"kind"`            // readme, listens, playlist, skipped, corrections or statistics
 	Title  string `json:"title,omitempty"` // of a playlist
 	Count  int    `json:"count"`           // listens, tracks or rows
 	Bytes  int64  `json:"bytes"`
@@ -98,6 +98,15 @@ func (h *Handler) pack(ctx context.Context, w io.Writer, u accounts.User, now ti
 	if err := h.packSkipped(ctx, p, u.ID); err != nil {
 		return err
 	}
+	err = p.add(packed{Name: correctionsFile, Kind: "corrections"}, func(w io.Writer) (int, error) {
+		return h.writeCorrections(ctx, w, u.ID)
+	})
+	if err != nil {
+		return err
+	}
+	if err := h.packStatistics(ctx, p, u.ID); err != nil {
+		return err
+	}
 	file, err := p.Create("manifest.json")
 	if err != nil {
 		return err
@@ -121,6 +130,8 @@ func readme(ctx context.Context, w io.Writer, u accounts.User, now time.Time) er
 		"listens.jsonl", words.T(ctx, "export.readme.listens"), "",
 		"playlists/", words.T(ctx, "export.readme.playlists"), "",
 		"skipped.csv", words.T(ctx, "export.readme.skipped"), "",
+		correctionsFile, words.T(ctx, "export.readme.corrections"), "",
+		"statistics/", words.T(ctx, "export.readme.statistics"), "",
 		"manifest.json", words.T(ctx, "export.readme.manifest"), "",
 		words.T(ctx, "export.readme.import"),
 	}
@@ -150,6 +161,18 @@ func (h *Handler) packPlaylists(ctx context.Context, p *packing, user int64) err
 			}
 		}
 	}
+}
+
+// packStatistics writes a table for each list and chart about all that was heard, such as statistics/artists.csv.
+func (h *Handler) packStatistics(ctx context.Context, p *packing, user int64) error {
+	all, err := h.stats.Tables(ctx, user, p.now)
+	for _, t := range all {
+		err = p.add(packed{Name: "statistics/" + t.Name + ".csv", Kind: "statistics"}, t.Write)
+		if err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // packSkipped writes skipped.csv, with what services list and do not give; no file if there is nothing.

@@ -34,6 +34,13 @@ type Store interface {
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
 	AllSkipped(ctx context.Context, user int64) ([]library.Skipped, error)
+	Corrections(ctx context.Context, user int64, before string, limit int) (page []library.Correction, next string,
+		err error)
+}
+
+// Statistics makes tables of all that a person has heard.
+type Statistics interface {
+	Tables(ctx context.Context, user int64, now time.Time) ([]export.Sheet, error)
 }
 
 // Handler sends people what belongs to them.
@@ -41,11 +48,12 @@ type Handler struct {
 	core  *core.Core
 	store Store
 	rows  *music.Rows
+	stats Statistics
 }
 
 // New returns a Handler.
-func New(k *core.Core, store Store, rows *music.Rows) *Handler {
-	return &Handler{core: k, store: store, rows: rows}
+func New(k *core.Core, store Store, rows *music.Rows, stats Statistics) *Handler {
+	return &Handler{core: k, store: store, rows: rows, stats: stats}
 }
 
 // allPath is the address of the archive with everything, within the API.
@@ -66,6 +74,7 @@ func (h *Handler) API(g *echo.Group) {
 	}
 	g.GET("/export/listenbrainz.zip", h.listenBrainz)
 	g.GET("/export/playlists/:file", h.playlist)
+	g.GET(correctionsPath, h.corrections)
 	g.GET(allPath, h.own)
 	g.GET("/feed.atom", h.atom)
 	g.GET("/feed.json", h.json)
@@ -218,7 +227,7 @@ func (h *Handler) own(c echo.Context) error { return h.Send(c, core.UserOf(c)) }
 
 // Send answers with everything that belongs to a person, as an archive.
 func (h *Handler) Send(c echo.Context, u accounts.User) error {
-	now := time.Now().UTC()
+	now := time.Now().In(core.Zone(c))
 	return h.send(c, "application/zip", "reprise-"+nameOf(u, now)+".zip", func(w io.Writer) error {
 		return h.pack(c.Request().Context(), w, u, now)
 	})

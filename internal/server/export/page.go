@@ -68,8 +68,8 @@ func (h *Handler) page(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "export.title"), exportPage(v))
 }
 
-// packs is about by how much a ZIP file shrinks listens. Those of the demo, which repeat few names, become 9 (JSON Lines)
-// to 14 times (ListenBrainz) as small; a library with more names shrinks less.
+// packs is about by how much a ZIP file shrinks listens. Those of the demo, which repeat few names, become 9 (JSON
+// Lines) to 14 times (ListenBrainz) as small; a library with more names shrinks less.
 const packs = 6
 
 // formsOf returns the forms, with the size that n listens like some of them have.

@@ -13,10 +13,13 @@ import (
 
 // bars are listens over time, stacked by artist.
 type bars struct {
-	Label  string
-	Width  int
-	All    []bar
-	Legend []legend
+	Label   string
+	CSV     string
+	Highest string // how many listens the highest one has
+	Width   int
+	All     []bar
+	Axis    []string // names of bars from the first to the last, evenly spaced
+	Legend  []legend
 }
 
 // bar is a piece of the span. Its parts lie on top of each other, in units of a height of 100.
@@ -40,7 +43,7 @@ const step = 10
 
 // over draws the pieces of the span.
 func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint32]library.Entity) bars {
-	v := bars{Label: words.T(ctx, "listening.over"), Width: step * len(found.Over)}
+	v := bars{Label: words.T(ctx, "listening.over"), CSV: a.csv("over"), Width: step * len(found.Over)}
 	highest := 1
 	for _, p := range found.Over {
 		highest = max(highest, p.Listens)
@@ -70,7 +73,35 @@ func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint
 		put(rest, "stack-rest")
 		v.All = append(v.All, b)
 	}
+	v.Highest = words.T(ctx, "listening.highest", "Count", highest)
+	for _, i := range marked(len(found.Over)) {
+		v.Axis = append(v.Axis, a.short(ctx, found.Unit, found.Over[i].From))
+	}
 	return v
+}
+
+// marks is how many bars have their names below them.
+const marks = 5
+
+// marked returns which of n bars have their names below them: the first, the last, and some between at equal distances.
+func marked(n int) (all []int) {
+	between := min(n, marks) - 1
+	for i := range between {
+		all = append(all, i*(n-1)/between)
+	}
+	return append(all, n-1)
+}
+
+// short names a piece of the span in a few letters.
+func (a *asked) short(ctx context.Context, unit string, from time.Time) string {
+	l := words.From(ctx)
+	switch unit {
+	case listening.Month:
+		return l.ShortMonth(from) + " " + strconv.Itoa(from.Year())
+	case listening.Year:
+		return strconv.Itoa(from.Year())
+	}
+	return l.ShortDay(from)
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(max(x, 0), 'f', 2, 64) }
@@ -92,6 +123,7 @@ func (a *asked) piece(ctx context.Context, unit string, from time.Time) string {
 // calendar is a heat map: a column for each week, a row for each day of it.
 type calendar struct {
 	Label  string
+	CSV    string
 	Cells  []cell
 	Months []month
 	Days   []string // short names
@@ -132,7 +164,8 @@ func (a *asked) calendar(ctx context.Context, found listening.Answer) calendar {
 		}
 	}
 	slices.Sort(counts)
-	v := calendar{Label: words.T(ctx, "listening.calendar"), Days: dayNames(ctx), Width: step * int((last-monday)/7+1)}
+	v := calendar{Label: words.T(ctx, "listening.calendar"), CSV: a.csv("days"), Days: dayNames(ctx),
+		Width: step * int((last-monday)/7+1)}
 	l := words.From(ctx)
 	for day := first; day <= last; day++ {
 		date, x := listening.Date(day), step*int((day-monday)/7)
@@ -158,6 +191,7 @@ func heat(n int, sorted []int) string {
 // week is a heat map of the hours of the week.
 type week struct {
 	Label string
+	CSV   string
 	Cells []cell
 	Days  []string // short names
 }
@@ -172,7 +206,7 @@ func dayNames(ctx context.Context) (all []string) {
 
 // week draws the hours of the week.
 func (a *asked) week(ctx context.Context, found listening.Answer) week {
-	v := week{Label: words.T(ctx, "listening.clock"), Days: dayNames(ctx)}
+	v := week{Label: words.T(ctx, "listening.clock"), CSV: a.csv("hours"), Days: dayNames(ctx)}
 	var counts []int
 	for _, day := range found.Hours {
 		for _, n := range day {

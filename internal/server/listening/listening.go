@@ -48,6 +48,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/stats/top/:kind", h.topAPI)
 	g.GET("/stats/days", h.daysAPI)
 	g.GET("/stats/hours", h.hoursAPI)
+	g.GET("/export/stats/:file", h.tableAPI)
 }
 
 // asked is what a request asks for.
@@ -137,8 +138,12 @@ func (a *asked) span(c echo.Context) (err error) {
 
 // count answers a question for the person who asks.
 func (h *Handler) count(c echo.Context, q listening.Question) (listening.Answer, error) {
-	ctx := c.Request().Context()
-	columns, err := h.store.Columns(ctx, core.UserOf(c).ID)
+	return h.countOf(c.Request().Context(), core.UserOf(c).ID, q)
+}
+
+// countOf answers a question about the listens of a user.
+func (h *Handler) countOf(ctx context.Context, user int64, q listening.Question) (listening.Answer, error) {
+	columns, err := h.store.Columns(ctx, user)
 	if err != nil {
 		return listening.Answer{}, err
 	}

@@ -39,6 +39,7 @@ type pageView struct {
 	More          []top
 	Tags          []ui.Chip
 	Sources       ui.Grid
+	SourcesCSV    string
 	Earlier       []earlier
 }
 
@@ -59,6 +60,7 @@ type figure struct {
 type top struct {
 	ID, Title string
 	Rows      []ui.Item
+	CSV       string // the address of the whole list as a table
 }
 
 // earlier is this day in an earlier year.
@@ -98,6 +100,7 @@ func (h *Handler) page(c echo.Context) error {
 		if v.Sources, err = h.sources(c, &a, found); err != nil {
 			return err
 		}
+		v.SourcesCSV = a.csv("sources")
 	}
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "listening.title"), overview(v))
 }
@@ -334,7 +337,7 @@ func (h *Handler) tops(c echo.Context, v *pageView, a *asked, found listening.An
 	ctx := c.Request().Context()
 	list := func(id, title string, rows []listening.Row, note func(listening.Row) string) (top, error) {
 		items, err := h.items(ctx, a, rows, names, note)
-		return top{id, title, items}, err
+		return top{id, title, items, a.csv(tableOf(id))}, err
 	}
 	tagged := core.ViewAll(found.Artists, func(r listening.Row) uint32 { return r.ID })
 	for _, one := range []struct {
@@ -368,6 +371,14 @@ func (h *Handler) tops(c echo.Context, v *pageView, a *asked, found listening.An
 	}
 	v.Tags = a.tags(found.Artists, tags)
 	return nil
+}
+
+// tableOf returns the name of the table of a list.
+func tableOf(list string) string {
+	if list == "new" {
+		return "discoveries"
+	}
+	return list
 }
 
 // discoveries returns the artists that were new in the span; of all time each was once.

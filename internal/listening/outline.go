@@ -1,0 +1,89 @@
+package listening
+
+import (
+	"slices"
+	"time"
+)
+
+// pause is how much silence ends a session, in seconds.
+const pause = 30 * 60
+
+// Outline are the days and the sessions of some listens.
+type Outline struct {
+	music    *Music
+	clock    clock
+	days     map[int64]*amount
+	sessions []Session
+}
+
+// Session is listens without half an hour of silence between them.
+type Session struct {
+	From, To int64 // Unix seconds of its first and its last listen
+	Listens  int
+	Time     time.Duration // from the beginning of the first to the end of the last
+}
+
+// amount is how many listens there were, and how long those took whose length is known.
+type amount struct{ listens, unknown, seconds int64 }
+
+func (a *amount) add(seconds uint32) {
+	a.listens++
+	a.seconds += int64(seconds)
+	if seconds == 0 {
+		a.unknown++
+	}
+}
+
+// NewOutline returns the outline of no listens.
+func NewOutline(music *Music, zone *time.Location) *Outline {
+	return &Outline{music: music, clock: clock{zone: zone}, days: map[int64]*amount{}}
+}
+
+// Add adds a listen that is not earlier than those before.
+func (o *Outline) Add(at int64, spelling uint32) {
+	v := o.music.of(spelling)
+	day, _ := o.clock.day(at)
+	if o.days[day] == nil {
+		o.days[day] = &amount{}
+	}
+	o.days[day].add(v.seconds)
+	length := int64(v.seconds)
+	if length == 0 {
+		length = usual
+	}
+	n := len(o.sessions) - 1
+	if n < 0 || at > o.sessions[n].From+int64(o.sessions[n].Time/time.Second)+pause {
+		o.sessions = append(o.sessions, Session{From: at})
+		n++
+	}
+	s := &o.sessions[n]
+	s.To = at
+	s.Listens++
+	s.Time = max(s.Time, time.Duration(at+length-s.From)*time.Second)
+}
+
+// Day returns how much was heard on the day of a time. Tracks of unknown length count as long as the others do on
+// average.
+func (o *Outline) Day(at time.Time) (listens int, took time.Duration) {
+	day, _ := o.clock.day(at.Unix())
+	a := o.days[day]
+	if a == nil {
+		return 0, 0
+	}
+	return int(a.listens), estimate(a.seconds, int(a.listens), a.unknown)
+}
+
+// Session returns the session of a listen at a time, and its number; -1 if there is none.
+func (o *Outline) Session(at time.Time) (Session, int) {
+	t := at.Unix()
+	i, _ := slices.BinarySearchFunc(o.sessions, t, func(s Session, t int64) int {
+		if s.To < t {
+			return -1
+		}
+		return 1
+	})
+	if i == len(o.sessions) || o.sessions[i].From > t {
+		return Session{}, -1
+	}
+	return o.sessions[i], i
+}

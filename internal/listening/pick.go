@@ -1,0 +1,94 @@
+package listening
+
+import (
+	"slices"
+	"time"
+)
+
+// Picker finds the listens that a filter selects. It is not safe for concurrent use.
+type Picker struct {
+	filter Filter
+	wanted []bool // by spelling; nil for all
+	clock  clock
+}
+
+// NewPicker returns what picks the listens that a filter selects, whose hours and weekdays are those in a zone.
+func NewPicker(f Filter, music *Music, zone *time.Location) *Picker {
+	p := &Picker{filter: f, clock: clock{zone: zone}}
+	if f.Artist == 0 && f.Album == 0 && f.Track == 0 && f.Tagged == nil && f.Spellings == nil {
+		return p
+	}
+	p.wanted = make([]bool, len(music.meanings))
+	for i := range p.wanted {
+		p.wanted[i] = f.means(music, &music.meanings[i])
+	}
+	if f.Spellings != nil {
+		some := make([]bool, len(p.wanted))
+		for _, id := range f.Spellings {
+			if int(id) < len(some) {
+				some[id] = p.wanted[id]
+			}
+		}
+		p.wanted = some
+	}
+	return p
+}
+
+// means reports whether the filter selects what a spelling means.
+func (f *Filter) means(music *Music, v *meaning) bool {
+	artists := music.artistsOf(*v)
+	if f.Track != 0 && f.Track != v.track || f.Album != 0 && f.Album != v.album ||
+		f.Artist != 0 && !slices.Contains(artists, f.Artist) {
+		return false
+	}
+	return f.Tagged == nil || f.Tagged[v.track] || f.Tagged[v.album] ||
+		slices.ContainsFunc(artists, func(id uint32) bool { return f.Tagged[id] })
+}
+
+// none is the bit of a source that told of nothing in some columns: no listen has all bits.
+const none = ^uint16(0)
+
+// source returns the bits that the sources of a listen must have: that of the filter's source, or 0 for any.
+func (p *Picker) source(c *Columns) uint16 {
+	if p.filter.Source == "" {
+		return 0
+	}
+	if i := slices.Index(c.From, p.filter.Source); i >= 0 {
+		return 1 << i
+	}
+	return none
+}
+
+// fits reports whether the filter selects a listen, its source apart.
+func (p *Picker) fits(spelling uint32, day, second int64) bool {
+	if p.wanted != nil && (int(spelling) >= len(p.wanted) || !p.wanted[spelling]) {
+		return false
+	}
+	f := &p.filter
+	return (f.Hours == 0 || f.Hours&(1<<(second/3600)) != 0) &&
+		(f.Weekdays == 0 || f.Weekdays&(1<<weekday(day)) != 0)
+}
+
+// Pick calls fn for the listens of the columns that the filter selects, from the earliest on or backwards, until that
+// returns false. It reports whether fn wants more.
+func (p *Picker) Pick(c *Columns, backwards bool, fn func(at int64, spelling uint32) bool) bool {
+	source, clocked := p.source(c), p.filter.Hours != 0 || p.filter.Weekdays != 0
+	for n := range c.At {
+		i := n
+		if backwards {
+			i = len(c.At) - 1 - n
+		}
+		if c.Sources[i]&source != source {
+			continue
+		}
+		at, spelling := c.Start+int64(c.At[i]), c.Spelling[i]
+		day, second := int64(0), int64(0)
+		if clocked {
+			day, second = p.clock.day(at)
+		}
+		if p.fits(spelling, day, second) && !fn(at, spelling) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,244 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/listening"
+)
+
+// Which listens a filter by artist, album, track, tag, source or hour selects is found in the columns, and those that
+// are shown are read by their times and spellings, which an index holds.
+
+// picker returns what finds the listens that a filter selects, its bounds apart.
+func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.Picker, error) {
+	zone, err := time.LoadLocation(f.Zone)
+	if err != nil {
+		return nil, library.ErrBadCursor
+	}
+	in := listening.Filter{Source: f.Source, Hours: f.Hours, Weekdays: f.Weekdays}
+	for to, id := range map[*uint32]uint32{&in.Artist: f.ArtistID, &in.Album: f.AlbumID, &in.Track: f.TrackID} {
+		if *to, err = s.joined(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	if f.Tag != "" {
+		if in.Tagged, err = s.Tagged(ctx, f.Tag); err != nil {
+			return nil, err
+		}
+	}
+	if f.Artist != "" {
+		scan := func(r scanner) (id uint32, err error) { return id, r.Scan(&id) }
+		in.Spellings, err = list(ctx, s.reader, scan, "SELECT id FROM spellings WHERE artist_key = $1",
+			artistNamed(f.Artist))
+		if err != nil {
+			return nil, err
+		}
+		if in.Spellings == nil {
+			in.Spellings = []uint32{}
+		}
+	}
+	music, err := s.Meanings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return listening.NewPicker(in, music, zone), nil
+}
+
+// joined returns the id of what something has joined, else its own.
+func (s *Store) joined(ctx context.Context, id uint32) (uint32, error) {
+	if id == 0 {
+		return 0, nil
+	}
+	err := s.reader.QueryRowContext(ctx, "SELECT coalesce((SELECT entity_id FROM joined_ids WHERE old_id = $1), $2)",
+		id, id).Scan(&id)
+	return id, local(err)
+}
+
+// Outline returns the days and the sessions of the listens that a filter selects, from one time to before another. Days
+// are those in a zone.
+func (s *Store) Outline(ctx context.Context, f library.ListenFilter, from, to time.Time, zone *time.Location) (
+	*listening.Outline, error) {
+	picker, err := s.picker(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	music, err := s.Meanings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first, last := bounds(f)
+	first, last = max(first, from.Unix()), min(last, to.Unix()-1)
+	out := listening.NewOutline(music, zone)
+	err = s.eachColumns(ctx, read{f.User, first, last, false}, func(c *listening.Columns) bool {
+		return picker.Pick(c, false, func(at int64, spelling uint32) bool {
+			if at >= first && at <= last {
+				out.Add(at, spelling)
+			}
+			return true
+		})
+	})
+	return out, err
+}
+
+// picked is a second in which a spelling was heard.
+type picked struct {
+	at       int64 // Unix seconds
+	spelling uint32
+}
+
+// loose says of some seconds that only listens themselves tell on which side of a bound or a place they are.
+func loose(p spot) map[int64]bool {
+	all := map[int64]bool{floor(p.at): true}
+	for _, at := range []time.Time{p.f.From, p.f.To} {
+		if !at.IsZero() && at.UnixMilli()%1000 != 0 {
+			all[floor(at.UnixMilli())] = true
+		}
+	}
+	return all
+}
+
+// floor returns the Unix second of a time in milliseconds.
+func floor(ms int64) int64 {
+	s := ms / 1000
+	if ms%1000 < 0 {
+		s--
+	}
+	return s
+}
+
+// bounds returns the first and the last second that a filter may select.
+func bounds(f library.ListenFilter) (first, last int64) {
+	first, last = -1<<50, 1<<50
+	if !f.From.IsZero() {
+		first = floor(f.From.UnixMilli())
+	}
+	if !f.To.IsZero() {
+		last = floor(f.To.UnixMilli() - 1)
+	}
+	return first, last
+}
+
+// pick returns at most limit listens that a filter selects from a place on.
+func (s *Store) pick(ctx context.Context, p spot, limit int) ([]library.StoredListen, error) {
+	picker, err := s.picker(ctx, p.f)
+	if err != nil {
+		return nil, err
+	}
+	first, last := bounds(p.f)
+	if here := floor(p.at); p.later {
+		first = max(first, here)
+	} else {
+		last = min(last, here)
+	}
+	var want []picked
+	uncertain, enough := loose(p), limit
+	take := func(at int64, spelling uint32) bool {
+		if at < first || at > last {
+			return true
+		}
+		one := picked{at, spelling}
+		if n := len(want); n > 0 && want[n-1] == one { // both are read at once
+			return true
+		}
+		want = append(want, one)
+		if uncertain[at] {
+			enough++
+		}
+		return len(want) < enough
+	}
+	err = s.eachColumns(ctx, read{p.f.User, first, last, !p.later}, func(c *listening.Columns) bool {
+		return picker.Pick(c, !p.later, take)
+	})
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.listensAt(ctx, p.f.User, want)
+	if err != nil {
+		return nil, err
+	}
+	page = slices.DeleteFunc(page, func(l library.StoredListen) bool { return !p.has(&l) })
+	slices.SortFunc(page, func(x, y library.StoredListen) int {
+		order := cmp.Or(x.PlayedAt.Compare(y.PlayedAt), cmp.Compare(x.ID, y.ID))
+		if p.later {
+			return order
+		}
+		return -order
+	})
+	page = page[:min(limit, len(page))]
+	if err := s.addSources(ctx, page); err != nil || p.f.Source == "" {
+		return page, err
+	}
+	return slices.DeleteFunc(page, func(l library.StoredListen) bool { // what was heard twice in one second
+		return !slices.ContainsFunc(l.Sources, func(o library.Source) bool { return o.Connection == p.f.Source })
+	}), nil
+}
+
+// pickedAtOnce is how many seconds one statement looks at.
+const pickedAtOnce = 50
+
+// listensAt returns the listens of a person to spellings in seconds, without their sources.
+func (s *Store) listensAt(ctx context.Context, user int64, want []picked) (page []library.StoredListen, err error) {
+	for chunk := range slices.Chunk(want, pickedAtOnce) {
+		args := []any{user}
+		for _, one := range chunk {
+			args = append(args, one.at*1000, one.spelling)
+		}
+		some, err := list(ctx, s.reader, scanListen, statementAt(len(chunk)), args...)
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, some...)
+	}
+	return page, nil
+}
+
+// statementAt selects listens of the person $1 by n pairs of a second's first millisecond and a spelling.
+func statementAt(n int) string {
+	rows := "VALUES (CAST($2 AS BIGINT), CAST($3 AS BIGINT))"
+	if n > 1 {
+		rows += "," + placeholdersFrom(4, n-1, 2)
+	}
+	return "WITH want (at, spelling) AS (" + rows + ") SELECT " + listenColumns + ` FROM want
+		CROSS JOIN listens l ` + theirSpellings + `WHERE l.user_id = $1 AND l.played_at >= want.at
+		AND l.played_at < want.at + 1000 AND l.spelling_id = want.spelling`
+}
+
+// countPicked returns the number of listens that a filter selects.
+func (s *Store) countPicked(ctx context.Context, f library.ListenFilter) (n int, err error) {
+	picker, err := s.picker(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	first, last := bounds(f)
+	uncertain := loose(spot{f: f, at: -1 << 60})
+	var ask []picked
+	err = s.eachColumns(ctx, read{f.User, first, last, false}, func(c *listening.Columns) bool {
+		return picker.Pick(c, false, func(at int64, spelling uint32) bool {
+			switch {
+			case at < first || at > last:
+			case uncertain[at]:
+				if one := (picked{at, spelling}); len(ask) == 0 || ask[len(ask)-1] != one {
+					ask = append(ask, one)
+				}
+			default:
+				n++
+			}
+			return true
+		})
+	})
+	if err != nil || len(ask) == 0 {
+		return n, err
+	}
+	page, err := s.listensAt(ctx, f.User, ask)
+	p := spot{f: f, at: 1 << 52}
+	for _, l := range page {
+		if p.has(&l) {
+			n++
+		}
+	}
+	return n, err
+}
