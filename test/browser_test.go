@@ -23,8 +23,8 @@ import (
 	"reprise/internal/demo"
 )
 
-// The browsers of all tests: Chromium without what belongs to windows, which takes a third of the time, and the whole of
-// it for what that cannot do, which is to show notifications. Where only the whole is installed, it does everything.
+// The browsers of all tests: Chromium without what belongs to windows, which takes a third of the time, and the whole
+// of it for what that cannot do, which is to show notifications. Where only the whole is installed, it does everything.
 var (
 	chromium      = &engine{name: "chromium-headless-shell"}
 	wholeChromium = &engine{name: "chromium"}
