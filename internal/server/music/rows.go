@@ -1,7 +1,9 @@
 package music
 
 import (
+	"cmp"
 	"context"
+	"io/fs"
 	"slices"
 	"strconv"
 
@@ -64,11 +66,13 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 	return core.ViewAll(rows, func(r Row) ui.Item {
 		picture := r.Picture(ctx)
 		i := ui.Item{ID: "listen-" + strconv.FormatInt(r.ID, 10), Picture: &picture,
-			Title: ui.Named{Text: r.Title, URL: r.TrackPage()},
-			By:    []ui.Named{{Text: r.Artist, URL: pageOf(library.KindArtist, r.Links.Artist)}},
-			Tags:  r.From, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
+			Title: ui.Named{Text: cmp.Or(r.Links.TrackName, r.Title), URL: r.TrackPage()},
+			By: []ui.Named{{Text: cmp.Or(r.Links.ArtistName, r.Artist),
+				URL: pageOf(library.KindArtist, r.Links.Artist)}},
+			Tags: r.From, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
 		if r.Album != "" {
-			i.By = append(i.By, ui.Named{Text: r.Album, URL: pageOf(library.KindAlbum, r.Links.Album)})
+			i.By = append(i.By, ui.Named{Text: cmp.Or(r.Links.AlbumName, r.Album),
+				URL: pageOf(library.KindAlbum, r.Links.Album)})
 		}
 		if r.Approximate {
 			i.About = words.T(ctx, "listens.about")
@@ -115,6 +119,16 @@ func (r *Rows) Links(ctx context.Context, tracks ...library.Track) ([]enrich.Lin
 		links[i].Picture = r.shown(links[i].Picture)
 	}
 	return links, err
+}
+
+// Picture returns the bytes of a picture that Links has named, or fs.ErrNotExist if the cache does not hold it any
+// more.
+func (r *Rows) Picture(name string) ([]byte, error) {
+	if r.art == nil {
+		return nil, fs.ErrNotExist
+	}
+	b, _, err := r.art.Read(name)
+	return b, err
 }
 
 // shown returns the name of a picture; empty if the cache does not hold it any more.
