@@ -161,5 +161,6 @@ func drawPicture(w http.ResponseWriter, r *http.Request) {
 		width = pictureHeight * 3 / 2
 	}
 	w.Header().Set("Content-Type", "image/jpeg")
-	_ = jpeg.Encode(w, paint(r.URL.Path, width, pictureHeight), &jpeg.Options{Quality: 84}) // an error: the client went first
+	drawn := paint(r.URL.Path, width, pictureHeight)
+	_ = jpeg.Encode(w, drawn, &jpeg.Options{Quality: 84}) // an error: the client went first
 }
