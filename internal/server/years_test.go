@@ -18,8 +18,8 @@ import (
 	"reprise/internal/library"
 )
 
-// played stores plays of a track by an artist, one a day from a day on, by a service.
-func (h *household) played(title, artist, from string, days int) {
+// eachDay stores plays of a track by an artist, one a day from a day on, by a service.
+func (h *household) eachDay(title, artist, from string, days int) {
 	h.t.Helper()
 	at, err := time.Parse(time.DateOnly, from)
 	require.NoError(h.t, err)
@@ -40,10 +40,10 @@ func TestAYearIsTold(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/listening/years"), "No year to look back on yet.")
 		require.Contains(t, h.page("/listening/years/1999"), "Nothing was heard in 1999.")
-		h.played("Hunter", "Björk", "1998-03-01", 10)
-		h.played("Hoppípolla", "Sigur Rós", "1999-01-01", 20)
-		h.played("Army", "Björk & <Friends>", "1999-02-10", 3)
-		h.played("Hoppípolla", "Sigur Rós", "1999-04-01", 2)
+		h.eachDay("Hunter", "Björk", "1998-03-01", 10)
+		h.eachDay("Hoppípolla", "Sigur Rós", "1999-01-01", 20)
+		h.eachDay("Army", "Björk & <Friends>", "1999-02-10", 3)
+		h.eachDay("Hoppípolla", "Sigur Rós", "1999-04-01", 2)
 
 		page := h.page("/listening/years/1999")
 		for _, want := range []string{"Your 1999", "25 listens, 100 minutes of music by 2 artists.",
@@ -69,7 +69,7 @@ func TestAYearIsTold(t *testing.T) {
 		require.Equal(t, "Sigur Rós", v["stayed"].([]any)[0].(map[string]any)["name"])
 		require.Len(t, h.call(http.MethodGet, "/stats/years", "", http.StatusOK)["years"], 2)
 
-		h.played("Now", "Sigur Rós", "2000-01-01", 1) // five hours ahead
+		h.eachDay("Now", "Sigur Rós", "2000-01-01", 1) // five hours ahead
 		require.Contains(t, h.page("/listening/years/2000"), "2000 isn&#39;t over yet.")
 		for _, none := range []string{"2001", "1899", "99", "x", "02000"} {
 			require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/listening/years/"+none, "", "").Code, none)
@@ -85,7 +85,7 @@ func TestTheCardOfAYear(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		const hostile = `</title><script>alert(1)</script>" onload="x`
-		h.played(hostile, "宇多田ヒカル & "+strings.Repeat("فيروز ", 60), "1999-01-01", 3)
+		h.eachDay(hostile, "宇多田ヒカル & "+strings.Repeat("فيروز ", 60), "1999-01-01", 3)
 		get := func(path string, headers ...string) *httptest.ResponseRecorder {
 			return h.knock(http.MethodGet, "/api/v1/stats/years/1999/card"+path, headers...)
 		}
@@ -121,7 +121,7 @@ func TestTheCardOfAYear(t *testing.T) {
 func TestALinkShowsWhatWasChosen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		h.played("Hoppípolla", "Sigur Rós", "1999-01-01", 20)
+		h.eachDay("Hoppípolla", "Sigur Rós", "1999-01-01", 20)
 		h.call(http.MethodGet, "/stats/years/1999/link", "", http.StatusNotFound)
 		h.call(http.MethodPut, "/stats/years/1999/link", `{"parts":[]}`, http.StatusUnprocessableEntity)
 		h.call(http.MethodPut, "/stats/years/1999/link", `{"parts":["sources"]}`, http.StatusUnprocessableEntity)
