@@ -14,6 +14,7 @@ import (
 
 	"reprise/internal/enrich"
 	"reprise/internal/library"
+	"reprise/internal/listening"
 	"reprise/internal/server/core"
 )
 
@@ -21,7 +22,12 @@ import (
 type Store interface {
 	FindListens(ctx context.Context, f library.ListenFilter, before string,
 		limit int) (page []library.StoredListen, next string, err error)
+	LaterListens(ctx context.Context, f library.ListenFilter, after string,
+		limit int) (page []library.StoredListen, more bool, err error)
+	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
+	Outline(ctx context.Context, f library.ListenFilter, from, to time.Time,
+		zone *time.Location) (*listening.Outline, error)
 	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
 	LinkStore
 }
