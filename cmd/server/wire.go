@@ -95,10 +95,7 @@ func wire(
 	reading := syncOptions(c)
 	reading.Metrics, reading.Began = n.Metrics, n.Began
 	pull := syncer.NewSyncer(reading, guard, db, b.bus)
-	people, err := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
-	if err != nil {
-		return nil, err
-	}
+	people := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
 	sender, pushKey, err := b.newSender(ctx, transport, screen)
 	if err != nil {
 		return nil, err

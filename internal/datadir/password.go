@@ -33,10 +33,7 @@ func (d Dir) ResetPassword(ctx context.Context, name string, ask func(account st
 	if err != nil {
 		return err
 	}
-	people, err := accounts.New(db, 1)
-	if err != nil {
-		return err
-	}
+	people := accounts.New(db, 1)
 	if err := people.ResetPassword(ctx, name, password); err != nil {
 		return d.explain(err)
 	}

@@ -229,8 +229,7 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
 	carried := delivery.New(delivery.Parts{Registry: registry, Store: db, Teller: notifier, Bus: bus, Log: log,
 		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, opt)
-	people, err := accounts.New(db, 2)
-	require.NoError(t, err)
+	people := accounts.New(db, 2)
 	courier := notify.NewCourier(notify.CourierOptions{Store: db, Guard: guard, Notifier: notifier, Bus: bus, Log: log,
 		Name: delivery.ChannelName})
 	connections := syncer.NewConnections(guard, pull, carried, db, bus)

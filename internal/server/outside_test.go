@@ -19,11 +19,10 @@ const password = "a few random words"
 func public(t *testing.T) *household {
 	t.Helper()
 	h := newHousehold(t, delivery.Options{})
-	people, err := accounts.New(h.db, 1)
-	require.NoError(t, err)
+	people := accounts.New(h.db, 1)
 	h.BaseURL, h.Accounts = "https://music.example.org", people
 	h.as(0)
-	_, err = h.Accounts.Create(t.Context(), "Bea", password, accounts.Member, false)
+	_, err := h.Accounts.Create(t.Context(), "Bea", password, accounts.Member, false)
 	require.NoError(t, err)
 	return h
 }

@@ -15,8 +15,7 @@ import (
 func linkStore(t testing.TB) (*Store, *accounts.Links, int64) {
 	t.Helper()
 	s, admin := setup(t)
-	a, err := accounts.New(s, 2)
-	require.NoError(t, err)
+	a := accounts.New(s, 2)
 	return s, accounts.NewLinks(s, a), admin
 }
 
@@ -58,8 +57,7 @@ func TestALinkEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openIn(t, dir)
 		admin := addUser(t, s, "Alice", accounts.Admin)
-		a, err := accounts.New(s, 2)
-		require.NoError(t, err)
+		a := accounts.New(s, 2)
 		links := accounts.NewLinks(s, a)
 		_, invitation, err := links.Invite(t.Context(), admin, "", accounts.Member)
 		require.NoError(t, err)
