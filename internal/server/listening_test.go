@@ -115,3 +115,31 @@ func TestListensAreFilteredLikeListening(t *testing.T) {
 		require.Len(t, all, 1)
 	})
 }
+
+// The page of an artist has the same numbers as the API, and leads to the listens behind them.
+func TestAnArtistHasNumbers(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.heard("Glósóli", "Glósóli", "Hoppípolla")
+		page := h.page("/music/artist/1")
+		require.Contains(t, page, "You&#39;ve listened to this artist 3 times.")
+		require.Contains(t, page, `<a href="/listening?span=all">#1 of your artists of all time</a>`)
+		first := regexp.MustCompile(`First heard on <a href="(/listens/\d+)">`).FindStringSubmatch(page)
+		require.NotNil(t, first)
+		require.Contains(t, h.page(first[1]), "Glósóli")
+		require.Contains(t, page, `href="/listens?artist=1"`)
+		require.Contains(t, page, `<h2>Top tracks</h2>`)
+		artist := h.call(http.MethodGet, "/artists/1", "", http.StatusOK)
+		require.EqualValues(t, 3, artist["plays"])
+		require.EqualValues(t, 1, artist["rank"])
+		tracks := artist["top_tracks"].([]any)
+		require.Len(t, tracks, 2)
+		top := tracks[0].(map[string]any)
+		require.EqualValues(t, 2, top["listens"])
+		track := h.call(http.MethodGet, "/tracks/"+top["id"].(string), "", http.StatusOK)
+		require.EqualValues(t, 2, track["plays"])
+		require.Contains(t, h.page("/listens?track="+top["id"].(string)), "2 listens, newest first.")
+		h.call(http.MethodGet, "/albums/1", "", http.StatusNotFound)
+		h.call(http.MethodGet, "/albums/99999", "", http.StatusNotFound)
+	})
+}

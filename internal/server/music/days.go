@@ -10,8 +10,8 @@ import (
 	"reprise/web/ui"
 )
 
-// daysOf returns listens, the newest first, in their days in the zone of now. The outline knows also those of a day that
-// are on other pages; nil if these are all.
+// daysOf returns listens, the newest first, in their days in the zone of now. The outline knows also those of a day
+// that are on other pages; nil if these are all.
 func daysOf(ctx context.Context, rows []Row, now time.Time, out *listening.Outline) []ui.Day {
 	items := Items(ctx, rows)
 	var all []ui.Day
