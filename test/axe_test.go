@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -60,8 +59,7 @@ const barriers = `(async () => {
 // examine returns what is inaccessible on a page.
 func examine(t *testing.T, tab context.Context, script, address string, looks []look) (all []string) {
 	t.Helper()
-	do(t, tab, chromedp.Navigate(address), chromedp.WaitReady("main", chromedp.ByQuery))
-	awaited := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+	do(t, tab, chromedp.Navigate(address), chromedp.WaitReady("main", byQuery))
 	for _, l := range looks {
 		var found []string
 		do(t, tab,
@@ -69,7 +67,7 @@ func examine(t *testing.T, tab context.Context, script, address string, looks []
 			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
 				{Name: "prefers-color-scheme", Value: l.colours}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
 			chromedp.Evaluate(`globalThis.axe ? 0 : (`+"() => {"+script+"\n})(), 0", nil),
-			chromedp.Evaluate(barriers, &found, awaited))
+			chromedp.Evaluate(barriers, &found, awaiting))
 		for _, f := range found {
 			all = append(all, l.String()+": "+f)
 		}
@@ -202,9 +200,9 @@ func TestBrowserEmptyPagesAreAccessible(t *testing.T) {
 	v := p.newcomer()
 	require.Empty(t, examine(t, tab, script, p.url+"/login", everyLook))
 	do(t, tab,
-		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=name]`, "alice", byQuery),
+		chromedp.SendKeys(`input[name=password]`, password, byQuery),
+		chromedp.Click(`main form button`, byQuery),
 		holds(`document.body.dataset.linked === "yes"`))
 	everyPageIsAccessible(t, tab, v, twoLooks)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -22,9 +23,24 @@ import (
 	"reprise/internal/demo"
 )
 
-// chromium is the headless Chromium of all tests, and stopChromium ends it; the first test that needs it starts it.
+// The browsers of all tests: Chromium without what belongs to windows, which takes a third of the time, and the whole
+// of it for what that cannot do, which is to show notifications. Where only the whole is installed, it does everything.
 var (
-	chromium = sync.OnceValues(func() (context.Context, error) {
+	chromium      = &engine{name: "chromium-headless-shell"}
+	wholeChromium = &engine{name: "chromium"}
+)
+
+// engine is a browser. The first test that needs it starts it.
+type engine struct {
+	name string
+	once sync.Once
+	ctx  context.Context
+	err  error
+	stop func() // nil until it is started
+}
+
+func (e *engine) started() (context.Context, error) {
+	e.once.Do(func() {
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-background-networking", true),
 			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 			chromedp.Flag("disable-quic", true),
@@ -32,21 +48,34 @@ var (
 		if os.Getuid() == 0 {
 			options = append(options, chromedp.NoSandbox)
 		}
+		if path, err := exec.LookPath(e.name); err == nil {
+			options = append(options, chromedp.ExecPath(path))
+		}
 		allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, cancel := chromedp.NewContext(allocated)
-		stopChromium = func() {
+		e.ctx, e.err = ctx, chromedp.Run(ctx)
+		e.stop = func() {
 			cancel() // waits for the end of the process
 			stop()
 		}
-		return ctx, chromedp.Run(ctx)
 	})
-	stopChromium = func() {}
-)
+	return e.ctx, e.err
+}
+
+func stopBrowsers() {
+	for _, e := range []*engine{chromium, wholeChromium} {
+		if e.stop != nil {
+			e.stop()
+		}
+	}
+}
 
 // browser opens a tab that shares no cookie with the tabs of other tests.
-func browser(t *testing.T) context.Context {
+func browser(t *testing.T) context.Context { return chromium.tab(t) }
+
+func (e *engine) tab(t *testing.T) context.Context {
 	t.Helper()
-	all, err := chromium()
+	all, err := e.started()
 	require.NoError(t, err, "Chromium has to be installed: `make test` does it")
 	id, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(browserOf(all))
 	require.NoError(t, err)
@@ -119,23 +148,43 @@ func do(t *testing.T, tab context.Context, actions ...chromedp.Action) {
 	}
 }
 
-// holds waits until an expression is true in the page, also while the tab loads another page.
+// holds waits until an expression is true in the page, also while the tab loads another page. The page itself looks
+// again and again, which costs a fraction of asking it. Where it cannot, as it runs no scripts or is left, it is asked.
 func holds(expression string) chromedp.Action {
+	awaited := fmt.Sprintf(`new Promise((done) => { (function look(left) {
+		let yes = false;
+		try { yes = %s } catch {}
+		yes || !left ? done(!!yes) : setTimeout(look, 20, left - 1);
+	})(20) })`, expression)
 	return chromedp.ActionFunc(func(ctx context.Context) error {
-		look := time.NewTicker(20 * time.Millisecond)
-		defer look.Stop()
 		for {
 			var yes bool
 			if err := chromedp.Evaluate(expression, &yes).Do(ctx); err == nil && yes {
 				return nil
 			}
-			select {
-			case <-ctx.Done():
+			if ctx.Err() != nil {
 				return fmt.Errorf("%s: %w", expression, ctx.Err())
-			case <-look.C:
+			}
+			while, cancel := context.WithTimeout(ctx, time.Second)
+			err := chromedp.Evaluate(awaited, &yes, awaiting).Do(while)
+			cancel()
+			if err == nil && yes {
+				return nil
+			}
+			if err != nil { // it is being left: the next one comes soon
+				_ = chromedp.Sleep(20 * time.Millisecond).Do(ctx)
 			}
 		}
 	})
+}
+
+// awaiting makes an evaluation wait for the promise that it returns.
+func awaiting(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// byQuery finds the first element of a selector, and looks for it less often than chromedp would.
+func byQuery(s *chromedp.Selector) {
+	chromedp.ByQuery(s)
+	chromedp.RetryInterval(30 * time.Millisecond)(s)
 }
 
 // sees waits until one of a selector's elements contains a text.
@@ -164,17 +213,17 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 	// The first account, by the link that the server printed.
 	do(t, one,
 		chromedp.Navigate(p.url+"/setup?code="+p.code),
-		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
-		chromedp.WaitVisible("input[name=contact], ul.uses", chromedp.ByQuery), // the first steps
+		chromedp.SendKeys(`input[name=name]`, "Alice", byQuery),
+		chromedp.SendKeys(`input[name=password]`, password, byQuery),
+		chromedp.Click(`main form button`, byQuery),
+		chromedp.WaitVisible("input[name=contact], ul.uses", byQuery), // the first steps
 		chromedp.Navigate(p.url+"/"), sees("main", "Connect the first service"),
 	)
 	// Connect Spotify: over to its own page, consent, and back.
 	do(t, one, chromedp.Navigate(p.url+"/settings/services"),
-		chromedp.Click(`a[href="/connect/spotify"]`, chromedp.ByQuery),
-		chromedp.WaitVisible(`button[value=agree]`, chromedp.ByQuery),
-		chromedp.Click(`button[value=agree]`, chromedp.ByQuery),
+		chromedp.Click(`a[href="/connect/spotify"]`, byQuery),
+		chromedp.WaitVisible(`button[value=agree]`, byQuery),
+		chromedp.Click(`button[value=agree]`, byQuery),
 		sees(".flash", "Spotify is connected"),
 		chromedp.Navigate(p.url+"/"), sees("#overview", "50 listens"),
 	)
@@ -209,9 +258,9 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 	// Reconnect from the toast in the second tab: consent, and back to where it was.
 	var back string
 	do(t, two,
-		chromedp.Click(`.toast a.button`, chromedp.ByQuery),
-		chromedp.WaitVisible(`button[value=agree]`, chromedp.ByQuery),
-		chromedp.Click(`button[value=agree]`, chromedp.ByQuery),
+		chromedp.Click(`.toast a.button`, byQuery),
+		chromedp.WaitVisible(`button[value=agree]`, byQuery),
+		chromedp.Click(`button[value=agree]`, byQuery),
 		sees(".flash", "Spotify is connected"),
 		chromedp.Location(&back),
 	)
@@ -243,9 +292,9 @@ func TestBrowserShowsAToastOnce(t *testing.T) {
 	one := browser(t)
 	do(t, one,
 		chromedp.Navigate(p.url+"/login"),
-		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=name]`, "alice", byQuery),
+		chromedp.SendKeys(`input[name=password]`, password, byQuery),
+		chromedp.Click(`main form button`, byQuery),
 		sees(".toast", "Spotify access has expired or was revoked"),
 	)
 	var toasts int
@@ -261,8 +310,8 @@ func TestBrowserShowsAToastOnce(t *testing.T) {
 	// Dismissed in the first tab, the toast disappears and a small line stays until the cause is gone. In the second
 	// tab, where the focus was on the dismissed notification's button, the focus moves to the notification.
 	do(t, two, chromedp.Navigate(p.url+"/notifications"), holds(`document.body.dataset.linked === "yes"`),
-		chromedp.Focus(`[id^=seen-]`, chromedp.ByQuery))
-	do(t, one, chromedp.Click(`.toast button`, chromedp.ByQuery), gone(".toast"),
+		chromedp.Focus(`[id^=seen-]`, byQuery))
+	do(t, one, chromedp.Click(`.toast button`, byQuery), gone(".toast"),
 		sees("#banners .quieted", "1 dismissed problem"), gone("#banners .banner"),
 		holds(`document.activeElement.id === "main"`))
 	do(t, two, gone(`[id^=seen-]`), holds(`document.activeElement.id.startsWith("notification-")`))
@@ -281,11 +330,11 @@ func TestBrowserReconnectsAfterSigningInAgain(t *testing.T) {
 	p.newcomer()
 	do(t, browser(t),
 		chromedp.Navigate(p.url+"/connect/spotify"),
-		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
-		chromedp.WaitVisible(`button[value=agree]`, chromedp.ByQuery),
-		chromedp.Click(`button[value=agree]`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=name]`, "alice", byQuery),
+		chromedp.SendKeys(`input[name=password]`, password, byQuery),
+		chromedp.Click(`main form button`, byQuery),
+		chromedp.WaitVisible(`button[value=agree]`, byQuery),
+		chromedp.Click(`button[value=agree]`, byQuery),
 		sees(".flash", "Spotify is connected"),
 	)
 }
@@ -296,27 +345,27 @@ func TestBrowserWithoutScriptStillWorks(t *testing.T) {
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
 	tab := browser(t)
-	see := func(selector string) chromedp.Action { return chromedp.WaitVisible(selector, chromedp.ByQuery) }
-	click := func(selector string) chromedp.Action { return chromedp.Click(selector, chromedp.ByQuery) }
+	see := func(selector string) chromedp.Action { return chromedp.WaitVisible(selector, byQuery) }
+	click := func(selector string) chromedp.Action { return chromedp.Click(selector, byQuery) }
 	do(t, tab,
 		emulation.SetScriptExecutionDisabled(true),
 		chromedp.Navigate(p.url+"/setup?code="+p.code),
-		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
-		chromedp.WaitVisible("input[name=contact], ul.uses", chromedp.ByQuery), chromedp.Navigate(p.url+"/"),
-		click("#begin"), chromedp.WaitVisible("input[name=contact], ul.uses", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=name]`, "Alice", byQuery),
+		chromedp.SendKeys(`input[name=password]`, password, byQuery),
+		chromedp.Click(`main form button`, byQuery),
+		chromedp.WaitVisible("input[name=contact], ul.uses", byQuery), chromedp.Navigate(p.url+"/"),
+		click("#begin"), chromedp.WaitVisible("input[name=contact], ul.uses", byQuery),
 		chromedp.Navigate(p.url+"/settings/services"),
-		chromedp.WaitVisible(`a[href="/connect/listenbrainz"]`, chromedp.ByQuery),
-		chromedp.Click(`a[href="/connect/listenbrainz"]`, chromedp.ByQuery),
-		chromedp.WaitVisible(`input[name=token]`, chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=token]`, "wrong", chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
-		chromedp.WaitVisible(`.problem`, chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=token]`, w.ListenBrainz.Token(demo.Alice), chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
-		chromedp.WaitVisible(`.flash`, chromedp.ByQuery), chromedp.Navigate(p.url+"/"),
-		chromedp.WaitVisible(`#connection-listenbrainz`, chromedp.ByQuery),
+		chromedp.WaitVisible(`a[href="/connect/listenbrainz"]`, byQuery),
+		chromedp.Click(`a[href="/connect/listenbrainz"]`, byQuery),
+		chromedp.WaitVisible(`input[name=token]`, byQuery),
+		chromedp.SendKeys(`input[name=token]`, "wrong", byQuery),
+		chromedp.Click(`main form button`, byQuery),
+		chromedp.WaitVisible(`.problem`, byQuery),
+		chromedp.SendKeys(`input[name=token]`, w.ListenBrainz.Token(demo.Alice), byQuery),
+		chromedp.Click(`main form button`, byQuery),
+		chromedp.WaitVisible(`.flash`, byQuery), chromedp.Navigate(p.url+"/"),
+		chromedp.WaitVisible(`#connection-listenbrainz`, byQuery),
 	)
 	// It breaks: the banner says so at once. Dismissed, it is one small line, whose way leads to a form of one field.
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
@@ -324,16 +373,16 @@ func TestBrowserWithoutScriptStillWorks(t *testing.T) {
 	v.eventually("an alert", func() bool { return len(v.openAlerts()) > 0 })
 	do(t, tab,
 		chromedp.Navigate(p.url+"/"), see(`#banners .banner a[href^="/connect/listenbrainz"]`), click(`#bell`),
-		see(`[id^=seen-]`), click(`[id^=seen-]`), chromedp.WaitNotPresent(`[id^=seen-]`, chromedp.ByQuery),
-		chromedp.Navigate(p.url+"/listens"), chromedp.WaitNotPresent(`#banners .banner`, chromedp.ByQuery),
+		see(`[id^=seen-]`), click(`[id^=seen-]`), chromedp.WaitNotPresent(`[id^=seen-]`, byQuery),
+		chromedp.Navigate(p.url+"/listens"), chromedp.WaitNotPresent(`#banners .banner`, byQuery),
 		click(`#banners .quieted a`), see(`main a[href^="/connect/listenbrainz"]`),
 		click(`main a[href^="/connect/listenbrainz"]`),
 		see(`input[name=token]`),
-		chromedp.SendKeys(`input[name=token]`, w.ListenBrainz.Token(demo.Alice), chromedp.ByQuery),
-		click(`main form button`), see(`.flash`), chromedp.WaitNotPresent(`#banners p`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=token]`, w.ListenBrainz.Token(demo.Alice), byQuery),
+		click(`main form button`), see(`.flash`), chromedp.WaitNotPresent(`#banners p`, byQuery),
 		// A setting.
 		chromedp.Navigate(p.url+"/settings/account"), see(`select[name=theme]`),
-		chromedp.SetValue(`select[name=theme]`, "dark", chromedp.ByQuery), click(`#look button`),
+		chromedp.SetValue(`select[name=theme]`, "dark", byQuery), click(`#look button`),
 		see(`.flash`), see(`html[data-theme=dark]`),
 	)
 }

@@ -87,7 +87,7 @@ func TestABrowserShowsPushMessages(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	p := start(t, t.TempDir(), "REPRISE_CONTACT=test@example.org")
-	tab := browser(t)
+	tab := wholeChromium.tab(t)
 	var mu sync.Mutex
 	var worker serviceworker.RegistrationID
 	chromedp.ListenTarget(tab, func(ev any) {
@@ -103,9 +103,9 @@ func TestABrowserShowsPushMessages(t *testing.T) {
 		cdp.GrantPermissions([]cdp.PermissionType{cdp.PermissionTypeNotifications}).WithOrigin(p.url).
 			WithBrowserContextID(chromedp.FromContext(tab).BrowserContextID),
 		chromedp.Navigate(p.url+"/setup?code="+p.code),
-		chromedp.SendKeys(`input[name="name"]`, "Alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name="password"]`, password, chromedp.ByQuery),
-		chromedp.Submit(`main form`, chromedp.ByQuery), holds(`location.pathname.startsWith("/welcome")`),
+		chromedp.SendKeys(`input[name="name"]`, "Alice", byQuery),
+		chromedp.SendKeys(`input[name="password"]`, password, byQuery),
+		chromedp.Submit(`main form`, byQuery), holds(`location.pathname.startsWith("/welcome")`),
 		chromedp.Navigate(p.url+"/settings/notifications"),
 		holds(`(navigator.serviceWorker.ready.then((r) => { window.worker = r }),
 			window.worker?.active?.state === "activated")`))

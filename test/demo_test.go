@@ -97,13 +97,13 @@ func TestBrowserTabsFollowAReset(t *testing.T) {
 	two := another(t, one)
 	do(t, two,
 		chromedp.Navigate(p.url+"/demo/"),
-		chromedp.Click(`#spotify button[value=revoked]`, chromedp.ByQuery),
+		chromedp.Click(`#spotify button[value=revoked]`, byQuery),
 		sees(`#spotify button[aria-pressed=true]`, "Access revoked"),
 	)
 	do(t, one, holds(`document.querySelector("#banners .banner, .toast")?.innerText.includes("Spotify access")`))
 	do(t, two,
-		chromedp.Click(`#reset-fold summary`, chromedp.ByQuery),
-		chromedp.Click(`#reset form button`, chromedp.ByQuery),
+		chromedp.Click(`#reset-fold summary`, byQuery),
+		chromedp.Click(`#reset form button`, byQuery),
 		sees(`#spotify button[aria-pressed=true]`, "Working"),
 	)
 	do(t, one, holds(`!document.body.innerText.includes("Spotify access has expired")`), sees("main", "Spotify"),

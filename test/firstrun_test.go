@@ -38,15 +38,15 @@ var loaded = holds(`document.readyState === "complete"`)
 func (p *hands) click(selector string) {
 	p.Helper()
 	p.clicks++
-	do(p.T, p.tab, chromedp.WaitVisible(selector, chromedp.ByQuery), loaded,
-		chromedp.Click(selector, chromedp.ByQuery))
+	do(p.T, p.tab, chromedp.WaitVisible(selector, byQuery), loaded,
+		chromedp.Click(selector, byQuery))
 }
 
 func (p *hands) types(fields ...string) {
 	p.Helper()
 	for i := 0; i+1 < len(fields); i += 2 {
-		do(p.T, p.tab, chromedp.WaitVisible(fields[i], chromedp.ByQuery), loaded,
-			chromedp.SendKeys(fields[i], fields[i+1], chromedp.ByQuery))
+		do(p.T, p.tab, chromedp.WaitVisible(fields[i], byQuery), loaded,
+			chromedp.SendKeys(fields[i], fields[i+1], byQuery))
 	}
 }
 
@@ -111,7 +111,7 @@ func TestBrowserFirstRunOfEachService(t *testing.T) {
 			require.Less(t, p.clicks, 10)
 			require.Less(t, time.Since(began), 2*time.Minute)
 			p.click("#finish")
-			do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery), gone("#notice-first-steps"))
+			do(t, p.tab, chromedp.WaitVisible("#overview", byQuery), gone("#notice-first-steps"))
 			said.none(t)
 		})
 	}
@@ -129,25 +129,25 @@ func TestBrowserFirstRunCanBeLeft(t *testing.T) {
 	p.click("main form button")
 	p.click("button[name=skip]")
 	p.click("main form.uses button") // nothing chosen
-	do(t, p.tab, chromedp.WaitVisible("#problem", chromedp.ByQuery))
+	do(t, p.tab, chromedp.WaitVisible("#problem", byQuery))
 	p.click("#service-navidrome")
 	p.click("#service-spotify")
 	p.click("main form.uses button")
-	do(t, p.tab, chromedp.WaitVisible("#registration", chromedp.ByQuery), // and leaves
+	do(t, p.tab, chromedp.WaitVisible("#registration", byQuery), // and leaves
 		chromedp.Navigate(server.url+"/"))
 	p.click("#begin")
-	do(t, p.tab, chromedp.WaitVisible("#registration", chromedp.ByQuery))
+	do(t, p.tab, chromedp.WaitVisible("#registration", byQuery))
 	p.types("#client_id", "wrong")
 	p.click("#registration button[value=connect]")
-	do(t, p.tab, chromedp.WaitVisible("#problem", chromedp.ByQuery))
+	do(t, p.tab, chromedp.WaitVisible("#problem", byQuery))
 	p.click("#later")
 	p.types("#field-url", w.Navidrome.URL, "#field-username", demo.Alice,
 		"#field-password", w.Navidrome.Password(demo.Alice))
 	p.click("main form.fields > button")
-	do(t, p.tab, chromedp.WaitVisible("#service-navidrome", chromedp.ByQuery),
-		chromedp.WaitVisible(`a[href^="/connect/spotify"]`, chromedp.ByQuery))
+	do(t, p.tab, chromedp.WaitVisible("#service-navidrome", byQuery),
+		chromedp.WaitVisible(`a[href^="/connect/spotify"]`, byQuery))
 	p.click("#finish")
-	do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery))
+	do(t, p.tab, chromedp.WaitVisible("#overview", byQuery))
 }
 
 // A member asks for a service, the administrator sets it up with the notification's button, and the member connects.
@@ -163,7 +163,7 @@ func TestBrowserMembersAskForAService(t *testing.T) {
 		do(t, p.tab, chromedp.Navigate(server.url+"/login"))
 		p.types("input[name=name]", name, "input[name=password]", password)
 		p.click("main form button")
-		do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery))
+		do(t, p.tab, chromedp.WaitVisible("#overview", byQuery))
 	}
 	do(t, bob.tab, chromedp.Navigate(server.url+"/connect/spotify"))
 	bob.click("#ask-spotify")
@@ -194,14 +194,14 @@ func TestBrowserReconnectsWithOneField(t *testing.T) {
 	do(t, p.tab, chromedp.Navigate(server.url+"/login"))
 	p.types("input[name=name]", "Alice", "input[name=password]", password)
 	p.click("main form button")
-	do(t, p.tab, chromedp.WaitVisible("#overview", chromedp.ByQuery),
+	do(t, p.tab, chromedp.WaitVisible("#overview", byQuery),
 		chromedp.Navigate(server.url+"/connections/navidrome"),
-		chromedp.WaitVisible("main", chromedp.ByQuery),
+		chromedp.WaitVisible("main", byQuery),
 		chromedp.Evaluate(`(() => { const a = document.createElement("a"); a.href = "/connect/navidrome"; a.id = "go";
 			a.textContent = "go"; document.querySelector("main").append(a) })()`, nil))
 	p.click("#go")
 	var shown int
-	do(t, p.tab, chromedp.WaitVisible("#field-password", chromedp.ByQuery), chromedp.Evaluate(
+	do(t, p.tab, chromedp.WaitVisible("#field-password", byQuery), chromedp.Evaluate(
 		`[...document.querySelectorAll("main input:not([type=hidden])")].filter(i => i.checkVisibility()).length`,
 		&shown))
 	require.Equal(t, 1, shown)

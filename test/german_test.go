@@ -12,7 +12,6 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -131,9 +130,7 @@ func reads(t *testing.T, tab context.Context, language string, speaks, silent to
 		list = `["` + strings.Join(pages, `","`) + `"]`
 	}
 	said := map[string]map[string]string{}
-	do(t, tab, chromedp.Evaluate(allSaid+"("+list+")", &said, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
-		return p.WithAwaitPromise(true)
-	}))
+	do(t, tab, chromedp.Evaluate(allSaid+"("+list+")", &said, awaiting))
 	require.Equal(t, []string{language}, slices.Collect(maps.Keys(said)), "the languages of %s", pages)
 	heard := 0
 	for text, at := range said[language] {
@@ -168,7 +165,7 @@ func TestBrowserSpeaksGerman(t *testing.T) {
 	inGerman()
 	p1.types("input[name=name]", "alice", "input[name=password]", "falsch")
 	p1.click("main form button")
-	do(t, tab, chromedp.WaitVisible(".problem", chromedp.ByQuery))
+	do(t, tab, chromedp.WaitVisible(".problem", byQuery))
 	inGerman()
 	p1.types("input[name=password]", password)
 	p1.click("main form button")
@@ -178,7 +175,7 @@ func TestBrowserSpeaksGerman(t *testing.T) {
 	do(t, tab, chromedp.Navigate(p.url+"/connect/listenbrainz"))
 	p1.types("#field-token", "falsch")
 	p1.click("main form.fields > button")
-	do(t, tab, chromedp.WaitVisible(".problem", chromedp.ByQuery))
+	do(t, tab, chromedp.WaitVisible(".problem", byQuery))
 	inGerman()
 	p1.types("#field-token", w.ListenBrainz.Token(demo.Alice))
 	p1.click("main form.fields > button")
@@ -204,7 +201,7 @@ func TestBrowserSpeaksGerman(t *testing.T) {
 
 	// English by choice, although the browser speaks German.
 	do(t, tab, chromedp.Navigate(p.url+"/settings/account"), sees("h1", "Dein Konto"),
-		chromedp.SetValue(`select[name=language]`, "en", chromedp.ByQuery))
+		chromedp.SetValue(`select[name=language]`, "en", byQuery))
 	p1.click("#look form button")
 	do(t, tab, sees("h1", "Your account"), sees(".flash", english[".account.look_saved"]))
 	reads(t, tab, "en", en, onlyGerman)

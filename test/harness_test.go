@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	stopChromium()
+	stopBrowsers()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -336,11 +336,14 @@ func (v *person) eventually(what string, check func() bool) {
 }
 
 // until waits until check returns true. It calls check in the test's own goroutine, where a check may fail the test,
-// and none is left over after the test's end, as one of require.Eventually would be.
+// and none is left over after the test's end, as one of require.Eventually would be. What takes longer is looked at
+// less often, as looking takes the server's time.
 func until(t testing.TB, check func() bool, what string, args ...any) {
 	t.Helper()
-	for end := time.Now().Add(patience); !check(); time.Sleep(20 * time.Millisecond) {
+	wait := 5 * time.Millisecond
+	for end := time.Now().Add(patience); !check(); time.Sleep(wait) {
 		require.Truef(t, time.Now().Before(end), "never came: "+what, args...)
+		wait = min(wait*5/4, 100*time.Millisecond)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestBrowserNeedsNoMouse(t *testing.T) {
 		}
 		return all
 	}
-	do(t, tab, chromedp.Navigate(p.url+"/login"), chromedp.WaitVisible("input[name=name]", chromedp.ByQuery), loaded,
+	do(t, tab, chromedp.Navigate(p.url+"/login"), chromedp.WaitVisible("input[name=name]", byQuery), loaded,
 		chromedp.Evaluate(`document.activeElement.blur(), 0`, nil))
 	tabTo(t, tab, "input[name=name]")
 	do(t, tab, press("Alice"))

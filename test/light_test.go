@@ -87,9 +87,9 @@ func signIn(t *testing.T, tab context.Context, p *process) {
 	t.Helper()
 	do(t, tab,
 		chromedp.Navigate(p.url+"/login"),
-		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=name]`, "alice", byQuery),
+		chromedp.SendKeys(`input[name=password]`, password, byQuery),
+		chromedp.Click(`main form button`, byQuery),
 		holds(`document.body.dataset.linked === "yes"`))
 }
 
@@ -111,7 +111,7 @@ func TestBrowserIsUsedByKeys(t *testing.T) {
 		chromedp.KeyEvent("\r"), holds(`location.hash === "#main"`))
 	// Letters that are typed stay letters.
 	do(t, tab, chromedp.Navigate(p.url+"/connect/listenbrainz"), holds(`document.body.dataset.linked === "yes"`),
-		chromedp.SendKeys(`input[name=token]`, "g?/gs", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=token]`, "g?/gs", byQuery),
 		holds(`document.querySelector("input[name=token]").value === "g?/gs"`), gone("dialog"))
 }
 
@@ -187,12 +187,12 @@ func TestBrowserShowsTheLastStateOffline(t *testing.T) {
 		chromedp.Navigate(p.url+"/settings"), sees("h1", "You're offline"))
 
 	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"))
-	signedOut := chromedp.WaitVisible(`input[name=password]`, chromedp.ByQuery)
+	signedOut := chromedp.WaitVisible(`input[name=password]`, byQuery)
 	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`), kept("/"))
 	alice.call("DELETE", "/sessions", nil, http.StatusOK) // from elsewhere
 	do(t, tab, signedOut, kept(""))
 	signIn(t, tab, p)
-	do(t, tab, kept("/"), chromedp.Click(`header form button`, chromedp.ByQuery), signedOut, kept(""))
+	do(t, tab, kept("/"), chromedp.Click(`header form button`, byQuery), signedOut, kept(""))
 	require.Error(t, p.stop(9))
 	do(t, tab, chromedp.Navigate(p.url+"/"), sees("h1", "You're offline"))
 }

@@ -109,10 +109,10 @@ func TestBrowserBreaksAndRecoversInTwoTabs(t *testing.T) {
 	}
 	// Reconnecting is one field. It works again in both tabs, and no banner is left.
 	reconnect := func(from string) {
-		do(t, one, chromedp.Click(from+" a.button", chromedp.ByQuery),
-			chromedp.WaitVisible("#field-password", chromedp.ByQuery), loaded,
-			chromedp.SendKeys("#field-password", w.Navidrome.Password(demo.Alice), chromedp.ByQuery),
-			chromedp.Click("main form.fields > button", chromedp.ByQuery), sees(".flash", "Navidrome is connected"),
+		do(t, one, chromedp.Click(from+" a.button", byQuery),
+			chromedp.WaitVisible("#field-password", byQuery), loaded,
+			chromedp.SendKeys("#field-password", w.Navidrome.Password(demo.Alice), byQuery),
+			chromedp.Click("main form.fields > button", byQuery), sees(".flash", "Navidrome is connected"),
 			holds(`document.querySelectorAll(".flash").length === 1`))
 		for _, tab := range both {
 			do(t, tab, gone("#banners .banner"), gone(".quieted"), gone(".toast"), gone("#bell .badge"))
@@ -147,11 +147,11 @@ func TestBrowserBreaksAndRecoversInTwoTabs(t *testing.T) {
 	}), debugger.Disable(), sees(".toast", rejected)) // which lets it go on
 	announced(t, two, 1, 2)
 	// Dismissed in one tab, it is gone in the other as well. Both keep a small line about it.
-	do(t, one, chromedp.Click(".toast button", chromedp.ByQuery))
+	do(t, one, chromedp.Click(".toast button", byQuery))
 	for _, tab := range both {
 		do(t, tab, gone(".toast"), sees("#banners .quieted", "1 dismissed problem"), gone("#banners .banner"))
 	}
-	do(t, one, chromedp.Click(".quieted a", chromedp.ByQuery),
+	do(t, one, chromedp.Click(".quieted a", byQuery),
 		holds(`location.hash.startsWith("#notification-") && document.querySelector(location.hash) !== null`))
 	reconnect(`[id^="notification-"]:not(.resolved)`)
 }

@@ -184,7 +184,7 @@ func TestPassphraseIsPraised(t *testing.T) {
 	page := browser(t)
 	typed := func(text, verdict string) chromedp.Tasks {
 		return chromedp.Tasks{chromedp.Evaluate(`document.querySelector("#password").value = ""`, nil),
-			chromedp.SendKeys(`#password`, text, chromedp.ByQuery), sees("output.verdict", verdict)}
+			chromedp.SendKeys(`#password`, text, byQuery), sees("output.verdict", verdict)}
 	}
 	do(t, page, chromedp.Navigate(p.url+"/setup?code="+p.code),
 		typed("Password2", "One more character."), typed("Pass", "6 more characters."),
@@ -193,8 +193,8 @@ func TestPassphraseIsPraised(t *testing.T) {
 		typed("пять слов для теста", "Good: long and made of words."),
 		typed("kV8#pLq2!mZx9@wRt5&n", "Good: long."),
 		typed("Password2026", "Long enough."),
-		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=name]`, "Alice", byQuery),
+		chromedp.Click(`main form button`, byQuery),
 		sees("#problem", "one of the first that anyone would guess"),
 	)
 	v := p.newcomer()

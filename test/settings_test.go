@@ -19,20 +19,20 @@ func TestAnAdministratorSetsTheServerUp(t *testing.T) {
 	p := start(t, dir)
 	p.newcomer()
 	tab := browser(t)
-	do(t, tab, chromedp.Navigate(p.url+"/login"), chromedp.SendKeys("[name=name]", "Alice", chromedp.ByQuery),
-		chromedp.SendKeys("[name=password]", password, chromedp.ByQuery),
-		chromedp.Submit("[name=password]", chromedp.ByQuery), holds(`location.pathname === "/"`),
+	do(t, tab, chromedp.Navigate(p.url+"/login"), chromedp.SendKeys("[name=name]", "Alice", byQuery),
+		chromedp.SendKeys("[name=password]", password, byQuery),
+		chromedp.Submit("[name=password]", byQuery), holds(`location.pathname === "/"`),
 		chromedp.Navigate(p.url+"/settings/server#backoff-max"),
-		chromedp.SendKeys("#backoff-max", "x", chromedp.ByQuery), // 30mx
+		chromedp.SendKeys("#backoff-max", "x", byQuery), // 30mx
 		holds(`document.querySelector("#backoff-max-problem")?.textContent.includes("is not a duration")`),
 		typed("#backoff-max", "45m"),
 		holds(`!document.querySelector("#backoff-max-problem")`),
-		chromedp.Click("#form-resilience button", chromedp.ByQuery), chromedp.WaitVisible(".flash", chromedp.ByQuery),
+		chromedp.Click("#form-resilience button", byQuery), chromedp.WaitVisible(".flash", byQuery),
 		holds(`document.querySelector("#backoff-max")?.value === "45m"`),
 		chromedp.Navigate(p.url+"/settings/server#form-spotify"),
-		chromedp.SendKeys("#providers-spotify-client_id", "the-client-id", chromedp.ByQuery),
-		chromedp.SendKeys("#providers-spotify-client_secret", "the-client-secret", chromedp.ByQuery),
-		chromedp.Click("#form-spotify .actions button", chromedp.ByQuery),
+		chromedp.SendKeys("#providers-spotify-client_id", "the-client-id", byQuery),
+		chromedp.SendKeys("#providers-spotify-client_secret", "the-client-secret", byQuery),
+		chromedp.Click("#form-spotify .actions button", byQuery),
 		holds(`document.querySelector("#providers-spotify-client_secret")?.value === "…cret"`))
 	alice := p.returning()
 	alice.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -60,18 +60,18 @@ func TestTheServerIsSetUpWithoutScripts(t *testing.T) {
 	p.newcomer()
 	tab := browser(t)
 	do(t, tab, emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(p.url+"/login"),
-		chromedp.SendKeys("[name=name]", "Alice", chromedp.ByQuery),
-		chromedp.SendKeys("[name=password]", password, chromedp.ByQuery),
-		chromedp.Submit("[name=password]", chromedp.ByQuery), chromedp.WaitVisible("nav", chromedp.ByQuery),
+		chromedp.SendKeys("[name=name]", "Alice", byQuery),
+		chromedp.SendKeys("[name=password]", password, byQuery),
+		chromedp.Submit("[name=password]", byQuery), chromedp.WaitVisible("nav", byQuery),
 		chromedp.Navigate(p.url+"/settings/server"),
-		chromedp.SetValue("#contact", "nobody", chromedp.ByQuery),
-		chromedp.Click("#form-server .actions button", chromedp.ByQuery),
-		chromedp.WaitVisible("#contact-problem", chromedp.ByQuery),
-		chromedp.SetValue("#contact", "me@example.org", chromedp.ByQuery),
-		chromedp.Click("#form-server .actions button", chromedp.ByQuery),
-		chromedp.WaitVisible(`#contact[value="me@example.org"]`, chromedp.ByQuery), // the page that follows has it
-		chromedp.Click(`[form="browser-address"]`, chromedp.ByQuery),
-		chromedp.WaitVisible(`#base_url[value="`+p.url+`"]`, chromedp.ByQuery))
+		chromedp.SetValue("#contact", "nobody", byQuery),
+		chromedp.Click("#form-server .actions button", byQuery),
+		chromedp.WaitVisible("#contact-problem", byQuery),
+		chromedp.SetValue("#contact", "me@example.org", byQuery),
+		chromedp.Click("#form-server .actions button", byQuery),
+		chromedp.WaitVisible(`#contact[value="me@example.org"]`, byQuery), // the page that follows has it
+		chromedp.Click(`[form="browser-address"]`, byQuery),
+		chromedp.WaitVisible(`#base_url[value="`+p.url+`"]`, byQuery))
 }
 
 // typed puts a text in the place of what a field has, as a person who types does.

@@ -30,9 +30,9 @@ func TestBrowserSaysThatTooManyPagesAreOpen(t *testing.T) {
 	page := browser(t)
 	do(t, page,
 		chromedp.Navigate(p.url+"/login"),
-		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=name]`, "alice", byQuery),
+		chromedp.SendKeys(`input[name=password]`, password, byQuery),
+		chromedp.Click(`main form button`, byQuery),
 		holds(`document.body?.dataset.linked === "yes"`),
 		chromedp.Evaluate(hurried, nil),
 	)
@@ -105,9 +105,9 @@ func TestBrowserIsolatesNamesInToasts(t *testing.T) {
 	page := browser(t)
 	do(t, page,
 		chromedp.Navigate(p.url+"/login"),
-		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
-		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=name]`, "alice", byQuery),
+		chromedp.SendKeys(`input[name=password]`, password, byQuery),
+		chromedp.Click(`main form button`, byQuery),
 		sees("main bdi", "שלום"),
 		holds(`document.body?.dataset.linked === "yes"`),
 	)

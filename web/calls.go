@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,23 +29,19 @@ var Calls = sync.OnceValue(func() map[string]Call {
 		panic(fmt.Sprintf("the description of the API cannot be read: %v", err))
 	}
 	calls := map[string]Call{}
-	for path, operations := range d.Paths {
-		shared := d.query(operations["parameters"])
-		for method, text := range operations {
-			if method == "parameters" {
+	for path, all := range d.Paths {
+		shared := d.query(all.Parameters)
+		for method, o := range map[string]*operation{http.MethodGet: all.Get, http.MethodPost: all.Post,
+			http.MethodPut: all.Put, http.MethodPatch: all.Patch, http.MethodDelete: all.Delete} {
+			if o == nil {
 				continue
-			}
-			var o operation
-			if err := yaml.Unmarshal(text, &o); err != nil {
-				panic(fmt.Sprintf("%s %s in the description of the API cannot be read: %v", method, path, err))
 			}
 			one := Call{Query: slices.Concat(shared, d.query(o.Parameters))}
 			slices.Sort(one.Query)
 			if json, ok := o.RequestBody.Content["application/json"]; ok {
 				one.Body = d.fields(json.Schema)
 			}
-			route := inBraces.ReplaceAllString(path, ":$1")
-			calls[strings.ToUpper(method)+" /api/v1"+route] = one
+			calls[method+" /api/v1"+inBraces.ReplaceAllString(path, ":$1")] = one
 		}
 	}
 	return calls
@@ -54,15 +51,21 @@ var inBraces = regexp.MustCompile(`\{(\w+)\}`)
 
 // described is the part of the description that says what calls take.
 type described struct {
-	Paths      map[string]map[string]yaml.RawMessage
+	Paths      map[string]operations
 	Components struct {
 		Parameters map[string]parameter
 		Schemas    map[string]schema
 	}
 }
 
+// operations are what can be done with a path. Each has a field, because the text of one would be parsed again.
+type operations struct {
+	Parameters                    []parameter // of each operation
+	Get, Post, Put, Patch, Delete *operation
+}
+
 type operation struct {
-	Parameters  yaml.RawMessage
+	Parameters  []parameter
 	RequestBody struct {
 		Content map[string]struct{ Schema schema }
 	} `yaml:"requestBody"`
@@ -82,11 +85,7 @@ type schema struct {
 }
 
 // query returns the names of the parameters in a query.
-func (d *described) query(text yaml.RawMessage) (names []string) {
-	var all []parameter
-	if err := yaml.Unmarshal(text, &all); err != nil {
-		panic(fmt.Sprintf("parameters in the description of the API cannot be read: %v", err))
-	}
+func (d *described) query(all []parameter) (names []string) {
 	for _, p := range all {
 		if p.Ref != "" {
 			p = d.Components.Parameters[p.Ref[strings.LastIndex(p.Ref, "/")+1:]]
