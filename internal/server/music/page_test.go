@@ -38,7 +38,7 @@ func TestMusicPageIsSound(t *testing.T) {
 			p := pageFor(ctx, v)
 			p.Listens = latelyOf(ctx, rows(uitest.Hostile, time.Now()), v)
 			p.Heard = heardView{Figures: []ui.Named{{Text: "1 min"}, {Text: "#1", URL: "/listening?span=all"}},
-				First: ui.Sentence{Text: "{first}", Slots: map[string]ui.Named{"{first}": {Text: "x", URL: "/listens/1"}}},
+				First: ui.Sentence{Text: "{x}", Slots: map[string]ui.Named{"{x}": {Text: "x", URL: "/listens/1"}}},
 				Links: []link{{uitest.Hostile, "https://example.org"}},
 				Over: ui.Bars{ID: "over", Label: "x", All: []ui.Column{{Title: "a", URL: "/listens", N: 1, Height: 100},
 					{Title: "b", URL: "/listens"}}},
