@@ -101,7 +101,9 @@ type Links struct {
 	Artist, Album, Track int64
 	Picture              string // the album's cover or the artist's portrait: a name in package art's cache
 	Portrait             bool   // Picture is the artist's portrait
-	Credits              []Credit
+	// What they are called where somebody has decided it; empty where it is as services tell.
+	ArtistName, AlbumName, TrackName string
+	Credits                          []Credit
 }
 
 // Credit is one of the artists of a track.
@@ -115,7 +117,8 @@ type Music struct {
 	ID int64
 	library.Entity
 	Plays     int
-	LastHeard time.Time
+	LastHeard time.Time // in whole seconds
+	Chosen    string    // the picture that somebody has chosen; empty for none
 	Told      []Told
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -139,6 +138,30 @@ func (s *Store) keepColumns(ctx context.Context, user int64, built []columnsRow)
 	})
 }
 
+// BuildColumns builds the columns that are not there, the latest ones of each person apart, so that nobody waits for
+// them after an import or a first sync.
+func (s *Store) BuildColumns(ctx context.Context) error {
+	type missing struct {
+		user int64
+		columnsRow
+	}
+	scan := func(r scanner) (v missing, err error) { return v, r.Scan(&v.user, &v.span, &v.version) }
+	all, err := list(ctx, s.reader, scan, `SELECT user_id, span, version FROM listen_columns c WHERE data IS NULL
+		AND span < (SELECT max(span) FROM listen_columns o WHERE o.user_id = c.user_id) ORDER BY user_id, span`)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		c, err := s.columns(ctx, v.user, v.span)
+		if err != nil {
+			return err
+		}
+		v.data = c.Append(nil)
+		s.keepColumns(ctx, v.user, []columnsRow{v.columnsRow})
+	}
+	return nil
+}
+
 // latestCache holds the columns of the latest spans of some people. It is safe for concurrent use.
 type latestCache struct {
 	mu sync.Mutex
@@ -234,7 +257,11 @@ func (s *Store) Meanings(ctx context.Context) (*listening.Music, error) {
 		m.music, m.last = &listening.Music{}, 0
 	}
 	if last > m.last {
-		more, err := s.meant(ctx, m.last)
+		ruled, err := s.rulings(ctx)
+		if err != nil {
+			return nil, err
+		}
+		more, err := s.meant(ctx, ruled, m.last)
 		if err != nil {
 			m.music = nil
 			return nil, err
@@ -246,16 +273,16 @@ func (s *Store) Meanings(ctx context.Context) (*listening.Music, error) {
 }
 
 // meant returns what the spellings after one mean, and all other spellings of the same tracks, which may have got
-// further artists.
-func (s *Store) meant(ctx context.Context, after int64) ([]listening.Meaning, error) {
+// further artists, by the rules.
+func (s *Store) meant(ctx context.Context, ruled *rulings, after int64) ([]listening.Meaning, error) {
 	const those = " IN (SELECT track_id FROM spellings WHERE id > $1)"
 	where, tracks := "WHERE p.id > $1 OR p.track_id"+those, "WHERE track_id"+those
 	if after == 0 {
 		where, tracks = "WHERE p.id > $1", "WHERE track_id > $1"
 	}
-	artists := map[uint32][]uint32{}
+	artists := map[int64][]int64{}
 	credit := func(r scanner) (none struct{}, err error) {
-		var track, artist uint32
+		var track, artist int64
 		err = r.Scan(&track, &artist)
 		artists[track] = append(artists[track], artist)
 		return none, err
@@ -265,13 +292,24 @@ func (s *Store) meant(ctx context.Context, after int64) ([]listening.Meaning, er
 	if err != nil {
 		return nil, err
 	}
+	names := "'', ''"
+	if len(ruled.written) > 0 {
+		names = "p.title, p.album"
+	}
 	scan := func(r scanner) (v listening.Meaning, err error) {
 		var ms int64
-		err = r.Scan(&v.Spelling, &v.Track, &v.Album, &ms)
-		v.Length, v.Artists = length(ms), slices.Clip(artists[v.Track])
+		var told meant
+		err = r.Scan(&v.Spelling, &told.track, &told.album, &ms, &told.title, &told.albumTitle)
+		told.artists = artists[told.track]
+		told = ruled.apply(told)
+		v.Length, v.Track, v.Album = length(ms), uint32(told.track), uint32(told.album)
+		v.Artists = make([]uint32, len(told.artists))
+		for i, a := range told.artists {
+			v.Artists[i] = uint32(a)
+		}
 		return v, err
 	}
 	return list(ctx, s.reader, scan, `SELECT p.id, coalesce(p.track_id, 0), coalesce(p.album_id, 0),
-			CASE WHEN p.duration_ms > 0 THEN p.duration_ms ELSE coalesce(e.duration_ms, 0) END
+			CASE WHEN p.duration_ms > 0 THEN p.duration_ms ELSE coalesce(e.duration_ms, 0) END, `+names+`
 		FROM spellings p LEFT JOIN entities e ON e.id = p.track_id `+where, after)
 }

@@ -10,18 +10,25 @@ import (
 	"reprise/internal/library"
 )
 
-const selectCorrection = `SELECT id, user_id, kind, listens, title, artist, becomes, made_at, undone_at
-	FROM corrections `
+const (
+	selectCorrection = `SELECT id, user_id, kind, listens, title, artist, becomes, made_at, undone_at, '', '', 0
+		FROM corrections `
+	selectRule = `SELECT r.id, coalesce(r.made_by, 0), r.kind, r.listens,
+		CASE WHEN r.entity = 'artist' THEN '' ELSE r.name END,
+		CASE WHEN r.entity = 'artist' THEN r.name ELSE r.artist END, r.becomes, r.made_at, r.undone_at, r.entity,
+		coalesce(u.name, ''), r.entity_id FROM music_rules r LEFT JOIN users u ON u.id = r.made_by `
+)
 
 func scanCorrection(r scanner) (c library.Correction, err error) {
 	var made, undone int64
-	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Listens, &c.Title, &c.Artist, &c.Becomes, &made, &undone)
+	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Listens, &c.Title, &c.Artist, &c.Becomes, &made, &undone, &c.About, &c.By,
+		&c.Of)
 	c.MadeAt, c.UndoneAt = instant(made), instant(undone)
 	return c, err
 }
 
-// Corrections returns a page of a person's corrections, the newest first, and the cursor of the next page, empty at the
-// end. limit is 1 to 1,000. An invalid cursor is library.ErrBadCursor.
+// Corrections returns a page of a person's corrections and those of the household's music, the newest first, and the
+// cursor of the next page, empty at the end. limit is 1 to 1,000. An invalid cursor is library.ErrBadCursor.
 func (s *Store) Corrections(ctx context.Context, user int64, before string, limit int) (
 	page []library.Correction, next string, err error) {
 	last := int64(1 << 62)
@@ -31,7 +38,8 @@ func (s *Store) Corrections(ctx context.Context, user int64, before string, limi
 		}
 	}
 	page, err = list(ctx, s.reader, scanCorrection,
-		selectCorrection+"WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3", user, last, limit+1)
+		selectCorrection+"WHERE user_id = $1 AND id < $2 UNION ALL "+selectRule+
+			"WHERE r.id < $2 ORDER BY 1 DESC LIMIT $3", user, last, limit+1)
 	if len(page) > limit {
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)

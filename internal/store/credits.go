@@ -258,5 +258,6 @@ func standAlone(ctx context.Context, tx *sql.Tx, name string, artist int64) erro
 		execTx(ctx, tx, `INSERT INTO track_artists (track_id, artist_id, position, listed)
 			SELECT DISTINCT p.track_id, CAST($2 AS BIGINT), 0, 0 FROM spellings p
 			WHERE p.artist_key = $1 AND p.track_id IS NOT NULL
-			AND NOT EXISTS (SELECT 1 FROM track_artists a WHERE a.track_id = p.track_id)`, key, artist))
+			AND NOT EXISTS (SELECT 1 FROM track_artists a WHERE a.track_id = p.track_id)`, key, artist),
+		remeant(ctx, tx))
 }

@@ -5,9 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"reprise/internal/digest"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/words"
 )
@@ -84,31 +87,69 @@ func (s *Store) Heard(
 	if err != nil || h.Plays == 0 {
 		return h, local(err)
 	}
-	scan := func(r scanner) (c digest.Counted, err error) { return c, r.Scan(&c.Artist, &c.Title, &c.Plays) }
-	count := func(title, entities string, most int) (all []digest.Counted) {
-		if err != nil {
-			return nil
-		}
-		all, err = list(ctx, s.reader, scan, "SELECT e.artist, "+title+`, count(*)
-			FROM listens l JOIN spellings p ON p.id = l.spelling_id `+entities+`
-			WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3
-			GROUP BY e.id, 1, 2 ORDER BY 3 DESC, 1, 2, e.id LIMIT $4`, user, from, to, most)
-		return all
+	music, err := s.Meanings(ctx)
+	if err != nil {
+		return h, err
 	}
-	h.Artists = count("''", "JOIN track_artists a ON a.track_id = p.track_id JOIN entities e ON e.id = a.artist_id",
-		most.Artists)
-	h.Albums = count("e.title", "JOIN entities e ON e.id = p.album_id", most.Albums)
-	h.Tracks = count("e.title", "JOIN entities e ON e.id = p.track_id AND e.kind = 'track'", most.Tracks)
-	if err == nil && earlier > 0 { // otherwise everything is new
-		h.New, err = list(ctx, s.reader, scan, `SELECT e.artist, '', count(*)
-			FROM listens l JOIN spellings p ON p.id = l.spelling_id
-			JOIN track_artists a ON a.track_id = p.track_id JOIN entities e ON e.id = a.artist_id
-			WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3
-			AND e.id NOT IN (SELECT b.artist_id FROM spellings o JOIN track_artists b ON b.track_id = o.track_id
-				WHERE o.id IN (SELECT spelling_id FROM listens WHERE user_id = $1 AND played_at < $2))
-			GROUP BY e.id, e.artist ORDER BY 3 DESC, 1, e.id LIMIT $4`, user, from, to, most.New)
+	artists, albums, tracks := map[uint32]int{}, map[uint32]int{}, map[uint32]int{}
+	_, err = list(ctx, s.reader, func(r scanner) (none struct{}, err error) {
+		var spelt uint32
+		var n int
+		err = r.Scan(&spelt, &n)
+		by, album, track := music.Of(spelt)
+		for _, id := range by {
+			artists[id] += n
+		}
+		albums[album] += n
+		tracks[track] += n
+		return none, err
+	}, `SELECT spelling_id, count(*) FROM listens WHERE user_id = $1 AND played_at >= $2 AND played_at < $3
+		GROUP BY spelling_id`, user, from, to)
+	if err != nil {
+		return h, err
+	}
+	fresh := maps.Clone(artists)
+	if earlier > 0 { // otherwise everything is new
+		_, err = list(ctx, s.reader, func(r scanner) (none struct{}, err error) {
+			var spelt uint32
+			err = r.Scan(&spelt)
+			by, _, _ := music.Of(spelt)
+			for _, id := range by {
+				delete(fresh, id)
+			}
+			return none, err
+		}, "SELECT DISTINCT spelling_id FROM listens WHERE user_id = $1 AND played_at < $2", user, from)
+	} else {
+		fresh = nil
+	}
+	for _, some := range []struct {
+		kind   string
+		counts map[uint32]int
+		most   int
+		to     *[]digest.Counted
+	}{{library.KindArtist, artists, most.Artists, &h.Artists}, {library.KindAlbum, albums, most.Albums, &h.Albums},
+		{library.KindTrack, tracks, most.Tracks, &h.Tracks}, {library.KindArtist, fresh, most.New, &h.New}} {
+		if err == nil {
+			*some.to, err = s.mostHeard(ctx, some.kind, some.counts, some.most)
+		}
 	}
 	return h, err
+}
+
+// mostHeard returns the n of a kind that were heard most.
+func (s *Store) mostHeard(ctx context.Context, kind string, counts map[uint32]int, n int) (all []digest.Counted,
+	err error) {
+	names, err := s.Entities(ctx, slices.Collect(maps.Keys(counts)))
+	ids := slices.Sorted(maps.Keys(names))
+	for _, id := range ids {
+		if e := names[id]; e.Kind == kind {
+			all = append(all, digest.Counted{Artist: e.Artist, Title: e.Title, Plays: counts[id]})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b digest.Counted) int {
+		return cmp.Or(cmp.Compare(b.Plays, a.Plays), cmp.Compare(a.Artist, b.Artist), cmp.Compare(a.Title, b.Title))
+	})
+	return all[:min(n, len(all))], err
 }
 
 // AskDigest implements digest.Store.

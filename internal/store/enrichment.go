@@ -96,7 +96,7 @@ func (s *Store) SaveOutcome(ctx context.Context, o enrich.Outcome) error {
 func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error {
 	another := int64(0)
 	if o.Facts.MBID != "" {
-		res, err := tx.ExecContext(ctx, "UPDATE entities SET mbid = $1 WHERE id = $2 AND mbid <> $1",
+		res, err := tx.ExecContext(ctx, "UPDATE entities SET mbid = $1 WHERE id = $2 AND mbid <> $1"+notDivided,
 			o.Facts.MBID, o.ID)
 		if err != nil {
 			return err
@@ -213,10 +213,16 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 	if !slices.Contains(musicKinds, kind) {
 		return m, library.ErrNotFound
 	}
-	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+`WHERE e.kind = $2 AND (e.id = $1
-		OR e.id = (SELECT entity_id FROM joined_ids WHERE old_id = $1))`, id, kind))
+	ruled, err := s.rulings(ctx)
 	if err != nil {
-		return m, found(err)
+		return m, err
+	}
+	e, err := s.entity(ctx, kind, id)
+	if err == nil && ruled.end(e.id) != e.id {
+		e, err = s.entity(ctx, kind, ruled.end(e.id))
+	}
+	if err != nil {
+		return m, err
 	}
 	plays, err := s.heardOf(ctx, user)
 	if err != nil {
@@ -226,11 +232,20 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 	if heard.n == 0 {
 		return m, library.ErrNotFound
 	}
-	m.ID, m.Entity, m.Plays, m.LastHeard = e.id, e.Entity, int(heard.n), time.Unix(heard.last, 0).UTC()
+	ruled.call(e.id, &e.Entity)
+	m.ID, m.Entity, m.Plays, m.LastHeard = e.id, e.Entity, int(heard.n), instant(heard.last*1000)
+	m.Chosen = ruled.pictures[e.id]
 	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags,
 			released, picture
 		FROM enrichment WHERE entity_id = $1 ORDER BY source`, e.id)
 	return m, err
+}
+
+// entity returns an artist, an album or a track; the one that it has joined, if it is gone; or library.ErrNotFound.
+func (s *Store) entity(ctx context.Context, kind string, id int64) (*keyed, error) {
+	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+`WHERE e.kind = $2 AND (e.id = $1
+		OR e.id = (SELECT entity_id FROM joined_ids WHERE old_id = $1))`, id, kind))
+	return e, found(err)
 }
 
 func scanTold(r scanner) (t enrich.Told, err error) {
@@ -289,6 +304,9 @@ func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Lin
 				l.Artist, l.Credits = credits[0].ID, credits
 			}
 		}
+	}
+	if err := s.rule(ctx, tracks, links); err != nil {
+		return nil, err
 	}
 	return links, s.addPictures(ctx, links)
 }
@@ -358,6 +376,9 @@ func (s *Store) pictures(ctx context.Context, of map[int64]bool) (map[int64]stri
 		WHERE picture <> '' AND entity_id IN `+numbered(1, len(args))+" ORDER BY source DESC", args...)
 	for _, r := range rows {
 		all[r.id] = r.name
+	}
+	if err == nil {
+		err = s.addChosen(ctx, of, all)
 	}
 	return all, err
 }

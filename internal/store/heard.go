@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/fnv"
+	"slices"
 	"sync"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/listening"
 )
 
@@ -149,4 +151,30 @@ func (p *heardBy) sum() {
 			}
 		}
 	}
+}
+
+// spellingsOf returns the spellings that mean an artist, an album or a track, of those that the person has heard.
+func (p *heardBy) spellingsOf(kind string, id int64) (all []int64) {
+	for spelt, t := range p.spelling {
+		if t.n == 0 {
+			continue
+		}
+		artists, album, track := p.music.Of(uint32(spelt))
+		switch kind {
+		case library.KindArtist:
+			if !slices.Contains(artists, uint32(id)) {
+				continue
+			}
+		case library.KindAlbum:
+			if int64(album) != id {
+				continue
+			}
+		case library.KindTrack:
+			if int64(track) != id {
+				continue
+			}
+		}
+		all = append(all, int64(spelt))
+	}
+	return all
 }

@@ -8,9 +8,13 @@ import (
 	"reprise/internal/library"
 )
 
-// Entities returns artists, albums and tracks by their ids. Those that do not exist are left out.
+// Entities returns artists, albums and tracks by their ids, as they are called. Those that do not exist are left out.
 func (s *Store) Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error) {
 	all := make(map[uint32]library.Entity, len(ids))
+	ruled, err := s.rulings(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for chunk := range slices.Chunk(ids, 200) {
 		args := make([]any, len(chunk))
 		for i, id := range chunk {
@@ -21,6 +25,7 @@ func (s *Store) Entities(ctx context.Context, ids []uint32) (map[uint32]library.
 			return nil, err
 		}
 		for _, e := range found {
+			ruled.call(e.id, &e.Entity)
 			all[uint32(e.id)] = e.Entity
 		}
 	}

@@ -21,7 +21,7 @@ func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.
 	}
 	in := listening.Filter{Source: f.Source, Hours: f.Hours, Weekdays: f.Weekdays}
 	for to, id := range map[*uint32]uint32{&in.Artist: f.ArtistID, &in.Album: f.AlbumID, &in.Track: f.TrackID} {
-		if *to, err = s.joined(ctx, id); err != nil {
+		if *to, err = s.Joined(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -48,14 +48,21 @@ func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.
 	return listening.NewPicker(in, music, zone), nil
 }
 
-// joined returns the id of what something has joined, else its own.
-func (s *Store) joined(ctx context.Context, id uint32) (uint32, error) {
+// Joined returns the id of what an artist, an album or a track has joined or was merged into, else its own.
+func (s *Store) Joined(ctx context.Context, id uint32) (uint32, error) {
 	if id == 0 {
 		return 0, nil
 	}
 	err := s.reader.QueryRowContext(ctx, "SELECT coalesce((SELECT entity_id FROM joined_ids WHERE old_id = $1), $2)",
 		id, id).Scan(&id)
-	return id, local(err)
+	if err != nil {
+		return 0, local(err)
+	}
+	ruled, err := s.rulings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return uint32(ruled.end(int64(id))), nil
 }
 
 // Outline returns the days and the sessions of the listens that a filter selects, from one time to before another. Days

@@ -29,7 +29,12 @@ func (s *Store) Search(ctx context.Context, q library.Search) (library.Found, er
 	if err != nil {
 		return library.Found{}, err
 	}
-	all := &quest{Search: q, asked: asked, store: s, plays: plays, seen: make([]bool, len(plays.entity))}
+	ruled, err := s.rulings(ctx)
+	if err != nil {
+		return library.Found{}, err
+	}
+	all := &quest{Search: q, asked: asked, store: s, plays: plays, ruled: ruled,
+		seen: make([]bool, len(plays.entity))}
 	if err := all.playlists(ctx); err != nil {
 		return library.Found{}, err
 	}
@@ -55,6 +60,7 @@ type quest struct {
 	library.Search
 	store *Store
 	plays *heardBy
+	ruled *rulings
 	asked search.Question
 	seen  []bool  // artists, albums and tracks that have been looked at
 	heard []int64 // spellings of the tracks that fit
@@ -116,10 +122,21 @@ func (q *quest) meant(kind string, spelt []int64) (fits []fit) {
 			fits = append(fits, fit{e, plays, kind != library.KindArtist})
 		}
 	}
+	for id, n := range q.ruled.names { // the former names are in the texts
+		if n.kind == kind && q.asked.Rank(n.name) < search.Other && of(q.plays.entity, id).n > 0 {
+			note(uint32(id))
+			if kind == library.KindTrack {
+				q.heard = append(q.heard, q.plays.spellingsOf(kind, id)...)
+			}
+		}
+	}
 	for _, id := range spelt {
 		if id < 0 && kind == library.KindArtist {
-			note(uint32(-id))
-			alone[-id] = true
+			ends := q.ruled.ends(-id)
+			for _, a := range ends {
+				note(uint32(a))
+				alone[a] = alone[a] || len(ends) == 1
+			}
 		}
 		if of(q.plays.spelling, id).n == 0 {
 			continue
@@ -171,6 +188,7 @@ func (q *quest) ranked(ctx context.Context, fits []fit) ([]library.Heard, error)
 	all := make([]one, 0, len(stored))
 	for _, e := range stored {
 		f := byID[e.id]
+		q.ruled.call(e.id, &e.Entity)
 		h := library.Heard{ID: e.id, Entity: e.Entity, Plays: int(f.plays.n), LastHeard: instant(f.plays.last * 1000)}
 		rank := q.asked.Rank(h.Name())
 		if rank < search.Other || f.alone {

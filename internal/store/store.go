@@ -34,6 +34,7 @@ type Store struct {
 	jobs   *queue.Queue
 	known  spellingCache
 	music  musicCache
+	ruled  rulingsCache
 	words  wordCache
 	heard  playsCache
 	latest latestCache

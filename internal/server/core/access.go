@@ -142,6 +142,9 @@ func MustBeAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// Administers reports whether the user of a request is an administrator.
+func Administers(c echo.Context) bool { return UserOf(c).Role == accounts.Admin }
+
 // bearerOf returns the token that a request carries. Other schemes of that header are for a reverse proxy.
 func bearerOf(r *http.Request) (secret string, ok bool) {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")

@@ -3,6 +3,7 @@ package corrections
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -25,6 +26,7 @@ type Store interface {
 	AddListen(ctx context.Context, user int64, l library.Listen) (c library.Correction, id int64, err error)
 	SplitListen(ctx context.Context, user, id int64) (library.Correction, error)
 	UndoCorrection(ctx context.Context, user, id int64) (library.Correction, error)
+	RuleStore
 }
 
 // Handler answers for corrections.
@@ -47,6 +49,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.POST("/listens/:id/split", h.splitForm)
 	g.GET("/corrections", h.page)
 	g.POST("/corrections/:id/undo", h.undoForm)
+	h.rulesPages(g)
 }
 
 // API adds the routes of the API.
@@ -58,6 +61,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.POST("/listens/delete", h.deleteAPI)
 	g.GET("/corrections", h.list)
 	g.POST("/corrections/:id/undo", h.undoAPI)
+	h.rulesAPI(g)
 }
 
 // Correction is a correction in the API.
@@ -70,15 +74,34 @@ type Correction struct {
 	Becomes  *string `json:"becomes"`
 	MadeAt   string  `json:"made_at"`
 	UndoneAt *string `json:"undone_at"`
+	// of an artist, an album or a track
+	About  *string `json:"about"`
+	Name   *string `json:"name"`
+	MadeBy *string `json:"made_by"`
 }
 
 // View returns a correction as the API shows it.
 func View(c library.Correction) Correction { return view(c) }
 
 func view(c library.Correction) Correction {
-	return Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
+	v := Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
 		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: library.Stamp(c.MadeAt),
-		UndoneAt: core.Moment(c.UndoneAt)}
+		UndoneAt: core.Moment(c.UndoneAt), About: core.Text(c.About), MadeBy: core.Text(c.By)}
+	if c.About != "" {
+		v.Name = core.Text(nameOf(c))
+	}
+	if c.About == library.KindAlbum {
+		v.Track = nil
+	}
+	return v
+}
+
+// nameOf returns what the artist, the album or the track of a correction was called then.
+func nameOf(c library.Correction) string {
+	if c.About == library.KindArtist {
+		return c.Artist
+	}
+	return c.Title
 }
 
 func (h *Handler) deleteOneAPI(c echo.Context) error {
@@ -176,7 +199,11 @@ func (h *Handler) undo(c echo.Context) (library.Correction, error) {
 	if err != nil {
 		return library.Correction{}, err
 	}
-	return h.store.UndoCorrection(c.Request().Context(), core.UserOf(c).ID, id)
+	v, err := h.store.UndoCorrection(c.Request().Context(), core.UserOf(c).ID, id)
+	if errors.Is(err, library.ErrNotFound) {
+		return h.undoRule(c, id)
+	}
+	return v, err
 }
 
 func (h *Handler) undoAPI(c echo.Context) error {

@@ -28,10 +28,10 @@ func TestCorrectionsPageIsSound(t *testing.T) {
 	}
 	for n := range len(page) + 1 {
 		uitest.Sound(t, func(l *words.Language) templ.Component {
-			return correctionsPage(viewOf(words.With(t.Context(), l), page[:n]))
+			return correctionsPage(viewOf(words.With(t.Context(), l), page[:n], true))
 		})
 	}
-	html := uitest.HTML(t, words.German, correctionsPage(viewOf(words.With(t.Context(), words.German), page)))
+	html := uitest.HTML(t, words.German, correctionsPage(viewOf(words.With(t.Context(), words.German), page, true)))
 	require.Contains(t, html, "2.000 Wiedergaben gelöscht")
 	require.Contains(t, html, "Rückgängig gemacht: ")
 }

@@ -90,7 +90,11 @@ func (h *Handler) undoForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/corrections", words.New("corrections.undone", "Count", v.Listens))
+	said := words.New("corrections.undone", "Count", v.Listens)
+	if v.About != "" {
+		said = words.New("rules.undone")
+	}
+	return h.core.Done(c, "/corrections", said)
 }
 
 // correctionsView is the page of corrections.
@@ -106,7 +110,7 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := viewOf(c.Request().Context(), page)
+	v := viewOf(c.Request().Context(), page, core.Administers(c))
 	if c.QueryParam("before") != "" {
 		v.Pages.Newest = "/corrections"
 	}
@@ -116,21 +120,21 @@ func (h *Handler) page(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, v.Title, correctionsPage(v))
 }
 
-// viewOf puts corrections into words.
-func viewOf(ctx context.Context, page []library.Correction) correctionsView {
+// viewOf puts corrections into words. admin says that the reader may undo those of the household.
+func viewOf(ctx context.Context, page []library.Correction, admin bool) correctionsView {
 	v := correctionsView{Title: words.T(ctx, "corrections.title"), Lead: words.T(ctx, "corrections.lead")}
 	if len(page) == 0 {
 		v.Lead = words.T(ctx, "corrections.none")
 		v.Next = []ui.Action{{Label: words.T(ctx, "listens.title"), URL: "/listens"}}
 	}
 	for _, c := range page {
-		v.Items = append(v.Items, itemOf(ctx, c))
+		v.Items = append(v.Items, itemOf(ctx, c, admin))
 	}
 	return v
 }
 
-// itemOf returns the row of a correction.
-func itemOf(ctx context.Context, c library.Correction) ui.Item {
+// itemOf returns the row of a correction. See viewOf for admin.
+func itemOf(ctx context.Context, c library.Correction, admin bool) ui.Item {
 	i := ui.Item{ID: "correction-" + strconv.FormatInt(c.ID, 10), Note: said(ctx, c)}
 	switch {
 	case c.Title != "":
@@ -141,7 +145,10 @@ func itemOf(ctx context.Context, c library.Correction) ui.Item {
 	default:
 		i.Title = ui.Named{Text: words.T(ctx, "corrections.several")}
 	}
-	if c.UndoneAt.IsZero() {
+	if c.About != "" {
+		i.Title.URL = pageOf(c.About, c.Of)
+	}
+	if c.UndoneAt.IsZero() && (c.About == "" || admin) {
 		id := strconv.FormatInt(c.ID, 10)
 		i.Aside = ui.Button(ui.Action{ID: "undo-" + id, Label: words.T(ctx, "corrections.undo"),
 			Post: "/corrections/" + id + "/undo", DescribedBy: i.ID})
@@ -153,6 +160,8 @@ func itemOf(ctx context.Context, c library.Correction) ui.Item {
 func said(ctx context.Context, c library.Correction) string {
 	var text string
 	switch {
+	case c.About != "":
+		text = saidRule(ctx, c)
 	case c.Kind == library.Added:
 		text = words.T(ctx, "corrections.did_add", "At", c.MadeAt)
 	case c.Kind == library.Apart:
@@ -166,6 +175,15 @@ func said(ctx context.Context, c library.Correction) string {
 	}
 	if !c.UndoneAt.IsZero() {
 		text += " " + words.T(ctx, "corrections.was_undone", "At", c.UndoneAt)
+	}
+	return text
+}
+
+// saidRule says what was decided about an artist, an album or a track, when, and by whom.
+func saidRule(ctx context.Context, c library.Correction) string {
+	text := words.Each("rules.did.", c.Kind, "Becomes", c.Becomes, "At", c.MadeAt).T(ctx)
+	if c.By != "" {
+		text += " " + words.T(ctx, "rules.by", "Name", c.By)
 	}
 	return text
 }

@@ -27,6 +27,7 @@ type Store interface {
 	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
 	TagsOf(ctx context.Context, ids []uint32) (map[uint32][]string, error)
 	Tagged(ctx context.Context, tag string) (map[uint32]bool, error)
+	Joined(ctx context.Context, id uint32) (uint32, error)
 }
 
 // Handler answers for statistics.
@@ -84,7 +85,9 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 			if err != nil {
 				return a, refuse(words.New("problem.stats.number"))
 			}
-			*id = uint32(n)
+			if *id, err = h.store.Joined(c.Request().Context(), uint32(n)); err != nil {
+				return a, err
+			}
 		}
 	}
 	if text := c.QueryParam("hour"); text != "" {

@@ -140,5 +140,6 @@ func (h *Handler) musicPage(c echo.Context) error {
 	if p.Listens, err = h.lately(c, all); err != nil {
 		return err
 	}
+	p.Correct = correctionOf(c, "/music/"+v.Kind+"/"+v.ID)
 	return h.core.Show(c, http.StatusOK, v.Name, musicArticle(p))
 }

@@ -26,6 +26,7 @@ type pageView struct {
 	Known    []ui.Fact // for the curious, with Sources
 	Sources  ui.Grid
 	NotAsked bool // no source has been asked about it
+	Correct  correction
 	view
 }
 

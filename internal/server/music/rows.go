@@ -1,6 +1,7 @@
 package music
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -65,11 +66,12 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 	return core.ViewAll(rows, func(r Row) ui.Item {
 		picture := r.Picture(ctx)
 		i := ui.Item{ID: "listen-" + strconv.FormatInt(r.ID, 10), Picture: &picture,
-			Title:   ui.Named{Text: r.Title, URL: r.TrackPage()},
+			Title:   ui.Named{Text: cmp.Or(r.Links.TrackName, r.Title), URL: r.TrackPage()},
 			Credits: creditsOf(r),
 			Tags:    r.From, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
 		if r.Album != "" {
-			i.By = append(i.By, ui.Named{Text: r.Album, URL: pageOf(library.KindAlbum, r.Links.Album)})
+			i.By = append(i.By, ui.Named{Text: cmp.Or(r.Links.AlbumName, r.Album),
+				URL: pageOf(library.KindAlbum, r.Links.Album)})
 		}
 		if r.Approximate {
 			i.About = words.T(ctx, "listens.about")
@@ -82,9 +84,15 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 // after them.
 func creditsOf(r Row) (all []ui.Named) {
 	if len(r.Links.Credits) < 2 {
-		return []ui.Named{{Text: r.Artist, URL: pageOf(library.KindArtist, r.Links.Artist)}}
+		return []ui.Named{{Text: cmp.Or(r.Links.ArtistName, r.Artist),
+			URL: pageOf(library.KindArtist, r.Links.Artist)}}
 	}
 	rest, others := r.Artist, []ui.Named(nil)
+	if r.Links.ArtistName != "" { // somebody has decided what the first one is called
+		rest = ""
+		all = append(all, ui.Named{Text: r.Links.ArtistName, URL: pageOf(library.KindArtist, r.Links.Artist)})
+		r.Links.Credits = r.Links.Credits[1:]
+	}
 	for _, c := range r.Links.Credits {
 		url := pageOf(library.KindArtist, c.ID)
 		i := strings.Index(rest, c.Name)

@@ -1,0 +1,134 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+)
+
+// played adds a listen by hand, and returns the id of its artist.
+func (h *household) played(track, artist, at string) string {
+	h.call(http.MethodPost, "/listens", `{"track":"`+track+`","artist":"`+artist+
+		`","album":"Ágætis byrjun","played_at":"`+at+`"}`, http.StatusCreated)
+	return h.idOf("artists", artist)
+}
+
+// idOf returns the id of the artist, the album or the track that a search finds first.
+func (h *household) idOf(kind, name string) string {
+	found := h.call(http.MethodGet, "/search?q="+url.QueryEscape(name), "", http.StatusOK)[kind].([]any)
+	require.NotEmpty(h.t, found, name)
+	return found[0].(map[string]any)["id"].(string)
+}
+
+func (h *household) artists() map[string]any {
+	all := map[string]any{}
+	for _, row := range h.call(http.MethodGet, "/stats/top/artists?span=all", "", http.StatusOK)["top"].([]any) {
+		v := row.(map[string]any)
+		all[v["name"].(string)] = v["listens"]
+	}
+	return all
+}
+
+func TestAnAdministratorMergesTwoArtists(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		right := h.played("Svefn-g-englar", "Sigur Rós", "1999-11-20T10:00:00Z")
+		wrong := h.played("Starálfur", "Sigur Ross", "1999-11-20T11:00:00Z")
+		before := h.artists()
+		require.Equal(t, map[string]any{"Sigur Rós": 1.0, "Sigur Ross": 1.0}, before)
+		merge := "/artists/" + wrong + "/merge"
+		would := h.call(http.MethodPost, merge, `{"into":"`+right+`","dry_run":true}`, http.StatusOK)
+		require.Equal(t, map[string]any{"listens": 1.0, "albums": 1.0, "tracks": 1.0, "correction": nil}, would)
+		require.Equal(t, before, h.artists())
+		made := h.call(http.MethodPost, merge, `{"into":"`+right+`"}`, http.StatusOK)["correction"].(map[string]any)
+		require.Equal(t, []any{"merge", "artist", "Sigur Ross", "Sigur Rós", "Ann", nil}, []any{made["kind"],
+			made["about"], made["name"], made["becomes"], made["made_by"], made["undone_at"]})
+		require.Equal(t, map[string]any{"Sigur Rós": 2.0}, h.artists())
+		h.call(http.MethodPost, merge, `{"into":"`+right+`"}`, http.StatusConflict)
+		h.call(http.MethodPost, merge, `{"into":"999"}`, http.StatusNotFound)
+		require.Equal(t, http.StatusFound, h.do(http.MethodGet, "/music/artist/"+wrong, "", "").Code)
+
+		h.as(h.other("Bob"))
+		undo := "/corrections/" + made["id"].(string) + "/undo"
+		h.call(http.MethodPost, undo, "", http.StatusForbidden)
+		h.call(http.MethodPost, merge, `{"into":"`+right+`"}`, http.StatusForbidden)
+		require.Len(t, h.call(http.MethodGet, "/corrections", "", http.StatusOK)["corrections"], 1)
+		require.NotContains(t, h.page("/corrections"), undo)
+		h.as(h.user)
+		require.NotNil(t, h.call(http.MethodPost, undo, "", http.StatusOK)["undone_at"])
+		require.Equal(t, before, h.artists())
+	})
+}
+
+func TestMusicIsRenamedAndSplitByPrograms(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		artist := h.played("Svefn-g-englar", "Sigur Rós and Amiina", "1999-11-20T10:00:00Z")
+		h.played("Svefn-g-englar (Remastered)", "Sigur Rós and Amiina", "1999-11-20T11:00:00Z")
+		track, album := h.idOf("tracks", "Svefn"), h.idOf("albums", "byrjun")
+		for path, name := range map[string]string{"/tracks/" + track: "Sleepwalkers",
+			"/albums/" + album: "A good beginning", "/artists/" + artist: "Victory Rose"} {
+			h.call(http.MethodPatch, path, `{"name":" "}`, http.StatusUnprocessableEntity)
+			require.Equal(t, name, h.call(http.MethodPatch, path, `{"name":"`+name+`"}`, http.StatusOK)["becomes"])
+			h.call(http.MethodPatch, path, `{"name":"`+name+`"}`, http.StatusConflict)
+		}
+		require.Equal(t, map[string]any{"Victory Rose": 2.0}, h.artists())
+		require.Equal(t, track, h.idOf("tracks", "sleepwalk"))
+		require.Contains(t, h.page("/listens"), "Sleepwalkers")
+
+		made := h.call(http.MethodPost, "/tracks/"+track+"/split", `{"titles":["Svefn-g-englar (Remastered)"]}`,
+			http.StatusOK)
+		require.Equal(t, []any{"divide", "track", 1.0}, []any{made["kind"], made["about"], made["listens"]})
+		h.call(http.MethodPost, "/artists/"+artist+"/split", `{"names":["Sigur Rós","Amiina"]}`, http.StatusOK)
+		require.Equal(t, map[string]any{"Sigur Rós": 2.0, "Amiina": 2.0}, h.artists())
+		amiina := h.idOf("artists", "Amiina")
+		for body, status := range map[string]int{`{}`: http.StatusUnprocessableEntity,
+			`{"names":["A"],"tracks":["1"]}`: http.StatusUnprocessableEntity, `{"names":["A"]}`: http.StatusConflict,
+			`{"albums":["9999"],"name":"B"}`: http.StatusUnprocessableEntity} {
+			h.call(http.MethodPost, "/artists/"+amiina+"/split", body, status)
+		}
+		h.call(http.MethodPost, "/albums/"+album+"/split", `{"titles":["Ágætis byrjun"]}`, http.StatusConflict)
+		h.call(http.MethodPost, "/artists/"+amiina+"/split", `{"albums":["`+album+`"],"name":"Amiina (quartet)"}`,
+			http.StatusOK)
+		require.Equal(t, map[string]any{"Sigur Rós": 2.0, "Amiina (quartet)": 2.0}, h.artists())
+	})
+}
+
+// Without JavaScript: the other one is searched for, the page says what moves, and Corrections undoes it.
+func TestMusicIsCorrectedOnThePages(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		right := h.played("Svefn-g-englar", "Sigur Rós", "1999-11-20T10:00:00Z")
+		wrong := h.played("Starálfur", "Sigur Ross", "1999-11-20T11:00:00Z")
+		page := "/music/artist/" + wrong
+		html := h.page(page)
+		for _, do := range []string{"/rename", "/merge", "/split"} {
+			require.Contains(t, html, `href="`+page+do+`"`)
+		}
+		require.NotContains(t, h.page(page+"/merge?q=Nothing"), "?into=")
+		require.Contains(t, h.page(page+"/merge?q=rós"), page+"/merge?into="+right)
+		html = h.page(page + "/merge?into=" + right)
+		require.Contains(t, html, "Your 1 listen will count for")
+		require.Contains(t, html, "1 album moves along.")
+		to := h.submit(page+"/merge", http.StatusSeeOther, "into", right).Header().Get("Location")
+		require.Equal(t, "/music/artist/"+right, to)
+		require.Contains(t, h.page(to), "2 times")
+		html = h.page("/corrections")
+		require.Contains(t, html, "Merged into")
+		undo := regexp.MustCompile(`action="(/corrections/\d+/undo)"`).FindStringSubmatch(html)
+		h.submit(undo[1], http.StatusSeeOther)
+		require.Equal(t, map[string]any{"Sigur Rós": 1.0, "Sigur Ross": 1.0}, h.artists())
+
+		h.submit(page+"/rename", http.StatusSeeOther, "name", "Victory Rose")
+		require.Contains(t, h.page(page), "Victory Rose")
+		require.Contains(t, h.page(page+"/split"), "Starálfur")
+		h.submit(page+"/split", http.StatusSeeOther, "names", "One\n\nTwo ")
+		require.Equal(t, map[string]any{"Sigur Rós": 1.0, "One": 1.0, "Two": 1.0}, h.artists())
+		require.Contains(t, h.page("/music/track/"+h.idOf("tracks", "Starálfur")+"/split"), "nothing to split")
+	})
+}

@@ -1,0 +1,417 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise/internal/library"
+)
+
+// part is a part of a rule: see migration 33.
+type part struct {
+	part  string
+	id    int64
+	title string
+}
+
+func into(id int64) part { return part{part: "into", id: id} }
+
+// addRule stores a rule, gives it its ID, and counts that spellings mean something else.
+func addRule(ctx context.Context, tx *sql.Tx, c *library.Correction, of int64, parts []part) (err error) {
+	if c.ID, err = nextIDs(ctx, tx, "corrections", 1); err != nil {
+		return err
+	}
+	c.Of = of
+	if err := tx.QueryRowContext(ctx, "SELECT name FROM users WHERE id = $1", c.User).Scan(&c.By); err != nil {
+		return err
+	}
+	rows := make([]any, 0, 5*len(parts))
+	for i, p := range parts {
+		rows = append(rows, c.ID, i, p.part, p.id, p.title)
+	}
+	name := c.Title
+	if c.About == library.KindArtist {
+		name = c.Artist
+	}
+	artist := c.Artist
+	if c.About == library.KindArtist {
+		artist = ""
+	}
+	return errors.Join(
+		execTx(ctx, tx, `INSERT INTO music_rules
+			(id, kind, entity, entity_id, name, artist, becomes, listens, made_by, made_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, c.ID, c.Kind, c.About, of, name, artist, c.Becomes,
+			c.Listens, c.User, millis(c.MadeAt)),
+		insertRows(ctx, tx, "INSERT INTO music_rule_parts (rule_id, position, part, entity_id, title)", 5, rows, ""),
+		remeant(ctx, tx))
+}
+
+// ruleOn returns a new rule about something that a person has heard.
+func ruleOn(user int64, kind string, h library.Heard) library.Correction {
+	return library.Correction{User: user, Kind: kind, About: h.Kind, Listens: h.Plays, Title: h.Title, Artist: h.Artist,
+		MadeAt: instant(millis(time.Now()))}
+}
+
+// heardOne returns an artist, an album or a track that a person has heard, or library.ErrNotFound.
+func (s *Store) heardOne(ctx context.Context, user int64, kind string, id int64) (library.Heard, error) {
+	m, err := s.Music(ctx, user, kind, id)
+	return library.Heard{ID: m.ID, Entity: m.Entity, Plays: m.Plays, LastHeard: m.LastHeard}, err
+}
+
+// MergeEffect returns what MergeMusic would do. It returns library.ErrNotFound if the person has not heard both, and
+// library.ErrUnchanged if they are one.
+func (s *Store) MergeEffect(ctx context.Context, user int64, kind string, from, to int64) (v library.Effect,
+	err error) {
+	if v.From, err = s.heardOne(ctx, user, kind, from); err != nil {
+		return v, err
+	}
+	if v.Into, err = s.heardOne(ctx, user, kind, to); err != nil {
+		return v, err
+	}
+	if v.From.ID == v.Into.ID {
+		return v, library.ErrUnchanged
+	}
+	if kind != library.KindArtist {
+		return v, nil
+	}
+	albums, tracks, err := s.ofArtist(ctx, user, v.From.ID)
+	v.Albums, v.Tracks = len(albums), len(tracks)
+	return v, err
+}
+
+// ofArtist returns how often a person has heard the albums and the tracks of an artist.
+func (s *Store) ofArtist(ctx context.Context, user, id int64) (albums, tracks map[int64]int, err error) {
+	plays, err := s.heardOf(ctx, user)
+	if err != nil {
+		return nil, nil, err
+	}
+	albums, tracks = map[int64]int{}, map[int64]int{}
+	for _, spelt := range plays.spellingsOf(library.KindArtist, id) {
+		_, album, track := plays.music.Of(uint32(spelt))
+		n := int(of(plays.spelling, spelt).n)
+		if album != 0 {
+			albums[int64(album)] += n
+		}
+		if track != 0 {
+			tracks[int64(track)] += n
+		}
+	}
+	return albums, tracks, nil
+}
+
+// MergeMusic makes an artist, an album or a track another one, for the whole household, until that is undone. What two
+// artists have with one title is one as well. The errors are those of MergeEffect.
+func (s *Store) MergeMusic(ctx context.Context, user int64, kind string, from, to int64) (c library.Correction,
+	err error) {
+	v, err := s.MergeEffect(ctx, user, kind, from, to)
+	if err != nil {
+		return c, err
+	}
+	c = ruleOn(user, library.Merged, v.From)
+	c.Becomes = v.Into.Name()
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		return addRule(ctx, tx, &c, v.From.ID, []part{into(v.Into.ID)})
+	})
+	return c, err
+}
+
+// RenameMusic gives an artist, an album or a track another name. It returns library.ErrNotFound if the person has not
+// heard it, library.ErrUnchanged if it is called so, and library.ErrNameTaken if another artist is.
+func (s *Store) RenameMusic(ctx context.Context, user int64, kind string, id int64, name string) (
+	c library.Correction, err error) {
+	h, err := s.heardOne(ctx, user, kind, id)
+	if err != nil {
+		return c, err
+	}
+	if name = indexed(name); name == h.Name() {
+		return c, library.ErrUnchanged
+	}
+	if kind == library.KindArtist {
+		if other, err := s.artistCalled(ctx, name); err != nil {
+			return c, err
+		} else if other != 0 && other != h.ID {
+			return c, library.ErrNameTaken
+		}
+	}
+	c = ruleOn(user, library.Renamed, h)
+	c.Becomes = name
+	err = s.write(ctx, func(tx *sql.Tx) error { return addRule(ctx, tx, &c, h.ID, nil) })
+	return c, err
+}
+
+// artistCalled returns the artist whom somebody means by a name, whom listens tell of; 0 for none.
+func (s *Store) artistCalled(ctx context.Context, name string) (int64, error) {
+	ruled, err := s.rulings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for id, n := range ruled.names {
+		if n.kind == library.KindArtist && normal(n.name) == normal(name) && ruled.end(id) == id {
+			return id, nil
+		}
+	}
+	key := entityKey{library.KindArtist, artistKey(name)}
+	known, err := knownEntities(ctx, s.reader, []entityKey{key})
+	if err != nil || known[key] == nil {
+		return 0, err
+	}
+	var told bool
+	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM track_artists WHERE artist_id = $1)",
+		known[key].id).Scan(&told)
+	id := ruled.end(known[key].id)
+	if !told || ruled.names[id].name != "" && normal(ruled.names[id].name) != normal(name) {
+		return 0, local(err)
+	}
+	return id, local(err)
+}
+
+// DivideMusic divides an artist, an album or a track, for the whole household, until that is undone. It returns
+// library.ErrNotFound if the person has not heard it, library.ErrNotHere if what is to leave is not of it, and
+// library.ErrUnchanged if that would leave nothing, or change nothing.
+func (s *Store) DivideMusic(ctx context.Context, user int64, kind string, id int64, d library.Division) (
+	c library.Correction, err error) {
+	h, err := s.heardOne(ctx, user, kind, id)
+	if err != nil {
+		return c, err
+	}
+	c = ruleOn(user, library.Divided, h)
+	names := d.Names
+	var parts []part
+	switch {
+	case kind != library.KindArtist:
+		c.Becomes = strings.Join(d.Titles, ", ")
+		parts, c.Listens, err = s.writings(ctx, user, h, d.Titles)
+	case len(names) > 0:
+		c.Becomes = strings.Join(names, ", ")
+		if names = distinct(names); len(names) < 2 {
+			err = library.ErrUnchanged
+		}
+	default:
+		names, c.Becomes = []string{d.Name}, d.Name
+		parts, c.Listens, err = s.leaving(ctx, user, h, d)
+	}
+	if err != nil {
+		return c, err
+	}
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		made, err := s.artistsNamed(ctx, tx, names)
+		if err != nil {
+			return err
+		}
+		if kind != library.KindArtist {
+			if made, err = s.another(ctx, tx, h, d.Titles[0]); err != nil {
+				return err
+			}
+		} else if len(names) == 1 && made[0].id == h.ID {
+			return library.ErrUnchanged
+		}
+		return addRule(ctx, tx, &c, h.ID, append(made, parts...))
+	})
+	return c, err
+}
+
+// distinct returns the names of different artists.
+func distinct(names []string) (all []string) {
+	seen := map[int64]bool{}
+	for _, name := range names {
+		if key := artistKey(name); !seen[key] && name != "" {
+			seen[key] = true
+			all = append(all, indexed(name))
+		}
+	}
+	return all
+}
+
+// leaving returns the albums and the tracks that leave an artist, and how many listens of a person those are.
+func (s *Store) leaving(ctx context.Context, user int64, h library.Heard, d library.Division) (parts []part, n int,
+	err error) {
+	albums, tracks, err := s.ofArtist(ctx, user, h.ID)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, some := range []struct {
+		ids []int64
+		of  map[int64]int
+	}{{d.Albums, albums}, {d.Tracks, tracks}} {
+		for _, id := range some.ids {
+			if some.of[id] == 0 {
+				return nil, 0, library.ErrNotHere
+			}
+			n += some.of[id]
+			parts = append(parts, part{part: "leaves", id: id})
+		}
+	}
+	if len(parts) == 0 {
+		err = library.ErrUnchanged
+	}
+	return parts, n, err
+}
+
+// Written returns how services write an album or a track that a person has heard, and how often the person has heard it
+// so, the most frequent first.
+func (s *Store) Written(ctx context.Context, user int64, kind string, id int64) (all []library.Writing, err error) {
+	plays, err := s.heardOf(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	column := "title"
+	if kind == library.KindAlbum {
+		column = "album"
+	}
+	scan := func(r scanner) (none struct{}, err error) {
+		var id int64
+		var title string
+		err = r.Scan(&id, &title)
+		i := slices.IndexFunc(all, func(w library.Writing) bool { return w.Title == title })
+		if i < 0 {
+			i, all = len(all), append(all, library.Writing{Title: title})
+		}
+		all[i].Plays += int(of(plays.spelling, id).n)
+		return none, err
+	}
+	for chunk := range slices.Chunk(plays.spellingsOf(kind, id), 200) {
+		_, err := list(ctx, s.reader, scan, "SELECT id, "+column+" FROM spellings WHERE id IN "+
+			numbered(1, len(chunk)), anys(chunk)...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b library.Writing) int { return b.Plays - a.Plays })
+	return all, nil
+}
+
+// writings returns what leaves an album or a track, by how services write it, and how many listens of a person.
+func (s *Store) writings(ctx context.Context, user int64, h library.Heard, titles []string) (parts []part, n int,
+	err error) {
+	all, err := s.Written(ctx, user, h.Kind, h.ID)
+	if err != nil {
+		return nil, 0, err
+	}
+	left := len(all)
+	for _, title := range slices.Compact(slices.Sorted(slices.Values(titles))) {
+		i := slices.IndexFunc(all, func(w library.Writing) bool { return w.Title == title })
+		if i < 0 {
+			return nil, 0, library.ErrNotHere
+		}
+		left--
+		n += all[i].Plays
+		parts = append(parts, part{part: "written", title: title})
+	}
+	if left == 0 || len(parts) == 0 {
+		err = library.ErrUnchanged
+	}
+	return parts, n, err
+}
+
+// artistsNamed returns the artists of these names, whom it stores if nobody has told of them.
+func (s *Store) artistsNamed(ctx context.Context, tx *sql.Tx, names []string) (parts []part, err error) {
+	for _, name := range names {
+		key := entityKey{library.KindArtist, artistKey(name)}
+		known, err := knownEntities(ctx, tx, []entityKey{key})
+		if err != nil {
+			return nil, err
+		}
+		e := known[key]
+		if e == nil {
+			e = &keyed{key: key.key, Entity: library.Entity{Kind: library.KindArtist, Artist: name}}
+			if err := addEntity(ctx, tx, e); err != nil {
+				return nil, err
+			}
+		}
+		parts = append(parts, into(e.id))
+	}
+	return parts, nil
+}
+
+// another stores an album or a track that leaves one. No name of a service leads to it.
+func (s *Store) another(ctx context.Context, tx *sql.Tx, h library.Heard, title string) ([]part, error) {
+	sum := fnv.New64a()
+	_, _ = fmt.Fprint(sum, "divided from ", h.ID, " ", time.Now().UnixNano(), title)
+	e := &keyed{key: int64(sum.Sum64()), Entity: library.Entity{Kind: h.Kind, Artist: h.Artist, Title: title,
+		Album: h.Album, Duration: h.Duration}}
+	err := addEntity(ctx, tx, e)
+	return []part{into(e.id)}, err
+}
+
+// addEntity stores an entity, and gives it its id.
+func addEntity(ctx context.Context, tx *sql.Tx, e *keyed) (err error) {
+	if e.id, err = nextIDs(ctx, tx, "entities", 1); err != nil {
+		return err
+	}
+	return execTx(ctx, tx, `INSERT INTO entities (id, kind, match_key, artist, title, album, duration_ms, isrc, mbid)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, '', '')`, e.id, e.Kind, e.key, e.Artist, e.Title, e.Album,
+		e.Duration.Milliseconds())
+}
+
+// UndoRule undoes a rule about artists, albums and tracks, and returns it. One that is undone already stays so. It
+// returns library.ErrNotFound if there is none.
+func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		if c, err = scanCorrection(tx.QueryRowContext(ctx, selectRule+"WHERE r.id = $1", id)); err != nil {
+			return found(err)
+		}
+		if !c.UndoneAt.IsZero() {
+			return nil
+		}
+		c.UndoneAt = instant(millis(time.Now()))
+		return errors.Join(
+			execTx(ctx, tx, "UPDATE music_rules SET undone_at = $2 WHERE id = $1", id, millis(c.UndoneAt)),
+			// What divisions have made goes, unless a service has told of it since, or a rule needs it.
+			execTx(ctx, tx, `DELETE FROM entities
+				WHERE id IN (SELECT p.entity_id FROM music_rule_parts p JOIN music_rules r ON r.id = p.rule_id
+					WHERE r.undone_at > 0 AND r.kind = 'divide' AND p.part = 'into')
+				AND NOT EXISTS (SELECT 1 FROM track_artists a WHERE a.artist_id = entities.id)
+				AND NOT EXISTS (SELECT 1 FROM spellings p WHERE p.album_id = entities.id)
+				AND NOT EXISTS (SELECT 1 FROM spellings p WHERE p.track_id = entities.id)
+				AND NOT EXISTS (SELECT 1 FROM music_rules r LEFT JOIN music_rule_parts p ON p.rule_id = r.id
+					WHERE r.undone_at = 0 AND (r.entity_id = entities.id OR p.entity_id = entities.id))`),
+			remeant(ctx, tx))
+	})
+	return c, err
+}
+
+// RuleExists reports whether there is a rule about artists, albums and tracks, also one that is undone.
+func (s *Store) RuleExists(ctx context.Context, id int64) (there bool, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM music_rules WHERE id = $1)", id).Scan(&there)
+	return there, local(err)
+}
+
+// mostWorks is how many albums, and how many tracks, of an artist are listed: those heard most.
+const mostWorks = 500
+
+// Works returns the albums and the tracks of an artist that a person has heard, those heard most first.
+func (s *Store) Works(ctx context.Context, user, artist int64) (albums, tracks []library.Heard, err error) {
+	ofAlbums, ofTracks, err := s.ofArtist(ctx, user, artist)
+	if err != nil {
+		return nil, nil, err
+	}
+	if albums, err = s.worksOf(ctx, ofAlbums, library.KindAlbum); err != nil {
+		return nil, nil, err
+	}
+	tracks, err = s.worksOf(ctx, ofTracks, library.KindTrack)
+	return albums, tracks, err
+}
+
+func (s *Store) worksOf(ctx context.Context, plays map[int64]int, kind string) (all []library.Heard, err error) {
+	var ids []uint32
+	for id := range plays {
+		ids = append(ids, uint32(id))
+	}
+	names, err := s.Entities(ctx, ids)
+	for id, e := range names {
+		if e.Kind == kind {
+			all = append(all, library.Heard{ID: int64(id), Entity: e, Plays: plays[int64(id)]})
+		}
+	}
+	slices.SortFunc(all, func(a, b library.Heard) int {
+		return cmp.Or(cmp.Compare(b.Plays, a.Plays), cmp.Compare(a.ID, b.ID))
+	})
+	return all[:min(len(all), mostWorks)], err
+}

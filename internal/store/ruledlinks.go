@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+
+	"reprise/internal/enrich"
+	"reprise/internal/library"
+)
+
+// notDivided leaves out the albums and the tracks $2 that a rule has made: their MBID would join them again.
+const notDivided = ` AND NOT EXISTS (SELECT 1 FROM music_rule_parts p JOIN music_rules r ON r.id = p.rule_id
+	WHERE p.entity_id = $2 AND p.part = 'into' AND r.kind = 'divide' AND r.entity <> 'artist')`
+
+// rule makes of the links of tracks what they are by the rules, and names what is called otherwise than services tell.
+func (s *Store) rule(ctx context.Context, tracks []library.Track, links []enrich.Links) error {
+	ruled, err := s.rulings(ctx)
+	if err != nil || ruled.instead == nil {
+		return err
+	}
+	before := make([]enrich.Links, len(links))
+	var ids []uint32
+	for i := range links {
+		l := &links[i]
+		before[i] = *l
+		told := meant{track: l.Track, album: l.Album, title: tracks[i].Title, albumTitle: tracks[i].Album}
+		for _, c := range l.Credits {
+			told.artists = append(told.artists, c.ID)
+		}
+		if len(told.artists) == 0 && l.Artist != 0 {
+			told.artists = []int64{l.Artist}
+		}
+		now := ruled.apply(told)
+		l.Track, l.Album, l.Credits = now.track, now.album, nil
+		for _, id := range now.artists {
+			if len(before[i].Credits) > 0 {
+				l.Credits = append(l.Credits, enrich.Credit{ID: id})
+			}
+			l.Artist = now.artists[0]
+		}
+		for _, id := range append(now.artists, l.Album, l.Track) {
+			ids = append(ids, uint32(id))
+		}
+	}
+	names, err := s.Entities(ctx, ids)
+	if err != nil {
+		return err
+	}
+	// Services write one name in several ways: only another one takes its place.
+	other := func(was, id int64, told string, name func(library.Entity) string) string {
+		e, ok := names[uint32(id)]
+		if !ok || was == id && ruled.names[id].name == "" || normal(name(e)) == normal(told) &&
+			ruled.names[id].name == "" {
+			return ""
+		}
+		return name(e)
+	}
+	title := func(e library.Entity) string { return e.Title }
+	for i := range links {
+		l, was, t := &links[i], before[i], tracks[i]
+		l.TrackName = other(was.Track, l.Track, t.Title, title)
+		l.AlbumName = other(was.Album, l.Album, t.Album, title)
+		for i, c := range l.Credits {
+			l.Credits[i].Name = names[uint32(c.ID)].Artist
+		}
+		if len(ruled.ends(was.Artist)) == 1 {
+			l.ArtistName = other(was.Artist, l.Artist, t.Artist, func(e library.Entity) string { return e.Artist })
+		}
+	}
+	return nil
+}
+
+// addChosen puts the pictures that somebody has chosen in the place of those that services know.
+func (s *Store) addChosen(ctx context.Context, of map[int64]bool, all map[int64]string) error {
+	ruled, err := s.rulings(ctx)
+	if err != nil {
+		return err
+	}
+	for id, name := range ruled.pictures {
+		if of[id] {
+			all[id] = name
+		}
+	}
+	return nil
+}

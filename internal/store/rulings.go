@@ -1,0 +1,426 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"reprise/internal/library"
+)
+
+// rulings are what administrators have decided about artists, albums and tracks. What services told stays as it was
+// gathered: rulings change what is read of it, and nothing else does. So a rule also holds for what comes later, and
+// undoing it restores exactly what was. They are never changed.
+type rulings struct {
+	instead  map[int64][]int64 // what comes in the place of an artist, an album or a track
+	same     map[int64]int64   // tracks and albums of merged artists that have one title: the one that was stored first
+	credits  map[int64][]int64 // the artists of tracks into which others were merged
+	written  map[writing]int64 // what spellings mean in place of their track or album
+	leaves   []leave
+	names    map[int64]named
+	pictures map[int64]string
+	// What the artists that rules are about are called now, by their numbers and by the keys of the names that listens
+	// tell.
+	artists, lead map[int64]string
+}
+
+// named is what something of a kind is called.
+type named struct{ kind, name string }
+
+// writing is a title as services write it, of a track or an album.
+type writing struct {
+	of    int64
+	title string
+}
+
+// leave says that some albums and tracks of an artist are of another one.
+type leave struct {
+	from, to int64
+	items    map[int64]bool
+}
+
+// rulingsCache holds the rulings. It is safe for concurrent use.
+type rulingsCache struct {
+	mu      sync.Mutex
+	rulings *rulings
+	// What they were read at: the count of changed meanings, and the latest spelling, which may be of a track that is
+	// the same as another one of a merged artist.
+	version, last int64
+}
+
+// rulings returns those that hold.
+func (s *Store) rulings(ctx context.Context) (*rulings, error) {
+	c := &s.ruled
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var version, last int64
+	err := s.reader.QueryRowContext(ctx, `SELECT coalesce((SELECT last FROM sequences WHERE name = $1), 0),
+		CASE WHEN EXISTS (SELECT 1 FROM music_rules WHERE undone_at = 0)
+			THEN coalesce((SELECT max(id) FROM spellings), 0) ELSE -1 END`, meanings).Scan(&version, &last)
+	if err != nil {
+		return nil, local(err)
+	}
+	if c.rulings != nil && c.version == version && c.last == last {
+		return c.rulings, nil
+	}
+	next := &rulings{}
+	if last >= 0 {
+		if next, err = s.readRulings(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c.rulings, c.version, c.last = next, version, last
+	return next, nil
+}
+
+// rulingRow is a part of a rule.
+type rulingRow struct {
+	rule          int64
+	kind, entity  string
+	of            int64
+	becomes, part string
+	other         int64
+	title         string
+}
+
+func scanRuling(r scanner) (v rulingRow, err error) {
+	return v, r.Scan(&v.rule, &v.kind, &v.entity, &v.of, &v.becomes, &v.part, &v.other, &v.title)
+}
+
+func (s *Store) readRulings(ctx context.Context) (*rulings, error) {
+	rows, err := list(ctx, s.reader, scanRuling, `SELECT r.id, r.kind, r.entity, coalesce(j.entity_id, r.entity_id),
+			r.becomes, coalesce(p.part, ''), coalesce(k.entity_id, p.entity_id, 0), coalesce(p.title, '')
+		FROM music_rules r LEFT JOIN joined_ids j ON j.old_id = r.entity_id
+		LEFT JOIN music_rule_parts p ON p.rule_id = r.id LEFT JOIN joined_ids k ON k.old_id = p.entity_id
+		WHERE r.undone_at = 0 ORDER BY r.id, p.position`)
+	if err != nil {
+		return nil, err
+	}
+	r := &rulings{instead: map[int64][]int64{}, same: map[int64]int64{}, credits: map[int64][]int64{},
+		written: map[writing]int64{}, names: map[int64]named{}, pictures: map[int64]string{},
+		artists: map[int64]string{}, lead: map[int64]string{}}
+	var artists, merged, targets []int64 // those that rules are about, those that were merged, and tracks
+	for len(rows) > 0 {
+		n := slices.IndexFunc(rows, func(v rulingRow) bool { return v.rule != rows[0].rule })
+		if n < 0 {
+			n = len(rows)
+		}
+		v, into := rows[0], r.take(rows[:n])
+		rows = rows[n:]
+		switch {
+		case v.entity == library.KindArtist:
+			artists = append(append(artists, v.of), into...)
+			if v.kind == library.Merged {
+				merged = append(merged, into...)
+			}
+		case v.entity == library.KindTrack && v.kind == library.Merged:
+			targets = append(targets, into...)
+		}
+	}
+	if err := s.creditsOfTracks(ctx, targets, r.credits); err != nil {
+		return nil, err
+	}
+	names, err := s.artistNames(ctx, r, artists)
+	if err != nil {
+		return nil, err
+	}
+	return r, s.sameTitles(ctx, r, merged, names)
+}
+
+// take adds a rule, and returns what comes in the place of what it is about.
+func (r *rulings) take(rows []rulingRow) (into []int64) {
+	items := map[int64]bool{}
+	v := rows[0]
+	for _, p := range rows {
+		switch p.part {
+		case "into":
+			into = append(into, p.other)
+		case "leaves":
+			items[p.other] = true
+		}
+	}
+	switch {
+	case v.kind == library.Renamed:
+		r.names[v.of] = named{v.entity, v.becomes}
+	case v.kind == library.Pictured:
+		r.pictures[v.of] = v.becomes
+	case len(into) == 0:
+	case len(items) > 0:
+		r.leaves = append(r.leaves, leave{v.of, into[0], items})
+	case v.kind == library.Divided && v.entity != library.KindArtist:
+		for _, p := range rows {
+			if p.part == "written" {
+				r.written[writing{v.of, p.title}] = into[0]
+			}
+		}
+	default:
+		r.instead[v.of] = into
+	}
+	return into
+}
+
+// ends returns what comes in the place of an artist, an album or a track in the end: itself, if nothing does.
+func (r *rulings) ends(id int64) []int64 {
+	if r.instead[id] == nil && r.same[id] == 0 {
+		return []int64{id}
+	}
+	var all []int64
+	seen := map[int64]bool{}
+	var walk func(id int64)
+	walk = func(id int64) {
+		next := r.instead[id]
+		if next == nil && r.same[id] != 0 {
+			next = []int64{r.same[id]}
+		}
+		if next == nil || seen[id] {
+			if !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+			return
+		}
+		seen[id] = true
+		for _, other := range next {
+			walk(other)
+		}
+		delete(seen, id) // two ways may lead to one artist
+	}
+	walk(id)
+	return all
+}
+
+// end returns the first of ends.
+func (r *rulings) end(id int64) int64 { return r.ends(id)[0] }
+
+// meant is what a spelling means: numbers of an album, a track, 0 for none, and of artists.
+type meant struct {
+	track, album      int64
+	title, albumTitle string // as the service writes them
+	artists           []int64
+}
+
+// apply makes of what services told what it means by the rules.
+func (r *rulings) apply(v meant) meant {
+	if len(r.instead)+len(r.same)+len(r.written)+len(r.leaves) == 0 {
+		return v
+	}
+	v.track = r.follow(v.track, v.title, &v.artists)
+	v.album = r.follow(v.album, v.albumTitle, nil)
+	v.artists = r.artistsOf(v.artists, v.track, v.album)
+	return v
+}
+
+// follow returns what a track or an album is in the end, as a service writes its title. The artists become those of the
+// track that it was merged into.
+func (r *rulings) follow(id int64, title string, artists *[]int64) int64 {
+	for seen := map[int64]bool{}; id != 0 && !seen[id]; {
+		if next, ok := r.written[writing{id, title}]; ok {
+			id = next
+			continue
+		}
+		seen[id] = true
+		if next := r.instead[id]; next != nil {
+			id = next[0]
+			if told := r.credits[id]; told != nil && artists != nil {
+				*artists = told
+			}
+		} else if next := r.same[id]; next != 0 {
+			id = next
+		}
+	}
+	return id
+}
+
+// artistsOf returns what the artists are of a track on an album, which are what they are in the end.
+func (r *rulings) artistsOf(told []int64, track, album int64) (all []int64) {
+	for _, a := range told {
+		for _, b := range r.ends(a) {
+			for _, l := range r.leaves {
+				if b == r.end(l.from) && (l.has(r, track) || l.has(r, album)) {
+					b = r.end(l.to)
+				}
+			}
+			if !slices.Contains(all, b) {
+				all = append(all, b)
+			}
+		}
+	}
+	return all
+}
+
+// has reports whether an album or a track is among those that leave.
+func (l *leave) has(r *rulings, id int64) bool {
+	if l.items[id] {
+		return true
+	}
+	for item := range l.items {
+		if id != 0 && r.end(item) == id {
+			return true
+		}
+	}
+	return false
+}
+
+// call gives an entity the name that it has by the rules.
+func (r *rulings) call(id int64, e *library.Entity) {
+	if n := r.names[id]; n.name != "" {
+		if e.Kind == library.KindArtist {
+			e.Artist = n.name
+			return
+		}
+		e.Title = n.name
+	}
+	if e.Kind == library.KindArtist {
+		return
+	}
+	if name := r.lead[artistKey(e.Artist)]; name != "" {
+		e.Artist = name
+	}
+	for _, l := range r.leaves {
+		if l.has(r, id) {
+			e.Artist = r.artists[l.to]
+		}
+	}
+}
+
+// creditsOfTracks adds the artists of tracks, as services told them.
+func (s *Store) creditsOfTracks(ctx context.Context, tracks []int64, to map[int64][]int64) error {
+	scan := func(r scanner) (none struct{}, err error) {
+		var track, artist int64
+		err = r.Scan(&track, &artist)
+		to[track] = append(to[track], artist)
+		return none, err
+	}
+	for chunk := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(tracks))), 200) {
+		_, err := list(ctx, s.reader, scan, "SELECT track_id, artist_id FROM track_artists WHERE track_id IN "+
+			numbered(1, len(chunk))+" ORDER BY track_id, position, artist_id", anys(chunk)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anys returns numbers as arguments.
+func anys(ids []int64) []any {
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	return args
+}
+
+// artistNames fills in what the artists that rules are about are called now, and returns their numbers by the keys of
+// the names that listens tell.
+func (s *Store) artistNames(ctx context.Context, r *rulings, of []int64) (map[int64]int64, error) {
+	keys, names := map[int64]int64{}, map[int64]string{}
+	scan := func(row scanner) (none struct{}, err error) {
+		var id, key int64
+		var name string
+		err = row.Scan(&id, &key, &name)
+		keys[key], names[id] = id, name
+		return none, err
+	}
+	for chunk := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(of))), 200) {
+		_, err := list(ctx, s.reader, scan, "SELECT id, match_key, artist FROM entities WHERE id IN "+
+			numbered(1, len(chunk))+` UNION ALL SELECT e.id, k.match_key, e.artist FROM joined_keys k
+			JOIN entities e ON e.id = k.entity_id WHERE k.kind = 'artist' AND e.id IN `+numbered(1, len(chunk)),
+			anys(chunk)...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	now := func(id int64) string {
+		id = r.end(id)
+		if n := r.names[id]; n.name != "" {
+			return n.name
+		}
+		return names[id]
+	}
+	for key, id := range keys {
+		r.lead[key] = now(id)
+	}
+	for id := range names {
+		r.artists[id] = now(id)
+	}
+	return keys, nil
+}
+
+// titled is a track or an album of an artist that others were merged into.
+type titled struct {
+	id                  int64
+	kind, title, artist string
+	artists             []int64
+}
+
+// sameTitles finds the tracks and the albums of merged artists that have one title. Of these the one counts that was
+// stored first, so that what comes later changes nothing for the others.
+func (s *Store) sameTitles(ctx context.Context, r *rulings, into []int64, keys map[int64]int64) error {
+	group := map[int64]bool{}
+	for _, id := range into {
+		end := r.end(id)
+		group[id], group[end] = true, true
+		for other := range r.instead {
+			if slices.Contains(r.ends(other), end) {
+				group[other] = true
+			}
+		}
+	}
+	var bases []int64
+	for id := range group {
+		bases = append(bases, id)
+	}
+	slices.Sort(bases)
+	first := map[string]int64{}
+	note := func(id int64, key string) {
+		if there := first[key]; there == 0 {
+			first[key] = id
+		} else if there != id && r.instead[id] == nil {
+			r.same[id] = there
+		}
+	}
+	all, err := s.titledBy(ctx, bases)
+	for _, v := range all {
+		if v.kind != library.KindAlbum {
+			note(v.id, fmt.Sprint(v.kind, " ", r.artistsOf(v.artists, v.id, 0), normalTitle(v.title)))
+		} else if id, ok := keys[artistKey(v.artist)]; ok && group[id] {
+			note(v.id, fmt.Sprint("album ", r.ends(id), normalTitle(v.title)))
+		}
+	}
+	return err
+}
+
+// titledBy returns the albums and the tracks of artists, in the order of their numbers. Some may be there twice.
+func (s *Store) titledBy(ctx context.Context, artists []int64) (all []titled, err error) {
+	for chunk := range slices.Chunk(artists, 200) {
+		these, args := numbered(1, len(chunk)), anys(chunk)
+		albums, err := list(ctx, s.reader, func(r scanner) (v titled, err error) {
+			v.kind = library.KindAlbum
+			return v, r.Scan(&v.id, &v.title, &v.artist)
+		}, `SELECT DISTINCT e.id, e.title, e.artist FROM track_artists a JOIN spellings p ON p.track_id = a.track_id
+			JOIN entities e ON e.id = p.album_id WHERE a.artist_id IN `+these, args...)
+		if err != nil {
+			return nil, err
+		}
+		tracks, err := list(ctx, s.reader, func(r scanner) (v titled, err error) {
+			v.artists = []int64{0}
+			return v, r.Scan(&v.id, &v.kind, &v.title, &v.artists[0])
+		}, `SELECT e.id, e.kind, e.title, a.artist_id FROM track_artists a JOIN entities e ON e.id = a.track_id
+			WHERE a.track_id IN (SELECT track_id FROM track_artists WHERE artist_id IN `+these+`)
+			ORDER BY e.id, a.position, a.artist_id`, args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, albums...)
+		for i := 0; i < len(tracks); {
+			v := tracks[i]
+			for i++; i < len(tracks) && tracks[i].id == v.id; i++ {
+				v.artists = append(v.artists, tracks[i].artists...)
+			}
+			all = append(all, v)
+		}
+	}
+	slices.SortFunc(all, func(a, b titled) int { return cmp.Compare(a.id, b.id) })
+	return all, nil
+}
