@@ -42,7 +42,7 @@ func TestMusicPageIsSound(t *testing.T) {
 				Links: []link{{uitest.Hostile, "https://example.org"}},
 				Over: ui.Bars{ID: "over", Label: "x", All: []ui.Column{{Title: "a", URL: "/listens", N: 1, Height: 100},
 					{Title: "b", URL: "/listens"}}},
-				Lists: []listView{{"tracks", "x", Items(ctx, rows(uitest.Hostile, time.Now()))}}}
+				Lists: []listView{{"tracks", "x", []ui.Item{{Title: ui.Named{Text: uitest.Hostile, URL: "/x"}}}}}}
 			return musicArticle(p)
 		})
 	}
