@@ -123,6 +123,7 @@ func TestColumnsAreBuiltAhead(t *testing.T) {
 	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM listen_columns WHERE data IS NOT NULL"))
 	require.Equal(t, 2, built())
 	equalsACount(t, s, user, at(0))
+}
 
 // TestARecountMendsTheStatistics when what they are counted from is damaged, as by a bad disk.
 func TestARecountMendsTheStatistics(t *testing.T) {
