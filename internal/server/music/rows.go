@@ -17,6 +17,7 @@ import (
 // LinkStore finds the pages and pictures of the music in listens.
 type LinkStore interface {
 	Links(ctx context.Context, tracks []library.Track) ([]enrich.Links, error)
+	IsChosen(picture string) bool
 }
 
 // Rows makes rows of listens.
@@ -122,8 +123,8 @@ func (r *Rows) Links(ctx context.Context, tracks ...library.Track) ([]enrich.Lin
 
 // shown returns the name of a picture; empty if the cache does not hold it any more.
 func (r *Rows) shown(picture string) string {
-	if picture == "" || r.art == nil || !r.art.Has(picture) {
-		return ""
+	if picture != "" && (r.art != nil && r.art.Has(picture) || r.store.IsChosen(picture)) {
+		return picture
 	}
-	return picture
+	return ""
 }
