@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/export":     {"internal/library"},
 	"internal/words":      {},
+	"internal/card":       {},
 	"web":                 {"web/static"},
 	"web/static":          {},
 	// The components show sentences, and link to the static files.
@@ -107,7 +108,7 @@ var arrows = map[string][]string{
 		"internal/server/imports", "internal/server/installation", "internal/server/listening",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/search", "internal/server/sessions",
-		"internal/server/settings", "internal/server/songs",
+		"internal/server/settings", "internal/server/songs", "internal/server/years",
 		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync",
 		"web", "web/static", "web/ui",
 	},
@@ -147,7 +148,8 @@ var arrows = map[string][]string{
 		"internal/throttle", "web", "web/static",
 	},
 	"internal/server/corrections": {
-		"internal/art", "internal/enrich", "internal/library", "internal/server/core", "internal/server/music"},
+		"internal/art", "internal/enrich", "internal/library", "internal/server/core", "internal/server/music",
+	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
 		"internal/providers", "internal/resilience", "internal/server/core", "internal/sync",
@@ -170,6 +172,11 @@ var arrows = map[string][]string{
 		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
 	},
 	// It shows what is counted.
+	// Links to years are made like others, and noted; the card is a picture.
+	"internal/server/years": {
+		"internal/accounts", "internal/activity", "internal/card", "internal/library", "internal/listening",
+		"internal/server/core", "internal/server/music",
+	},
 	// Its lists and charts are also tables to download.
 	"internal/server/listening": {
 		"internal/export", "internal/library", "internal/listening", "internal/server/core", "internal/server/music",

@@ -26,7 +26,8 @@ import (
 func TestCommandsNeedADatabase(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	for _, args := range [][]string{{"backup", dir + ".db"}, {"rotate-key"}, {"reset-password", "Alice"}} {
+	for _, args := range [][]string{{"backup", dir + ".db"}, {"rotate-key"}, {"recount"},
+		{"reset-password", "Alice"}} {
 		_, err := command(t, "a new password\n", nil, append(args, "-data-dir", dir)...)
 		require.ErrorContains(t, err, "there is no database in "+dir)
 		require.NoDirExists(t, dir)

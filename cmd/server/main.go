@@ -106,6 +106,8 @@ func run(ctx context.Context, args, environ []string, at console) error {
 	case "forget-secrets":
 		sure := func() (bool, error) { return cli.Confirm("forget", at.in, at.out) }
 		err = dataDir(c).ForgetSecrets(ctx, sure, at.out)
+	case "recount":
+		err = dataDir(c).Recount(ctx, at.out)
 	case "reset-password":
 		ask := func(account string) (string, error) { return cli.NewPassword(ctx, account, at.in, at.out) }
 		err = dataDir(c).ResetPassword(ctx, o.Operand, ask, at.out)

@@ -50,6 +50,8 @@ const (
 	SessionsEnded  Action = "sessions_ended"  // all others
 	TokenMade      Action = "token_made"      // Subject: its name
 	TokenRevoked   Action = "token_revoked"   // Subject: its name
+	YearShared     Action = "year_shared"     // Subject: the year
+	YearUnshared   Action = "year_unshared"   // Subject: the year
 	ChannelAdded   Action = "channel_added"   // Subject: its name
 	ChannelChanged Action = "channel_changed" // Subject: its name
 	ChannelRemoved Action = "channel_removed" // Subject: its name

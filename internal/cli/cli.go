@@ -32,6 +32,7 @@ const Usage = `Reprise keeps a complete, live copy of your listening history.
   server backup FILE            copy the database; works while the server runs
   server rotate-key             seal every stored secret with a new key; stop the server first
   server forget-secrets         start over without the stored secrets if their key is lost; stop the server first
+  server recount                rebuild the statistics from the listens; works while the server runs
   server reset-password NAME    set a new password; works while the server runs
 
   -config FILE        read settings from this YAML file; configs/reprise.yaml lists them all
@@ -40,7 +41,7 @@ const Usage = `Reprise keeps a complete, live copy of your listening history.
 `
 
 // commands are the words that may follow the program's name, each with the name of its operand, or empty.
-var commands = map[string]string{"backup": "FILE", "rotate-key": "", "forget-secrets": "",
+var commands = map[string]string{"backup": "FILE", "rotate-key": "", "forget-secrets": "", "recount": "",
 	"reset-password": "NAME"}
 
 const seeHelp = "\nRun server -help for a list of commands and flags"

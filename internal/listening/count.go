@@ -25,6 +25,7 @@ type Question struct {
 	Filter Filter
 	Now    time.Time // in the zone that days and hours belong to
 	Most   int       // rows of a list; 0 for 10
+	Lead   bool      // whether to find out who led each piece, and who stayed
 }
 
 // Totals count listens, and of how many artists, albums and tracks they are.
@@ -44,6 +45,7 @@ type Row struct {
 	Before  int           // listens in the span before
 	Time    time.Duration // of what is known
 	Away    time.Duration // since it had been heard before; only in Answer.Back
+	Pieces  int           // of the span in which it was heard; only in Answer.Stayed
 }
 
 // DayCount is how much was heard on a day, numbered as Date takes it.
@@ -57,6 +59,7 @@ type Piece struct {
 	From    time.Time // the date on which it begins, in UTC
 	Listens int
 	By      []int // listens to each of the first artists of the list; see Stacked
+	Lead    Row   // the artist heard most, if the question asks for it; none without an artist
 }
 
 // Run is a number of days in a row.
@@ -88,6 +91,7 @@ type Answer struct {
 	Artists, Albums, Tracks []Row      // those heard most
 	New                     []Row      // artists first heard in the span, those heard most first
 	Back                    []Row      // artists heard again after a year or longer
+	Stayed                  []Row      // new artists heard in the most pieces, if the question asks for it
 	Days                    []DayCount // those with listens
 	Hours                   [7][24]int // by weekday, from Monday
 	Over                    []Piece
@@ -131,6 +135,7 @@ type tally struct {
 	at           int // in earlier
 	plays        map[uint32]int
 	sources      map[library.ConnectionID]*Source
+	leaders      *leaders // nil unless the question asks for them
 }
 
 type kind uint8
@@ -346,6 +351,9 @@ func (t *tally) answer(all []*Columns) Answer {
 			t.fresh(&a.Totals, k)
 			if k == artist {
 				a.New = append(a.New, row)
+				if t.q.Lead {
+					a.Stayed = append(a.Stayed, row)
+				}
 			}
 		}
 		if marks&isBack != 0 {
@@ -378,6 +386,7 @@ func (t *tally) answer(all []*Columns) Answer {
 		}
 	}
 	t.over(all)
+	t.stayed()
 	return *a
 }
 
@@ -433,34 +442,4 @@ func (t *tally) over(all []*Columns) {
 		a.Over[index[d.Day-first]].Listens += d.Listens
 	}
 	t.stack(all, func(day int64) *Piece { return &a.Over[index[day-first]] })
-}
-
-// stack counts the listens to the first artists in each piece.
-func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
-	place := map[uint32]int{}
-	for i, row := range t.a.Artists[:min(Stacked, len(t.a.Artists))] {
-		place[row.ID] = i
-	}
-	for _, c := range all {
-		if n := len(c.At); n == 0 || c.Start+int64(c.At[n-1]) < t.from || c.Start+int64(c.At[0]) >= t.to {
-			continue
-		}
-		wanted := t.pick.source(c)
-		for i, offset := range c.At {
-			at := c.Start + int64(offset)
-			if at < t.from || at >= t.to || c.Sources[i]&wanted != wanted {
-				continue
-			}
-			v := t.music.of(c.Spelling[i])
-			for _, id := range t.music.artistsOf(v) {
-				n, ok := place[id]
-				if !ok {
-					continue
-				}
-				if day, second := t.clock.day(at); t.pick.fits(c.Spelling[i], day, second) {
-					piece(day).By[n]++
-				}
-			}
-		}
-	}
 }

@@ -144,3 +144,23 @@ func TestSpansAcrossAChangeOfTheClock(t *testing.T) {
 	_, err = NewSpan("decade", at)
 	require.Error(t, err)
 }
+
+// Who led each month, and which new artists were heard in several of them, is counted with everything else.
+func TestWhoLedAndWhoStayed(t *testing.T) {
+	all := columnsOf(t, time.UTC, play{"2025-05-01 12:00", joga, nil},
+		play{"2026-01-05 12:00", joga, nil}, play{"2026-01-06 12:00", joga, nil},
+		play{"2026-02-01 12:00", together, nil},
+		play{"2026-04-03 12:00", together, nil}, play{"2026-04-04 12:00", joga, nil})
+	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	span, err := NewSpan(Year, now)
+	require.NoError(t, err)
+	a := Count(all, someMusic(), Question{Span: span, Now: now, Lead: true})
+	require.Len(t, a.Over, 11, "to this month")
+	require.Equal(t, []Row{{ID: bjork, Listens: 2}, {ID: bjork, Listens: 1}, {}, {ID: bjork, Listens: 2}},
+		[]Row{a.Over[0].Lead, a.Over[1].Lead, a.Over[2].Lead, a.Over[3].Lead})
+	require.Equal(t, []Row{{ID: thom, Listens: 2, Pieces: 2}}, a.Stayed)
+	a = Count(all, someMusic(), Question{Span: span, Now: now, Lead: true, Filter: Filter{Weekdays: 1 << 4}})
+	require.Equal(t, Row{ID: bjork, Listens: 1}, a.Over[3].Lead, "on a Friday")
+	require.Zero(t, a.Over[0].Lead)
+	require.Empty(t, Count(all, someMusic(), Question{Span: span, Now: now}).Stayed, "unless asked for")
+}

@@ -32,6 +32,7 @@ import (
 	"reprise/internal/server/songs"
 	"reprise/internal/server/tokens"
 	"reprise/internal/server/welcome"
+	"reprise/internal/server/years"
 )
 
 // Store is what pages and API read and keep: what each resource says that it needs.
@@ -55,6 +56,7 @@ type Store interface {
 	search.Store
 	songs.Store
 	tokens.Store
+	years.Store
 	HasUsers(context.Context) (bool, error)
 	Ping(context.Context) error
 }
@@ -74,6 +76,7 @@ type resources struct {
 	redeemer  *people.Redeemer
 	settings  *settings.Handler
 	feed      *feed.Handler
+	years     *years.Handler
 	resources []resource
 }
 
@@ -108,6 +111,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 	signedIn := sessions.New(k)
 	asking := asks.New(k, c.Asks)
 	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
+	lookBack := years.New(k, c.Store, rows)
 	heard := listening.New(k, c.Store, rows)
 	exports := export.New(k, c.Store, rows, heard)
 	links := accounts.NewLinks(c.Store, c.Accounts)
@@ -121,6 +125,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 		reach:    at,
 		core:     k,
 		people:   entry,
+		years:    lookBack,
 		redeemer: people.NewRedeemer(k, links, first),
 		settings: settings.New(settings.Options{
 			Core: k, Statuses: statuses, People: users, Accounts: c.Accounts, Tokens: access,
@@ -142,6 +147,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			site.New(k, changeable(c)),
 			music.New(k, c.Store, c.Enrichment, rows),
 			heard,
+			lookBack,
 			sources,
 			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store, c.Art),

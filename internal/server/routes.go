@@ -54,6 +54,8 @@ func (r *resources) routes() (*echo.Echo, error) {
 	r.feed.Routes(e)
 	r.feed.Pages = e
 
+	r.years.Open(e)
+
 	session := e.Group("", r.core.Sessions.With)
 	open := session.Group("", core.KnownParameters)
 	r.people.Open(open)

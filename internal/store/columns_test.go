@@ -40,15 +40,15 @@ func TestStatisticsEqualACountOfTheListens(t *testing.T) {
 		plays := make([]library.Listen, 20)
 		for i := range plays {
 			at := base.Add(time.Duration(random.IntN(400*24*60)) * time.Minute)
-			plays[i] = library.Listen{PlayedAt: at, Track: library.Track{
-				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: fmt.Sprint("Artist ", random.IntN(7)),
-				SourceID: fmt.Sprint(from, at.Unix())}}
+			plays[i] = library.Listen{SourceID: fmt.Sprint(from, at.Unix()), PlayedAt: at, Track: library.Track{
+				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: fmt.Sprint("Artist ", random.IntN(7))}}
 		}
 		save(t, s, user, from, plays...)
 		if page%7 == 3 {
 			equalsACount(t, s, user, base.Add(time.Duration(random.IntN(400*24))*time.Hour))
 		}
 	}
+	require.Greater(t, count(t, s, user), 500)
 	for range 5 {
 		equalsACount(t, s, user, base.Add(time.Duration(random.IntN(400*24))*time.Hour))
 	}
@@ -102,5 +102,32 @@ func equalsACount(t *testing.T, s *Store, user int64, now time.Time) {
 				require.Equal(t, artists[m.Artist], row.Listens, m.Artist)
 			}
 		}
+	}
+}
+
+// TestARecountMendsTheStatistics when what they are counted from is damaged, as by a bad disk.
+func TestARecountMendsTheStatistics(t *testing.T) {
+	s, user := setup(t)
+	base := time.Date(2024, 10, 20, 0, 0, 0, 0, time.UTC)
+	for day := range 200 {
+		save(t, s, user, "spotify", library.Listen{SourceID: fmt.Sprint(day), PlayedAt: base.AddDate(0, 0, day),
+			Track: library.Track{Title: "Song", Artist: fmt.Sprint("Artist ", day%7)}})
+	}
+	before, err := s.Columns(t.Context(), user)
+	require.NoError(t, err)
+	require.Greater(t, len(before), 5)
+	for _, harm := range []string{
+		"DELETE FROM listen_columns WHERE span % 2 = 0",
+		"UPDATE listen_columns SET data = (SELECT data FROM listen_columns WHERE data IS NOT NULL ORDER BY span LIMIT 1)",
+		"UPDATE listen_columns SET data = substr(data, 1, 12)",
+	} {
+		require.NoError(t, s.exec(t.Context(), harm))
+		listens, err := s.Recount(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 200, listens, harm)
+		after, err := s.Columns(t.Context(), user)
+		require.NoError(t, err)
+		require.Equal(t, before, after, harm)
+		equalsACount(t, s, user, base.AddDate(0, 3, 0))
 	}
 }

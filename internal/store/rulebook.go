@@ -14,7 +14,7 @@ import (
 	"reprise/internal/library"
 )
 
-// part is a part of a rule: see migration 33.
+// part is a part of a rule: see migration 34.
 type part struct {
 	part  string
 	id    int64

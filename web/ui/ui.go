@@ -34,6 +34,7 @@ type Frame struct {
 	Notices  []Notice
 	Flash    string   // a sentence about what was just done
 	Scripts  []string // modules that only this page needs, by file name
+	Meta     []Meta   // for link previews and search engines
 }
 
 // Link is a link of the navigation.
@@ -152,3 +153,6 @@ func formID(a Action) string {
 }
 
 func htmlClass(theme string) string { return cmp.Or(theme, "auto") }
+
+// Meta is what a page says of itself to programs.
+type Meta struct{ Name, Content string }

@@ -24,6 +24,13 @@ var (
 	ofAll     = throttle.Rate{Burst: 50, Every: 100 * time.Millisecond} // all who are not known
 )
 
+// These are the rates at which pages for everybody may be opened. A page with its picture costs two.
+var (
+	visitsOfAddress = throttle.Rate{Burst: 20, Every: time.Second}
+	visitsOfNetwork = throttle.Rate{Burst: 60, Every: 500 * time.Millisecond}
+	visitsOfAll     = throttle.Rate{Burst: 100, Every: 100 * time.Millisecond}
+)
+
 // WaitError says that there were too many tries.
 type WaitError struct{ Wait time.Duration }
 
@@ -113,6 +120,21 @@ func (k *Core) Guess(
 		giveBack()
 	}
 	return checked, err
+}
+
+// Visitors returns middleware that bounds how often an address, its network and all of them together open pages that
+// need no session.
+func Visitors() echo.MiddlewareFunc {
+	addresses, networks, all := throttle.New(visitsOfAddress), throttle.New(visitsOfNetwork), throttle.New(visitsOfAll)
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			near, far := throttle.Networks(c.RealIP())
+			if err := take(toll{addresses, near}, toll{networks, far}, toll{all, ""}); err != nil {
+				return err
+			}
+			return next(c)
+		}
+	}
 }
 
 // SlowDown returns middleware that bounds how often an address and its network may try codes.

@@ -24,6 +24,7 @@ import (
 type pageView struct {
 	Spans         []ui.Chip
 	When          string
+	Review        string // the address of the year in review
 	Before, After string // addresses
 	From, To      string // dates, of the form for any span
 	Hidden        []ui.Hidden
@@ -107,7 +108,10 @@ func (h *Handler) page(c echo.Context) error {
 
 // view puts an answer into words and numbers, its lists apart.
 func (a *asked) view(ctx context.Context, found listening.Answer, names map[uint32]library.Entity) pageView {
-	v := pageView{When: a.when(ctx), Filters: a.filters(ctx, names)}
+	v := pageView{When: a.when(ctx), Filters: a.filters(ctx, names), Review: "/listening/years"}
+	if a.Span.Name == listening.Year {
+		v.Review += "/" + strconv.Itoa(a.Span.From.Year())
+	}
 	for _, s := range []string{listening.Day, listening.Week, listening.Month, listening.Year, listening.All} {
 		at := a.at
 		if a.Span.Name == listening.Any {

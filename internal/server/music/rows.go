@@ -3,6 +3,7 @@ package music
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"slices"
 	"strconv"
 
@@ -119,6 +120,16 @@ func (r *Rows) Links(ctx context.Context, tracks ...library.Track) ([]enrich.Lin
 		links[i].Picture = r.shown(links[i].Picture)
 	}
 	return links, err
+}
+
+// Picture returns the bytes of a picture that Links has named, or fs.ErrNotExist if the cache does not hold it any
+// more.
+func (r *Rows) Picture(name string) ([]byte, error) {
+	if r.art == nil {
+		return nil, fs.ErrNotExist
+	}
+	b, _, err := r.art.Read(name)
+	return b, err
 }
 
 // shown returns the name of a picture; empty if the cache does not hold it any more.

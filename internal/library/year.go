@@ -1,0 +1,13 @@
+package library
+
+import "time"
+
+// YearLink shows a part of a person's year to anyone who has its code.
+type YearLink struct {
+	User   int64
+	Year   int
+	Hash   string   // of the code; see accounts.HashToken
+	Parts  []string // what it shows
+	Zone   string   // name of the time zone that the days and hours of the year belong to
+	MadeAt time.Time
+}

@@ -1,0 +1,96 @@
+package listening
+
+import (
+	"cmp"
+	"slices"
+)
+
+// leaders finds out which artist was heard most in each piece of the span, and in how many pieces each was heard.
+type leaders struct {
+	piece  *Piece
+	heard  []uint32 // listens in the piece, by artist
+	seen   []uint32 // the artists with listens in it
+	pieces []uint16 // by artist
+}
+
+// count counts a listen to an artist in a piece. Pieces come in their order.
+func (l *leaders) count(p *Piece, id uint32) {
+	if l.piece != p {
+		l.close()
+		l.piece = p
+	}
+	if l.heard[id] == 0 {
+		l.seen = append(l.seen, id)
+	}
+	l.heard[id]++
+}
+
+// close ends a piece.
+func (l *leaders) close() {
+	for _, id := range l.seen {
+		n := int(l.heard[id])
+		if lead := &l.piece.Lead; n > lead.Listens || n == lead.Listens && id < lead.ID {
+			*lead = Row{ID: id, Listens: n}
+		}
+		l.heard[id] = 0
+		l.pieces[id]++
+	}
+	l.seen = l.seen[:0]
+}
+
+// stack counts the listens to the first artists in each piece, and who led it.
+func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
+	place := map[uint32]int{}
+	for i, row := range t.a.Artists[:min(Stacked, len(t.a.Artists))] {
+		place[row.ID] = i
+	}
+	if t.q.Lead {
+		t.leaders = &leaders{heard: make([]uint32, len(t.mark)), pieces: make([]uint16, len(t.mark))}
+		defer t.leaders.close()
+	}
+	for _, c := range all {
+		if n := len(c.At); n == 0 || c.Start+int64(c.At[n-1]) < t.from || c.Start+int64(c.At[0]) >= t.to {
+			continue
+		}
+		wanted := t.pick.source(c)
+		for i, offset := range c.At {
+			at := c.Start + int64(offset)
+			if at < t.from || at >= t.to || c.Sources[i]&wanted != wanted {
+				continue
+			}
+			v := t.music.of(c.Spelling[i])
+			for _, id := range t.music.artistsOf(v) {
+				n, ok := place[id]
+				if !ok && t.leaders == nil {
+					continue
+				}
+				day, second := t.clock.day(at)
+				if !t.pick.fits(c.Spelling[i], day, second) {
+					continue
+				}
+				p := piece(day)
+				if ok {
+					p.By[n]++
+				}
+				if t.leaders != nil {
+					t.leaders.count(p, id)
+				}
+			}
+		}
+	}
+}
+
+// stayed sorts the new artists by in how many pieces of the span they were heard.
+func (t *tally) stayed() {
+	if t.leaders == nil {
+		t.a.Stayed = nil
+		return
+	}
+	for i := range t.a.Stayed {
+		t.a.Stayed[i].Pieces = int(t.leaders.pieces[t.a.Stayed[i].ID])
+	}
+	slices.SortFunc(t.a.Stayed, func(x, y Row) int {
+		return cmp.Or(y.Pieces-x.Pieces, y.Listens-x.Listens, cmp.Compare(x.ID, y.ID))
+	})
+	t.a.Stayed = t.a.Stayed[:min(len(t.a.Stayed), t.q.Most)]
+}

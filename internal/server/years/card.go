@@ -1,0 +1,206 @@
+package years
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"image"
+	_ "image/gif" // pictures that the cache keeps
+	_ "image/jpeg"
+	_ "image/png"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+	_ "golang.org/x/image/webp"
+
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+)
+
+// The bounds of what cards take.
+const (
+	mostCards  = 16       // that are kept
+	mostPixels = 16 << 20 // of a cover
+)
+
+// cards draws cards, one after the other, and keeps the latest. It is safe for concurrent use.
+type cards struct {
+	drawing chan struct{} // holds the one that is drawn
+
+	mu   sync.Mutex
+	kept map[string][]byte // by tag
+	tags []string          // the oldest first
+}
+
+func newCards() *cards { return &cards{drawing: make(chan struct{}, 1), kept: map[string][]byte{}} }
+
+// get returns the card with a tag, which make makes unless it is kept.
+func (c *cards) get(ctx context.Context, tag string, make func() ([]byte, error)) ([]byte, error) {
+	find := func() []byte {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.kept[tag]
+	}
+	if b := find(); b != nil {
+		return b, nil
+	}
+	select {
+	case c.drawing <- struct{}{}:
+		defer func() { <-c.drawing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if b := find(); b != nil { // somebody else waited for the same
+		return b, nil
+	}
+	b, err := make()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.tags) == mostCards {
+		delete(c.kept, c.tags[0])
+		c.tags = slices.Delete(c.tags, 0, 1)
+	}
+	c.kept[tag], c.tags = b, append(c.tags, tag)
+	return b, nil
+}
+
+// drawnAs changes with how cards are drawn, so that browsers do not keep those of an earlier version.
+const drawnAs = "1"
+
+// tagOf returns what tells cards apart.
+func tagOf(c content, ending string) (string, error) {
+	b, err := json.Marshal(c)
+	sum := sha256.Sum256(append(b, drawnAs+ending...))
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`, err
+}
+
+// lookOf returns how the card looks that a request asks for.
+func lookOf(c echo.Context) (as look, err error) {
+	as = look{Theme: "light", Shape: "wide"}
+	for _, one := range []struct {
+		name  string
+		value *string
+		known []string
+	}{{"theme", &as.Theme, []string{"light", "dark"}}, {"shape", &as.Shape, []string{"wide", "square"}}} {
+		if text := c.QueryParam(one.name); text != "" {
+			if !slices.Contains(one.known, text) {
+				return as, refuse(words.New("problem.year.look", "Name", one.name, "First", one.known[0],
+					"Second", one.known[1]))
+			}
+			*one.value = text
+		}
+	}
+	return as, nil
+}
+
+// cardAPI sends the card of a year to its person.
+func (h *Handler) cardAPI(c echo.Context) error {
+	s, err := h.told(c)
+	if err != nil {
+		return err
+	}
+	show, err := askedParts(c)
+	if err != nil {
+		return err
+	}
+	return h.sendCard(c, s, show)
+}
+
+// sendCard sends a card with the parts of a year that are shown. Browsers ask each time whether it is still the same.
+func (h *Handler) sendCard(c echo.Context, s story, show shown) error {
+	as, err := lookOf(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	said := s.contentOf(ctx, show, as)
+	if err := h.picture(ctx, said.Prizes); err != nil {
+		return err
+	}
+	ending := path.Ext(c.Path())
+	tag, err := tagOf(said, ending)
+	if err != nil {
+		return err
+	}
+	header := c.Response().Header()
+	header.Set("ETag", tag)
+	header.Set("Cache-Control", "private, no-cache")
+	header.Add("Vary", "Accept-Language")
+	if c.Request().Header.Get("If-None-Match") == tag {
+		return c.NoContent(http.StatusNotModified)
+	}
+	b, err := h.cards.get(ctx, tag, func() ([]byte, error) {
+		drawn := said.draw(h.images(said.Prizes))
+		if ending == ".png" {
+			return drawn.PNG()
+		}
+		return drawn.SVG()
+	})
+	if err != nil {
+		return err
+	}
+	kind := "image/png"
+	if ending == ".svg" {
+		kind = "image/svg+xml"
+		header.Set("Content-Security-Policy", "default-src 'none'; img-src data:; frame-ancestors 'none'")
+	}
+	header.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment",
+		map[string]string{"filename": "reprise-" + said.Year + ending}))
+	return c.Blob(http.StatusOK, kind, b)
+}
+
+// picture finds the pictures of prizes.
+func (h *Handler) picture(ctx context.Context, prizes []prize) error {
+	tracks := core.ViewAll(prizes, func(p prize) library.Track { return musicOf(p.Entity) })
+	links, err := h.rows.Links(ctx, tracks...)
+	for i := range links {
+		prizes[i].Picture = links[i].Picture
+	}
+	return err
+}
+
+// images reads pictures. One that cannot be read, or is too large, is left out.
+func (h *Handler) images(prizes []prize) map[string]image.Image {
+	all := map[string]image.Image{}
+	for _, p := range prizes {
+		if p.Picture == "" || all[p.Picture] != nil {
+			continue
+		}
+		b, err := h.rows.Picture(p.Picture)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				h.core.Log.Error("a picture for a card cannot be read", "err", err)
+			}
+			continue
+		}
+		if m := decode(b); m != nil {
+			all[p.Picture] = m
+		}
+	}
+	return all
+}
+
+// decode returns a picture; nil for one that is broken or too large.
+func decode(b []byte) image.Image {
+	about, _, err := image.DecodeConfig(bytes.NewReader(b))
+	if err != nil || about.Width < 1 || about.Height < 1 || about.Width > mostPixels/about.Height {
+		return nil
+	}
+	m, _, err := image.Decode(bytes.NewReader(b))
+	if err != nil {
+		return nil
+	}
+	return m
+}

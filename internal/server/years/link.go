@@ -1,0 +1,242 @@
+package years
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// openPath is where links to years lead.
+const openPath = "/year/"
+
+// Open adds the routes for anybody who has a link. They need no session, and look at none.
+func (h *Handler) Open(e *echo.Echo) {
+	g := e.Group(openPath+":code", core.Visitors(), unlisted)
+	g.GET("", h.openPage)
+	g.GET("/card.svg", h.openCard)
+	g.GET("/card.png", h.openCard)
+}
+
+// unlisted is middleware that keeps search engines and caches away, and the address from other sites.
+func unlisted(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		return next(c)
+	}
+}
+
+// linked counts the year that the code in an address leads to, and returns what of it is shown.
+func (h *Handler) linked(c echo.Context) (story, shown, error) {
+	ctx := c.Request().Context()
+	link, err := h.store.YearLinkByHash(ctx, accounts.HashToken(c.Param("code")))
+	if errors.Is(err, library.ErrNotFound) {
+		return story{}, nil, core.HTTPProblem(http.StatusNotFound)
+	}
+	if err != nil {
+		return story{}, nil, err
+	}
+	zone, ok := words.ZoneNamed(link.Zone)
+	if !ok {
+		zone = time.UTC
+	}
+	s, err := h.tell(ctx, link.User, link.Year, time.Now().In(zone))
+	return s, of(link.Parts), err
+}
+
+func (h *Handler) openPage(c echo.Context) error {
+	s, show, err := h.linked(c)
+	if err != nil {
+		return err
+	}
+	at := openPath + c.Param("code") + "/card"
+	return h.showOpen(c, s, show, cardView{Light: at + ".svg?theme=light", Dark: at + ".svg?theme=dark"},
+		h.core.BaseURL()+at+".png")
+}
+
+// showOpen answers with the page that others see. preview is the address of a picture for link previews; empty for
+// none.
+func (h *Handler) showOpen(c echo.Context, s story, show shown, card cardView, preview string) error {
+	ctx := c.Request().Context()
+	v := s.view(ctx, show, false)
+	v.Card = card
+	v.Card.Alt = s.contentOf(ctx, show, look{}).About
+	meta := []ui.Meta{{Name: "og:title", Content: v.Title}, {Name: "og:type", Content: "website"},
+		{Name: "og:description", Content: v.Card.Alt}}
+	if preview != "" {
+		meta = append(meta, ui.Meta{Name: "og:image", Content: preview},
+			ui.Meta{Name: "og:image:width", Content: "1200"}, ui.Meta{Name: "og:image:height", Content: "630"},
+			ui.Meta{Name: "og:image:alt", Content: v.Card.Alt},
+			ui.Meta{Name: "twitter:card", Content: "summary_large_image"})
+	}
+	return h.core.ShowOpen(c, v.Title, meta, openYear(v))
+}
+
+func (h *Handler) openCard(c echo.Context) error {
+	s, show, err := h.linked(c)
+	if err != nil {
+		return err
+	}
+	return h.sendCard(c, s, show)
+}
+
+// preview shows a person what others would see.
+func (h *Handler) preview(c echo.Context) error {
+	s, err := h.told(c)
+	if err != nil {
+		return err
+	}
+	show := ticked(c)
+	return h.showOpen(c, s, show, cardOf(s.year, show), "")
+}
+
+// cardOf returns the addresses of a card for its person.
+func cardOf(year int, show shown) cardView {
+	at := "/api/v1/stats/years/" + strconv.Itoa(year) + "/card.svg?show="
+	for i, part := range show.list() {
+		if i > 0 {
+			at += ","
+		}
+		at += part
+	}
+	return cardView{Light: at + "&theme=light", Dark: at + "&theme=dark"}
+}
+
+// errNothing refuses a link that shows nothing.
+func errNothing() error {
+	return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.year.title"),
+		Detail: words.New("problem.year.nothing")}
+}
+
+// keep stores what a link shows. It makes one, and returns its code, if there is none or another one is wanted.
+func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.YearLink, code string, err error) {
+	zone := core.Zone(c)
+	year, err := yearOf(c, time.Now().In(zone))
+	if err != nil {
+		return l, "", err
+	}
+	if len(show.list()) == 0 {
+		return l, "", errNothing()
+	}
+	ctx := c.Request().Context()
+	l = library.YearLink{User: core.UserOf(c).ID, Year: year, Parts: show.list(), Zone: zone.String()}
+	if !another {
+		err = h.store.KeepYearLink(ctx, l)
+		if err == nil {
+			l, err = h.store.YearLink(ctx, l.User, year)
+			return l, "", err
+		}
+		if !errors.Is(err, library.ErrNotFound) {
+			return l, "", err
+		}
+	}
+	code = rand.Text()
+	l.Hash, l.MadeAt = accounts.HashToken(code), time.Now()
+	if err = h.store.KeepYearLink(ctx, l); err == nil {
+		h.core.Note(ctx, activity.Entry{Action: activity.YearShared, User: l.User, Subject: strconv.Itoa(year)})
+	}
+	return l, code, err
+}
+
+// takeBack removes the link of a year.
+func (h *Handler) takeBack(c echo.Context) error {
+	year, err := yearOf(c, time.Now().In(core.Zone(c)))
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	if err = h.store.DeleteYearLink(ctx, user, year); err == nil {
+		h.core.Note(ctx, activity.Entry{Action: activity.YearUnshared, User: user, Subject: strconv.Itoa(year)})
+	}
+	return err
+}
+
+// address returns the address of a link with a code; empty without one.
+func (h *Handler) address(code string) string {
+	if code == "" {
+		return ""
+	}
+	return h.core.BaseURL() + openPath + code
+}
+
+// linkView is a link in the API.
+type linkView struct {
+	Year   int      `json:"year"`
+	Parts  []string `json:"parts"`
+	MadeAt string   `json:"made_at"`
+	URL    *string  `json:"url"` // only in the answer that makes it
+}
+
+func (h *Handler) viewLink(l library.YearLink, code string) linkView {
+	return linkView{l.Year, of(l.Parts).list(), library.Stamp(l.MadeAt), core.Text(h.address(code))}
+}
+
+func (h *Handler) linkAPI(c echo.Context) error {
+	year, err := yearOf(c, time.Now().In(core.Zone(c)))
+	if err != nil {
+		return err
+	}
+	l, err := h.store.YearLink(c.Request().Context(), core.UserOf(c).ID, year)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, h.viewLink(l, ""))
+}
+
+func (h *Handler) keepLinkAPI(c echo.Context) error {
+	in, err := core.Body[struct {
+		Parts []string `json:"parts"`
+		New   bool     `json:"new"`
+	}](c)
+	if err != nil {
+		return err
+	}
+	show := of(in.Parts)
+	if len(in.Parts) > len(parts) || len(show) < len(in.Parts) {
+		return errNothing()
+	}
+	l, code, err := h.keep(c, show, in.New)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, h.viewLink(l, code))
+}
+
+func (h *Handler) takeBackAPI(c echo.Context) error {
+	if err := h.takeBack(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (h *Handler) linkForm(c echo.Context) error {
+	l, code, err := h.keep(c, ticked(c), c.FormValue("new") == "yes")
+	if err != nil {
+		return err
+	}
+	if code == "" {
+		return h.core.Done(c, pageOf(l.Year)+"#share", words.New("year.share.changed"))
+	}
+	return h.show(c, h.address(code))
+}
+
+func (h *Handler) takeBackForm(c echo.Context) error {
+	// It may have been taken back in another tab.
+	if err := h.takeBack(c); err != nil && !errors.Is(err, library.ErrNotFound) {
+		return err
+	}
+	return h.core.Done(c, "/listening/years/"+c.Param("year")+"#share", words.New("year.share.gone"))
+}

@@ -1,0 +1,240 @@
+// Package years looks back on a person's years: a page with the story of each, a card of it to post, and a link that
+// shows what the person chooses of it to anyone who has it. All numbers are those of internal/listening.
+package years
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/listening"
+	"reprise/internal/server/core"
+	"reprise/internal/server/music"
+	"reprise/internal/words"
+)
+
+// Store is what this package reads and keeps.
+type Store interface {
+	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
+	Meanings(context.Context) (*listening.Music, error)
+	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
+	YearLink(ctx context.Context, user int64, year int) (library.YearLink, error)
+	YearLinkByHash(ctx context.Context, hash string) (library.YearLink, error)
+	KeepYearLink(ctx context.Context, l library.YearLink) error
+	DeleteYearLink(ctx context.Context, user int64, year int) error
+}
+
+// Handler answers for years.
+type Handler struct {
+	core  *core.Core
+	store Store
+	rows  *music.Rows
+	cards *cards
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store, rows *music.Rows) *Handler {
+	return &Handler{core: k, store: store, rows: rows, cards: newCards()}
+}
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/listening/years", h.list)
+	g.GET("/listening/years/:year", h.page)
+	g.GET("/listening/years/:year/preview", h.preview)
+	g.POST("/listening/years/:year/link", h.linkForm)
+	g.POST("/listening/years/:year/link/delete", h.takeBackForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/stats/years", h.listAPI)
+	g.GET("/stats/years/:year", h.storyAPI)
+	g.GET("/stats/years/:year/card.svg", h.cardAPI)
+	g.GET("/stats/years/:year/card.png", h.cardAPI)
+	g.GET("/stats/years/:year/link", h.linkAPI)
+	g.PUT("/stats/years/:year/link", h.keepLinkAPI)
+	g.DELETE("/stats/years/:year/link", h.takeBackAPI)
+}
+
+// story is a person's year.
+type story struct {
+	year  int
+	now   time.Time // in the zone that the days of the year belong to
+	span  listening.Span
+	found listening.Answer
+	names map[uint32]library.Entity
+}
+
+// yearOf returns the year that a request is about.
+func yearOf(c echo.Context, now time.Time) (int, error) {
+	text := c.Param("year")
+	year, err := strconv.Atoi(text)
+	if err != nil || len(text) != 4 || year < 1900 || year > now.Year() {
+		return 0, core.HTTPProblem(http.StatusNotFound)
+	}
+	return year, nil
+}
+
+// most is how many rows the lists of a story have.
+const most = 5
+
+// tell counts a person's year.
+func (h *Handler) tell(ctx context.Context, user int64, year int, now time.Time) (s story, err error) {
+	s = story{year: year, now: now}
+	if s.span, err = listening.NewSpan(listening.Year, time.Date(year, 1, 1, 0, 0, 0, 0, now.Location())); err != nil {
+		return s, err
+	}
+	s.found, err = h.count(ctx, user, listening.Question{Span: s.span, Now: now, Most: most, Lead: true})
+	if err != nil {
+		return s, err
+	}
+	var ids []uint32
+	for _, rows := range [][]listening.Row{s.found.Artists, s.found.Albums, s.found.Tracks, s.found.Stayed,
+		s.found.Back} {
+		for _, r := range rows {
+			ids = append(ids, r.ID)
+		}
+	}
+	for _, p := range s.found.Over {
+		ids = append(ids, p.Lead.ID)
+	}
+	slices.Sort(ids)
+	ids = slices.DeleteFunc(slices.Compact(ids), func(id uint32) bool { return id == 0 })
+	s.names, err = h.store.Entities(ctx, ids)
+	return s, err
+}
+
+// count answers a question about the listens of a user.
+func (h *Handler) count(ctx context.Context, user int64, q listening.Question) (listening.Answer, error) {
+	columns, err := h.store.Columns(ctx, user)
+	if err != nil {
+		return listening.Answer{}, err
+	}
+	meanings, err := h.store.Meanings(ctx)
+	if err != nil {
+		return listening.Answer{}, err
+	}
+	return listening.Count(columns, meanings, q), nil
+}
+
+// told counts the year that a request of its person is about.
+func (h *Handler) told(c echo.Context) (story, error) {
+	now := time.Now().In(core.Zone(c))
+	year, err := yearOf(c, now)
+	if err != nil {
+		return story{}, err
+	}
+	return h.tell(c.Request().Context(), core.UserOf(c).ID, year, now)
+}
+
+// underWay says whether the year has not ended.
+func (s *story) underWay() bool { return s.now.Before(s.span.To) }
+
+// counted is a year with how much was heard in it.
+type counted struct{ Year, Listens int }
+
+// all returns the years with listens, the latest first.
+func (h *Handler) all(c echo.Context) (years []counted, err error) {
+	now := time.Now().In(core.Zone(c))
+	span, err := listening.NewSpan(listening.All, now)
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.count(c.Request().Context(), core.UserOf(c).ID, listening.Question{Span: span, Now: now, Most: 1})
+	for _, p := range slices.Backward(found.Over) {
+		if p.Listens == 0 {
+			continue
+		}
+		if n := len(years); n == 0 || years[n-1].Year != p.From.Year() {
+			years = append(years, counted{Year: p.From.Year()})
+		}
+		years[len(years)-1].Listens += p.Listens
+	}
+	return years, err
+}
+
+// The parts of a year that can be shown to others.
+const (
+	numbers = "numbers"
+	artists = "artists"
+	albums  = "albums"
+	tracks  = "tracks"
+	months  = "months"
+)
+
+// parts are all of them, in their order.
+var parts = []string{numbers, artists, albums, tracks, months}
+
+// shown says which parts are shown.
+type shown map[string]bool
+
+// everything shows all parts.
+func everything() shown { return of(parts) }
+
+// of shows parts.
+func of(names []string) shown {
+	s := shown{}
+	for _, name := range names {
+		if slices.Contains(parts, name) {
+			s[name] = true
+		}
+	}
+	return s
+}
+
+// list returns the parts that are shown, in their order.
+func (s shown) list() []string {
+	all := []string{}
+	for _, name := range parts {
+		if s[name] {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// said returns the names of the parts that are shown.
+func (s shown) said(ctx context.Context) string {
+	return strings.Join(core.ViewAll(s.list(), func(name string) string {
+		return words.Each("year.part.", name).T(ctx)
+	}), ", ")
+}
+
+// asked returns the parts that the parameter "show" of a request lists; all without it.
+func askedParts(c echo.Context) (shown, error) {
+	text := c.QueryParam("show")
+	if text == "" {
+		return everything(), nil
+	}
+	s := shown{}
+	for name := range strings.SplitSeq(text, ",") {
+		if !slices.Contains(parts, name) {
+			return nil, refuse(words.New("problem.year.parts", "Parts", strings.Join(parts, ", ")))
+		}
+		s[name] = true
+	}
+	return s, nil
+}
+
+// refuse returns the problem of a parameter.
+func refuse(why words.Text) error {
+	return &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.year.title"), Detail: why}
+}
+
+// ticked returns the parts whose boxes are ticked in a form.
+func ticked(c echo.Context) shown {
+	s := shown{}
+	for _, name := range parts {
+		if c.FormValue(name) == "yes" {
+			s[name] = true
+		}
+	}
+	return s
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"reprise/internal/library"
+)
+
+const selectYearLink = "SELECT l.user_id, l.year, l.hash, l.parts, l.zone, l.made_at FROM year_links l "
+
+const deleteYearLink = "DELETE FROM year_links WHERE user_id = $1 AND year = $2"
+
+func scanYearLink(r scanner) (l library.YearLink, err error) {
+	var parts string
+	var made int64
+	err = r.Scan(&l.User, &l.Year, &l.Hash, &parts, &l.Zone, &made)
+	l.Parts, l.MadeAt = strings.Fields(parts), instant(made)
+	return l, err
+}
+
+// YearLink returns the link to a year of a person, or library.ErrNotFound.
+func (s *Store) YearLink(ctx context.Context, user int64, year int) (library.YearLink, error) {
+	l, err := scanYearLink(s.reader.QueryRowContext(ctx, selectYearLink+
+		"WHERE l.user_id = $1 AND l.year = $2", user, year))
+	return l, found(err)
+}
+
+// YearLinkByHash returns the link with a hash of its code, or library.ErrNotFound. Those of people who are being
+// removed are none.
+func (s *Store) YearLinkByHash(ctx context.Context, hash string) (library.YearLink, error) {
+	l, err := scanYearLink(s.reader.QueryRowContext(ctx, selectYearLink+
+		"JOIN users u ON u.id = l.user_id WHERE l.hash = $1 AND u.role <> $2", hash, leaving))
+	return l, found(err)
+}
+
+// KeepYearLink stores a link to a year of a person in place of an earlier one. Without a hash, the earlier one keeps
+// its own; it returns library.ErrNotFound if there is none.
+func (s *Store) KeepYearLink(ctx context.Context, l library.YearLink) error {
+	parts := strings.Join(l.Parts, " ")
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if l.Hash == "" {
+			n, err := affected(tx.ExecContext(ctx, `UPDATE year_links SET parts = $3, zone = $4
+				WHERE user_id = $1 AND year = $2`, l.User, l.Year, parts, l.Zone))
+			if err == nil && n == 0 {
+				err = library.ErrNotFound
+			}
+			return err
+		}
+		err := execTx(ctx, tx, deleteYearLink, l.User, l.Year)
+		if err != nil {
+			return err
+		}
+		id, err := nextIDs(ctx, tx, "year_links", 1)
+		if err != nil {
+			return err
+		}
+		return execTx(ctx, tx, `INSERT INTO year_links (id, user_id, year, hash, parts, zone, made_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`, id, l.User, l.Year, l.Hash, parts, l.Zone, millis(l.MadeAt))
+	})
+}
+
+// DeleteYearLink takes back the link to a year of a person, or returns library.ErrNotFound.
+func (s *Store) DeleteYearLink(ctx context.Context, user int64, year int) error {
+	n, err := affected(s.writer.ExecContext(ctx, deleteYearLink, user, year))
+	if err == nil && n == 0 {
+		return library.ErrNotFound
+	}
+	return local(err)
+}
