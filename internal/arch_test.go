@@ -171,22 +171,22 @@ var arrows = map[string][]string{
 	"internal/server/installation": {
 		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
 	},
-	// It shows what is counted.
 	// Links to years are made like others, and noted; the card is a picture.
 	"internal/server/years": {
 		"internal/accounts", "internal/activity", "internal/card", "internal/library", "internal/listening",
 		"internal/server/core", "internal/server/music",
 	},
-	// Its lists and charts are also tables to download.
+	// It shows what is counted, also as tables to download, and the digest of a week is a card on it.
 	"internal/server/listening": {
-		"internal/export", "internal/library", "internal/listening", "internal/server/core", "internal/server/music",
+		"internal/digest", "internal/export", "internal/library", "internal/listening", "internal/server/core",
+		"internal/server/digests", "internal/server/music",
 	},
 	"internal/server/imports": {
 		"internal/activity", "internal/imports", "internal/library", "internal/providers",
 		"internal/server/core",
 	},
 	"internal/server/music": {
-		"internal/art", "internal/enrich", "internal/library", "internal/resilience",
+		"internal/art", "internal/enrich", "internal/library", "internal/listening", "internal/resilience",
 		"internal/server/core", "internal/sync",
 	},
 	"internal/server/notifications": {"internal/notify", "internal/server/core", "internal/words", "web/ui"},
@@ -343,5 +343,18 @@ func TestArrows(t *testing.T) {
 			require.Contains(t, append(used[pkg], "internal/providers"), name,
 				"%s does not use %s any more: take the arrow out of the table", pkg, name)
 		}
+	}
+}
+
+// Two branches may each add a migration with the next number, and git puts both side by side.
+func TestEachMigrationHasItsOwnNumber(t *testing.T) {
+	names, err := filepath.Glob("store/migrations/[0-9]*.sql")
+	require.NoError(t, err)
+	require.Greater(t, len(names), 30)
+	seen := map[string]string{}
+	for _, name := range names {
+		number, _, _ := strings.Cut(filepath.Base(name), "_")
+		require.Empty(t, seen[number], "%s has the same number", name)
+		seen[number] = name
 	}
 }

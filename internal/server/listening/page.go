@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -33,6 +34,7 @@ type pageView struct {
 	Lead          string // what is remarkable
 	Empty         string // why there is nothing; empty if there is something
 	Next          []ui.Action
+	Digest        *digestView // nil for none
 	Over          bars
 	Days          calendar
 	Hours         week
@@ -102,6 +104,9 @@ func (h *Handler) page(c echo.Context) error {
 			return err
 		}
 		v.SourcesCSV = a.csv("sources")
+		if v.Digest, err = h.digest(ctx, core.UserOf(c).ID, &a); err != nil {
+			return err
+		}
 	}
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "listening.title"), overview(v))
 }
@@ -291,17 +296,15 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 			Note: note(now.Tracks, before.Tracks, now.NewTracks)}}
 }
 
-// listens returns the address of the listens behind the page; empty where that page has no such filter.
+// listens returns the address of the listens behind the page.
 func (a *asked) listens() string {
-	if a.Filter.Track != 0 || a.Filter.Album != 0 || a.Filter.Artist != 0 || a.tag != "" || a.hour >= 0 ||
-		a.day >= 0 || a.Filter.Source != "" {
-		return ""
+	_, text, _ := strings.Cut(a.query("", ""), "?")
+	q, err := url.ParseQuery(text)
+	if err == nil && a.Span.Name == listening.All {
+		q.Del("span")
+		q.Del("at")
 	}
-	if a.Span.Name == listening.All {
-		return "/listens"
-	}
-	return "/listens?" + url.Values{"from": {a.Span.From.Format(time.DateOnly)},
-		"to": {a.Span.To.AddDate(0, 0, -1).Format(time.DateOnly)}}.Encode()
+	return strings.TrimSuffix("/listens?"+q.Encode(), "?")
 }
 
 // change compares a number with that of the span before.
