@@ -6,7 +6,8 @@ const form = document.getElementById("search");
 const field = form?.elements.q;
 const page = form && new URL(form.action).pathname;
 const wait = 120; // milliseconds after the last key
-let timer = 0, asking = null, shown = field?.value.trim();
+// What the page shows: the server's results, and not what was typed before this ran.
+let timer = 0, asking = null, shown = (new URLSearchParams(location.search).get("q") ?? "").trim();
 
 const links = () => [...document.querySelectorAll("#found .what strong a")];
 
@@ -18,8 +19,8 @@ async function ask() {
   const at = text ? `${page}?${new URLSearchParams({ q: text })}` : page;
   try {
     const answer = await fetch(at, { headers: { "X-Reprise-Refresh": page }, signal: mine.signal });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const found = page.getElementById("found");
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const found = fresh.getElementById("found");
     if (!answer.ok || !found) { location.assign(at); return; } // such as the sign-in page
     change("found", found.outerHTML);
     shown = text;
@@ -29,10 +30,12 @@ async function ask() {
   }
 }
 
-field?.addEventListener("input", () => {
+function typed() {
   clearTimeout(timer);
   timer = setTimeout(ask, wait);
-});
+}
+field?.addEventListener("input", typed);
+if (field) typed(); // by somebody quicker than this script
 
 document.addEventListener("keydown", (e) => {
   if (!form || e.isComposing || e.ctrlKey || e.metaKey || e.altKey) return;
