@@ -147,7 +147,9 @@ var arrows = map[string][]string{
 		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync",
 		"internal/throttle", "web", "web/static",
 	},
-	"internal/server/corrections": {"internal/enrich", "internal/library", "internal/server/core", "internal/server/music"},
+	"internal/server/corrections": {
+		"internal/enrich", "internal/library", "internal/server/core", "internal/server/music",
+	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
 		"internal/providers", "internal/resilience", "internal/server/core", "internal/sync",

@@ -137,7 +137,7 @@ func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 			require.Less(t, len(drawn.body), 40<<10)
 			img, err := jpeg.Decode(bytes.NewReader([]byte(drawn.body)))
 			require.NoError(t, err)
-			require.Equal(t, 320, img.Bounds().Dy())
+			require.Equal(t, pictureHeight, img.Bounds().Dy())
 		}
 	}
 	require.Positive(t, without)

@@ -156,11 +156,11 @@ func (ft *fanartTV) group(mbid, base string) object {
 
 // drawPicture answers with a picture that depends on its address alone, not on the host.
 func drawPicture(w http.ResponseWriter, r *http.Request) {
-	const height = 320
-	width := height
+	width := pictureHeight
 	if r.PathValue("kind") == "artistbackground" {
-		width = height * 3 / 2
+		width = pictureHeight * 3 / 2
 	}
 	w.Header().Set("Content-Type", "image/jpeg")
-	_ = jpeg.Encode(w, paint(r.URL.Path, width, height), &jpeg.Options{Quality: 84}) // an error: the client went first
+	drawn := paint(r.URL.Path, width, pictureHeight)
+	_ = jpeg.Encode(w, drawn, &jpeg.Options{Quality: 84}) // an error: the client went first
 }

@@ -36,7 +36,7 @@ const env = "REPRISE_TEST_POSTGRES"
 // On reports whether the tests run on a Postgres server.
 func On() bool { return os.Getenv(env) != "" }
 
-// Again runs the tests of the calling package whose names match a pattern on a Postgres server of their own: those about
+// Again runs the tests of the calling package whose names match a pattern on a Postgres server of their own: those on
 // Postgres itself, and of the others the part that SOAK picks.
 func Again(t *testing.T, pattern string) {
 	t.Helper()
