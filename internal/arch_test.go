@@ -345,3 +345,16 @@ func TestArrows(t *testing.T) {
 		}
 	}
 }
+
+// Two branches may each add a migration with the next number, and git puts both side by side.
+func TestEachMigrationHasItsOwnNumber(t *testing.T) {
+	names, err := filepath.Glob("store/migrations/[0-9]*.sql")
+	require.NoError(t, err)
+	require.Greater(t, len(names), 30)
+	seen := map[string]string{}
+	for _, name := range names {
+		number, _, _ := strings.Cut(filepath.Base(name), "_")
+		require.Empty(t, seen[number], "%s has the same number", name)
+		seen[number] = name
+	}
+}
