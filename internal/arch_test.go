@@ -186,7 +186,7 @@ var arrows = map[string][]string{
 		"internal/server/core",
 	},
 	"internal/server/music": {
-		"internal/art", "internal/enrich", "internal/library", "internal/resilience",
+		"internal/art", "internal/enrich", "internal/library", "internal/listening", "internal/resilience",
 		"internal/server/core", "internal/sync",
 	},
 	"internal/server/notifications": {"internal/notify", "internal/server/core", "internal/words", "web/ui"},

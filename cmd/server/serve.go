@@ -192,13 +192,17 @@ func milliseconds(_ []string, a slog.Attr) slog.Attr {
 	return slog.Int64(a.Key+"_ms", a.Value.Duration().Milliseconds())
 }
 
-// index keeps what search looks in up to date until the context ends, so that nobody waits for it after an import.
+// index keeps what search and statistics look in up to date until the context ends, so that nobody waits for it after
+// an import.
 func index(ctx context.Context, db *store.Store, log *slog.Logger) error {
 	every := time.NewTicker(time.Minute)
 	defer every.Stop()
 	for {
 		if err := db.Index(ctx); err != nil && ctx.Err() == nil {
 			log.Error("indexing names failed", "err", err)
+		}
+		if err := db.BuildColumns(ctx); err != nil && ctx.Err() == nil {
+			log.Error("getting statistics ready failed", "err", err)
 		}
 		select {
 		case <-ctx.Done():

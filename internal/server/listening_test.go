@@ -34,7 +34,7 @@ func TestEverythingOnListeningIsAFilter(t *testing.T) {
 		link := regexp.MustCompile(`href="(/listening\?artist=[^"]*)">Sigur Rós`).FindStringSubmatch(page)
 		require.NotNil(t, link, page)
 		filtered := h.page(unescaped(link[1]))
-		require.Contains(t, filtered, "<strong>3</strong> <span>listens</span>")
+		require.Contains(t, filtered, ">3</a></strong> <span>listens</span>")
 		require.NotContains(t, filtered, "Army of Me")
 		require.Contains(t, filtered, `aria-label="Remove this filter"`)
 		require.Contains(t, h.page("/listening?span=day&at=2001-01-01"), "Nothing was heard in this time.")
@@ -70,5 +70,76 @@ func TestStatisticsByTheAPI(t *testing.T) {
 		h.call(http.MethodGet, "/stats/top/genres", "", http.StatusNotFound)
 		h.call(http.MethodGet, "/stats/top/tracks?limit=0", "", http.StatusBadRequest)
 		h.call(http.MethodGet, "/stats/summary?spann=all", "", http.StatusBadRequest)
+	})
+}
+
+// Listens take the filters of Listening, by number, by tag and by hour, and lead there and to the export with them.
+func TestListensAreFilteredLikeListening(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.heard("Glósóli", "Hoppípolla", "Sæglópur")
+		other := library.Listen{Track: library.Track{Title: "Army of Me", Artist: "311", Album: "Post"},
+			SourceID: "b", PlayedAt: time.Date(1995, 5, 6, 14, 20, 0, 0, time.UTC)}
+		_, err := h.db.SaveListens(t.Context(),
+			library.Intake{User: h.user, Connection: "spotify", Listens: []library.Listen{other}})
+		require.NoError(t, err)
+		link := regexp.MustCompile(`href="(/music/artist/(\d+))">311`).FindStringSubmatch(h.page("/listens"))
+		require.NotNil(t, link)
+
+		page := h.page("/listens?artist=" + link[2])
+		require.Contains(t, page, "Army of Me")
+		require.NotContains(t, page, "Glósóli")
+		require.Contains(t, page, `href="/export?artist=`+link[2]+`"`)
+		require.Contains(t, page, `href="/listening?artist=`+link[2]+`&amp;span=all"`)
+		require.Contains(t, h.page("/listening?span=all&artist="+link[2]), `href="/listens?artist=`+link[2]+`"`)
+		require.Contains(t, h.page("/export?artist="+link[2]), "1 listen")
+		moved := h.do(http.MethodGet, "/listens?q=311", "", "")
+		require.Equal(t, "/listens?artist="+link[2], moved.Header().Get("Location"), "a name may be a number")
+		require.Equal(t, "/search?q=Army", h.do(http.MethodGet, "/listens?q=Army", "", "").Header().Get("Location"))
+
+		require.NotContains(t, h.page("/listens?hour=14&weekday=6"), "Glósóli")
+		require.Contains(t, h.page("/listens?hour=14&weekday=6"), "Army of Me")
+		require.Contains(t, h.page("/listens?span=year&at=1995-01-01"), "Army of Me")
+		require.Contains(t, h.page("/listens?span=year&at=1994-01-01"), "No listens from that time.")
+		jumped := h.page("/listens?at=1995-12-31")
+		require.NotContains(t, jumped, "Glósóli")
+		later := regexp.MustCompile(`href="(/listens\?after=[^"]*)" rel="prev"`).FindStringSubmatch(jumped)
+		require.NotNil(t, later, jumped)
+		require.Contains(t, h.page(unescaped(later[1])), "Glósóli")
+		require.Contains(t, h.page("/listens?at=1990-01-01"), "Army of Me", "the earliest")
+		for _, wrong := range []string{"hour=24", "weekday=0", "album=x", "span=decade", "at=yesterday"} {
+			require.Equal(t, http.StatusBadRequest, h.do(http.MethodGet, "/listens?"+wrong, "", "").Code, wrong)
+		}
+		require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/listens?track=99999", "", "").Code)
+		all := h.call(http.MethodGet, "/listens?artist="+link[2]+"&source=spotify", "", http.StatusOK)["listens"]
+		require.Len(t, all, 1)
+	})
+}
+
+// The page of an artist has the same numbers as the API, and leads to the listens behind them.
+func TestAnArtistHasNumbers(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.heard("Glósóli", "Glósóli", "Hoppípolla")
+		page := h.page("/music/artist/1")
+		require.Contains(t, page, "You&#39;ve listened to this artist 3 times.")
+		require.Contains(t, page, `<a href="/listening?span=all">#1 of your artists of all time</a>`)
+		first := regexp.MustCompile(`First heard on <a href="(/listens/\d+)">`).FindStringSubmatch(page)
+		require.NotNil(t, first)
+		require.Contains(t, h.page(first[1]), "Glósóli")
+		require.Contains(t, page, `href="/listens?artist=1"`)
+		require.Contains(t, page, `<h2>Top tracks</h2>`)
+		artist := h.call(http.MethodGet, "/artists/1", "", http.StatusOK)
+		require.EqualValues(t, 3, artist["plays"])
+		require.EqualValues(t, 1, artist["rank"])
+		tracks := artist["top_tracks"].([]any)
+		require.Len(t, tracks, 2)
+		top := tracks[0].(map[string]any)
+		require.EqualValues(t, 2, top["listens"])
+		track := h.call(http.MethodGet, "/tracks/"+top["id"].(string), "", http.StatusOK)
+		require.EqualValues(t, 2, track["plays"])
+		require.Contains(t, h.page("/listens?track="+top["id"].(string)), "2 listens, newest first.")
+		h.call(http.MethodGet, "/albums/1", "", http.StatusNotFound)
+		h.call(http.MethodGet, "/albums/99999", "", http.StatusNotFound)
 	})
 }

@@ -138,6 +138,30 @@ func (s *Store) keepColumns(ctx context.Context, user int64, built []columnsRow)
 	})
 }
 
+// BuildColumns builds the columns that are not there, the latest ones of each person apart, so that nobody waits for
+// them after an import or a first sync.
+func (s *Store) BuildColumns(ctx context.Context) error {
+	type missing struct {
+		user int64
+		columnsRow
+	}
+	scan := func(r scanner) (v missing, err error) { return v, r.Scan(&v.user, &v.span, &v.version) }
+	all, err := list(ctx, s.reader, scan, `SELECT user_id, span, version FROM listen_columns c WHERE data IS NULL
+		AND span < (SELECT max(span) FROM listen_columns o WHERE o.user_id = c.user_id) ORDER BY user_id, span`)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		c, err := s.columns(ctx, v.user, v.span)
+		if err != nil {
+			return err
+		}
+		v.data = c.Append(nil)
+		s.keepColumns(ctx, v.user, []columnsRow{v.columnsRow})
+	}
+	return nil
+}
+
 // latestCache holds the columns of the latest spans of some people. It is safe for concurrent use.
 type latestCache struct {
 	mu sync.Mutex

@@ -105,6 +105,26 @@ func equalsACount(t *testing.T, s *Store, user int64, now time.Time) {
 	}
 }
 
+// Columns are built before anybody asks for them, again after their listens have changed, and only then.
+func TestColumnsAreBuiltAhead(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	built := func() (n int) {
+		require.NoError(t, s.BuildColumns(t.Context()))
+		return number(t, s, "SELECT count(*) FROM listen_columns WHERE data IS NOT NULL")
+	}
+	const month = 31 * 24 * 60
+	save(t, s, user, "spotify", by(0, "One", "Air"), by(-month, "Two", "Air"), by(-2*month, "Three", "Air"))
+	require.Equal(t, 2, built(), "the latest changes all the time")
+	version := number(t, s, "SELECT sum(version) FROM listen_columns")
+	require.Equal(t, 2, built())
+	require.Equal(t, version, number(t, s, "SELECT sum(version) FROM listen_columns"))
+	save(t, s, user, "spotify", by(-month-10, "Four", "Air"))
+	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM listen_columns WHERE data IS NOT NULL"))
+	require.Equal(t, 2, built())
+	equalsACount(t, s, user, at(0))
+}
+
 // TestARecountMendsTheStatistics when what they are counted from is damaged, as by a bad disk.
 func TestARecountMendsTheStatistics(t *testing.T) {
 	s, user := setup(t)

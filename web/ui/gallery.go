@@ -94,6 +94,11 @@ func specimens() []specimen {
 			Pager(Pages{Newest: "/", Earlier: "/"}))},
 		{"Chips", Chips([]Chip{{Label: "All", URL: "/", Current: true}, {Label: "One", URL: "/", Count: 3,
 			State: "waiting"}})},
+		{"Filters", Filters([]Filter{{Label: named, Without: "/"}})},
+		{"BarsOver", BarsOver(Bars{ID: "g-bars", Label: "Over time", All: []Column{
+			{Title: "May: 2 listens", URL: "/", N: 2, Height: 100}, {Title: "June: 1 listen", URL: "/", N: 1,
+				Height: 50}}})},
+		{"ShareOf", ShareOf(Share{N: "12", Label: "12 listens", URL: "/", Part: 60})},
 		{"Progress", templ.Join(Progress(Bar{ID: "g-bar", Label: "Known", Done: 40, Total: 100}),
 			Progress(Bar{ID: "g-bar-2", Label: "Unknown", Done: 40}))},
 		{"Strip", Strip("Strip", slots)}, {"Sample", templ.Join(samples...)},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,10 +20,11 @@ const api = "/api/v1"
 
 // pageView is the page of exports.
 type pageView struct {
-	Artist, From, To string // of the filter
-	Count            string // how many listens it selects
-	Some             bool   // there are listens
-	All              string // about how large the archive with everything is
+	Artist, From, To string      // of the filter
+	Hidden           []ui.Hidden // the rest of it
+	Count            string      // how many listens it selects
+	Some             bool        // there are listens
+	All              string      // about how large the archive with everything is
 	Forms            []formView
 	Playlists        bool // there are some
 	Feeds            []feedView
@@ -55,8 +57,8 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := pageView{Artist: f.Artist, From: music.DayIn("from", c.QueryParam("from"), zone), Playlists: lists > 0,
-		To: music.DayIn("to", c.QueryParam("to"), zone), Some: n > 0, Feeds: feedsOf(h.core.BaseURL()),
+	v := pageView{Artist: f.Artist, Hidden: rest(c, f), From: dayOf(f.From, zone), Playlists: lists > 0,
+		To: dayOf(f.To.Add(-time.Millisecond), zone), Some: n > 0, Feeds: feedsOf(h.core.BaseURL()),
 		Count: words.T(ctx, "export.count", "Count", n), Forms: formsOf(ctx, n, some)}
 	whole := library.ListenFilter{User: user}
 	if f != whole {
@@ -66,6 +68,24 @@ func (h *Handler) page(c echo.Context) error {
 	}
 	v.All = about(ctx, export.JSONLines.Size(n, some)/packs)
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "export.title"), exportPage(v))
+}
+
+// dayOf returns the value of a field for a day; empty for none.
+func dayOf(at time.Time, zone *time.Location) string {
+	if at.Year() < 1000 {
+		return ""
+	}
+	return at.In(zone).Format(time.DateOnly)
+}
+
+// rest returns the filter that a request asks for, as fields of a form, without the name of an artist and its bounds.
+func rest(c echo.Context, f library.ListenFilter) (all []ui.Hidden) {
+	for _, name := range []string{"artist", "album", "track", "tag", "source", "weekday", "hour"} {
+		if text := c.QueryParam(name); text != "" && (name != "artist" || f.Artist == "") {
+			all = append(all, ui.Hidden{Name: name, Value: text})
+		}
+	}
+	return all
 }
 
 // packs is about by how much a ZIP file shrinks listens. Those of the demo, which repeat few names, become 9 (JSON

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -291,17 +292,15 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 			Note: note(now.Tracks, before.Tracks, now.NewTracks)}}
 }
 
-// listens returns the address of the listens behind the page; empty where that page has no such filter.
+// listens returns the address of the listens behind the page.
 func (a *asked) listens() string {
-	if a.Filter.Track != 0 || a.Filter.Album != 0 || a.Filter.Artist != 0 || a.tag != "" || a.hour >= 0 ||
-		a.day >= 0 || a.Filter.Source != "" {
-		return ""
+	_, text, _ := strings.Cut(a.query("", ""), "?")
+	q, err := url.ParseQuery(text)
+	if err == nil && a.Span.Name == listening.All {
+		q.Del("span")
+		q.Del("at")
 	}
-	if a.Span.Name == listening.All {
-		return "/listens"
-	}
-	return "/listens?" + url.Values{"from": {a.Span.From.Format(time.DateOnly)},
-		"to": {a.Span.To.AddDate(0, 0, -1).Format(time.DateOnly)}}.Encode()
+	return strings.TrimSuffix("/listens?"+q.Encode(), "?")
 }
 
 // change compares a number with that of the span before.

@@ -39,11 +39,18 @@ func Asked(c echo.Context) (f library.ListenFilter, query url.Values, err error)
 			query.Set(name, text)
 		}
 	}
+	switch span := query.Get("span"); {
+	case span == "" || query.Has("from") || query.Has("to"): // a day alone is a place to look at
+		query.Del("span")
+		query.Del("at")
+	case !query.Has("at"): // so that it stays the same one
+		query.Set("at", time.Now().In(core.Zone(c)).Format(time.DateOnly))
+	}
 	return f, query, err
 }
 
-// filterNames are the parameters that select listens.
-var filterNames = []string{"artist", "from", "to"}
+// filterNames are the parameters that select listens, as the statistics take them, too.
+var filterNames = []string{"artist", "album", "track", "tag", "source", "weekday", "hour", "span", "at", "from", "to"}
 
 // selecting is the parameter with which listens can be chosen.
 const selecting = "select"

@@ -6,7 +6,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
+	"reprise/internal/listening"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -16,6 +18,22 @@ type choice struct {
 	Fields []ui.Hidden // the filter, to come back to
 	All    *ui.Link    // deletes all that the filter selects; nil without a filter
 	Back   string
+}
+
+// countedAt returns the address of the statistics of what the query of a filter selects, which know artists by number.
+func countedAt(asked url.Values) string {
+	query := maps.Clone(asked)
+	if _, err := strconv.ParseUint(query.Get("artist"), 10, 32); err != nil {
+		query.Del("artist")
+	}
+	if query.Get("from") == "" || query.Get("to") == "" {
+		query.Del("from")
+		query.Del("to")
+		if !query.Has("span") {
+			query.Set("span", listening.All)
+		}
+	}
+	return "/listening?" + query.Encode()
 }
 
 // choose lets listens be chosen on the page if on is set; else it offers that. asked is the query of the filter, which
@@ -31,9 +49,11 @@ func (v *listensView) choose(ctx context.Context, on bool, rows []Row, total int
 	if !on {
 		with := maps.Clone(asked)
 		with.Set(selecting, "1")
-		v.Do = append(v.Do, ui.Link{Label: words.T(ctx, "listens.select"), URL: "/listens?" + with.Encode()},
+		v.Do = append(v.Do, ui.Link{Label: words.T(ctx, "listens.counted"), URL: countedAt(asked)},
+			ui.Link{Label: words.T(ctx, "listens.select"), URL: "/listens?" + with.Encode()},
 			ui.Link{Label: words.T(ctx, "corrections.new"), URL: "/listens/new"},
-			ui.Link{Label: words.T(ctx, "corrections.title"), URL: "/corrections"})
+			ui.Link{Label: words.T(ctx, "corrections.title"), URL: "/corrections"},
+			ui.Link{Label: words.T(ctx, "export.title"), URL: strings.TrimSuffix("/export?"+asked.Encode(), "?")})
 		return
 	}
 	v.Select = &choice{Back: back}

@@ -4,13 +4,15 @@ import (
 	"context"
 	"time"
 
+	"reprise/internal/listening"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
 
-// daysOf returns listens, the newest first, in their days in the zone of now.
-func daysOf(ctx context.Context, rows []Row, now time.Time) []ui.Day {
+// daysOf returns listens, the newest first, in their days in the zone of now. The outline knows also those of a day
+// that are on other pages; nil if these are all.
+func daysOf(ctx context.Context, rows []Row, now time.Time, out *listening.Outline) []ui.Day {
 	items := Items(ctx, rows)
 	var all []ui.Day
 	today := "day-" + now.Format(time.DateOnly)
@@ -25,10 +27,43 @@ func daysOf(ctx context.Context, rows []Row, now time.Time) []ui.Day {
 		day := &all[len(all)-1]
 		day.Items = append(day.Items, item)
 	}
+	n := 0
 	for i := range all {
 		all[i].Note = words.T(ctx, "listens.of_day", "Count", len(all[i].Items))
+		if out == nil {
+			continue
+		}
+		if listens, took := out.Day(rows[n].PlayedAt); listens > 0 {
+			all[i].Note = words.T(ctx, "listens.of_day", "Count", listens) + ", " + Length(ctx, took)
+		}
+		for j := range all[i].Items {
+			all[i].Items[j].Above = aboveOf(ctx, rows, n, out)
+			n++
+		}
 	}
 	return all
+}
+
+// aboveOf says how long the session was that ends with a row; nothing inside of one.
+func aboveOf(ctx context.Context, rows []Row, n int, out *listening.Outline) string {
+	session, i := out.Session(rows[n].PlayedAt)
+	if i < 0 || session.Listens < 2 || session.To != rows[n].PlayedAt.Unix() {
+		return ""
+	}
+	if n > 0 && rows[n-1].PlayedAt.Unix() == session.To { // two began in the same second
+		return ""
+	}
+	return words.T(ctx, "listens.session", "Count", session.Listens, "Length", Length(ctx, session.Time))
+}
+
+// Length returns a time as people say it: "1 h 12 min".
+func Length(ctx context.Context, took time.Duration) string {
+	minutes := max(1, int(took.Round(time.Minute)/time.Minute))
+	l := words.From(ctx)
+	if minutes < 60 {
+		return words.T(ctx, "listens.minutes", "Minutes", l.Number(minutes))
+	}
+	return words.T(ctx, "listens.hours", "Hours", l.Number(minutes/60), "Minutes", l.Number(minutes%60))
 }
 
 // bound returns a bound of a filter of a page: the beginning of a day, which somebody has chosen, or a time. The day

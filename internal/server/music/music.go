@@ -14,6 +14,7 @@ import (
 
 	"reprise/internal/enrich"
 	"reprise/internal/library"
+	"reprise/internal/listening"
 	"reprise/internal/server/core"
 )
 
@@ -21,7 +22,15 @@ import (
 type Store interface {
 	FindListens(ctx context.Context, f library.ListenFilter, before string,
 		limit int) (page []library.StoredListen, next string, err error)
+	LaterListens(ctx context.Context, f library.ListenFilter, after string,
+		limit int) (page []library.StoredListen, more bool, err error)
+	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
+	Meanings(context.Context) (*listening.Music, error)
+	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
+	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
+	Outline(ctx context.Context, f library.ListenFilter, from, to time.Time,
+		zone *time.Location) (*listening.Outline, error)
 	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
 	LinkStore
 }
@@ -50,6 +59,9 @@ func (h *Handler) Pages(g *echo.Group) {
 func (h *Handler) API(g *echo.Group) {
 	g.GET("/listens", h.listensAPI)
 	g.GET("/music/:kind/:id", h.musicAPI)
+	g.GET("/artists/:id", h.heardAPI(library.KindArtist))
+	g.GET("/albums/:id", h.heardAPI(library.KindAlbum))
+	g.GET("/tracks/:id", h.heardAPI(library.KindTrack))
 }
 
 // picture answers with a picture. Its name is a hash of its content, so browsers may keep it.
@@ -72,13 +84,16 @@ func (h *Handler) picture(c echo.Context) error {
 	return nil
 }
 
-func (h *Handler) music(c echo.Context) (view, error) {
+func (h *Handler) music(c echo.Context) (view, error) { return h.known(c, c.Param("kind")) }
+
+// known returns what is known of the artist, the album or the track that a request names.
+func (h *Handler) known(c echo.Context, kind string) (view, error) {
 	ctx := c.Request().Context()
 	id, err := core.Number(c.Param("id"))
 	if err != nil {
 		return view{}, err
 	}
-	m, err := h.store.Music(ctx, core.UserOf(c).ID, c.Param("kind"), id)
+	m, err := h.store.Music(ctx, core.UserOf(c).ID, kind, id)
 	if err != nil {
 		return view{}, err
 	}
@@ -114,8 +129,15 @@ func (h *Handler) musicPage(c echo.Context) error {
 	if v.ID != c.Param("id") { // what was linked has joined it
 		return c.Redirect(http.StatusFound, "/music/"+v.Kind+"/"+v.ID)
 	}
-	p := pageFor(c.Request().Context(), v)
-	if p.Listens, err = h.lately(c, v.Artist, v.Kind == library.KindArtist); err != nil {
+	all, err := h.heard(c, v)
+	if err != nil {
+		return err
+	}
+	p := pageFor(c.Request().Context(), all.view)
+	if p.Heard, err = h.page(c.Request().Context(), all); err != nil {
+		return err
+	}
+	if p.Listens, err = h.lately(c, all); err != nil {
 		return err
 	}
 	p.Correct = correctionOf(c, "/music/"+v.Kind+"/"+v.ID)

@@ -2,11 +2,13 @@ package music
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/a-h/templ"
 
 	"reprise/internal/enrich"
 	"reprise/internal/library"
+	"reprise/internal/listening"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
@@ -16,8 +18,8 @@ import (
 type pageView struct {
 	Name     string
 	Lead     ui.Sentence // what it is
-	Heard    string      // how often it was heard; then comes the time of the last play
-	Last     string      // said before that time
+	Times    string      // how often it was heard
+	Heard    heardView
 	Picture  ui.Picture
 	Listens  lately
 	Facts    []ui.Fact
@@ -33,11 +35,8 @@ const largePicture = 192
 
 func pageFor(ctx context.Context, v view) pageView {
 	p := pageView{view: v, Name: v.Name, Lead: leadOf(ctx, v), NotAsked: len(v.Sources) == 0,
-		Heard:   words.Each("music.heard.", v.Kind, "Count", v.Plays).T(ctx),
+		Times:   words.Each("music.heard.", v.Kind, "Count", v.Plays).T(ctx),
 		Picture: ui.Picture{Portrait: v.Kind == library.KindArtist, Size: largePicture, Soon: true}}
-	if v.LastHeardAt != nil {
-		p.Last = words.T(ctx, "music.last")
-	}
 	if v.Picture != nil {
 		album := v.Name
 		if v.Kind != library.KindAlbum {
@@ -93,12 +92,21 @@ func factsOf(ctx context.Context, v view) (all []ui.Fact) {
 		add(label, ui.Name(ui.PartDate(ctx, *v.Released)), v.ReleasedFrom)
 	}
 	if len(v.Tags) > 0 {
-		add(words.T(ctx, "music.tags"), ui.Tags(v.Tags), v.TagsFrom)
+		add(words.T(ctx, "music.tags"), ui.Chips(tagChips(v.Tags)), v.TagsFrom)
 	}
 	if v.AlsoKnownAs != "" {
 		add(words.T(ctx, "music.written_as"), ui.Name(v.AlsoKnownAs), v.AlsoFrom)
 	}
 	return all
+}
+
+// tagChips returns tags, each with the address of what was heard of it.
+func tagChips(all []string) (chips []ui.Chip) {
+	for _, tag := range all {
+		chips = append(chips, ui.Chip{Label: tag, URL: "/listening?" + url.Values{"span": {listening.All},
+			"tag": {tag}}.Encode()})
+	}
+	return chips
 }
 
 // knownOf returns what helps to find out where a fact is from.

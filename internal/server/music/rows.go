@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 
 	"reprise/internal/art"
 	"reprise/internal/enrich"
@@ -66,10 +67,9 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 	return core.ViewAll(rows, func(r Row) ui.Item {
 		picture := r.Picture(ctx)
 		i := ui.Item{ID: "listen-" + strconv.FormatInt(r.ID, 10), Picture: &picture,
-			Title: ui.Named{Text: cmp.Or(r.Links.TrackName, r.Title), URL: r.TrackPage()},
-			By: []ui.Named{{Text: cmp.Or(r.Links.ArtistName, r.Artist),
-				URL: pageOf(library.KindArtist, r.Links.Artist)}},
-			Tags: r.From, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
+			Title:   ui.Named{Text: cmp.Or(r.Links.TrackName, r.Title), URL: r.TrackPage()},
+			Credits: creditsOf(r),
+			Tags:    r.From, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
 		if r.Album != "" {
 			i.By = append(i.By, ui.Named{Text: cmp.Or(r.Links.AlbumName, r.Album),
 				URL: pageOf(library.KindAlbum, r.Links.Album)})
@@ -79,6 +79,45 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 		}
 		return i
 	})
+}
+
+// creditsOf returns the artists of a listen as they are written, each with a link, and those who are not named there
+// after them.
+func creditsOf(r Row) (all []ui.Named) {
+	if len(r.Links.Credits) < 2 {
+		return []ui.Named{{Text: cmp.Or(r.Links.ArtistName, r.Artist),
+			URL: pageOf(library.KindArtist, r.Links.Artist)}}
+	}
+	rest, others := r.Artist, []ui.Named(nil)
+	if r.Links.ArtistName != "" { // somebody has decided what the first one is called
+		rest = ""
+		all = append(all, ui.Named{Text: r.Links.ArtistName, URL: pageOf(library.KindArtist, r.Links.Artist)})
+		r.Links.Credits = r.Links.Credits[1:]
+	}
+	for _, c := range r.Links.Credits {
+		url := pageOf(library.KindArtist, c.ID)
+		i := strings.Index(rest, c.Name)
+		if i < 0 || c.Name == "" {
+			others = append(others, ui.Named{Text: c.Name, URL: url})
+			continue
+		}
+		if i > 0 {
+			all = append(all, ui.Named{Text: rest[:i]})
+		}
+		all = append(all, ui.Named{Text: c.Name, URL: url})
+		rest = rest[i+len(c.Name):]
+	}
+	if len(all) == 0 { // written otherwise
+		all, rest, others = []ui.Named{{Text: r.Artist, URL: pageOf(library.KindArtist, r.Links.Artist)}}, "",
+			others[1:]
+	}
+	if rest != "" {
+		all = append(all, ui.Named{Text: rest})
+	}
+	for _, other := range others {
+		all = append(all, ui.Named{Text: " · "}, other)
+	}
+	return all
 }
 
 // Picture returns the picture of a listen.

@@ -1,0 +1,363 @@
+package music
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/listening"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// heard is an artist, an album or a track with what a person heard of it.
+type heard struct {
+	view
+	Seconds      int64    `json:"seconds"`
+	Estimated    int      `json:"estimated"`
+	FirstHeardAt *string  `json:"first_heard_at"`
+	Rank         int      `json:"rank"`
+	YearRank     *int     `json:"year_rank"`
+	TopTracks    []ranked `json:"top_tracks"`
+	TopAlbums    []ranked `json:"top_albums"`
+	Over         []piece  `json:"over"`
+	Links        []link   `json:"links"`
+
+	now    time.Time // in the reader's zone
+	unit   string    // of Over
+	first  library.StoredListen
+	newest []library.StoredListen
+}
+
+// ranked is an album or a track in a list.
+type ranked struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Artist  string `json:"artist"`
+	Listens int    `json:"listens"`
+
+	entity library.Entity
+}
+
+// piece is how much was heard in a piece of time.
+type piece struct {
+	Date    string `json:"date"`
+	Listens int    `json:"listens"`
+
+	from time.Time
+}
+
+// link leads to another service.
+type link struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// filter selects the listens of an artist, an album or a track.
+func (v *view) filter(user int64) (f library.ListenFilter, in listening.Filter) {
+	n, _ := strconv.ParseUint(v.ID, 10, 32)
+	f, id := library.ListenFilter{User: user}, uint32(n)
+	switch v.Kind {
+	case library.KindArtist:
+		f.ArtistID, in.Artist = id, id
+	case library.KindAlbum:
+		f.AlbumID, in.Album = id, id
+	default:
+		f.TrackID, in.Track = id, id
+	}
+	return f, in
+}
+
+// heard counts what the person who asks has heard of something.
+func (h *Handler) heard(c echo.Context, v view) (heard, error) {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	all := heard{view: v, now: time.Now().In(core.Zone(c)), TopTracks: []ranked{}, TopAlbums: []ranked{},
+		Over: []piece{}, Links: []link{}}
+	f, filter := v.filter(user)
+	columns, err := h.store.Columns(ctx, user)
+	if err != nil {
+		return all, err
+	}
+	music, err := h.store.Meanings(ctx)
+	if err != nil {
+		return all, err
+	}
+	a := listening.Count(columns, music, listening.Question{Span: listening.Span{Name: listening.All},
+		Filter: filter, Now: all.now})
+	year, err := listening.NewSpan(listening.Year, all.now)
+	if err != nil {
+		return all, err
+	}
+	rank := listening.RankOf(columns, music, filter, year)
+	all.Plays, all.Seconds, all.Estimated = a.Totals.Listens, int64(a.Totals.Time/time.Second), a.Totals.Guessed
+	all.FirstHeardAt, all.LastHeardAt, all.Rank = core.Moment(a.First), core.Moment(a.Last), rank.Ever
+	if rank.In > 0 {
+		all.YearRank = &rank.In
+	}
+	for _, p := range a.Over {
+		all.Over = append(all.Over, piece{p.From.Format(time.DateOnly), p.Listens, p.From})
+	}
+	all.unit = a.Unit
+	if err := h.tops(ctx, &all, a); err != nil {
+		return all, err
+	}
+	if all.newest, _, err = h.store.FindListens(ctx, f, "", newest); err != nil {
+		return all, err
+	}
+	earliest, _, err := h.store.LaterListens(ctx, f, library.Cursor{At: a.First.Add(-time.Second), Filter: f}.Text(), 1)
+	if err != nil {
+		return all, err
+	}
+	if len(earliest) > 0 {
+		all.first = earliest[0]
+	}
+	connections, err := h.store.UserConnections(ctx, user)
+	all.Links = linksOf(v, all.newest, connections)
+	return all, err
+}
+
+// tops fills in the tracks and albums heard most: those of an artist, the tracks of an album, the albums of a track.
+func (h *Handler) tops(ctx context.Context, all *heard, a listening.Answer) error {
+	albums, tracks := a.Albums, a.Tracks
+	switch all.Kind {
+	case library.KindAlbum:
+		albums = nil
+	case library.KindTrack:
+		tracks = nil
+	}
+	var ids []uint32
+	for _, rows := range [][]listening.Row{albums, tracks} {
+		for _, r := range rows {
+			ids = append(ids, r.ID)
+		}
+	}
+	names, err := h.store.Entities(ctx, ids)
+	if err != nil {
+		return err
+	}
+	view := func(r listening.Row) ranked {
+		e := names[r.ID]
+		return ranked{strconv.FormatUint(uint64(r.ID), 10), e.Title, e.Artist, r.Listens, e}
+	}
+	all.TopAlbums, all.TopTracks = core.ViewAll(albums, view), core.ViewAll(tracks, view)
+	return nil
+}
+
+// heardAPI returns the handler for artists, albums or tracks in the API.
+func (h *Handler) heardAPI(kind string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v, err := h.known(c, kind)
+		if err != nil {
+			return err
+		}
+		all, err := h.heard(c, v)
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, all)
+	}
+}
+
+// linksOf returns where else something is: at services that know it by its id, and at those of the person that find it
+// by its name.
+func linksOf(v view, newest []library.StoredListen, connections []library.Connection) (all []link) {
+	add := func(name, address string) { all = append(all, link{name, address}) }
+	if v.MBID != nil {
+		kind := musicBrainzKind(v.Kind)
+		add("MusicBrainz", "https://musicbrainz.org/"+kind+"/"+*v.MBID)
+		switch v.Kind {
+		case library.KindArtist:
+			add("ListenBrainz", "https://listenbrainz.org/artist/"+*v.MBID+"/")
+		case library.KindAlbum:
+			add("ListenBrainz", "https://listenbrainz.org/album/"+*v.MBID+"/")
+		default:
+			add("ListenBrainz", "https://listenbrainz.org/track/"+*v.MBID+"/")
+		}
+	}
+	if id := spotifyID(v.Kind, newest); id != "" {
+		add("Spotify", "https://open.spotify.com/track/"+id)
+	}
+	for _, c := range connections {
+		switch c.ID.Provider() {
+		case "lastfm":
+			add("Last.fm", "https://www.last.fm/music/"+lastFMPath(v))
+		case "navidrome":
+			if base := c.Credentials["url"]; strings.HasPrefix(base, "http") && from(newest, c.ID) {
+				add(navidromeName(c), strings.TrimRight(base, "/")+navidromePath(v))
+			}
+		}
+	}
+	return all
+}
+
+// spotifyID returns Spotify's id of a track, which is in the ids of its listens from there.
+func spotifyID(kind string, newest []library.StoredListen) string {
+	if kind != library.KindTrack {
+		return ""
+	}
+	for _, l := range newest {
+		for _, s := range l.Sources {
+			_, id, ok := strings.Cut(s.SourceID, ":")
+			if ok && s.Connection.Provider() == "spotify" && len(id) == 22 && !strings.ContainsAny(id, "/:?#") {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// from reports whether a connection told of one of the listens, so that it has the music.
+func from(newest []library.StoredListen, id library.ConnectionID) bool {
+	for _, l := range newest {
+		for _, s := range l.Sources {
+			if s.Connection == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lastFMPath returns the path of something at Last.fm, which has a page for every name.
+func lastFMPath(v view) string {
+	path := url.PathEscape(v.Artist)
+	switch v.Kind {
+	case library.KindAlbum:
+		path += "/" + url.PathEscape(v.Name)
+	case library.KindTrack:
+		path += "/_/" + url.PathEscape(v.Name)
+	}
+	return path
+}
+
+// navidromePath returns the path of a list in Navidrome's own pages with something by its name.
+func navidromePath(v view) string {
+	list, field := "artist", "name"
+	switch v.Kind {
+	case library.KindAlbum:
+		list = "album/all"
+	case library.KindTrack:
+		list, field = "song", "title"
+	}
+	filter := `{"` + field + `":` + strconv.Quote(v.Name) + "}"
+	return "/app/#/" + list + "?filter=" + url.QueryEscape(filter)
+}
+
+// navidromeName returns the name of a person's server.
+func navidromeName(c library.Connection) string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return "Navidrome"
+}
+
+// heardView is what was heard of something, on its page.
+type heardView struct {
+	Figures []ui.Named  // numbers in words, some with an address
+	First   ui.Sentence // when it was heard first, and when last
+	Over    ui.Bars
+	Lists   []listView
+	Links   []link
+}
+
+// listView is a list with its title.
+type listView struct {
+	ID, Title string
+	Items     []ui.Item
+}
+
+// page puts what was heard into words.
+func (h *Handler) page(ctx context.Context, all heard) (v heardView, err error) {
+	l := words.From(ctx)
+	v.Links = all.Links
+	v.Figures = []ui.Named{{Text: Length(ctx, time.Duration(all.Seconds)*time.Second)}}
+	if all.YearRank != nil {
+		v.Figures = append(v.Figures, ui.Named{URL: "/listening?" + url.Values{"span": {listening.Year},
+			"at": {all.now.Format(time.DateOnly)}}.Encode(),
+			Text: words.Each("music.year_rank.", all.Kind, "Rank", l.Number(*all.YearRank)).T(ctx)})
+	}
+	v.Figures = append(v.Figures, ui.Named{URL: "/listening?span=" + listening.All,
+		Text: words.Each("music.rank.", all.Kind, "Rank", l.Number(all.Rank)).T(ctx)})
+	if !all.first.PlayedAt.IsZero() && len(all.newest) > 0 {
+		last := all.newest[0]
+		slot := func(of library.StoredListen) ui.Named {
+			return ui.Named{Text: l.Day(of.PlayedAt.In(all.now.Location())),
+				URL: "/listens/" + strconv.FormatInt(of.ID, 10)}
+		}
+		text := words.T(ctx, "music.first_last", "First", "{first}", "Last", "{last}")
+		if last.ID == all.first.ID {
+			text = words.T(ctx, "music.only", "First", "{first}")
+		}
+		v.First = ui.Sentence{Text: text, Slots: map[string]ui.Named{"{first}": slot(all.first), "{last}": slot(last)}}
+	}
+	v.Over = all.bars(ctx)
+	for _, one := range []struct {
+		id, title, kind string
+		rows            []ranked
+	}{{"tracks", words.T(ctx, "listening.top_tracks"), library.KindTrack, all.TopTracks},
+		{"albums", words.T(ctx, "listening.top_albums"), library.KindAlbum, all.TopAlbums}} {
+		if len(one.rows) == 0 {
+			continue
+		}
+		items, err := h.items(ctx, one.kind, one.rows, all.Artist)
+		if err != nil {
+			return v, err
+		}
+		v.Lists = append(v.Lists, listView{one.id, one.title, items})
+	}
+	return v, nil
+}
+
+// bars draws the listens over time. Each leads to those of its time.
+func (all *heard) bars(ctx context.Context) ui.Bars {
+	b := ui.Bars{ID: "over", Label: words.T(ctx, "listening.over")}
+	highest := 1
+	for _, p := range all.Over {
+		highest = max(highest, p.Listens)
+	}
+	for _, p := range all.Over {
+		span, err := listening.NewSpan(all.unit, p.from)
+		if err != nil {
+			return ui.Bars{}
+		}
+		b.All = append(b.All, ui.Column{N: p.Listens, Height: p.Listens * 100 / highest,
+			URL:   "/listens?" + url.Values{all.Kind: {all.ID}, "span": {all.unit}, "at": {p.Date}}.Encode(),
+			Title: words.T(ctx, "listening.piece", "When", SpanName(ctx, span), "Count", p.Listens)})
+	}
+	return b
+}
+
+// items returns a list of albums or tracks. artist is who needs no mention.
+func (h *Handler) items(ctx context.Context, kind string, rows []ranked, artist string) ([]ui.Item, error) {
+	links, err := h.rows.Links(ctx, core.ViewAll(rows, func(r ranked) library.Track {
+		if kind == library.KindAlbum {
+			return library.Track{Artist: r.Artist, Album: r.Name}
+		}
+		return library.Track{Artist: r.Artist, Album: r.entity.Album}
+	})...)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]ui.Item, len(rows))
+	for i, r := range rows {
+		picture := ui.Picture{Portrait: links[i].Portrait}
+		if links[i].Picture != "" {
+			picture.URL = "/art/" + links[i].Picture
+		}
+		items[i] = ui.Item{Picture: &picture, Title: ui.Named{Text: r.Name, URL: "/music/" + kind + "/" + r.ID},
+			Aside: ui.ShareOf(ui.Share{N: words.From(ctx).Number(r.Listens), Part: r.Listens * 100 / rows[0].Listens,
+				Label: words.T(ctx, "listening.count", "Count", r.Listens),
+				URL:   "/listens?" + kind + "=" + r.ID})}
+		if r.Artist != artist {
+			items[i].By = []ui.Named{{Text: r.Artist}}
+		}
+	}
+	return items, nil
+}
