@@ -171,15 +171,15 @@ var arrows = map[string][]string{
 	"internal/server/installation": {
 		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
 	},
-	// It shows what is counted.
 	// Links to years are made like others, and noted; the card is a picture.
 	"internal/server/years": {
 		"internal/accounts", "internal/activity", "internal/card", "internal/library", "internal/listening",
 		"internal/server/core", "internal/server/music",
 	},
-	// Its lists and charts are also tables to download.
+	// It shows what is counted, also as tables to download, and the digest of a week is a card on it.
 	"internal/server/listening": {
-		"internal/export", "internal/library", "internal/listening", "internal/server/core", "internal/server/music",
+		"internal/digest", "internal/export", "internal/library", "internal/listening", "internal/server/core",
+		"internal/server/digests", "internal/server/music",
 	},
 	"internal/server/imports": {
 		"internal/activity", "internal/imports", "internal/library", "internal/providers",

@@ -106,6 +106,12 @@ func TestDigestShowsItsPromptAndCost(t *testing.T) {
 		require.Contains(t, one["prompt"].(map[string]any)["text"], "Untitled <1>")
 		require.Equal(t, map[string]any{"amount": "0.00021", "currency": "EUR"}, one["cost"])
 
+		card := h.page("/listening?span=week&at=2000-01-01")
+		require.Contains(t, card, "A &lt;b&gt;calm&lt;/b&gt; week.", "on Listening, too")
+		require.Contains(t, card, "The week of 27 December 1999 – 2 January 2000")
+		require.Contains(t, h.page("/listening?span=month&at=2000-01-20"), `id="digest"`, "it ended in that month")
+		require.NotContains(t, h.page("/listening?span=week&at=2000-01-01&artist=1"), `id="digest"`, "filtered")
+
 		bob := h.other("Bob")
 		h.as(bob)
 		require.Empty(t, h.call(http.MethodGet, "/digests", "", http.StatusOK)["digests"])

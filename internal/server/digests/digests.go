@@ -111,7 +111,7 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	week, admin := h.digests.Week().Name(), user.Role == accounts.Admin
-	v := pageView{Obstacle: h.obstacle(ctx, admin), Admin: admin, Week: weekName(words.From(ctx), week),
+	v := pageView{Obstacle: h.obstacle(ctx, admin), Admin: admin, Week: WeekName(words.From(ctx), week),
 		Monday: week}
 	for _, d := range all {
 		v.Digests = append(v.Digests, viewDigest(ctx, d))
@@ -266,7 +266,7 @@ func (h *Handler) deletePage(c echo.Context) error {
 		return err
 	}
 	v := core.Confirmation{Title: words.T(ctx, "digest.delete.title"),
-		Facts:  []string{weekName(words.From(ctx), d.Week)},
+		Facts:  []string{WeekName(words.From(ctx), d.Week)},
 		Action: "/digest/" + c.Param("id") + "/delete", Button: words.T(ctx, "digest.delete.do"), Warn: true,
 		Back: "/digest", Lead: words.T(ctx, "digest.delete.lead")}
 	if d.State == digest.Waiting {

@@ -70,8 +70,8 @@ func amount(micros int64) string {
 	return fmt.Sprintf("%d.%s%s", micros/1e6, places[:2], strings.TrimRight(places[2:], "0"))
 }
 
-// weekName returns a week in words, given the date of its Monday.
-func weekName(l *words.Language, monday string) string {
+// WeekName returns a week in words, given the date of its Monday.
+func WeekName(l *words.Language, monday string) string {
 	from, err := time.Parse(time.DateOnly, monday)
 	if err != nil {
 		return monday
@@ -91,7 +91,7 @@ func viewDigest(ctx context.Context, d digest.Digest) digestView {
 		Language: d.Language, Cut: d.Cut, Model: d.Model, Prompt: viewPrompt(d.Prompt),
 		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason.T(ctx),
 		CreatedAt: library.Stamp(d.CreatedAt), WrittenAt: core.Moment(d.WrittenAt),
-		Detail: d.Detail, Name: weekName(words.From(ctx), d.Week), Written: d.WrittenAt}
+		Detail: d.Detail, Name: WeekName(words.From(ctx), d.Week), Written: d.WrittenAt}
 	if shape := marks[d.State]; shape != "" {
 		v.Mark = ui.Mark{Shape: shape, Word: words.Each("digest.state.", v.State).T(ctx)}
 	}

@@ -32,9 +32,9 @@ func TestSpendingIsSummedUpByMonthAndCurrency(t *testing.T) {
 	for monday, want := range map[string]string{"2026-11-09": "9–15 November 2026",
 		"2026-11-30": "30 November 2026 – 6 December 2026",
 		"1999-12-27": "27 December 1999 – 2 January 2000", "?": "?"} {
-		require.Equal(t, want, weekName(words.English, monday))
+		require.Equal(t, want, WeekName(words.English, monday))
 	}
-	require.Equal(t, "9.–15. November 2026", weekName(words.German, "2026-11-09"))
+	require.Equal(t, "9.–15. November 2026", WeekName(words.German, "2026-11-09"))
 }
 
 func TestACostIsSaidInCents(t *testing.T) {

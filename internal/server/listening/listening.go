@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/digest"
 	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/server/core"
@@ -26,6 +27,7 @@ type Store interface {
 	Meanings(context.Context) (*listening.Music, error)
 	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
 	TagsOf(ctx context.Context, ids []uint32) (map[uint32][]string, error)
+	Digests(ctx context.Context, user int64) ([]digest.Digest, error)
 	Tagged(ctx context.Context, tag string) (map[uint32]bool, error)
 	Joined(ctx context.Context, id uint32) (uint32, error)
 }

@@ -34,6 +34,7 @@ type pageView struct {
 	Lead          string // what is remarkable
 	Empty         string // why there is nothing; empty if there is something
 	Next          []ui.Action
+	Digest        *digestView // nil for none
 	Over          bars
 	Days          calendar
 	Hours         week
@@ -103,6 +104,9 @@ func (h *Handler) page(c echo.Context) error {
 			return err
 		}
 		v.SourcesCSV = a.csv("sources")
+		if v.Digest, err = h.digest(ctx, core.UserOf(c).ID, &a); err != nil {
+			return err
+		}
 	}
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "listening.title"), overview(v))
 }
