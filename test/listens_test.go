@@ -19,7 +19,8 @@ func TestBrowserFindsASongFrom2019(t *testing.T) {
 	w := newWorld(t, demo.Options{Plays: 200})
 	p := start(t, t.TempDir(), worldEnv(w)...)
 	v := p.newcomer()
-	v.call(http.MethodPut, "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
+	v.call(http.MethodPut, "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)},
+		http.StatusOK)
 	v.eventually("all listens", func() bool {
 		return len(v.call(http.MethodGet, "/listens?limit=1000", nil, http.StatusOK)["listens"].([]any)) >= 200
 	})

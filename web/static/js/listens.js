@@ -1,5 +1,5 @@
-// The page of listens goes on while somebody scrolls. The address follows, so that every place has one: the way back, and
-// a reload, lead to the same row.
+// The page of listens goes on while somebody scrolls. The address follows, so that every place has one: the way back,
+// and a reload, lead to the same row.
 import { showTimes } from "./times.js";
 
 const list = document.querySelector("#listens[data-part]");
@@ -31,8 +31,9 @@ async function more() {
     const pager = page.querySelector(":scope > .pager:last-child");
     for (const day of days(page)) {
       const same = last(days(list));
-      if (same?.querySelector("h2").id === day.querySelector("h2").id) same.querySelector("ul").append(...day.querySelector("ul").children);
-      else last(days(list)).after(day);
+      if (same?.querySelector("h2").id === day.querySelector("h2").id) {
+        same.querySelector("ul").append(...day.querySelector("ul").children);
+      } else last(days(list)).after(day);
     }
     const old = list.querySelector(":scope > .pager:last-child");
     if (pager) old.replaceWith(pager);
