@@ -148,7 +148,7 @@ var arrows = map[string][]string{
 		"internal/throttle", "web", "web/static",
 	},
 	"internal/server/corrections": {
-		"internal/enrich", "internal/library", "internal/server/core", "internal/server/music",
+		"internal/art", "internal/enrich", "internal/library", "internal/server/core", "internal/server/music",
 	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",

@@ -13,6 +13,7 @@ import (
 
 	files "reprise/internal/imports"
 	"reprise/internal/server/core"
+	"reprise/internal/server/corrections"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/imports"
 	"reprise/internal/words"
@@ -40,8 +41,11 @@ func (r *resources) routes() (*echo.Echo, error) {
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler, e.JSONSerializer = r.core.AnswerError, core.JSON{}
 	e.IPExtractor = func(req *http.Request) string { return r.reach.Load().extract(req) }
-	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody, Skipper: imports.TakesFiles})
-	e.Use(core.Speak, r.core.RecoverPanic, r.secure, limit)
+	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody,
+		Skipper: func(c echo.Context) bool { return imports.TakesFiles(c) || corrections.TakesPictures(c) }})
+	pictures := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: corrections.MaxBody,
+		Skipper: func(c echo.Context) bool { return !corrections.TakesPictures(c) }})
+	e.Use(core.Speak, r.core.RecoverPanic, r.secure, limit, pictures)
 
 	r.probeRoutes(e)
 	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))

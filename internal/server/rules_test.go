@@ -1,9 +1,15 @@
 package server
 
 import (
+	"bytes"
+	"errors"
+	"image"
+	"image/png"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -130,5 +136,46 @@ func TestMusicIsCorrectedOnThePages(t *testing.T) {
 		h.submit(page+"/split", http.StatusSeeOther, "names", "One\n\nTwo ")
 		require.Equal(t, map[string]any{"Sigur Rós": 1.0, "One": 1.0, "Two": 1.0}, h.artists())
 		require.Contains(t, h.page("/music/track/"+h.idOf("tracks", "Starálfur")+"/split"), "nothing to split")
+	})
+}
+
+func TestAPictureIsUploadedAndTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		artist := h.played("Svefn-g-englar", "Sigur Rós", "1999-11-20T10:00:00Z")
+		album := h.idOf("albums", "byrjun")
+		var b bytes.Buffer
+		require.NoError(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 900, 900))))
+		cover := func(path, body string, status int) {
+			require.Equal(t, status, h.do(http.MethodPut, "/api/v1"+path+"/picture", body, "image/png").Code)
+		}
+		for path, kind := range map[string]string{"/albums/" + album: "album", "/artists/" + artist: "artist",
+			"/tracks/" + h.idOf("tracks", "Svefn"): "track"} {
+			cover(path, "<svg/>", http.StatusUnprocessableEntity)
+			cover(path, strings.Repeat("x", 6<<20), http.StatusRequestEntityTooLarge)
+			h.call(http.MethodDelete, path+"/picture", "", http.StatusConflict)
+			cover(path, b.String(), http.StatusOK)
+			cover(path, b.String(), http.StatusConflict)
+			page := "/music/" + kind + path[strings.LastIndex(path, "/"):]
+			src := regexp.MustCompile(`src="(/art/[0-9a-f]+)"`).FindStringSubmatch(h.page(page))
+			require.NotNil(t, src, page)
+			w := h.do(http.MethodGet, src[1], "", "")
+			require.Equal(t, []string{"image/jpeg"}, w.Result().Header["Content-Type"])
+			require.Less(t, w.Body.Len(), 1<<16)
+			require.Contains(t, h.page(page+"/picture"), "Use the automatic one")
+			h.call(http.MethodDelete, path+"/picture", "", http.StatusNoContent)
+			require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, src[1], "", "").Code)
+			require.NotContains(t, h.page(page), src[1])
+		}
+		var form bytes.Buffer
+		w := multipart.NewWriter(&form)
+		part, err := w.CreateFormFile("file", "cover.png")
+		require.NoError(t, err)
+		_, err = part.Write(b.Bytes())
+		require.NoError(t, errors.Join(err, w.Close()))
+		sent := h.do(http.MethodPost, "/music/album/"+album+"/picture", form.String(), w.FormDataContentType())
+		require.Equal(t, http.StatusSeeOther, sent.Code)
+		require.Contains(t, h.page("/corrections"), "Picture chosen")
+		h.submit("/music/album/"+album+"/picture", http.StatusSeeOther, "automatic", "1")
 	})
 }

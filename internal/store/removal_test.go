@@ -23,7 +23,8 @@ import (
 // empty it of a person's rows.
 var shared = []string{"facts", "sequences", "key_cooldowns", "entities", "enrichment_marks", "enrichment",
 	"spellings", "track_artists", "joined_keys", "joined_ids", "connection_numbers", "quarters", "videos", "settings",
-	"search_words", "music_rules", "music_rule_parts"}
+	"search_words", "music_rules", "music_rule_parts",
+	"chosen_pictures"}
 
 // column is a column of a table of ours.
 type column struct{ table, name, kind string }

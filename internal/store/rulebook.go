@@ -14,7 +14,7 @@ import (
 	"reprise/internal/library"
 )
 
-// part is a part of a rule: see migration 33.
+// part is a part of a rule: see migration 34.
 type part struct {
 	part  string
 	id    int64
@@ -372,6 +372,8 @@ func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, e
 				AND NOT EXISTS (SELECT 1 FROM spellings p WHERE p.track_id = entities.id)
 				AND NOT EXISTS (SELECT 1 FROM music_rules r LEFT JOIN music_rule_parts p ON p.rule_id = r.id
 					WHERE r.undone_at = 0 AND (r.entity_id = entities.id OR p.entity_id = entities.id))`),
+			execTx(ctx, tx, `DELETE FROM chosen_pictures WHERE name NOT IN (SELECT becomes FROM music_rules
+				WHERE kind = 'picture' AND undone_at = 0)`),
 			remeant(ctx, tx))
 	})
 	return c, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/art"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
@@ -27,16 +28,20 @@ type Store interface {
 	SplitListen(ctx context.Context, user, id int64) (library.Correction, error)
 	UndoCorrection(ctx context.Context, user, id int64) (library.Correction, error)
 	RuleStore
+	PictureStore
 }
 
 // Handler answers for corrections.
 type Handler struct {
-	core  *core.Core
-	store Store
+	core     *core.Core
+	store    Store
+	pictures *art.Cache // nil for none
 }
 
-// New returns a Handler.
-func New(k *core.Core, store Store) *Handler { return &Handler{core: k, store: store} }
+// New returns a Handler. pictures may be nil.
+func New(k *core.Core, store Store, pictures *art.Cache) *Handler {
+	return &Handler{k, store, pictures}
+}
 
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/enrich"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
@@ -24,12 +25,16 @@ func (h *Handler) rulesPages(g *echo.Group) {
 	g.POST(one+"merge", h.mergeForm, core.MustBeAdmin)
 	g.GET(one+"split", h.dividePage, core.MustBeAdmin)
 	g.POST(one+"split", h.divideForm, core.MustBeAdmin)
+	g.GET(one+"picture", h.picturePage, core.MustBeAdmin)
+	g.POST(one+"picture", h.pictureForm, core.MustBeAdmin)
 }
 
 // subject is what a page is about.
 type subject struct {
 	library.Heard
-	page string // its address
+	page   string // its address
+	chosen string // its picture, if somebody has chosen it
+	told   []enrich.Told
 }
 
 // subject returns what a request is about, which its person has heard.
@@ -40,7 +45,7 @@ func (h *Handler) subject(c echo.Context) (v subject, err error) {
 	}
 	m, err := h.store.Music(c.Request().Context(), core.UserOf(c).ID, c.Param("kind"), id)
 	v.Heard = library.Heard{ID: m.ID, Entity: m.Entity, Plays: m.Plays}
-	v.page = pageOf(m.Kind, m.ID)
+	v.page, v.chosen, v.told = pageOf(m.Kind, m.ID), m.Chosen, m.Told
 	return v, err
 }
 

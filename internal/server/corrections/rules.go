@@ -38,6 +38,8 @@ func (h *Handler) rulesAPI(g *echo.Group) {
 		g.PATCH(one, h.renameAPI(kind), core.MustBeAdmin)
 		g.POST(one+"/merge", h.mergeAPI(kind), core.MustBeAdmin)
 		g.POST(one+"/split", h.divideAPI(kind), core.MustBeAdmin)
+		g.PUT(one+"/picture", h.pictureAPI(kind), core.MustBeAdmin)
+		g.DELETE(one+"/picture", h.automaticAPI(kind), core.MustBeAdmin)
 	}
 }
 

@@ -31,5 +31,6 @@ func correctionLinks(ctx context.Context, page string) []ui.Link {
 		{Label: words.T(ctx, "rules.rename"), URL: page + "/rename"},
 		{Label: words.T(ctx, "rules.merge"), URL: page + "/merge"},
 		{Label: words.T(ctx, "rules.split"), URL: page + "/split"},
+		{Label: words.T(ctx, "rules.picture"), URL: page + "/picture"},
 	}
 }

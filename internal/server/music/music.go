@@ -32,6 +32,7 @@ type Store interface {
 	Outline(ctx context.Context, f library.ListenFilter, from, to time.Time,
 		zone *time.Location) (*listening.Outline, error)
 	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
+	ChosenPicture(ctx context.Context, name string) ([]byte, error)
 	LinkStore
 }
 
@@ -66,11 +67,15 @@ func (h *Handler) API(g *echo.Group) {
 
 // picture answers with a picture. Its name is a hash of its content, so browsers may keep it.
 func (h *Handler) picture(c echo.Context) error {
-	if h.rows.art == nil {
-		return core.HTTPProblem(http.StatusNotFound)
+	b, kind, err := []byte(nil), "image/jpeg", fs.ErrNotExist
+	if h.rows.art != nil {
+		b, kind, err = h.rows.art.Read(c.Param("hash"))
 	}
-	b, kind, err := h.rows.art.Read(c.Param("hash"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) { // those that people have chosen are not in the cache
+		b, err = h.store.ChosenPicture(c.Request().Context(), c.Param("hash"))
+		kind = "image/jpeg"
+	}
+	if errors.Is(err, library.ErrNotFound) {
 		return core.HTTPProblem(http.StatusNotFound)
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 // LinkStore finds the pages and pictures of the music in listens.
 type LinkStore interface {
 	Links(ctx context.Context, tracks []library.Track) ([]enrich.Links, error)
+	IsChosen(picture string) bool
 }
 
 // Rows makes rows of listens.
@@ -172,8 +173,8 @@ func (r *Rows) Picture(name string) ([]byte, error) {
 
 // shown returns the name of a picture; empty if the cache does not hold it any more.
 func (r *Rows) shown(picture string) string {
-	if picture == "" || r.art == nil || !r.art.Has(picture) {
-		return ""
+	if picture != "" && (r.art != nil && r.art.Has(picture) || r.store.IsChosen(picture)) {
+		return picture
 	}
-	return picture
+	return ""
 }

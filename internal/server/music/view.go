@@ -61,6 +61,10 @@ func (h *Handler) viewMusic(m enrich.Music) view {
 	}
 	// A fact is credited to the first source that has it. Later ones may only repeat it.
 	slices.SortStableFunc(m.Told, func(a, b enrich.Told) int { return rank(a) - rank(b) })
+	if m.Chosen != "" {
+		address := "/art/" + m.Chosen
+		v.Picture, v.Portrait = &address, v.Kind == library.KindArtist
+	}
 	for _, t := range m.Told {
 		told := toldView{Provider: t.Source, DisplayName: t.Source, State: string(t.State), Tells: []string{},
 			AskedAt: core.Moment(t.AskedAt), NextAt: core.Moment(t.Due), Detail: t.Reason}

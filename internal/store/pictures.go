@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"reprise/internal/library"
+)
+
+// PictureMusic gives an artist, an album or a track a picture, a JPEG, for the whole household. It returns
+// library.ErrNotFound if the person has not heard it, and library.ErrUnchanged if that is its picture.
+func (s *Store) PictureMusic(ctx context.Context, user int64, kind string, id int64, picture []byte) (
+	c library.Correction, err error) {
+	m, err := s.Music(ctx, user, kind, id)
+	if err != nil {
+		return c, err
+	}
+	sum := sha256.Sum256(picture)
+	name := hex.EncodeToString(sum[:])
+	if m.Chosen == name {
+		return c, library.ErrUnchanged
+	}
+	c = ruleOn(user, library.Pictured, library.Heard{ID: m.ID, Entity: m.Entity, Plays: m.Plays})
+	c.Becomes, c.Listens = name, 0
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		return errors.Join(
+			execTx(ctx, tx, "INSERT INTO chosen_pictures (name, data) VALUES ($1, $2) ON CONFLICT DO NOTHING", name,
+				picture),
+			addRule(ctx, tx, &c, m.ID, nil))
+	})
+	return c, err
+}
+
+// AutomaticPicture undoes what gave an artist, an album or a track its picture: the one that services know comes back.
+// It returns library.ErrUnchanged if that is there already.
+func (s *Store) AutomaticPicture(ctx context.Context, user int64, kind string, id int64) error {
+	m, err := s.Music(ctx, user, kind, id)
+	if err != nil {
+		return err
+	}
+	ruled, err := s.rulings(ctx)
+	if err != nil {
+		return err
+	}
+	type row struct{ rule, of int64 }
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.rule, &v.of) }
+	all, err := list(ctx, s.reader, scan, `SELECT r.id, coalesce(j.entity_id, r.entity_id) FROM music_rules r
+		LEFT JOIN joined_ids j ON j.old_id = r.entity_id WHERE r.kind = 'picture' AND r.undone_at = 0 ORDER BY r.id`)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(v row) bool { return ruled.end(v.of) != m.ID })
+	if len(all) == 0 {
+		return library.ErrUnchanged
+	}
+	for _, v := range all {
+		if _, err := s.UndoRule(ctx, v.rule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ChosenPicture returns a picture that somebody has chosen, or library.ErrNotFound.
+func (s *Store) ChosenPicture(ctx context.Context, name string) (picture []byte, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT data FROM chosen_pictures WHERE name = $1", name).Scan(&picture)
+	return picture, found(err)
+}
+
+// IsChosen reports whether a picture is one that somebody has chosen, as far as that was read.
+func (s *Store) IsChosen(name string) bool {
+	s.ruled.mu.Lock()
+	defer s.ruled.mu.Unlock()
+	if s.ruled.rulings == nil {
+		return false
+	}
+	for _, chosen := range s.ruled.rulings.pictures {
+		if chosen == name {
+			return true
+		}
+	}
+	return false
+}
