@@ -37,7 +37,9 @@ func TestBrowserMergesTwoSpellings(t *testing.T) {
 	do(t, tab, sees("h1", "Merge Sigur Ros Band into Sigur Rós?"), sees("main", "Your 1 listen will count for"),
 		chromedp.Click(`#merge`, byQuery), sees(".flash", "Merged"), sees("#music h1", "Sigur Rós"),
 		chromedp.Navigate(p.url+"/listening?span=all"), sees("main", "3"), gone(`a[href*="Band"]`))
-	top := func() (n []any) { return v.call(http.MethodGet, "/stats/top/artists?span=all", nil, 200)["top"].([]any) }
+	top := func() (n []any) {
+		return v.call(http.MethodGet, "/stats/top/artists?span=all", nil, 200)["top"].([]any)
+	}
 	require.Len(t, top(), 1)
 	require.EqualValues(t, 3, top()[0].(object)["listens"])
 	do(t, tab, chromedp.Navigate(p.url+"/corrections"), sees("#corrections", "Merged into Sigur Rós"),
