@@ -125,6 +125,16 @@ func (s *story) view(ctx context.Context, parts shown, own bool) yearView {
 	return v
 }
 
+// unlisted returns the prizes of kinds without a list, where the first is the only one.
+func (v *yearView) unlisted() (all []prize) {
+	for _, p := range v.Prizes {
+		if !slices.ContainsFunc(v.Lists, func(l listView) bool { return l.ID == p.Kind+"s" }) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
 // hours returns how long the listens took, and how to say it.
 func (s *story) hours(ctx context.Context) (n int, label string) {
 	d := s.found.Totals.Time
