@@ -4,7 +4,7 @@ import { change } from "./morph.js";
 
 const form = document.getElementById("search");
 const field = form?.elements.q;
-const page = form && new URL(form.action).pathname;
+const path = form && new URL(form.action).pathname;
 const wait = 120; // milliseconds after the last key
 let timer = 0, asking = null, shown = field?.value.trim();
 
@@ -15,9 +15,9 @@ async function ask() {
   if (text === shown) return;
   asking?.abort();
   const mine = asking = new AbortController();
-  const at = text ? `${page}?${new URLSearchParams({ q: text })}` : page;
+  const at = text ? `${path}?${new URLSearchParams({ q: text })}` : path;
   try {
-    const answer = await fetch(at, { headers: { "X-Reprise-Refresh": page }, signal: mine.signal });
+    const answer = await fetch(at, { headers: { "X-Reprise-Refresh": path }, signal: mine.signal });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const found = page.getElementById("found");
     if (!answer.ok || !found) { location.assign(at); return; } // such as the sign-in page
