@@ -72,6 +72,7 @@ func (h *Handler) openPage(c echo.Context) error {
 func (h *Handler) showOpen(c echo.Context, s story, show shown, card cardView, preview string) error {
 	ctx := c.Request().Context()
 	v := s.view(ctx, show, false)
+	v.Prizes = v.unlisted() // the lists begin with the others
 	v.Card = card
 	v.Card.Alt = s.contentOf(ctx, show, look{}).About
 	meta := []ui.Meta{{Name: "og:title", Content: v.Title}, {Name: "og:type", Content: "website"},

@@ -4,6 +4,7 @@ import "./forms.js";
 import "./copy.js";
 import "./keyboard.js";
 import "./search.js";
+import "./listens.js";
 import "./strips.js";
 import "./offline.js";
 import { keepTimes } from "./times.js";

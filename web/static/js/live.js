@@ -51,7 +51,7 @@ function receive(text) {
 // address names this page and the versions of its parts, so that only what differs is sent.
 function address(path) {
   const at = new URL(path, location.href);
-  at.searchParams.set("page", location.pathname + location.search);
+  at.searchParams.set("page", document.body.dataset.page ?? location.pathname + location.search);
   const ids = [...document.querySelectorAll("[data-part][id]")].map((el) => `${el.id}:`);
   at.searchParams.set("parts", document.body.dataset.parts || ids.join(","));
   return at;

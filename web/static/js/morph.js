@@ -20,6 +20,8 @@ export function change(id, html) {
     if (same) kept.replaceWith(same.cloneNode(true));
   }
   showTimes(box.content);
+  // A list that has grown below takes what is new itself.
+  if (!old.dispatchEvent(new CustomEvent("part", { cancelable: true, detail: next }))) return;
   const focus = old.contains(document.activeElement) ? document.activeElement : null;
   const around = [];
   for (let el = focus; el && el !== old.parentElement; el = el.parentElement) around.push(el);

@@ -4,7 +4,7 @@ import { change } from "./morph.js";
 
 const form = document.getElementById("search");
 const field = form?.elements.q;
-const page = form && new URL(form.action).pathname;
+const path = form && new URL(form.action).pathname;
 const wait = 120; // milliseconds after the last key
 // What the page shows: the server's results, and not what was typed before this ran.
 let timer = 0, asking = null, shown = (new URLSearchParams(location.search).get("q") ?? "").trim();
@@ -16,11 +16,11 @@ async function ask() {
   if (text === shown) return;
   asking?.abort();
   const mine = asking = new AbortController();
-  const at = text ? `${page}?${new URLSearchParams({ q: text })}` : page;
+  const at = text ? `${path}?${new URLSearchParams({ q: text })}` : path;
   try {
-    const answer = await fetch(at, { headers: { "X-Reprise-Refresh": page }, signal: mine.signal });
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const found = fresh.getElementById("found");
+    const answer = await fetch(at, { headers: { "X-Reprise-Refresh": path }, signal: mine.signal });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const found = page.getElementById("found");
     if (!answer.ok || !found) { location.assign(at); return; } // such as the sign-in page
     change("found", found.outerHTML);
     shown = text;

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
+	"reprise/internal/listening"
+)
+
+// lived returns a library of n listens of 30,000 tracks by 5,000 artists in ten years, one of whom is rare, with its
+// columns built.
+func lived(b *testing.B, n int) (*Store, int64, library.ListenFilter) {
+	b.Helper()
+	s, user := setup(b)
+	start := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
+	page := make([]library.Listen, 0, 5000)
+	for i := range n {
+		track := i * i % 29_989
+		artist := fmt.Sprint("Artist ", track/6)
+		if i%(n/12) == n/24 {
+			artist, track = "Rare", 30_000
+		}
+		at := start.Add(time.Duration(i) * (10 * 365 * 24 * time.Hour / time.Duration(n)))
+		page = append(page, library.Listen{PlayedAt: at, SourceID: fmt.Sprint(at.UnixMilli()), Track: library.Track{
+			Title: fmt.Sprint("Track ", track), Artist: artist, Album: fmt.Sprint("Album ", track/10),
+			Duration: 200 * time.Second}})
+		if len(page) == cap(page) || i == n-1 {
+			save(b, s, user, "spotify", page...)
+			page = page[:0]
+		}
+	}
+	require.NoError(b, s.BuildColumns(b.Context()))
+	links, err := s.Links(b.Context(), []library.Track{{Artist: "Rare"}})
+	require.NoError(b, err)
+	return s, user, library.ListenFilter{User: user, ArtistID: uint32(links[0].Artist)}
+}
+
+// sizes are how many listens a library has.
+func sizes() []int {
+	if os.Getenv("SOAK") == "all" {
+		return []int{500_000, 5_000_000}
+	}
+	return []int{500_000}
+}
+
+// BenchmarkListensOfARareArtist is what the page of listens asks of the store for an artist heard a dozen times. An op
+// is one page; "of-newest" is how many pages without a filter take as long.
+func BenchmarkListensOfARareArtist(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, user, rare := lived(b, n)
+			all := library.ListenFilter{User: user}
+			page := func(f library.ListenFilter) time.Duration {
+				began := time.Now()
+				page, _, err := s.FindListens(b.Context(), f, "", 50)
+				require.NoError(b, err)
+				require.NotEmpty(b, page)
+				_, err = s.CountFound(b.Context(), f)
+				require.NoError(b, err)
+				return time.Since(began)
+			}
+			page(rare)
+			page(all)
+			var filtered, newest time.Duration
+			for b.Loop() {
+				filtered += page(rare)
+				b.StopTimer()
+				newest += page(all)
+				b.StartTimer()
+			}
+			b.ReportMetric(filtered.Seconds()/newest.Seconds(), "of-newest")
+		})
+	}
+}
+
+// BenchmarkArtistPage counts what the page of an artist shows. BenchmarkListeningPage counts what Listening shows of a
+// week and of all time; "of-week" is how many times longer all time takes.
+func BenchmarkArtistPage(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, user, rare := lived(b, n)
+			now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
+			year, err := listening.NewSpan(listening.Year, now)
+			require.NoError(b, err)
+			one := listening.Filter{Artist: rare.ArtistID}
+			ask := listening.Question{Span: listening.Span{Name: listening.All}, Filter: one, Now: now,
+				Bare: true}
+			for b.Loop() {
+				columns, music := counted(b, s, user)
+				require.Positive(b, listening.Count(columns, music, ask).Totals.Listens)
+				listening.RankOf(columns, music, one, year)
+			}
+		})
+	}
+}
+
+func BenchmarkListeningPage(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, user, _ := lived(b, n)
+			now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
+			page := func(span string) time.Duration {
+				began := time.Now()
+				columns, music := counted(b, s, user)
+				in, err := listening.NewSpan(span, now)
+				require.NoError(b, err)
+				a := listening.Count(columns, music, listening.Question{Span: in, Now: now})
+				require.Positive(b, a.Totals.Listens)
+				return time.Since(began)
+			}
+			var week, all time.Duration
+			for b.Loop() {
+				all += page(listening.All)
+				b.StopTimer()
+				week += page(listening.Week)
+				b.StartTimer()
+			}
+			b.ReportMetric(all.Seconds()/week.Seconds(), "of-week")
+			b.ReportMetric(float64(week.Milliseconds())/float64(b.N), "ms/week")
+		})
+	}
+}
+
+// counted returns what statistics are counted from.
+func counted(b *testing.B, s *Store, user int64) ([]*listening.Columns, *listening.Music) {
+	b.Helper()
+	columns, err := s.Columns(b.Context(), user)
+	require.NoError(b, err)
+	music, err := s.Meanings(b.Context())
+	require.NoError(b, err)
+	return columns, music
+}
