@@ -270,7 +270,8 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 		do(t, tab, gone("#banners .banner"), gone("#bell .badge"), gone(".toast-error"))
 	}
 	played = w.Play()
-	do(t, two, sees(".listens li:first-child", played.Title))
+	do(t, two, holds(fmt.Sprintf(`document.querySelector(".listens [id^=listen-]").innerText.includes(%q)`,
+		played.Title)))
 	said.none(t)
 }
 

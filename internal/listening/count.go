@@ -25,6 +25,7 @@ type Question struct {
 	Filter Filter
 	Now    time.Time // in the zone that days and hours belong to
 	Most   int       // rows of a list; 0 for 10
+	Bare   bool      // nobody asks what was new or came back
 	Lead   bool      // whether to find out who led each piece, and who stayed
 }
 
@@ -191,6 +192,9 @@ func (t *tally) columns(c *Columns) {
 		v := t.music.of(c.Spelling[i])
 		day, second := t.clock.day(at)
 		fits := c.Sources[i]&wanted == wanted && t.pick.fits(c.Spelling[i], day, second)
+		if !fits && t.q.Bare {
+			continue
+		}
 		t.listen(v, at, fits)
 		if !fits {
 			continue

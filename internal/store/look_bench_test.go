@@ -88,7 +88,8 @@ func BenchmarkArtistPage(b *testing.B) {
 			year, err := listening.NewSpan(listening.Year, now)
 			require.NoError(b, err)
 			one := listening.Filter{Artist: rare.ArtistID}
-			ask := listening.Question{Span: listening.Span{Name: listening.All}, Filter: one, Now: now}
+			ask := listening.Question{Span: listening.Span{Name: listening.All}, Filter: one, Now: now,
+				Bare: true}
 			for b.Loop() {
 				columns, music := counted(b, s, user)
 				require.Positive(b, listening.Count(columns, music, ask).Totals.Listens)

@@ -38,10 +38,18 @@ func daysOf(ctx context.Context, rows []Row, now time.Time, out *listening.Outli
 		}
 		for j := range all[i].Items {
 			all[i].Items[j].Above = aboveOf(ctx, rows, n, out)
+			all[i].Items[j].Apart = j > 0 && all[i].Items[j].Above == "" && parted(rows, n, out)
 			n++
 		}
 	}
 	return all
+}
+
+// parted reports whether a session ends between a row and the one above.
+func parted(rows []Row, n int, out *listening.Outline) bool {
+	_, this := out.Session(rows[n].PlayedAt)
+	_, above := out.Session(rows[n-1].PlayedAt)
+	return this != above
 }
 
 // aboveOf says how long the session was that ends with a row; nothing inside of one.

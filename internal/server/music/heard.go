@@ -90,7 +90,7 @@ func (h *Handler) heard(c echo.Context, v view) (heard, error) {
 		return all, err
 	}
 	a := listening.Count(columns, music, listening.Question{Span: listening.Span{Name: listening.All},
-		Filter: filter, Now: all.now})
+		Filter: filter, Now: all.now, Bare: true})
 	year, err := listening.NewSpan(listening.Year, all.now)
 	if err != nil {
 		return all, err

@@ -106,8 +106,10 @@ func (s *story) view(ctx context.Context, parts shown, own bool) yearView {
 			continue
 		}
 		first := s.row(ctx, one.rows, 0, own)
-		v.Prizes = append(v.Prizes, prize{Kind: one.kind, Label: one.label.T(ctx), Name: first.Name, By: first.By,
-			Note: first.Said, Row: first.Row, Entity: first.Entity, URL: first.URL})
+		if len(one.rows) == 1 || first.Row.Listens > 1 { // of many that were heard once, none was the first
+			v.Prizes = append(v.Prizes, prize{Kind: one.kind, Label: one.label.T(ctx), Name: first.Name, By: first.By,
+				Note: first.Said, Row: first.Row, Entity: first.Entity, URL: first.URL})
+		}
 		if len(one.rows) > 1 {
 			list := listView{ID: one.part, Title: one.title.T(ctx)}
 			for i := range one.rows {
@@ -190,7 +192,7 @@ func (s *story) facts(ctx context.Context) (all []string) {
 		all = append(all, words.T(ctx, "year.streak", "Count", int(run.Days), "From", l.Day(listening.Date(run.First)),
 			"To", l.Day(listening.Date(run.First+run.Days-1))))
 	}
-	if day, ok := s.busiest(); ok && len(s.found.Days) > 1 {
+	if day, ok := s.busiest(); ok && day.Listens > 1 && len(s.found.Days) > 1 {
 		all = append(all, words.T(ctx, "year.busiest", "Count", day.Listens, "Day", l.Day(listening.Date(day.Day))))
 	}
 	if hour, ok := s.hour(); ok {

@@ -6,7 +6,8 @@ const form = document.getElementById("search");
 const field = form?.elements.q;
 const path = form && new URL(form.action).pathname;
 const wait = 120; // milliseconds after the last key
-let timer = 0, asking = null, shown = field?.value.trim();
+// What the page shows: the server's results, and not what was typed before this ran.
+let timer = 0, asking = null, shown = (new URLSearchParams(location.search).get("q") ?? "").trim();
 
 const links = () => [...document.querySelectorAll("#found .what strong a")];
 
@@ -29,10 +30,12 @@ async function ask() {
   }
 }
 
-field?.addEventListener("input", () => {
+function typed() {
   clearTimeout(timer);
   timer = setTimeout(ask, wait);
-});
+}
+field?.addEventListener("input", typed);
+if (field) typed(); // by somebody quicker than this script
 
 document.addEventListener("keydown", (e) => {
   if (!form || e.isComposing || e.ctrlKey || e.metaKey || e.altKey) return;
