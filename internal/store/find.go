@@ -136,6 +136,13 @@ func (s *Store) CountFound(ctx context.Context, f library.ListenFilter) (n int, 
 	if !f.Timed() {
 		return s.countPicked(ctx, f)
 	}
+	if !f.Some() {
+		all, err := s.heardOf(ctx, f.User)
+		if err != nil {
+			return 0, err
+		}
+		return all.listens, nil
+	}
 	where, args := within(f, []any{f.User})
 	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM listens l WHERE l.user_id = $1"+where, args...).Scan(&n)
 	return n, local(err)

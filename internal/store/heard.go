@@ -17,6 +17,7 @@ type heardBy struct {
 	version  uint64 // of the listens before the latest span
 	latest   span   // the latest span, whose listens change all the time
 	music    *listening.Music
+	listens  int
 	base     []tally // by spelling, without those of the latest span
 	spelling []tally // by spelling
 	entity   []tally // by artist, album or track
@@ -141,6 +142,7 @@ func (p *heardBy) sum() {
 		if t.n == 0 {
 			continue
 		}
+		p.listens += int(t.n)
 		artists, album, track := p.music.Of(uint32(id))
 		for _, a := range artists {
 			p.entity = add(p.entity, int64(a), t)

@@ -92,8 +92,8 @@ type pictureView struct {
 
 // offer is a picture that a source knows.
 type offer struct {
-	Source  string
-	Picture ui.Picture
+	Source, Name string
+	Picture      ui.Picture
 }
 
 func (h *Handler) picturePage(c echo.Context) error {
@@ -107,8 +107,8 @@ func (h *Handler) picturePage(c echo.Context) error {
 		Title: words.Each("rules.picture_this.", v.Kind, "Name", v.Name()).T(ctx)}}
 	for _, told := range v.told {
 		if told.Picture != "" && h.pictures != nil && h.pictures.Has(told.Picture) {
-			page.Offered = append(page.Offered, offer{told.Source, ui.Picture{URL: "/art/" + told.Picture, Size: 96,
-				Portrait: v.Kind == library.KindArtist}})
+			page.Offered = append(page.Offered, offer{told.Source, h.core.Registry.DisplayName(told.Source),
+				ui.Picture{URL: "/art/" + told.Picture, Size: 96, Portrait: v.Kind == library.KindArtist}})
 		}
 	}
 	return h.core.Show(c, http.StatusOK, page.Title, picturePage(page))

@@ -165,8 +165,9 @@ func mergeViewOf(ctx context.Context, v subject, text string, found []library.He
 func askMerge(ctx context.Context, e library.Effect) ui.Dialog {
 	from, into := e.From.Name(), e.Into.Name()
 	d := ui.Dialog{Title: words.T(ctx, "rules.ask_merge", "From", from, "Into", into),
-		Lead: words.T(ctx, "rules.merge_listens", "Count", e.From.Plays, "Into", into),
-		Back: pageOf(e.From.Kind, e.From.ID),
+		Lead:  words.T(ctx, "rules.for_all"),
+		Facts: []string{words.T(ctx, "rules.merge_listens", "Count", e.From.Plays, "Into", into)},
+		Back:  pageOf(e.From.Kind, e.From.ID),
 		Do: ui.Action{ID: "merge", Label: words.T(ctx, "rules.merge"), Main: true,
 			Post:   pageOf(e.From.Kind, e.From.ID) + "/merge",
 			Fields: []ui.Hidden{{Name: "into", Value: strconv.FormatInt(e.Into.ID, 10)}}}}
@@ -176,7 +177,6 @@ func askMerge(ctx context.Context, e library.Effect) ui.Dialog {
 	if e.Tracks > 0 {
 		d.Facts = append(d.Facts, words.T(ctx, "rules.merge_tracks", "Count", e.Tracks))
 	}
-	d.Facts = append(d.Facts, words.T(ctx, "rules.for_all"))
 	return d
 }
 
