@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -141,5 +142,24 @@ func TestAnArtistHasNumbers(t *testing.T) {
 		require.Contains(t, h.page("/listens?track="+top["id"].(string)), "2 listens, newest first.")
 		h.call(http.MethodGet, "/albums/1", "", http.StatusNotFound)
 		h.call(http.MethodGet, "/albums/99999", "", http.StatusNotFound)
+	})
+}
+
+// What only somebody else of the household has heard has no name here, whatever number somebody types.
+func TestNamesOfOthersListensStayTheirs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.heard("Glósóli")
+		ben := h.other("Ben")
+		_, err := h.db.SaveListens(t.Context(), library.Intake{User: ben, Connection: "spotify",
+			Listens: []library.Listen{{Track: library.Track{Title: "Secret", Artist: "Nobody Else"}, SourceID: "s",
+				PlayedAt: time.Now().Add(-time.Hour)}}})
+		require.NoError(t, err)
+		links, err := h.db.Links(t.Context(), []library.Track{{Title: "Secret", Artist: "Nobody Else"}})
+		require.NoError(t, err)
+		address := fmt.Sprint("/listening?span=all&artist=", links[0].Artist)
+		require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, address, "", "").Code)
+		h.as(ben)
+		require.Contains(t, h.page(address), "Nobody Else")
 	})
 }

@@ -34,11 +34,8 @@ type coverView struct {
 // mostCovers is how many covers a digest has.
 const mostCovers = 6
 
-// digest returns the latest digest about a week in the span; nil if there is none, or the page has a filter.
+// digest returns the latest digest about a week in the span; nil if there is none.
 func (h *Handler) digest(ctx context.Context, user int64, a *asked) (*digestView, error) {
-	if a.listens() == "" { // the digest is about everything
-		return nil, nil
-	}
 	all, err := h.store.Digests(ctx, user)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package listening
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -72,6 +73,24 @@ type earlier struct {
 	URL  string
 }
 
+// heard returns a 404 if a filter names an artist, an album or a track that the person has never heard: others may have.
+func (h *Handler) heard(c echo.Context, f listening.Filter) error {
+	for kind, id := range map[string]uint32{library.KindArtist: f.Artist, library.KindAlbum: f.Album,
+		library.KindTrack: f.Track} {
+		if id == 0 {
+			continue
+		}
+		_, err := h.store.Music(c.Request().Context(), core.UserOf(c).ID, kind, int64(id))
+		if errors.Is(err, library.ErrNotFound) {
+			return core.HTTPProblem(http.StatusNotFound)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (h *Handler) page(c echo.Context) error {
 	ctx := c.Request().Context()
 	a, err := h.ask(c)
@@ -81,6 +100,11 @@ func (h *Handler) page(c echo.Context) error {
 	found, err := h.count(c, a.Question)
 	if err != nil {
 		return err
+	}
+	if found.First.IsZero() {
+		if err := h.heard(c, a.Filter); err != nil {
+			return err
+		}
 	}
 	tracks := []uint32{a.Filter.Artist, a.Filter.Album, a.Filter.Track}
 	for _, e := range found.Earlier {
@@ -104,8 +128,10 @@ func (h *Handler) page(c echo.Context) error {
 			return err
 		}
 		v.SourcesCSV = a.csv("sources")
-		if v.Digest, err = h.digest(ctx, core.UserOf(c).ID, &a); err != nil {
-			return err
+		if len(v.Filters) == 0 { // a digest is about everything
+			if v.Digest, err = h.digest(ctx, core.UserOf(c).ID, &a); err != nil {
+				return err
+			}
 		}
 	}
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "listening.title"), overview(v))
