@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"image"
 	"image/png"
 	"mime/multipart"
@@ -177,5 +178,27 @@ func TestAPictureIsUploadedAndTakenBack(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, sent.Code)
 		require.Contains(t, h.page("/corrections"), "Picture chosen")
 		h.submit("/music/album/"+album+"/picture", http.StatusSeeOther, "automatic", "1")
+	})
+}
+
+// An edition of an album is told apart, two others are merged, and so are two titles of one track.
+func TestAlbumsAndTracksAreMergedByPrograms(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		for i, l := range [][2]string{{"Mustapha", "Jazz"}, {"Jealousy", "Jazz (2011 Remaster)"}, {"Bicycle Race", "Live"},
+			{"Bicycle", "Live Killers"}} {
+			h.call(http.MethodPost, "/listens", fmt.Sprintf(`{"track":%q,"artist":"Queen","album":%q,
+				"played_at":"1999-11-20T1%d:00:00Z"}`, l[0], l[1], i), http.StatusCreated)
+		}
+		jazz := h.idOf("albums", "Jazz")
+		made := h.call(http.MethodPost, "/albums/"+jazz+"/split", `{"titles":["Jazz (2011 Remaster)"]}`, http.StatusOK)
+		require.Equal(t, []any{"divide", "album", 1.0}, []any{made["kind"], made["about"], made["listens"]})
+		require.Equal(t, 1.0, h.call(http.MethodGet, "/albums/"+jazz, "", http.StatusOK)["plays"])
+
+		for kind, pair := range map[string][2]string{"albums": {"Live", "Killers"}, "tracks": {"Race", "Bicycle"}} {
+			into, from := h.idOf(kind, pair[0]), h.idOf(kind, pair[1])
+			h.call(http.MethodPost, "/"+kind+"/"+from+"/merge", `{"into":"`+into+`"}`, http.StatusOK)
+			require.Equal(t, 2.0, h.call(http.MethodGet, "/"+kind+"/"+into, "", http.StatusOK)["plays"], kind)
+		}
 	})
 }
