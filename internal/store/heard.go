@@ -180,3 +180,12 @@ func (p *heardBy) spellingsOf(kind string, id int64) (all []int64) {
 	}
 	return all
 }
+
+// HasHeard reports whether a person has heard an artist, an album or a track.
+func (s *Store) HasHeard(ctx context.Context, user int64, id uint32) (bool, error) {
+	plays, err := s.heardOf(ctx, user)
+	if err != nil {
+		return false, err
+	}
+	return of(plays.entity, int64(id)).n > 0, nil
+}

@@ -98,6 +98,7 @@ func specimens() []specimen {
 		{"BarsOver", BarsOver(Bars{ID: "g-bars", Label: "Over time", All: []Column{
 			{Title: "May: 2 listens", URL: "/", N: 2, Height: 100}, {Title: "June: 1 listen", URL: "/", N: 1,
 				Height: 50}}})},
+		{"Axis", Axis([]string{"May", "June"})},
 		{"ShareOf", ShareOf(Share{N: "12", Label: "12 listens", URL: "/", Part: 60})},
 		{"Progress", templ.Join(Progress(Bar{ID: "g-bar", Label: "Known", Done: 40, Total: 100}),
 			Progress(Bar{ID: "g-bar-2", Label: "Unknown", Done: 40}))},

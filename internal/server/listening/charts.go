@@ -8,7 +8,9 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/listening"
+	"reprise/internal/server/music"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // bars are listens over time, stacked by artist.
@@ -74,34 +76,10 @@ func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint
 		v.All = append(v.All, b)
 	}
 	v.Highest = words.T(ctx, "listening.highest", "Count", highest)
-	for _, i := range marked(len(found.Over)) {
-		v.Axis = append(v.Axis, a.short(ctx, found.Unit, found.Over[i].From))
+	for _, i := range ui.Marks(len(found.Over)) {
+		v.Axis = append(v.Axis, music.ShortName(ctx, found.Unit, found.Over[i].From))
 	}
 	return v
-}
-
-// marks is how many bars have their names below them.
-const marks = 5
-
-// marked returns which of n bars have their names below them: the first, the last, and some between at equal distances.
-func marked(n int) (all []int) {
-	between := min(n, marks) - 1
-	for i := range between {
-		all = append(all, i*(n-1)/between)
-	}
-	return append(all, n-1)
-}
-
-// short names a piece of the span in a few letters.
-func (a *asked) short(ctx context.Context, unit string, from time.Time) string {
-	l := words.From(ctx)
-	switch unit {
-	case listening.Month:
-		return l.ShortMonth(from) + " " + strconv.Itoa(from.Year())
-	case listening.Year:
-		return strconv.Itoa(from.Year())
-	}
-	return l.ShortDay(from)
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(max(x, 0), 'f', 2, 64) }

@@ -14,7 +14,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/digest"
-	"reprise/internal/enrich"
 	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/server/core"
@@ -31,8 +30,7 @@ type Store interface {
 	Digests(ctx context.Context, user int64) ([]digest.Digest, error)
 	Tagged(ctx context.Context, tag string) (map[uint32]bool, error)
 	Joined(ctx context.Context, id uint32) (uint32, error)
-	// Music returns library.ErrNotFound for what the person has not heard.
-	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
+	HasHeard(ctx context.Context, user int64, id uint32) (bool, error)
 }
 
 // Handler answers for statistics.

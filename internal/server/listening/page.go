@@ -3,7 +3,6 @@ package listening
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -75,17 +74,16 @@ type earlier struct {
 
 // heard returns a 404 if a filter names an artist, an album or a track that the person has never heard: others may have.
 func (h *Handler) heard(c echo.Context, f listening.Filter) error {
-	for kind, id := range map[string]uint32{library.KindArtist: f.Artist, library.KindAlbum: f.Album,
-		library.KindTrack: f.Track} {
+	for _, id := range []uint32{f.Artist, f.Album, f.Track} {
 		if id == 0 {
 			continue
 		}
-		_, err := h.store.Music(c.Request().Context(), core.UserOf(c).ID, kind, int64(id))
-		if errors.Is(err, library.ErrNotFound) {
-			return core.HTTPProblem(http.StatusNotFound)
-		}
+		heard, err := h.store.HasHeard(c.Request().Context(), core.UserOf(c).ID, id)
 		if err != nil {
 			return err
+		}
+		if !heard {
+			return core.HTTPProblem(http.StatusNotFound)
 		}
 	}
 	return nil

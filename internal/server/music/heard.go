@@ -318,6 +318,9 @@ func (h *Handler) page(ctx context.Context, all heard) (v heardView, err error) 
 // bars draws the listens over time. Each leads to those of its time.
 func (all *heard) bars(ctx context.Context) ui.Bars {
 	b := ui.Bars{ID: "over", Label: words.T(ctx, "listening.over")}
+	if len(all.Over) == 0 {
+		return b
+	}
 	highest := 1
 	for _, p := range all.Over {
 		highest = max(highest, p.Listens)
@@ -330,6 +333,9 @@ func (all *heard) bars(ctx context.Context) ui.Bars {
 		b.All = append(b.All, ui.Column{N: p.Listens, Height: p.Listens * 100 / highest,
 			URL:   "/listens?" + url.Values{all.Kind: {all.ID}, "span": {all.unit}, "at": {p.Date}}.Encode(),
 			Title: words.T(ctx, "listening.piece", "When", SpanName(ctx, span), "Count", p.Listens)})
+	}
+	for _, i := range ui.Marks(len(all.Over)) {
+		b.Axis = append(b.Axis, ShortName(ctx, all.unit, all.Over[i].from))
 	}
 	return b
 }

@@ -362,3 +362,15 @@ func pagesOf(c echo.Context, asked url.Values, at shown) (p ui.Pages, later stri
 	}
 	return p, later
 }
+
+// ShortName names a piece of time, as below a chart, in a few letters.
+func ShortName(ctx context.Context, unit string, from time.Time) string {
+	l := words.From(ctx)
+	switch unit {
+	case listening.Month:
+		return l.ShortMonth(from) + " " + strconv.Itoa(from.Year())
+	case listening.Year:
+		return strconv.Itoa(from.Year())
+	}
+	return l.ShortDay(from)
+}
