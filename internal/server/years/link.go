@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -106,13 +107,7 @@ func (h *Handler) preview(c echo.Context) error {
 
 // cardOf returns the addresses of a card for its person.
 func cardOf(year int, show shown) cardView {
-	at := "/api/v1/stats/years/" + strconv.Itoa(year) + "/card.svg?show="
-	for i, part := range show.list() {
-		if i > 0 {
-			at += ","
-		}
-		at += part
-	}
+	at := "/api/v1/stats/years/" + strconv.Itoa(year) + "/card.svg?show=" + strings.Join(show.list(), ",")
 	return cardView{Light: at + "&theme=light", Dark: at + "&theme=dark"}
 }
 
