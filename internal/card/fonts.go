@@ -73,7 +73,8 @@ func (t *typeface) get() *font.Face {
 	return t.face
 }
 
-// find returns the font for a character; nil if none has it.
+// find returns the font for a character; nil if none has it. The caller holds the lock of the fonts, which keep what
+// they have found.
 func find(r rune, first *typeface) *font.Face {
 	if face := first.get(); has(face, r) {
 		return face

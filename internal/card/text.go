@@ -19,6 +19,8 @@ const longest = 150
 
 // drawn returns what can be drawn of a text, in one line.
 func drawn(s string) []rune {
+	oneByOne.Lock()
+	defer oneByOne.Unlock()
 	var out []rune
 	for _, r := range strings.Join(strings.Fields(s), " ") {
 		if len(out) == longest {
@@ -44,9 +46,9 @@ func Drawable(s string) bool {
 	})
 }
 
-// shaper shapes texts, one at a time: it and the fonts keep what they have shaped before.
+// The engine shapes texts, one at a time: it and the fonts keep what they have been asked before. The lock guards both.
 var (
-	shaping1 sync.Mutex
+	oneByOne sync.Mutex
 	engine   shaping.HarfbuzzShaper
 	segments shaping.Segmenter
 )
@@ -63,8 +65,8 @@ func shape(text []rune, size float64, w weight) (o outline) {
 	if len(text) == 0 {
 		return o
 	}
-	shaping1.Lock()
-	defer shaping1.Unlock()
+	oneByOne.Lock()
+	defer oneByOne.Unlock()
 	in := shaping.Input{Text: text, RunEnd: len(text), Direction: directionOf(text), Size: fixed.Int26_6(size * 64),
 		Language: language.NewLanguage("en")}
 	runs := segments.Split(in, w)
