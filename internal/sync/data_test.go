@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,11 +36,11 @@ func TestAWalkThatBreaksOffLeavesNoGap(t *testing.T) {
 		}
 		time.Sleep(2600 * 5 * time.Minute)
 		// Of the three pages the second fails once.
-		pages := 0
+		var pages atomic.Int32 // streams are read at the same time
 		up.Fail("listenbrainz", nil)
 		var fault enginetest.Fault
 		fault = func(req *http.Request) (*http.Response, error) {
-			if pages++; pages == 2 {
+			if pages.Add(1) == 2 {
 				up.Fail("listenbrainz", nil)
 				return enginetest.Answer(req, 503, `{}`), nil
 			}
@@ -50,7 +51,7 @@ func TestAWalkThatBreaksOffLeavesNoGap(t *testing.T) {
 		up.Fail("listenbrainz", fault)
 		require.NoError(t, e.Connections.Resume(context.Background(), user, "listenbrainz"))
 		time.Sleep(10 * time.Minute)
-		require.Equal(t, 2, pages, "the fault has struck")
+		require.EqualValues(t, 2, pages.Load(), "the fault has struck")
 		require.Equal(t, 2600, e.Listens(user))
 		require.Equal(t, syncer.Healthy, e.Status(user, "listenbrainz").Condition)
 	})
