@@ -185,8 +185,8 @@ func TestAPictureIsUploadedAndTakenBack(t *testing.T) {
 func TestAlbumsAndTracksAreMergedByPrograms(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		for i, l := range [][2]string{{"Mustapha", "Jazz"}, {"Jealousy", "Jazz (2011 Remaster)"}, {"Bicycle Race", "Live"},
-			{"Bicycle", "Live Killers"}} {
+		for i, l := range [][2]string{{"Mustapha", "Jazz"}, {"Jealousy", "Jazz (2011 Remaster)"},
+			{"Bicycle Race", "Live"}, {"Bicycle", "Live Killers"}} {
 			h.call(http.MethodPost, "/listens", fmt.Sprintf(`{"track":%q,"artist":"Queen","album":%q,
 				"played_at":"1999-11-20T1%d:00:00Z"}`, l[0], l[1], i), http.StatusCreated)
 		}
