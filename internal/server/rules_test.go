@@ -121,7 +121,7 @@ func TestMusicIsCorrectedOnThePages(t *testing.T) {
 		require.Contains(t, h.page(page+"/merge?q=rós"), page+"/merge?into="+right)
 		html = h.page(page + "/merge?into=" + right)
 		require.Contains(t, html, "Your 1 listen will count for")
-		require.Contains(t, html, "1 album moves along.")
+		require.Contains(t, html, "1 album moves with it.")
 		to := h.submit(page+"/merge", http.StatusSeeOther, "into", right).Header().Get("Location")
 		require.Equal(t, "/music/artist/"+right, to)
 		require.Contains(t, h.page(to), "2 times")
