@@ -72,7 +72,8 @@ type earlier struct {
 	URL  string
 }
 
-// heard returns a 404 if a filter names an artist, an album or a track that its owner has never heard: others may have.
+// heard returns a 404 if a filter names an artist, an album or a track that its owner has never heard, since only
+// others in the household may have.
 func (h *Handler) heard(ctx context.Context, a *asked) error {
 	for _, id := range []uint32{a.Filter.Artist, a.Filter.Album, a.Filter.Track} {
 		if id == 0 {
