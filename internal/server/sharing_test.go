@@ -140,7 +140,9 @@ func TestListeningIsSharedInTheHousehold(t *testing.T) {
 }
 
 // plain returns what is read of a part of a page.
-func plain(part string) string { return spaces.ReplaceAllString(tagged.ReplaceAllString(part, " "), " ") }
+func plain(part string) string {
+	return spaces.ReplaceAllString(tagged.ReplaceAllString(part, " "), " ")
+}
 
 // leadsNowherePrivate follows the addresses of somebody's shared page, one of each kind: all lead to that page with
 // other filters, to the reader's own, or to a picture.
