@@ -177,9 +177,9 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/music",
 	},
 	// It shows what is counted, also as tables to download, and the digest of a week is a card on it.
-	"internal/server/listening": {
-		"internal/digest", "internal/export", "internal/library", "internal/listening", "internal/server/core",
-		"internal/server/digests", "internal/server/music",
+	"internal/server/listening": { // accounts: somebody else may share theirs
+		"internal/accounts", "internal/digest", "internal/export", "internal/library", "internal/listening",
+		"internal/server/core", "internal/server/digests", "internal/server/music",
 	},
 	"internal/server/imports": {
 		"internal/activity", "internal/imports", "internal/library", "internal/providers",
