@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// leaders finds out which artist was heard most in each piece of the span, and in how many pieces each was heard.
+// leaders finds the artist heard most in each piece of the span, and counts the pieces in which each artist was heard.
 type leaders struct {
 	piece  *Piece
 	heard  []uint32 // listens in the piece, by artist
@@ -14,7 +14,7 @@ type leaders struct {
 	pieces []uint16 // by artist
 }
 
-// count counts a listen to an artist in a piece. Pieces come in their order.
+// count counts a listen to an artist in a piece. Pieces must come in order.
 func (l *leaders) count(p *Piece, id uint32) {
 	if l.piece != p {
 		l.close()
@@ -39,7 +39,7 @@ func (l *leaders) close() {
 	l.seen = l.seen[:0]
 }
 
-// stack counts the listens to the first artists in each piece, and who led it.
+// stack counts the listens to the top artists in each piece, and finds each piece's top artist.
 func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 	stacked := t.stacked()
 	if t.q.Lead {
@@ -75,7 +75,7 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 	}
 }
 
-// stacked returns for each spelling which of the first artists of the list are its own: a bit for each.
+// stacked returns for each spelling a bit for each of the top artists whose it is.
 func (t *tally) stacked() []uint8 {
 	place := map[uint32]uint8{}
 	for i, row := range t.a.Artists[:min(Stacked, len(t.a.Artists))] {
@@ -90,7 +90,7 @@ func (t *tally) stacked() []uint8 {
 	return of
 }
 
-// stayed sorts the new artists by in how many pieces of the span they were heard.
+// stayed sorts the new artists by the number of pieces in which they were heard.
 func (t *tally) stayed() {
 	if t.leaders == nil {
 		t.a.Stayed = nil
