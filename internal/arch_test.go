@@ -204,8 +204,8 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
 	},
 	"internal/server/settings": {
-		"internal/accounts", "internal/providers", "internal/server/connections", "internal/server/core",
-		"internal/server/people", "internal/server/sessions", "internal/server/tokens",
+		"internal/accounts", "internal/activity", "internal/providers", "internal/server/connections",
+		"internal/server/core", "internal/server/people", "internal/server/sessions", "internal/server/tokens",
 	},
 	"internal/server/tokens": {
 		"internal/accounts", "internal/activity", "internal/events", "internal/library",
