@@ -1,9 +1,11 @@
 package test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -55,4 +57,67 @@ func TestBrowserFindsASongFrom2019(t *testing.T) {
 		})()`, place)),
 		chromedp.Evaluate(`location.search`, &again))
 	require.Contains(t, again, "before=")
+	staysWhileListensArrive(t, tab, p, v)
+}
+
+// staysWhileListensArrive reads on in the middle of the first page, then far below it, while new listens arrive above,
+// some of them late, and one is deleted. What is read does not move, and the list is in order when the reader goes up.
+func staysWhileListensArrive(t *testing.T, tab context.Context, p *process, v *person) {
+	t.Helper()
+	rows := `document.querySelectorAll("#listens li.row").length`
+	const read = `[...document.querySelectorAll("#listens li.row")].find((row) =>
+		row.getBoundingClientRect().top > innerHeight / 2)`
+	const top = `Math.round(document.getElementById(%q).getBoundingClientRect().top)`
+	unmoved := func(what string, change func(), until string) {
+		t.Helper()
+		var row string
+		var before, after int
+		do(t, tab, chromedp.Evaluate(read+".id", &row))
+		do(t, tab, chromedp.Evaluate(fmt.Sprintf(top, row), &before))
+		change()
+		do(t, tab, holds(until),
+			chromedp.Evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`, nil,
+				awaiting), chromedp.Evaluate(fmt.Sprintf(top, row), &after))
+		require.InDelta(t, before, after, 2, "what is read has moved: %s", what)
+	}
+	arrives := func(track string, at time.Time) {
+		t.Helper()
+		unmoved(track, func() {
+			v.call(http.MethodPost, "/listens", object{"track": track, "artist": "Björk",
+				"played_at": at.UTC().Format(time.RFC3339)}, http.StatusCreated)
+		}, fmt.Sprintf(`document.querySelector("#listens").textContent.includes(%q)`, track))
+	}
+	do(t, tab, chromedp.Navigate(p.url+"/listens"), holds(rows+" === 50"),
+		holds(`document.body.dataset.linked === "yes"`),
+		chromedp.Evaluate(`document.querySelectorAll("#listens li.row")[20].scrollIntoView({block: "center"}), 0`, nil))
+	arrives("While reading", time.Now())
+	do(t, tab, chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight), 0`, nil), holds(rows+" >= 100"),
+		chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight), 0`, nil), holds(rows+" >= 150"),
+		chromedp.Evaluate(`document.querySelectorAll("#listens li.row")[120].scrollIntoView({block: "center"}), 0`, nil))
+	arrives("Far above", time.Now())
+	arrives("Came late", time.Now().Add(-30*time.Hour))
+	var between, out string
+	do(t, tab, chromedp.Evaluate(`document.querySelectorAll("#listens li.row")[9].querySelector("time").dateTime`,
+		&between))
+	at, err := time.Parse(time.RFC3339, between)
+	require.NoError(t, err)
+	arrives("In between", at.Add(-30*time.Second))
+	newest := v.call(http.MethodGet, "/listens?limit=1", nil, http.StatusOK)["listens"].([]any)[0].(object)
+	unmoved("one is deleted", func() {
+		v.call(http.MethodDelete, "/listens/"+newest["id"].(string), nil, http.StatusOK)
+	}, `!document.querySelector("#listens").textContent.includes("Far above")`)
+	do(t, tab, chromedp.Evaluate(`scrollTo(0, 0), 0`, nil),
+		holds(`document.querySelector("#listens li.row").textContent.includes("While reading")`),
+		sees("#listens .lead", "204 listens"), chromedp.Evaluate(`(() => {
+			const rows = [...document.querySelectorAll("#listens li.row")];
+			const wrong = [];
+			for (const [i, row] of rows.entries()) {
+				const at = (row) => row.querySelector("time").dateTime;
+				if (i > 0 && at(row) > at(rows[i - 1])) wrong.push(row.textContent + " " + at(row));
+				if (!row.closest("section.day").querySelector("h2")) wrong.push(row.textContent);
+			}
+			if (new Set(rows.map((row) => row.id)).size < rows.length) wrong.push("twice");
+			return wrong.join();
+		})()`, &out))
+	require.Empty(t, out, "the newest first")
 }

@@ -1,5 +1,6 @@
 // The page of listens goes on while somebody scrolls. The address follows, so that every place has one: the way back,
 // and a reload, lead to the same row.
+import { Idiomorph } from "./idiomorph.js";
 import { showTimes } from "./times.js";
 
 const list = document.querySelector("#listens[data-part]");
@@ -69,20 +70,71 @@ function follow() {
   history.replaceState(state, "", scrollY > 0 ? place.url : began);
 }
 
-// grow takes what is new from a newer version of the first page, when further pages are below it.
+const aboveOf = (row) => (row.previousElementSibling?.matches("li.above") ? row.previousElementSibling : null);
+const rows = (of) => [...of.querySelectorAll("li.row")];
+
+function remove(row) {
+  aboveOf(row)?.remove();
+  row.remove();
+}
+
+// grow takes what has changed from a newer version of the first page, in place, while somebody reads further down. What
+// they read stays where it is on the screen.
 function grow(e) {
-  if (places.length < 2) return;
+  if (places.length < 2 && scrollY === 0) return;
   e.preventDefault();
-  for (const day of days(e.detail)) {
-    const known = document.getElementById(day.querySelector("h2").id)?.closest("section");
-    const fresh = [...day.querySelectorAll("li.row")].filter((row) => !document.getElementById(row.id));
-    if (!known) {
-      if (fresh.length === day.querySelectorAll("li.row").length) days(list)[0].before(day);
-      continue;
+  const row = here(), top = row?.getBoundingClientRect().top;
+  merge(e.detail);
+  if (row?.isConnected && scrollY > 0) scrollBy(0, row.getBoundingClientRect().top - top);
+}
+
+function merge(page) {
+  const lead = page.querySelector(":scope > .lead");
+  if (lead) list.querySelector(":scope > .lead")?.replaceWith(lead);
+  // All rows down to the last one that is on both are on the newer page, too, unless they are gone.
+  const now = rows(page), ids = new Set(now.map((row) => row.id));
+  const end = now.findLast((row) => document.getElementById(row.id))?.id;
+  for (const row of end ? rows(list) : []) {
+    if (row.id === end) break;
+    if (!ids.has(row.id)) remove(row);
+  }
+  let above = null;
+  for (const day of days(page)) {
+    const same = document.getElementById(day.querySelector("h2").id)?.closest("section");
+    if (same) mergeDay(same, day);
+    else {
+      for (const row of rows(day)) moved(row);
+      if (above) above.after(day);
+      else days(list)[0].before(day);
     }
-    known.querySelector(".day-head .facts").textContent = day.querySelector(".day-head .facts").textContent;
-    const first = known.querySelector("li.row");
-    for (const row of fresh) first.before(row);
+    above = same ?? day;
+  }
+  for (const day of days(list)) if (!day.querySelector("li.row")) day.remove();
+}
+
+// moved removes a row that has another day now.
+function moved(row) {
+  const old = document.getElementById(row.id);
+  if (old) remove(old);
+}
+
+function mergeDay(day, newer) {
+  day.querySelector(".day-head").replaceWith(newer.querySelector(".day-head"));
+  let last = null;
+  for (const next of rows(newer)) {
+    const above = aboveOf(next);
+    let row = document.getElementById(next.id);
+    if (row && !day.contains(row)) { remove(row); row = null; }
+    if (!row) {
+      row = next;
+      if (last) last.after(row);
+      else day.querySelector("ul").prepend(row);
+    } else if (!row.isEqualNode(next)) {
+      Idiomorph.morph(row, next, { ignoreActiveValue: true });
+    }
+    aboveOf(row)?.remove();
+    if (above) row.before(above);
+    last = row;
   }
 }
 
