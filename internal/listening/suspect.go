@@ -11,7 +11,7 @@ const (
 	manyListens = 10 // of any tracks are too many
 	manyWithin  = 60 // seconds from the first of these to the last
 
-	// A track that is repeated may begin this many seconds before its end: players fade for up to 12, and clocks differ.
+	// A track may begin again this many seconds before its end: players fade for up to 12, and clocks differ.
 	overlap = 15
 	// A track of unknown length is taken to last this many seconds: services count no shorter listens.
 	leastLength = 30
@@ -36,13 +36,14 @@ type Suspects struct {
 	found    func(Suspect) bool
 	at       []int64 // of listens without an hour of silence between them, the latest first
 	spelling []uint32
-	last     []int32 // for each track, the number of its last listen among those and 1
+	before   int     // how many listens came before those
+	last     []int64 // by track, the number of its last listen among all, from 1
 	enough   bool
 }
 
 // NewSuspects returns what calls found for suspects, the latest first, until that returns false.
 func NewSuspects(music *Music, found func(Suspect) bool) *Suspects {
-	return &Suspects{music: music, found: found, last: make([]int32, music.last+1)}
+	return &Suspects{music: music, found: found, last: make([]int64, music.last+1)}
 }
 
 // Add adds columns, which come the latest first, and reports whether more are wanted. End follows the last ones.
@@ -73,6 +74,7 @@ func (s *Suspects) End() {
 			return
 		}
 	}
+	s.before += len(s.at)
 	s.at, s.spelling = s.at[:0], s.spelling[:0]
 }
 
@@ -112,8 +114,8 @@ func (s *Suspects) pairs(within []int32) (all []Suspect) {
 		if v.track == 0 { // it has no title
 			continue
 		}
-		before := int(s.last[v.track]) - 1
-		s.last[v.track] = int32(i + 1)
+		before := int(s.last[v.track]) - 1 - s.before
+		s.last[v.track] = int64(s.before + i + 1)
 		if before < 0 || within[i] != 0 && within[i] == within[before] {
 			continue
 		}
@@ -126,9 +128,6 @@ func (s *Suspects) pairs(within []int32) (all []Suspect) {
 		if n := len(all); n == 0 || all[n-1].compare(pair) != 0 { // three in one second are shown one by one
 			all = append(all, pair)
 		}
-	}
-	for _, spelling := range s.spelling {
-		s.last[s.music.of(spelling).track] = 0
 	}
 	return all
 }

@@ -18,7 +18,8 @@ func suspicious(t testing.TB, s *Store, user int64, limit int) (lines, ids []str
 		page, next, err := s.Suspicious(t.Context(), user, before, limit)
 		require.NoError(t, err)
 		for _, v := range page {
-			lines = append(lines, fmt.Sprint(v.Count, " ", v.Listens[0].Title, " in ", v.To.Sub(v.From), " of ", v.Length))
+			lines = append(lines, fmt.Sprint(v.Count, " ", v.Listens[0].Title, " in ", v.To.Sub(v.From),
+				" of ", v.Length))
 			ids = append(ids, v.ID)
 		}
 		if before = next; before == "" {
