@@ -138,7 +138,8 @@ func TestARecountMendsTheStatistics(t *testing.T) {
 	require.Greater(t, len(before), 5)
 	for _, harm := range []string{
 		"DELETE FROM listen_columns WHERE span % 2 = 0",
-		"UPDATE listen_columns SET data = (SELECT data FROM listen_columns WHERE data IS NOT NULL ORDER BY span LIMIT 1)",
+		`UPDATE listen_columns
+			SET data = (SELECT data FROM listen_columns WHERE data IS NOT NULL ORDER BY span LIMIT 1)`,
 		"UPDATE listen_columns SET data = substr(data, 1, 12)",
 	} {
 		require.NoError(t, s.exec(t.Context(), harm))

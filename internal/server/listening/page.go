@@ -71,7 +71,8 @@ type earlier struct {
 	URL  string
 }
 
-// heard returns a 404 if a filter names an artist, an album or a track that the person has never heard: others may have.
+// heard returns a 404 if a filter names an artist, an album or a track that the person has never heard, since only
+// others in the household may have.
 func (h *Handler) heard(c echo.Context, f listening.Filter) error {
 	for _, id := range []uint32{f.Artist, f.Album, f.Track} {
 		if id == 0 {
