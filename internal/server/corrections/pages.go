@@ -110,8 +110,7 @@ func (h *Handler) undoForm(c echo.Context) error {
 type correctionsView struct {
 	Title, Lead string
 	Items       []ui.Item
-	Next        []ui.Action // without any
-	Suspicious  ui.Action   // leads to what looks wrong
+	Next        []ui.Action
 	Pages       ui.Pages
 }
 
@@ -126,7 +125,7 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	v := viewOf(ctx, page, core.Administers(c))
-	v.Suspicious = suspiciousLink(ctx, len(wrong), more != "")
+	v.Next = append(v.Next, suspiciousLink(ctx, len(wrong), more != ""))
 	if c.QueryParam("before") != "" {
 		v.Pages.Newest = "/corrections"
 	}

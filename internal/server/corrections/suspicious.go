@@ -1,10 +1,13 @@
 package corrections
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -179,32 +182,29 @@ func suspectItem(ctx context.Context, v library.Suspicion, rows []music.Row) ui.
 		remove.Set("listen", strconv.FormatInt(v.Listens[1].ID, 10))
 	} else {
 		remove["from"], remove["to"] = span["from"], span["to"]
-		i.Title = ui.Named{Text: words.T(ctx, "suspicious.stretch", "Count", v.Count),
-			URL: "/listens?" + span.Encode()}
-		i.Credits, i.Picture = titlesOf(rows, v.Count), &ui.Picture{}
+		i.Title = ui.Named{Text: titlesOf(rows, v.Count), URL: "/listens?" + span.Encode()}
+		i.Credits, i.Picture = nil, &ui.Picture{}
 	}
 	i.Aside = ui.Actions([]ui.Action{
-		{ID: "delete-" + v.ID, Label: label, Warn: true, URL: "/listens/delete?" + remove.Encode(),
-			DescribedBy: i.ID},
+		{ID: "delete-" + v.ID, Label: label, URL: "/listens/delete?" + remove.Encode(), DescribedBy: i.ID},
 		{ID: "keep-" + v.ID, Label: words.T(ctx, "suspicious.keep"), Post: suspiciousPath + "/" + v.ID + "/keep",
 			DescribedBy: i.ID}})
 	return i
 }
 
-// titlesOf names the first listens of many, each title once.
-func titlesOf(rows []music.Row, many int) (all []ui.Named) {
-	seen := map[string]bool{}
+// mostTitles is how many titles stand for a stretch.
+const mostTitles = 3
+
+// titlesOf names the first of many listens, each title once.
+func titlesOf(rows []music.Row, many int) string {
+	var all []string
 	for _, r := range rows {
-		if title := r.Title; !seen[title] {
-			seen[title] = true
-			if len(all) > 0 {
-				all = append(all, ui.Named{Text: ", "})
-			}
-			all = append(all, ui.Named{Text: title, URL: r.TrackPage()})
+		if title := cmp.Or(r.Links.TrackName, r.Title); !slices.Contains(all, title) && len(all) < mostTitles {
+			all = append(all, title)
 		}
 	}
-	if many > len(rows) {
-		all = append(all, ui.Named{Text: " …"})
+	if many > len(all) {
+		return strings.Join(all, ", ") + "\u00a0…"
 	}
-	return all
+	return strings.Join(all, ", ")
 }
