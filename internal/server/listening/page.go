@@ -320,7 +320,7 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 			Note: note(now.Tracks, before.Tracks, now.NewTracks)}}
 }
 
-// listens returns the address of the listens behind the page.
+// listens returns the address of the listens that the page counts.
 func (a *asked) listens() string {
 	_, text, _ := strings.Cut(a.query("", ""), "?")
 	q, err := url.ParseQuery(text)
