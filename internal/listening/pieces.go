@@ -2,6 +2,7 @@ package listening
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -40,12 +41,9 @@ func (l *leaders) close() {
 
 // stack counts the listens to the top artists in each piece, and finds each piece's top artist.
 func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
-	place := map[uint32]int{}
-	for i, row := range t.a.Artists[:min(Stacked, len(t.a.Artists))] {
-		place[row.ID] = i
-	}
+	stacked := t.stacked()
 	if t.q.Lead {
-		t.leaders = &leaders{heard: make([]uint32, len(t.mark)), pieces: make([]uint16, len(t.mark))}
+		t.leaders = &leaders{heard: make([]uint32, len(t.last)), pieces: make([]uint16, len(t.last))}
 		defer t.leaders.close()
 	}
 	for _, c := range all {
@@ -54,30 +52,42 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 		}
 		wanted := t.pick.source(c)
 		for i, offset := range c.At {
-			at := c.Start + int64(offset)
-			if at < t.from || at >= t.to || c.Sources[i]&wanted != wanted {
+			at, spelling := c.Start+int64(offset), c.Spelling[i]
+			if at < t.from || at >= t.to || c.Sources[i]&wanted != wanted || int(spelling) >= len(stacked) ||
+				stacked[spelling] == 0 && t.leaders == nil {
 				continue
 			}
-			v := t.music.of(c.Spelling[i])
-			for _, id := range t.music.artistsOf(v) {
-				n, ok := place[id]
-				if !ok && t.leaders == nil {
-					continue
-				}
-				day, second := t.clock.day(at)
-				if !t.pick.fits(c.Spelling[i], day, second) {
-					continue
-				}
-				p := piece(day)
-				if ok {
-					p.By[n]++
-				}
-				if t.leaders != nil {
-					t.leaders.count(p, id)
-				}
+			day, second := t.clock.day(at)
+			if !t.pick.fits(spelling, day, second) {
+				continue
+			}
+			p := piece(day)
+			for rest := stacked[spelling]; rest != 0; rest &= rest - 1 {
+				p.By[bits.TrailingZeros8(rest)]++
+			}
+			if t.leaders == nil {
+				continue
+			}
+			for _, id := range t.music.artistsOf(t.music.of(spelling)) {
+				t.leaders.count(p, id)
 			}
 		}
 	}
+}
+
+// stacked returns for each spelling a bit for each of the top artists whose it is.
+func (t *tally) stacked() []uint8 {
+	place := map[uint32]uint8{}
+	for i, row := range t.a.Artists[:min(Stacked, len(t.a.Artists))] {
+		place[row.ID] = 1 << i
+	}
+	of := make([]uint8, len(t.music.meanings))
+	for i, v := range t.music.meanings {
+		for _, id := range t.music.artistsOf(v) {
+			of[i] |= place[id]
+		}
+	}
+	return of
 }
 
 // stayed sorts the new artists by the number of pieces in which they were heard.

@@ -125,6 +125,9 @@ func (h *Handler) tableAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.other {
+		return core.HTTPProblem(http.StatusNotFound)
+	}
 	file := "reprise-" + core.UserOf(c).Name + "-" + name + a.dates() + ".csv"
 	return h.core.Download(c, export.SheetType, file, func(w io.Writer) error {
 		_, err := h.table(c.Request().Context(), name, found).Write(w)
@@ -140,8 +143,11 @@ func (a *asked) dates() string {
 	return "-" + a.Span.From.Format(time.DateOnly) + "-" + a.Span.To.AddDate(0, 0, -1).Format(time.DateOnly)
 }
 
-// csv returns the address of a table with the filters of the page.
+// csv returns the address of a table with the filters of the page; empty for somebody else's statistics.
 func (a *asked) csv(name string) string {
+	if a.other {
+		return ""
+	}
 	_, query, _ := strings.Cut(a.query("", ""), "?")
 	return "/api/v1/export/stats/" + name + ".csv?" + query
 }
@@ -152,7 +158,7 @@ func (h *Handler) Tables(ctx context.Context, user int64, now time.Time) (all []
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.countOf(ctx, user, listening.Question{Span: span, Now: now, Most: everything})
+	found, err := h.count(ctx, user, listening.Question{Span: span, Now: now, Most: everything})
 	if err != nil || found.Totals.Listens == 0 {
 		return nil, err
 	}
