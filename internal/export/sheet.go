@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// Sheet is a table of statistics. Its rows are read while it is written, so that its size does not matter.
+// Sheet is a table of statistics. It is small enough to be held in memory.
 type Sheet struct {
 	Name    string // of its file, without the ending
 	Heading []string
@@ -15,8 +15,7 @@ type Sheet struct {
 // SheetType is the media type of a Sheet.
 const SheetType = "text/csv; charset=utf-8"
 
-// Write writes the table as CSV with a byte order mark, and returns how many rows it has. The error is that of reading
-// the rows or of w.
+// Write writes the table to w as CSV with a byte order mark, and returns how many rows it has.
 func (t Sheet) Write(w io.Writer) (n int, err error) {
 	b := appendCells([]byte("\ufeff"), t.Heading)
 	for cells, err := range t.Rows {

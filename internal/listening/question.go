@@ -9,8 +9,8 @@ import (
 // Filter selects listens. The zero value selects all of them.
 type Filter struct {
 	Artist, Album, Track uint32
-	Tagged               map[uint32]bool // artists, albums and tracks, one of which a listen must have; nil for all
-	Spellings            []uint32        // one of which a listen must have; nil for all
+	Tagged               map[uint32]bool // a listen must have one of these artists, albums or tracks; nil for all
+	Spellings            []uint32        // a listen must have one of these; nil for all
 	Hours                uint32          // a bit for each hour of the day; 0 for all
 	Weekdays             uint8           // a bit for each day from Monday on; 0 for all
 	Source               library.ConnectionID
@@ -22,8 +22,8 @@ type Question struct {
 	Filter Filter
 	Now    time.Time // in the zone that days and hours belong to
 	Most   int       // rows of a list; 0 for 10
-	Bare   bool      // nobody asks what was new or came back
-	Lead   bool      // whether to find out who led each piece, and who stayed
+	Bare   bool      // leave out what was new or came back
+	Lead   bool      // find each piece's top artist, and which new artists stayed
 }
 
 // Totals count listens, and of how many artists, albums and tracks they are.
@@ -57,13 +57,13 @@ type Piece struct {
 	From    time.Time // the date on which it begins, in UTC
 	Listens int
 	By      []int // listens to each of the first artists of the list; see Stacked
-	Lead    Row   // the artist heard most, if the question asks for it; none without an artist
+	Lead    Row   // the artist heard most, if the question asks for it; empty if no artist was heard
 }
 
 // Run is a number of days in a row.
 type Run struct{ First, Days int64 }
 
-// Source is how many listens a connection told of, and how many no other one did.
+// Source counts the listens that a connection reported, and those that only it did.
 type Source struct {
 	Connection    library.ConnectionID
 	Listens, Only int
@@ -86,7 +86,7 @@ type Answer struct {
 	Artists, Albums, Tracks []Row      // those heard most
 	New                     []Row      // artists first heard in the span, those heard most first
 	Back                    []Row      // artists heard again after a year or longer
-	Stayed                  []Row      // new artists heard in the most pieces, if the question asks for it
+	Stayed                  []Row      // new artists that were heard in the most pieces, if the question asks for them
 	Days                    []DayCount // those with listens
 	Hours                   [7][24]int // by weekday, from Monday
 	Over                    []Piece

@@ -12,9 +12,9 @@ import (
 	"reprise/internal/library"
 )
 
-// DivideMusic divides an artist, an album or a track, for the whole household, until that is undone. It returns
-// library.ErrNotFound if the person has not heard it, library.ErrNotHere if what is to leave is not of it, and
-// library.ErrUnchanged if that would leave nothing, or change nothing.
+// DivideMusic splits an artist, an album or a track for the whole household, until this is undone. It returns
+// library.ErrNotFound if the person has not heard it, library.ErrNotHere if something to be split off does not belong
+// to it, and library.ErrUnchanged if nothing would remain or change.
 func (s *Store) DivideMusic(ctx context.Context, user int64, kind string, id int64, d library.Division) (
 	c library.Correction, err error) {
 	h, err := s.heardOne(ctx, user, kind, id)
@@ -46,7 +46,7 @@ func (s *Store) DivideMusic(ctx context.Context, user int64, kind string, id int
 			return err
 		}
 		if kind != library.KindArtist {
-			if made, err = s.another(ctx, tx, h, d.Titles[0]); err != nil {
+			if made, err = s.addDivided(ctx, tx, h, d.Titles[0]); err != nil {
 				return err
 			}
 		} else if len(names) == 1 && made[0].id == h.ID {
@@ -57,7 +57,7 @@ func (s *Store) DivideMusic(ctx context.Context, user int64, kind string, id int
 	return c, err
 }
 
-// distinct returns the names of different artists.
+// distinct returns one name for each different artist.
 func distinct(names []string) (all []string) {
 	seen := map[int64]bool{}
 	for _, name := range names {
@@ -69,7 +69,7 @@ func distinct(names []string) (all []string) {
 	return all
 }
 
-// leaving returns the albums and the tracks that leave an artist, and how many listens of a person those are.
+// leaving returns the albums and the tracks to split off from an artist, and the number of a person's listens to them.
 func (s *Store) leaving(ctx context.Context, user int64, h library.Heard, d library.Division) (parts []part, n int,
 	err error) {
 	albums, tracks, err := s.ofArtist(ctx, user, h.ID)
@@ -94,8 +94,8 @@ func (s *Store) leaving(ctx context.Context, user int64, h library.Heard, d libr
 	return parts, n, err
 }
 
-// Written returns how services write an album or a track that a person has heard, and how often the person has heard it
-// so, the most frequent first.
+// Written returns the ways in which services write the title of an album or a track, and how often the person has heard
+// each, the most frequent first.
 func (s *Store) Written(ctx context.Context, user int64, kind string, id int64) (all []library.Writing, err error) {
 	plays, err := s.heardOf(ctx, user)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Store) Written(ctx context.Context, user int64, kind string, id int64) 
 	return all, nil
 }
 
-// writings returns what leaves an album or a track, by how services write it, and how many listens of a person.
+// writings returns the titles to split off from an album or a track, and the number of a person's listens with them.
 func (s *Store) writings(ctx context.Context, user int64, h library.Heard, titles []string) (parts []part, n int,
 	err error) {
 	all, err := s.Written(ctx, user, h.Kind, h.ID)
@@ -150,7 +150,7 @@ func (s *Store) writings(ctx context.Context, user int64, h library.Heard, title
 	return parts, n, err
 }
 
-// artistsNamed returns the artists of these names, whom it stores if nobody has told of them.
+// artistsNamed returns the artists with these names, and stores those that are unknown.
 func (s *Store) artistsNamed(ctx context.Context, tx *sql.Tx, names []string) (parts []part, err error) {
 	for _, name := range names {
 		key := entityKey{library.KindArtist, artistKey(name)}
@@ -170,8 +170,9 @@ func (s *Store) artistsNamed(ctx context.Context, tx *sql.Tx, names []string) (p
 	return parts, nil
 }
 
-// another stores an album or a track that leaves one. No name of a service leads to it.
-func (s *Store) another(ctx context.Context, tx *sql.Tx, h library.Heard, title string) ([]part, error) {
+// addDivided stores a new album or track that is split off from h. Its key is unique, so that names from services never
+// lead to it.
+func (s *Store) addDivided(ctx context.Context, tx *sql.Tx, h library.Heard, title string) ([]part, error) {
 	sum := fnv.New64a()
 	_, _ = fmt.Fprint(sum, "divided from ", h.ID, " ", time.Now().UnixNano(), title)
 	e := &keyed{key: int64(sum.Sum64()), Entity: library.Entity{Kind: h.Kind, Artist: h.Artist, Title: title,

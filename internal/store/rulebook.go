@@ -11,7 +11,7 @@ import (
 	"reprise/internal/library"
 )
 
-// part is a part of a rule: see migration 34.
+// part is a row of music_rule_parts; see migration 34.
 type part struct {
 	part  string
 	id    int64
@@ -20,7 +20,7 @@ type part struct {
 
 func into(id int64) part { return part{part: "into", id: id} }
 
-// addRule stores a rule, gives it its ID, and counts that spellings mean something else.
+// addRule stores a rule, sets its ID, and counts a change of meanings.
 func addRule(ctx context.Context, tx *sql.Tx, c *library.Correction, of int64, parts []part) (err error) {
 	if c.ID, err = nextIDs(ctx, tx, "corrections", 1); err != nil {
 		return err
@@ -62,8 +62,8 @@ func (s *Store) heardOne(ctx context.Context, user int64, kind string, id int64)
 	return library.Heard{ID: m.ID, Entity: m.Entity, Plays: m.Plays, LastHeard: m.LastHeard}, err
 }
 
-// MergeEffect returns what MergeMusic would do. It returns library.ErrNotFound if the person has not heard both, and
-// library.ErrUnchanged if they are one.
+// MergeEffect returns what MergeMusic would change. It returns library.ErrNotFound unless the person has heard both,
+// and library.ErrUnchanged if they are already merged.
 func (s *Store) MergeEffect(ctx context.Context, user int64, kind string, from, to int64) (v library.Effect,
 	err error) {
 	if v.From, err = s.heardOne(ctx, user, kind, from); err != nil {
@@ -83,7 +83,7 @@ func (s *Store) MergeEffect(ctx context.Context, user int64, kind string, from, 
 	return v, err
 }
 
-// ofArtist returns how often a person has heard the albums and the tracks of an artist.
+// ofArtist returns how often a person has heard the albums and the tracks of an artist, by ID.
 func (s *Store) ofArtist(ctx context.Context, user, id int64) (albums, tracks map[int64]int, err error) {
 	plays, err := s.heardOf(ctx, user)
 	if err != nil {
@@ -103,8 +103,9 @@ func (s *Store) ofArtist(ctx context.Context, user, id int64) (albums, tracks ma
 	return albums, tracks, nil
 }
 
-// MergeMusic makes an artist, an album or a track another one, for the whole household, until that is undone. What two
-// artists have with one title is one as well. The errors are those of MergeEffect.
+// MergeMusic merges an artist, an album or a track into another one for the whole household, until this is undone. If
+// both artists have an album or a track with the same title, those become one as well. The errors are those of
+// MergeEffect.
 func (s *Store) MergeMusic(ctx context.Context, user int64, kind string, from, to int64) (c library.Correction,
 	err error) {
 	v, err := s.MergeEffect(ctx, user, kind, from, to)
@@ -119,8 +120,9 @@ func (s *Store) MergeMusic(ctx context.Context, user int64, kind string, from, t
 	return c, err
 }
 
-// RenameMusic gives an artist, an album or a track another name. It returns library.ErrNotFound if the person has not
-// heard it, library.ErrUnchanged if it is called so, and library.ErrNameTaken if another artist is.
+// RenameMusic renames an artist, an album or a track for the whole household. It returns library.ErrNotFound if the
+// person has not heard it, library.ErrUnchanged if it has this name already, and library.ErrNameTaken if another artist
+// has it.
 func (s *Store) RenameMusic(ctx context.Context, user int64, kind string, id int64, name string) (
 	c library.Correction, err error) {
 	h, err := s.heardOne(ctx, user, kind, id)
@@ -131,7 +133,7 @@ func (s *Store) RenameMusic(ctx context.Context, user int64, kind string, id int
 		return c, library.ErrUnchanged
 	}
 	if kind == library.KindArtist {
-		if other, err := s.artistCalled(ctx, name); err != nil {
+		if other, err := s.artistByName(ctx, name); err != nil {
 			return c, err
 		} else if other != 0 && other != h.ID {
 			return c, library.ErrNameTaken
@@ -143,8 +145,8 @@ func (s *Store) RenameMusic(ctx context.Context, user int64, kind string, id int
 	return c, err
 }
 
-// artistCalled returns the artist whom somebody means by a name, whom listens tell of; 0 for none.
-func (s *Store) artistCalled(ctx context.Context, name string) (int64, error) {
+// artistByName returns the ID of the artist with this name, by the rules or as listens report it; 0 if there is none.
+func (s *Store) artistByName(ctx context.Context, name string) (int64, error) {
 	ruled, err := s.rulings(ctx)
 	if err != nil {
 		return 0, err
@@ -169,8 +171,8 @@ func (s *Store) artistCalled(ctx context.Context, name string) (int64, error) {
 	return id, local(err)
 }
 
-// UndoRule undoes a rule about artists, albums and tracks, and returns it. One that is undone already stays so. It
-// returns library.ErrNotFound if there is none.
+// UndoRule undoes a rule about an artist, an album or a track, and returns it. It does nothing if the rule is already
+// undone, and returns library.ErrNotFound if there is no such rule.
 func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if c, err = scanCorrection(tx.QueryRowContext(ctx, selectRule+"WHERE r.id = $1", id)); err != nil {
@@ -182,7 +184,8 @@ func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, e
 		c.UndoneAt = instant(millis(time.Now()))
 		return errors.Join(
 			execTx(ctx, tx, "UPDATE music_rules SET undone_at = $2 WHERE id = $1", id, millis(c.UndoneAt)),
-			// What divisions have made goes, unless a service has told of it since, or a rule needs it.
+			// Remove the entities that divisions have created, unless a service has reported them since or another rule
+			// needs them.
 			execTx(ctx, tx, `DELETE FROM entities
 				WHERE id IN (SELECT p.entity_id FROM music_rule_parts p JOIN music_rules r ON r.id = p.rule_id
 					WHERE r.undone_at > 0 AND r.kind = 'divide' AND p.part = 'into')
@@ -198,16 +201,16 @@ func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, e
 	return c, err
 }
 
-// RuleExists reports whether there is a rule about artists, albums and tracks, also one that is undone.
+// RuleExists reports whether there is a rule about an artist, an album or a track with this ID, undone or not.
 func (s *Store) RuleExists(ctx context.Context, id int64) (there bool, err error) {
 	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM music_rules WHERE id = $1)", id).Scan(&there)
 	return there, local(err)
 }
 
-// mostWorks is how many albums, and how many tracks, of an artist are listed: those heard most.
+// mostWorks caps the albums, and the tracks, that are listed of an artist.
 const mostWorks = 500
 
-// Works returns the albums and the tracks of an artist that a person has heard, those heard most first.
+// Works returns the albums and the tracks of an artist that a person has heard, the most heard first.
 func (s *Store) Works(ctx context.Context, user, artist int64) (albums, tracks []library.Heard, err error) {
 	ofAlbums, ofTracks, err := s.ofArtist(ctx, user, artist)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"reprise/internal/library"
 )
 
-// titled is a track or an album of an artist that others were merged into.
+// titled is a track or an album of an artist into which others were merged.
 type titled struct {
 	id                  int64
 	kind, title, artist string
 	artists             []int64
 }
 
-// sameTitles finds the tracks and the albums of merged artists that have one title. Of these the one counts that was
-// stored first, so that what comes later changes nothing for the others.
+// sameTitles finds the tracks and albums of merged artists that have the same title. The one stored first replaces the
+// others, so that later listens do not change which one it is.
 func (s *Store) sameTitles(ctx context.Context, r *rulings, into []int64, keys map[int64]int64) error {
 	group := map[int64]bool{}
 	for _, id := range into {
@@ -53,7 +53,7 @@ func (s *Store) sameTitles(ctx context.Context, r *rulings, into []int64, keys m
 	return err
 }
 
-// titledBy returns the albums and the tracks of artists, in the order of their numbers. Some may be there twice.
+// titledBy returns the albums and the tracks of artists, ordered by ID. Some may occur twice.
 func (s *Store) titledBy(ctx context.Context, artists []int64) (all []titled, err error) {
 	for chunk := range slices.Chunk(artists, 200) {
 		these, args := numbered(1, len(chunk)), anys(chunk)

@@ -37,7 +37,7 @@ type Handler struct {
 	core     *core.Core
 	store    Store
 	rows     *music.Rows
-	pictures *art.Cache // nil for none
+	pictures *art.Cache // may be nil
 }
 
 // New returns a Handler. pictures may be nil.
@@ -107,7 +107,7 @@ func view(c library.Correction) Correction {
 	return v
 }
 
-// nameOf returns what the artist, the album or the track of a correction was called then.
+// nameOf returns the name that the artist, the album or the track of a correction had at that time.
 func nameOf(c library.Correction) string {
 	if c.About == library.KindArtist {
 		return c.Artist
