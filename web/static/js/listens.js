@@ -1,12 +1,11 @@
-// The page of listens goes on while somebody scrolls. The address follows, so that every place has one: the way back,
-// and a reload, lead to the same row.
+// Listens continues while somebody scrolls. The address follows, so that going back and reloading lead to the same row.
 import { Idiomorph } from "./idiomorph.js";
 import { showTimes } from "./times.js";
 
 const list = document.querySelector("#listens[data-part]");
-const ahead = "800px"; // how far before its end the list is continued
+const ahead = "800px"; // how far before its end the list continues
 const began = location.pathname + location.search;
-const places = [{ row: list?.querySelector("li.row"), url: began }]; // where each page that was added begins
+const places = [{ row: list?.querySelector("li.row"), url: began }]; // the first row of each added page
 let loading = false, waiting = false;
 
 const last = (all) => all[all.length - 1];
@@ -17,7 +16,7 @@ const observer = new IntersectionObserver((seen) => {
   if (seen.some((one) => one.isIntersecting)) more();
 }, { rootMargin: `0px 0px ${ahead} 0px` });
 
-// more adds the next page below.
+// more appends the next page.
 async function more() {
   const next = link();
   if (loading || !next) return;
@@ -26,7 +25,7 @@ async function more() {
   try {
     const answer = await fetch(next.href, { headers: { "X-Reprise-Refresh": "/listens" } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("listens");
-    if (!answer.ok || !page) return; // such as the sign-in page: the link is still there
+    if (!answer.ok || !page) return; // for example the sign-in page; the link stays
     showTimes(page);
     const row = page.querySelector("li.row");
     const pager = page.querySelector(":scope > .pager:last-child");
@@ -41,7 +40,7 @@ async function more() {
     else old.remove();
     if (row) places.push({ row, url: next.pathname + next.search });
   } catch {
-    return; // the server cannot be reached: the link is still there
+    return; // the server cannot be reached; the link stays
   } finally {
     loading = false;
   }
@@ -59,13 +58,13 @@ function here() {
   return found;
 }
 
-// follow gives the address of the place in the middle of the window.
+// follow sets the address to that of the row in the middle of the window.
 function follow() {
   waiting = false;
   const row = here();
   const middle = innerHeight / 2;
   const place = places.findLast((p) => p.row?.isConnected && p.row.getBoundingClientRect().top <= middle) ?? places[0];
-  document.body.dataset.page = began; // that stays up to date, wherever somebody is
+  document.body.dataset.page = began; // updates are always those of the first page
   const state = row && { row: row.id, top: Math.round(row.getBoundingClientRect().top) };
   history.replaceState(state, "", scrollY > 0 ? place.url : began);
 }
@@ -78,8 +77,8 @@ function remove(row) {
   row.remove();
 }
 
-// grow takes what has changed from a newer version of the first page, in place, while somebody reads further down. What
-// they read stays where it is on the screen.
+// grow merges a newer first page into the list while somebody reads further down. The row in the middle of the window
+// keeps its position on the screen.
 function grow(e) {
   if (places.length < 2 && scrollY === 0) return;
   e.preventDefault();
@@ -91,7 +90,7 @@ function grow(e) {
 function merge(page) {
   const lead = page.querySelector(":scope > .lead");
   if (lead) list.querySelector(":scope > .lead")?.replaceWith(lead);
-  // All rows down to the last one that is on both are on the newer page, too, unless they are gone.
+  // The newer page has every row above the last one that both have; others have been deleted.
   const now = rows(page), ids = new Set(now.map((row) => row.id));
   const end = now.findLast((row) => document.getElementById(row.id))?.id;
   for (const row of end ? rows(list) : []) {
@@ -112,7 +111,7 @@ function merge(page) {
   for (const day of days(list)) if (!day.querySelector("li.row")) day.remove();
 }
 
-// moved removes a row that has another day now.
+// moved removes the former version of a row that now belongs to another day.
 function moved(row) {
   const old = document.getElementById(row.id);
   if (old) remove(old);
