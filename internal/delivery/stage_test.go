@@ -27,6 +27,7 @@ import (
 type dictator struct {
 	outcomes map[string]func(context.Context) error
 	ready    bool
+	asked    []string // to be deleted
 }
 
 func (d *dictator) Do(ctx context.Context, _ providers.Subject,
