@@ -13,7 +13,7 @@ type Delivery struct {
 	User        int64
 	Connection  library.ConnectionID
 	Kind        string
-	Ref         string
+	Ref         string // the id of a playlist or a correction, or a month such as 2026-11
 	Items       int
 	State       State
 	Attempts    int // used up

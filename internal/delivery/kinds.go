@@ -44,7 +44,7 @@ type Payload struct {
 	Schema     int                  `json:"schema_version"`
 	User       int64                `json:"user_id"`
 	Connection library.ConnectionID `json:"provider"`
-	Ref        string               `json:"ref,omitempty"` // a playlist's id, a month such as 2026-11, a correction's id
+	Ref        string               `json:"ref,omitempty"` // see Delivery.Ref
 	Key        string               `json:"idempotency_key"`
 }
 

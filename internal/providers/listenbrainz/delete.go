@@ -23,8 +23,8 @@ var deleteTable = append(table[:len(table):len(table)],
 	providers.Row{Status: http.StatusUnprocessableEntity, Meaning: ourMistake},
 )
 
-// DeleteListen implements providers.ListenDeleter. ListenBrainz deletes listens once an hour, and answers the same about
-// one that it doesn't have.
+// DeleteListen implements providers.ListenDeleter. ListenBrainz deletes listens once an hour, and answers the same
+// about one that it doesn't have.
 func (a *adapter) DeleteListen(ctx context.Context, sourceID string) error {
 	seconds, msid, _ := strings.Cut(sourceID, ":")
 	at, err := strconv.ParseInt(seconds, 10, 64)

@@ -96,7 +96,8 @@ func View(c library.Correction) Correction { return view(c) }
 func view(c library.Correction) Correction {
 	v := Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
 		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: library.Stamp(c.MadeAt),
-		UndoneAt: core.Moment(c.UndoneAt), There: thereView(c.There), About: core.Text(c.About), MadeBy: core.Text(c.By)}
+		UndoneAt: core.Moment(c.UndoneAt), There: thereView(c.There), About: core.Text(c.About),
+		MadeBy: core.Text(c.By)}
 	if c.About != "" {
 		v.Name = core.Text(nameOf(c))
 	}

@@ -28,14 +28,16 @@ func TestCorrectionsPageIsSound(t *testing.T) {
 		{ID: 6, Kind: library.Edited, Listens: 1, Title: uitest.Hostile, Artist: uitest.Hostile, MadeAt: at},
 		{ID: 7, Kind: library.Edited, Listens: 1, Title: "A", Artist: "B", Becomes: uitest.Hostile, MadeAt: at},
 		{ID: 1, Kind: library.Deleted, Listens: 7, MadeAt: at, UndoneAt: at.Add(time.Hour)},
-		{ID: 8, Kind: library.Deleted, Listens: 7, MadeAt: at, There: []library.There{{Connection: uitest.Hostile, Listens: 7}}},
+		{ID: 8, Kind: library.Deleted, Listens: 7, MadeAt: at,
+			There: []library.There{{Connection: uitest.Hostile, Listens: 7}}},
 	}
 	for n := range len(page) + 1 {
 		uitest.Sound(t, func(l *words.Language) templ.Component {
 			return correctionsPage(viewOf(words.With(t.Context(), l), page[:n], true, asIs))
 		})
 	}
-	html := uitest.HTML(t, words.German, correctionsPage(viewOf(words.With(t.Context(), words.German), page, true, asIs)))
+	german := words.With(t.Context(), words.German)
+	html := uitest.HTML(t, words.German, correctionsPage(viewOf(german, page, true, asIs)))
 	require.Contains(t, html, "2.000 Wiedergaben gelöscht")
 	require.Contains(t, html, "Rückgängig gemacht: ")
 }
@@ -47,7 +49,8 @@ func TestDeletingSaysHowManyFirst(t *testing.T) {
 		d := askDelete(words.With(t.Context(), l), 1200, uitest.Hostile, url.Values{"artist": {uitest.Hostile}}, nil)
 		require.Contains(t, uitest.HTML(t, l, ui.Ask(d)), want)
 		uitest.Sound(t, func(l *words.Language) templ.Component {
-			d := askDelete(words.With(t.Context(), l), 3, uitest.Hostile, url.Values{"artist": {uitest.Hostile}}, []holder{
+			query := url.Values{"artist": {uitest.Hostile}}
+			d := askDelete(words.With(t.Context(), l), 3, uitest.Hostile, query, []holder{
 				{ID: "listenbrainz", Name: uitest.Hostile, Listens: 2, Deletes: true},
 				{ID: "spotify", Name: uitest.Hostile, Listens: 1}, {ID: "lastfm", Name: uitest.Hostile, Listens: 3,
 					History: "https://www.last.fm/user/ann/library"}})
@@ -112,11 +115,13 @@ func TestACorrectionSaysWhatIsGoneThere(t *testing.T) {
 	ctx := words.With(t.Context(), words.English)
 	at := time.Date(2026, 11, 22, 14, 5, 0, 0, time.UTC)
 	note := func(asked int, undone time.Time) string {
-		return viewOf(ctx, []library.Correction{{ID: 1, Kind: library.Deleted, Listens: 60, MadeAt: at, UndoneAt: undone,
-			There: []library.There{{Connection: "listenbrainz", Listens: 60, Asked: asked}}}}, true, asIs).Items[0].Note
+		c := library.Correction{ID: 1, Kind: library.Deleted, Listens: 60, MadeAt: at, UndoneAt: undone,
+			There: []library.There{{Connection: "listenbrainz", Listens: 60, Asked: asked}}}
+		return viewOf(ctx, []library.Correction{c}, true, asIs).Items[0].Note
 	}
 	require.Contains(t, note(0, time.Time{}), "60 listens will be deleted at listenbrainz, too.")
-	require.Contains(t, note(10, time.Time{}), "Deleted at listenbrainz, too: 10 of 60. Undoing doesn't bring those back")
+	require.Contains(t, note(10, time.Time{}),
+		"Deleted at listenbrainz, too: 10 of 60. Undoing doesn't bring those back")
 	require.Contains(t, note(10, at), "10 listens stay deleted at listenbrainz.")
 	require.NotContains(t, note(0, at), "listenbrainz")
 }

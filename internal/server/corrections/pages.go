@@ -118,7 +118,8 @@ func (h *Handler) undoForm(c echo.Context) error {
 	}
 	for _, t := range v.There {
 		if t.Asked > 0 {
-			said = words.Join(said, words.New("corrections.stay_deleted", "Count", t.Asked, "Name", label(t.Connection)))
+			stay := words.New("corrections.stay_deleted", "Count", t.Asked, "Name", label(t.Connection))
+			said = words.Join(said, stay)
 		}
 	}
 	return h.core.Done(c, "/corrections", said)
