@@ -28,13 +28,7 @@ const (
 var styled = []string{".go", ".templ", ".html", ".js", ".css", ".yaml", ".yml", ".sh", "Makefile", ".ci/run"}
 
 // longLines is the number of lines over maxColumns that each directory may have. Lower a number when you shorten lines.
-var longLines = map[string]int{
-	"internal/alerts":      1,
-	"internal/enginetest":  2,
-	"internal/server/core": 1,
-	"internal/sync":        2,
-	"web":                  2,
-}
+var longLines = map[string]int{}
 
 // longNames is the number of test names over maxTestName that each directory may have.
 var longNames = map[string]int{}

@@ -42,7 +42,7 @@ func TestBigPagesKillNoSmallServer(t *testing.T) {
 		t.Skip(err)
 	}
 	w := newWorld(t, demo.Options{})
-	p := launch(t, c.command(built, "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"), worldEnv(w)...)
+	p := c.serve(t, worldEnv(w)...)
 	v := p.newcomer()
 	evil, friend := v.member(p, "Evil"), v.member(p, "Friend")
 	evil.call("PUT", "/connections/navidrome", object{"url": bigLibrary(t).URL, "username": "x", "password": "evil"},

@@ -73,6 +73,14 @@ func (c *cage) command(program string, args ...string) *exec.Cmd {
 	return exec.Command("/bin/sh", append([]string{"-c", script, c.dir, program}, args...)...)
 }
 
+// serve starts a server in the control group. Its files are on a disk: in memory they would count as the server's.
+func (c *cage) serve(t *testing.T, env ...string) *process {
+	t.Helper()
+	dir := onDisk(t)
+	args := []string{"-data-dir", filepath.Join(dir, "data"), "-listen", "127.0.0.1:0"}
+	return launch(t, c.command(built, args...), append(env, "TMPDIR="+dir)...)
+}
+
 // killed returns how many processes the kernel has ended for want of memory, where it says.
 func (c *cage) killed() int {
 	for _, name := range []string{"memory.events", "memory.oom_control"} {
@@ -125,7 +133,7 @@ func TestTheMemoryLimitIsTheContainers(t *testing.T) {
 		t.Skip(err)
 	}
 	run := func(env ...string) float64 {
-		p := launch(t, c.command(built, "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"), env...)
+		p := c.serve(t, env...)
 		limit := p.metric("go_gc_gomemlimit_bytes")
 		require.NoError(t, p.stop(syscall.SIGTERM))
 		return limit

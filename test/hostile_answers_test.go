@@ -98,7 +98,7 @@ func TestHostileAnswersKillNoSmallServer(t *testing.T) {
 		t.Skip(err)
 	}
 	w := newWorld(t, demo.Options{})
-	p := launch(t, c.command(built, "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"), worldEnv(w)...)
+	p := c.serve(t, worldEnv(w)...)
 	v := p.newcomer()
 	other, friend := v.member(p, "Other"), v.member(p, "Friend")
 	evil := evilSubsonic(t)

@@ -72,7 +72,7 @@ func TestHostileFilesKillNoSmallServer(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	p := launch(t, c.command(built, "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"))
+	p := c.serve(t)
 	v := p.newcomer()
 	other, friend := v.member(p, "Other"), v.member(p, "Friend")
 	var sending sync.WaitGroup

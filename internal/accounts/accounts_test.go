@@ -43,6 +43,8 @@ func (m *memory) Rename(context.Context, int64, string) (string, error) { return
 
 func (m *memory) SetChoices(context.Context, int64, Choices) error { return m.err }
 
+func (m *memory) ShareListening(context.Context, int64, bool) error { return m.err }
+
 func (m *memory) SetRole(context.Context, int64, string) (string, error) { return "", m.err }
 
 func (m *memory) UserByName(_ context.Context, name string) (User, error) {

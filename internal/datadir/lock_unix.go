@@ -28,8 +28,8 @@ func (d Dir) Lock() (unlock func(), err error) {
 	return func() { release(f) }, nil
 }
 
-// release ends a lock. Closing the file is not enough: a process that is being started just then has the file, too, until
-// its program begins, and would keep the lock so long.
+// release ends a lock. Closing the file is not enough: a child process that is just being started has the file open as
+// well, and holds the lock until it executes its program.
 func release(f *os.File) {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // fails where there are no locks
 	_ = f.Close()

@@ -11,15 +11,14 @@ import (
 // Heading is the first line of CSV.
 const Heading = "played_at,track,artist,album,duration_ms,isrc,recording_mbid,approximate,sources"
 
-// LastFMHeading is the first line of LastFM. The last column tells files of Reprise, whose cells are escaped, from
-// others.
+// LastFMHeading is the first line of LastFM. Its last column identifies files of Reprise, whose cells are escaped.
 const LastFMHeading = "uts,utc_time,artist,artist_mbid,album,album_mbid,track,track_mbid,duration_ms"
 
-// risky are the characters with which a cell begins that a spreadsheet runs as a formula.
+// risky are the first characters of cells that spreadsheets run as formulas.
 const risky = "=+-@\t\r\n"
 
-// Safe returns the text of a cell that no spreadsheet runs as a formula: with an apostrophe before it, if it begins
-// like one. A text that begins like that after apostrophes gets one too, so that Plain is exact.
+// Safe escapes a text so that no spreadsheet runs it as a formula: if it looks like one, even after apostrophes, it
+// gets an apostrophe in front. Plain undoes this exactly.
 func Safe(s string) string {
 	if rest := strings.TrimLeft(s, "'"); rest != "" && strings.IndexByte(risky, rest[0]) >= 0 {
 		return "'" + s
@@ -27,7 +26,7 @@ func Safe(s string) string {
 	return s
 }
 
-// Plain returns the text that Safe was given.
+// Plain undoes Safe.
 func Plain(cell string) string {
 	if rest := strings.TrimLeft(cell, "'"); rest != cell && rest != "" && strings.IndexByte(risky, rest[0]) >= 0 {
 		return cell[1:]
@@ -35,7 +34,7 @@ func Plain(cell string) string {
 	return cell
 }
 
-// appendCell appends a text as a cell, without what stands between cells.
+// appendCell appends a cell, without a separator.
 func appendCell(b []byte, s string) []byte {
 	s = Safe(s)
 	if !strings.ContainsAny(s, "\",\r\n") && !strings.HasPrefix(s, " ") {
@@ -68,7 +67,7 @@ func appendRow(b []byte, l *library.StoredListen) []byte {
 	return append(b, '\n')
 }
 
-// appendLength appends the length of a listen's track in milliseconds; nothing if it is unknown.
+// appendLength appends the length of a listen's track in milliseconds, or nothing if it is unknown.
 func appendLength(b []byte, l *library.StoredListen) []byte {
 	if ms := l.Duration.Milliseconds(); ms != 0 {
 		return strconv.AppendInt(b, ms, 10)

@@ -1,9 +1,9 @@
-// Package export writes what belongs to a person in the forms that other programs read: listens as JSON Lines, CSV, and
-// as ListenBrainz, Last.fm exporters and Maloja write them; playlists as JSPF, XSPF, M3U8 and CSV.
+// Package export writes a person's listens and playlists in formats that other programs read: listens as JSON Lines,
+// CSV, and as ListenBrainz, Last.fm exporters and Maloja write them; playlists as JSPF, XSPF, M3U8 and CSV.
 //
-// Everything is written as it is read, so that memory does not grow with a library. JSON Lines is the exact form: it
-// has every fact of a listen, as library.ListenRecord, and an import of it gives the same listens. Cells of a CSV that
-// a spreadsheet would run as a formula are escaped (see Safe); [Plain] undoes it.
+// Listens and tracks are written while they are read, so memory use does not grow with the library. JSON Lines is the
+// exact format: it has every field of library.ListenRecord, and importing it restores the same listens. CSV cells that
+// a spreadsheet would run as formulas are escaped (see Safe); [Plain] undoes it.
 package export
 
 import (
@@ -13,29 +13,30 @@ import (
 	"reprise/internal/library"
 )
 
-// Form is a form of listens.
+// Form is a file format for listens.
 type Form struct {
-	Name    string // as addresses and sentences name it
-	Ending  string // of files
+	Name    string // in addresses and sentences
+	Ending  string // file name extension
 	Type    string // media type
-	begin   string // of a file
+	begin   string // start of a file
 	end     string
-	between string // listens
+	between string // separates two listens
 
-	// Append appends a listen, without what stands between two.
+	// Append appends one listen, without the text between two.
 	Append func([]byte, *library.StoredListen) []byte
 }
 
-// The forms of listens in one file.
+// The formats of listens in one file.
 var (
 	JSONLines = Form{Name: "listens.jsonl", Ending: ".jsonl", Type: "application/x-ndjson", Append: appendRecord}
-	// CSV begins with a byte order mark, without which spreadsheets take UTF-8 for another encoding.
+	// CSV begins with a byte order mark, without which spreadsheets mistake the encoding.
 	CSV = Form{Name: "listens.csv", Ending: ".csv", Type: "text/csv; charset=utf-8", begin: "\ufeff" + Heading + "\n",
 		Append: appendRow}
-	// LastFM is the table of the exporters for Last.fm (such as mainstream.ghan.nl/export.html), with one more column.
+	// LastFM is the table that exporters for Last.fm write (such as mainstream.ghan.nl/export.html), with one more
+	// column.
 	LastFM = Form{Name: "lastfm.csv", Ending: ".csv", Type: "text/csv; charset=utf-8", begin: LastFMHeading + "\n",
 		Append: appendScrobble}
-	// Maloja is the form of Maloja's own export.
+	// Maloja is the format of Maloja's own export.
 	Maloja = Form{Name: "maloja.json", Ending: ".json", Type: "application/json", begin: `{"scrobbles":[` + "\n",
 		between: ",\n", end: "\n]}\n", Append: appendMaloja}
 	// ListenBrainz is one listen per line, as in ListenBrainz' own export.
@@ -43,14 +44,13 @@ var (
 		Append: appendListenBrainz}
 )
 
-// Forms are those that a person can choose, in their order.
+// Forms are the formats that a person can choose from, in the order shown.
 var Forms = []Form{JSONLines, CSV, ListenBrainz, LastFM, Maloja}
 
 // atOnce is how many bytes are collected before they are written.
 const atOnce = 64 << 10
 
-// Write writes listens as one file, and returns how many they were. It stops at the first error, of the listens or of
-// w.
+// Write writes listens to w as one file, and returns how many it has written. It stops at the first error of either.
 func (f Form) Write(w io.Writer, listens iter.Seq2[library.StoredListen, error]) (n int, err error) {
 	b := append(make([]byte, 0, atOnce+4<<10), f.begin...)
 	for l, err := range listens {
@@ -73,13 +73,13 @@ func (f Form) Write(w io.Writer, listens iter.Seq2[library.StoredListen, error])
 	return n, err
 }
 
-// Folder is an archive that takes one file after the other, such as a zip.Writer.
+// Folder is an archive to which one file is added after the other, such as a zip.Writer.
 type Folder interface {
 	Create(name string) (io.Writer, error)
 }
 
-// Months writes listens, which are in the order of time, as a file for each month, such as listens/2026/11.jsonl:
-// ListenBrainz' own export has these.
+// Months writes listens, which must be in order of time, as a file for each month, such as listens/2026/11.jsonl. This
+// is the layout of ListenBrainz' own export.
 func (f Form) Months(to Folder, listens iter.Seq2[library.StoredListen, error]) error {
 	month, b := "", []byte(nil)
 	var file io.Writer
@@ -114,7 +114,7 @@ func (f Form) Months(to Folder, listens iter.Seq2[library.StoredListen, error]) 
 	return flush()
 }
 
-// Size estimates how large a file with n listens is, in bytes, from some of them.
+// Size estimates the size in bytes of a file with n listens, given a sample of them.
 func (f Form) Size(n int, some []library.StoredListen) int64 {
 	size := int64(len(f.begin) + len(f.end))
 	if len(some) == 0 {
@@ -127,7 +127,8 @@ func (f Form) Size(n int, some []library.StoredListen) int64 {
 	return size + int64(float64(len(b))/float64(len(some))*float64(n))
 }
 
-// Pages returns the listens of pages, which read returns with the cursor of the next one, empty at the end.
+// Pages iterates over the listens of all pages. read returns a page and the cursor of the next one, which is empty at
+// the end.
 func Pages(read func(next string) ([]library.StoredListen, string, error)) iter.Seq2[library.StoredListen, error] {
 	return func(yield func(library.StoredListen, error) bool) {
 		for next := ""; ; {

@@ -60,7 +60,7 @@ func written(t *testing.T, f Form, listens []library.StoredListen) []byte {
 	return b.Bytes()
 }
 
-// What is written by hand is what encoding/json writes of the record.
+// The hand-written encoder writes the same as encoding/json.
 func TestLinesAreRecords(t *testing.T) {
 	t.Parallel()
 	var want bytes.Buffer
@@ -97,7 +97,7 @@ func FuzzCellsAreSafeAndExact(f *testing.F) {
 	})
 }
 
-// table reads a CSV.
+// table parses a CSV file.
 func table(t *testing.T, b []byte) [][]string {
 	t.Helper()
 	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(b, []byte("\ufeff")))).ReadAll()

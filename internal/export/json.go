@@ -11,11 +11,11 @@ import (
 	"reprise/internal/library"
 )
 
-// stampLayout is that of library.Stamp.
+// stampLayout is the layout of library.Stamp.
 const stampLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// appendRecord appends library.ListenRecord of a listen exactly as encoding/json writes it, and the end of the line. By
-// hand it is several times as fast.
+// appendRecord appends the library.ListenRecord of a listen as a line, exactly as encoding/json writes it but several
+// times as fast.
 func appendRecord(b []byte, l *library.StoredListen) []byte {
 	b = append(b, `{"id":"`...)
 	b = strconv.AppendInt(b, l.ID, 10)
@@ -50,7 +50,7 @@ func appendRecord(b []byte, l *library.StoredListen) []byte {
 	return append(b, "]}\n"...)
 }
 
-// appendKnown appends a text; null for an empty one.
+// appendKnown appends a JSON string, or null if it is empty.
 func appendKnown(b []byte, s string) []byte {
 	if s == "" {
 		return append(b, "null"...)
@@ -58,7 +58,7 @@ func appendKnown(b []byte, s string) []byte {
 	return appendText(b, s)
 }
 
-// appendText appends a text as JSON, without escapes for HTML.
+// appendText appends a JSON string without escaping HTML.
 func appendText(b []byte, s string) []byte {
 	if plain(s) {
 		b = append(b, '"')
@@ -72,7 +72,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 
-// plain says whether a text stands in JSON as it is.
+// plain reports whether s needs no escaping in JSON.
 func plain(s string) bool {
 	ascii := true
 	for i := range len(s) {
@@ -82,7 +82,7 @@ func plain(s string) bool {
 		}
 		ascii = ascii && c < utf8.RuneSelf
 	}
-	// encoding/json escapes the two separators, which end a line in JavaScript.
+	// encoding/json escapes these two separators, because they end a line in JavaScript.
 	return ascii || utf8.ValidString(s) && !strings.Contains(s, "\u2028") && !strings.Contains(s, "\u2029")
 }
 
@@ -107,8 +107,8 @@ func appendListenBrainz(b []byte, l *library.StoredListen) []byte {
 	return append(b, `"submission_client":"Reprise"}}}`+"\n"...)
 }
 
-// appendMaloja appends a listen as an element of "scrobbles" in Maloja's export. Maloja itself splits an artist's name
-// into several.
+// appendMaloja appends a listen as an element of "scrobbles" in Maloja's export. The artist is not split, since Maloja
+// does that itself.
 func appendMaloja(b []byte, l *library.StoredListen) []byte {
 	b = strconv.AppendInt(append(b, `{"time":`...), l.PlayedAt.Unix(), 10)
 	b = appendText(append(b, `,"track":{"artists":[`...), l.Artist)

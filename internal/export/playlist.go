@@ -13,41 +13,41 @@ import (
 	"reprise/internal/library"
 )
 
-// ListForm is a form of playlists.
+// ListForm is a file format for playlists.
 type ListForm struct {
-	Ending string // of files
+	Ending string // file name extension
 	Type   string // media type
 	begin  func([]byte, library.StoredPlaylist) []byte
 	track  func([]byte, listed) []byte
 	end    string
 }
 
-// listed is a track in its playlist.
+// listed is a track in a playlist.
 type listed struct {
 	library.Track
 	n        int // from 1
 	provider string
 }
 
-// The forms of playlists.
+// The formats of playlists.
 var (
-	// JSPF is the form that ListenBrainz takes (https://www.xspf.org/jspf).
+	// JSPF is the format that ListenBrainz takes (https://www.xspf.org/jspf).
 	JSPF = ListForm{Ending: ".jspf", Type: "application/jspf+json", begin: beginJSPF, track: trackJSPF, end: "\n]}}\n"}
 	// XSPF is https://www.xspf.org/spec.
 	XSPF = ListForm{Ending: ".xspf", Type: "application/xspf+xml", begin: beginXSPF, track: trackXSPF,
 		end: "</trackList>\n</playlist>\n"}
-	// M3U8 names files. Reprise knows none, so it names web addresses where it knows them, and elsewhere files as most
-	// collections have them: artist, album, title.
+	// M3U8 refers to files. Reprise knows none, so it writes web addresses where it has them, and otherwise the paths
+	// that most collections use: artist, album, title.
 	M3U8 = ListForm{Ending: ".m3u8", Type: "audio/x-mpegurl; charset=utf-8", begin: beginM3U8, track: trackM3U8}
 	// Table is a CSV for spreadsheets.
 	Table = ListForm{Ending: ".csv", Type: "text/csv; charset=utf-8", begin: beginTable, track: trackTable}
 )
 
-// ListForms are those that a person can choose, in their order.
+// ListForms are the formats that a person can choose from, in the order shown.
 var ListForms = []ListForm{JSPF, XSPF, M3U8, Table}
 
-// Write writes a playlist with its tracks, and returns how many they were. It stops at the first error, of the tracks
-// or of w.
+// Write writes a playlist with its tracks to w, and returns how many tracks it has written. It stops at the first error
+// of either.
 func (f ListForm) Write(w io.Writer, p library.StoredPlaylist, tracks iter.Seq2[library.Track, error]) (n int,
 	err error) {
 	b := f.begin(nil, p)
@@ -68,7 +68,7 @@ func (f ListForm) Write(w io.Writer, p library.StoredPlaylist, tracks iter.Seq2[
 	return n, err
 }
 
-// from says where a playlist comes from, in its annotation.
+// from describes where a playlist comes from, for its annotation.
 func from(p library.StoredPlaylist) string { return "From " + string(p.Connection) }
 
 const recordings = "https://musicbrainz.org/recording/"
@@ -121,7 +121,7 @@ func trackXSPF(b []byte, t listed) []byte {
 	return append(b, "</track>\n"...)
 }
 
-// appendElement appends an XML element with a text. What XML cannot hold becomes U+FFFD.
+// appendElement appends an XML element with a text. Characters that XML does not allow become U+FFFD.
 func appendElement(b []byte, name, text string) []byte {
 	var escaped bytes.Buffer
 	_ = xml.EscapeText(&escaped, []byte(text)) // a buffer can always be written
@@ -144,7 +144,7 @@ func trackM3U8(b []byte, t listed) []byte {
 	return append(append(b, t.place()...), '\n')
 }
 
-// place returns where a track is: its address at its service, or a file.
+// place returns the location of a track: its address at its service, or a file path.
 func (t listed) place() string {
 	id := url.QueryEscape(t.SourceID)
 	switch {
@@ -161,7 +161,7 @@ func (t listed) place() string {
 	return strings.Join(append(parts, segment(t.Title)+".mp3"), "/")
 }
 
-// FileName returns a name as the name of a file, without an ending; empty if nothing of it is left.
+// FileName makes a name usable as a file name, without an extension. It returns "" if nothing of the name is left.
 func FileName(name string) string {
 	if name = segment(name); strings.Trim(name, "_") == "" {
 		return ""
@@ -169,7 +169,7 @@ func FileName(name string) string {
 	return name
 }
 
-// segment returns a name as a part of a file's path on every system.
+// segment makes a name usable as a path segment on every system.
 func segment(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|#`, r) {
@@ -183,7 +183,7 @@ func segment(name string) string {
 	return name
 }
 
-// line returns a text on one line.
+// line puts a text on one line.
 func line(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
 
 func beginTable(b []byte, _ library.StoredPlaylist) []byte {

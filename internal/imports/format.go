@@ -23,9 +23,9 @@ type format struct {
 // row is one row of an export: a listen, or the reason why there is none.
 type row struct {
 	listen library.Listen
-	// sources are all of the listen, which are stored instead of its SourceID; nil but for exports of Reprise.
+	// sources are all sources of the listen, stored instead of its SourceID; nil except in exports of Reprise.
 	sources []library.Source
-	skip    bool       // the row is no listen
+	skip    bool       // the row is not a listen
 	bad     words.Text // why the row cannot be read, as the end of a sentence
 	lost    bool       // a name had U+FFFD, the mark of lost letters
 }

@@ -129,8 +129,8 @@ type Store interface {
 	// SaveImported stores plays and the state of their import in one transaction, and returns the import with the new
 	// counts. It returns library.ErrNotFound and stores nothing if the import is no longer open.
 	SaveImported(ctx context.Context, v Import, plays []library.Listen) (Import, error)
-	// SaveRestored does what SaveImported does with listens that Reprise exported: each is stored with all its sources,
-	// as it was, unless one of them is stored already.
+	// SaveRestored is SaveImported for listens that Reprise exported: each is stored as it was, with all its sources,
+	// unless one of them is stored already.
 	SaveRestored(ctx context.Context, v Import, listens []library.StoredListen) (Import, error)
 	// CancelImport cancels an open import or deletes one that has ended, and returns its former state.
 	CancelImport(ctx context.Context, user, id int64) (Import, error)

@@ -16,7 +16,7 @@ type job struct {
 	at    Import // as read
 	v     Import // as stored; its Crashes are without the attempt under way
 	plays []library.Listen
-	kept  []library.StoredListen // plays of an export of Reprise
+	kept  []library.StoredListen // plays from an export of Reprise
 	told  time.Time
 
 	mine   bool    // it is the import's turn

@@ -18,14 +18,15 @@ import (
 	"reprise/internal/words"
 )
 
-// Reprise is the name under which exports of Reprise itself are imported. It is no provider: the listens name the
-// connections that reported them.
+// Reprise is the provider name under which exports of Reprise are imported. It is not a real provider: each listen
+// names the connections that reported it.
 const Reprise = "reprise"
 
-// corrections is the file of an archive with what its person has corrected there. The listens have it already.
+// corrections is the file with a person's corrections in an archive. It is not imported, because the listens already
+// reflect it.
 const corrections = "corrections.jsonl"
 
-// ours reads the exports of Reprise: the archive with everything, its listens.jsonl, the months of an archive at a
+// ours reads exports of Reprise: the ZIP file with everything, its listens.jsonl, the months archived at an S3
 // connection, and listens.csv.
 var ours = format{
 	expected: words.New("import.expected.reprise"),
@@ -46,10 +47,10 @@ var ours = format{
 	},
 }
 
-// mostNamed is how many connections the listens of one file may name. Each is stored for good.
+// mostNamed caps the connections that the listens of one file may name, since each is stored for good.
 const mostNamed = 100
 
-// few lets no rows through that name more connections than a household has.
+// few rejects rows once the file has named mostNamed connections and a row names another.
 func few(out yield) yield {
 	named := map[library.ConnectionID]bool{}
 	return func(v row) bool {
@@ -63,14 +64,14 @@ func few(out yield) yield {
 	}
 }
 
-// provider is the form of a provider's name.
+// provider matches a provider's name.
 var provider = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
 
-// mostSources is how many sources of a listen are taken.
+// mostSources caps the sources of a listen.
 const mostSources = 50
 
-// restored returns the row of a listen that was exported. One without sources gets one that stays the same for the same
-// listen, so that it is stored once.
+// restored returns the row of an exported listen. A listen without sources gets one derived from the listen, so that
+// importing the file again does not store it twice.
 func restored(r library.ListenRecord) row {
 	if r.PlayedAt == "" {
 		return row{bad: words.New("import.row.no_time")}
@@ -128,7 +129,7 @@ func ourTable(m *meter, out yield) error {
 	}
 }
 
-// ourRow returns the row of a listen in listens.csv.
+// ourRow parses a row of listens.csv.
 func ourRow(cells []string) row {
 	for i := range cells {
 		cells[i] = strings.Clone(exports.Plain(cells[i]))

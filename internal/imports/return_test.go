@@ -16,8 +16,8 @@ import (
 	"reprise/internal/library"
 )
 
-// heard stores plays as connections report them: of several services, some of them the same, with facts, names that are
-// hard to write, repeats, and times that are guesses.
+// heard stores plays as connections report them: from several services, some of them the same play, with facts,
+// difficult names, repeats and guessed times.
 func (b *bench) heard(n int) {
 	b.t.Helper()
 	begin := time.Date(2024, 3, 5, 18, 0, 0, 250e6, time.UTC)
@@ -52,7 +52,7 @@ func (b *bench) heard(n int) {
 	}
 }
 
-// dump returns all listens in a form.
+// dump exports all listens in a format.
 func (b *bench) dump(f exports.Form) []byte {
 	b.t.Helper()
 	var out bytes.Buffer
@@ -63,7 +63,7 @@ func (b *bench) dump(f exports.Form) []byte {
 	return out.Bytes()
 }
 
-// lines returns the listens of a dump without the numbers that they have in their database, in one order.
+// lines returns the sorted listens of a dump, without their ids.
 func lines(dump []byte) (all []string) {
 	for line := range strings.Lines(string(dump)) {
 		if _, rest, numbered := strings.Cut(line, `,"track"`); numbered {
@@ -75,7 +75,7 @@ func lines(dump []byte) (all []string) {
 	return all
 }
 
-// same compares two dumps, and shows the first line that differs.
+// same fails at the first line in which two dumps differ.
 func same(t *testing.T, want, got []byte, why string) {
 	t.Helper()
 	a, b := lines(want), lines(got)
@@ -85,7 +85,7 @@ func same(t *testing.T, want, got []byte, why string) {
 	}
 }
 
-// bring imports a file as an export of Reprise.
+// bring imports a file exported by Reprise.
 func (b *bench) bring(name string, file []byte) imports.Import {
 	b.t.Helper()
 	_, err := b.Receive(b.t.Context(), b.user, imports.Reprise, name, bytes.NewReader(file))
@@ -120,7 +120,7 @@ func TestAnExportComesBackAsItWas(t *testing.T) {
 	same(t, dump, fresh.dump(exports.JSONLines), "as it was")
 }
 
-// A table knows all but by how much later a source tells of a play.
+// A CSV has everything except how much later a source's time is.
 func TestATableComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	old := setup(t)
@@ -145,7 +145,8 @@ func TestAnArchiveComesBackAsItWas(t *testing.T) {
 	same(t, dump, fresh.dump(exports.JSONLines), "as it was")
 }
 
-// What a person's services reported before the import is not stored twice, whatever their connections are called now.
+// Listens that a person's services reported before the import are not stored twice, even if the connections have other
+// names now.
 func TestAnExportJoinsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, joins)
@@ -158,7 +159,7 @@ func joins(t *testing.T) {
 	_, err := b.db.SaveListens(t.Context(), library.Intake{User: b.user, Connection: "lastfm",
 		Listens: []library.Listen{old}})
 	require.NoError(t, err)
-	time.Sleep(time.Second) // sources are stored with their second
+	time.Sleep(time.Second) // sources are stored with a resolution of one second
 	record := func(at time.Time, conn, id string) string {
 		return fmt.Sprintf(`{"track":"Hoppipolla","artist":"Sigur Rós","played_at":%q,"sources":[{"connection":%q,`+
 			`"source_id":%q}]}`+"\n", library.Stamp(at), conn, id)

@@ -44,8 +44,8 @@ type Config struct {
 	Bus      *events.Bus
 	Notifier Notifier // nil for none
 	Log      *slog.Logger
-	// Counted is called with the numbers of new listens and of known plays that were stored; nil when nobody
-	// asks. Those of an export of Reprise are of no provider, and not counted.
+	// Counted, if not nil, is called with the numbers of new and of known listens that were stored. Exports of Reprise
+	// are not counted, because their listens belong to no single provider.
 	Counted func(provider string, added, known int)
 	// Free returns the room on the disk of Dir, in bytes; nil when that is not known.
 	Free func() (bytes int64, known bool)

@@ -30,9 +30,9 @@ type Correction struct {
 	Becomes  string // what it has made of the title and the artist; empty if they have stayed
 	MadeAt   time.Time
 	UndoneAt time.Time // zero while it holds
-	// About is the kind of what it is about if that is an artist, an album or a track, which Of is the number of and
-	// Title and Artist name; then Becomes says what has come of it, and By who in the household has made the
-	// correction, empty if the account is gone.
+	// About is "artist", "album" or "track" if the correction is about one. Then Of is its ID, Title and Artist are its
+	// names, Becomes is the result, and By is the member of the household who made the correction, empty if the account
+	// is gone.
 	About, By string
 	Of        int64
 	There     []There // what services are asked to delete, too, by connection

@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// Cursor is a place between the listens that a filter selects: before those that are older than a listen.
+// Cursor is a place in the listens that a filter selects. The page that starts there has the listens older than the
+// cursor.
 type Cursor struct {
 	At     time.Time
-	ID     int64 // of a listen at that time; 0 for before all of that time
+	ID     int64 // of a listen at that time; 0 for a place before all listens at that time
 	Filter ListenFilter
 }
 
-// After returns the cursor for the listens that are older than one of a filter.
+// After returns the cursor for the listens older than l.
 func (f ListenFilter) After(l StoredListen) Cursor { return Cursor{l.PlayedAt, l.ID, f} }
 
-// Text returns the cursor for an address. It has the filter, but not whose it is.
+// Text returns the cursor for use in an address. It includes the filter, but not the user.
 func (c Cursor) Text() string {
 	f, filter := c.Filter, url.Values{}
 	text := func(name, value string) {
@@ -53,7 +54,7 @@ func (c Cursor) Text() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(place))
 }
 
-// ParseCursor returns the cursor of a text, for a person, or ErrBadCursor.
+// ParseCursor parses a text for a user. It returns ErrBadCursor if the text is not a cursor.
 func ParseCursor(user int64, text string) (c Cursor, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {

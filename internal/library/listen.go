@@ -23,7 +23,7 @@ type Listen struct {
 type Source struct {
 	Connection ConnectionID
 	SourceID   string
-	Later      time.Duration // by how much it tells of a later time than the listen's, to the millisecond
+	Later      time.Duration // how much later its time is than the listen's, to the millisecond
 }
 
 // StoredListen is a listen as it is kept: one per play, however many providers told of it.
@@ -33,10 +33,10 @@ type StoredListen struct {
 	Sources []Source
 }
 
-// ListenFilter selects listens of a user: those that fit all of it.
+// ListenFilter selects the listens of a user that match all of its fields.
 type ListenFilter struct {
 	User     int64
-	Artist   string // the name that services tell, in upper or lower case; empty for all
+	Artist   string // the name that services report, in upper or lower case; empty for all
 	Source   ConnectionID
 	Tag      string    // of the artist, the album or the track; empty for all
 	From, To time.Time // from the first to before the second, in whole milliseconds of UTC; zero for no bound
@@ -45,13 +45,13 @@ type ListenFilter struct {
 
 	Hours    uint32 // a bit for each hour of the day; 0 for all
 	Weekdays uint8  // a bit for each day from Monday on; 0 for all
-	Zone     string // that Hours and Weekdays are in: an IANA name; empty for UTC, and without them
+	Zone     string // IANA name of the zone of Hours and Weekdays; empty for UTC, and without them
 }
 
-// Some reports whether the filter leaves something out.
+// Some reports whether the filter leaves anything out.
 func (f ListenFilter) Some() bool { return f != ListenFilter{User: f.User} }
 
-// Timed reports whether the filter selects by time alone, or not at all.
+// Timed reports whether the filter selects by time only, or selects everything.
 func (f ListenFilter) Timed() bool {
 	return f == ListenFilter{User: f.User, From: f.From, To: f.To}
 }
@@ -109,8 +109,8 @@ func (l StoredListen) Record() ListenRecord {
 	return r
 }
 
-// Stored returns the listen that a record is of, without its ID, and false if its time cannot be read or one of its
-// sources names no connection. The names are not cleaned; see Listen.Clean.
+// Stored returns the listen of a record, without its ID. It returns false if the time cannot be read or a source names
+// no connection. It does not clean the names; see Listen.Clean.
 func (r ListenRecord) Stored() (l StoredListen, ok bool) {
 	at, err := time.Parse(time.RFC3339, r.PlayedAt)
 	if err != nil {

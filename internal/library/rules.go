@@ -2,7 +2,7 @@ package library
 
 import "errors"
 
-// The kinds of corrections that are about artists, albums and tracks. They hold for the whole household.
+// The kinds of corrections of artists, albums and tracks. They apply to the whole household.
 const (
 	Merged   = "merge"
 	Divided  = "divide"
@@ -16,24 +16,24 @@ var (
 	ErrNotHere   = errors.New("not of this artist, album or track")
 )
 
-// Division says what leaves an artist, an album or a track. One of its forms is filled in.
+// Division describes how an artist, an album or a track is split. Only one of its forms is filled in.
 type Division struct {
-	// Names are those of the artists that one artist's name stands for: two at least.
+	// Names are the artists that one artist's name means: at least two.
 	Names []string
-	// Albums and Tracks leave an artist, and are of the artist Name from now on, who may be new.
+	// Albums and Tracks move from an artist to the artist called Name, who may be new.
 	Albums, Tracks []int64
 	Name           string
-	// Titles are how services write what leaves an album or a track, and becomes one of its own.
+	// Titles are the spellings that become an album or a track of their own.
 	Titles []string
 }
 
-// Effect says what a merge changes for the person who asks.
+// Effect is what a merge changes for the person who asks.
 type Effect struct {
 	From, Into     Heard
-	Albums, Tracks int // of the artist that goes
+	Albums, Tracks int // of the artist that is merged
 }
 
-// Writing is how services write the title of an album or a track, and how often a person has heard it so.
+// Writing is one way in which services spell the title of an album or a track, and how often a person has heard it.
 type Writing struct {
 	Title string
 	Plays int

@@ -8,6 +8,6 @@ type YearLink struct {
 	Year   int
 	Hash   string   // of the code; see accounts.HashToken
 	Parts  []string // what it shows
-	Zone   string   // name of the time zone that the days and hours of the year belong to
+	Zone   string   // name of the time zone of the year's days and hours
 	MadeAt time.Time
 }

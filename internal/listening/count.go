@@ -9,108 +9,8 @@ import (
 	"reprise/internal/library"
 )
 
-// Filter selects listens. The zero value selects all of them.
-type Filter struct {
-	Artist, Album, Track uint32
-	Tagged               map[uint32]bool // artists, albums and tracks, one of which a listen must have; nil for all
-	Spellings            []uint32        // one of which a listen must have; nil for all
-	Hours                uint32          // a bit for each hour of the day; 0 for all
-	Weekdays             uint8           // a bit for each day from Monday on; 0 for all
-	Source               library.ConnectionID
-}
-
-// Question asks for the listens of a person in a span that a filter selects.
-type Question struct {
-	Span   Span
-	Filter Filter
-	Now    time.Time // in the zone that days and hours belong to
-	Most   int       // rows of a list; 0 for 10
-	Bare   bool      // nobody asks what was new or came back
-	Lead   bool      // whether to find out who led each piece, and who stayed
-}
-
-// Totals count listens, and of how many artists, albums and tracks they are.
-type Totals struct {
-	Listens                 int
-	Time                    time.Duration // tracks of unknown length count as long as the others do on average
-	Guessed                 int           // listens to tracks of unknown length
-	Artists, Albums, Tracks int
-	// New ones had never been heard before.
-	NewArtists, NewAlbums, NewTracks int
-}
-
-// Row is an artist, an album or a track in a list.
-type Row struct {
-	ID      uint32
-	Listens int
-	Before  int           // listens in the span before
-	Time    time.Duration // of what is known
-	Away    time.Duration // since it had been heard before; only in Answer.Back
-	Pieces  int           // of the span in which it was heard; only in Answer.Stayed
-}
-
-// DayCount is how much was heard on a day, numbered as Date takes it.
-type DayCount struct {
-	Day     int64
-	Listens int
-}
-
-// Piece is a part of a span.
-type Piece struct {
-	From    time.Time // the date on which it begins, in UTC
-	Listens int
-	By      []int // listens to each of the first artists of the list; see Stacked
-	Lead    Row   // the artist heard most, if the question asks for it; none without an artist
-}
-
-// Run is a number of days in a row.
-type Run struct{ First, Days int64 }
-
-// Source is how many listens a connection told of, and how many no other one did.
-type Source struct {
-	Connection    library.ConnectionID
-	Listens, Only int
-}
-
-// Anniversary is what was heard on this day of an earlier year.
-type Anniversary struct {
-	Day     int64
-	Listens int
-	Track   uint32 // the one heard most
-}
-
-// Stacked is how many artists Piece.By tells apart.
-const Stacked = 5
-
 // away is how long somebody must not have heard an artist who came back.
 const away = 365 * daySeconds
-
-// Answer is what a person has heard in a span.
-type Answer struct {
-	Totals                  Totals
-	Before                  Totals     // of the span before; while the span lasts, of as much of it
-	Artists, Albums, Tracks []Row      // those heard most
-	New                     []Row      // artists first heard in the span, those heard most first
-	Back                    []Row      // artists heard again after a year or longer
-	Stayed                  []Row      // new artists heard in the most pieces, if the question asks for it
-	Days                    []DayCount // those with listens
-	Hours                   [7][24]int // by weekday, from Monday
-	Over                    []Piece
-	Unit                    string // how long the pieces are
-	Streak, Longest         Run    // days in a row up to today, and the longest of the span
-	Sources                 []Source
-	Earlier                 []Anniversary // the latest year first
-	First, Last             time.Time     // of all listens that the filter selects, in the span or not; zero for none
-}
-
-// The marks of an artist, an album or a track.
-const (
-	ever uint8 = 1 << iota
-	inBefore
-	inSpan
-	isNew
-	isBack
-)
 
 // tally is one counting.
 type tally struct {
@@ -119,41 +19,31 @@ type tally struct {
 	pick  *Picker
 	clock clock
 
-	from, to          int64 // Unix seconds
-	before, beforeEnd int64 // the span before, up to where the span itself has come
-	mark              []uint8
-	last              []uint32 // when it was heard last, in Unix seconds
-	now, prior, time  []uint32 // listens in the span, listens in the span before, seconds in the span
-	kind              []kind
-	away              map[uint32]uint32
+	from, to          int64             // Unix seconds
+	before, beforeEnd int64             // the span before, up to where the span itself has come
+	heard             []heard           // by spelling
+	listens           uint32            // so far
+	last              []uint32          // when each artist was heard last, in Unix seconds; 0 for never
+	away              map[uint32]uint32 // for how many seconds the artists that came back were not heard
+	first, final      int64             // the first and the last listen that the filter selects, in Unix seconds
 
-	a            Answer
-	known, guess [2]int64 // seconds of known lengths, and listens without one, in the span and before it
-	days         []DayCount
-	run          Run
-	today        int64
-	earlier      []Anniversary
-	at           int // in earlier
-	plays        map[uint32]int
-	sources      map[library.ConnectionID]*Source
-	leaders      *leaders // nil unless the question asks for them
+	a       Answer
+	days    []DayCount
+	run     Run
+	today   int64
+	earlier []Anniversary
+	at      int // in earlier
+	plays   map[uint32]int
+	sources map[library.ConnectionID]*Source
+	leaders *leaders // nil unless the question asks for them
 }
-
-type kind uint8
-
-const (
-	artist kind = iota + 1
-	album
-	track
-)
 
 // Count answers a question about all listens of a person, whose columns are in order of time.
 func Count(all []*Columns, music *Music, q Question) Answer {
 	q.Most = cmp.Or(q.Most, 10)
-	n := int(music.last) + 1
-	t := &tally{q: q, music: music, clock: clock{zone: q.Now.Location()}, mark: make([]uint8, n),
-		last: make([]uint32, n), now: make([]uint32, n), prior: make([]uint32, n), time: make([]uint32, n),
-		kind: make([]kind, n), away: map[uint32]uint32{}, sources: map[library.ConnectionID]*Source{}}
+	t := &tally{q: q, music: music, clock: clock{zone: q.Now.Location()}, heard: make([]heard, len(music.meanings)+1),
+		last: make([]uint32, int(music.last)+1), away: map[uint32]uint32{},
+		sources: map[library.ConnectionID]*Source{}}
 	t.pick = NewPicker(q.Filter, music, q.Now.Location())
 	t.from, t.to = q.Span.unix()
 	t.before, t.beforeEnd = t.from, t.from
@@ -189,17 +79,16 @@ func (t *tally) columns(c *Columns) {
 	var told, only [mostSources]int
 	for i, offset := range c.At {
 		at := c.Start + int64(offset)
-		v := t.music.of(c.Spelling[i])
 		day, second := t.clock.day(at)
 		fits := c.Sources[i]&wanted == wanted && t.pick.fits(c.Spelling[i], day, second)
 		if !fits && t.q.Bare {
 			continue
 		}
-		t.listen(v, at, fits)
+		t.listen(c.Spelling[i], at, fits)
 		if !fits {
 			continue
 		}
-		t.selected(v, at, day)
+		t.selected(c.Spelling[i], at, day)
 		if at < t.from || at >= t.to {
 			continue
 		}
@@ -223,74 +112,37 @@ func (t *tally) columns(c *Columns) {
 	}
 }
 
-// listen counts one listen for its track, its album and its artists.
-func (t *tally) listen(v meaning, at int64, fits bool) {
+// listen counts one listen.
+func (t *tally) listen(spelling uint32, at int64, fits bool) {
 	in, before := at >= t.from && at < t.to && fits, at >= t.before && at < t.beforeEnd && fits
-	count := func(id uint32, k kind) {
-		if id == 0 {
-			return
-		}
-		if t.mark[id]&ever == 0 {
-			t.mark[id] |= ever
-			t.kind[id] = k
-			if in {
-				t.mark[id] |= isNew
-			} else if before {
-				t.fresh(&t.a.Before, k)
-			}
-		} else if since := at - int64(t.last[id]); in && k == artist && since >= away && t.mark[id]&isBack == 0 {
-			t.mark[id] |= isBack
-			t.away[id] = uint32(since)
-		}
-		t.last[id] = uint32(at)
-		if in {
-			t.mark[id] |= inSpan
-			t.now[id]++
-			t.time[id] += v.seconds
-		} else if before {
-			t.mark[id] |= inBefore
-			t.prior[id]++
-		}
-	}
-	count(v.track, track)
-	count(v.album, album)
-	for _, id := range t.music.artistsOf(v) {
-		count(id, artist)
+	t.listens++
+	// The last one is for spellings without a meaning.
+	h := &t.heard[min(int(spelling), len(t.heard)-1)]
+	if h.first == 0 {
+		h.first, h.isNew, h.wasNew = t.listens, in, before
 	}
 	if in {
-		t.a.Totals.Listens++
-		t.length(0, v)
+		h.now++
 	} else if before {
-		t.a.Before.Listens++
-		t.length(1, v)
+		h.prior++
 	}
-}
-
-func (t *tally) length(which int, v meaning) {
-	if v.seconds == 0 {
-		t.guess[which]++
+	if t.q.Bare {
+		return
 	}
-	t.known[which] += int64(v.seconds)
-}
-
-// fresh counts something that was heard for the first time.
-func (t *tally) fresh(in *Totals, k kind) {
-	switch k {
-	case artist:
-		in.NewArtists++
-	case album:
-		in.NewAlbums++
-	case track:
-		in.NewTracks++
+	for _, id := range t.music.artistsOf(t.music.of(spelling)) {
+		if last := t.last[id]; in && last != 0 && at-int64(last) >= away && t.away[id] == 0 {
+			t.away[id] = uint32(at) - last
+		}
+		t.last[id] = uint32(at)
 	}
 }
 
 // selected notes when the listens are that the filter selects.
-func (t *tally) selected(v meaning, at, day int64) {
-	if t.a.First.IsZero() {
-		t.a.First = time.Unix(at, 0).UTC()
+func (t *tally) selected(spelling uint32, at, day int64) {
+	if len(t.days) == 0 {
+		t.first = at
 	}
-	t.a.Last = time.Unix(at, 0).UTC()
+	t.final = at
 	in := at >= t.from && at < t.to
 	if n := len(t.days); n == 0 || t.days[n-1].Day != day {
 		if n == 0 || t.days[n-1].Day != day-1 {
@@ -313,10 +165,10 @@ func (t *tally) selected(v meaning, at, day int64) {
 	if t.at < len(t.earlier) && t.earlier[t.at].Day == day {
 		e := &t.earlier[t.at]
 		e.Listens++
-		if v.track != 0 {
-			t.plays[v.track]++
-			if e.Track == 0 || t.plays[v.track] > t.plays[e.Track] {
-				e.Track = v.track
+		if track := t.music.of(spelling).track; track != 0 {
+			t.plays[track]++
+			if e.Track == 0 || t.plays[track] > t.plays[e.Track] {
+				e.Track = track
 			}
 		}
 	}
@@ -333,43 +185,13 @@ func (t *tally) firstDay() int64 {
 // answer puts together what was counted.
 func (t *tally) answer(all []*Columns) Answer {
 	a := &t.a
-	lists := map[kind]*[]Row{artist: &a.Artists, album: &a.Albums, track: &a.Tracks}
-	distinct := map[kind][2]*int{artist: {&a.Totals.Artists, &a.Before.Artists},
-		album: {&a.Totals.Albums, &a.Before.Albums}, track: {&a.Totals.Tracks, &a.Before.Tracks}}
-	for id, marks := range t.mark {
-		if marks&(inSpan|inBefore) == 0 {
-			continue
-		}
-		k := t.kind[id]
-		if marks&inBefore != 0 {
-			*distinct[k][1]++
-		}
-		if marks&inSpan == 0 {
-			continue
-		}
-		*distinct[k][0]++
-		row := Row{ID: uint32(id), Listens: int(t.now[id]), Before: int(t.prior[id]),
-			Time: time.Duration(t.time[id]) * time.Second}
-		*lists[k] = append(*lists[k], row)
-		if marks&isNew != 0 {
-			t.fresh(&a.Totals, k)
-			if k == artist {
-				a.New = append(a.New, row)
-				if t.q.Lead {
-					a.Stayed = append(a.Stayed, row)
-				}
-			}
-		}
-		if marks&isBack != 0 {
-			row.Away = time.Duration(t.away[uint32(id)]) * time.Second
-			a.Back = append(a.Back, row)
-		}
-	}
+	t.rows(t.things())
 	for _, rows := range []*[]Row{&a.Artists, &a.Albums, &a.Tracks, &a.New, &a.Back} {
 		*rows = most(*rows, t.q.Most)
 	}
-	a.Totals.Time, a.Totals.Guessed = estimate(t.known[0], a.Totals.Listens, t.guess[0]), int(t.guess[0])
-	a.Before.Time, a.Before.Guessed = estimate(t.known[1], a.Before.Listens, t.guess[1]), int(t.guess[1])
+	if len(t.days) > 0 {
+		a.First, a.Last = time.Unix(t.first, 0).UTC(), time.Unix(t.final, 0).UTC()
+	}
 	for _, d := range t.days {
 		if d.Listens > 0 {
 			a.Days = append(a.Days, d)

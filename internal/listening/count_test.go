@@ -145,7 +145,7 @@ func TestSpansAcrossAChangeOfTheClock(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Who led each month, and which new artists were heard in several of them, is counted with everything else.
+// The top artist of each month, and the new artists heard in several months, are counted along with everything else.
 func TestWhoLedAndWhoStayed(t *testing.T) {
 	all := columnsOf(t, time.UTC, play{"2025-05-01 12:00", joga, nil},
 		play{"2026-01-05 12:00", joga, nil}, play{"2026-01-06 12:00", joga, nil},

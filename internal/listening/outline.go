@@ -8,7 +8,7 @@ import (
 // pause is how much silence ends a session, in seconds.
 const pause = 30 * 60
 
-// Outline are the days and the sessions of some listens.
+// Outline divides listens into days and sessions.
 type Outline struct {
 	music    *Music
 	clock    clock
@@ -16,14 +16,14 @@ type Outline struct {
 	sessions []Session
 }
 
-// Session is listens without half an hour of silence between them.
+// Session is a run of listens without half an hour of silence between them.
 type Session struct {
 	From, To int64 // Unix seconds of its first and its last listen
 	Listens  int
 	Time     time.Duration // from the beginning of the first to the end of the last
 }
 
-// amount is how many listens there were, and how long those took whose length is known.
+// amount counts listens, and the seconds of those with a known length.
 type amount struct{ listens, unknown, seconds int64 }
 
 func (a *amount) add(seconds uint32) {
@@ -34,12 +34,12 @@ func (a *amount) add(seconds uint32) {
 	}
 }
 
-// NewOutline returns the outline of no listens.
+// NewOutline returns an empty Outline, whose days are those of a zone.
 func NewOutline(music *Music, zone *time.Location) *Outline {
 	return &Outline{music: music, clock: clock{zone: zone}, days: map[int64]*amount{}}
 }
 
-// Add adds a listen that is not earlier than those before.
+// Add adds a listen at a time in Unix seconds. Listens must be added in order of time.
 func (o *Outline) Add(at int64, spelling uint32) {
 	v := o.music.of(spelling)
 	day, _ := o.clock.day(at)
@@ -62,7 +62,7 @@ func (o *Outline) Add(at int64, spelling uint32) {
 	s.Time = max(s.Time, time.Duration(at+length-s.From)*time.Second)
 }
 
-// Day returns how much was heard on the day of a time. Tracks of unknown length count as long as the others do on
+// Day returns how much was heard on the day of a time. A track of unknown length counts as long as the others do on
 // average.
 func (o *Outline) Day(at time.Time) (listens int, took time.Duration) {
 	day, _ := o.clock.day(at.Unix())
@@ -73,7 +73,7 @@ func (o *Outline) Day(at time.Time) (listens int, took time.Duration) {
 	return int(a.listens), estimate(a.seconds, int(a.listens), a.unknown)
 }
 
-// Session returns the session of a listen at a time, and its number; -1 if there is none.
+// Session returns the session of the listen at a time, and its index; -1 if there is none.
 func (o *Outline) Session(at time.Time) (Session, int) {
 	t := at.Unix()
 	i, _ := slices.BinarySearchFunc(o.sessions, t, func(s Session, t int64) int {

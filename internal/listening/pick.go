@@ -12,7 +12,7 @@ type Picker struct {
 	clock  clock
 }
 
-// NewPicker returns what picks the listens that a filter selects, whose hours and weekdays are those in a zone.
+// NewPicker returns a Picker for a filter, whose hours and weekdays are those in a zone.
 func NewPicker(f Filter, music *Music, zone *time.Location) *Picker {
 	p := &Picker{filter: f, clock: clock{zone: zone}}
 	if f.Artist == 0 && f.Album == 0 && f.Track == 0 && f.Tagged == nil && f.Spellings == nil {
@@ -45,10 +45,10 @@ func (f *Filter) means(music *Music, v *meaning) bool {
 		slices.ContainsFunc(artists, func(id uint32) bool { return f.Tagged[id] })
 }
 
-// none is the bit of a source that told of nothing in some columns: no listen has all bits.
+// none selects no listen, since no listen has every source: the filter's source reported nothing in these columns.
 const none = ^uint16(0)
 
-// source returns the bits that the sources of a listen must have: that of the filter's source, or 0 for any.
+// source returns the bits that the sources of a listen must include: that of the filter's source, or 0 for any.
 func (p *Picker) source(c *Columns) uint16 {
 	if p.filter.Source == "" {
 		return 0
@@ -59,7 +59,7 @@ func (p *Picker) source(c *Columns) uint16 {
 	return none
 }
 
-// fits reports whether the filter selects a listen, its source apart.
+// fits reports whether the filter selects a listen, leaving its sources aside.
 func (p *Picker) fits(spelling uint32, day, second int64) bool {
 	if p.wanted != nil && (int(spelling) >= len(p.wanted) || !p.wanted[spelling]) {
 		return false
@@ -69,8 +69,8 @@ func (p *Picker) fits(spelling uint32, day, second int64) bool {
 		(f.Weekdays == 0 || f.Weekdays&(1<<weekday(day)) != 0)
 }
 
-// Pick calls fn for the listens of the columns that the filter selects, from the earliest on or backwards, until that
-// returns false. It reports whether fn wants more.
+// Pick calls fn for each listen of the columns that the filter selects, oldest or newest first, until fn returns false.
+// It reports whether fn wants more.
 func (p *Picker) Pick(c *Columns, backwards bool, fn func(at int64, spelling uint32) bool) bool {
 	source, clocked := p.source(c), p.filter.Hours != 0 || p.filter.Weekdays != 0
 	for n := range c.At {

@@ -2,10 +2,11 @@ package listening
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
-// leaders finds out which artist was heard most in each piece of the span, and in how many pieces each was heard.
+// leaders finds the artist heard most in each piece of the span, and counts the pieces in which each artist was heard.
 type leaders struct {
 	piece  *Piece
 	heard  []uint32 // listens in the piece, by artist
@@ -13,7 +14,7 @@ type leaders struct {
 	pieces []uint16 // by artist
 }
 
-// count counts a listen to an artist in a piece. Pieces come in their order.
+// count counts a listen to an artist in a piece. Pieces must come in order.
 func (l *leaders) count(p *Piece, id uint32) {
 	if l.piece != p {
 		l.close()
@@ -38,14 +39,11 @@ func (l *leaders) close() {
 	l.seen = l.seen[:0]
 }
 
-// stack counts the listens to the first artists in each piece, and who led it.
+// stack counts the listens to the top artists in each piece, and finds each piece's top artist.
 func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
-	place := map[uint32]int{}
-	for i, row := range t.a.Artists[:min(Stacked, len(t.a.Artists))] {
-		place[row.ID] = i
-	}
+	stacked := t.stacked()
 	if t.q.Lead {
-		t.leaders = &leaders{heard: make([]uint32, len(t.mark)), pieces: make([]uint16, len(t.mark))}
+		t.leaders = &leaders{heard: make([]uint32, len(t.last)), pieces: make([]uint16, len(t.last))}
 		defer t.leaders.close()
 	}
 	for _, c := range all {
@@ -54,33 +52,45 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 		}
 		wanted := t.pick.source(c)
 		for i, offset := range c.At {
-			at := c.Start + int64(offset)
-			if at < t.from || at >= t.to || c.Sources[i]&wanted != wanted {
+			at, spelling := c.Start+int64(offset), c.Spelling[i]
+			if at < t.from || at >= t.to || c.Sources[i]&wanted != wanted || int(spelling) >= len(stacked) ||
+				stacked[spelling] == 0 && t.leaders == nil {
 				continue
 			}
-			v := t.music.of(c.Spelling[i])
-			for _, id := range t.music.artistsOf(v) {
-				n, ok := place[id]
-				if !ok && t.leaders == nil {
-					continue
-				}
-				day, second := t.clock.day(at)
-				if !t.pick.fits(c.Spelling[i], day, second) {
-					continue
-				}
-				p := piece(day)
-				if ok {
-					p.By[n]++
-				}
-				if t.leaders != nil {
-					t.leaders.count(p, id)
-				}
+			day, second := t.clock.day(at)
+			if !t.pick.fits(spelling, day, second) {
+				continue
+			}
+			p := piece(day)
+			for rest := stacked[spelling]; rest != 0; rest &= rest - 1 {
+				p.By[bits.TrailingZeros8(rest)]++
+			}
+			if t.leaders == nil {
+				continue
+			}
+			for _, id := range t.music.artistsOf(t.music.of(spelling)) {
+				t.leaders.count(p, id)
 			}
 		}
 	}
 }
 
-// stayed sorts the new artists by in how many pieces of the span they were heard.
+// stacked returns for each spelling a bit for each of the top artists whose it is.
+func (t *tally) stacked() []uint8 {
+	place := map[uint32]uint8{}
+	for i, row := range t.a.Artists[:min(Stacked, len(t.a.Artists))] {
+		place[row.ID] = 1 << i
+	}
+	of := make([]uint8, len(t.music.meanings))
+	for i, v := range t.music.meanings {
+		for _, id := range t.music.artistsOf(v) {
+			of[i] |= place[id]
+		}
+	}
+	return of
+}
+
+// stayed sorts the new artists by the number of pieces in which they were heard.
 func (t *tally) stayed() {
 	if t.leaders == nil {
 		t.a.Stayed = nil

@@ -1,7 +1,7 @@
 package listening
 
-// Rank is how an artist, an album or a track compares with the others of its kind by listens: 1 is the first, 0 not
-// heard.
+// Rank is the place of an artist, an album or a track among the others of its kind, by listens: 1 is the first, 0 means
+// not heard.
 type Rank struct{ Ever, In int } // of all time, and in a span
 
 // RankOf returns the rank of an artist, an album or a track.
@@ -32,12 +32,12 @@ func RankOf(all []*Columns, music *Music, f Filter, span Span) (r Rank) {
 			}
 		}
 	}
-	ever[0], in[0] = 0, 0 // what has none
+	ever[0], in[0] = 0, 0 // listens without an album or a track
 	id := max(f.Artist, f.Album, f.Track)
 	return Rank{place(ever, id), place(in, id)}
 }
 
-// place returns the place of an id among others.
+// place returns the rank of an id by its count; 0 if it has none.
 func place(all []uint32, id uint32) int {
 	if int(id) >= len(all) || all[id] == 0 {
 		return 0

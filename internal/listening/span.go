@@ -95,6 +95,8 @@ type clock struct {
 	zone     *time.Location
 	from, to int64 // between which the offset holds
 	offset   int64 // seconds east of UTC
+	today    int64 // the day that was asked for last
+	midnight int64 // when it began, in seconds of the clock on the wall
 }
 
 const daySeconds = 24 * 60 * 60
@@ -115,10 +117,15 @@ func (c *clock) day(t int64) (day, second int64) {
 		}
 	}
 	t += c.offset
+	// Listens come in order of time, so that most are on the day of the one before.
+	if second = t - c.midnight; second >= 0 && second < daySeconds {
+		return c.today, second
+	}
 	day = t / daySeconds
 	if second = t % daySeconds; second < 0 {
 		day, second = day-1, second+daySeconds
 	}
+	c.today, c.midnight = day, t-second
 	return day, second
 }
 

@@ -121,7 +121,7 @@ func TestMusicIsCorrectedOnThePages(t *testing.T) {
 		require.Contains(t, h.page(page+"/merge?q=rós"), page+"/merge?into="+right)
 		html = h.page(page + "/merge?into=" + right)
 		require.Contains(t, html, "Your 1 listen will count for")
-		require.Contains(t, html, "1 album moves along.")
+		require.Contains(t, html, "1 album moves with it.")
 		to := h.submit(page+"/merge", http.StatusSeeOther, "into", right).Header().Get("Location")
 		require.Equal(t, "/music/artist/"+right, to)
 		require.Contains(t, h.page(to), "2 times")
@@ -185,8 +185,8 @@ func TestAPictureIsUploadedAndTakenBack(t *testing.T) {
 func TestAlbumsAndTracksAreMergedByPrograms(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		for i, l := range [][2]string{{"Mustapha", "Jazz"}, {"Jealousy", "Jazz (2011 Remaster)"}, {"Bicycle Race", "Live"},
-			{"Bicycle", "Live Killers"}} {
+		for i, l := range [][2]string{{"Mustapha", "Jazz"}, {"Jealousy", "Jazz (2011 Remaster)"},
+			{"Bicycle Race", "Live"}, {"Bicycle", "Live Killers"}} {
 			h.call(http.MethodPost, "/listens", fmt.Sprintf(`{"track":%q,"artist":"Queen","album":%q,
 				"played_at":"1999-11-20T1%d:00:00Z"}`, l[0], l[1], i), http.StatusCreated)
 		}

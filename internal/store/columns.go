@@ -40,27 +40,26 @@ func (s *Store) Columns(ctx context.Context, user int64) (all []*listening.Colum
 	return all, err
 }
 
-// read says which columns are read: those of the spans that the seconds from first to last are in, the earliest or the
-// latest first.
+// read selects the columns of the spans from the second first to the second last, earliest or latest first.
 type read struct {
 	user, first, last int64
 	backwards         bool
 }
 
-// columnsRow is a row of the table of columns.
+// columnsRow is a row of listen_columns.
 type columnsRow struct {
 	span, version int64
 	data          []byte
 }
 
-// These are how many spans are read at once: few at first, since a page may need no more.
+// How many spans are read at once: few at first, since a page may need no more.
 const (
 	spansFirst = 2
 	spansMost  = 64
 )
 
-// eachColumns calls fn for the columns of a person's listens until that returns false. It builds those that are not
-// there, and keeps them, the latest ones apart.
+// eachColumns calls fn for the columns of a person's listens until fn returns false. It builds missing columns and
+// stores them, except those of the latest span.
 func (s *Store) eachColumns(ctx context.Context, r read, fn func(*listening.Columns) bool) error {
 	latest, err := s.latestSpan(ctx, r.user)
 	if err != nil {
@@ -90,14 +89,14 @@ func (s *Store) eachColumns(ctx context.Context, r read, fn func(*listening.Colu
 	}
 }
 
-// latestSpan returns the number of the latest span in which a person has heard something.
+// latestSpan returns the latest span in which a person has heard something.
 func (s *Store) latestSpan(ctx context.Context, user int64) (latest int64, err error) {
 	err = s.reader.QueryRowContext(ctx, "SELECT coalesce(max(span), 0) FROM listen_columns WHERE user_id = $1", user).
 		Scan(&latest)
 	return latest, local(err)
 }
 
-// someColumns calls fn for the columns of rows until that returns false, and reports whether it has.
+// someColumns calls fn for the columns of rows until fn returns false, and reports whether it did.
 func (s *Store) someColumns(ctx context.Context, user, latest int64, rows []columnsRow,
 	fn func(*listening.Columns) bool) (enough bool, err error) {
 	var built []columnsRow
@@ -123,8 +122,8 @@ func (s *Store) someColumns(ctx context.Context, user, latest int64, rows []colu
 	return enough, nil
 }
 
-// keepColumns stores columns, without those whose listens have changed meanwhile. What cannot be kept, such as on a
-// full disk, is built again next time.
+// keepColumns stores columns, except those whose listens have changed in the meantime. Errors, such as a full disk, are
+// ignored, because the columns are then built again next time.
 func (s *Store) keepColumns(ctx context.Context, user int64, built []columnsRow) {
 	if len(built) == 0 {
 		return
@@ -138,8 +137,8 @@ func (s *Store) keepColumns(ctx context.Context, user int64, built []columnsRow)
 	})
 }
 
-// BuildColumns builds the columns that are not there, the latest ones of each person apart, so that nobody waits for
-// them after an import or a first sync.
+// BuildColumns builds missing columns, except those of each person's latest span, so that nobody waits for them after
+// an import or a first sync.
 func (s *Store) BuildColumns(ctx context.Context) error {
 	type missing struct {
 		user int64
@@ -162,7 +161,7 @@ func (s *Store) BuildColumns(ctx context.Context) error {
 	return nil
 }
 
-// latestCache holds the columns of the latest spans of some people. It is safe for concurrent use.
+// latestCache holds the columns of the latest span of some people. It is safe for concurrent use.
 type latestCache struct {
 	mu sync.Mutex
 	by map[int64]latestColumns
@@ -173,7 +172,7 @@ type latestColumns struct {
 	columns       *listening.Columns
 }
 
-// get returns the columns of a person's latest span, which are built if they are not held or have changed.
+// get returns the columns of a person's latest span, and builds them if they are missing or have changed.
 func (c *latestCache) get(user int64, v columnsRow, build func() (*listening.Columns, error)) (
 	*listening.Columns, error) {
 	c.mu.Lock()
@@ -272,8 +271,8 @@ func (s *Store) Meanings(ctx context.Context) (*listening.Music, error) {
 	return m.music, nil
 }
 
-// meant returns what the spellings after one mean, and all other spellings of the same tracks, which may have got
-// further artists, by the rules.
+// meant returns the meanings, by the rules, of the spellings with a higher ID than after, and of all other spellings of
+// the same tracks, since those may have gained artists.
 func (s *Store) meant(ctx context.Context, ruled *rulings, after int64) ([]listening.Meaning, error) {
 	const those = " IN (SELECT track_id FROM spellings WHERE id > $1)"
 	where, tracks := "WHERE p.id > $1 OR p.track_id"+those, "WHERE track_id"+those

@@ -105,7 +105,7 @@ func equalsACount(t *testing.T, s *Store, user int64, now time.Time) {
 	}
 }
 
-// Columns are built before anybody asks for them, again after their listens have changed, and only then.
+// Columns are built before anybody asks for them, and again only after their listens have changed.
 func TestColumnsAreBuiltAhead(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
@@ -125,7 +125,7 @@ func TestColumnsAreBuiltAhead(t *testing.T) {
 	equalsACount(t, s, user, at(0))
 }
 
-// TestARecountMendsTheStatistics when what they are counted from is damaged, as by a bad disk.
+// TestARecountMendsTheStatistics whose columns were damaged, as by a bad disk.
 func TestARecountMendsTheStatistics(t *testing.T) {
 	s, user := setup(t)
 	base := time.Date(2024, 10, 20, 0, 0, 0, 0, time.UTC)
@@ -138,7 +138,8 @@ func TestARecountMendsTheStatistics(t *testing.T) {
 	require.Greater(t, len(before), 5)
 	for _, harm := range []string{
 		"DELETE FROM listen_columns WHERE span % 2 = 0",
-		"UPDATE listen_columns SET data = (SELECT data FROM listen_columns WHERE data IS NOT NULL ORDER BY span LIMIT 1)",
+		`UPDATE listen_columns
+			SET data = (SELECT data FROM listen_columns WHERE data IS NOT NULL ORDER BY span LIMIT 1)`,
 		"UPDATE listen_columns SET data = substr(data, 1, 12)",
 	} {
 		require.NoError(t, s.exec(t.Context(), harm))

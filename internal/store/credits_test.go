@@ -73,8 +73,8 @@ func TestAwkwardCreditsAreReadRight(t *testing.T) {
 		var asked []string
 		namesIn(text, func(name string) bool { asked = append(asked, name); return alone(name) })
 		for _, name := range asked {
-			require.True(t, name == text || len(cuttings(text, leadMarks)) == mostMarks || slices.Contains(possible(text), name),
-				"%q of %q is looked up", name, text)
+			require.True(t, name == text || len(cuttings(text, leadMarks)) == mostMarks ||
+				slices.Contains(possible(text), name), "%q of %q is looked up", name, text)
 		}
 	}
 }

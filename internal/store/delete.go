@@ -90,8 +90,8 @@ func theirs(ctx context.Context, q querier, user int64, ids []int64) ([]stored, 
 	return all, err
 }
 
-// inChunks calls fn with at most 100 ids at once, for a statement in which they are the arguments from $2 on. A plus
-// before another column keeps SQLite from looking through all that a person has for each of these statements.
+// inChunks calls fn with up to 100 ids at a time, which are the arguments from $2 on in its statement. Writing + before
+// another column in that statement keeps SQLite from using an index that covers all listens of a person.
 func inChunks(ids []int64, fn func(these string, args []any) error) error {
 	for len(ids) > 0 {
 		n := min(100, len(ids))

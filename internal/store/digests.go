@@ -136,7 +136,7 @@ func (s *Store) Heard(
 	return h, err
 }
 
-// mostHeard returns the n of a kind that were heard most.
+// mostHeard returns the n artists, albums or tracks that were heard most.
 func (s *Store) mostHeard(ctx context.Context, kind string, counts map[uint32]int, n int) (all []digest.Counted,
 	err error) {
 	names, err := s.Entities(ctx, slices.Collect(maps.Keys(counts)))

@@ -59,7 +59,7 @@ func TestHeardCountsThePlaysOfAWeek(t *testing.T) {
 	require.Zero(t, h)
 }
 
-// A digest counts what names mean, not how each service writes them.
+// A digest counts artists, albums and tracks, not the ways in which services write them.
 func TestADigestCountsSpellingsAsOne(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)

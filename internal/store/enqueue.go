@@ -78,12 +78,11 @@ func rules(ctx context.Context, q querier, user int64) ([]rule, error) {
 
 // stored is a listen that has just been stored, or has got another source.
 type stored struct {
-	id    int64
-	at    time.Time // of the listen, not of the source
-	fresh bool      // a new listen, not one that was known from another provider
-	guess bool      // its time is a guess
-	// told are further connections that reported it.
-	told []library.Source
+	id     int64
+	at     time.Time        // of the listen, not of the source
+	fresh  bool             // a new listen, not one that was known from another provider
+	guess  bool             // its time is a guess
+	others []library.Source // further connections that reported it
 }
 
 // enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every account that
@@ -112,7 +111,7 @@ func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from l
 		for _, p := range plays {
 			knows := func(s library.Source) bool { return held.same(s.Connection, r.connection) }
 			switch {
-			case !r.takes(p, now) || slices.ContainsFunc(p.told, knows):
+			case !r.takes(p, now) || slices.ContainsFunc(p.others, knows):
 			case now.Sub(p.at) > newsFor:
 				history = append(history, p.id)
 			default:

@@ -241,7 +241,8 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 	return m, err
 }
 
-// entity returns an artist, an album or a track; the one that it has joined, if it is gone; or library.ErrNotFound.
+// entity returns an artist, an album or a track, or the one that replaced it when they were joined. It returns
+// library.ErrNotFound if there is none.
 func (s *Store) entity(ctx context.Context, kind string, id int64) (*keyed, error) {
 	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+`WHERE e.kind = $2 AND (e.id = $1
 		OR e.id = (SELECT entity_id FROM joined_ids WHERE old_id = $1))`, id, kind))
@@ -311,7 +312,7 @@ func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Lin
 	return links, s.addPictures(ctx, links)
 }
 
-// credited returns the artists of each of these tracks that is stored.
+// credited returns the artists of those of the tracks that are stored.
 func (s *Store) credited(ctx context.Context, known map[entityKey]*keyed) (map[int64][]enrich.Credit, error) {
 	var args []any
 	for k, e := range known {

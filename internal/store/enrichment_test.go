@@ -148,7 +148,7 @@ func TestANewMBIDMakesDependentTasksDue(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	save(t, s, user, "spotify", heard(0, "A", "", "T"))
-	// Artists alone: the task that is taken is always that of A, also when several are due in the same millisecond.
+	// Only artists, so that the task taken is always A's, even if several are due in the same millisecond.
 	_, err := s.Enqueue(t.Context(), "facts", []string{library.KindArtist}, "")
 	require.NoError(t, err)
 	_, err = s.Enqueue(t.Context(), "art", []string{library.KindArtist}, "facts")

@@ -42,8 +42,8 @@ func (s *Store) FindListens(
 	return page, next, err
 }
 
-// LaterListens returns at most limit listens that a filter selects after a cursor, the newest first, and whether there
-// are more. limit is 1 to 1,000. An invalid cursor, or one of another filter, is library.ErrBadCursor.
+// LaterListens returns up to limit listens that a filter selects after a cursor, newest first, and whether there are
+// more. limit is 1 to 1,000. It returns library.ErrBadCursor for a cursor that is invalid or of another filter.
 func (s *Store) LaterListens(ctx context.Context, f library.ListenFilter, after string, limit int) (
 	page []library.StoredListen, more bool, err error) {
 	p, err := placeOf(f, after)
@@ -56,15 +56,15 @@ func (s *Store) LaterListens(ctx context.Context, f library.ListenFilter, after 
 	return page, more, err
 }
 
-// spot is a place in the listens of a filter, from which some are read: the older ones, the newest first, or the later
-// ones, the oldest first.
+// spot is a place in the listens of a filter where reading starts: towards older listens, newest first, or towards
+// later ones, oldest first.
 type spot struct {
 	f      library.ListenFilter
 	at, id int64 // at in Unix milliseconds
 	later  bool
 }
 
-// placeOf returns the place of a cursor, or the newest listen without one.
+// placeOf returns the place of a cursor, or the newest listen if there is no cursor.
 func placeOf(f library.ListenFilter, cursor string) (spot, error) {
 	if cursor == "" {
 		return spot{f: f, at: 1 << 52}, nil
@@ -76,7 +76,7 @@ func placeOf(f library.ListenFilter, cursor string) (spot, error) {
 	return spot{f: c.Filter, at: c.At.UnixMilli(), id: c.ID}, nil
 }
 
-// has reports whether a listen lies beyond the place and between the bounds of the filter.
+// has reports whether a listen is past the place and within the bounds of the filter.
 func (p *spot) has(l *library.StoredListen) bool {
 	at := l.PlayedAt.UnixMilli()
 	if !p.f.From.IsZero() && at < millis(p.f.From) || !p.f.To.IsZero() && at >= millis(p.f.To) {
@@ -88,7 +88,7 @@ func (p *spot) has(l *library.StoredListen) bool {
 	return at < p.at || at == p.at && l.ID < p.id
 }
 
-// listensFrom returns at most limit listens from a place on, and whether there are more.
+// listensFrom returns up to limit listens from a place on, and whether there are more.
 func (s *Store) listensFrom(ctx context.Context, p spot, limit int) (
 	page []library.StoredListen, more bool, err error) {
 	if p.f.Timed() {

@@ -67,7 +67,7 @@ func TestListensAreFoundByArtist(t *testing.T) {
 	require.ErrorIs(t, err, library.ErrBadCursor, "it belongs to another filter")
 }
 
-// The listens of a rare artist are read by the index.
+// The listens of a rare artist are read by index.
 func TestPickedListensAreFoundByTheIndex(t *testing.T) {
 	t.Parallel()
 	if postgrestest.On() {

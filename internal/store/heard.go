@@ -155,7 +155,7 @@ func (p *heardBy) sum() {
 	}
 }
 
-// spellingsOf returns the spellings that mean an artist, an album or a track, of those that the person has heard.
+// spellingsOf returns the spellings of an artist, an album or a track that the person has heard.
 func (p *heardBy) spellingsOf(kind string, id int64) (all []int64) {
 	for spelt, t := range p.spelling {
 		if t.n == 0 {

@@ -12,9 +12,9 @@ import (
 	"reprise/internal/listening"
 )
 
-// lived returns a library of n listens of 30,000 tracks by 5,000 artists in ten years, one of whom is rare, with its
-// columns built.
-func lived(b *testing.B, n int) (*Store, int64, library.ListenFilter) {
+// manyListens returns a library of n listens over ten years, to 30,000 tracks by 5,000 artists, with its columns built.
+// The filter selects a rare artist.
+func manyListens(b *testing.B, n int) (*Store, int64, library.ListenFilter) {
 	b.Helper()
 	s, user := setup(b)
 	start := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -40,7 +40,7 @@ func lived(b *testing.B, n int) (*Store, int64, library.ListenFilter) {
 	return s, user, library.ListenFilter{User: user, ArtistID: uint32(links[0].Artist)}
 }
 
-// sizes are how many listens a library has.
+// sizes are the numbers of listens that are measured.
 func sizes() []int {
 	if os.Getenv("SOAK") == "all" {
 		return []int{500_000, 5_000_000}
@@ -48,12 +48,12 @@ func sizes() []int {
 	return []int{500_000}
 }
 
-// BenchmarkListensOfARareArtist is what the page of listens asks of the store for an artist heard a dozen times. An op
-// is one page; "of-newest" is how many pages without a filter take as long.
+// BenchmarkListensOfARareArtist measures what the page of listens reads for an artist heard a dozen times. One op is
+// one page; "of-newest" is the time relative to a page without a filter.
 func BenchmarkListensOfARareArtist(b *testing.B) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, user, rare := lived(b, n)
+			s, user, rare := manyListens(b, n)
 			all := library.ListenFilter{User: user}
 			page := func(f library.ListenFilter) time.Duration {
 				began := time.Now()
@@ -78,12 +78,12 @@ func BenchmarkListensOfARareArtist(b *testing.B) {
 	}
 }
 
-// BenchmarkArtistPage counts what the page of an artist shows. BenchmarkListeningPage counts what Listening shows of a
-// week and of all time; "of-week" is how many times longer all time takes.
+// BenchmarkArtistPage measures the numbers on the page of an artist. BenchmarkListeningPage measures Listening for a
+// week and for all time; "of-week" is the time of the latter relative to the former.
 func BenchmarkArtistPage(b *testing.B) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, user, rare := lived(b, n)
+			s, user, rare := manyListens(b, n)
 			now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
 			year, err := listening.NewSpan(listening.Year, now)
 			require.NoError(b, err)
@@ -102,7 +102,7 @@ func BenchmarkArtistPage(b *testing.B) {
 func BenchmarkListeningPage(b *testing.B) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, user, _ := lived(b, n)
+			s, user, _ := manyListens(b, n)
 			now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
 			page := func(span string) time.Duration {
 				began := time.Now()
@@ -126,7 +126,7 @@ func BenchmarkListeningPage(b *testing.B) {
 	}
 }
 
-// counted returns what statistics are counted from.
+// counted returns what the statistics are counted from.
 func counted(b *testing.B, s *Store, user int64) ([]*listening.Columns, *listening.Music) {
 	b.Helper()
 	columns, err := s.Columns(b.Context(), user)

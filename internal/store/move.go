@@ -160,7 +160,7 @@ func moveTheirSources(ctx context.Context, tx *sql.Tx, listens map[int64]*oldLis
 		(listen_id, connection, source_key, source_id, later, stored_at)`, width, rows, "")
 }
 
-// hearing says that a person may have heard an artist in a span: the next steps read it, and a later one drops it.
+// hearing marks a span in which a person may have heard an artist. Later migration steps read it, and one drops it.
 type hearing struct{ user, span, artist int64 }
 
 func saveHeard(ctx context.Context, tx *sql.Tx, all map[hearing]bool) error {

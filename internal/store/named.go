@@ -8,7 +8,7 @@ import (
 	"reprise/internal/library"
 )
 
-// Entities returns artists, albums and tracks by their ids, as they are called. Those that do not exist are left out.
+// Entities returns artists, albums and tracks by ID, with the names they have by the rules. Unknown IDs are left out.
 func (s *Store) Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error) {
 	all := make(map[uint32]library.Entity, len(ids))
 	ruled, err := s.rulings(ctx)

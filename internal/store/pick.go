@@ -10,10 +10,10 @@ import (
 	"reprise/internal/listening"
 )
 
-// Which listens a filter by artist, album, track, tag, source or hour selects is found in the columns, and those that
-// are shown are read by their times and spellings, which an index holds.
+// Filters by artist, album, track, tag, source or hour look in the columns for the listens they select. The listens to
+// show are then read by time and spelling, which have an index.
 
-// picker returns what finds the listens that a filter selects, its bounds apart.
+// picker returns a Picker for a filter, without the filter's bounds.
 func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.Picker, error) {
 	zone, err := time.LoadLocation(f.Zone)
 	if err != nil {
@@ -48,7 +48,8 @@ func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.
 	return listening.NewPicker(in, music, zone), nil
 }
 
-// Joined returns the id of what an artist, an album or a track has joined or was merged into, else its own.
+// Joined returns the ID of the artist, album or track that replaced this one when they were joined or merged, or its
+// own ID.
 func (s *Store) Joined(ctx context.Context, id uint32) (uint32, error) {
 	if id == 0 {
 		return 0, nil
@@ -65,8 +66,8 @@ func (s *Store) Joined(ctx context.Context, id uint32) (uint32, error) {
 	return uint32(ruled.end(int64(id))), nil
 }
 
-// Outline returns the days and the sessions of the listens that a filter selects, from one time to before another. Days
-// are those in a zone.
+// Outline returns the days, in a zone, and the sessions of the listens that a filter selects between two times, the
+// second one excluded.
 func (s *Store) Outline(ctx context.Context, f library.ListenFilter, from, to time.Time, zone *time.Location) (
 	*listening.Outline, error) {
 	picker, err := s.picker(ctx, f)
@@ -97,7 +98,7 @@ type picked struct {
 	spelling uint32
 }
 
-// loose says of some seconds that only listens themselves tell on which side of a bound or a place they are.
+// loose returns the seconds that a bound or the place splits: which side a listen is on is only known from the listen.
 func loose(p spot) map[int64]bool {
 	all := map[int64]bool{floor(p.at): true}
 	for _, at := range []time.Time{p.f.From, p.f.To} {
@@ -117,7 +118,7 @@ func floor(ms int64) int64 {
 	return s
 }
 
-// bounds returns the first and the last second that a filter may select.
+// bounds returns the first and the last Unix second that a filter may select.
 func bounds(f library.ListenFilter) (first, last int64) {
 	first, last = -1<<50, 1<<50
 	if !f.From.IsZero() {
@@ -129,7 +130,7 @@ func bounds(f library.ListenFilter) (first, last int64) {
 	return first, last
 }
 
-// pick returns at most limit listens that a filter selects from a place on.
+// pick returns up to limit listens that a filter selects from a place on.
 func (s *Store) pick(ctx context.Context, p spot, limit int) ([]library.StoredListen, error) {
 	picker, err := s.picker(ctx, p.f)
 	if err != nil {
@@ -148,7 +149,7 @@ func (s *Store) pick(ctx context.Context, p spot, limit int) ([]library.StoredLi
 			return true
 		}
 		one := picked{at, spelling}
-		if n := len(want); n > 0 && want[n-1] == one { // both are read at once
+		if n := len(want); n > 0 && want[n-1] == one { // one read returns both
 			return true
 		}
 		want = append(want, one)
@@ -179,15 +180,15 @@ func (s *Store) pick(ctx context.Context, p spot, limit int) ([]library.StoredLi
 	if err := s.addSources(ctx, page); err != nil || p.f.Source == "" {
 		return page, err
 	}
-	return slices.DeleteFunc(page, func(l library.StoredListen) bool { // what was heard twice in one second
+	return slices.DeleteFunc(page, func(l library.StoredListen) bool { // the other of two listens in one second
 		return !slices.ContainsFunc(l.Sources, func(o library.Source) bool { return o.Connection == p.f.Source })
 	}), nil
 }
 
-// pickedAtOnce is how many seconds one statement looks at.
+// pickedAtOnce is how many seconds one statement looks up.
 const pickedAtOnce = 50
 
-// listensAt returns the listens of a person to spellings in seconds, without their sources.
+// listensAt returns a person's listens to spellings at seconds, without their sources.
 func (s *Store) listensAt(ctx context.Context, user int64, want []picked) (page []library.StoredListen, err error) {
 	for chunk := range slices.Chunk(want, pickedAtOnce) {
 		args := []any{user}
@@ -203,7 +204,8 @@ func (s *Store) listensAt(ctx context.Context, user int64, want []picked) (page 
 	return page, nil
 }
 
-// statementAt selects listens of the person $1 by n pairs of a second's first millisecond and a spelling.
+// statementAt returns a statement that selects the listens of the person $1 by n pairs of a second's first millisecond
+// and a spelling.
 func statementAt(n int) string {
 	rows := "VALUES (CAST($2 AS BIGINT), CAST($3 AS BIGINT))"
 	if n > 1 {

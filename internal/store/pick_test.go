@@ -12,7 +12,7 @@ import (
 	"reprise/internal/library"
 )
 
-// Any filter selects the same listens, in pages back and forth, as a look at each listen does.
+// Any filter selects the same listens, in pages back and forth, as checking each listen does.
 func TestAnyFilterSelectsWhatFitsIt(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
@@ -71,7 +71,7 @@ func TestAnyFilterSelectsWhatFitsIt(t *testing.T) {
 		if random.IntN(3) == 0 {
 			f.Hours, f.Weekdays, f.Zone = 0xff<<random.IntN(20)&0xffffff, uint8(1+random.IntN(127)), "Europe/Berlin"
 		}
-		if random.IntN(3) == 0 { // a bound in the very second of a listen
+		if random.IntN(3) == 0 { // a bound within the second of a listen
 			f.From = all[one].PlayedAt.Add(time.Duration(random.IntN(3)-1) * time.Millisecond)
 		}
 		if random.IntN(3) == 0 {
@@ -126,10 +126,10 @@ func TestAnyFilterSelectsWhatFitsIt(t *testing.T) {
 	}
 }
 
-// plain returns the names of a track alone.
+// plain returns a track with nothing but its names.
 func plain(t library.Track) string { return t.Title + "/" + t.Artist + "/" + t.Album }
 
-// A tag selects what the artist, the album or the track has it.
+// A tag selects listens whose artist, album or track has it.
 func TestAListenIsFoundByATag(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)

@@ -11,8 +11,8 @@ import (
 	"reprise/internal/library"
 )
 
-// PictureMusic gives an artist, an album or a track a picture, a JPEG, for the whole household. It returns
-// library.ErrNotFound if the person has not heard it, and library.ErrUnchanged if that is its picture.
+// PictureMusic sets the picture of an artist, an album or a track, a JPEG, for the whole household. It returns
+// library.ErrNotFound if the person has not heard it, and library.ErrUnchanged if it has this picture already.
 func (s *Store) PictureMusic(ctx context.Context, user int64, kind string, id int64, picture []byte) (
 	c library.Correction, err error) {
 	m, err := s.Music(ctx, user, kind, id)
@@ -35,8 +35,8 @@ func (s *Store) PictureMusic(ctx context.Context, user int64, kind string, id in
 	return c, err
 }
 
-// AutomaticPicture undoes what gave an artist, an album or a track its picture: the one that services know comes back.
-// It returns library.ErrUnchanged if that is there already.
+// AutomaticPicture undoes the rules that set the picture of an artist, an album or a track, so that it has the picture
+// from a service again. It returns library.ErrUnchanged if no picture was set.
 func (s *Store) AutomaticPicture(ctx context.Context, user int64, kind string, id int64) error {
 	m, err := s.Music(ctx, user, kind, id)
 	if err != nil {
@@ -65,13 +65,13 @@ func (s *Store) AutomaticPicture(ctx context.Context, user int64, kind string, i
 	return nil
 }
 
-// ChosenPicture returns a picture that somebody has chosen, or library.ErrNotFound.
+// ChosenPicture returns a picture that an administrator has chosen, or library.ErrNotFound.
 func (s *Store) ChosenPicture(ctx context.Context, name string) (picture []byte, err error) {
 	err = s.reader.QueryRowContext(ctx, "SELECT data FROM chosen_pictures WHERE name = $1", name).Scan(&picture)
 	return picture, found(err)
 }
 
-// IsChosen reports whether a picture is one that somebody has chosen, as far as that was read.
+// IsChosen reports whether a picture was chosen by an administrator, by the rules that were last read.
 func (s *Store) IsChosen(name string) bool {
 	s.ruled.mu.Lock()
 	defer s.ruled.mu.Unlock()

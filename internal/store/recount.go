@@ -7,8 +7,8 @@ import (
 	"reprise/internal/listening"
 )
 
-// Recount throws away all columns and builds them again from the listens of everybody, which it counts. Nothing should
-// ever make that necessary; it is for somebody who doubts a number. It may run beside a server.
+// Recount discards all columns and builds them again from everybody's listens, whose number it returns. It should never
+// be necessary, and is for people who doubt a number. It may run beside a server.
 func (s *Store) Recount(ctx context.Context) (listens int, err error) {
 	people, err := s.Users(ctx)
 	if err != nil {

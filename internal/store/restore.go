@@ -11,19 +11,19 @@ import (
 	"reprise/internal/library"
 )
 
-// comeback is a listen of an export of ours on its way back.
-type comeback struct {
+// restoredListen is a listen from an export that is being imported.
+type restoredListen struct {
 	*library.StoredListen
-	id    int64 // of the stored listen that it is; 0 for none
+	id    int64 // of the stored listen that it matches; 0 for none
 	at    time.Time
-	in    pile             // where that one is kept: its person may have deleted it
-	fresh bool             // it is stored as a new listen
-	gets  []library.Source // the sources that are not stored yet
+	in    pile             // where that listen is: among the kept or the deleted ones
+	fresh bool             // to be stored as a new listen
+	gets  []library.Source // sources to add
 }
 
 // SaveRestored stores listens that Reprise exported, and the progress of their import, in one transaction. Each is
-// stored as it was, with all its sources: two that were apart stay apart. Where one of its sources is stored already,
-// or another connection reported the same play before the import, that listen gets the sources that it lacks.
+// stored as it was, with all its sources, and separate listens stay separate. If one of its sources is stored already,
+// or another connection reported the same play before the import, the stored listen gets the missing sources.
 func (s *Store) SaveRestored(ctx context.Context, v imports.Import, listens []library.StoredListen) (imports.Import,
 	error) {
 	now := v
@@ -48,16 +48,16 @@ func (s *Store) SaveRestored(ctx context.Context, v imports.Import, listens []li
 }
 
 func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, listens []library.StoredListen) (
-	[]*comeback, error) {
-	all := make([]*comeback, len(listens))
+	[]*restoredListen, error) {
+	all := make([]*restoredListen, len(listens))
 	for i := range listens {
-		all[i] = &comeback{StoredListen: &listens[i], at: listens[i].PlayedAt, in: kept}
+		all[i] = &restoredListen{StoredListen: &listens[i], at: listens[i].PlayedAt, in: kept}
 	}
 	by, err := correctedBy(ctx, tx, library.Intake{User: v.User, Connection: v.Connection})
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b *comeback) int { return a.PlayedAt.Compare(b.PlayedAt) })
+	slices.SortStableFunc(all, func(a, b *restoredListen) int { return a.PlayedAt.Compare(b.PlayedAt) })
 	if err := findRestored(ctx, tx, v.User, by.piles, all); err != nil {
 		return nil, err
 	}
@@ -70,14 +70,14 @@ func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, liste
 	return all, s.followRestored(ctx, tx, v.User, all)
 }
 
-// place is a stored listen.
+// place identifies a stored listen.
 type place struct {
 	id int64
 	at time.Time
 	in pile
 }
 
-// placesOf returns the listens of a person in a pile that have some sources of a connection.
+// placesOf adds to `to` the listens in a pile that have one of these sources of a connection.
 func placesOf(ctx context.Context, tx *sql.Tx, in pile, user int64, conn library.ConnectionID, ids []string,
 	to map[library.Source]place) error {
 	scan := func(r scanner) (none struct{}, err error) {
@@ -92,7 +92,7 @@ func placesOf(ctx context.Context, tx *sql.Tx, in pile, user int64, conn library
 		for _, id := range chunk {
 			args = append(args, sourceKey(user, conn, id))
 		}
-		// The cross join makes SQLite begin with the keys.
+		// The cross join makes SQLite start with the keys.
 		_, err := list(ctx, tx, scan, "SELECT s.source_id, l.id, l.played_at FROM "+in.sources+" s CROSS JOIN "+
 			in.listens+" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+fromOne("s", 2)+" AND s.source_key IN "+
 			numbered(3, len(chunk)), args...)
@@ -103,8 +103,9 @@ func placesOf(ctx context.Context, tx *sql.Tx, in pile, user int64, conn library
 	return nil
 }
 
-// findRestored finds the listens of which a source is stored. The others get their sources, each once.
-func findRestored(ctx context.Context, tx *sql.Tx, user int64, piles []pile, all []*comeback) error {
+// findRestored finds the listens that have a stored source, and notes for each listen the sources to add. A source is
+// added only once.
+func findRestored(ctx context.Context, tx *sql.Tx, user int64, piles []pile, all []*restoredListen) error {
 	stored := map[library.Source]place{} // without Later
 	by := map[library.ConnectionID][]string{}
 	for _, r := range all {
@@ -134,7 +135,7 @@ func findRestored(ctx context.Context, tx *sql.Tx, user int64, piles []pile, all
 				r.gets = append(r.gets, s)
 			}
 		}
-		if twice && r.id == 0 { // the same listen again, in one file
+		if twice && r.id == 0 { // a repeat within the file
 			r.id, r.gets = -1, nil
 		}
 		for _, s := range r.gets {
@@ -144,9 +145,9 @@ func findRestored(ctx context.Context, tx *sql.Tx, user int64, piles []pile, all
 	return nil
 }
 
-// joinEarlier finds the listens that other connections reported before the import. Those that it brought itself were
-// told apart when they were exported.
-func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, by corrected, all []*comeback) error {
+// joinEarlier finds the listens that other connections reported before the import. Listens from the import itself are
+// not compared, since they were separate when they were exported.
+func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, by corrected, all []*restoredListen) error {
 	var unknown []*library.Listen
 	for _, r := range all {
 		if r.id == 0 && !r.Approximate {
@@ -160,7 +161,7 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, by corrected
 	if err != nil {
 		return err
 	}
-	taken, err := brought(ctx, tx, v, by.piles, m)
+	taken, err := importedSince(ctx, tx, v, by.piles, m)
 	if err != nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, by corrected
 	return nil
 }
 
-// couldBe reports whether a listen of an export is the same play, reported by others.
+// couldBe reports whether a listen from an export may be the same play, reported by other connections.
 func (p *play) couldBe(l *library.StoredListen, by corrected) bool {
 	for _, s := range l.Sources {
 		r := newReport(s.Connection, s.SourceID, l.PlayedAt.Add(s.Later), l.Duration)
@@ -190,8 +191,9 @@ func (p *play) couldBe(l *library.StoredListen, by corrected) bool {
 	return true
 }
 
-// brought returns the ids of the plays of which a source was stored since an import was sent.
-func brought(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile, m *matcher) (map[int64]bool, error) {
+// importedSince returns the IDs of the plays in m that got a source after the import was uploaded.
+func importedSince(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile, m *matcher) (map[int64]bool,
+	error) {
 	var ids []any
 	for _, plays := range m.known {
 		for _, p := range plays {
@@ -218,9 +220,9 @@ func brought(ctx context.Context, tx *sql.Tx, v imports.Import, piles []pile, m 
 	return found, nil
 }
 
-// addRestored stores the listens that are new, and the sources that are missing.
-func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) error {
-	var fresh []*comeback
+// addRestored stores new listens and missing sources.
+func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
+	var fresh []*restoredListen
 	for _, r := range all {
 		if r.id == 0 {
 			r.fresh = true
@@ -278,9 +280,8 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 	return nil
 }
 
-// followRestored does what follows from restored listens: they fill gaps, and are forwarded to services that do not
-// know them.
-func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*comeback) error {
+// followRestored fills gaps with restored listens, and forwards them to the services that lack them.
+func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
 	var plays []stored
 	var times []int64
 	by := map[library.ConnectionID][]*library.Listen{}
@@ -289,7 +290,7 @@ func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all 
 			continue
 		}
 		times = append(times, millis(r.at))
-		plays = append(plays, stored{id: r.id, at: r.at, fresh: r.fresh, guess: r.Approximate, told: r.Sources})
+		plays = append(plays, stored{id: r.id, at: r.at, fresh: r.fresh, guess: r.Approximate, others: r.Sources})
 		for _, source := range r.gets {
 			if among := by[source.Connection]; len(among) == 0 || among[len(among)-1] != &r.Listen {
 				by[source.Connection] = append(among, &r.Listen)

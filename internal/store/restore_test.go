@@ -22,7 +22,7 @@ func restore(t *testing.T, s *Store, user int64, listens ...library.StoredListen
 	return v
 }
 
-// What somebody has deleted stays deleted, and its undo knows the sources that an export has added.
+// A deleted listen stays deleted, and undoing the deletion also restores the sources that an import has added.
 func TestADeletedListenIsNotRestored(t *testing.T) {
 	s, user := setup(t)
 	save(t, s, user, "spotify", library.Listen{Track: library.Track{Title: "Hoppípolla", Artist: "Sigur Rós"},
@@ -43,7 +43,7 @@ func TestADeletedListenIsNotRestored(t *testing.T) {
 		{Connection: "spotify", SourceID: "a"}}, page[0].Sources)
 }
 
-// A restored listen is forwarded to services that do not know it, and not to those that do.
+// A restored listen is forwarded only to services that lack it.
 func TestRestoredListensAreForwardedOnce(t *testing.T) {
 	s, user := setup(t)
 	forward(t, s, user, "lastfm", 10, -60)

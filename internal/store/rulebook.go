@@ -5,16 +5,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"hash/fnv"
 	"slices"
-	"strings"
 	"time"
 
 	"reprise/internal/library"
 )
 
-// part is a part of a rule: see migration 34.
+// part is a row of music_rule_parts; see migration 34.
 type part struct {
 	part  string
 	id    int64
@@ -23,7 +20,7 @@ type part struct {
 
 func into(id int64) part { return part{part: "into", id: id} }
 
-// addRule stores a rule, gives it its ID, and counts that spellings mean something else.
+// addRule stores a rule, sets its ID, and counts a change of meanings.
 func addRule(ctx context.Context, tx *sql.Tx, c *library.Correction, of int64, parts []part) (err error) {
 	if c.ID, err = nextIDs(ctx, tx, "corrections", 1); err != nil {
 		return err
@@ -65,8 +62,8 @@ func (s *Store) heardOne(ctx context.Context, user int64, kind string, id int64)
 	return library.Heard{ID: m.ID, Entity: m.Entity, Plays: m.Plays, LastHeard: m.LastHeard}, err
 }
 
-// MergeEffect returns what MergeMusic would do. It returns library.ErrNotFound if the person has not heard both, and
-// library.ErrUnchanged if they are one.
+// MergeEffect returns what MergeMusic would change. It returns library.ErrNotFound unless the person has heard both,
+// and library.ErrUnchanged if they are already merged.
 func (s *Store) MergeEffect(ctx context.Context, user int64, kind string, from, to int64) (v library.Effect,
 	err error) {
 	if v.From, err = s.heardOne(ctx, user, kind, from); err != nil {
@@ -86,7 +83,7 @@ func (s *Store) MergeEffect(ctx context.Context, user int64, kind string, from, 
 	return v, err
 }
 
-// ofArtist returns how often a person has heard the albums and the tracks of an artist.
+// ofArtist returns how often a person has heard the albums and the tracks of an artist, by ID.
 func (s *Store) ofArtist(ctx context.Context, user, id int64) (albums, tracks map[int64]int, err error) {
 	plays, err := s.heardOf(ctx, user)
 	if err != nil {
@@ -106,8 +103,9 @@ func (s *Store) ofArtist(ctx context.Context, user, id int64) (albums, tracks ma
 	return albums, tracks, nil
 }
 
-// MergeMusic makes an artist, an album or a track another one, for the whole household, until that is undone. What two
-// artists have with one title is one as well. The errors are those of MergeEffect.
+// MergeMusic merges an artist, an album or a track into another one for the whole household, until this is undone. If
+// both artists have an album or a track with the same title, those become one as well. The errors are those of
+// MergeEffect.
 func (s *Store) MergeMusic(ctx context.Context, user int64, kind string, from, to int64) (c library.Correction,
 	err error) {
 	v, err := s.MergeEffect(ctx, user, kind, from, to)
@@ -122,8 +120,9 @@ func (s *Store) MergeMusic(ctx context.Context, user int64, kind string, from, t
 	return c, err
 }
 
-// RenameMusic gives an artist, an album or a track another name. It returns library.ErrNotFound if the person has not
-// heard it, library.ErrUnchanged if it is called so, and library.ErrNameTaken if another artist is.
+// RenameMusic renames an artist, an album or a track for the whole household. It returns library.ErrNotFound if the
+// person has not heard it, library.ErrUnchanged if it has this name already, and library.ErrNameTaken if another artist
+// has it.
 func (s *Store) RenameMusic(ctx context.Context, user int64, kind string, id int64, name string) (
 	c library.Correction, err error) {
 	h, err := s.heardOne(ctx, user, kind, id)
@@ -134,7 +133,7 @@ func (s *Store) RenameMusic(ctx context.Context, user int64, kind string, id int
 		return c, library.ErrUnchanged
 	}
 	if kind == library.KindArtist {
-		if other, err := s.artistCalled(ctx, name); err != nil {
+		if other, err := s.artistByName(ctx, name); err != nil {
 			return c, err
 		} else if other != 0 && other != h.ID {
 			return c, library.ErrNameTaken
@@ -146,8 +145,8 @@ func (s *Store) RenameMusic(ctx context.Context, user int64, kind string, id int
 	return c, err
 }
 
-// artistCalled returns the artist whom somebody means by a name, whom listens tell of; 0 for none.
-func (s *Store) artistCalled(ctx context.Context, name string) (int64, error) {
+// artistByName returns the ID of the artist with this name, by the rules or as listens report it; 0 if there is none.
+func (s *Store) artistByName(ctx context.Context, name string) (int64, error) {
 	ruled, err := s.rulings(ctx)
 	if err != nil {
 		return 0, err
@@ -172,186 +171,8 @@ func (s *Store) artistCalled(ctx context.Context, name string) (int64, error) {
 	return id, local(err)
 }
 
-// DivideMusic divides an artist, an album or a track, for the whole household, until that is undone. It returns
-// library.ErrNotFound if the person has not heard it, library.ErrNotHere if what is to leave is not of it, and
-// library.ErrUnchanged if that would leave nothing, or change nothing.
-func (s *Store) DivideMusic(ctx context.Context, user int64, kind string, id int64, d library.Division) (
-	c library.Correction, err error) {
-	h, err := s.heardOne(ctx, user, kind, id)
-	if err != nil {
-		return c, err
-	}
-	c = ruleOn(user, library.Divided, h)
-	names := d.Names
-	var parts []part
-	switch {
-	case kind != library.KindArtist:
-		c.Becomes = strings.Join(d.Titles, ", ")
-		parts, c.Listens, err = s.writings(ctx, user, h, d.Titles)
-	case len(names) > 0:
-		c.Becomes = strings.Join(names, ", ")
-		if names = distinct(names); len(names) < 2 {
-			err = library.ErrUnchanged
-		}
-	default:
-		names, c.Becomes = []string{d.Name}, d.Name
-		parts, c.Listens, err = s.leaving(ctx, user, h, d)
-	}
-	if err != nil {
-		return c, err
-	}
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		made, err := s.artistsNamed(ctx, tx, names)
-		if err != nil {
-			return err
-		}
-		if kind != library.KindArtist {
-			if made, err = s.another(ctx, tx, h, d.Titles[0]); err != nil {
-				return err
-			}
-		} else if len(names) == 1 && made[0].id == h.ID {
-			return library.ErrUnchanged
-		}
-		return addRule(ctx, tx, &c, h.ID, append(made, parts...))
-	})
-	return c, err
-}
-
-// distinct returns the names of different artists.
-func distinct(names []string) (all []string) {
-	seen := map[int64]bool{}
-	for _, name := range names {
-		if key := artistKey(name); !seen[key] && name != "" {
-			seen[key] = true
-			all = append(all, indexed(name))
-		}
-	}
-	return all
-}
-
-// leaving returns the albums and the tracks that leave an artist, and how many listens of a person those are.
-func (s *Store) leaving(ctx context.Context, user int64, h library.Heard, d library.Division) (parts []part, n int,
-	err error) {
-	albums, tracks, err := s.ofArtist(ctx, user, h.ID)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, some := range []struct {
-		ids []int64
-		of  map[int64]int
-	}{{d.Albums, albums}, {d.Tracks, tracks}} {
-		for _, id := range some.ids {
-			if some.of[id] == 0 {
-				return nil, 0, library.ErrNotHere
-			}
-			n += some.of[id]
-			parts = append(parts, part{part: "leaves", id: id})
-		}
-	}
-	if len(parts) == 0 {
-		err = library.ErrUnchanged
-	}
-	return parts, n, err
-}
-
-// Written returns how services write an album or a track that a person has heard, and how often the person has heard it
-// so, the most frequent first.
-func (s *Store) Written(ctx context.Context, user int64, kind string, id int64) (all []library.Writing, err error) {
-	plays, err := s.heardOf(ctx, user)
-	if err != nil {
-		return nil, err
-	}
-	column := "title"
-	if kind == library.KindAlbum {
-		column = "album"
-	}
-	scan := func(r scanner) (none struct{}, err error) {
-		var id int64
-		var title string
-		err = r.Scan(&id, &title)
-		i := slices.IndexFunc(all, func(w library.Writing) bool { return w.Title == title })
-		if i < 0 {
-			i, all = len(all), append(all, library.Writing{Title: title})
-		}
-		all[i].Plays += int(of(plays.spelling, id).n)
-		return none, err
-	}
-	for chunk := range slices.Chunk(plays.spellingsOf(kind, id), 200) {
-		_, err := list(ctx, s.reader, scan, "SELECT id, "+column+" FROM spellings WHERE id IN "+
-			numbered(1, len(chunk)), anys(chunk)...)
-		if err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(all, func(a, b library.Writing) int { return b.Plays - a.Plays })
-	return all, nil
-}
-
-// writings returns what leaves an album or a track, by how services write it, and how many listens of a person.
-func (s *Store) writings(ctx context.Context, user int64, h library.Heard, titles []string) (parts []part, n int,
-	err error) {
-	all, err := s.Written(ctx, user, h.Kind, h.ID)
-	if err != nil {
-		return nil, 0, err
-	}
-	left := len(all)
-	for _, title := range slices.Compact(slices.Sorted(slices.Values(titles))) {
-		i := slices.IndexFunc(all, func(w library.Writing) bool { return w.Title == title })
-		if i < 0 {
-			return nil, 0, library.ErrNotHere
-		}
-		left--
-		n += all[i].Plays
-		parts = append(parts, part{part: "written", title: title})
-	}
-	if left == 0 || len(parts) == 0 {
-		err = library.ErrUnchanged
-	}
-	return parts, n, err
-}
-
-// artistsNamed returns the artists of these names, whom it stores if nobody has told of them.
-func (s *Store) artistsNamed(ctx context.Context, tx *sql.Tx, names []string) (parts []part, err error) {
-	for _, name := range names {
-		key := entityKey{library.KindArtist, artistKey(name)}
-		known, err := knownEntities(ctx, tx, []entityKey{key})
-		if err != nil {
-			return nil, err
-		}
-		e := known[key]
-		if e == nil {
-			e = &keyed{key: key.key, Entity: library.Entity{Kind: library.KindArtist, Artist: name}}
-			if err := addEntity(ctx, tx, e); err != nil {
-				return nil, err
-			}
-		}
-		parts = append(parts, into(e.id))
-	}
-	return parts, nil
-}
-
-// another stores an album or a track that leaves one. No name of a service leads to it.
-func (s *Store) another(ctx context.Context, tx *sql.Tx, h library.Heard, title string) ([]part, error) {
-	sum := fnv.New64a()
-	_, _ = fmt.Fprint(sum, "divided from ", h.ID, " ", time.Now().UnixNano(), title)
-	e := &keyed{key: int64(sum.Sum64()), Entity: library.Entity{Kind: h.Kind, Artist: h.Artist, Title: title,
-		Album: h.Album, Duration: h.Duration}}
-	err := addEntity(ctx, tx, e)
-	return []part{into(e.id)}, err
-}
-
-// addEntity stores an entity, and gives it its id.
-func addEntity(ctx context.Context, tx *sql.Tx, e *keyed) (err error) {
-	if e.id, err = nextIDs(ctx, tx, "entities", 1); err != nil {
-		return err
-	}
-	return execTx(ctx, tx, `INSERT INTO entities (id, kind, match_key, artist, title, album, duration_ms, isrc, mbid)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, '', '')`, e.id, e.Kind, e.key, e.Artist, e.Title, e.Album,
-		e.Duration.Milliseconds())
-}
-
-// UndoRule undoes a rule about artists, albums and tracks, and returns it. One that is undone already stays so. It
-// returns library.ErrNotFound if there is none.
+// UndoRule undoes a rule about an artist, an album or a track, and returns it. It does nothing if the rule is already
+// undone, and returns library.ErrNotFound if there is no such rule.
 func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if c, err = scanCorrection(tx.QueryRowContext(ctx, selectRule+"WHERE r.id = $1", id)); err != nil {
@@ -363,7 +184,8 @@ func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, e
 		c.UndoneAt = instant(millis(time.Now()))
 		return errors.Join(
 			execTx(ctx, tx, "UPDATE music_rules SET undone_at = $2 WHERE id = $1", id, millis(c.UndoneAt)),
-			// What divisions have made goes, unless a service has told of it since, or a rule needs it.
+			// Remove the entities that divisions have created, unless a service has reported them since or another rule
+			// needs them.
 			execTx(ctx, tx, `DELETE FROM entities
 				WHERE id IN (SELECT p.entity_id FROM music_rule_parts p JOIN music_rules r ON r.id = p.rule_id
 					WHERE r.undone_at > 0 AND r.kind = 'divide' AND p.part = 'into')
@@ -379,16 +201,16 @@ func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, e
 	return c, err
 }
 
-// RuleExists reports whether there is a rule about artists, albums and tracks, also one that is undone.
+// RuleExists reports whether there is a rule about an artist, an album or a track with this ID, undone or not.
 func (s *Store) RuleExists(ctx context.Context, id int64) (there bool, err error) {
 	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM music_rules WHERE id = $1)", id).Scan(&there)
 	return there, local(err)
 }
 
-// mostWorks is how many albums, and how many tracks, of an artist are listed: those heard most.
+// mostWorks caps the albums, and the tracks, that are listed of an artist.
 const mostWorks = 500
 
-// Works returns the albums and the tracks of an artist that a person has heard, those heard most first.
+// Works returns the albums and the tracks of an artist that a person has heard, the most heard first.
 func (s *Store) Works(ctx context.Context, user, artist int64) (albums, tracks []library.Heard, err error) {
 	ofAlbums, ofTracks, err := s.ofArtist(ctx, user, artist)
 	if err != nil {

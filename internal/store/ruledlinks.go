@@ -7,11 +7,11 @@ import (
 	"reprise/internal/library"
 )
 
-// notDivided leaves out the albums and the tracks $2 that a rule has made: their MBID would join them again.
+// notDivided leaves out the albums and tracks $2 that a rule has created, since their MBID would join them again.
 const notDivided = ` AND NOT EXISTS (SELECT 1 FROM music_rule_parts p JOIN music_rules r ON r.id = p.rule_id
 	WHERE p.entity_id = $2 AND p.part = 'into' AND r.kind = 'divide' AND r.entity <> 'artist')`
 
-// rule makes of the links of tracks what they are by the rules, and names what is called otherwise than services tell.
+// rule applies the rules to the links of tracks, and fills in the names that differ from those that services report.
 func (s *Store) rule(ctx context.Context, tracks []library.Track, links []enrich.Links) error {
 	ruled, err := s.rulings(ctx)
 	if err != nil || ruled.instead == nil {
@@ -45,7 +45,7 @@ func (s *Store) rule(ctx context.Context, tracks []library.Track, links []enrich
 	if err != nil {
 		return err
 	}
-	// Services write one name in several ways: only another one takes its place.
+	// Services write a name in several ways, so only a different name replaces theirs.
 	other := func(was, id int64, told string, name func(library.Entity) string) string {
 		e, ok := names[uint32(id)]
 		if !ok || was == id && ruled.names[id].name == "" || normal(name(e)) == normal(told) &&
@@ -69,7 +69,7 @@ func (s *Store) rule(ctx context.Context, tracks []library.Track, links []enrich
 	return nil
 }
 
-// addChosen puts the pictures that somebody has chosen in the place of those that services know.
+// addChosen replaces the pictures from services by those that administrators have chosen.
 func (s *Store) addChosen(ctx context.Context, of map[int64]bool, all map[int64]string) error {
 	ruled, err := s.rulings(ctx)
 	if err != nil {

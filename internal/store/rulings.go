@@ -1,41 +1,38 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
 	"reprise/internal/library"
 )
 
-// rulings are what administrators have decided about artists, albums and tracks. What services told stays as it was
-// gathered: rulings change what is read of it, and nothing else does. So a rule also holds for what comes later, and
-// undoing it restores exactly what was. They are never changed.
+// rulings are the rules of administrators about artists, albums and tracks. What services reported is stored unchanged,
+// and the rules are applied whenever it is read. So a rule also applies to later listens, and undoing it restores
+// exactly what was. rulings are immutable.
 type rulings struct {
-	instead  map[int64][]int64 // what comes in the place of an artist, an album or a track
-	same     map[int64]int64   // tracks and albums of merged artists that have one title: the one that was stored first
+	instead  map[int64][]int64 // what replaces an artist, an album or a track
+	same     map[int64]int64   // tracks and albums of merged artists with the same title: the one stored first
 	credits  map[int64][]int64 // the artists of tracks into which others were merged
-	written  map[writing]int64 // what spellings mean in place of their track or album
+	written  map[writing]int64 // what replaces a track or an album for one spelling
 	leaves   []leave
 	names    map[int64]named
 	pictures map[int64]string
-	// What the artists that rules are about are called now, by their numbers and by the keys of the names that listens
-	// tell.
+	// The present names of the artists that rules are about, by ID and by the key of the name in listens.
 	artists, lead map[int64]string
 }
 
-// named is what something of a kind is called.
+// named is the name of an entity of a kind.
 type named struct{ kind, name string }
 
-// writing is a title as services write it, of a track or an album.
+// writing is the title of a track or an album as a service writes it.
 type writing struct {
 	of    int64
 	title string
 }
 
-// leave says that some albums and tracks of an artist are of another one.
+// leave moves some albums and tracks of an artist to another one.
 type leave struct {
 	from, to int64
 	items    map[int64]bool
@@ -45,12 +42,12 @@ type leave struct {
 type rulingsCache struct {
 	mu      sync.Mutex
 	rulings *rulings
-	// What they were read at: the count of changed meanings, and the latest spelling, which may be of a track that is
-	// the same as another one of a merged artist.
+	// When they were read: the count of changed meanings, and the latest spelling, whose track may have the same title
+	// as one of a merged artist.
 	version, last int64
 }
 
-// rulings returns those that hold.
+// rulings returns the rules that are not undone.
 func (s *Store) rulings(ctx context.Context) (*rulings, error) {
 	c := &s.ruled
 	c.mu.Lock()
@@ -75,7 +72,7 @@ func (s *Store) rulings(ctx context.Context) (*rulings, error) {
 	return next, nil
 }
 
-// rulingRow is a part of a rule.
+// rulingRow is a rule with one of its parts.
 type rulingRow struct {
 	rule          int64
 	kind, entity  string
@@ -101,13 +98,13 @@ func (s *Store) readRulings(ctx context.Context) (*rulings, error) {
 	r := &rulings{instead: map[int64][]int64{}, same: map[int64]int64{}, credits: map[int64][]int64{},
 		written: map[writing]int64{}, names: map[int64]named{}, pictures: map[int64]string{},
 		artists: map[int64]string{}, lead: map[int64]string{}}
-	var artists, merged, targets []int64 // those that rules are about, those that were merged, and tracks
+	var artists, merged, targets []int64 // artists in rules, targets of merged artists and of merged tracks
 	for len(rows) > 0 {
 		n := slices.IndexFunc(rows, func(v rulingRow) bool { return v.rule != rows[0].rule })
 		if n < 0 {
 			n = len(rows)
 		}
-		v, into := rows[0], r.take(rows[:n])
+		v, into := rows[0], r.add(rows[:n])
 		rows = rows[n:]
 		switch {
 		case v.entity == library.KindArtist:
@@ -129,8 +126,8 @@ func (s *Store) readRulings(ctx context.Context) (*rulings, error) {
 	return r, s.sameTitles(ctx, r, merged, names)
 }
 
-// take adds a rule, and returns what comes in the place of what it is about.
-func (r *rulings) take(rows []rulingRow) (into []int64) {
+// add adds a rule, given as its rows, and returns the IDs of what replaces its subject.
+func (r *rulings) add(rows []rulingRow) (into []int64) {
 	items := map[int64]bool{}
 	v := rows[0]
 	for _, p := range rows {
@@ -161,7 +158,7 @@ func (r *rulings) take(rows []rulingRow) (into []int64) {
 	return into
 }
 
-// ends returns what comes in the place of an artist, an album or a track in the end: itself, if nothing does.
+// ends returns the IDs of what finally replaces an artist, an album or a track: its own if nothing does.
 func (r *rulings) ends(id int64) []int64 {
 	if r.instead[id] == nil && r.same[id] == 0 {
 		return []int64{id}
@@ -193,14 +190,14 @@ func (r *rulings) ends(id int64) []int64 {
 // end returns the first of ends.
 func (r *rulings) end(id int64) int64 { return r.ends(id)[0] }
 
-// meant is what a spelling means: numbers of an album, a track, 0 for none, and of artists.
+// meant is the meaning of a spelling: the IDs of its track, its album and its artists; 0 for none.
 type meant struct {
 	track, album      int64
 	title, albumTitle string // as the service writes them
 	artists           []int64
 }
 
-// apply makes of what services told what it means by the rules.
+// apply applies the rules to a meaning that services reported.
 func (r *rulings) apply(v meant) meant {
 	if len(r.instead)+len(r.same)+len(r.written)+len(r.leaves) == 0 {
 		return v
@@ -211,8 +208,8 @@ func (r *rulings) apply(v meant) meant {
 	return v
 }
 
-// follow returns what a track or an album is in the end, as a service writes its title. The artists become those of the
-// track that it was merged into.
+// follow returns the track or the album that a title from a service finally means. It replaces the artists by those of
+// the track that this one was merged into.
 func (r *rulings) follow(id int64, title string, artists *[]int64) int64 {
 	for seen := map[int64]bool{}; id != 0 && !seen[id]; {
 		if next, ok := r.written[writing{id, title}]; ok {
@@ -232,7 +229,7 @@ func (r *rulings) follow(id int64, title string, artists *[]int64) int64 {
 	return id
 }
 
-// artistsOf returns what the artists are of a track on an album, which are what they are in the end.
+// artistsOf applies the rules to the artists of a track on an album.
 func (r *rulings) artistsOf(told []int64, track, album int64) (all []int64) {
 	for _, a := range told {
 		for _, b := range r.ends(a) {
@@ -249,7 +246,7 @@ func (r *rulings) artistsOf(told []int64, track, album int64) (all []int64) {
 	return all
 }
 
-// has reports whether an album or a track is among those that leave.
+// has reports whether an album or a track is among those that move.
 func (l *leave) has(r *rulings, id int64) bool {
 	if l.items[id] {
 		return true
@@ -262,7 +259,7 @@ func (l *leave) has(r *rulings, id int64) bool {
 	return false
 }
 
-// call gives an entity the name that it has by the rules.
+// call sets the names of an entity by the rules.
 func (r *rulings) call(id int64, e *library.Entity) {
 	if n := r.names[id]; n.name != "" {
 		if e.Kind == library.KindArtist {
@@ -284,7 +281,7 @@ func (r *rulings) call(id int64, e *library.Entity) {
 	}
 }
 
-// creditsOfTracks adds the artists of tracks, as services told them.
+// creditsOfTracks adds the artists that services reported for tracks.
 func (s *Store) creditsOfTracks(ctx context.Context, tracks []int64, to map[int64][]int64) error {
 	scan := func(r scanner) (none struct{}, err error) {
 		var track, artist int64
@@ -302,7 +299,7 @@ func (s *Store) creditsOfTracks(ctx context.Context, tracks []int64, to map[int6
 	return nil
 }
 
-// anys returns numbers as arguments.
+// anys returns IDs as arguments of a statement.
 func anys(ids []int64) []any {
 	args := make([]any, len(ids))
 	for i, id := range ids {
@@ -311,8 +308,7 @@ func anys(ids []int64) []any {
 	return args
 }
 
-// artistNames fills in what the artists that rules are about are called now, and returns their numbers by the keys of
-// the names that listens tell.
+// artistNames fills in r.artists and r.lead, and returns the IDs of these artists by the key of each name in listens.
 func (s *Store) artistNames(ctx context.Context, r *rulings, of []int64) (map[int64]int64, error) {
 	keys, names := map[int64]int64{}, map[int64]string{}
 	scan := func(row scanner) (none struct{}, err error) {
@@ -345,82 +341,4 @@ func (s *Store) artistNames(ctx context.Context, r *rulings, of []int64) (map[in
 		r.artists[id] = now(id)
 	}
 	return keys, nil
-}
-
-// titled is a track or an album of an artist that others were merged into.
-type titled struct {
-	id                  int64
-	kind, title, artist string
-	artists             []int64
-}
-
-// sameTitles finds the tracks and the albums of merged artists that have one title. Of these the one counts that was
-// stored first, so that what comes later changes nothing for the others.
-func (s *Store) sameTitles(ctx context.Context, r *rulings, into []int64, keys map[int64]int64) error {
-	group := map[int64]bool{}
-	for _, id := range into {
-		end := r.end(id)
-		group[id], group[end] = true, true
-		for other := range r.instead {
-			if slices.Contains(r.ends(other), end) {
-				group[other] = true
-			}
-		}
-	}
-	var bases []int64
-	for id := range group {
-		bases = append(bases, id)
-	}
-	slices.Sort(bases)
-	first := map[string]int64{}
-	note := func(id int64, key string) {
-		if there := first[key]; there == 0 {
-			first[key] = id
-		} else if there != id && r.instead[id] == nil {
-			r.same[id] = there
-		}
-	}
-	all, err := s.titledBy(ctx, bases)
-	for _, v := range all {
-		if v.kind != library.KindAlbum {
-			note(v.id, fmt.Sprint(v.kind, " ", r.artistsOf(v.artists, v.id, 0), normalTitle(v.title)))
-		} else if id, ok := keys[artistKey(v.artist)]; ok && group[id] {
-			note(v.id, fmt.Sprint("album ", r.ends(id), normalTitle(v.title)))
-		}
-	}
-	return err
-}
-
-// titledBy returns the albums and the tracks of artists, in the order of their numbers. Some may be there twice.
-func (s *Store) titledBy(ctx context.Context, artists []int64) (all []titled, err error) {
-	for chunk := range slices.Chunk(artists, 200) {
-		these, args := numbered(1, len(chunk)), anys(chunk)
-		albums, err := list(ctx, s.reader, func(r scanner) (v titled, err error) {
-			v.kind = library.KindAlbum
-			return v, r.Scan(&v.id, &v.title, &v.artist)
-		}, `SELECT DISTINCT e.id, e.title, e.artist FROM track_artists a JOIN spellings p ON p.track_id = a.track_id
-			JOIN entities e ON e.id = p.album_id WHERE a.artist_id IN `+these, args...)
-		if err != nil {
-			return nil, err
-		}
-		tracks, err := list(ctx, s.reader, func(r scanner) (v titled, err error) {
-			v.artists = []int64{0}
-			return v, r.Scan(&v.id, &v.kind, &v.title, &v.artists[0])
-		}, `SELECT e.id, e.kind, e.title, a.artist_id FROM track_artists a JOIN entities e ON e.id = a.track_id
-			WHERE a.track_id IN (SELECT track_id FROM track_artists WHERE artist_id IN `+these+`)
-			ORDER BY e.id, a.position, a.artist_id`, args...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, albums...)
-		for i := 0; i < len(tracks); {
-			v := tracks[i]
-			for i++; i < len(tracks) && tracks[i].id == v.id; i++ {
-				v.artists = append(v.artists, tracks[i].artists...)
-			}
-			all = append(all, v)
-		}
-	}
-	slices.SortFunc(all, func(a, b titled) int { return cmp.Compare(a.id, b.id) })
-	return all, nil
 }

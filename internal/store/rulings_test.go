@@ -13,7 +13,7 @@ import (
 	"reprise/internal/listening"
 )
 
-// counts returns how often a person has heard what of a kind of all time, by its names.
+// counts returns how often a person has heard each artist, album or track, by name.
 func counts(t *testing.T, s *Store, user int64, kind string) map[string]int {
 	t.Helper()
 	columns, err := s.Columns(t.Context(), user)
@@ -66,7 +66,7 @@ func searched(t *testing.T, s *Store, user int64, text, kind string) (names []st
 	return names
 }
 
-// Two spellings of an artist become one with all they have, also what comes later, and are two again as before.
+// Two merged spellings of an artist are one, also for later listens, and become two again as before.
 func TestTwoSpellingsOfAnArtistAreMerged(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
@@ -169,7 +169,7 @@ func TestARenamedArtistIsFoundByBothNames(t *testing.T) {
 	require.Empty(t, searched(t, s, user, "love symbol", library.KindArtist))
 }
 
-// One name of several artists is read as theirs, and what the rule has made is gone when it is undone.
+// A name that means several artists counts for each, and what the rule has created is removed when it is undone.
 func TestOneNameOfSeveralArtistsIsDivided(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
@@ -216,7 +216,7 @@ func TestTwoArtistsOfOneNameAreToldApart(t *testing.T) {
 	require.Equal(t, map[string]int{"Nirvana": 5}, counts(t, s, user, library.KindArtist))
 }
 
-// An album of which Reprise has made one of two editions is two, whatever is found of it, until that is undone.
+// An edition that was split off stays a separate album, whatever sources find about it, until that is undone.
 func TestEditionsOfAnAlbumAreToldApart(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
@@ -247,7 +247,7 @@ func TestEditionsOfAnAlbumAreToldApart(t *testing.T) {
 	require.Equal(t, map[string]int{"Jazz by Queen": 3}, counts(t, s, user, library.KindAlbum))
 }
 
-// What an MBID joined while a rule held stays joined when the rule is undone.
+// Entities that an MBID joined while a rule applied stay joined when the rule is undone.
 func TestAnMBIDJoinsWhatARuleHasMerged(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
@@ -268,7 +268,7 @@ func TestAnMBIDJoinsWhatARuleHasMerged(t *testing.T) {
 	require.Equal(t, map[string]int{"Ye": 2, "Jay-Z": 1}, counts(t, s, user, library.KindArtist))
 }
 
-// model is an independent reading of rules about artists, by their names.
+// model is an independent implementation of the rules about artists, by name.
 type model struct {
 	instead map[string][]string
 	names   map[string]string
@@ -296,8 +296,8 @@ func (m *model) called(name string) string {
 	return name
 }
 
-// TestStatisticsFollowRulesBothWays after any mixture of listens, merges, divisions, renames and undos: they equal a
-// count of the listens, one by one.
+// TestStatisticsFollowRulesBothWays checks that, after any mixture of listens, merges, divisions, renames and undos,
+// statistics equal a count of the listens one by one.
 func TestStatisticsFollowRulesBothWays(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)

@@ -122,7 +122,7 @@ func (q *quest) meant(kind string, spelt []int64) (fits []fit) {
 			fits = append(fits, fit{e, plays, kind != library.KindArtist})
 		}
 	}
-	for id, n := range q.ruled.names { // the former names are in the texts
+	for id, n := range q.ruled.names { // the texts have the former names
 		if n.kind == kind && q.asked.Rank(n.name) < search.Other && of(q.plays.entity, id).n > 0 {
 			note(uint32(id))
 			if kind == library.KindTrack {

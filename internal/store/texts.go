@@ -47,8 +47,8 @@ type wordCache struct {
 	last  int64
 }
 
-// Index stores the words of new spellings, until none is left. Search does so first; who calls it from time to time
-// makes the next search quick. It is safe for concurrent use.
+// Index stores the words of new spellings. Search does this first, so calling Index regularly makes the next search
+// fast. It is safe for concurrent use.
 func (s *Store) Index(ctx context.Context) error {
 	for {
 		more, err := s.indexSome(ctx)

@@ -27,16 +27,16 @@ func (s *Store) YearLink(ctx context.Context, user int64, year int) (library.Yea
 	return l, found(err)
 }
 
-// YearLinkByHash returns the link with a hash of its code, or library.ErrNotFound. Those of people who are being
-// removed are none.
+// YearLinkByHash returns the link whose code has a hash. It returns library.ErrNotFound if there is none, or if its
+// person is being removed.
 func (s *Store) YearLinkByHash(ctx context.Context, hash string) (library.YearLink, error) {
 	l, err := scanYearLink(s.reader.QueryRowContext(ctx, selectYearLink+
 		"JOIN users u ON u.id = l.user_id WHERE l.hash = $1 AND u.role <> $2", hash, leaving))
 	return l, found(err)
 }
 
-// KeepYearLink stores a link to a year of a person in place of an earlier one. Without a hash, the earlier one keeps
-// its own; it returns library.ErrNotFound if there is none.
+// KeepYearLink stores the link to a person's year, in place of an earlier one. A link without a hash keeps that of the
+// earlier one; if there is none, it returns library.ErrNotFound.
 func (s *Store) KeepYearLink(ctx context.Context, l library.YearLink) error {
 	parts := strings.Join(l.Parts, " ")
 	return s.write(ctx, func(tx *sql.Tx) error {
@@ -61,7 +61,7 @@ func (s *Store) KeepYearLink(ctx context.Context, l library.YearLink) error {
 	})
 }
 
-// DeleteYearLink takes back the link to a year of a person, or returns library.ErrNotFound.
+// DeleteYearLink removes the link to a person's year, or returns library.ErrNotFound.
 func (s *Store) DeleteYearLink(ctx context.Context, user int64, year int) error {
 	n, err := affected(s.writer.ExecContext(ctx, deleteYearLink, user, year))
 	if err == nil && n == 0 {

@@ -228,7 +228,8 @@ func TestAnotherAccountIsReadFromTheStart(t *testing.T) {
 		held, release := make(chan struct{}), make(chan struct{})
 		var hold atomic.Bool
 		hold.Store(true)
-		late := `{"payload":{"listens":[{"listened_at":946684700,"recording_msid":"m","track_metadata":{"artist_name":"x","track_name":"Of Alice"}}],"oldest_listen_ts":1}}`
+		late := `{"payload":{"listens":[{"listened_at":946684700,"recording_msid":"m",
+			"track_metadata":{"artist_name":"x","track_name":"Of Alice"}}],"oldest_listen_ts":1}}`
 		up.Fail("listenbrainz", func(req *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(req.URL.Path, "/alice/listens") && hold.CompareAndSwap(true, false) {
 				close(held)

@@ -15,9 +15,9 @@ func TestNavigationMarksTheCurrentPage(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string][2]string{
 		"/": {"Status", "page"}, "/connections/spotify": {"Status", "true"}, "/health": {"Status", "true"},
-		"/activity": {"Status", "true"}, "/listening": {"Listening", "page"}, "/listens": {"Listening", "true"}, "/imports": {"Listening", "true"},
-		"/music/artist/1": {"Listening", "true"}, "/playlists": {"Playlists",
-			"page"}, "/playlists/3": {"Playlists", "true"},
+		"/activity": {"Status", "true"}, "/listening": {"Listening", "page"}, "/listens": {"Listening", "true"},
+		"/imports": {"Listening", "true"}, "/music/artist/1": {"Listening", "true"},
+		"/playlists": {"Playlists", "page"}, "/playlists/3": {"Playlists", "true"},
 		"/deliveries": {"Sending", "page"}, "/deliveries/3/discard": {"Sending", "true"},
 		"/digest/1/delete": {"Digest", "true"}, "/settings": {"Settings", "page"},
 		"/settings/programs/1/revoke": {"Settings", "true"}, "/channels/1": {"Settings", "true"}, "/playlistsx": {},

@@ -46,7 +46,7 @@ func (h *Handler) writeCorrections(ctx context.Context, w io.Writer, user int64)
 func (h *Handler) corrections(c echo.Context) error {
 	u := core.UserOf(c)
 	file := "reprise-corrections-" + nameOf(u, time.Now().UTC()) + ".jsonl"
-	return h.send(c, "application/x-ndjson", file, func(w io.Writer) error {
+	return h.core.Download(c, "application/x-ndjson", file, func(w io.Writer) error {
 		_, err := h.writeCorrections(c.Request().Context(), w, u.ID)
 		return err
 	})

@@ -4,12 +4,10 @@ package export
 
 import (
 	"archive/zip"
-	"bufio"
 	"cmp"
 	"context"
 	"io"
 	"iter"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -101,7 +99,7 @@ func (h *Handler) listens(f export.Form) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		return h.send(c, f.Type, fileOf(c, f), func(w io.Writer) error {
+		return h.core.Download(c, f.Type, fileOf(c, f), func(w io.Writer) error {
 			_, err := f.Write(w, h.found(c.Request().Context(), filter))
 			return err
 		})
@@ -130,7 +128,7 @@ func (h *Handler) listenBrainz(c echo.Context) error {
 		return err
 	}
 	file := "listenbrainz-" + nameOf(core.UserOf(c), time.Now().UTC()) + ".zip"
-	return h.send(c, "application/zip", file, func(w io.Writer) error {
+	return h.core.Download(c, "application/zip", file, func(w io.Writer) error {
 		z := zip.NewWriter(w)
 		if err := export.ListenBrainz.Months(z, h.found(c.Request().Context(), filter)); err != nil {
 			return err
@@ -156,7 +154,7 @@ func (h *Handler) playlist(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.send(c, f.Type, cmp.Or(export.FileName(p.Name), "playlist")+f.Ending, func(w io.Writer) error {
+	return h.core.Download(c, f.Type, cmp.Or(export.FileName(p.Name), "playlist")+f.Ending, func(w io.Writer) error {
 		_, err := f.Write(w, p, h.tracks(ctx, user, p.ID))
 		return err
 	})
@@ -193,42 +191,13 @@ func (h *Handler) tracks(ctx context.Context, user, playlist int64) iter.Seq2[li
 	}
 }
 
-// send answers with a file that is written as it is read, so that its size does not matter. When the database fails
-// before there is anything to send, that is the answer; when it fails later, the answer breaks off, and no program
-// takes it for complete. A client that goes away ends it.
-func (h *Handler) send(c echo.Context, kind, file string, write func(io.Writer) error) error {
-	w := c.Response()
-	w.Header().Set(echo.HeaderContentType, kind)
-	w.Header().Set(echo.HeaderContentDisposition,
-		mime.FormatMediaType("attachment", map[string]string{"filename": file}))
-	w.Header().Set("Cache-Control", "no-store")
-	out := bufio.NewWriterSize(w, 4<<10) // a small answer is whole before its first byte is sent
-	err := write(out)
-	if err == nil {
-		err = out.Flush()
-	}
-	switch {
-	case err == nil:
-		if !w.Committed { // an empty file
-			w.WriteHeader(http.StatusOK)
-		}
-		return nil
-	case !w.Committed:
-		w.Header().Del(echo.HeaderContentDisposition)
-		return err
-	case c.Request().Context().Err() == nil:
-		h.core.Log.Error("an export broke off", "user_id", core.UserOf(c).ID, "path", c.Path(), "err", err)
-	}
-	panic(http.ErrAbortHandler)
-}
-
 // own sends a person everything that belongs to them.
 func (h *Handler) own(c echo.Context) error { return h.Send(c, core.UserOf(c)) }
 
 // Send answers with everything that belongs to a person, as an archive.
 func (h *Handler) Send(c echo.Context, u accounts.User) error {
 	now := time.Now().In(core.Zone(c))
-	return h.send(c, "application/zip", "reprise-"+nameOf(u, now)+".zip", func(w io.Writer) error {
+	return h.core.Download(c, "application/zip", "reprise-"+nameOf(u, now)+".zip", func(w io.Writer) error {
 		return h.pack(c.Request().Context(), w, u, now)
 	})
 }

@@ -124,7 +124,7 @@ func (h *Handler) items(ctx context.Context, a *asked, rows []listening.Row, nam
 		item := ui.Item{Picture: &picture, Title: ui.Named{Text: title(e), URL: a.query(e.Kind,
 			strconv.FormatUint(uint64(r.ID), 10))},
 			Aside: ui.ShareOf(ui.Share{N: words.From(ctx).Number(r.Listens), Part: r.Listens * 100 / rows[0].Listens,
-				Label: words.T(ctx, "listening.count", "Count", r.Listens), URL: pageOf(e.Kind, r.ID)})}
+				Label: words.T(ctx, "listening.count", "Count", r.Listens), URL: a.page(e.Kind, r.ID)})}
 		if e.Kind != library.KindArtist {
 			item.By = []ui.Named{{Text: e.Artist}}
 		}
@@ -142,7 +142,7 @@ func (h *Handler) sources(c echo.Context, a *asked, found listening.Answer) (ui.
 	if len(found.Sources) < 2 {
 		return ui.Grid{}, nil
 	}
-	label, err := h.core.Labels(ctx, core.UserOf(c).ID)
+	label, err := h.named(ctx, a)
 	if err != nil {
 		return ui.Grid{}, err
 	}

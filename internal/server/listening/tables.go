@@ -2,7 +2,7 @@ package listening
 
 import (
 	"context"
-	"mime"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,77 +23,96 @@ var tables = []string{"artists", "albums", "tracks", "discoveries", "back", "ove
 // everything is more rows than any list has.
 const everything = 1 << 30
 
+// namesAtOnce is how many names of a table are read at once: few enough for a small machine, however long they are.
+const namesAtOnce = 200
+
 // table returns one of the tables of an answer.
-func (h *Handler) table(ctx context.Context, name string, found listening.Answer) (export.Sheet, error) {
-	t := export.Sheet{Name: name}
-	add := func(cells ...string) { t.Rows = append(t.Rows, cells) }
+func (h *Handler) table(ctx context.Context, name string, found listening.Answer) export.Sheet {
 	switch name {
 	case "over":
-		t.Heading = []string{"from", "listens"}
-		for _, p := range found.Over {
-			add(p.From.Format(time.DateOnly), strconv.Itoa(p.Listens))
-		}
+		return sheet(name, found.Over, func(p listening.Piece) []string {
+			return []string{p.From.Format(time.DateOnly), strconv.Itoa(p.Listens)}
+		}, "from", "listens")
 	case "days":
-		t.Heading = []string{"date", "listens"}
-		for _, d := range found.Days {
-			add(listening.Date(d.Day).Format(time.DateOnly), strconv.Itoa(d.Listens))
-		}
+		return sheet(name, found.Days, func(d listening.DayCount) []string {
+			return []string{listening.Date(d.Day).Format(time.DateOnly), strconv.Itoa(d.Listens)}
+		}, "date", "listens")
 	case "hours":
-		t.Heading = []string{"weekday", "hour", "listens"}
+		var rows [][]string
 		for d, day := range found.Hours {
 			for hour, n := range day {
 				if n > 0 {
-					add(strconv.Itoa(d+1), strconv.Itoa(hour), strconv.Itoa(n))
+					rows = append(rows, []string{strconv.Itoa(d + 1), strconv.Itoa(hour), strconv.Itoa(n)})
 				}
 			}
 		}
+		return sheet(name, rows, func(row []string) []string { return row }, "weekday", "hour", "listens")
 	case "sources":
-		t.Heading = []string{"connection", "listens", "only"}
-		for _, s := range found.Sources {
-			add(string(s.Connection), strconv.Itoa(s.Listens), strconv.Itoa(s.Only))
-		}
-	default:
-		return h.ranked(ctx, t, found)
+		return sheet(name, found.Sources, func(s listening.Source) []string {
+			return []string{string(s.Connection), strconv.Itoa(s.Listens), strconv.Itoa(s.Only)}
+		}, "connection", "listens", "only")
 	}
-	return t, nil
+	return h.ranked(ctx, name, found)
 }
 
-// ranked fills in a table of artists, albums or tracks.
-func (h *Handler) ranked(ctx context.Context, t export.Sheet, found listening.Answer) (export.Sheet, error) {
+// sheet returns a table with a row for each of some values.
+func sheet[T any](name string, values []T, row func(T) []string, heading ...string) export.Sheet {
+	return export.Sheet{Name: name, Heading: heading, Rows: func(yield func([]string, error) bool) {
+		for _, v := range values {
+			if !yield(row(v), nil) {
+				return
+			}
+		}
+	}}
+}
+
+// ranked returns a table of artists, albums or tracks, whose names are read as it is written.
+func (h *Handler) ranked(ctx context.Context, name string, found listening.Answer) export.Sheet {
 	rows := map[string][]listening.Row{"artists": found.Artists, "albums": found.Albums, "tracks": found.Tracks,
-		"discoveries": found.New, "back": found.Back}[t.Name]
-	names, err := h.namesOf(ctx, nil, rows)
-	if err != nil {
-		return t, err
-	}
-	t.Heading = []string{"artist"}
-	switch t.Name {
+		"discoveries": found.New, "back": found.Back}[name]
+	t := export.Sheet{Name: name, Heading: []string{"artist"}}
+	switch name {
 	case "albums":
 		t.Heading = append(t.Heading, "album")
 	case "tracks":
 		t.Heading = append(t.Heading, "track", "album")
 	}
 	t.Heading = append(t.Heading, "listens", "before", "seconds")
-	if t.Name == "back" {
+	if name == "back" {
 		t.Heading = append(t.Heading, "days_away")
 	}
-	for _, r := range rows {
-		e := names[r.ID]
-		cells := []string{e.Artist}
-		switch e.Kind {
-		case library.KindAlbum:
-			cells = append(cells, e.Title)
-		case library.KindTrack:
-			cells = append(cells, e.Title, e.Album)
+	t.Rows = func(yield func([]string, error) bool) {
+		for part := range slices.Chunk(rows, namesAtOnce) {
+			names, err := h.namesOf(ctx, nil, part)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, r := range part {
+				if !yield(rankedCells(name, r, names[r.ID]), nil) {
+					return
+				}
+			}
 		}
-		cells = append(cells, strconv.Itoa(r.Listens), strconv.Itoa(r.Before),
-			strconv.FormatInt(int64(r.Time/time.Second), 10))
-		if t.Name == "back" {
-			cells = append(cells, strconv.Itoa(int(r.Away.Hours()/24)))
-		}
-		t.Rows = append(t.Rows, cells)
 	}
-	return t, nil
+	return t
+}
+
+// rankedCells returns a row of a table of artists, albums or tracks.
+func rankedCells(table string, r listening.Row, e library.Entity) []string {
+	cells := []string{e.Artist}
+	switch e.Kind {
+	case library.KindAlbum:
+		cells = append(cells, e.Title)
+	case library.KindTrack:
+		cells = append(cells, e.Title, e.Album)
+	}
+	cells = append(cells, strconv.Itoa(r.Listens), strconv.Itoa(r.Before),
+		strconv.FormatInt(int64(r.Time/time.Second), 10))
+	if table == "back" {
+		cells = append(cells, strconv.Itoa(int(r.Away.Hours()/24)))
+	}
+	return cells
 }
 
 // tableAPI sends one table of what a call asks for.
@@ -106,18 +125,14 @@ func (h *Handler) tableAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := h.table(c.Request().Context(), name, found)
-	if err != nil {
-		return err
+	if a.other {
+		return core.HTTPProblem(http.StatusNotFound)
 	}
 	file := "reprise-" + core.UserOf(c).Name + "-" + name + a.dates() + ".csv"
-	header := c.Response().Header()
-	header.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": file}))
-	header.Set("Cache-Control", "no-store")
-	header.Set(echo.HeaderContentType, export.SheetType)
-	c.Response().WriteHeader(http.StatusOK)
-	_, err = t.Write(c.Response())
-	return err
+	return h.core.Download(c, export.SheetType, file, func(w io.Writer) error {
+		_, err := h.table(c.Request().Context(), name, found).Write(w)
+		return err
+	})
 }
 
 // dates returns the end of the name of a file about the span.
@@ -128,8 +143,11 @@ func (a *asked) dates() string {
 	return "-" + a.Span.From.Format(time.DateOnly) + "-" + a.Span.To.AddDate(0, 0, -1).Format(time.DateOnly)
 }
 
-// csv returns the address of a table of what the page shows.
+// csv returns the address of a table of what the page shows; others have none for it.
 func (a *asked) csv(name string) string {
+	if a.other {
+		return ""
+	}
 	_, query, _ := strings.Cut(a.query("", ""), "?")
 	return "/api/v1/export/stats/" + name + ".csv?" + query
 }
@@ -140,7 +158,7 @@ func (h *Handler) Tables(ctx context.Context, user int64, now time.Time) (all []
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.countOf(ctx, user, listening.Question{Span: span, Now: now, Most: everything})
+	found, err := h.count(ctx, user, listening.Question{Span: span, Now: now, Most: everything})
 	if err != nil || found.Totals.Listens == 0 {
 		return nil, err
 	}
@@ -148,11 +166,7 @@ func (h *Handler) Tables(ctx context.Context, user int64, now time.Time) (all []
 		if name == "discoveries" { // of all time, each was one
 			continue
 		}
-		t, err := h.table(ctx, name, found)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
+		all = append(all, h.table(ctx, name, found))
 	}
 	return all, nil
 }

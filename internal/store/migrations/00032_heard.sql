@@ -1,4 +1,4 @@
--- Which listens an artist has is found in the columns of listens (see pick.go).
+-- The listens of an artist are found in the columns (see pick.go).
 
 -- +goose Up
 DROP TABLE heard;

@@ -6,8 +6,8 @@ CREATE TABLE year_links (
     user_id INTEGER NOT NULL REFERENCES users (id),
     year    INTEGER NOT NULL,
     hash    TEXT NOT NULL UNIQUE,
-    parts   TEXT NOT NULL,   -- what it shows, with spaces between
-    zone    TEXT NOT NULL,   -- that the days and hours of the year belong to
+    parts   TEXT NOT NULL,   -- what it shows, separated by spaces
+    zone    TEXT NOT NULL,   -- time zone of its days and hours
     made_at BIGINT NOT NULL,
     UNIQUE (user_id, year)
 );
