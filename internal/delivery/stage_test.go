@@ -229,5 +229,5 @@ func TestEverythingOnPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the tests without the race detector run it")
 	}
-	postgrestest.Again(t, "Transition|End")
+	postgrestest.Again(t, "Transition|End|Delet|Selection")
 }
