@@ -346,7 +346,7 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// Two branches may each add a migration with the next number, and git puts both side by side.
+// Two branches may each add a migration with the same number, and git merges both without a conflict.
 func TestEachMigrationHasItsOwnNumber(t *testing.T) {
 	names, err := filepath.Glob("store/migrations/[0-9]*.sql")
 	require.NoError(t, err)

@@ -278,7 +278,7 @@ func TestFloodOfStrangersMakesNobodyWait(t *testing.T) {
 	})
 }
 
-// What is compared with where there is no account costs what a real hash costs.
+// Checking a password costs the same whether the account exists or not.
 func TestTheDecoyCostsWhatAHashCosts(t *testing.T) {
 	t.Parallel()
 	real, err := argon2id.CreateHash(password, params)

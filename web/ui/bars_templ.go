@@ -14,11 +14,11 @@ import (
 	"reprise/internal/words"
 )
 
-// Bars are numbers over time. All of them lead somewhere.
+// Bars is a chart of numbers over time. Every bar is a link.
 type Bars struct {
 	ID, Label string
 	All       []Column
-	Axis      []string // names of the bars that Marks says
+	Axis      []string // names of the bars that Marks returns
 }
 
 // Column is one of Bars, in percent of the highest.
@@ -27,10 +27,10 @@ type Column struct {
 	N, Height  int
 }
 
-// marks is how many bars have their names below them at most.
+// marks caps the bars with a name below.
 const marks = 5
 
-// Marks returns which of n bars have their names below them: the first, the last, and some between at equal distances.
+// Marks returns which of n bars have a name below: the first, the last, and evenly spaced ones between them.
 func Marks(n int) (all []int) {
 	between := min(n, marks) - 1
 	for i := range max(between, 0) {
@@ -39,7 +39,7 @@ func Marks(n int) (all []int) {
 	return append(all, n-1)
 }
 
-// Axis shows the names of bars, from the first to the last.
+// Axis shows names of bars.
 func Axis(names []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -92,10 +92,10 @@ func Axis(names []string) templ.Component {
 	})
 }
 
-// barStep is the width of a bar with the gap beside it.
+// barStep is the width of a bar with its gap.
 const barStep = 10
 
-// BarsOver shows Bars. What it shows is in the list below, for screen readers and keys.
+// BarsOver shows Bars. Screen readers and keys use the list below it.
 func BarsOver(b Bars) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -346,7 +346,7 @@ func BarsOver(b Bars) templ.Component {
 	})
 }
 
-// Share is a number with a bar beside others.
+// Share is a number with a bar that compares it with others.
 type Share struct {
 	N, Label, URL string
 	Part          int // percent

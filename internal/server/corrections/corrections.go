@@ -29,6 +29,7 @@ type Store interface {
 	UndoCorrection(ctx context.Context, user, id int64) (library.Correction, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	CountSources(ctx context.Context, v library.Selection) (map[library.ConnectionID]int, error)
+	SuspectStore
 	RuleStore
 	PictureStore
 }
@@ -37,13 +38,14 @@ type Store interface {
 type Handler struct {
 	core     *core.Core
 	store    Store
-	pictures *art.Cache // nil for none
+	rows     *music.Rows
+	pictures *art.Cache // may be nil
 	sender   Sender
 }
 
 // New returns a Handler. pictures may be nil.
-func New(k *core.Core, store Store, pictures *art.Cache, sender Sender) *Handler {
-	return &Handler{k, store, pictures, sender}
+func New(k *core.Core, store Store, rows *music.Rows, pictures *art.Cache, sender Sender) *Handler {
+	return &Handler{k, store, rows, pictures, sender}
 }
 
 // Pages adds the routes of the pages.
@@ -56,6 +58,8 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.POST("/listens/:id", h.editForm)
 	g.POST("/listens/:id/split", h.splitForm)
 	g.GET("/corrections", h.page)
+	g.GET(suspiciousPath, h.suspiciousPage)
+	g.POST(suspiciousPath+"/:id/keep", h.keepForm)
 	g.POST("/corrections/:id/undo", h.undoForm)
 	h.rulesPages(g)
 }
@@ -68,6 +72,8 @@ func (h *Handler) API(g *echo.Group) {
 	g.POST("/listens/:id/split", h.splitAPI)
 	g.POST("/listens/delete", h.deleteAPI)
 	g.GET("/corrections", h.list)
+	g.GET("/listens/suspicious", h.suspiciousAPI)
+	g.POST("/listens/suspicious/:id/keep", h.keepAPI)
 	g.POST("/corrections/:id/undo", h.undoAPI)
 	h.rulesAPI(g)
 }
@@ -107,7 +113,7 @@ func view(c library.Correction) Correction {
 	return v
 }
 
-// nameOf returns what the artist, the album or the track of a correction was called then.
+// nameOf returns the name that the artist, the album or the track of a correction had at that time.
 func nameOf(c library.Correction) string {
 	if c.About == library.KindArtist {
 		return c.Artist

@@ -23,6 +23,9 @@ func chosen(c echo.Context) (v library.Selection, query url.Values, back string,
 		return v, nil, "", err
 	}
 	back = "/listens?" + query.Encode()
+	if c.QueryParam("then") == "suspicious" {
+		back = suspiciousPath
+	}
 	if texts := c.QueryParams()["listen"]; len(texts) > 0 {
 		for _, text := range texts[:min(len(texts), mostIDs)] {
 			id, err := core.Number(text)
@@ -58,6 +61,9 @@ func (h *Handler) deletePage(c echo.Context) error {
 		return err
 	}
 	query.Set("newest", strconv.FormatInt(newest, 10))
+	if back == suspiciousPath {
+		query.Set("then", "suspicious")
+	}
 	d := askDelete(ctx, n, v.Artist, query, held)
 	d.Back = back
 	return h.core.Show(c, http.StatusOK, d.Title, ui.Ask(d))
@@ -109,8 +115,11 @@ func (h *Handler) undoForm(c echo.Context) error {
 		return err
 	}
 	said := words.New("corrections.undone", "Count", v.Listens)
-	if v.About != "" {
+	switch {
+	case v.About != "":
 		said = words.New("rules.undone")
+	case v.Kind == library.Checked:
+		said = words.New("suspicious.again")
 	}
 	label, err := h.core.Labels(c.Request().Context(), v.User)
 	if err != nil {
@@ -129,7 +138,7 @@ func (h *Handler) undoForm(c echo.Context) error {
 type correctionsView struct {
 	Title, Lead string
 	Items       []ui.Item
-	Next        []ui.Action // without any
+	Next        []ui.Action
 	Pages       ui.Pages
 }
 
@@ -143,7 +152,12 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	wrong, more, err := h.store.Suspicious(ctx, core.UserOf(c).ID, "", mostCounted)
+	if err != nil {
+		return err
+	}
 	v := viewOf(ctx, page, core.Administers(c), label)
+	v.Next = append(v.Next, suspiciousLink(ctx, len(wrong), more != ""))
 	if c.QueryParam("before") != "" {
 		v.Pages.Newest = "/corrections"
 	}
@@ -153,8 +167,8 @@ func (h *Handler) page(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, v.Title, correctionsPage(v))
 }
 
-// viewOf puts corrections into words. admin says that the reader may undo those of the household, and label what
-// connections are called.
+// viewOf returns the page of corrections. admin means that the reader may undo corrections of the household; label
+// returns what a connection is called.
 func viewOf(ctx context.Context, page []library.Correction, admin bool,
 	label func(library.ConnectionID) string) correctionsView {
 	v := correctionsView{Title: words.T(ctx, "corrections.title"), Lead: words.T(ctx, "corrections.lead")}
@@ -198,11 +212,13 @@ func said(ctx context.Context, c library.Correction) string {
 	var text string
 	switch {
 	case c.About != "":
-		text = saidRule(ctx, c)
+		text = ruleText(ctx, c)
 	case c.Kind == library.Added:
 		text = words.T(ctx, "corrections.did_add", "At", c.MadeAt)
 	case c.Kind == library.Apart:
 		text = words.T(ctx, "corrections.did_split", "Count", c.Listens, "At", c.MadeAt)
+	case c.Kind == library.Checked:
+		text = words.T(ctx, "suspicious.did_keep", "Count", c.Listens, "At", c.MadeAt)
 	case c.Kind == library.Edited && c.Becomes != "":
 		text = words.T(ctx, "corrections.did_rename", "Becomes", c.Becomes, "At", c.MadeAt)
 	case c.Kind == library.Edited:
@@ -216,8 +232,8 @@ func said(ctx context.Context, c library.Correction) string {
 	return text
 }
 
-// saidRule says what was decided about an artist, an album or a track, when, and by whom.
-func saidRule(ctx context.Context, c library.Correction) string {
+// ruleText describes a correction of an artist, an album or a track: what was done, when, and by whom.
+func ruleText(ctx context.Context, c library.Correction) string {
 	text := words.Each("rules.did.", c.Kind, "Becomes", c.Becomes, "At", c.MadeAt).T(ctx)
 	if c.By != "" {
 		text += " " + words.T(ctx, "rules.by", "Name", c.By)

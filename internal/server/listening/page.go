@@ -335,7 +335,7 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 			Note: note(now.Tracks, before.Tracks, now.NewTracks)}}
 }
 
-// listens returns the address of the listens behind the page; others have none for it.
+// listens returns the address of the listens that the page counts; empty for somebody else's statistics.
 func (a *asked) listens() string {
 	if a.other {
 		return ""

@@ -969,7 +969,7 @@ func list(t top) templ.Component {
 	})
 }
 
-// headed is the heading of a list or a chart, with a link to it as a table for spreadsheets.
+// headed is the heading of a list or a chart, with a link to download it as CSV.
 func headed(title, csv string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1881,7 +1881,7 @@ func numbers(all []cell) templ.Component {
 	})
 }
 
-// digested is the digest of a week.
+// digested is the card with the digest of a week.
 func digested(d digestView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
