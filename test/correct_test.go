@@ -143,7 +143,8 @@ func TestBrowserCorrectsListens(t *testing.T) {
 	do(t, tab, chromedp.Navigate(p.url+"/corrections"), chromedp.Click(`a[href="/corrections/suspicious"]`, byQuery),
 		listed(2), sees("#suspicious", "The same track twice, 41 s apart; it lasts 6:40."),
 		chromedp.Click(last(`a[href^="/listens/delete?"]`), byQuery), sees("h1", "Delete 1 listen?"),
-		chromedp.Click(`form[action^="/listens/delete?"] button`, byQuery), sees(".flash", "1 listen deleted"), listed(1),
+		chromedp.Click(`form[action^="/listens/delete?"] button`, byQuery), sees(".flash", "1 listen deleted"),
+		listed(1),
 		chromedp.Click(last(`form[action$="/keep"] button`), byQuery), sees(".flash", "Kept."), listed(0))
 	require.Equal(t, n-1, total())
 	do(t, tab, chromedp.Navigate(p.url+"/corrections"), sees("#corrections", "2 suspicious listens kept"),
