@@ -30,7 +30,8 @@ func TestListensAreFilteredByPlayer(t *testing.T) {
 			continue
 		}
 		v.eventually("all listens", func() bool {
-			return int(v.call("GET", "/stats/summary?span=all&"+filter, nil, 200)["totals"].(object)["listens"].(float64)) == n
+			totals := v.call("GET", "/stats/summary?span=all&"+filter, nil, 200)["totals"].(object)
+			return totals["listens"] == float64(n)
 		})
 		listed := v.call("GET", "/listens?limit=1000&"+filter, nil, 200)["listens"].([]any)
 		require.Len(t, listed, n)

@@ -106,9 +106,10 @@ func TestAnEndlessRowIsNotReadIntoMemory(t *testing.T) {
 func TestSpotifyNamesItsPlatform(t *testing.T) {
 	t.Parallel()
 	for platform, want := range map[string]string{"iOS 14.4 (iPhone12,1)": "Spotify (iOS)", "ios": "Spotify (iOS)",
-		"Windows 10 (10.0.19041; x64)": "Spotify (Windows)", "web_player windows 10;chrome 98.0;desktop": "Spotify (web)",
-		"Linux [x86-64 0]": "Spotify (Linux)", "Partner google cast_tv;Chromecast;;": "Spotify (Partner google cast_tv)",
-		"not_applicable": "", "": "", "(none)": ""} {
+		"Windows 10 (10.0.19041; x64)":              "Spotify (Windows)",
+		"web_player windows 10;chrome 98.0;desktop": "Spotify (web)", "not_applicable": "", "": "", "(none)": "",
+		"Linux [x86-64 0]":                    "Spotify (Linux)",
+		"Partner google cast_tv;Chromecast;;": "Spotify (Partner google cast_tv)"} {
 		require.Equal(t, want, spotifyPlayer(platform), platform)
 	}
 }

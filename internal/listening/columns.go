@@ -63,7 +63,8 @@ func (c *Columns) Append(b []byte) []byte {
 	return b
 }
 
-// ParseColumns reads what Append wrote. It returns an error for columns of an earlier form, which are to be built again.
+// ParseColumns reads what Append wrote. It returns an error for columns of an earlier form, which have to be
+// built again.
 func ParseColumns(b []byte) (*Columns, error) {
 	r := reader{rest: b}
 	c := &Columns{Start: int64(r.number(8))}

@@ -61,7 +61,8 @@ func TestWhatWasHeardInAMonth(t *testing.T) {
 		play{"2026-10-05 08:00", bachelorette, both[:1]},
 		play{"2026-11-01 00:00", together, both},
 		play{"2026-11-20 14:10", together, []library.ConnectionID{"lastfm/Strawberry", "lastfm"}},
-		play{"2026-11-21 14:20", joga, []library.ConnectionID{"lastfm/Rhythmbox", "spotify/Windows", "lastfm/Strawberry"}},
+		play{"2026-11-21 14:20", joga,
+			[]library.ConnectionID{"lastfm/Rhythmbox", "spotify/Windows", "lastfm/Strawberry"}},
 		play{"2026-11-22 14:30", together, both[:1]},
 	)
 	now := time.Date(2026, 11, 22, 15, 0, 0, 0, berlin)

@@ -42,7 +42,8 @@ func TestStatisticsEqualACountOfTheListens(t *testing.T) {
 		for i := range plays {
 			at := base.Add(time.Duration(random.IntN(400*24*60)) * time.Minute)
 			plays[i] = library.Listen{SourceID: fmt.Sprint(from, at.Unix()), PlayedAt: at, Track: library.Track{
-				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: fmt.Sprint("Artist ", random.IntN(7))}, Player: fmt.Sprint("Player ", random.IntN(3))}
+				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: fmt.Sprint("Artist ", random.IntN(7))},
+				Player: fmt.Sprint("Player ", random.IntN(3))}
 			if random.IntN(3) == 0 {
 				plays[i].Player = ""
 			}

@@ -10,8 +10,8 @@ import (
 	"reprise/internal/listening"
 )
 
-// Filters by artist, album, track, tag, source, player or hour look in the columns for the listens they select. The listens to
-// show are then read by time and spelling, which have an index.
+// Filters by artist, album, track, tag, source, player or hour look in the columns for the listens they select. The
+// listens to show are then read by time and spelling, which have an index.
 
 // picker returns a Picker for a filter, without the filter's bounds.
 func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.Picker, error) {

@@ -32,7 +32,8 @@ func TestAnyFilterSelectsWhatFitsIt(t *testing.T) {
 				name += fmt.Sprint(" feat. Guest ", random.IntN(2))
 			}
 			plays[i] = library.Listen{PlayedAt: at, SourceID: fmt.Sprint(from, at.UnixMilli()), Track: library.Track{
-				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: name, Album: fmt.Sprint("Album ", random.IntN(3))}, Player: player[random.IntN(3)]}
+				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: name, Album: fmt.Sprint("Album ", random.IntN(3))},
+				Player: player[random.IntN(3)]}
 		}
 		if page > 5 { // another service reports what was reported before
 			for i, l := range earlier {
