@@ -93,7 +93,8 @@ func staysWhileListensArrive(t *testing.T, tab context.Context, p *process, v *p
 	arrives("While reading", time.Now())
 	do(t, tab, chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight), 0`, nil), holds(rows+" >= 100"),
 		chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight), 0`, nil), holds(rows+" >= 150"),
-		chromedp.Evaluate(`document.querySelectorAll("#listens li.row")[120].scrollIntoView({block: "center"}), 0`, nil))
+		chromedp.Evaluate(`document.querySelectorAll("#listens li.row")[120].scrollIntoView({block: "center"}), 0`,
+			nil))
 	arrives("Far above", time.Now())
 	arrives("Came late", time.Now().Add(-30*time.Hour))
 	var between, out string
