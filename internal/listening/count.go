@@ -231,21 +231,7 @@ func estimate(seconds int64, listens int, unknown int64) time.Duration {
 
 // most returns the n rows with the most listens.
 func most(rows []Row, n int) []Row {
-	order := func(x, y Row) int { return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.ID, y.ID)) }
-	if n >= len(rows)/8 {
-		slices.SortFunc(rows, order)
-		return rows[:min(n, len(rows)):min(n, len(rows))]
-	}
-	// A page shows ten of tens of thousands: most rows are compared with the last of the best, and that is all.
-	best := make([]Row, 0, n+1)
-	for i := range rows {
-		if len(best) == n && order(rows[i], best[n-1]) > 0 {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(best, rows[i], order)
-		best = slices.Insert(best, at, rows[i])[:min(n, len(best)+1)]
-	}
-	return best
+	return Top(rows, n, func(x, y Row) int { return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.ID, y.ID)) })
 }
 
 // over counts the pieces of the span: from its beginning to its end or today, without empty ones of all time at its
