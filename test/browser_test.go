@@ -23,20 +23,20 @@ import (
 	"reprise/internal/demo"
 )
 
-// The browsers of all tests: Chromium without what belongs to windows, which takes a third of the time, and the whole
-// of it for what that cannot do, which is to show notifications. Where only the whole is installed, it does everything.
+// The browsers of all tests: headless Chromium without a window system, which is three times as fast, and the full one
+// for notifications, which the other cannot show. If only the full one is installed, it does everything.
 var (
 	chromium      = &engine{name: "chromium-headless-shell"}
 	wholeChromium = &engine{name: "chromium"}
 )
 
-// engine is a browser. The first test that needs it starts it.
+// engine is a browser that starts when a test first needs it.
 type engine struct {
 	name string
 	once sync.Once
 	ctx  context.Context
 	err  error
-	stop func() // nil until it is started
+	stop func() // nil until the browser has started
 }
 
 func (e *engine) started() (context.Context, error) {
@@ -148,8 +148,9 @@ func do(t *testing.T, tab context.Context, actions ...chromedp.Action) {
 	}
 }
 
-// holds waits until an expression is true in the page, also while the tab loads another page. The page itself looks
-// again and again, which costs a fraction of asking it. Where it cannot, as it runs no scripts or is left, it is asked.
+// holds waits until an expression is true in the page, even while the tab loads another page. The page polls itself,
+// which is much cheaper than polling it from here. If it cannot, because it runs no scripts or is being left, it is
+// polled from here.
 func holds(expression string) chromedp.Action {
 	awaited := fmt.Sprintf(`new Promise((done) => { (function look(left) {
 		let yes = false;
@@ -171,17 +172,17 @@ func holds(expression string) chromedp.Action {
 			if err == nil && yes {
 				return nil
 			}
-			if err != nil { // it is being left: the next one comes soon
+			if err != nil { // the tab is loading another page
 				_ = chromedp.Sleep(20 * time.Millisecond).Do(ctx)
 			}
 		}
 	})
 }
 
-// awaiting makes an evaluation wait for the promise that it returns.
+// awaiting makes an evaluation wait for the promise that the expression returns.
 func awaiting(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
-// byQuery finds the first element of a selector, and looks for it less often than chromedp would.
+// byQuery finds the first element of a selector, and polls less often than chromedp does.
 func byQuery(s *chromedp.Selector) {
 	chromedp.ByQuery(s)
 	chromedp.RetryInterval(30 * time.Millisecond)(s)

@@ -85,7 +85,8 @@ func TestBrowserFirstRunOfEachService(t *testing.T) {
 			p.click("button[value=agree]")
 		},
 	} {
-		// One of each kind always. The others are not begun, because a skipped browser test fails .ci/run.
+		// Always one of each kind. The others are left out rather than skipped, because a skipped browser test fails
+		// .ci/run.
 		if name != "spotify" && name != "navidrome" && !soak.Part(t, name) {
 			continue
 		}

@@ -11,8 +11,8 @@ import (
 	"reprise/internal/demo"
 )
 
-// A song from 2019 is found in three steps: Listens, the day, its page. A long list goes on while it is scrolled, every
-// place has an address, and the way back leads to it.
+// A song from 2019 is found in three steps: Listens, the day, its page. A long list continues while it is scrolled,
+// every place in it has an address, and going back leads there.
 func TestBrowserFindsASongFrom2019(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two spellings of an artist are merged: the other one is found while its name is typed, the page says what moves, all
-// numbers follow, and they come back when it is undone.
+// Two spellings of an artist are merged: typing its name finds the one to keep, the page says what will move, all
+// numbers change, and they change back when it is undone.
 func TestBrowserMergesTwoSpellings(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())

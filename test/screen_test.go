@@ -122,7 +122,7 @@ func TestMembersCannotScanPorts(t *testing.T) {
 		})
 		for _, a := range attempts {
 			require.Equal(t, attempts[0].said, a.said, "%s: %s and %s", form, attempts[0].what, a.what)
-			// Nothing is said sooner. That nothing takes longer, TestHiddenFailuresTakeTheSameTime shows.
+			// The answer does not come early. TestHiddenFailuresTakeTheSameTime covers that it does not come late.
 			require.GreaterOrEqual(t, a.took, 10*time.Second, "%s: %s: %s", form, a.what, a.said)
 			require.Contains(t, a.said, "Servers whose errors members may see")
 		}

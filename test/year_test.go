@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// year returns an export of Reprise with two plays a day of a part of 2025.
+// year returns an export of Reprise with two plays a day in a part of 2025.
 func year() []byte {
 	var b bytes.Buffer
 	names := []string{"Sigur Rós", "宇多田ヒカル", "فيروز", "Björk & <Friends>", "아이유"}
@@ -29,7 +29,7 @@ func year() []byte {
 	return b.Bytes()
 }
 
-// bring imports an export of Reprise, and waits until it is done.
+// bring imports an export of Reprise and waits until it is done.
 func (v *person) bring(file io.Reader) {
 	v.t.Helper()
 	require.Equal(v.t, 201, v.sendFile("provider=reprise&name=export", file).StatusCode)
@@ -37,7 +37,7 @@ func (v *person) bring(file io.Reader) {
 	require.Zero(v.t, v.lastImport()["bad"])
 }
 
-// downloaded clicks what downloads a file, and returns it.
+// downloaded clicks a download link and returns the file.
 func downloaded(t *testing.T, tab chromedp.Action, click func(chromedp.Action), file string) []byte {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(file))
@@ -48,7 +48,7 @@ func downloaded(t *testing.T, tab chromedp.Action, click func(chromedp.Action), 
 	return b
 }
 
-// A year becomes a card, a link for others that is taken back, and an export with which another server has the same.
+// A year becomes a card, a link for others that is taken back, and an export that gives another server the same year.
 func TestBrowserTakesAYearAlong(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

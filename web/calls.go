@@ -58,9 +58,10 @@ type described struct {
 	}
 }
 
-// operations are what can be done with a path. Each has a field, because the text of one would be parsed again.
+// operations are the operations of a path. Each method has a field, because parsing them from a map would parse their
+// text twice.
 type operations struct {
-	Parameters                    []parameter // of each operation
+	Parameters                    []parameter // of all operations
 	Get, Post, Put, Patch, Delete *operation
 }
 

@@ -192,8 +192,8 @@ func milliseconds(_ []string, a slog.Attr) slog.Attr {
 	return slog.Int64(a.Key+"_ms", a.Value.Duration().Milliseconds())
 }
 
-// index keeps what search and statistics look in up to date until the context ends, so that nobody waits for it after
-// an import.
+// index keeps the search index and the columns of statistics up to date until the context ends, so that nobody waits
+// for them after an import.
 func index(ctx context.Context, db *store.Store, log *slog.Logger) error {
 	every := time.NewTicker(time.Minute)
 	defer every.Stop()

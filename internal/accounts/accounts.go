@@ -54,6 +54,7 @@ type User struct {
 	Role         string
 	CreatedAt    time.Time
 	Choices
+	SharesListening bool   // everybody with an account may see their page of numbers
 	BrowserLanguage string // what the browser preferred when they last signed in; may be empty
 }
 
@@ -67,6 +68,7 @@ type Store interface {
 	// Rename returns the name before, ErrUnknown or ErrTaken.
 	Rename(ctx context.Context, user int64, name string) (before string, err error)
 	SetChoices(ctx context.Context, user int64, c Choices) error
+	ShareListening(ctx context.Context, user int64, on bool) error
 }
 
 // Accounts makes accounts and checks passwords. It is safe for concurrent use.

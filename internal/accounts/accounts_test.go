@@ -43,6 +43,8 @@ func (m *memory) Rename(context.Context, int64, string) (string, error) { return
 
 func (m *memory) SetChoices(context.Context, int64, Choices) error { return m.err }
 
+func (m *memory) ShareListening(context.Context, int64, bool) error { return m.err }
+
 func (m *memory) SetRole(context.Context, int64, string) (string, error) { return "", m.err }
 
 func (m *memory) UserByName(_ context.Context, name string) (User, error) {
@@ -276,7 +278,7 @@ func TestFloodOfStrangersMakesNobodyWait(t *testing.T) {
 	})
 }
 
-// What is compared with where there is no account costs what a real hash costs.
+// Checking a password costs the same whether the account exists or not.
 func TestTheDecoyCostsWhatAHashCosts(t *testing.T) {
 	t.Parallel()
 	real, err := argon2id.CreateHash(password, params)

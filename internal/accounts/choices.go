@@ -55,3 +55,8 @@ func (a *Accounts) Choose(ctx context.Context, user int64, c Choices) error {
 	}
 	return a.store.SetChoices(ctx, user, c)
 }
+
+// ShareListening stores whether everybody with an account may see a person's page of numbers.
+func (a *Accounts) ShareListening(ctx context.Context, user int64, on bool) error {
+	return a.store.ShareListening(ctx, user, on)
+}

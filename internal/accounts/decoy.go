@@ -7,9 +7,9 @@ import (
 	"github.com/alexedwards/argon2id"
 )
 
-// decoy is what a password is compared with where there is no account, so that both answers take equally long. It is
-// written down, not hashed at the start: a hash takes 19 MiB, which an idle server would keep for a while. It is not
-// the hash of any known password, and nobody is signed in by it.
+// decoy is the hash that a password is compared with if there is no such account, so that both answers take equally
+// long. It is a constant rather than computed at the start, because hashing takes 19 MiB that an idle server would hold
+// for a while. It is not the hash of a known password, and nobody can sign in with it.
 var decoy = encoded(params)
 
 func encoded(p *argon2id.Params) string {

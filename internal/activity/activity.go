@@ -43,15 +43,19 @@ const (
 	Exported          Action = "exported"        // Subject: the name
 	Asked             Action = "asked"           // the administrators, for the service
 
-	SignedIn       Action = "signed_in"      // Subject: the browser, and the address
-	SignInFailed   Action = "sign_in_failed" // Subject: the address; without an actor
-	PasswordReset  Action = "password_reset"
-	SessionEnded   Action = "session_ended"   // Subject: the browser, and the address
-	SessionsEnded  Action = "sessions_ended"  // all others
-	TokenMade      Action = "token_made"      // Subject: its name
-	TokenRevoked   Action = "token_revoked"   // Subject: its name
-	YearShared     Action = "year_shared"     // Subject: the year
-	YearUnshared   Action = "year_unshared"   // Subject: the year
+	SignedIn      Action = "signed_in"      // Subject: the browser, and the address
+	SignInFailed  Action = "sign_in_failed" // Subject: the address; without an actor
+	PasswordReset Action = "password_reset"
+	SessionEnded  Action = "session_ended"  // Subject: the browser, and the address
+	SessionsEnded Action = "sessions_ended" // all others
+	TokenMade     Action = "token_made"     // Subject: its name
+	TokenRevoked  Action = "token_revoked"  // Subject: its name
+	YearShared    Action = "year_shared"    // Subject: the year
+	YearUnshared  Action = "year_unshared"  // Subject: the year
+
+	ListeningShared   Action = "listening_shared" // with everybody who has an account
+	ListeningUnshared Action = "listening_unshared"
+
 	ChannelAdded   Action = "channel_added"   // Subject: its name
 	ChannelChanged Action = "channel_changed" // Subject: its name
 	ChannelRemoved Action = "channel_removed" // Subject: its name

@@ -66,6 +66,7 @@ func TestEveryActionHasWords(t *testing.T) {
 		Connected, Reconnected, Disconnected, Paused, Resumed, Synced, Retried, Redriven, Discarded, ForwardingOn,
 		ForwardingOff, Imported, BreakerReset, KeyReset, UserAdded, PasswordChanged, UserRemoved, RoleChanged,
 		Invited, InvitationRevoked, Joined, ResetLinkMade, Exported, TokenMade, TokenRevoked, YearShared, YearUnshared,
+		ListeningShared, ListeningUnshared,
 		ChannelAdded, ChannelChanged, ChannelRemoved, Stopped, Recovered, Held, StillFailing, BreakerOpened,
 		BreakerClosed, UplinkLost, UplinkBack, KeyRefused, SignedIn, SignInFailed, PasswordReset,
 		SessionEnded, SessionsEnded, SignedOut, Renamed, SettingChanged, SettingReset,

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/gif" // what is decoded
+	_ "image/gif" // formats that Shrink decodes
 	"image/jpeg"
 	_ "image/png"
 	"sync"
@@ -15,27 +15,27 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// MaxUpload is the most bytes of a picture that somebody sends.
+// MaxUpload is the maximum size of an uploaded picture, in bytes.
 const MaxUpload = maxPicture
 
-// These bound a picture that somebody sends: the pixels that are decoded, some 100 megabytes at worst, and the longer
-// side of what is kept of it.
+// mostPixels caps the pixels to decode, which take up to about 100 megabytes of memory. longestSide is the longer side
+// of the result, in pixels.
 const (
 	mostPixels  = 24_000_000
 	longestSide = 640
 )
 
-// Errors of pictures that somebody sends.
+// Errors of uploaded pictures.
 var (
 	ErrNoPicture = errors.New("not a picture in JPEG, PNG, WebP or GIF")
 	ErrTooLarge  = errors.New("too many bytes or pixels")
 )
 
-// shrinking lets one picture be decoded at a time, so that several need no more memory than one.
+// shrinking makes sure that only one picture is decoded at a time, which bounds the memory.
 var shrinking sync.Mutex
 
-// Shrink decodes a picture that somebody sends, and returns it as a JPEG of at most 640 pixels on its longer side. Of
-// the file nothing else is kept. What is none, or has more than MaxUpload bytes or 24 million pixels, is an error.
+// Shrink decodes an uploaded picture and returns it as a JPEG of at most 640 pixels on its longer side, without
+// metadata. It returns ErrNoPicture for other data, and ErrTooLarge for more than MaxUpload bytes or 24 million pixels.
 func Shrink(picture []byte) ([]byte, error) {
 	if len(picture) > MaxUpload {
 		return nil, ErrTooLarge
@@ -61,7 +61,7 @@ func Shrink(picture []byte) ([]byte, error) {
 		size = image.Pt(max(1, size.X*longestSide/longest), max(1, size.Y*longestSide/longest))
 	}
 	small := image.NewRGBA(image.Rectangle{Max: size})
-	// Below what is transparent.
+	// The background of transparent pixels.
 	draw.Draw(small, small.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
 	draw.CatmullRom.Scale(small, small.Bounds(), full, full.Bounds(), draw.Over, nil)
 	var out bytes.Buffer

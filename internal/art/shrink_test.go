@@ -29,7 +29,7 @@ func TestAPictureIsShrunkAndEncodedAgain(t *testing.T) {
 	require.Greater(t, r, uint32(0xf000), "what is transparent is white")
 }
 
-// Files of strangers that say they are larger than they are, that end early, or that are no pictures.
+// Files that claim to be larger than they are, that are cut off, or that are not pictures.
 func TestHostilePicturesAreRefused(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

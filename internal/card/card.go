@@ -23,7 +23,7 @@ type Card struct {
 	shapes        []figure
 }
 
-// figure is one thing on a card: an area of one colour, or an image.
+// figure is one shape of a card: an area of one colour, or an image.
 type figure struct {
 	path  []opentype.Segment // y downwards
 	fill  color.NRGBA
@@ -32,14 +32,14 @@ type figure struct {
 	size  float64     // of the image
 }
 
-// New returns an empty card of a size in pixels. The title and the text about it are for people who do not see it.
+// New returns an empty card with a size in pixels. The title and the description are for people who cannot see it.
 func New(width, height int, ground color.NRGBA, title, about string) *Card {
 	c := &Card{width: width, height: height, title: title, about: about}
 	c.Rect(0, 0, float64(width), float64(height), 0, ground)
 	return c
 }
 
-// Rect adds a rectangle with round corners.
+// Rect adds a rectangle with rounded corners.
 func (c *Card) Rect(x, y, width, height, corner float64, fill color.NRGBA) {
 	p := func(op opentype.SegmentOp, at ...float64) opentype.Segment {
 		s := opentype.Segment{Op: op}
@@ -61,16 +61,16 @@ func (c *Card) Rect(x, y, width, height, corner float64, fill color.NRGBA) {
 	c.shapes = append(c.shapes, figure{path: path, fill: fill})
 }
 
-// Style is how a text is drawn.
+// Style is the style of a text.
 type Style struct {
 	Size  float64 // pixels
 	Bold  bool
 	Fill  color.NRGBA
-	Width float64 // the most that it takes, in pixels: it becomes smaller, or is cut; 0 for no bound
-	Right bool    // it ends at x instead of beginning there
+	Width float64 // maximum in pixels, to which the text is shrunk or cut; 0 for no limit
+	Right bool    // the text ends at x instead of starting there
 }
 
-// Text adds a line of text on a baseline, and returns how wide it is in pixels.
+// Text adds a line of text at a baseline, and returns its width in pixels.
 func (c *Card) Text(x, baseline float64, s string, style Style) float64 {
 	w := weight{regular}
 	if style.Bold {
@@ -97,13 +97,13 @@ func (c *Card) Image(x, y, size float64, m image.Image) {
 	c.shapes = append(c.shapes, figure{image: m, x: x, y: y, size: size})
 }
 
-// SVG returns the card as SVG. It refers to nothing outside of it.
+// SVG returns the card as SVG. It is self-contained.
 func (c *Card) SVG() ([]byte, error) {
 	var b bytes.Buffer
 	w, h := strconv.Itoa(c.width), strconv.Itoa(c.height)
 	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" width="` + w + `" height="` + h + `" viewBox="0 0 ` +
 		w + " " + h + `" role="img" aria-labelledby="t d"><title id="t">`)
-	_ = xml.EscapeText(&b, []byte(c.title)) // a buffer takes everything
+	_ = xml.EscapeText(&b, []byte(c.title)) // a buffer returns no error
 	b.WriteString(`</title><desc id="d">`)
 	_ = xml.EscapeText(&b, []byte(c.about))
 	b.WriteString(`</desc>`)
@@ -127,7 +127,7 @@ func (c *Card) SVG() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// hex returns a colour as SVG writes it.
+// hex returns a colour in SVG notation.
 func hex(c color.NRGBA) string {
 	const digits = "0123456789abcdef"
 	b := []byte{'#'}
@@ -137,13 +137,13 @@ func hex(c color.NRGBA) string {
 	return string(b)
 }
 
-// number appends a coordinate with a tenth of a pixel.
+// number appends a coordinate, rounded to a tenth of a pixel.
 func number(b []byte, v float64) []byte {
 	b = strconv.AppendFloat(b, v, 'f', 1, 64)
 	return bytes.TrimSuffix(b, []byte(".0"))
 }
 
-// pathData appends a path as SVG writes it.
+// pathData appends a path in SVG notation.
 func pathData(b []byte, path []opentype.Segment) []byte {
 	for i, s := range path {
 		if i > 0 && s.Op == opentype.SegmentOpMoveTo {
@@ -162,18 +162,18 @@ func pathData(b []byte, path []opentype.Segment) []byte {
 	return append(b, 'Z')
 }
 
-// scaled returns an image as a square of a size.
+// scaled crops an image to a square and scales it.
 func scaled(m image.Image, size int) *image.RGBA {
 	out := image.NewRGBA(image.Rect(0, 0, size, size))
 	from := m.Bounds()
-	if d := from.Dx() - from.Dy(); d > 0 { // the middle of it
+	if d := from.Dx() - from.Dy(); d > 0 { // crop to the middle
 		from.Min.X += d / 2
 		from.Max.X = from.Min.X + from.Dy()
 	} else if d < 0 {
 		from.Min.Y -= d / 2
 		from.Max.Y = from.Min.Y + from.Dx()
 	}
-	draw.Draw(out, out.Bounds(), image.White, image.Point{}, draw.Src) // JPEG has nothing transparent
+	draw.Draw(out, out.Bounds(), image.White, image.Point{}, draw.Src) // JPEG has no transparency
 	scaling.CatmullRom.Scale(out, out.Bounds(), m, from, draw.Over, nil)
 	return out
 }

@@ -15,7 +15,7 @@ import (
 
 var ink = color.NRGBA{A: 255}
 
-// names are written in many ways; each can be drawn.
+// names covers many scripts; each name can be drawn.
 var names = []string{"Sigur Rós", "Björk & <Friends>", "فيروز", "אביתר בנאי", "宇多田ヒカル", "王菲", "아이유", "Земфира",
 	"Μίκης Θεοδωράκης", "लता मंगेशकर", "คาราบาว", "এ আর রহমান", "Արամ", "ქართული",
 	"فيروز (live) ١٩٩٠", "Đen Vâu", "!!!", "+/-"}
@@ -42,7 +42,7 @@ func TestNamesOfAllScriptsAreDrawn(t *testing.T) {
 	}
 }
 
-// Emoji and rare scripts are in none of the fonts.
+// None of the fonts has emoji or rare scripts.
 func TestWhatCannotBeDrawnIsLeftOut(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Love and peace", string(drawn("Love 💜\nand\u202e peace\x00 \ufe0f🕊️")))
@@ -53,7 +53,7 @@ func TestWhatCannotBeDrawnIsLeftOut(t *testing.T) {
 	require.Zero(t, shape(nil, 20, weight{regular}).width)
 }
 
-// Arabic begins on the right, and its letters are joined.
+// Arabic runs from right to left, and its letters are joined.
 func TestTextFromRightToLeft(t *testing.T) {
 	t.Parallel()
 	whole := shape([]rune("فيروز"), 40, weight{regular})

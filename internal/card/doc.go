@@ -1,9 +1,9 @@
-// Package card draws small pictures with text to post: as SVG, and as PNG of the same drawing.
+// Package card draws small pictures with text for sharing, as SVG and as PNG.
 //
-// Text becomes outlines, so that a picture looks the same everywhere and needs no font of its reader. The fonts are
-// part of the program: Noto Sans for most scripts, Droid Sans Fallback for Chinese and Japanese, NanumSquare for Korean
-// (see fonts/LICENCES.txt). Scripts are shaped and ordered as they are written, Arabic from right to left. What none of
-// the fonts can draw, such as emoji, is left out; [Drawable] says whether anything of a name is left.
+// Text is converted to outlines, so that a picture looks the same everywhere and needs no installed fonts. The fonts
+// are part of the program: Noto Sans for most scripts, Droid Sans Fallback for Chinese and Japanese, NanumSquare for
+// Korean (see fonts/LICENCES.txt). Every script is shaped in its own way, Arabic from right to left. Characters that
+// none of the fonts has, such as emoji, are left out; [Drawable] reports whether anything of a name remains.
 //
-// A Card is drawn by one goroutine. The fonts are shared, and safe for concurrent use.
+// A Card must not be used by several goroutines at once. The fonts are shared, and safe for concurrent use.
 package card

@@ -15,10 +15,10 @@ import (
 //go:embed fonts/*.ttf.gz
 var files embed.FS
 
-// typeface is a font that is unpacked when the first of its characters is drawn.
+// typeface is a font, unpacked when a character of it is first needed.
 type typeface struct {
 	file   string
-	ranges *unicode.RangeTable // scripts that it is for; nil for all
+	ranges *unicode.RangeTable // its scripts; nil for all
 	once   sync.Once
 	face   *font.Face
 }
@@ -26,7 +26,7 @@ type typeface struct {
 var (
 	regular = &typeface{file: "NotoSans-Regular"}
 	bold    = &typeface{file: "NotoSans-Bold"}
-	// others are the typefaces for what the first two lack, the one that has everything at the end.
+	// others are the fallbacks, the one with the most characters last.
 	others = []*typeface{
 		{file: "NotoSansArabic-Regular", ranges: unicode.Arabic},
 		{file: "NotoSansHebrew-Regular", ranges: unicode.Hebrew},
@@ -51,7 +51,7 @@ var (
 	}
 )
 
-// get returns the font. It panics if the program was built with a broken one.
+// get returns the font. It panics if the embedded font is broken.
 func (t *typeface) get() *font.Face {
 	t.once.Do(func() {
 		packed, err := files.ReadFile("fonts/" + t.file + ".ttf.gz")
@@ -73,8 +73,7 @@ func (t *typeface) get() *font.Face {
 	return t.face
 }
 
-// find returns the font for a character; nil if none has it. The caller holds the lock of the fonts, which keep what
-// they have found.
+// find returns the font for a character, or nil. The caller holds oneByOne, because fonts cache their lookups.
 func find(r rune, first *typeface) *font.Face {
 	if face := first.get(); has(face, r) {
 		return face
@@ -83,7 +82,7 @@ func find(r rune, first *typeface) *font.Face {
 		if t.ranges != nil && !unicode.Is(t.ranges, r) {
 			continue
 		}
-		if t.ranges == nil && r < 0x1100 { // it is large, and has nothing there that the others lack
+		if t.ranges == nil && r < 0x1100 { // it is large, and adds nothing below U+1100
 			return nil
 		}
 		if face := t.get(); has(face, r) {
@@ -98,7 +97,7 @@ func has(face *font.Face, r rune) bool {
 	return ok
 }
 
-// weight says in which fonts a text is drawn.
+// weight selects the font that is tried first.
 type weight struct{ first *typeface }
 
 // ResolveFace implements shaping.Fontmap.

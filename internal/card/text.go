@@ -14,10 +14,10 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// longest is how many characters of a text are drawn; longer ones would not fit anyway.
+// longest is how many characters of a text are drawn. No card has room for more.
 const longest = 150
 
-// drawn returns what can be drawn of a text, in one line.
+// drawn returns the characters of a text that can be drawn, on one line.
 func drawn(s string) []rune {
 	oneByOne.Lock()
 	defer oneByOne.Unlock()
@@ -39,28 +39,28 @@ func drawn(s string) []rune {
 	return out
 }
 
-// Drawable reports whether a letter or a digit of a text can be drawn.
+// Drawable reports whether any letter, digit, symbol or punctuation mark of a text can be drawn.
 func Drawable(s string) bool {
 	return slices.ContainsFunc(drawn(s), func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsSymbol(r) || unicode.IsPunct(r)
 	})
 }
 
-// The engine shapes texts, one at a time: it and the fonts keep what they have been asked before. The lock guards both.
+// oneByOne guards the engine and the fonts, which cache lookups.
 var (
 	oneByOne sync.Mutex
 	engine   shaping.HarfbuzzShaper
 	segments shaping.Segmenter
 )
 
-// outline is a text as lines and curves from its origin on the baseline, y downwards, in pixels.
+// outline is a text as lines and curves, in pixels. Its origin is on the baseline, and y points down.
 type outline struct {
 	segments []opentype.Segment
 	width    float64
 	wrong    bool // a character was missing
 }
 
-// shape returns a text in a size, in pixels. Text from right to left begins on the right.
+// shape returns the outline of a text in a size in pixels. Text from right to left starts on the right.
 func shape(text []rune, size float64, w weight) (o outline) {
 	if len(text) == 0 {
 		return o
@@ -108,7 +108,7 @@ func directionOf(text []rune) di.Direction {
 	return di.DirectionLTR
 }
 
-// visual returns runs from left to right: those against the direction of the text are turned within it.
+// visual orders runs from left to right. Those against the direction of the text are reversed within it.
 func visual(runs []shaping.Output, direction di.Direction) []shaping.Output {
 	turned := slices.Clone(runs)
 	if direction == di.DirectionRTL {
@@ -127,7 +127,7 @@ func visual(runs []shaping.Output, direction di.Direction) []shaping.Output {
 	return turned
 }
 
-// fit returns a text no wider than width: in its size, smaller by up to a quarter, or cut.
+// fit returns the outline of a text that is at most width wide: in its size, up to a quarter smaller, or cut.
 func fit(s string, size, width float64, w weight) outline {
 	text := drawn(s)
 	o := shape(text, size, w)
@@ -138,7 +138,7 @@ func fit(s string, size, width float64, w weight) outline {
 		return shape(text, smaller, w)
 	}
 	size *= 0.85
-	least, most := 0, len(text)-1 // letters that are left: the most with which it fits
+	least, most := 0, len(text)-1 // binary search for the most letters that fit
 	for least < most {
 		middle := (least + most + 1) / 2
 		if shape(cut(text, middle), size, w).width <= width {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A process that is being started has all files of this one, until its program begins.
+// A child process has all files of its parent open until it executes its program.
 func TestALockEndsAlsoWhileAProcessStarts(t *testing.T) {
 	d := Dir{Path: t.TempDir()}
 	unlock, err := d.Lock()

@@ -31,7 +31,7 @@ func (d Dir) Lock() (unlock func(), err error) {
 // release ends a lock. Closing the file is not enough: a child process that is just being started has the file open as
 // well, and holds the lock until it executes its program.
 func release(f *os.File) {
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // fails where there are no locks
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // fails if the file system has no locks
 	_ = f.Close()
 }
 

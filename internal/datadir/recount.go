@@ -9,7 +9,8 @@ import (
 	"reprise/web"
 )
 
-// Recount builds what statistics are counted from again, also while a server runs, and writes to out what it has done.
+// Recount rebuilds the columns that statistics are counted from, and writes to out what it has done. It may run beside
+// a server.
 func (d Dir) Recount(ctx context.Context, out io.Writer) (err error) {
 	db, err := d.openBeside(ctx)
 	if err != nil {

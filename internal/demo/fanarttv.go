@@ -162,5 +162,5 @@ func drawPicture(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "image/jpeg")
 	drawn := paint(r.URL.Path, width, pictureHeight)
-	_ = jpeg.Encode(w, drawn, &jpeg.Options{Quality: 84}) // an error: the client went first
+	_ = jpeg.Encode(w, drawn, &jpeg.Options{Quality: 84}) // fails only if the client is gone
 }

@@ -2,5 +2,5 @@
 
 package demo
 
-// pictureHeight is the height of a simulated picture in pixels. In tests, hundreds of them are drawn that nobody sees.
+// pictureHeight is the height of a simulated picture in pixels. It is small in tests, which draw hundreds of them.
 const pictureHeight = 80

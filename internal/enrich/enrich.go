@@ -101,7 +101,7 @@ type Links struct {
 	Artist, Album, Track int64
 	Picture              string // the album's cover or the artist's portrait: a name in package art's cache
 	Portrait             bool   // Picture is the artist's portrait
-	// What they are called where somebody has decided it; empty where it is as services tell.
+	// Names that an administrator has chosen; empty for those that services report.
 	ArtistName, AlbumName, TrackName string
 	Credits                          []Credit
 }
@@ -118,7 +118,7 @@ type Music struct {
 	library.Entity
 	Plays     int
 	LastHeard time.Time // in whole seconds
-	Chosen    string    // the picture that somebody has chosen; empty for none
+	Chosen    string    // the picture that an administrator has chosen; empty for none
 	Told      []Told
 }
 

@@ -46,8 +46,8 @@ const Buffer = 64
 // Bus carries events from publishers to the subscribers of one user. The zero Bus is ready for use. It is safe for
 // concurrent use.
 type Bus struct {
-	// mu guards everything, channels against being closed while an event is sent, too: one lock an event is less work
-	// than one for each subscription, and nothing that is done under it waits.
+	// mu guards everything, including against closing a channel while an event is sent to it. One lock per event is
+	// cheaper than one per subscription, and nothing blocks while it is held.
 	mu            sync.Mutex
 	users         map[int64][]*Subscription
 	slow, thinned uint64
@@ -128,7 +128,7 @@ func (s *Subscription) Close() {
 	if at < 0 {
 		return
 	}
-	theirs[at] = theirs[len(theirs)-1] // their order among each other is nobody's business
+	theirs[at] = theirs[len(theirs)-1] // their order does not matter
 	theirs[len(theirs)-1] = nil
 	if b.users[s.user] = theirs[:len(theirs)-1]; len(theirs) == 1 {
 		delete(b.users, s.user)

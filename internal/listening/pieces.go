@@ -75,7 +75,7 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 	}
 }
 
-// stacked returns for each spelling a bit for each of the top artists whose it is.
+// stacked returns, for each spelling, the top artists it belongs to, as bits.
 func (t *tally) stacked() []uint8 {
 	place := map[uint32]uint8{}
 	for i, row := range t.a.Artists[:min(Stacked, len(t.a.Artists))] {

@@ -76,7 +76,7 @@ type Anniversary struct {
 	Track   uint32 // the one heard most
 }
 
-// Stacked is how many artists Piece.By tells apart.
+// Stacked is how many artists Piece.By counts separately.
 const Stacked = 5
 
 // Answer is what a person has heard in a span.

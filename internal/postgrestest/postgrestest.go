@@ -36,8 +36,8 @@ const env = "REPRISE_TEST_POSTGRES"
 // On reports whether the tests run on a Postgres server.
 func On() bool { return os.Getenv(env) != "" }
 
-// Again runs the tests of the calling package whose names match a pattern on a Postgres server of their own: those on
-// Postgres itself, and of the others the part that SOAK picks.
+// Again runs the tests of the calling package whose names match a pattern on a Postgres server of their own: all tests
+// about Postgres, and the share of the others that SOAK selects.
 func Again(t *testing.T, pattern string) {
 	t.Helper()
 	if On() {

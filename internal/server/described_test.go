@@ -127,7 +127,7 @@ func (d *description) check(t testing.TB, method, route string, w *httptest.Resp
 	} else {
 		require.Contains(t, content, kind, "%s: %d", call, w.Code)
 	}
-	if strings.HasSuffix(kind, "json") && kind != "application/x-ndjson" { // which is one JSON after the other
+	if strings.HasSuffix(kind, "json") && kind != "application/x-ndjson" { // JSON Lines is not one document
 		answer, err := jsonschema.UnmarshalJSON(bytes.NewReader(w.Body.Bytes()))
 		require.NoError(t, err, call)
 		err = d.schema(t, call+" "+strconv.Itoa(w.Code), d.at(content, kind, "schema")).Validate(answer)

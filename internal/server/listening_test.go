@@ -74,7 +74,7 @@ func TestStatisticsByTheAPI(t *testing.T) {
 	})
 }
 
-// Listens take the filters of Listening, by number, by tag and by hour, and lead there and to the export with them.
+// Listens has the filters of Listening, by ID, tag and hour, and its links to Listening and Export keep them.
 func TestListensAreFilteredLikeListening(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
@@ -117,7 +117,7 @@ func TestListensAreFilteredLikeListening(t *testing.T) {
 	})
 }
 
-// The page of an artist has the same numbers as the API, and leads to the listens behind them.
+// The page of an artist has the numbers of the API, and links to the listens behind them.
 func TestAnArtistHasNumbers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
@@ -145,7 +145,7 @@ func TestAnArtistHasNumbers(t *testing.T) {
 	})
 }
 
-// What only somebody else of the household has heard has no name here, whatever number somebody types.
+// Music that only others in the household have heard is not shown by name, whatever ID somebody types.
 func TestNamesOfOthersListensStayTheirs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})

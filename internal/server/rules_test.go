@@ -18,14 +18,14 @@ import (
 	"reprise/internal/delivery"
 )
 
-// played adds a listen by hand, and returns the id of its artist.
+// played adds a listen by hand and returns the ID of its artist.
 func (h *household) played(track, artist, at string) string {
 	h.call(http.MethodPost, "/listens", `{"track":"`+track+`","artist":"`+artist+
 		`","album":"Ágætis byrjun","played_at":"`+at+`"}`, http.StatusCreated)
 	return h.idOf("artists", artist)
 }
 
-// idOf returns the id of the artist, the album or the track that a search finds first.
+// idOf returns the ID of the first artist, album or track that a search finds.
 func (h *household) idOf(kind, name string) string {
 	found := h.call(http.MethodGet, "/search?q="+url.QueryEscape(name), "", http.StatusOK)[kind].([]any)
 	require.NotEmpty(h.t, found, name)
@@ -106,7 +106,7 @@ func TestMusicIsRenamedAndSplitByPrograms(t *testing.T) {
 	})
 }
 
-// Without JavaScript: the other one is searched for, the page says what moves, and Corrections undoes it.
+// Without JavaScript, a search finds the artist to keep, the page says what will move, and Corrections undoes it.
 func TestMusicIsCorrectedOnThePages(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
@@ -181,7 +181,7 @@ func TestAPictureIsUploadedAndTakenBack(t *testing.T) {
 	})
 }
 
-// An edition of an album is told apart, two others are merged, and so are two titles of one track.
+// An edition of an album is split off, two other albums are merged, and so are two titles of one track.
 func TestAlbumsAndTracksAreMergedByPrograms(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})

@@ -100,7 +100,7 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 				require.NotContains(t, head.Get("Content-Security-Policy"), "unsafe", name)
 				require.Equal(t, "nosniff", head.Get("X-Content-Type-Options"), name)
 				referrer := "same-origin"
-				if strings.Contains(name, "/:code") { // the address has a secret
+				if strings.Contains(name, "/:code") { // the address is a secret
 					referrer = "no-referrer"
 				}
 				require.Equal(t, referrer, head.Get("Referrer-Policy"), name)

@@ -86,7 +86,7 @@ func TestListensAreDownloaded(t *testing.T) {
 	})
 }
 
-// Every list and chart of Listening is a table, with the filters of the page.
+// Every list and chart of Listening can be downloaded as a table, with the page's filters.
 func TestStatisticsAreDownloaded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
@@ -200,7 +200,7 @@ func TestTheArchiveSaysWhatIsInIt(t *testing.T) {
 	})
 }
 
-// endless is a store with listens without an end. It counts its pages, and hears of each.
+// endless is a store that never runs out of listens. It counts the pages that are read.
 type endless struct {
 	Store
 	pages int

@@ -18,7 +18,7 @@ import (
 	"reprise/internal/library"
 )
 
-// eachDay stores plays of a track by an artist, one a day from a day on, by a service.
+// eachDay stores plays of a track by an artist from a service, one a day from a day on.
 func (h *household) eachDay(title, artist, from string, days int) {
 	h.t.Helper()
 	at, err := time.Parse(time.DateOnly, from)
@@ -34,7 +34,8 @@ func (h *household) eachDay(title, artist, from string, days int) {
 	require.NoError(h.t, err)
 }
 
-// A year is told from the same numbers as Listening: how much beside the year before, who led, what stayed.
+// A year has the same numbers as Listening: how much was heard, compared with the year before, the top artists, and the
+// discoveries that stayed.
 func TestAYearIsTold(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
@@ -69,7 +70,7 @@ func TestAYearIsTold(t *testing.T) {
 		require.Equal(t, "Sigur Rós", v["stayed"].([]any)[0].(map[string]any)["name"])
 		require.Len(t, h.call(http.MethodGet, "/stats/years", "", http.StatusOK)["years"], 2)
 
-		h.eachDay("Now", "Sigur Rós", "2000-01-01", 1) // five hours ahead
+		h.eachDay("Now", "Sigur Rós", "2000-01-01", 1) // in a zone five hours ahead
 		require.Contains(t, h.page("/listening/years/2000"), "2000 isn&#39;t over yet.")
 		for _, none := range []string{"2001", "1899", "99", "x", "02000"} {
 			require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/listening/years/"+none, "", "").Code, none)
@@ -80,7 +81,7 @@ func TestAYearIsTold(t *testing.T) {
 	})
 }
 
-// The card is a picture of its own, in two looks and two shapes.
+// The card is a picture in two themes and two shapes.
 func TestTheCardOfAYear(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
@@ -117,7 +118,7 @@ func TestTheCardOfAYear(t *testing.T) {
 	})
 }
 
-// Anyone with the link sees what its person chose, and nothing else, until it is taken back.
+// Anyone with the link sees what its person chose and nothing else, until it is taken back.
 func TestALinkShowsWhatWasChosen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})

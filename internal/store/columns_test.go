@@ -125,7 +125,7 @@ func TestColumnsAreBuiltAhead(t *testing.T) {
 	equalsACount(t, s, user, at(0))
 }
 
-// TestARecountMendsTheStatistics whose columns were damaged, as by a bad disk.
+// TestARecountMendsTheStatistics damages columns, as a bad disk would, and rebuilds them.
 func TestARecountMendsTheStatistics(t *testing.T) {
 	s, user := setup(t)
 	base := time.Date(2024, 10, 20, 0, 0, 0, 0, time.UTC)

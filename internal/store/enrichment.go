@@ -312,7 +312,7 @@ func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Lin
 	return links, s.addPictures(ctx, links)
 }
 
-// credited returns the artists of those of the tracks that are stored.
+// credited returns the artists of each track that is stored.
 func (s *Store) credited(ctx context.Context, known map[entityKey]*keyed) (map[int64][]enrich.Credit, error) {
 	var args []any
 	for k, e := range known {

@@ -50,7 +50,7 @@ func insertUser(ctx context.Context, tx *sql.Tx, u accounts.User, first bool) (a
 func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 const selectUser = `SELECT id, name, password_hash, role, created_at, language, zone, theme,
-	browser_language FROM users `
+	browser_language, shares_listening FROM users `
 
 // UserByName finds an account, or accounts.ErrUnknown.
 func (s *Store) UserByName(ctx context.Context, name string) (accounts.User, error) {
@@ -126,6 +126,24 @@ func (s *Store) SetChoices(ctx context.Context, user int64, c accounts.Choices) 
 		c.Theme, user)
 }
 
+// ShareListening stores whether everybody with an account may see a person's page of numbers.
+func (s *Store) ShareListening(ctx context.Context, user int64, on bool) error {
+	return s.exec(ctx, "UPDATE users SET shares_listening = $1 WHERE id = $2", flag(on), user)
+}
+
+// Sharers returns the people whose page of numbers everybody with an account may see, by name.
+func (s *Store) Sharers(ctx context.Context) ([]accounts.User, error) {
+	return list(ctx, s.reader, scanUser, selectUser+"WHERE shares_listening = 1 AND role <> $1 ORDER BY name_key",
+		leaving)
+}
+
+// Sharer finds one of the Sharers by name, or accounts.ErrUnknown.
+func (s *Store) Sharer(ctx context.Context, name string) (accounts.User, error) {
+	u, err := scanUser(s.reader.QueryRowContext(ctx,
+		selectUser+"WHERE name_key = $1 AND shares_listening = 1 AND role <> $2", nameKey(name), leaving))
+	return u, known(err)
+}
+
 // Admins returns the IDs of the administrators.
 func (s *Store) Admins(ctx context.Context) ([]int64, error) {
 	scan := func(r scanner) (id int64, err error) { return id, r.Scan(&id) }
@@ -155,9 +173,10 @@ func (s *Store) PasswordChanges(ctx context.Context) (n int64, err error) {
 
 func scanUser(r scanner) (accounts.User, error) {
 	var u accounts.User
-	var created int64
+	var created, shares int64
 	err := r.Scan(&u.ID, &u.Name, &u.PasswordHash, &u.Role, &created, &u.Language, &u.Zone, &u.Theme,
-		&u.BrowserLanguage)
+		&u.BrowserLanguage, &shares)
+	u.SharesListening = shares != 0
 	u.CreatedAt = instant(created)
 	return u, err
 }

@@ -24,7 +24,7 @@ type Item struct {
 	ID      string
 	Picture *Picture // nil for a list without pictures
 	Title   Named
-	Credits []Named // below the title: pieces of one text
+	Credits []Named // below the title, as pieces of one text
 	By      []Named // after them, with dots between
 	Note    string  // after them: a sentence
 	Tags    []string
@@ -34,8 +34,8 @@ type Item struct {
 	About   string    // said before At, such as "about"
 	Aside   templ.Component
 	Pick    *Pick  // in place of the picture, where rows can be chosen
-	Above   string // said in a line above the row, about it and those below; empty for none
-	Apart   bool   // it does not belong to the row above
+	Above   string // a line above the row, about it and the rows below; empty for none
+	Apart   bool   // separated from the row above
 }
 
 // Pick is a box to choose a row with, in a form.

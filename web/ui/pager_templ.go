@@ -228,13 +228,13 @@ func Pager(p Pages) templ.Component {
 	})
 }
 
-// Filter is a filter that is set, with the address of the page without it.
+// Filter is an active filter, with the address of the page without it.
 type Filter struct {
 	Label   Named
 	Without string
 }
 
-// Filters are the filters that are set.
+// Filters shows the active filters.
 func Filters(all []Filter) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -154,5 +154,5 @@ func formID(a Action) string {
 
 func htmlClass(theme string) string { return cmp.Or(theme, "auto") }
 
-// Meta is what a page says of itself to programs.
+// Meta is a meta element of a page.
 type Meta struct{ Name, Content string }

@@ -44,11 +44,11 @@ var exceptions = map[string]accounts.Scope{
 	"GET /api/v1/sessions":        accounts.Operate,
 }
 
-// byAddress are the calls whose token may be in the address, because programs that make them send no headers. It must
-// be good for reading only: addresses are passed on, and logged on the way.
+// byAddress are the calls that take a token in the address, because the programs that make them send no headers. The
+// token must have the scope "read" only, since addresses are passed on and logged on the way.
 var byAddress = map[string]bool{"/api/v1/feed.atom": true, "/api/v1/feed.json": true}
 
-// errOpen answers a call with a token in the address that is good for more than reading.
+// errOpen refuses a token in the address that has more than the scope "read".
 var errOpen = &Refusal{Status: http.StatusForbidden, Title: words.New("problem.token.address"), challenge: smallScope,
 	Detail: words.New("problem.token.address_text")}
 

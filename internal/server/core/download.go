@@ -9,16 +9,16 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Download answers with a file that is written as it is read, so that its size does not matter. When the database fails
-// before there is anything to send, that is the answer; when it fails later, the answer breaks off, and no program
-// takes it for complete. A client that goes away ends it.
+// Download answers with a file that write writes piece by piece, so it may be of any size. An error before the first
+// bytes are sent becomes the answer. A later error breaks the connection off, so that no program takes the file for
+// complete.
 func (k *Core) Download(c echo.Context, kind, file string, write func(io.Writer) error) error {
 	w := c.Response()
 	w.Header().Set(echo.HeaderContentType, kind)
 	w.Header().Set(echo.HeaderContentDisposition,
 		mime.FormatMediaType("attachment", map[string]string{"filename": file}))
 	w.Header().Set("Cache-Control", "no-store")
-	out := bufio.NewWriterSize(w, 4<<10) // a small answer is whole before its first byte is sent
+	out := bufio.NewWriterSize(w, 4<<10) // a small file is complete before its first byte is sent
 	err := write(out)
 	if err == nil {
 		err = out.Flush()

@@ -28,7 +28,7 @@ func (k *Core) Show(c echo.Context, status int, title string, page templ.Compone
 	return c.HTMLBlob(status, Stamp(b.Bytes()))
 }
 
-// ShowOpen answers with a page for anybody who has its address. It is the same for everybody, signed in or not.
+// ShowOpen answers with a page for anybody who has its address. The page is the same for everybody, signed in or not.
 func (k *Core) ShowOpen(c echo.Context, title string, meta []ui.Meta, page templ.Component) error {
 	ctx := c.Request().Context()
 	f := ui.Frame{Title: title, Version: k.version, Language: words.From(ctx), Path: c.Request().URL.RequestURI(),

@@ -24,7 +24,7 @@ var (
 	ofAll     = throttle.Rate{Burst: 50, Every: 100 * time.Millisecond} // all who are not known
 )
 
-// These are the rates at which pages for everybody may be opened. A page with its picture costs two.
+// Limits for pages that anybody may open. A page with its picture counts as two.
 var (
 	visitsOfAddress = throttle.Rate{Burst: 20, Every: time.Second}
 	visitsOfNetwork = throttle.Rate{Burst: 60, Every: 500 * time.Millisecond}
@@ -122,8 +122,8 @@ func (k *Core) Guess(
 	return checked, err
 }
 
-// Visitors returns middleware that bounds how often an address, its network and all of them together open pages that
-// need no session.
+// Visitors returns middleware that limits how often pages without a session are opened by one address, by its network,
+// and by everybody together.
 func Visitors() echo.MiddlewareFunc {
 	addresses, networks, all := throttle.New(visitsOfAddress), throttle.New(visitsOfNetwork), throttle.New(visitsOfAll)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {

@@ -35,7 +35,7 @@ type Store interface {
 type Handler struct {
 	core     *core.Core
 	store    Store
-	pictures *art.Cache // nil for none
+	pictures *art.Cache // may be nil
 }
 
 // New returns a Handler. pictures may be nil.
@@ -101,7 +101,7 @@ func view(c library.Correction) Correction {
 	return v
 }
 
-// nameOf returns what the artist, the album or the track of a correction was called then.
+// nameOf returns the name that the artist, the album or the track of a correction had at that time.
 func nameOf(c library.Correction) string {
 	if c.About == library.KindArtist {
 		return c.Artist

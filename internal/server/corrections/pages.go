@@ -120,7 +120,7 @@ func (h *Handler) page(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, v.Title, correctionsPage(v))
 }
 
-// viewOf puts corrections into words. admin says that the reader may undo those of the household.
+// viewOf returns the page of corrections. admin means that the reader may undo corrections of the household.
 func viewOf(ctx context.Context, page []library.Correction, admin bool) correctionsView {
 	v := correctionsView{Title: words.T(ctx, "corrections.title"), Lead: words.T(ctx, "corrections.lead")}
 	if len(page) == 0 {
@@ -161,7 +161,7 @@ func said(ctx context.Context, c library.Correction) string {
 	var text string
 	switch {
 	case c.About != "":
-		text = saidRule(ctx, c)
+		text = ruleText(ctx, c)
 	case c.Kind == library.Added:
 		text = words.T(ctx, "corrections.did_add", "At", c.MadeAt)
 	case c.Kind == library.Apart:
@@ -179,8 +179,8 @@ func said(ctx context.Context, c library.Correction) string {
 	return text
 }
 
-// saidRule says what was decided about an artist, an album or a track, when, and by whom.
-func saidRule(ctx context.Context, c library.Correction) string {
+// ruleText describes a correction of an artist, an album or a track: what was done, when, and by whom.
+func ruleText(ctx context.Context, c library.Correction) string {
 	text := words.Each("rules.did.", c.Kind, "Becomes", c.Becomes, "At", c.MadeAt).T(ctx)
 	if c.By != "" {
 		text += " " + words.T(ctx, "rules.by", "Name", c.By)

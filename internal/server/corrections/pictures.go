@@ -16,16 +16,16 @@ import (
 	"reprise/web/ui"
 )
 
-// PictureStore is what this package reads and changes of pictures.
+// PictureStore stores pictures for this package.
 type PictureStore interface {
 	PictureMusic(ctx context.Context, user int64, kind string, id int64, picture []byte) (library.Correction, error)
 	AutomaticPicture(ctx context.Context, user int64, kind string, id int64) error
 }
 
-// MaxBody is the most that a request with a picture sends, as a limit of bodies takes it.
+// MaxBody is the maximum body size of a request with a picture, in the notation of the limiting middleware.
 const MaxBody = "5500K"
 
-// TakesPictures says whether a request may carry a picture.
+// TakesPictures reports whether a request may have a picture in its body.
 func TakesPictures(c echo.Context) bool {
 	method := c.Request().Method
 	return (method == http.MethodPost || method == http.MethodPut) && strings.HasSuffix(c.Path(), "/:id/picture")
@@ -82,15 +82,15 @@ func (h *Handler) automaticAPI(kind string) echo.HandlerFunc {
 	}
 }
 
-// pictureView is the page on which a picture is chosen.
+// pictureView is the page for choosing a picture.
 type pictureView struct {
 	ruleView
 	Post    string
 	Offered []offer
-	Chosen  bool // the present one
+	Chosen  bool // an administrator has chosen the present one
 }
 
-// offer is a picture that a source knows.
+// offer is a picture from a source.
 type offer struct {
 	Source, Name string
 	Picture      ui.Picture
@@ -132,7 +132,7 @@ func (h *Handler) pictureForm(c echo.Context) error {
 	return h.core.Done(c, back, words.New("rules.pictured"))
 }
 
-// sentPicture returns the picture that a form sends, or that it names among those that the sources know.
+// sentPicture returns the picture that a form uploads, or the one that it selects among those from sources.
 func (h *Handler) sentPicture(c echo.Context) ([]byte, error) {
 	if source := c.FormValue("source"); source != "" && h.pictures != nil {
 		v, err := h.subject(c)

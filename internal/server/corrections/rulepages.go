@@ -16,7 +16,7 @@ import (
 	"reprise/web/ui"
 )
 
-// rulesPages adds the routes of the pages on which artists, albums and tracks are corrected.
+// rulesPages adds the routes of the pages for correcting artists, albums and tracks.
 func (h *Handler) rulesPages(g *echo.Group) {
 	const one = "/music/:kind/:id/"
 	g.GET(one+"rename", h.renamePage, core.MustBeAdmin)
@@ -29,15 +29,15 @@ func (h *Handler) rulesPages(g *echo.Group) {
 	g.POST(one+"picture", h.pictureForm, core.MustBeAdmin)
 }
 
-// subject is what a page is about.
+// subject is the artist, the album or the track that a page corrects.
 type subject struct {
 	library.Heard
 	page   string // its address
-	chosen string // its picture, if somebody has chosen it
+	chosen string // its picture, if an administrator has chosen it
 	told   []enrich.Told
 }
 
-// subject returns what a request is about, which its person has heard.
+// subject returns the subject of a request, if its person has heard it.
 func (h *Handler) subject(c echo.Context) (v subject, err error) {
 	id, err := core.Number(c.Param("id"))
 	if err != nil {
@@ -77,36 +77,36 @@ func (h *Handler) renameForm(c echo.Context) error {
 	return h.core.Done(c, pageOf(made.About, made.Of), words.New("rules.renamed"))
 }
 
-// ruleView is a page on which something is corrected.
+// ruleView is a page for one correction.
 type ruleView struct {
 	Title, Lead  string
 	Back, BackTo string
 	Forms        []ui.Form
 	Search       *mergeSearch
 	Parts        []parting
-	None         string // in place of Parts
+	None         string // said instead of Parts
 }
 
-// mergeSearch is the search for what something is merged into.
+// mergeSearch is the search for the artist, the album or the track to keep.
 type mergeSearch struct {
 	Action, Text string
 	Count        string
 	Items        []ui.Item
 }
 
-// parting is a form in which some of a list are chosen.
+// parting is a form with one way to split, in which some items of lists are selected.
 type parting struct {
 	ID, Title, Lead, Post string
-	Days                  []ui.Day // the lists
+	Days                  []ui.Day // lists of items
 	Fields                []ui.Field
 	Hidden                []ui.Hidden
 	Submit                string
 }
 
-// mostOffered is how many results a search for the other one shows.
+// mostOffered caps the results of a search for the one to keep.
 const mostOffered = 12
 
-// mergePage finds the other one, without "into", or else says what a merge does.
+// mergePage shows the search for the one to keep or, with "into", asks to confirm the merge.
 func (h *Handler) mergePage(c echo.Context) error {
 	v, err := h.subject(c)
 	if err != nil {
@@ -124,7 +124,7 @@ func (h *Handler) mergePage(c echo.Context) error {
 	text := strings.TrimSpace(c.QueryParam("q"))
 	asked := text
 	if asked == "" {
-		asked = v.Name() // the other one has a similar name, as a rule
+		asked = v.Name() // the one to keep usually has a similar name
 	}
 	found, err := h.store.Search(ctx, library.Search{User: core.UserOf(c).ID, Text: asked, Kind: v.Kind,
 		Most: mostOffered + 1})
@@ -135,7 +135,7 @@ func (h *Handler) mergePage(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, page.Title, rulePage(page))
 }
 
-// mergeViewOf returns the page on which the other one of v is found.
+// mergeViewOf returns the page with the search for the one to keep.
 func mergeViewOf(ctx context.Context, v subject, text string, found []library.Heard) ruleView {
 	title := words.T(ctx, "rules.merge_this", "Name", v.Name())
 	s := &mergeSearch{Action: v.page + "/merge", Text: text}
@@ -161,7 +161,7 @@ func mergeViewOf(ctx context.Context, v subject, text string, found []library.He
 		Search: s}
 }
 
-// askMerge asks whether two are one, and says what comes of it.
+// askMerge asks to confirm a merge, and describes its effect.
 func askMerge(ctx context.Context, e library.Effect) ui.Dialog {
 	from, into := e.From.Name(), e.Into.Name()
 	d := ui.Dialog{Title: words.T(ctx, "rules.ask_merge", "From", from, "Into", into),
@@ -213,7 +213,7 @@ func (h *Handler) dividePage(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, page.Title, rulePage(page))
 }
 
-// divideArtist adds the two ways in which an artist can be several.
+// divideArtist adds the two ways to split an artist.
 func (p *ruleView) divideArtist(ctx context.Context, v subject, albums, tracks []library.Heard) {
 	p.Parts = []parting{{ID: "several", Title: words.T(ctx, "rules.several"), Lead: words.T(ctx, "rules.several_lead"),
 		Post: v.page + "/split", Submit: words.T(ctx, "rules.split"), Fields: []ui.Field{{Name: "names",
@@ -241,7 +241,7 @@ func (p *ruleView) divideArtist(ctx context.Context, v subject, albums, tracks [
 	p.Parts = append(p.Parts, another)
 }
 
-// divideWritten adds the titles of which some can leave.
+// divideWritten adds the titles that can be split off.
 func (p *ruleView) divideWritten(ctx context.Context, v subject, all []library.Writing) {
 	if len(all) < 2 {
 		p.None = words.Each("rules.one_writing.", v.Kind).T(ctx)

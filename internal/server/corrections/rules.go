@@ -14,7 +14,7 @@ import (
 	"reprise/internal/words"
 )
 
-// RuleStore is what this package reads and changes of artists, albums and tracks, which are the whole household's.
+// RuleStore reads and corrects artists, albums and tracks, which belong to the whole household.
 type RuleStore interface {
 	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
 	Search(context.Context, library.Search) (library.Found, error)
@@ -28,7 +28,7 @@ type RuleStore interface {
 	UndoRule(ctx context.Context, id int64) (library.Correction, error)
 }
 
-// kinds are the kinds of music by their names in the addresses of the API.
+// kinds maps the names in the addresses of the API to kinds of music.
 var kinds = map[string]string{"artists": library.KindArtist, "albums": library.KindAlbum, "tracks": library.KindTrack}
 
 // rulesAPI adds the routes of the API for artists, albums and tracks.
@@ -43,7 +43,7 @@ func (h *Handler) rulesAPI(g *echo.Group) {
 	}
 }
 
-// refused returns the refusal of a rule that cannot be.
+// refused turns an error of the store into a refusal.
 func refused(err error, why words.Text) error {
 	switch {
 	case errors.Is(err, library.ErrNameTaken):
@@ -55,10 +55,10 @@ func refused(err error, why words.Text) error {
 	return unchanged(err, why)
 }
 
-// longestName is the most bytes of a name.
+// longestName is the maximum length of a name, in bytes.
 const longestName = 500
 
-// cleanName returns a name as it is stored. One that is empty or too long is refused.
+// cleanName returns a name as it is stored, or a refusal if it is empty or too long.
 func cleanName(text string) (string, error) {
 	name := library.Name(strings.TrimSpace(text))
 	if name == "" || len(name) > longestName {
@@ -109,7 +109,7 @@ func (h *Handler) merge(c echo.Context, kind, into string) (made library.Correct
 	return made, refused(err, words.New("rules.problem.same"))
 }
 
-// effect returns what merge would do.
+// effect returns what a merge would change.
 func (h *Handler) effect(c echo.Context, kind, into string) (v library.Effect, err error) {
 	id, err := core.Number(c.Param("id"))
 	if err != nil {
@@ -148,7 +148,7 @@ func (h *Handler) mergeAPI(kind string) echo.HandlerFunc {
 	}
 }
 
-// division is what a call divides.
+// division is the body of a call that splits.
 type division struct {
 	Names  []string `json:"names"`
 	Albums []string `json:"albums"`
@@ -157,10 +157,10 @@ type division struct {
 	Titles []string `json:"titles"`
 }
 
-// mostNames is how many artists one name may stand for.
+// mostNames caps the artists that one name may mean.
 const mostNames = 20
 
-// divisionOf returns what a call divides of a kind. It fills in one form of it.
+// divisionOf checks how a call splits an artist, an album or a track. The result has one form filled in.
 func divisionOf(kind string, in division) (d library.Division, err error) {
 	some := len(in.Albums)+len(in.Tracks) > 0
 	if len(in.Names) > mostNames || len(in.Albums)+len(in.Tracks)+len(in.Titles) > mostIDs {
@@ -229,7 +229,7 @@ func (h *Handler) divideAPI(kind string) echo.HandlerFunc {
 	}
 }
 
-// undoRule undoes a rule for an administrator. A member is told who can.
+// undoRule undoes a rule if the user is an administrator. Members get a refusal that says who can undo it.
 func (h *Handler) undoRule(c echo.Context, id int64) (library.Correction, error) {
 	ctx := c.Request().Context()
 	if !core.Administers(c) {

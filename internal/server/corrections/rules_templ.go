@@ -79,7 +79,7 @@ func rulePage(v ruleView) templ.Component {
 	})
 }
 
-// searchOther finds the other one. A script replaces what was found while somebody types.
+// searchOther searches for the one to keep. A script updates the results while somebody types.
 func searchOther(v mergeSearch) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -70,7 +70,7 @@ func amount(micros int64) string {
 	return fmt.Sprintf("%d.%s%s", micros/1e6, places[:2], strings.TrimRight(places[2:], "0"))
 }
 
-// WeekName returns a week in words, given the date of its Monday.
+// WeekName returns the name of a week, given the date of its Monday.
 func WeekName(l *words.Language, monday string) string {
 	from, err := time.Parse(time.DateOnly, monday)
 	if err != nil {

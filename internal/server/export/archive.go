@@ -19,7 +19,7 @@ import (
 	"reprise/internal/words"
 )
 
-// manifest says what is in an archive. It comes last, when all is counted.
+// manifest lists the files of an archive. It is written last, when all counts are known.
 type manifest struct {
 	Format  string   `json:"format"` // "reprise-export"
 	Version int      `json:"version"`
@@ -29,7 +29,7 @@ type manifest struct {
 	Files   []packed `json:"files"`
 }
 
-// packed is a file of an archive.
+// packed describes a file of an archive.
 type packed struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`            // readme, listens, playlist, skipped, corrections or statistics
@@ -46,7 +46,7 @@ type packing struct {
 	manifest
 }
 
-// counted is a file of an archive with what was written to it.
+// counted counts and hashes what is written to a file of an archive.
 type counted struct {
 	to  io.Writer
 	n   int64
@@ -61,7 +61,7 @@ func (w *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// add writes a file. write returns how many things are in it.
+// add writes a file. write returns the number of things in it.
 func (p *packing) add(f packed, write func(io.Writer) (int, error)) error {
 	to, err := p.CreateHeader(&zip.FileHeader{Name: f.Name, Method: zip.Deflate, Modified: p.now})
 	if err != nil {
@@ -120,10 +120,10 @@ func (h *Handler) pack(ctx context.Context, w io.Writer, u accounts.User, now ti
 	return p.Close()
 }
 
-// unisolated takes from a sentence the marks around names, which plain text has no use for.
+// unisolated removes the marks around names from a sentence, which plain text does not need.
 var unisolated = strings.NewReplacer("\u2068", "", "\u2069", "")
 
-// readme says what is in the archive, in the language of its reader.
+// readme returns the README of the archive, in its reader's language.
 func readme(ctx context.Context, w io.Writer, u accounts.User, now time.Time) error {
 	lines := []string{
 		words.T(ctx, "export.readme.title", "Name", u.Name, "Date", words.From(ctx).Day(now)), "",
@@ -163,7 +163,7 @@ func (h *Handler) packPlaylists(ctx context.Context, p *packing, user int64) err
 	}
 }
 
-// packStatistics writes a table for each list and chart about all that was heard, such as statistics/artists.csv.
+// packStatistics writes a table for each list and chart of all time, such as statistics/artists.csv.
 func (h *Handler) packStatistics(ctx context.Context, p *packing, user int64) error {
 	all, err := h.stats.Tables(ctx, user, p.now)
 	for _, t := range all {
@@ -175,7 +175,7 @@ func (h *Handler) packStatistics(ctx context.Context, p *packing, user int64) er
 	return err
 }
 
-// packSkipped writes skipped.csv, with what services list and do not give; no file if there is nothing.
+// packSkipped writes skipped.csv, with what services list but do not return. There is no file if there is nothing.
 func (h *Handler) packSkipped(ctx context.Context, p *packing, user int64) error {
 	all, err := h.store.AllSkipped(ctx, user)
 	if err != nil || len(all) == 0 {
@@ -191,7 +191,7 @@ func (h *Handler) packSkipped(ctx context.Context, p *packing, user int64) error
 			for i := range cells {
 				cells[i] = export.Safe(cells[i])
 			}
-			_ = rows.Write(cells) // the writer keeps its error
+			_ = rows.Write(cells) // rows.Error returns the error
 		}
 		rows.Flush()
 		return len(all), rows.Error()

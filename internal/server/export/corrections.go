@@ -17,11 +17,11 @@ const (
 	correctionsPath = "/export/" + correctionsFile
 )
 
-// correctionsAtOnce is how many corrections are read at once.
+// correctionsAtOnce is the page size for reading corrections.
 const correctionsAtOnce = 500
 
-// writeCorrections writes the corrections of a user, one per line as the API lists them, the newest first, and returns
-// how many they are.
+// writeCorrections writes the corrections of a user, one per line in the form of the API, newest first, and returns
+// their number.
 func (h *Handler) writeCorrections(ctx context.Context, w io.Writer, user int64) (n int, err error) {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

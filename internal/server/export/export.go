@@ -1,5 +1,5 @@
-// Package export sends people what belongs to them: listens and playlists in several forms, all of it as one archive,
-// and their newest listens as a feed.
+// Package export serves what belongs to a person: listens and playlists in several formats, everything as one archive,
+// and the newest listens as a feed.
 package export
 
 import (
@@ -36,7 +36,7 @@ type Store interface {
 		err error)
 }
 
-// Statistics makes tables of all that a person has heard.
+// Statistics returns tables of everything that a person has heard.
 type Statistics interface {
 	Tables(ctx context.Context, user int64, now time.Time) ([]export.Sheet, error)
 }
@@ -54,7 +54,7 @@ func New(k *core.Core, store Store, rows *music.Rows, stats Statistics) *Handler
 	return &Handler{core: k, store: store, rows: rows, stats: stats}
 }
 
-// allPath is the address of the archive with everything, within the API.
+// allPath is the path of the archive with everything, within the API.
 const allPath = "/export/all.zip"
 
 // Pages adds the routes of the pages.
@@ -78,21 +78,21 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/feed.json", h.json)
 }
 
-// Parts in which the database is read. Longer pages of listens are not faster, and take more memory.
+// How much is read from the database at once. Larger pages of listens are not faster, and take more memory.
 const (
 	listensAtOnce = 500
 	listsAtOnce   = 250
 	tracksAtOnce  = 500
 )
 
-// found returns the listens that a filter selects, the newest first, as they are read.
+// found returns the listens that a filter selects, newest first, and reads them as needed.
 func (h *Handler) found(ctx context.Context, f library.ListenFilter) iter.Seq2[library.StoredListen, error] {
 	return export.Pages(func(next string) ([]library.StoredListen, string, error) {
 		return h.store.FindListens(ctx, f, next, listensAtOnce)
 	})
 }
 
-// listens returns the handler for listens in a form.
+// listens returns the handler for listens in a format.
 func (h *Handler) listens(f export.Form) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		filter, err := music.FilterOf(c, core.Zone(c))
@@ -106,19 +106,19 @@ func (h *Handler) listens(f export.Form) echo.HandlerFunc {
 	}
 }
 
-// fileOf names the file of a download.
+// fileOf returns the file name of a download.
 func fileOf(c echo.Context, f export.Form) string {
 	now := time.Now().UTC()
 	switch f.Name {
 	case export.Maloja.Name:
-		return "maloja_export_" + now.Format("20060102") + f.Ending // Maloja knows its export by this name
+		return "maloja_export_" + now.Format("20060102") + f.Ending // Maloja recognizes its export by this name
 	case export.LastFM.Name:
 		return "reprise-lastfm-" + nameOf(core.UserOf(c), now) + f.Ending
 	}
 	return "reprise-" + nameOf(core.UserOf(c), now) + f.Ending
 }
 
-// nameOf returns whose a download is, and of which day.
+// nameOf returns the part of a file name with the person's name and the day.
 func nameOf(u accounts.User, now time.Time) string { return u.Name + "-" + now.Format(time.DateOnly) }
 
 // listenBrainz sends listens as the archive that ListenBrainz exports and imports.
@@ -137,7 +137,7 @@ func (h *Handler) listenBrainz(c echo.Context) error {
 	})
 }
 
-// playlist sends one playlist; the end of the file's name says in which form.
+// playlist sends a playlist in the format of the file name's extension.
 func (h *Handler) playlist(c echo.Context) error {
 	file := c.Param("file")
 	ending := path.Ext(file)
@@ -160,7 +160,7 @@ func (h *Handler) playlist(c echo.Context) error {
 	})
 }
 
-// listForm returns the form of playlists with the ending of files.
+// listForm returns the format of playlists with a file name extension.
 func listForm(ending string) (export.ListForm, bool) {
 	for _, f := range export.ListForms {
 		if f.Ending == ending {
@@ -191,7 +191,7 @@ func (h *Handler) tracks(ctx context.Context, user, playlist int64) iter.Seq2[li
 	}
 }
 
-// own sends a person everything that belongs to them.
+// own sends the user everything that belongs to them.
 func (h *Handler) own(c echo.Context) error { return h.Send(c, core.UserOf(c)) }
 
 // Send answers with everything that belongs to a person, as an archive.

@@ -16,7 +16,7 @@ import (
 	"reprise/internal/words"
 )
 
-// inFeed is how many listens a feed has.
+// inFeed is the number of listens in a feed.
 const inFeed = 50
 
 // news is a listen in a feed.
@@ -25,7 +25,7 @@ type news struct {
 	at                   time.Time
 }
 
-// newest returns a person's newest listens, for a feed.
+// newest returns the user's newest listens.
 func (h *Handler) newest(c echo.Context) ([]news, error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	page, _, err := h.store.FindListens(ctx, library.ListenFilter{User: user}, "", inFeed)
@@ -57,7 +57,7 @@ func (h *Handler) news(ctx context.Context, r music.Row) news {
 	return n
 }
 
-// titleOf names the feed of the reader.
+// titleOf returns the title of the user's feed.
 func titleOf(c echo.Context) string {
 	return unisolated.Replace(words.T(c.Request().Context(), "export.feed.title", "Name", core.UserOf(c).Name))
 }

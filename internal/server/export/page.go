@@ -24,19 +24,19 @@ type pageView struct {
 	Hidden           []ui.Hidden // the rest of it
 	Count            string      // how many listens it selects
 	Some             bool        // there are listens
-	All              string      // about how large the archive with everything is
+	All              string      // approximate size of the archive with everything
 	Forms            []formView
 	Playlists        bool // there are some
 	Feeds            []feedView
 }
 
-// formView is a form of listens to choose.
+// formView is a format of listens to choose.
 type formView struct{ ID, Title, Lead, Size, URL, Button string }
 
 // feedView is the address of a feed.
 type feedView struct{ ID, Name, Address string }
 
-// sampled is how many listens are looked at to estimate the size of all.
+// sampled is the number of listens from which the size of all is estimated.
 const sampled = 200
 
 func (h *Handler) page(c echo.Context) error {
@@ -66,11 +66,11 @@ func (h *Handler) page(c echo.Context) error {
 			return err
 		}
 	}
-	v.All = about(ctx, export.JSONLines.Size(n, some)/packs)
+	v.All = about(ctx, export.JSONLines.Size(n, some)/zipRatio)
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "export.title"), exportPage(v))
 }
 
-// dayOf returns the value of a field for a day; empty for none.
+// dayOf returns the value of a date field; empty for none.
 func dayOf(at time.Time, zone *time.Location) string {
 	if at.Year() < 1000 {
 		return ""
@@ -78,7 +78,7 @@ func dayOf(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format(time.DateOnly)
 }
 
-// rest returns the filter that a request asks for, as fields of a form, without the name of an artist and its bounds.
+// rest returns the filter of a request as hidden fields, without the artist's name and the bounds.
 func rest(c echo.Context, f library.ListenFilter) (all []ui.Hidden) {
 	for _, name := range []string{"artist", "album", "track", "tag", "source", "weekday", "hour"} {
 		if text := c.QueryParam(name); text != "" && (name != "artist" || f.Artist == "") {
@@ -88,16 +88,16 @@ func rest(c echo.Context, f library.ListenFilter) (all []ui.Hidden) {
 	return all
 }
 
-// packs is about by how much a ZIP file shrinks listens. Those of the demo, which repeat few names, become 9 (JSON
-// Lines) to 14 times (ListenBrainz) as small; a library with more names shrinks less.
-const packs = 6
+// zipRatio is roughly how much smaller a ZIP file is than its listens. Those of the demo, which repeat few names,
+// shrink 9 (JSON Lines) to 14 times (ListenBrainz); a library with more names shrinks less.
+const zipRatio = 6
 
-// formsOf returns the forms, with the size that n listens like some of them have.
+// formsOf returns the formats, with the estimated size of n listens.
 func formsOf(ctx context.Context, n int, some []library.StoredListen) (all []formView) {
 	for _, f := range export.Forms {
 		id, address, size := ids[f.Name], f.Name, f.Size(n, some)
 		if f.Name == export.ListenBrainz.Name {
-			address, size = "listenbrainz.zip", size/packs
+			address, size = "listenbrainz.zip", size/zipRatio
 		}
 		all = append(all, formView{ID: "form-" + id, Title: words.Each("export.form.", id).T(ctx),
 			Lead: words.Each("export.about.", id).T(ctx), Size: about(ctx, size), URL: api + "/export/" + address,
@@ -106,7 +106,7 @@ func formsOf(ctx context.Context, n int, some []library.StoredListen) (all []for
 	return all
 }
 
-// ids are the last parts of the sentences about forms.
+// ids are the last parts of the IDs of sentences about formats.
 var ids = map[string]string{export.JSONLines.Name: "jsonl", export.CSV.Name: "csv", export.LastFM.Name: "lastfm",
 	export.ListenBrainz.Name: "listenbrainz", export.Maloja.Name: "maloja"}
 
@@ -117,7 +117,7 @@ func feedsOf(base string) []feedView {
 		{"feed-json", "JSON Feed", base + api + "/feed.json" + token}}
 }
 
-// about says about how large a file is.
+// about says roughly how large a file is.
 func about(ctx context.Context, bytes int64) string {
 	l := words.From(ctx)
 	switch {
@@ -131,7 +131,7 @@ func about(ctx context.Context, bytes int64) string {
 	return words.T(ctx, "export.size.mega", "Size", l.Number((bytes+500_000)/1e6))
 }
 
-// items returns the forms as rows of a list, each with its button.
+// items returns the formats as rows of a list, each with a button.
 func (v pageView) items() []ui.Item {
 	return core.ViewAll(v.Forms, func(f formView) ui.Item {
 		return ui.Item{ID: f.ID, Title: ui.Named{Text: f.Title}, By: []ui.Named{{Text: f.Lead}, {Text: f.Size}},

@@ -320,7 +320,7 @@ func exportPage(v pageView) templ.Component {
 	})
 }
 
-// fetch is the button of a form of listens: it sends the fields of the form around it elsewhere.
+// fetch is the download button of a format. It sends the fields of the surrounding form to its own address.
 func fetch(f formView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

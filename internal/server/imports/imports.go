@@ -91,7 +91,7 @@ func (h *Handler) view(ctx context.Context, v imports.Import, label func(library
 // ours is the name of this program, whose own exports can be imported too.
 const ours = "Reprise"
 
-// nameOf returns whose export an import is of.
+// nameOf returns the name of the service that an import is from.
 func nameOf(id library.ConnectionID, label func(library.ConnectionID) string) string {
 	if id == imports.Reprise {
 		return ours

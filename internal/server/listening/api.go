@@ -51,7 +51,7 @@ func (h *Handler) answer(c echo.Context, most int) (asked, listening.Answer, err
 		return a, listening.Answer{}, err
 	}
 	a.Most = most
-	found, err := h.count(c, a.Question)
+	found, err := h.count(c.Request().Context(), a.owner.ID, a.Question)
 	return a, found, err
 }
 

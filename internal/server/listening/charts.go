@@ -17,7 +17,7 @@ import (
 type bars struct {
 	Label   string
 	CSV     string
-	Highest string // how many listens the highest one has
+	Highest string // listens of the highest bar
 	Width   int
 	All     []bar
 	Axis    []string // names of bars from the first to the last, evenly spaced

@@ -15,26 +15,26 @@ import (
 	"reprise/web/ui"
 )
 
-// digestView is the digest of a week, with what was heard in it.
+// digestView is the card with the digest of a week.
 type digestView struct {
 	Week       string
-	URL        string // of the week on this page
+	URL        string // of this page for the week
 	Language   string
 	Paragraphs []string
 	Written    time.Time
 	Covers     []coverView
 }
 
-// coverView is the cover of an album that was heard in the week.
+// coverView is the cover of an album heard in the week.
 type coverView struct {
 	Picture ui.Picture
 	URL     string
 }
 
-// mostCovers is how many covers a digest has.
+// mostCovers caps the covers of a digest.
 const mostCovers = 6
 
-// digest returns the latest digest about a week in the span; nil if there is none.
+// digest returns the latest digest of a week in the span, or nil.
 func (h *Handler) digest(ctx context.Context, user int64, a *asked) (*digestView, error) {
 	all, err := h.store.Digests(ctx, user)
 	if err != nil {
@@ -66,13 +66,13 @@ func (h *Handler) digest(ctx context.Context, user int64, a *asked) (*digestView
 	return nil, nil
 }
 
-// covers returns the covers of the albums that were heard most in a span.
+// covers returns the covers of the albums heard most in a span.
 func (h *Handler) covers(ctx context.Context, user int64, a *asked, span listening.Span) (all []coverView, err error) {
 	columns, err := h.store.Columns(ctx, user)
 	if err != nil {
 		return nil, err
 	}
-	// What was heard at other times does not matter here.
+	// Listens outside the span do not matter here.
 	columns = slices.DeleteFunc(columns, func(c *listening.Columns) bool {
 		n := len(c.At)
 		return n == 0 || c.Start+int64(c.At[n-1]) < span.From.Unix() || c.Start+int64(c.At[0]) >= span.To.Unix()

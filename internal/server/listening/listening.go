@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/accounts"
 	"reprise/internal/digest"
 	"reprise/internal/library"
 	"reprise/internal/listening"
@@ -31,6 +32,9 @@ type Store interface {
 	Tagged(ctx context.Context, tag string) (map[uint32]bool, error)
 	Joined(ctx context.Context, id uint32) (uint32, error)
 	HasHeard(ctx context.Context, user int64, id uint32) (bool, error)
+	Sharers(context.Context) ([]accounts.User, error)
+	Sharer(ctx context.Context, name string) (accounts.User, error)
+	Users(context.Context) ([]accounts.User, error)
 }
 
 // Handler answers for statistics.
@@ -52,16 +56,19 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/stats/top/:kind", h.topAPI)
 	g.GET("/stats/days", h.daysAPI)
 	g.GET("/stats/hours", h.hoursAPI)
+	g.GET("/stats/people", h.peopleAPI)
 	g.GET("/export/stats/:file", h.tableAPI)
 }
 
 // asked is what a request asks for.
 type asked struct {
 	listening.Question
-	at   time.Time // the day that the address names, at its beginning
-	tag  string
-	hour int // -1 for all
-	day  int // of the week, from Monday; -1 for all
+	owner accounts.User // whose listening it is
+	other bool          // that is somebody else than who asks
+	at    time.Time     // the day that the address names, at its beginning
+	tag   string
+	hour  int // -1 for all
+	day   int // of the week, from Monday; -1 for all
 }
 
 // refuse returns the problem of a parameter.
@@ -71,8 +78,12 @@ func refuse(why words.Text) error {
 
 // ask reads a request.
 func (h *Handler) ask(c echo.Context) (a asked, err error) {
-	now := time.Now().In(core.Zone(c))
-	a = asked{Question: listening.Question{Now: now}, at: now, hour: -1, day: -1, tag: c.QueryParam("tag")}
+	a = asked{hour: -1, day: -1, tag: c.QueryParam("tag")}
+	if a.owner, a.other, err = h.owner(c); err != nil {
+		return a, err
+	}
+	now := time.Now().In(zone(c, a.owner))
+	a.Now, a.at = now, now
 	if text := c.QueryParam("at"); text != "" {
 		if a.at, err = time.ParseInLocation(time.DateOnly, text, now.Location()); err != nil || outside(a.at) {
 			return a, refuse(words.New("problem.stats.at"))
@@ -142,13 +153,8 @@ func (a *asked) span(c echo.Context) (err error) {
 	return nil
 }
 
-// count answers a question for the person who asks.
-func (h *Handler) count(c echo.Context, q listening.Question) (listening.Answer, error) {
-	return h.countOf(c.Request().Context(), core.UserOf(c).ID, q)
-}
-
-// countOf answers a question about the listens of a user.
-func (h *Handler) countOf(ctx context.Context, user int64, q listening.Question) (listening.Answer, error) {
+// count answers a question about the listens of a user.
+func (h *Handler) count(ctx context.Context, user int64, q listening.Question) (listening.Answer, error) {
 	columns, err := h.store.Columns(ctx, user)
 	if err != nil {
 		return listening.Answer{}, err
@@ -168,6 +174,9 @@ func (a *asked) query(name, value string) string {
 		if value != "" {
 			q.Set(name, value)
 		}
+	}
+	if a.other {
+		set("person", a.owner.Name)
 	}
 	if a.Span.Name == listening.Any {
 		set("from", a.Span.From.Format(time.DateOnly))
@@ -227,6 +236,14 @@ func title(e library.Entity) string {
 		return e.Artist
 	}
 	return e.Title
+}
+
+// page returns the address of the page of an artist, an album or a track; others have none for it.
+func (a *asked) page(kind string, id uint32) string {
+	if a.other {
+		return ""
+	}
+	return pageOf(kind, id)
 }
 
 // pageOf returns the address of the page of an artist, an album or a track.

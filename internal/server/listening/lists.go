@@ -16,7 +16,7 @@ import (
 	"reprise/web/ui"
 )
 
-// tops fills in the lists, with covers, and the tags of what was heard most.
+// tops fills in the top lists with their covers, and the tags of the top artists.
 func (h *Handler) tops(c echo.Context, v *pageView, a *asked, found listening.Answer,
 	names map[uint32]library.Entity) error {
 	ctx := c.Request().Context()
@@ -58,7 +58,7 @@ func (h *Handler) tops(c echo.Context, v *pageView, a *asked, found listening.An
 	return nil
 }
 
-// tableOf returns the name of the table of a list.
+// tableOf returns the name of a list's table.
 func tableOf(list string) string {
 	if list == "new" {
 		return "discoveries"
@@ -66,7 +66,8 @@ func tableOf(list string) string {
 	return list
 }
 
-// discoveries returns the artists that were new in the span; of all time each was once.
+// discoveries returns the artists first heard in the span. It returns none for all time, when every artist was new
+// once.
 func (a *asked) discoveries(found listening.Answer) []listening.Row {
 	if a.Span.Name == listening.All {
 		return nil
@@ -74,10 +75,10 @@ func (a *asked) discoveries(found listening.Answer) []listening.Row {
 	return found.New[:min(5, len(found.New))]
 }
 
-// mostTags is how many tags the page offers.
+// mostTags caps the tags that the page offers.
 const mostTags = 10
 
-// tags returns the tags of the artists that were heard most, the most frequent first.
+// tags returns the tags of the top artists, the most frequent first.
 func (a *asked) tags(artists []listening.Row, tags map[uint32][]string) (chips []ui.Chip) {
 	weight := map[string]int{}
 	for _, r := range artists {
@@ -100,7 +101,7 @@ func (a *asked) tags(artists []listening.Row, tags map[uint32][]string) (chips [
 	return chips
 }
 
-// items returns a list of artists, albums or tracks, each of which filters the page.
+// items returns rows of artists, albums or tracks. The link of a row adds it to the page's filters.
 func (h *Handler) items(ctx context.Context, a *asked, rows []listening.Row, names map[uint32]library.Entity,
 	note func(listening.Row) string) ([]ui.Item, error) {
 	tracks := core.ViewAll(rows, func(r listening.Row) library.Track {
@@ -124,7 +125,7 @@ func (h *Handler) items(ctx context.Context, a *asked, rows []listening.Row, nam
 		item := ui.Item{Picture: &picture, Title: ui.Named{Text: title(e), URL: a.query(e.Kind,
 			strconv.FormatUint(uint64(r.ID), 10))},
 			Aside: ui.ShareOf(ui.Share{N: words.From(ctx).Number(r.Listens), Part: r.Listens * 100 / rows[0].Listens,
-				Label: words.T(ctx, "listening.count", "Count", r.Listens), URL: pageOf(e.Kind, r.ID)})}
+				Label: words.T(ctx, "listening.count", "Count", r.Listens), URL: a.page(e.Kind, r.ID)})}
 		if e.Kind != library.KindArtist {
 			item.By = []ui.Named{{Text: e.Artist}}
 		}
@@ -136,13 +137,13 @@ func (h *Handler) items(ctx context.Context, a *asked, rows []listening.Row, nam
 	return items, nil
 }
 
-// sources returns which connections told of the listens; nothing for one alone.
+// sources returns how many listens each connection reported. It returns an empty grid if there is only one.
 func (h *Handler) sources(c echo.Context, a *asked, found listening.Answer) (ui.Grid, error) {
 	ctx := c.Request().Context()
 	if len(found.Sources) < 2 {
 		return ui.Grid{}, nil
 	}
-	label, err := h.core.Labels(ctx, core.UserOf(c).ID)
+	label, err := h.named(ctx, a)
 	if err != nil {
 		return ui.Grid{}, err
 	}

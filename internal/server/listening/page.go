@@ -22,9 +22,11 @@ import (
 
 // pageView is the page.
 type pageView struct {
+	Title         string
+	Sharing       sharing
 	Spans         []ui.Chip
 	When          string
-	Review        string // the address of the year in review
+	Review        string // the address of the year in review; empty on the page of somebody else
 	Before, After string // addresses
 	From, To      string // dates, of the form for any span
 	Hidden        []ui.Hidden
@@ -49,7 +51,6 @@ type pageView struct {
 type filter struct {
 	Label   ui.Sentence
 	Without string
-	Page    string // of what it is about; empty for none
 }
 
 // figure is a number with what it counts, and how it compares.
@@ -71,14 +72,14 @@ type earlier struct {
 	URL  string
 }
 
-// heard returns a 404 if a filter names an artist, an album or a track that the person has never heard, since only
+// heard returns a 404 if a filter names an artist, an album or a track that its owner has never heard, since only
 // others in the household may have.
-func (h *Handler) heard(c echo.Context, f listening.Filter) error {
-	for _, id := range []uint32{f.Artist, f.Album, f.Track} {
+func (h *Handler) heard(ctx context.Context, a *asked) error {
+	for _, id := range []uint32{a.Filter.Artist, a.Filter.Album, a.Filter.Track} {
 		if id == 0 {
 			continue
 		}
-		heard, err := h.store.HasHeard(c.Request().Context(), core.UserOf(c).ID, id)
+		heard, err := h.store.HasHeard(ctx, a.owner.ID, id)
 		if err != nil {
 			return err
 		}
@@ -95,12 +96,12 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := h.count(c, a.Question)
+	found, err := h.count(ctx, a.owner.ID, a.Question)
 	if err != nil {
 		return err
 	}
 	if found.First.IsZero() {
-		if err := h.heard(c, a.Filter); err != nil {
+		if err := h.heard(ctx, &a); err != nil {
 			return err
 		}
 	}
@@ -118,6 +119,9 @@ func (h *Handler) page(c echo.Context) error {
 		}
 	}
 	v := a.view(ctx, found, names)
+	if v.Sharing, err = h.sharing(c, &a); err != nil {
+		return err
+	}
 	if v.Empty == "" {
 		if err := h.tops(c, &v, &a, found, names); err != nil {
 			return err
@@ -126,21 +130,18 @@ func (h *Handler) page(c echo.Context) error {
 			return err
 		}
 		v.SourcesCSV = a.csv("sources")
-		if len(v.Filters) == 0 { // a digest is about everything
-			if v.Digest, err = h.digest(ctx, core.UserOf(c).ID, &a); err != nil {
+		if len(v.Filters) == 0 && !a.other { // a digest is about everything, and for its reader
+			if v.Digest, err = h.digest(ctx, a.owner.ID, &a); err != nil {
 				return err
 			}
 		}
 	}
-	return h.core.Show(c, http.StatusOK, words.T(ctx, "listening.title"), overview(v))
+	return h.core.Show(c, http.StatusOK, v.Title, overview(v))
 }
 
 // view puts an answer into words and numbers, its lists apart.
 func (a *asked) view(ctx context.Context, found listening.Answer, names map[uint32]library.Entity) pageView {
-	v := pageView{When: a.when(ctx), Filters: a.filters(ctx, names), Review: "/listening/years"}
-	if a.Span.Name == listening.Year {
-		v.Review += "/" + strconv.Itoa(a.Span.From.Year())
-	}
+	v := pageView{Title: a.title(ctx), When: a.when(ctx), Filters: a.filters(ctx, names), Review: a.review()}
 	for _, s := range []string{listening.Day, listening.Week, listening.Month, listening.Year, listening.All} {
 		at := a.at
 		if a.Span.Name == listening.Any {
@@ -160,6 +161,9 @@ func (a *asked) view(ctx context.Context, found listening.Answer, names map[uint
 	}
 	v.Hidden = a.hidden()
 	switch {
+	case found.First.IsZero() && len(v.Filters) == 0 && a.other:
+		v.Empty = words.T(ctx, "listening.nothing_of", "Person", a.owner.Name)
+		return v
 	case found.First.IsZero() && len(v.Filters) == 0:
 		v.Empty = words.T(ctx, "listening.nothing")
 		v.Next = []ui.Action{{Label: words.T(ctx, "listens.connect"), URL: "/", Main: true},
@@ -173,7 +177,7 @@ func (a *asked) view(ctx context.Context, found listening.Answer, names map[uint
 				URL: a.spanned(listening.Span{Name: cmp.Or(a.Span.Name, listening.Month)}, last)})
 		}
 		if len(v.Filters) > 0 {
-			v.Next = append(v.Next, ui.Action{Label: words.T(ctx, "listening.no_filter"), URL: a.bare()})
+			v.Next = append(v.Next, ui.Action{Label: words.T(ctx, "listening.no_filter"), URL: a.unfiltered()})
 		}
 		return v
 	}
@@ -192,7 +196,7 @@ func (a *asked) view(ctx context.Context, found listening.Answer, names map[uint
 		v.Earlier = append(v.Earlier, earlier{URL: a.onDay(e.Day), Text: ui.Sentence{
 			Text: words.T(ctx, "listening.on_this_day", "Count", e.Listens,
 				"Year", strconv.Itoa(listening.Date(e.Day).Year()), "Track", "{track}", "Artist", "{artist}"),
-			Slots: map[string]ui.Named{"{track}": {Text: track.Title, URL: pageOf(library.KindTrack, e.Track)},
+			Slots: map[string]ui.Named{"{track}": {Text: track.Title, URL: a.page(library.KindTrack, e.Track)},
 				"{artist}": {Text: track.Artist}}}})
 	}
 	return v
@@ -234,10 +238,23 @@ func (a *asked) hidden() (all []ui.Hidden) {
 	return all
 }
 
-// bare returns the address of the page without any filter but the span.
-func (a *asked) bare() string {
-	other := asked{Question: listening.Question{Span: a.Span}, at: a.at, hour: -1, day: -1}
-	return other.query("", "")
+// unfiltered returns the address of the page without any filter but the span.
+func (a *asked) unfiltered() string {
+	if a.other {
+		return a.bare(a.owner.Name)
+	}
+	return a.bare("")
+}
+
+// review returns the address of the year in review; others have none for it.
+func (a *asked) review() string {
+	switch {
+	case a.other:
+		return ""
+	case a.Span.Name == listening.Year:
+		return "/listening/years/" + strconv.Itoa(a.Span.From.Year())
+	}
+	return "/listening/years"
 }
 
 // filters returns the filters that are set.
@@ -249,10 +266,8 @@ func (a *asked) filters(ctx context.Context, names map[uint32]library.Entity) (a
 		if one.id == 0 {
 			continue
 		}
-		page := pageOf(one.kind, one.id)
-		all = append(all, filter{Without: a.query(one.kind, ""), Page: page,
-			Label: ui.Sentence{Text: "{name}", Slots: map[string]ui.Named{"{name}": {Text: title(names[one.id]),
-				URL: page}}}})
+		all = append(all, filter{Without: a.query(one.kind, ""), Label: ui.Sentence{Text: "{name}",
+			Slots: map[string]ui.Named{"{name}": {Text: title(names[one.id]), URL: a.page(one.kind, one.id)}}}})
 	}
 	add := func(name, text string) {
 		all = append(all, filter{Without: a.query(name, ""), Label: ui.Sentence{Text: text}})
@@ -320,8 +335,11 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 			Note: note(now.Tracks, before.Tracks, now.NewTracks)}}
 }
 
-// listens returns the address of the listens behind the page.
+// listens returns the address of the listens that the page counts; empty for somebody else's statistics.
 func (a *asked) listens() string {
+	if a.other {
+		return ""
+	}
 	_, text, _ := strings.Cut(a.query("", ""), "?")
 	q, err := url.ParseQuery(text)
 	if err == nil && a.Span.Name == listening.All {
@@ -353,8 +371,11 @@ func change(ctx context.Context, now, before int) string {
 func (a *asked) lead(ctx context.Context, found listening.Answer) string {
 	switch {
 	case found.Streak.Days > 2 && a.Now.Before(a.Span.To) || found.Streak.Days > 2 && a.Span.Name == listening.All:
-		return words.T(ctx, "listening.streak", "Count", int(found.Streak.Days),
-			"Longest", int(max(found.Longest.Days, found.Streak.Days)))
+		days, longest := int(found.Streak.Days), int(max(found.Longest.Days, found.Streak.Days))
+		if a.other {
+			return words.T(ctx, "listening.streak_of", "Count", days, "Longest", longest, "Person", a.owner.Name)
+		}
+		return words.T(ctx, "listening.streak", "Count", days, "Longest", longest)
 	case found.Longest.Days > 2:
 		return words.T(ctx, "listening.longest", "Count", int(found.Longest.Days),
 			"Day", words.From(ctx).Day(listening.Date(found.Longest.First)))

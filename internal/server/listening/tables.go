@@ -17,16 +17,16 @@ import (
 	"reprise/internal/server/core"
 )
 
-// tables are the names of the tables of statistics, in their order.
+// tables are the names of the tables, in the order of the page.
 var tables = []string{"artists", "albums", "tracks", "discoveries", "back", "over", "days", "hours", "sources"}
 
-// everything is more rows than any list has.
+// everything is higher than the length of any list.
 const everything = 1 << 30
 
 // namesAtOnce is how many names of a table are read at once: few enough for a small machine, however long they are.
 const namesAtOnce = 200
 
-// table returns one of the tables of an answer.
+// table returns a table of an answer.
 func (h *Handler) table(ctx context.Context, name string, found listening.Answer) export.Sheet {
 	switch name {
 	case "over":
@@ -115,7 +115,7 @@ func rankedCells(table string, r listening.Row, e library.Entity) []string {
 	return cells
 }
 
-// tableAPI sends one table of what a call asks for.
+// tableAPI sends one table for the filter of a call.
 func (h *Handler) tableAPI(c echo.Context) error {
 	name, ok := strings.CutSuffix(c.Param("file"), ".csv")
 	if !ok || !slices.Contains(tables, name) {
@@ -125,6 +125,9 @@ func (h *Handler) tableAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.other {
+		return core.HTTPProblem(http.StatusNotFound)
+	}
 	file := "reprise-" + core.UserOf(c).Name + "-" + name + a.dates() + ".csv"
 	return h.core.Download(c, export.SheetType, file, func(w io.Writer) error {
 		_, err := h.table(c.Request().Context(), name, found).Write(w)
@@ -132,7 +135,7 @@ func (h *Handler) tableAPI(c echo.Context) error {
 	})
 }
 
-// dates returns the end of the name of a file about the span.
+// dates returns the end of a file name, with the dates of the span.
 func (a *asked) dates() string {
 	if a.Span.Name == listening.All {
 		return ""
@@ -140,24 +143,27 @@ func (a *asked) dates() string {
 	return "-" + a.Span.From.Format(time.DateOnly) + "-" + a.Span.To.AddDate(0, 0, -1).Format(time.DateOnly)
 }
 
-// csv returns the address of a table of what the page shows.
+// csv returns the address of a table with the filters of the page; empty for somebody else's statistics.
 func (a *asked) csv(name string) string {
+	if a.other {
+		return ""
+	}
 	_, query, _ := strings.Cut(a.query("", ""), "?")
 	return "/api/v1/export/stats/" + name + ".csv?" + query
 }
 
-// Tables returns all tables about everything that a person has heard, as of now in its zone; none without a listen.
+// Tables returns all tables of everything a person has heard, as of now in now's zone, or none if there are no listens.
 func (h *Handler) Tables(ctx context.Context, user int64, now time.Time) (all []export.Sheet, err error) {
 	span, err := listening.NewSpan(listening.All, now)
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.countOf(ctx, user, listening.Question{Span: span, Now: now, Most: everything})
+	found, err := h.count(ctx, user, listening.Question{Span: span, Now: now, Most: everything})
 	if err != nil || found.Totals.Listens == 0 {
 		return nil, err
 	}
 	for _, name := range tables {
-		if name == "discoveries" { // of all time, each was one
+		if name == "discoveries" { // of all time, every artist was new once
 			continue
 		}
 		all = append(all, h.table(ctx, name, found))

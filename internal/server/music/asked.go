@@ -40,16 +40,16 @@ func Asked(c echo.Context) (f library.ListenFilter, query url.Values, err error)
 		}
 	}
 	switch span := query.Get("span"); {
-	case span == "" || query.Has("from") || query.Has("to"): // a day alone is a place to look at
+	case span == "" || query.Has("from") || query.Has("to"): // a day without a span is a place in the list
 		query.Del("span")
 		query.Del("at")
-	case !query.Has("at"): // so that it stays the same one
+	case !query.Has("at"): // keep the same span tomorrow
 		query.Set("at", time.Now().In(core.Zone(c)).Format(time.DateOnly))
 	}
 	return f, query, err
 }
 
-// filterNames are the parameters that select listens, as the statistics take them, too.
+// filterNames are the parameters that select listens, which the statistics share.
 var filterNames = []string{"artist", "album", "track", "tag", "source", "weekday", "hour", "span", "at", "from", "to"}
 
 // selecting is the parameter with which listens can be chosen.

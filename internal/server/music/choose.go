@@ -20,7 +20,7 @@ type choice struct {
 	Back   string
 }
 
-// countedAt returns the address of the statistics of what the query of a filter selects, which know artists by number.
+// countedAt returns the address of the statistics with the filter of a query. Artists must be given by ID.
 func countedAt(asked url.Values) string {
 	query := maps.Clone(asked)
 	if _, err := strconv.ParseUint(query.Get("artist"), 10, 32); err != nil {

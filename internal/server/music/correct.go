@@ -10,14 +10,14 @@ import (
 	"reprise/web/ui"
 )
 
-// correction is what can be corrected of an artist, an album or a track. Names belong to the household, so members are
-// told who can.
+// correction holds the links to correct an artist, an album or a track. Names belong to the household, so members see
+// who can correct them instead.
 type correction struct {
 	Links []ui.Link
-	Who   string // in place of the links
+	Who   string // shown instead of the links
 }
 
-// correctionOf returns what the reader can correct on the page at an address.
+// correctionOf returns what the reader can do on the page at an address.
 func correctionOf(c echo.Context, page string) correction {
 	ctx := c.Request().Context()
 	if !core.Administers(c) {

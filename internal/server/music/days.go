@@ -10,8 +10,8 @@ import (
 	"reprise/web/ui"
 )
 
-// daysOf returns listens, the newest first, in their days in the zone of now. The outline knows also those of a day
-// that are on other pages; nil if these are all.
+// daysOf groups listens, newest first, by day in the zone of now. The outline also covers listens on other pages; it is
+// nil if there are none.
 func daysOf(ctx context.Context, rows []Row, now time.Time, out *listening.Outline) []ui.Day {
 	items := Items(ctx, rows)
 	var all []ui.Day
@@ -45,14 +45,14 @@ func daysOf(ctx context.Context, rows []Row, now time.Time, out *listening.Outli
 	return all
 }
 
-// parted reports whether a session ends between a row and the one above.
+// parted reports whether a row and the one above it belong to different sessions.
 func parted(rows []Row, n int, out *listening.Outline) bool {
 	_, this := out.Session(rows[n].PlayedAt)
 	_, above := out.Session(rows[n-1].PlayedAt)
 	return this != above
 }
 
-// aboveOf says how long the session was that ends with a row; nothing inside of one.
+// aboveOf describes the session that ends with a row; empty if none does.
 func aboveOf(ctx context.Context, rows []Row, n int, out *listening.Outline) string {
 	session, i := out.Session(rows[n].PlayedAt)
 	if i < 0 || session.Listens < 2 || session.To != rows[n].PlayedAt.Unix() {
@@ -64,7 +64,7 @@ func aboveOf(ctx context.Context, rows []Row, n int, out *listening.Outline) str
 	return words.T(ctx, "listens.session", "Count", session.Listens, "Length", Length(ctx, session.Time))
 }
 
-// Length returns a time as people say it: "1 h 12 min".
+// Length returns a duration as people say it: "1 h 12 min".
 func Length(ctx context.Context, took time.Duration) string {
 	minutes := max(1, int(took.Round(time.Minute)/time.Minute))
 	l := words.From(ctx)

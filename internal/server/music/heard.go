@@ -17,7 +17,7 @@ import (
 	"reprise/web/ui"
 )
 
-// heard is an artist, an album or a track with what a person heard of it.
+// heard is an artist, an album or a track, with what the user has heard of it.
 type heard struct {
 	view
 	Seconds      int64    `json:"seconds"`
@@ -46,7 +46,7 @@ type ranked struct {
 	entity library.Entity
 }
 
-// piece is how much was heard in a piece of time.
+// piece is how much was heard in a part of the time.
 type piece struct {
 	Date    string `json:"date"`
 	Listens int    `json:"listens"`
@@ -54,7 +54,7 @@ type piece struct {
 	from time.Time
 }
 
-// link leads to another service.
+// link is a link to another service.
 type link struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
@@ -75,7 +75,7 @@ func (v *view) filter(user int64) (f library.ListenFilter, in listening.Filter) 
 	return f, in
 }
 
-// heard counts what the person who asks has heard of something.
+// heard counts what the user has heard of an artist, an album or a track.
 func (h *Handler) heard(c echo.Context, v view) (heard, error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	all := heard{view: v, now: time.Now().In(core.Zone(c)), TopTracks: []ranked{}, TopAlbums: []ranked{},
@@ -123,7 +123,7 @@ func (h *Handler) heard(c echo.Context, v view) (heard, error) {
 	return all, err
 }
 
-// tops fills in the tracks and albums heard most: those of an artist, the tracks of an album, the albums of a track.
+// tops fills in the top tracks and albums: those of an artist, the tracks of an album, or the albums of a track.
 func (h *Handler) tops(ctx context.Context, all *heard, a listening.Answer) error {
 	albums, tracks := a.Albums, a.Tracks
 	switch all.Kind {
@@ -165,8 +165,8 @@ func (h *Handler) heardAPI(kind string) echo.HandlerFunc {
 	}
 }
 
-// linksOf returns where else something is: at services that know it by its id, and at those of the person that find it
-// by its name.
+// linksOf returns links to services that know the music by its ID, and to the user's services, where it is found by
+// name.
 func linksOf(v view, newest []library.StoredListen, connections []library.Connection) (all []link) {
 	add := func(name, address string) { all = append(all, link{name, address}) }
 	if v.MBID != nil {
@@ -197,7 +197,7 @@ func linksOf(v view, newest []library.StoredListen, connections []library.Connec
 	return all
 }
 
-// spotifyID returns Spotify's id of a track, which is in the ids of its listens from there.
+// spotifyID returns Spotify's ID of a track, taken from the sources of its listens.
 func spotifyID(kind string, newest []library.StoredListen) string {
 	if kind != library.KindTrack {
 		return ""
@@ -213,7 +213,7 @@ func spotifyID(kind string, newest []library.StoredListen) string {
 	return ""
 }
 
-// from reports whether a connection told of one of the listens, so that it has the music.
+// from reports whether a connection reported one of the listens, which means that it has the music.
 func from(newest []library.StoredListen, id library.ConnectionID) bool {
 	for _, l := range newest {
 		for _, s := range l.Sources {
@@ -225,7 +225,7 @@ func from(newest []library.StoredListen, id library.ConnectionID) bool {
 	return false
 }
 
-// lastFMPath returns the path of something at Last.fm, which has a page for every name.
+// lastFMPath returns the path of a page of Last.fm, which has one for every name.
 func lastFMPath(v view) string {
 	path := url.PathEscape(v.Artist)
 	switch v.Kind {
@@ -237,7 +237,7 @@ func lastFMPath(v view) string {
 	return path
 }
 
-// navidromePath returns the path of a list in Navidrome's own pages with something by its name.
+// navidromePath returns the path of a list in Navidrome's web interface, filtered by name.
 func navidromePath(v view) string {
 	list, field := "artist", "name"
 	switch v.Kind {
@@ -250,7 +250,7 @@ func navidromePath(v view) string {
 	return "/app/#/" + list + "?filter=" + url.QueryEscape(filter)
 }
 
-// navidromeName returns the name of a person's server.
+// navidromeName returns the name of a Navidrome server.
 func navidromeName(c library.Connection) string {
 	if c.Name != "" {
 		return c.Name
@@ -273,7 +273,7 @@ type listView struct {
 	Items     []ui.Item
 }
 
-// page puts what was heard into words.
+// page returns what was heard in words.
 func (h *Handler) page(ctx context.Context, all heard) (v heardView, err error) {
 	l := words.From(ctx)
 	v.Links = all.Links
@@ -315,7 +315,7 @@ func (h *Handler) page(ctx context.Context, all heard) (v heardView, err error) 
 	return v, nil
 }
 
-// bars draws the listens over time. Each leads to those of its time.
+// bars returns the chart of listens over time. Each bar links to its listens.
 func (all *heard) bars(ctx context.Context) ui.Bars {
 	b := ui.Bars{ID: "over", Label: words.T(ctx, "listening.over")}
 	if len(all.Over) == 0 {
@@ -340,7 +340,7 @@ func (all *heard) bars(ctx context.Context) ui.Bars {
 	return b
 }
 
-// items returns a list of albums or tracks. artist is who needs no mention.
+// items returns a list of albums or tracks. It leaves out the artist's name if it is artist.
 func (h *Handler) items(ctx context.Context, kind string, rows []ranked, artist string) ([]ui.Item, error) {
 	links, err := h.rows.Links(ctx, core.ViewAll(rows, func(r ranked) library.Track {
 		if kind == library.KindAlbum {

@@ -13,14 +13,14 @@ import (
 // newest is how many listens the page of an artist, an album or a track shows.
 const newest = 10
 
-// lately are the newest listens of an artist, an album or a track, with the way to all of them.
+// lately holds the newest listens of an artist, an album or a track, and the link to all of them.
 type lately struct {
 	Title string
 	Rows  []ui.Item
 	All   ui.Link
 }
 
-// lately returns the newest listens of what the page is about.
+// lately returns the newest listens of the subject of a page.
 func (h *Handler) lately(c echo.Context, all heard) (lately, error) {
 	rows, err := h.rows.Of(c.Request().Context(), core.UserOf(c).ID, all.newest)
 	if err != nil || len(rows) == 0 {
@@ -29,7 +29,7 @@ func (h *Handler) lately(c echo.Context, all heard) (lately, error) {
 	return latelyOf(c.Request().Context(), rows, all.view), nil
 }
 
-// latelyOf puts the newest listens into words.
+// latelyOf returns the newest listens as rows of the page.
 func latelyOf(ctx context.Context, rows []Row, v view) lately {
 	return lately{Title: words.T(ctx, "music.listens"), Rows: Items(ctx, rows),
 		All: ui.Link{Label: words.T(ctx, "music.all_listens", "Count", v.Plays),

@@ -47,12 +47,12 @@ func filterOf(c echo.Context, zone *time.Location) (library.ListenFilter, error)
 	return f, spanned(c, &f)
 }
 
-// refuse returns the problem of a parameter that the statistics have, too.
+// refuse returns the problem of a parameter that the statistics share.
 func refuse(why words.Text) error {
 	return &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.stats.title"), Detail: why}
 }
 
-// ids reads whose and which listens are asked for. An artist may also be named.
+// ids reads the IDs that select listens. An artist may also be given by name.
 func ids(c echo.Context, f *library.ListenFilter) error {
 	for name, id := range map[string]*uint32{"artist": &f.ArtistID, "album": &f.AlbumID, "track": &f.TrackID} {
 		text := strings.TrimSpace(c.QueryParam(name))
@@ -70,7 +70,7 @@ func ids(c echo.Context, f *library.ListenFilter) error {
 	return nil
 }
 
-// clock reads the hour and the weekday that are asked for.
+// clock reads the hour and the weekday of a request.
 func clock(c echo.Context, f *library.ListenFilter) error {
 	if text := c.QueryParam("hour"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -92,7 +92,7 @@ func clock(c echo.Context, f *library.ListenFilter) error {
 	return nil
 }
 
-// spanned reads the span that is asked for.
+// spanned reads the span of a request.
 func spanned(c echo.Context, f *library.ListenFilter) error {
 	name := c.QueryParam("span")
 	if name == "" || name == listening.All || !f.From.IsZero() || !f.To.IsZero() {
@@ -110,7 +110,7 @@ func spanned(c echo.Context, f *library.ListenFilter) error {
 	return nil
 }
 
-// dayOf returns the day that a request names, in the reader's zone; now if it names none.
+// dayOf returns the day in a request, in the reader's zone; now if there is none.
 func dayOf(c echo.Context) (time.Time, error) {
 	zone := core.Zone(c)
 	text := c.QueryParam("at")

@@ -70,7 +70,7 @@ func TestAnEmptyFilterLeadsBackToAll(t *testing.T) {
 	require.Regexp(t, `name="from" type="date" value="2026-11-20"`, html)
 }
 
-// Days have totals of all that was heard, though the page shows only a part of it, and a session is said at its end.
+// A day's total covers the whole day, even if the page shows a part of it, and a session is described at its end.
 func TestDaysAndSessionsAreWhole(t *testing.T) {
 	t.Parallel()
 	music := (&listening.Music{}).With([]listening.Meaning{{Spelling: 1, Track: 1, Length: 5 * time.Minute}})
@@ -98,7 +98,7 @@ func TestDaysAndSessionsAreWhole(t *testing.T) {
 	require.Equal(t, "1 h 12 min", Length(ctx, 72*time.Minute))
 }
 
-// Every artist of a listen leads to a page, where the text names them.
+// Every artist of a listen is a link, in place if the text has the name.
 func TestEveryCreditedArtistIsALink(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -21,33 +21,33 @@ import (
 // listensView is the page of listens.
 type listensView struct {
 	Title    string
-	Lead     string // what is listed; without listens, why there are none
+	Lead     string // what is listed, or why there is nothing
 	New      bool   // there are no listens at all
 	All      bool   // Lead is followed by a link to all listens
 	Next     []ui.Action
 	Days     []ui.Day
 	Filters  []ui.Filter
-	From, To string // of the filter
-	Jump     string // the day that was looked for
+	From, To string // bounds of the filter
+	Jump     string // the day that was jumped to
 	Sources  []ui.Option
 	Source   string
 	Hidden   []ui.Hidden // the rest of the filter
-	Kept     []ui.Hidden // all of the filter, for a jump to a day
-	Later    string      // the address of the listens after these; empty for none
+	Kept     []ui.Hidden // the whole filter, for jumping to a day
+	Later    string      // the address of the next later listens; empty for none
 	Pages    ui.Pages
 	Do       []ui.Link // what else can be done with listens
 	Select   *choice   // nil unless listens are being chosen
 }
 
-// found is a page of listens with what was asked for.
+// found describes the listens that a request selects.
 type found struct {
-	Artist string // of the filter; empty without one
+	Artist string // in the filter; empty for none
 	Some   bool   // there is a filter
-	Then   bool   // with a time
-	Total  int    // of what the filter selects
+	Then   bool   // the filter has a time
+	Total  int    // listens that the filter selects
 }
 
-// heading puts what was found into words.
+// heading sets the sentence above the list, and what to do if it is empty.
 func (v *listensView) heading(ctx context.Context, f found) {
 	v.All = f.Some
 	if f.Some && f.Total == 0 {
@@ -72,14 +72,13 @@ func (v *listensView) heading(ctx context.Context, f found) {
 	}
 }
 
-// shown is a page of listens, with the cursors of those around it, empty where there are none.
+// shown is a page of listens, with the cursors of the pages around it, empty for none.
 type shown struct {
 	listens        []library.StoredListen
 	later, earlier string
 }
 
-// around returns the listens that a request asks for: the newest, those before or after a cursor, or those of a day and
-// before.
+// around returns the listens of a request: the newest, those before or after a cursor, or those up to a day.
 func (h *Handler) around(c echo.Context, f library.ListenFilter) (p shown, err error) {
 	ctx := c.Request().Context()
 	n, err := core.Limit(c)
@@ -98,7 +97,7 @@ func (h *Handler) around(c echo.Context, f library.ListenFilter) (p shown, err e
 		if p.listens, p.earlier, err = h.store.FindListens(ctx, f, before, n); err != nil {
 			return p, err
 		}
-		after = before // nothing was that early
+		after = before // nothing is that old
 	}
 	if len(p.listens) == 0 && after != "" {
 		if p.listens, more, err = h.store.LaterListens(ctx, f, after, n); err != nil || len(p.listens) == 0 {
@@ -166,7 +165,7 @@ func (h *Handler) listensPage(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, v.Title, listensList(v))
 }
 
-// jump returns the day that a request asks for, if that is no span.
+// jump returns the day that a request jumps to; empty if the day belongs to a span.
 func jump(c echo.Context) string {
 	if c.QueryParam("span") != "" {
 		return ""
@@ -174,7 +173,7 @@ func jump(c echo.Context) string {
 	return c.QueryParam("at")
 }
 
-// outline returns the days and sessions of a page of listens. Sessions begin and end outside the page.
+// outline returns the days and sessions of a page of listens, including their listens on other pages.
 func (h *Handler) outline(ctx context.Context, f library.ListenFilter, page []library.StoredListen,
 	zone *time.Location) (*listening.Outline, error) {
 	if len(page) == 0 {
@@ -187,7 +186,7 @@ func (h *Handler) outline(ctx context.Context, f library.ListenFilter, page []li
 	return h.store.Outline(ctx, f, from, time.Date(y, m, d+2, 0, 0, 0, 0, zone), zone)
 }
 
-// look leads to the listens of the artist that a text names, else to the search for it.
+// look redirects to the listens of the artist with this name, or to the search if there is none.
 func (h *Handler) look(c echo.Context, text string, asked url.Values) error {
 	ctx := c.Request().Context()
 	links, err := h.rows.Links(ctx, library.Track{Artist: text})
@@ -206,7 +205,7 @@ func (h *Handler) look(c echo.Context, text string, asked url.Values) error {
 	return c.Redirect(http.StatusFound, to)
 }
 
-// filters names what is asked for, each with the address of the page without it, and returns the name of the artist.
+// filters adds the filters that are set, each with the address of the page without it, and returns the artist's name.
 func (h *Handler) filters(c echo.Context, v *listensView, f library.ListenFilter, asked url.Values) (artist string,
 	err error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
@@ -264,7 +263,7 @@ func (h *Handler) filters(c echo.Context, v *listensView, f library.ListenFilter
 			if name != "from" && name != "to" && name != "source" && name != "span" && name != "at" {
 				v.Hidden = append(v.Hidden, field)
 			}
-			if name != "span" && name != "at" { // a jump leaves the span
+			if name != "span" && name != "at" { // a jump replaces the span
 				v.Kept = append(v.Kept, field)
 			}
 		}
@@ -272,7 +271,7 @@ func (h *Handler) filters(c echo.Context, v *listensView, f library.ListenFilter
 	return artist, nil
 }
 
-// times names the hours, the days and the span that are asked for.
+// times adds the filters by hour, weekday and span.
 func (v *listensView) times(ctx context.Context, f library.ListenFilter, asked url.Values,
 	add func(text string, names ...string)) {
 	l := words.From(ctx)
@@ -301,7 +300,7 @@ func (v *listensView) times(ctx context.Context, f library.ListenFilter, asked u
 	}
 }
 
-// options offers the connections as a filter, if there are several.
+// options adds the connections to filter by, if there are several.
 func (v *listensView) options(ctx context.Context, all []library.Connection,
 	label func(library.ConnectionID) string) {
 	if len(all) < 2 && v.Source == "" {
@@ -318,13 +317,13 @@ func (v *listensView) options(ctx context.Context, all []library.Connection,
 	}
 }
 
-// Hours returns an hour of the day: "14:00–15:00".
+// Hours returns the name of an hour of the day: "14:00–15:00".
 func Hours(n int) string {
 	return time.Date(0, 1, 1, n, 0, 0, 0, time.UTC).Format("15:04") + "–" +
 		time.Date(0, 1, 1, n+1, 0, 0, 0, time.UTC).Format("15:04")
 }
 
-// SpanName names a day, a week, a month or a year.
+// SpanName returns the name of a day, a week, a month or a year.
 func SpanName(ctx context.Context, s listening.Span) string {
 	l := words.From(ctx)
 	switch s.Name {
@@ -338,7 +337,7 @@ func SpanName(ctx context.Context, s listening.Span) string {
 	return l.Day(s.From)
 }
 
-// pagesOf returns the way to the other pages of what a request asks for.
+// pagesOf returns the links to the pages before and after this one.
 func pagesOf(c echo.Context, asked url.Values, at shown) (p ui.Pages, later string) {
 	query := maps.Clone(asked)
 	if on := c.QueryParam(selecting); on != "" {
@@ -363,7 +362,7 @@ func pagesOf(c echo.Context, asked url.Values, at shown) (p ui.Pages, later stri
 	return p, later
 }
 
-// ShortName names a piece of time, as below a chart, in a few letters.
+// ShortName returns the short name of a day, a week, a month or a year, as in charts.
 func ShortName(ctx context.Context, unit string, from time.Time) string {
 	l := words.From(ctx)
 	switch unit {

@@ -71,7 +71,7 @@ func (h *Handler) picture(c echo.Context) error {
 	if h.rows.art != nil {
 		b, kind, err = h.rows.art.Read(c.Param("hash"))
 	}
-	if errors.Is(err, fs.ErrNotExist) { // those that people have chosen are not in the cache
+	if errors.Is(err, fs.ErrNotExist) { // pictures that administrators have chosen are not cached
 		b, err = h.store.ChosenPicture(c.Request().Context(), c.Param("hash"))
 		kind = "image/jpeg"
 	}
@@ -91,7 +91,7 @@ func (h *Handler) picture(c echo.Context) error {
 
 func (h *Handler) music(c echo.Context) (view, error) { return h.known(c, c.Param("kind")) }
 
-// known returns what is known of the artist, the album or the track that a request names.
+// known returns the artist, the album or the track that a request names.
 func (h *Handler) known(c echo.Context, kind string) (view, error) {
 	ctx := c.Request().Context()
 	id, err := core.Number(c.Param("id"))

@@ -100,7 +100,7 @@ func factsOf(ctx context.Context, v view) (all []ui.Fact) {
 	return all
 }
 
-// tagChips returns tags, each with the address of what was heard of it.
+// tagChips returns tags, each linked to the statistics filtered by it.
 func tagChips(all []string) (chips []ui.Chip) {
 	for _, tag := range all {
 		chips = append(chips, ui.Chip{Label: tag, URL: "/listening?" + url.Values{"span": {listening.All},

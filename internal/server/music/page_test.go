@@ -62,7 +62,7 @@ func TestMusicNamesLeadToTheirPages(t *testing.T) {
 	}
 }
 
-// Music leads to services that know it, and to the person's own server that played it.
+// Music has links to services that know it, and to the person's own server if that played it.
 func TestMusicLeadsToWhereItIs(t *testing.T) {
 	t.Parallel()
 	played := func(from library.ConnectionID, id string) []library.StoredListen {

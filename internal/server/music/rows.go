@@ -82,15 +82,14 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 	})
 }
 
-// creditsOf returns the artists of a listen as they are written, each with a link, and those who are not named there
-// after them.
+// creditsOf returns the artists of a listen as written, each linked, followed by those whose names the text lacks.
 func creditsOf(r Row) (all []ui.Named) {
 	if len(r.Links.Credits) < 2 {
 		return []ui.Named{{Text: cmp.Or(r.Links.ArtistName, r.Artist),
 			URL: pageOf(library.KindArtist, r.Links.Artist)}}
 	}
 	rest, others := r.Artist, []ui.Named(nil)
-	if r.Links.ArtistName != "" { // somebody has decided what the first one is called
+	if r.Links.ArtistName != "" { // the first one is renamed
 		rest = ""
 		all = append(all, ui.Named{Text: r.Links.ArtistName, URL: pageOf(library.KindArtist, r.Links.Artist)})
 		r.Links.Credits = r.Links.Credits[1:]
@@ -108,7 +107,7 @@ func creditsOf(r Row) (all []ui.Named) {
 		all = append(all, ui.Named{Text: c.Name, URL: url})
 		rest = rest[i+len(c.Name):]
 	}
-	if len(all) == 0 { // written otherwise
+	if len(all) == 0 { // the text has none of the names
 		all, rest, others = []ui.Named{{Text: r.Artist, URL: pageOf(library.KindArtist, r.Links.Artist)}}, "",
 			others[1:]
 	}
@@ -161,8 +160,7 @@ func (r *Rows) Links(ctx context.Context, tracks ...library.Track) ([]enrich.Lin
 	return links, err
 }
 
-// Picture returns the bytes of a picture that Links has named, or fs.ErrNotExist if the cache does not hold it any
-// more.
+// Picture returns the bytes of a picture named in Links, or fs.ErrNotExist if the cache no longer holds it.
 func (r *Rows) Picture(name string) ([]byte, error) {
 	if r.art == nil {
 		return nil, fs.ErrNotExist

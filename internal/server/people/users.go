@@ -30,7 +30,7 @@ type Store interface {
 	accounts.LinkStore
 }
 
-// Exporter answers a request with everything that belongs to a person.
+// Exporter sends everything that belongs to a person.
 type Exporter interface {
 	Send(c echo.Context, u accounts.User) error
 }

@@ -26,7 +26,7 @@ type pageView struct {
 	Copies   []copyCard
 	Tracks   []trackRow
 	Pages    ui.Pages
-	Files    []ui.Link // the forms in which it can be downloaded
+	Files    []ui.Link // downloads in several formats
 }
 
 // trackRow is a track on the page of its playlist.

@@ -90,10 +90,12 @@ type accountJSON struct {
 	Language string `json:"language"`
 	Zone     string `json:"time_zone"`
 	Theme    string `json:"theme"`
+	Shares   bool   `json:"shares_listening"`
 }
 
 func viewAccount(u accounts.User) accountJSON {
-	return accountJSON{Name: u.Name, Role: u.Role, Language: u.Language, Zone: u.Zone, Theme: u.Theme}
+	return accountJSON{Name: u.Name, Role: u.Role, Language: u.Language, Zone: u.Zone, Theme: u.Theme,
+		Shares: u.SharesListening}
 }
 
 func (h *Handler) accountAPI(c echo.Context) error {
@@ -107,6 +109,7 @@ func (h *Handler) changeAPI(c echo.Context) error {
 		Language *string `json:"language"`
 		Zone     *string `json:"time_zone"`
 		Theme    *string `json:"theme"`
+		Shares   *bool   `json:"shares_listening"`
 	}](c)
 	if err != nil {
 		return err
@@ -120,6 +123,12 @@ func (h *Handler) changeAPI(c echo.Context) error {
 	}
 	if err := h.accounts.Choose(c.Request().Context(), u.ID, u.Choices); err != nil {
 		return err
+	}
+	if in.Shares != nil {
+		if err := h.share(c, *in.Shares); err != nil {
+			return err
+		}
+		u.SharesListening = *in.Shares
 	}
 	if in.Name != nil {
 		if u.Name, err = h.people.RenameSelf(c, *in.Name); err != nil {

@@ -51,6 +51,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.POST(accountPath+"/name", h.nameForm)
 	g.POST(accountPath+"/look", h.lookForm)
 	g.POST(accountPath+"/password", h.passwordForm)
+	g.POST(accountPath+"/sharing", h.sharingForm)
 }
 
 // API adds the routes of the API.

@@ -37,7 +37,7 @@ func amountOf(t listening.Totals) amount {
 	return amount{t.Listens, int64(t.Time / time.Second), t.Artists, t.Albums, t.Tracks}
 }
 
-// monthJSON is a month with who led it.
+// monthJSON is a month with its top artist.
 type monthJSON struct {
 	Month   string   `json:"month"`
 	Listens int      `json:"listens"`
@@ -45,7 +45,7 @@ type monthJSON struct {
 }
 
 func (h *Handler) storyAPI(c echo.Context) error {
-	s, err := h.told(c)
+	s, err := h.requested(c)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"image"
-	_ "image/gif" // pictures that the cache keeps
+	_ "image/gif" // formats of cached pictures
 	_ "image/jpeg"
 	_ "image/png"
 	"io/fs"
@@ -26,15 +26,15 @@ import (
 	"reprise/internal/words"
 )
 
-// The bounds of what cards take.
+// Limits of the cards.
 const (
-	mostCards  = 16       // that are kept
+	mostCards  = 16       // in the cache
 	mostPixels = 16 << 20 // of a cover
 )
 
-// cards draws cards, one after the other, and keeps the latest. It is safe for concurrent use.
+// cards draws one card at a time, and caches the latest. It is safe for concurrent use.
 type cards struct {
-	drawing chan struct{} // holds the one that is drawn
+	drawing chan struct{} // has an element while a card is drawn
 
 	mu   sync.Mutex
 	kept map[string][]byte // by tag
@@ -43,7 +43,7 @@ type cards struct {
 
 func newCards() *cards { return &cards{drawing: make(chan struct{}, 1), kept: map[string][]byte{}} }
 
-// get returns the card with a tag, which make makes unless it is kept.
+// get returns the card with a tag from the cache, or calls make and caches the result.
 func (c *cards) get(ctx context.Context, tag string, make func() ([]byte, error)) ([]byte, error) {
 	find := func() []byte {
 		c.mu.Lock()
@@ -59,7 +59,7 @@ func (c *cards) get(ctx context.Context, tag string, make func() ([]byte, error)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if b := find(); b != nil { // somebody else waited for the same
+	if b := find(); b != nil { // somebody else has just drawn it
 		return b, nil
 	}
 	b, err := make()
@@ -76,17 +76,18 @@ func (c *cards) get(ctx context.Context, tag string, make func() ([]byte, error)
 	return b, nil
 }
 
-// drawnAs changes with how cards are drawn, so that browsers do not keep those of an earlier version.
+// drawnAs is the version of the drawing code. Change it with the code, so that browsers do not show cards from their
+// cache.
 const drawnAs = "1"
 
-// tagOf returns what tells cards apart.
+// tagOf returns the ETag of a card.
 func tagOf(c content, ending string) (string, error) {
 	b, err := json.Marshal(c)
 	sum := sha256.Sum256(append(b, drawnAs+ending...))
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`, err
 }
 
-// lookOf returns how the card looks that a request asks for.
+// lookOf returns the look that a request asks for.
 func lookOf(c echo.Context) (as look, err error) {
 	as = look{Theme: "light", Shape: "wide"}
 	for _, one := range []struct {
@@ -105,9 +106,9 @@ func lookOf(c echo.Context) (as look, err error) {
 	return as, nil
 }
 
-// cardAPI sends the card of a year to its person.
+// cardAPI sends the user the card of a year.
 func (h *Handler) cardAPI(c echo.Context) error {
-	s, err := h.told(c)
+	s, err := h.requested(c)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (h *Handler) cardAPI(c echo.Context) error {
 	return h.sendCard(c, s, show)
 }
 
-// sendCard sends a card with the parts of a year that are shown. Browsers ask each time whether it is still the same.
+// sendCard sends a card with parts of a year. Browsers may cache it, but check each time whether it is still the same.
 func (h *Handler) sendCard(c echo.Context, s story, show shown) error {
 	as, err := lookOf(c)
 	if err != nil {
@@ -161,7 +162,7 @@ func (h *Handler) sendCard(c echo.Context, s story, show shown) error {
 	return c.Blob(http.StatusOK, kind, b)
 }
 
-// picture finds the pictures of prizes.
+// picture finds the pictures of the prizes.
 func (h *Handler) picture(ctx context.Context, prizes []prize) error {
 	tracks := core.ViewAll(prizes, func(p prize) library.Track { return musicOf(p.Entity) })
 	links, err := h.rows.Links(ctx, tracks...)
@@ -171,7 +172,7 @@ func (h *Handler) picture(ctx context.Context, prizes []prize) error {
 	return err
 }
 
-// images reads pictures. One that cannot be read, or is too large, is left out.
+// images reads pictures, without those that cannot be read or are too large.
 func (h *Handler) images(prizes []prize) map[string]image.Image {
 	all := map[string]image.Image{}
 	for _, p := range prizes {
@@ -192,7 +193,7 @@ func (h *Handler) images(prizes []prize) map[string]image.Image {
 	return all
 }
 
-// decode returns a picture; nil for one that is broken or too large.
+// decode decodes a picture; nil if it is broken or too large.
 func decode(b []byte) image.Image {
 	about, _, err := image.DecodeConfig(bytes.NewReader(b))
 	if err != nil || about.Width < 1 || about.Height < 1 || about.Width > mostPixels/about.Height {

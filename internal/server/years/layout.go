@@ -12,13 +12,13 @@ import (
 	"reprise/internal/words"
 )
 
-// look is how a card looks.
+// look is the look of a card.
 type look struct {
 	Theme string // light or dark
 	Shape string // wide or square
 }
 
-// colours are those of the pages.
+// colours are the colours of the pages.
 type colours struct{ ground, ink, soft, line, accent color.NRGBA }
 
 var themes = map[string]colours{
@@ -30,22 +30,22 @@ func rgb(v uint32) color.NRGBA {
 	return color.NRGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
 }
 
-// content is what a card says.
+// content is the content of a card.
 type content struct {
 	Look    look
 	Year    string
-	About   string // a sentence for people who do not see it
+	About   string // a sentence for people who cannot see it
 	SoFar   string
 	Figures []figure
 	Prizes  []prize
 	Months  []monthView
-	Other   string // instead of a name that cannot be drawn
+	Other   string // substitute for names that cannot be drawn
 }
 
-// figure is a number with what it counts.
+// figure is a number and what it counts.
 type figure struct{ N, Label string }
 
-// contentOf returns what a card says about the parts of a year that are shown.
+// contentOf returns the content of a card with parts of a year.
 func (s *story) contentOf(ctx context.Context, parts shown, as look) content {
 	v := s.view(ctx, parts, false)
 	c := content{Look: as, Year: strconv.Itoa(s.year), Prizes: v.Prizes, Months: v.Months,
@@ -79,7 +79,7 @@ func (s *story) contentOf(ctx context.Context, parts shown, as look) content {
 // margin is around a card, in pixels.
 const margin = 64
 
-// draw lays a card out: a wide one in two columns, a square one in one.
+// draw draws a card: a wide one in two columns, a square one in one.
 func (c *content) draw(pictures map[string]image.Image) *card.Card {
 	p := &pen{content: c, colours: themes[c.Look.Theme], pictures: pictures}
 	if c.Look.Shape == "square" {
@@ -118,9 +118,9 @@ type pen struct {
 	pictures map[string]image.Image
 }
 
-// head draws the year, and whose program drew it.
+// head draws the year and the name of the program.
 func (p *pen) head(x, width, baseline, size float64) {
-	// The sign of Reprise: two strokes and a triangle, the first two as bars.
+	// The logo of Reprise, two strokes and a triangle, of which the strokes are bars.
 	p.Rect(x, margin-14, 4, 22, 1, p.accent)
 	p.Rect(x+8, margin-14, 4, 22, 1, p.accent)
 	p.Text(x+22, margin+5, "Reprise", card.Style{Size: 22, Bold: true, Fill: p.soft})
@@ -130,7 +130,7 @@ func (p *pen) head(x, width, baseline, size float64) {
 	}
 }
 
-// figures draws the numbers beside each other.
+// figures draws the numbers side by side.
 func (p *pen) figures(x, y, width float64) {
 	each := width / float64(len(p.Figures))
 	for i, f := range p.Figures {
@@ -165,7 +165,7 @@ func (p *pen) prizes(x, y, width, each float64) {
 	}
 }
 
-// drawable returns a name, or what stands for one that no font can draw.
+// drawable returns a name, or a substitute if no font can draw it.
 func (p *pen) drawable(name string) string {
 	if card.Drawable(name) {
 		return name
@@ -173,7 +173,7 @@ func (p *pen) drawable(name string) string {
 	return cmp.Or(p.Other, "–")
 }
 
-// monthsTall returns how much of a square card the months take, in pixels.
+// monthsTall returns the height of the months on a square card, in pixels.
 func (p *pen) monthsTall() float64 {
 	if len(p.Months) < 2 {
 		return 0

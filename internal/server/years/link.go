@@ -18,10 +18,10 @@ import (
 	"reprise/web/ui"
 )
 
-// openPath is where links to years lead.
+// openPath is the path of links to years.
 const openPath = "/year/"
 
-// Open adds the routes for anybody who has a link. They need no session, and look at none.
+// Open adds the routes for anybody who has a link. They ignore sessions.
 func (h *Handler) Open(e *echo.Echo) {
 	g := e.Group(openPath+":code", core.Visitors(), unlisted)
 	g.GET("", h.openPage)
@@ -29,7 +29,8 @@ func (h *Handler) Open(e *echo.Echo) {
 	g.GET("/card.png", h.openCard)
 }
 
-// unlisted is middleware that keeps search engines and caches away, and the address from other sites.
+// unlisted is middleware that keeps search engines and caches out, and keeps browsers from passing the address on to
+// other sites.
 func unlisted(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
@@ -40,7 +41,7 @@ func unlisted(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// linked counts the year that the code in an address leads to, and returns what of it is shown.
+// linked counts the year of the link with the code in an address, and returns the parts it shows.
 func (h *Handler) linked(c echo.Context) (story, shown, error) {
 	ctx := c.Request().Context()
 	link, err := h.store.YearLinkByHash(ctx, accounts.HashToken(c.Param("code")))
@@ -54,8 +55,8 @@ func (h *Handler) linked(c echo.Context) (story, shown, error) {
 	if !ok {
 		zone = time.UTC
 	}
-	s, err := h.tell(ctx, link.User, link.Year, time.Now().In(zone))
-	return s, of(link.Parts), err
+	s, err := h.story(ctx, link.User, link.Year, time.Now().In(zone))
+	return s, showing(link.Parts), err
 }
 
 func (h *Handler) openPage(c echo.Context) error {
@@ -68,12 +69,11 @@ func (h *Handler) openPage(c echo.Context) error {
 		h.core.BaseURL()+at+".png")
 }
 
-// showOpen answers with the page that others see. preview is the address of a picture for link previews; empty for
-// none.
+// showOpen answers with the page for others. preview is the address of a picture for link previews; empty for none.
 func (h *Handler) showOpen(c echo.Context, s story, show shown, card cardView, preview string) error {
 	ctx := c.Request().Context()
 	v := s.view(ctx, show, false)
-	v.Prizes = v.unlisted() // the lists begin with the others
+	v.Prizes = v.unlisted() // lists already start with the others
 	v.Card = card
 	v.Card.Alt = s.contentOf(ctx, show, look{}).About
 	meta := []ui.Meta{{Name: "og:title", Content: v.Title}, {Name: "og:type", Content: "website"},
@@ -95,9 +95,9 @@ func (h *Handler) openCard(c echo.Context) error {
 	return h.sendCard(c, s, show)
 }
 
-// preview shows a person what others would see.
+// preview shows the user what others would see.
 func (h *Handler) preview(c echo.Context) error {
-	s, err := h.told(c)
+	s, err := h.requested(c)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (h *Handler) preview(c echo.Context) error {
 	return h.showOpen(c, s, show, cardOf(s.year, show), "")
 }
 
-// cardOf returns the addresses of a card for its person.
+// cardOf returns the addresses of the user's own card.
 func cardOf(year int, show shown) cardView {
 	at := "/api/v1/stats/years/" + strconv.Itoa(year) + "/card.svg?show=" + strings.Join(show.list(), ",")
 	return cardView{Light: at + "&theme=light", Dark: at + "&theme=dark"}
@@ -117,7 +117,8 @@ func errNothing() error {
 		Detail: words.New("problem.year.nothing")}
 }
 
-// keep stores what a link shows. It makes one, and returns its code, if there is none or another one is wanted.
+// keep stores the parts that a link shows. If there is no link yet or a new one is wanted, it creates one and returns
+// its code.
 func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.YearLink, code string, err error) {
 	zone := core.Zone(c)
 	year, err := yearOf(c, time.Now().In(zone))
@@ -147,7 +148,7 @@ func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.Year
 	return l, code, err
 }
 
-// takeBack removes the link of a year.
+// takeBack removes the link to a year.
 func (h *Handler) takeBack(c echo.Context) error {
 	year, err := yearOf(c, time.Now().In(core.Zone(c)))
 	if err != nil {
@@ -160,7 +161,7 @@ func (h *Handler) takeBack(c echo.Context) error {
 	return err
 }
 
-// address returns the address of a link with a code; empty without one.
+// address returns the address of the link with a code; empty without a code.
 func (h *Handler) address(code string) string {
 	if code == "" {
 		return ""
@@ -173,11 +174,11 @@ type linkView struct {
 	Year   int      `json:"year"`
 	Parts  []string `json:"parts"`
 	MadeAt string   `json:"made_at"`
-	URL    *string  `json:"url"` // only in the answer that makes it
+	URL    *string  `json:"url"` // only in the answer that creates the link
 }
 
 func (h *Handler) viewLink(l library.YearLink, code string) linkView {
-	return linkView{l.Year, of(l.Parts).list(), library.Stamp(l.MadeAt), core.Text(h.address(code))}
+	return linkView{l.Year, showing(l.Parts).list(), library.Stamp(l.MadeAt), core.Text(h.address(code))}
 }
 
 func (h *Handler) linkAPI(c echo.Context) error {
@@ -200,7 +201,7 @@ func (h *Handler) keepLinkAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	show := of(in.Parts)
+	show := showing(in.Parts)
 	if len(in.Parts) > len(parts) || len(show) < len(in.Parts) {
 		return errNothing()
 	}

@@ -19,28 +19,28 @@ import (
 // pageOf returns the address of the page of a year.
 func pageOf(year int) string { return "/listening/years/" + strconv.Itoa(year) }
 
-// pageView is the page of a year for its person.
+// pageView is a person's page of a year.
 type pageView struct {
 	yearView
 	Year  string
-	Next  []ui.Action // where nothing was heard
+	Next  []ui.Action // if nothing was heard
 	Share shareView
 }
 
-// shareView is the part of the page about the link.
+// shareView is the part of the page with the link.
 type shareView struct {
 	On      bool
 	Said    string // what it shows
-	Address string // of a link that was just made; Reprise does not know it later
+	Address string // of a link that was just created; it cannot be shown later
 	Boxes   []ui.Field
 	Since   library.YearLink
 }
 
 func (h *Handler) page(c echo.Context) error { return h.show(c, "") }
 
-// show answers with the page of a year. address is that of a link that was just made.
+// show answers with the page of a year. address is that of a link that was just created, or empty.
 func (h *Handler) show(c echo.Context, address string) error {
-	s, err := h.told(c)
+	s, err := h.requested(c)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (h *Handler) show(c echo.Context, address string) error {
 	return h.core.Show(c, http.StatusOK, v.Title, yearPage(v))
 }
 
-// pictures finds the pictures of the rows and the prizes of a page.
+// pictures fills in the pictures of the rows and the prizes.
 func (h *Handler) pictures(ctx context.Context, v *yearView) error {
 	var tracks []library.Track
 	for _, list := range v.Lists {
@@ -89,7 +89,7 @@ func (h *Handler) pictures(ctx context.Context, v *yearView) error {
 	}
 	for n, p := range v.Prizes {
 		picture, listed := first[p.Kind+"s"]
-		if !listed { // it is the only one
+		if !listed { // its kind has only one
 			alone, err := h.rows.Links(ctx, musicOf(p.Entity))
 			if err != nil {
 				return err
@@ -101,7 +101,7 @@ func (h *Handler) pictures(ctx context.Context, v *yearView) error {
 	return nil
 }
 
-// musicOf returns what a picture of an artist, an album or a track is looked for by.
+// musicOf returns a track by which the picture of an artist, an album or a track is found.
 func musicOf(e library.Entity) library.Track {
 	if e.Kind == library.KindAlbum {
 		return library.Track{Artist: e.Artist, Album: e.Title}
@@ -109,7 +109,7 @@ func musicOf(e library.Entity) library.Track {
 	return library.Track{Artist: e.Artist, Album: e.Album}
 }
 
-// sources says how the sources share the year; nothing for one alone.
+// sources returns how much of the year each source reported; nothing if there is only one.
 func (h *Handler) sources(c echo.Context, s story) (all []sourceView, err error) {
 	ctx := c.Request().Context()
 	if len(s.found.Sources) < 2 {
@@ -126,15 +126,15 @@ func (h *Handler) sources(c echo.Context, s story) (all []sourceView, err error)
 	return all, nil
 }
 
-// shared returns what the page says of the link.
+// shared returns the part of the page about the link.
 func (h *Handler) shared(c echo.Context, year int) (v shareView, err error) {
 	ctx := c.Request().Context()
-	show := of([]string{numbers, artists})
+	show := showing([]string{numbers, artists})
 	v.Since, err = h.store.YearLink(ctx, core.UserOf(c).ID, year)
 	switch {
 	case err == nil:
-		v.On, show = true, of(v.Since.Parts)
-		v.Said = show.said(ctx)
+		v.On, show = true, showing(v.Since.Parts)
+		v.Said = show.labels(ctx)
 	case !errors.Is(err, library.ErrNotFound):
 		return v, err
 	}
@@ -145,7 +145,7 @@ func (h *Handler) shared(c echo.Context, year int) (v shareView, err error) {
 	return v, nil
 }
 
-// list shows the years with listens.
+// list shows the years that have listens.
 func (h *Handler) list(c echo.Context) error {
 	ctx := c.Request().Context()
 	all, err := h.all(c)
@@ -164,7 +164,7 @@ func (h *Handler) list(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "year.years"), yearsPage(rows))
 }
 
-// items returns the rows of a list as the page shows them.
+// items returns rows of a list for the page.
 func (v listView) items(pictured bool) []ui.Item {
 	return core.ViewAll(v.Rows, func(r rowView) ui.Item {
 		i := ui.Item{Title: ui.Named{Text: r.Name, URL: r.URL}, Note: r.Note, Aside: bar(r.N, r.Said, r.Part)}
@@ -186,7 +186,7 @@ func artOf(picture string) string {
 	return "/art/" + picture
 }
 
-// monthItems returns the months with listens as rows.
+// monthItems returns rows for the months that have listens.
 func monthItems(all []monthView) []ui.Item {
 	heard := slices.DeleteFunc(slices.Clone(all), func(m monthView) bool { return m.Listens == 0 })
 	return core.ViewAll(heard, func(m monthView) ui.Item {

@@ -226,7 +226,7 @@ func yearPage(v pageView) templ.Component {
 	})
 }
 
-// openYear is what others see.
+// openYear is the page that others see.
 func openYear(v yearView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -12,11 +12,11 @@ import (
 	"reprise/internal/words"
 )
 
-// yearView is the story of a year, for its person or for others.
+// yearView describes a year, for its person or for others.
 type yearView struct {
 	Title  string
-	SoFar  string // it has not ended; empty if it has
-	Empty  string // nothing was heard; empty if something was
+	SoFar  string // says that the year has not ended; empty if it has
+	Empty  string // says that nothing was heard; empty if something was
 	Lead   []string
 	Prizes []prize
 	Lists  []listView
@@ -34,7 +34,7 @@ type prize struct {
 	Row         listening.Row
 	Entity      library.Entity
 	URL         string // empty for others
-	Picture     string // name; empty for none
+	Picture     string // file name; empty for none
 }
 
 // listView is a list of artists, albums or tracks.
@@ -49,13 +49,13 @@ type rowView struct {
 	URL            string // empty for others
 	N              string
 	Part           int    // percent of the first
-	Said           string // N with what it counts
+	Said           string // N and what it counts
 	Row            listening.Row
 	Entity         library.Entity
 	Picture        string
 }
 
-// monthView is a month with who led it.
+// monthView is a month with its top artist.
 type monthView struct {
 	Month, Short, URL string
 	Leader, LeaderURL string
@@ -66,7 +66,7 @@ type monthView struct {
 	Said              string
 }
 
-// sourceView is a source with how much it told of.
+// sourceView is a source and how much it reported.
 type sourceView struct {
 	Name, Note string
 }
@@ -74,7 +74,7 @@ type sourceView struct {
 // cardView is the card on a page.
 type cardView struct{ Light, Dark, Alt, Theme string }
 
-// view puts a year into words and numbers: the parts that are shown, to its person or to others.
+// view describes parts of a year. own means for its person, not for others.
 func (s *story) view(ctx context.Context, parts shown, own bool) yearView {
 	year := strconv.Itoa(s.year)
 	v := yearView{Title: words.T(ctx, "year.public", "Year", year)}
@@ -106,7 +106,7 @@ func (s *story) view(ctx context.Context, parts shown, own bool) yearView {
 			continue
 		}
 		first := s.row(ctx, one.rows, 0, own)
-		if len(one.rows) == 1 || first.Row.Listens > 1 { // of many that were heard once, none was the first
+		if len(one.rows) == 1 || first.Row.Listens > 1 { // if each was heard once, none came first
 			v.Prizes = append(v.Prizes, prize{Kind: one.kind, Label: one.label.T(ctx), Name: first.Name, By: first.By,
 				Note: first.Said, Row: first.Row, Entity: first.Entity, URL: first.URL})
 		}
@@ -119,7 +119,7 @@ func (s *story) view(ctx context.Context, parts shown, own bool) yearView {
 		}
 	}
 	if parts[artists] {
-		v.Lists = append(v.Lists, s.comings(ctx, own)...)
+		v.Lists = append(v.Lists, s.discoveries(ctx, own)...)
 	}
 	if parts[months] && len(s.found.Days) > 0 {
 		v.Months = s.months(ctx, own)
@@ -127,7 +127,7 @@ func (s *story) view(ctx context.Context, parts shown, own bool) yearView {
 	return v
 }
 
-// unlisted returns the prizes of kinds without a list, where the first is the only one.
+// unlisted returns the prizes of kinds that have only one row, and therefore no list.
 func (v *yearView) unlisted() (all []prize) {
 	for _, p := range v.Prizes {
 		if !slices.ContainsFunc(v.Lists, func(l listView) bool { return l.ID == p.Kind+"s" }) {
@@ -137,7 +137,7 @@ func (v *yearView) unlisted() (all []prize) {
 	return all
 }
 
-// hours returns how long the listens took, and how to say it.
+// hours returns the time listened, as a number and its unit.
 func (s *story) hours(ctx context.Context) (n int, label string) {
 	d := s.found.Totals.Time
 	if d < 2*time.Hour {
@@ -148,13 +148,13 @@ func (s *story) hours(ctx context.Context) (n int, label string) {
 	return n, words.T(ctx, "listening.hours", "Count", n)
 }
 
-// lead says how much was heard, also beside the year before.
+// lead describes how much was heard, compared with the year before.
 func (s *story) lead(ctx context.Context) []string {
 	now, before := s.found.Totals, s.found.Before
 	n, unit := s.hours(ctx)
 	l := words.From(ctx)
 	long := l.Number(n) + " " + unit
-	if now.Guessed*10 > now.Listens { // otherwise it hardly matters
+	if now.Guessed*10 > now.Listens { // a few guesses hardly matter
 		long = words.T(ctx, "year.about", "Long", long)
 	}
 	all := []string{words.T(ctx, "year.heard", "Count", now.Listens, "Long", long,
@@ -185,7 +185,7 @@ func (s *story) lead(ctx context.Context) []string {
 	return append(all, compared(which))
 }
 
-// facts says what is remarkable about days and hours.
+// facts describes streaks, the busiest day and hour, and new artists.
 func (s *story) facts(ctx context.Context) (all []string) {
 	l := words.From(ctx)
 	if run := s.found.Longest; run.Days > 1 {
@@ -214,10 +214,10 @@ func (s *story) busiest() (listening.DayCount, bool) {
 	return slices.MaxFunc(s.found.Days, func(a, b listening.DayCount) int { return a.Listens - b.Listens }), true
 }
 
-// fewest is from how many listens on an hour says something.
+// fewest is the number of listens from which the favorite hour is shown.
 const fewest = 20
 
-// hour returns the hour of the day in which most was heard.
+// hour returns the hour of the day with the most listens.
 func (s *story) hour() (hour int, ok bool) {
 	var by [24]int
 	for _, day := range s.found.Hours {
@@ -251,16 +251,16 @@ func (s *story) row(ctx context.Context, rows []listening.Row, i int, own bool) 
 	return v
 }
 
-// filtered returns the address of Listening in the year, of an artist, an album or a track.
+// filtered returns the address of Listening for the year, filtered by an artist, an album or a track.
 func (s *story) filtered(kind string, id uint32) string {
 	return fmt.Sprintf("/listening?%s=%d&at=%d-01-01&span=year", kind, id, s.year)
 }
 
-// comings returns the new artists who stayed, and those who came back.
-func (s *story) comings(ctx context.Context, own bool) (all []listView) {
+// discoveries returns the lists of new artists who stayed, and of those who came back.
+func (s *story) discoveries(ctx context.Context, own bool) (all []listView) {
 	stayed := listView{ID: "stayed", Title: words.T(ctx, "year.stayed"), Lead: words.T(ctx, "year.stayed_lead")}
 	for i, r := range s.found.Stayed {
-		if r.Pieces < 2 || !s.found.First.Before(s.span.From) { // in the first year, everybody is new
+		if r.Pieces < 2 || !s.found.First.Before(s.span.From) { // in the first year, every artist is new
 			continue
 		}
 		row := s.row(ctx, s.found.Stayed, i, own)
@@ -289,7 +289,7 @@ func (s *story) comings(ctx context.Context, own bool) (all []listView) {
 	return all
 }
 
-// months returns the months with who led each.
+// months returns the months with the top artist of each.
 func (s *story) months(ctx context.Context, own bool) (all []monthView) {
 	l := words.From(ctx)
 	highest := 1

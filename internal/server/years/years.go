@@ -1,5 +1,5 @@
-// Package years looks back on a person's years: a page with the story of each, a card of it to post, and a link that
-// shows what the person chooses of it to anyone who has it. All numbers are those of internal/listening.
+// Package years serves the year in review: a page for each year of a person, a card of it to share, and a link that
+// shows parts of it to anyone who has the link. All numbers are counted by internal/listening.
 package years
 
 import (
@@ -19,7 +19,7 @@ import (
 	"reprise/internal/words"
 )
 
-// Store is what this package reads and keeps.
+// Store is the part of the store that this package uses.
 type Store interface {
 	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
 	Meanings(context.Context) (*listening.Music, error)
@@ -30,7 +30,7 @@ type Store interface {
 	DeleteYearLink(ctx context.Context, user int64, year int) error
 }
 
-// Handler answers for years.
+// Handler serves the year in review.
 type Handler struct {
 	core  *core.Core
 	store Store
@@ -63,7 +63,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.DELETE("/stats/years/:year/link", h.takeBackAPI)
 }
 
-// story is a person's year.
+// story is a year of a person, counted.
 type story struct {
 	year  int
 	now   time.Time // in the zone that the days of the year belong to
@@ -72,7 +72,7 @@ type story struct {
 	names map[uint32]library.Entity
 }
 
-// yearOf returns the year that a request is about.
+// yearOf returns the year in the address of a request.
 func yearOf(c echo.Context, now time.Time) (int, error) {
 	text := c.Param("year")
 	year, err := strconv.Atoi(text)
@@ -82,11 +82,11 @@ func yearOf(c echo.Context, now time.Time) (int, error) {
 	return year, nil
 }
 
-// most is how many rows the lists of a story have.
+// most is the length of the lists.
 const most = 5
 
-// tell counts a person's year.
-func (h *Handler) tell(ctx context.Context, user int64, year int, now time.Time) (s story, err error) {
+// story counts a year of a person.
+func (h *Handler) story(ctx context.Context, user int64, year int, now time.Time) (s story, err error) {
 	s = story{year: year, now: now}
 	if s.span, err = listening.NewSpan(listening.Year, time.Date(year, 1, 1, 0, 0, 0, 0, now.Location())); err != nil {
 		return s, err
@@ -124,23 +124,23 @@ func (h *Handler) count(ctx context.Context, user int64, q listening.Question) (
 	return listening.Count(columns, meanings, q), nil
 }
 
-// told counts the year that a request of its person is about.
-func (h *Handler) told(c echo.Context) (story, error) {
+// requested counts the user's year that a request is about.
+func (h *Handler) requested(c echo.Context) (story, error) {
 	now := time.Now().In(core.Zone(c))
 	year, err := yearOf(c, now)
 	if err != nil {
 		return story{}, err
 	}
-	return h.tell(c.Request().Context(), core.UserOf(c).ID, year, now)
+	return h.story(c.Request().Context(), core.UserOf(c).ID, year, now)
 }
 
-// underWay says whether the year has not ended.
+// underWay reports whether the year has not ended.
 func (s *story) underWay() bool { return s.now.Before(s.span.To) }
 
-// counted is a year with how much was heard in it.
+// counted is a year and its number of listens.
 type counted struct{ Year, Listens int }
 
-// all returns the years with listens, the latest first.
+// all returns the years that have listens, latest first.
 func (h *Handler) all(c echo.Context) (years []counted, err error) {
 	now := time.Now().In(core.Zone(c))
 	span, err := listening.NewSpan(listening.All, now)
@@ -169,17 +169,17 @@ const (
 	months  = "months"
 )
 
-// parts are all of them, in their order.
+// parts are all parts, in order.
 var parts = []string{numbers, artists, albums, tracks, months}
 
-// shown says which parts are shown.
+// shown is a set of parts.
 type shown map[string]bool
 
-// everything shows all parts.
-func everything() shown { return of(parts) }
+// everything returns all parts.
+func everything() shown { return showing(parts) }
 
-// of shows parts.
-func of(names []string) shown {
+// showing returns the set of these parts, without unknown names.
+func showing(names []string) shown {
 	s := shown{}
 	for _, name := range names {
 		if slices.Contains(parts, name) {
@@ -189,7 +189,7 @@ func of(names []string) shown {
 	return s
 }
 
-// list returns the parts that are shown, in their order.
+// list returns the parts in order.
 func (s shown) list() []string {
 	all := []string{}
 	for _, name := range parts {
@@ -200,14 +200,14 @@ func (s shown) list() []string {
 	return all
 }
 
-// said returns the names of the parts that are shown.
-func (s shown) said(ctx context.Context) string {
+// labels returns the names of the parts for the reader.
+func (s shown) labels(ctx context.Context) string {
 	return strings.Join(core.ViewAll(s.list(), func(name string) string {
 		return words.Each("year.part.", name).T(ctx)
 	}), ", ")
 }
 
-// asked returns the parts that the parameter "show" of a request lists; all without it.
+// askedParts returns the parts in the parameter "show" of a request; all without it.
 func askedParts(c echo.Context) (shown, error) {
 	text := c.QueryParam("show")
 	if text == "" {
@@ -228,7 +228,7 @@ func refuse(why words.Text) error {
 	return &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.year.title"), Detail: why}
 }
 
-// ticked returns the parts whose boxes are ticked in a form.
+// ticked returns the parts that are ticked in a form.
 func ticked(c echo.Context) shown {
 	s := shown{}
 	for _, name := range parts {

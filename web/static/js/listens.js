@@ -1,11 +1,10 @@
-// The page of listens goes on while somebody scrolls. The address follows, so that every place has one: the way back,
-// and a reload, lead to the same row.
+// Listens continues while somebody scrolls. The address follows, so that going back and reloading lead to the same row.
 import { showTimes } from "./times.js";
 
 const list = document.querySelector("#listens[data-part]");
-const ahead = "800px"; // how far before its end the list is continued
+const ahead = "800px"; // how far before its end the list continues
 const began = location.pathname + location.search;
-const places = [{ row: list?.querySelector("li.row"), url: began }]; // where each page that was added begins
+const places = [{ row: list?.querySelector("li.row"), url: began }]; // the first row of each added page
 let loading = false, waiting = false;
 
 const last = (all) => all[all.length - 1];
@@ -16,7 +15,7 @@ const observer = new IntersectionObserver((seen) => {
   if (seen.some((one) => one.isIntersecting)) more();
 }, { rootMargin: `0px 0px ${ahead} 0px` });
 
-// more adds the next page below.
+// more appends the next page.
 async function more() {
   const next = link();
   if (loading || !next) return;
@@ -25,7 +24,7 @@ async function more() {
   try {
     const answer = await fetch(next.href, { headers: { "X-Reprise-Refresh": "/listens" } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("listens");
-    if (!answer.ok || !page) return; // such as the sign-in page: the link is still there
+    if (!answer.ok || !page) return; // for example the sign-in page; the link stays
     showTimes(page);
     const row = page.querySelector("li.row");
     const pager = page.querySelector(":scope > .pager:last-child");
@@ -40,7 +39,7 @@ async function more() {
     else old.remove();
     if (row) places.push({ row, url: next.pathname + next.search });
   } catch {
-    return; // the server cannot be reached: the link is still there
+    return; // the server cannot be reached; the link stays
   } finally {
     loading = false;
   }
@@ -58,18 +57,18 @@ function here() {
   return found;
 }
 
-// follow gives the address of the place in the middle of the window.
+// follow sets the address to that of the row in the middle of the window.
 function follow() {
   waiting = false;
   const row = here();
   const middle = innerHeight / 2;
   const place = places.findLast((p) => p.row?.isConnected && p.row.getBoundingClientRect().top <= middle) ?? places[0];
-  document.body.dataset.page = began; // that stays up to date, wherever somebody is
+  document.body.dataset.page = began; // updates are always those of the first page
   const state = row && { row: row.id, top: Math.round(row.getBoundingClientRect().top) };
   history.replaceState(state, "", scrollY > 0 ? place.url : began);
 }
 
-// grow takes what is new from a newer version of the first page, when further pages are below it.
+// grow adds only the new rows of a newer first page, if more pages have been appended below it.
 function grow(e) {
   if (places.length < 2) return;
   e.preventDefault();

@@ -20,7 +20,7 @@ export function change(id, html) {
     if (same) kept.replaceWith(same.cloneNode(true));
   }
   showTimes(box.content);
-  // A list that has grown below takes what is new itself.
+  // A list with appended pages adds the new rows itself.
   if (!old.dispatchEvent(new CustomEvent("part", { cancelable: true, detail: next }))) return;
   const focus = old.contains(document.activeElement) ? document.activeElement : null;
   const around = [];

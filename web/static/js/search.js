@@ -6,7 +6,7 @@ const form = document.getElementById("search");
 const field = form?.elements.q;
 const path = form && new URL(form.action).pathname;
 const wait = 120; // milliseconds after the last key
-// What the page shows: the server's results, and not what was typed before this ran.
+// shown is the text whose results are on the page, which is not what was typed before this script ran.
 let timer = 0, asking = null, shown = (new URLSearchParams(location.search).get("q") ?? "").trim();
 
 const links = () => [...document.querySelectorAll("#found .what strong a")];
@@ -35,7 +35,7 @@ function typed() {
   timer = setTimeout(ask, wait);
 }
 field?.addEventListener("input", typed);
-if (field) typed(); // by somebody quicker than this script
+if (field) typed(); // if somebody typed before this script ran
 
 document.addEventListener("keydown", (e) => {
   if (!form || e.isComposing || e.ctrlKey || e.metaKey || e.altKey) return;

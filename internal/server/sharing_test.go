@@ -1,0 +1,214 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+)
+
+// main returns what a page shows between its header and its footer.
+func (h *household) main(path string) string {
+	h.t.Helper()
+	_, page, ok := strings.Cut(h.page(path), "<main")
+	require.True(h.t, ok)
+	page, _, _ = strings.Cut(page, "</main>")
+	return page
+}
+
+var (
+	addresses = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
+	figures   = regexp.MustCompile(`<ul class="figures">.*?</ul>`)
+	tagged    = regexp.MustCompile(`<[^>]*>`)
+)
+
+// known stores listens from two sources for the present person, also of somebody who nobody else has heard, and
+// returns that artist.
+func (h *household) known() uint32 {
+	h.t.Helper()
+	h.heard("Glósóli", "Glósóli", "Hoppípolla")
+	track := library.Track{Title: "Secret", Artist: "Nobody Else", Album: "Hidden", Duration: time.Minute}
+	for _, from := range []library.ConnectionID{"spotify", "lastfm"} {
+		for day := range 5 {
+			at := time.Now().AddDate(0, 0, -day).Add(-time.Hour)
+			_, err := h.db.SaveListens(h.t.Context(), library.Intake{User: h.user, Connection: from,
+				Listens: []library.Listen{{Track: track, SourceID: fmt.Sprint(at.Unix()), PlayedAt: at}}})
+			require.NoError(h.t, err)
+		}
+	}
+	links, err := h.db.Links(h.t.Context(), []library.Track{track})
+	require.NoError(h.t, err)
+	return uint32(links[0].Artist)
+}
+
+// Who wants to lets the household see their page of numbers. Others open its address and see the same, with filters,
+// and nothing that leads further, until it is taken back.
+func TestListeningIsSharedInTheHousehold(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		artist := h.known()
+		h.submit("/connections/spotify/name", http.StatusSeeOther, "name", "Do not tell")
+		require.NotContains(t, h.main("/listening"), "/settings/account", "nobody else is here")
+		ann, ben := h.user, h.other("Ben")
+		require.Regexp(t, `Only you can see this page\. <a href="/settings/account#sharing">`, h.main("/listening"))
+		const shared = "/listening?person=Ann&span=all"
+		refused := func() {
+			t.Helper()
+			h.as(ben)
+			require.NotContains(t, h.main("/listening"), "Ann")
+			require.Empty(t, h.call(http.MethodGet, "/stats/people", "", http.StatusOK)["people"])
+			for _, query := range []string{"", "&span=all", "&artist=x"} {
+				one := h.do(http.MethodGet, "/listening?person=Ann"+query, "", "")
+				none := h.do(http.MethodGet, "/listening?person=Zoe"+query, "", "")
+				require.Equal(t, http.StatusNotFound, one.Code)
+				same := strings.NewReplacer("Zoe", "Ann")
+				require.Equal(t, text(none), text(one), "nor whether there is somebody of that name")
+				require.Equal(t, same.Replace(none.Body.String()), one.Body.String())
+			}
+			for _, call := range []string{"summary", "top/artists", "days", "hours"} {
+				h.call(http.MethodGet, "/stats/"+call+"?person=Ann", "", http.StatusNotFound)
+			}
+		}
+		refused()
+
+		h.as(ann)
+		require.Contains(t, h.page("/settings/account"), "Only you can see your Listening page.")
+		h.submit("/settings/account/sharing", http.StatusSeeOther, "on", "yes")
+		require.Contains(t, h.page("/settings/account"), "Stop sharing")
+		require.Contains(t, h.page("/activity"), "Ann shared their Listening page with the household.")
+		own := h.main("/listening?span=all&artist=" + fmt.Sprint(artist))
+		require.Contains(t, own, `id="share-address">http://127.0.0.1:8420/listening?artist=`+fmt.Sprint(artist)+
+			"&amp;at=2000-01-01&amp;person=Ann&amp;span=all<")
+		require.Equal(t, h.main("/listening?span=all"), h.main(shared), "one's own address leads to one's own page")
+		numbers := h.main("/listening?span=all")
+		answers := map[string]any{}
+		for _, call := range []string{"summary", "top/artists", "top/albums", "top/tracks", "days", "hours"} {
+			answers[call] = h.call(http.MethodGet, "/stats/"+call+"?span=all", "", http.StatusOK)
+		}
+
+		h.as(ben)
+		require.Contains(t, h.main("/listening"),
+			`Also: <a href="/listening?at=2000-01-01&amp;person=Ann&amp;span=month">`)
+		require.Equal(t, []any{map[string]any{"name": "Ann"}},
+			h.call(http.MethodGet, "/stats/people", "", http.StatusOK)["people"])
+		page := h.main(shared)
+		require.Regexp(t, "<h1>.?Ann.?&#39;s listening</h1>", page)
+		require.Equal(t, plain(figures.FindString(numbers)), plain(figures.FindString(page)))
+		require.Contains(t, page, `person=Ann&amp;source=spotify&amp;span=all">Spotify</a>`)
+		require.NotContains(t, page, "Do not tell", "what its owner calls it")
+		require.NotContains(t, page, "You&#39;ve")
+		require.Contains(t, page, "has listened 6 days in a row.")
+		for call, want := range answers {
+			got := h.call(http.MethodGet, "/stats/"+call+"?span=all&person=ann", "", http.StatusOK)
+			require.Equal(t, want, got, call)
+		}
+		h.leadsNowherePrivate(shared)
+		filtered := h.main(fmt.Sprint(shared, "&artist=", artist))
+		require.Contains(t, filtered, "Nobody Else")
+		require.Contains(t, plain(figures.FindString(filtered)), " 5 listens ")
+		for _, path := range []string{"/listening?span=all&artist=%d", "/listens?artist=%d", "/music/artist/%d",
+			"/api/v1/artists/%d", "/listening/years/2000?artist=%d&person=Ann"} {
+			w := h.do(http.MethodGet, fmt.Sprintf(path, artist), "", "")
+			require.NotContains(t, w.Body.String(), "Nobody Else", path)
+			require.NotContains(t, w.Body.String(), "Secret", path)
+		}
+		h.call(http.MethodGet, "/export/stats/artists.csv?span=all&person=Ann", "", http.StatusBadRequest)
+
+		h.as(ann)
+		require.Equal(t, false, h.call(http.MethodPatch, "/account", `{"shares_listening":false}`,
+			http.StatusOK)["shares_listening"])
+		refused()
+		h.as(ann)
+		require.Equal(t, true, h.call(http.MethodPatch, "/account", `{"shares_listening":true}`,
+			http.StatusOK)["shares_listening"])
+		require.Equal(t, true, h.call(http.MethodGet, "/account", "", http.StatusOK)["shares_listening"])
+	})
+}
+
+// plain returns what is read of a part of a page.
+func plain(part string) string {
+	return spaces.ReplaceAllString(tagged.ReplaceAllString(part, " "), " ")
+}
+
+// leadsNowherePrivate follows the addresses of somebody's shared page, one of each kind: all lead to that page with
+// other filters, to the reader's own, or to a picture.
+func (h *household) leadsNowherePrivate(start string) {
+	h.t.Helper()
+	seen := map[string]bool{}
+	for queue := []string{start}; len(queue) > 0; queue = queue[1:] {
+		page := h.main(queue[0])
+		require.Regexp(h.t, "<h1>.?Ann.?&#39;s listening</h1>", page, queue[0])
+		require.Contains(h.t, page, `<input type="hidden" name="person" value="Ann">`)
+		for _, found := range addresses.FindAllStringSubmatch(page, -1) {
+			at, err := url.Parse(strings.ReplaceAll(found[1], "&amp;", "&"))
+			require.NoError(h.t, err)
+			if at.Path == "" || strings.HasPrefix(at.Path, "/art/") {
+				continue
+			}
+			require.Equal(h.t, "/listening", at.Path, "on %s", queue[0])
+			q := at.Query()
+			names := slices.Sorted(maps.Keys(q))
+			kind := fmt.Sprint(names)
+			if len(names) == 3 {
+				kind += q.Get("span")
+			}
+			switch {
+			case len(q) == 0 || seen[kind]: // without a query it is that of the form, which keeps the person in a field
+			case q.Has("person"):
+				require.Equal(h.t, "Ann", q.Get("person"))
+				seen[kind] = true
+				if len(names) < 5 {
+					queue = append(queue, at.String())
+				}
+			default:
+				require.Equal(h.t, []string{"at", "span"}, names, "the reader's own, without filters")
+			}
+		}
+	}
+	require.Greater(h.t, len(seen), 10)
+}
+
+// Whose account is being removed shares nothing any more, from the first moment on.
+func TestARemovedPersonSharesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		ann, eve := h.user, h.other("Eve")
+		h.user = eve
+		h.known()
+		h.as(eve)
+		h.submit("/settings/account/sharing", http.StatusSeeOther, "on", "yes")
+		h.as(ann)
+		require.Contains(t, h.main("/listening?person=eve&span=all"), "Nobody Else")
+		h.call(http.MethodDelete, "/admin/users/Eve", "", http.StatusAccepted)
+		gone := func() {
+			require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/listening?person=Eve", "", "").Code)
+			h.call(http.MethodGet, "/stats/summary?person=Eve", "", http.StatusNotFound)
+			require.NotContains(t, h.main("/listening"), "Eve")
+		}
+		gone()
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { assert.NoError(t, h.gone.Run(ctx)) })
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		cancel()
+		running.Wait()
+		gone()
+		h.other("Eve") // another one
+		gone()
+	})
+}
