@@ -11,6 +11,7 @@ const (
 	Edited  = "edit"
 	Added   = "add"
 	Apart   = "split"
+	Checked = "keep" // what looks suspicious is right
 )
 
 // ByHand stands for the connection of listens that their person has added.

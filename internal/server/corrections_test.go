@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,5 +164,68 @@ func TestAListenIsCorrectedOnItsPage(t *testing.T) {
 		h.submit("/listens/new", http.StatusSeeOther, "track", "Untitled #1", "artist", "Sigur Rós", "at", was)
 		require.Contains(t, titlesOf(h), "Untitled #1")
 		h.submit("/listens/new", http.StatusUnprocessableEntity, "track", "Untitled #1", "artist", "x", "at", "soon")
+	})
+}
+
+func TestSuspiciousListensAreKeptOrDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		require.Contains(t, h.page("/corrections/suspicious"), "Nothing looks wrong.")
+		now := time.Now().Add(-24 * time.Hour)
+		play := func(after time.Duration, title string) library.Listen {
+			return library.Listen{SourceID: title + after.String(), PlayedAt: now.Add(after),
+				Track: library.Track{Title: title, Artist: "Sigur Rós", Duration: 200 * time.Second}}
+		}
+		plays := []library.Listen{play(0, "Glósóli"), play(41*time.Second, "Glósóli"), play(time.Hour, "Heysátan"),
+			play(time.Hour+125*time.Second, "Heysátan")}
+		for i := range time.Duration(12) {
+			plays = append(plays, play(-time.Hour+i*3*time.Second, "Track "+string('a'+rune(i))))
+		}
+		_, err := h.db.SaveListens(t.Context(), library.Intake{User: h.user, Connection: "spotify", Listens: plays})
+		require.NoError(t, err)
+
+		require.Contains(t, h.page("/corrections"), "Suspicious listens (3)")
+		list := func(query string) []any {
+			return h.call(http.MethodGet, "/listens/suspicious"+query, "", http.StatusOK)["suspicious"].([]any)
+		}
+		var reasons []any
+		for _, v := range list("") {
+			reasons = append(reasons, v.(map[string]any)["reason"])
+		}
+		require.Equal(t, []any{"The same track twice, 2:05 apart; it lasts 3:20.",
+			"The same track twice, 41 s apart; it lasts 3:20.", "12 listens in 33 s."}, reasons)
+		first := h.call(http.MethodGet, "/listens/suspicious?limit=2", "", http.StatusOK)
+		rest := list("?before=" + first["next"].(string))
+		require.Equal(t, list("")[2:], rest)
+		h.call(http.MethodGet, "/listens/suspicious?before=x", "", http.StatusBadRequest)
+		h.call(http.MethodPost, "/listens/suspicious/x/keep", "", http.StatusNotFound)
+
+		id := list("")[0].(map[string]any)["id"].(string)
+		made := h.call(http.MethodPost, "/listens/suspicious/"+id+"/keep", "", http.StatusOK)
+		require.Equal(t, []any{"keep", 2.0, "Heysátan"}, []any{made["kind"], made["listens"], made["track"]})
+		require.Len(t, list(""), 2)
+
+		html := h.page("/corrections/suspicious")
+		keeps := regexp.MustCompile(`action="(/corrections/suspicious/[^"]+/keep)"`).FindAllStringSubmatch(html, -1)
+		require.Len(t, keeps, 2)
+		h.submit(keeps[0][1], http.StatusSeeOther)
+		html = h.page("/corrections/suspicious")
+		require.Contains(t, html, "Kept. Reprise won&#39;t list these 2 again.")
+		remove := regexp.MustCompile(`href="(/listens/delete[^"]+)"`).FindStringSubmatch(html)[1]
+		html = h.page(strings.ReplaceAll(remove, "&amp;", "&"))
+		require.Contains(t, html, "Delete 12 listens?")
+		require.Contains(t, html, `href="/corrections/suspicious"`)
+		action := regexp.MustCompile(`action="(/listens/delete[^"]+)"`).FindStringSubmatch(html)[1]
+		res := h.submit(strings.ReplaceAll(action, "&amp;", "&"), http.StatusSeeOther)
+		require.Equal(t, "/corrections/suspicious", res.Header().Get("Location"))
+		require.Len(t, titlesOf(h), 4)
+		require.Empty(t, list(""))
+
+		require.Contains(t, h.page("/corrections"), "2 suspicious listens kept")
+		h.call(http.MethodPost, "/corrections/"+made["id"].(string)+"/undo", "", http.StatusOK)
+		require.Len(t, list(""), 1)
+		h.as(h.other("Bob"))
+		h.call(http.MethodPost, "/listens/suspicious/"+id+"/keep", "", http.StatusNotFound)
+		require.Empty(t, list(""))
 	})
 }

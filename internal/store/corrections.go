@@ -94,6 +94,8 @@ func (s *Store) undo(ctx context.Context, tx *sql.Tx, c library.Correction) (don
 		return true, s.takeAway(ctx, tx, c)
 	case library.Apart:
 		return true, s.rejoin(ctx, tx, c)
+	case library.Checked:
+		return true, execTx(ctx, tx, "DELETE FROM checked_listens WHERE correction_id = $1", c.ID)
 	}
 	return false, errors.New("a correction of an unknown kind: " + c.Kind)
 }

@@ -189,13 +189,33 @@ func (s *Store) pick(ctx context.Context, p spot, limit int) ([]library.StoredLi
 const pickedAtOnce = 50
 
 // listensAt returns a person's listens to spellings at seconds, without their sources.
-func (s *Store) listensAt(ctx context.Context, user int64, want []picked) (page []library.StoredListen, err error) {
+func (s *Store) listensAt(ctx context.Context, user int64, want []picked) ([]library.StoredListen, error) {
+	all, err := s.pickedAt(ctx, user, want)
+	page := make([]library.StoredListen, len(all))
+	for i, l := range all {
+		page[i] = l.StoredListen
+	}
+	return page, err
+}
+
+// pickedListen is a listen with its spelling.
+type pickedListen struct {
+	library.StoredListen
+	spelling uint32
+}
+
+// pickedAt does what listensAt does, with the spelling of each listen.
+func (s *Store) pickedAt(ctx context.Context, user int64, want []picked) (page []pickedListen, err error) {
+	scan := func(r scanner) (l pickedListen, err error) {
+		l.StoredListen, err = scanListen(longer{r, &l.spelling})
+		return l, err
+	}
 	for chunk := range slices.Chunk(want, pickedAtOnce) {
 		args := []any{user}
 		for _, one := range chunk {
 			args = append(args, one.at*1000, one.spelling)
 		}
-		some, err := list(ctx, s.reader, scanListen, statementAt(len(chunk)), args...)
+		some, err := list(ctx, s.reader, scan, statementAt(len(chunk)), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -204,6 +224,15 @@ func (s *Store) listensAt(ctx context.Context, user int64, want []picked) (page 
 	return page, nil
 }
 
+// longer is a row with a further column.
+type longer struct {
+	scanner
+	last any
+}
+
+// Scan implements scanner.
+func (r longer) Scan(dest ...any) error { return r.scanner.Scan(append(dest, r.last)...) }
+
 // statementAt returns a statement that selects the listens of the person $1 by n pairs of a second's first millisecond
 // and a spelling.
 func statementAt(n int) string {
@@ -211,7 +240,7 @@ func statementAt(n int) string {
 	if n > 1 {
 		rows += "," + placeholdersFrom(4, n-1, 2)
 	}
-	return "WITH want (at, spelling) AS (" + rows + ") SELECT " + listenColumns + ` FROM want
+	return "WITH want (at, spelling) AS (" + rows + ") SELECT " + listenColumns + `, l.spelling_id FROM want
 		CROSS JOIN listens l ` + theirSpellings + `WHERE l.user_id = $1 AND l.played_at >= want.at
 		AND l.played_at < want.at + 1000 AND l.spelling_id = want.spelling`
 }

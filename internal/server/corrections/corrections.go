@@ -27,6 +27,7 @@ type Store interface {
 	AddListen(ctx context.Context, user int64, l library.Listen) (c library.Correction, id int64, err error)
 	SplitListen(ctx context.Context, user, id int64) (library.Correction, error)
 	UndoCorrection(ctx context.Context, user, id int64) (library.Correction, error)
+	SuspectStore
 	RuleStore
 	PictureStore
 }
@@ -35,12 +36,13 @@ type Store interface {
 type Handler struct {
 	core     *core.Core
 	store    Store
+	rows     *music.Rows
 	pictures *art.Cache // may be nil
 }
 
 // New returns a Handler. pictures may be nil.
-func New(k *core.Core, store Store, pictures *art.Cache) *Handler {
-	return &Handler{k, store, pictures}
+func New(k *core.Core, store Store, rows *music.Rows, pictures *art.Cache) *Handler {
+	return &Handler{k, store, rows, pictures}
 }
 
 // Pages adds the routes of the pages.
@@ -53,6 +55,8 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.POST("/listens/:id", h.editForm)
 	g.POST("/listens/:id/split", h.splitForm)
 	g.GET("/corrections", h.page)
+	g.GET(suspiciousPath, h.suspiciousPage)
+	g.POST(suspiciousPath+"/:id/keep", h.keepForm)
 	g.POST("/corrections/:id/undo", h.undoForm)
 	h.rulesPages(g)
 }
@@ -65,6 +69,8 @@ func (h *Handler) API(g *echo.Group) {
 	g.POST("/listens/:id/split", h.splitAPI)
 	g.POST("/listens/delete", h.deleteAPI)
 	g.GET("/corrections", h.list)
+	g.GET("/listens/suspicious", h.suspiciousAPI)
+	g.POST("/listens/suspicious/:id/keep", h.keepAPI)
 	g.POST("/corrections/:id/undo", h.undoAPI)
 	h.rulesAPI(g)
 }

@@ -22,6 +22,9 @@ func chosen(c echo.Context) (v library.Selection, query url.Values, back string,
 		return v, nil, "", err
 	}
 	back = "/listens?" + query.Encode()
+	if c.QueryParam("then") == "suspicious" {
+		back = suspiciousPath
+	}
 	if texts := c.QueryParams()["listen"]; len(texts) > 0 {
 		for _, text := range texts[:min(len(texts), mostIDs)] {
 			id, err := core.Number(text)
@@ -53,6 +56,9 @@ func (h *Handler) deletePage(c echo.Context) error {
 		return h.core.Done(c, back, words.New("corrections.nothing"))
 	}
 	query.Set("newest", strconv.FormatInt(newest, 10))
+	if back == suspiciousPath {
+		query.Set("then", "suspicious")
+	}
 	d := askDelete(ctx, n, v.Artist, query)
 	d.Back = back
 	return h.core.Show(c, http.StatusOK, d.Title, ui.Ask(d))
@@ -91,8 +97,11 @@ func (h *Handler) undoForm(c echo.Context) error {
 		return err
 	}
 	said := words.New("corrections.undone", "Count", v.Listens)
-	if v.About != "" {
+	switch {
+	case v.About != "":
 		said = words.New("rules.undone")
+	case v.Kind == library.Checked:
+		said = words.New("suspicious.again")
 	}
 	return h.core.Done(c, "/corrections", said)
 }
@@ -101,7 +110,7 @@ func (h *Handler) undoForm(c echo.Context) error {
 type correctionsView struct {
 	Title, Lead string
 	Items       []ui.Item
-	Next        []ui.Action // without any
+	Next        []ui.Action
 	Pages       ui.Pages
 }
 
@@ -110,7 +119,13 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := viewOf(c.Request().Context(), page, core.Administers(c))
+	ctx := c.Request().Context()
+	wrong, more, err := h.store.Suspicious(ctx, core.UserOf(c).ID, "", mostCounted)
+	if err != nil {
+		return err
+	}
+	v := viewOf(ctx, page, core.Administers(c))
+	v.Next = append(v.Next, suspiciousLink(ctx, len(wrong), more != ""))
 	if c.QueryParam("before") != "" {
 		v.Pages.Newest = "/corrections"
 	}
@@ -166,6 +181,8 @@ func said(ctx context.Context, c library.Correction) string {
 		text = words.T(ctx, "corrections.did_add", "At", c.MadeAt)
 	case c.Kind == library.Apart:
 		text = words.T(ctx, "corrections.did_split", "Count", c.Listens, "At", c.MadeAt)
+	case c.Kind == library.Checked:
+		text = words.T(ctx, "suspicious.did_keep", "Count", c.Listens, "At", c.MadeAt)
 	case c.Kind == library.Edited && c.Becomes != "":
 		text = words.T(ctx, "corrections.did_rename", "Becomes", c.Becomes, "At", c.MadeAt)
 	case c.Kind == library.Edited:

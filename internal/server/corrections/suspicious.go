@@ -1,0 +1,210 @@
+package corrections
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/server/music"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// SuspectStore is what this package reads and changes of listens that can hardly be what happened.
+type SuspectStore interface {
+	Suspicious(ctx context.Context, user int64, before string, limit int) (page []library.Suspicion, next string,
+		err error)
+	KeepSuspicious(ctx context.Context, user int64, id string) (library.Correction, error)
+}
+
+const suspiciousPath = "/corrections/suspicious"
+
+// Suspicion are suspicious listens in the API.
+type Suspicion struct {
+	ID      string                 `json:"id"`
+	Kind    string                 `json:"kind"` // pair or stretch
+	Count   int                    `json:"count"`
+	From    string                 `json:"from"`
+	To      string                 `json:"to"`
+	Length  *int64                 `json:"duration_ms"`
+	Reason  string                 `json:"reason"`
+	Listens []library.ListenRecord `json:"listens"`
+}
+
+func suspicionOf(ctx context.Context, v library.Suspicion) Suspicion {
+	one := Suspicion{ID: v.ID, Kind: "stretch", Count: v.Count, From: library.Stamp(v.From), To: library.Stamp(v.To),
+		Reason: whySuspicious(ctx, v), Listens: core.ViewAll(v.Listens, library.StoredListen.Record)}
+	if v.Pair() {
+		one.Kind = "pair"
+	}
+	if ms := v.Length.Milliseconds(); ms > 0 {
+		one.Length = &ms
+	}
+	return one
+}
+
+// mostCounted is how many suspicious pairs and stretches the page of corrections counts.
+const mostCounted = 50
+
+// suspiciousLink returns what leads to n suspicious pairs and stretches, or more.
+func suspiciousLink(ctx context.Context, n int, more bool) ui.Action {
+	label := words.T(ctx, "suspicious.title")
+	switch {
+	case more:
+		label = words.T(ctx, "suspicious.more", "Most", n)
+	case n > 0:
+		label = words.T(ctx, "suspicious.found", "Found", n)
+	}
+	return ui.Action{Label: label, URL: suspiciousPath}
+}
+
+func (h *Handler) suspiciousAPI(c echo.Context) error {
+	page, next, err := h.suspicious(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"next": core.Text(next),
+		"suspicious": core.ViewsFor(c.Request().Context(), page, suspicionOf)})
+}
+
+// suspicious returns the page of suspicious listens that a request asks for.
+func (h *Handler) suspicious(c echo.Context) (page []library.Suspicion, next string, err error) {
+	n, err := core.Limit(c)
+	if err != nil {
+		return nil, "", err
+	}
+	return h.store.Suspicious(c.Request().Context(), core.UserOf(c).ID, c.QueryParam("before"), n)
+}
+
+func (h *Handler) keep(c echo.Context) (library.Correction, error) {
+	return h.store.KeepSuspicious(c.Request().Context(), core.UserOf(c).ID, c.Param("id"))
+}
+
+func (h *Handler) keepAPI(c echo.Context) error {
+	made, err := h.keep(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, view(made))
+}
+
+func (h *Handler) keepForm(c echo.Context) error {
+	made, err := h.keep(c)
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, suspiciousPath, words.New("suspicious.kept", "Count", made.Listens))
+}
+
+// whySuspicious says in a sentence why listens can hardly be what happened.
+func whySuspicious(ctx context.Context, v library.Suspicion) string {
+	gap := v.To.Sub(v.From) - time.Second // from the first to the last
+	apart := ui.Length(gap)
+	if gap < time.Minute {
+		apart = words.T(ctx, "suspicious.seconds", "Number", int(gap/time.Second))
+	}
+	length := ui.Length(v.Length)
+	switch {
+	case !v.Pair() && gap == 0:
+		return words.T(ctx, "suspicious.many_at_once", "Count", v.Count)
+	case !v.Pair():
+		return words.T(ctx, "suspicious.many", "Count", v.Count, "Time", apart)
+	case gap == 0:
+		return words.T(ctx, "suspicious.at_once")
+	case length == "":
+		return words.T(ctx, "suspicious.pair", "Time", apart)
+	}
+	return words.T(ctx, "suspicious.pair_lasting", "Time", apart, "Length", length)
+}
+
+// suspiciousView is the page of suspicious listens.
+type suspiciousView struct {
+	Title, Lead string
+	Items       []ui.Item
+	Next        []ui.Action // without any
+	Pages       ui.Pages
+}
+
+func (h *Handler) suspiciousPage(c echo.Context) error {
+	page, next, err := h.suspicious(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	rows := make([][]music.Row, len(page))
+	for i, v := range page {
+		if rows[i], err = h.rows.Of(ctx, core.UserOf(c).ID, v.Listens); err != nil {
+			return err
+		}
+	}
+	v := suspiciousViewOf(ctx, page, rows)
+	if c.QueryParam("before") != "" {
+		v.Pages.Newest = suspiciousPath
+	}
+	if next != "" {
+		v.Pages.Earlier = suspiciousPath + "?before=" + url.QueryEscape(next)
+	}
+	return h.core.Show(c, http.StatusOK, v.Title, suspiciousPage(v))
+}
+
+// suspiciousViewOf puts suspicious listens into words. rows are the listens of each.
+func suspiciousViewOf(ctx context.Context, page []library.Suspicion, rows [][]music.Row) suspiciousView {
+	v := suspiciousView{Title: words.T(ctx, "suspicious.title"), Lead: words.T(ctx, "suspicious.lead")}
+	if len(page) == 0 {
+		v.Lead = words.T(ctx, "suspicious.none")
+		v.Next = []ui.Action{{Label: words.T(ctx, "listens.title"), URL: "/listens"}}
+	}
+	for i, one := range page {
+		v.Items = append(v.Items, suspectItem(ctx, one, rows[i]))
+	}
+	return v
+}
+
+// suspectItem returns the row of suspicious listens, with the two ways to decide.
+func suspectItem(ctx context.Context, v library.Suspicion, rows []music.Row) ui.Item {
+	i := music.Items(ctx, rows[:1])[0]
+	i.ID, i.By = "suspicious-"+v.ID, nil
+	i.Note = whySuspicious(ctx, v) + " " + words.T(ctx, "suspicious.heard", "At", v.From)
+	span := url.Values{"from": {v.From.Format(time.RFC3339)}, "to": {v.To.Format(time.RFC3339)}}
+	remove := url.Values{"then": {"suspicious"}}
+	label := words.T(ctx, "suspicious.delete_these")
+	if v.Pair() {
+		label = words.T(ctx, "suspicious.delete_second")
+		remove.Set("listen", strconv.FormatInt(v.Listens[1].ID, 10))
+	} else {
+		remove["from"], remove["to"] = span["from"], span["to"]
+		i.Title = ui.Named{Text: titlesOf(rows, v.Count), URL: "/listens?" + span.Encode()}
+		i.Credits, i.Picture = nil, &ui.Picture{}
+	}
+	i.Aside = ui.Actions([]ui.Action{
+		{ID: "delete-" + v.ID, Label: label, URL: "/listens/delete?" + remove.Encode(), DescribedBy: i.ID},
+		{ID: "keep-" + v.ID, Label: words.T(ctx, "suspicious.keep"), Post: suspiciousPath + "/" + v.ID + "/keep",
+			DescribedBy: i.ID}})
+	return i
+}
+
+// mostTitles is how many titles stand for a stretch.
+const mostTitles = 3
+
+// titlesOf names the first of many listens, each title once.
+func titlesOf(rows []music.Row, many int) string {
+	var all []string
+	for _, r := range rows {
+		if title := cmp.Or(r.Links.TrackName, r.Title); !slices.Contains(all, title) && len(all) < mostTitles {
+			all = append(all, title)
+		}
+	}
+	if many > len(all) {
+		return strings.Join(all, ", ") + "\u00a0…"
+	}
+	return strings.Join(all, ", ")
+}
