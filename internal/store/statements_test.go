@@ -99,8 +99,8 @@ func TestParametersInOrderNeedNoNumbers(t *testing.T) {
 	}
 	for _, query := range []string{
 		"SELECT $2, $1", "SELECT $1, $1", "SELECT $1, $3", "SELECT $10", "SELECT $1, $12", "SELECT $", "SELECT $a",
-		"SELECT ?1", "SELECT $1, ?", "SELECT $1 -- $2", "SELECT $1 /* $2 */", "SELECT '$1", "SELECT @a, $1", "SELECT :a",
-		"SELECT `$1`", "SELECT [$1]",
+		"SELECT ?1", "SELECT $1, ?", "SELECT $1 -- $2", "SELECT $1 /* $2 */", "SELECT '$1", "SELECT @a, $1",
+		"SELECT :a", "SELECT `$1`", "SELECT [$1]",
 	} {
 		require.Equal(t, query, unnumbered(query))
 	}
