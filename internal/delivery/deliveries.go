@@ -60,6 +60,7 @@ type Store interface {
 	careStore
 	workerStore
 	listenStore
+	deletionStore
 	copyStore
 	matchStore
 	personStore

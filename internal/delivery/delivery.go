@@ -13,7 +13,7 @@ type Delivery struct {
 	User        int64
 	Connection  library.ConnectionID
 	Kind        string
-	Ref         string
+	Ref         string // the id of a playlist or a correction, or a month such as 2026-11
 	Items       int
 	State       State
 	Attempts    int // used up
@@ -83,6 +83,8 @@ func (w *Waiting) Add(t Tally) {
 		w.Playlists += t.Items
 	case Archive:
 		w.Months += t.Items
+	case DeleteListens:
+		w.Deletions += t.Items
 	default:
 		w.Listens += t.Items
 	}
@@ -93,6 +95,7 @@ type Waiting struct {
 	Listens   int
 	Playlists int
 	Months    int // of the archive
+	Deletions int // listens to be deleted there
 	Parked    int // of all these: wait for a person
 }
 
@@ -106,8 +109,10 @@ func (w Waiting) Counts() words.Text {
 		return parts[0]
 	case 2:
 		return words.New("waiting.pair", "A", parts[0], "B", parts[1])
+	case 3:
+		return words.New("waiting.triple", "A", parts[0], "B", parts[1], "C", parts[2])
 	}
-	return words.New("waiting.triple", "A", parts[0], "B", parts[1], "C", parts[2])
+	return words.New("waiting.four", "A", parts[0], "B", parts[1], "C", parts[2], "D", parts[3])
 }
 
 // Clause says what waits, such as "37 listens are waiting"; empty when nothing does.
@@ -117,7 +122,8 @@ func (w Waiting) Clause() words.Text {
 	case len(parts) == 0:
 		return words.Text{}
 	case len(parts) == 1:
-		return words.New("waiting.clause", "Count", w.Listens+w.Playlists+w.Months, "What", parts[0])
+		return words.New("waiting.clause", "Count", w.Listens+w.Playlists+w.Months+w.Deletions, "What",
+			parts[0])
 	}
 	return words.New("waiting.clause", "Count", 2, "What", w.Counts())
 }
@@ -131,6 +137,9 @@ func (w Waiting) parts() (parts []words.Text) {
 	}
 	if w.Months > 0 {
 		parts = append(parts, words.New("waiting.months", "Count", w.Months))
+	}
+	if w.Deletions > 0 {
+		parts = append(parts, words.New("waiting.deletions", "Count", w.Deletions))
 	}
 	return parts
 }

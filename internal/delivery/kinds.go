@@ -21,11 +21,12 @@ const (
 	Scrobble      = "scrobble"
 	WritePlaylist = "write_playlist"
 	Archive       = "archive"
-	Notify        = "notify" // the messages of a channel outside the browser; Ref is its id
+	DeleteListens = "delete_listens" // Ref is the correction that has deleted them here
+	Notify        = "notify"         // the messages of a channel outside the browser; Ref is its id
 )
 
 // Kinds are all kinds, in the order in which people see them.
-var Kinds = []string{SubmitListens, Scrobble, WritePlaylist, Archive, Notify}
+var Kinds = []string{SubmitListens, Scrobble, DeleteListens, WritePlaylist, Archive, Notify}
 
 // Copies reports whether deliveries of a kind write a copy, which is written again whenever ours changes. A listen is
 // delivered once.
@@ -43,7 +44,7 @@ type Payload struct {
 	Schema     int                  `json:"schema_version"`
 	User       int64                `json:"user_id"`
 	Connection library.ConnectionID `json:"provider"`
-	Ref        string               `json:"ref,omitempty"` // a playlist's id, or a month such as 2026-11
+	Ref        string               `json:"ref,omitempty"` // see Delivery.Ref
 	Key        string               `json:"idempotency_key"`
 }
 

@@ -27,6 +27,7 @@ import (
 type dictator struct {
 	outcomes map[string]func(context.Context) error
 	ready    bool
+	asked    []string // to be deleted
 }
 
 func (d *dictator) Do(ctx context.Context, _ providers.Subject,
@@ -228,5 +229,5 @@ func TestEverythingOnPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the tests without the race detector run it")
 	}
-	postgrestest.Again(t, "Transition|End")
+	postgrestest.Again(t, "Transition|End|Delet|Selection")
 }

@@ -104,6 +104,7 @@ func newWorker(p Parts, opt *options, b *browsers) *worker {
 		kinds: map[string]deliverer{
 			SubmitListens: listens,
 			Scrobble:      listens,
+			DeleteListens: &deletionDeliverer{guard: p.Guard, store: p.Store, metrics: counts},
 			WritePlaylist: &playlistDeliverer{copies, p.Registry, p.Teller},
 			Archive:       &monthDeliverer{copies},
 		}}

@@ -32,6 +32,13 @@ func (s ListenBrainzServer) submitted() []Play {
 	return slices.Clone(s.lb.submitted)
 }
 
+// Deleted returns the listens whose deletion was accepted, in the order of arrival, repeats included.
+func (s ListenBrainzServer) Deleted() []Play {
+	s.lb.mu.Lock()
+	defer s.lb.mu.Unlock()
+	return slices.Clone(s.lb.deleted)
+}
+
 // Listens returns the account's whole history, oldest first. A listen that was submitted twice, with the same second,
 // artist and title, is there once.
 func (s ListenBrainzServer) Listens(account string) []Play {
@@ -69,7 +76,10 @@ func (s ListenBrainzServer) submissions() int {
 	return n
 }
 
-const submitPath = "/1/submit-listens"
+const (
+	submitPath = "/1/submit-listens"
+	deletePath = "/1/delete-listen"
+)
 
 type listenBrainz struct {
 	*gate
@@ -79,6 +89,7 @@ type listenBrainz struct {
 	refused   []string // titles
 	issue     int      // of tokens; grows when they are revoked
 	submitted []Play
+	deleted   []Play
 	window    time.Time // start of the rate limit's window
 	used      int
 }
@@ -93,6 +104,7 @@ func (w *World) startListenBrainz(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /1/user/{name}/playlists/createdfor", lb.playlists)
 	mux.HandleFunc("GET /1/playlist/{mbid}", lb.playlist)
 	mux.HandleFunc("POST "+submitPath, lb.submit)
+	mux.HandleFunc("POST "+deletePath, lb.delete)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { lbError(w, http.StatusNotFound, "Not found.") })
 	lb.gate = w.newGate(ctx, rules{who: lb.who, refuse: lb.refuse, next: func(w http.ResponseWriter, r *http.Request) {
 		lb.rateHeaders(w)

@@ -19,7 +19,8 @@ type listens struct {
 	Oldest int64  `json:"oldest_listen_ts"`
 
 	Listens []struct {
-		At       int64 `json:"listened_at"`
+		At       int64  `json:"listened_at"`
+		MSID     string `json:"recording_msid"`
 		Metadata struct {
 			Artist string `json:"artist_name"`
 			Track  string `json:"track_name"`

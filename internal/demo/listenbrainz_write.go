@@ -28,17 +28,8 @@ type submission struct {
 
 // submit accepts listens: all of a call, or none.
 func (lb *listenBrainz) submit(w http.ResponseWriter, r *http.Request) {
-	if lbToken(r) == "" {
-		lbError(w, http.StatusUnauthorized, "You need to provide an Authorization header.")
-		return
-	}
-	account, valid := lb.owner(lbToken(r))
-	if !valid {
-		lbError(w, http.StatusUnauthorized, "Invalid authorization token.")
-		return
-	}
-	if mode, _ := lb.current(); mode == ReadOnly { // not 401: that would be about the token, and end reading too
-		lbError(w, http.StatusForbidden, "You are not allowed to submit listens.")
+	account, ok := lb.writer(w, r)
+	if !ok {
 		return
 	}
 	body, err := io.ReadAll(r.Body)

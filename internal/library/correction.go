@@ -36,6 +36,13 @@ type Correction struct {
 	// is gone.
 	About, By string
 	Of        int64
+	There     []There // what services are asked to delete, too, by connection
+}
+
+// There is how many listens of a correction a service is asked to delete, and how many it has accepted to delete.
+type There struct {
+	Connection     ConnectionID
+	Listens, Asked int
 }
 
 // Selection is listens of a person: those that a filter selects, or if there are IDs, those with these.
@@ -44,6 +51,7 @@ type Selection struct {
 	IDs []int64
 	// Newest is the highest number of a listen that counts: those that were stored later are left out; 0 for all.
 	Newest int64
+	There  []ConnectionID // the services that delete them, too, as far as they told of them
 }
 
 // Change is what a person changes of a listen; nil leaves a part as it is.

@@ -21,6 +21,8 @@ type Description struct {
 	Purpose     words.Text // what Reprise uses it for, in one sentence
 	Streams     []string   // the pulled streams, in the order of a first sync
 	Takes       Takes      // what can be delivered to it
+	// History is the page with a person's listens there, with {account} for the account's name; empty if it is unknown.
+	History string
 	// Endpoints lists what the adapter calls, each as method and route template. For OAuth see [TokenEndpoint].
 	Endpoints []string
 	Fields    []Field // the connect form; empty when people consent in the browser

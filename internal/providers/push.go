@@ -21,6 +21,7 @@ type Takes struct {
 	Library   bool // plays are of songs in the person's own library: the adapter is a LibraryTaker
 	Playlists bool // the adapter is a PlaylistWriter
 	Archive   bool // the adapter is an ObjectStore
+	Deletions bool // listens can be deleted there: the adapter is a ListenDeleter
 }
 
 // Nothing reports whether nothing can be delivered to the provider.
@@ -33,6 +34,13 @@ type ListenTaker interface {
 	// not accepted now. outcomes may be nil when err applies to all plays. An err that is an item failure means that
 	// one play is bad and none was accepted.
 	Submit(ctx context.Context, plays []library.StoredListen) (outcomes []error, err error)
+}
+
+// ListenDeleter is an adapter that deletes listens.
+type ListenDeleter interface {
+	// DeleteListen deletes the listen that has this SourceID at the provider, which may do so later. A listen that is
+	// not there is not an error, so that it may be deleted again. An item failure means that it cannot be deleted.
+	DeleteListen(ctx context.Context, sourceID string) error
 }
 
 // SongFinder is an adapter that searches the provider's catalogue.

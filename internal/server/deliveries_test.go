@@ -119,7 +119,7 @@ func TestUnknownFilterNamesAreRefused(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for query, want := range map[string]string{
 			"state=ded": "scheduled, running, retrying, parked, dead, done", "kind=scrobbles": "submit_listens, " +
-				"scrobble, write_playlist, archive",
+				"scrobble, delete_listens, write_playlist, archive",
 			"provider=spotify": "lastfm, listenbrainz, navidrome, s3, youtube",
 			"category=broken":  "auth, permission, config", "limit=0": "1 to 1000", "before=x": "next",
 		} {

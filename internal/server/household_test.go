@@ -60,6 +60,7 @@ type services struct {
 	opened  int             // and the tracks of the playlist
 
 	searches int
+	deleted  []string
 }
 
 func (s *services) fail(err error) {
@@ -105,6 +106,15 @@ func (s *services) Submit(ctx context.Context, plays []library.StoredListen) ([]
 		s.taken = append(s.taken, p.Title)
 	}
 	return outcomes, nil
+}
+
+func (s *services) DeleteListen(_ context.Context, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails == nil {
+		s.deleted = append(s.deleted, id)
+	}
+	return s.fails
 }
 
 func (s *services) Find(_ context.Context, t library.Track) ([]library.Track, error) {
@@ -207,9 +217,9 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 	for _, d := range []providers.Description{
 		{Name: "spotify", DisplayName: "Spotify", Streams: []string{library.Listens}},
 		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble,
-			Batch: 50, Oldest: 14 * 24 * time.Hour}},
+			Batch: 50, Oldest: 14 * 24 * time.Hour}, History: "https://www.last.fm/user/{account}/library"},
 		{Name: "listenbrainz", DisplayName: "ListenBrainz", Streams: reads,
-			Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2}},
+			Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2, Deletions: true}},
 		{Name: "navidrome", DisplayName: "Navidrome", Streams: reads, Takes: providers.Takes{Playlists: true}},
 		{Name: "s3", DisplayName: "S3 archive", Takes: providers.Takes{Archive: true}},
 		{Name: "youtube", DisplayName: "YouTube", Streams: reads,

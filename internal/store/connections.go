@@ -261,6 +261,7 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 		"DELETE FROM listen_sources WHERE listen_id IN (SELECT id FROM listens WHERE user_id = $1) AND "+
 			fromOne("listen_sources", 2),
 		"DELETE FROM removed_forwards WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM deletions WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM removed_listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM removed_sources s WHERE "+
 			fromOne("s", 2)+") AND id NOT IN (SELECT listen_id FROM removed_sources s WHERE NOT "+fromOne("s", 2)+")",
 		"DELETE FROM removed_sources WHERE listen_id IN (SELECT id FROM removed_listens WHERE user_id = $1) AND "+

@@ -44,7 +44,7 @@ func (s *Store) Corrections(ctx context.Context, user int64, before string, limi
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)
 	}
-	return page, next, err
+	return page, next, errors.Join(err, s.addThere(ctx, page))
 }
 
 // addCorrection stores a new correction, and gives it its ID.
@@ -80,7 +80,9 @@ func (s *Store) UndoCorrection(ctx context.Context, user, id int64) (c library.C
 			return c, err
 		}
 	}
-	return c, nil
+	all := []library.Correction{c}
+	err = s.addThere(ctx, all)
+	return all[0], err
 }
 
 // undo undoes a part of a correction, and reports whether nothing of it is left.

@@ -15,7 +15,8 @@ import (
 const deleteAtOnce = 1000
 
 // DeleteListens deletes the listens of a selection, which stay known: what services tell of them later is no listen. It
-// returns the correction, or library.ErrNotFound if nothing is selected. What waited to be sent of them is cancelled.
+// returns the correction, or library.ErrNotFound if nothing is selected. What waited to be sent of them is cancelled,
+// and their deletion at the connections of the selection enqueued.
 // If it breaks off halfway, the correction has what was deleted until then.
 func (s *Store) DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error) {
 	c := library.Correction{User: v.User, Kind: library.Deleted, Artist: v.Artist, MadeAt: instant(millis(time.Now()))}
@@ -24,7 +25,7 @@ func (s *Store) DeleteListens(ctx context.Context, v library.Selection) (library
 		if ids, next, err = s.selected(ctx, v, next); err != nil {
 			return c, err
 		}
-		if err := s.write(ctx, func(tx *sql.Tx) error { return s.deleteSome(ctx, tx, &c, ids) }); err != nil {
+		if err := s.write(ctx, func(tx *sql.Tx) error { return s.deleteSome(ctx, tx, &c, v.There, ids) }); err != nil {
 			return c, err
 		}
 		if next == "" {
@@ -34,7 +35,9 @@ func (s *Store) DeleteListens(ctx context.Context, v library.Selection) (library
 	if c.ID == 0 {
 		return c, library.ErrNotFound
 	}
-	return c, nil
+	all := []library.Correction{c}
+	err := s.addThere(ctx, all)
+	return all[0], err
 }
 
 // selected returns the ids of some listens of a selection, and the cursor for more, empty at the end.
@@ -104,8 +107,10 @@ func inChunks(ids []int64, fn func(these string, args []any) error) error {
 	return nil
 }
 
-// deleteSome deletes listens as a part of a correction, which is stored with the first of them.
-func (s *Store) deleteSome(ctx context.Context, tx *sql.Tx, c *library.Correction, ids []int64) error {
+// deleteSome deletes listens as a part of a correction, which is stored with the first of them. They are to be deleted
+// at the connections in there, too.
+func (s *Store) deleteSome(ctx context.Context, tx *sql.Tx, c *library.Correction, there []library.ConnectionID,
+	ids []int64) error {
 	some, err := theirs(ctx, tx, c.User, ids)
 	if err != nil || len(some) == 0 {
 		return err
@@ -123,6 +128,9 @@ func (s *Store) deleteSome(ctx context.Context, tx *sql.Tx, c *library.Correctio
 	}
 	if err == nil {
 		err = s.putAway(ctx, tx, now, some)
+	}
+	if err == nil {
+		err = s.deleteThere(ctx, tx, now, some, there)
 	}
 	if err == nil {
 		*c = now
@@ -208,6 +216,9 @@ func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, c library.Correction)
 	}
 	some, err := list(ctx, tx, scan, `SELECT id, played_at FROM removed_listens WHERE correction_id = $1
 		ORDER BY id LIMIT $2`, c.ID, deleteAtOnce)
+	if err == nil {
+		err = keepThere(ctx, tx, c)
+	}
 	if err != nil {
 		return false, err
 	}

@@ -154,7 +154,8 @@ func (s *Store) Discard(ctx context.Context, user, id int64) error {
 		} else if err := dropMessages(ctx, tx, id); err != nil {
 			return err
 		}
-		return errors.Join(execTx(ctx, tx, listens, id), execTx(ctx, tx, "DELETE FROM deliveries WHERE id = $1", id))
+		return errors.Join(execTx(ctx, tx, listens, id), dropDeletions(ctx, tx, id),
+			execTx(ctx, tx, "DELETE FROM deliveries WHERE id = $1", id))
 	})
 }
 
@@ -238,7 +239,8 @@ func discardAll(ctx context.Context, tx *sql.Tx, ids []int64) (gone int, err err
 			continue
 		}
 		gone++
-		err = errors.Join(dropMessages(ctx, tx, id), execTx(ctx, tx, "DELETE FROM forwards WHERE delivery_id = $1", id),
+		err = errors.Join(dropMessages(ctx, tx, id), dropDeletions(ctx, tx, id),
+			execTx(ctx, tx, "DELETE FROM forwards WHERE delivery_id = $1", id),
 			execTx(ctx, tx, "DELETE FROM deliveries WHERE id = $1", id))
 	}
 	return gone, err
@@ -269,7 +271,8 @@ func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (d
 			return err
 		}
 		for _, id := range done {
-			if err := execTx(ctx, tx, "UPDATE forwards SET delivery_id = 0 WHERE delivery_id = $1", id); err != nil {
+			err := execTx(ctx, tx, "UPDATE forwards SET delivery_id = 0 WHERE delivery_id = $1", id)
+			if err := errors.Join(err, dropDeletions(ctx, tx, id)); err != nil {
 				return err
 			}
 		}
@@ -277,7 +280,7 @@ func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (d
 		for _, d := range dead {
 			gone = append(gone, d.ID)
 			err := execTx(ctx, tx, "DELETE FROM forwards WHERE delivery_id = $1", d.ID)
-			if err := errors.Join(err, dropMessages(ctx, tx, d.ID)); err != nil {
+			if err := errors.Join(err, dropMessages(ctx, tx, d.ID), dropDeletions(ctx, tx, d.ID)); err != nil {
 				return err
 			}
 		}
@@ -320,11 +323,11 @@ func (s *Store) Subjects(ctx context.Context, user int64, ids []int64) (map[int6
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.id, &v.Title, &v.Artist) }
 	for chunk := range slices.Chunk(ids, 100) {
-		args := []any{user, delivery.WritePlaylist}
+		args := []any{user, delivery.WritePlaylist, delivery.DeleteListens}
 		for _, id := range chunk {
 			args = append(args, id)
 		}
-		these := numbered(3, len(chunk))
+		these := numbered(4, len(chunk))
 		rows, err := list(ctx, s.reader, scan, `SELECT d.id, t.title, t.artist FROM deliveries d
 			JOIN forwards f ON f.delivery_id = d.id JOIN listens l ON l.id = f.listen_id
 			JOIN spellings t ON t.id = l.spelling_id
@@ -332,7 +335,12 @@ func (s *Store) Subjects(ctx context.Context, user int64, ids []int64) (map[int6
 			UNION ALL
 			SELECT d.id, p.name, '' FROM deliveries d
 			JOIN playlists p ON p.user_id = d.user_id AND CAST(p.id AS TEXT) = d.ref
-			WHERE d.user_id = $1 AND d.kind = $2 AND d.id IN `+these, args...)
+			WHERE d.user_id = $1 AND d.kind = $2 AND d.id IN `+these+`
+			UNION ALL
+			SELECT d.id, t.title, t.artist FROM deliveries d
+			JOIN deletions o ON o.delivery_id = d.id JOIN removed_listens l ON l.id = o.listen_id
+			JOIN spellings t ON t.id = l.spelling_id
+			WHERE d.user_id = $1 AND d.items = 1 AND d.kind = $3 AND d.id IN `+these, args...)
 		if err != nil {
 			return nil, err
 		}

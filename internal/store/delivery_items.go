@@ -62,7 +62,7 @@ func (s *Store) takeOutThere(ctx context.Context, id int64, target account) erro
 // recount updates the number of listens of a delivery.
 func recount(ctx context.Context, tx *sql.Tx, id int64) error {
 	return execTx(ctx, tx, `UPDATE deliveries SET items = (SELECT count(*) FROM forwards WHERE delivery_id = $1)
-		WHERE id = $1`, id)
+		+ (SELECT count(*) FROM deletions WHERE delivery_id = $1) WHERE id = $1`, id)
 }
 
 // recountAll updates the numbers of listens of all deliveries of a person that are not done, after listens were
@@ -167,6 +167,8 @@ func (s *Store) Waiting(ctx context.Context, user int64) (map[library.Connection
 			o.Playlists += r.jobs
 		case delivery.Archive:
 			o.Months += r.jobs
+		case delivery.DeleteListens:
+			o.Deletions += r.items
 		default:
 			o.Listens += r.items
 		}

@@ -42,6 +42,9 @@ func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int6
 
 // assign makes listens part of a delivery, whichever they were part of before.
 func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
+	if d.Kind == delivery.DeleteListens {
+		return assignDeletions(ctx, tx, id, d)
+	}
 	const width = 4
 	args := make([]any, 0, len(d.Listens)*width)
 	for _, listen := range d.Listens {

@@ -41,6 +41,7 @@ var belongings = []belonging{
 	{"removed_listens", []string{"id"}}, // with their sources
 	{"edited_listens", []string{"correction_id"}},
 	{"kept_apart", []string{"correction_id", "connection", "source_id"}},
+	{"deletions", []string{"correction_id", "listen_id", "connection"}},
 	{"checked_listens", []string{"correction_id"}},
 	{"corrections", []string{"id"}},
 	{"listen_columns", []string{"user_id", "span"}},

@@ -23,8 +23,9 @@ func Describe() providers.Description {
 		Endpoints: []string{
 			endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute),
 			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute,
+			http.MethodPost + " " + deleteRoute,
 		},
-		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
+		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission, Deletions: true},
 		Fields: []providers.Field{{
 			Name: tokenField, Label: words.New("listenbrainz.field.token"), Kind: "password",
 			Help: words.New("listenbrainz.field.token_help"),

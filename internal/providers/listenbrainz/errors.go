@@ -99,6 +99,7 @@ func tables() providers.Tables {
 			{Calls: "calls about the own user", Table: userTable},
 			{Calls: "calls about one playlist", Table: playlistTable},
 			{Calls: "submitting listens", Table: submitTable},
+			{Calls: "deleting a listen", Table: deleteTable},
 			{Calls: "compatible servers, before all others", Table: elsewhereTable},
 		},
 	}

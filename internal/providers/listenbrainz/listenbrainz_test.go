@@ -52,6 +52,7 @@ func healthy(t *testing.T) providertest.Respond {
 		"GET /1/user/geoff/playlists/createdfor": always("createdfor.json"),
 		"GET /1/playlist/{mbid}":                 always("playlist.json"),
 		"POST /1/submit-listens":                 always("submitted.json"),
+		"POST /1/delete-listen":                  always("deleted.json"),
 	})
 }
 
@@ -70,6 +71,9 @@ func TestConformance(t *testing.T) {
 		Playlists: providertest.Capability{Healthy: far, Fine: []int{204}},
 		Tracks:    providertest.Capability{Healthy: far, Fine: []int{204}},
 		Submit: providertest.Capability{Healthy: far,
+			Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
+		Deleted: roygbivID,
+		Delete: providertest.Capability{Healthy: far,
 			Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
 	})
 }
@@ -149,6 +153,15 @@ func TestTable(t *testing.T) {
 		{call: "submit", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited,
 			wait: 8 * time.Second},
 		{call: "submit", status: 503, golden: "503.json", want: upstream},
+		{call: "delete", status: 400, golden: "400-delete.json", want: onItem, advice: "can't find this listen"},
+		{call: "delete", status: 401, golden: "401.json", want: auth, advice: "user token"},
+		{call: "delete", status: 404, golden: "404-submit.json", want: broken},
+		{call: "delete", status: 410, golden: "410-submit.json", want: broken},
+		{call: "delete", status: 422, golden: "422-submit.json", want: broken},
+		{call: "delete", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited,
+			wait: 8 * time.Second},
+		{call: "delete", status: 500, golden: "500-delete.json", want: upstream},
+		{call: "delete", status: 503, golden: "503-delete.json", want: upstream},
 		{call: "listens", status: 429, golden: "429.json", want: paced},
 		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited,
 			wait: 8 * time.Second},
@@ -210,6 +223,8 @@ func call(t *testing.T, a *adapter, name string) (err error) {
 		outcomes, e := a.Submit(t.Context(), []library.StoredListen{{Listen: roygbiv}})
 		require.Nil(t, outcomes, "no listen counts as handled")
 		err = e
+	case "delete":
+		err = a.DeleteListen(t.Context(), roygbivID)
 	default:
 		t.Fatalf("no such call: %s", name)
 	}
@@ -227,6 +242,8 @@ func TestBrokenShapes(t *testing.T) {
 		{"playlists", "ends early", `{"playlist_count":120,"playlists":[]}`},
 		{"submit", "no status", `{}`},
 		{"submit", "another status", `{"status":"queued"}`},
+		{"delete", "no status", `{}`},
+		{"delete", "another status", `{"status":"queued"}`},
 		{"tracks", "no list", `{"playlist":{"title":"Rain"}}`},
 		{"tracks", "no name", `{"playlist":{"track":[{"creator":"R.E.M."}]}}`},
 	}

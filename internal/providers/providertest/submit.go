@@ -106,12 +106,15 @@ func (s *Suite) checkTakes(t *testing.T) {
 	if takes.Archive {
 		require.Implements(t, (*providers.ObjectStore)(nil), a)
 	}
+	if takes.Deletions {
+		require.Implements(t, (*providers.ListenDeleter)(nil), a)
+	}
 }
 
 // checkNonsense answers with all variants of a healthy body with one changed value. The adapter may return anything,
 // but must return, without a panic and with a known verdict.
 func checkNonsense(t *testing.T, c *capability) {
-	if c.name != "Submit" && c.name != "Enrich" {
+	if c.name != "Submit" && c.name != "Delete" && c.name != "Enrich" {
 		t.Skip("its answers are not matched with what was sent")
 	}
 	for n := 0; ; n++ { // the n-th change of every answer's body

@@ -31,7 +31,10 @@ type Suite struct {
 	// Secrets holds further texts that no error may contain, besides the password fields.
 	Secrets []string
 
-	Prove, Listens, Playlists, Tracks, Submit Capability
+	// Deleted is the SourceID of the listen that Delete deletes.
+	Deleted string
+
+	Prove, Listens, Playlists, Tracks, Submit, Delete Capability
 }
 
 // Capability describes the provider's answers for one capability of an adapter. All but Prove are optional.
@@ -122,6 +125,16 @@ func (s *Suite) capabilities(t *testing.T) []*capability {
 	}
 	if s.Provider.Takes.Listens != "" {
 		all = append(all, submitting(t, s))
+	}
+	if s.Provider.Takes.Deletions {
+		all = append(all, &capability{name: "Delete", Capability: s.Delete,
+			read: func(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error) {
+				err := a.(providers.ListenDeleter).DeleteListen(ctx, s.Deleted)
+				if err != nil {
+					return nil, err
+				}
+				return []any{taken}, nil
+			}})
 	}
 	secrets := slices.Clone(s.Secrets)
 	for _, f := range s.Provider.Fields {

@@ -27,6 +27,8 @@ type Store interface {
 	AddListen(ctx context.Context, user int64, l library.Listen) (c library.Correction, id int64, err error)
 	SplitListen(ctx context.Context, user, id int64) (library.Correction, error)
 	UndoCorrection(ctx context.Context, user, id int64) (library.Correction, error)
+	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
+	CountSources(ctx context.Context, v library.Selection) (map[library.ConnectionID]int, error)
 	SuspectStore
 	RuleStore
 	PictureStore
@@ -38,11 +40,12 @@ type Handler struct {
 	store    Store
 	rows     *music.Rows
 	pictures *art.Cache // may be nil
+	sender   Sender
 }
 
 // New returns a Handler. pictures may be nil.
-func New(k *core.Core, store Store, rows *music.Rows, pictures *art.Cache) *Handler {
-	return &Handler{k, store, rows, pictures}
+func New(k *core.Core, store Store, rows *music.Rows, pictures *art.Cache, sender Sender) *Handler {
+	return &Handler{k, store, rows, pictures, sender}
 }
 
 // Pages adds the routes of the pages.
@@ -85,6 +88,8 @@ type Correction struct {
 	Becomes  *string `json:"becomes"`
 	MadeAt   string  `json:"made_at"`
 	UndoneAt *string `json:"undone_at"`
+	// what services are asked to delete, too
+	There []ThereView `json:"there"`
 	// of an artist, an album or a track
 	About  *string `json:"about"`
 	Name   *string `json:"name"`
@@ -97,7 +102,8 @@ func View(c library.Correction) Correction { return view(c) }
 func view(c library.Correction) Correction {
 	v := Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
 		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: library.Stamp(c.MadeAt),
-		UndoneAt: core.Moment(c.UndoneAt), About: core.Text(c.About), MadeBy: core.Text(c.By)}
+		UndoneAt: core.Moment(c.UndoneAt), There: thereView(c.There), About: core.Text(c.About),
+		MadeBy: core.Text(c.By)}
 	if c.About != "" {
 		v.Name = core.Text(nameOf(c))
 	}
@@ -120,8 +126,12 @@ func (h *Handler) deleteOneAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	there, err := h.chosenThere(c, c.QueryParams()["there"])
+	if err != nil {
+		return err
+	}
 	made, err := h.store.DeleteListens(c.Request().Context(), library.Selection{
-		ListenFilter: library.ListenFilter{User: core.UserOf(c).ID}, IDs: []int64{id}})
+		ListenFilter: library.ListenFilter{User: core.UserOf(c).ID}, IDs: []int64{id}, There: there})
 	if err != nil {
 		return err
 	}
@@ -137,6 +147,7 @@ type selected struct {
 	Artist string   `json:"artist"`
 	From   string   `json:"from"`
 	To     string   `json:"to"`
+	There  []string `json:"there"`
 	DryRun bool     `json:"dry_run"`
 }
 
@@ -173,13 +184,21 @@ func (h *Handler) deleteAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if v.There, err = h.chosenThere(c, in.There); err != nil {
+		return err
+	}
 	ctx := c.Request().Context()
 	if in.DryRun {
 		n, _, err := h.store.CountSelected(ctx, v)
 		if err != nil {
 			return err
 		}
-		return c.JSON(http.StatusOK, map[string]any{"count": n, "correction": nil})
+		held, err := h.holders(ctx, v)
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, map[string]any{"count": n, "correction": nil,
+			"held_by": core.ViewAll(held, viewHolder)})
 	}
 	made, err := h.store.DeleteListens(ctx, v)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -55,23 +56,33 @@ func (h *Handler) deletePage(c echo.Context) error {
 	if n == 0 {
 		return h.core.Done(c, back, words.New("corrections.nothing"))
 	}
+	held, err := h.holders(ctx, v)
+	if err != nil {
+		return err
+	}
 	query.Set("newest", strconv.FormatInt(newest, 10))
 	if back == suspiciousPath {
 		query.Set("then", "suspicious")
 	}
-	d := askDelete(ctx, n, v.Artist, query)
+	d := askDelete(ctx, n, v.Artist, query, held)
 	d.Back = back
 	return h.core.Show(c, http.StatusOK, d.Title, ui.Ask(d))
 }
 
-// askDelete asks whether n listens are deleted, which a query selects; by an artist, unless that is empty.
-func askDelete(ctx context.Context, n int, artist string, query url.Values) ui.Dialog {
+// askDelete asks whether n listens are deleted, which a query selects and some services told of; by an artist, unless
+// that is empty.
+func askDelete(ctx context.Context, n int, artist string, query url.Values, held []holder) ui.Dialog {
 	title := words.T(ctx, "corrections.ask", "Count", n)
 	if artist != "" {
 		title = words.T(ctx, "corrections.ask_by", "Count", n, "Artist", artist)
 	}
-	return ui.Dialog{Title: title, Lead: words.T(ctx, "corrections.ask_lead"),
-		Facts: []string{words.T(ctx, "corrections.ask_kept"), words.T(ctx, "corrections.ask_sent")},
+	facts := []string{words.T(ctx, "corrections.ask_kept"), words.T(ctx, "corrections.ask_sent")}
+	facts = append(facts, stays(ctx, held)...)
+	lead := words.T(ctx, "corrections.ask_lead")
+	if deletable(held) {
+		lead += " " + words.T(ctx, "corrections.ask_for_good")
+	}
+	return ui.Dialog{Title: title, Lead: lead, Facts: facts, Boxes: boxes(ctx, held),
 		Do: ui.Action{Label: words.T(ctx, "corrections.delete", "Count", n), Warn: true,
 			Post: "/listens/delete?" + query.Encode()}}
 }
@@ -82,6 +93,13 @@ func (h *Handler) deleteForm(c echo.Context) error {
 		return err
 	}
 	if v.Newest, err = core.Number(c.QueryParam("newest")); err != nil {
+		return err
+	}
+	form, err := c.FormParams()
+	if err != nil {
+		return err
+	}
+	if v.There, err = h.chosenThere(c, form["there"]); err != nil {
 		return err
 	}
 	made, err := h.store.DeleteListens(c.Request().Context(), v)
@@ -103,6 +121,16 @@ func (h *Handler) undoForm(c echo.Context) error {
 	case v.Kind == library.Checked:
 		said = words.New("suspicious.again")
 	}
+	label, err := h.core.Labels(c.Request().Context(), v.User)
+	if err != nil {
+		return err
+	}
+	for _, t := range v.There {
+		if t.Asked > 0 {
+			stay := words.New("corrections.stay_deleted", "Count", t.Asked, "Name", label(t.Connection))
+			said = words.Join(said, stay)
+		}
+	}
 	return h.core.Done(c, "/corrections", said)
 }
 
@@ -120,11 +148,15 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
+	label, err := h.core.Labels(ctx, core.UserOf(c).ID)
+	if err != nil {
+		return err
+	}
 	wrong, more, err := h.store.Suspicious(ctx, core.UserOf(c).ID, "", mostCounted)
 	if err != nil {
 		return err
 	}
-	v := viewOf(ctx, page, core.Administers(c))
+	v := viewOf(ctx, page, core.Administers(c), label)
 	v.Next = append(v.Next, suspiciousLink(ctx, len(wrong), more != ""))
 	if c.QueryParam("before") != "" {
 		v.Pages.Newest = "/corrections"
@@ -135,15 +167,19 @@ func (h *Handler) page(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, v.Title, correctionsPage(v))
 }
 
-// viewOf returns the page of corrections. admin means that the reader may undo corrections of the household.
-func viewOf(ctx context.Context, page []library.Correction, admin bool) correctionsView {
+// viewOf returns the page of corrections. admin means that the reader may undo corrections of the household; label
+// returns what a connection is called.
+func viewOf(ctx context.Context, page []library.Correction, admin bool,
+	label func(library.ConnectionID) string) correctionsView {
 	v := correctionsView{Title: words.T(ctx, "corrections.title"), Lead: words.T(ctx, "corrections.lead")}
 	if len(page) == 0 {
 		v.Lead = words.T(ctx, "corrections.none")
 		v.Next = []ui.Action{{Label: words.T(ctx, "listens.title"), URL: "/listens"}}
 	}
 	for _, c := range page {
-		v.Items = append(v.Items, itemOf(ctx, c, admin))
+		i := itemOf(ctx, c, admin)
+		i.Note = strings.Join(append([]string{i.Note}, saidThere(ctx, c, label)...), " ")
+		v.Items = append(v.Items, i)
 	}
 	return v
 }

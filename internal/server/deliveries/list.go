@@ -192,6 +192,7 @@ func (h *pages) kinds(ctx context.Context) []ui.Option {
 			taken[p.Takes.Listens] = true
 			taken[delivery.WritePlaylist] = taken[delivery.WritePlaylist] || p.Takes.Playlists
 			taken[delivery.Archive] = taken[delivery.Archive] || p.Takes.Archive
+			taken[delivery.DeleteListens] = taken[delivery.DeleteListens] || p.Takes.Deletions
 		}
 	}
 	all := []ui.Option{{Label: words.T(ctx, "deliveries.filter.any")}}

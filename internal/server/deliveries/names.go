@@ -159,6 +159,12 @@ func (n Names) subject(d delivery.Delivery) words.Text {
 		return words.New("deliveries.subject.playlist", "Name", to)
 	case d.Kind == delivery.WritePlaylist:
 		return words.New("deliveries.subject.named", "Title", about.Title, "Name", to)
+	case d.Kind == delivery.DeleteListens && d.Items == 0:
+		return words.New("deliveries.subject.no_deletion", "Name", to)
+	case d.Kind == delivery.DeleteListens && about.Title != "":
+		return words.New("deliveries.subject.deletion", "Title", about.Title, "Artist", about.Artist, "Name", to)
+	case d.Kind == delivery.DeleteListens:
+		return words.New("deliveries.subject.deletions", "Count", d.Items, "Name", to)
 	case d.Items == 0:
 		return words.New("deliveries.subject.nothing", "Name", to)
 	case about.Title != "":

@@ -106,7 +106,7 @@ func (s sums) add(t delivery.Tally) {
 }
 
 // many is how many things a sentence about w speaks of, for its verb.
-func many(w *delivery.Waiting) int { return w.Listens + w.Playlists + w.Months }
+func many(w *delivery.Waiting) int { return w.Listens + w.Playlists + w.Months + w.Deletions }
 
 // waitingForYou is what goes out only when the person has acted.
 func (n Names) waitingForYou(ctx context.Context, id library.ConnectionID, w *delivery.Waiting) groupLine {

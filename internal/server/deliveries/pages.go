@@ -140,6 +140,8 @@ func (n Names) loss(d delivery.Delivery) words.Text {
 		return words.New("deliveries.loss.playlist", "Name", to)
 	case delivery.Archive:
 		return words.New("deliveries.loss.month")
+	case delivery.DeleteListens:
+		return words.New("deliveries.loss.deletions", "Count", d.Items, "Name", to)
 	}
 	return words.New("deliveries.loss.listens", "Count", d.Items, "Name", to)
 }

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"time"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/queue"
+)
+
+// Listens that their person has deleted can be deleted at the services that told of them, too. Which ones is kept with
+// the correction, what they are called there with the deleted listens.
+
+// CountSources returns how many listens of a selection each of a person's connections told of. Those that told of none
+// are left out.
+func (s *Store) CountSources(ctx context.Context, v library.Selection) (map[library.ConnectionID]int, error) {
+	held := map[library.ConnectionID]int{}
+	add := func(all []library.StoredListen) {
+		for _, l := range all {
+			counted := map[library.ConnectionID]bool{}
+			for _, from := range l.Sources {
+				if !counted[from.Connection] {
+					held[from.Connection]++
+				}
+				counted[from.Connection] = true
+			}
+		}
+	}
+	switch {
+	case len(v.IDs) > 0:
+		some, err := theirs(ctx, s.reader, v.User, v.IDs)
+		if err != nil {
+			return nil, err
+		}
+		all := make([]library.StoredListen, len(some))
+		for i, l := range some {
+			all[i].ID = l.id
+		}
+		err = s.addSources(ctx, all)
+		add(all)
+		return held, err
+	case v.Source != "": // the columns know one source of a filter
+		for before := ""; ; {
+			page, next, err := s.FindListens(ctx, v.ListenFilter, before, deleteAtOnce)
+			add(page)
+			if before = next; err != nil || next == "" {
+				return held, err
+			}
+		}
+	}
+	ids, err := accountIDs(ctx, s.reader, v.User)
+	for id := range ids {
+		f := v.ListenFilter
+		f.Source = id
+		n, e := s.CountFound(ctx, f)
+		if err = errors.Join(err, e); n > 0 {
+			held[id] = n
+		}
+	}
+	return held, err
+}
+
+// deleteThere enqueues the deletion of listens that a correction has just deleted at some connections, as far as these
+// told of them.
+func (s *Store) deleteThere(ctx context.Context, tx *sql.Tx, c library.Correction, some []stored,
+	there []library.ConnectionID) error {
+	for _, conn := range there {
+		var ids []int64
+		err := inChunks(idsOf(some), func(these string, args []any) error {
+			more, err := list(ctx, tx, scanID, `SELECT DISTINCT s.listen_id FROM removed_sources s
+				JOIN connection_numbers n ON n.number = s.connection AND n.connection = $1
+				WHERE s.listen_id IN `+these+" ORDER BY s.listen_id", append([]any{conn}, args...)...)
+			ids = append(ids, more...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		d := delivery.Draft{User: c.User, Connection: conn, Kind: delivery.DeleteListens,
+			Ref: strconv.FormatInt(c.ID, 10), History: true}
+		if err := s.enqueueListens(ctx, tx, d, ids, delivery.DeletedAtOnce); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assignDeletions is assign for listens that are to be deleted.
+func assignDeletions(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
+	correction, err := strconv.ParseInt(d.Ref, 10, 64)
+	if err != nil {
+		return err
+	}
+	const width = 5
+	args := make([]any, 0, len(d.Listens)*width)
+	for _, listen := range d.Listens {
+		args = append(args, correction, listen, d.Connection, d.User, id)
+	}
+	return insertRows(ctx, tx, "INSERT INTO deletions (correction_id, listen_id, connection, user_id, delivery_id)",
+		width, args,
+		"ON CONFLICT (correction_id, listen_id, connection) DO UPDATE SET delivery_id = excluded.delivery_id")
+}
+
+// NextDeletion returns the listen of a delivery with the lowest number above after whose service has not been asked
+// yet; the zero value at the end.
+func (s *Store) NextDeletion(ctx context.Context, id, after int64) (d delivery.Deletion, err error) {
+	var conn library.ConnectionID
+	err = s.reader.QueryRowContext(ctx, `SELECT d.listen_id, d.connection,
+		(SELECT count(*) FROM deletions o WHERE o.delivery_id = $1 AND o.asked_at > 0)
+		FROM deletions d WHERE d.delivery_id = $1 AND d.asked_at = 0 AND d.listen_id > $2
+		ORDER BY d.listen_id LIMIT 1`, id, after).Scan(&d.Listen, &conn, &d.Asked)
+	if errors.Is(err, sql.ErrNoRows) {
+		return delivery.Deletion{}, nil
+	}
+	if err != nil {
+		return d, local(err)
+	}
+	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
+	d.SourceIDs, err = list(ctx, s.reader, scan, `SELECT s.source_id FROM removed_sources s
+		WHERE s.listen_id = $1 AND `+fromOne("s", 2)+" ORDER BY s.source_id", d.Listen, conn)
+	return d, err
+}
+
+// Deleted notes that the service of a delivery has accepted the deletion of a listen.
+func (s *Store) Deleted(ctx context.Context, id, listen int64) error {
+	return s.exec(ctx, "UPDATE deletions SET asked_at = $3 WHERE delivery_id = $1 AND listen_id = $2",
+		id, listen, millis(time.Now()))
+}
+
+// keepThere takes back what a correction still waits to have deleted at services.
+func keepThere(ctx context.Context, tx *sql.Tx, c library.Correction) error {
+	if err := execTx(ctx, tx, "DELETE FROM deletions WHERE correction_id = $1 AND asked_at = 0", c.ID); err != nil {
+		return err
+	}
+	const mine = "d.user_id = $1 AND d.kind = $2 AND d.ref = $3"
+	args := []any{c.User, delivery.DeleteListens, strconv.FormatInt(c.ID, 10)}
+	err := execTx(ctx, tx, `UPDATE deliveries AS d SET items = (SELECT count(*) FROM deletions o
+		WHERE o.delivery_id = d.id) WHERE `+mine+" AND EXISTS (SELECT 1 FROM "+queue.Table+
+		" j WHERE j.id = d.id AND NOT "+queue.HasState(queue.Done)+")", args...)
+	if err != nil {
+		return err
+	}
+	_, err = queue.In(tx).Remove(ctx, queue.Where("SELECT d.id FROM "+withJobs+"WHERE "+mine+
+		" AND d.items = 0 AND NOT "+queue.HasState(queue.Done), args...))
+	return errors.Join(err, execTx(ctx, tx, "DELETE FROM deliveries AS d WHERE "+mine+
+		" AND NOT EXISTS (SELECT 1 FROM "+queue.Table+" j WHERE j.id = d.id)", args...))
+}
+
+// dropDeletions takes what was not deleted out of a delivery that is removed. What was stays noted.
+func dropDeletions(ctx context.Context, tx *sql.Tx, id int64) error {
+	return errors.Join(
+		execTx(ctx, tx, "DELETE FROM deletions WHERE delivery_id = $1 AND asked_at = 0", id),
+		execTx(ctx, tx, "UPDATE deletions SET delivery_id = 0 WHERE delivery_id = $1", id))
+}
+
+// addThere gives corrections what services are asked to delete, too.
+func (s *Store) addThere(ctx context.Context, page []library.Correction) error {
+	byID := map[int64]*library.Correction{}
+	var ids []any
+	for i := range page {
+		if page[i].Kind == library.Deleted && page[i].About == "" {
+			byID[page[i].ID] = &page[i]
+			ids = append(ids, page[i].ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	type row struct {
+		correction int64
+		library.There
+	}
+	scan := func(r scanner) (v row, err error) {
+		return v, r.Scan(&v.correction, &v.Connection, &v.Listens, &v.Asked)
+	}
+	rows, err := list(ctx, s.reader, scan, `SELECT correction_id, connection, count(*),
+		sum(CASE WHEN asked_at > 0 THEN 1 ELSE 0 END) FROM deletions WHERE correction_id IN `+numbered(1, len(ids))+`
+		GROUP BY correction_id, connection ORDER BY correction_id, connection`, ids...)
+	for _, r := range rows {
+		c := byID[r.correction]
+		c.There = append(c.There, r.There)
+	}
+	return err
+}
