@@ -30,7 +30,8 @@ func listen(n int, name string) library.StoredListen {
 			Duration: time.Duration(n) * 1500 * time.Millisecond},
 		PlayedAt:    time.Date(2026, 11, 20, 18, 0, n, 123e6, time.UTC),
 		Approximate: n%2 == 0,
-	}, Sources: []library.Source{{Connection: "spotify-2", SourceID: name, Later: time.Duration(n) * time.Second},
+	}, Sources: []library.Source{{Connection: "spotify-2", SourceID: name, Later: time.Duration(n) * time.Second,
+		Player: name},
 		{Connection: "lastfm", SourceID: "x&y=" + name}}}
 }
 
@@ -145,6 +146,7 @@ func TestOtherProgramsCanReadTheirForms(t *testing.T) {
 	require.Equal(t, 3, *one.Track.Length)
 	require.NoError(t, json.Unmarshal(written(t, Maloja, nil), &maloja), "an empty library")
 
+	var players []string
 	for line := range bytes.Lines(written(t, ListenBrainz, all())) {
 		var v struct {
 			At int64 `json:"listened_at"`
@@ -152,12 +154,15 @@ func TestOtherProgramsCanReadTheirForms(t *testing.T) {
 				Artist string `json:"artist_name"`
 				Info   struct {
 					Client string `json:"submission_client"`
+					Player string `json:"media_player"`
 				} `json:"additional_info"`
 			} `json:"track_metadata"`
 		}
 		require.NoError(t, json.Unmarshal(line, &v))
 		require.Equal(t, "Reprise", v.M.Info.Client)
+		players = append(players, v.M.Info.Player)
 	}
+	require.Equal(t, []string{"", "Hoppípolla", `Say "Hi", you\they`}, players[:3])
 }
 
 func TestMonthsBecomeFiles(t *testing.T) {

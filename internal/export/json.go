@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,9 @@ func appendRecord(b []byte, l *library.StoredListen) []byte {
 		b = appendText(append(b, `,"source_id":`...), s.SourceID)
 		if ms := s.Later.Milliseconds(); ms != 0 {
 			b = strconv.AppendInt(append(b, `,"later_ms":`...), ms, 10)
+		}
+		if s.Player != "" {
+			b = appendText(append(b, `,"player":`...), s.Player)
 		}
 		b = append(b, '}')
 	}
@@ -103,6 +107,9 @@ func appendListenBrainz(b []byte, l *library.StoredListen) []byte {
 	}
 	if l.RecordingMBID != "" {
 		b = append(appendText(append(b, `"recording_mbid":`...), l.RecordingMBID), ',')
+	}
+	if i := slices.IndexFunc(l.Sources, func(s library.Source) bool { return s.Player != "" }); i >= 0 {
+		b = append(appendText(append(b, `"media_player":`...), l.Sources[i].Player), ',')
 	}
 	return append(b, `"submission_client":"Reprise"}}}`+"\n"...)
 }

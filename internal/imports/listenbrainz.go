@@ -53,6 +53,8 @@ type listenBrainzRow struct {
 			ISRC       any `json:"isrc"`
 			MBID       any `json:"recording_mbid"`
 			MSID       any `json:"recording_msid"`
+			Player     any `json:"media_player"`
+			Client     any `json:"submission_client"`
 		} `json:"additional_info"`
 	} `json:"track_metadata"`
 }
@@ -94,6 +96,7 @@ func (r *listenBrainzRow) row() row {
 		},
 		SourceID: id,
 		PlayedAt: time.Unix(seconds, 0),
+		Player:   library.PlayedWith(text(m.Info.Player), text(m.Info.Client)),
 	})
 }
 

@@ -31,7 +31,11 @@ func rowsOf(t *testing.T, provider string, text io.Reader, size int64) ([]string
 		default:
 			at := l.PlayedAt.Format(time.RFC3339)
 			names := l.Artist + " – " + l.Title + " – " + l.Album
-			all = append(all, fmt.Sprintf("%s | %s | %s | %s", at, names, l.Duration, l.SourceID))
+			line := fmt.Sprintf("%s | %s | %s | %s", at, names, l.Duration, l.SourceID)
+			if l.Player != "" {
+				line += " | " + l.Player
+			}
+			all = append(all, line)
 		}
 		return true
 	})
@@ -96,5 +100,16 @@ func TestAnEndlessRowIsNotReadIntoMemory(t *testing.T) {
 	} {
 		_, err := rows(t, provider, text)
 		require.Equal(t, "the next row is too long", inWords(err).String(), provider)
+	}
+}
+
+func TestSpotifyNamesItsPlatform(t *testing.T) {
+	t.Parallel()
+	for platform, want := range map[string]string{"iOS 14.4 (iPhone12,1)": "Spotify (iOS)", "ios": "Spotify (iOS)",
+		"Windows 10 (10.0.19041; x64)":              "Spotify (Windows)",
+		"web_player windows 10;chrome 98.0;desktop": "Spotify (web)", "not_applicable": "", "": "", "(none)": "",
+		"Linux [x86-64 0]":                    "Spotify (Linux)",
+		"Partner google cast_tv;Chromecast;;": "Spotify (Partner google cast_tv)"} {
+		require.Equal(t, want, spotifyPlayer(platform), platform)
 	}
 }

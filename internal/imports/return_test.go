@@ -41,6 +41,9 @@ func (b *bench) heard(n int) {
 			if i%4 == 0 {
 				l.RecordingMBID = fmt.Sprintf("%08d-0000-4000-8000-000000000000", i%40)
 			}
+			if i%5 == 0 {
+				l.Player = "Player of " + name
+			}
 			require.True(b.t, l.Clean(time.Now())) // as every service's are
 			page = append(page, l)
 		}
@@ -120,7 +123,7 @@ func TestAnExportComesBackAsItWas(t *testing.T) {
 	same(t, dump, fresh.dump(exports.JSONLines), "as it was")
 }
 
-// A CSV has everything except how much later a source's time is.
+// A CSV has everything except how much later a source's time is, and its player.
 func TestATableComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	old := setup(t)

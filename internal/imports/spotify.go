@@ -38,6 +38,7 @@ type spotifyRow struct {
 	Album     string `json:"master_metadata_album_album_name"`
 	URI       string `json:"spotify_track_uri"`
 	ReasonEnd string `json:"reason_end"`
+	Platform  string `json:"platform"`
 
 	EndTime     string `json:"endTime"`
 	ArtistName  string `json:"artistName"`
@@ -74,11 +75,39 @@ func (r *spotifyRow) extended() row {
 		Track:    library.Track{Title: r.Track, Artist: r.Artist, Album: r.Album, SourceID: id},
 		SourceID: fmt.Sprintf("%sextended:%d:%d:%s", library.FromExport, end.Unix(), r.MS, id),
 		PlayedAt: end.Add(-heard),
+		Player:   spotifyPlayer(r.Platform),
 	}
 	if r.ReasonEnd == "trackdone" { // played to its end, so that heard is its length
 		l.Duration = heard
 	}
 	return play(l)
+}
+
+// platforms are the beginnings of Spotify's platforms in lower case, such as "Android OS 9 API 28 (HUAWEI, VOG-L29)",
+// with their names. Older files write them in another way than later ones.
+var platforms = []struct{ begins, name string }{
+	{"android", "Android"}, {"ios", "iOS"}, {"os x", "macOS"}, {"osx", "macOS"}, {"macos", "macOS"},
+	{"windows", "Windows"}, {"linux", "Linux"}, {"web_player", "web"}, {"webplayer", "web"}, {"not_applicable", ""},
+	{"unknown", ""},
+}
+
+// spotifyPlayer returns the player of a play: Spotify with the platform, without its version and the device's model.
+func spotifyPlayer(platform string) string {
+	name := platform
+	if i := strings.IndexAny(name, "([;"); i >= 0 {
+		name = name[:i]
+	}
+	name = strings.TrimSpace(name)
+	for _, p := range platforms {
+		if strings.HasPrefix(strings.ToLower(name), p.begins) {
+			name = p.name
+			break
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return "Spotify (" + library.Player(name) + ")"
 }
 
 // short reads a row of the short history. Its time is the minute in which the play ended, in UTC.

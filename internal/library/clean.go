@@ -1,6 +1,7 @@
 package library
 
 import (
+	"strings"
 	"time"
 
 	"reprise/internal/bounded"
@@ -59,6 +60,27 @@ func credits(all []Credit) (kept []Credit) {
 	return kept
 }
 
+// The bounds of the name of a player.
+const (
+	maxPlayer      = 100
+	maxPlayerBytes = 200
+)
+
+// Player returns the name of a player as it is kept: one line of at most 100 letters and 200 bytes; see Name.
+func Player(s string) string {
+	return strings.TrimSpace(bounded.Cut(bounded.Line(s), maxPlayer, maxPlayerBytes))
+}
+
+// PlayedWith returns the player that ListenBrainz names: the player itself, or else the program that submitted the
+// listen. Reprise, and ListenBrainz' own importers, only carry on what something else has played.
+func PlayedWith(player, client string) string {
+	by := strings.ToLower(client)
+	if player == "" && by != "reprise" && !strings.HasPrefix(by, "listenbrainz") {
+		player = client
+	}
+	return Player(player)
+}
+
 // code returns an id with a known form, or nothing if it cannot have that form.
 func code(s string) string {
 	if len(s) > maxCode || bounded.Line(s) != s {
@@ -73,6 +95,7 @@ func (l *Listen) Clean(now time.Time) bool {
 	l.Track.Clean()
 	l.SourceID = ID(l.SourceID)
 	l.PlayCount = max(l.PlayCount, 0)
+	l.Player = Player(l.Player)
 	return !l.PlayedAt.Before(earliest) && !l.PlayedAt.After(now.Add(MaxAhead))
 }
 

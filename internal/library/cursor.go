@@ -35,6 +35,7 @@ func (c Cursor) Text() string {
 	}
 	text("artist", f.Artist)
 	text("source", string(f.Source))
+	text("player", f.Player)
 	text("tag", f.Tag)
 	text("zone", f.Zone)
 	number("a", int64(f.ArtistID))
@@ -80,6 +81,7 @@ func ParseCursor(user int64, text string) (c Cursor, err error) {
 	}
 	c = Cursor{At: time.UnixMilli(ms).UTC(), ID: n, Filter: ListenFilter{User: user, Artist: values.Get("artist"),
 		Source: ConnectionID(values.Get("source")), Tag: values.Get("tag"), Zone: values.Get("zone"),
+		Player:   values.Get("player"),
 		ArtistID: uint32(number("a", 32)), AlbumID: uint32(number("b", 32)), TrackID: uint32(number("t", 32)),
 		Hours: uint32(number("h", 32)), Weekdays: uint8(number("w", 8))}}
 	for name, end := range map[string]*time.Time{"from": &c.Filter.From, "to": &c.Filter.To} {

@@ -17,6 +17,8 @@ type Listen struct {
 	// PlayCount is the number of plays of the track up to and including this one, from providers that tell only the
 	// last play of each track; 0 from others.
 	PlayCount int
+	// Player is what it was played with; empty for unknown. Sources of stored listens have players, not the listens.
+	Player string
 }
 
 // Source says where a stored listen came from.
@@ -24,6 +26,7 @@ type Source struct {
 	Connection ConnectionID
 	SourceID   string
 	Later      time.Duration // how much later its time is than the listen's, to the millisecond
+	Player     string        // what it was played with; empty for unknown
 }
 
 // StoredListen is a listen as it is kept: one per play, however many providers told of it.
@@ -38,6 +41,7 @@ type ListenFilter struct {
 	User     int64
 	Artist   string // the name that services report, in upper or lower case; empty for all
 	Source   ConnectionID
+	Player   string    // that a source named, Source itself if there is one; empty for all
 	Tag      string    // of the artist, the album or the track; empty for all
 	From, To time.Time // from the first to before the second, in whole milliseconds of UTC; zero for no bound
 
@@ -50,6 +54,11 @@ type ListenFilter struct {
 
 // Some reports whether the filter leaves anything out.
 func (f ListenFilter) Some() bool { return f != ListenFilter{User: f.User} }
+
+// Told reports whether a source is of the filter's connection and player.
+func (f ListenFilter) Told(s Source) bool {
+	return (f.Source == "" || s.Connection == f.Source) && (f.Player == "" || s.Player == f.Player)
+}
 
 // Timed reports whether the filter selects by time only, or selects everything.
 func (f ListenFilter) Timed() bool {
@@ -80,6 +89,7 @@ type SourceRecord struct {
 	Connection ConnectionID `json:"connection"`
 	SourceID   string       `json:"source_id"`
 	LaterMS    int64        `json:"later_ms,omitempty"` // see Source.Later
+	Player     string       `json:"player,omitempty"`
 }
 
 // Record returns the listen as programs read it.
@@ -104,7 +114,7 @@ func (l StoredListen) Record() ListenRecord {
 	}
 	for _, s := range l.Sources {
 		r.Sources = append(r.Sources, SourceRecord{s.Connection.Provider(), s.Connection, s.SourceID,
-			s.Later.Milliseconds()})
+			s.Later.Milliseconds(), s.Player})
 	}
 	return r
 }
@@ -131,7 +141,8 @@ func (r ListenRecord) Stored() (l StoredListen, ok bool) {
 		if !ok {
 			return l, false
 		}
-		l.Sources = append(l.Sources, Source{conn, s.SourceID, time.Duration(s.LaterMS) * time.Millisecond})
+		l.Sources = append(l.Sources, Source{conn, s.SourceID, time.Duration(s.LaterMS) * time.Millisecond,
+			Player(s.Player)})
 	}
 	return l, true
 }

@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"reprise/internal/library"
 )
 
 // years returns n listens of 30,000 tracks by 5,000 artists in ten years.
@@ -20,7 +18,8 @@ func years(n int) ([]*Columns, *Music) {
 	start := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	all := make([]*Columns, 120)
 	for i := range all {
-		c := &Columns{Start: start + int64(i)*span, From: []library.ConnectionID{"spotify", "lastfm"}}
+		c := &Columns{Start: start + int64(i)*span, Sets: [][]uint16{nil, {0}, {1}, {0, 1}},
+			From: []Origin{{Connection: "spotify"}, {"lastfm", "Rhythmbox"}}}
 		for j := range n / 120 {
 			c.At = append(c.At, uint32(j*span/(n/120)))
 			c.Spelling = append(c.Spelling, uint32(random.ExpFloat64()*5000)%30_000+1)

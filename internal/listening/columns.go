@@ -13,39 +13,42 @@ import (
 
 // Columns are the listens of one person in one span of time, the earliest first.
 type Columns struct {
-	Start    int64                  // Unix seconds
-	At       []uint32               // seconds since Start
-	Spelling []uint32               // numbers of spellings, see Music
-	Sources  []uint16               // a bit for each connection in From that told of the listen
-	From     []library.ConnectionID // at most 16; what further ones told has no bit
+	Start    int64      // Unix seconds
+	At       []uint32   // seconds since Start
+	Spelling []uint32   // numbers of spellings, see Music
+	Sources  []uint16   // who reported the listen: an index in Sets, where 0 is nobody
+	Sets     [][]uint16 // indexes in From
+	From     []Origin
 }
 
-// mostSources is how many connections have a bit.
-const mostSources = 16
-
-// Bit returns the bit of a connection, which it adds to From if it is new there; 0 if there is no room.
-func (c *Columns) Bit(id library.ConnectionID) uint16 {
-	for i, known := range c.From {
-		if known == id {
-			return 1 << i
-		}
-	}
-	if len(c.From) == mostSources {
-		return 0
-	}
-	c.From = append(c.From, id)
-	return 1 << (len(c.From) - 1)
+// Origin is a connection, with the player that it named.
+type Origin struct {
+	Connection library.ConnectionID
+	Player     string // empty for none
 }
 
 // errColumns says that bytes are no columns.
 var errColumns = errors.New("stored columns of listens are damaged")
 
+// columnsForm marks the form of stored columns. An earlier form, without players, had a number below 17 there.
+const columnsForm = 0xff
+
 // Append appends the columns to b as bytes, ten for each listen.
 func (c *Columns) Append(b []byte) []byte {
+	number := binary.LittleEndian.AppendUint16
 	b = binary.LittleEndian.AppendUint64(b, uint64(c.Start))
-	b = append(b, byte(len(c.From)))
-	for _, id := range c.From {
-		b = append(append(b, byte(len(id))), id...)
+	b = number(append(b, columnsForm), uint16(len(c.From)))
+	for _, o := range c.From {
+		for _, text := range []string{string(o.Connection), o.Player} {
+			b = append(append(b, byte(len(text))), text...)
+		}
+	}
+	b = number(b, uint16(len(c.Sets)))
+	for _, set := range c.Sets {
+		b = append(b, byte(len(set)))
+		for _, i := range set {
+			b = number(b, i)
+		}
 	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(c.At)))
 	for _, v := range c.At {
@@ -55,43 +58,71 @@ func (c *Columns) Append(b []byte) []byte {
 		b = binary.LittleEndian.AppendUint32(b, v)
 	}
 	for _, v := range c.Sources {
-		b = binary.LittleEndian.AppendUint16(b, v)
+		b = number(b, v)
 	}
 	return b
 }
 
-// ParseColumns reads what Append wrote.
+// ParseColumns reads what Append wrote. It returns an error for columns of an earlier form, which have to be
+// built again.
 func ParseColumns(b []byte) (*Columns, error) {
-	if len(b) < 9 {
+	r := reader{rest: b}
+	c := &Columns{Start: int64(r.number(8))}
+	if r.number(1) != columnsForm {
 		return nil, errColumns
 	}
-	c := &Columns{Start: int64(binary.LittleEndian.Uint64(b))}
-	from := int(b[8])
-	b = b[9:]
-	for range from {
-		if len(b) == 0 || len(b) < 1+int(b[0]) {
-			return nil, errColumns
+	for range r.number(2) {
+		connection := r.take(int(r.number(1)))
+		c.From = append(c.From, Origin{library.ConnectionID(connection), string(r.take(int(r.number(1))))})
+	}
+	for range r.number(2) {
+		var set []uint16
+		for range r.number(1) {
+			i := r.number(2)
+			r.bad = r.bad || i >= uint64(len(c.From))
+			set = append(set, uint16(i))
 		}
-		c.From = append(c.From, library.ConnectionID(b[1:1+b[0]]))
-		b = b[1+b[0]:]
+		c.Sets = append(c.Sets, set)
 	}
-	if len(b) < 4 {
-		return nil, errColumns
-	}
-	n := int(binary.LittleEndian.Uint32(b))
-	b = b[4:]
-	if len(b) != 10*n {
+	n := int(r.number(4))
+	if r.bad || len(r.rest) != 10*n {
 		return nil, errColumns
 	}
 	numbers := make([]uint32, 2*n)
 	for i := range numbers {
-		numbers[i] = binary.LittleEndian.Uint32(b[4*i:])
+		numbers[i] = binary.LittleEndian.Uint32(r.rest[4*i:])
 	}
 	c.At, c.Spelling, c.Sources = numbers[:n:n], numbers[n:], make([]uint16, n)
 	for i := range c.Sources {
-		c.Sources[i] = binary.LittleEndian.Uint16(b[8*n+2*i:])
+		c.Sources[i] = binary.LittleEndian.Uint16(r.rest[8*n+2*i:])
+		if int(c.Sources[i]) >= len(c.Sets) {
+			return nil, errColumns
+		}
 	}
 	return c, nil
+}
+
+// reader reads bytes. Once they are too few it is bad, and reads zeros.
+type reader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *reader) take(n int) []byte {
+	if n > len(r.rest) {
+		r.bad, r.rest = true, nil
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+// number reads a number of up to eight bytes.
+func (r *reader) number(width int) uint64 {
+	var all [8]byte
+	copy(all[:], r.take(width))
+	return binary.LittleEndian.Uint64(all[:])
 }
 
 // Music says what spellings mean. It is never changed: more of it is another value.

@@ -2,7 +2,6 @@ package listening
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 	"time"
 
@@ -35,6 +34,7 @@ type tally struct {
 	at      int // in earlier
 	plays   map[uint32]int
 	sources map[library.ConnectionID]*Source
+	players map[string]int
 	leaders *leaders // nil unless the question asks for them
 }
 
@@ -43,7 +43,7 @@ func Count(all []*Columns, music *Music, q Question) Answer {
 	q.Most = cmp.Or(q.Most, 10)
 	t := &tally{q: q, music: music, clock: clock{zone: q.Now.Location()}, heard: make([]heard, len(music.meanings)+1),
 		last: make([]uint32, int(music.last)+1), away: map[uint32]uint32{},
-		sources: map[library.ConnectionID]*Source{}}
+		sources: map[library.ConnectionID]*Source{}, players: map[string]int{}}
 	t.pick = NewPicker(q.Filter, music, q.Now.Location())
 	t.from, t.to = q.Span.unix()
 	t.before, t.beforeEnd = t.from, t.from
@@ -75,12 +75,12 @@ func (t *tally) anniversaries() {
 
 // columns counts the listens of one span of time.
 func (t *tally) columns(c *Columns) {
-	wanted := t.pick.source(c)
-	var told, only [mostSources]int
+	wanted := t.pick.sources(c)
+	sets := make([]int, max(1, len(c.Sets)))
 	for i, offset := range c.At {
 		at := c.Start + int64(offset)
 		day, second := t.clock.day(at)
-		fits := c.Sources[i]&wanted == wanted && t.pick.fits(c.Spelling[i], day, second)
+		fits := wanted.has(c.Sources[i]) && t.pick.fits(c.Spelling[i], day, second)
 		if !fits && t.q.Bare {
 			continue
 		}
@@ -93,22 +93,38 @@ func (t *tally) columns(c *Columns) {
 			continue
 		}
 		t.a.Hours[weekday(day)][second/3600]++
-		for rest := c.Sources[i]; rest != 0; rest &= rest - 1 {
-			told[bits.TrailingZeros16(rest)]++
-		}
-		if one := c.Sources[i]; bits.OnesCount16(one) == 1 {
-			only[bits.TrailingZeros16(one)]++
+		sets[c.Sources[i]]++
+	}
+	for i, n := range sets {
+		if n > 0 && i > 0 {
+			t.origins(c, c.Sets[i], n)
 		}
 	}
-	for i, id := range c.From {
-		if told[i] == 0 {
+}
+
+// origins counts listens by the connections that reported them, and by player, each once.
+func (t *tally) origins(c *Columns, set []uint16, n int) {
+	first := c.From[set[0]].Connection
+	only := !slices.ContainsFunc(set, func(i uint16) bool { return c.From[i].Connection != first })
+	for at, i := range set {
+		o, again, played := c.From[i], false, false
+		for _, i := range set[:at] {
+			again = again || c.From[i].Connection == o.Connection
+			played = played || c.From[i].Player == o.Player
+		}
+		if !played && o.Player != "" {
+			t.players[o.Player] += n
+		}
+		if again {
 			continue
 		}
-		if t.sources[id] == nil {
-			t.sources[id] = &Source{Connection: id}
+		if t.sources[o.Connection] == nil {
+			t.sources[o.Connection] = &Source{Connection: o.Connection}
 		}
-		t.sources[id].Listens += told[i]
-		t.sources[id].Only += only[i]
+		t.sources[o.Connection].Listens += n
+		if only {
+			t.sources[o.Connection].Only += n
+		}
 	}
 }
 
@@ -206,6 +222,7 @@ func (t *tally) answer(all []*Columns) Answer {
 	slices.SortFunc(a.Sources, func(x, y Source) int {
 		return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.Connection, y.Connection))
 	})
+	a.Players = t.played()
 	for _, e := range slices.Backward(t.earlier) {
 		if e.Listens > 0 {
 			a.Earlier = append(a.Earlier, e)
@@ -214,6 +231,20 @@ func (t *tally) answer(all []*Columns) Answer {
 	t.over(all)
 	t.stayed()
 	return *a
+}
+
+// mostPlayers is how many players an answer has unless the question asks for more.
+const mostPlayers = 100
+
+// played returns the players, the most used first.
+func (t *tally) played() (all []Player) {
+	for name, n := range t.players {
+		all = append(all, Player{name, n})
+	}
+	slices.SortFunc(all, func(x, y Player) int {
+		return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.Name, y.Name))
+	})
+	return all[:min(len(all), max(mostPlayers, t.q.Most))]
 }
 
 // usual is how long a track is taken to be where no length is known at all: 3:30.

@@ -1,6 +1,7 @@
 package listening
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -28,23 +29,22 @@ func someMusic() *Music {
 type play struct {
 	at       string
 	spelling uint32
-	from     []library.ConnectionID
+	from     []library.ConnectionID // with a player after a slash
 }
 
 func columnsOf(t *testing.T, zone *time.Location, plays ...play) []*Columns {
 	t.Helper()
-	c := &Columns{Start: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Unix()}
+	b := NewBuilder(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Unix())
 	for _, p := range plays {
 		at, err := time.ParseInLocation("2006-01-02 15:04", p.at, zone)
 		require.NoError(t, err)
-		c.At = append(c.At, uint32(at.Unix()-c.Start))
-		c.Spelling = append(c.Spelling, p.spelling)
-		bits := uint16(0)
+		b.Add(at.Unix(), p.spelling)
 		for _, id := range p.from {
-			bits |= c.Bit(id)
+			connection, player, _ := strings.Cut(string(id), "/")
+			b.From(Origin{library.ConnectionID(connection), player})
 		}
-		c.Sources = append(c.Sources, bits)
 	}
+	c := b.Columns()
 	parsed, err := ParseColumns(c.Append(nil))
 	require.NoError(t, err)
 	require.Equal(t, c, parsed)
@@ -60,8 +60,9 @@ func TestWhatWasHeardInAMonth(t *testing.T) {
 		play{"2026-09-30 23:59", joga, both[:1]},
 		play{"2026-10-05 08:00", bachelorette, both[:1]},
 		play{"2026-11-01 00:00", together, both},
-		play{"2026-11-20 14:10", together, both[1:]},
-		play{"2026-11-21 14:20", joga, both},
+		play{"2026-11-20 14:10", together, []library.ConnectionID{"lastfm/Strawberry", "lastfm"}},
+		play{"2026-11-21 14:20", joga,
+			[]library.ConnectionID{"lastfm/Rhythmbox", "spotify/Windows", "lastfm/Strawberry"}},
 		play{"2026-11-22 14:30", together, both[:1]},
 	)
 	now := time.Date(2026, 11, 22, 15, 0, 0, 0, berlin)
@@ -79,6 +80,7 @@ func TestWhatWasHeardInAMonth(t *testing.T) {
 	require.Equal(t, a.Streak, a.Longest)
 	require.Equal(t, 1, a.Hours[6][0], "midnight on Sunday the 1st")
 	require.Equal(t, []Source{{"lastfm", 3, 1}, {"spotify", 3, 1}}, a.Sources)
+	require.Equal(t, []Player{{"Strawberry", 2}, {"Rhythmbox", 1}, {"Windows", 1}}, a.Players)
 	before := DayOf(time.Date(2024, 11, 22, 0, 0, 0, 0, time.UTC))
 	require.Equal(t, []Anniversary{{Day: before, Listens: 1, Track: joga}}, a.Earlier)
 	require.Equal(t, Day, a.Unit)
@@ -96,6 +98,8 @@ func TestWhatWasHeardInAMonth(t *testing.T) {
 				Filter{Tagged: map[uint32]bool{}}, 0},
 			"hour": {Filter{Hours: 1 << 14}, 3}, "weekday": {Filter{Weekdays: 1 << 6}, 2},
 			"source": {Filter{Source: "spotify"}, 3}, "unknown source": {Filter{Source: "youtube"}, 0},
+			"player": {Filter{Player: "Strawberry"}, 2}, "another's player": {
+				Filter{Player: "Strawberry", Source: "spotify"}, 0}, "unknown player": {Filter{Player: "VLC"}, 0},
 		} {
 			a := Count(all, someMusic(), Question{Span: span, Now: now, Filter: test.filter})
 			require.Equal(t, test.want, a.Totals.Listens, name)

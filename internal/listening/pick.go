@@ -45,19 +45,27 @@ func (f *Filter) means(music *Music, v *meaning) bool {
 		slices.ContainsFunc(artists, func(id uint32) bool { return f.Tagged[id] })
 }
 
-// none selects no listen, since no listen has every source: the filter's source reported nothing in these columns.
-const none = ^uint16(0)
+// sources are the sets of origins that a filter selects; nil for all.
+type sources []bool
 
-// source returns the bits that the sources of a listen must include: that of the filter's source, or 0 for any.
-func (p *Picker) source(c *Columns) uint16 {
-	if p.filter.Source == "" {
-		return 0
+// sources returns the sets of origins in which one is of the filter's source and player.
+func (p *Picker) sources(c *Columns) sources {
+	f := &p.filter
+	if f.Source == "" && f.Player == "" {
+		return nil
 	}
-	if i := slices.Index(c.From, p.filter.Source); i >= 0 {
-		return 1 << i
+	wanted := make(sources, len(c.Sets))
+	for i, set := range c.Sets {
+		wanted[i] = slices.ContainsFunc(set, func(i uint16) bool {
+			o := c.From[i]
+			return (f.Source == "" || o.Connection == f.Source) && (f.Player == "" || o.Player == f.Player)
+		})
 	}
-	return none
+	return wanted
 }
+
+// has reports whether a set is among them.
+func (s sources) has(set uint16) bool { return s == nil || s[set] }
 
 // fits reports whether the filter selects a listen, leaving its sources aside.
 func (p *Picker) fits(spelling uint32, day, second int64) bool {
@@ -72,13 +80,13 @@ func (p *Picker) fits(spelling uint32, day, second int64) bool {
 // Pick calls fn for each listen of the columns that the filter selects, oldest or newest first, until fn returns false.
 // It reports whether fn wants more.
 func (p *Picker) Pick(c *Columns, backwards bool, fn func(at int64, spelling uint32) bool) bool {
-	source, clocked := p.source(c), p.filter.Hours != 0 || p.filter.Weekdays != 0
+	wanted, clocked := p.sources(c), p.filter.Hours != 0 || p.filter.Weekdays != 0
 	for n := range c.At {
 		i := n
 		if backwards {
 			i = len(c.At) - 1 - n
 		}
-		if c.Sources[i]&source != source {
+		if !wanted.has(c.Sources[i]) {
 			continue
 		}
 		at, spelling := c.Start+int64(c.At[i]), c.Spelling[i]

@@ -50,10 +50,10 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 		if n := len(c.At); n == 0 || c.Start+int64(c.At[n-1]) < t.from || c.Start+int64(c.At[0]) >= t.to {
 			continue
 		}
-		wanted := t.pick.source(c)
+		wanted := t.pick.sources(c)
 		for i, offset := range c.At {
 			at, spelling := c.Start+int64(offset), c.Spelling[i]
-			if at < t.from || at >= t.to || c.Sources[i]&wanted != wanted || int(spelling) >= len(stacked) ||
+			if at < t.from || at >= t.to || !wanted.has(c.Sources[i]) || int(spelling) >= len(stacked) ||
 				stacked[spelling] == 0 && t.leaders == nil {
 				continue
 			}

@@ -14,6 +14,7 @@ type Filter struct {
 	Hours                uint32          // a bit for each hour of the day; 0 for all
 	Weekdays             uint8           // a bit for each day from Monday on; 0 for all
 	Source               library.ConnectionID
+	Player               string // with Source, the source must have named it
 }
 
 // Question asks for the listens of a person in a span that a filter selects.
@@ -69,6 +70,12 @@ type Source struct {
 	Listens, Only int
 }
 
+// Player counts the listens played with a player.
+type Player struct {
+	Name    string
+	Listens int
+}
+
 // Anniversary is what was heard on this day of an earlier year.
 type Anniversary struct {
 	Day     int64
@@ -93,6 +100,7 @@ type Answer struct {
 	Unit                    string // how long the pieces are
 	Streak, Longest         Run    // days in a row up to today, and the longest of the span
 	Sources                 []Source
+	Players                 []Player      // at most 100, or as many as the question asks for; the most used first
 	Earlier                 []Anniversary // the latest year first
 	First, Last             time.Time     // of all listens that the filter selects, in the span or not; zero for none
 }

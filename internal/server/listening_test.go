@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,5 +162,52 @@ func TestNamesOfOthersListensStayTheirs(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, address, "", "").Code)
 		h.as(ben)
 		require.Contains(t, h.page(address), "Nobody Else")
+	})
+}
+
+// A player is a filter on every page that has filters, and every page shows it and takes it off again.
+func TestAPlayerIsAFilterEverywhere(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.heard("Hoppípolla")
+		require.NotContains(t, h.page("/listening?span=all"), `id="players"`, "nobody names a player")
+		at := time.Date(1995, 5, 6, 14, 20, 0, 0, time.UTC)
+		for i, player := range []string{"", "Rhythmbox <3", "Strawberry", "Strawberry"} {
+			_, err := h.db.SaveListens(t.Context(), library.Intake{User: h.user, Connection: "spotify",
+				Listens: []library.Listen{{Track: library.Track{Title: fmt.Sprint("Song ", i), Artist: "Björk"},
+					SourceID: fmt.Sprint(i), PlayedAt: at.Add(time.Duration(i) * time.Hour), Player: player}}})
+			require.NoError(t, err)
+		}
+		page := h.page("/listening?span=all")
+		link := regexp.MustCompile(`href="(/listening\?[^"]*player=Rhythmbox[^"]*)">(?:.*\s)*?.*Rhythmbox &lt;3`)
+		found := link.FindStringSubmatch(page)
+		require.NotNil(t, found, page)
+		page = h.page(unescaped(found[1]))
+		require.Contains(t, page, "Played with Rhythmbox &lt;3")
+		require.Regexp(t, `Top tracks(?s:.*)Song 1`, page)
+		require.NotContains(t, page, "Song 2")
+		require.Contains(t, page, `href="/listens?player=Rhythmbox+%3C3"`, "the listens behind it")
+		require.Regexp(t, `href="/listening\?at=[^&]*&amp;span=all" aria-label="Remove this filter"`, page)
+
+		page = h.page("/listens?player=Rhythmbox+%3C3")
+		require.Contains(t, page, "Song 1")
+		require.NotContains(t, page, "Song 2")
+		require.Contains(t, page, `href="/listening?player=Rhythmbox+%3C3&amp;span=all"`)
+		require.Contains(t, page, `href="/export?player=Rhythmbox+%3C3"`)
+		require.Contains(t, page, "Played with Rhythmbox &lt;3")
+		require.Contains(t, h.page("/export?player=Strawberry"), "2 listens")
+		require.Contains(t, h.page("/export?player=Strawberry"), `name="player" value="Strawberry"`)
+		require.Contains(t, h.page("/listens/delete?player=Strawberry"), "Delete 2 listens?")
+		table := h.do(http.MethodGet, "/api/v1/export/stats/players.csv?span=all", "", "").Body.String()
+		require.Equal(t, "player,listens\nStrawberry,2\nRhythmbox <3,1\n", strings.TrimPrefix(table, "\ufeff"))
+		lines := h.do(http.MethodGet, "/api/v1/export/listens.jsonl?player=Strawberry", "", "").Body.String()
+		require.Equal(t, 2, strings.Count(lines, `"player":"Strawberry"`))
+		for _, call := range []string{"days", "hours"} {
+			require.Len(t, h.call(http.MethodGet, "/stats/"+call+"?span=all&player=Rhythmbox+%3C3", "",
+				http.StatusOK)[call], 1)
+		}
+		require.Len(t, h.call(http.MethodGet, "/stats/top/tracks?span=all&player=Strawberry", "",
+			http.StatusOK)["top"], 2)
+		require.Contains(t, h.page("/listening?span=all&player=VLC"), "Nothing was heard in this time.")
 	})
 }

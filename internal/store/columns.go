@@ -196,31 +196,32 @@ func (c *latestCache) get(user int64, v columnsRow, build func() (*listening.Col
 
 // columns reads the listens of a person in a span.
 func (s *Store) columns(ctx context.Context, user, span int64) (*listening.Columns, error) {
-	c := &listening.Columns{Start: span * spanLength / 1000}
+	b := listening.NewBuilder(span * spanLength / 1000)
 	last := int64(0)
 	scan := func(r scanner) (none struct{}, err error) {
 		var id, at, spelling int64
 		var from sql.Null[library.ConnectionID]
-		if err := r.Scan(&id, &at, &spelling, &from); err != nil {
+		var player string
+		if err := r.Scan(&id, &at, &spelling, &from, &player); err != nil {
 			return none, err
 		}
 		if id != last {
 			last = id
-			c.At = append(c.At, uint32(at/1000-c.Start))
-			c.Spelling = append(c.Spelling, uint32(spelling))
-			c.Sources = append(c.Sources, 0)
+			b.Add(at/1000, uint32(spelling))
 		}
 		if from.Valid {
-			c.Sources[len(c.Sources)-1] |= c.Bit(from.V)
+			b.From(listening.Origin{Connection: from.V, Player: player})
 		}
 		return none, nil
 	}
-	_, err := list(ctx, s.reader, scan, `SELECT l.id, l.played_at, l.spelling_id, n.connection FROM listens l
+	_, err := list(ctx, s.reader, scan, `SELECT l.id, l.played_at, l.spelling_id, n.connection, coalesce(p.name, '')
+		FROM listens l
 		LEFT JOIN listen_sources s ON s.listen_id = l.id
 		LEFT JOIN connection_numbers n ON n.number = s.connection
+		LEFT JOIN players p ON p.id = s.player
 		WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3 ORDER BY l.played_at, l.id`,
 		user, span*spanLength, (span+1)*spanLength)
-	return c, err
+	return b.Columns(), err
 }
 
 // musicCache holds what the stored spellings mean. It is safe for concurrent use.

@@ -35,20 +35,32 @@ func TestStatisticsEqualACountOfTheListens(t *testing.T) {
 	connect(t, s, user, "lastfm")
 	random := rand.New(rand.NewPCG(1, 2))
 	base := time.Date(2024, 10, 20, 0, 0, 0, 0, time.UTC)
+	var earlier []library.Listen
 	for page := range 30 {
 		from := []library.ConnectionID{"spotify", "lastfm"}[page%2]
 		plays := make([]library.Listen, 20)
 		for i := range plays {
 			at := base.Add(time.Duration(random.IntN(400*24*60)) * time.Minute)
 			plays[i] = library.Listen{SourceID: fmt.Sprint(from, at.Unix()), PlayedAt: at, Track: library.Track{
-				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: fmt.Sprint("Artist ", random.IntN(7))}}
+				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: fmt.Sprint("Artist ", random.IntN(7))},
+				Player: fmt.Sprint("Player ", random.IntN(3))}
+			if random.IntN(3) == 0 {
+				plays[i].Player = ""
+			}
 		}
+		if page%5 == 4 { // another service reports what was reported before
+			for i, l := range earlier {
+				plays[i] = l
+				plays[i].SourceID, plays[i].Player = fmt.Sprint(from, "again", l.SourceID), "Another"
+			}
+		}
+		earlier = plays
 		save(t, s, user, from, plays...)
 		if page%7 == 3 {
 			equalsACount(t, s, user, base.Add(time.Duration(random.IntN(400*24))*time.Hour))
 		}
 	}
-	require.Greater(t, count(t, s, user), 500)
+	require.Greater(t, count(t, s, user), 450)
 	for range 5 {
 		equalsACount(t, s, user, base.Add(time.Duration(random.IntN(400*24))*time.Hour))
 	}
@@ -72,6 +84,7 @@ func equalsACount(t *testing.T, s *Store, user int64, now time.Time) {
 			require.NoError(t, err)
 			a := listening.Count(columns, music, listening.Question{Span: span, Now: now.In(at), Most: 100})
 			artists, days, hours, total, over := map[string]int{}, map[string]int{}, [7][24]int{}, 0, 0
+			sources, players := map[library.ConnectionID]listening.Source{}, map[string]int{}
 			for _, l := range all {
 				if name != listening.All && (l.PlayedAt.Before(span.From) || !l.PlayedAt.Before(span.To)) {
 					continue
@@ -79,12 +92,21 @@ func equalsACount(t *testing.T, s *Store, user int64, now time.Time) {
 				local := l.PlayedAt.In(at)
 				total++
 				artists[l.Artist]++
+				countSources(l.Sources, sources, players)
 				days[local.Format(time.DateOnly)]++
 				hours[(int(local.Weekday())+6)%7][local.Hour()]++
 			}
 			require.Equal(t, total, a.Totals.Listens, "%s %s", name, zone)
 			require.Equal(t, len(artists), a.Totals.Artists)
 			require.Equal(t, hours, a.Hours)
+			require.Len(t, a.Sources, len(sources))
+			for _, one := range a.Sources {
+				require.Equal(t, sources[one.Connection], one)
+			}
+			require.Len(t, a.Players, len(players))
+			for _, one := range a.Players {
+				require.Equal(t, players[one.Name], one.Listens, one.Name)
+			}
 			require.Len(t, a.Days, len(days))
 			for _, d := range a.Days {
 				require.Equal(t, days[listening.Date(d.Day).Format(time.DateOnly)], d.Listens)
@@ -102,6 +124,27 @@ func equalsACount(t *testing.T, s *Store, user int64, now time.Time) {
 				require.Equal(t, artists[m.Artist], row.Listens, m.Artist)
 			}
 		}
+	}
+}
+
+// countSources counts a listen by its sources.
+func countSources(all []library.Source, sources map[library.ConnectionID]listening.Source, players map[string]int) {
+	connections, played := map[library.ConnectionID]bool{}, map[string]bool{}
+	for _, one := range all {
+		connections[one.Connection], played[one.Player] = true, true
+	}
+	delete(played, "")
+	for id := range connections {
+		v := sources[id]
+		v.Connection = id
+		v.Listens++
+		if len(connections) == 1 {
+			v.Only++
+		}
+		sources[id] = v
+	}
+	for name := range played {
+		players[name]++
 	}
 }
 

@@ -21,15 +21,17 @@ func dump(t testing.TB, s *Store, user int64, piles ...pile) (lines []string) {
 	t.Helper()
 	scan := func(r scanner) (line string, err error) {
 		var id, at, approximate, spelling, later, key int64
-		var source, conn string
-		err = r.Scan(&id, &at, &approximate, &spelling, &conn, &source, &later, &key)
-		return fmt.Sprint(id, at, approximate, " ", conn, " ", source, " ", later, key, " spelt ", spelling), err
+		var source, conn, player string
+		err = r.Scan(&id, &at, &approximate, &spelling, &conn, &source, &later, &key, &player)
+		return fmt.Sprint(id, at, approximate, " ", conn, " ", source, " ", later, key, player,
+			" spelt ", spelling), err
 	}
 	for _, in := range piles {
 		all, err := list(t.Context(), s.reader, scan, `SELECT l.id, l.played_at, l.approximate, l.spelling_id,
-			n.connection, s.source_id, s.later, s.source_key
+			n.connection, s.source_id, s.later, s.source_key, coalesce(p.name, '')
 			FROM `+in.listens+" l JOIN "+in.sources+` s ON s.listen_id = l.id
-			JOIN connection_numbers n ON n.number = s.connection WHERE l.user_id = $1`, user)
+			JOIN connection_numbers n ON n.number = s.connection
+			LEFT JOIN players p ON p.id = s.player WHERE l.user_id = $1`, user)
 		require.NoError(t, err)
 		lines = append(lines, all...)
 	}
@@ -166,6 +168,7 @@ func TestDeletingDoesNotDisturbTheMatching(t *testing.T) {
 					l := listen(float64(r.IntN(200)) / 4)
 					l.Title = fmt.Sprint("Track ", r.IntN(3))
 					l.SourceID += l.Title
+					l.Player = []string{"", "Rhythmbox", "Strawberry"}[r.IntN(3)]
 					if !edits {
 						l.Duration = time.Duration(r.IntN(2)*r.IntN(6)) * time.Minute
 					}

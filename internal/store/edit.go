@@ -214,12 +214,14 @@ func (s *Store) OneListen(ctx context.Context, user, id int64) (l library.Stored
 	}
 	scan := func(r scanner) (v library.Told, err error) {
 		var later, known int64
-		err = r.Scan(&v.Connection, &v.SourceID, &later, &known)
+		err = r.Scan(&v.Connection, &v.SourceID, &later, &known, &v.Player)
 		v.At, v.KnownAt = l.PlayedAt.Add(time.Duration(later)*time.Millisecond), instant(1000*known)
 		return v, err
 	}
-	told, err = list(ctx, s.reader, scan, `SELECT n.connection, s.source_id, s.later, s.stored_at
-		FROM listen_sources s JOIN connection_numbers n ON n.number = s.connection WHERE s.listen_id = $1
+	told, err = list(ctx, s.reader, scan, `SELECT n.connection, s.source_id, s.later, s.stored_at,
+			coalesce(p.name, '')
+		FROM listen_sources s JOIN connection_numbers n ON n.number = s.connection
+		LEFT JOIN players p ON p.id = s.player WHERE s.listen_id = $1
 		ORDER BY s.later, n.connection, s.source_id`, id)
 	for _, v := range told {
 		l.Sources = append(l.Sources, v.Source)

@@ -84,8 +84,12 @@ func (s *Store) KeptFiles(ctx context.Context) (map[string]bool, error) {
 func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []library.Listen) (imports.Import, error) {
 	now := v
 	err := s.write(ctx, func(tx *sql.Tx) error {
-		fresh, added, err := s.takeIn(ctx, tx, library.Intake{User: v.User, Connection: v.Connection, Listens: plays})
+		page := library.Intake{User: v.User, Connection: v.Connection, Listens: plays}
+		fresh, added, err := s.takeIn(ctx, tx, page)
 		if err != nil {
+			return err
+		}
+		if err := s.learnPlayers(ctx, tx, page); err != nil {
 			return err
 		}
 		if err := fillGaps(ctx, tx, v.User, v.Connection, fresh); err != nil {

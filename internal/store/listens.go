@@ -126,12 +126,20 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 	if err != nil {
 		return 0, err
 	}
-	const listenWidth, sourceWidth = 5, 6
+	names := make([]string, len(fresh))
+	for i, l := range fresh {
+		names[i] = l.Player
+	}
+	players, err := playersOf(ctx, tx, names)
+	if err != nil {
+		return 0, err
+	}
+	const listenWidth, sourceWidth = 5, 7
 	now := time.Now().Unix()
 	plays := make([]stored, 0, len(fresh))
 	listens := make([]any, 0, added*listenWidth)
-	sources := make([]any, 0, len(fresh)*sourceWidth)
-	var removed []any // sources of listens that were deleted
+	sources := sourceRows{players, make([]any, 0, len(fresh)*sourceWidth)}
+	gone := sourceRows{players: players} // sources of listens that were deleted
 	for i, l := range fresh {
 		id, at, p := next, l.PlayedAt, reports[i].play
 		if p == nil {
@@ -139,10 +147,13 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 		} else {
 			id, at = p.id, p.at
 		}
-		source := []any{id, number, sourceKey(user, conn, l.SourceID), l.SourceID, l.PlayedAt.Sub(at).Milliseconds(),
-			now}
+		to := &sources
 		if p != nil && p.removed {
-			removed = append(removed, source...)
+			to = &gone
+		}
+		to.add(l.Player, id, number, sourceKey(user, conn, l.SourceID), l.SourceID,
+			l.PlayedAt.Sub(at).Milliseconds(), now)
+		if p != nil && p.removed {
 			if err := respell(ctx, tx, id, spelt[i]); err != nil {
 				return 0, err
 			}
@@ -152,7 +163,6 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 		if spelt[i] != 0 {
 			listens = append(listens, id, user, millis(l.PlayedAt), flag(l.Approximate), spelt[i])
 		}
-		sources = append(sources, source...)
 		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
 	}
 	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
@@ -161,14 +171,11 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 		return 0, err
 	}
 	for _, in := range by.piles {
-		rows := sources
+		rows := &sources
 		if in.removed {
-			rows = removed
+			rows = &gone
 		}
-		err = insertRows(ctx, tx, "INSERT INTO "+in.sources+`
-			(listen_id, connection, source_key, source_id, later, stored_at)`, sourceWidth, rows,
-			"ON CONFLICT DO NOTHING") // that key of one listen and one connection twice, once in a hundred lives
-		if err != nil {
+		if err := rows.insert(ctx, tx, in.sources); err != nil {
 			return 0, err
 		}
 	}

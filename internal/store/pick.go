@@ -10,8 +10,8 @@ import (
 	"reprise/internal/listening"
 )
 
-// Filters by artist, album, track, tag, source or hour look in the columns for the listens they select. The listens to
-// show are then read by time and spelling, which have an index.
+// Filters by artist, album, track, tag, source, player or hour look in the columns for the listens they select. The
+// listens to show are then read by time and spelling, which have an index.
 
 // picker returns a Picker for a filter, without the filter's bounds.
 func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.Picker, error) {
@@ -19,7 +19,7 @@ func (s *Store) picker(ctx context.Context, f library.ListenFilter) (*listening.
 	if err != nil {
 		return nil, library.ErrBadCursor
 	}
-	in := listening.Filter{Source: f.Source, Hours: f.Hours, Weekdays: f.Weekdays}
+	in := listening.Filter{Source: f.Source, Player: f.Player, Hours: f.Hours, Weekdays: f.Weekdays}
 	for to, id := range map[*uint32]uint32{&in.Artist: f.ArtistID, &in.Album: f.AlbumID, &in.Track: f.TrackID} {
 		if *to, err = s.Joined(ctx, id); err != nil {
 			return nil, err
@@ -177,11 +177,11 @@ func (s *Store) pick(ctx context.Context, p spot, limit int) ([]library.StoredLi
 		return -order
 	})
 	page = page[:min(limit, len(page))]
-	if err := s.addSources(ctx, page); err != nil || p.f.Source == "" {
+	if err := s.addSources(ctx, page); err != nil || p.f.Source == "" && p.f.Player == "" {
 		return page, err
 	}
 	return slices.DeleteFunc(page, func(l library.StoredListen) bool { // the other of two listens in one second
-		return !slices.ContainsFunc(l.Sources, func(o library.Source) bool { return o.Connection == p.f.Source })
+		return !slices.ContainsFunc(l.Sources, p.f.Told)
 	}), nil
 }
 

@@ -20,8 +20,10 @@ func TestAnyFilterSelectsWhatFitsIt(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	base := time.Date(2024, 10, 20, 0, 0, 0, 0, time.UTC)
 	const artists = 5
+	var earlier []library.Listen
 	for page := range 8 {
 		from := []library.ConnectionID{"spotify", "lastfm"}[page%2]
+		player := []string{"", "Rhythmbox", "Strawberry"}
 		plays := make([]library.Listen, 40)
 		for i := range plays {
 			at := base.Add(time.Duration(random.IntN(200*24*3600*1000)) * time.Millisecond)
@@ -30,8 +32,17 @@ func TestAnyFilterSelectsWhatFitsIt(t *testing.T) {
 				name += fmt.Sprint(" feat. Guest ", random.IntN(2))
 			}
 			plays[i] = library.Listen{PlayedAt: at, SourceID: fmt.Sprint(from, at.UnixMilli()), Track: library.Track{
-				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: name, Album: fmt.Sprint("Album ", random.IntN(3))}}
+				Title: fmt.Sprint("Song ", random.IntN(9)), Artist: name, Album: fmt.Sprint("Album ", random.IntN(3))},
+				Player: player[random.IntN(3)]}
 		}
+		if page > 5 { // another service reports what was reported before
+			for i, l := range earlier {
+				plays[i] = l
+				plays[i].PlayedAt, plays[i].Player = l.PlayedAt.Add(time.Second), player[random.IntN(3)]
+				plays[i].SourceID = fmt.Sprint(from, plays[i].PlayedAt.UnixMilli())
+			}
+		}
+		earlier = plays
 		save(t, s, user, from, plays...)
 	}
 	all := everything(t, s, user)
@@ -68,6 +79,9 @@ func TestAnyFilterSelectsWhatFitsIt(t *testing.T) {
 		if random.IntN(2) == 0 {
 			f.Source = []library.ConnectionID{"spotify", "lastfm", "navidrome"}[random.IntN(3)]
 		}
+		if random.IntN(2) == 0 {
+			f.Player = []string{"Rhythmbox", "Strawberry", "VLC"}[random.IntN(3)]
+		}
 		if random.IntN(3) == 0 {
 			f.Hours, f.Weekdays, f.Zone = 0xff<<random.IntN(20)&0xffffff, uint8(1+random.IntN(127)), "Europe/Berlin"
 		}
@@ -85,8 +99,8 @@ func TestAnyFilterSelectsWhatFitsIt(t *testing.T) {
 				(f.AlbumID == 0 || int64(f.AlbumID) == links[i].Album) &&
 				(f.TrackID == 0 || int64(f.TrackID) == links[i].Track) &&
 				(f.Artist == "" || f.Artist == l.Artist) &&
-				(f.Source == "" || slices.ContainsFunc(l.Sources, func(o library.Source) bool {
-					return o.Connection == f.Source
+				(f.Source == "" && f.Player == "" || slices.ContainsFunc(l.Sources, func(o library.Source) bool {
+					return (f.Source == "" || o.Connection == f.Source) && (f.Player == "" || o.Player == f.Player)
 				})) &&
 				(f.Hours == 0 || f.Hours&(1<<at.Hour()) != 0 && f.Weekdays&(1<<((at.Weekday()+6)%7)) != 0) &&
 				(f.From.IsZero() || !l.PlayedAt.Before(f.From)) && (f.To.IsZero() || l.PlayedAt.Before(f.To)) {

@@ -241,11 +241,22 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 	if err != nil {
 		return err
 	}
-	const listenWidth, sourceWidth = 5, 6
-	var rows, sources, ofRemoved []any
+	const listenWidth = 5
+	var rows []any
+	var names []string
 	for i, r := range fresh {
 		rows = append(rows, r.id, user, millis(r.PlayedAt), flag(r.Approximate), spelt[i])
 	}
+	for _, r := range all {
+		for _, source := range r.gets {
+			names = append(names, source.Player)
+		}
+	}
+	players, err := playersOf(ctx, tx, names)
+	if err != nil {
+		return err
+	}
+	sources, ofRemoved := sourceRows{players: players}, sourceRows{players: players}
 	numbers, stored := map[library.ConnectionID]int64{}, time.Now().Unix()
 	for _, r := range all {
 		for _, source := range r.gets {
@@ -260,7 +271,7 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 			if r.in.removed {
 				to = &ofRemoved
 			}
-			*to = append(*to, r.id, n, sourceKey(user, source.Connection, source.SourceID), source.SourceID,
+			to.add(source.Player, r.id, n, sourceKey(user, source.Connection, source.SourceID), source.SourceID,
 				r.PlayedAt.Add(source.Later).Sub(r.at).Milliseconds(), stored)
 		}
 	}
@@ -269,15 +280,7 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 	if err != nil {
 		return err
 	}
-	for in, all := range map[pile][]any{kept: sources, removed: ofRemoved} {
-		err := insertRows(ctx, tx, "INSERT INTO "+in.sources+
-			" (listen_id, connection, source_key, source_id, later, stored_at)", sourceWidth, all,
-			"ON CONFLICT DO NOTHING")
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(sources.insert(ctx, tx, kept.sources), ofRemoved.insert(ctx, tx, removed.sources))
 }
 
 // followRestored fills gaps with restored listens, and forwards them to the services that lack them.

@@ -300,7 +300,7 @@ func (s *Store) creditsOfTracks(ctx context.Context, tracks []int64, to map[int6
 }
 
 // anys returns IDs as arguments of a statement.
-func anys(ids []int64) []any {
+func anys[T any](ids []T) []any {
 	args := make([]any, len(ids))
 	for i, id := range ids {
 		args[i] = id

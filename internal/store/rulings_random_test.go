@@ -87,13 +87,23 @@ func TestStatisticsFollowRulesBothWays(t *testing.T) {
 			want = append(want, n)
 		}
 		require.ElementsMatch(t, want, listens)
+		played := 0
+		for _, l := range everything(t, s, user) {
+			if slices.ContainsFunc(l.Sources, func(o library.Source) bool { return o.Player != "" }) {
+				played++
+			}
+		}
+		if played > 0 {
+			require.Equal(t, []listening.Player{{Name: "Rhythmbox", Listens: played}}, a.Players)
+		}
 	}
 	for step := range 60 {
 		plays := make([]library.Listen, 3)
 		for i := range plays {
 			at := base.Add(time.Duration(random.IntN(700*24*60)) * time.Minute)
 			plays[i] = library.Listen{PlayedAt: at, Track: library.Track{Title: fmt.Sprint("Song ", random.IntN(5)),
-				Artist: fmt.Sprint("Artist ", random.IntN(6+step/10)), SourceID: fmt.Sprint(step, i)}}
+				Artist: fmt.Sprint("Artist ", random.IntN(6+step/10)), SourceID: fmt.Sprint(step, i)},
+				Player: []string{"", "Rhythmbox"}[random.IntN(2)]}
 		}
 		save(t, s, user, "lastfm", plays...)
 		m := current()

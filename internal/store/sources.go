@@ -122,8 +122,8 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 		} else {
 			err = errors.Join(
 				execTx(ctx, tx, "INSERT INTO "+pileOf(r.play).sources+`
-					(listen_id, connection, source_key, source_id, later, stored_at)
-					SELECT CAST($5 AS BIGINT), connection, source_key, source_id, CAST($6 AS BIGINT), stored_at
+					(listen_id, connection, source_key, source_id, later, stored_at, player)
+					SELECT CAST($5 AS BIGINT), connection, source_key, source_id, CAST($6 AS BIGINT), stored_at, player
 					FROM `+pileOf(r.was).sources+this, append(args, r.play.id, later)...),
 				execTx(ctx, tx, "DELETE FROM "+pileOf(r.was).sources+this, args...))
 		}
@@ -151,13 +151,15 @@ func (s *Store) addSources(ctx context.Context, page []library.StoredListen) err
 	}
 	scan := func(r scanner) (v source, err error) {
 		var later int64
-		err = r.Scan(&v.listen, &v.Connection, &v.SourceID, &later)
+		err = r.Scan(&v.listen, &v.Connection, &v.SourceID, &later, &v.Player)
 		v.Later = length(later)
 		return v, err
 	}
-	sources, err := list(ctx, s.reader, scan, `SELECT s.listen_id, n.connection, s.source_id, s.later
+	sources, err := list(ctx, s.reader, scan, `SELECT s.listen_id, n.connection, s.source_id, s.later,
+			coalesce(p.name, '')
 		FROM listen_sources s
 		JOIN connection_numbers n ON n.number = s.connection
+		LEFT JOIN players p ON p.id = s.player
 		WHERE s.listen_id IN `+numbered(1, len(args))+" ORDER BY s.listen_id, n.connection, s.source_id", args...)
 	for _, v := range sources {
 		l := &page[index[v.listen]]

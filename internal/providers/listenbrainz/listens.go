@@ -45,6 +45,8 @@ type listen struct {
 			ISRC          text   `json:"isrc"`
 			RecordingMBID text   `json:"recording_mbid"`
 			MSID          text   `json:"recording_msid"`
+			Player        text   `json:"media_player"`
+			Client        text   `json:"submission_client"`
 		} `json:"additional_info"`
 	} `json:"track_metadata"`
 }
@@ -89,6 +91,7 @@ func (l *listen) plain() library.Listen {
 		},
 		SourceID: strconv.FormatInt(l.ListenedAt, 10) + ":" + cmp.Or(msid, nameHash(m.Artist, m.Title)),
 		PlayedAt: time.Unix(l.ListenedAt, 0).UTC(),
+		Player:   library.PlayedWith(string(m.Info.Player), string(m.Info.Client)),
 	}
 }
 

@@ -44,6 +44,7 @@ func TestListens(t *testing.T) {
 					SourceID:      "2cfad207-3f55-4aec-8120-86cf66e34d59",
 				},
 				SourceID: "1795197851:2cfad207-3f55-4aec-8120-86cf66e34d59", PlayedAt: at(1795197851),
+				Player: "Rhythmbox",
 			},
 			{
 				Track:    library.Track{Title: "Rehearsal", Artist: "The Neighbours"},

@@ -188,23 +188,23 @@ func (h *Handler) deleteAPI(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
+	held, err := h.holders(ctx, v)
+	if err != nil {
+		return err
+	}
+	heldBy := core.ViewAll(held, viewHolder)
 	if in.DryRun {
 		n, _, err := h.store.CountSelected(ctx, v)
 		if err != nil {
 			return err
 		}
-		held, err := h.holders(ctx, v)
-		if err != nil {
-			return err
-		}
-		return c.JSON(http.StatusOK, map[string]any{"count": n, "correction": nil,
-			"held_by": core.ViewAll(held, viewHolder)})
+		return c.JSON(http.StatusOK, map[string]any{"count": n, "correction": nil, "held_by": heldBy})
 	}
 	made, err := h.store.DeleteListens(ctx, v)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"count": made.Listens, "correction": view(made)})
+	return c.JSON(http.StatusOK, map[string]any{"count": made.Listens, "correction": view(made), "held_by": heldBy})
 }
 
 func (h *Handler) list(c echo.Context) error {

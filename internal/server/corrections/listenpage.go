@@ -3,6 +3,7 @@ package corrections
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -20,6 +21,7 @@ const localTime = "2006-01-02T15:04"
 type listenView struct {
 	Name, Artist string
 	Facts        []ui.Fact
+	Players      []ui.Sentence
 	Why          []string
 	Split        *ui.Action // nil with one source
 	Delete       ui.Action
@@ -57,6 +59,7 @@ func listenViewOf(ctx context.Context, l library.StoredListen, told []library.To
 	for _, t := range told {
 		v.Facts = append(v.Facts, ui.Fact{Label: label(t.Connection), Value: ui.Time(t.At, ui.At)})
 	}
+	v.Players = playersOf(ctx, told)
 	if len(told) > 1 {
 		v.Split = &ui.Action{Label: words.T(ctx, "corrections.keep_both"), Post: page + "/split"}
 		if len(told) > 2 {
@@ -64,6 +67,21 @@ func listenViewOf(ctx context.Context, l library.StoredListen, told []library.To
 		}
 	}
 	return v
+}
+
+// playersOf says with which players the sources say a listen was played; each leads to the listens played with it.
+func playersOf(ctx context.Context, told []library.Told) (all []ui.Sentence) {
+	said := map[string]bool{"": true}
+	for _, t := range told {
+		if said[t.Player] {
+			continue
+		}
+		said[t.Player] = true
+		all = append(all, ui.Sentence{Text: words.T(ctx, "listening.played_with", "Player", "{player}"),
+			Slots: map[string]ui.Named{"{player}": {Text: t.Player,
+				URL: "/listens?" + url.Values{"player": {t.Player}}.Encode()}}})
+	}
+	return all
 }
 
 // fieldsOf returns the fields of a form for a listen.

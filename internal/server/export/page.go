@@ -80,7 +80,7 @@ func dayOf(at time.Time, zone *time.Location) string {
 
 // rest returns the filter of a request as hidden fields, without the artist's name and the bounds.
 func rest(c echo.Context, f library.ListenFilter) (all []ui.Hidden) {
-	for _, name := range []string{"artist", "album", "track", "tag", "source", "weekday", "hour"} {
+	for _, name := range []string{"artist", "album", "track", "tag", "source", "player", "weekday", "hour"} {
 		if text := c.QueryParam(name); text != "" && (name != "artist" || f.Artist == "") {
 			all = append(all, ui.Hidden{Name: name, Value: text})
 		}

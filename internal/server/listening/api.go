@@ -78,6 +78,11 @@ func (h *Handler) summaryAPI(c echo.Context) error {
 	sources := core.ViewAll(found.Sources, func(s listening.Source) sourceView {
 		return sourceView{s.Connection, s.Listens, s.Only}
 	})
+	type playerView struct {
+		Name    string `json:"name"`
+		Listens int    `json:"listens"`
+	}
+	players := core.ViewAll(found.Players, func(p listening.Player) playerView { return playerView(p) })
 	var before *totalsView
 	if _, ok := a.Span.Before(); ok {
 		t := viewTotals(found.Before)
@@ -90,9 +95,10 @@ func (h *Handler) summaryAPI(c echo.Context) error {
 		Streak  *runView     `json:"streak"`
 		Longest *runView     `json:"longest_streak"`
 		Sources []sourceView `json:"sources"`
+		Players []playerView `json:"players"`
 		First   *string      `json:"first_heard_at"`
 		Last    *string      `json:"last_heard_at"`
-	}{viewSpan(a.Span), viewTotals(found.Totals), before, run(found.Streak), run(found.Longest), sources,
+	}{viewSpan(a.Span), viewTotals(found.Totals), before, run(found.Streak), run(found.Longest), sources, players,
 		core.Moment(found.First), core.Moment(found.Last)})
 }
 

@@ -118,6 +118,7 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 		a.Filter.Weekdays = 1 << a.day
 	}
 	a.Filter.Source = library.ConnectionID(c.QueryParam("source"))
+	a.Filter.Player = library.Player(c.QueryParam("player"))
 	if a.tag != "" {
 		a.Filter.Tagged, err = h.store.Tagged(c.Request().Context(), a.tag)
 	}
@@ -193,6 +194,7 @@ func (a *asked) query(name, value string) string {
 	}
 	set("tag", a.tag)
 	set("source", string(a.Filter.Source))
+	set("player", a.Filter.Player)
 	if a.hour >= 0 {
 		set("hour", strconv.Itoa(a.hour))
 	}

@@ -157,3 +157,18 @@ func (h *Handler) sources(c echo.Context, a *asked, found listening.Answer) (ui.
 	}
 	return g, nil
 }
+
+// mostPlayers caps the players that the page lists.
+const mostPlayers = 10
+
+// players returns how many listens were played with each player; an empty grid if no source names any.
+func (a *asked) players(ctx context.Context, found listening.Answer) (g ui.Grid) {
+	g = ui.Grid{Class: "sources-of", Columns: []string{words.T(ctx, "listening.player"),
+		words.T(ctx, "listening.played")}}
+	for _, p := range found.Players[:min(mostPlayers, len(found.Players))] {
+		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{
+			ui.Linked(ui.Named{Text: p.Name, URL: a.query("player", p.Name)}),
+			ui.Name(words.From(ctx).Number(p.Listens))}})
+	}
+	return g
+}

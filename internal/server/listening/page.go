@@ -44,6 +44,8 @@ type pageView struct {
 	Tags          []ui.Chip
 	Sources       ui.Grid
 	SourcesCSV    string
+	Players       ui.Grid
+	PlayersCSV    string
 	Earlier       []earlier
 }
 
@@ -130,6 +132,7 @@ func (h *Handler) page(c echo.Context) error {
 			return err
 		}
 		v.SourcesCSV = a.csv("sources")
+		v.Players, v.PlayersCSV = a.players(ctx, found), a.csv("players")
 		if len(v.Filters) == 0 && !a.other { // a digest is about everything, and for its reader
 			if v.Digest, err = h.digest(ctx, a.owner.ID, &a); err != nil {
 				return err
@@ -278,6 +281,9 @@ func (a *asked) filters(ctx context.Context, names map[uint32]library.Entity) (a
 	}
 	if a.Filter.Source != "" {
 		add("source", words.T(ctx, "listening.from_source", "Source", string(a.Filter.Source)))
+	}
+	if a.Filter.Player != "" {
+		add("player", words.T(ctx, "listening.with_player", "Player", a.Filter.Player))
 	}
 	if a.day >= 0 {
 		add("weekday", words.From(ctx).Weekday(time.Weekday((a.day+1)%7)))

@@ -18,7 +18,8 @@ import (
 )
 
 // tables are the names of the tables, in the order of the page.
-var tables = []string{"artists", "albums", "tracks", "discoveries", "back", "over", "days", "hours", "sources"}
+var tables = []string{"artists", "albums", "tracks", "discoveries", "back", "over", "days", "hours", "sources",
+	"players"}
 
 // everything is higher than the length of any list.
 const everything = 1 << 30
@@ -51,6 +52,10 @@ func (h *Handler) table(ctx context.Context, name string, found listening.Answer
 		return sheet(name, found.Sources, func(s listening.Source) []string {
 			return []string{string(s.Connection), strconv.Itoa(s.Listens), strconv.Itoa(s.Only)}
 		}, "connection", "listens", "only")
+	case "players":
+		return sheet(name, found.Players, func(p listening.Player) []string {
+			return []string{p.Name, strconv.Itoa(p.Listens)}
+		}, "player", "listens")
 	}
 	return h.ranked(ctx, name, found)
 }

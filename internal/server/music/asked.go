@@ -50,7 +50,8 @@ func Asked(c echo.Context) (f library.ListenFilter, query url.Values, err error)
 }
 
 // filterNames are the parameters that select listens, which the statistics share.
-var filterNames = []string{"artist", "album", "track", "tag", "source", "weekday", "hour", "span", "at", "from", "to"}
+var filterNames = []string{"artist", "album", "track", "tag", "source", "player", "weekday", "hour", "span", "at",
+	"from", "to"}
 
 // selecting is the parameter with which listens can be chosen.
 const selecting = "select"

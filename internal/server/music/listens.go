@@ -18,7 +18,7 @@ import (
 // filterOf returns the filter in the query of a request. Its bounds may be days if there is a zone.
 func filterOf(c echo.Context, zone *time.Location) (library.ListenFilter, error) {
 	f := library.ListenFilter{User: core.UserOf(c).ID, Tag: c.QueryParam("tag"),
-		Source: library.ConnectionID(c.QueryParam("source"))}
+		Source: library.ConnectionID(c.QueryParam("source")), Player: library.Player(c.QueryParam("player"))}
 	if err := ids(c, &f); err != nil {
 		return f, err
 	}

@@ -62,8 +62,10 @@ func (v *listensView) heading(ctx context.Context, f found) {
 		v.Lead = words.T(ctx, "listens.none_by_then", "Artist", f.Artist)
 	case f.Artist != "":
 		v.Lead = words.T(ctx, "listens.none_by", "Artist", f.Artist)
-	case f.Some:
+	case f.Then:
 		v.Lead = words.T(ctx, "listens.none_then")
+	case f.Some:
+		v.Lead = words.T(ctx, "listens.none_match")
 	default:
 		v.New = true
 		v.Lead = words.T(ctx, "listens.none")
@@ -255,6 +257,9 @@ func (h *Handler) filters(c echo.Context, v *listensView, f library.ListenFilter
 	}
 	if f.Source != "" {
 		add(words.T(ctx, "listening.from_source", "Source", label(f.Source)), "source")
+	}
+	if f.Player != "" {
+		add(words.T(ctx, "listening.with_player", "Player", f.Player), "player")
 	}
 	v.times(ctx, f, asked, add)
 	for _, name := range filterNames {

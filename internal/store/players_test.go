@@ -1,0 +1,43 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/imports"
+	"reprise/internal/library"
+)
+
+// What was stored before players were learns them from the same file, wherever it is by now.
+func TestAnImportAddsPlayers(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	page := repeat(4, 50_000) // in different spans
+	save(t, s, user, "spotify", page...)
+	known, _ := all(t, s, user, 10)
+	c := deleteThem(t, s, library.Selection{ListenFilter: library.ListenFilter{User: user}, IDs: []int64{known[3].ID}})
+	for i := range page {
+		page[i].Player = "Spotify (iOS)"
+	}
+	page[0].Player = ""
+	filter := library.ListenFilter{User: user, Player: "Spotify (iOS)"}
+	found := func() int {
+		n, err := s.CountFound(t.Context(), filter)
+		require.NoError(t, err)
+		return n
+	}
+	require.Zero(t, found())
+	v, err := s.AddImport(t.Context(), imports.Import{User: user, Connection: "spotify", State: imports.Running}, 9)
+	require.NoError(t, err)
+	for range 2 {
+		v, err = s.SaveImported(t.Context(), v, page)
+		require.NoError(t, err)
+		require.Zero(t, v.Added)
+		require.Equal(t, 2, found())
+		page[1].Player = "Another" // the first one stays
+	}
+	undo(t, s, user, c.ID)
+	require.Equal(t, 3, found())
+	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM listen_sources WHERE player = 0"))
+}
