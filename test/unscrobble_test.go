@@ -45,7 +45,10 @@ func TestListensAreDeletedAtListenBrainz(t *testing.T) {
 	for _, one := range before {
 		require.Equal(t, !gone[idOf(one)], after[idOf(one)] > 0, "%s at %s", one.Title, one.At)
 	}
-	asked := count(w.ListenBrainz.Deleted())
+	asked := map[int64]bool{} // by time alone: what is gone has no title when it is asked for again
+	for _, one := range w.ListenBrainz.Deleted() {
+		asked[one.At.Unix()] = true
+	}
 	require.Len(t, asked, 60)
 	require.LessOrEqual(t, len(w.ListenBrainz.Deleted()), 61, "only what was under way is asked for again")
 	v.call("POST", "/connections/listenbrainz/sync", nil, http.StatusAccepted)

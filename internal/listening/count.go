@@ -262,11 +262,7 @@ func estimate(seconds int64, listens int, unknown int64) time.Duration {
 
 // most returns the n rows with the most listens.
 func most(rows []Row, n int) []Row {
-	slices.SortFunc(rows, func(x, y Row) int { return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.ID, y.ID)) })
-	if len(rows) > n {
-		rows = rows[:n:n]
-	}
-	return rows
+	return Top(rows, n, func(x, y Row) int { return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.ID, y.ID)) })
 }
 
 // over counts the pieces of the span: from its beginning to its end or today, without empty ones of all time at its

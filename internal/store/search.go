@@ -5,7 +5,10 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"reprise/internal/library"
+	"reprise/internal/listening"
 	"reprise/internal/search"
 )
 
@@ -75,32 +78,42 @@ func (q *quest) wants(kind string) bool { return q.Kind == "" || q.Kind == kind 
 
 // music adds the artists, albums and tracks that fit one of the queries, after those that are there.
 func (q *quest) music(ctx context.Context, all []search.Query) error {
-	for _, k := range []struct {
-		kind string
-		in   fields
-		to   *[]library.Heard
-	}{
-		{library.KindArtist, artistFields, &q.found.Artists},
-		{library.KindAlbum, albumFields, &q.found.Albums},
-		{library.KindTrack, trackFields, &q.found.Tracks},
-	} {
-		if !q.wants(k.kind) && (k.kind != library.KindTrack || !q.wants(library.KindListen)) {
-			continue
-		}
-		spelt, err := q.store.texts(ctx, q.store.reader, k.in, all)
-		if err != nil {
+	type part struct {
+		kind  string
+		in    fields
+		to    *[]library.Heard
+		spelt []int64
+	}
+	parts := slices.DeleteFunc([]part{
+		{library.KindArtist, artistFields, &q.found.Artists, nil},
+		{library.KindAlbum, albumFields, &q.found.Albums, nil},
+		{library.KindTrack, trackFields, &q.found.Tracks, nil},
+	}, func(p part) bool {
+		return !q.wants(p.kind) && (p.kind != library.KindTrack || !q.wants(library.KindListen))
+	})
+	// The index is read for all of them at once: of a letter that most names begin with, that is most of the time.
+	reading, readCtx := errgroup.WithContext(ctx)
+	for i := range parts {
+		p := &parts[i]
+		reading.Go(func() (err error) {
+			p.spelt, err = q.store.texts(readCtx, q.store.reader, p.in, all)
 			return err
-		}
-		fits := q.meant(k.kind, spelt)
-		if !q.wants(k.kind) {
+		})
+	}
+	if err := reading.Wait(); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		fits := q.meant(p.kind, p.spelt)
+		if !q.wants(p.kind) {
 			continue
 		}
 		more, err := q.ranked(ctx, fits)
 		if err != nil {
 			return err
 		}
-		*k.to = append(*k.to, more...)
-		*k.to = (*k.to)[:min(len(*k.to), q.Most)]
+		*p.to = append(*p.to, more...)
+		*p.to = (*p.to)[:min(len(*p.to), q.Most)]
 	}
 	return nil
 }
@@ -165,10 +178,9 @@ func (q *quest) meant(kind string, spelt []int64) (fits []fit) {
 
 // ranked returns those that fit best, the best first.
 func (q *quest) ranked(ctx context.Context, fits []fit) ([]library.Heard, error) {
-	slices.SortFunc(fits, func(a, b fit) int {
+	fits = listening.Top(fits, mostRanked, func(a, b fit) int {
 		return cmp.Or(cmp.Compare(b.plays.n, a.plays.n), cmp.Compare(a.id, b.id))
 	})
-	fits = fits[:min(len(fits), mostRanked)]
 	byID := make(map[int64]fit, len(fits))
 	args := make([]any, len(fits))
 	for i, f := range fits {
@@ -239,17 +251,7 @@ func (q *quest) listens(ctx context.Context) error {
 		return nil
 	}
 	last := func(id int64) int64 { return of(q.plays.spelling, id).last }
-	slices.SortFunc(q.heard, func(a, b int64) int { return cmp.Or(cmp.Compare(last(b), last(a)), cmp.Compare(b, a)) })
-	shown := map[uint32]bool{}
-	for _, id := range q.heard {
-		_, _, track := q.plays.music.Of(uint32(id))
-		if shown[track] {
-			continue
-		}
-		if len(shown) == q.Most {
-			break
-		}
-		shown[track] = true
+	for _, id := range q.latest(last) {
 		at := last(id) * 1000 // the second of the listen
 		page, err := list(ctx, q.store.reader, scanListen, selectListen+`WHERE l.user_id = $1 AND l.played_at >= $2
 			AND l.played_at < $3 AND l.spelling_id = $4 ORDER BY l.played_at DESC LIMIT 1`, q.User, at, at+1000, id)
@@ -259,4 +261,23 @@ func (q *quest) listens(ctx context.Context) error {
 		q.found.Listens = append(q.found.Listens, page...)
 	}
 	return q.store.addSources(ctx, q.found.Listens)
+}
+
+// latest returns the spelling heard last of each track that fits, as many as are wanted, the newest first.
+func (q *quest) latest(last func(spelling int64) int64) (spelt []int64) {
+	order := func(a, b int64) int { return cmp.Or(cmp.Compare(last(b), last(a)), cmp.Compare(b, a)) }
+	for n := 2 * q.Most; ; n *= 4 { // some may be of one track
+		top := listening.Top(q.heard, n, order)
+		shown := map[uint32]bool{}
+		spelt = spelt[:0]
+		for _, id := range top {
+			if _, _, track := q.plays.music.Of(uint32(id)); !shown[track] && len(spelt) < q.Most {
+				shown[track] = true
+				spelt = append(spelt, id)
+			}
+		}
+		if len(spelt) == q.Most || len(top) == len(q.heard) {
+			return spelt
+		}
+	}
 }

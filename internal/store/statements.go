@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"strconv"
+	"strings"
 
 	"modernc.org/sqlite"
 )
@@ -61,11 +63,45 @@ func (c *preparedConn) take(ctx context.Context, query string) (sqliteStmt, erro
 		delete(c.idle, query)
 		return s, nil
 	}
-	s, err := c.PrepareContext(ctx, query)
+	s, err := c.PrepareContext(ctx, unnumbered(query))
 	if err != nil {
 		return nil, err
 	}
 	return s.(sqliteStmt), nil
+}
+
+// unnumbered returns a query with ? in place of $1, $2 and so on, if they come in this order, each once; else the query
+// as it is. SQLite keeps numbered parameters as names, in a list that it goes through for each of them: of 500 values
+// that takes longer than looking them up.
+func unnumbered(query string) string {
+	b := make([]byte, 0, len(query))
+	for i, n := 0, 0; i < len(query); i++ {
+		c := query[i]
+		b = append(b, c)
+		switch c {
+		case '\'', '"':
+			end := strings.IndexByte(query[i+1:], c)
+			if end < 0 {
+				return query
+			}
+			b = append(b, query[i+1:i+2+end]...)
+			i += 1 + end
+		case '$':
+			n++
+			number := strconv.Itoa(n)
+			if !strings.HasPrefix(query[i+1:], number) {
+				return query
+			}
+			i += len(number)
+			if i+1 < len(query) && query[i+1] >= '0' && query[i+1] <= '9' {
+				return query
+			}
+			b[len(b)-1] = '?'
+		case '?', '@', ':', '-', '/', '`', '[': // other parameters, or what may be a comment or a quotation
+			return query
+		}
+	}
+	return string(b)
 }
 
 func (c *preparedConn) put(query string, s sqliteStmt) error {
