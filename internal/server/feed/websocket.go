@@ -56,18 +56,20 @@ func (h *Handler) websocket(c echo.Context) error {
 	socket.SetReadLimit(readLimit)
 
 	g, ctx := errgroup.WithContext(c.Request().Context())
-	timed := func(do func(context.Context) error) error {
+	ping := func() error {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
-		return do(ctx)
+		return socket.Ping(ctx)
 	}
-	ping := func() error { return timed(socket.Ping) }
 	send := func(m message) error {
 		data, err := encode(m)
 		if err != nil {
 			return err
 		}
-		return timed(func(ctx context.Context) error { return socket.Write(ctx, websocket.MessageText, data) })
+		// A write that is cut off ends the connection without a word of why.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+		defer cancel()
+		return socket.Write(ctx, websocket.MessageText, data)
 	}
 	mine := h.crowd.enter(watcher.User, h.Streams)
 	defer h.crowd.leave(mine)
