@@ -56,6 +56,12 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	require.Contains(t, checked, "The database is intact and holds 60 listens.")
 	require.Contains(t, checked, "The secret key fits the database.")
 
+	// A pooler is named as what it is, and the address that is needed instead.
+	pooled := "REPRISE_DATABASE_URL=" + postgrestest.Pooler(t, strings.TrimPrefix(address, "REPRISE_DATABASE_URL="))
+	checked, err = command(t, "", append(worldEnv(w), pooled), "-check", "-data-dir", dir)
+	require.Error(t, err)
+	require.Contains(t, checked, "Give the address of Postgres itself there")
+
 	// The server survives an outage of the database, and says so meanwhile.
 	pg.Stop()
 	v.eventually("not ready", func() bool { return v.status("/readyz") == http.StatusServiceUnavailable })

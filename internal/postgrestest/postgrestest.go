@@ -167,9 +167,7 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(s.dir) })
-	if os.Geteuid() == 0 {
-		s.give()
-	}
+	asPostgres(t, nil, s.dir)
 	secret := filepath.Join(s.dir, "password")
 	if err := os.WriteFile(secret, []byte(Password), 0o644); err != nil {
 		t.Fatal(err)
@@ -199,27 +197,31 @@ func programs(t testing.TB) string {
 	return filepath.Dir(found[len(found)-1])
 }
 
-// give makes Debian's user for Postgres the owner of the server's directory, because Postgres refuses to run as root.
-func (s *Server) give() {
-	s.t.Helper()
+// asPostgres returns a command line that runs as Debian's user for Postgres, whose files these become, if the tests run
+// as root, because Postgres and PgBouncer refuse to run as root.
+func asPostgres(t testing.TB, line []string, files ...string) []string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return line
+	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		s.t.Fatalf("%v. %s", err, needs)
+		t.Fatalf("%v. %s", err, needs)
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
-	if err := os.Chown(s.dir, uid, gid); err != nil {
-		s.t.Fatal(err)
+	for _, file := range files {
+		if err := os.Chown(file, uid, gid); err != nil {
+			t.Fatal(err)
+		}
 	}
+	return append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"}, line...)
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	line := append([]string{filepath.Join(s.bin, name)}, args...)
-	if os.Geteuid() == 0 {
-		line = append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"}, line...)
-	}
+	line := asPostgres(s.t, append([]string{filepath.Join(s.bin, name)}, args...))
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir = s.dir
 	return cmd

@@ -22,6 +22,8 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+
+	"reprise/internal/resilience"
 )
 
 // postgres is a database of a Postgres server.
@@ -123,12 +125,27 @@ func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql
 // pool returns a pool that calls prepare on each new connection.
 func (p postgres) pool(prepare func(context.Context, *pgx.Conn) error) *sql.DB {
 	after := func(ctx context.Context, c *pgx.Conn) error {
-		if err := prepare(ctx, c); err != nil {
+		err := direct(ctx, c)
+		if err == nil {
+			err = prepare(ctx, c)
+		}
+		if err != nil {
 			return errors.Join(err, c.Close(ctx))
 		}
 		return nil
 	}
 	return sql.OpenDB(connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after))})
+}
+
+// direct returns an error if a pooler is between: the process that answers is not the one that was announced. A pooler
+// lends its connections, and the lock of a server, which belongs to one, would be lent to others.
+func direct(ctx context.Context, c *pgx.Conn) error {
+	var pid uint32
+	err := c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid)
+	if err == nil && pid != c.PgConn().PID() {
+		err = &resilience.LocalError{Problem: pooled, Err: errors.New("a connection pooler is between")}
+	}
+	return err
 }
 
 // connector returns connections that accept every text; see pgConn.

@@ -121,6 +121,29 @@ func TestPostgresAllowsOnlyOneServer(t *testing.T) {
 	require.Equal(t, "after the cut", again.PasswordHash)
 }
 
+func TestPostgresPoolerIsRefused(t *testing.T) {
+	t.Parallel()
+	if !postgrestest.On() {
+		t.Skip("there is no server")
+	}
+	direct := in(t, t.TempDir()).URL
+	ignored := []string{"application_name", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"}
+	for _, pooler := range []string{postgrestest.Pooler(t, direct), postgrestest.Pooler(t, direct, ignored...)} {
+		_, err := Open(t.Context(), Place{URL: pooler}, testKey(t, testSecret), Options{})
+		require.Equal(t, pooled.String(), problemOf(t, err))
+		_, err = OpenBeside(t.Context(), Place{URL: pooler})
+		require.Equal(t, pooled.String(), problemOf(t, err), "for a command")
+		_, err = LookAt(t.Context(), Place{URL: pooler}, false, nil)
+		require.Equal(t, pooled.String(), problemOf(t, err), "for -check")
+	}
+	var made bool
+	db, err := sql.Open("pgx", direct)
+	require.NoError(t, err)
+	defer db.Close()
+	require.NoError(t, db.QueryRow("SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&made))
+	require.False(t, made, "nothing was written")
+}
+
 // backend returns the ID of the server process of the writer's connection.
 func backend(t testing.TB, s *Store) (pid int) {
 	t.Helper()

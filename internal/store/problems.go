@@ -29,6 +29,8 @@ func local(err error) error {
 	problem := words.New("trouble.database.any")
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		problem = sqliteProblem(e.Code()&0xff, problem)
+	} else if e, ok := errors.AsType[*pgconn.PgError](err); ok && strings.HasPrefix(e.Message, unsupported) {
+		problem = pooled
 	} else if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		problem = postgresProblem(e.Code, problem)
 	} else if unreachable(err) {
@@ -58,8 +60,12 @@ func sqliteProblem(code int, other words.Text) words.Text {
 
 const noSchema = "3F000"
 
+// unsupported begins the message of poolers that refuse a setting of the connection, as PgBouncer words it.
+const unsupported = "unsupported startup parameter"
+
 var (
 	noServer = words.New("trouble.postgres.unreachable")
+	pooled   = words.New("trouble.postgres.pooler")
 	inUse    = words.New("trouble.database.in_use")
 )
 
