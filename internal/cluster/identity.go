@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
@@ -14,7 +15,10 @@ import (
 )
 
 // Identity is by what servers know each other: a key that those with the same secret key have.
-type Identity struct{ config *tls.Config }
+type Identity struct {
+	config *tls.Config
+	code   string
+}
 
 // NewIdentity derives an identity from the secret key.
 func NewIdentity(secret string) (Identity, error) {
@@ -23,6 +27,10 @@ func NewIdentity(secret string) (Identity, error) {
 		return Identity{}, fmt.Errorf("derive key: %w", err)
 	}
 	key := ed25519.NewKeyFromSeed(seed)
+	code, err := hkdf.Key(sha256.New, []byte(secret), nil, "reprise setup code", 16)
+	if err != nil {
+		return Identity{}, fmt.Errorf("derive setup code: %w", err)
+	}
 	public := key.Public().(ed25519.PublicKey)
 	// Nobody reads the certificate but for its key, so that its names and dates do not matter.
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "reprise"},
@@ -31,7 +39,7 @@ func NewIdentity(secret string) (Identity, error) {
 	if err != nil {
 		return Identity{}, fmt.Errorf("make certificate: %w", err)
 	}
-	return Identity{&tls.Config{
+	return Identity{code: hex.EncodeToString(code), config: &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		Certificates:       []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
 		ClientAuth:         tls.RequireAnyClientCert,
@@ -44,3 +52,6 @@ func NewIdentity(secret string) (Identity, error) {
 		},
 	}}, nil
 }
+
+// SetupCode returns the code for the first account of an installation, the same on all its servers.
+func (id Identity) SetupCode() string { return id.code }

@@ -47,6 +47,16 @@ func OpenServers(ctx context.Context, at Place, key *Key) (*Servers, error) {
 // Close closes the connection.
 func (s *Servers) Close() error { return s.db.Close() }
 
+// Fresh reports whether nobody has an account yet.
+func (s *Servers) Fresh(ctx context.Context) (bool, error) {
+	var users bool
+	err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM users)").Scan(&users)
+	if isEmpty(err) {
+		return true, nil
+	}
+	return !users, local(err)
+}
+
 // now is the database's time in milliseconds.
 const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
