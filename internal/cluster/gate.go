@@ -142,8 +142,8 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			g.log.Debug("the leader did not answer", "err", err)
-			g.member.Ask()
 		}
+		g.member.Ask()
 		if err != nil && !mayRepeat(r, err, whole) || !g.wait(ctx, news) {
 			w.Header().Set("Retry-After", "2")
 			plain(w, http.StatusServiceUnavailable, "Reprise is changing servers. Try again in a moment.")

@@ -60,8 +60,8 @@ func (h *Hosts) Configure(p HostPolicy) {
 // has not been asked, so that nothing is learned.
 var ErrFenced = fmt.Errorf("this server may make no calls now: %w", context.Canceled)
 
-// Fence has every call, and every connection made by Dial, ask first whether it may still go out. It is for servers that
-// share a database, of which one calls.
+// Fence has every call, and every connection made by Dial, ask first whether it may still go out. It is for servers
+// that share a database, of which one calls.
 func (h *Hosts) Fence(open func() bool) { h.fence.Store(&open) }
 
 func (h *Hosts) fenced() error {
