@@ -43,7 +43,8 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	all, err := s.Servers(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	require.Equal(t, []any{"music", true, "music-2", false}, []any{all[0].Name, all[0].Leads, all[1].Name, all[1].Leads})
+	require.Equal(t, []any{"music", true, "music-2", false},
+		[]any{all[0].Name, all[0].Leads, all[1].Name, all[1].Leads})
 
 	_, lease, err = book.Claim(t.Context(), cluster.Server{ID: "2"}, 0)
 	require.NoError(t, err)
