@@ -18,7 +18,8 @@ const insertTopic = "river_insert"
 type bell struct {
 	rung chan riverdriver.Notification
 
-	mu sync.Mutex
+	mu      sync.Mutex
+	keepers int // who rings it
 	// empty has the queues that had no due jobs when they were looked at last, and for which nobody rang since.
 	empty map[string]bool
 }
@@ -36,7 +37,27 @@ func (b *bell) heard(queue string) bool {
 	defer b.mu.Unlock()
 	was := b.empty[queue]
 	b.empty[queue] = true
-	return !was
+	return !was || b.keepers == 0
+}
+
+// attend notes that somebody rings the bell from now on, until they call the function that it returns.
+func (b *bell) attend() (leave func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keepers++
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.keepers--
+		clear(b.empty)
+	}
+}
+
+// attended reports whether somebody rings the bell.
+func (b *bell) attended() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.keepers > 0
 }
 
 // again notes that a queue may have more due jobs than the last look at it has found.
@@ -118,6 +139,7 @@ func (q *Queue) Look() {
 // change and when the next one is due; while none waits it does nothing. Told, called when jobs have become due, and
 // failed, called with errors of the database, must not block.
 func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
+	defer q.bell.attend()()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var looked time.Time

@@ -17,7 +17,8 @@ import (
 // quietDriver is the driver of the client that works jobs. River asks the database all the time: it renews its leader's
 // term every five seconds, and looks for jobs in each queue, for jobs that have become due, and for stuck ones. This
 // driver answers from memory what one process knows by itself, so that a disk may sleep while nothing is due. It lets a
-// look for jobs through only when the bell was rung for the queue since the last look that found none.
+// look for jobs through only when the bell was rung for the queue since the last look that found none. While nobody
+// rings it, because Keep does not run, River asks as usual.
 //
 // Whoever runs such a client is the leader: the caller makes sure that there is one at a time.
 type quietDriver struct {
@@ -61,7 +62,10 @@ type quietExecutor struct {
 }
 
 // Begin implements riverdriver.Executor. River begins transactions for its election and its scheduler only.
-func (e *quietExecutor) Begin(context.Context) (riverdriver.ExecutorTx, error) {
+func (e *quietExecutor) Begin(ctx context.Context) (riverdriver.ExecutorTx, error) {
+	if !e.bell.attended() {
+		return e.Executor.Begin(ctx)
+	}
 	return unbegun{nowhere}, nil
 }
 
