@@ -57,6 +57,8 @@ type Book interface {
 	Depose(ctx context.Context, lease int64, unconfirmed time.Duration) error
 	// Resign notes that the leader of a lease has stopped in good order.
 	Resign(ctx context.Context, lease int64) error
+	// All returns the servers, the leader first.
+	All(context.Context) ([]Server, error)
 	// Leave removes a server.
 	Leave(ctx context.Context, id string) error
 }
