@@ -27,7 +27,10 @@ import (
 )
 
 // postgres is a database of a Postgres server.
-type postgres struct{ config *pgx.ConnConfig }
+type postgres struct {
+	config  *pgx.ConnConfig
+	traffic *Traffic
+}
 
 // connectWithin is how long a connection to the server may take.
 const connectWithin = 10 * time.Second
@@ -48,8 +51,10 @@ func newPostgres(address string) (postgres, error) {
 	// River stores times as text without a zone.
 	maps.Copy(c.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "reprise",
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"})
-	return postgres{c}, nil
+	return postgres{c, &Traffic{}}, nil
 }
+
+func (p postgres) counts() *Traffic { return p.traffic }
 
 func (p postgres) String() string {
 	return p.config.Database + " at " + net.JoinHostPort(p.config.Host, strconv.Itoa(int(p.config.Port)))
@@ -59,13 +64,45 @@ func (p postgres) String() string {
 // one that keeps the lock apart from those of other programs.
 const oneServer = "SELECT pg_advisory_lock(hashtextextended(current_schema(), 8420)) IS NULL"
 
-func (p postgres) connect(ctx context.Context, alone bool) (writer, reader *sql.DB, err error) {
+// tryEvery is how often a server that waits for the lock tries to get it. Waiting inside Postgres would keep it from
+// cleaning up what others delete.
+const tryEvery = time.Second
+
+// await waits until a connection has the lock of a server.
+func await(ctx context.Context, c *pgx.Conn) error {
+	every := time.NewTicker(tryEvery)
+	defer every.Stop()
+	for {
+		var got bool
+		err := c.QueryRow(ctx, tryLock).Scan(&got)
+		if err != nil || got {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+		}
+	}
+}
+
+// tryLock takes the same lock as oneServer, if it is free. It returns true also if there is no schema.
+const tryLock = "SELECT coalesce(pg_try_advisory_lock(hashtextextended(current_schema(), 8420)), true)"
+
+func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql.DB, err error) {
+	again := false // a connection had the lock before
 	writer = p.pool(func(ctx context.Context, c *pgx.Conn) error {
-		if !alone {
+		if !how.alone {
 			return nil
 		}
 		// The lock belongs to the connection that writes, so that a server without it cannot write, also after its
-		// connection was lost. Postgres may need a moment to notice that the previous connection is gone.
+		// connection was lost.
+		if how.elected != nil && !again {
+			if err := await(ctx, c); err != nil {
+				return err
+			}
+		}
+		// Postgres may need a moment to notice that the previous connection is gone.
 		if _, err := c.Exec(ctx, "SET lock_timeout = '5s'"); err != nil {
 			return err
 		}
@@ -73,6 +110,10 @@ func (p postgres) connect(ctx context.Context, alone bool) (writer, reader *sql.
 		err := c.QueryRow(ctx, oneServer).Scan(&nowhere)
 		if err == nil && nowhere {
 			err = &pgconn.PgError{Code: noSchema}
+		}
+		if err == nil && how.elected != nil {
+			again = true
+			err = how.elected(ctx, c.PgConn().PID())
 		}
 		return err
 	})
@@ -98,7 +139,8 @@ func (p postgres) pool(prepare func(context.Context, *pgx.Conn) error) *sql.DB {
 		}
 		return nil
 	}
-	return sql.OpenDB(connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after))})
+	made := connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after))}
+	return sql.OpenDB(countedDriver{made, p.traffic})
 }
 
 // direct returns an error if a pooler is between: the process that answers is not the one that was announced. A pooler
@@ -145,7 +187,7 @@ func (p postgres) exists(ctx context.Context) (there bool, err error) {
 
 // ask calls fn with a read-only pool, which it closes afterwards.
 func (p postgres) ask(ctx context.Context, fn func(*sql.DB) error) error {
-	writer, reader, err := p.connect(ctx, false)
+	writer, reader, err := p.connect(ctx, locking{})
 	if err == nil {
 		err = fn(reader)
 	}
