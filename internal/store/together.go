@@ -54,8 +54,8 @@ func (e *ends) gather() (all []*together) {
 type togetherKey struct{}
 
 // Together returns a context for one run. What the run writes with it of its positions, its success and its outcome is
-// stored with the next listens that it stores, or at last by end: of each fact the latest. What is held back is lost if the
-// process ends before: then the run reads the same again.
+// stored with the next listens that it stores, or at last by end: of each fact the latest. What is held back is lost if
+// the process ends before: then the run reads the same again.
 func (s *Store) Together(ctx context.Context) (run context.Context, end func(context.Context) error) {
 	t := &together{}
 	return context.WithValue(ctx, togetherKey{}, t), func(ctx context.Context) error {

@@ -28,7 +28,8 @@ func TestRunsThatEndTogetherShareATransaction(t *testing.T) {
 		require.NoError(t, s.SaveSuccess(run, user, library.ConnectionID(fmt.Sprint("spotify-", n)), library.Listens,
 			at(float64(n))))
 		if n == 2 { // its fault is its own
-			require.NoError(t, s.soon(run, "fault", func(context.Context, *sql.Tx) error { return errors.New("broken") }))
+			fail := func(context.Context, *sql.Tx) error { return errors.New("broken") }
+			require.NoError(t, s.soon(run, "fault", fail))
 		}
 		ended.Go(func() {
 			if err := end(run); n == 2 {
