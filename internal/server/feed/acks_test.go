@@ -80,7 +80,7 @@ func TestTooManyPagesCloseTheOldest(t *testing.T) {
 	h.crowd.enter(1, h.Streams)
 	err := f.run(t.Context())
 	require.ErrorIs(t, err, errCrowded)
-	require.Equal(t, "crowded", got[len(got)-1].Type)
+	require.Equal(t, "crowded", got[len(got)-1].kind)
 	code, reason := closing(err)
 	require.Equal(t, websocket.StatusCode(4001), code)
 	require.NotEmpty(t, reason)

@@ -42,11 +42,14 @@ type Handler struct {
 	Pages   http.Handler // the pages that streams may follow; nil: none
 	streams sync.WaitGroup
 	crowd   crowd
+	answers answers
 	opened  chan struct{} // filled when a stream has opened
 }
 
 // New returns a Handler.
-func New(o Options) *Handler { return &Handler{Options: o, opened: make(chan struct{}, 1)} }
+func New(o Options) *Handler {
+	return &Handler{Options: o, answers: answers{bus: o.Bus}, opened: make(chan struct{}, 1)}
+}
 
 // Routes adds the routes of the streams.
 func (h *Handler) Routes(e *echo.Echo) {

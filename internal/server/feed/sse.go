@@ -40,11 +40,7 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 	}
 	ping := func() error { return write(": alive\n\n") }
 	send := func(m message) error {
-		data, err := encode(m)
-		if err != nil {
-			return err
-		}
-		return write("id: %d\nevent: %s\ndata: %s\n\n", m.Seq, m.Type, data)
+		return write("id: %d\nevent: %s\ndata: %s\n\n", m.seq, m.kind, m.appendTo(nil))
 	}
 	mine := h.crowd.enter(watcher.User, h.Streams)
 	defer h.crowd.leave(mine)
