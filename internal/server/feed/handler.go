@@ -60,8 +60,8 @@ func (h *Handler) Routes(e *echo.Echo) {
 // Wait blocks until all streams have ended.
 func (h *Handler) Wait() { h.streams.Wait() }
 
-// open returns a feed for the session or the token of a request, or accounts.ErrUnknown. The caller closes its
-// subscription.
+// open returns the watcher whose session or token a request has, or accounts.ErrUnknown, and gives the request their
+// language. The caller closes the subscription.
 func (h *Handler) open(c echo.Context) (core.Watcher, *events.Subscription, error) {
 	w, err := h.Core.Access.Watcher(c.Request(), c.RealIP())
 	if err == nil {
@@ -70,6 +70,7 @@ func (h *Handler) open(c echo.Context) (core.Watcher, *events.Subscription, erro
 	if err != nil {
 		return w, nil, err
 	}
+	c.SetRequest(c.Request().WithContext(w.Reads.Reader(c.Request().Context())))
 	// The subscription begins before the snapshot is taken: what happens in between is sent twice rather than
 	// never.
 	changes := h.Bus.Subscribe(w.User)

@@ -104,9 +104,9 @@ func watch(t *testing.T, streams int) *watched {
 	t.Cleanup(func() { cancel(); running.Wait() })
 	for i := range streams {
 		f := &feed{Handler: w.Handler, changes: bus.Subscribe(1), toasts: newToasts(),
-			watcher: core.Watcher{User: 1, Ends: "session", Still: func(context.Context) (int64, error) {
+			watcher: core.Watcher{User: 1, Ends: "session", Still: func(context.Context) (accounts.User, error) {
 				w.still.Add(1)
-				return 1, nil
+				return accounts.User{ID: 1}, nil
 			}}}
 		f.send = func(m message) error {
 			w.mu.Lock()
