@@ -23,13 +23,19 @@ type question struct {
 	of       string       // for questions that are not about an event
 }
 
-// ask returns a question for the reader of a context.
-func ask(ctx context.Context, user int64, about events.Event, of string) question {
-	about.Serial = 0
-	q := question{user: user, language: words.From(ctx), about: about, of: of}
+// ask returns the beginning of the questions for the reader of a context.
+func ask(ctx context.Context, user int64) question {
+	q := question{user: user, language: words.From(ctx)}
 	if zone := words.Zone(ctx); zone != nil {
 		q.zone = zone.String()
 	}
+	return q
+}
+
+// on returns a question about an event, or of something else.
+func (q question) on(about events.Event, of string) question {
+	q.about, q.of = about, of
+	q.about.Serial = 0
 	return q
 }
 

@@ -44,19 +44,36 @@ var (
 type feed struct {
 	*Handler
 	watcher core.Watcher
+	reader  question // what every question has in common
 	seq     uint64
 	send    func(message) error
 	ping    func() error
 	changes *events.Subscription
-	since   uint64          // the serial of the last event of which the browser has to be told
-	crowded <-chan struct{} // closed when it has to make room for a newer one
+	batch   []events.Event // of gather
+	since   uint64         // the serial of the last event of which the browser has to be told
 	live    live
 	toasts  toasts
+	alarm   *time.Timer // rings when something is due: a ping, or a look at the page
+	rung    chan struct{}
+	pingAt  time.Time
 }
 
-// run sends messages until the browser is gone, too slow or signed out, or the server stops.
+// run sends messages until the browser is gone, too slow or signed out, or until ctx ends, and returns why. It first
+// tells the browser when ctx ends to make room.
 func (f *feed) run(ctx context.Context) error {
-	f.since = f.Bus.Serial()
+	err := f.serve(ctx)
+	if ctx.Err() != nil { // and whatever has failed because of that
+		err = context.Cause(ctx)
+	}
+	if errors.Is(err, errCrowded) {
+		err = errors.Join(err, f.message("crowded", fmt.Appendf(nil, `{"most":%d}`, f.Streams)))
+	}
+	return err
+}
+
+// serve is run, and may return anything once ctx has ended.
+func (f *feed) serve(ctx context.Context) error {
+	f.since, f.reader = f.Bus.Serial(), ask(ctx, f.watcher.User)
 	if err := f.snapshot(ctx); err != nil {
 		return err
 	}
@@ -65,28 +82,21 @@ func (f *feed) run(ctx context.Context) error {
 			return err
 		}
 	}
-	alive := time.NewTicker(pingEvery)
-	defer alive.Stop()
+	f.rung, f.pingAt = make(chan struct{}, 1), time.Now().Add(pingEvery)
+	f.alarm = time.AfterFunc(pingEvery, func() {
+		select {
+		case f.rung <- struct{}{}:
+		default:
+		}
+	})
+	defer f.alarm.Stop()
 	for {
+		// A thousand streams wait here: each channel more would be felt.
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-f.Closing:
-			return errClosing
-		case <-f.crowded:
-			if err := f.message("crowded", fmt.Appendf(nil, `{"most":%d}`, f.Streams)); err != nil {
-				return err
-			}
-			return errCrowded
-		case <-f.live.due:
-			if err := f.show(ctx); err != nil {
-				return err
-			}
-		case <-alive.C:
-			if _, err := f.watcher.Still(ctx); err != nil {
-				return errSession
-			}
-			if err := f.ping(); err != nil {
+		case <-f.rung:
+			if err := f.ring(ctx); err != nil {
 				return err
 			}
 		case e, ok := <-f.changes.C:
@@ -97,15 +107,49 @@ func (f *feed) run(ctx context.Context) error {
 				if err := f.tell(ctx, e); err != nil {
 					return err
 				}
-				f.live.want(e)
+				if f.live.want(e) {
+					f.arm()
+				}
 			}
 		}
 	}
 }
 
-// gather returns first and the events that wait behind it, without repetitions, so that a burst costs little.
+// arm sets the alarm to what is due next.
+func (f *feed) arm() {
+	next := f.pingAt
+	if due := f.live.due; !due.IsZero() && due.Before(next) {
+		next = due
+	}
+	f.alarm.Reset(time.Until(next))
+}
+
+// ring does what is due.
+func (f *feed) ring(ctx context.Context) error {
+	now := time.Now()
+	if due := f.live.due; !due.IsZero() && !now.Before(due) {
+		if err := f.show(ctx); err != nil {
+			return err
+		}
+	}
+	if !now.Before(f.pingAt) {
+		if _, err := f.watcher.Still(ctx); err != nil {
+			return errSession
+		}
+		if err := f.ping(); err != nil {
+			return err
+		}
+		f.pingAt = time.Now().Add(pingEvery)
+	}
+	f.arm()
+	return nil
+}
+
+// gather returns first and the events that wait behind it, without repetitions, so that a burst costs little. It
+// returns the same slice again.
 func (f *feed) gather(first events.Event) []events.Event {
-	batch := []events.Event{first}
+	batch := append(f.batch[:0], first)
+	defer func() { f.batch = batch }()
 	for {
 		select {
 		case e, ok := <-f.changes.C:
@@ -180,7 +224,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 			return errSession
 		}
 	default:
-		data, err := shared(ctx, &f.answers, ask(ctx, f.watcher.User, e, ""), need{},
+		data, err := shared(ctx, &f.answers, f.reader.on(e, ""), need{},
 			func(context.Context) ([]byte, error) { return json.Marshal(plain(e)) })
 		if err != nil {
 			return err

@@ -33,7 +33,7 @@ type Options struct {
 	Statuses *connections.Statuses
 	Hosts    func() []string // of our own pages, as path.Match takes them; websockets from others are refused
 	Streams  int             // of one person at once; 0 for no bound
-	Closing  <-chan struct{} // closed when the server stops
+	Closing  context.Context // ends when the server stops; nil: never
 }
 
 // Handler answers with streams of events. Make it with New.
@@ -59,6 +59,22 @@ func (h *Handler) Routes(e *echo.Echo) {
 
 // Wait blocks until all streams have ended.
 func (h *Handler) Wait() { h.streams.Wait() }
+
+// until returns a context for a stream of a request, and what ends it with a reason. It ends when the server stops, and
+// when the stream has to make room. The caller calls done.
+func (h *Handler) until(c echo.Context, user int64) (ctx context.Context, end context.CancelCauseFunc, done func()) {
+	ctx, end = context.WithCancelCause(c.Request().Context())
+	mine := h.crowd.enter(user, h.Streams, func() { end(errCrowded) })
+	open := func() bool { return true }
+	if h.Closing != nil {
+		open = context.AfterFunc(h.Closing, func() { end(errClosing) })
+	}
+	return ctx, end, func() {
+		open()
+		h.crowd.leave(mine)
+		end(nil)
+	}
+}
 
 // open returns the watcher whose session or token a request has, or accounts.ErrUnknown, and gives the request their
 // language. The caller closes the subscription.

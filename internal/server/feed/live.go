@@ -47,8 +47,8 @@ type live struct {
 	tops  []string      // the ids of the parts that the browser has
 	known core.Known    // what is in them; shared with other streams
 	has   string        // names known
-	due   <-chan time.Time
-	last  time.Time // when the page was looked at
+	due   time.Time     // when it is looked at again; zero for not at all
+	last  time.Time     // when the page was looked at
 }
 
 // follow returns what keeps the page that a stream's request names, with the versions of the parts that its browser
@@ -85,15 +85,16 @@ func follow(pages http.Handler, r *http.Request) live {
 // follows says whether there is a page.
 func (l *live) follows() bool { return l.ask != nil }
 
-// want has the page looked at soon, if an event may have changed it.
-func (l *live) want(e events.Event) {
-	if !l.follows() || l.due != nil || e.Type == events.Progress || e.Type == events.SessionEnd {
-		return
+// want has the page looked at soon, if an event may have changed it, and reports whether that was not planned yet.
+func (l *live) want(e events.Event) bool {
+	if !l.follows() || !l.due.IsZero() || e.Type == events.Progress || e.Type == events.SessionEnd {
+		return false
 	}
 	if l.onlyFrame() && !slices.Contains(frameEvents, e.Type) {
-		return
+		return false
 	}
-	l.due = time.After(max(liveAfter, time.Until(l.last.Add(liveEvery))))
+	l.due = time.Now().Add(max(liveAfter, time.Until(l.last.Add(liveEvery))))
+	return true
 }
 
 func (l *live) onlyFrame() bool {
@@ -166,8 +167,8 @@ func (l *live) changes(p *page) ([]byte, error) {
 // show sends what has changed on the page.
 func (f *feed) show(ctx context.Context) error {
 	l := &f.live
-	l.due, l.last = nil, time.Now()
-	p, err := shared(ctx, &f.answers, ask(ctx, f.watcher.User, events.Event{}, l.same),
+	l.due, l.last = time.Time{}, time.Now()
+	p, err := shared(ctx, &f.answers, f.reader.on(events.Event{}, l.same),
 		need{f.since, l.last.Add(-liveAfter / 2)}, l.read)
 	if err != nil {
 		return err

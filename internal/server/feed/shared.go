@@ -47,7 +47,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 	if f.live.follows() {
 		of = "notifications"
 	}
-	now, err := shared(ctx, &f.answers, ask(ctx, f.watcher.User, events.Event{}, of),
+	now, err := shared(ctx, &f.answers, f.reader.on(events.Event{}, of),
 		need{serial: f.since},
 		func(ctx context.Context) (now state, err error) {
 			if !f.live.follows() { // a page shows the connections
@@ -93,7 +93,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 
 // connection returns the state of the connection of an event, or library.ErrNotFound.
 func (f *feed) connection(ctx context.Context, e events.Event) ([]byte, error) {
-	return shared(ctx, &f.answers, ask(ctx, f.watcher.User, e, ""), need{serial: e.Serial},
+	return shared(ctx, &f.answers, f.reader.on(e, ""), need{serial: e.Serial},
 		func(ctx context.Context) ([]byte, error) {
 			v, err := f.Statuses.One(ctx, f.watcher.User, e.Connection)
 			if err != nil {
@@ -105,7 +105,7 @@ func (f *feed) connection(ctx context.Context, e events.Event) ([]byte, error) {
 
 // notification returns the notification of an event.
 func (f *feed) notification(ctx context.Context, e events.Event) (notice, error) {
-	return shared(ctx, &f.answers, ask(ctx, f.watcher.User, e, ""), need{serial: e.Serial},
+	return shared(ctx, &f.answers, f.reader.on(e, ""), need{serial: e.Serial},
 		func(ctx context.Context) (notice, error) {
 			id, err := strconv.ParseInt(e.ID, 10, 64)
 			if err != nil {
@@ -122,7 +122,7 @@ func (f *feed) notification(ctx context.Context, e events.Event) (notice, error)
 // newest returns the person's newest listen; null for none. The connections that have brought some are asked about
 // together.
 func (f *feed) newest(ctx context.Context, e events.Event) ([]byte, error) {
-	return shared(ctx, &f.answers, ask(ctx, f.watcher.User, events.Event{Type: e.Type}, ""), need{serial: e.Serial},
+	return shared(ctx, &f.answers, f.reader.on(events.Event{Type: e.Type}, ""), need{serial: e.Serial},
 		func(ctx context.Context) ([]byte, error) {
 			newest, _, err := f.Store.Listens(ctx, f.watcher.User, "", 1)
 			if err != nil || len(newest) == 0 {
@@ -135,7 +135,7 @@ func (f *feed) newest(ctx context.Context, e events.Event) ([]byte, error) {
 // still returns errSession if the session or the token of the stream has ended.
 func (f *feed) still(ctx context.Context, e events.Event) error {
 	e.ID = f.watcher.Ends
-	_, err := shared(ctx, &f.answers, ask(ctx, f.watcher.User, e, ""), need{serial: e.Serial}, f.watcher.Still)
+	_, err := shared(ctx, &f.answers, f.reader.on(e, ""), need{serial: e.Serial}, f.watcher.Still)
 	if err != nil {
 		return errSession
 	}

@@ -28,6 +28,29 @@ const statusCrowded websocket.StatusCode = 4001
 // buffers are for messages on their way to a browser. They are shared: most streams send nothing most of the time.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// patience makes the contexts of writes, each of which may take at least writeTimeout and at most twice that. One is for
+// many writes, because a timer for each would be felt.
+type patience struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	until  time.Time
+}
+
+func (p *patience) context() context.Context {
+	if now := time.Now(); p.until.Sub(now) < writeTimeout {
+		p.end()
+		p.until = now.Add(2 * writeTimeout)
+		p.ctx, p.cancel = context.WithDeadline(context.Background(), p.until)
+	}
+	return p.ctx
+}
+
+func (p *patience) end() {
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
+
 // websocket answers with the stream, and takes acknowledgements from it.
 func (h *Handler) websocket(c echo.Context) error {
 	toasts := newToasts()
@@ -54,34 +77,29 @@ func (h *Handler) websocket(c echo.Context) error {
 	defer socket.CloseNow()
 	socket.SetReadLimit(readLimit)
 
-	ctx, end := context.WithCancelCause(c.Request().Context())
-	defer end(nil)
+	ctx, end, done := h.until(c, watcher.User)
+	defer done()
 	ping := func() error {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
 		return socket.Ping(ctx)
 	}
+	var writing patience
+	defer writing.end()
 	send := func(m message) error {
 		b := buffers.Get().(*[]byte)
 		defer buffers.Put(b)
 		*b = m.appendTo((*b)[:0])
-		// A write that is cut off ends the connection without a word of why.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
-		defer cancel()
-		return socket.Write(ctx, websocket.MessageText, *b)
+		return socket.Write(writing.context(), websocket.MessageText, *b)
 	}
-	mine := h.crowd.enter(watcher.User, h.Streams)
-	defer h.crowd.leave(mine)
-	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone,
-		toasts: toasts, live: follow(h.Pages, c.Request())}
-	reading, stopReading := context.WithCancel(ctx)
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, toasts: toasts,
+		live: follow(h.Pages, c.Request())}
+	// A read that is cut off ends the connection without a word of why, as does a write.
+	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReading()
 	var reader sync.WaitGroup
 	reader.Go(func() { end(h.readAcks(reading, socket, f)) })
 	err = f.run(ctx)
-	if errors.Is(err, context.Canceled) { // perhaps because of what the browser has sent
-		err = context.Cause(ctx)
-	}
 	code, reason := closing(err)
 	mute := time.AfterFunc(closeWithin, stopReading) // a sleeping tab sends no close frame
 	defer mute.Stop()
