@@ -180,10 +180,12 @@ func serveBare() *bare {
 	return s
 }
 
-// footprint is the memory that is in use, and the goroutines.
+// footprint is the memory that is in use, and the goroutines, a while after something has happened: stacks that have
+// grown for it shrink by half with every collection.
 func footprint() (bytes uint64, goroutines int) {
-	runtime.GC()
-	runtime.GC()
+	for range 6 {
+		runtime.GC()
+	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc + m.StackInuse, runtime.NumGoroutine()
