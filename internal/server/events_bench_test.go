@@ -54,7 +54,8 @@ func dial(b *testing.B, address string, header http.Header, first bool) *far {
 		conn, err := net.Dial("tcp", address)
 		require.NoError(b, err)
 		_, err = fmt.Fprintf(conn, "GET /api/v1/events HTTP/1.1\r\nHost: %s\r\n"+
-			"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%s\r\n", address, all)
+			"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
+			"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%s\r\n", address, all)
 		require.NoError(b, err)
 		r.Reset(conn)
 		answer, err := http.ReadResponse(r, nil)

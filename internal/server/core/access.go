@@ -297,7 +297,8 @@ func (a *Access) tokenWatcher(r *http.Request, address, secret string) (Watcher,
 		b, err := a.byHash(ctx, b.token.Hash)
 		return b.user, err
 	}
-	return Watcher{Ends: EndOf(b.token.ID), MayAck: b.token.Scope.Covers(accounts.Operate), Still: still}.of(b.user), err
+	w := Watcher{Ends: EndOf(b.token.ID), MayAck: b.token.Scope.Covers(accounts.Operate), Still: still}
+	return w.of(b.user), err
 }
 
 // EndOf returns the ID of the bus event that says that a token was revoked.

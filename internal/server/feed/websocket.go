@@ -28,8 +28,8 @@ const statusCrowded websocket.StatusCode = 4001
 // buffers are for messages on their way to a browser. They are shared: most streams send nothing most of the time.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// patience makes the contexts of writes, each of which may take at least writeTimeout and at most twice that. One is for
-// many writes, because a timer for each would be felt.
+// patience makes the contexts of writes, each of which may take at least writeTimeout and at most twice that. One is
+// for many writes, because a timer for each would be felt.
 type patience struct {
 	ctx    context.Context
 	cancel context.CancelFunc
