@@ -54,8 +54,8 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 	$(GO) test -count=1 ./internal ./internal/accounts
 	GOFLAGS="$$GOFLAGS $(BUILT) $(UNWATCHED)" $(TEST) -race -short -timeout 15m $$(.ci/concurrent)
 
-bench: ## the speed of what has to be fast
-	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
+bench: ## the speed of what has to be fast, beside its limits; with STRICT=yes it fails when one is missed
+	@.ci/bench
 
 # What tests need: Chromium for those in a browser, supysonic as a real Subsonic server, ffmpeg for the music in it,
 # Prometheus, Postgres, and two programs with a module of their own, built into Go's build cache: versitygw as a real S3
