@@ -93,9 +93,11 @@ func (r *Runner) Run(ctx context.Context) error {
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	for ctx.Err() == nil {
+		var again <-chan time.Time // who adds one, or leaves one, wakes Run
 		open, err := r.c.Store.OpenImports(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.c.Log.Error("imports cannot be looked up", "err", err)
+			again = time.After(tryAgain)
 		}
 		for _, v := range open {
 			if r.take(v.User) {
@@ -108,7 +110,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-r.wake:
-		case <-time.After(tryAgain):
+		case <-again:
 		}
 	}
 	return nil
