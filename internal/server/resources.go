@@ -90,7 +90,7 @@ func changeable(c *Config) connections.Settings {
 }
 
 // newResources makes the parts. A person has at most so many streams; closing ends the open ones.
-func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) (*resources, error) {
+func newResources(c *Config, at *reached, streams int, closing context.Context) (*resources, error) {
 	k, err := core.New(core.Options{
 		BaseURL: c.BaseURL, Version: c.Version, SetupCode: c.SetupCode, AdminToken: c.AdminToken,
 		Demo: c.Demo != nil, DemoUser: c.DemoUser,
