@@ -45,6 +45,7 @@ type Store interface {
 	digests.Store
 	export.Store
 	feed.Store
+	health.ServerStore
 	imports.Store
 	listening.Store
 	music.Store
@@ -160,7 +161,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			notifications.New(k, c.Store, c.Notifier),
 			channels.New(k, c.Store, c.Courier, c.PushKey),
 			health.New(k, health.Sources{Statuses: statuses, Rollup: c.Rollup, Breakers: c.Breakers, Uplink: c.Uplink,
-				Guard: c.Guard}),
+				Guard: c.Guard, Servers: c.Store}),
 			entries,
 			asking,
 			entry,
