@@ -47,6 +47,6 @@ var limits = []limit{
 	{what: "a permit", benchmark: "Acquire/one-key", unit: "ns/op", most: 100},
 	{what: "a permit", benchmark: "Acquire/one-key", unit: "allocs/op", most: 0},
 	{what: "the way of a call without the network", benchmark: "Transport/overhead", unit: "ns/op", most: 5000},
-	{what: "a call, of a bare HTTP client's time", benchmark: "Transport/ours", unit: "ns/op", per: "Transport/bare",
+	{what: "a call, of a bare HTTP client's time", benchmark: "Transport/guarded", unit: "ns/op", per: "Transport/bare",
 		most: 1.25},
 }
