@@ -42,6 +42,11 @@ func TestServersShareADatabase(t *testing.T) {
 	v := second.newcomer()
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
 	v.becomes("listenbrainz", "healthy")
+	require.Eventually(t, func() bool {
+		all := v.call("GET", "/admin/servers", nil, http.StatusOK)["servers"].([]any)
+		return len(all) == 2 && all[0].(object)["state"] == "leads" && all[1].(object)["state"] == "waits"
+	}, patience, 50*time.Millisecond)
+	require.Contains(t, v.page("/health", http.StatusOK), "Passes requests on")
 	tab, _ := v.open()
 	w.Play()
 	v.at(first).call("POST", "/connections/listenbrainz/sync", nil, http.StatusAccepted)

@@ -32,6 +32,30 @@ type Server struct {
 	Leads   bool
 }
 
+// State is what a server does.
+type State string
+
+// The states: it leads, it waits for its turn and passes requests on, or nothing is heard of it.
+const (
+	Leads  State = "leads"
+	Waits  State = "waits"
+	Silent State = "silent"
+)
+
+// States are all of them.
+var States = []State{Leads, Waits, Silent}
+
+// State returns what the server does, as far as is known.
+func (s Server) State(now time.Time) State {
+	switch {
+	case now.Sub(s.Seen) > DeposedAfter:
+		return Silent
+	case s.Leads:
+		return Leads
+	}
+	return Waits
+}
+
 // Leader is who leads, as the database has it. The zero Leader is nobody.
 type Leader struct {
 	ID       string // of the Server
