@@ -162,6 +162,9 @@ func (hs *habits) choose(keys []Key, now time.Time, tick time.Duration, runs flo
 		h := all[i].habit
 		h.every, h.sharing = interval(needs[i], scale, tick), len(keys)
 		all[i].overdue = (float64(now.Sub(h.taken)) + float64(tick)/2) / float64(h.every)
+		if now.Sub(h.taken) >= seldomest-tick { // a day is a promise
+			all[i].overdue += float64(seldomest)
+		}
 	}
 	all = slices.DeleteFunc(all, func(c candidate) bool { return c.overdue < 1 })
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.overdue, a.overdue) })
