@@ -46,6 +46,14 @@ type InputError struct{ Text words.Text }
 // Error returns the sentence in English.
 func (e InputError) Error() string { return e.Text.String() }
 
+// Part is a part of all accounts, the oldest first: those whose names contain Like, whose IDs are greater than After,
+// without the first Skip of them, at most Limit.
+type Part struct {
+	Like        string
+	After       int64
+	Skip, Limit int
+}
+
 // User is a person with an account.
 type User struct {
 	ID           int64

@@ -355,3 +355,41 @@ func TestAPersonIsRenamedAndSignedOut(t *testing.T) {
 		h.browser("192.0.2.3", firefox, "Kai") // with the same password
 	})
 }
+
+// A club has more people than a page holds: they come in pages, and are found by a part of their name.
+func TestPeopleComeInPages(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		require.NotContains(t, h.page("/settings/people"), `id="search"`, "a household needs none")
+		for n := range 119 {
+			_, err := h.db.AddUser(t.Context(), accounts.User{Name: fmt.Sprintf("Singer %03d", n), PasswordHash: "-",
+				Role: accounts.Member, CreatedAt: time.Now()}, false)
+			require.NoError(t, err)
+		}
+		first, second := h.page("/settings/people"), h.page("/settings/people?page=2")
+		require.Equal(t, 100, strings.Count(first, `id="person-`))
+		require.Equal(t, 20, strings.Count(second, `id="person-`))
+		require.Contains(t, first, `id="search"`)
+		require.Contains(t, first, `href="/settings/people?page=2"`)
+		found := h.page("/settings/people?q=sINGER+11")
+		require.Equal(t, 9, strings.Count(found, `id="person-`))
+		require.Contains(t, found, `value="sINGER 11"`)
+		require.Contains(t, h.page("/settings/people?q=%25"), "Nobody here has “")
+		require.Contains(t, h.page("/settings/people?page=2&q=singer"), `href="/settings/people?page=1&amp;q=singer"`)
+
+		var names []string
+		for next := any(""); next != nil; {
+			page := h.call(http.MethodGet, fmt.Sprint("/admin/users?limit=50&before=", next), "", http.StatusOK)
+			for _, u := range page["users"].([]any) {
+				names = append(names, u.(map[string]any)["name"].(string))
+			}
+			next = page["next"]
+		}
+		require.Len(t, names, 120)
+		require.Equal(t, "Singer 118", names[119])
+		page := h.call(http.MethodGet, "/admin/users?q=singer+007", "", http.StatusOK)
+		require.Len(t, page["users"], 1)
+		require.Nil(t, page["next"])
+		h.call(http.MethodGet, "/admin/users?before=nonsense!", "", http.StatusBadRequest)
+	})
+}

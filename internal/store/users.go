@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,18 +77,43 @@ func (s *Store) Users(ctx context.Context) ([]accounts.User, error) {
 	return list(ctx, s.reader, scanUser, selectUser+"WHERE role <> $1 ORDER BY id", leaving)
 }
 
-// LastSeen returns when people last used a session or a token that still exists.
-func (s *Store) LastSeen(ctx context.Context) (map[int64]time.Time, error) {
+// UsersPart returns a part of the accounts, the oldest first, without those that are being removed, and how many there
+// are in all whose names contain that text.
+func (s *Store) UsersPart(ctx context.Context, p accounts.Part) (part []accounts.User, total int, err error) {
+	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(nameKey(p.Like)) + "%"
+	const where = `WHERE role <> $1 AND name_key LIKE $2 ESCAPE '\'`
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM users "+where, leaving, like).Scan(&total)
+	if err != nil {
+		return nil, 0, local(err)
+	}
+	part, err = list(ctx, s.reader, scanUser, selectUser+where+" AND id > $3 ORDER BY id LIMIT $4 OFFSET $5",
+		leaving, like, p.After, p.Limit, p.Skip)
+	return part, total, err
+}
+
+// LastSeen returns when these people last used a session or a token that still exists.
+func (s *Store) LastSeen(ctx context.Context, users []int64) (map[int64]time.Time, error) {
+	seen := make(map[int64]time.Time, len(users))
 	type row struct{ user, at int64 }
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.user, &v.at) }
-	rows, err := list(ctx, s.reader, scan, `SELECT user_id, max(at) FROM (
-		SELECT user_id, seen_at AS at FROM sessions UNION ALL SELECT user_id, last_used_at FROM tokens) AS used
-		WHERE at > 0 GROUP BY user_id`)
-	seen := make(map[int64]time.Time, len(rows))
-	for _, r := range rows {
-		seen[r.user] = instant(r.at)
+	for chunk := range slices.Chunk(users, 500) {
+		args := make([]any, len(chunk))
+		for i, id := range chunk {
+			args[i] = id
+		}
+		these := numbered(1, len(chunk))
+		rows, err := list(ctx, s.reader, scan, `SELECT user_id, max(at) FROM (
+			SELECT user_id, seen_at AS at FROM sessions WHERE user_id IN `+these+`
+			UNION ALL SELECT user_id, last_used_at FROM tokens WHERE user_id IN `+these+`) AS used
+			WHERE at > 0 GROUP BY user_id`, args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			seen[r.user] = instant(r.at)
+		}
 	}
-	return seen, err
+	return seen, nil
 }
 
 // Rename implements accounts.Store. The same name in other letters is no other account's.

@@ -34,7 +34,7 @@ type Store interface {
 	HasHeard(ctx context.Context, user int64, id uint32) (bool, error)
 	Sharers(context.Context) ([]accounts.User, error)
 	Sharer(ctx context.Context, name string) (accounts.User, error)
-	Users(context.Context) ([]accounts.User, error)
+	UsersPart(context.Context, accounts.Part) (part []accounts.User, total int, err error)
 }
 
 // Handler answers for statistics.

@@ -75,8 +75,8 @@ func (h *Handler) sharing(c echo.Context, a *asked) (s sharing, err error) {
 
 // household reports whether more than one person has an account.
 func (h *Handler) household(ctx context.Context) (bool, error) {
-	all, err := h.store.Users(ctx)
-	return len(all) > 1, err
+	_, total, err := h.store.UsersPart(ctx, accounts.Part{})
+	return total > 1, err
 }
 
 // bare returns the address of somebody's page, the reader's for no name, for this span without any filter.

@@ -2,6 +2,7 @@ package people
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -10,13 +11,41 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
+
+// peoplePerPage is how many people a page shows. A search field is above them where there are more.
+const peoplePerPage = 100
+
+// pagesOf returns the links to the other pages of those whose names contain a text.
+func pagesOf(p core.Pager, like string) ui.Pages {
+	v := ui.Pages{Page: p.Page, Pages: p.Pages, Before: p.Before, After: p.After}
+	for _, link := range []*string{&v.Before, &v.After} {
+		if *link != "" && like != "" {
+			*link += "&q=" + url.QueryEscape(like)
+		}
+	}
+	return v
+}
 
 func (h *Users) listPage(c echo.Context) error { return h.showList(c, http.StatusOK, listView{}) }
 
 func (h *Users) showList(c echo.Context, status int, v listView) (err error) {
 	ctx := c.Request().Context()
-	if v.People, err = h.all(ctx); err != nil {
+	v.Like = strings.TrimSpace(c.QueryParam("q"))
+	_, total, err := h.store.UsersPart(ctx, accounts.Part{Like: v.Like})
+	if err != nil {
+		return err
+	}
+	at, err := core.PagerOf(c, total, peoplePerPage)
+	if err != nil {
+		return err
+	}
+	if v.Pages = pagesOf(at, v.Like); v.Like == "" {
+		v.Many = at.Pages > 1
+	}
+	part := accounts.Part{Like: v.Like, Skip: at.Offset(), Limit: peoplePerPage}
+	if v.People, _, err = h.part(ctx, part); err != nil {
 		return err
 	}
 	if v.Open, err = h.store.Invitations(ctx); err != nil {
@@ -73,10 +102,8 @@ func (h *Users) about(c echo.Context, u accounts.User) (v about, err error) {
 	if v.Has, err = h.store.Counts(ctx, u.ID); err != nil {
 		return v, err
 	}
-	all, err := h.store.Users(ctx)
-	for _, other := range all {
-		v.Only = v.Only && (other.ID == u.ID || other.Role != accounts.Admin)
-	}
+	admins, err := h.store.Admins(ctx)
+	v.Only = v.Only && len(admins) == 1
 	return v, err
 }
 

@@ -20,10 +20,11 @@ import (
 
 // Store is what this package reads and keeps of accounts.
 type Store interface {
-	Users(context.Context) ([]accounts.User, error)
+	UsersPart(context.Context, accounts.Part) (part []accounts.User, total int, err error)
+	Admins(context.Context) ([]int64, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	UserByName(ctx context.Context, name string) (accounts.User, error)
-	LastSeen(context.Context) (map[int64]time.Time, error)
+	LastSeen(ctx context.Context, users []int64) (map[int64]time.Time, error)
 	Counts(ctx context.Context, user int64) (removal.Counts, error)
 	Invitations(context.Context) ([]accounts.Link, error)
 	DeleteInvitation(ctx context.Context, id int64) (there bool, err error)
@@ -114,14 +115,14 @@ type seen struct {
 	At time.Time
 }
 
-// all returns all accounts.
-func (h *Users) all(ctx context.Context) ([]seen, error) {
-	users, err := h.store.Users(ctx)
+// part returns a part of the accounts, and how many there are whose names match.
+func (h *Users) part(ctx context.Context, p accounts.Part) (all []seen, total int, err error) {
+	users, total, err := h.store.UsersPart(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	at, err := h.store.LastSeen(ctx)
-	return core.ViewAll(users, func(u accounts.User) seen { return seen{u, at[u.ID]} }), err
+	at, err := h.store.LastSeen(ctx, core.ViewAll(users, func(u accounts.User) int64 { return u.ID }))
+	return core.ViewAll(users, func(u accounts.User) seen { return seen{u, at[u.ID]} }), total, err
 }
 
 // add adds an account.
@@ -171,11 +172,26 @@ func view(u accounts.User) View {
 }
 
 func (h *Users) list(c echo.Context) error {
-	all, err := h.all(c.Request().Context())
+	limit, err := core.Limit(c)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"users": core.ViewAll(all, func(p seen) SeenView {
+	p := accounts.Part{Like: c.QueryParam("q"), Limit: limit + 1}
+	if cursor := c.QueryParam("before"); cursor != "" {
+		if p.After, err = strconv.ParseInt(cursor, 36, 64); err != nil {
+			return library.ErrBadCursor
+		}
+	}
+	all, _, err := h.part(c.Request().Context(), p)
+	if err != nil {
+		return err
+	}
+	var next *string
+	if len(all) > limit {
+		all = all[:limit]
+		next = core.Text(strconv.FormatInt(all[limit-1].ID, 36))
+	}
+	return c.JSON(http.StatusOK, map[string]any{"next": next, "users": core.ViewAll(all, func(p seen) SeenView {
 		return SeenView{View: view(p.User), LastSeenAt: core.Moment(p.At)}
 	})})
 }

@@ -18,6 +18,9 @@ type listView struct {
 	People []seen
 	Open   []accounts.Link // invitations
 	You    int64           // who looks at it
+	Pages  ui.Pages
+	Many   bool   // more than a page shows
+	Like   string // what their names contain; empty for all
 
 	Form, Problem string // the form that failed, and why
 	Name, Role    string // what was typed in it
