@@ -38,6 +38,8 @@ func TestServersShareADatabase(t *testing.T) {
 	until(t, func() bool { return strings.Contains(first.log.String(), "this server leads") }, "a leader")
 	second := startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, env...)
 	require.Equal(t, first.code, second.code)
+	checked, _ := command(t, "", env, "-check", "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0")
+	require.Contains(t, checked, "127.0.0.1:0 is free for the other servers.")
 
 	// The first account is created on one server and used on the other.
 	v := second.newcomer()
@@ -239,7 +241,7 @@ func TestAnOlderServerDoesNotLead(t *testing.T) {
 	_, err = db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
 	require.NoError(t, err)
 	require.NoError(t, first.stop(syscall.SIGTERM))
-	until(t, func() bool { return strings.Contains(second.log.String(), "this server can't lead") }, "the log to say so")
+	until(t, func() bool { return strings.Contains(second.log.String(), "this server can't lead") }, "a word of it")
 	require.Contains(t, second.log.String(), "newer version")
 	require.Equal(t, http.StatusOK, v.status("/livez"))
 	_, err = db.Exec("DELETE FROM goose_db_version WHERE version_id = 99999")
