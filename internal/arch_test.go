@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 	"internal/passwords":  {},
 	"internal/nearest":    {},
 	"internal/search":     {},
+	"internal/tables":     {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
@@ -94,7 +95,7 @@ var arrows = map[string][]string{
 		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match",
 		"internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
-		"internal/resilience", "internal/search", "internal/settings"},
+		"internal/resilience", "internal/search", "internal/settings", "internal/tables"},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",

@@ -12,7 +12,6 @@ import (
 	"net"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing/fstest"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 
 	"reprise/internal/resilience"
+	"reprise/internal/tables"
 )
 
 // postgres is a database of a Postgres server.
@@ -130,7 +130,7 @@ type pgConn struct{ *stdlib.Conn }
 // CheckNamedValue implements driver.NamedValueChecker.
 func (c pgConn) CheckNamedValue(v *driver.NamedValue) error {
 	if text, ok := v.Value.(string); ok {
-		v.Value = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
+		v.Value = tables.Clean(text)
 	}
 	return c.Conn.CheckNamedValue(v)
 }
@@ -193,6 +193,8 @@ func (p postgres) keep(context.Context, *sql.DB, int64) error { return nil }
 func (p postgres) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riverdatabasesql.New(writer)
 }
+
+func (p postgres) rows() tables.Dialect { return tables.Postgres }
 
 // shrink does nothing: Postgres uses the room again.
 func (p postgres) shrink(context.Context, *sql.DB) {}
