@@ -28,6 +28,7 @@ var arrows = map[string][]string{
 	"internal/nearest":    {},
 	"internal/search":     {},
 	"internal/tables":     {},
+	"internal/cluster":    {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
@@ -90,7 +91,8 @@ var arrows = map[string][]string{
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store": {"internal/accounts", "internal/activity", "internal/asks", "internal/delivery",
+	"internal/store": {"internal/accounts", "internal/activity", "internal/asks", "internal/cluster",
+		"internal/delivery",
 		"internal/digest",
 		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match",
 		"internal/metrics",
@@ -260,8 +262,8 @@ var arrows = map[string][]string{
 	"cmd/server": {
 		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/asks",
 		"internal/channels",
-		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
-		"internal/demo/past",
+		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
+		"internal/demo", "internal/demo/past",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",

@@ -40,17 +40,31 @@ func (a *app) scrape(t testing.TB) promtest.Series {
 // crowd creates people who have connected every provider, each with a Navidrome of their own.
 func crowd(t testing.TB, a *app, people int) {
 	t.Helper()
+	var all []string
+	for _, p := range a.registry.All() {
+		all = append(all, p.Name)
+	}
+	connect(t, a, people, all...)
+}
+
+// connect creates people who have connected these providers.
+func connect(t testing.TB, a *app, people int, to ...string) {
+	t.Helper()
 	ctx := context.Background()
 	now := time.Now()
 	for n := range people {
 		u, err := a.store.AddUser(ctx, accounts.User{Name: fmt.Sprintf("Person %d", n), PasswordHash: "-",
 			Role: accounts.Member, CreatedAt: now}, false)
 		require.NoError(t, err)
-		for _, p := range a.registry.All() {
+		for _, name := range to {
+			p := a.registry.Get(name)
 			c := library.Connection{User: u.ID, ID: library.ConnectionID(p.Name),
 				AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
 				ExpiresAt: now.Add(24 * time.Hour), Credentials: library.Credentials{"url": fmt.Sprintf(
 					"http://music-%d.example.org", n), "token": "t"}}
+			if name != "navidrome" {
+				c.Credentials = library.Credentials{"token": "t", "user": fmt.Sprint("person", n)}
+			}
 			_, err := a.store.SaveConnection(ctx, c)
 			require.NoError(t, err)
 			for _, stream := range p.Streams {
@@ -63,14 +77,20 @@ func crowd(t testing.TB, a *app, people int) {
 // wired returns the program on a database of the test, with nothing running and no upstream in reach.
 func wired(t testing.TB) *app {
 	t.Helper()
-	c, err := config.Load("", nil, map[string]string{"data_dir": inMemory(t), "contact": "test@example.org",
-		"providers.youtube.keys": "AIzaSy-the-first-key-of-the-test,AIzaSy-the-second-key-of-the-test"},
-		registry.Descriptions())
+	return wiredWith(t, nowhere{}, map[string]string{
+		"providers.youtube.keys": "AIzaSy-the-first-key-of-the-test,AIzaSy-the-second-key-of-the-test"})
+}
+
+// wiredWith is wired with these upstreams and settings.
+func wiredWith(t testing.TB, upstreams http.RoundTripper, settings map[string]string) *app {
+	t.Helper()
+	settings["data_dir"], settings["contact"] = inMemory(t), "test@example.org"
+	c, err := config.Load("", nil, settings, registry.Descriptions())
 	require.NoError(t, err)
 	db, err := dataDir(c).Open(context.Background(), storeOptions(c))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	a, err := wire(context.Background(), c, db, nowhere{}, slog.New(slog.DiscardHandler))
+	a, err := wire(context.Background(), c, db, upstreams, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	return a
 }

@@ -42,16 +42,15 @@ func listed(allowed []string, host string) bool {
 
 // connectedByAdmin reports whether an administrator has a connection to a host.
 func (b basics) connectedByAdmin(ctx context.Context, known *providers.Registry, host string) bool {
-	all, err := b.store.Connections(ctx)
+	admins, err := b.store.Admins(ctx)
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(all, func(c library.Connection) bool {
-		p := known.Get(c.Provider())
-		if p == nil || !strings.EqualFold(p.NamedHost(c.Credentials), host) {
-			return false
-		}
-		u, err := b.store.UserByID(ctx, c.User)
-		return err == nil && u.Role == accounts.Admin
+	return slices.ContainsFunc(admins, func(id int64) bool {
+		all, err := b.store.UserConnections(ctx, id)
+		return err == nil && slices.ContainsFunc(all, func(c library.Connection) bool {
+			p := known.Get(c.Provider())
+			return p != nil && strings.EqualFold(p.NamedHost(c.Credentials), host)
+		})
 	})
 }

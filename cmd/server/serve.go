@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"reprise/internal/config"
+	"reprise/internal/datadir"
 	"reprise/internal/demo"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
@@ -70,6 +71,17 @@ func serve(ctx context.Context, from start, at console) error {
 	return serveOn(ctx, listener, from, at)
 }
 
+// process is the program while it serves.
+type process struct {
+	from     start
+	at       console
+	listener net.Listener
+	listen   string // with the port that the system has chosen
+	level    *slog.LevelVar
+	log      *slog.Logger
+	dir      datadir.Dir
+}
+
 // serveOn is serve on a listener that is open.
 func serveOn(ctx context.Context, listener net.Listener, from start, at console) (err error) {
 	c, err := from.config()
@@ -78,59 +90,102 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 	}
 	level := &slog.LevelVar{}
 	level.Set(c.LogLevel)
-	log := newLog(c.LogFormat, level, at.err)
 	host, _, _ := net.SplitHostPort(c.Listen)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	c.Listen = net.JoinHostPort(host, port) // the system has chosen the port, if it was 0
-	listen, to := c.Listen, reach{}
-	dir := dataDir(c)
-	if err := dir.Make(); err != nil {
+	p := &process{from: from, at: at, listener: listener, listen: net.JoinHostPort(host, port), level: level,
+		log: newLog(c.LogFormat, level, at.err), dir: dataDir(c)}
+	if err := p.dir.Make(); err != nil {
 		return err
 	}
-	unlock, err := dir.Lock()
+	unlock, err := p.dir.Lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := dir.Protect(); err != nil {
-		log.Warn("the data directory is not private", "err", err)
+	if err := p.dir.Protect(); err != nil {
+		p.log.Warn("the data directory is not private", "err", err)
+	}
+	if c.ClusterListen != "" && !c.Simulated {
+		return p.among(ctx, c)
 	}
 	opened := storeOptions(c)
-	opened.Moving = tellMoving(log, at.out)
-	db, err := dir.Open(ctx, opened)
+	opened.Moving = tellMoving(p.log, at.out)
+	db, err := p.dir.Open(ctx, opened)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	err = p.work(ctx, db, alone{p})
+	p.log.Info("stopped")
+	return err
+}
+
+// place is how the process serves.
+type place interface {
+	// ready is called before anything runs.
+	ready(*app)
+	setupCode(context.Context, *store.Store) (string, error)
+	announce(c config.Config, to reach, setupCode string)
+	serve(context.Context, *server.Server, config.Config) error
+}
+
+// alone is the place of a server that has its database for itself.
+type alone struct{ *process }
+
+func (alone) ready(*app) {}
+
+func (alone) setupCode(ctx context.Context, db *store.Store) (string, error) {
+	return newSetupCode(ctx, db)
+}
+
+func (a alone) announce(c config.Config, to reach, setupCode string) {
+	announce(c, to, setupCode, a.log, a.at.out)
+}
+
+func (a alone) serve(ctx context.Context, srv *server.Server, c config.Config) error {
+	return srv.Run(ctx, a.listener, c.ShutdownTimeout)
+}
+
+// reach returns the settings with which the process is reached, and how.
+func (p *process) reach(c config.Config) (config.Config, reach) {
+	c.Listen = p.listen
+	to := reach{links: []string{c.BaseURL}}
+	if c.BaseURL == "" {
+		c.BaseURL = "http://" + config.LoopbackFor(p.listener.Addr().String())
+		to = reachOf(p.listener.Addr(), c.BaseURL, edge.ThisMachine())
+	}
+	return c, to
+}
+
+// work does everything that a server with the right to write does, until ctx ends.
+func (p *process) work(ctx context.Context, db *store.Store, in place) error {
+	var to reach
 	fill := func(c *config.Config) {
-		from.simulate(c)
-		c.Listen, to = listen, reach{links: []string{c.BaseURL}}
-		if c.BaseURL == "" {
-			c.BaseURL = "http://" + config.LoopbackFor(listener.Addr().String())
-			to = reachOf(listener.Addr(), c.BaseURL, edge.ThisMachine())
-		}
+		p.from.simulate(c)
+		*c, to = p.reach(*c)
 	}
-	held, err := settings.Open(ctx, settings.Options{Layers: from.layers, Known: registry.Descriptions(), Store: db,
-		Log: log, Fill: fill})
+	held, err := settings.Open(ctx, settings.Options{Layers: p.from.layers, Known: registry.Descriptions(), Store: db,
+		Log: p.log, Fill: fill})
 	if err != nil {
 		return err
 	}
-	c = held.Config()
+	c := held.Config()
 	db.Configure(storeOptions(c))
-	level.Set(c.LogLevel)
-	a, err := wire(ctx, c, db, nil, log)
+	p.level.Set(c.LogLevel)
+	a, err := wire(ctx, c, db, nil, p.log)
 	if err != nil {
 		return err
 	}
+	in.ready(a)
 	a.server.Settings = held
 	pages := a.server
-	if from.furnish != nil {
-		furnished, err := from.furnish(ctx, a)
+	if p.from.furnish != nil {
+		furnished, err := p.from.furnish(ctx, a)
 		if err != nil {
 			return err
 		}
 		pages.Demo, pages.DemoUser = furnished.handler, furnished.user
-	} else if pages.SetupCode, err = newSetupCode(ctx, db); err != nil {
+	} else if pages.SetupCode, err = in.setupCode(ctx, db); err != nil {
 		return err
 	}
 	srv, err := server.New(pages)
@@ -139,21 +194,20 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 	}
 	a.web.Store(srv)
 	held.Follow(func(ctx context.Context, before, now config.Config) error {
-		level.Set(now.LogLevel)
+		p.level.Set(now.LogLevel)
 		return a.apply(ctx, before, now)
 	})
-	announce(c, to, pages.SetupCode, log, at.out)
+	in.announce(c, to, pages.SetupCode)
 	g, ctx := errgroup.WithContext(ctx)
 	for _, run := range append(a.run, a.deliveries.Run) {
 		g.Go(func() error { return run(ctx) })
 	}
-	g.Go(func() error { return srv.Run(ctx, listener, c.ShutdownTimeout) })
-	g.Go(func() error { return tidy(ctx, db, a.server.Breakers, log) })
-	g.Go(func() error { return index(ctx, db, log) })
+	g.Go(func() error { return in.serve(ctx, srv, c) })
+	g.Go(func() error { return tidy(ctx, db, a.server.Breakers, p.log) })
+	g.Go(func() error { return index(ctx, db, p.log) })
 	if err = g.Wait(); errors.Is(err, context.Canceled) { // a stop while something was still starting
 		err = nil
 	}
-	log.Info("stopped")
 	return err
 }
 

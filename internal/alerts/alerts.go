@@ -32,7 +32,7 @@ type Store interface {
 	SaveHold(context.Context, resilience.Hold) error
 	Admins(context.Context) ([]int64, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
-	Connections(context.Context) ([]library.Connection, error)
+	Outlines(context.Context) ([]library.Outline, error)
 	// WaitingFor says what waits to be sent to a connection, such as "37 listens are waiting"; empty for nothing.
 	WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (words.Text, error)
 	// Note adds an entry to the activity log.
@@ -174,7 +174,7 @@ func (a *Alerts) Advice(c library.Connection) words.Text {
 
 // Publish tells the browsers of everybody who shares the app of a connection that its state has changed.
 func (a *Alerts) Publish(ctx context.Context, c library.Connection) error {
-	all, err := a.store.Connections(ctx)
+	all, err := a.store.Outlines(ctx)
 	for _, other := range all {
 		if other.Provider() == c.Provider() && other.App == c.App {
 			a.bus.Publish(other.User, events.Event{Type: events.Connection, Connection: other.ID})

@@ -104,8 +104,11 @@ func (m *memoryStore) UserByID(_ context.Context, id int64) (accounts.User, erro
 	return accounts.User{ID: id, Name: map[int64]string{admin: "Alice", member: "Bob"}[id]}, nil
 }
 
-func (m *memoryStore) Connections(context.Context) ([]library.Connection, error) {
-	return []library.Connection{connectionOf(admin), connectionOf(member)}, nil
+func (m *memoryStore) Outlines(context.Context) (all []library.Outline, err error) {
+	for _, c := range []library.Connection{connectionOf(admin), connectionOf(member)} {
+		all = append(all, library.Outline{User: c.User, ID: c.ID, App: c.App})
+	}
+	return all, nil
 }
 
 func (m *memoryStore) WaitingFor(context.Context, int64, library.ConnectionID) (words.Text, error) {

@@ -53,8 +53,8 @@ func (a *Alerts) Disconnected(
 	a.journal.forget(user, conn)
 	a.memory.forget(user, conn)
 	closed := closings(p, user, conn)
-	all, err := a.store.Connections(ctx)
-	if err == nil && !slices.ContainsFunc(all, func(c library.Connection) bool { return c.Provider() == p.Name }) {
+	all, err := a.store.Outlines(ctx)
+	if err == nil && !slices.ContainsFunc(all, func(l library.Outline) bool { return l.Provider() == p.Name }) {
 		closed = append(closed, notify.Closing{Connection: library.ConnectionID(p.Name), Causes: appCauses})
 	}
 	if by := activity.ActorOf(ctx).ID; by != 0 {
@@ -80,11 +80,14 @@ type notice struct {
 	severity notify.Severity
 }
 
+// FirstNotice is how long before the end of an authorization Ending has something to say.
+const FirstNotice = 30 * 24 * time.Hour
+
 // notices are ordered by time, the nearest to the end first.
 var notices = []notice{
 	{24 * time.Hour, notify.CauseEnds1, notify.Warning},
 	{7 * 24 * time.Hour, notify.CauseEnds7, notify.Warning},
-	{30 * 24 * time.Hour, notify.CauseEnds30, notify.Info},
+	{FirstNotice, notify.CauseEnds30, notify.Info},
 }
 
 // Ending tells a person in time that an authorization will end. Each notice is opened once per credential, and takes

@@ -24,7 +24,7 @@ func (a *Alerts) UplinkChanged(ctx context.Context, offline bool) {
 		a.log.Info("uplink back")
 		err = a.notifier.Resolve(ctx, 0, "", notify.CauseOffline)
 	}
-	all, listErr := a.store.Connections(ctx)
+	all, listErr := a.store.Outlines(ctx)
 	for _, c := range all {
 		a.bus.Publish(c.User, events.Event{Type: events.Connection, Connection: c.ID})
 	}

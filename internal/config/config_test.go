@@ -55,8 +55,8 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	want := Config{
 		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto",
-		ShutdownTimeout: 20 * time.Second,
-		ListensEvery:    5 * time.Minute, PlaylistsEvery: 15 * time.Minute, EnrichEvery: time.Hour, ArtMaxMiB: 512,
+		ShutdownTimeout: 20 * time.Second, ClusterDrain: 5 * time.Second,
+		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, EnrichEvery: time.Hour, ArtMaxMiB: 512,
 		Workers: 8, RunTimeout: 10 * time.Minute,
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5,
 		BreakerCooldown: time.Minute, BreakerMaxOpen: 10 * time.Minute, AllowPrivateUpstreams: true,
@@ -98,6 +98,7 @@ admin_token: "another sixteen characters "
 contact: me@example.org
 log: {level: Debug, format: json}
 shutdown_timeout: 1m30s
+cluster: {listen: ":8421", address: "music-2.lan:8421", drain: 10s}
 trusted_proxies:
   - 10.0.0.0/8
   - 192.168.1.7
@@ -170,6 +171,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		DatabaseURL: "postgres://reprise:p%40ss@db.home/reprise", SecretKey: "sixteen characters at least",
 		AdminToken: "another sixteen characters",
 		Contact:    "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
+		ClusterListen: ":8421", ClusterAddress: "music-2.lan:8421", ClusterDrain: 10 * time.Second,
 		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second,
 		PlaylistsEvery: time.Hour,
 		EnrichEvery:    2 * time.Hour, Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond,
@@ -212,7 +214,9 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_DATABASE_URL=postgres://reprise:p%40ss@db.home/reprise",
 		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_ADMIN_TOKEN=another sixteen characters",
 		"REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
-		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1",
+		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_CLUSTER_LISTEN=:8421",
+		"REPRISE_CLUSTER_ADDRESS=music-2.lan:8421", "REPRISE_CLUSTER_DRAIN=10s",
+		"REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1",
 		"REPRISE_SYNC_LISTENS_EVERY=1s",
 		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_ENRICH_EVERY=2h",
 		"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,telegram://1:a@telegram?chats=1,2", "REPRISE_ART_MAX_MIB=0",

@@ -25,7 +25,7 @@ type row struct {
 
 // settings returns the table of all settings, bound to the fields of c.
 func (c *Config) settings() []row {
-	return slices.Concat(c.ofServer(), c.ofReading(), c.ofCare(), c.ofDelivery(), c.ofNetwork())
+	return slices.Concat(c.ofServer(), c.ofCluster(), c.ofReading(), c.ofCare(), c.ofDelivery(), c.ofNetwork())
 }
 
 func (c *Config) ofServer() []row {
@@ -43,6 +43,14 @@ func (c *Config) ofServer() []row {
 		fixed("shutdown_timeout", "20s", Duration, duration(&c.ShutdownTimeout, time.Second)),
 		{Setting{Path: "allowed_hosts", Group: Network, Kind: List}, hostNames(&c.AllowedHosts)},
 		{Setting{Path: "trusted_proxies", Group: Network, Kind: List}, networks(&c.TrustedProxies)},
+	}
+}
+
+func (c *Config) ofCluster() []row {
+	return []row{
+		fixed("cluster.listen", "", Text, optional(address(&c.ClusterListen))),
+		fixed("cluster.address", "", Text, optional(address(&c.ClusterAddress))),
+		fixed("cluster.drain", "5s", Duration, duration(&c.ClusterDrain, 0)),
 	}
 }
 
@@ -150,7 +158,29 @@ func (c *Config) validate() (faults []Fault) {
 		wrong("settings.wrong.delivery", []string{"delivery.max_delay", "delivery.first_delay"}, "Max",
 			c.DeliveryMaxDelay, "First", c.DeliveryFirstDelay)
 	}
+	if c.ClusterListen != "" {
+		if c.DatabaseURL == "" || c.SecretKey == "" {
+			wrong("settings.wrong.cluster", []string{"cluster.listen", "database_url", "secret_key"})
+		}
+		if host, _, _ := net.SplitHostPort(c.ClusterReached()); anyAddress(host) {
+			wrong("settings.wrong.cluster_address", []string{"cluster.address", "cluster.listen"}, "Value", host)
+		}
+	}
 	return faults
+}
+
+// ClusterReached returns the address at which the other servers of the database reach this one.
+func (c *Config) ClusterReached() string {
+	if c.ClusterAddress != "" {
+		return c.ClusterAddress
+	}
+	return c.ClusterListen
+}
+
+// anyAddress reports whether a host to listen on stands for all addresses of the machine.
+func anyAddress(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || err == nil && ip.IsUnspecified()
 }
 
 // together checks which settings of the providers are set without the one that belongs to them.
@@ -167,10 +197,20 @@ func (c *Config) together(known []providers.Description) (faults []Fault) {
 // LoopbackFor returns the address at which a browser on this machine reaches a server with this listen address.
 func LoopbackFor(listen string) string {
 	host, port, _ := net.SplitHostPort(listen)
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+	if anyAddress(host) {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, port)
+}
+
+// optional returns a setter that leaves the field empty for an empty text.
+func optional(set func(string) error) func(string) error {
+	return func(s string) error {
+		if strings.TrimSpace(s) == "" {
+			return nil
+		}
+		return set(s)
+	}
 }
 
 func plainText(to *string) func(string) error {

@@ -65,6 +65,16 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 	return db, err
 }
 
+// Servers connects to the list of the servers that share the database. Wrong keys are refused in a sentence.
+func (d Dir) Servers(ctx context.Context, key *store.Key) (*store.Servers, error) {
+	all, err := store.OpenServers(ctx, d.Place(), key)
+	if errors.Is(err, store.ErrWrongKey) {
+		return nil, fmt.Errorf("%w. All servers of the database %s need the same secret_key; nothing was changed", err,
+			d.Place())
+	}
+	return all, d.explain(err)
+}
+
 // Settings returns the settings that administrators have changed, by path, without changing anything. A server may be
 // running. Secrets that the key does not open are left out, and without a database there are none.
 func (d Dir) Settings(ctx context.Context) (map[string]string, error) {

@@ -67,13 +67,21 @@ type StreamRecord struct {
 	Note          words.Text // what a person should know about the data, such as a gap that cannot be filled
 }
 
+// Outline is what loops over all connections know of one: it is read without opening credentials.
+type Outline struct {
+	User      int64
+	ID        ConnectionID
+	App       string
+	Paused    bool
+	ExpiresAt time.Time // see Connection
+}
+
+// Provider returns the name of the provider that the connection leads to.
+func (o Outline) Provider() string { return o.ID.Provider() }
+
 // Standing sums up the state of one connection.
 type Standing struct {
-	User          int64
-	Connection    ConnectionID
-	App           string
-	Paused        bool
-	ExpiresAt     time.Time // see Connection
+	Outline
 	Read          int       // number of streams that have been read to their end once
 	LastSuccessAt time.Time // of any stream, deliveries included
 }

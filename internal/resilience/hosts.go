@@ -3,6 +3,7 @@ package resilience
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -32,6 +33,7 @@ var contactMissing = words.New("host.contact")
 // Hosts is the policy that holds now. It is safe for concurrent use.
 type Hosts struct {
 	policy atomic.Pointer[HostPolicy]
+	fence  atomic.Pointer[func() bool] // nil: always open
 	mu     sync.Mutex
 	pools  []*http.Transport
 }
@@ -52,6 +54,21 @@ func (h *Hosts) Configure(p HostPolicy) {
 	for _, pool := range h.pools {
 		pool.CloseIdleConnections()
 	}
+}
+
+// ErrFenced is the error of a call that this process may not make now. It counts as a canceled context: the upstream
+// has not been asked, so that nothing is learned.
+var ErrFenced = fmt.Errorf("this server may make no calls now: %w", context.Canceled)
+
+// Fence has every call, and every connection made by Dial, ask first whether it may still go out. It is for servers
+// that share a database, of which one calls.
+func (h *Hosts) Fence(open func() bool) { h.fence.Store(&open) }
+
+func (h *Hosts) fenced() error {
+	if open := h.fence.Load(); open != nil && !(*open)() {
+		return ErrFenced
+	}
+	return nil
 }
 
 // Policy returns the policy that holds now.
@@ -86,6 +103,9 @@ func (h *Hosts) Dial() func(ctx context.Context, network, address string) (net.C
 	}
 	dialer := &net.Dialer{Timeout: ConnectTimeout, Control: control}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if err := h.fenced(); err != nil {
+			return nil, err
+		}
 		conn, err := dialer.DialContext(ctx, network, address)
 		if errors.Is(err, ssrf.ErrProhibitedIP) {
 			return nil, &SettingError{Setting: "allow_private_upstreams",
@@ -138,7 +158,7 @@ func (p HostPolicy) LacksContact(host string) bool {
 	return false
 }
 
-// withinPolicy refuses calls to hosts that need a contact while there is none.
+// withinPolicy refuses calls to hosts that need a contact while there is none, and all calls behind a closed fence.
 type withinPolicy struct {
 	http.RoundTripper
 	hosts *Hosts
@@ -146,11 +166,15 @@ type withinPolicy struct {
 
 // RoundTrip implements http.RoundTripper.
 func (w withinPolicy) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !w.hosts.policy.Load().LacksContact(req.URL.Host) {
+	err := w.hosts.fenced()
+	if err == nil && !w.hosts.policy.Load().LacksContact(req.URL.Host) {
 		return w.RoundTripper.RoundTrip(req)
 	}
 	if req.Body != nil {
 		_ = req.Body.Close()
+	}
+	if err != nil {
+		return nil, err
 	}
 	return nil, &SettingError{Setting: "contact", Problem: contactMissing}
 }

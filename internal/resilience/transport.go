@@ -115,6 +115,9 @@ func lost(ctx, outer context.Context, endpoint string, err error) error {
 	if errors.Is(outer.Err(), context.Canceled) {
 		return outer.Err()
 	}
+	if errors.Is(err, ErrFenced) {
+		return ErrFenced
+	}
 	if e, ok := errors.AsType[*SettingError](err); ok { // what connects may not do so
 		return e
 	}

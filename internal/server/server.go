@@ -132,19 +132,38 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.door.ServeHTTP(w, r)
 }
 
-// Run serves on l until ctx ends. Then it ends the open streams, waits at most grace for the requests under way,
-// and
+// Run serves on l until ctx ends. Then it ends the open streams, waits at most grace for the requests under way, and
 // returns when nothing is left.
 func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) error {
-	door := edge.Listen(l, s.edge)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return Serve(ctx, edge.Listen(l, s.edge), s, grace) })
+	g.Go(func() error { return s.Work(ctx) })
+	return g.Wait()
+}
+
+// Work is Run for a server that another one has answer requests: it keeps the streams until ctx ends, and returns when
+// they have ended.
+func (s *Server) Work(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, s.close)
+	defer stop()
+	err := s.feed.Run(ctx)
+	<-ctx.Done()
+	s.close()
+	s.feed.Wait()
+	return err
+}
+
+// Serve has h answer the requests that come through a door until ctx ends. Then it waits at most grace for those under
+// way.
+func Serve(ctx context.Context, door *edge.Listener, h http.Handler, grace time.Duration) error {
 	srv := &http.Server{
-		Handler:           s,
+		Handler:           h,
 		ConnState:         door.State,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second, // a file that is sent extends it, and the door bounds the writing
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(door.Log.Handler(), slog.LevelDebug),
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -153,17 +172,14 @@ func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) e
 		}
 		return nil
 	})
-	g.Go(func() error { return s.feed.Run(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
-		s.close()
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		err := srv.Shutdown(stop)
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = srv.Close()
 		}
-		s.feed.Wait()
 		return err
 	})
 	return g.Wait()

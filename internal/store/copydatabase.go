@@ -94,7 +94,7 @@ func (c CopyOf) open(ctx context.Context, at Place) (*Store, error) {
 	}
 	s := &Store{engine: e, key: c.Key, files: files}
 	s.Configure(Options{})
-	if s.writer, s.reader, err = s.connect(ctx, true); err != nil {
+	if s.writer, s.reader, err = s.connect(ctx, locking{alone: true}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -204,7 +204,7 @@ func (s *Store) discard(ctx context.Context) (err error) {
 			return fmt.Errorf("remove the unfinished copy: %w", err)
 		}
 	}
-	s.writer, s.reader, err = s.connect(ctx, true)
+	s.writer, s.reader, err = s.connect(ctx, locking{alone: true})
 	return err
 }
 

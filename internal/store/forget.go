@@ -29,7 +29,7 @@ func ForgetSecrets(ctx context.Context, at Place, key *Key, keep string) (f Forg
 	}
 	s := &Store{engine: e, key: key, files: files}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if s.writer, s.reader, err = s.connect(ctx, true); err != nil {
+	if s.writer, s.reader, err = s.connect(ctx, locking{alone: true}); err != nil {
 		return f, err
 	}
 	if err := s.intact(ctx, s.writer); err != nil {

@@ -142,7 +142,7 @@ func (s *Store) Hours(ctx context.Context, provider string, from time.Time) ([]m
 func (s *Store) Standings(ctx context.Context) ([]library.Standing, error) {
 	scan := func(r scanner) (v library.Standing, err error) {
 		var expires, success int64
-		err = r.Scan(&v.User, &v.Connection, &v.App, &v.Paused, &expires, &v.Read, &success)
+		err = r.Scan(&v.User, &v.ID, &v.App, &v.Paused, &expires, &v.Read, &success)
 		v.ExpiresAt, v.LastSuccessAt = instant(expires), instant(success)
 		return v, err
 	}

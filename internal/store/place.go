@@ -25,8 +25,8 @@ type engine interface {
 	// exists reports whether the database exists. It creates nothing.
 	exists(context.Context) (bool, error)
 	// connect opens the two pools. The writer has one connection, so that its transactions run one after the other.
-	// The reader cannot write. With alone, it locks out other servers; for SQLite, the data directory's lock does.
-	connect(ctx context.Context, alone bool) (writer, reader *sql.DB, err error)
+	// The reader cannot write. For SQLite, the data directory's lock keeps other servers out.
+	connect(context.Context, locking) (writer, reader *sql.DB, err error)
 	// intact returns an error if the database is damaged.
 	intact(context.Context, *sql.DB) error
 	// look returns a Look at the database, and changes nothing.
@@ -47,6 +47,12 @@ type engine interface {
 	shrink(context.Context, *sql.DB)
 	// shred makes the engine erase everything that is overwritten afterwards.
 	shred(context.Context, *sql.DB) error
+}
+
+// locking says how connect keeps out other servers.
+type locking struct {
+	alone   bool                                            // it locks the database
+	elected func(ctx context.Context, backend uint32) error // see Options.Elected; nil: it does not wait for the lock
 }
 
 func (p Place) engine() (engine, error) {

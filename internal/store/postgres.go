@@ -59,13 +59,45 @@ func (p postgres) String() string {
 // one that keeps the lock apart from those of other programs.
 const oneServer = "SELECT pg_advisory_lock(hashtextextended(current_schema(), 8420)) IS NULL"
 
-func (p postgres) connect(ctx context.Context, alone bool) (writer, reader *sql.DB, err error) {
+// tryEvery is how often a server that waits for the lock tries to get it. Waiting inside Postgres would keep it from
+// cleaning up what others delete.
+const tryEvery = time.Second
+
+// await waits until a connection has the lock of a server.
+func await(ctx context.Context, c *pgx.Conn) error {
+	every := time.NewTicker(tryEvery)
+	defer every.Stop()
+	for {
+		var got bool
+		err := c.QueryRow(ctx, tryLock).Scan(&got)
+		if err != nil || got {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+		}
+	}
+}
+
+// tryLock takes the same lock as oneServer, if it is free. It returns true also if there is no schema.
+const tryLock = "SELECT coalesce(pg_try_advisory_lock(hashtextextended(current_schema(), 8420)), true)"
+
+func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql.DB, err error) {
+	again := false // a connection had the lock before
 	writer = p.pool(func(ctx context.Context, c *pgx.Conn) error {
-		if !alone {
+		if !how.alone {
 			return nil
 		}
 		// The lock belongs to the connection that writes, so that a server without it cannot write, also after its
-		// connection was lost. Postgres may need a moment to notice that the previous connection is gone.
+		// connection was lost.
+		if how.elected != nil && !again {
+			if err := await(ctx, c); err != nil {
+				return err
+			}
+		}
+		// Postgres may need a moment to notice that the previous connection is gone.
 		if _, err := c.Exec(ctx, "SET lock_timeout = '5s'"); err != nil {
 			return err
 		}
@@ -73,6 +105,10 @@ func (p postgres) connect(ctx context.Context, alone bool) (writer, reader *sql.
 		err := c.QueryRow(ctx, oneServer).Scan(&nowhere)
 		if err == nil && nowhere {
 			err = &pgconn.PgError{Code: noSchema}
+		}
+		if err == nil && how.elected != nil {
+			again = true
+			err = how.elected(ctx, c.PgConn().PID())
 		}
 		return err
 	})
@@ -145,7 +181,7 @@ func (p postgres) exists(ctx context.Context) (there bool, err error) {
 
 // ask calls fn with a read-only pool, which it closes afterwards.
 func (p postgres) ask(ctx context.Context, fn func(*sql.DB) error) error {
-	writer, reader, err := p.connect(ctx, false)
+	writer, reader, err := p.connect(ctx, locking{})
 	if err == nil {
 		err = fn(reader)
 	}

@@ -21,9 +21,9 @@ import (
 
 // shared are the tables whose rows belong to the installation. A new table is either listed here, or a removal has to
 // empty it of a person's rows.
-var shared = []string{"facts", "sequences", "key_cooldowns", "entities", "enrichment_marks", "enrichment",
-	"spellings", "track_artists", "joined_keys", "joined_ids", "connection_numbers", "players", "quarters", "videos",
-	"settings", "search_words", "music_rules", "music_rule_parts", "chosen_pictures"}
+var shared = []string{"servers", "leader", "facts", "sequences", "key_cooldowns", "entities", "enrichment_marks",
+	"enrichment", "spellings", "track_artists", "joined_keys", "joined_ids", "connection_numbers", "players",
+	"quarters", "videos", "settings", "search_words", "music_rules", "music_rule_parts", "chosen_pictures"}
 
 // column is a column of a table of ours.
 type column struct{ table, name, kind string }

@@ -36,7 +36,7 @@ func (f sqliteFile) exists(context.Context) (bool, error) {
 	return err == nil, nil
 }
 
-func (f sqliteFile) connect(context.Context, bool) (writer, reader *sql.DB, err error) {
+func (f sqliteFile) connect(context.Context, locking) (writer, reader *sql.DB, err error) {
 	// SQLite gives the files that it creates beside this one the same permissions. The error is ignored because SQLite
 	// reports the same problem on first use.
 	_ = private(f.path)

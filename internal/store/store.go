@@ -48,6 +48,10 @@ type Options struct {
 	ArchiveEvery time.Duration // how long a month of the archive waits for more listens; default not at all
 	// Moving hears how many of all listens an upgrade has moved, and since when; nil for nobody.
 	Moving func(done, all int64, since time.Duration)
+	// Elected, for a Postgres database that several servers share, is called when the store has the lock, before it
+	// changes anything, and each time a new connection has it again. backend is that connection's process in Postgres.
+	// With an error the lock is given back. Without Elected, Open does not wait for another server to stop.
+	Elected func(ctx context.Context, backend uint32) error
 }
 
 func (o Options) withDefaults() Options {
@@ -70,7 +74,8 @@ func (s *Store) Options() Options { return *s.opt.Load() }
 const readers = 4
 
 // Open opens a database, creates it if there is none, and brings it up to date (see migrate). Every error is a
-// sentence for the person who starts the server. On Postgres, the store locks the database for itself until Close.
+// sentence for the person who starts the server. On Postgres, the store locks the database for itself until Close; with
+// Options.Elected it waits until no other server has it locked.
 func Open(ctx context.Context, at Place, key *Key, opt Options) (*Store, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -94,7 +99,7 @@ func openWith(ctx context.Context, at Place, key *Key, opt Options, files fs.FS)
 }
 
 func (s *Store) open(ctx context.Context) (err error) {
-	if s.writer, s.reader, err = s.connect(ctx, true); err != nil {
+	if s.writer, s.reader, err = s.connect(ctx, locking{alone: true, elected: s.Options().Elected}); err != nil {
 		return err
 	}
 	if err := s.intact(ctx, s.writer); err != nil {
@@ -126,7 +131,7 @@ func OpenBeside(ctx context.Context, at Place) (*Store, error) {
 		return nil, otherVersion(e, look)
 	}
 	s := &Store{engine: e}
-	if s.writer, s.reader, err = e.connect(ctx, false); err != nil {
+	if s.writer, s.reader, err = e.connect(ctx, locking{}); err != nil {
 		s.Close()
 		return nil, err
 	}

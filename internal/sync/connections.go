@@ -15,7 +15,8 @@ import (
 
 // ConnectionStore keeps connections.
 type ConnectionStore interface {
-	Connections(context.Context) ([]library.Connection, error)
+	Outlines(context.Context) ([]library.Outline, error)
+	LostConnections(context.Context) ([]library.Connection, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error
@@ -79,10 +80,10 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, conn library.C
 // AskAgain stops every connection whose credentials were sealed with a lost key, and asks its person to reconnect. Call
 // it before anything runs. Only news are announced, so it may be called at every start.
 func (m *Connections) AskAgain(ctx context.Context) error {
-	all, err := m.store.Connections(ctx)
+	all, err := m.store.LostConnections(ctx)
 	for _, c := range all {
 		p := m.guard.opt.Registry.Get(c.Provider())
-		if p == nil || len(c.Credentials) > 0 {
+		if p == nil {
 			continue
 		}
 		s := providers.OfConnection(c, p.Guarded()[0])
@@ -223,11 +224,10 @@ func (m *Connections) Retry(ctx context.Context, user int64, conn library.Connec
 }
 
 func (m *Connections) start(ctx context.Context, user int64, conn library.ConnectionID) error {
-	c, err := m.store.Connection(ctx, user, conn)
-	if err != nil {
+	if _, err := m.store.Connection(ctx, user, conn); err != nil {
 		return err
 	}
-	m.syncer.Start(c)
+	m.syncer.Start(user, conn)
 	m.publish(user, conn)
 	return nil
 }

@@ -55,13 +55,20 @@ func (m *Connections) Replace(ctx context.Context, r *providers.Registry, p *pro
 	ctx = context.WithoutCancel(ctx)
 	r.Replace(p)
 	m.guard.opt.Alerts.Mending(ctx, 0, library.ConnectionID(p.Name))
-	all, err := m.store.Connections(ctx)
+	all, err := m.store.Outlines(ctx)
 	if err != nil {
 		return err
 	}
-	for _, c := range all {
-		if c.Provider() != p.Name || p.App(c.Credentials) == c.App {
+	for _, l := range all {
+		if l.Provider() != p.Name {
 			continue
+		}
+		c, err := m.store.Connection(ctx, l.User, l.ID)
+		if errors.Is(err, library.ErrNotFound) || err == nil && p.App(c.Credentials) == c.App {
+			continue
+		}
+		if err != nil {
+			return err
 		}
 		if err := m.store.SetApp(ctx, c.User, c.ID, p.App(c.Credentials)); err != nil {
 			return err
@@ -80,14 +87,14 @@ func (m *Connections) callAgain(ctx context.Context, p *providers.Provider) erro
 	}
 	g.opt.Backoff.KeysBack(p.Name, holds)
 	g.hurry(p, library.Connection{ID: library.ConnectionID(p.Name)})
-	all, err := m.store.Connections(ctx)
-	for _, c := range all {
-		if c.Provider() == p.Name && !c.Paused {
-			err = errors.Join(err, m.deliveries.Release(ctx, c.User, c.ID))
-			m.syncer.Start(c)
+	all, err := m.store.Outlines(ctx)
+	for _, l := range all {
+		if l.Provider() == p.Name && !l.Paused {
+			err = errors.Join(err, m.deliveries.Release(ctx, l.User, l.ID))
+			m.syncer.Start(l.User, l.ID)
 		}
-		if c.Provider() == p.Name {
-			m.publish(c.User, c.ID)
+		if l.Provider() == p.Name {
+			m.publish(l.User, l.ID)
 		}
 	}
 	return err

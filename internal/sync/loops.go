@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-co-op/gocron/v2"
 
+	"reprise/internal/alerts"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
@@ -114,14 +115,19 @@ func tick(ctx context.Context, log *slog.Logger, work func(context.Context) erro
 
 // announceEnds tells people in time that an authorization will end.
 func (rd *reader) announceEnds(ctx context.Context) error {
-	connections, err := rd.store.Connections(ctx)
+	links, err := rd.store.Outlines(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, c := range connections {
-		p := rd.guard.opt.Registry.Get(c.Provider())
-		if p == nil || p.OAuth == nil || c.ExpiresAt.IsZero() || time.Until(c.ExpiresAt) <= 0 {
+	for _, l := range links {
+		p := rd.guard.opt.Registry.Get(l.Provider())
+		if left := time.Until(l.ExpiresAt); p == nil || p.OAuth == nil || left <= 0 || left > alerts.FirstNotice {
+			continue
+		}
+		c, err := rd.store.Connection(ctx, l.User, l.ID)
+		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		if rd.guard.state(c, "").Kind != resilience.Stopped {

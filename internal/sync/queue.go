@@ -14,22 +14,52 @@ type Key struct {
 	Stream     string
 }
 
-// queue holds what is to be run, and when. It is guarded by the lock of the Syncer.
+// queue holds what is to be run, and when. Every method takes O(log n) steps. It is guarded by the lock of the Syncer.
 type queue struct {
-	due   dueHeap
-	at    map[Key]*entry
-	ready []Key         // due now, in order
-	busy  map[int64]int // runs under way per user
-	total int           // runs under way
+	due     order[*entry] // by time
+	at      map[Key]*entry
+	people  map[int64]*person // who have something ready or a run under way
+	turns   order[*person]    // those who have something ready: the one who is next comes first
+	running map[Key]*entry    // runs under way, and what of the same key has become ready meanwhile; nil for nothing
+	woken   int               // counts what has become ready
 }
 
 type entry struct {
 	key   Key
 	at    time.Time
-	index int // in the heap; -1 when it is not there
+	turn  int // its place among what is ready; 0 while it is not due
+	index int // in a heap; -1 when it is in none
 }
 
-func newQueue() *queue { return &queue{at: map[Key]*entry{}, busy: map[int64]int{}} }
+func (e *entry) Before(o *entry) bool {
+	if e.turn != o.turn {
+		return e.turn < o.turn
+	}
+	return e.at.Before(o.at)
+}
+
+func (e *entry) Place(i int) { e.index = i }
+
+// person is what one user has in the queue.
+type person struct {
+	ready order[*entry] // by turn, without what waits for its own run to end
+	busy  int           // runs under way
+	index int           // in turns; -1 when nothing is ready
+}
+
+// Before orders people by how many runs they have, and then by how long they have been waiting.
+func (p *person) Before(o *person) bool {
+	if p.busy != o.busy {
+		return p.busy < o.busy
+	}
+	return p.ready[0].turn < o.ready[0].turn
+}
+
+func (p *person) Place(i int) { p.index = i }
+
+func newQueue() *queue {
+	return &queue{at: map[Key]*entry{}, people: map[int64]*person{}, running: map[Key]*entry{}}
+}
 
 // add makes k due at that time, or earlier if it already was.
 func (q *queue) add(k Key, at time.Time) {
@@ -40,17 +70,23 @@ func (q *queue) add(k Key, at time.Time) {
 		heap.Push(&q.due, e)
 		return
 	}
-	if e.index >= 0 && at.Before(e.at) {
+	if e.turn == 0 && at.Before(e.at) {
 		e.at = at
 		heap.Fix(&q.due, e.index)
 	}
 }
 
-// wake moves what has become due into the ready list, and returns when the next key will be due; zero for never.
+// wake makes ready what has become due, and returns when the next key will be due; zero for never.
 func (q *queue) wake(now time.Time) time.Time {
 	for len(q.due) > 0 && !q.due[0].at.After(now) {
 		e := heap.Pop(&q.due).(*entry)
-		q.ready = append(q.ready, e.key)
+		q.woken++
+		e.turn = q.woken
+		if _, runs := q.running[e.key]; runs {
+			q.running[e.key] = e
+		} else {
+			q.line(e)
+		}
 	}
 	if len(q.due) == 0 {
 		return time.Time{}
@@ -58,83 +94,112 @@ func (q *queue) wake(now time.Time) time.Time {
 	return q.due[0].at
 }
 
+// line puts what is ready in its place.
+func (q *queue) line(e *entry) {
+	p := q.people[e.key.User]
+	if p == nil {
+		p = &person{index: -1}
+		q.people[e.key.User] = p
+	}
+	heap.Push(&p.ready, e)
+	q.settle(e.key.User, p)
+}
+
+// settle puts a person in their place after a change, and forgets them when they have nothing here.
+func (q *queue) settle(user int64, p *person) {
+	switch {
+	case len(p.ready) > 0 && p.index < 0:
+		heap.Push(&q.turns, p)
+	case len(p.ready) > 0:
+		heap.Fix(&q.turns, p.index)
+	case p.index >= 0:
+		heap.Remove(&q.turns, p.index) // which does not compare it
+	}
+	if len(p.ready) == 0 && p.busy == 0 {
+		delete(q.people, user)
+	}
+}
+
 // take returns the next run to start if at most workers may be under way: that of the user with the fewest, the first
 // of equals. A user who has a run under way does not get the last worker, so that one user's hanging upstreams never
-// keep the others waiting.
-func (q *queue) take(workers int, running func(Key) bool) (Key, bool) {
-	if q.total >= workers {
+// keep the others waiting. There is at most one run of a key; done ends it.
+func (q *queue) take(workers int) (Key, bool) {
+	total := len(q.running)
+	if total >= workers || len(q.turns) == 0 {
 		return Key{}, false
 	}
-	best := -1
-	for i, k := range q.ready {
-		if running(k) || q.total == workers-1 && q.total > 0 && q.busy[k.User] > 0 {
-			continue
-		}
-		if best < 0 || q.busy[k.User] < q.busy[q.ready[best].User] {
-			best = i
-		}
-		if q.busy[k.User] == 0 {
-			break
-		}
-	}
-	if best < 0 {
+	p := q.turns[0]
+	if total == workers-1 && total > 0 && p.busy > 0 {
 		return Key{}, false
 	}
-	k := q.ready[best]
-	q.ready = append(q.ready[:best], q.ready[best+1:]...)
-	delete(q.at, k)
-	q.busy[k.User]++
-	q.total++
-	return k, true
+	e := heap.Pop(&p.ready).(*entry)
+	p.busy++
+	q.settle(e.key.User, p)
+	delete(q.at, e.key)
+	q.running[e.key] = nil
+	return e.key, true
 }
 
-// done returns a worker.
+// done ends the run of k.
 func (q *queue) done(k Key) {
-	q.total--
-	if q.busy[k.User]--; q.busy[k.User] == 0 {
-		delete(q.busy, k.User)
+	again := q.running[k]
+	delete(q.running, k)
+	p := q.people[k.User]
+	p.busy--
+	q.settle(k.User, p)
+	if again != nil {
+		q.line(again)
 	}
 }
 
-// drop forgets k.
+// drop forgets k, but not the run of it that is under way.
 func (q *queue) drop(k Key) {
 	e, ok := q.at[k]
 	if !ok {
 		return
 	}
 	delete(q.at, k)
-	if e.index >= 0 {
+	switch {
+	case e.turn == 0:
 		heap.Remove(&q.due, e.index)
-		return
-	}
-	for i, r := range q.ready {
-		if r == k {
-			q.ready = append(q.ready[:i], q.ready[i+1:]...)
-			return
-		}
+	case q.running[k] == e:
+		q.running[k] = nil
+	default:
+		p := q.people[k.User]
+		heap.Remove(&p.ready, e.index)
+		q.settle(k.User, p)
 	}
 }
 
-// dueHeap orders entries by time; it implements heap.Interface.
-type dueHeap []*entry
+// order is a heap whose members know their places; it implements heap.Interface.
+type order[E interface {
+	Before(E) bool
+	Place(int)
+}] []E
 
-func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h dueHeap) Swap(i, j int) {
+func (h order[E]) Len() int           { return len(h) }
+func (h order[E]) Less(i, j int) bool { return h[i].Before(h[j]) }
+func (h order[E]) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+	h[i].Place(i)
+	h[j].Place(j)
 }
 
-func (h *dueHeap) Push(x any) {
-	e := x.(*entry)
-	e.index = len(*h)
+// Push implements heap.Interface.
+func (h *order[E]) Push(x any) {
+	e := x.(E)
+	e.Place(len(*h))
 	*h = append(*h, e)
 }
 
-func (h *dueHeap) Pop() any {
+// Pop implements heap.Interface.
+func (h *order[E]) Pop() any {
 	old := *h
-	e := old[len(old)-1]
-	*h = old[:len(old)-1]
-	e.index = -1
+	last := len(old) - 1
+	e := old[last]
+	var none E
+	old[last] = none // for the garbage collector
+	*h = old[:last]
+	e.Place(-1)
 	return e
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func nobody(Key) bool { return false }
-
 func TestQueueGivesBackInTheOrderOfTime(t *testing.T) {
 	q, now := newQueue(), time.Now()
 	a, b := Key{1, "spotify", "listens"}, Key{2, "spotify", "listens"}
@@ -18,16 +16,16 @@ func TestQueueGivesBackInTheOrderOfTime(t *testing.T) {
 	q.add(b, now.Add(time.Minute))
 	q.add(a, now.Add(3*time.Minute)) // later than wanted already: nothing changes
 	require.Equal(t, now.Add(time.Minute), q.wake(now))
-	_, ok := q.take(8, nobody)
+	_, ok := q.take(8)
 	require.False(t, ok, "nothing is due yet")
 	q.add(a, now.Add(-time.Second)) // earlier counts
 	q.wake(now)
-	k, ok := q.take(8, nobody)
+	k, ok := q.take(8)
 	require.True(t, ok)
 	require.Equal(t, a, k)
 	require.Equal(t, now.Add(time.Minute), q.wake(now))
 	require.True(t, q.wake(now.Add(time.Minute)).IsZero())
-	k, _ = q.take(8, nobody)
+	k, _ = q.take(8)
 	require.Equal(t, b, k)
 }
 
@@ -38,22 +36,22 @@ func TestQueueLetsUsersTakeTurns(t *testing.T) {
 	}
 	q.wake(now)
 	for range 3 {
-		k, ok := q.take(4, nobody)
+		k, ok := q.take(4)
 		require.True(t, ok)
 		require.Equal(t, int64(1), k.User)
 	}
-	_, ok := q.take(4, nobody)
+	_, ok := q.take(4)
 	require.False(t, ok, "the last worker is not for somebody who has one")
 	q.add(Key{2, "a", "listens"}, now)
 	q.wake(now)
-	k, ok := q.take(4, nobody)
+	k, ok := q.take(4)
 	require.True(t, ok)
 	require.Equal(t, int64(2), k.User)
 	q.done(Key{1, "a", "listens"})
-	_, ok = q.take(4, nobody)
+	_, ok = q.take(4)
 	require.False(t, ok)
 	q.done(k)
-	_, ok = q.take(4, nobody)
+	_, ok = q.take(4)
 	require.True(t, ok, "two are free again")
 }
 
@@ -66,11 +64,11 @@ func TestQueueWithOneWorkerServesEverybody(t *testing.T) {
 	q.wake(now)
 	served := 0
 	for {
-		k, ok := q.take(1, nobody)
+		k, ok := q.take(1)
 		if !ok {
 			break
 		}
-		_, second := q.take(1, nobody)
+		_, second := q.take(1)
 		require.False(t, second)
 		served++
 		q.done(k)
@@ -81,19 +79,33 @@ func TestQueueWithOneWorkerServesEverybody(t *testing.T) {
 func TestQueueForgetsWhatIsDropped(t *testing.T) {
 	q, now := newQueue(), time.Now()
 	due, ready, running := Key{1, "a", "listens"}, Key{1, "b", "listens"}, Key{1, "c", "listens"}
-	q.add(ready, now)
 	q.add(running, now)
+	q.wake(now)
+	k, ok := q.take(8)
+	require.True(t, ok)
+	require.Equal(t, running, k)
+	q.add(running, now)
+	q.add(ready, now)
 	q.wake(now)
 	q.add(due, now.Add(time.Hour))
 	q.drop(due)
 	q.drop(ready)
 	q.drop(Key{9, "x", "listens"})
 	require.True(t, q.wake(now.Add(2*time.Hour)).IsZero())
-	_, ok := q.take(8, func(k Key) bool { return k == running })
+	_, ok = q.take(8)
 	require.False(t, ok, "one run at a time")
-	k, ok := q.take(8, nobody)
+	q.done(running)
+	k, ok = q.take(8)
 	require.True(t, ok)
 	require.Equal(t, running, k)
-	_, ok = q.take(8, nobody)
+	_, ok = q.take(8)
 	require.False(t, ok)
+	q.add(running, now)
+	q.wake(now)
+	q.drop(running)
+	q.done(running)
+	_, ok = q.take(8)
+	require.False(t, ok)
+	require.Empty(t, q.at)
+	require.Empty(t, q.people)
 }

@@ -33,11 +33,11 @@ func (m *statuses) Survey(
 	}
 	found := map[string]Survey{}
 	for _, st := range all {
-		p := m.guard.opt.Registry.Get(st.Connection.Provider())
+		p := m.guard.opt.Registry.Get(st.Provider())
 		if p == nil {
 			continue
 		}
-		s := found[st.Connection.Provider()]
+		s := found[st.Provider()]
 		if s.Conditions == nil {
 			s.Conditions = map[Condition]int{}
 		}
@@ -50,7 +50,7 @@ func (m *statuses) Survey(
 		if worst != NeedsReconnect && !st.ExpiresAt.IsZero() && (s.Ends.IsZero() || st.ExpiresAt.Before(s.Ends)) {
 			s.Ends = st.ExpiresAt
 		}
-		found[st.Connection.Provider()] = s
+		found[st.Provider()] = s
 	}
 	for _, p := range own {
 		s := found[p.Name]
@@ -64,7 +64,7 @@ func (m *statuses) Survey(
 
 // worst returns the gravest condition of a connection's streams, and notes their waits in s.
 func (m *statuses) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
-	c := library.Connection{User: st.User, ID: st.Connection, App: st.App, Paused: st.Paused}
+	c := library.Connection{User: st.User, ID: st.ID, App: st.App, Paused: st.Paused}
 	worst := Healthy
 	if st.Read < len(p.Streams) || st.LastSuccessAt.IsZero() {
 		worst = New

@@ -57,7 +57,7 @@ func (o Options) withDefaults() Options {
 
 // Store is what reading needs.
 type Store interface {
-	Connections(context.Context) ([]library.Connection, error)
+	Outlines(context.Context) ([]library.Outline, error)
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	listenStore
 	playlistStore
@@ -180,7 +180,7 @@ func (s *Syncer) startDue(ctx context.Context, workers *sync.WaitGroup) time.Tim
 	opt := s.opt.now()
 	next := s.queue.wake(time.Now())
 	for {
-		k, ok := s.queue.take(opt.Workers, func(k Key) bool { return s.runs[k] != nil })
+		k, ok := s.queue.take(opt.Workers)
 		if !ok {
 			return next
 		}
@@ -247,16 +247,16 @@ func anyRun(runs map[Key]*run, provider string) bool {
 
 // Tick makes a stream of all connections due.
 func (s *Syncer) Tick(ctx context.Context, stream string) error {
-	connections, err := s.store.Connections(ctx)
+	links, err := s.store.Outlines(ctx)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
 	s.mu.Lock()
 	s.ticked = now
-	for _, c := range connections {
-		k := Key{c.User, c.ID, stream}
-		if p := s.guard.opt.Registry.Get(c.Provider()); p != nil && p.Pulls(stream) && !c.Paused && s.runs[k] == nil {
+	for _, l := range links {
+		k := Key{l.User, l.ID, stream}
+		if p := s.guard.opt.Registry.Get(l.Provider()); p != nil && p.Pulls(stream) && !l.Paused && s.runs[k] == nil {
 			s.queue.add(k, now) // a run under way is the one that this tick would have started
 		}
 	}
@@ -278,20 +278,20 @@ func (s *Syncer) Read(ctx context.Context, k Key) error {
 }
 
 // Start makes all streams of a connection due now. A run that is under way is joined.
-func (s *Syncer) Start(c library.Connection) { s.start(c, false) }
+func (s *Syncer) Start(user int64, conn library.ConnectionID) { s.start(user, conn, false) }
 
 // StartAnew is Start for a connection that has changed, or whose person asks for news: a run that is under way is
 // followed by another. It reports whether one was.
-func (s *Syncer) StartAnew(c library.Connection) (followed bool) { return s.start(c, true) }
+func (s *Syncer) StartAnew(c library.Connection) (followed bool) { return s.start(c.User, c.ID, true) }
 
-func (s *Syncer) start(c library.Connection, anew bool) (running bool) {
-	p := s.guard.opt.Registry.Get(c.Provider())
+func (s *Syncer) start(user int64, conn library.ConnectionID, anew bool) (running bool) {
+	p := s.guard.opt.Registry.Get(conn.Provider())
 	if p == nil {
 		return false
 	}
 	s.mu.Lock()
 	for _, stream := range p.Streams {
-		k := Key{c.User, c.ID, stream}
+		k := Key{user, conn, stream}
 		busy := s.runs[k] != nil
 		if running = running || busy; anew || !busy {
 			s.queue.add(k, time.Now())

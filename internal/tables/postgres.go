@@ -38,6 +38,7 @@ func (postgres) read(c Column) string {
 
 func (postgres) schema(ctx context.Context, q Querier) (all []Table, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), t.typtype = 'e',
+			a.attnotnull,
 			coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false) OR a.attidentity <> '',
 			coalesce(array_position(string_to_array(i.indkey::text, ' '), a.attnum::text), 0),
 			coalesce((SELECT string_agg(DISTINCT p.relname, ',') FROM pg_constraint f
@@ -58,7 +59,7 @@ func (postgres) schema(ctx context.Context, q Querier) (all []Table, err error) 
 		var c Column
 		var enum bool
 		var inKey int
-		if err := rows.Scan(&table, &c.Name, &c.typed, &enum, &c.counted, &inKey, &parents); err != nil {
+		if err := rows.Scan(&table, &c.Name, &c.typed, &enum, &c.NotNull, &c.counted, &inKey, &parents); err != nil {
 			return nil, err
 		}
 		if len(all) == 0 || all[len(all)-1].Name != table {

@@ -27,7 +27,7 @@ func (sqlite) read(c Column) string {
 }
 
 func (sqlite) schema(ctx context.Context, q Querier) (all []Table, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT t.name, c.name, c.type, c.pk, coalesce((
+	rows, err := q.QueryContext(ctx, `SELECT t.name, c.name, c.type, c."notnull" OR c.pk > 0, c.pk, coalesce((
 			SELECT group_concat(DISTINCT f."table") FROM pragma_foreign_key_list(t.name) f), '')
 		FROM pragma_table_list t, pragma_table_info(t.name) c
 		WHERE t.schema = 'main' AND t.type IN ('table', 'virtual') AND t.name NOT LIKE 'sqlite~_%' ESCAPE '~'
@@ -40,7 +40,7 @@ func (sqlite) schema(ctx context.Context, q Querier) (all []Table, err error) {
 		var table, parents string
 		var c Column
 		var inKey int
-		if err := rows.Scan(&table, &c.Name, &c.typed, &inKey, &parents); err != nil {
+		if err := rows.Scan(&table, &c.Name, &c.typed, &c.NotNull, &inKey, &parents); err != nil {
 			return nil, err
 		}
 		if len(all) == 0 || all[len(all)-1].Name != table {

@@ -57,9 +57,10 @@ type Table struct {
 
 // Column is a column of a table.
 type Column struct {
-	Name  string
-	Kind  Kind
-	typed string // the engine's name of its type
+	Name    string
+	Kind    Kind
+	NotNull bool
+	typed   string // the engine's name of its type
 
 	counted bool // a sequence numbers new rows
 }

@@ -1,0 +1,232 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// cameFrom is the header with the address from which a request came to the server in front.
+	cameFrom = "Reprise-Came-From"
+	// notLeading is the header of an answer that says that the server does not lead.
+	notLeading = "Reprise-Not-Leading"
+	// patience is how long a request waits for a leader.
+	patience = 25 * time.Second
+	// again is how long a request waits before it asks a leader again that did not answer.
+	again = 250 * time.Millisecond
+	// waiting is how many requests may wait for a leader at once.
+	waiting = 1000
+	// keptBody is the largest body, in bytes, that is kept to be sent again.
+	keptBody = 256 << 10
+)
+
+// errNotLeading is the error of a request to a server that does not lead.
+var errNotLeading = errors.New("the server does not lead")
+
+// Gate answers the requests that come to a server: by itself while it leads, otherwise by the leader.
+type Gate struct {
+	member *Member
+	log    *slog.Logger
+	proxy  *httputil.ReverseProxy
+	local  atomic.Pointer[http.Handler] // nil while the server does not lead
+	leaves atomic.Bool
+	room   chan struct{}
+	peers  *tls.Config
+}
+
+// NewGate returns a Gate for a member with an identity.
+func NewGate(m *Member, id Identity, log *slog.Logger) *Gate {
+	g := &Gate{member: m, log: log, room: make(chan struct{}, waiting), peers: id.config}
+	g.proxy = &httputil.ReverseProxy{
+		Transport: &http.Transport{
+			TLSClientConfig: id.config, DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 3 * time.Second, MaxIdleConnsPerHost: 256, IdleConnTimeout: time.Minute,
+			DisableCompression: true, // the answer is passed on as it is
+		},
+		Rewrite:        rewrite,
+		FlushInterval:  -1, // streams are passed on at once
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ModifyResponse: refused,
+		ErrorHandler:   func(_ http.ResponseWriter, r *http.Request, err error) { *tried(r.Context()) = err },
+	}
+	return g
+}
+
+func refused(answer *http.Response) error {
+	if answer.Header.Get(notLeading) != "" {
+		return errNotLeading
+	}
+	return nil
+}
+
+// rewrite passes on a request as it came, with the address from which it came.
+func rewrite(p *httputil.ProxyRequest) {
+	p.Out.URL.Scheme, p.Out.URL.Host = "https", p.In.Context().Value(toKey{}).(string)
+	p.Out.URL.RawQuery = p.In.URL.RawQuery
+	p.Out.Host = p.In.Host
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if all := p.In.Header[name]; all != nil {
+			p.Out.Header[name] = all
+		}
+	}
+	p.Out.Header.Set(cameFrom, p.In.RemoteAddr)
+}
+
+type toKey struct{}    // the address of the leader
+type triedKey struct{} // where the error of an attempt is put
+
+func tried(ctx context.Context) *error { return ctx.Value(triedKey{}).(*error) }
+
+// Lead makes the gate answer by itself; a nil handler ends that.
+func (g *Gate) Lead(h http.Handler) {
+	if h == nil {
+		g.local.Store(nil)
+		return
+	}
+	g.local.Store(&h)
+}
+
+// Leave has /readyz say that the server is about to stop.
+func (g *Gate) Leave() { g.leaves.Store(true) }
+
+// ServeHTTP implements http.Handler.
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "/readyz" && g.leaves.Load():
+		plain(w, http.StatusServiceUnavailable, "draining")
+	case g.local.Load() != nil:
+		(*g.local.Load()).ServeHTTP(w, r)
+	case r.URL.Path == "/livez":
+		plain(w, http.StatusOK, "ok")
+	case r.URL.Path == "/readyz" && !g.member.Heard():
+		plain(w, http.StatusServiceUnavailable, "database: doesn't answer")
+	case r.URL.Path == "/readyz":
+		plain(w, http.StatusOK, "ok")
+	default:
+		g.pass(w, r)
+	}
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n")
+}
+
+// pass has the leader answer a request. While nobody leads, the request waits.
+func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
+	body, whole := keep(r)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	for {
+		if h := g.local.Load(); h != nil {
+			(*h).ServeHTTP(w, body(r))
+			return
+		}
+		leader, news := g.member.Leader()
+		var err error
+		if leader.alive() && leader.ID != g.member.me.ID {
+			to := context.WithValue(context.WithValue(r.Context(), toKey{}, leader.Address), triedKey{}, &err)
+			g.proxy.ServeHTTP(w, body(r).WithContext(to))
+			if err == nil || r.Context().Err() != nil {
+				return
+			}
+			g.log.Debug("the leader did not answer", "err", err)
+		}
+		g.member.Ask()
+		if err != nil && !mayRepeat(r, err, whole) || !g.wait(ctx, news) {
+			w.Header().Set("Retry-After", "2")
+			plain(w, http.StatusServiceUnavailable, "Reprise is changing servers. Try again in a moment.")
+			return
+		}
+	}
+}
+
+// wait waits until it is worth asking again; false if that is too long.
+func (g *Gate) wait(ctx context.Context, news <-chan struct{}) bool {
+	select {
+	case g.room <- struct{}{}:
+		defer func() { <-g.room }()
+	default:
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-news:
+	case <-time.After(again):
+	}
+	return true
+}
+
+// keep returns a function that gives a request a fresh copy of its body, if it is small, and whether it does.
+func keep(r *http.Request) (body func(*http.Request) *http.Request, whole bool) {
+	if r.ContentLength <= 0 || r.ContentLength > keptBody {
+		return func(r *http.Request) *http.Request { return r }, r.ContentLength == 0
+	}
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		b = b[:0] // the browser is gone
+	}
+	return func(r *http.Request) *http.Request {
+		copied := *r
+		copied.Body = io.NopCloser(bytes.NewReader(b))
+		return &copied
+	}, err == nil
+}
+
+// mayRepeat reports whether a request may be sent again after an error: if the leader has not taken it, or taking it
+// twice changes nothing.
+func mayRepeat(r *http.Request, err error, whole bool) bool {
+	if !whole {
+		return false
+	}
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || errors.Is(err, errNotLeading) {
+		return true
+	}
+	at, ok := errors.AsType[*net.OpError](err)
+	return ok && at.Op == "dial"
+}
+
+// Serve answers the other servers on l, until ctx ends.
+func (g *Gate) Serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{Handler: http.HandlerFunc(g.answer), TLSConfig: g.peers.Clone(),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 80 << 10, // those of a browser, and ours
+		ErrorLog:       slog.NewLogLogger(g.log.Handler(), slog.LevelDebug)}
+	// A websocket needs HTTP/1.
+	srv.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
+	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
+	defer stop()
+	err := srv.ServeTLS(l, "", "")
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// answer answers a request that another server has passed on.
+func (g *Gate) answer(w http.ResponseWriter, r *http.Request) {
+	h := g.local.Load()
+	if h == nil {
+		w.Header().Set(notLeading, "yes")
+		plain(w, http.StatusServiceUnavailable, "This server does not lead.")
+		return
+	}
+	if from := r.Header.Get(cameFrom); from != "" {
+		r.RemoteAddr = from
+		r.Header.Del(cameFrom)
+	}
+	r.TLS = nil // that is between the servers
+	(*h).ServeHTTP(w, r)
+}

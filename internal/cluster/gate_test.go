@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// server is one of the servers of a book, with its two listeners.
+type server struct {
+	*Member
+	gate  *Gate
+	url   string // for browsers
+	peers net.Listener
+}
+
+func (b *book) serves(t *testing.T, id, secret string) *server {
+	t.Helper()
+	known, err := NewIdentity(secret)
+	require.NoError(t, err)
+	peers, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	log := slog.New(slog.DiscardHandler)
+	s := &server{Member: NewMember(Server{ID: id, Address: peers.Addr().String()}, b, log), peers: peers}
+	s.gate = NewGate(s.Member, known, log)
+	go s.gate.Serve(t.Context(), peers)
+	if id != "alone" {
+		go s.Run(t.Context())
+	}
+	front := httptest.NewServer(s.gate)
+	t.Cleanup(front.Close)
+	s.url = front.URL
+	return s
+}
+
+// leads makes a server the leader, with a handler that says what reaches it.
+func (s *server) leads(t *testing.T, h http.HandlerFunc) {
+	t.Helper()
+	require.NoError(t, s.Elected(t.Context(), 1))
+	s.gate.Lead(h)
+}
+
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	fmt.Fprintln(w, r.Method, r.Host, r.URL.RequestURI(), r.Header.Get("X-Forwarded-For"),
+		r.Header.Get(cameFrom), r.TLS == nil, string(body))
+	fmt.Fprint(w, r.RemoteAddr)
+}
+
+func ask(t *testing.T, method, url, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Host = "music.example.org"
+	req.Header.Set("X-Forwarded-For", "203.0.113.7")
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(b)
+}
+
+func TestTheLeaderGetsRequestsAsTheyCame(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
+	first.leads(t, echo)
+	for _, s := range []*server{first, second} {
+		status, said := ask(t, http.MethodPost, s.url+"/listens?artist=a%2Fb;c&x", "hello")
+		require.Equal(t, http.StatusOK, status)
+		asked, from, _ := strings.Cut(said, "\n")
+		require.Equal(t, "POST music.example.org /listens?artist=a%2Fb;c&x 203.0.113.7  true hello", asked)
+		require.True(t, strings.HasPrefix(from, "127.0.0.1:"), from)
+		require.NotEqual(t, first.peers.Addr().String(), from)
+	}
+}
+
+func TestServersWithAnotherKeyAreRefused(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a key of its own")
+	first.leads(t, echo)
+	_, err := second.gate.proxy.Transport.RoundTrip(httptest.NewRequest(http.MethodGet,
+		"https://"+first.peers.Addr().String()+"/", nil))
+	require.ErrorContains(t, err, "another secret key")
+	nobody := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	_, err = nobody.RoundTrip(httptest.NewRequest(http.MethodGet, "https://"+first.peers.Addr().String()+"/", nil))
+	require.ErrorContains(t, err, "certificate required")
+}
+
+// A form is not sent twice if nobody knows whether it has been received; reading a page is repeated at the next leader.
+func TestOnlyWhatIsSafeIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
+	var posts atomic.Int32
+	first.leads(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			posts.Add(1)
+		}
+		panic(http.ErrAbortHandler)
+	})
+	status, said := ask(t, http.MethodPost, second.url+"/", "a form")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, said, "Try again in a moment")
+	require.EqualValues(t, 1, posts.Load())
+
+	read := make(chan string, 1)
+	go func() {
+		_, said := ask(t, http.MethodGet, second.url+"/listens", "")
+		read <- said
+	}()
+	require.NoError(t, first.Resign(t.Context()))
+	first.gate.Lead(nil)
+	second.leads(t, echo)
+	require.Contains(t, <-read, "GET music.example.org /listens")
+	status, _ = ask(t, http.MethodPost, first.url+"/", "late") // which has not heard of the second yet
+	require.Equal(t, http.StatusOK, status)
+}
+
+func TestProbesAreAnsweredByEachServer(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	s := b.serves(t, "alone", "a secret key of all")
+	status, _ := ask(t, http.MethodGet, s.url+"/livez", "")
+	require.Equal(t, http.StatusOK, status)
+	status, said := ask(t, http.MethodGet, s.url+"/readyz", "")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, "database: doesn't answer\n", said)
+	s.beat(t.Context())
+	status, _ = ask(t, http.MethodGet, s.url+"/readyz", "")
+	require.Equal(t, http.StatusOK, status)
+	s.gate.Leave()
+	status, said = ask(t, http.MethodGet, s.url+"/readyz", "")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, "draining\n", said)
+}

@@ -1,0 +1,285 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// ConfirmEvery is how often a leader confirms its lease, and how often a server in front asks who leads.
+	ConfirmEvery = 2 * time.Second
+	// LeaseFor is how long a leader may make upstream calls after its last confirmation was sent.
+	LeaseFor = 10 * time.Second
+	// DeposedAfter is when the others end the connections of a leader that confirms nothing.
+	DeposedAfter = 15 * time.Second
+	// margin is what a successor waits longer than LeaseFor: clocks run at slightly different speeds.
+	margin = time.Second
+	// answerWithin is how long the database may take to answer a confirmation.
+	answerWithin = 5 * time.Second
+)
+
+// Server is one of the servers that share a database.
+type Server struct {
+	ID      string // of the process
+	Name    string // of the machine
+	Address string // host:port, where the other servers reach it
+	Version string
+	Started time.Time
+	Seen    time.Time // when it was heard of last
+	Leads   bool
+}
+
+// Leader is who leads, as the database has it. The zero Leader is nobody.
+type Leader struct {
+	ID       string // of the Server
+	Address  string
+	Lease    int64         // grows with each leader
+	Age      time.Duration // since it confirmed
+	Released bool          // it has stopped in good order
+}
+
+// alive reports whether somebody leads, as far as is known.
+func (l Leader) alive() bool { return l.Lease > 0 && !l.Released && l.Age < DeposedAfter }
+
+// Book is where servers write down that they are there, and who leads. All of it is by the clock of the database.
+type Book interface {
+	// Beat notes that a server is there, and returns who leads.
+	Beat(context.Context, Server) (Leader, error)
+	// Claim makes a server that holds the lock the leader, and returns who was it before. The new lease is the former
+	// one's plus one; it is 0 while the database is empty. backend is the connection that holds the lock.
+	Claim(ctx context.Context, me Server, backend uint32) (before Leader, lease int64, err error)
+	// Confirm notes that the leader is there. It reports false if the lease has ended.
+	Confirm(ctx context.Context, lease int64, backend uint32) (bool, error)
+	// Depose ends the connection that holds the lock for a lease that has not been confirmed for a time.
+	Depose(ctx context.Context, lease int64, unconfirmed time.Duration) error
+	// Resign notes that the leader of a lease has stopped in good order.
+	Resign(ctx context.Context, lease int64) error
+	// Leave removes a server.
+	Leave(ctx context.Context, id string) error
+}
+
+// ErrDeposed is the error of a server that no longer leads.
+var ErrDeposed = errors.New("this server no longer leads")
+
+// Member is this server among those of a database. Safe for concurrent use.
+type Member struct {
+	me   Server
+	book Book
+	log  *slog.Logger
+	poke chan struct{}
+
+	mu      sync.Mutex
+	leader  Leader
+	heard   time.Time     // when the database answered last
+	news    chan struct{} // closed when leader changes
+	backend uint32        // the connection that holds the lock; 0 without
+	lease   int64         // 0 while it does not lead
+	sent    time.Time     // when the last confirmation that was answered was sent
+	lost    chan struct{} // closed when the lease is lost
+}
+
+// NewMember returns a Member, which is not heard of before Run.
+func NewMember(me Server, book Book, log *slog.Logger) *Member {
+	return &Member{me: me, book: book, log: log, poke: make(chan struct{}, 1), news: make(chan struct{})}
+}
+
+// Run notes that the server is there, until ctx ends.
+func (m *Member) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return m.leave(context.WithoutCancel(ctx))
+		case <-timer.C:
+		case <-m.poke:
+		}
+		m.beat(ctx)
+		timer.Reset(ConfirmEvery)
+	}
+}
+
+func (m *Member) leave(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if err := m.book.Leave(ctx, m.me.ID); err != nil {
+		m.log.Warn("this server's name stays in the list of servers", "err", err)
+	}
+	return nil
+}
+
+// beat tells the database that the server is there, and learns who leads.
+func (m *Member) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	lease, backend := m.held()
+	if lease > 0 {
+		m.confirm(ctx, lease, backend)
+	}
+	leader, err := m.book.Beat(ctx, m.me)
+	if err != nil {
+		if ctx.Err() == nil {
+			m.log.Warn("the list of servers can't be read", "err", err)
+		}
+		return
+	}
+	m.mu.Lock()
+	m.heard = time.Now()
+	if leader.Lease != m.leader.Lease || leader.Released != m.leader.Released {
+		close(m.news)
+		m.news = make(chan struct{})
+	}
+	m.leader = leader
+	m.mu.Unlock()
+	if leader.Lease > 0 && !leader.Released && leader.Age >= DeposedAfter && leader.ID != m.me.ID {
+		m.log.Warn("the leader has not been heard of, and is deposed", "lease", leader.Lease, "age", leader.Age)
+		if err := m.book.Depose(ctx, leader.Lease, DeposedAfter); err != nil && ctx.Err() == nil {
+			m.log.Warn("the leader can't be deposed", "err", err)
+		}
+	}
+}
+
+// confirm confirms the lease, and gives it up if it has ended.
+func (m *Member) confirm(ctx context.Context, lease int64, backend uint32) {
+	sent := time.Now()
+	still, err := m.book.Confirm(ctx, lease, backend)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.lease != lease:
+	case err == nil && still:
+		m.sent = sent
+	case err == nil || !m.validLocked(time.Now()):
+		m.loseLocked()
+	}
+}
+
+func (m *Member) loseLocked() {
+	m.lease, m.backend = 0, 0
+	close(m.lost)
+	m.log.Warn("this server no longer leads")
+}
+
+func (m *Member) held() (lease int64, backend uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lease, m.backend
+}
+
+// Elected is called when a connection has got the lock, and again when another connection has got it after the first
+// was lost. It returns when upstream calls may be made: when those of the leader before can have ended.
+func (m *Member) Elected(ctx context.Context, backend uint32) error {
+	if lease, _ := m.held(); lease > 0 {
+		still, err := m.book.Confirm(ctx, lease, backend)
+		if err == nil && !still {
+			err = ErrDeposed
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if err == nil && m.lease == lease {
+			m.backend = backend
+		}
+		return err
+	}
+	return m.claim(ctx, backend)
+}
+
+func (m *Member) claim(ctx context.Context, backend uint32) error {
+	sent := time.Now()
+	before, lease, err := m.book.Claim(ctx, m.me, backend)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.backend = backend
+	if lease > 0 {
+		m.lease, m.sent, m.lost = lease, sent, make(chan struct{})
+	}
+	m.mu.Unlock()
+	if lease == 0 { // an empty database: nobody was there before
+		return nil
+	}
+	m.log.Info("this server leads", "lease", lease)
+	wait := LeaseFor + margin - before.Age
+	if before.Lease == 0 || before.Released || before.ID == m.me.ID {
+		wait = 0
+	}
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Lead completes the election of a server that has just created the tables, and returns a channel that is closed when
+// it no longer leads.
+func (m *Member) Lead(ctx context.Context) (lost <-chan struct{}, err error) {
+	if lease, backend := m.held(); lease == 0 {
+		if backend == 0 {
+			return nil, ErrDeposed
+		}
+		if err := m.claim(ctx, backend); err != nil {
+			return nil, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lease == 0 {
+		return nil, errors.New("the database has no list of servers")
+	}
+	return m.lost, nil
+}
+
+// Resign gives up the lease in good order, so that another server may lead at once. Call it when nothing is written
+// and no upstream call is made any more. It does nothing for a server that does not lead.
+func (m *Member) Resign(ctx context.Context) error {
+	m.mu.Lock()
+	lease := m.lease
+	m.lease, m.backend = 0, 0
+	m.mu.Unlock()
+	if lease == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	return m.book.Resign(ctx, lease)
+}
+
+// May reports whether the server leads and may make upstream calls.
+func (m *Member) May() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lease > 0 && m.validLocked(time.Now())
+}
+
+// validLocked reports whether the last confirmation is fresh. The wall clock counts too: the other one may stand still
+// while a machine is suspended.
+func (m *Member) validLocked(now time.Time) bool {
+	return now.Sub(m.sent) < LeaseFor && now.Round(0).Sub(m.sent.Round(0)) < LeaseFor
+}
+
+// Leader returns who leads, as far as this server knows, and a channel that is closed when that changes.
+func (m *Member) Leader() (Leader, <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.leader, m.news
+}
+
+// Ask has the server look soon who leads.
+func (m *Member) Ask() {
+	select {
+	case m.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Heard reports whether the database has answered lately.
+func (m *Member) Heard() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Since(m.heard) < DeposedAfter
+}
