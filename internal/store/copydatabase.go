@@ -26,6 +26,15 @@ func (e *UnfinishedError) Error() string {
 		"copy and starts over", e.Of)
 }
 
+// UnopenedError names the one of two databases that could not be opened.
+type UnopenedError struct {
+	Place string
+	Err   error
+}
+
+func (e *UnopenedError) Error() string { return e.Place + ": " + e.Err.Error() }
+func (e *UnopenedError) Unwrap() error { return e.Err }
+
 // nameUnfinished names the database in the error of an unfinished copy.
 func nameUnfinished(e engine, err error) error {
 	if _, ok := errors.AsType[*UnfinishedError](err); ok {
@@ -74,7 +83,7 @@ func CopyDatabase(ctx context.Context, c CopyOf) (r tables.Result, err error) {
 		return r, err
 	}
 	if r, err = to.fill(ctx, from, c.Tell); err != nil {
-		return r, local(odd(err))
+		return r, fmt.Errorf("the copy isn't complete: %w", local(odd(err)))
 	}
 	if err := to.Index(ctx); err != nil {
 		return r, err
@@ -95,7 +104,7 @@ func (c CopyOf) open(ctx context.Context, at Place) (*Store, error) {
 	s := &Store{engine: e, key: c.Key, files: files}
 	s.Configure(Options{})
 	if s.writer, s.reader, err = s.connect(ctx, locking{alone: true}); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(&UnopenedError{e.String(), err}, s.Close())
 	}
 	return s, nil
 }
@@ -231,7 +240,7 @@ func (s *Store) fill(ctx context.Context, from *Store, tell func(done, all int64
 // odd explains why Postgres refuses a row that SQLite had.
 func odd(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && strings.HasPrefix(e.Code, "23") {
-		return fmt.Errorf("%w. %s", err, e.Detail)
+		return fmt.Errorf("%v. %s", err, e.Detail) // no trouble with the database
 	}
 	return err
 }

@@ -163,6 +163,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 // upstream's answer would otherwise block everything after it.
 type pgConn struct{ *stdlib.Conn }
 
+// Postgres returns the connection as tables.Postgres needs it.
+func (c pgConn) Postgres() *pgx.Conn { return c.Conn.Conn() }
+
 // CheckNamedValue implements driver.NamedValueChecker.
 func (c pgConn) CheckNamedValue(v *driver.NamedValue) error {
 	if text, ok := v.Value.(string); ok {

@@ -14,7 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres is a database of a Postgres server: the tables of the current schema.
+// Postgres is a database of a Postgres server: the tables of the current schema. To be written to, a connection of the
+// driver has a method Postgres that returns its *pgx.Conn.
 var Postgres Dialect = postgres{}
 
 type postgres struct{}
@@ -80,10 +81,10 @@ func (postgres) schema(ctx context.Context, q Querier) (all []Table, err error) 
 func postgresKind(c Column, enum bool) Kind {
 	name, _, _ := strings.Cut(c.typed, "(")
 	switch {
-	case enum, name == "text", name == "character varying":
-		return Text
 	case strings.HasSuffix(c.typed, "[]"):
 		return List
+	case enum, name == "text", name == "character varying":
+		return Text
 	}
 	switch name {
 	case "bigint", "integer", "smallint", "boolean", "bit":
@@ -231,11 +232,11 @@ func (w *postgresWriter) flush(ctx context.Context) error {
 		return nil
 	}
 	err := w.to.Raw(func(conn any) error {
-		c, ok := conn.(interface{ Conn() *pgx.Conn })
+		c, ok := conn.(interface{ Postgres() *pgx.Conn })
 		if !ok {
 			return fmt.Errorf("a connection is a %T", conn)
 		}
-		_, err := c.Conn().PgConn().CopyFrom(ctx, &w.rows, w.copy)
+		_, err := c.Postgres().PgConn().CopyFrom(ctx, &w.rows, w.copy)
 		return err
 	})
 	w.rows.Reset()

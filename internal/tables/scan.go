@@ -136,6 +136,9 @@ func (s *scan) value(c Column, v any) (any, error) {
 	case Bytes:
 		switch b := v.(type) {
 		case []byte:
+			if b == nil { // which SQLite's driver returns for no bytes, and takes for NULL
+				b = []byte{}
+			}
 			return b, nil
 		case string:
 			return []byte(b), nil

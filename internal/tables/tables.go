@@ -89,13 +89,17 @@ const (
 	List  Kind = "list" // of texts or JSON, in JSON
 )
 
-// Schema returns the tables of a database, each after those that it refers to.
+// Schema returns the tables of a database, each after those that it refers to, with their columns in the order of their
+// names: engines need not have them in the same order.
 func Schema(ctx context.Context, d Dialect, q Querier) ([]Table, error) {
 	all, err := d.schema(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
 	slices.SortFunc(all, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
+	for _, t := range all {
+		slices.SortFunc(t.Columns, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
+	}
 	sorted := make([]Table, 0, len(all))
 	placed := map[string]bool{}
 	for len(sorted) < len(all) {
@@ -158,7 +162,7 @@ func (r Result) Checksum() string {
 	return hex.EncodeToString(all.Sum(nil)[:8])
 }
 
-// pair is a table on both sides, with its columns in the same order.
+// pair is a table on both sides.
 type pair struct {
 	from, to Table
 	where    string
@@ -233,8 +237,7 @@ func (c Copy) pairs(ctx context.Context) (all []pair, others []string, err error
 		if i < 0 {
 			return nil, nil, fmt.Errorf("table %s: is missing", t.Name)
 		}
-		t.Columns = slices.Clone(t.Columns)
-		if err := alike(from[i], &t); err != nil {
+		if err := alike(from[i], t); err != nil {
 			return nil, nil, fmt.Errorf("table %s: %w", t.Name, err)
 		}
 		all = append(all, pair{from: from[i], to: t, where: c.Where[t.Name]})
@@ -247,23 +250,16 @@ func (c Copy) pairs(ctx context.Context) (all []pair, others []string, err error
 	return all, others, nil
 }
 
-// alike puts the columns of a table in the order of another one, or says how they differ.
-func alike(as Table, t *Table) error {
-	if len(as.Columns) != len(t.Columns) {
-		return fmt.Errorf("%d columns became %d", len(as.Columns), len(t.Columns))
+// alike says how the columns of two tables differ.
+func alike(a, b Table) error {
+	if len(a.Columns) != len(b.Columns) {
+		return fmt.Errorf("%d columns are %d", len(a.Columns), len(b.Columns))
 	}
-	sorted := make([]Column, len(as.Columns))
-	for i, c := range as.Columns {
-		j := slices.IndexFunc(t.Columns, func(o Column) bool { return o.Name == c.Name })
-		switch {
-		case j < 0:
-			return fmt.Errorf("column %s is missing", c.Name)
-		case t.Columns[j].Kind != c.Kind:
-			return fmt.Errorf("column %s is %s and %s", c.Name, c.Kind, t.Columns[j].Kind)
+	for i, c := range a.Columns {
+		if o := b.Columns[i]; o.Name != c.Name || o.Kind != c.Kind {
+			return fmt.Errorf("column %s is %s, column %s is %s", c.Name, c.Kind, o.Name, o.Kind)
 		}
-		sorted[i] = t.Columns[j]
 	}
-	t.Columns = sorted
 	return nil
 }
 
