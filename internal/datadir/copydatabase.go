@@ -128,7 +128,7 @@ func (d Dir) shareKey(target Dir) error {
 	case err != nil:
 		return fmt.Errorf("the secret key %s can't be read: %w", path, plain(err))
 	case !bytes.Equal(bytes.TrimSpace(has), bytes.TrimSpace(key)):
-		return fmt.Errorf("%s is another key than that of %s. Move it away, or name another folder; nothing was changed",
+		return fmt.Errorf("%s is another key than that of the database %s. Move it away, or name another folder; nothing was changed",
 			path, d.Place())
 	}
 	return nil
