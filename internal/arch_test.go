@@ -168,7 +168,8 @@ var arrows = map[string][]string{
 		"internal/server/core",
 	},
 	"internal/server/health": {
-		"internal/accounts", "internal/library", "internal/metrics", "internal/notify", "internal/providers",
+		"internal/accounts", "internal/cluster",
+		"internal/library", "internal/metrics", "internal/notify", "internal/providers",
 		"internal/resilience", "internal/server/connections", "internal/server/core", "internal/words", "web", "web/ui",
 	},
 	"internal/server/installation": {
@@ -221,7 +222,8 @@ var arrows = map[string][]string{
 
 	// It lists what may be counted everywhere, and collects it.
 	"internal/observe": {
-		"internal/channels", "internal/delivery", "internal/events", "internal/library", "internal/metrics",
+		"internal/channels", "internal/cluster",
+		"internal/delivery", "internal/events", "internal/library", "internal/metrics",
 		"internal/providers", "internal/providers/registry", "internal/queue", "internal/resilience",
 		"internal/sync", "internal/tracing",
 	},

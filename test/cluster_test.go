@@ -1,15 +1,22 @@
 package test
 
 import (
+	"encoding/json"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
 	"reprise/internal/postgrestest"
+	"reprise/internal/soak"
 )
 
 // clusterOf returns the settings of servers that share a database.
@@ -35,6 +42,11 @@ func TestServersShareADatabase(t *testing.T) {
 	v := second.newcomer()
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
 	v.becomes("listenbrainz", "healthy")
+	require.Eventually(t, func() bool {
+		all := v.call("GET", "/admin/servers", nil, http.StatusOK)["servers"].([]any)
+		return len(all) == 2 && all[0].(object)["state"] == "leads" && all[1].(object)["state"] == "waits"
+	}, patience, 50*time.Millisecond)
+	require.Contains(t, v.page("/health", http.StatusOK), "Passes requests on")
 	tab, _ := v.open()
 	w.Play()
 	v.at(first).call("POST", "/connections/listenbrainz/sync", nil, http.StatusAccepted)
@@ -49,5 +61,158 @@ func TestServersShareADatabase(t *testing.T) {
 	v.eventually("both new plays", func() bool {
 		return len(v.call("GET", "/listens?limit=100", nil, http.StatusOK)["listens"].([]any)) == 62
 	})
+	require.NoError(t, second.stop(syscall.SIGTERM))
+}
+
+// relay stands between a server and its database, and can swallow what they send each other.
+type relay struct {
+	net.Listener
+	to  string
+	mu  sync.Mutex
+	cut chan struct{} // closed while nothing gets through is over
+}
+
+// newRelay returns the address of a database as it is reached through a relay.
+func newRelay(t *testing.T, database string) (*relay, string) {
+	t.Helper()
+	u, err := url.Parse(database)
+	require.NoError(t, err)
+	r := &relay{to: u.Host}
+	r.Listener, err = net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { r.Close() })
+	go func() {
+		for {
+			from, err := r.Accept()
+			if err != nil {
+				return
+			}
+			go r.carry(from)
+		}
+	}()
+	u.Host = r.Addr().String()
+	return r, u.String()
+}
+
+func (r *relay) carry(from net.Conn) {
+	defer from.Close()
+	r.passes()
+	to, err := net.Dial("tcp", r.to)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	ended := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{from, to}, {to, from}} {
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			buffer := make([]byte, 32<<10)
+			for {
+				n, err := way[0].Read(buffer)
+				r.passes() // also the end of a connection
+				if err != nil {
+					return
+				}
+				if _, err := way[1].Write(buffer[:n]); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	<-ended
+}
+
+// passes returns when something may get through.
+func (r *relay) passes() {
+	r.mu.Lock()
+	cut := r.cut
+	r.mu.Unlock()
+	if cut != nil {
+		<-cut
+	}
+}
+
+// swallow has nothing get through until the function that it returns is called.
+func (r *relay) swallow() (mend func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	cut := make(chan struct{})
+	r.cut = cut
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.cut = nil
+		close(cut)
+	}
+}
+
+// calls returns when a server has called upstream services, from its log.
+func (p *process) calls(t *testing.T) (all []time.Time) {
+	t.Helper()
+	for line := range strings.Lines(p.log.String()) {
+		var entry struct {
+			Time time.Time
+			Msg  string
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &entry))
+		if entry.Msg == "upstream attempt" {
+			all = append(all, entry.Time)
+		}
+	}
+	return all
+}
+
+func (p *process) timesLeading() int { return strings.Count(p.log.String(), `"this server leads"`) }
+
+// One leader is cut off from the database, the other is stopped. Neither calls when its time is over, and both serve on
+// afterwards.
+func TestALeaderThatFallsSilentIsReplaced(t *testing.T) {
+	takesLong(t)
+	soak.Sometimes(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	database := postgrestest.Start(t).Database("reprise")
+	relay, through := newRelay(t, database)
+	begin := func(database string) *process {
+		return startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, clusterOf(database, w)...)
+	}
+	first := begin(through)
+	until(t, func() bool { return first.timesLeading() == 1 }, "the first to lead")
+	second := begin(database)
+	v := first.newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
+	v.becomes("listenbrainz", "healthy")
+
+	mend := relay.swallow()
+	until(t, func() bool { return second.timesLeading() == 1 }, "the second to lead")
+	v = v.at(second)
+	v.becomes("listenbrainz", "healthy")
+	w.Play()
+	has := func(n int) func() bool {
+		return func() bool { return len(v.call("GET", "/listens?limit=100", nil, 200)["listens"].([]any)) == n }
+	}
+	v.eventually("a new play", has(61))
+	mend()
+	until(t, func() bool { return strings.Contains(first.log.String(), "no longer leads") }, "the first to notice")
+	v.at(first).eventually("the page by the way of the first", func() bool {
+		return v.at(first).status("/readyz") == http.StatusOK && v.at(first).status("/listens") == http.StatusOK
+	})
+
+	require.NoError(t, second.cmd.Process.Signal(syscall.SIGSTOP))
+	until(t, func() bool { return first.timesLeading() == 2 }, "the first to lead again")
+	v = v.at(first)
+	w.Play()
+	v.eventually("one more play", has(62))
+	require.NoError(t, second.cmd.Process.Signal(syscall.SIGCONT))
+	until(t, func() bool { return strings.Contains(second.log.String(), "no longer leads") }, "the second to notice")
+	v.at(second).eventually("the page by the way of the second", func() bool {
+		return v.at(second).status("/listens") == http.StatusOK
+	})
+	again := first.calls(t)
+	at := slices.IndexFunc(again, func(at time.Time) bool { return at.After(second.calls(t)[0]) })
+	require.Positive(t, at)
+	require.True(t, again[at].After(slices.MaxFunc(second.calls(t), time.Time.Compare)),
+		"one calls after the other, never both")
+	require.NoError(t, first.stop(syscall.SIGTERM))
 	require.NoError(t, second.stop(syscall.SIGTERM))
 }

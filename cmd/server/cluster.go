@@ -54,6 +54,7 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	member := cluster.NewMember(cluster.Server{ID: rand.Text(), Name: name, Address: reached(c, peers.Addr()),
 		Version: version, Started: time.Now()}, book, p.log)
 	in := inCluster{p, id, member, cluster.NewGate(member, id, p.log)}
+	in.gate.Lend(importsIn(c))
 
 	// The load balancer hears that the server leaves before it does.
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -152,7 +153,10 @@ func (in inCluster) lead(ctx context.Context, c config.Config) (err error) {
 	return in.work(ctx, db, in)
 }
 
-func (in inCluster) ready(a *app) { a.hosts.Fence(in.member.May) }
+func (in inCluster) ready(a *app) {
+	a.hosts.Fence(in.member.May)
+	a.server.Imports.FetchFrom(in.gate.Fetch)
+}
 
 // setupCode returns the code with which the first account is created: the same on all servers, so that a link that one
 // of them has printed works after another has taken over.

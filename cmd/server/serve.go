@@ -247,16 +247,20 @@ func milliseconds(_ []string, a slog.Attr) slog.Attr {
 }
 
 // index keeps the search index and the columns of statistics up to date until the context ends, so that nobody waits
-// for them after an import.
+// for them after an import. While the database does not change, it asks it nothing.
 func index(ctx context.Context, db *store.Store, log *slog.Logger) error {
 	every := time.NewTicker(time.Minute)
 	defer every.Stop()
-	for {
-		if err := db.Index(ctx); err != nil && ctx.Err() == nil {
-			log.Error("indexing names failed", "err", err)
-		}
-		if err := db.BuildColumns(ctx); err != nil && ctx.Err() == nil {
-			log.Error("getting statistics ready failed", "err", err)
+	for done, seen := false, uint64(0); ; {
+		if now := db.Changes(); !done || now != seen {
+			words, columns := db.Index(ctx), db.BuildColumns(ctx)
+			if words != nil && ctx.Err() == nil {
+				log.Error("indexing names failed", "err", words)
+			}
+			if columns != nil && ctx.Err() == nil {
+				log.Error("getting statistics ready failed", "err", columns)
+			}
+			done, seen = words == nil && columns == nil, now
 		}
 		select {
 		case <-ctx.Done():

@@ -156,9 +156,12 @@ func readerOf(db *store.Store) func(context.Context, int64) context.Context {
 	}
 }
 
+// importsIn returns the folder of the files to import.
+func importsIn(c config.Config) string { return filepath.Join(c.DataDir, "imports") }
+
 func (b basics) imports(told *notify.Notifier) *imports.Runner {
 	dir := b.config.DataDir
-	c := imports.Config{Dir: filepath.Join(dir, "imports"), Store: b.store, Bus: b.bus, Notifier: told, Log: b.log,
+	c := imports.Config{Dir: importsIn(b.config), Store: b.store, Bus: b.bus, Notifier: told, Log: b.log,
 		Counted: b.counts.Listens, Free: func() (int64, bool) { return datadir.FreeSpace(dir) }}
 	if b.config.DatabaseURL == "" { // otherwise the database is on another disk
 		c.RowBytes = listenBytes

@@ -21,12 +21,12 @@ const (
 )
 
 // Reader returns a context for what a person reads: in their language, if they have chosen one, and in their zone.
-func (u User) Reader(ctx context.Context) context.Context {
-	if l := words.ByCode(u.Language); l != nil {
+func (c Choices) Reader(ctx context.Context) context.Context {
+	if l := words.ByCode(c.Language); l != nil {
 		ctx = words.With(ctx, l)
 	}
-	if u.Zone != "" {
-		if zone, err := time.LoadLocation(u.Zone); err == nil {
+	if c.Zone != "" {
+		if zone, err := time.LoadLocation(c.Zone); err == nil {
 			ctx = words.WithZone(ctx, zone)
 		}
 	}

@@ -53,6 +53,8 @@ type Store interface {
 	Admins(context.Context) ([]int64, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	Note(context.Context, activity.Entry) error
+	// Changes returns a number that grows with every change of the database.
+	Changes() uint64
 }
 
 // Options are what Asks is made from.
@@ -70,6 +72,10 @@ type Asks struct {
 	opt  Options
 	poke chan struct{}
 	mu   sync.Mutex // held while something is opened or closed, so that neither overtakes the other
+	// known is what the store had when its number of changes was seen; neither is known before the first look.
+	known  []Ask
+	seen   uint64
+	looked bool
 }
 
 // New returns Asks.
@@ -192,10 +198,23 @@ func (a *Asks) closeAll(ctx context.Context) error {
 	return err
 }
 
+// allLocked returns everything that is asked for. It asks the store only after a change of the database.
+func (a *Asks) allLocked(ctx context.Context) ([]Ask, error) {
+	changes := a.opt.Store.Changes()
+	if a.looked && changes == a.seen {
+		return a.known, nil
+	}
+	all, err := a.opt.Store.Asks(ctx)
+	if err == nil {
+		a.known, a.seen, a.looked = all, changes, true
+	}
+	return all, err
+}
+
 func (a *Asks) close(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all, err := a.opt.Store.Asks(ctx)
+	all, err := a.allLocked(ctx)
 	for _, one := range all {
 		p := a.opt.Registry.Get(one.Provider)
 		switch {

@@ -39,6 +39,7 @@ type Gate struct {
 	proxy  *httputil.ReverseProxy
 	local  atomic.Pointer[http.Handler] // nil while the server does not lead
 	leaves atomic.Bool
+	files  atomic.Pointer[string] // the directory that Lend names
 	room   chan struct{}
 	peers  *tls.Config
 }
@@ -217,16 +218,18 @@ func (g *Gate) Serve(ctx context.Context, l net.Listener) error {
 
 // answer answers a request that another server has passed on.
 func (g *Gate) answer(w http.ResponseWriter, r *http.Request) {
-	h := g.local.Load()
-	if h == nil {
+	from, h := r.Header.Get(cameFrom), g.local.Load()
+	switch {
+	case from == "": // the other server itself
+		g.lend(w, r)
+		return
+	case h == nil:
 		w.Header().Set(notLeading, "yes")
 		plain(w, http.StatusServiceUnavailable, "This server does not lead.")
 		return
 	}
-	if from := r.Header.Get(cameFrom); from != "" {
-		r.RemoteAddr = from
-		r.Header.Del(cameFrom)
-	}
+	r.RemoteAddr = from
+	r.Header.Del(cameFrom)
 	r.TLS = nil // that is between the servers
 	(*h).ServeHTTP(w, r)
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math/big"
 	"time"
@@ -32,26 +31,34 @@ func NewIdentity(secret string) (Identity, error) {
 		return Identity{}, fmt.Errorf("derive setup code: %w", err)
 	}
 	public := key.Public().(ed25519.PublicKey)
-	// Nobody reads the certificate but for its key, so that its names and dates do not matter.
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "reprise"},
-		NotAfter: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
+	// A certificate that signs itself: who has the key is trusted, and nobody else. Its dates do not matter.
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: serverName},
+		DNSNames: []string{serverName}, BasicConstraintsValid: true, IsCA: true,
+		NotBefore: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	der, err := x509.CreateCertificate(nil, template, template, public, key)
 	if err != nil {
 		return Identity{}, fmt.Errorf("make certificate: %w", err)
 	}
+	known, err := x509.ParseCertificate(der)
+	if err != nil {
+		return Identity{}, fmt.Errorf("make certificate: %w", err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(known)
 	return Identity{code: hex.EncodeToString(code), config: &tls.Config{
-		MinVersion:         tls.VersionTLS13,
-		Certificates:       []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
-		ClientAuth:         tls.RequireAnyClientCert,
-		InsecureSkipVerify: true, // instead of a name and an issuer, VerifyConnection compares the key itself
-		VerifyConnection: func(s tls.ConnectionState) error {
-			if len(s.PeerCertificates) == 0 || !public.Equal(s.PeerCertificates[0].PublicKey) {
-				return errors.New("the other server has another secret key")
-			}
-			return nil
-		},
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		ServerName:   serverName,
+		RootCAs:      trusted,
+		ClientCAs:    trusted,
+		ClientAuth:   tls.RequireAndVerifyClientCert,
 	}}, nil
 }
+
+// serverName is the name that every server has to the others.
+const serverName = "reprise"
 
 // SetupCode returns the code for the first account of an installation, the same on all its servers.
 func (id Identity) SetupCode() string { return id.code }

@@ -32,6 +32,30 @@ type Server struct {
 	Leads   bool
 }
 
+// State is what a server does.
+type State string
+
+// The states: it leads, it waits for its turn and passes requests on, or nothing is heard of it.
+const (
+	Leads  State = "leads"
+	Waits  State = "waits"
+	Silent State = "silent"
+)
+
+// States are all of them.
+var States = []State{Leads, Waits, Silent}
+
+// State returns what the server does, as far as is known.
+func (s Server) State(now time.Time) State {
+	switch {
+	case now.Sub(s.Seen) > DeposedAfter:
+		return Silent
+	case s.Leads:
+		return Leads
+	}
+	return Waits
+}
+
 // Leader is who leads, as the database has it. The zero Leader is nobody.
 type Leader struct {
 	ID       string // of the Server
@@ -57,6 +81,8 @@ type Book interface {
 	Depose(ctx context.Context, lease int64, unconfirmed time.Duration) error
 	// Resign notes that the leader of a lease has stopped in good order.
 	Resign(ctx context.Context, lease int64) error
+	// All returns the servers, the leader first.
+	All(context.Context) ([]Server, error)
 	// Leave removes a server.
 	Leave(ctx context.Context, id string) error
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,6 +78,12 @@ func (b *book) Resign(_ context.Context, lease int64) error {
 	defer b.mu.Unlock()
 	b.free = b.free || b.lease == lease
 	return nil
+}
+
+func (b *book) All(context.Context) ([]Server, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Values(b.there)), nil
 }
 
 func (b *book) Leave(_ context.Context, id string) error {

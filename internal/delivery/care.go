@@ -14,11 +14,15 @@ const LookAgain = 24 * time.Hour
 
 const (
 	careEvery = time.Minute
-	keepDone  = 7 * 24 * time.Hour // how long people see what was delivered
+	// careSeldom is how often care looks for what has only grown older: nothing has changed since it looked last.
+	careSeldom = time.Hour
+	keepDone   = 7 * 24 * time.Hour // how long people see what was delivered
 )
 
 // careStore is what the runner needs of the store.
 type careStore interface {
+	// Changes returns a number that grows with every change of the database.
+	Changes() uint64
 	// Parked returns the connections to which deliveries are parked.
 	Parked(context.Context) ([]library.Connection, error)
 	// ReleaseChannels makes the parked deliveries due of channels that are not stopped.
@@ -29,9 +33,23 @@ type careStore interface {
 	Retire(ctx context.Context, doneBefore, deadBefore time.Time) (dead []Delivery, err error)
 }
 
+// cared is when care began last, and what it has seen of the changes.
+type cared struct {
+	at               time.Time
+	changes, touched uint64
+}
+
+// restless reports whether care may find something to do: something has changed or failed, or much time has passed.
+func (r *runner) restless() bool {
+	return r.failed.Load() || len(r.lost) > 0 || time.Since(r.cared.at) >= careSeldom ||
+		r.Store.Changes() != r.cared.changes || r.queue.Touched() != r.cared.touched
+}
+
 // care tries dead letters again, removes old deliveries, and logs when the backlog is long.
 func (r *runner) care(ctx context.Context) {
 	now := time.Now()
+	r.cared = cared{now, r.Store.Changes(), r.queue.Touched()}
+	r.failed.Store(false)
 	dead, err := r.Store.Retire(ctx, now.Add(-keepDone), now.Add(-r.opt.get().KeepDead))
 	r.careFailed(ctx, err)
 	for _, v := range dead {
@@ -74,6 +92,7 @@ func (r *runner) resume(ctx context.Context) error {
 
 func (r *runner) careFailed(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
+		r.failed.Store(true)
 		r.Log.Error("maintenance of deliveries failed", "err", err)
 	}
 }

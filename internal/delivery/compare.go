@@ -55,9 +55,9 @@ type compareStore interface {
 }
 
 const (
-	compareFirst = time.Minute      // from the start to the first time
-	compareEvery = 15 * time.Minute // how often it is asked which copies are due
-	compareAfter = 24 * time.Hour   // how long after it was written or compared a copy is due
+	compareFirst = time.Minute    // from the start to the first time
+	compareEvery = time.Hour      // how often it is asked which copies are due
+	compareAfter = 24 * time.Hour // how long after it was written or compared a copy is due
 )
 
 // comparer compares the copies of playlists with their targets once a day.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -28,6 +29,8 @@ type runner struct {
 
 	warned bool                // that the backlog is long; used by care alone
 	lost   map[int64]time.Time // used by resume alone
+	cared  cared               // used by follow alone
+	failed atomic.Bool         // something that care does has failed
 }
 
 // never is later than any job could be stuck. One process has the queue, begins with no running jobs, and knows which
@@ -159,7 +162,9 @@ func (r *runner) follow(ctx context.Context, changes <-chan *river.Event) {
 			later = nil
 			r.browsers.tellLater()
 		case <-every.C:
-			r.care(ctx)
+			if r.restless() {
+				r.care(ctx)
+			}
 		}
 	}
 }

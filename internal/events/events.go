@@ -8,6 +8,7 @@ package events
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"reprise/internal/library"
 )
@@ -37,7 +38,8 @@ type Event struct {
 	Stream     string
 	ID         string
 	Done       int
-	Total      int // 0 when unknown
+	Total      int    // 0 when unknown
+	Serial     uint64 // set by the bus; grows with every event, whoever it is for
 }
 
 // Buffer is the number of events that may wait for a subscriber. One more makes it too slow.
@@ -51,6 +53,7 @@ type Bus struct {
 	mu            sync.Mutex
 	users         map[int64][]*Subscription
 	slow, thinned uint64
+	serial        atomic.Uint64 // written with mu locked
 }
 
 // Subscription receives the events of one user on C, until it is closed or too slow. Then C is closed.
@@ -75,10 +78,15 @@ func (b *Bus) Subscribe(user int64) *Subscription {
 	return s
 }
 
+// Serial returns the serial of the last event. What is read afterwards is not older than that event, nor than those
+// before it.
+func (b *Bus) Serial() uint64 { return b.serial.Load() }
+
 // Publish sends e to every subscription to user, and returns at once.
 func (b *Bus) Publish(user int64, e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	e.Serial = b.serial.Add(1)
 	for _, s := range b.users[user] {
 		s.send(e)
 	}
@@ -88,6 +96,7 @@ func (b *Bus) Publish(user int64, e Event) {
 func (b *Bus) PublishAll(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	e.Serial = b.serial.Add(1)
 	for _, theirs := range b.users {
 		for _, s := range theirs {
 			s.send(e)

@@ -18,7 +18,7 @@ const (
 	bob   = int64(2)
 )
 
-// received returns the events that wait in s, and whether its channel is closed.
+// received returns the events that wait in s, without their serials, and whether its channel is closed.
 func received(s *Subscription) (all []Event, closed bool) {
 	for {
 		select {
@@ -26,6 +26,7 @@ func received(s *Subscription) (all []Event, closed bool) {
 			if !ok {
 				return all, true
 			}
+			e.Serial = 0
 			all = append(all, e)
 		default:
 			return all, false
@@ -251,6 +252,21 @@ func BenchmarkPublish(b *testing.B) {
 			}
 		})
 	}
+}
+
+// What is read after asking for the serial is not older than any event up to it.
+func TestSerialsGrowWithEveryEvent(t *testing.T) {
+	t.Parallel()
+	var b Bus
+	first, other := b.Subscribe(alice), b.Subscribe(bob)
+	require.Zero(t, b.Serial())
+	b.Publish(alice, notification(1))
+	b.Publish(3, notification(2)) // nobody's, and counted
+	b.PublishAll(Event{Type: Access})
+	require.EqualValues(t, 1, (<-first.C).Serial)
+	require.EqualValues(t, 3, (<-first.C).Serial)
+	require.EqualValues(t, 3, (<-other.C).Serial)
+	require.EqualValues(t, 3, b.Serial())
 }
 
 func TestPublishAllReachesEverybody(t *testing.T) {

@@ -121,12 +121,15 @@ func (r *Runner) Trouble(id int64) words.Text {
 	return r.trouble[id]
 }
 
-// AnyTrouble says why any import waits; empty when none does.
+// AnyTrouble says why any import waits; empty when none does. A file at a server that is away does not count: this one
+// does its work.
 func (r *Runner) AnyTrouble() words.Text {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, why := range r.trouble {
-		return why
+		if why != away {
+			return why
+		}
 	}
 	return words.Text{}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
@@ -62,6 +64,9 @@ type Runner struct {
 	turn    *semaphore.Weighted // of the one import that is being read; first come, first served
 	waiting atomic.Int32        // imports that wait for their turn
 
+	// fetch passes on a file that another server has received; see FetchFrom.
+	fetch func(ctx context.Context, name string, take func(io.Reader) error) error
+
 	mu        sync.Mutex
 	receiving map[int64]bool       // people who are sending a file
 	reading   map[int64]bool       // people whose file is open
@@ -88,9 +93,11 @@ func (r *Runner) Run(ctx context.Context) error {
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	for ctx.Err() == nil {
+		var again <-chan time.Time // who adds one, or leaves one, wakes Run
 		open, err := r.c.Store.OpenImports(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.c.Log.Error("imports cannot be looked up", "err", err)
+			again = time.After(tryAgain)
 		}
 		for _, v := range open {
 			if r.take(v.User) {
@@ -103,7 +110,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-r.wake:
-		case <-time.After(tryAgain):
+		case <-again:
 		}
 	}
 	return nil
@@ -183,7 +190,7 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	if err := j.enter(ctx); err != nil {
 		return err
 	}
-	e, err := openExport(filepath.Join(r.c.Dir, v.File), v.Name, formats[v.Connection.Provider()])
+	e, err := r.open(ctx, v)
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return j.fail(ctx, refused.Problem)
 	}
@@ -196,6 +203,40 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	defer e.Close()
 	return j.read(ctx, e)
 }
+
+// FetchFrom has files that are not here fetched from other servers. fetch passes on a file, which the other server has
+// no more when take has returned without an error; its error wraps os.ErrNotExist while no server that answers has it.
+// Call it before Run.
+func (r *Runner) FetchFrom(fetch func(ctx context.Context, name string, take func(io.Reader) error) error) {
+	r.fetch = fetch
+}
+
+// open opens the file of an import, wherever it is.
+func (r *Runner) open(ctx context.Context, v Import) (*export, error) {
+	file, format := filepath.Join(r.c.Dir, v.File), formats[v.Connection.Provider()]
+	e, err := openExport(file, v.Name, format)
+	if r.fetch == nil || !errors.Is(err, os.ErrNotExist) {
+		return e, err
+	}
+	err = r.fetch(ctx, v.File, func(body io.Reader) error {
+		name, _, err := r.keep(body)
+		if err == nil { // only when it is whole does it have its name
+			err = trouble(os.Rename(filepath.Join(r.c.Dir, name), file))
+		}
+		return err
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		err = &resilience.LocalError{Problem: away, Err: errors.New("no server that answers has the file")}
+	}
+	r.worry(v, err)
+	if err != nil {
+		return nil, err
+	}
+	return openExport(file, v.Name, format)
+}
+
+// away says that an import waits for the server that has its file.
+var away = words.New("import.away")
 
 func (r *Runner) forget(v Import) {
 	_ = os.Remove(filepath.Join(r.c.Dir, v.File)) // on failure, the next start removes it

@@ -16,6 +16,7 @@ type States struct {
 	Deliveries map[string]int // by state
 	Oldest     time.Time      // creation of the oldest delivery that waits for no person; zero without one
 	Clients    int            // browsers that receive events
+	Servers    map[string]int // that share the database, by state
 	Dropped    map[string]uint64
 }
 
@@ -28,6 +29,9 @@ type ProviderState struct {
 	Ends        time.Time      // the soonest end of an authorization
 	Keys        []resilience.KeyStatus
 }
+
+// serverStates are the states of servers that share a database; see cluster.States.
+var serverStates = []string{"leads", "waits", "silent"}
 
 // pullTime limits the wait of a scrape for the states.
 const pullTime = 10 * time.Second
@@ -49,6 +53,7 @@ func (m *Metrics) puller(states func(context.Context) (States, error)) *puller {
 		deliveries:  gauge("deliveries", "state"),
 		oldest:      gauge("delivery_oldest_age_seconds"),
 		clients:     gauge("websocket_clients"),
+		servers:     gauge("servers", "state"),
 		dropped:     gauge("events_dropped_total", "reason"),
 	}
 	return p
@@ -61,14 +66,14 @@ type puller struct {
 	states func(context.Context) (States, error)
 
 	connections, lastSuccess, nextAttempt, holdUntil, ends, keys *prometheus.Desc
-	breakers, deliveries, oldest, clients, dropped               *prometheus.Desc
+	breakers, deliveries, oldest, clients, dropped, servers      *prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
 func (p *puller) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		p.connections, p.lastSuccess, p.nextAttempt, p.holdUntil, p.ends, p.keys,
-		p.breakers, p.deliveries, p.oldest, p.clients, p.dropped,
+		p.breakers, p.deliveries, p.oldest, p.clients, p.dropped, p.servers,
 	} {
 		to <- d
 	}
@@ -96,6 +101,9 @@ func (p *puller) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, state := range p.c.DeliveryStates {
 		tell(p.deliveries, float64(s.Deliveries[state]), state)
+	}
+	for _, state := range serverStates {
+		tell(p.servers, float64(s.Servers[state]), state)
 	}
 	age := 0.0
 	if !s.Oldest.IsZero() {

@@ -107,7 +107,7 @@ func (b bundle) heard(t *testing.T, user int64) (ids []string) {
 	for {
 		select {
 		case e := <-b.tabs[user].C:
-			require.Equal(t, events.Event{Type: events.Notification, ID: e.ID}, e)
+			require.Equal(t, events.Event{Type: events.Notification, ID: e.ID, Serial: e.Serial}, e)
 			ids = append(ids, e.ID)
 		default:
 			return ids

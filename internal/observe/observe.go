@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"reprise/internal/channels"
+	"reprise/internal/cluster"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/library"
@@ -117,10 +119,11 @@ func (c Counters) Follow(p *providers.Provider) {
 	c.Rollup.Follow(v)
 }
 
-// Store has the current values of connections and deliveries.
+// Store has the current values of connections, deliveries and servers.
 type Store interface {
 	syncer.SurveyStore
 	Queue() *queue.Queue
+	Servers(context.Context) ([]cluster.Server, error)
 }
 
 // Present reads the current values for a scrape. All fields are required.
@@ -140,11 +143,17 @@ func (p Present) States(ctx context.Context) (s metrics.States, err error) {
 	s.Breakers, s.Clients = p.Breakers.Status(), p.Bus.Watchers()
 	var surveys map[string]syncer.Survey
 	var deliveries map[delivery.State]int
-	g, ctx := errgroup.WithContext(ctx) // two queries
+	var servers []cluster.Server
+	g, ctx := errgroup.WithContext(ctx) // three queries
+	g.Go(func() (err error) { servers, err = p.Store.Servers(ctx); return err })
 	g.Go(func() (err error) { surveys, err = p.Connections.Survey(ctx, p.Store, p.Services.All()); return err })
 	g.Go(func() (err error) { deliveries, s.Oldest, err = p.Store.Queue().Counts(ctx); return err })
 	if err := g.Wait(); err != nil {
 		return s, err
+	}
+	s.Servers = map[string]int{}
+	for _, one := range servers {
+		s.Servers[string(one.State(time.Now()))]++
 	}
 	s.Deliveries = map[string]int{}
 	for state, n := range deliveries {

@@ -2,10 +2,10 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river/riverdriver"
@@ -14,29 +14,69 @@ import (
 // insertTopic is the topic on which River's workers of a queue hear that there is a job for them.
 const insertTopic = "river_insert"
 
-// wakeable is a driver whose clients listen to a bell. River's drivers for database/sql listen to nothing, and their
-// clients poll each queue instead, for jobs and for its settings.
-type wakeable struct {
-	riverdriver.Driver[*sql.Tx]
-	bell *bell
+// bell is a riverdriver.Listener inside the process: River's drivers for database/sql listen to nothing.
+type bell struct {
+	rung chan riverdriver.Notification
+
+	mu      sync.Mutex
+	keepers int // who rings it
+	// empty has the queues that had no due jobs when they were looked at last, and for which nobody rang since.
+	empty map[string]bool
 }
-
-// SupportsListener implements riverdriver.Driver.
-func (wakeable) SupportsListener() bool { return true }
-
-// GetListener implements riverdriver.Driver.
-func (w wakeable) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener { return w.bell }
-
-// bell is a riverdriver.Listener inside the process.
-type bell struct{ rung chan riverdriver.Notification }
 
 // rings is how many rings wait for River at most. Beyond it a ring is lost, and made good by the next one.
 const rings = 1000
 
-func newBell() *bell { return &bell{make(chan riverdriver.Notification, rings)} }
+func newBell() *bell {
+	return &bell{rung: make(chan riverdriver.Notification, rings), empty: map[string]bool{}}
+}
+
+// heard reports whether a queue may have due jobs. It is about to be looked at.
+func (b *bell) heard(queue string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was := b.empty[queue]
+	b.empty[queue] = true
+	return !was || b.keepers == 0
+}
+
+// attend notes that somebody rings the bell from now on, until they call the function that it returns.
+func (b *bell) attend() (leave func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keepers++
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.keepers--
+		clear(b.empty)
+	}
+}
+
+// attended reports whether somebody rings the bell.
+func (b *bell) attended() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.keepers > 0
+}
+
+// again notes that a queue may have more due jobs than the last look at it has found.
+func (b *bell) again(queue string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.empty, queue)
+}
+
+// forget notes that every queue may have due jobs.
+func (b *bell) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.empty)
+}
 
 // ring has the workers of a queue look for due jobs.
 func (b *bell) ring(queue string) {
+	b.again(queue)
 	select {
 	case b.rung <- riverdriver.Notification{Topic: insertTopic, Payload: fmt.Sprintf("{\"queue\": %q}", queue)}:
 	default:
@@ -99,6 +139,7 @@ func (q *Queue) Look() {
 // change and when the next one is due; while none waits it does nothing. Told, called when jobs have become due, and
 // failed, called with errors of the database, must not block.
 func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
+	defer q.bell.attend()()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var looked time.Time
@@ -133,7 +174,7 @@ func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
 // wake wakes the workers of queues with due jobs, and returns when the next job will be due; zero if none will. It
 // tells of queues in which jobs have become due after from.
 //
-// River makes jobs available to workers every five seconds only.
+// River makes jobs available to workers every five seconds only, and asks the database each time.
 func (q *Queue) wake(ctx context.Context, from, now time.Time, told func(Due)) (next time.Time, err error) {
 	// The writer is one connection, so this waits for a transaction that has changed a job and is not over.
 	const look = `SELECT queue, CASE WHEN scheduled_at <= $1 THEN 1 ELSE 0 END AS due, count(*), min(scheduled_at),

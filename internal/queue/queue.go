@@ -40,6 +40,7 @@ type Queue struct {
 	client *river.Client[*sql.Tx] // inserts only
 	fresh  chan string
 	bell   *bell
+	quiet  quietDriver
 	// changed has a value when jobs have changed since Keep looked at them.
 	changed chan struct{}
 
@@ -62,6 +63,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	}
 	q := &Queue{config: c, client: client, fresh: make(chan string, freshBuffer), bell: newBell(),
 		changed: make(chan struct{}, 1), used: map[string]bool{}}
+	q.quiet = quiet(c.Driver, q.bell)
 	q.Jobs = Jobs{advised{c.Writer, c.Wrap}, q.Look}
 	return q, nil
 }
@@ -76,13 +78,14 @@ func (q *Queue) In(tx *sql.Tx) Jobs { return Jobs{tx, q.Look} }
 func (q *Queue) Client(ctx context.Context, c river.Config) (*river.Client[*sql.Tx], error) {
 	for _, left := range []string{
 		"UPDATE river_job SET state = 'available' WHERE state = 'running'",
-		"DELETE FROM river_leader",
+		"DELETE FROM river_leader", // of earlier versions, which were elected in the database
 	} {
 		if _, err := q.db.ExecContext(ctx, left); err != nil {
 			return nil, err
 		}
 	}
-	client, err := river.NewClient(wakeable{q.config.Driver, q.bell}, withDefaults(c))
+	q.bell.forget()
+	client, err := river.NewClient(q.quiet, withDefaults(c))
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
@@ -141,6 +144,9 @@ func (q *Queue) use(name string) {
 	default:
 	}
 }
+
+// Touched returns a number that grows when jobs are taken, and when their ends are to be stored.
+func (q *Queue) Touched() uint64 { return q.quiet.executor.touched.Load() }
 
 // Backlog returns how many jobs of all people wait or run. Parked jobs do not count: they hold nobody up.
 //

@@ -102,6 +102,7 @@ func TestCallsOnPeopleAndBreakers(t *testing.T) {
 		require.Equal(t, "de", h.call(http.MethodGet, "/account", "", http.StatusOK)["language"])
 		h.call(http.MethodPatch, "/account", `{"language":""}`, http.StatusOK)
 
+		require.Empty(t, h.call(http.MethodGet, "/admin/servers", "", http.StatusOK)["servers"], "it is alone")
 		h.opened()
 		breaker := h.call(http.MethodGet, "/admin/breakers", "", http.StatusOK)["breakers"].([]any)[0].(map[string]any)
 		was := h.call(http.MethodPost, "/admin/breakers/"+url.PathEscape(breaker["endpoint"].(string))+"/reset", "",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 )
@@ -166,4 +167,30 @@ func TestBrowsersReceiveDeliveryEvents(t *testing.T) {
 	h.Bus.Publish(h.user, events.Event{Type: events.Deliveries})
 	_, data = event()
 	require.JSONEq(t, `{"type":"deliveries","seq":3,"data":{"provider":null,"connection":null}}`, data)
+}
+
+// What a browser prefers does not matter once its person has chosen.
+func TestEventsAreInTheChosenLanguage(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	require.NoError(t, h.db.SetChoices(t.Context(), h.user, accounts.Choices{Language: "de"}))
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := srv.Client()
+	client.Jar = jar
+	first, err := client.Get(srv.URL + "/")
+	require.NoError(t, err)
+	require.NoError(t, first.Body.Close())
+	stream, err := client.Get(srv.URL + "/api/v1/events/sse")
+	require.NoError(t, err)
+	defer stream.Body.Close()
+	lines := bufio.NewReader(stream.Body)
+	snapshot := ""
+	for !strings.HasPrefix(snapshot, "data:") {
+		snapshot, err = lines.ReadString('\n')
+		require.NoError(t, err)
+	}
+	require.Contains(t, snapshot, "Pausieren")
 }

@@ -184,7 +184,7 @@ func answer(status int, category resilience.Category, scope resilience.Scope, ad
 type household struct {
 	*Server
 	Config
-	t    *testing.T
+	t    testing.TB
 	db   *store.Store
 	user int64
 	far  *services
@@ -201,7 +201,7 @@ var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify"
 
 // newHousehold returns a server for a user who has connected providers that take listens (listenbrainz, two at a time,
 // and lastfm), playlists (navidrome) and months (s3), and one whose listens are read (spotify).
-func newHousehold(t *testing.T, opt delivery.Options) *household {
+func newHousehold(t testing.TB, opt delivery.Options) *household {
 	t.Helper()
 	ctx := t.Context()
 	db := storetest.OpenWith(t, t.TempDir(), store.Options{Attempts: opt.WithDefaults().Attempts()})

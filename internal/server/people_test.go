@@ -58,7 +58,7 @@ func TestARemovalCutsOffWhatIsUnderWay(t *testing.T) {
 		defer watching.Close()
 		require.Equal(t, map[string]any{"previous_state": "present", "new_state": "removing"},
 			h.call(http.MethodDelete, path, "", http.StatusAccepted))
-		require.Equal(t, events.Event{Type: events.Access}, <-watching.C, "open pages ask whether they may stay")
+		require.Equal(t, events.Access, (<-watching.C).Type, "open pages ask whether they may stay")
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		require.Equal(t, 1, h.far.cut, "the delivery under way")

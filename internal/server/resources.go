@@ -45,6 +45,7 @@ type Store interface {
 	digests.Store
 	export.Store
 	feed.Store
+	health.ServerStore
 	imports.Store
 	listening.Store
 	music.Store
@@ -89,7 +90,7 @@ func changeable(c *Config) connections.Settings {
 }
 
 // newResources makes the parts. A person has at most so many streams; closing ends the open ones.
-func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) (*resources, error) {
+func newResources(c *Config, at *reached, streams int, closing context.Context) (*resources, error) {
 	k, err := core.New(core.Options{
 		BaseURL: c.BaseURL, Version: c.Version, SetupCode: c.SetupCode, AdminToken: c.AdminToken,
 		Demo: c.Demo != nil, DemoUser: c.DemoUser,
@@ -160,7 +161,7 @@ func newResources(c *Config, at *reached, streams int, closing <-chan struct{}) 
 			notifications.New(k, c.Store, c.Notifier),
 			channels.New(k, c.Store, c.Courier, c.PushKey),
 			health.New(k, health.Sources{Statuses: statuses, Rollup: c.Rollup, Breakers: c.Breakers, Uplink: c.Uplink,
-				Guard: c.Guard}),
+				Guard: c.Guard, Servers: c.Store}),
 			entries,
 			asking,
 			entry,

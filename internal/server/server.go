@@ -108,7 +108,7 @@ func New(c Config) (*Server, error) {
 	at.Store(now)
 	closing, cancel := context.WithCancel(context.Background())
 	room := edge.NewRoom()
-	r, err := newResources(&c, at, room.PerPerson, closing.Done())
+	r, err := newResources(&c, at, room.PerPerson, closing)
 	if err == nil {
 		var e *echo.Echo
 		if e, err = r.routes(); err == nil {

@@ -18,7 +18,7 @@ const keepRuns = 48 * time.Hour
 
 // SaveRun stores the outcome of a run.
 func (s *Store) SaveRun(ctx context.Context, r library.Run) error {
-	return s.soon(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.soon(ctx, "run", func(ctx context.Context, tx *sql.Tx) error {
 		return execTx(ctx, tx, `INSERT INTO runs
 			(user_id, connection, stream, started_at, took_ms, row_count, result, category, words, detail)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)

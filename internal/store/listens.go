@@ -58,13 +58,23 @@ func (s *Store) saveReached(ctx context.Context, page library.Intake) error {
 	if err := current(ctx, s.reader, page.User, page.Connection, page.Generation); err != nil {
 		return local(err)
 	}
-	return s.soon(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
-			return err
+	return s.soon(ctx, "position", func(ctx context.Context, tx *sql.Tx) error {
+		if page.Generation == 0 {
+			return saveReached(ctx, tx, page)
 		}
-		return saveReached(ctx, tx, page)
+		err := changed(tx.ExecContext(ctx, savePositionOf, page.User, page.Connection, library.Listens, page.Position,
+			page.Note, page.Generation))
+		if errors.Is(err, library.ErrNotFound) {
+			return library.ErrReplaced
+		}
+		return err
 	})
 }
+
+// savePositionOf is savePosition if the connection still has that generation.
+const savePositionOf = upsertStream + `reading, note)
+	SELECT user_id, connection, $3, $4, $5 FROM connections WHERE user_id = $1 AND connection = $2 AND generation = $6
+	ON CONFLICT (user_id, connection, stream) DO UPDATE SET reading = excluded.reading, note = excluded.note`
 
 func saveReached(ctx context.Context, tx *sql.Tx, page library.Intake) error {
 	return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)

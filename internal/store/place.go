@@ -22,6 +22,8 @@ type Place struct {
 type engine interface {
 	// String names the database in a sentence, without a secret.
 	String() string
+	// counts returns what the pools count.
+	counts() *Traffic
 	// exists reports whether the database exists. It creates nothing.
 	exists(context.Context) (bool, error)
 	// connect opens the two pools. The writer has one connection, so that its transactions run one after the other.

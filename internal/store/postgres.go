@@ -27,7 +27,10 @@ import (
 )
 
 // postgres is a database of a Postgres server.
-type postgres struct{ config *pgx.ConnConfig }
+type postgres struct {
+	config  *pgx.ConnConfig
+	traffic *Traffic
+}
 
 // connectWithin is how long a connection to the server may take.
 const connectWithin = 10 * time.Second
@@ -48,8 +51,10 @@ func newPostgres(address string) (postgres, error) {
 	// River stores times as text without a zone.
 	maps.Copy(c.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "reprise",
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"})
-	return postgres{c}, nil
+	return postgres{c, &Traffic{}}, nil
 }
+
+func (p postgres) counts() *Traffic { return p.traffic }
 
 func (p postgres) String() string {
 	return p.config.Database + " at " + net.JoinHostPort(p.config.Host, strconv.Itoa(int(p.config.Port)))
@@ -134,7 +139,8 @@ func (p postgres) pool(prepare func(context.Context, *pgx.Conn) error) *sql.DB {
 		}
 		return nil
 	}
-	return sql.OpenDB(connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after))})
+	made := connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after))}
+	return sql.OpenDB(countedDriver{made, p.traffic})
 }
 
 // direct returns an error if a pooler is between: the process that answers is not the one that was announced. A pooler
@@ -165,6 +171,11 @@ type pgConn struct{ *stdlib.Conn }
 
 // Postgres returns the connection as tables.Postgres needs it.
 func (c pgConn) Postgres() *pgx.Conn { return c.Conn.Conn() }
+
+// Postgres is that of pgConn. What it does is not counted.
+func (c *countedConn) Postgres() *pgx.Conn {
+	return c.fullConn.(interface{ Postgres() *pgx.Conn }).Postgres()
+}
 
 // CheckNamedValue implements driver.NamedValueChecker.
 func (c pgConn) CheckNamedValue(v *driver.NamedValue) error {

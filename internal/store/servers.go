@@ -157,8 +157,13 @@ func (s *Servers) changed(ctx context.Context, query string, args ...any) (bool,
 
 // Servers returns the servers that share the database, the leader first, as they were heard of; none if the server is
 // alone.
-func (s *Store) Servers(ctx context.Context) (all []cluster.Server, err error) {
-	rows, err := s.reader.QueryContext(ctx, `SELECT id, name, address, version, started_at, seen_at,
+func (s *Store) Servers(ctx context.Context) ([]cluster.Server, error) { return servers(ctx, s.reader) }
+
+// All implements cluster.Book.
+func (s *Servers) All(ctx context.Context) ([]cluster.Server, error) { return servers(ctx, s.db) }
+
+func servers(ctx context.Context, db *sql.DB) (all []cluster.Server, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT id, name, address, version, started_at, seen_at,
 		CASE WHEN id = (SELECT server_id FROM leader WHERE released = 0) THEN 1 ELSE 0 END AS leads
 		FROM servers ORDER BY 7 DESC, name, id`)
 	if err != nil {

@@ -25,11 +25,16 @@ const FileName = "reprise.db"
 
 // sqliteFile is a database in a file, with a write-ahead log beside it. The lock of the data directory makes sure that
 // only one server uses it.
-type sqliteFile struct{ path string }
+type sqliteFile struct {
+	path    string
+	traffic *Traffic
+}
 
-func newSQLite(dir string) sqliteFile { return sqliteFile{filepath.Join(dir, FileName)} }
+func newSQLite(dir string) sqliteFile { return sqliteFile{filepath.Join(dir, FileName), &Traffic{}} }
 
 func (f sqliteFile) String() string { return f.path }
+
+func (f sqliteFile) counts() *Traffic { return f.traffic }
 
 func (f sqliteFile) exists(context.Context) (bool, error) {
 	_, err := os.Stat(f.path)
@@ -40,11 +45,11 @@ func (f sqliteFile) connect(context.Context, locking) (writer, reader *sql.DB, e
 	// SQLite gives the files that it creates beside this one the same permissions. The error is ignored because SQLite
 	// reports the same problem on first use.
 	_ = private(f.path)
-	if writer, err = openSQLite(dsn(f.path, "_txlock=immediate&"+noJournals)); err != nil {
+	if writer, err = openSQLite(dsn(f.path, "_txlock=immediate&"+noJournals), f.traffic); err != nil {
 		return nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
-	if reader, err = openSQLite(dsn(f.path, "_pragma=query_only(1)")); err != nil {
+	if reader, err = openSQLite(dsn(f.path, "_pragma=query_only(1)"), f.traffic); err != nil {
 		return writer, nil, fmt.Errorf("open database: %w", err)
 	}
 	reader.SetMaxOpenConns(readers)

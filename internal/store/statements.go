@@ -12,12 +12,12 @@ import (
 
 // openSQLite returns a pool of connections that keep their statements prepared, because preparing a statement takes
 // longer than running most of them.
-func openSQLite(dsn string) (*sql.DB, error) {
+func openSQLite(dsn string, t *Traffic) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(preparing{c}), nil
+	return sql.OpenDB(countedDriver{preparing{c}, t}), nil
 }
 
 // preparing is a driver.Connector whose connections keep prepared statements.

@@ -83,7 +83,7 @@ func TestKeptStatementsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Raw(func(driver any) error {
-		require.LessOrEqual(t, len(driver.(*preparedConn).idle), keptStatements)
+		require.LessOrEqual(t, len(driver.(*countedConn).fullConn.(*preparedConn).idle), keptStatements)
 		return nil
 	}))
 }

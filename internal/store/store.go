@@ -38,6 +38,7 @@ type Store struct {
 	words  wordCache
 	heard  playsCache
 	latest latestCache
+	ends   ends
 	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
 	moving map[int64]bool
 }

@@ -41,7 +41,7 @@ func (s *Store) Position(ctx context.Context, user int64, conn library.Connectio
 func (s *Store) SavePosition(
 	ctx context.Context, user int64, conn library.ConnectionID, stream, reading string, note words.Text,
 ) error {
-	return s.soon(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.soon(ctx, "position", func(ctx context.Context, tx *sql.Tx) error {
 		return execTx(ctx, tx, savePosition, user, conn, stream, reading, note)
 	})
 }
@@ -53,7 +53,7 @@ const savePosition = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
 func (s *Store) SaveSuccess(
 	ctx context.Context, user int64, conn library.ConnectionID, stream string, at time.Time,
 ) error {
-	return s.soon(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.soon(ctx, "success", func(ctx context.Context, tx *sql.Tx) error {
 		return execTx(ctx, tx, upsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (user_id, connection, stream) DO UPDATE
 			SET last_success_at = excluded.last_success_at, advice = '', detail = ''`, user, conn, stream, millis(at))

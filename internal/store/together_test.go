@@ -1,13 +1,55 @@
 package store
 
 import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/library"
 	"reprise/internal/words"
 )
+
+// A tick ends many runs at once. Whichever ends first while a transaction is under way stores what the others hold.
+func TestRunsThatEndTogetherShareATransaction(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	s.ends.turn.Lock() // a transaction is under way
+	var ended sync.WaitGroup
+	const runs = 5
+	for n := range runs {
+		run, end := s.Together(t.Context())
+		require.NoError(t, s.SaveSuccess(run, user, library.ConnectionID(fmt.Sprint("spotify-", n)), library.Listens,
+			at(float64(n))))
+		if n == 2 { // its fault is its own
+			fail := func(context.Context, *sql.Tx) error { return errors.New("broken") }
+			require.NoError(t, s.soon(run, "fault", fail))
+		}
+		ended.Go(func() {
+			if err := end(run); n == 2 {
+				assert.ErrorContains(t, err, "broken")
+			} else {
+				assert.NoError(t, err)
+			}
+		})
+	}
+	for waiting := 0; waiting < runs; runtime.Gosched() {
+		s.ends.mu.Lock()
+		waiting = len(s.ends.waiting)
+		s.ends.mu.Unlock()
+	}
+	s.ends.turn.Unlock()
+	ended.Wait()
+	all, err := s.Streams(t.Context(), user)
+	require.NoError(t, err)
+	require.Len(t, all, runs-1)
+}
 
 // What a run holds back is stored with the next listens, before their own position.
 func TestSmallWritesOfARunComeTogether(t *testing.T) {

@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -64,7 +65,7 @@ func (rd *reader) readListens(
 		return r.added, err
 	}
 	if !slices.ContainsFunc(r.position.Unread, func(span library.Span) bool { return !isHistory(span) }) {
-		rd.last.set(Key{c.User, c.ID, library.Listens}, lastRead{begun: begun, history: r.position.history()})
+		rd.last.finish(Key{c.User, c.ID, library.Listens}, begun, r.position.history())
 	}
 	return r.added, nil
 }
@@ -85,7 +86,7 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 		if page.Lost {
 			r.position.lost(span, page.Oldest, r.begun)
 		}
-		if err := r.save(ctx, page.Listens); err != nil {
+		if err := r.saveNew(ctx, page.Listens); err != nil {
 			return false, err
 		}
 		if isHistory(span) {
@@ -120,6 +121,40 @@ func (r *listenRun) possible(page []library.Listen) []library.Listen {
 	}
 	r.rd.opt.now().Metrics.Refused(r.c.Provider(), refused)
 	return kept
+}
+
+// saveNew is save, unless the page is the one that was stored last: most ticks bring nothing. The position after it is
+// stored with the end of the span.
+func (r *listenRun) saveNew(ctx context.Context, page []library.Listen) error {
+	k := Key{r.c.User, r.c.ID, library.Listens}
+	sum := fingerprint(r.c.Generation, page)
+	if sum == r.rd.last.get(k).page {
+		r.rd.opt.now().Metrics.Listens(r.c.Provider(), 0, len(page))
+		return nil
+	}
+	if err := r.save(ctx, page); err != nil {
+		return err
+	}
+	r.rd.last.stored(k, sum)
+	return nil
+}
+
+var fingerprints = maphash.MakeSeed()
+
+// fingerprint returns a number for what the store looks at to find out whether a page is known. It is not 0.
+func fingerprint(generation int64, page []library.Listen) uint64 {
+	var h maphash.Hash
+	h.SetSeed(fingerprints)
+	maphash.WriteComparable(&h, generation)
+	for i := range page {
+		l := &page[i]
+		maphash.WriteComparable(&h, struct {
+			id, track string
+			at        int64
+			plays     int
+		}{l.SourceID, l.Track.SourceID, l.PlayedAt.UnixNano(), l.PlayCount})
+	}
+	return h.Sum64() | 1
 }
 
 // save stores a page and the position after it, and tells the browsers.

@@ -88,7 +88,7 @@ func (rd *reader) read(
 	}
 	if errors.Is(err, providers.ErrNotOffered) {
 		if stream == library.Listens { // there are none, and nothing more to know
-			rd.last.set(Key{c.User, c.ID, stream}, lastRead{begun: begun})
+			rd.last.finish(Key{c.User, c.ID, stream}, begun, false)
 		}
 		return 0, rd.noteLack(ctx, c, stream)
 	}
@@ -161,6 +161,7 @@ type lastRead struct {
 	begun   time.Time // when the latest run that read to the end began
 	history bool      // some of the history is still to be read
 	asked   int       // how often somebody has waited for a reading since
+	page    uint64    // the fingerprint of the latest page that was stored; 0 for none
 }
 
 // lastReads are those of all streams of listens since the start.
@@ -175,9 +176,19 @@ func (l *lastReads) get(k Key) lastRead {
 	return l.of[k]
 }
 
-func (l *lastReads) set(k Key, r lastRead) {
+// finish notes that a run that began at begun has read to the end.
+func (l *lastReads) finish(k Key, begun time.Time, history bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.of[k] = lastRead{begun: begun, history: history, page: l.of[k].page}
+}
+
+// stored notes the page that a run has stored.
+func (l *lastReads) stored(k Key, page uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.of[k]
+	r.page = page
 	l.of[k] = r
 }
 

@@ -105,6 +105,8 @@ func (o *options) now() Options {
 
 // run is one run under way.
 type run struct {
+	key    Key
+	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
 }
@@ -177,33 +179,51 @@ func (s *Syncer) Run(ctx context.Context) error {
 func (s *Syncer) startDue(ctx context.Context, workers *sync.WaitGroup) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	opt := s.opt.now()
 	next := s.queue.wake(time.Now())
 	for {
-		k, ok := s.queue.take(opt.Workers)
-		if !ok {
+		r := s.beginLocked(ctx)
+		if r == nil {
 			return next
 		}
-		runCtx, cancel := context.WithTimeout(ctx, opt.RunTimeout)
-		r := &run{cancel: cancel, done: make(chan struct{})}
-		s.runs[k] = r
 		workers.Go(func() {
-			err := s.reader.run(runCtx, k)
-			cancel()
-			s.ended(k, r, err)
+			for r != nil { // one goroutine after the other would grow the same deep stack again
+				err := s.reader.run(r.ctx, r.key)
+				r.cancel()
+				r = s.ended(ctx, r, err)
+			}
 		})
 	}
 }
 
-func (s *Syncer) ended(k Key, r *run, err error) {
+// beginLocked notes the next run as under way; nil if none is due, or no worker is free.
+func (s *Syncer) beginLocked(ctx context.Context) *run {
+	opt := s.opt.now()
+	k, ok := s.queue.take(opt.Workers)
+	if !ok {
+		return nil
+	}
+	r := &run{key: k, done: make(chan struct{})}
+	r.ctx, r.cancel = context.WithTimeout(ctx, opt.RunTimeout)
+	s.runs[k] = r
+	return r
+}
+
+// ended notes the end of a run, and returns the next one for the same worker; nil for none.
+func (s *Syncer) ended(ctx context.Context, r *run, err error) (next *run) {
+	k := r.key
 	s.mu.Lock()
 	delete(s.runs, k)
 	s.queue.done(k)
 	s.requeueLocked(k, err)
+	if ctx.Err() == nil {
+		s.queue.wake(time.Now())
+		next = s.beginLocked(ctx)
+	}
 	s.mu.Unlock()
 	close(r.done)
 	s.bus.Publish(k.User, events.Event{Type: events.Connection, Connection: k.Connection})
 	s.poke.send()
+	return next
 }
 
 // requeueLocked makes a failed run due when its backoff ends, not at the next tick. One that was refused because

@@ -259,9 +259,16 @@ func (a *Access) MayScrape(r *http.Request, address string) bool {
 // Watcher is a user who follows events.
 type Watcher struct {
 	User   int64
-	MayAck bool                                        // whether it may acknowledge notifications
-	Ends   string                                      // the ID of the bus event that ends its session or token
-	Still  func(context.Context) (id int64, err error) // the user whose session or token it is by now
+	Reads  accounts.Choices                             // how
+	MayAck bool                                         // whether it may acknowledge notifications
+	Ends   string                                       // the ID of the bus event that ends its session or token
+	Still  func(context.Context) (accounts.User, error) // the user whose session or token it is by now
+}
+
+// of returns the watcher for a user.
+func (w Watcher) of(u accounts.User) Watcher {
+	w.User, w.Reads = u.ID, u.Choices
+	return w
 }
 
 // Watcher returns the user who follows events with the session or the token of a request, or accounts.ErrUnknown.
@@ -269,17 +276,16 @@ func (a *Access) Watcher(r *http.Request, address string) (w Watcher, err error)
 	if secret, ok := bearerOf(r); ok {
 		return a.tokenWatcher(r, address, secret)
 	}
-	w = Watcher{MayAck: true, Still: func(ctx context.Context) (int64, error) {
-		u, err := a.sessions.cookieUser(ctx, r)
-		return u.ID, err
+	w = Watcher{MayAck: true, Still: func(ctx context.Context) (accounts.User, error) {
+		return a.sessions.cookieUser(ctx, r)
 	}}
 	ctx, _, err := a.sessions.load(r.Context(), r)
 	if err != nil {
 		return w, err
 	}
 	w.Ends = a.sessions.Fingerprint(ctx)
-	w.User, err = w.Still(ctx)
-	return w, err
+	u, err := w.Still(ctx)
+	return w.of(u), err
 }
 
 func (a *Access) tokenWatcher(r *http.Request, address, secret string) (Watcher, error) {
@@ -287,12 +293,12 @@ func (a *Access) tokenWatcher(r *http.Request, address, secret string) (Watcher,
 	if err == nil && b.operator {
 		err = errOperator
 	}
-	still := func(ctx context.Context) (int64, error) {
+	still := func(ctx context.Context) (accounts.User, error) {
 		b, err := a.byHash(ctx, b.token.Hash)
-		return b.user.ID, err
+		return b.user, err
 	}
-	return Watcher{User: b.user.ID, Ends: EndOf(b.token.ID), MayAck: b.token.Scope.Covers(accounts.Operate),
-		Still: still}, err
+	w := Watcher{Ends: EndOf(b.token.ID), MayAck: b.token.Scope.Covers(accounts.Operate), Still: still}
+	return w.of(b.user), err
 }
 
 // EndOf returns the ID of the bus event that says that a token was revoked.

@@ -13,6 +13,7 @@ import (
 const (
 	part   = 32 << 10         // bytes that are written under one deadline
 	taking = 20 * time.Second // how long a client may need to take them
+	slack  = time.Second      // what may be missing of that, so that not every small write sets a timer
 )
 
 // conn is a connection of a Listener.
@@ -28,6 +29,7 @@ type conn struct {
 	mu      sync.Mutex
 	limit   time.Time // for writing, as the handler has set it; zero for none
 	writing time.Time // since when a write waits; zero for none
+	set     time.Time // the deadline of the connection; zero for none
 }
 
 // Write implements net.Conn. It writes in parts, each with a deadline of its own.
@@ -53,7 +55,16 @@ func (c *conn) willWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.writing = time.Now()
-	return c.Conn.SetWriteDeadline(c.deadlineLocked())
+	next := c.deadlineLocked()
+	if late := next.Sub(c.set); late >= 0 && late < slack {
+		return nil
+	}
+	return c.setLocked(next)
+}
+
+func (c *conn) setLocked(deadline time.Time) error {
+	c.set = deadline
+	return c.Conn.SetWriteDeadline(deadline)
 }
 
 func (c *conn) wrote() {
@@ -79,7 +90,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.limit = t
-	return c.Conn.SetWriteDeadline(c.deadlineLocked())
+	return c.setLocked(c.deadlineLocked())
 }
 
 // SetDeadline implements net.Conn.

@@ -3,6 +3,7 @@
 package feed
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -52,16 +53,15 @@ func TestAcknowledgementIsRead(t *testing.T) {
 func TestTooManyPagesCloseTheOldest(t *testing.T) {
 	t.Parallel()
 	var c crowd
-	first, second := c.enter(1, 2), c.enter(1, 2)
-	other := c.enter(2, 2)
-	third := c.enter(1, 2)
-	require.True(t, isGone(first))
-	require.False(t, isGone(second))
-	require.False(t, isGone(other), "another person")
+	gone := map[string]bool{}
+	enter := func(user int64, name string) *place { return c.enter(user, 2, func() { gone[name] = true }) }
+	first, second, other := enter(1, "first"), enter(1, "second"), enter(2, "another person's")
+	third := enter(1, "third")
+	require.Equal(t, map[string]bool{"first": true}, gone)
 	c.leave(first)
 	c.leave(second)
-	fourth := c.enter(1, 2)
-	require.False(t, isGone(third))
+	fourth := enter(1, "fourth")
+	require.Len(t, gone, 1)
 	c.leave(third)
 	c.leave(fourth)
 	c.leave(other)
@@ -71,28 +71,20 @@ func TestTooManyPagesCloseTheOldest(t *testing.T) {
 	conns := syncer.NewConnections(&syncer.Guard{}, nil, nil, nil, bus)
 	h := New(Options{Store: feedStore{}, Bus: bus, Streams: 1,
 		Statuses: connections.NewStatuses(nil, feedStore{}, conns, nil)})
-	mine := h.crowd.enter(1, h.Streams)
+	ctx, end := context.WithCancelCause(t.Context())
+	h.crowd.enter(1, h.Streams, func() { end(errCrowded) })
 	var got []message
 	f := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1),
-		toasts: newToasts(), crowded: mine.gone}
+		toasts: newToasts()}
 	defer f.changes.Close()
 	f.send = func(m message) error { got = append(got, m); return nil }
-	h.crowd.enter(1, h.Streams)
-	err := f.run(t.Context())
+	h.crowd.enter(1, h.Streams, nil)
+	err := f.run(ctx)
 	require.ErrorIs(t, err, errCrowded)
-	require.Equal(t, "crowded", got[len(got)-1].Type)
+	require.Equal(t, "crowded", got[len(got)-1].kind)
 	code, reason := closing(err)
 	require.Equal(t, websocket.StatusCode(4001), code)
 	require.NotEmpty(t, reason)
-}
-
-func isGone(p *place) bool {
-	select {
-	case <-p.gone:
-		return true
-	default:
-		return false
-	}
 }
 
 func TestReasonsOfClosing(t *testing.T) {

@@ -11,22 +11,22 @@ type crowd struct {
 	open map[int64][]*place // the oldest first
 }
 
-// place is where one stream is in a crowd. Its channel is closed when the stream has to make room.
+// place is where one stream is in a crowd.
 type place struct {
 	user int64
-	gone chan struct{}
+	out  func() // is called when the stream has to make room; must not block
 }
 
 // enter adds a stream of a user, and asks their oldest one to end if there would be more than most; 0 for no bound.
-func (c *crowd) enter(user int64, most int) *place {
-	in := &place{user, make(chan struct{})}
+func (c *crowd) enter(user int64, most int, out func()) *place {
+	in := &place{user, out}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open == nil {
 		c.open = map[int64][]*place{}
 	}
 	if theirs := c.open[user]; most > 0 && len(theirs) >= most {
-		close(theirs[0].gone)
+		theirs[0].out()
 		c.open[user] = slices.Clone(theirs[1:])
 	}
 	c.open[user] = append(c.open[user], in)

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -15,11 +16,19 @@ import (
 // pingEvery is the interval at which a stream sends a ping and checks its session.
 const pingEvery = 30 * time.Second
 
-// message is a message to a browser.
+// message is a message to a browser. Its data is shared with other streams and must not be changed.
 type message struct {
-	Type string `json:"type"`
-	Seq  uint64 `json:"seq"` // grows within one stream
-	Data any    `json:"data"`
+	kind string
+	seq  uint64 // grows within one stream
+	data []byte // JSON
+}
+
+// appendTo appends the message as JSON, which both kinds of stream send.
+func (m message) appendTo(b []byte) []byte {
+	b = append(append(b, `{"type":"`...), m.kind...)
+	b = strconv.AppendUint(append(b, `","seq":`...), m.seq, 10)
+	b = append(append(b, `,"data":`...), m.data...)
+	return append(b, '}')
 }
 
 var (
@@ -35,17 +44,36 @@ var (
 type feed struct {
 	*Handler
 	watcher core.Watcher
+	reader  question // what every question has in common
 	seq     uint64
 	send    func(message) error
 	ping    func() error
 	changes *events.Subscription
-	crowded <-chan struct{} // closed when it has to make room for a newer one
+	batch   []events.Event // of gather
+	since   uint64         // the serial of the last event of which the browser has to be told
 	live    live
 	toasts  toasts
+	alarm   *time.Timer // rings when something is due: a ping, or a look at the page
+	rung    chan struct{}
+	pingAt  time.Time
 }
 
-// run sends messages until the browser is gone, too slow or signed out, or the server stops.
+// run sends messages until the browser is gone, too slow or signed out, or until ctx ends, and returns why. It first
+// tells the browser when ctx ends to make room.
 func (f *feed) run(ctx context.Context) error {
+	err := f.serve(ctx)
+	if ctx.Err() != nil { // and whatever has failed because of that
+		err = context.Cause(ctx)
+	}
+	if errors.Is(err, errCrowded) {
+		err = errors.Join(err, f.message("crowded", fmt.Appendf(nil, `{"most":%d}`, f.Streams)))
+	}
+	return err
+}
+
+// serve is run, and may return anything once ctx has ended.
+func (f *feed) serve(ctx context.Context) error {
+	f.since, f.reader = f.Bus.Serial(), ask(ctx, f.watcher.User)
 	if err := f.snapshot(ctx); err != nil {
 		return err
 	}
@@ -54,28 +82,21 @@ func (f *feed) run(ctx context.Context) error {
 			return err
 		}
 	}
-	alive := time.NewTicker(pingEvery)
-	defer alive.Stop()
+	f.rung, f.pingAt = make(chan struct{}, 1), time.Now().Add(pingEvery)
+	f.alarm = time.AfterFunc(pingEvery, func() {
+		select {
+		case f.rung <- struct{}{}:
+		default:
+		}
+	})
+	defer f.alarm.Stop()
 	for {
+		// A thousand streams wait here: each channel more would be felt.
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-f.Closing:
-			return errClosing
-		case <-f.crowded:
-			if err := f.message("crowded", map[string]int{"most": f.Streams}); err != nil {
-				return err
-			}
-			return errCrowded
-		case <-f.live.due:
-			if err := f.show(ctx); err != nil {
-				return err
-			}
-		case <-alive.C:
-			if _, err := f.watcher.Still(ctx); err != nil {
-				return errSession
-			}
-			if err := f.ping(); err != nil {
+		case <-f.rung:
+			if err := f.ring(ctx); err != nil {
 				return err
 			}
 		case e, ok := <-f.changes.C:
@@ -86,15 +107,49 @@ func (f *feed) run(ctx context.Context) error {
 				if err := f.tell(ctx, e); err != nil {
 					return err
 				}
-				f.live.want(e)
+				if f.live.want(e) {
+					f.arm()
+				}
 			}
 		}
 	}
 }
 
-// gather returns first and the events that wait behind it, without repetitions, so that a burst costs little.
+// arm sets the alarm to what is due next.
+func (f *feed) arm() {
+	next := f.pingAt
+	if due := f.live.due; !due.IsZero() && due.Before(next) {
+		next = due
+	}
+	f.alarm.Reset(time.Until(next))
+}
+
+// ring does what is due.
+func (f *feed) ring(ctx context.Context) error {
+	now := time.Now()
+	if due := f.live.due; !due.IsZero() && !now.Before(due) {
+		if err := f.show(ctx); err != nil {
+			return err
+		}
+	}
+	if !now.Before(f.pingAt) {
+		if _, err := f.watcher.Still(ctx); err != nil {
+			return errSession
+		}
+		if err := f.ping(); err != nil {
+			return err
+		}
+		f.pingAt = time.Now().Add(pingEvery)
+	}
+	f.arm()
+	return nil
+}
+
+// gather returns first and the events that wait behind it, without repetitions, so that a burst costs little. It
+// returns the same slice again.
 func (f *feed) gather(first events.Event) []events.Event {
-	batch := []events.Event{first}
+	batch := append(f.batch[:0], first)
+	defer func() { f.batch = batch }()
 	for {
 		select {
 		case e, ok := <-f.changes.C:
@@ -115,42 +170,34 @@ func fold(batch []events.Event, e events.Event) []events.Event {
 			continue
 		}
 		if e.Type == events.Listens {
-			b.Done += e.Done
-		} else {
-			*b = e
+			e.Done += b.Done
 		}
+		*b = e
 		return batch
 	}
 	return append(batch, e)
 }
 
-func (f *feed) message(kind string, data any) error {
+func (f *feed) message(kind string, data []byte) error {
 	f.seq++
-	return f.send(message{Type: kind, Seq: f.seq, Data: data})
+	return f.send(message{kind, f.seq, data})
 }
 
-func (f *feed) snapshot(ctx context.Context) error {
-	data := map[string]any{}
-	if !f.live.follows() { // a page shows the connections
-		connections, err := f.Statuses.All(ctx, f.watcher.User)
-		if err != nil {
-			return err
-		}
-		data["connections"] = connections
-	}
-	open, err := f.Store.Notifications(ctx, f.watcher.User, true)
+// encode sends what is for this browser only.
+func (f *feed) encode(kind string, v any) error {
+	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	data["notifications"] = core.ViewsFor(ctx, open, f.toasts.of)
-	return f.message("snapshot", data)
+	return f.message(kind, data)
 }
 
 // tell sends the current state of what an event is about.
 func (f *feed) tell(ctx context.Context, e events.Event) error {
+	f.since = e.Serial
 	switch e.Type {
 	case events.Connection:
-		v, err := f.Statuses.One(ctx, f.watcher.User, e.Connection)
+		v, err := f.connection(ctx, e)
 		if errors.Is(err, library.ErrNotFound) { // disconnected
 			return f.snapshot(ctx)
 		}
@@ -159,51 +206,51 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		}
 		return f.message("connection", v)
 	case events.Notification:
-		id, err := strconv.ParseInt(e.ID, 10, 64)
-		if err != nil {
-			return fmt.Errorf("event names notification %q", e.ID)
-		}
-		n, err := f.Store.Notification(ctx, f.watcher.User, id)
+		n, err := f.notification(ctx, e)
 		if err != nil {
 			return err
 		}
-		return f.message("notification", f.toasts.of(ctx, n))
-	case events.Progress:
-		data := map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection,
-			"stream": e.Stream, "done": e.Done, "total": nil}
-		if e.Total > 0 {
-			data["total"] = e.Total
-		}
-		return f.message("progress", data)
+		return f.message("notification", f.toasts.of(n))
 	case events.Listens:
-		newest, _, err := f.Store.Listens(ctx, f.watcher.User, "", 1)
+		newest, err := f.newest(ctx, e)
 		if err != nil {
 			return err
 		}
-		data := map[string]any{"count": e.Done, "newest": nil}
-		if len(newest) > 0 {
-			data["newest"] = newest[0].Record()
-		}
-		return f.message("listens", data)
-	case events.Deliveries:
-		return f.message("deliveries", map[string]any{"provider": core.Text(e.Connection.Provider()),
-			"connection": core.Text(string(e.Connection))})
-	case events.Imports:
-		return f.message("imports", map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection})
-	case events.Breakers:
-		return f.message("breakers", struct{}{})
-	case events.Digest:
-		return f.message("digest", map[string]any{})
-	case events.Enrichment:
-		return f.message("enrichment", map[string]any{"provider": e.Connection.Provider()})
+		return f.message("listens", fmt.Appendf(nil, `{"count":%d,"newest":%s}`, e.Done, newest))
 	case events.Access:
-		if _, err := f.watcher.Still(ctx); err != nil {
-			return errSession
-		}
+		return f.still(ctx, e)
 	case events.SessionEnd:
 		if e.ID == f.watcher.Ends {
 			return errSession
 		}
+	default:
+		data, err := shared(ctx, &f.answers, f.reader.on(e, ""), need{},
+			func(context.Context) ([]byte, error) { return json.Marshal(plain(e)) })
+		if err != nil {
+			return err
+		}
+		return f.message(string(e.Type), data)
 	}
 	return nil
+}
+
+// plain returns what is sent about an event that says everything itself.
+func plain(e events.Event) any {
+	provider := e.Connection.Provider()
+	switch e.Type {
+	case events.Progress:
+		data := map[string]any{"provider": provider, "connection": e.Connection,
+			"stream": e.Stream, "done": e.Done, "total": nil}
+		if e.Total > 0 {
+			data["total"] = e.Total
+		}
+		return data
+	case events.Deliveries:
+		return map[string]any{"provider": core.Text(provider), "connection": core.Text(string(e.Connection))}
+	case events.Imports:
+		return map[string]any{"provider": provider, "connection": e.Connection}
+	case events.Enrichment:
+		return map[string]any{"provider": provider}
+	}
+	return struct{}{}
 }

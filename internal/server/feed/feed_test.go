@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"testing"
 
@@ -56,7 +57,7 @@ func TestStalledTabIsDroppedAndMissesNothing(t *testing.T) {
 	f := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1), toasts: newToasts()}
 	defer f.changes.Close()
 	f.send = func(m message) error {
-		if m.Type == "progress" { // the tab does not read on
+		if m.kind == "progress" { // the tab does not read on
 			close(stalled)
 			<-release
 		}
@@ -80,15 +81,18 @@ func TestStalledTabIsDroppedAndMissesNothing(t *testing.T) {
 	var first message
 	again.send = func(m message) error { first = m; return errClosing }
 	require.ErrorIs(t, again.run(t.Context()), errClosing)
-	require.Equal(t, "snapshot", first.Type)
-	require.Contains(t, first.Data.(map[string]any)["notifications"].([]announcement)[0].Title, "reconnected")
+	require.Equal(t, "snapshot", first.kind)
+	var data struct{ Notifications []announcement }
+	require.NoError(t, json.Unmarshal(first.data, &data))
+	require.Contains(t, data.Notifications[0].Title, "reconnected")
 }
 
 func TestEnrichmentIsSentToBrowsers(t *testing.T) {
 	t.Parallel()
 	var got []message
-	f := &feed{send: func(m message) error { got = append(got, m); return nil }}
+	f := &feed{Handler: New(Options{Bus: &events.Bus{}}),
+		send: func(m message) error { got = append(got, m); return nil }}
 	require.NoError(t, f.tell(t.Context(), events.Event{Type: events.Enrichment, Connection: "musicbrainz"}))
-	require.Equal(t, "enrichment", got[0].Type)
-	require.Equal(t, map[string]any{"provider": "musicbrainz"}, got[0].Data)
+	require.Equal(t, `{"type":"enrichment","seq":1,"data":{"provider":"musicbrainz"}}`,
+		string(got[0].appendTo(nil)))
 }

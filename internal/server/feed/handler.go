@@ -33,7 +33,7 @@ type Options struct {
 	Statuses *connections.Statuses
 	Hosts    func() []string // of our own pages, as path.Match takes them; websockets from others are refused
 	Streams  int             // of one person at once; 0 for no bound
-	Closing  <-chan struct{} // closed when the server stops
+	Closing  context.Context // ends when the server stops; nil: never
 }
 
 // Handler answers with streams of events. Make it with New.
@@ -42,11 +42,14 @@ type Handler struct {
 	Pages   http.Handler // the pages that streams may follow; nil: none
 	streams sync.WaitGroup
 	crowd   crowd
+	answers answers
 	opened  chan struct{} // filled when a stream has opened
 }
 
 // New returns a Handler.
-func New(o Options) *Handler { return &Handler{Options: o, opened: make(chan struct{}, 1)} }
+func New(o Options) *Handler {
+	return &Handler{Options: o, answers: answers{bus: o.Bus}, opened: make(chan struct{}, 1)}
+}
 
 // Routes adds the routes of the streams.
 func (h *Handler) Routes(e *echo.Echo) {
@@ -57,8 +60,24 @@ func (h *Handler) Routes(e *echo.Echo) {
 // Wait blocks until all streams have ended.
 func (h *Handler) Wait() { h.streams.Wait() }
 
-// open returns a feed for the session or the token of a request, or accounts.ErrUnknown. The caller closes its
-// subscription.
+// until returns a context for a stream of a request, and what ends it with a reason. It ends when the server stops, and
+// when the stream has to make room. The caller calls done.
+func (h *Handler) until(c echo.Context, user int64) (ctx context.Context, end context.CancelCauseFunc, done func()) {
+	ctx, end = context.WithCancelCause(c.Request().Context())
+	mine := h.crowd.enter(user, h.Streams, func() { end(errCrowded) })
+	open := func() bool { return true }
+	if h.Closing != nil {
+		open = context.AfterFunc(h.Closing, func() { end(errClosing) })
+	}
+	return ctx, end, func() {
+		open()
+		h.crowd.leave(mine)
+		end(nil)
+	}
+}
+
+// open returns the watcher whose session or token a request has, or accounts.ErrUnknown, and gives the request their
+// language. The caller closes the subscription.
 func (h *Handler) open(c echo.Context) (core.Watcher, *events.Subscription, error) {
 	w, err := h.Core.Access.Watcher(c.Request(), c.RealIP())
 	if err == nil {
@@ -67,6 +86,7 @@ func (h *Handler) open(c echo.Context) (core.Watcher, *events.Subscription, erro
 	if err != nil {
 		return w, nil, err
 	}
+	c.SetRequest(c.Request().WithContext(w.Reads.Reader(c.Request().Context())))
 	// The subscription begins before the snapshot is taken: what happens in between is sent twice rather than
 	// never.
 	changes := h.Bus.Subscribe(w.User)

@@ -3,11 +3,19 @@ package feed
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"reprise/internal/events"
@@ -35,10 +43,12 @@ var (
 type live struct {
 	pages http.Handler
 	ask   *http.Request // for the page
+	same  string        // what the page depends on
 	tops  []string      // the ids of the parts that the browser has
-	known core.Known    // what is in them
-	due   <-chan time.Time
-	last  time.Time // when the page was looked at
+	known core.Known    // what is in them; shared with other streams
+	has   string        // names known
+	due   time.Time     // when it is looked at again; zero for not at all
+	last  time.Time     // when the page was looked at
 }
 
 // follow returns what keeps the page that a stream's request names, with the versions of the parts that its browser
@@ -63,6 +73,10 @@ func follow(pages http.Handler, r *http.Request) live {
 	for _, name := range []string{"Cookie", "Accept-Language", "User-Agent", "X-Forwarded-For", "X-Real-Ip"} {
 		l.ask.Header[name] = r.Header[name]
 	}
+	sum := sha256.New()
+	near, _, _ := net.SplitHostPort(r.RemoteAddr)
+	fmt.Fprintf(sum, "%q %q %q %t %q", at.RequestURI(), r.Host, near, r.TLS != nil, l.ask.Header)
+	l.same, l.has = string(sum.Sum(nil)), q.Get("parts")
 	// So that a message for the person is kept for the next page that a person opens.
 	l.ask.Header.Set(core.RefreshHeader, at.Path)
 	return l
@@ -71,55 +85,102 @@ func follow(pages http.Handler, r *http.Request) live {
 // follows says whether there is a page.
 func (l *live) follows() bool { return l.ask != nil }
 
-// want has the page looked at soon, if an event may have changed it.
-func (l *live) want(e events.Event) {
-	if !l.follows() || l.due != nil || e.Type == events.Progress || e.Type == events.SessionEnd {
-		return
+// want has the page looked at soon, if an event may have changed it, and reports whether that was not planned yet.
+func (l *live) want(e events.Event) bool {
+	if !l.follows() || !l.due.IsZero() || e.Type == events.Progress || e.Type == events.SessionEnd {
+		return false
 	}
 	if l.onlyFrame() && !slices.Contains(frameEvents, e.Type) {
-		return
+		return false
 	}
-	l.due = time.After(max(liveAfter, time.Until(l.last.Add(liveEvery))))
+	l.due = time.Now().Add(max(liveAfter, time.Until(l.last.Add(liveEvery))))
+	return true
 }
 
 func (l *live) onlyFrame() bool {
 	return !slices.ContainsFunc(l.tops, func(id string) bool { return !slices.Contains(frameParts, id) })
 }
 
-// look returns the parts of the page that have changed. moved is where the page leads now, if it is there no longer; a
-// page that cannot be shown at the moment has no changes.
-func (l *live) look(ctx context.Context) (changes []core.Changed, moved string) {
-	l.due, l.last = nil, time.Now()
+// page is what all streams see that follow the same page with the same cookies.
+type page struct {
+	number uint64 // of the look
+	moved  string // where it leads now, if it is there no longer
+	parts  []core.Part
+
+	mu     sync.Mutex
+	deltas map[string]delta // by what a browser has
+}
+
+// delta is what a browser needs, and has then.
+type delta struct {
+	changes []byte // JSON; nil for none
+	known   core.Known
+}
+
+// read returns a page as it is now; without parts if it cannot be shown at the moment.
+func (l *live) read(ctx context.Context) (*page, error) {
 	w := &pageWriter{header: http.Header{}}
 	l.pages.ServeHTTP(w, l.ask.Clone(ctx))
+	p := &page{number: looks.Add(1), deltas: map[string]delta{}}
 	switch {
 	case w.status >= 300 && w.status < 400:
-		return nil, w.header.Get("Location")
-	case w.status >= 400:
-		return nil, ""
+		p.moved = w.header.Get("Location")
+	case w.status < 300:
+		p.parts = core.PartsOf(w.body.Bytes())
 	}
-	// A part that the browser has not got is in one that it has, or on none of its pages.
-	now := slices.DeleteFunc(core.PartsOf(w.body.Bytes()), func(p core.Part) bool {
-		return !slices.Contains(l.tops, p.ID)
-	})
-	changes = l.known.Changes(now)
-	l.known = core.Known{}
-	for _, p := range now {
-		l.known.Note(p)
+	return p, nil
+}
+
+// looks is how many pages streams have looked at.
+var looks atomic.Uint64
+
+// changes returns what has changed on a page since a browser got it, as JSON; nil for nothing.
+func (l *live) changes(p *page) ([]byte, error) {
+	if p.parts == nil {
+		return nil, nil
 	}
-	return changes, ""
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	from := l.has + " " + strings.Join(l.tops, " ")
+	d, made := p.deltas[from]
+	if !made {
+		// A part that the browser has not got is in one that it has, or on none of its pages.
+		now := slices.DeleteFunc(slices.Clone(p.parts), func(p core.Part) bool {
+			return !slices.Contains(l.tops, p.ID)
+		})
+		if changes := maps.Clone(l.known).Changes(now); len(changes) > 0 {
+			var err error
+			if d.changes, err = json.Marshal(map[string]any{"parts": changes}); err != nil {
+				return nil, err
+			}
+		}
+		d.known = core.Known{}
+		for _, p := range now {
+			d.known.Note(p)
+		}
+		p.deltas[from] = d
+	}
+	l.known, l.has = d.known, strconv.FormatUint(p.number, 10)
+	return d.changes, nil
 }
 
 // show sends what has changed on the page.
 func (f *feed) show(ctx context.Context) error {
-	changes, moved := f.live.look(ctx)
-	if moved != "" {
-		return f.message("moved", map[string]string{"url": moved})
+	l := &f.live
+	l.due, l.last = time.Time{}, time.Now()
+	p, err := shared(ctx, &f.answers, f.reader.on(events.Event{}, l.same),
+		need{f.since, l.last.Add(-liveAfter / 2)}, l.read)
+	if err != nil {
+		return err
 	}
-	if len(changes) == 0 {
-		return nil
+	if p.moved != "" {
+		return f.encode("moved", map[string]string{"url": p.moved})
 	}
-	return f.message("parts", map[string]any{"parts": changes})
+	changes, err := l.changes(p)
+	if err != nil || changes == nil {
+		return err
+	}
+	return f.message("parts", changes)
 }
 
 // pageWriter keeps a page. It takes nothing but pages.

@@ -40,17 +40,13 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 	}
 	ping := func() error { return write(": alive\n\n") }
 	send := func(m message) error {
-		data, err := encode(m)
-		if err != nil {
-			return err
-		}
-		return write("id: %d\nevent: %s\ndata: %s\n\n", m.Seq, m.Type, data)
+		return write("id: %d\nevent: %s\ndata: %s\n\n", m.seq, m.kind, m.appendTo(nil))
 	}
-	mine := h.crowd.enter(watcher.User, h.Streams)
-	defer h.crowd.leave(mine)
-	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone,
-		toasts: toasts, live: follow(h.Pages, c.Request())}
-	h.ended(watcher.User, f.run(c.Request().Context()))
+	ctx, _, done := h.until(c, watcher.User)
+	defer done()
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, toasts: toasts,
+		live: follow(h.Pages, c.Request())}
+	h.ended(watcher.User, f.run(ctx))
 	return nil
 }
 

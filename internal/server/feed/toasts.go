@@ -1,12 +1,10 @@
 package feed
 
 import (
-	"context"
 	"strconv"
 	"time"
 
 	"reprise/internal/notify"
-	"reprise/internal/server/core"
 )
 
 // toasts decides which notifications one tab announces: what happens while it is open, and what none of the person's
@@ -18,14 +16,12 @@ type toasts struct {
 
 func newToasts() toasts { return toasts{since: time.Now(), said: map[string]bool{}} }
 
-// announcement is a notification as a stream sends it.
-type announcement struct {
-	core.Notification
-	Toast bool `json:"toast"` // the tab announces it now
-}
-
-func (t *toasts) of(ctx context.Context, n notify.Notification) announcement {
-	return announcement{Notification: core.ViewNotification(ctx, n), Toast: t.wants(n)}
+// of returns a notification as the tab gets it now.
+func (t *toasts) of(n notice) []byte {
+	if t.wants(n.Notification) {
+		return n.loud
+	}
+	return n.quiet
 }
 
 func (t *toasts) wants(n notify.Notification) bool {

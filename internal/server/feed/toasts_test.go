@@ -13,16 +13,16 @@ func TestEveryOpenTabAnnouncesOnce(t *testing.T) {
 	t.Parallel()
 	first, second := newToasts(), newToasts()
 	n := notify.Notification{ID: 7, CreatedAt: time.Now().Add(time.Second)}
-	require.True(t, first.of(t.Context(), n).Toast)
+	require.True(t, first.wants(n))
 	n.SeenAt = n.CreatedAt.Add(time.Millisecond) // the first tab was quicker
-	require.True(t, second.of(t.Context(), n).Toast)
-	require.False(t, first.of(t.Context(), n).Toast)
-	require.False(t, second.of(t.Context(), n).Toast)
+	require.True(t, second.wants(n))
+	require.False(t, first.wants(n))
+	require.False(t, second.wants(n))
 
 	later := toasts{since: n.SeenAt.Add(time.Hour), said: map[string]bool{}}
-	require.False(t, later.of(t.Context(), n).Toast, "a tab that is opened later")
+	require.False(t, later.wants(n), "a tab that is opened later")
 	n.SeenAt, n.CreatedAt = time.Time{}, n.CreatedAt.Add(time.Hour)
-	require.True(t, first.of(t.Context(), n).Toast, "it happened once more")
+	require.True(t, first.wants(n), "it happened once more")
 }
 
 func TestUnseenIsAnnouncedInANewTab(t *testing.T) {
@@ -40,6 +40,6 @@ func TestUnseenIsAnnouncedInANewTab(t *testing.T) {
 		"it waits behind another": {notify.Notification{CreatedAt: long, Waits: true}, false},
 	} {
 		tab := newToasts()
-		require.Equal(t, c.want, tab.of(t.Context(), c.n).Toast, name)
+		require.Equal(t, c.want, tab.wants(c.n), name)
 	}
 }

@@ -4,13 +4,12 @@ package feed
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"golang.org/x/sync/errgroup"
 	"nhooyr.io/websocket"
 
 	"reprise/internal/server/core"
@@ -26,8 +25,31 @@ const (
 // itself.
 const statusCrowded websocket.StatusCode = 4001
 
-// encode returns a message as both kinds of stream send it.
-func encode(m message) ([]byte, error) { return json.Marshal(m) }
+// buffers are for messages on their way to a browser. They are shared: most streams send nothing most of the time.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// patience makes the contexts of writes, each of which may take at least writeTimeout and at most twice that. One is
+// for many writes, because a timer for each would be felt.
+type patience struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	until  time.Time
+}
+
+func (p *patience) context() context.Context {
+	if now := time.Now(); p.until.Sub(now) < writeTimeout {
+		p.end()
+		p.until = now.Add(2 * writeTimeout)
+		p.ctx, p.cancel = context.WithDeadline(context.Background(), p.until)
+	}
+	return p.ctx
+}
+
+func (p *patience) end() {
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
 
 // websocket answers with the stream, and takes acknowledgements from it.
 func (h *Handler) websocket(c echo.Context) error {
@@ -55,41 +77,35 @@ func (h *Handler) websocket(c echo.Context) error {
 	defer socket.CloseNow()
 	socket.SetReadLimit(readLimit)
 
-	g, ctx := errgroup.WithContext(c.Request().Context())
+	ctx, end, done := h.until(c, watcher.User)
+	defer done()
 	ping := func() error {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
 		return socket.Ping(ctx)
 	}
+	var writing patience
+	defer writing.end()
 	send := func(m message) error {
-		data, err := encode(m)
-		if err != nil {
-			return err
-		}
-		// A write that is cut off ends the connection without a word of why.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
-		defer cancel()
-		return socket.Write(ctx, websocket.MessageText, data)
+		b := buffers.Get().(*[]byte)
+		defer buffers.Put(b)
+		*b = m.appendTo((*b)[:0])
+		return socket.Write(writing.context(), websocket.MessageText, *b)
 	}
-	mine := h.crowd.enter(watcher.User, h.Streams)
-	defer h.crowd.leave(mine)
-	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone,
-		toasts: toasts, live: follow(h.Pages, c.Request())}
-	reading, stopReading := context.WithCancel(ctx)
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, toasts: toasts,
+		live: follow(h.Pages, c.Request())}
+	// A read that is cut off ends the connection without a word of why, as does a write.
+	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReading()
-	g.Go(func() error { return h.readAcks(reading, socket, f) })
-	g.Go(func() error {
-		err := f.run(ctx)
-		if errors.Is(err, context.Canceled) { // perhaps because of what the browser has sent
-			err = context.Cause(ctx)
-		}
-		code, reason := closing(err)
-		mute := time.AfterFunc(closeWithin, stopReading) // a sleeping tab sends no close frame
-		defer mute.Stop()
-		_ = socket.Close(code, reason) // ends readAcks
-		return err
-	})
-	h.ended(watcher.User, g.Wait())
+	var reader sync.WaitGroup
+	reader.Go(func() { end(h.readAcks(reading, socket, f)) })
+	err = f.run(ctx)
+	code, reason := closing(err)
+	mute := time.AfterFunc(closeWithin, stopReading) // a sleeping tab sends no close frame
+	defer mute.Stop()
+	_ = socket.Close(code, reason) // ends readAcks
+	reader.Wait()
+	h.ended(watcher.User, err)
 	return nil
 }
 

@@ -31,6 +31,7 @@ type Sources struct {
 	Breakers *resilience.Breakers
 	Uplink   *resilience.Uplink
 	Guard    Guard
+	Servers  ServerStore
 }
 
 // Handler answers for how the services do.
@@ -50,6 +51,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/health", h.list)
 	g.GET("/health/quarters", h.quartersAPI)
 	g.GET("/health/hours", h.hoursAPI)
+	g.GET("/admin/servers", h.listServers, core.MustBeAdmin)
 }
 
 // counted is what was counted for a page.
@@ -80,7 +82,15 @@ func (h *Handler) page(c echo.Context) error {
 		v.open = h.open()
 		_, v.offline = h.Uplink.Offline()
 	}
-	return h.core.Show(c, http.StatusOK, words.T(ctx, "health.title"), healthPage(v.page()))
+	page := v.page()
+	if user.Role == accounts.Admin && day.IsZero() {
+		all, err := h.Servers.Servers(ctx)
+		if err != nil {
+			return err
+		}
+		page.Servers = serversTable(ctx, all, now)
+	}
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "health.title"), healthPage(page))
 }
 
 // dayOf returns the midnight of a past day that a request names; zero for today.

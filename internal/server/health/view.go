@@ -22,6 +22,7 @@ type pageView struct {
 	Empty       bool   // no service was ever called
 	Services    []serviceView
 	Days        []ui.Link
+	Servers     *ui.Grid // those that share the database, for administrators; nil if there is only this one
 }
 
 // serviceView is the line of a service, with what it shows on demand.

@@ -1,0 +1,66 @@
+package health
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/cluster"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// ServerStore lists the servers that share the database.
+type ServerStore interface {
+	// Servers returns them, the leader first; none if the server is alone.
+	Servers(context.Context) ([]cluster.Server, error)
+}
+
+// serverView is a server in the API.
+type serverView struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Address   string `json:"address"`
+	Version   string `json:"version"`
+	State     string `json:"state"`
+	StartedAt string `json:"started_at"`
+	SeenAt    string `json:"seen_at"`
+}
+
+func (h *Handler) listServers(c echo.Context) error {
+	all, err := h.Servers.Servers(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	now, views := time.Now(), []serverView{}
+	for _, s := range all {
+		views = append(views, serverView{ID: s.ID, Name: s.Name, Address: s.Address, Version: s.Version,
+			State: string(s.State(now)), StartedAt: *core.Moment(s.Started), SeenAt: *core.Moment(s.Seen)})
+	}
+	return c.JSON(http.StatusOK, map[string]any{"servers": views})
+}
+
+// marks are the shapes of servers' states.
+var marks = map[cluster.State]string{cluster.Leads: "healthy", cluster.Waits: "paused", cluster.Silent: "dead"}
+
+// serversTable returns the servers for a page; nil if there is only this one.
+func serversTable(ctx context.Context, all []cluster.Server, now time.Time) *ui.Grid {
+	if len(all) == 0 {
+		return nil
+	}
+	g := &ui.Grid{Class: "servers", Columns: []string{words.T(ctx, "health.servers.name"),
+		words.T(ctx, "health.servers.state"), words.T(ctx, "health.servers.version"),
+		words.T(ctx, "health.servers.since"), words.T(ctx, "health.servers.seen")}}
+	for _, s := range all {
+		state := s.State(now)
+		g.Rows = append(g.Rows, ui.Line{ID: "server-" + s.ID, Cells: []templ.Component{
+			ui.Name(s.Name + " (" + s.Address + ")"),
+			ui.State(ui.Mark{Shape: marks[state], Word: words.Each("health.servers.", string(state)).T(ctx)}),
+			ui.Name(s.Version), ui.Time(s.Started, ui.Ago), ui.Time(s.Seen, ui.Ago)}})
+	}
+	return g
+}
