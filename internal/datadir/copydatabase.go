@@ -86,8 +86,8 @@ func (d Dir) notCopied(ctx context.Context, err error) error {
 	case ok && at:
 		return fmt.Errorf("the database %s can't be used. %s", unopened.Place, trouble.Problem)
 	case ok:
-		return fmt.Errorf("the copy isn't complete. %s In %s nothing was changed. Run the command again, and it starts over",
-			trouble.Problem, d.Place())
+		return fmt.Errorf("the copy isn't complete. %s In %s nothing was changed. "+
+			"Run the command again, and it starts over", trouble.Problem, d.Place())
 	}
 	return err
 }
@@ -100,8 +100,8 @@ func (d Dir) at(address string) (Dir, error) {
 		d.DatabaseURL = resilience.Secret(address)
 		return d, nil
 	case is:
-		return d, fmt.Errorf("%s:// is no database that Reprise knows. Name a data directory, or an address of Postgres "+
-			"such as postgres://user:password@host:5432/database", scheme)
+		return d, fmt.Errorf("%s:// is no database that Reprise knows. Name a data directory, or an address "+
+			"of Postgres such as postgres://user:password@host:5432/database", scheme)
 	}
 	path, err := filepath.Abs(address)
 	if filepath.Base(path) == store.FileName { // the file in it
@@ -128,7 +128,8 @@ func (d Dir) shareKey(target Dir) error {
 	case err != nil:
 		return fmt.Errorf("the secret key %s can't be read: %w", path, plain(err))
 	case !bytes.Equal(bytes.TrimSpace(has), bytes.TrimSpace(key)):
-		return fmt.Errorf("%s is another key than that of the database %s. Move it away, or name another folder; nothing was changed",
+		return fmt.Errorf("%s is another key than that of the database %s. Move it away, or name another "+
+			"folder; nothing was changed",
 			path, d.Place())
 	}
 	return nil
@@ -138,8 +139,8 @@ func (d Dir) shareKey(target Dir) error {
 func (d Dir) next(target Dir, out io.Writer) {
 	switch {
 	case target.DatabaseURL != "":
-		fmt.Fprintf(out, "To use it, set database_url to its address and start the server with the data directory %s,\n"+
-			"where the secret key, pictures and imports stay.\n", d.Path)
+		fmt.Fprintf(out, "To use it, set database_url to its address and start the server with the data directory\n"+
+			"%s, where the secret key, pictures and imports stay.\n", d.Path)
 	case target.Path == d.Path:
 		fmt.Fprintf(out, "To use it, remove database_url from the settings and start the server.\n")
 	default:

@@ -22,8 +22,8 @@ const unfinished = "unfinished_copy"
 type UnfinishedError struct{ Of string }
 
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("it's an unfinished copy of %s. Run server copy-database again with the same two: it empties the "+
-		"copy and starts over", e.Of)
+	return fmt.Sprintf("it's an unfinished copy of %s. Run server copy-database again with the same two: it empties "+
+		"the copy and starts over", e.Of)
 }
 
 // UnopenedError names the one of two databases that could not be opened.

@@ -21,13 +21,14 @@ import (
 	"reprise/internal/tables"
 )
 
-// The rows of a full database have these values, in each table: the hardest ones to copy. Ids are small, and the same in
-// all tables, so that what refers to a row finds one.
+// The rows of a full database have these values, in each table: the hardest ones to copy. Ids are small, and the same
+// in all tables, so that what refers to a row finds one.
 var (
 	fullNumbers = []int64{1, 1<<53 + 1, -7, math.MaxInt64, 1_800_000_000_123}
-	fullTexts   = []string{"", "Ágætis byrjun 🎵", "tab\t line\n return\r slash\\ \\N \\. \u2028", `a'b"c,{}`, "null"}
-	fullFloats  = []float64{0, 0.1, -1e-300, math.MaxFloat64, 1.0 / 3}
-	fullBytes   = []string{"x''", "x'00ff5c0a090d'", "x'89504e47'", "x'7b7d'", "x'5c4e'"}
+	fullTexts   = []string{"", "Ágætis byrjun 🎵", "tab\t line\n return\r slash\\ \\N \\. \u2028",
+		`a'b"c,{}`, "null"}
+	fullFloats = []float64{0, 0.1, -1e-300, math.MaxFloat64, 1.0 / 3}
+	fullBytes  = []string{"x''", "x'00ff5c0a090d'", "x'89504e47'", "x'7b7d'", "x'5c4e'"}
 )
 
 // full returns the directory of a file whose tables all have rows with the values that are the hardest to copy.
@@ -96,7 +97,8 @@ func makeFull(t testing.TB) (dir string) {
 			kind, max_attempts, metadata, priority, queue, state, scheduled_at, tags, unique_key, unique_states)
 			VALUES ($1, $2, $3, $4, $5, '2026-11-20 17:59:59', $6, $7, 'scrobble', 25, $8, 2, 'lastfm', $9,
 			'2300-01-01 00:00:00', $10, $11, $12)`, []int64{1, 2, 3, 4, 1 << 53}[i],
-			[]byte([]string{`{}`, `{"a":"\"<é>\\","b":9007199254740993}`, `{"n":1.50}`, `{"z":[1,null,{"y":""}]}`, `[]`}[i]),
+			[]byte([]string{`{}`, `{"a":"\"<é>\\","b":9007199254740993}`, `{"n":1.50}`,
+				`{"z":[1,null,{"y":""}]}`, `[]`}[i]),
 			i, []any{nil, "2026-11-20 18:00:00.001", nil, "2026-11-20 18:00:00.5", nil}[i],
 			[]any{nil, []byte(`["one","t\"w\\o"]`), []byte(`[]`), nil, nil}[i],
 			[]any{nil, []byte(`[{"at":"2026","error":"a, \"b\" {c}"},{"attempt":2}]`), nil, nil, nil}[i], ended,

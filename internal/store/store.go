@@ -153,8 +153,8 @@ func damaged(e engine) error {
 // keyCheck is the name of the fact that is sealed to check the key, and keyCheckPlace what it is sealed for.
 const keyCheck, keyCheckPlace = "key_check", "facts.value.key_check"
 
-// checkKey returns ErrWrongKey if the secrets of the database are sealed with another key, and an *UnfinishedError if it
-// is an unfinished copy. It marks a new database with this key.
+// checkKey returns ErrWrongKey if the secrets of the database are sealed with another key, and an *UnfinishedError if
+// it is an unfinished copy. It marks a new database with this key.
 func (s *Store) checkKey(ctx context.Context) error {
 	if s.unchecked {
 		return nil

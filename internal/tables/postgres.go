@@ -38,7 +38,8 @@ func (postgres) read(c Column) string {
 }
 
 func (postgres) schema(ctx context.Context, q Querier) (all []Table, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), t.typtype = 'e',
+	rows, err := q.QueryContext(ctx, `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+			t.typtype = 'e',
 			a.attnotnull,
 			coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false) OR a.attidentity <> '',
 			coalesce(array_position(string_to_array(i.indkey::text, ' '), a.attnum::text), 0),
@@ -103,7 +104,11 @@ func postgresKind(c Column, enum bool) Kind {
 }
 
 func (postgres) hurry(ctx context.Context, to *sql.Conn, on bool) error {
-	_, err := to.ExecContext(ctx, map[bool]string{true: "SET synchronous_commit = off", false: "RESET synchronous_commit"}[on])
+	statement := "RESET synchronous_commit"
+	if on {
+		statement = "SET synchronous_commit = off"
+	}
+	_, err := to.ExecContext(ctx, statement)
 	return err
 }
 

@@ -70,15 +70,16 @@ func (s *scan) query() string {
 	for i, c := range s.t.Columns {
 		columns[i] = s.d.read(c)
 	}
-	query := "SELECT " + strings.Join(columns, ", ") + " FROM " + quote(s.t.Name) + condition(s.where)
+	var query strings.Builder
+	query.WriteString("SELECT " + strings.Join(columns, ", ") + " FROM " + quote(s.t.Name) + condition(s.where))
 	for i, k := range s.t.key {
 		by := ", "
 		if i == 0 {
 			by = " ORDER BY "
 		}
-		query += by + quote(k)
+		query.WriteString(by + quote(k))
 	}
-	return query
+	return query.String()
 }
 
 // add adds a row. The sum is the same in any order.

@@ -82,7 +82,11 @@ func sqliteKind(table string, c Column) Kind {
 }
 
 func (sqlite) hurry(ctx context.Context, to *sql.Conn, on bool) error {
-	_, err := to.ExecContext(ctx, map[bool]string{true: "PRAGMA synchronous = NORMAL", false: "PRAGMA synchronous = FULL"}[on])
+	statement := "PRAGMA synchronous = FULL"
+	if on {
+		statement = "PRAGMA synchronous = NORMAL"
+	}
+	_, err := to.ExecContext(ctx, statement)
 	return err
 }
 
@@ -110,7 +114,8 @@ func together(ctx context.Context, to *sql.Conn, statements []string) error {
 
 func (sqlite) writer(to *sql.Conn, t Table) writer {
 	group := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(t.Columns)), ", ") + ")"
-	return &sqliteWriter{to: to, t: t, head: "INSERT INTO " + quote(t.Name) + " (" + names(t) + ") VALUES ", group: group}
+	head := "INSERT INTO " + quote(t.Name) + " (" + names(t) + ") VALUES "
+	return &sqliteWriter{to: to, t: t, head: head, group: group}
 }
 
 // sqliteWriter inserts a few rows with each statement, and many with each transaction.
