@@ -63,8 +63,8 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 idle: build ## what a server costs while nothing happens: memory, processor, statements, start, binary
 	IDLE=$(CURDIR)/bin/reprise $(GO) test -count=1 -tags reprisetest -timeout 30m -run TestIdleFigures ./test -v
 
-bench: ## the speed of what has to be fast
-	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
+bench: ## the speed of what has to be fast, beside its limits; with STRICT=yes it fails when one is missed
+	@.ci/bench
 
 # What tests need: Chromium for those in a browser, supysonic as a real Subsonic server, ffmpeg for the music in it,
 # Prometheus, Postgres, and two programs with a module of their own, built into Go's build cache: versitygw as a real S3
