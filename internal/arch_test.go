@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"internal/library":    {"internal/bounded"}, // how long a stranger's name may be
 	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
+	"internal/bench":      {},
 	"internal/accounts":   {"internal/passwords"}, // which says what is easily guessed
 	"internal/passwords":  {},
 	"internal/nearest":    {},

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+	"log/slog"
 	"math"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -27,6 +30,25 @@ func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softLimit(memlimit.FromCgroup, memlimit.FromSystem))
 	}
+}
+
+// startedAfter is when everything that only a start needs has been used: migrations, settings, templates, the first
+// reading of what is stored.
+const startedAfter = 20 * time.Second
+
+// releaseMemory gives back, once, the memory that only the start has used. The garbage collector would give back its
+// part by itself, but on an idle server not for hours, and the program's pages stay until another process needs room.
+func releaseMemory(ctx context.Context, log *slog.Logger) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-time.After(startedAfter):
+	}
+	debug.FreeOSMemory()
+	if err := releaseProgram(); err != nil {
+		log.Debug("the program's pages stay in memory", "err", err)
+	}
+	return nil
 }
 
 // softLimit returns the soft limit in bytes, math.MaxInt64 where nothing is known.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -109,13 +110,15 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 		return p.among(ctx, c)
 	}
 	opened := storeOptions(c)
-	opened.Moving = tellMoving(p.log, at.out)
+	opened.Moving, opened.CheckBeside = tellMoving(p.log, at.out), true
 	db, err := p.dir.Open(ctx, opened)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	err = p.work(ctx, db, alone{p})
+	if err = p.work(ctx, db, alone{p}); err != nil {
+		err = cmp.Or(db.Sound(ctx), err)
+	}
 	p.log.Info("stopped")
 	return err
 }
@@ -205,6 +208,9 @@ func (p *process) work(ctx context.Context, db *store.Store, in place) error {
 	g.Go(func() error { return in.serve(ctx, srv, c) })
 	g.Go(func() error { return tidy(ctx, db, a.server.Breakers, p.log) })
 	g.Go(func() error { return index(ctx, db, p.log) })
+	g.Go(func() error { return db.Sound(ctx) })
+	g.Go(func() error { return releaseMemory(ctx, p.log) })
+	g.Go(func() error { return logTraffic(ctx, db.Traffic(), p.log) })
 	if err = g.Wait(); errors.Is(err, context.Canceled) { // a stop while something was still starting
 		err = nil
 	}
@@ -262,6 +268,23 @@ func index(ctx context.Context, db *store.Store, log *slog.Logger) error {
 			}
 			done, seen = words == nil && columns == nil, now
 		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		}
+	}
+}
+
+// trafficEvery is how often logTraffic logs.
+const trafficEvery = 30 * time.Second
+
+// logTraffic logs how much the database has been asked, at level debug, until the context ends.
+func logTraffic(ctx context.Context, t *store.Traffic, log *slog.Logger) error {
+	every := time.NewTicker(trafficEvery)
+	defer every.Stop()
+	for {
+		log.Debug("database", "statements", t.Statements(), "transactions", t.Transactions())
 		select {
 		case <-ctx.Done():
 			return nil

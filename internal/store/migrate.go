@@ -37,6 +37,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err := s.checkKey(ctx); err != nil || have == newest {
 		return err
 	}
+	if err := s.Sound(ctx); err != nil {
+		return err
+	}
 	return s.upgrade(ctx, p, have)
 }
 

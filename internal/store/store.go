@@ -41,12 +41,17 @@ type Store struct {
 	ends   ends
 	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
 	moving map[int64]bool
+
+	check   *soundness // nil before it has begun
+	uncheck func()     // ends it
 }
 
 // Options are the settings of a Store. Zero values mean the defaults.
 type Options struct {
 	Attempts     int           // how often a new delivery may be attempted; default delivery.Schedule's
 	ArchiveEvery time.Duration // how long a month of the archive waits for more listens; default not at all
+	// CheckBeside lets Open return before a large database is checked for damage; see Sound.
+	CheckBeside bool
 	// Moving hears how many of all listens an upgrade has moved, and since when; nil for nobody.
 	Moving func(done, all int64, since time.Duration)
 	// Elected, for a Postgres database that several servers share, is called when the store has the lock, before it
@@ -103,16 +108,16 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if s.writer, s.reader, err = s.connect(ctx, locking{alone: true, elected: s.Options().Elected}); err != nil {
 		return err
 	}
-	if err := s.intact(ctx, s.writer); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	if err := s.migrate(ctx); err != nil {
-		return err
+		return s.blame(ctx, err)
 	}
 	if err := s.openQueue(ctx); err != nil {
-		return err
+		return s.blame(ctx, err)
 	}
-	return s.Ping(ctx)
+	return s.blame(ctx, s.Ping(ctx))
 }
 
 // OpenBeside opens a database that a server may be using, for work on accounts: the store has no key and no queue.
@@ -197,6 +202,10 @@ func (s *Store) markKey(ctx context.Context, db interface {
 
 // Close closes the database. It may be called more than once.
 func (s *Store) Close() error {
+	if s.check != nil {
+		s.uncheck()
+		<-s.check.done
+	}
 	var errs []error
 	// The writer is closed last because that merges the write-ahead log into the file.
 	for _, db := range []*sql.DB{s.reader, s.writer} {

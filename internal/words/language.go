@@ -2,28 +2,20 @@ package words
 
 import (
 	"context"
-	"embed"
-	"fmt"
-	"io/fs"
 	"maps"
 	"regexp"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/BurntSushi/toml"
-	"github.com/nicksnyder/go-i18n/v2/i18n"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 )
 
-//go:embed en de
-var files embed.FS
-
 // Language is one that the catalogue is written in.
 type Language struct {
 	tag  language.Tag
-	load func() *i18n.Localizer // the catalogue, read when it is first needed
+	load func() sentences // read when it is first needed
 	// numbers formats them with the separators of the language.
 	numbers *message.Printer
 }
@@ -41,27 +33,7 @@ var matcher = language.NewMatcher([]language.Tag{language.English, language.Germ
 
 func newLanguage(tag language.Tag) *Language {
 	return &Language{tag: tag, numbers: message.NewPrinter(tag),
-		load: sync.OnceValue(func() *i18n.Localizer { return load(tag) })}
-}
-
-// load reads the catalogue of a language. It panics if a file is malformed, which a test excludes.
-func load(tag language.Tag) *i18n.Localizer {
-	bundle := i18n.NewBundle(tag)
-	paths, err := fs.Glob(files, tag.String()+"/*.toml")
-	for _, path := range paths {
-		var b []byte
-		if b, err = files.ReadFile(path); err == nil {
-			_, err = bundle.ParseMessageBytes(tag, b, toml.Unmarshal)
-		}
-		if err != nil {
-			err = fmt.Errorf("read %s: %w", path, err)
-			break
-		}
-	}
-	if err != nil {
-		panic(err)
-	}
-	return i18n.NewLocalizer(bundle, tag.String())
+		load: sync.OnceValue(func() sentences { return load(tag) })}
 }
 
 // Code returns the language's code: "en" or "de".
@@ -105,19 +77,21 @@ func From(ctx context.Context) *Language {
 // sentence returns a sentence of the catalogue. One that is missing is its id: a test excludes it, and a person had
 // rather see that than nothing.
 func (l *Language) sentence(id string, args map[string]any) string {
-	c := &i18n.LocalizeConfig{MessageID: id, TemplateData: args}
-	if n, ok := args["Count"]; ok {
-		c.PluralCount = n
-		shown := make(map[string]any, len(args))
-		maps.Copy(shown, args)
-		shown["Count"] = l.Number(n)
-		c.TemplateData = shown
-	}
-	s, err := l.load().Localize(c)
-	if err != nil {
+	m, ok := l.load()[id]
+	if !ok {
 		return id
 	}
-	return s
+	n, counts := args["Count"]
+	if !counts {
+		return fill(m.other, args)
+	}
+	shown := make(map[string]any, len(args))
+	maps.Copy(shown, args)
+	shown["Count"] = l.Number(n)
+	if m.one != "" && isOne(n) {
+		return fill(m.one, shown)
+	}
+	return fill(m.other, shown)
 }
 
 // Number returns a whole number with the separators of the language.

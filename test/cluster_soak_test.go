@@ -1,0 +1,169 @@
+package test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+	"reprise/internal/postgrestest"
+	"reprise/internal/soak"
+)
+
+// balance starts a load balancer in front of servers, and returns its address. It ends with the test.
+func balance(t *testing.T, servers ...string) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	at := free.Addr().String()
+	require.NoError(t, free.Close())
+	settings := "defaults\n mode http\n timeout connect 2s\n timeout client 1m\n timeout server 1m\n" +
+		"frontend music\n bind " + at + "\n default_backend reprise\n" +
+		"backend reprise\n option httpchk GET /readyz\n option redispatch\n retries 3\n"
+	for i, s := range servers {
+		settings += fmt.Sprintf(" server s%d %s check inter 500ms fall 2 rise 1\n", i, s)
+	}
+	path := filepath.Join(t.TempDir(), "haproxy.cfg")
+	require.NoError(t, os.WriteFile(path, []byte(settings), 0o600))
+	proxy := exec.Command("/usr/sbin/haproxy", "-db", "-f", path)
+	require.NoError(t, proxy.Start(), "This test needs the Debian package haproxy (apt-get install it).")
+	t.Cleanup(func() {
+		_ = proxy.Process.Kill()
+		_ = proxy.Wait()
+	})
+	until(t, func() bool {
+		conn, err := net.Dial("tcp", at)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}, "the load balancer")
+	return "http://" + at
+}
+
+// seat is the place of a server in a cluster: it is started there again after a kill.
+type seat struct {
+	*process
+	relay *relay
+	args  []string
+	env   []string
+}
+
+// Three servers behind a load balancer: the leader is killed, stopped, or cut off from the database again and again,
+// while a person's listens are read and forwarded. Nothing is lost or doubled.
+func TestServersLoseAndDoubleNothing(t *testing.T) {
+	takesLong(t)
+	soak.Sometimes(t)
+	t.Parallel()
+	clock := newHourglass(time.Now().Add(-30 * 24 * time.Hour))
+	w := newWorld(t, demo.Options{Plays: 300, Now: clock.now, TokenLife: 1000 * time.Hour})
+	database := postgrestest.Start(t).Database("reprise")
+	var seats []*seat
+	var addresses []string
+	for range 3 {
+		s := &seat{}
+		var through string
+		s.relay, through = newRelay(t, database)
+		s.env = append(clusterOf(through, w), "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=1s",
+			"REPRISE_ALLOWED_HOSTS=*")
+		s.args = []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}
+		s.process = startWith(t, s.args, s.env...)
+		address := strings.TrimPrefix(s.url, "http://")
+		s.args[3] = address
+		seats, addresses = append(seats, s), append(addresses, address)
+	}
+	v := seats[0].newcomer()
+	v.consent(agree(), 200)
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob)}, 200)
+	v.call("PUT", "/connections/navidrome",
+		object{"url": w.Navidrome.URL, "username": demo.Bob, "password": w.Navidrome.Password(demo.Bob)}, 200)
+	for _, name := range []string{"spotify", "listenbrainz", "navidrome"} {
+		v.becomes(name, "healthy")
+	}
+	for _, name := range []string{"listenbrainz", "navidrome"} {
+		v.call("PUT", "/connections/"+name+"/forwarding", object{"earlier": true}, 200)
+	}
+	v.base = balance(t, addresses...)
+	leads := func() *seat {
+		var leader *seat
+		until(t, func() bool {
+			resp, b := v.send("GET", "/admin/servers", nil)
+			for _, s := range seats {
+				if resp.StatusCode == http.StatusOK && strings.Contains(string(b), `"leads"`) && s.leading() {
+					leader = s
+				}
+			}
+			return leader != nil
+		}, "a leader")
+		return leader
+	}
+	random := soak.Rand(t)
+	var played []demo.Play
+	play := func() {
+		for range 3 {
+			clock.turn(11 * time.Minute)
+			played = append(played, w.PlayOwned())
+		}
+		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // so that each step of the work is met
+	}
+	arrived := func() {
+		last := played[len(played)-1].At.UTC().Format("2006-01-02T15:04:05")
+		v.eventually("the last play to be read", func() bool {
+			resp, b := v.send("GET", "/listens?limit=1", nil)
+			return resp.StatusCode == http.StatusOK && strings.Contains(string(b), last)
+		})
+	}
+	for n := range soak.Count(t, 13, 1) {
+		leader := leads()
+		play()
+		switch n % 4 {
+		case 1:
+			mend := leader.relay.swallow()
+			play()
+			arrived() // by another server
+			mend()
+		case 3:
+			require.NoError(t, leader.cmd.Process.Signal(syscall.SIGSTOP))
+			play()
+			arrived()
+			require.NoError(t, leader.cmd.Process.Signal(syscall.SIGCONT))
+		default:
+			require.Error(t, leader.stop(syscall.SIGKILL))
+			play()
+			arrived()
+			leader.process = startWith(t, leader.args, leader.env...)
+		}
+	}
+	v.eventually("everything to be carried", func() bool {
+		counts := v.call("GET", "/deliveries", nil, http.StatusOK)["counts"].(object)
+		for _, state := range []string{"scheduled", "running", "retrying", "parked"} {
+			if counts[state].(float64) > 0 {
+				return false
+			}
+		}
+		return count(w.ListenBrainz.Listens(demo.Bob))[idOf(played[len(played)-1])] > 0
+	})
+	brainz, home := count(w.ListenBrainz.Listens(demo.Bob)), count(w.Navidrome.Scrobbled())
+	for _, one := range played {
+		require.Equal(t, 1, brainz[idOf(one)], "ListenBrainz: %s at %s", one.Title, one.At)
+		require.Equal(t, 1, home[idOf(one)], "Navidrome: %s at %s", one.Title, one.At)
+	}
+	for one, n := range home {
+		require.Equal(t, 1, n, "Navidrome has %s double", one.title)
+	}
+}
+
+// leading reports whether this server's last word is that it leads.
+func (s *seat) leading() bool {
+	log := s.log.String()
+	return strings.LastIndex(log, "this server leads") > strings.LastIndex(log, "no longer leads")
+}
