@@ -34,8 +34,8 @@ type caughtUp struct{ *syncer.Guard }
 func (caughtUp) CaughtUp(library.Connection, time.Time) error { return nil }
 
 // startBacklog returns the deliveries of a new database in which n deliveries of one listen each wait for the
-// ListenBrainz at an address.
-func startBacklog(b *testing.B, address string, n int) *delivery.Deliveries {
+// ListenBrainz at an address, divided among so many people.
+func startBacklog(b *testing.B, address string, n, people int) *delivery.Deliveries {
 	b.Helper()
 	ctx := context.Background()
 	key, err := store.NewKey("only-the-benchmarks-use-this-key")
@@ -43,18 +43,6 @@ func startBacklog(b *testing.B, address string, n int) *delivery.Deliveries {
 	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
-	user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin,
-		CreatedAt: time.Now()}, false)
-	require.NoError(b, err)
-	_, err = db.SaveConnection(ctx, library.Connection{
-		User:        user.ID,
-		ID:          "listenbrainz",
-		AccountID:   "alice",
-		Account:     "alice",
-		Credentials: library.Credentials{"token": "x", "user_name": "alice"},
-		CreatedAt:   time.Now(),
-	})
-	require.NoError(b, err)
 	provider := providertest.New(listenbrainz.Describe(), "api_url", address)
 	provider.Takes.Batch = 1
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
@@ -68,18 +56,33 @@ func startBacklog(b *testing.B, address string, n int) *delivery.Deliveries {
 		Alerts:   alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log}),
 	})
 	d := delivery.New(delivery.Parts{Registry: registry, Guard: caughtUp{guard}, Store: db, Bus: bus, Log: log},
-		delivery.Options{})
-	page := make([]library.Listen, n)
-	for i := range page {
-		title := fmt.Sprintf("Song %d", i)
-		page[i] = library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title,
-			PlayedAt: time.Now().Add(-time.Duration(n-i) * time.Minute)}
+		delivery.Options{Workers: people})
+	for p := range people {
+		name := fmt.Sprintf("person%d", p)
+		user, err := db.AddUser(ctx, accounts.User{Name: name, PasswordHash: "-", Role: accounts.Member,
+			CreatedAt: time.Now()}, false)
+		require.NoError(b, err)
+		_, err = db.SaveConnection(ctx, library.Connection{
+			User:        user.ID,
+			ID:          "listenbrainz",
+			AccountID:   name,
+			Account:     name,
+			Credentials: library.Credentials{"token": "x", "user_name": name},
+			CreatedAt:   time.Now(),
+		})
+		require.NoError(b, err)
+		page := make([]library.Listen, n/people)
+		for i := range page {
+			title := fmt.Sprintf("Song %d", i)
+			page[i] = library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title,
+				PlayedAt: time.Now().Add(-time.Duration(n-i) * time.Minute)}
+		}
+		_, err = db.SaveListens(ctx, library.Intake{User: user.ID, Connection: "spotify", Listens: page})
+		require.NoError(b, err)
+		owed, err := d.Forward(ctx, user.ID, "listenbrainz", true)
+		require.NoError(b, err)
+		require.Equal(b, len(page), owed)
 	}
-	_, err = db.SaveListens(ctx, library.Intake{User: user.ID, Connection: "spotify", Listens: page})
-	require.NoError(b, err)
-	owed, err := d.Forward(ctx, user.ID, "listenbrainz", true)
-	require.NoError(b, err)
-	require.Equal(b, n, owed)
 	return d
 }
 
@@ -104,8 +107,8 @@ func (w *empty) Work(context.Context, *river.Job[emptyArgs]) error {
 	return nil
 }
 
-// riverAlone returns how many jobs a second River works off with an empty worker, with the settings of deliveries.
-func riverAlone(b *testing.B, n int) float64 {
+// riverAlone returns how many jobs a second River works off with so many empty workers.
+func riverAlone(b *testing.B, n, at int) float64 {
 	b.Helper()
 	ctx := context.Background()
 	key, err := store.NewKey("only-the-benchmarks-use-this-key")
@@ -118,7 +121,7 @@ func riverAlone(b *testing.B, n int) float64 {
 	river.AddWorker(workers, w)
 	client, err := db.Queue().Client(ctx, river.Config{
 		Workers:           workers,
-		Queues:            map[string]river.QueueConfig{"listenbrainz": {MaxWorkers: 1}},
+		Queues:            map[string]river.QueueConfig{"listenbrainz": {MaxWorkers: at}},
 		FetchPollInterval: time.Second,
 		FetchCooldown:     river.FetchCooldownMin,
 	})
@@ -142,10 +145,17 @@ func riverAlone(b *testing.B, n int) float64 {
 	return float64(n) / took.Seconds()
 }
 
-// BenchmarkDeliver measures deliveries per second through worker, guard and transport to a target on loopback, and
-// compares them with River alone and an empty worker.
+// BenchmarkDeliver measures deliveries per second through worker, guard and transport to a target on loopback, for 1, 8
+// and 100 connections, each with the worker that keeps its order, and compares them with River alone and as many empty
+// workers.
 func BenchmarkDeliver(b *testing.B) {
-	const n = 2000
+	for _, workers := range []int{1, 8, 100} {
+		b.Run(fmt.Sprint(workers), func(b *testing.B) { benchmarkDeliver(b, workers) })
+	}
+}
+
+func benchmarkDeliver(b *testing.B, workers int) {
+	const n = 2000 // of which each connection has the same number
 	var ours, alone float64
 	for b.Loop() {
 		b.StopTimer()
@@ -159,7 +169,7 @@ func BenchmarkDeliver(b *testing.B) {
 				close(end)
 			}
 		}))
-		d := startBacklog(b, target.URL, n)
+		d := startBacklog(b, target.URL, n, workers)
 		ctx, cancel := context.WithCancel(context.Background())
 		stopped := make(chan error, 1)
 		b.StartTimer()
@@ -171,7 +181,7 @@ func BenchmarkDeliver(b *testing.B) {
 		cancel()
 		require.NoError(b, <-stopped)
 		target.Close()
-		alone = riverAlone(b, n)
+		alone = riverAlone(b, n, workers)
 		b.StartTimer()
 	}
 	b.ReportMetric(ours, "deliveries/s")

@@ -23,10 +23,12 @@ var arrows = map[string][]string{
 	"internal/library":    {"internal/bounded"}, // how long a stranger's name may be
 	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
+	"internal/bench":      {},
 	"internal/accounts":   {"internal/passwords"}, // which says what is easily guessed
 	"internal/passwords":  {},
 	"internal/nearest":    {},
 	"internal/search":     {},
+	"internal/tables":     {},
 	"internal/cluster":    {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
@@ -96,7 +98,7 @@ var arrows = map[string][]string{
 		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match",
 		"internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
-		"internal/resilience", "internal/search", "internal/settings"},
+		"internal/resilience", "internal/search", "internal/settings", "internal/tables"},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",

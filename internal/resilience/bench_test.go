@@ -131,7 +131,7 @@ func BenchmarkTransport(b *testing.B) {
 			}
 		}
 	}
-	b.Run("ours", func(b *testing.B) { ours(b, base) })
+	b.Run("guarded", func(b *testing.B) { ours(b, base) })
 	b.Run("overhead", func(b *testing.B) { // without the network, which varies by more than this costs
 		answer := http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
 			Body: http.NoBody}

@@ -1,0 +1,52 @@
+package main
+
+// limit is what a figure should be at most or at least.
+type limit struct {
+	what      string // for people
+	benchmark string // without the number of processors
+	unit      string
+	per       string // the benchmark whose figure of the same unit it is divided by; empty for none
+	most      float64
+	least     float64
+}
+
+// limits are all of them, in the order in which they are printed. The sources are the issues that set them; see
+// docs/performance.md.
+var limits = []limit{
+	{what: "a week of Listening, 500,000 listens", benchmark: "ListeningPage/500000", unit: "ms/week", most: 50},
+	{what: "all time", benchmark: "ListeningPage/500000", unit: "ms/op", most: 50},
+	{what: "the page of an artist", benchmark: "ArtistPage/500000", unit: "ms/op", most: 50},
+	{what: "Listens of a rare artist", benchmark: "ListensOfARareArtist/500000", unit: "ms/op", most: 50},
+	{what: "search, a key on average", benchmark: "Search", unit: "ms/key", most: 30},
+	{what: "search, the slowest key", benchmark: "Search", unit: "slowest-ms", most: 30},
+	{what: "export as JSON Lines", benchmark: "Export/listens.jsonl", unit: "listens/s", least: 100_000},
+	{what: "first listens, of bare inserts with the same indexes", benchmark: "Storing", unit: "of-bare", least: 0.6},
+	{what: "first listens, of one bare table", benchmark: "Storing", unit: "of-one-table", least: 0.3},
+	{what: "a second service's, of one bare table", benchmark: "Storing", unit: "second-of-one-table", least: 0.4},
+	{what: "the same listens again, of one bare table", benchmark: "Storing", unit: "again-of-one-table", least: 0.6},
+	{what: "a listen on disk", benchmark: "LargeLibrary", unit: "B/listen", most: 110},
+	{what: "a first sync, of bare inserts", benchmark: "Ingest", unit: "rows/s", per: "BareInserts", least: 0.5},
+	{what: "the roll-up of metrics, of a first sync", benchmark: "Ingest", unit: "rollup-%", most: 1},
+	{what: "connection events, of the bare library", benchmark: "Events/connection", unit: "%ofbare", least: 75},
+	{what: "notification events", benchmark: "Events/notification", unit: "%ofbare", least: 75},
+	{what: "listens events", benchmark: "Events/listens", unit: "%ofbare", least: 75},
+	{what: "progress events", benchmark: "Events/progress", unit: "%ofbare", least: 75},
+	{what: "deliveries events", benchmark: "Events/deliveries", unit: "%ofbare", least: 75},
+	{what: "a connection event at 1,000 pages, 99 %", benchmark: "Events/connection", unit: "p99-ms", most: 30},
+	{what: "an open page", benchmark: "Events/socket", unit: "KiB/socket", most: 45},
+	{what: "an open page", benchmark: "Events/socket", unit: "goroutines/socket", most: 3},
+	{what: "publishing to 1, of bare channel sends", benchmark: "Publish/1", unit: "of-sends", least: 0.7},
+	{what: "publishing to 100", benchmark: "Publish/100", unit: "of-sends", least: 0.9},
+	{what: "deliveries to 1 connection, of River with 1 worker", benchmark: "Deliver/1", unit: "%ofriver", least: 70},
+	{what: "to 8, of River with 8 workers", benchmark: "Deliver/8", unit: "%ofriver", least: 70},
+	{what: "to 100, of River with 100 workers", benchmark: "Deliver/100", unit: "%ofriver", least: 70},
+	{what: "a tick, 100 connections", benchmark: "Tick/100", unit: "cpu-µs/connection", most: 250},
+	{what: "a tick, 1,000 connections", benchmark: "Tick/1000", unit: "cpu-µs/connection", most: 250},
+	{what: "a tick, 10,000 connections", benchmark: "Tick/10000", unit: "cpu-µs/connection", most: 250},
+	{what: "/metrics", benchmark: "Scrape", unit: "ms/op", most: 20},
+	{what: "a permit", benchmark: "Acquire/one-key", unit: "ns/op", most: 100},
+	{what: "a permit", benchmark: "Acquire/one-key", unit: "allocs/op", most: 0},
+	{what: "the way of a call without the network", benchmark: "Transport/overhead", unit: "ns/op", most: 5000},
+	{what: "a call, of a bare HTTP client's time", benchmark: "Transport/guarded", unit: "ns/op", per: "Transport/bare",
+		most: 1.25},
+}
