@@ -79,6 +79,14 @@ type Outline struct {
 // Provider returns the name of the provider that the connection leads to.
 func (o Outline) Provider() string { return o.ID.Provider() }
 
+// Habit is how one stream of a connection has been used lately.
+type Habit struct {
+	User       int64
+	Connection ConnectionID
+	ReadAt     time.Time // when it was last read to the end
+	Plays      int       // new plays in the last day
+}
+
 // Standing sums up the state of one connection.
 type Standing struct {
 	Outline

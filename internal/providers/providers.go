@@ -174,6 +174,15 @@ func (p *Provider) Guarded() []string {
 	return append(p.Streams[:len(p.Streams):len(p.Streams)], library.Deliveries)
 }
 
+// SharedPace returns how many calls a second connections that share an app may make together; 0 for no limit. The pace
+// of the installation's settings is that of its own host: people's own servers have none.
+func (p *Provider) SharedPace(app string) float64 {
+	if host := p.APIHost(p.Settings); host == "" || p.NamesServer() && app != host {
+		return 0
+	}
+	return p.Settings.Rate()
+}
+
 // Pulls reports whether the stream is pulled from the provider.
 func (p *Provider) Pulls(stream string) bool {
 	return slices.Contains(p.Streams, stream)

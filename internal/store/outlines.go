@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"reprise/internal/library"
 )
@@ -30,4 +31,18 @@ func (s *Store) LostConnections(ctx context.Context) (lost []library.Connection,
 		}
 	}
 	return lost, err
+}
+
+// Habits returns when each connection was last read and what that brought in the last day, of one stream.
+func (s *Store) Habits(ctx context.Context, stream string) ([]library.Habit, error) {
+	scan := func(r scanner) (h library.Habit, err error) {
+		var at int64
+		err = r.Scan(&h.User, &h.Connection, &at, &h.Plays)
+		h.ReadAt = instant(at)
+		return h, err
+	}
+	return list(ctx, s.reader, scan, `SELECT s.user_id, s.connection, s.last_success_at,
+			COALESCE((SELECT CAST(sum(r.row_count) AS BIGINT) FROM runs r WHERE r.user_id = s.user_id
+				AND r.connection = s.connection AND r.stream = s.stream AND r.started_at >= $2), 0)
+		FROM streams s WHERE s.stream = $1`, stream, millis(time.Now().Add(-24*time.Hour)))
 }

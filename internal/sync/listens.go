@@ -48,7 +48,8 @@ func (rd *reader) readListens(
 	if r.position, err = parsePosition(text); err != nil {
 		return 0, err
 	}
-	r.position.resume(begun, rd.opt.now().ListensEvery)
+	every, _ := rd.habits.rhythm(Key{c.User, c.ID, library.Listens})
+	r.position.resume(begun, max(every, rd.opt.now().ListensEvery))
 	if !r.position.High.IsZero() || len(r.position.Unread) == 0 {
 		r.position.begin()
 	}

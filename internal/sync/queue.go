@@ -27,11 +27,15 @@ type queue struct {
 type entry struct {
 	key   Key
 	at    time.Time
-	turn  int // its place among what is ready; 0 while it is not due
-	index int // in a heap; -1 when it is in none
+	turn  int  // its place among what is ready; 0 while it is not due
+	asked bool // a person waits for it
+	index int  // in a heap; -1 when it is in none
 }
 
 func (e *entry) Before(o *entry) bool {
+	if e.turn > 0 && e.asked != o.asked {
+		return e.asked
+	}
 	if e.turn != o.turn {
 		return e.turn < o.turn
 	}
@@ -52,7 +56,7 @@ func (p *person) Before(o *person) bool {
 	if p.busy != o.busy {
 		return p.busy < o.busy
 	}
-	return p.ready[0].turn < o.ready[0].turn
+	return p.ready[0].Before(o.ready[0])
 }
 
 func (p *person) Place(i int) { p.index = i }
@@ -73,6 +77,17 @@ func (q *queue) add(k Key, at time.Time) {
 	if e.turn == 0 && at.Before(e.at) {
 		e.at = at
 		heap.Fix(&q.due, e.index)
+	}
+}
+
+// first puts k, which has been added, before everything that nobody waits for.
+func (q *queue) first(k Key) {
+	e := q.at[k]
+	e.asked = true
+	if e.turn > 0 && e.index >= 0 {
+		p := q.people[k.User]
+		heap.Fix(&p.ready, e.index)
+		q.settle(k.User, p)
 	}
 }
 

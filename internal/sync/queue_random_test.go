@@ -17,6 +17,7 @@ type plainQueue struct {
 	due     []*plainEntry // as added
 	ready   []Key         // as they became due
 	running []Key
+	asked   []Key // which nothing overtakes that is not among them
 }
 
 type plainEntry struct {
@@ -62,6 +63,14 @@ func (q *plainQueue) busy(user int64) (n int) {
 	return n
 }
 
+// rank is lower for who is next.
+func (q *plainQueue) rank(k Key) int {
+	if slices.Contains(q.asked, k) {
+		return 2 * q.busy(k.User)
+	}
+	return 2*q.busy(k.User) + 1
+}
+
 func (q *plainQueue) take(workers int) (Key, bool) {
 	total, best := len(q.running), -1
 	if total >= workers {
@@ -71,7 +80,7 @@ func (q *plainQueue) take(workers int) (Key, bool) {
 		if slices.Contains(q.running, k) || total == workers-1 && total > 0 && q.busy(k.User) > 0 {
 			continue
 		}
-		if best < 0 || q.busy(k.User) < q.busy(q.ready[best].User) {
+		if best < 0 || q.rank(k) < q.rank(q.ready[best]) {
 			best = i
 		}
 	}
@@ -81,12 +90,14 @@ func (q *plainQueue) take(workers int) (Key, bool) {
 	k := q.ready[best]
 	q.ready = slices.Delete(q.ready, best, best+1)
 	q.running = append(q.running, k)
+	q.asked = slices.DeleteFunc(q.asked, func(a Key) bool { return a == k })
 	return k, true
 }
 
 func (q *plainQueue) drop(k Key) {
 	q.due = slices.DeleteFunc(q.due, func(e *plainEntry) bool { return e.key == k })
 	q.ready = slices.DeleteFunc(q.ready, func(r Key) bool { return r == k })
+	q.asked = slices.DeleteFunc(q.asked, func(r Key) bool { return r == k })
 }
 
 func TestQueueTakesTurnsLikeAPlainOne(t *testing.T) {
@@ -98,7 +109,7 @@ func TestQueueTakesTurnsLikeAPlainOne(t *testing.T) {
 		for step := range 400 {
 			k := Key{int64(r.IntN(4)), library.ConnectionID(fmt.Sprint("c", r.IntN(3))), "listens"}
 			said := fmt.Sprintf("seed %d, step %d", seed, step)
-			switch r.IntN(8) {
+			switch r.IntN(9) {
 			case 0, 1, 2: // no two are due at the same instant, whose order says nothing
 				at++
 				when := at + 1000*(now+r.IntN(3))
@@ -121,6 +132,11 @@ func TestQueueTakesTurnsLikeAPlainOne(t *testing.T) {
 					i := r.IntN(n)
 					q.done(plain.running[i])
 					plain.running = slices.Delete(plain.running, i, i+1)
+				}
+			case 8:
+				if _, known := plain.find(k); known {
+					q.first(k)
+					plain.asked = append(plain.asked, k)
 				}
 			case 7:
 				q.drop(k)

@@ -27,6 +27,7 @@ type reader struct {
 	last  *lastReads
 
 	perils *perils
+	habits *habits
 }
 
 // run is one run: it reads one stream of one connection as far as it may, and notes what came of it.
@@ -54,6 +55,7 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 		return err
 	})
 	if !refused(err) {
+		rd.habits.read(k, r.Started, r.Rows)
 		r = rd.record(ctx, c, r, err)
 	}
 	if failed := store(context.WithoutCancel(ctx)); failed != nil {

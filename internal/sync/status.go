@@ -42,11 +42,13 @@ type StreamStatus struct {
 	State         resilience.State
 	LastSuccessAt time.Time
 	Note          words.Text
-	History       bool // some of the history before the first sync is still to be read
-	Done, Total   int  // plays of the history
-	Reads         bool // plays have been read there
-	LateAtOnce    bool // plays that arrive late are read with the next run, however old they are
-	LateDaily     bool // they are looked for once a day, as far back as LookBack
+	History       bool          // some of the history before the first sync is still to be read
+	Done, Total   int           // plays of the history
+	Reads         bool          // plays have been read there
+	LateAtOnce    bool          // plays that arrive late are read with the next run, however old they are
+	LateDaily     bool          // they are looked for once a day, as far back as LookBack
+	Every         time.Duration // how often it is read at the moment; 0 if nothing is
+	Sharing       int           // connections because of which that is less often than the loop ticks; 0 if it is not
 }
 
 // Status describes one connection.
@@ -160,7 +162,9 @@ func (m *statuses) streamStatus(c library.Connection, stream string, r library.S
 			st.LateAtOnce, st.LateDaily = !pos.CountedTo.IsZero(), !pos.Looked.IsZero()
 		}
 	}
-	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.ID, stream}))
+	k := Key{c.User, c.ID, stream}
+	st.Condition = condition(c, st.State, r, m.syncer.Running(k))
+	st.Every, st.Sharing = m.syncer.Rhythm(k)
 	return st
 }
 

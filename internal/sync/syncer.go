@@ -58,6 +58,7 @@ func (o Options) withDefaults() Options {
 // Store is what reading needs.
 type Store interface {
 	Outlines(context.Context) ([]library.Outline, error)
+	Habits(ctx context.Context, stream string) ([]library.Habit, error)
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	listenStore
 	playlistStore
@@ -127,7 +128,8 @@ func NewSyncer(opt Options, g *Guard, store Store, bus *events.Bus) *Syncer {
 	opt = opt.withDefaults()
 	now.Store(&opt)
 	rd := &reader{opt: now, guard: g, store: store, bus: bus, log: g.opt.Log, last: &lastReads{of: map[Key]lastRead{}},
-		perils: &perils{store: store, log: g.opt.Log}}
+		perils: &perils{store: store, log: g.opt.Log},
+		habits: &habits{of: map[Key]*habit{}, seeded: map[string]bool{}}}
 	return &Syncer{opt: now, guard: g, store: store, bus: bus, log: g.opt.Log, reader: rd, poke: make(signal, 1),
 		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}}
 }
@@ -265,24 +267,68 @@ func anyRun(runs map[Key]*run, provider string) bool {
 	return false
 }
 
-// Tick makes a stream of all connections due.
+// Tick makes a stream of all connections due, or of those that need it most where a pace has no room for all.
 func (s *Syncer) Tick(ctx context.Context, stream string) error {
-	links, err := s.store.Outlines(ctx)
+	all, err := s.store.Outlines(ctx)
 	if err != nil {
 		return err
 	}
+	type group struct{ provider, app string }
+	var due []Key
+	sharing := map[group][]Key{} // those that share a pace
+	for _, l := range all {
+		p, k := s.guard.opt.Registry.Get(l.Provider()), Key{l.User, l.ID, stream}
+		switch {
+		case p == nil || !p.Pulls(stream) || l.Paused:
+		case p.SharedPace(l.App) > 0:
+			g := group{l.Provider(), l.App}
+			sharing[g] = append(sharing[g], k)
+		default:
+			due = append(due, k)
+		}
+	}
 	now := time.Now()
+	for g, keys := range sharing {
+		p := s.guard.opt.Registry.Get(g.provider)
+		runs, short := allowance(p, stream, len(keys), p.SharedPace(g.app), s.Every)
+		if !short {
+			s.reader.habits.roomy(keys)
+			due = append(due, keys...)
+			continue
+		}
+		if err := s.seedHabits(ctx, stream); err != nil {
+			return err
+		}
+		chosen := s.reader.habits.choose(keys, now, s.Every(stream), runs)
+		s.tick(chosen, now, time.Duration(float64(s.Every(stream))/max(runs, 1)))
+	}
+	s.tick(due, now, 0)
+	return nil
+}
+
+// seedHabits reads what is known of habits from before the start, once.
+func (s *Syncer) seedHabits(ctx context.Context, stream string) error {
+	if !s.reader.habits.needsSeed(stream) {
+		return nil
+	}
+	all, err := s.store.Habits(ctx, stream)
+	if err == nil {
+		s.reader.habits.seed(stream, all, time.Now())
+	}
+	return err
+}
+
+// tick makes streams due, with that much time between two.
+func (s *Syncer) tick(keys []Key, now time.Time, space time.Duration) {
 	s.mu.Lock()
 	s.ticked = now
-	for _, l := range links {
-		k := Key{l.User, l.ID, stream}
-		if p := s.guard.opt.Registry.Get(l.Provider()); p != nil && p.Pulls(stream) && !l.Paused && s.runs[k] == nil {
-			s.queue.add(k, now) // a run under way is the one that this tick would have started
+	for i, k := range keys {
+		if s.runs[k] == nil { // a run under way is the one that this tick would have started
+			s.queue.add(k, now.Add(time.Duration(i)*space))
 		}
 	}
 	s.mu.Unlock()
 	s.poke.send()
-	return nil
 }
 
 // Read reads a stream of a connection to its end, as a run does, but notes no run. The demo begins with it, before Run.
@@ -315,6 +361,9 @@ func (s *Syncer) start(user int64, conn library.ConnectionID, anew bool) (runnin
 		busy := s.runs[k] != nil
 		if running = running || busy; anew || !busy {
 			s.queue.add(k, time.Now())
+			if anew {
+				s.queue.first(k)
+			}
 		}
 	}
 	s.mu.Unlock()
@@ -334,6 +383,7 @@ func (s *Syncer) stop(user int64, conn library.ConnectionID) {
 	for _, stream := range p.Streams {
 		k := Key{user, conn, stream}
 		s.queue.drop(k)
+		s.reader.habits.forget(k)
 		delete(s.behind, k)
 		if r := s.runs[k]; r != nil {
 			r.cancel()
@@ -378,7 +428,22 @@ func (s *Syncer) Running(k Key) bool {
 	return s.runs[k] != nil
 }
 
-// Every returns about how often a stream is read; zero if no loop reads it.
+// Rhythm returns about how often a stream of a connection is read, zero if no loop reads it, and how many connections
+// share the pace because of which that is less often than the loop ticks; 0 if it is not.
+func (s *Syncer) Rhythm(k Key) (every time.Duration, sharing int) {
+	loop := s.Every(k.Stream)
+	every, sharing = s.reader.habits.rhythm(k)
+	unit := 5 * time.Minute // nobody reads more exactly
+	if every > 2*time.Hour {
+		unit = time.Hour
+	}
+	if every = every.Round(unit); every > loop {
+		return every, sharing
+	}
+	return loop, 0
+}
+
+// Every returns about how often a loop reads a stream; zero if none does.
 func (s *Syncer) Every(stream string) time.Duration {
 	switch stream {
 	case library.Listens:

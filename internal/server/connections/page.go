@@ -96,6 +96,9 @@ func detailsOf(ctx context.Context, w View, r reader) connectionDetails {
 	if w.ExpiresAt != nil && syncer.Condition(w.State) != syncer.NeedsReconnect {
 		v.Facts = append(v.Facts, words.T(ctx, "connection.expires", "Date", words.Day(core.At(w.ExpiresAt))))
 	}
+	if w.Spread != "" && syncer.Condition(w.State) != syncer.Paused {
+		v.Facts = append(v.Facts, w.Spread)
+	}
 	for _, a := range w.offered() {
 		v.Actions = append(v.Actions, *button(w, a))
 	}

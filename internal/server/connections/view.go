@@ -36,6 +36,7 @@ type View struct {
 	Actions             []actionView     `json:"actions"`
 	Reads               bool             `json:"-"` // false: things are only sent there
 	Every               string           `json:"-"` // the shortest interval of its streams, in words
+	Spread              string           `json:"-"` // why it is read less often than the loops tick
 	Waiting             delivery.Waiting `json:"-"` // what waits to be sent there
 }
 
@@ -44,6 +45,7 @@ type streamView struct {
 	State         string  `json:"state"`
 	NextAttemptAt *string `json:"next_attempt_at"`
 	LastSuccessAt *string `json:"last_success_at"`
+	EverySeconds  int     `json:"every_seconds,omitempty"` // how often it is read at the moment
 	Note          string  `json:"note,omitempty"`
 	HistoryDone   int     `json:"history_done,omitempty"`
 	HistoryTotal  int     `json:"history_total,omitempty"`
@@ -94,11 +96,16 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 	}
 	var soonest time.Duration
 	for _, st := range c.Streams {
-		every := h.syncer.Every(st.Stream)
+		every := st.Every
+		if st.Sharing > 0 && v.Spread == "" {
+			v.Spread = words.T(ctx, "sync.spread", "Every", rhythm(every), "Count", st.Sharing,
+				"Name", c.Provider.Called())
+		}
 		if every > 0 && (soonest == 0 || every < soonest) {
 			soonest, v.Every = every, rhythm(every).T(ctx)
 		}
 		sv := streamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
+			EverySeconds:  int(every.Seconds()),
 			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note.T(ctx),
 			Next: nextWords(st, every).T(ctx)}
 		if st.History {
