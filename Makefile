@@ -14,7 +14,7 @@ TEST := .ci/in-memory $(GO) test -vet=off -tags reprisetest -count=1 -shuffle=on
 UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test quick soak fuzz check bench tools
+.PHONY: help demo run build test quick soak fuzz check idle bench tools
 
 help: ## list what there is to do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -59,6 +59,9 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 	@.ci/api
 	$(GO) test -count=1 ./internal ./internal/accounts
 	GOFLAGS="$$GOFLAGS $(BUILT) $(UNWATCHED)" $(TEST) -race -short -timeout 15m $$(.ci/concurrent)
+
+idle: build ## what a server costs while nothing happens: memory, processor, statements, start, binary
+	IDLE=$(CURDIR)/bin/reprise $(GO) test -count=1 -tags reprisetest -timeout 30m -run TestIdleFigures ./test -v
 
 bench: ## the speed of what has to be fast, beside its limits; with STRICT=yes it fails when one is missed
 	@.ci/bench

@@ -28,6 +28,7 @@ var arrows = map[string][]string{
 	"internal/passwords":  {},
 	"internal/nearest":    {},
 	"internal/search":     {},
+	"internal/tables":     {},
 	"internal/cluster":    {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
@@ -97,7 +98,7 @@ var arrows = map[string][]string{
 		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match",
 		"internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
-		"internal/resilience", "internal/search", "internal/settings"},
+		"internal/resilience", "internal/search", "internal/settings", "internal/tables"},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",

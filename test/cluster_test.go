@@ -1,6 +1,7 @@
 package test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -37,6 +38,8 @@ func TestServersShareADatabase(t *testing.T) {
 	until(t, func() bool { return strings.Contains(first.log.String(), "this server leads") }, "a leader")
 	second := startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, env...)
 	require.Equal(t, first.code, second.code)
+	checked, _ := command(t, "", env, "-check", "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0")
+	require.Contains(t, checked, "127.0.0.1:0 is free for the other servers.")
 
 	// The first account is created on one server and used on the other.
 	v := second.newcomer()
@@ -215,4 +218,37 @@ func TestALeaderThatFallsSilentIsReplaced(t *testing.T) {
 		"one calls after the other, never both")
 	require.NoError(t, first.stop(syscall.SIGTERM))
 	require.NoError(t, second.stop(syscall.SIGTERM))
+}
+
+// A server of an older version is left over when one of a newer version has changed the database. It cannot lead, says
+// so, and is there for requests again as soon as one that can is.
+func TestAnOlderServerDoesNotLead(t *testing.T) {
+	takesLong(t)
+	soak.Sometimes(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 10})
+	database := postgrestest.Start(t).Database("reprise")
+	begin := func() *process {
+		return startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, clusterOf(database, w)...)
+	}
+	first := begin()
+	until(t, func() bool { return first.timesLeading() == 1 }, "the first to lead")
+	second := begin()
+	v := second.newcomer()
+	db, err := sql.Open("pgx", database)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
+	require.NoError(t, err)
+	require.NoError(t, first.stop(syscall.SIGTERM))
+	until(t, func() bool { return strings.Contains(second.log.String(), "this server can't lead") }, "a word of it")
+	require.Contains(t, second.log.String(), "newer version")
+	require.Equal(t, http.StatusOK, v.status("/livez"))
+	_, err = db.Exec("DELETE FROM goose_db_version WHERE version_id = 99999")
+	require.NoError(t, err)
+	third := begin() // of the version that fits
+	until(t, func() bool { return third.timesLeading() == 1 }, "the third to lead")
+	require.Equal(t, http.StatusOK, v.status("/listens"))
+	require.NoError(t, second.stop(syscall.SIGTERM))
+	require.NoError(t, third.stop(syscall.SIGTERM))
 }

@@ -106,6 +106,8 @@ func run(ctx context.Context, args, environ []string, at console) error {
 	case "forget-secrets":
 		sure := func() (bool, error) { return cli.Confirm("forget", at.in, at.out) }
 		err = dataDir(c).ForgetSecrets(ctx, sure, at.out)
+	case "copy-database":
+		err = dataDir(c).CopyDatabase(ctx, o.Operand, o.Second, cli.Progress(at.out), at.out)
 	case "recount":
 		err = dataDir(c).Recount(ctx, at.out)
 	case "reset-password":

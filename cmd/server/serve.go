@@ -210,6 +210,7 @@ func (p *process) work(ctx context.Context, db *store.Store, in place) error {
 	g.Go(func() error { return index(ctx, db, p.log) })
 	g.Go(func() error { return db.Sound(ctx) })
 	g.Go(func() error { return releaseMemory(ctx, p.log) })
+	g.Go(func() error { return logTraffic(ctx, db.Traffic(), p.log) })
 	if err = g.Wait(); errors.Is(err, context.Canceled) { // a stop while something was still starting
 		err = nil
 	}
@@ -267,6 +268,23 @@ func index(ctx context.Context, db *store.Store, log *slog.Logger) error {
 			}
 			done, seen = words == nil && columns == nil, now
 		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		}
+	}
+}
+
+// trafficEvery is how often logTraffic logs.
+const trafficEvery = 30 * time.Second
+
+// logTraffic logs how much the database has been asked, at level debug, until the context ends.
+func logTraffic(ctx context.Context, t *store.Traffic, log *slog.Logger) error {
+	every := time.NewTicker(trafficEvery)
+	defer every.Stop()
+	for {
+		log.Debug("database", "statements", t.Statements(), "transactions", t.Transactions())
 		select {
 		case <-ctx.Done():
 			return nil

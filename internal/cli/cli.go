@@ -20,6 +20,7 @@ type Options struct {
 	Config, Listen, DataDir string
 	Demo, Check, Version    bool
 	Command, Operand        string // empty when the server is to serve
+	Second                  string // operand, of the command that has two
 }
 
 // Usage is the help text.
@@ -32,6 +33,7 @@ const Usage = `Reprise keeps a complete, live copy of your listening history.
   server backup FILE            copy the database; works while the server runs
   server rotate-key             seal every stored secret with a new key; stop the server first
   server forget-secrets         start over without the stored secrets if their key is lost; stop the server first
+  server copy-database FROM TO  move a database to Postgres or back; stop the servers first
   server recount                rebuild the statistics from the listens; works while the server runs
   server reset-password NAME    set a new password; works while the server runs
 
@@ -40,9 +42,9 @@ const Usage = `Reprise keeps a complete, live copy of your listening history.
   -data-dir FOLDER    keep everything here instead of in ./data
 `
 
-// commands are the words that may follow the program's name, each with the name of its operand, or empty.
+// commands are the words that may follow the program's name, each with the names of its operands.
 var commands = map[string]string{"backup": "FILE", "rotate-key": "", "forget-secrets": "", "recount": "",
-	"reset-password": "NAME"}
+	"reset-password": "NAME", "copy-database": "FROM TO"}
 
 const seeHelp = "\nRun server -help for a list of commands and flags"
 
@@ -91,6 +93,7 @@ func (o *Options) take(words, flags []string) error {
 		return nil
 	}
 	operand, ok := commands[words[0]]
+	takes := len(strings.Fields(operand))
 	switch {
 	case !ok:
 		return fmt.Errorf("there is no command %q%s"+seeHelp, words[0], nearestCommand(words[0], flags))
@@ -98,15 +101,20 @@ func (o *Options) take(words, flags []string) error {
 		return fmt.Errorf("-demo, -check and -version don't go with the command %s"+seeHelp, words[0])
 	case operand == "" && len(words) > 1:
 		return fmt.Errorf("nothing may follow %s, but there is %q"+seeHelp, words[0], words[1])
-	case operand != "" && len(words) == 1:
+	case takes == 2 && len(words) != 3:
+		return fmt.Errorf("%s needs two things: server %s %s"+seeHelp, words[0], words[0], operand)
+	case takes == 1 && len(words) == 1:
 		return fmt.Errorf("%s needs one more thing: server %s %s"+seeHelp, words[0], words[0], operand)
-	case len(words) > 2:
+	case takes == 1 && len(words) > 2:
 		return fmt.Errorf("%s takes one %s, but there is also %q. Put a name with spaces in quotation marks"+seeHelp,
 			words[0], operand, words[2])
 	}
 	o.Command = words[0]
-	if len(words) == 2 {
+	if takes > 0 {
 		o.Operand = words[1]
+	}
+	if takes > 1 {
+		o.Second = words[2]
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -44,6 +45,28 @@ func (d *doctor) listening(ctx context.Context) finding {
 		return found(fine, "Reprise is running, and answers on %s.", d.c.Listen)
 	}
 	return found(problem, "%s.", err)
+}
+
+// peers says whether the other servers of the database can reach this one.
+func (d *doctor) peers(ctx context.Context) []finding {
+	if d.c.ClusterListen == "" {
+		return nil
+	}
+	at := d.c.ClusterReached()
+	if l, err := d.Listen(d.c.ClusterListen); err == nil {
+		_ = l.Close()
+		return []finding{found(fine, "%s is free for the other servers. They reach this one at %s.",
+			d.c.ClusterListen, at)}
+	} else if !d.live && !d.held {
+		return []finding{found(problem, "cluster.listen: %s.", err)}
+	}
+	conn, err := (&net.Dialer{Timeout: resilience.ConnectTimeout}).DialContext(ctx, "tcp", at)
+	if err != nil {
+		return []finding{found(problem, "The other servers can't reach this one at %s: %v. Correct "+
+			"cluster.address, or let them through the firewall.", at, err)}
+	}
+	_ = conn.Close()
+	return []finding{found(fine, "This server answers the others at %s.", at)}
 }
 
 // names says by which names the server may be asked.

@@ -1,4 +1,5 @@
-// Package queue is the seam to River, the job queue: no other package reads or writes River's tables.
+// Package queue is the seam to River, the job queue: no other package reads or writes River's tables, but to copy whole
+// databases.
 //
 // River's own API inserts jobs, runs them and notes how each attempt ended. This package adds what that API lacks: it
 // parks, releases, postpones and re-drives jobs that nobody is working on, ends a job in the transaction of the data

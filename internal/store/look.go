@@ -72,15 +72,15 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 	return err
 }
 
-// opens reports whether the key opens the secrets of the database.
+// opens reports whether the key opens the secrets of the database. The error is an *UnfinishedError if that is a copy
+// that is not complete.
 func opens(ctx context.Context, db *sql.DB, key *Key) (bool, error) {
-	var sealed string
-	err := db.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = $1", keyCheck).Scan(&sealed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
+	sealed, err := marks(ctx, db)
+	if err != nil || sealed == "" {
+		return err == nil, err
 	}
-	if err != nil || key == nil {
-		return false, local(err)
+	if key == nil {
+		return false, nil
 	}
 	_, err = key.open(sealed, keyCheckPlace)
 	return err == nil, nil

@@ -15,11 +15,7 @@ var migrations embed.FS
 // migrate brings the database up to date. Before it changes an existing database, the engine keeps a copy. It does not
 // change a database of a newer version, nor one that was written with another key.
 func (s *Store) migrate(ctx context.Context) error {
-	files, err := s.steps(s.files)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	p, err := goose.NewProvider(s.dialect(), s.writer, files, goose.WithSlog(slog.New(slog.DiscardHandler)))
+	p, err := s.provider()
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
@@ -45,6 +41,15 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	return s.upgrade(ctx, p, have)
+}
+
+// provider returns what applies the migrations.
+func (s *Store) provider() (*goose.Provider, error) {
+	files, err := s.steps(s.files)
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(s.dialect(), s.writer, files, goose.WithSlog(slog.New(slog.DiscardHandler)))
 }
 
 // upgrade brings an existing database up to date from the step that it has.

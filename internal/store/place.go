@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river/riverdriver"
 
 	"reprise/internal/search"
+	"reprise/internal/tables"
 )
 
 // Place is where a database is: the file FileName in a data directory, or on a Postgres server.
@@ -42,6 +43,8 @@ type engine interface {
 	texts(context.Context, querier, fields, []search.Query) ([]int64, error)
 	// driver returns River's driver for the database.
 	driver(*sql.DB) riverdriver.Driver[*sql.Tx]
+	// rows returns what reads and writes rows of any table.
+	rows() tables.Dialect
 	// shrink gives back the room that an upgrade has freed, if the engine does not do so by itself.
 	shrink(context.Context, *sql.DB)
 	// shred makes the engine erase everything that is overwritten afterwards.

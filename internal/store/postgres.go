@@ -12,7 +12,6 @@ import (
 	"net"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing/fstest"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 
 	"reprise/internal/resilience"
+	"reprise/internal/tables"
 )
 
 // postgres is a database of a Postgres server.
@@ -169,10 +169,18 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 // upstream's answer would otherwise block everything after it.
 type pgConn struct{ *stdlib.Conn }
 
+// Postgres returns the connection as tables.Postgres needs it.
+func (c pgConn) Postgres() *pgx.Conn { return c.Conn.Conn() }
+
+// Postgres is that of pgConn. What it does is not counted.
+func (c *countedConn) Postgres() *pgx.Conn {
+	return c.fullConn.(interface{ Postgres() *pgx.Conn }).Postgres()
+}
+
 // CheckNamedValue implements driver.NamedValueChecker.
 func (c pgConn) CheckNamedValue(v *driver.NamedValue) error {
 	if text, ok := v.Value.(string); ok {
-		v.Value = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
+		v.Value = tables.Clean(text)
 	}
 	return c.Conn.CheckNamedValue(v)
 }
@@ -235,6 +243,8 @@ func (p postgres) keep(context.Context, *sql.DB, int64) error { return nil }
 func (p postgres) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riverdatabasesql.New(writer)
 }
+
+func (p postgres) rows() tables.Dialect { return tables.Postgres }
 
 // shrink does nothing: Postgres uses the room again.
 func (p postgres) shrink(context.Context, *sql.DB) {}

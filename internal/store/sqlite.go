@@ -16,6 +16,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	_ "modernc.org/sqlite" // the driver
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"reprise/internal/tables"
 )
 
 // FileName is the database's name in the data directory.
@@ -90,6 +92,8 @@ func (f sqliteFile) steps(files fs.FS) (fs.FS, error) { return files, nil }
 func (f sqliteFile) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riversqlite.New(writer)
 }
+
+func (f sqliteFile) rows() tables.Dialect { return tables.SQLite }
 
 // shrink does nothing where the disk has no room for it: SQLite uses the freed pages for what comes next.
 func (f sqliteFile) shrink(ctx context.Context, writer *sql.DB) {

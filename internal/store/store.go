@@ -134,9 +134,7 @@ func OpenBeside(ctx context.Context, at Place) (*Store, error) {
 	case !look.Sound:
 		return nil, damaged(e)
 	case look.Step != look.Newest:
-		return nil, fmt.Errorf("the database %s is of another version of Reprise than this program (step %d, this "+
-			"one knows %d). Start this version's server once, or use the program that the server runs", e, look.Step,
-			look.Newest)
+		return nil, otherVersion(e, look)
 	}
 	s := &Store{engine: e}
 	if s.writer, s.reader, err = e.connect(ctx, locking{}); err != nil {
@@ -144,6 +142,12 @@ func OpenBeside(ctx context.Context, at Place) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+func otherVersion(e engine, look Look) error {
+	return fmt.Errorf("the database %s is of another version of Reprise than this program (step %d, this "+
+		"one knows %d). Start this version's server once, or use the program that the server runs", e, look.Step,
+		look.Newest)
 }
 
 func damaged(e engine) error {
@@ -154,24 +158,37 @@ func damaged(e engine) error {
 // keyCheck is the name of the fact that is sealed to check the key, and keyCheckPlace what it is sealed for.
 const keyCheck, keyCheckPlace = "key_check", "facts.value.key_check"
 
-// checkKey returns ErrWrongKey if the secrets of the database are sealed with another key. It marks a new database with
-// this one.
+// checkKey returns ErrWrongKey if the secrets of the database are sealed with another key, and an *UnfinishedError if
+// it is an unfinished copy. It marks a new database with this key.
 func (s *Store) checkKey(ctx context.Context) error {
 	if s.unchecked {
 		return nil
 	}
-	var sealed string
-	err := s.reader.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = $1", keyCheck).Scan(&sealed)
-	if errors.Is(err, sql.ErrNoRows) {
+	sealed, err := marks(ctx, s.reader)
+	switch {
+	case err != nil:
+		return nameUnfinished(s.engine, err)
+	case sealed == "":
 		return local(s.markKey(ctx, s.writer))
-	}
-	if err != nil {
-		return local(err)
 	}
 	if _, err = s.key.open(sealed, keyCheckPlace); err != nil {
 		return ErrWrongKey
 	}
 	return nil
+}
+
+// marks returns the text that checks the key, empty if there is none. The error is an *UnfinishedError if the database
+// is a copy that is not complete.
+func marks(ctx context.Context, db querier) (sealed string, err error) {
+	scan := func(r scanner) (fact [2]string, err error) { return fact, r.Scan(&fact[0], &fact[1]) }
+	facts, err := list(ctx, db, scan, "SELECT name, value FROM facts WHERE name IN ($1, $2)", keyCheck, unfinished)
+	for _, f := range facts {
+		if f[0] == unfinished {
+			return "", &UnfinishedError{f[1]}
+		}
+		sealed = f[1]
+	}
+	return sealed, err
 }
 
 // markKey marks the database with the key, unless it is marked.

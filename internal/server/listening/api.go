@@ -1,6 +1,7 @@
 package listening
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -51,8 +52,17 @@ func (h *Handler) answer(c echo.Context, most int) (asked, listening.Answer, err
 		return a, listening.Answer{}, err
 	}
 	a.Most = most
-	found, err := h.count(c.Request().Context(), a.owner.ID, a.Question)
+	found, err := h.found(c.Request().Context(), &a)
 	return a, found, err
+}
+
+// found counts what a request asks for, without what only its person sees.
+func (h *Handler) found(ctx context.Context, a *asked) (listening.Answer, error) {
+	found, err := h.count(ctx, a.owner.ID, a.Question)
+	if a.other {
+		found.Players = nil
+	}
+	return found, err
 }
 
 func (h *Handler) summaryAPI(c echo.Context) error {

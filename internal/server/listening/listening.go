@@ -119,6 +119,9 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 	}
 	a.Filter.Source = library.ConnectionID(c.QueryParam("source"))
 	a.Filter.Player = library.Player(c.QueryParam("player"))
+	if a.other && a.Filter.Player != "" { // what somebody calls their devices is theirs
+		return a, core.HTTPProblem(http.StatusNotFound)
+	}
 	if a.tag != "" {
 		a.Filter.Tagged, err = h.store.Tagged(c.Request().Context(), a.tag)
 	}

@@ -98,7 +98,7 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := h.count(ctx, a.owner.ID, a.Question)
+	found, err := h.found(ctx, &a)
 	if err != nil {
 		return err
 	}
