@@ -139,8 +139,8 @@ func TestTheNumberOfSeriesDoesNotGrowWithPeople(t *testing.T) {
 	t.Logf("%d series for %d people", len(after), people)
 }
 
-// BenchmarkScrape reads /metrics with 1,000 and 10,000 connections and 10,000 deliveries, half of them parked. It should
-// take less than 50 ms.
+// BenchmarkScrape reads /metrics with 1,000 and 10,000 connections and 10,000 deliveries, half of them parked. It
+// should take less than 50 ms.
 func BenchmarkScrape(b *testing.B) {
 	for _, connections := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(connections), func(b *testing.B) {
