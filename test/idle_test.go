@@ -17,8 +17,9 @@ import (
 	"reprise/internal/demo"
 )
 
-// idleFor is how long an idle server is watched, after a minute in which it comes to rest.
-const idleFor = 2 * time.Minute
+// idleFor is how long an idle server is watched, after restsIn: what its start has changed is looked at a minute later,
+// and again a minute after that.
+const idleFor, restsIn = 2 * time.Minute, 4 * time.Minute
 
 // TestIdleFigures prints what the server in the file $IDLE costs while nothing happens; `make idle` runs it.
 func TestIdleFigures(t *testing.T) {
@@ -61,7 +62,7 @@ func TestIdleFigures(t *testing.T) {
 		env       []string
 	}{{"the first start", empty, nil}, {"an empty database", empty, nil}, {"100 connections", full, seldom}} {
 		p, took := run(c.dir, c.env...)
-		time.Sleep(time.Minute)
+		time.Sleep(restsIn)
 		before := usageOf(t, p)
 		time.Sleep(idleFor)
 		after := usageOf(t, p)
