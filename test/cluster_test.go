@@ -149,19 +149,22 @@ func (r *relay) swallow() (mend func()) {
 	}
 }
 
-// calls returns when a server has called upstream services, from its log.
+// calls returns when a server has begun calls of upstream services, from its log.
 func (p *process) calls(t *testing.T) (all []time.Time) {
 	t.Helper()
 	for line := range strings.Lines(p.log.String()) {
 		var entry struct {
-			Time time.Time
-			Msg  string
+			Time    time.Time
+			Msg     string
+			Took    int64 `json:"took_ms"`
+			Outcome string
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &entry))
-		if entry.Msg == "upstream attempt" {
-			all = append(all, entry.Time)
+		if entry.Msg == "upstream attempt" && entry.Outcome != "canceled" { // which was not made
+			all = append(all, entry.Time.Add(-time.Duration(entry.Took)*time.Millisecond))
 		}
 	}
+	slices.SortFunc(all, time.Time.Compare)
 	return all
 }
 

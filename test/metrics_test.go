@@ -34,6 +34,7 @@ var promised = map[string]string{
 	"notifications_total":                    "channel,result,severity",
 	"events_dropped_total":                   "reason",
 	"websocket_clients":                      "",
+	"servers":                                "state",
 	"unclassified_errors_total":              "provider",
 	"listens_stored_total":                   "provider",
 	"listens_refused_total":                  "provider",

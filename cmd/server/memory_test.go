@@ -18,7 +18,7 @@ func TestTheSoftLimitFollowsTheHardOne(t *testing.T) {
 		hashes          int
 	}{
 		"tiny container":          {memlimit.Limit(48 * mib), memlimit.Limit(8192 * mib), 24 * mib, 1},
-		"small container":         {memlimit.Limit(128 * mib), memlimit.Limit(8192 * mib), 96 * mib, 1},
+		"small container":         {memlimit.Limit(128 * mib), memlimit.Limit(8192 * mib), 80 * mib, 1},
 		"just below ample":        {memlimit.Limit(255 * mib), memlimit.Limit(8192 * mib), 227279831, 1},
 		"ample container":         {memlimit.Limit(256 * mib), memlimit.Limit(8192 * mib), 228170137, 4},
 		"large container":         {memlimit.Limit(2000 * mib), memlimit.Limit(8192 * mib), 1700 * mib, 4},
@@ -26,7 +26,7 @@ func TestTheSoftLimitFollowsTheHardOne(t *testing.T) {
 		"no container":            {none, memlimit.Limit(1024 * mib), 512 * mib, 4},
 		"small machine":           {none, memlimit.Limit(256 * mib), 128 * mib, 1},
 		"nothing known":           {none, none, math.MaxInt64, 4},
-		"only the container":      {memlimit.Limit(128 * mib), none, 96 * mib, 1},
+		"only the container":      {memlimit.Limit(128 * mib), none, 80 * mib, 1},
 		"unlimited in the cgroup": {memlimit.Limit(math.MaxUint64), none, math.MaxInt64, 4},
 	} {
 		soft := softLimit(c.cgroup, c.machine)
