@@ -19,8 +19,8 @@ func TestTheSoftLimitFollowsTheHardOne(t *testing.T) {
 	}{
 		"tiny container":          {memlimit.Limit(48 * mib), memlimit.Limit(8192 * mib), 24 * mib, 1},
 		"small container":         {memlimit.Limit(128 * mib), memlimit.Limit(8192 * mib), 80 * mib, 1},
-		"just below ample":        {memlimit.Limit(255 * mib), memlimit.Limit(8192 * mib), 227279831, 1},
-		"ample container":         {memlimit.Limit(256 * mib), memlimit.Limit(8192 * mib), 228170137, 4},
+		"just below ample":        {memlimit.Limit(255 * mib), memlimit.Limit(8192 * mib), 207 * mib, 1},
+		"ample container":         {memlimit.Limit(256 * mib), memlimit.Limit(8192 * mib), 208 * mib, 4},
 		"large container":         {memlimit.Limit(2000 * mib), memlimit.Limit(8192 * mib), 1700 * mib, 4},
 		"more than there is":      {memlimit.Limit(1 << 62), memlimit.Limit(1024 * mib), 512 * mib, 4},
 		"no container":            {none, memlimit.Limit(1024 * mib), 512 * mib, 4},
