@@ -138,6 +138,6 @@ func TestTheMemoryLimitIsTheContainers(t *testing.T) {
 		require.NoError(t, p.stop(syscall.SIGTERM))
 		return limit
 	}
-	require.InDelta(t, 96*mib, run(), mib)
+	require.InDelta(t, 80*mib, run(), mib)
 	require.InDelta(t, 70*mib, run("GOMEMLIMIT=70MiB"), 1, "an explicit limit wins")
 }
