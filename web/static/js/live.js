@@ -1,6 +1,7 @@
 // Follows what happens: the server sends what has changed on this page, what is to be announced, and how far runs are.
 import { change } from "./morph.js";
 import { end, endAll, move, showRuns } from "./progress.js";
+import { tellZone } from "./times.js";
 import { announce, arrange, hide, hideOthers } from "./toast.js";
 import { say } from "./words.js";
 
@@ -65,6 +66,7 @@ function open() {
   if (failures >= 2 && failures % 2 === 0 && !document.hidden) { openEvents(); return; }
   const at = address("/api/v1/events");
   at.protocol = at.protocol.replace("http", "ws");
+  tellZone();
   const opening = socket = new WebSocket(at);
   const patience = setTimeout(() => opening.close(), openWithin);
   opening.addEventListener("open", () => { clearTimeout(patience); failures = 0; connected(true); });
@@ -78,6 +80,7 @@ function open() {
 }
 
 function openEvents() {
+  tellZone();
   source = new EventSource(address("/api/v1/events/sse"));
   source.addEventListener("open", () => { failures = 1; connected(true); });
   for (const type of Object.keys(handlers)) source.addEventListener(type, (e) => receive(e.data));
