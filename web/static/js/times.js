@@ -62,8 +62,8 @@ export function timed(sentence) {
   return sentence.replace(stamps, (stamp) => kinds.at(new Date(stamp), Date.now()));
 }
 
-// The server groups by days, so it has to know the zone of a browser whose person has not chosen one. Another tab may be
-// in another zone, so each tells it again before it asks.
+// The server groups by days, so it has to know the zone of a browser whose person has not chosen one. Another tab may
+// be in another zone, so each tells it again before it asks.
 export function tellZone() {
   if (zone) return;
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
