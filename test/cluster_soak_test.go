@@ -122,7 +122,11 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 			return resp.StatusCode == http.StatusOK && strings.Contains(string(b), last)
 		})
 	}
-	for n := range soak.Count(t, 13, 1) {
+	times := 1
+	if soak.All() { // some minutes
+		times = 13
+	}
+	for n := range times {
 		leader := leads()
 		play()
 		switch n % 4 {
