@@ -26,14 +26,15 @@ func balance(t *testing.T, servers ...string) string {
 	require.NoError(t, err)
 	at := free.Addr().String()
 	require.NoError(t, free.Close())
-	settings := "defaults\n mode http\n timeout connect 2s\n timeout client 1m\n timeout server 1m\n" +
+	var settings strings.Builder
+	settings.WriteString("defaults\n mode http\n timeout connect 2s\n timeout client 1m\n timeout server 1m\n" +
 		"frontend music\n bind " + at + "\n default_backend reprise\n" +
-		"backend reprise\n option httpchk GET /readyz\n option redispatch\n retries 3\n"
+		"backend reprise\n option httpchk GET /readyz\n option redispatch\n retries 3\n")
 	for i, s := range servers {
-		settings += fmt.Sprintf(" server s%d %s check inter 500ms fall 2 rise 1\n", i, s)
+		fmt.Fprintf(&settings, " server s%d %s check inter 500ms fall 2 rise 1\n", i, s)
 	}
 	path := filepath.Join(t.TempDir(), "haproxy.cfg")
-	require.NoError(t, os.WriteFile(path, []byte(settings), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(settings.String()), 0o600))
 	proxy := exec.Command("/usr/sbin/haproxy", "-db", "-f", path)
 	require.NoError(t, proxy.Start(), "This test needs the Debian package haproxy (apt-get install it).")
 	t.Cleanup(func() {

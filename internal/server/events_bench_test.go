@@ -45,9 +45,9 @@ type far struct {
 func dial(b *testing.B, address string, header http.Header, first bool) *far {
 	b.Helper()
 	f := &far{b: b, got: make(chan time.Time, sockets)}
-	all := ""
+	var all strings.Builder
 	for name, values := range header {
-		all += name + ": " + strings.Join(values, "; ") + "\r\n"
+		all.WriteString(name + ": " + strings.Join(values, "; ") + "\r\n")
 	}
 	r := bufio.NewReader(nil)
 	for range sockets {
@@ -55,7 +55,7 @@ func dial(b *testing.B, address string, header http.Header, first bool) *far {
 		require.NoError(b, err)
 		_, err = fmt.Fprintf(conn, "GET /api/v1/events HTTP/1.1\r\nHost: %s\r\n"+
 			"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
-			"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%s\r\n", address, all)
+			"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%s\r\n", address, all.String())
 		require.NoError(b, err)
 		r.Reset(conn)
 		answer, err := http.ReadResponse(r, nil)
