@@ -77,6 +77,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 		})
 		pages.GET("/demo", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/demo/") })
 	}
+	r.core.Below(e.Routes())
 	return e, nil
 }
 
@@ -110,6 +111,7 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 		now := r.reach.Load()
 		base := now.base
 		h := c.Response().Header()
+		c.Response().Before(func() { r.core.Point(h) })
 		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")

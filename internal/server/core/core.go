@@ -63,8 +63,9 @@ type Core struct {
 	Sessions *Sessions
 	Access   *Access
 
-	base  atomic.Pointer[url.URL]
-	tries *tries
+	base     atomic.Pointer[url.URL]
+	sections map[string]bool // the first parts of the paths of routes
+	tries    *tries
 	// refused bounds the lines of the log about addresses that are refused.
 	refused, refusedAll *throttle.Table
 	version             string

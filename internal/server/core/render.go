@@ -21,11 +21,16 @@ func (k *Core) Show(c echo.Context, status int, title string, page templ.Compone
 	if err != nil && status < http.StatusInternalServerError { // an error page is shown with what is known
 		return err
 	}
+	return k.write(c, status, f, page)
+}
+
+// write answers with a page in its frame.
+func (k *Core) write(c echo.Context, status int, f ui.Frame, page templ.Component) error {
 	var b bytes.Buffer
 	if err := ui.Page(f).Render(templ.WithChildren(c.Request().Context(), page), &b); err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, Stamp(b.Bytes()))
+	return c.HTMLBlob(status, Stamp(k.point(b.Bytes())))
 }
 
 // ShowOpen answers with a page for anybody who has its address. The page is the same for everybody, signed in or not.
@@ -33,11 +38,7 @@ func (k *Core) ShowOpen(c echo.Context, title string, meta []ui.Meta, page templ
 	ctx := c.Request().Context()
 	f := ui.Frame{Title: title, Version: k.version, Language: words.From(ctx), Path: c.Request().URL.RequestURI(),
 		Meta: append([]ui.Meta{{Name: "robots", Content: "noindex, nofollow, noarchive"}}, meta...)}
-	var b bytes.Buffer
-	if err := ui.Page(f).Render(templ.WithChildren(ctx, page), &b); err != nil {
-		return err
-	}
-	return c.HTMLBlob(http.StatusOK, b.Bytes())
+	return k.write(c, http.StatusOK, f, page)
 }
 
 // Open returns the open notifications of a user.
@@ -70,7 +71,7 @@ func (k *Core) Confirm(c echo.Context, v Confirmation) error {
 	for _, f := range v.Fields {
 		d.Do.Fields = append(d.Do.Fields, ui.Hidden(f))
 	}
-	if within(pathOf(c), "/settings") {
+	if within(k.pathOf(c), "/settings") {
 		return k.ShowSettings(c, http.StatusOK, v.Title, ui.Ask(d))
 	}
 	return k.Show(c, http.StatusOK, v.Title, ui.Ask(d))

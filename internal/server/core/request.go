@@ -88,6 +88,7 @@ func (k *Core) CameFrom(c echo.Context) string {
 	if err != nil || u.Host != c.Request().Host && u.Host != k.base.Load().Host {
 		return "/"
 	}
+	u = k.Local(u)
 	if strings.HasPrefix(u.Path, "/connect/") || u.Path == "/login" || u.Path == "/setup" {
 		return "/"
 	}

@@ -117,7 +117,7 @@ func watch(t *testing.T, streams int) *watched {
 		if i%2 == 1 {
 			r, err := http.NewRequest(http.MethodGet, "/api/v1/events?page=/&parts=plays:x", nil)
 			require.NoError(t, err)
-			f.live = follow(w.Pages, r)
+			f.live = w.follow(r)
 		}
 		f.ping = func() error { return nil }
 		running.Go(func() { _ = f.run(ctx) })

@@ -93,7 +93,7 @@ func (h *Handler) websocket(c echo.Context) error {
 		return socket.Write(writing.context(), websocket.MessageText, *b)
 	}
 	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, toasts: toasts,
-		live: follow(h.Pages, c.Request())}
+		live: h.follow(c.Request())}
 	// A read that is cut off ends the connection without a word of why, as does a write.
 	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReading()
