@@ -56,7 +56,8 @@ var proxies = []proxy{
 	{
 		kind:    "haproxy",
 		command: func(_, file string) *exec.Cmd { return exec.Command("/usr/sbin/haproxy", "-db", "-f", file) },
-		replace: map[string]string{`bind :443 ssl crt \S+`: "bind {listen}", "X-Forwarded-Proto https": "X-Forwarded-Proto http"},
+		replace: map[string]string{`bind :443 ssl crt \S+`: "bind {listen}",
+			"X-Forwarded-Proto https": "X-Forwarded-Proto http"},
 	},
 }
 
@@ -170,7 +171,8 @@ func (p *process) use(t *testing.T, w *demo.World, size int64) {
 // guess tries a password from another address, under a false one. The log has the true one.
 func (p *process) guess(t *testing.T) {
 	t.Helper()
-	elsewhere := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	elsewhere := &http.Transport{DialContext: dialer.DialContext}
 	defer elsewhere.CloseIdleConnections()
 	wrong := strings.NewReader(`{"name":"Alice","password":"wrong"}`)
 	req, err := http.NewRequest(http.MethodPost, p.url+"/api/v1/session", wrong)
@@ -278,7 +280,8 @@ func TestASignInPageInFront(t *testing.T) {
 			listen, server := free(t), free(t)
 			p.run(t, p.configuration(t, "sign-in"), listen,
 				map[string]string{"127.0.0.1:8420": server, "127.0.0.1:9091": authelia(t)})
-			s := startAt(t, t.TempDir(), server, "REPRISE_BASE_URL=http://"+listen, "REPRISE_TRUSTED_PROXIES=127.0.0.1")
+			s := startAt(t, t.TempDir(), server, "REPRISE_BASE_URL=http://"+listen,
+				"REPRISE_TRUSTED_PROXIES=127.0.0.1")
 			alice := s.newcomer() // through /api/, which is let through
 			stranger := s.visitor()
 			stranger.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

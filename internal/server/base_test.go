@@ -102,7 +102,8 @@ func TestARequestWithOrWithoutThePath(t *testing.T) {
 	require.Contains(t, artist, "Sigur Rós")
 	require.Equal(t, artist, h.page("/music/artist/1"), "a proxy has removed the path")
 	for path, want := range map[string]int{"/music": 200, "/music/": 200, "/": 200, "/music/listens": 200,
-		"/listens": 200, "/musical": 404, "/music/nowhere": 404, "/music/livez": 200, "/livez": 200, "/music/sw.js": 200,
+		"/listens": 200, "/musical": 404, "/music/nowhere": 404, "/music/livez": 200, "/livez": 200,
+		"/music/sw.js":          200,
 		"/music/static/app.css": 200, "/static/app.css": 200, "/music/manifest.webmanifest": 200, "/music//livez": 404,
 		"/music/api/v1/listens": 200, "/api/v1/listens": 200, "/music/api/v1/nowhere": 404, "/%6dusic/livez": 404} {
 		require.Equal(t, want, h.do(http.MethodGet, path, "", "").Code, path)

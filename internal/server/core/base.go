@@ -10,8 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Path returns the path of base_url, such as "/music"; empty without one. Routes and handlers don't know it: it is taken
-// off requests, and put in front of the addresses in answers.
+// Path returns the path of base_url, such as "/music"; empty without one. Routes and handlers don't know it: it is
+// taken off requests, and put in front of the addresses in answers.
 func (k *Core) Path() string { return k.base.Load().Path }
 
 // Below notes the routes below the path of base_url, so that Local can tell them from the path itself.
