@@ -15,8 +15,9 @@ var helps = []struct{ below, document string }{
 	{"/settings/server", "commands"},
 	{"/setup", "services#setting-up-spotify-lastfm-and-youtube"},
 	{"/login", "signing-in"},
-	{"/health", "metrics#health"},
-	{"/activity", "signing-in#what-reprise-logs"},
+	{"/health", "operating#health"},
+	{"/activity", "operating#activity"},
+	{"/notifications", "messages"},
 }
 
 // helpFor returns the address of the document that helps with a page; that of all documents if none does.
