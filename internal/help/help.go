@@ -69,6 +69,9 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.Table),
 
 func (l *Library) read(name string, source []byte) (*Page, error) {
 	doc := markdown.Parser().Parse(text.NewReader(source))
+	if comment, ok := doc.FirstChild().(*ast.HTMLBlock); ok { // it says how the document is made
+		doc.RemoveChild(doc, comment)
+	}
 	title, ok := doc.FirstChild().(*ast.Heading)
 	if !ok || title.Level != 1 {
 		return nil, fmt.Errorf("the first line is not a title")
