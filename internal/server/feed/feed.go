@@ -13,8 +13,12 @@ import (
 	"reprise/internal/server/core"
 )
 
-// pingEvery is the interval at which a stream sends a ping and checks its session.
-const pingEvery = 30 * time.Second
+const (
+	// pingEvery is the interval at which a stream sends a ping, and checks its session if the database has changed.
+	pingEvery = 30 * time.Second
+	// recheckEvery is after how long a stream checks its session in any case.
+	recheckEvery = 15 * time.Minute
+)
 
 // message is a message to a browser. Its data is shared with other streams and must not be changed.
 type message struct {
@@ -38,6 +42,7 @@ var (
 	errCrowded = errors.New("too many streams of one person")
 	errFlood   = errors.New("too many messages from the browser")
 	errBinary  = errors.New("binary message from the browser")
+	errFault   = errors.New("fault of the server")
 )
 
 // feed is what one browser receives: a snapshot, and then every change.
@@ -47,7 +52,7 @@ type feed struct {
 	reader  question // what every question has in common
 	seq     uint64
 	send    func(message) error
-	ping    func() error
+	ping    func(context.Context) error
 	changes *events.Subscription
 	batch   []events.Event // of gather
 	since   uint64         // the serial of the last event of which the browser has to be told
@@ -56,6 +61,13 @@ type feed struct {
 	alarm   *time.Timer // rings when something is due: a ping, or a look at the page
 	rung    chan struct{}
 	pingAt  time.Time
+	checked checked
+}
+
+// checked is the last time that a stream has asked for its session or token in vain.
+type checked struct {
+	changes uint64    // of the database by then
+	until   time.Time // when to ask again in any case
 }
 
 // run sends messages until the browser is gone, too slow or signed out, or until ctx ends, and returns why. It first
@@ -133,10 +145,10 @@ func (f *feed) ring(ctx context.Context) error {
 		}
 	}
 	if !now.Before(f.pingAt) {
-		if _, err := f.watcher.Still(ctx); err != nil {
-			return errSession
+		if err := f.recheck(ctx); err != nil {
+			return err
 		}
-		if err := f.ping(); err != nil {
+		if err := f.ping(ctx); err != nil {
 			return err
 		}
 		f.pingAt = time.Now().Add(pingEvery)
@@ -218,7 +230,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		}
 		return f.message("listens", fmt.Appendf(nil, `{"count":%d,"newest":%s}`, e.Done, newest))
 	case events.Access:
-		return f.still(ctx, e)
+		return f.still(ctx, need{serial: e.Serial})
 	case events.SessionEnd:
 		if e.ID == f.watcher.Ends {
 			return errSession
