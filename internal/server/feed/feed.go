@@ -59,7 +59,6 @@ type feed struct {
 	live    live
 	toasts  toasts
 	alarm   *time.Timer // rings when something is due: a ping, or a look at the page
-	rung    chan struct{}
 	pingAt  time.Time
 	checked checked
 }
@@ -94,36 +93,45 @@ func (f *feed) serve(ctx context.Context) error {
 			return err
 		}
 	}
-	f.rung, f.pingAt = make(chan struct{}, 1), time.Now().Add(pingEvery)
-	f.alarm = time.AfterFunc(pingEvery, func() {
-		select {
-		case f.rung <- struct{}{}:
-		default:
-		}
-	})
+	f.pingAt = time.Now().Add(pingEvery)
+	f.alarm = time.AfterFunc(pingEvery, f.nudge)
 	defer f.alarm.Stop()
-	for {
-		// A thousand streams wait here: each channel more would be felt.
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-f.rung:
-			if err := f.ring(ctx); err != nil {
+	defer context.AfterFunc(ctx, f.changes.Close)()
+	// A thousand streams wait here: a second channel would be felt.
+	for first := range f.changes.C {
+		if ctx.Err() != nil {
+			break
+		}
+		for _, e := range f.gather(first) {
+			if err := f.take(ctx, e); err != nil {
 				return err
 			}
-		case e, ok := <-f.changes.C:
-			if !ok {
-				return errSlow
-			}
-			for _, e := range f.gather(e) {
-				if err := f.tell(ctx, e); err != nil {
-					return err
-				}
-				if f.live.want(e) {
-					f.arm()
-				}
-			}
 		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errSlow
+}
+
+// take does what an event is about; an empty one says that something is due.
+func (f *feed) take(ctx context.Context, e events.Event) error {
+	if e.Type == "" {
+		return f.ring(ctx)
+	}
+	if err := f.tell(ctx, e); err != nil {
+		return err
+	}
+	if f.live.want(e) {
+		f.arm()
+	}
+	return nil
+}
+
+// nudge has the stream look at what is due; when it is behind, a moment later.
+func (f *feed) nudge() {
+	if !f.changes.Nudge() {
+		f.alarm.Reset(liveEvery)
 	}
 }
 
@@ -228,7 +236,8 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		if err != nil {
 			return err
 		}
-		return f.message("listens", fmt.Appendf(nil, `{"count":%d,"newest":%s}`, e.Done, newest))
+		b := strconv.AppendInt(append(make([]byte, 0, 40+len(newest)), `{"count":`...), int64(e.Done), 10)
+		return f.message("listens", append(append(append(b, `,"newest":`...), newest...), '}'))
 	case events.Access:
 		return f.still(ctx, need{serial: e.Serial})
 	case events.SessionEnd:
