@@ -15,8 +15,8 @@ import (
 )
 
 // Hear calls changed each time that a command has changed who may sign in while this server runs, until ctx ends. It
-// asks neither the disk nor the database meanwhile: Postgres notifies its servers, and beside SQLite the command touches
-// the lock, which the system watches. The server holds the lock.
+// asks neither the disk nor the database meanwhile: Postgres notifies its servers, and beside SQLite the command
+// touches the lock, which the system watches. The server holds the lock.
 func (d Dir) Hear(ctx context.Context, changed func()) error {
 	if d.DatabaseURL != "" {
 		return store.Hear(ctx, d.Place(), changed)

@@ -122,8 +122,8 @@ func (b *Bus) sendLocked(all []*Subscription, e *Event) {
 	}
 }
 
-// Nudge sends an empty Event to this subscription only, so that its reader, who waits for nothing else, does what is due.
-// It reports false if there was no room: the reader is behind.
+// Nudge sends an empty Event to this subscription only, so that its reader, who waits for nothing else, does what is
+// due. It reports false if there was no room: the reader is behind.
 func (s *Subscription) Nudge() bool {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
