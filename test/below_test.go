@@ -33,15 +33,18 @@ func TestBrowserBelowAPath(t *testing.T) {
 	// Over to Spotify's page and back, and a token.
 	do(t, tab, chromedp.Navigate(p.url+"/settings/services"),
 		chromedp.Click(`a[href="/music/connect/spotify"]`, byQuery),
-		chromedp.WaitVisible(`button[value=agree]`, byQuery), chromedp.Click(`button[value=agree]`, byQuery), sees(".flash", "Spotify is connected"),
+		chromedp.WaitVisible(`button[value=agree]`, byQuery), chromedp.Click(`button[value=agree]`, byQuery),
+		sees(".flash", "Spotify is connected"),
 		at("/music/settings/services"), chromedp.Click(`a[href="/music/connect/listenbrainz"]`, byQuery),
 		chromedp.SendKeys("#field-token", w.ListenBrainz.Token(demo.Alice), byQuery),
 		chromedp.Click("main form.fields > button", byQuery), sees(".flash", "ListenBrainz is connected"))
 
 	// The page changes by itself, and goes on while somebody scrolls.
-	do(t, tab, chromedp.Navigate(p.url+"/listens"), holds(`document.querySelectorAll("#listens li.row").length === 50`), linked)
+	do(t, tab, chromedp.Navigate(p.url+"/listens"),
+		holds(`document.querySelectorAll("#listens li.row").length === 50`), linked)
 	played := w.Play()
-	do(t, tab, sees(".listens li:first-child", played.Title), chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight)`, nil),
+	do(t, tab, sees(".listens li:first-child", played.Title),
+		chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight)`, nil),
 		holds(`document.querySelectorAll("#listens li.row").length > 55`))
 
 	// A toast leads to where it is mended.

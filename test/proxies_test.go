@@ -246,8 +246,8 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// authelia answers as Authelia does: whoever has its cookie may pass; others are told where to sign in, with the status that
-// the proxy expects.
+// authelia answers as Authelia does: whoever has its cookie may pass; others are told where to sign in, with the status
+// that the proxy expects.
 func authelia(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

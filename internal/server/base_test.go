@@ -135,3 +135,20 @@ func TestThePathChangesWhileTheServerRuns(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/music/listens", "", "").Code)
 	}
 }
+
+// A server that passes requests on has the path in them, too.
+func TestAServerThatDoesNotLeadKnowsThePath(t *testing.T) {
+	t.Parallel()
+	f, err := NewFront("1.2.3", "https://music.example.org/music")
+	require.NoError(t, err)
+	ask := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		return w
+	}
+	for _, to := range links(t, "the page", ask("/music/listens").Body.Bytes()) {
+		require.Equal(t, strings.Contains(to, "/static/"), f.Has(to), to)
+	}
+	require.Equal(t, "application/problem+json", ask("/music/api/v1/listens").Header().Get("Content-Type"))
+}

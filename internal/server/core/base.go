@@ -6,19 +6,37 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/labstack/echo/v4"
 )
 
-// Path returns the path of base_url, such as "/music"; empty without one. Routes and handlers don't know it: it is
-// taken off requests, and put in front of the addresses in answers.
-func (k *Core) Path() string { return k.base.Load().Path }
+// Base is the address at which browsers reach this server. Routes and handlers don't know its path: it is taken off
+// requests, and put in front of the addresses in answers. It may change while requests are answered.
+type Base struct {
+	url      atomic.Pointer[url.URL]
+	sections map[string]bool // the first parts of the paths of routes; nil for all
+}
 
-// Below notes the routes below the path of base_url, so that Local can tell them from the path itself.
-func (k *Core) Below(routes []*echo.Route) {
-	k.sections = map[string]bool{}
+// NewBase returns a Base with an address.
+func NewBase(address string) (*Base, error) {
+	u, err := url.Parse(address)
+	b := &Base{}
+	b.url.Store(u)
+	return b, err
+}
+
+// BaseURL returns the address, without a trailing slash.
+func (b *Base) BaseURL() string { return b.url.Load().String() }
+
+// Path returns the path of the address, such as "/music"; empty without one.
+func (b *Base) Path() string { return b.url.Load().Path }
+
+// Below notes the routes below the path, so that Local can tell them from the path itself.
+func (b *Base) Below(routes []*echo.Route) {
+	b.sections = map[string]bool{}
 	for _, r := range routes {
-		k.sections[section(r.Path)] = true
+		b.sections[section(r.Path)] = true
 	}
 }
 
@@ -28,13 +46,13 @@ func section(path string) string {
 	return first
 }
 
-// Local returns an address of ours as the routes know it, without the path of base_url. A proxy may have removed that
+// Local returns an address of ours as the routes know it, without the path. A proxy may have removed that
 // path, and a page may have the same one: with base_url https://example.org/music, /music/artist/1 is an artist's page,
 // because there is nothing at /artist.
-func (k *Core) Local(u *url.URL) *url.URL {
-	base := k.Path()
+func (b *Base) Local(u *url.URL) *url.URL {
+	base := b.Path()
 	rest, below := strings.CutPrefix(u.Path, base)
-	if base == "" || !below || rest != "" && rest[0] != '/' || !k.sections[section(rest)] {
+	if base == "" || !below || rest != "" && rest[0] != '/' || b.sections != nil && !b.sections[section(rest)] {
 		return u
 	}
 	local := *u
@@ -42,9 +60,9 @@ func (k *Core) Local(u *url.URL) *url.URL {
 	return &local
 }
 
-// Point puts the path of base_url in front of the addresses in the header of an answer.
-func (k *Core) Point(h http.Header) {
-	base := k.Path()
+// Point puts the path in front of the addresses in the header of an answer.
+func (b *Base) Point(h http.Header) {
+	base := b.Path()
 	if base == "" {
 		return
 	}
@@ -59,10 +77,10 @@ func (k *Core) Point(h http.Header) {
 // addresses are the attributes that hold an address.
 var addresses = []string{"href", "src", "action", "srcset", "formaction", "data-chart"}
 
-// point puts the path of base_url in front of the addresses in a page. Text and the values of attributes have no bare
+// point puts the path in front of the addresses in a page. Text and the values of attributes have no bare
 // quote, so what is found is an attribute.
-func (k *Core) point(page []byte) []byte {
-	base := k.Path()
+func (b *Base) point(page []byte) []byte {
+	base := b.Path()
 	if base == "" {
 		return page
 	}

@@ -25,20 +25,24 @@ func (k *Core) Show(c echo.Context, status int, title string, page templ.Compone
 }
 
 // write answers with a page in its frame.
-func (k *Core) write(c echo.Context, status int, f ui.Frame, page templ.Component) error {
-	var b bytes.Buffer
-	if err := ui.Page(f).Render(templ.WithChildren(c.Request().Context(), page), &b); err != nil {
+func (b *Base) write(c echo.Context, status int, f ui.Frame, page templ.Component) error {
+	var html bytes.Buffer
+	if err := ui.Page(f).Render(templ.WithChildren(c.Request().Context(), page), &html); err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, Stamp(k.point(b.Bytes())))
+	return c.HTMLBlob(status, Stamp(b.point(html.Bytes())))
 }
 
 // ShowOpen answers with a page for anybody who has its address. The page is the same for everybody, signed in or not.
 func (k *Core) ShowOpen(c echo.Context, title string, meta []ui.Meta, page templ.Component) error {
-	ctx := c.Request().Context()
-	f := ui.Frame{Title: title, Version: k.version, Language: words.From(ctx), Path: c.Request().URL.RequestURI(),
+	return k.write(c, http.StatusOK, openFrame(c, k.version, title, meta...), page)
+}
+
+// openFrame returns the frame of a page for anybody.
+func openFrame(c echo.Context, version, title string, meta ...ui.Meta) ui.Frame {
+	return ui.Frame{Title: title, Version: version, Language: words.From(c.Request().Context()),
+		Path: c.Request().URL.RequestURI(), Help: helpFor(""),
 		Meta: append([]ui.Meta{{Name: "robots", Content: "noindex, nofollow, noarchive"}}, meta...)}
-	return k.write(c, http.StatusOK, f, page)
 }
 
 // Open returns the open notifications of a user.

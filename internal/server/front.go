@@ -1,0 +1,48 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/server/core"
+	"reprise/web/static"
+)
+
+// Front is what a server answers that does not lead.
+type Front struct {
+	base *core.Base
+	door http.Handler
+}
+
+// NewFront returns a Front of a version of the program, which browsers reach at baseURL.
+func NewFront(version, baseURL string) (Front, error) {
+	base, err := core.NewBase(baseURL)
+	if err != nil {
+		return Front{}, err
+	}
+	e := echo.New()
+	e.JSONSerializer = core.JSON{}
+	e.Use(core.Speak, func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			protect(c.Response().Header())
+			return next(c)
+		}
+	})
+	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
+	e.RouteNotFound("/*", core.Away(version, base))
+	return Front{base, compressed(e)}, nil
+}
+
+// Has reports whether a path names a file that is the same at every server.
+func (f Front) Has(path string) bool {
+	return static.Exact(f.base.Local(&url.URL{Path: path}).Path)
+}
+
+// ServeHTTP answers with that file, and otherwise says that another server is taking over.
+func (f Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = r.WithContext(r.Context())
+	r.URL = f.base.Local(r.URL)
+	f.door.ServeHTTP(w, r)
+}
