@@ -91,7 +91,7 @@ func (c *club) patient(next http.Handler) http.Handler {
 		}
 		left := c.until.Sub(now)
 		if left > 0 && now.Sub(c.from) > inFlight {
-			c.breaches = append(c.breaches, fmt.Sprintf("%s %s came %s before the end of a wait", r.Method, r.URL, left))
+			c.breaches = append(c.breaches, fmt.Sprintf("%s %s: %s before the end of a wait", r.Method, r.URL, left))
 		}
 		c.mu.Unlock()
 		if left > 0 {
