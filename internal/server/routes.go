@@ -15,6 +15,7 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/corrections"
 	"reprise/internal/server/edge"
+	"reprise/internal/server/help"
 	"reprise/internal/server/imports"
 	"reprise/internal/words"
 	"reprise/web"
@@ -59,6 +60,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	session := e.Group("", r.core.Sessions.With)
 	open := session.Group("", core.KnownParameters)
 	r.people.Open(open)
+	help.New(r.core).Open(open)
 	open.POST("/language", r.core.SpeakFrom)
 	r.redeemer.Open(open)
 	whole := r.core.WaitForBody(imports.TakesFiles)

@@ -36,7 +36,7 @@ func (k *Core) ShowOpen(c echo.Context, title string, meta []ui.Meta, page templ
 func showOpen(c echo.Context, status int, version, title string, meta []ui.Meta, page templ.Component) error {
 	ctx := c.Request().Context()
 	f := ui.Frame{Title: title, Version: version, Language: words.From(ctx), Path: c.Request().URL.RequestURI(),
-		Meta: append([]ui.Meta{{Name: "robots", Content: "noindex, nofollow, noarchive"}}, meta...)}
+		Help: helpFor(""), Meta: append([]ui.Meta{{Name: "robots", Content: "noindex, nofollow, noarchive"}}, meta...)}
 	var b bytes.Buffer
 	if err := ui.Page(f).Render(templ.WithChildren(ctx, page), &b); err != nil {
 		return err
