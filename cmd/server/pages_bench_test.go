@@ -47,7 +47,7 @@ func newTown(b *testing.B) *town {
 	for n, u := range people {
 		v.person(u, n)
 	}
-	owe(b, v.app.store, 0, 5_000)
+	owe(b, v.app.store, 0, 1_000)
 	v.breakers()
 	v.counted()
 	require.NoError(b, v.app.store.Index(b.Context()))
@@ -143,15 +143,16 @@ func (v *town) counted() {
 	}
 }
 
-// opened is a page, and how long it took.
+// opened is a page, and how much processor time it took.
 type opened struct {
 	path string
 	took time.Duration
 }
 
 // BenchmarkPages opens every page, and makes every call that only reads, of an installation of 5,000 people with 10,000
-// connections: as the administrator, and as a member. Each should take less than 50 ms. What is left out is made for one
-// person alone and takes as long as they have listens: exports and pictures.
+// connections: as the administrator, and as a member. Each should take less than 50 ms of the processor, whose time is
+// measured because it is the same on a busy machine. What is left out is made for one person alone and takes as long as
+// they have listens: exports and pictures.
 func BenchmarkPages(b *testing.B) {
 	v := newTown(b)
 	for who, user := range map[string]int64{"administrator": v.user, "member": v.member} {
@@ -164,13 +165,13 @@ func BenchmarkPages(b *testing.B) {
 			}
 			slices.SortFunc(all, func(x, y opened) int { return cmp.Compare(y.took, x.took) })
 			b.Logf("the slowest of %d: %v", len(all), all[:5])
-			b.ReportMetric(float64(all[0].took.Microseconds())/1000, "slowest-ms")
+			b.ReportMetric(float64(all[0].took.Microseconds())/1000, "slowest-cpu-ms")
 			b.ReportMetric(float64(len(all)), "pages")
 		})
 	}
 }
 
-// openAll opens each page five times, and returns the median time of those that exist for who is signed in.
+// openAll opens each page five times, and returns the median of those that exist for who is signed in.
 func openAll(b *testing.B, web *server.Server, paths []string) (all []opened) {
 	cookie := ""
 	open := func(path string) (int, time.Duration) {
@@ -179,9 +180,9 @@ func openAll(b *testing.B, web *server.Server, paths []string) (all []opened) {
 		r.Header.Set("Accept-Encoding", "gzip")
 		r.Header.Set("Cookie", cookie)
 		w := httptest.NewRecorder()
-		began := time.Now()
+		before := cpu()
 		web.ServeHTTP(w, r)
-		took := time.Since(began)
+		took := time.Duration(cpu()-before) * time.Microsecond
 		if cookies := w.Result().Cookies(); len(cookies) > 0 && cookie == "" {
 			cookie = cookies[0].Name + "=" + cookies[0].Value
 		}
@@ -218,7 +219,8 @@ func (v *town) pages(b *testing.B) (paths []string) {
 		":id", "1")
 	for route := range strings.Lines(string(list)) {
 		path, reads := strings.CutPrefix(strings.TrimSpace(route), "GET ")
-		file := slices.ContainsFunc([]string{"export", "card.", "/events", "/art/", "*"}, func(part string) bool {
+		skipped := []string{"export", "card.", "/events", "/art/", "*", "/readyz"}
+		file := slices.ContainsFunc(skipped, func(part string) bool {
 			return strings.Contains(path, part)
 		})
 		if reads && !file {
