@@ -104,7 +104,8 @@ func largeDatabase(t *testing.T, run func(dir string, env ...string) (*process, 
 		for i := range page {
 			n := from + i
 			track := n * n % 29_989
-			page[i] = library.Listen{SourceID: fmt.Sprint(n), PlayedAt: time.Now().Add(-time.Duration(n) * 10 * time.Minute),
+			page[i] = library.Listen{SourceID: fmt.Sprint(n),
+				PlayedAt: time.Now().Add(-time.Duration(n) * 10 * time.Minute),
 				Track: library.Track{Title: fmt.Sprint("Song ", track), Artist: fmt.Sprint("Artist ", track/6),
 					Album: fmt.Sprint("Album ", track/10), Duration: 200 * time.Second}}
 		}

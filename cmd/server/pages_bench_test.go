@@ -67,16 +67,18 @@ func (v *town) person(u accounts.User, n int) {
 		page := make([]library.Listen, min(plays, 1000))
 		for i := range page {
 			k := first + i
-			page[i] = library.Listen{SourceID: fmt.Sprint(k), PlayedAt: now.Add(-48*time.Hour - time.Duration(k)*time.Hour),
-				Track: library.Track{Title: fmt.Sprint("Song ", (k+n)%3000), Artist: fmt.Sprint("Artist ", (k+n)%500)}}
+			page[i] = library.Listen{SourceID: fmt.Sprint(k),
+				PlayedAt: now.Add(-48*time.Hour - time.Duration(k)*time.Hour),
+				Track:    library.Track{Title: fmt.Sprint("Song ", (k+n)%3000), Artist: fmt.Sprint("Artist ", (k+n)%500)}}
 		}
 		_, err := db.SaveListens(ctx, library.Intake{User: u.ID, Connection: "navidrome", Listens: page})
 		require.NoError(t, err)
 	}
 	together, end := db.Together(ctx)
 	for k := range runs {
-		require.NoError(t, db.SaveRun(together, library.Run{User: u.ID, Connection: "navidrome", Stream: library.Listens,
-			Started: now.Add(-time.Duration(k) * 5 * time.Minute), Took: time.Second, Rows: k % 2, Result: "ok"}))
+		require.NoError(t, db.SaveRun(together, library.Run{User: u.ID, Connection: "navidrome",
+			Stream: library.Listens, Started: now.Add(-time.Duration(k) * 5 * time.Minute), Took: time.Second,
+			Rows: k % 2, Result: "ok"}))
 	}
 	require.NoError(t, end(ctx))
 	for range 4 {

@@ -69,8 +69,8 @@ type usual struct {
 	sums     []Quarter
 }
 
-// pastHours caches the hours that are over, of every provider, so that each is read once: there are 14 days of them, and
-// every quarter of every endpoint is behind them.
+// pastHours caches the hours that are over, of every provider, so that each is read once: there are 14 days of them,
+// and every quarter of every endpoint is behind them.
 type pastHours struct {
 	from, to time.Time
 	all      []Quarter
