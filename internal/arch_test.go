@@ -34,6 +34,8 @@ var arrows = map[string][]string{
 	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/export":     {"internal/library"},
+	"internal/help":       {},
+	"docs":                {},
 	"internal/words":      {},
 	"internal/card":       {},
 	"web":                 {"web/static"},
@@ -109,6 +111,7 @@ var arrows = map[string][]string{
 		"internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/corrections", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/export", "internal/server/feed", "internal/server/health",
+		"internal/server/help",
 		"internal/server/imports", "internal/server/installation", "internal/server/listening",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/search", "internal/server/sessions",
@@ -168,6 +171,7 @@ var arrows = map[string][]string{
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",
 	},
+	"internal/server/help": {"docs", "internal/help", "internal/server/core", "internal/words", "web/ui"},
 	"internal/server/health": {
 		"internal/accounts", "internal/cluster",
 		"internal/library", "internal/metrics", "internal/notify", "internal/providers",
