@@ -69,7 +69,8 @@ func (v *town) person(u accounts.User, n int) {
 			k := first + i
 			page[i] = library.Listen{SourceID: fmt.Sprint(k),
 				PlayedAt: now.Add(-48*time.Hour - time.Duration(k)*time.Hour),
-				Track:    library.Track{Title: fmt.Sprint("Song ", (k+n)%3000), Artist: fmt.Sprint("Artist ", (k+n)%500)}}
+				Track: library.Track{Title: fmt.Sprint("Song ", (k+n)%3000),
+					Artist: fmt.Sprint("Artist ", (k+n)%500)}}
 		}
 		_, err := db.SaveListens(ctx, library.Intake{User: u.ID, Connection: "navidrome", Listens: page})
 		require.NoError(t, err)

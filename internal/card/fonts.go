@@ -12,7 +12,7 @@ import (
 	"github.com/go-text/typesetting/font"
 )
 
-// fonts/pack.go makes them.
+// pack.go makes them.
 //
 //go:embed fonts/*.ttf.br
 var files embed.FS

@@ -1,6 +1,6 @@
 //go:build ignore
 
-// Command pack makes the files beside it of fonts: go run pack.go FONT.ttf... It leaves out what only low resolutions
+// Command pack makes the files in fonts/: go run pack.go FONT.ttf... It leaves out what only low resolutions
 // need, the instructions that fit outlines to pixels, and the names of glyphs, and compresses the rest. A font with a
 // reserved name, which only the unchanged font may bear, is only compressed.
 package main
@@ -46,7 +46,7 @@ func pack(path string) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(name+".br", out.Bytes(), 0o644)
+	return os.WriteFile(filepath.Join("fonts", name+".br"), out.Bytes(), 0o644)
 }
 
 // needless are the tables that only hints need, and the signature, which does not hold for a changed font.
