@@ -14,7 +14,7 @@ TEST := .ci/in-memory $(GO) test -vet=off -tags reprisetest -count=1 -shuffle=on
 UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test quick soak fuzz check idle bench tools
+.PHONY: help demo run build tags dist dist-check test quick soak fuzz check idle bench tools
 
 help: ## list what there is to do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,14 +31,30 @@ run: ## serve for real, with nothing to configure first
 UNINLINED := reprise/web/... reprise/internal/server/... reprise/internal/demo/... go.opentelemetry.io/... \
 	google.golang.org/... github.com/BurntSushi/... github.com/go-text/... github.com/goccy/... github.com/minio/... \
 	github.com/pressly/... github.com/prometheus/... github.com/wneessen/...
-SMALL := -trimpath -tags grpcnotrace,nopgxregisterdefaulttypes -ldflags '-s -w' $(UNINLINED:%=-gcflags '%=-l')
+TAGS := grpcnotrace,nopgxregisterdefaulttypes
+SMALL := -trimpath -tags $(TAGS) -ldflags '-s -w $(LINK)' $(UNINLINED:%=-gcflags '%=-l')
 # In bytes; it must not grow unnoticed. The aim is 40 MB.
 LARGEST := 45500000
 
+OUT := bin/reprise
+LINK :=
+
 build: ## build bin/reprise
-	CGO_ENABLED=0 $(GO) build $(SMALL) -o bin/reprise ./cmd/server
-	@size=$$(wc -c <bin/reprise); [ $$size -le $(LARGEST) ] || \
-		{ echo "bin/reprise has $$size bytes, more than the $(LARGEST) that it may have"; exit 1; }
+	CGO_ENABLED=0 $(GO) build $(SMALL) -o $(OUT) ./cmd/server
+	@size=$$(wc -c <$(OUT)); [ $(OUT) != bin/reprise ] || [ $$size -le $(LARGEST) ] || \
+		{ echo "$(OUT) has $$size bytes, more than the $(LARGEST) that it may have"; exit 1; }
+
+tags:
+	@echo $(TAGS)
+
+# The next release.
+VERSION := 0.1.0
+
+dist: ## build a release for all systems into dist/: programs, packages, image, SBOM, licences, checksums
+	@VERSION=$(VERSION) .ci/dist
+
+dist-check: ## try each way to install it, twice built: in roots of their own, under emulation, in a container
+	@VERSION=$(VERSION) .ci/dist-check
 
 test: tools ## install what tests need and run all of them
 	GOFLAGS="$$GOFLAGS $(BUILT)" $(TEST) $(FLAGS) -timeout 15m $(TESTED)

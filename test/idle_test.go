@@ -38,7 +38,7 @@ func TestIdleFigures(t *testing.T) {
 		cmd := exec.Command(program, "-data-dir", dir, "-listen", "127.0.0.1:0")
 		began := time.Now()
 		p := launch(t, cmd, append(env, "REPRISE_LOG_LEVEL=debug")...)
-		resp, err := http.Get(p.url + "/login")
+		resp, err := http.Get(p.url + "/livez")
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
 		return p, time.Since(began)
