@@ -51,7 +51,9 @@ var arrows = map[string][]string{
 	"internal/settings": {
 		"internal/activity", "internal/config", "internal/nearest", "internal/providers", "internal/words",
 	},
-	"internal/cli":     {"internal/nearest"},
+	"internal/cli": {"internal/nearest"},
+	// It asks as all calls go out, and tells the administrators.
+	"internal/updates": {"internal/notify", "internal/resilience"},
 	"internal/queue":   {"internal/library"}, // River's tables, whatever the jobs are about
 	"internal/metrics": {"internal/resilience"},
 	"internal/match":   {"internal/library"},
@@ -275,7 +277,10 @@ var arrows = map[string][]string{
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
 		"internal/server", "internal/server/edge", "internal/settings", "internal/store", "internal/sync",
+		"internal/updates",
 	},
+	// A module of its own, which packs what make dist has built.
+	"configs/packaging/tools": {},
 }
 
 // adapterArrows are those of every folder of internal/providers that the table does not name, so that a new adapter
