@@ -181,8 +181,8 @@ func TestEveryNotificationIsOnThePage(t *testing.T) {
 		for _, m := range used.FindAllStringSubmatch(string(b), -1) {
 			made++
 			id := m[1] + "." + m[2]
-			on := slices.Contains(told, m[1]) || slices.Contains(told, id) || unless.MatchString(id)
-			require.True(t, on, "%s says %s, which docs/messages.md lacks", path, id)
+			on := slices.ContainsFunc(told, func(area string) bool { return strings.HasPrefix(id, area) })
+			require.True(t, on || unless.MatchString(id), "%s says %s, which docs/messages.md lacks", path, id)
 		}
 		return nil
 	})
