@@ -27,7 +27,7 @@ var (
 	unless = regexp.MustCompile(`^(alert\.action\..*|alert\.every_months|message\.took\..*|` +
 		`reach\.(name|shown)\..*|ask\.(sent|unknown)|ask\.(yourself|nothing)(_text)?|` +
 		`provider\.(either|numbered|openai|s3)|problem\.service|\w+\.purpose|\w+\.field\..*|` +
-		`copy\.(rewrite|leave))$`)
+		`copy\.(rewrite|leave)|import\.open)$`)
 	known = map[string]string{"spotify": "Spotify", "lastfm": "Last.fm", "listenbrainz": "ListenBrainz",
 		"youtube": "YouTube", "navidrome": "Navidrome and other Subsonic servers", "s3": "S3 storage",
 		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "Language model"}
