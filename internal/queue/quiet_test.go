@@ -3,13 +3,17 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/queue"
 )
 
 // player works plays.
@@ -41,14 +45,16 @@ func TestNothingIsAskedWhileNothingIsDue(t *testing.T) {
 		left := insert(t, s, db, "left running", time.Time{})
 		_, err := db.Exec("UPDATE river_job SET state = 'running', attempt = 1 WHERE id = $1", left)
 		require.NoError(t, err)
-		queues := map[string]river.QueueConfig{"plays": {MaxWorkers: 2, FetchPollInterval: time.Minute},
-			"other": {MaxWorkers: 1, FetchPollInterval: time.Minute}}
-		client, err := s.Queue().Client(ctx, river.Config{Workers: workers, Queues: queues,
-			FetchPollInterval: time.Minute, RescueStuckJobsAfter: 1000 * time.Hour})
-		require.NoError(t, err)
-		changes, unsubscribe := client.Subscribe(river.EventKindJobFailed)
-		defer unsubscribe()
-		require.NoError(t, client.Start(context.WithoutCancel(ctx)))
+		var running sync.WaitGroup
+		running.Go(func() {
+			assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, Failed: func(err error) {
+				assert.NoError(t, err)
+			}, Ended: func(e *river.Event) {
+				if e.Kind == river.EventKindJobFailed {
+					s.Queue().Look()
+				}
+			}}))
+		})
 		k := keep(t, s.Queue())
 		time.Sleep(5 * time.Minute)
 		require.EqualValues(t, 1, p.done.Load(), "what a dead process was working on is due again")
@@ -73,8 +79,6 @@ func TestNothingIsAskedWhileNothingIsDue(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		silent()
 		add("fails once", time.Time{})
-		<-changes
-		s.Queue().Look() // as who runs the client does
 		time.Sleep(61 * time.Second)
 		require.EqualValues(t, 4, p.done.Load())
 		for range 5 { // more than are worked at once
@@ -88,6 +92,6 @@ func TestNothingIsAskedWhileNothingIsDue(t *testing.T) {
 		require.EqualValues(t, 10, p.done.Load())
 		cancel()
 		k.stop()
-		require.NoError(t, client.Stop(context.WithoutCancel(ctx)))
+		running.Wait()
 	})
 }
