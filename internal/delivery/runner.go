@@ -54,7 +54,8 @@ func (r *runner) run(ctx context.Context) error {
 	others.Go(func() { r.queue.Keep(ctx, r.due, failed) })
 	others.Go(func() { daily.run(ctx) })
 	others.Go(func() { r.follow(ctx) })
-	err := r.queue.Work(ctx, queue.Crew{Workers: workers, Timeout: r.opt.get().Timeout,
+	err := r.queue.Work(ctx, queue.Crew{Workers: workers,
+		AtOnce: func() int { return r.opt.get().Workers }, Timeout: r.opt.get().Timeout,
 		Log: slog.New(errorsOnly{r.Log.Handler()}), Ended: r.ended, Failed: failed})
 	stop()
 	others.Wait()

@@ -41,18 +41,18 @@ func (l *lanes) wakeLocked() {
 	}
 }
 
-// look returns queues of which a job may be taken, and at most so many. They are about to be looked at: one that has no
-// due job is not returned again before it is rung for.
-func (l *lanes) look(most int) (free []string) {
+// look returns queues of which a job may be taken: at most so many, and so that at most atOnce are under way. They are
+// about to be looked at: one that has no due job is not returned again before it is rung for.
+func (l *lanes) look(most, atOnce int) (free []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	most = min(most, atOnce-len(l.busy))
 	for queue := range l.due {
+		if len(free) >= most {
+			break // the end of a job that is under way rings again
+		}
 		if _, busy := l.busy[queue]; busy {
 			continue
-		}
-		if len(free) == most {
-			l.wakeLocked()
-			break
 		}
 		free = append(free, queue)
 	}

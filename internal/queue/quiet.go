@@ -44,6 +44,7 @@ type quietExecutor struct {
 	riverdriver.Executor
 	driver  riverdriver.Driver[*sql.Tx]
 	lanes   *lanes
+	crew    atomic.Pointer[Crew] // whose jobs they are; set by Work
 	touched atomic.Uint64 // how often jobs were taken, or their ends were to be stored
 }
 
@@ -63,7 +64,7 @@ func (e *quietExecutor) QueueCreateOrSetUpdatedAt(
 func (e *quietExecutor) JobGetAvailable(
 	ctx context.Context, p *riverdriver.JobGetAvailableParams,
 ) ([]*rivertype.JobRow, error) {
-	from := e.lanes.look(p.MaxToLock)
+	from := e.lanes.look(p.MaxToLock, e.crew.Load().AtOnce())
 	if len(from) == 0 {
 		return nil, nil
 	}

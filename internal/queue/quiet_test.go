@@ -47,9 +47,8 @@ func TestNothingIsAskedWhileNothingIsDue(t *testing.T) {
 		require.NoError(t, err)
 		var running sync.WaitGroup
 		running.Go(func() {
-			assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, Failed: func(err error) {
-				assert.NoError(t, err)
-			}, Ended: func(e *river.Event) {
+			assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, AtOnce: func() int { return 2 },
+				Failed: func(err error) { assert.NoError(t, err) }, Ended: func(e *river.Event) {
 				if e.Kind == river.EventKindJobFailed {
 					s.Queue().Look()
 				}

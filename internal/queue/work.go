@@ -14,6 +14,7 @@ import (
 // Crew is what Work works jobs with. Its functions must not block.
 type Crew struct {
 	Workers *river.Workers
+	AtOnce  func() int         // how many jobs may be under way
 	Timeout time.Duration      // deadline of an attempt
 	Log     *slog.Logger       // River's; nil for none
 	Ended   func(*river.Event) // called when the end of an attempt is stored
@@ -21,7 +22,7 @@ type Crew struct {
 }
 
 const (
-	// mostAtOnce is how many jobs are worked at once.
+	// mostAtOnce is how many jobs are under way at most, whatever AtOnce says.
 	mostAtOnce = 1000
 	// restAfter is how long there is nothing to do before River is stopped.
 	restAfter = 5 * time.Second
@@ -40,8 +41,13 @@ const (
 // River would find those only after RescueStuckJobsAfter. It runs while there are jobs: its timers would wake the
 // processor twenty times a second.
 func (q *Queue) Work(ctx context.Context, c Crew) error {
+	q.quiet.executor.crew.Store(&c)
 	for _, left := range []string{
 		"UPDATE river_job SET state = 'available' WHERE state = 'running'",
+		// Several connections shared a queue in earlier versions.
+		`UPDATE river_job SET queue = (SELECT replace(connection, '.', '_') || '_' || user_id FROM deliveries d
+			WHERE d.id = river_job.id)
+		WHERE `+waiting+` AND id IN (SELECT id FROM deliveries)`,
 		"DELETE FROM river_leader", // of earlier versions, which were elected in the database
 		"DELETE FROM river_queue",  // of earlier versions, which noted there which queues they worked
 	} {

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
-	"reprise/internal/library"
 	"reprise/internal/queue"
 )
 
@@ -46,7 +45,7 @@ func startQueue(t testing.TB, s *Store, do func(id int64) error) (stop func()) {
 	var running sync.WaitGroup
 	running.Go(func() { s.Queue().Keep(ctx, func(queue.Due) {}, failed) })
 	running.Go(func() {
-		assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, Ended: func(e *river.Event) {
+		assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, AtOnce: func() int { return 4 }, Ended: func(e *river.Event) {
 			if e.Kind != river.EventKindJobCompleted {
 				s.Queue().Look()
 			}
