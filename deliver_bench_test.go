@@ -2,20 +2,17 @@ package reprise_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
@@ -111,31 +108,24 @@ func (w *empty) Work(context.Context, *river.Job[emptyArgs]) error {
 	return nil
 }
 
-// riverAlone returns how many jobs a second River works off with so many empty workers: as it comes, on the same kind
-// of database.
+// riverAlone returns how many jobs a second River works off with so many empty workers: as it comes, on the connection
+// that deliveries use.
 func riverAlone(b *testing.B, n, at int) float64 {
 	b.Helper()
 	ctx := context.Background()
 	key, err := store.NewKey("only-the-benchmarks-use-this-key")
 	require.NoError(b, err)
-	dir := b.TempDir()
-	s, err := store.Open(ctx, store.Place{Dir: dir}, key, store.Options{})
+	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
 	require.NoError(b, err)
-	require.NoError(b, s.Close())
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, store.FileName)+"?_txlock=immediate&_pragma=temp_store(2)&"+
-		"_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
-	require.NoError(b, err)
-	db.SetMaxOpenConns(1)
 	defer db.Close()
 	workers := river.NewWorkers()
 	w := &empty{done: &atomic.Int64{}, all: int64(n), end: make(chan struct{})}
 	river.AddWorker(workers, w)
-	client, err := river.NewClient(riversqlite.New(db), &river.Config{
+	client, err := db.Queue().Bare(river.Config{
 		Workers:           workers,
 		Queues:            map[string]river.QueueConfig{"listenbrainz": {MaxWorkers: at}},
 		FetchPollInterval: time.Second,
 		FetchCooldown:     river.FetchCooldownMin,
-		Logger:            slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, err)
 	for i := 0; i < n; i += 500 {
