@@ -28,8 +28,8 @@ func (q *Queue) Look() {
 	}
 }
 
-// Keep has Work take the jobs of each queue when they are due, until ctx ends. It looks at the jobs when they change and
-// when the next one is due; while none waits it does nothing. Told, called when jobs have become due, and
+// Keep has Work take the jobs of each queue when they are due, until ctx ends. It looks at the jobs when they change
+// and when the next one is due; while none waits it does nothing. Told, called when jobs have become due, and
 // failed, called with errors of the database, must not block.
 func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
 	timer := time.NewTimer(0)

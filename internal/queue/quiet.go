@@ -45,7 +45,7 @@ type quietExecutor struct {
 	driver  riverdriver.Driver[*sql.Tx]
 	lanes   *lanes
 	crew    atomic.Pointer[Crew] // whose jobs they are; set by Work
-	touched atomic.Uint64 // how often jobs were taken, or their ends were to be stored
+	touched atomic.Uint64        // how often jobs were taken, or their ends were to be stored
 }
 
 // Begin implements riverdriver.Executor. River begins transactions for its election only.

@@ -2,7 +2,9 @@ package queue_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -49,10 +51,10 @@ func TestNothingIsAskedWhileNothingIsDue(t *testing.T) {
 		running.Go(func() {
 			assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, AtOnce: func() int { return 2 },
 				Failed: func(err error) { assert.NoError(t, err) }, Ended: func(e *river.Event) {
-				if e.Kind == river.EventKindJobFailed {
-					s.Queue().Look()
-				}
-			}}))
+					if e.Kind == river.EventKindJobFailed {
+						s.Queue().Look()
+					}
+				}}))
 		})
 		k := keep(t, s.Queue())
 		time.Sleep(5 * time.Minute)
@@ -89,6 +91,78 @@ func TestNothingIsAskedWhileNothingIsDue(t *testing.T) {
 		add("tomorrow", time.Time{})
 		time.Sleep(time.Second)
 		require.EqualValues(t, 10, p.done.Load())
+		cancel()
+		k.stop()
+		running.Wait()
+	})
+}
+
+// crowd works plays, and notes which are under way in each queue, and in all.
+type crowd struct {
+	river.WorkerDefaults[play]
+	mu    sync.Mutex
+	now   map[string]int
+	all   int
+	most  int
+	order map[string][]string
+}
+
+func (c *crowd) Work(_ context.Context, job *river.Job[play]) error {
+	c.mu.Lock()
+	c.now[job.Queue]++
+	c.all++
+	c.most = max(c.most, c.all, 100*c.now[job.Queue]-100)
+	c.order[job.Queue] = append(c.order[job.Queue], job.Args.Name)
+	c.mu.Unlock()
+	time.Sleep(time.Second)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now[job.Queue]--
+	c.all--
+	return nil
+}
+
+// unheardOf is a job of a newer version, which was taken back.
+type unheardOf struct{}
+
+func (unheardOf) Kind() string { return "unheard of" }
+
+// A queue's jobs are worked one after the other, those of several queues at once.
+func TestQueuesKeepTheirOrderAndWaitForNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := open(t)
+		c := &crowd{now: map[string]int{}, order: map[string][]string{}}
+		workers := river.NewWorkers()
+		river.AddWorker(workers, c)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, AtOnce: func() int { return 3 },
+				Failed: func(err error) { assert.NoError(t, err) }, Ended: func(*river.Event) {}}))
+		})
+		k := keep(t, s.Queue())
+		put := func(job river.JobArgs, to string) {
+			in(t, db, func(tx *sql.Tx) error {
+				_, _, err := s.Queue().Insert(ctx, tx, job, &river.InsertOpts{Queue: to, MaxAttempts: 3})
+				return err
+			})
+			s.Queue().Look()
+		}
+		var want []string
+		for n := range 6 {
+			want = append(want, fmt.Sprint(n))
+			for _, to := range []string{"a_1", "b_1", "c_1", "c_17"} {
+				if n == 3 && to == "b_1" {
+					put(unheardOf{}, to)
+				}
+				put(play{want[n]}, to)
+			}
+			time.Sleep(time.Duration(n) * 5 * time.Second) // River has been stopped and started
+		}
+		time.Sleep(time.Minute)
+		require.Equal(t, map[string][]string{"a_1": want, "b_1": want, "c_1": want, "c_17": want}, c.order)
+		require.Equal(t, 3, c.most, "three at once, no two of a queue")
 		cancel()
 		k.stop()
 		running.Wait()

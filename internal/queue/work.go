@@ -35,6 +35,9 @@ const (
 	stuckAfter = 10 * 365 * 24 * time.Hour
 )
 
+// queueOf is the queue of a delivery.
+const queueOf = `(SELECT replace(connection, '.', '_') || '_' || user_id FROM deliveries d WHERE d.id = river_job.id)`
+
 // Work works the jobs that Keep finds due until ctx ends, those of a queue one after the other, and returns when every
 // attempt has ended. Jobs that were running when the previous process died are due again.
 //
@@ -45,9 +48,7 @@ func (q *Queue) Work(ctx context.Context, c Crew) error {
 	for _, left := range []string{
 		"UPDATE river_job SET state = 'available' WHERE state = 'running'",
 		// Several connections shared a queue in earlier versions.
-		`UPDATE river_job SET queue = (SELECT replace(connection, '.', '_') || '_' || user_id FROM deliveries d
-			WHERE d.id = river_job.id)
-		WHERE `+waiting+` AND id IN (SELECT id FROM deliveries)`,
+		"UPDATE river_job SET queue = " + queueOf + " WHERE " + waiting + " AND queue <> " + queueOf,
 		"DELETE FROM river_leader", // of earlier versions, which were elected in the database
 		"DELETE FROM river_queue",  // of earlier versions, which noted there which queues they worked
 	} {

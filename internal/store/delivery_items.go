@@ -31,27 +31,26 @@ func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen
 	if err != nil {
 		return nil, err
 	}
-	if err := s.addSources(ctx, plays); err != nil || !reportedBy(plays, conn.Provider()) {
+	alike := reportedBy(func(c library.ConnectionID) bool { return c.Provider() == conn.Provider() })
+	if err := s.addSources(ctx, plays); err != nil || !slices.ContainsFunc(plays, alike) {
 		return plays, err
 	}
 	target, err := accountOf(ctx, s.reader, user, conn)
 	if err != nil {
 		return nil, err
 	}
-	there := func(p library.StoredListen) bool {
-		return slices.ContainsFunc(p.Sources, func(s library.Source) bool { return slices.Contains(target, s.Connection) })
-	}
+	there := reportedBy(func(c library.ConnectionID) bool { return slices.Contains(target, c) })
 	if !slices.ContainsFunc(plays, there) {
 		return plays, nil
 	}
 	return slices.DeleteFunc(plays, there), s.takeOutThere(ctx, id, target)
 }
 
-// reportedBy reports whether a connection to a provider has reported one of the plays.
-func reportedBy(plays []library.StoredListen, provider string) bool {
-	return slices.ContainsFunc(plays, func(p library.StoredListen) bool {
-		return slices.ContainsFunc(p.Sources, func(s library.Source) bool { return s.Connection.Provider() == provider })
-	})
+// reportedBy returns whether one of some connections has reported a play.
+func reportedBy(some func(library.ConnectionID) bool) func(library.StoredListen) bool {
+	return func(p library.StoredListen) bool {
+		return slices.ContainsFunc(p.Sources, func(s library.Source) bool { return some(s.Connection) })
+	}
 }
 
 // takeOutThere takes the listens out of a delivery that its account has already.

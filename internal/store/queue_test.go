@@ -45,11 +45,13 @@ func startQueue(t testing.TB, s *Store, do func(id int64) error) (stop func()) {
 	var running sync.WaitGroup
 	running.Go(func() { s.Queue().Keep(ctx, func(queue.Due) {}, failed) })
 	running.Go(func() {
-		assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, AtOnce: func() int { return 4 }, Ended: func(e *river.Event) {
+		ended := func(e *river.Event) {
 			if e.Kind != river.EventKindJobCompleted {
 				s.Queue().Look()
 			}
-		}, Failed: failed}))
+		}
+		assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, AtOnce: func() int { return 4 },
+			Ended: ended, Failed: failed}))
 	})
 	return func() { cancel(); running.Wait() }
 }
@@ -73,6 +75,35 @@ func TestInterruptedDeliveriesAreDueAgain(t *testing.T) {
 		require.Equal(t, []string{"running", "1 of 3"}, standing(t, s, user, ids[0]))
 		require.Equal(t, []int64{ids[0], ids[1], ids[3]}, taken(t, s))
 		require.Equal(t, []string{"done", "2 of 3"}, standing(t, s, user, ids[0]))
+	})
+}
+
+// In earlier versions connections of several people shared a queue.
+func TestWaitingDeliveriesMoveToTheirConnectionsQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, alice := setup(t)
+		bob := addUser(t, s, "Bob", "member")
+		for _, user := range []int64{alice, bob} {
+			for i := range 2 {
+				enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
+					Ref: fmt.Sprint(i)})
+			}
+		}
+		_, err := s.writer.Exec("UPDATE river_job SET queue = 'lastfm_7'")
+		require.NoError(t, err)
+		block := make(chan struct{})
+		stop := startQueue(t, s, func(int64) error { <-block; return nil })
+		time.Sleep(time.Second)
+		require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE state = 'running'"),
+			"one of each person")
+		close(block)
+		time.Sleep(time.Second)
+		stop()
+		for _, user := range []int64{alice, bob} {
+			require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE state = 'completed' AND queue = $1",
+				delivery.QueueOf("lastfm", user)))
+		}
 	})
 }
 
