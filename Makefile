@@ -14,7 +14,7 @@ TEST := .ci/in-memory $(GO) test -vet=off -tags reprisetest -count=1 -shuffle=on
 UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test quick soak fuzz check idle bench tools
+.PHONY: help demo run build tags dist dist-check test quick soak fuzz check idle bench tools
 
 help: ## list what there is to do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -28,11 +28,27 @@ run: ## serve for real, with nothing to configure first
 # Without what only a debugger needs, and without a page of traces that nothing serves, whose templates would keep the
 # linker from leaving out methods that nobody calls. Pages are written fast enough without inlining, which doubles their
 # size.
-SMALL := -trimpath -tags grpcnotrace -ldflags '-s -w' \
+TAGS := grpcnotrace
+SMALL := -trimpath -tags $(TAGS) -ldflags '-s -w $(LINK)' \
 	-gcflags 'reprise/web/...=-l' -gcflags 'reprise/internal/server/...=-l'
 
+OUT := bin/reprise
+LINK :=
+
 build: ## build bin/reprise
-	CGO_ENABLED=0 $(GO) build $(SMALL) -o bin/reprise ./cmd/server
+	CGO_ENABLED=0 $(GO) build $(SMALL) -o $(OUT) ./cmd/server
+
+tags:
+	@echo $(TAGS)
+
+# The next release.
+VERSION := 0.1.0
+
+dist: ## build a release for all systems into dist/: programs, packages, image, SBOM, licences, checksums
+	@VERSION=$(VERSION) .ci/dist
+
+dist-check: ## try each way to install it, twice built: in roots of their own, under emulation, in a container
+	@VERSION=$(VERSION) .ci/dist-check
 
 test: tools ## install what tests need and run all of them
 	GOFLAGS="$$GOFLAGS $(BUILT)" $(TEST) $(FLAGS) -timeout 15m $(TESTED)

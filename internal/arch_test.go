@@ -34,6 +34,8 @@ var arrows = map[string][]string{
 	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/export":     {"internal/library"},
+	"internal/help":       {},
+	"docs":                {},
 	"internal/words":      {},
 	"internal/card":       {},
 	"web":                 {"web/static"},
@@ -49,7 +51,9 @@ var arrows = map[string][]string{
 	"internal/settings": {
 		"internal/activity", "internal/config", "internal/nearest", "internal/providers", "internal/words",
 	},
-	"internal/cli":     {"internal/nearest"},
+	"internal/cli": {"internal/nearest"},
+	// It asks as all calls go out, and tells the administrators.
+	"internal/updates": {"internal/notify", "internal/resilience"},
 	"internal/queue":   {"internal/library"}, // River's tables, whatever the jobs are about
 	"internal/metrics": {"internal/resilience"},
 	"internal/match":   {"internal/library"},
@@ -109,6 +113,7 @@ var arrows = map[string][]string{
 		"internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/corrections", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/export", "internal/server/feed", "internal/server/health",
+		"internal/server/help",
 		"internal/server/imports", "internal/server/installation", "internal/server/listening",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/search", "internal/server/sessions",
@@ -168,6 +173,7 @@ var arrows = map[string][]string{
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",
 	},
+	"internal/server/help": {"docs", "internal/help", "internal/server/core", "internal/words", "web/ui"},
 	"internal/server/health": {
 		"internal/accounts", "internal/cluster",
 		"internal/library", "internal/metrics", "internal/notify", "internal/providers",
@@ -271,7 +277,10 @@ var arrows = map[string][]string{
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
 		"internal/server", "internal/server/edge", "internal/settings", "internal/store", "internal/sync",
+		"internal/updates",
 	},
+	// A module of its own, which packs what make dist has built.
+	"configs/packaging/tools": {},
 }
 
 // adapterArrows are those of every folder of internal/providers that the table does not name, so that a new adapter

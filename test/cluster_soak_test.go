@@ -60,11 +60,16 @@ type seat struct {
 }
 
 // Three servers behind a load balancer: the leader is killed, stopped, or cut off from the database again and again,
-// while a person's listens are read and forwarded. Nothing is lost or doubled.
+// while the listens of many people are read and forwarded. Nothing is lost or doubled, each wait that a service asks
+// for is kept, and each person hears once of what only they can mend.
 func TestServersLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)
 	t.Parallel()
+	disruptions, fans, every := 1, 20, time.Second
+	if soak.All() { // ten minutes
+		disruptions, fans, every = 16, 1000, 15*time.Second
+	}
 	clock := newHourglass(time.Now().Add(-30 * 24 * time.Hour))
 	w := newWorld(t, demo.Options{Plays: 300, Now: clock.now, TokenLife: 1000 * time.Hour})
 	database := postgrestest.Start(t).Database("reprise")
@@ -75,7 +80,8 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 		var through string
 		s.relay, through = newRelay(t, database)
 		s.env = append(clusterOf(through, w), "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=1s",
-			"REPRISE_ALLOWED_HOSTS=*")
+			"REPRISE_ALLOWED_HOSTS=*", "REPRISE_SYNC_LISTENS_EVERY="+every.String(),
+			"REPRISE_SYNC_PLAYLISTS_EVERY="+(4*every).String())
 		s.args = []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}
 		s.process = startWith(t, s.args, s.env...)
 		address := strings.TrimPrefix(s.url, "http://")
@@ -93,7 +99,9 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 	for _, name := range []string{"listenbrainz", "navidrome"} {
 		v.call("PUT", "/connections/"+name+"/forwarding", object{"earlier": true}, 200)
 	}
+	people := audienceOf(t, v, seats[0].process, fans)
 	v.base = balance(t, addresses...)
+	people.at(v.base)
 	leads := func() *seat {
 		var leader *seat
 		until(t, func() bool {
@@ -114,6 +122,7 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 			clock.turn(11 * time.Minute)
 			played = append(played, w.PlayOwned())
 		}
+		people.play(random)
 		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // so that each step of the work is met
 	}
 	arrived := func() {
@@ -123,14 +132,13 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 			return resp.StatusCode == http.StatusOK && strings.Contains(string(b), last)
 		})
 	}
-	times := 1
-	if soak.All() { // some minutes
-		times = 13
-	}
-	for n := range times {
+	for n := range disruptions {
 		leader := leads()
+		if n%3 == 0 {
+			people.here.asksToWait(20 * time.Second)
+		}
 		play()
-		switch n % 4 {
+		switch n % 5 {
 		case 1:
 			mend := leader.relay.swallow()
 			play()
@@ -146,6 +154,9 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 			play()
 			arrived()
 			leader.process = startWith(t, leader.args, leader.env...)
+		}
+		if n == disruptions/2 {
+			people.loseTokens()
 		}
 	}
 	v.eventually("everything to be carried", func() bool {
@@ -165,6 +176,7 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 	for one, n := range home {
 		require.Equal(t, 1, n, "Navidrome has %s double", one.title)
 	}
+	people.accountFor()
 }
 
 // leading reports whether this server's last word is that it leads.

@@ -43,8 +43,10 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	require.Contains(t, p.scrapeText(), `reprise_deliveries{state="done"} 0`)
 
 	// Commands run beside the server; a second server with another data directory does not.
+	watching, _ := v.open()
 	_, err := command(t, "a new password for Alice", []string{address}, "reset-password", "alice", "-data-dir", dir)
 	require.NoError(t, err)
+	watching.ends()
 	v = p.visitor()
 	v.call("POST", "/session", object{"name": "alice", "password": "a new password for Alice"}, 201)
 	said := refuses(t, []string{address, "REPRISE_SECRET_KEY=" + read(t, filepath.Join(dir, keyFile))}, "-data-dir",

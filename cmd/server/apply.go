@@ -36,6 +36,7 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.server.Art.Resize(int64(now.ArtMaxMiB) * mib)
 	a.sender.Introduce(now.Contact, now.BaseURL)
 	a.server.Courier.Move(now.BaseURL)
+	a.updates.Configure(now.UpdatesURL)
 	err := errors.Join(
 		a.server.Syncer.Configure(syncOptions(now)),
 		a.server.Enrichment.SetEvery(now.EnrichEvery),

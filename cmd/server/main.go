@@ -22,8 +22,8 @@ import (
 	"reprise/internal/server"
 )
 
-// version is set by the linker for a release.
-var version = "0.1.0"
+// version is that of the next release while this is not one. make dist sets both for a release.
+var version, commit = "0.1.0-dev", ""
 
 // The exit codes beside 0.
 const (
@@ -73,7 +73,7 @@ func run(ctx context.Context, args, environ []string, at console) error {
 		return err
 	}
 	if o.Version {
-		fmt.Fprintln(at.out, cli.Version(version))
+		fmt.Fprintln(at.out, cli.Version(version, commit))
 		return nil
 	}
 	overrides := map[string]string{}
@@ -90,6 +90,9 @@ func run(ctx context.Context, args, environ []string, at console) error {
 	layers := read(o.Config, environ, overrides)
 	given, err := layers.With(nil)
 	c := given.Config
+	if o.Health {
+		return doctor.Health(ctx, c.Listen, err, at.out)
+	}
 	if o.Check {
 		return check(ctx, layers, given, err, at)
 	}
@@ -122,7 +125,8 @@ func run(ctx context.Context, args, environ []string, at console) error {
 
 // check looks at an installation with the settings of all layers, the database's included.
 func check(ctx context.Context, layers *config.Layers, given config.Result, wrong error, at console) error {
-	o := doctor.Options{Settings: wrong, Known: registry.Descriptions(), Listen: server.Listen}
+	o := doctor.Options{Settings: wrong, Renamed: layers.Warnings(), Known: registry.Descriptions(),
+		Listen: server.Listen}
 	if wrong == nil {
 		stored, err := dataDir(given.Config).Settings(ctx)
 		if err == nil { // else the doctor says what is wrong with the database

@@ -20,6 +20,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/demo"
+	"reprise/internal/events"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
@@ -95,6 +96,9 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	p := &process{from: from, at: at, listener: listener, listen: net.JoinHostPort(host, port), level: level,
 		log: newLog(c.LogFormat, level, at.err), dir: dataDir(c)}
+	for _, warning := range from.layers.Warnings() {
+		p.log.Warn("a setting has an old name", "problem", warning)
+	}
 	if err := p.dir.Make(); err != nil {
 		return err
 	}
@@ -206,6 +210,7 @@ func (p *process) work(ctx context.Context, db *store.Store, in place) error {
 		g.Go(func() error { return run(ctx) })
 	}
 	g.Go(func() error { return in.serve(ctx, srv, c) })
+	g.Go(func() error { return hear(ctx, p.dir, pages.Bus, p.log) })
 	g.Go(func() error { return tidy(ctx, db, a.server.Breakers, p.log) })
 	g.Go(func() error { return index(ctx, db, p.log) })
 	g.Go(func() error { return db.Sound(ctx) })
@@ -215,6 +220,16 @@ func (p *process) work(ctx context.Context, db *store.Store, in place) error {
 		err = nil
 	}
 	return err
+}
+
+// hear has open pages ask whether their session is still good each time that a command such as reset-password has
+// changed who may sign in, until the context ends. What this process changes, the bus says.
+func hear(ctx context.Context, dir datadir.Dir, bus *events.Bus, log *slog.Logger) error {
+	err := dir.Hear(ctx, func() { bus.PublishAll(events.Event{Type: events.Access}) })
+	if err != nil {
+		log.Warn("open pages notice only after minutes what a command such as reset-password changes", "err", err)
+	}
+	return nil
 }
 
 // newSetupCode returns the code with which the first account is created, empty if there is an account.

@@ -31,6 +31,7 @@ import (
 	"reprise/internal/server"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
+	"reprise/internal/updates"
 )
 
 // app is the whole program, wired.
@@ -45,6 +46,7 @@ type app struct {
 	client      *http.Client // of upstream calls
 	accounts    *accounts.Accounts
 	registry    *providers.Registry
+	updates     *updates.Looker
 	connections *syncer.Connections
 	deliveries  *delivery.Deliveries
 	digests     *digest.Runner
@@ -122,6 +124,9 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
+	outside := &resilience.Transport{Base: base, Agent: transport.Agent, Log: log} // releases are no service's
+	newer := updates.New(updates.Options{Version: version, Client: resilience.NewClient(outside), Store: db,
+		Notifier: notifier, Log: log}, c.UpdatesURL)
 	pages := server.Config{Reach: reachOfSettings(c), OwnNames: ownNames(c.Listen),
 		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry,
 		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
@@ -135,8 +140,9 @@ func wire(
 	return &app{basics: b, backoff: backoff, services: services, sender: sender, trusted: screen,
 			guard: guard, client: client, accounts: people, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
+			updates: newer,
 			run: []func(context.Context) error{pull.Run, files.Run, leave.Run, digests.Run, music.Run, wishes.Run,
-				n.Rollup.Run, n.Tracer.Run}},
+				newer.Run, n.Rollup.Run, n.Tracer.Run}},
 		nil
 }
 
@@ -194,7 +200,8 @@ func backoffOptions(c config.Config) resilience.Options {
 
 // storeOptions returns the settings of the store, which gives each delivery as many attempts as the schedule allows.
 func storeOptions(c config.Config) store.Options {
-	return store.Options{Attempts: schedule(c).WithDefaults().Attempts(), ArchiveEvery: c.ListensEvery}
+	return store.Options{Version: version, Attempts: schedule(c).WithDefaults().Attempts(),
+		ArchiveEvery: c.ListensEvery}
 }
 
 func schedule(c config.Config) delivery.Schedule {

@@ -103,8 +103,12 @@ func (a *Alerts) Ending(ctx context.Context, p *providers.Provider, c library.Co
 		Generation: c.Generation, Severity: notices[i].severity, Category: resilience.Auth.String(), Title: w.Title,
 		Message: w.Message, Action: notify.Action{Label: words.New("alert.action.reconnect"),
 			URL: "/connect/" + string(c.ID)}})
-	for _, earlier := range notices[i+1:] {
-		err = errors.Join(err, a.notifier.Resolve(ctx, c.User, c.ID, earlier.cause))
+	var earlier []string
+	for _, n := range notices[i+1:] {
+		earlier = append(earlier, n.cause)
+	}
+	if len(earlier) > 0 {
+		err = errors.Join(err, a.notifier.Resolve(ctx, c.User, c.ID, earlier...))
 	}
 	return err
 }

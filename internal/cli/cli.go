@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Config, Listen, DataDir string
 	Demo, Check, Version    bool
+	Health                  bool
 	Command, Operand        string // empty when the server is to serve
 	Second                  string // operand, of the command that has two
 }
@@ -29,6 +30,7 @@ const Usage = `Reprise keeps a complete, live copy of your listening history.
   server                        start Reprise at http://127.0.0.1:8420
   server -demo                  start it with simulated services, to try it out; keeps nothing
   server -check                 check everything and say what to do; changes nothing
+  server -health                ask the running server whether it works; exits with 1 if not
   server -version               print the version
   server backup FILE            copy the database; works while the server runs
   server rotate-key             seal every stored secret with a new key; stop the server first
@@ -58,6 +60,7 @@ func Parse(args []string) (o Options, err error) {
 	set.StringVar(&o.DataDir, "data-dir", "", "")
 	set.BoolVar(&o.Demo, "demo", false, "")
 	set.BoolVar(&o.Check, "check", false, "")
+	set.BoolVar(&o.Health, "health", false, "")
 	set.BoolVar(&o.Version, "version", false, "")
 	var flags []string
 	set.VisitAll(func(f *flag.Flag) { flags = append(flags, f.Name) })
@@ -81,14 +84,14 @@ func Parse(args []string) (o Options, err error) {
 // take reads the command and its operand.
 func (o *Options) take(words, flags []string) error {
 	modes := 0
-	for _, set := range []bool{o.Demo, o.Check, o.Version, len(words) > 0} {
+	for _, set := range []bool{o.Demo, o.Check, o.Health, o.Version, len(words) > 0} {
 		if set {
 			modes++
 		}
 	}
 	if len(words) == 0 {
 		if modes > 1 {
-			return errors.New("-demo, -check and -version don't go together: use one of them" + seeHelp)
+			return errors.New("-demo, -check, -health and -version don't go together: use one of them" + seeHelp)
 		}
 		return nil
 	}
@@ -98,7 +101,7 @@ func (o *Options) take(words, flags []string) error {
 	case !ok:
 		return fmt.Errorf("there is no command %q%s"+seeHelp, words[0], nearestCommand(words[0], flags))
 	case modes > 1:
-		return fmt.Errorf("-demo, -check and -version don't go with the command %s"+seeHelp, words[0])
+		return fmt.Errorf("-demo, -check, -health and -version don't go with the command %s"+seeHelp, words[0])
 	case operand == "" && len(words) > 1:
 		return fmt.Errorf("nothing may follow %s, but there is %q"+seeHelp, words[0], words[1])
 	case takes == 2 && len(words) != 3:

@@ -32,9 +32,18 @@ const (
 // errNotLeading is the error of a request to a server that does not lead.
 var errNotLeading = errors.New("the server does not lead")
 
+// Front answers what needs no leader.
+type Front interface {
+	// Has reports whether this server answers a path just as the leader would.
+	Has(path string) bool
+	// ServeHTTP answers that, and otherwise says that no server leads at the moment.
+	http.Handler
+}
+
 // Gate answers the requests that come to a server: by itself while it leads, otherwise by the leader.
 type Gate struct {
 	member *Member
+	front  Front
 	log    *slog.Logger
 	proxy  *httputil.ReverseProxy
 	local  atomic.Pointer[http.Handler] // nil while the server does not lead
@@ -45,8 +54,8 @@ type Gate struct {
 }
 
 // NewGate returns a Gate for a member with an identity.
-func NewGate(m *Member, id Identity, log *slog.Logger) *Gate {
-	g := &Gate{member: m, log: log, room: make(chan struct{}, waiting), peers: id.config}
+func NewGate(m *Member, id Identity, front Front, log *slog.Logger) *Gate {
+	g := &Gate{member: m, front: front, log: log, room: make(chan struct{}, waiting), peers: id.config}
 	g.proxy = &httputil.ReverseProxy{
 		Transport: &http.Transport{
 			TLSClientConfig: id.config, DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
@@ -112,6 +121,8 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		plain(w, http.StatusServiceUnavailable, "database: doesn't answer")
 	case r.URL.Path == "/readyz":
 		plain(w, http.StatusOK, "ok")
+	case g.front.Has(r.URL.Path):
+		g.front.ServeHTTP(w, r)
 	default:
 		g.pass(w, r)
 	}
@@ -146,8 +157,7 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
 		}
 		g.member.Ask()
 		if err != nil && !mayRepeat(r, err, whole) || !g.wait(ctx, news) {
-			w.Header().Set("Retry-After", "2")
-			plain(w, http.StatusServiceUnavailable, "Reprise is changing servers. Try again in a moment.")
+			g.front.ServeHTTP(w, r)
 			return
 		}
 	}

@@ -34,7 +34,7 @@ func (b *book) serves(t *testing.T, id, secret string) *server {
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
 	s := &server{Member: NewMember(Server{ID: id, Address: peers.Addr().String()}, b, log), peers: peers}
-	s.gate = NewGate(s.Member, known, log)
+	s.gate = NewGate(s.Member, known, front{}, log)
 	go s.gate.Serve(t.Context(), peers)
 	if id != "alone" {
 		go s.Run(t.Context())
@@ -43,6 +43,19 @@ func (b *book) serves(t *testing.T, id, secret string) *server {
 	t.Cleanup(front.Close)
 	s.url = front.URL
 	return s
+}
+
+// front answers the paths below /static/ as the leader would.
+type front struct{}
+
+func (front) Has(path string) bool { return strings.HasPrefix(path, "/static/") }
+
+func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if f.Has(r.URL.Path) {
+		fmt.Fprint(w, "a file")
+		return
+	}
+	http.Error(w, "another server takes over", http.StatusServiceUnavailable)
 }
 
 // leads makes a server the leader, with a handler that says what reaches it.
@@ -118,7 +131,10 @@ func TestOnlyWhatIsSafeIsAskedAgain(t *testing.T) {
 	})
 	status, said := ask(t, http.MethodPost, second.url+"/", "a form")
 	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Contains(t, said, "Try again in a moment")
+	require.Contains(t, said, "another server takes over")
+	status, said = ask(t, http.MethodGet, second.url+"/static/app.css", "")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, "a file", said, "a page that says so has its style, without waiting for a leader")
 	require.EqualValues(t, 1, posts.Load())
 
 	read := make(chan string, 1)

@@ -90,12 +90,12 @@ func FuzzSettings(f *testing.F) {
 		}
 		var c Config
 		table := c.settings()
-		values := map[string]Value{}
-		for _, problem := range fromText("reprise.yaml", text, table, values) {
+		in := source{table: table, values: map[string]Value{}}
+		for _, problem := range in.fromText("reprise.yaml", text) {
 			require.NotEmpty(t, problem)
 		}
 		for _, s := range table {
-			_ = s.set(values[s.Path].Text)
+			_ = s.set(in.values[s.Path].Text)
 		}
 	})
 }

@@ -30,6 +30,7 @@ type Config struct {
 	SecretKey       resilience.Secret
 	AdminToken      resilience.Secret
 	Contact         string
+	UpdatesURL      string // lists releases; empty: nobody looks for newer ones
 	LogLevel        slog.Level
 	LogFormat       string
 	ShutdownTimeout time.Duration
@@ -102,7 +103,15 @@ func give(values map[string]Value, path string, v Value) {
 	}
 }
 
-func fromFile(file string, table []row, values map[string]Value) (problems Problems) {
+// source reads the file and the environment.
+type source struct {
+	table    []row
+	former   names
+	values   map[string]Value // of the settings that it has found
+	warnings []string
+}
+
+func (in *source) fromFile(file string) Problems {
 	if file == "" {
 		return nil
 	}
@@ -110,11 +119,11 @@ func fromFile(file string, table []row, values map[string]Value) (problems Probl
 	if err != nil {
 		return Problems{fmt.Sprintf("The configuration file cannot be read: %v.", err)}
 	}
-	return fromText(file, text, table, values)
+	return in.fromText(file, text)
 }
 
 // fromText reads the text of a file.
-func fromText(file string, text []byte, table []row, values map[string]Value) (problems Problems) {
+func (in *source) fromText(file string, text []byte) (problems Problems) {
 	if problem := hostile(text); problem != "" {
 		return Problems{fmt.Sprintf("%s is not valid YAML for settings: %s.", file, problem)}
 	}
@@ -125,15 +134,24 @@ func fromText(file string, text []byte, table []row, values map[string]Value) (p
 	flat := map[string]string{}
 	flatten("", tree, flat)
 	for _, path := range slices.Sorted(maps.Keys(flat)) {
-		if flat[path] == "" && section(table, path) {
+		if flat[path] == "" && section(in.table, path) {
 			continue
 		}
-		if !listed(table, path) {
+		now, old := in.former[path]
+		switch {
+		case old && flat[path] != "" && flat[now] != "":
+			problems = append(problems, fmt.Sprintf("%s: %s is now called %s, and both are set. Keep %s.", file, path,
+				now, now))
+		case old:
+			in.warnings = append(in.warnings, fmt.Sprintf("%s: the setting %s is now called %s. It still works; "+
+				"please rename it.", file, path, now))
+			give(in.values, now, Value{flat[path], FromFile, file})
+		case !listed(in.table, path):
 			problems = append(problems, fmt.Sprintf("%s: there is no setting %q%s", file, path,
-				didYouMean(path, paths(table))))
-			continue
+				didYouMean(path, paths(in.table))))
+		default:
+			give(in.values, path, Value{flat[path], FromFile, file})
 		}
-		give(values, path, Value{flat[path], FromFile, file})
 	}
 	return problems
 }
@@ -191,38 +209,34 @@ func envName(path string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
-func fromEnvironment(environ []string, table []row, values map[string]Value) (problems Problems) {
+// fromEnvironment reads the variables with the settings' names, and those that end in _FILE for secrets.
+func (in *source) fromEnvironment(environ []string) (problems Problems) {
 	byName := map[string]row{}
-	var names []string
-	for _, s := range table {
+	var known []string
+	for _, s := range in.table {
 		byName[envName(s.Path)] = s
-		names = append(names, envName(s.Path))
+		known = append(known, envName(s.Path))
 		if s.Secret() {
-			names = append(names, envName(s.Path)+"_FILE")
+			known = append(known, envName(s.Path)+"_FILE")
 		}
 	}
-	given := map[string]string{}
-	for _, pair := range environ {
-		if name, text, _ := strings.Cut(pair, "="); strings.HasPrefix(name, envPrefix) {
-			given[name] = text
-		}
-	}
+	given, problems := in.renamed(environ)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		text := given[name]
 		if s, ok := byName[name]; ok {
-			give(values, s.Path, Value{text, FromEnvironment, name})
+			give(in.values, s.Path, Value{text, FromEnvironment, name})
 			continue
 		}
 		plain, isFile := strings.CutSuffix(name, "_FILE")
 		if s, ok := byName[plain]; !isFile || !ok || !s.Secret() {
 			problems = append(problems, fmt.Sprintf("There is no setting for the environment variable %s%s", name,
-				didYouMean(name, names)))
+				didYouMean(name, known)))
 		} else if text != "" && given[plain] != "" {
 			problems = append(problems, fmt.Sprintf("Both %s and %s are set. Keep one of them.", plain, name))
 		} else if secret, err := secretFile(name, text); err != nil {
 			problems = append(problems, err.Error())
 		} else {
-			give(values, s.Path, Value{secret, FromEnvironment, name})
+			give(in.values, s.Path, Value{secret, FromEnvironment, name})
 		}
 	}
 	return problems

@@ -23,6 +23,8 @@ type Layers struct {
 	known    []providers.Description
 	given    map[string]Value
 	problems Problems // with what was read
+	former   names
+	warnings []string
 	// Further, if set, returns what else is wrong with a Config that this package cannot know. It is set once, before
 	// With is called.
 	Further func(Config) []Fault
@@ -30,10 +32,18 @@ type Layers struct {
 
 // Read reads all layers but the database; see Load.
 func Read(file string, environ []string, overrides map[string]string, known []providers.Description) *Layers {
-	l := &Layers{known: known, given: map[string]Value{}}
+	return read(file, environ, overrides, known, former)
+}
+
+func read(
+	file string, environ []string, overrides map[string]string, known []providers.Description, former names,
+) *Layers {
+	l := &Layers{known: known, given: map[string]Value{}, former: former}
 	var c Config
 	table := append(c.settings(), c.providerSettings(known)...)
-	l.problems = append(fromFile(file, table, l.given), fromEnvironment(environ, table, l.given)...)
+	in := &source{table: table, former: former, values: l.given}
+	l.problems = append(in.fromFile(file), in.fromEnvironment(environ)...)
+	l.warnings = in.warnings
 	for path, text := range overrides { // even an empty one: it resets the setting
 		l.given[path] = Value{text, FromCommandLine, "the command line"}
 	}
@@ -45,6 +55,9 @@ func (l *Layers) Given(path string) (Value, bool) {
 	v, ok := l.given[path]
 	return v, ok
 }
+
+// Warnings says what should be changed in the file and the environment, one sentence each, although it works.
+func (l *Layers) Warnings() []string { return l.warnings }
 
 // Fault is what is wrong with a setting, or with several together.
 type Fault struct {
@@ -66,6 +79,7 @@ type Result struct {
 // With returns the settings of all layers. stored holds the texts of those of the database, by path. The error is a
 // Problems: what is wrong in the other layers.
 func (l *Layers) With(stored map[string]string) (Result, error) {
+	stored = l.former.replaced(stored)
 	use := maps.Clone(stored)
 	var faults []Fault
 	for {

@@ -37,6 +37,7 @@ func (c *Config) ofServer() []row {
 		fixed("secret_key", "", Secret, c.setSecretKey),
 		{Setting{Path: "admin_token", Group: Server, Kind: Secret}, c.setAdminToken},
 		{Setting{Path: "contact", Group: Server, Kind: Contact}, contact(&c.Contact)},
+		{Setting{Path: "updates.url", Group: Server, Kind: URL}, addressOf(providers.PageURL, &c.UpdatesURL)},
 		{Setting{Path: "log.level", Default: "info", Group: Server, Kind: Choice, Choices: levels}, c.setLogLevel},
 		{Setting{Path: "log.format", Default: "auto", Group: Restart, Kind: Choice, Choices: formats},
 			oneOf(&c.LogFormat, formats...)},

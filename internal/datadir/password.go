@@ -37,12 +37,16 @@ func (d Dir) ResetPassword(ctx context.Context, name string, ask func(account st
 	if err := people.ResetPassword(ctx, name, password); err != nil {
 		return d.explain(err)
 	}
+	toldErr := d.tell(ctx, db)
 	ctx = activity.WithActor(ctx, activity.Actor{Name: "command line"})
 	if err := db.Note(ctx, activity.Entry{User: u.ID, Action: activity.PasswordReset}); err != nil {
 		return d.explain(err)
 	}
 	fmt.Fprintf(out, "%s has a new password. "+
 		"Every browser that was signed in with the old one has to sign in again.\n", u.Name)
+	if toldErr != nil {
+		fmt.Fprintf(out, "Pages that are open may stay open for up to 15 minutes: %v.\n", toldErr)
+	}
 	tokens, err := db.Tokens(ctx, u.ID)
 	if len(tokens) > 0 {
 		fmt.Fprintf(out, "%s on working; the settings page revokes what should not.\n",

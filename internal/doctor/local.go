@@ -228,6 +228,9 @@ func (d *doctor) database(ctx context.Context) []finding {
 	all := []finding{found(fine, "The database is intact and holds %s.",
 		web.Count(int(look.Listens), "listen", "listens"))}
 	switch {
+	case look.Step > look.Newest && look.By != "":
+		all = append(all, found(problem, "Reprise %s, which is newer, has used this database. "+
+			"Install that version or a later one, or restore a copy from before the upgrade.", look.By))
 	case look.Step > look.Newest:
 		all = append(all, found(problem, "A newer version of Reprise has used this database. "+
 			"Install that version again, or restore a copy from before the upgrade."))

@@ -122,6 +122,22 @@ func (b *Bus) sendLocked(all []*Subscription, e *Event) {
 	}
 }
 
+// Nudge sends an empty Event to this subscription only, so that its reader, who waits for nothing else, does what is
+// due. It reports false if there was no room: the reader is behind.
+func (s *Subscription) Nudge() bool {
+	s.bus.mu.Lock()
+	defer s.bus.mu.Unlock()
+	if s.closed {
+		return true
+	}
+	select {
+	case s.c <- Event{}:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close ends the subscription. It may be called more than once.
 func (s *Subscription) Close() {
 	b := s.bus

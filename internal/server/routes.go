@@ -15,6 +15,7 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/corrections"
 	"reprise/internal/server/edge"
+	"reprise/internal/server/help"
 	"reprise/internal/server/imports"
 	"reprise/internal/words"
 	"reprise/web"
@@ -59,6 +60,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	session := e.Group("", r.core.Sessions.With)
 	open := session.Group("", core.KnownParameters)
 	r.people.Open(open)
+	help.New(r.core).Open(open)
 	open.POST("/language", r.core.SpeakFrom)
 	r.redeemer.Open(open)
 	whole := r.core.WaitForBody(imports.TakesFiles)
@@ -110,13 +112,7 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 		now := r.reach.Load()
 		base := now.base
 		h := c.Response().Header()
-		h.Set("Content-Security-Policy", contentPolicy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cross-Origin-Embedder-Policy", "require-corp")
-		h.Set("Permissions-Policy", permissions)
+		protect(h)
 		if base.Scheme == "https" {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
@@ -132,6 +128,17 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return next(c)
 	}
+}
+
+// protect sets the headers that keep other sites out, whatever the address.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Embedder-Policy", "require-corp")
+	h.Set("Permissions-Policy", permissions)
 }
 
 // longestHost is how much of a wrong name is shown, in bytes.

@@ -146,11 +146,10 @@ func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) e
 func (s *Server) Work(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.close)
 	defer stop()
-	err := s.feed.Run(ctx)
 	<-ctx.Done()
 	s.close()
 	s.feed.Wait()
-	return err
+	return nil
 }
 
 // Serve has h answer the requests that come through a door until ctx ends. Then it waits at most grace for those under

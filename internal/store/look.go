@@ -11,9 +11,10 @@ import (
 
 // Look is what is known about a database without opening it as a Store.
 type Look struct {
-	Sound        bool  // the file is consistent; if not, nothing else was read
-	Step, Newest int64 // the database's version, and the newest one that this program knows
-	Opens        bool  // the key opens its secrets; also true if it has none
+	Sound        bool   // the file is consistent; if not, nothing else was read
+	Step, Newest int64  // the database's version, and the newest one that this program knows
+	By           string // the version of Reprise that brought it to its step; empty when that is not known
+	Opens        bool   // the key opens its secrets; also true if it has none
 	Listens      int64
 	// Settings are those that administrators have changed, by path, without the secrets that the key does not open.
 	Settings map[string]string
@@ -63,6 +64,7 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 	if err != nil {
 		return local(err)
 	}
+	l.By = upgradedBy(ctx, db, l.Step)
 	if l.Step >= settingsStep && l.Step <= l.Newest {
 		if l.Settings, _, err = readSettings(ctx, db, key); err != nil {
 			return err

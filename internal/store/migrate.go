@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -24,23 +25,64 @@ func (s *Store) migrate(ctx context.Context) error {
 		return fmt.Errorf("read the database's version: %w", local(err))
 	}
 	if have > newest {
-		return fmt.Errorf("the database %s was written by a newer version of Reprise (step %d, this one knows "+
-			"%d). Install that version again, or put back the copy that was made before the upgrade", s.engine, have,
-			newest)
+		return newer(s.engine, have, newest, upgradedBy(ctx, s.reader, have))
 	}
 	if have == 0 {
 		if _, err := p.Up(ctx); err != nil {
 			return fmt.Errorf("make the database: %w", local(err))
 		}
-		return s.checkKey(ctx)
+		if err := s.checkKey(ctx); err != nil {
+			return err
+		}
+		return s.sign(ctx, newest)
 	}
-	if err := s.checkKey(ctx); err != nil || have == newest {
+	if err := s.checkKey(ctx); err != nil {
 		return err
 	}
-	if err := s.Sound(ctx); err != nil {
-		return err
+	if have < newest {
+		if err := s.Sound(ctx); err != nil {
+			return err
+		}
+		if err := s.upgrade(ctx, p, have); err != nil {
+			return err
+		}
 	}
-	return s.upgrade(ctx, p, have)
+	return s.sign(ctx, newest)
+}
+
+// signature is the name of the fact that says which version of Reprise brought the database to its step, as "40 0.1.0".
+const signature = "upgraded_by"
+
+// sign notes this program's version, unless another one has brought the database to the same step before.
+func (s *Store) sign(ctx context.Context, step int64) error {
+	if s.version == "" || upgradedBy(ctx, s.reader, step) != "" {
+		return nil
+	}
+	return s.exec(ctx, "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2",
+		signature, fmt.Sprintf("%d %s", step, s.version))
+}
+
+// upgradedBy returns the version that brought the database to this step; empty when that is not known.
+func upgradedBy(ctx context.Context, db rowQuerier, step int64) string {
+	var fact string
+	if db.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = $1", signature).Scan(&fact) != nil {
+		return ""
+	}
+	by, _ := strings.CutPrefix(fact, fmt.Sprintf("%d ", step))
+	if by == fact {
+		return ""
+	}
+	return by
+}
+
+// newer refuses a database of a newer version, and names that version if it is known.
+func newer(e engine, have, newest int64, by string) error {
+	from, install := "a newer version of Reprise", "that version"
+	if by != "" {
+		from, install = "Reprise "+by, "Reprise "+by+" or a later version"
+	}
+	return fmt.Errorf("the database %s was written by %s (step %d, this one knows %d). Install %s again, or put back "+
+		"the copy that was made before the upgrade", e, from, have, newest, install)
 }
 
 // provider returns what applies the migrations.

@@ -134,6 +134,33 @@ func TestANewerDatabaseIsRefusedUntouched(t *testing.T) {
 	require.Equal(t, before, snapshot(t, dir))
 }
 
+// An older program names the version that has upgraded the database, which is the one to install again.
+func TestANewerDatabaseSaysWhichVersionToUse(t *testing.T) {
+	t.Parallel()
+	dir := atThisVersion(t)
+	open := func(version string, with fs.FS) (*Store, error) {
+		return openWith(t.Context(), in(t, dir), testKey(t, testSecret), Options{Version: version}, with)
+	}
+	for _, version := range []string{"0.1.0", "0.2.0", "0.2.1"} { // the last one upgrades nothing
+		more := moods
+		if version == "0.1.0" {
+			more = ""
+		}
+		s, err := open(version, steps(t, more))
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+	}
+	_, err := open("0.1.0", steps(t, ""))
+	require.EqualError(t, err, "the database "+in(t, dir).String()+" was written by Reprise 0.2.0 "+
+		fmt.Sprintf("(step %d, this one knows %d). ", newest(t)+1, newest(t))+
+		"Install Reprise 0.2.0 or a later version again, or put back the copy that was made before the upgrade")
+	look, err := LookAt(t.Context(), in(t, dir), false, testKey(t, testSecret))
+	require.NoError(t, err)
+	require.Equal(t, "0.2.0", look.By)
+	_, err = OpenBeside(t.Context(), in(t, dir))
+	require.ErrorContains(t, err, "was written by Reprise 0.2.0, which is newer than this program")
+}
+
 func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := atThisVersion(t)

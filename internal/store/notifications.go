@@ -33,11 +33,13 @@ func scanNotification(r scanner) (n notify.Notification, err error) {
 // resolved one again when its cause returns.
 func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (changes notify.Changes, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
-		var replaced bool
-		err := tx.QueryRowContext(ctx,
-			"SELECT EXISTS (SELECT 1 FROM connections WHERE user_id = $1 AND connection = $2 AND generation > $3)",
-			n.User, n.Connection, n.Generation).Scan(&replaced)
-		if err != nil || n.Generation > 0 && replaced {
+		var replaced, told bool // told: it is open as it is, so nothing has to be written
+		err := tx.QueryRowContext(ctx, `SELECT
+			EXISTS (SELECT 1 FROM connections WHERE user_id = $1 AND connection = $2 AND generation > $3),
+			EXISTS (SELECT 1 FROM notifications WHERE user_id = $1 AND connection = $2 AND generation = $3
+				AND cause = $4 AND resolved_at = 0 AND ($5 = 0 OR severity = $6))`,
+			n.User, n.Connection, n.Generation, n.Cause, flag(n.Instead), n.Severity).Scan(&replaced, &told)
+		if err != nil || n.Generation > 0 && replaced || told {
 			return err
 		}
 		id, err := nextIDs(ctx, tx, "notifications", 1)

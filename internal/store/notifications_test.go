@@ -42,10 +42,12 @@ func TestANotificationIsOpenedOnce(t *testing.T) {
 
 	later := notice(user, "auth")
 	later.Title, later.CreatedAt = words.Plain("Another title"), at(9)
+	written := s.Changes()
 	changes, err = s.OpenNotification(t.Context(), later)
 	require.NoError(t, err)
 	require.Empty(t, changes)
 	require.Equal(t, []notify.Notification{want}, openNotices(t, s, user), "the first one is unchanged")
+	require.Equal(t, written, s.Changes(), "nothing is written")
 	one, err := s.Notification(t.Context(), user, want.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, one)

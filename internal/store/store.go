@@ -27,6 +27,8 @@ type Store struct {
 	opt   atomic.Pointer[Options]
 	files fs.FS // the migrations
 
+	version string // of this program
+
 	unchecked bool // the key is not compared with that of the database, which is lost
 
 	writer *sql.DB // one connection: writes wait for it in Go, in a fair order
@@ -48,6 +50,7 @@ type Store struct {
 
 // Options are the settings of a Store. Zero values mean the defaults.
 type Options struct {
+	Version      string        // of this program; a database names the one that upgraded it. Empty: it names none
 	Attempts     int           // how often a new delivery may be attempted; default delivery.Schedule's
 	ArchiveEvery time.Duration // how long a month of the archive waits for more listens; default not at all
 	// CheckBeside lets Open return before a large database is checked for damage; see Sound.
@@ -95,7 +98,7 @@ func openWith(ctx context.Context, at Place, key *Key, opt Options, files fs.FS)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, key: key, files: files}
+	s := &Store{engine: e, key: key, files: files, version: opt.Version}
 	s.Configure(opt)
 	if err := s.open(ctx); err != nil {
 		s.Close()
@@ -145,6 +148,10 @@ func OpenBeside(ctx context.Context, at Place) (*Store, error) {
 }
 
 func otherVersion(e engine, look Look) error {
+	if look.Step > look.Newest && look.By != "" {
+		return fmt.Errorf("the database %s was written by Reprise %s, which is newer than this program (step %d, this "+
+			"one knows %d). Use the program that the server runs", e, look.By, look.Step, look.Newest)
+	}
 	return fmt.Errorf("the database %s is of another version of Reprise than this program (step %d, this "+
 		"one knows %d). Start this version's server once, or use the program that the server runs", e, look.Step,
 		look.Newest)

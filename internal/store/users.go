@@ -176,25 +176,14 @@ func (s *Store) Admins(ctx context.Context) ([]int64, error) {
 	return list(ctx, s.reader, scan, "SELECT id FROM users WHERE role = $1 ORDER BY id", accounts.Admin)
 }
 
-// passwordChanges is the sequence that counts the changes of passwords.
-const passwordChanges = "password_changes"
-
 // SetPassword stores a new password's hash. Links to choose another one stop working.
 func (s *Store) SetPassword(ctx context.Context, user int64, hash string) error {
 	return s.write(ctx, func(tx *sql.Tx) error { return setPassword(ctx, tx, user, hash) })
 }
 
 func setPassword(ctx context.Context, tx *sql.Tx, user int64, hash string) error {
-	_, err := nextIDs(ctx, tx, passwordChanges, 1)
-	return errors.Join(err, dropResets(ctx, tx, user),
+	return errors.Join(dropResets(ctx, tx, user),
 		execTx(ctx, tx, "UPDATE users SET password_hash = $1 WHERE id = $2", hash, user))
-}
-
-// PasswordChanges returns how many times a password has been changed, also by other processes.
-func (s *Store) PasswordChanges(ctx context.Context) (n int64, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM sequences WHERE name = $1",
-		passwordChanges).Scan(&n)
-	return n, local(err)
 }
 
 func scanUser(r scanner) (accounts.User, error) {

@@ -61,6 +61,16 @@ func Drawn(name string) bool {
 // network.
 func Worker() []byte { return all().worker }
 
+// Exact reports whether a path names a file with its hash, so that every program that has it answers the same.
+func Exact(path string) bool {
+	name, below := strings.CutPrefix(path, Prefix)
+	if !below {
+		return false
+	}
+	_, exact := all().find(name)
+	return exact
+}
+
 // Handler serves the files below [Prefix]. One that is asked for with its hash may be kept for a year; without one, or
 // with another version's, it must be asked for again.
 func Handler() http.Handler {

@@ -24,6 +24,7 @@ type Frame struct {
 	Version  string
 	Language *words.Language
 	Path     string // of the page, with its query
+	Help     string // address of the document that helps with it
 	Zone     string // IANA name; empty: the browser's
 	Theme    string // "light", "dark" or empty: the device's
 	User     string // name of who is signed in; empty: nobody

@@ -262,6 +262,7 @@ type Watcher struct {
 	Reads  accounts.Choices                             // how
 	MayAck bool                                         // whether it may acknowledge notifications
 	Ends   string                                       // the ID of the bus event that ends its session or token
+	Until  time.Time                                    // when that ends by itself; zero for never
 	Still  func(context.Context) (accounts.User, error) // the user whose session or token it is by now
 }
 
@@ -276,14 +277,15 @@ func (a *Access) Watcher(r *http.Request, address string) (w Watcher, err error)
 	if secret, ok := bearerOf(r); ok {
 		return a.tokenWatcher(r, address, secret)
 	}
+	cookies := &http.Request{Header: http.Header{"Cookie": r.Header["Cookie"]}} // the rest of r need not be kept
 	w = Watcher{MayAck: true, Still: func(ctx context.Context) (accounts.User, error) {
-		return a.sessions.cookieUser(ctx, r)
+		return a.sessions.cookieUser(ctx, cookies)
 	}}
 	ctx, _, err := a.sessions.load(r.Context(), r)
 	if err != nil {
 		return w, err
 	}
-	w.Ends = a.sessions.Fingerprint(ctx)
+	w.Ends, w.Until = a.sessions.Fingerprint(ctx), a.sessions.manager.Deadline(ctx)
 	u, err := w.Still(ctx)
 	return w.of(u), err
 }
@@ -297,7 +299,8 @@ func (a *Access) tokenWatcher(r *http.Request, address, secret string) (Watcher,
 		b, err := a.byHash(ctx, b.token.Hash)
 		return b.user, err
 	}
-	w := Watcher{Ends: EndOf(b.token.ID), MayAck: b.token.Scope.Covers(accounts.Operate), Still: still}
+	w := Watcher{Ends: EndOf(b.token.ID), MayAck: b.token.Scope.Covers(accounts.Operate), Still: still,
+		Until: b.token.ExpiresAt}
 	return w.of(b.user), err
 }
 

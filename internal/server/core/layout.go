@@ -16,7 +16,7 @@ import (
 func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	ctx := c.Request().Context()
 	f := ui.Frame{Title: title, Version: k.version, Language: words.From(ctx),
-		Path: c.Request().URL.RequestURI()}
+		Path: c.Request().URL.RequestURI(), Help: helpFor(pathOf(c))}
 	u := UserOf(c)
 	if u.ID == 0 {
 		return f, nil

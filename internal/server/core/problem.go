@@ -39,6 +39,7 @@ const (
 	backlogWait = 60 // when too many deliveries wait
 	busyWait    = 5  // when too many sign in at once
 	troubleWait = 30 // when this server has trouble
+	awayWait    = 3  // when another server takes over
 )
 
 // Problem returns the words for an error, in the language of the request. An error without words is a fault of ours:

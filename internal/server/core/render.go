@@ -30,14 +30,18 @@ func (k *Core) Show(c echo.Context, status int, title string, page templ.Compone
 
 // ShowOpen answers with a page for anybody who has its address. The page is the same for everybody, signed in or not.
 func (k *Core) ShowOpen(c echo.Context, title string, meta []ui.Meta, page templ.Component) error {
+	return showOpen(c, http.StatusOK, k.version, title, meta, page)
+}
+
+func showOpen(c echo.Context, status int, version, title string, meta []ui.Meta, page templ.Component) error {
 	ctx := c.Request().Context()
-	f := ui.Frame{Title: title, Version: k.version, Language: words.From(ctx), Path: c.Request().URL.RequestURI(),
-		Meta: append([]ui.Meta{{Name: "robots", Content: "noindex, nofollow, noarchive"}}, meta...)}
+	f := ui.Frame{Title: title, Version: version, Language: words.From(ctx), Path: c.Request().URL.RequestURI(),
+		Help: helpFor(""), Meta: append([]ui.Meta{{Name: "robots", Content: "noindex, nofollow, noarchive"}}, meta...)}
 	var b bytes.Buffer
 	if err := ui.Page(f).Render(templ.WithChildren(ctx, page), &b); err != nil {
 		return err
 	}
-	return c.HTMLBlob(http.StatusOK, b.Bytes())
+	return c.HTMLBlob(status, b.Bytes())
 }
 
 // Open returns the open notifications of a user.

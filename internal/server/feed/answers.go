@@ -91,17 +91,19 @@ func (a *answers) drop(q question, old *answer) {
 func shared[T any](ctx context.Context, a *answers, q question, min need,
 	read func(context.Context) (T, error)) (none T, _ error) {
 	now, mine := a.find(q, min)
-	if !mine {
-		select {
-		case <-now.done:
-		case <-ctx.Done():
-			return none, ctx.Err()
-		}
-		if now.err != nil {
-			return none, now.err
-		}
-		return now.result.(T), nil
+	if mine {
+		fill(ctx, a, q, now, read)
+	} else {
+		<-now.done // a thousand streams wait here: a select would be felt
 	}
+	if now.err != nil {
+		return none, now.err
+	}
+	return now.result.(T), nil
+}
+
+// fill makes an answer. It is apart from shared so that the many who only take one allocate nothing.
+func fill[T any](ctx context.Context, a *answers, q question, now *answer, read func(context.Context) (T, error)) {
 	defer func() {
 		if now.err != nil {
 			a.drop(q, now)
@@ -112,5 +114,4 @@ func shared[T any](ctx context.Context, a *answers, q question, min need,
 	}()
 	result, err := read(context.WithoutCancel(ctx)) // others wait for it too
 	now.result, now.err = result, err
-	return result, err
 }

@@ -13,8 +13,12 @@ import (
 	"reprise/internal/server/core"
 )
 
-// pingEvery is the interval at which a stream sends a ping and checks its session.
-const pingEvery = 30 * time.Second
+const (
+	// pingEvery is the interval at which a stream sends a ping, and checks its session if the database has changed.
+	pingEvery = 30 * time.Second
+	// recheckEvery is after how long a stream checks its session in any case.
+	recheckEvery = 15 * time.Minute
+)
 
 // message is a message to a browser. Its data is shared with other streams and must not be changed.
 type message struct {
@@ -38,6 +42,7 @@ var (
 	errCrowded = errors.New("too many streams of one person")
 	errFlood   = errors.New("too many messages from the browser")
 	errBinary  = errors.New("binary message from the browser")
+	errFault   = errors.New("fault of the server")
 )
 
 // feed is what one browser receives: a snapshot, and then every change.
@@ -47,15 +52,21 @@ type feed struct {
 	reader  question // what every question has in common
 	seq     uint64
 	send    func(message) error
-	ping    func() error
+	ping    func(context.Context) error
 	changes *events.Subscription
 	batch   []events.Event // of gather
 	since   uint64         // the serial of the last event of which the browser has to be told
 	live    live
 	toasts  toasts
 	alarm   *time.Timer // rings when something is due: a ping, or a look at the page
-	rung    chan struct{}
 	pingAt  time.Time
+	checked checked
+}
+
+// checked is the last time that a stream has asked for its session or token in vain.
+type checked struct {
+	changes uint64    // of the database by then
+	until   time.Time // when to ask again in any case
 }
 
 // run sends messages until the browser is gone, too slow or signed out, or until ctx ends, and returns why. It first
@@ -82,36 +93,45 @@ func (f *feed) serve(ctx context.Context) error {
 			return err
 		}
 	}
-	f.rung, f.pingAt = make(chan struct{}, 1), time.Now().Add(pingEvery)
-	f.alarm = time.AfterFunc(pingEvery, func() {
-		select {
-		case f.rung <- struct{}{}:
-		default:
-		}
-	})
+	f.pingAt = time.Now().Add(pingEvery)
+	f.alarm = time.AfterFunc(pingEvery, f.nudge)
 	defer f.alarm.Stop()
-	for {
-		// A thousand streams wait here: each channel more would be felt.
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-f.rung:
-			if err := f.ring(ctx); err != nil {
+	defer context.AfterFunc(ctx, f.changes.Close)()
+	// A thousand streams wait here: a second channel would be felt.
+	for first := range f.changes.C {
+		if ctx.Err() != nil {
+			break
+		}
+		for _, e := range f.gather(first) {
+			if err := f.take(ctx, e); err != nil {
 				return err
 			}
-		case e, ok := <-f.changes.C:
-			if !ok {
-				return errSlow
-			}
-			for _, e := range f.gather(e) {
-				if err := f.tell(ctx, e); err != nil {
-					return err
-				}
-				if f.live.want(e) {
-					f.arm()
-				}
-			}
 		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errSlow
+}
+
+// take does what an event is about; an empty one says that something is due.
+func (f *feed) take(ctx context.Context, e events.Event) error {
+	if e.Type == "" {
+		return f.ring(ctx)
+	}
+	if err := f.tell(ctx, e); err != nil {
+		return err
+	}
+	if f.live.want(e) {
+		f.arm()
+	}
+	return nil
+}
+
+// nudge has the stream look at what is due; when it is behind, a moment later.
+func (f *feed) nudge() {
+	if !f.changes.Nudge() {
+		f.alarm.Reset(liveEvery)
 	}
 }
 
@@ -133,10 +153,10 @@ func (f *feed) ring(ctx context.Context) error {
 		}
 	}
 	if !now.Before(f.pingAt) {
-		if _, err := f.watcher.Still(ctx); err != nil {
-			return errSession
+		if err := f.recheck(ctx); err != nil {
+			return err
 		}
-		if err := f.ping(); err != nil {
+		if err := f.ping(ctx); err != nil {
 			return err
 		}
 		f.pingAt = time.Now().Add(pingEvery)
@@ -216,9 +236,10 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		if err != nil {
 			return err
 		}
-		return f.message("listens", fmt.Appendf(nil, `{"count":%d,"newest":%s}`, e.Done, newest))
+		b := strconv.AppendInt(append(make([]byte, 0, 40+len(newest)), `{"count":`...), int64(e.Done), 10)
+		return f.message("listens", append(append(append(b, `,"newest":`...), newest...), '}'))
 	case events.Access:
-		return f.still(ctx, e)
+		return f.still(ctx, need{serial: e.Serial})
 	case events.SessionEnd:
 		if e.ID == f.watcher.Ends {
 			return errSession

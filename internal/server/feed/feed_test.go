@@ -25,6 +25,8 @@ type feedStore struct {
 	syncer.StatusStore
 }
 
+func (feedStore) Changes() uint64 { return 0 }
+
 func (feedStore) UserConnections(context.Context, int64) ([]library.Connection, error) {
 	return nil, nil
 }

@@ -21,7 +21,7 @@ type Store interface {
 	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
 	Listens(ctx context.Context, user int64, before string,
 		limit int) (page []library.StoredListen, next string, err error)
-	PasswordChanges(context.Context) (int64, error)
+	Changes() uint64 // how often the database was changed
 }
 
 // Options are what a Handler is made from.
@@ -43,12 +43,11 @@ type Handler struct {
 	streams sync.WaitGroup
 	crowd   crowd
 	answers answers
-	opened  chan struct{} // filled when a stream has opened
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
-	return &Handler{Options: o, answers: answers{bus: o.Bus}, opened: make(chan struct{}, 1)}
+	return &Handler{Options: o, answers: answers{bus: o.Bus}}
 }
 
 // Routes adds the routes of the streams.
@@ -60,10 +59,11 @@ func (h *Handler) Routes(e *echo.Echo) {
 // Wait blocks until all streams have ended.
 func (h *Handler) Wait() { h.streams.Wait() }
 
-// until returns a context for a stream of a request, and what ends it with a reason. It ends when the server stops, and
+// until returns a context for a stream, and what ends it with a reason. It ends with ctx, when the server stops, and
 // when the stream has to make room. The caller calls done.
-func (h *Handler) until(c echo.Context, user int64) (ctx context.Context, end context.CancelCauseFunc, done func()) {
-	ctx, end = context.WithCancelCause(c.Request().Context())
+func (h *Handler) until(ctx context.Context, user int64) (_ context.Context, end context.CancelCauseFunc,
+	done func()) {
+	ctx, end = context.WithCancelCause(ctx)
 	mine := h.crowd.enter(user, h.Streams, func() { end(errCrowded) })
 	open := func() bool { return true }
 	if h.Closing != nil {
@@ -89,10 +89,5 @@ func (h *Handler) open(c echo.Context) (core.Watcher, *events.Subscription, erro
 	c.SetRequest(c.Request().WithContext(w.Reads.Reader(c.Request().Context())))
 	// The subscription begins before the snapshot is taken: what happens in between is sent twice rather than
 	// never.
-	changes := h.Bus.Subscribe(w.User)
-	select {
-	case h.opened <- struct{}{}:
-	default:
-	}
-	return w, changes, nil
+	return w, h.Bus.Subscribe(w.User), nil
 }

@@ -2,6 +2,8 @@ package feed
 
 import (
 	"bufio"
+	"bytes"
+	"io"
 	"net"
 	"net/http"
 
@@ -32,10 +34,33 @@ func (h *handshake) Write(b []byte) (int, error) {
 	return h.ResponseWriter.Write(b)
 }
 
-// Hijack implements http.Hijacker.
+// The sizes of a stream's buffers. Browsers send little, and most messages to them fit.
+const (
+	readBuffer  = 256
+	writeBuffer = 1 << 10
+)
+
+// Hijack implements http.Hijacker. It returns smaller buffers than those of net/http.
 func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return http.NewResponseController(h.ResponseWriter).Hijack()
+	conn, both, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	if n := both.Reader.Buffered(); n > 0 { // a browser waits for the answer before it sends anything
+		first, _ := both.Reader.Peek(n)
+		conn = early{conn, io.MultiReader(bytes.NewReader(bytes.Clone(first)), conn)}
+	}
+	return conn, bufio.NewReadWriter(bufio.NewReaderSize(conn, readBuffer), bufio.NewWriterSize(conn, writeBuffer)), nil
 }
+
+// early is a connection on which something was read before it became a websocket.
+type early struct {
+	net.Conn
+	all io.Reader
+}
+
+// Read implements net.Conn.
+func (e early) Read(b []byte) (int, error) { return e.all.Read(b) }
 
 // problem returns the words for the refusal; nil once it is too late to say anything.
 func (h *handshake) problem() error {

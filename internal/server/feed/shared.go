@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"reprise/internal/events"
 	"reprise/internal/notify"
@@ -133,11 +134,28 @@ func (f *feed) newest(ctx context.Context, e events.Event) ([]byte, error) {
 }
 
 // still returns errSession if the session or the token of the stream has ended.
-func (f *feed) still(ctx context.Context, e events.Event) error {
-	e.ID = f.watcher.Ends
-	_, err := shared(ctx, &f.answers, f.reader.on(e, ""), need{serial: e.Serial}, f.watcher.Still)
+func (f *feed) still(ctx context.Context, min need) error {
+	about := events.Event{Type: events.Access, ID: f.watcher.Ends}
+	_, err := shared(ctx, &f.answers, f.reader.on(about, ""), min, f.watcher.Still)
 	if err != nil {
 		return errSession
+	}
+	return nil
+}
+
+// recheck is still, unless nothing can have ended the session or the token since that was asked last: what this
+// process ends is an event.
+func (f *feed) recheck(ctx context.Context) error {
+	now := time.Now()
+	if f.Store.Changes() == f.checked.changes && now.Before(f.checked.until) {
+		return nil
+	}
+	if err := f.still(ctx, need{begun: now.Add(-shelf)}); err != nil {
+		return err
+	}
+	f.checked = checked{f.Store.Changes(), now.Add(recheckEvery)}
+	if end := f.watcher.Until; end.After(now) && end.Before(f.checked.until) {
+		f.checked.until = end
 	}
 	return nil
 }

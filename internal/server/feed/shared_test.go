@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -33,11 +34,14 @@ import (
 type counted struct {
 	Store
 	reads  atomic.Int64
+	wrote  atomic.Uint64
 	plays  atomic.Int64 // the number of the newest one
 	paused atomic.Bool
 }
 
 func (s *counted) read() { s.reads.Add(1); time.Sleep(time.Millisecond) }
+
+func (s *counted) Changes() uint64 { return s.wrote.Load() }
 
 func (s *counted) UserConnections(context.Context, int64) ([]library.Connection, error) {
 	paused := s.paused.Load()
@@ -78,6 +82,8 @@ type watched struct {
 	store *counted
 	bus   *events.Bus
 	still atomic.Int64 // how often a session was looked up
+	ended atomic.Bool  // the session has ended
+	gone  atomic.Int64 // how many streams have ended with it
 	pages atomic.Int64 // how often a page was shown
 
 	mu  sync.Mutex
@@ -106,6 +112,9 @@ func watch(t *testing.T, streams int) *watched {
 		f := &feed{Handler: w.Handler, changes: bus.Subscribe(1), toasts: newToasts(),
 			watcher: core.Watcher{User: 1, Ends: "session", Still: func(context.Context) (accounts.User, error) {
 				w.still.Add(1)
+				if w.ended.Load() {
+					return accounts.User{}, accounts.ErrUnknown
+				}
 				return accounts.User{ID: 1}, nil
 			}}}
 		f.send = func(m message) error {
@@ -119,8 +128,12 @@ func watch(t *testing.T, streams int) *watched {
 			require.NoError(t, err)
 			f.live = follow(w.Pages, r)
 		}
-		f.ping = func() error { return nil }
-		running.Go(func() { _ = f.run(ctx) })
+		f.ping = func(context.Context) error { return nil }
+		running.Go(func() {
+			if err := f.run(ctx); errors.Is(err, errSession) {
+				w.gone.Add(1)
+			}
+		})
 	}
 	return w
 }
@@ -235,4 +248,29 @@ func TestAFailedAnswerIsNotKept(t *testing.T) {
 	n, err := shared(t.Context(), a, q, need{}, func(context.Context) (int, error) { return 7, nil })
 	require.NoError(t, err)
 	require.Equal(t, 7, n)
+}
+
+// While nothing changes, open pages cost the database nothing: only their session is looked up, a few times an hour for
+// all of them.
+func TestIdleStreamsAskTheDatabaseNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, 10)
+		time.Sleep(time.Minute)
+		w.take()
+		time.Sleep(time.Hour)
+		require.EqualValues(t, 5, w.still.Load())
+		got, reads := w.take()
+		require.Equal(t, make([][]string, 10), got)
+		require.Zero(t, reads)
+
+		w.store.wrote.Add(1)
+		time.Sleep(time.Minute)
+		require.EqualValues(t, 6, w.still.Load(), "a change has them look once")
+		w.ended.Store(true)
+		w.store.wrote.Add(1)
+		time.Sleep(pingEvery)
+		synctest.Wait()
+		require.EqualValues(t, 10, w.gone.Load(), "what has ended without an event is noticed then")
+	})
 }

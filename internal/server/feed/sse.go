@@ -38,11 +38,11 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 		}
 		return control.Flush()
 	}
-	ping := func() error { return write(": alive\n\n") }
+	ping := func(context.Context) error { return write(": alive\n\n") }
 	send := func(m message) error {
 		return write("id: %d\nevent: %s\ndata: %s\n\n", m.seq, m.kind, m.appendTo(nil))
 	}
-	ctx, _, done := h.until(c, watcher.User)
+	ctx, _, done := h.until(c.Request().Context(), watcher.User)
 	defer done()
 	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, toasts: toasts,
 		live: follow(h.Pages, c.Request())}

@@ -5,7 +5,9 @@ package feed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -51,19 +53,34 @@ func (p *patience) end() {
 	}
 }
 
-// websocket answers with the stream, and takes acknowledgements from it.
+// websocket answers with the stream, and takes acknowledgements from it. The stream goes on when websocket has
+// returned: the goroutine of a request has a deep stack and large buffers, which are free again then.
 func (h *Handler) websocket(c echo.Context) error {
 	toasts := newToasts()
 	watcher, changes, err := h.open(c)
 	if err != nil {
 		return err
 	}
-	defer changes.Close()
 	h.streams.Add(1)
 	defer h.streams.Done()
+	socket, err := h.accept(c)
+	if socket == nil {
+		changes.Close()
+		return err
+	}
+	ctx, end, done := h.until(context.WithoutCancel(c.Request().Context()), watcher.User)
+	s := &stream{Conn: socket, end: end, done: done,
+		feed: feed{Handler: h, watcher: watcher, changes: changes, toasts: toasts, live: follow(h.Pages, c.Request())}}
+	s.send, s.ping = s.write, s.hello
+	h.streams.Go(func() { s.hold(ctx) })
+	return nil
+}
+
+// accept returns the websocket of a request; nil if it was refused.
+func (h *Handler) accept(c echo.Context) (*websocket.Conn, error) {
 	if !c.IsWebSocket() {
 		c.Response().Header().Set(echo.HeaderUpgrade, "websocket")
-		return &core.Refusal{Status: http.StatusUpgradeRequired, Title: words.New("problem.websocket.title"),
+		return nil, &core.Refusal{Status: http.StatusUpgradeRequired, Title: words.New("problem.websocket.title"),
 			Detail: words.New("problem.websocket.text")}
 	}
 	// Accept refuses a request whose Origin is another host than ours.
@@ -72,41 +89,64 @@ func (h *Handler) websocket(c echo.Context) error {
 		&websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, OriginPatterns: h.Hosts()})
 	if err != nil {
 		h.Core.Log.Debug("websocket refused", "err", err)
-		return answer.problem()
+		return nil, answer.problem()
 	}
-	defer socket.CloseNow()
 	socket.SetReadLimit(readLimit)
+	return socket, nil
+}
 
-	ctx, end, done := h.until(c, watcher.User)
-	defer done()
-	ping := func() error {
-		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-		defer cancel()
-		return socket.Ping(ctx)
-	}
-	var writing patience
-	defer writing.end()
-	send := func(m message) error {
-		b := buffers.Get().(*[]byte)
-		defer buffers.Put(b)
-		*b = m.appendTo((*b)[:0])
-		return socket.Write(writing.context(), websocket.MessageText, *b)
-	}
-	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, toasts: toasts,
-		live: follow(h.Pages, c.Request())}
+// stream is a feed by websocket.
+type stream struct {
+	*websocket.Conn
+	feed
+	end     context.CancelCauseFunc
+	done    func()
+	writing patience
+}
+
+func (s *stream) write(m message) error {
+	b := buffers.Get().(*[]byte)
+	defer buffers.Put(b)
+	*b = m.appendTo((*b)[:0])
+	return s.Conn.Write(s.writing.context(), websocket.MessageText, *b)
+}
+
+// hello sends a ping and waits for the answer.
+func (s *stream) hello(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	return s.Conn.Ping(ctx)
+}
+
+// hold runs the feed until it ends, and closes the socket.
+func (s *stream) hold(ctx context.Context) {
+	defer s.changes.Close()
+	defer s.done()
+	defer s.CloseNow()
+	defer s.writing.end()
 	// A read that is cut off ends the connection without a word of why, as does a write.
 	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReading()
 	var reader sync.WaitGroup
-	reader.Go(func() { end(h.readAcks(reading, socket, f)) })
-	err = f.run(ctx)
+	reader.Go(func() { s.end(s.guarded(func() error { return s.readAcks(reading, s.Conn, &s.feed) })) })
+	err := s.guarded(func() error { return s.run(ctx) })
 	code, reason := closing(err)
 	mute := time.AfterFunc(closeWithin, stopReading) // a sleeping tab sends no close frame
 	defer mute.Stop()
-	_ = socket.Close(code, reason) // ends readAcks
+	_ = s.Close(code, reason) // ends readAcks
 	reader.Wait()
-	h.ended(watcher.User, err)
-	return nil
+	s.ended(s.watcher.User, err)
+}
+
+// guarded turns a panic of f into an error, and logs its stack: outside a request nobody else does.
+func (h *Handler) guarded(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			h.Core.Log.Error("stream panicked", "err", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = errFault
+		}
+	}()
+	return f()
 }
 
 func closing(err error) (websocket.StatusCode, string) {
@@ -123,6 +163,8 @@ func closing(err error) (websocket.StatusCode, string) {
 		return websocket.StatusPolicyViolation, "too many messages"
 	case errors.Is(err, errBinary):
 		return websocket.StatusUnsupportedData, "send text"
+	case errors.Is(err, errFault):
+		return websocket.StatusInternalError, "fault of the server"
 	}
 	return websocket.StatusNormalClosure, ""
 }

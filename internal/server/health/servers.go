@@ -3,6 +3,7 @@ package health
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/a-h/templ"
@@ -45,9 +46,9 @@ func (h *Handler) listServers(c echo.Context) error {
 }
 
 // marks are the shapes of servers' states.
-var marks = map[cluster.State]string{cluster.Leads: "healthy", cluster.Waits: "paused", cluster.Silent: "dead"}
+var marks = map[cluster.State]string{cluster.Leads: "healthy", cluster.Waits: "healthy", cluster.Silent: "dead"}
 
-// serversTable returns the servers for a page; nil if there is only this one.
+// serversTable returns the servers for a page, those that are gone last; nil if there is only this one.
 func serversTable(ctx context.Context, all []cluster.Server, now time.Time) *ui.Grid {
 	if len(all) == 0 {
 		return nil
@@ -55,12 +56,17 @@ func serversTable(ctx context.Context, all []cluster.Server, now time.Time) *ui.
 	g := &ui.Grid{Class: "servers", Columns: []string{words.T(ctx, "health.servers.name"),
 		words.T(ctx, "health.servers.state"), words.T(ctx, "health.servers.version"),
 		words.T(ctx, "health.servers.since"), words.T(ctx, "health.servers.seen")}}
+	place := func(s cluster.Server) int { return slices.Index(cluster.States, s.State(now)) }
+	all = slices.SortedStableFunc(slices.Values(all), func(a, b cluster.Server) int { return place(a) - place(b) })
 	for _, s := range all {
-		state := s.State(now)
+		state, heard := s.State(now), ui.Ago
+		if state == cluster.Silent {
+			heard = ui.At // "just now" would be no news
+		}
 		g.Rows = append(g.Rows, ui.Line{ID: "server-" + s.ID, Cells: []templ.Component{
 			ui.Name(s.Name + " (" + s.Address + ")"),
 			ui.State(ui.Mark{Shape: marks[state], Word: words.Each("health.servers.", string(state)).T(ctx)}),
-			ui.Name(s.Version), ui.Time(s.Started, ui.Ago), ui.Time(s.Seen, ui.Ago)}})
+			ui.Name(s.Version), ui.Time(s.Started, ui.Ago), ui.Time(s.Seen, heard)}})
 	}
 	return g
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/cluster"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
@@ -254,4 +255,21 @@ func TestNumbersOfHealthInWords(t *testing.T) {
 		"GET navidrome/rest/ping": "GET /rest/ping"} {
 		require.Equal(t, want, withoutHost(endpoint))
 	}
+}
+
+// A server that is gone comes last, with the time at which it was heard of: "just now" would say that it is there.
+func TestLostServersComeLast(t *testing.T) {
+	t.Parallel()
+	ago := func(name string, d time.Duration) cluster.Server {
+		return cluster.Server{ID: name, Name: name, Started: noon.Add(-time.Hour), Seen: noon.Add(-d)}
+	}
+	leader := ago("leader", time.Second)
+	leader.Leads = true
+	g := serversTable(t.Context(), []cluster.Server{leader, ago("lost", 20*time.Second), ago("other", 0)}, noon)
+	var b strings.Builder
+	for _, row := range g.Rows {
+		require.NoError(t, row.Cells[0].Render(t.Context(), &b))
+		require.NoError(t, row.Cells[4].Render(t.Context(), &b))
+	}
+	require.Regexp(t, `(?s)leader.*"ago".*other.*"ago".*lost.*"at"`, b.String())
 }

@@ -1,0 +1,58 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheMapNamesEveryPackage(t *testing.T) {
+	t.Parallel()
+	page := read(t, "architecture.md")
+	dirs, err := os.ReadDir("../internal")
+	require.NoError(t, err)
+	for _, d := range dirs {
+		name := d.Name()
+		helps := strings.HasSuffix(name, "test") || name == "testdb" || name == "soak" || name == "bench"
+		if d.IsDir() && !helps {
+			require.Contains(t, page, "`"+name+"`", "architecture.md has no place for internal/%s", name)
+		}
+	}
+}
+
+var (
+	emphasis = regexp.MustCompile(`\*{1,2}([^*]+)\*{1,2}`)
+	// theirs are words of other programs' pages, and what is only stressed.
+	theirs = []string{"Create app", "Redirect URIs", "User Management", "Hide recent listening information",
+		"External", "Publish app", "testing", "OAuth client ID", "Web application", "Advanced", "Web API",
+		"YouTube Data API v3", "Export data", "Extended streaming history", "Account data", "Export", "shared secret",
+		"artist/album/title", "API key"}
+)
+
+// TestPagesAreNamedAsTheyAre looks for every word that a document takes from Reprise's pages in the catalogue.
+func TestPagesAreNamedAsTheyAre(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../internal/words/en/*.toml")
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, file := range files {
+		all.WriteString(strings.ReplaceAll(read(t, file), "{{.Name}}", "Spotify"))
+	}
+	shown := strings.ReplaceAll(all.String(), "{{.Service}}", "Spotify")
+	for _, page := range []string{"first-steps.md", "services.md", "channels.md", "moving.md", "operating.md", "api.md",
+		"../README.md"} {
+		text := block.ReplaceAllString(read(t, page), "")
+		for _, m := range emphasis.FindAllStringSubmatch(text, -1) {
+			for name := range strings.SplitSeq(strings.Join(strings.Fields(m[1]), " "), " → ") {
+				name = strings.ReplaceAll(name, "Last.fm", "Spotify")
+				if !strings.Contains(strings.Join(theirs, "|")+"|", name+"|") {
+					require.Contains(t, shown, name, "%s names something that no page has", page)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// While no server leads, programs get a problem, and people a page in their language that asks again by itself and has
+// its style.
+func TestAServerThatDoesNotLeadSaysSo(t *testing.T) {
+	t.Parallel()
+	f := NewFront("1.2.3")
+	ask := func(method, path, language string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, path, nil)
+		r.Header.Set("Accept-Language", language)
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, r)
+		return w
+	}
+	for _, c := range []struct{ method, language, title, detail string }{
+		{http.MethodGet, "en", "Reprise is changing servers", "Try again in a few seconds."},
+		{http.MethodPost, "de", "Reprise wechselt den Server", "bevor du es noch einmal sendest."},
+	} {
+		w := ask(c.method, "/api/v1/connections", c.language)
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+		require.Equal(t, "3", w.Header().Get("Retry-After"))
+		var p struct {
+			Type, Title, Detail string
+			Status              int
+		}
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
+		require.Equal(t, http.StatusServiceUnavailable, p.Status)
+		require.Equal(t, c.title, p.Title)
+		require.Contains(t, p.Detail, c.detail)
+	}
+
+	w := ask(http.MethodGet, "/listens?artist=a", "de-AT,de;q=0.9")
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Equal(t, "3", w.Header().Get("Refresh"))
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
+	page := w.Body.String()
+	require.Contains(t, page, `<html lang="de"`)
+	require.Contains(t, page, "Diese Seite versucht es von selbst erneut.")
+	require.Contains(t, page, `href="/listens?artist=a"`)
+	style := regexp.MustCompile(`/static/app\.[^"]*css`).FindString(page)
+	require.True(t, f.Has(style), style)
+	require.Contains(t, ask(http.MethodGet, style, "").Header().Get("Content-Type"), "text/css")
+	require.False(t, f.Has("/static/app.css"), "another version may have another one")
+	require.False(t, f.Has("/listens"))
+
+	w = ask(http.MethodPost, "/settings/account/password", "en")
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Empty(t, w.Header().Get("Refresh"), "a form is not sent again by itself")
+	require.Contains(t, w.Body.String(), "look before you send it again")
+}

@@ -1,0 +1,161 @@
+package words
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/messages.md")
+
+// told are the areas of the catalogue whose sentences all appear on the page; unless is what they have beside sentences
+// about what went wrong.
+var (
+	told = []string{"alert", "alerts", "ask", "copy", "message", "refused", "problem", "trouble", "reach", "delivery",
+		"field", "host", "provider", "import.refused", "import.why", "import.stopped", "import.expected", "import.row",
+		"import.away", "import.failed", "channels.problem", "input"}
+	unless = regexp.MustCompile(`^(alert\.action\..*|alert\.every_months|message\.took\..*|` +
+		`reach\.(name|shown)\..*|ask\.(sent|unknown)|ask\.(yourself|nothing)(_text)?|` +
+		`provider\.(either|numbered|openai|s3)|problem\.service|\w+\.purpose|\w+\.field\..*|` +
+		`copy\.(rewrite|leave))$`)
+	known = map[string]string{"spotify": "Spotify", "lastfm": "Last.fm", "listenbrainz": "ListenBrainz",
+		"youtube": "YouTube", "navidrome": "Navidrome and other Subsonic servers", "s3": "S3 storage",
+		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "Language model"}
+)
+
+// instead has better words for what varies than the names of arguments.
+var instead = map[string]string{"until": "time", "since": "time", "at": "time", "every": "six months",
+	"count": "number", "most": "number", "limit": "number", "ref": "name", "known": "list", "took": "two hours",
+	"what": "26 listens", "rest": "3 listens", "waiting": "37 listens are waiting"}
+
+// page fills the places of testdata/messages.md.
+type page struct {
+	all  map[string]entry
+	used map[string]bool
+}
+
+// say returns a sentence in Markdown, with the names of what varies in italics.
+func (p page) say(id string) string {
+	e, ok := p.all[id]
+	if !ok {
+		return "NO SUCH SENTENCE: " + id
+	}
+	p.used[id] = true
+	text := placeholder.ReplaceAllStringFunc(e.forms["other"], func(m string) string {
+		name := strings.ToLower(placeholder.FindStringSubmatch(m)[1])
+		return "*" + cmp.Or(instead[name], name) + "*"
+	})
+	if begin, rest, ok := strings.Cut(text, "*"); ok && begin == "" {
+		text = "*" + strings.ToUpper(rest[:1]) + rest[1:]
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "|", "\\|"), "<", "&lt;")
+}
+
+// under returns the ids of an area that the page has not used yet.
+func (p page) under(area string) []string {
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(p.all)) {
+		if (id == area || strings.HasPrefix(id, area+".")) && !p.used[id] && !unless.MatchString(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (p page) list(area string) string {
+	var b strings.Builder
+	for _, id := range p.under(area) {
+		fmt.Fprintf(&b, "- %s\n", p.say(id))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// services returns the areas of providers: those that say what a provider is for.
+func (p page) services() (areas []string) {
+	for _, id := range slices.Sorted(maps.Keys(p.all)) {
+		if area, ok := strings.CutSuffix(id, ".purpose"); ok && area != "example" {
+			areas = append(areas, area)
+		}
+	}
+	return areas
+}
+
+func (p page) ofServices() string {
+	var b strings.Builder
+	for _, area := range p.services() {
+		fmt.Fprintf(&b, "**%s**\n\n%s\n\n", cmp.Or(known[area], "NO SUCH SERVICE: "+area), p.list(area))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// titles are titles of their own among the details of others. elsewhere says where the details of a title are.
+var (
+	titles = regexp.MustCompile(`(\.title|^problem\.(input\.sent|json\.shape|not_found\.page|status))$`)
+	where  = map[string]string{"problem.export.title": "see [Importing a file](#importing-a-file)",
+		"problem.room.title":  "see [Importing a file](#importing-a-file)",
+		"problem.local.title": "see [the administrator's list](#the-administrator-has-to-do-something)"}
+)
+
+// problems returns a table: a title, and what may be below it.
+func (p page) problems() string {
+	var b strings.Builder
+	b.WriteString("| title | details |\n| --- | --- |\n")
+	for _, id := range p.under("problem") {
+		group := id[:strings.LastIndex(id, ".")]
+		title, own := group+".title", strings.TrimSuffix(id, "_text")
+		switch {
+		case group == "problem.unknown", p.all[id+"_text"].forms != nil:
+			continue
+		case titles.MatchString(id):
+			if more := where[id]; more != "" || id != title {
+				fmt.Fprintf(&b, "| %s | %s |\n", p.say(id), more)
+			}
+			continue
+		case own != id && p.all[own].forms != nil:
+			title = own
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", p.say(title), p.say(id))
+	}
+	fmt.Fprintf(&b, "| %s | %s |\n", p.say("problem.busy.title"), p.say("problem.tries.seconds"))
+	return strings.TrimSpace(b.String())
+}
+
+// TestThePageOfMessagesIsComplete compares docs/messages.md with the catalogue. Run with -update to rewrite it.
+func TestThePageOfMessagesIsComplete(t *testing.T) {
+	p := page{catalogue(t, English), map[string]bool{}}
+	b, err := os.ReadFile("testdata/messages.md")
+	require.NoError(t, err)
+	text := regexp.MustCompile(`{{([^}]+)}}`).ReplaceAllStringFunc(string(b), func(m string) string {
+		id := strings.Trim(m, "{}")
+		area, listed := strings.CutPrefix(id, "* ")
+		switch {
+		case listed:
+			return p.list(area)
+		case id == "services":
+			return p.ofServices()
+		case id == "problems":
+			return p.problems()
+		}
+		return p.say(id)
+	})
+	require.NotContains(t, text, "NO SUCH", "a place in testdata/messages.md, or a name in known")
+	text = "<!-- written by go test ./internal/words -update, from testdata/messages.md there -->\n\n" + text
+	for _, area := range append(told, p.services()...) {
+		require.Empty(t, p.under(area), "testdata/messages.md doesn't explain these")
+	}
+	const golden = "../../docs/messages.md"
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text, "run go test ./internal/words -update")
+}
