@@ -79,7 +79,7 @@ func TestInterruptedDeliveriesAreDueAgain(t *testing.T) {
 }
 
 // In earlier versions connections of several people shared a queue.
-func TestWaitingDeliveriesMoveToTheirConnectionsQueue(t *testing.T) {
+func TestEachConnectionGetsAQueueAtTheStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, alice := setup(t)
