@@ -18,7 +18,8 @@ var (
 	inText = regexp.MustCompile("`((?:server|reprise|make|go run|go test) [^`]+)`")
 	others = regexp.MustCompile("`((?:[a-z][a-z0-9-]+|\\./[a-z]+) (?:-|\\./|/|[a-z])[^`]*)`")
 	tools  = regexp.MustCompile(`^(curl|cp|mv|docker|podman|journalctl|systemctl|createdb|pg_dump|psql|` +
-		`fail2ban-\w+|apt|apt-get|rpm|dnf|zypper|apk|rc-\w+|runuser|sha256sum|nginx|caddy|haproxy|jq|sqlite3|git|npm|tar|openssl) `)
+		`fail2ban-\w+|apt|apt-get|rpm|dnf|zypper|apk|rc-\w+|runuser|sha256sum|nginx|caddy|haproxy|` +
+		`jq|sqlite3|git|npm|tar|openssl) `)
 	block   = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 	inBlock = regexp.MustCompile(`(?m)^((?:server|make|go run|go test) .*?)(?: {2,}#.*)?$`)
 	target  = regexp.MustCompile(`(?m)^([a-z-]+):`)
