@@ -18,8 +18,8 @@ type Found struct {
 const most = 20
 
 // Find returns the sections that have all words of a query, or words that begin with them, those with the words in a
-// title first. An empty query finds nothing.
-func (l *Library) Find(query string) []Found {
+// title first. An empty query finds nothing. The document with the name without is left out.
+func (l *Library) Find(query, without string) []Found {
 	wanted := fields(query)
 	if len(wanted) == 0 {
 		return nil
@@ -30,6 +30,9 @@ func (l *Library) Find(query string) []Found {
 	}
 	var all []ranked
 	for _, p := range l.pages {
+		if p.Name == without {
+			continue
+		}
 		for _, s := range p.Sections {
 			title, text := fields(p.Title+" "+s.Title), fields(s.text)
 			rank, whole := 0, true

@@ -55,7 +55,7 @@ func TestSectionsAreFoundByTheirWords(t *testing.T) {
 		"key.md":  "# Keys\n\nA lost key.\n",
 	})
 	titles := func(query string) (all []string) {
-		for _, f := range l.Find(query) {
+		for _, f := range l.Find(query, "") {
 			all = append(all, f.Page.Title+"/"+f.Section.Title)
 		}
 		return all
@@ -65,7 +65,7 @@ func TestSectionsAreFoundByTheirWords(t *testing.T) {
 	require.Equal(t, []string{"Keys/"}, titles("lost KEY"))
 	require.Empty(t, titles("lost copy"))
 	require.Empty(t, titles(" ?! "))
-	excerpt := l.Find("database")[0].Excerpt
+	excerpt := l.Find("database", "")[0].Excerpt
 	require.Contains(t, excerpt, "A copy of the database.")
 	require.True(t, strings.HasPrefix(excerpt, "… ") && strings.HasSuffix(excerpt, " …"), excerpt)
 	require.Less(t, len(excerpt), 200)
@@ -102,7 +102,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("some")
 	f.Add("i\u0307")
 	f.Fuzz(func(t *testing.T, query string) {
-		for _, found := range l.Find(query) {
+		for _, found := range l.Find(query, "") {
 			require.NotNil(t, found.Page)
 		}
 	})

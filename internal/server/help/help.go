@@ -50,7 +50,7 @@ func (h *Handler) index(c echo.Context) error {
 	}
 	q := strings.TrimSpace(c.QueryParam("q"))
 	q = strings.ToValidUTF8(q[:min(len(q), longest)], "")
-	page := foundPage(q, all.Find(q))
+	page := foundPage(q, all.Find(q, index))
 	if q == "" {
 		page = indexPage(all.Page(index))
 	}
@@ -78,4 +78,12 @@ func address(p *help.Page, s help.Section) string {
 		return Prefix + p.Name
 	}
 	return Prefix + p.Name + "#" + s.ID
+}
+
+// title returns that of a section, after its document's.
+func title(f help.Found) string {
+	if f.Section.Title == "" {
+		return f.Page.Title
+	}
+	return f.Page.Title + ": " + f.Section.Title
 }
