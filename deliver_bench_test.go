@@ -107,7 +107,8 @@ func (w *empty) Work(context.Context, *river.Job[emptyArgs]) error {
 	return nil
 }
 
-// riverAlone returns how many jobs a second River works off with so many empty workers.
+// riverAlone returns how many jobs a second River works off with so many empty workers: as it comes, on the connection
+// that deliveries use.
 func riverAlone(b *testing.B, n, at int) float64 {
 	b.Helper()
 	ctx := context.Background()
@@ -119,7 +120,7 @@ func riverAlone(b *testing.B, n, at int) float64 {
 	workers := river.NewWorkers()
 	w := &empty{done: &atomic.Int64{}, all: int64(n), end: make(chan struct{})}
 	river.AddWorker(workers, w)
-	client, err := db.Queue().Client(ctx, river.Config{
+	client, err := db.Queue().Bare(river.Config{
 		Workers:           workers,
 		Queues:            map[string]river.QueueConfig{"listenbrainz": {MaxWorkers: at}},
 		FetchPollInterval: time.Second,
@@ -146,8 +147,7 @@ func riverAlone(b *testing.B, n, at int) float64 {
 }
 
 // BenchmarkDeliver measures deliveries per second through worker, guard and transport to a target on loopback, for 1, 8
-// and 100 connections, each with the worker that keeps its order, and compares them with River alone and as many empty
-// workers.
+// and 100 connections, each of which keeps its order, and compares them with River alone and as many empty workers.
 func BenchmarkDeliver(b *testing.B) {
 	for _, workers := range []int{1, 8, 100} {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) { benchmarkDeliver(b, workers) })

@@ -28,7 +28,7 @@ import (
 // living is the wired program with its web side, whose settings can be changed. Nothing runs.
 type living struct {
 	*app
-	t     *testing.T
+	t     testing.TB
 	held  *settings.Settings
 	web   *server.Server
 	level slog.LevelVar
@@ -36,9 +36,16 @@ type living struct {
 	agent string
 }
 
-func newLiving(t *testing.T) *living {
+func newLiving(t testing.TB) *living {
 	t.Helper()
 	l := &living{t: t}
+	l.wire(seen{l})
+	return l
+}
+
+// wire wires the program with these upstreams, and makes the administrator's account.
+func (l *living) wire(upstreams http.RoundTripper) {
+	t := l.t
 	layers := read("", nil, map[string]string{"data_dir": inMemory(t)})
 	c, err := start{layers: layers}.config()
 	require.NoError(t, err)
@@ -53,21 +60,26 @@ func newLiving(t *testing.T) *living {
 			}
 		}})
 	require.NoError(t, err)
-	l.app, err = wire(t.Context(), l.held.Config(), db, seen{l}, log)
+	l.app, err = wire(t.Context(), l.held.Config(), db, upstreams, log)
 	require.NoError(t, err)
 	u, err := l.accounts.Create(t.Context(), "Alice", "a long enough password", accounts.Admin, true)
 	require.NoError(t, err)
 	l.user = u.ID
-	pages := l.server
-	pages.Settings, pages.DemoUser = l.held, u.ID
-	l.web, err = server.New(pages)
-	require.NoError(t, err)
+	l.web = l.serve(u.ID)
 	l.app.web.Store(l.web)
 	l.held.Follow(func(ctx context.Context, before, now config.Config) error {
 		l.level.Set(now.LogLevel)
 		return l.apply(ctx, before, now)
 	})
-	return l
+}
+
+// serve returns the web side with somebody signed in.
+func (l *living) serve(user int64) *server.Server {
+	pages := l.server
+	pages.Settings, pages.DemoUser = l.held, user
+	srv, err := server.New(pages)
+	require.NoError(l.t, err)
+	return srv
 }
 
 // seen notes how requests introduce themselves. Nothing is reached.

@@ -50,26 +50,32 @@ func crowd(t testing.TB, a *app, people int) {
 // connect creates people who have connected these providers.
 func connect(t testing.TB, a *app, people int, to ...string) {
 	t.Helper()
+	for n := range people {
+		u, err := a.store.AddUser(context.Background(), accounts.User{Name: fmt.Sprintf("Person %d", n),
+			PasswordHash: "-", Role: accounts.Member, CreatedAt: time.Now()}, false)
+		require.NoError(t, err)
+		connectOne(t, a, u.ID, n, to...)
+	}
+}
+
+// connectOne connects a person, who is the nth, with these providers.
+func connectOne(t testing.TB, a *app, user int64, n int, to ...string) {
+	t.Helper()
 	ctx := context.Background()
 	now := time.Now()
-	for n := range people {
-		u, err := a.store.AddUser(ctx, accounts.User{Name: fmt.Sprintf("Person %d", n), PasswordHash: "-",
-			Role: accounts.Member, CreatedAt: now}, false)
+	for _, name := range to {
+		p := a.registry.Get(name)
+		c := library.Connection{User: user, ID: library.ConnectionID(p.Name),
+			AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
+			ExpiresAt: now.Add(24 * time.Hour), Credentials: library.Credentials{"url": fmt.Sprintf(
+				"http://music-%d.example.org", n), "token": "t"}}
+		if name != "navidrome" {
+			c.Credentials = library.Credentials{"token": "t", "user": fmt.Sprint("person", n)}
+		}
+		_, err := a.store.SaveConnection(ctx, c)
 		require.NoError(t, err)
-		for _, name := range to {
-			p := a.registry.Get(name)
-			c := library.Connection{User: u.ID, ID: library.ConnectionID(p.Name),
-				AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
-				ExpiresAt: now.Add(24 * time.Hour), Credentials: library.Credentials{"url": fmt.Sprintf(
-					"http://music-%d.example.org", n), "token": "t"}}
-			if name != "navidrome" {
-				c.Credentials = library.Credentials{"token": "t", "user": fmt.Sprint("person", n)}
-			}
-			_, err := a.store.SaveConnection(ctx, c)
-			require.NoError(t, err)
-			for _, stream := range p.Streams {
-				require.NoError(t, a.store.SaveSuccess(ctx, u.ID, c.ID, stream, now))
-			}
+		for _, stream := range p.Streams {
+			require.NoError(t, a.store.SaveSuccess(ctx, user, c.ID, stream, now))
 		}
 	}
 }

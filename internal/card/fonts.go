@@ -2,17 +2,19 @@ package card
 
 import (
 	"bytes"
-	"compress/gzip"
 	"embed"
 	"fmt"
 	"io"
 	"sync"
 	"unicode"
 
+	"github.com/andybalholm/brotli"
 	"github.com/go-text/typesetting/font"
 )
 
-//go:embed fonts/*.ttf.gz
+// pack.go makes them.
+//
+//go:embed fonts/*.ttf.br
 var files embed.FS
 
 // typeface is a font, unpacked when a character of it is first needed.
@@ -54,15 +56,11 @@ var (
 // get returns the font. It panics if the embedded font is broken.
 func (t *typeface) get() *font.Face {
 	t.once.Do(func() {
-		packed, err := files.ReadFile("fonts/" + t.file + ".ttf.gz")
+		packed, err := files.ReadFile("fonts/" + t.file + ".ttf.br")
 		if err != nil {
 			panic(fmt.Sprintf("read font %s: %v", t.file, err))
 		}
-		in, err := gzip.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			panic(fmt.Sprintf("unpack font %s: %v", t.file, err))
-		}
-		b, err := io.ReadAll(in)
+		b, err := io.ReadAll(brotli.NewReader(bytes.NewReader(packed)))
 		if err != nil {
 			panic(fmt.Sprintf("unpack font %s: %v", t.file, err))
 		}

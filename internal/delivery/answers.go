@@ -87,7 +87,8 @@ func (d *Deliveries) sendAgain(ctx context.Context, q Question, before string) e
 				Ref: c.Ref}))
 		}
 	}
-	return errors.Join(err, d.started(ctx, q.User, q.Connection))
+	d.publish(q.User, q.Connection)
+	return err
 }
 
 // asks reports whether a track of the report waits for the answer to a question, or has been chosen by the last one.

@@ -64,7 +64,6 @@ func (r *runner) care(ctx context.Context) {
 	}
 	r.careFailed(ctx, r.resume(ctx))
 	r.careFailed(ctx, r.releaseReady(ctx))
-	r.careFailed(ctx, r.openQueues(ctx))
 	backlog, err := r.queue.Backlog(ctx)
 	r.careFailed(ctx, err)
 	warned := r.warned

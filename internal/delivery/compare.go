@@ -301,5 +301,6 @@ func (d *Deliveries) ChooseForCopy(
 	if choice == Rewrite && kept.Drift != "" {
 		err = errors.Join(err, d.Store.WantCopy(ctx, draft))
 	}
-	return errors.Join(err, d.started(ctx, user, conn))
+	d.publish(user, conn)
+	return err
 }

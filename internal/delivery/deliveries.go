@@ -91,7 +91,8 @@ type Deliveries struct {
 func New(p Parts, opt Options) *Deliveries {
 	now := newOptions(opt)
 	b := newBrowsers(p.Bus)
-	r := &runner{Parts: p, opt: now, queue: p.Store.Queue(), browsers: b, worker: newWorker(p, now, b)}
+	r := &runner{Parts: p, opt: now, queue: p.Store.Queue(), browsers: b, worker: newWorker(p, now, b),
+		later: make(chan struct{}, 1)}
 	return &Deliveries{Parts: p, opt: now, queue: r.queue, browsers: b, runner: r}
 }
 
@@ -107,9 +108,3 @@ func (d *Deliveries) Run(ctx context.Context) error { return d.runner.run(ctx) }
 
 // publish tells a person's browsers that their deliveries have changed.
 func (d *Deliveries) publish(user int64, conn library.ConnectionID) { d.browsers.publish(user, conn) }
-
-// started is publish for what a person has made due, perhaps in a queue that has not been open.
-func (d *Deliveries) started(ctx context.Context, user int64, conn library.ConnectionID) error {
-	defer d.publish(user, conn)
-	return d.runner.openQueues(ctx)
-}

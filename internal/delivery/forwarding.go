@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"reprise/internal/activity"
@@ -65,7 +64,8 @@ func (d *Deliveries) Forward(
 	if n, err = d.Store.StartForwarding(ctx, r, earlier); err == nil {
 		d.did(ctx, activity.Entry{User: user, Action: activity.ForwardingOn, Connection: conn})
 	}
-	return n, errors.Join(err, d.started(ctx, user, conn))
+	d.publish(user, conn)
+	return n, err
 }
 
 func (d *Deliveries) rule(user int64, conn library.ConnectionID, earlier bool) (Rule, error) {

@@ -110,16 +110,8 @@ func (d Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 	return args{kind: d.Kind, Payload: p}, opts
 }
 
-// lanes limits how many queues one provider's deliveries have, and those of all channels, on an installation with many
-// people: each has a worker of its own.
-const lanes = 16
-
-// QueueOf returns the name of the queue for deliveries to one person's connection, or to a channel. A queue has one
-// worker: its deliveries are made in order, and wait neither for another provider's nor, in a household, for another
-// person's or another channel's.
+// QueueOf returns the name of the queue for deliveries to one person's connection, or to a channel. The deliveries in a
+// queue are made in order, and wait for no others. [queue.Queue.Work] names the queues of earlier versions likewise.
 func QueueOf(conn library.ConnectionID, user int64) string {
-	if channel, ok := ChannelNumber(conn); ok {
-		return fmt.Sprintf("channel_%d", channel%lanes)
-	}
-	return fmt.Sprintf("%s_%d", strings.ReplaceAll(string(conn), ".", "_"), user%lanes)
+	return fmt.Sprintf("%s_%d", strings.ReplaceAll(string(conn), ".", "_"), user)
 }

@@ -87,9 +87,9 @@ func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, co
 		return err
 	}
 	draft := Draft{User: user, Connection: conn, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)}
-	err = d.Store.WantCopy(ctx, draft)
-	return errors.Join(err, settled(ctx, d.Teller, Copy{User: user, Connection: conn, Ref: draft.Ref}),
-		d.started(ctx, user, conn))
+	defer d.publish(user, conn)
+	return errors.Join(d.Store.WantCopy(ctx, draft),
+		settled(ctx, d.Teller, Copy{User: user, Connection: conn, Ref: draft.Ref}))
 }
 
 // StopWriting ends what WritePlaylist began. The provider keeps its copy.
@@ -121,7 +121,8 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 	d.opt.get().Metrics.Redriven("due", n)
 	d.did(ctx, activity.Entry{User: f.User, Action: activity.Redriven, Connection: f.Connection,
 		Subject: strconv.Itoa(n)})
-	return n, errors.Join(err, d.started(ctx, f.User, f.Connection))
+	d.publish(f.User, f.Connection)
+	return n, err
 }
 
 // Discard removes a delivery that is not running.
@@ -154,7 +155,8 @@ func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error 
 		if e == nil {
 			_, e = d.Store.StartForwarding(ctx, r, true)
 		}
-		err = errors.Join(err, e, d.started(ctx, c.User, c.ID))
+		err = errors.Join(err, e)
+		d.publish(c.User, c.ID)
 	}
 	return err
 }
@@ -162,7 +164,7 @@ func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error 
 // Release makes due all that waits to be sent to a connection: what was parked, what has its next attempt later, and
 // what has died of the connection's trouble. The person has done what was needed, or asks for it.
 func (d *Deliveries) Release(ctx context.Context, user int64, conn library.ConnectionID) error {
+	defer d.publish(user, conn)
 	return errors.Join(d.queue.Hasten(ctx, queue.Of(user, conn)), d.queue.Release(ctx, queue.Of(user, conn)),
-		d.Store.Revive(ctx, user, conn),
-		d.started(ctx, user, conn))
+		d.Store.Revive(ctx, user, conn))
 }

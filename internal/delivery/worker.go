@@ -122,8 +122,8 @@ func (w *worker) Work(ctx context.Context, j *river.Job[args]) error {
 		CreatedAt: j.CreatedAt, History: j.Priority == priorityHistory, Number: j.Attempt, Most: j.MaxAttempts})
 }
 
-// Timeout implements river.Worker.
-func (w *worker) Timeout(*river.Job[args]) time.Duration { return w.opt.get().Timeout }
+// Timeout implements river.Worker. River would watch over each deadline with a goroutine and two contexts of its own.
+func (w *worker) Timeout(*river.Job[args]) time.Duration { return -1 }
 
 // NextRetry implements river.Worker.
 func (w *worker) NextRetry(j *river.Job[args]) time.Time {
@@ -152,7 +152,7 @@ func (w *worker) retry(a *attempt, err error) {
 
 // begin notes that an attempt at a delivery is under way, until end is called.
 func (w *worker) begin(ctx context.Context, id, user int64) (_ context.Context, end func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, w.opt.get().Timeout)
 	now := work{user: user, cancel: cancel, done: make(chan struct{})}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -45,6 +45,7 @@ type Rollup struct {
 
 	storing sync.Mutex // held while counts move to the store, so that readers find each once
 	usual   usual      // the sums that were read last
+	hours   pastHours
 
 	mu    sync.Mutex
 	cells map[cellKey]*Quarter // not stored yet
@@ -66,6 +67,13 @@ type since struct {
 type usual struct {
 	from, to time.Time
 	sums     []Quarter
+}
+
+// pastHours caches the hours that are over, of every provider, so that each is read once: there are 14 days of them,
+// and every quarter of every endpoint is behind them.
+type pastHours struct {
+	from, to time.Time
+	all      []Quarter
 }
 
 // NewRollup returns a Rollup of the catalogue's endpoints.
@@ -201,6 +209,9 @@ func (r *Rollup) Flush(ctx context.Context) error {
 	quarters := make([]Quarter, 0, len(cells))
 	for _, c := range cells {
 		quarters = append(quarters, *c)
+		if c.Start.Before(r.hours.to) {
+			r.hours = pastHours{}
+		}
 	}
 	err := r.store.AddQuarters(ctx, quarters)
 	if err != nil {
@@ -270,7 +281,7 @@ func (r *Rollup) Quarters(ctx context.Context, usual, from, to time.Time) ([]Qua
 func (r *Rollup) Hours(ctx context.Context, provider string, from time.Time) ([]Quarter, error) {
 	r.storing.Lock()
 	defer r.storing.Unlock()
-	all, err := r.store.Hours(ctx, provider, from)
+	all, err := r.readHoursStoring(ctx, provider, from)
 	if err != nil {
 		return nil, err
 	}
@@ -300,6 +311,28 @@ func (r *Rollup) Hours(ctx context.Context, provider string, from time.Time) ([]
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), a.Start.Compare(b.Start))
 	})
 	return all, nil
+}
+
+// settled is how long after its end an hour is read again, because another server may still store counts of it.
+const settled = time.Hour
+
+// readHoursStoring reads hours from the store, except those that are cached.
+func (r *Rollup) readHoursStoring(ctx context.Context, provider string, from time.Time) ([]Quarter, error) {
+	p := &r.hours
+	if from.Before(p.from) {
+		*p = pastHours{from: from, to: from}
+	}
+	if p.to.Before(from) {
+		p.to = from
+	}
+	later, err := r.store.Hours(ctx, "", p.to)
+	if err != nil {
+		return nil, err
+	}
+	to := time.Now().Add(-settled).Truncate(time.Hour)
+	all := slices.DeleteFunc(slices.Concat(p.all, later), func(q Quarter) bool { return q.Start.Before(from) })
+	*p = pastHours{from, to, slices.DeleteFunc(slices.Clone(all), func(q Quarter) bool { return !q.Start.Before(to) })}
+	return slices.DeleteFunc(all, func(q Quarter) bool { return provider != "" && q.Provider != provider }), nil
 }
 
 // readStoring reads quarters from the store. It reads sums that are cached only once.

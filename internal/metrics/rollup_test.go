@@ -23,6 +23,8 @@ type kept struct {
 	all    map[cellKey]Quarter
 	fails  error
 	writes int
+
+	hoursFrom time.Time // what Hours was asked for last
 }
 
 func (k *kept) fail(err error) {
@@ -71,6 +73,7 @@ func (k *kept) Quarters(_ context.Context, usual, from, to time.Time) (all []Qua
 func (k *kept) Hours(_ context.Context, provider string, from time.Time) (all []Quarter, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.hoursFrom = from
 	for _, q := range k.all {
 		q.Start, q.Endpoint = q.Start.Truncate(time.Hour), ""
 		same := func(o Quarter) bool { return o.Start.Equal(q.Start) && o.Provider == q.Provider }
@@ -354,6 +357,36 @@ func TestReadingWritesNothing(t *testing.T) {
 		r.pass(3 * time.Hour)
 		require.Equal(r.t, writes+1, r.kept.writes, "without attempts nothing is written either")
 		require.Equal(r.t, 7, r.health(me).Usual.Attempts)
+	})
+}
+
+// The page of two weeks is not read anew each time, and counts that could be stored only late are not missing on it.
+func TestHoursThatAreOverAreReadOnce(t *testing.T) {
+	rollupBubble(t, func(r *rolling) {
+		count := func() (n int) {
+			all, err := r.Hours(t.Context(), "", time.Now().Add(-KeepQuarters).Truncate(time.Hour))
+			require.NoError(t, err)
+			for _, q := range all {
+				n += q.Attempts
+			}
+			return n
+		}
+		r.attempts(3, resilience.Success)
+		r.pass(5 * time.Hour)
+		require.Equal(t, 3, count())
+		require.Equal(t, 3, count())
+		require.Equal(t, time.Now().Add(-time.Hour).Truncate(time.Hour), r.kept.hoursFrom)
+
+		r.attempts(2, resilience.Success)
+		r.kept.fail(errors.New("the disk is full"))
+		r.pass(5 * time.Hour)
+		r.kept.fail(nil)
+		require.Equal(t, 5, count(), "not stored yet")
+		r.pass(20 * time.Minute)
+		require.Equal(t, 5, count(), "stored in an hour that was read before")
+
+		r.pass(KeepQuarters)
+		require.Zero(t, count(), "14 days are kept")
 	})
 }
 

@@ -3,116 +3,9 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/riverqueue/river/riverdriver"
 )
-
-// insertTopic is the topic on which River's workers of a queue hear that there is a job for them.
-const insertTopic = "river_insert"
-
-// bell is a riverdriver.Listener inside the process: River's drivers for database/sql listen to nothing.
-type bell struct {
-	rung chan riverdriver.Notification
-
-	mu      sync.Mutex
-	keepers int // who rings it
-	// empty has the queues that had no due jobs when they were looked at last, and for which nobody rang since.
-	empty map[string]bool
-}
-
-// rings is how many rings wait for River at most. Beyond it a ring is lost, and made good by the next one.
-const rings = 1000
-
-func newBell() *bell {
-	return &bell{rung: make(chan riverdriver.Notification, rings), empty: map[string]bool{}}
-}
-
-// heard reports whether a queue may have due jobs. It is about to be looked at.
-func (b *bell) heard(queue string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	was := b.empty[queue]
-	b.empty[queue] = true
-	return !was || b.keepers == 0
-}
-
-// attend notes that somebody rings the bell from now on, until they call the function that it returns.
-func (b *bell) attend() (leave func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.keepers++
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.keepers--
-		clear(b.empty)
-	}
-}
-
-// attended reports whether somebody rings the bell.
-func (b *bell) attended() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.keepers > 0
-}
-
-// again notes that a queue may have more due jobs than the last look at it has found.
-func (b *bell) again(queue string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.empty, queue)
-}
-
-// forget notes that every queue may have due jobs.
-func (b *bell) forget() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	clear(b.empty)
-}
-
-// ring has the workers of a queue look for due jobs.
-func (b *bell) ring(queue string) {
-	b.again(queue)
-	select {
-	case b.rung <- riverdriver.Notification{Topic: insertTopic, Payload: fmt.Sprintf("{\"queue\": %q}", queue)}:
-	default:
-	}
-}
-
-// WaitForNotification implements riverdriver.Listener.
-func (b *bell) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
-	select {
-	case n := <-b.rung:
-		return &n, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// Close implements riverdriver.Listener.
-func (*bell) Close(context.Context) error { return nil }
-
-// Connect implements riverdriver.Listener.
-func (*bell) Connect(context.Context) error { return nil }
-
-// Listen implements riverdriver.Listener.
-func (*bell) Listen(context.Context, string) error { return nil }
-
-// Ping implements riverdriver.Listener.
-func (*bell) Ping(context.Context) error { return nil }
-
-// Schema implements riverdriver.Listener.
-func (*bell) Schema() string { return "" }
-
-// SetAfterConnectExec implements riverdriver.Listener.
-func (*bell) SetAfterConnectExec(string) {}
-
-// Unlisten implements riverdriver.Listener.
-func (*bell) Unlisten(context.Context, string) error { return nil }
 
 const (
 	// lookEvery is the shortest time between two looks at what is due.
@@ -135,11 +28,10 @@ func (q *Queue) Look() {
 	}
 }
 
-// Keep wakes the workers of each queue when one of its jobs is due, until ctx ends. It looks at the jobs when they
-// change and when the next one is due; while none waits it does nothing. Told, called when jobs have become due, and
+// Keep has Work take the jobs of each queue when they are due, until ctx ends. It looks at the jobs when they change
+// and when the next one is due; while none waits it does nothing. Told, called when jobs have become due, and
 // failed, called with errors of the database, must not block.
 func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
-	defer q.bell.attend()()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var looked time.Time
@@ -171,7 +63,7 @@ func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
 	}
 }
 
-// wake wakes the workers of queues with due jobs, and returns when the next job will be due; zero if none will. It
+// wake rings for the queues with due jobs, and returns when the next job will be due; zero if none will. It
 // tells of queues in which jobs have become due after from.
 //
 // River makes jobs available to workers every five seconds only, and asks the database each time.
@@ -215,7 +107,7 @@ func (q *Queue) wake(ctx context.Context, from, now time.Time, told func(Due)) (
 			WHERE state IN ('scheduled', 'retryable') AND scheduled_at <= $1`, Time(now))
 	}
 	for i, d := range ready {
-		q.bell.ring(d.Queue)
+		q.lanes.ring(d.Queue)
 		if news[i] {
 			told(d)
 		}

@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -38,14 +37,10 @@ type Queue struct {
 	Jobs   // each statement a transaction of its own
 	config Config
 	client *river.Client[*sql.Tx] // inserts only
-	fresh  chan string
-	bell   *bell
+	lanes  *lanes
 	quiet  quietDriver
 	// changed has a value when jobs have changed since Keep looked at them.
 	changed chan struct{}
-
-	mu   sync.Mutex
-	used map[string]bool // the names sent to fresh since Client was called
 }
 
 // Open brings River's tables up to date and returns the queue in them.
@@ -61,39 +56,14 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	q := &Queue{config: c, client: client, fresh: make(chan string, freshBuffer), bell: newBell(),
-		changed: make(chan struct{}, 1), used: map[string]bool{}}
-	q.quiet = quiet(c.Driver, q.bell)
+	q := &Queue{config: c, client: client, lanes: newLanes(), changed: make(chan struct{}, 1)}
+	q.quiet = quiet(c.Driver, q.lanes)
 	q.Jobs = Jobs{advised{c.Writer, c.Wrap}, q.Look}
 	return q, nil
 }
 
 // In returns Jobs whose changes are part of a transaction, and known to Keep when it is over.
 func (q *Queue) In(tx *sql.Tx) Jobs { return Jobs{tx, q.Look} }
-
-// Client returns a River client that works jobs, which Keep wakes. Jobs that were running when the previous process
-// died are due again.
-//
-// River would find those only after RescueStuckJobsAfter, and would wait for the dead leader's term to end.
-func (q *Queue) Client(ctx context.Context, c river.Config) (*river.Client[*sql.Tx], error) {
-	for _, left := range []string{
-		"UPDATE river_job SET state = 'available' WHERE state = 'running'",
-		"DELETE FROM river_leader", // of earlier versions, which were elected in the database
-	} {
-		if _, err := q.db.ExecContext(ctx, left); err != nil {
-			return nil, err
-		}
-	}
-	q.bell.forget()
-	client, err := river.NewClient(q.quiet, withDefaults(c))
-	if err != nil {
-		return nil, fmt.Errorf("open queue: %w", err)
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	clear(q.used)
-	return client, nil
-}
 
 // withDefaults sets what all River clients have in common.
 func withDefaults(c river.Config) *river.Config {
@@ -120,29 +90,8 @@ func (q *Queue) Insert(ctx context.Context, tx *sql.Tx, args river.JobArgs, opts
 	if err != nil {
 		return 0, false, err
 	}
-	q.use(opts.Queue)
 	q.Look()
 	return result.Job.ID, !result.UniqueSkippedAsDuplicate, nil
-}
-
-// freshBuffer is how many names Fresh keeps.
-const freshBuffer = 256
-
-// Fresh receives the name of each queue when a job is inserted into it for the first time since Client was called.
-// The transaction of the insert may still be under way. A name that finds no room is sent again with the next job.
-func (q *Queue) Fresh() <-chan string { return q.fresh }
-
-func (q *Queue) use(name string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.used[name] {
-		return
-	}
-	select {
-	case q.fresh <- name:
-		q.used[name] = true
-	default:
-	}
 }
 
 // Touched returns a number that grows when jobs are taken, and when their ends are to be stored.
@@ -176,26 +125,6 @@ func (q *Queue) Running(ctx context.Context) (map[int64]time.Time, error) {
 		all[id] = taken.Time
 	}
 	return all, q.config.Wrap(rows.Err())
-}
-
-// Names returns the names of the queues that have jobs that wait or run.
-//
-// River's list of queues has those that a client has worked, whether or not they have jobs.
-func (q *Queue) Names(ctx context.Context) (names []string, err error) {
-	const list = "SELECT DISTINCT queue FROM river_job WHERE " + unended
-	rows, err := q.config.Reader.QueryContext(ctx, list)
-	if err != nil {
-		return nil, q.config.Wrap(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, q.config.Wrap(err)
-		}
-		names = append(names, name)
-	}
-	return names, q.config.Wrap(rows.Err())
 }
 
 // Counts returns how many jobs there are in each state, and when the oldest one was inserted that waits by itself; the

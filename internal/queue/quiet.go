@@ -5,30 +5,27 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivertype"
 )
 
-// quietDriver is the driver of the client that works jobs. River asks the database all the time: it renews its leader's
-// term every five seconds, and looks for jobs in each queue, for jobs that have become due, and for stuck ones. This
-// driver answers from memory what one process knows by itself, so that a disk may sleep while nothing is due. It lets a
-// look for jobs through only when the bell was rung for the queue since the last look that found none. While nobody
-// rings it, because Keep does not run, River asks as usual.
+// quietDriver is the driver of the client that works jobs. River asks the database all the time: it campaigns for its
+// leadership every five seconds, and looks for jobs in each queue, for jobs that have become due, and for stuck ones.
+// This driver answers from memory what one process knows by itself, so that a disk may sleep while nothing is due. Its
+// client never leads: what a leader of River does is done by Keep, and by those who work the jobs.
 //
-// Whoever runs such a client is the leader: the caller makes sure that there is one at a time.
+// Whoever runs such a client makes sure that there is one at a time.
 type quietDriver struct {
 	riverdriver.Driver[*sql.Tx]
 	executor *quietExecutor
 }
 
-// quiet returns a driver whose clients listen to the bell.
-func quiet(d riverdriver.Driver[*sql.Tx], b *bell) quietDriver {
-	return quietDriver{d, &quietExecutor{Executor: d.GetExecutor(), bell: b, reported: map[string]report{}}}
+// quiet returns a driver whose clients take jobs lane by lane.
+func quiet(d riverdriver.Driver[*sql.Tx], l *lanes) quietDriver {
+	return quietDriver{d, &quietExecutor{Executor: d.GetExecutor(), driver: d, lanes: l}}
 }
 
 // GetExecutor implements riverdriver.Driver.
@@ -39,47 +36,40 @@ func (quietDriver) SupportsListener() bool { return true }
 
 // GetListener implements riverdriver.Driver.
 func (d quietDriver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
-	return d.executor.bell
-}
-
-// reportEvery is how often River's note that a queue is in use is stored. Its cleaner deletes those older than a day.
-const reportEvery = 12 * time.Hour
-
-// report is when the note was stored, and what River got back.
-type report struct {
-	at    time.Time
-	queue *rivertype.Queue
+	return d.executor.lanes
 }
 
 // quietExecutor runs the statements of a quietDriver.
 type quietExecutor struct {
 	riverdriver.Executor
-	bell    *bell
-	touched atomic.Uint64 // how often jobs were taken, or their ends were to be stored
-
-	mu       sync.Mutex
-	reported map[string]report // by queue
+	driver  riverdriver.Driver[*sql.Tx]
+	lanes   *lanes
+	crew    atomic.Pointer[Crew] // whose jobs they are; set by Work
+	touched atomic.Uint64        // how often jobs were taken, or their ends were to be stored
 }
 
-// Begin implements riverdriver.Executor. River begins transactions for its election and its scheduler only.
-func (e *quietExecutor) Begin(ctx context.Context) (riverdriver.ExecutorTx, error) {
-	if !e.bell.attended() {
-		return e.Executor.Begin(ctx)
-	}
+// Begin implements riverdriver.Executor. River begins transactions for its election only.
+func (e *quietExecutor) Begin(context.Context) (riverdriver.ExecutorTx, error) {
 	return unbegun{nowhere}, nil
+}
+
+// QueueCreateOrSetUpdatedAt implements riverdriver.Executor. Nobody reads the table of the queues in use.
+func (e *quietExecutor) QueueCreateOrSetUpdatedAt(
+	_ context.Context, p *riverdriver.QueueCreateOrSetUpdatedAtParams,
+) (*rivertype.Queue, error) {
+	return &rivertype.Queue{Name: p.Name, Metadata: p.Metadata}, nil
 }
 
 // JobGetAvailable implements riverdriver.Executor.
 func (e *quietExecutor) JobGetAvailable(
 	ctx context.Context, p *riverdriver.JobGetAvailableParams,
 ) ([]*rivertype.JobRow, error) {
-	if !e.bell.heard(p.Queue) {
+	from := e.lanes.look(p.MaxToLock, e.crew.Load().AtOnce())
+	if len(from) == 0 {
 		return nil, nil
 	}
-	jobs, err := e.Executor.JobGetAvailable(ctx, p)
-	if err != nil || len(jobs) == p.MaxToLock { // there may be more
-		e.bell.again(p.Queue)
-	}
+	jobs, err := e.take(ctx, from, Time(*p.Now))
+	e.lanes.took(from, jobs, err)
 	if len(jobs) > 0 {
 		e.touched.Add(1)
 	}
@@ -91,36 +81,20 @@ func (e *quietExecutor) JobSetStateIfRunningMany(
 	ctx context.Context, p *riverdriver.JobSetStateIfRunningManyParams,
 ) ([]*rivertype.JobRow, error) {
 	e.touched.Add(1)
-	return e.Executor.JobSetStateIfRunningMany(ctx, p)
-}
-
-// JobGetStuck implements riverdriver.Executor. Stuck jobs are found by those who know which jobs they work on.
-func (e *quietExecutor) JobGetStuck(context.Context, *riverdriver.JobGetStuckParams) ([]*rivertype.JobRow, error) {
-	return nil, nil
-}
-
-// LeaderResign implements riverdriver.Executor.
-func (e *quietExecutor) LeaderResign(context.Context, *riverdriver.LeaderResignParams) (bool, error) {
-	return true, nil
-}
-
-// QueueCreateOrSetUpdatedAt implements riverdriver.Executor.
-func (e *quietExecutor) QueueCreateOrSetUpdatedAt(
-	ctx context.Context, p *riverdriver.QueueCreateOrSetUpdatedAtParams,
-) (*rivertype.Queue, error) {
-	e.mu.Lock()
-	last := e.reported[p.Name]
-	e.mu.Unlock()
-	if last.queue != nil && time.Since(last.at) < reportEvery {
-		return last.queue, nil
+	e.lanes.free(p.ID...) // River ends jobs of a kind that it does not know without an attempt
+	done, others := divide(p)
+	var jobs []*rivertype.JobRow
+	if len(done) > 0 {
+		var err error
+		if jobs, err = e.complete(ctx, done); err != nil {
+			return nil, err
+		}
 	}
-	q, err := e.Executor.QueueCreateOrSetUpdatedAt(ctx, p)
-	if err == nil {
-		e.mu.Lock()
-		e.reported[p.Name] = report{time.Now(), q}
-		e.mu.Unlock()
+	if len(others.ID) == 0 {
+		return jobs, nil
 	}
-	return q, err
+	more, err := e.Executor.JobSetStateIfRunningMany(ctx, others)
+	return append(jobs, more...), err
 }
 
 // unbegun is a transaction that is never begun, because all that River does in it is answered from memory.
@@ -139,17 +113,7 @@ func (unbegun) LeaderDeleteExpired(context.Context, *riverdriver.LeaderDeleteExp
 
 // LeaderAttemptElect implements riverdriver.Executor.
 func (unbegun) LeaderAttemptElect(context.Context, *riverdriver.LeaderElectParams) (bool, error) {
-	return true, nil
-}
-
-// LeaderAttemptReelect implements riverdriver.Executor.
-func (unbegun) LeaderAttemptReelect(context.Context, *riverdriver.LeaderElectParams) (bool, error) {
-	return true, nil
-}
-
-// JobSchedule implements riverdriver.Executor. Keep makes jobs available when they are due.
-func (unbegun) JobSchedule(context.Context, *riverdriver.JobScheduleParams) ([]*riverdriver.JobScheduleResult, error) {
-	return nil, nil
+	return false, nil
 }
 
 // nowhere refuses whatever else River may ask for in such a transaction, after an update of it.

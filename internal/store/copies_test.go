@@ -75,7 +75,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 		}
 		change()
 		var wrote []int64
-		stop := startQueue(t, s, "navidrome", 1, func(id int64) error {
+		stop := startQueue(t, s, func(id int64) error {
 			for ended := false; !ended; {
 				c, err := s.Copy(t.Context(), user, "navidrome", delivery.WritePlaylist, "7")
 				if err != nil {

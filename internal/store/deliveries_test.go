@@ -232,7 +232,7 @@ func TestDeadLettersAreTriedAgain(t *testing.T) {
 		require.Equal(t, []string{"retrying", "1 of 3"}, standing(t, s, user, ids[1]))
 		require.Equal(t, "dead", standing(t, s, user, ids[2])[0])
 		require.Equal(t, "dead", standing(t, s, user, alone)[0])
-		require.Equal(t, ids[:2], taken(t, s, "lastfm"))
+		require.Equal(t, ids[:2], taken(t, s))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"reprise/internal/delivery"
@@ -25,28 +26,31 @@ func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen
 	if err != nil {
 		return nil, local(err)
 	}
-	target, err := accountOf(ctx, s.reader, user, conn)
-	if err != nil {
-		return nil, err
-	}
-	var there int
-	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT f.listen_id) FROM forwards f
-		JOIN listen_sources s ON s.listen_id = f.listen_id AND `+target.sources("s", 2)+`
-		WHERE f.delivery_id = $1`, target.args(id)...).Scan(&there)
-	if err != nil {
-		return nil, local(err)
-	}
-	if there > 0 {
-		if err := s.takeOutThere(ctx, id, target); err != nil {
-			return nil, err
-		}
-	}
 	plays, err := list(ctx, s.reader, scanListen, selectListen+`JOIN forwards f ON f.listen_id = l.id
 		WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, id)
 	if err != nil {
 		return nil, err
 	}
-	return plays, s.addSources(ctx, plays)
+	alike := reportedBy(func(c library.ConnectionID) bool { return c.Provider() == conn.Provider() })
+	if err := s.addSources(ctx, plays); err != nil || !slices.ContainsFunc(plays, alike) {
+		return plays, err
+	}
+	target, err := accountOf(ctx, s.reader, user, conn)
+	if err != nil {
+		return nil, err
+	}
+	there := reportedBy(func(c library.ConnectionID) bool { return slices.Contains(target, c) })
+	if !slices.ContainsFunc(plays, there) {
+		return plays, nil
+	}
+	return slices.DeleteFunc(plays, there), s.takeOutThere(ctx, id, target)
+}
+
+// reportedBy returns whether one of some connections has reported a play.
+func reportedBy(some func(library.ConnectionID) bool) func(library.StoredListen) bool {
+	return func(p library.StoredListen) bool {
+		return slices.ContainsFunc(p.Sources, func(s library.Source) bool { return some(s.Connection) })
+	}
 }
 
 // takeOutThere takes the listens out of a delivery that its account has already.

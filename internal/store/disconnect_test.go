@@ -92,7 +92,7 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, alice, _ := forwarding(t)
 		ids := deliveries(t, s, alice)
-		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
+		stop := startQueue(t, s, func(id int64) error {
 			if id == ids[0].ID {
 				assert.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", true))
 				return river.JobSnooze(274 * 365 * 24 * time.Hour) // as after a fatal failure
@@ -104,7 +104,7 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 		require.Equal(t, []string{"lastfm parked: "}, enqueued(t, s, alice))
 		connect(t, s, alice, "lastfm")
 		require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
-		require.Equal(t, ids[0].ID, taken(t, s, "lastfm")[0])
+		require.Equal(t, ids[0].ID, taken(t, s)[0])
 		plays, err := s.ListensOf(t.Context(), ids[0].ID)
 		require.NoError(t, err)
 		require.Empty(t, plays, "its listens are gone")

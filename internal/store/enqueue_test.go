@@ -157,7 +157,7 @@ func TestOldPlaysAreHistory(t *testing.T) {
 		require.Equal(t, []string{"lastfm scheduled: Just now", "lastfm scheduled: Last week"}, enqueued(t, s, user))
 		require.Equal(t, 3, number(t, s, "SELECT priority FROM river_job WHERE id = 2"))
 		save(t, s, user, "spotify", track("This minute", -1))
-		require.Equal(t, []int64{1, 3, 2}, taken(t, s, "lastfm"))
+		require.Equal(t, []int64{1, 3, 2}, taken(t, s))
 	})
 }
 

@@ -88,7 +88,7 @@ func TestHistoryGoesOutAfterWhatIsNew(t *testing.T) {
 		require.NoError(t, err)
 		save(t, s, user, "spotify", track("C", 30), track("D", 40))
 		all := deliveries(t, s, user)
-		require.Equal(t, []int64{all[2].ID, all[3].ID, all[0].ID, all[1].ID}, taken(t, s, "lastfm"))
+		require.Equal(t, []int64{all[2].ID, all[3].ID, all[0].ID, all[1].ID}, taken(t, s))
 	})
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
-	"reprise/internal/library"
 	"reprise/internal/queue"
 )
 
@@ -34,23 +33,27 @@ type worker[T river.JobArgs] struct {
 
 func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do(j.ID) }
 
-// startQueue works the deliveries of a connection, so many at once, until the returned function is called, which waits
-// for running ones. It needs a synctest bubble.
-func startQueue(t testing.TB, s *Store, conn library.ConnectionID, atOnce int,
-	do func(id int64) error) (stop func()) {
+// startQueue works deliveries until the returned function is called, which waits for running ones. It needs a synctest
+// bubble.
+func startQueue(t testing.TB, s *Store, do func(id int64) error) (stop func()) {
 	t.Helper()
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker[plays]{do: do})
 	river.AddWorker(workers, &worker[copied]{do: do})
-	queues := map[string]river.QueueConfig{}
-	for user := range int64(3) {
-		queues[delivery.QueueOf(conn, user)] = river.QueueConfig{MaxWorkers: atOnce}
-	}
-	client, err := s.Queue().Client(context.Background(), river.Config{Workers: workers, Queues: queues,
-		FetchPollInterval: time.Second, FetchCooldown: time.Millisecond})
-	require.NoError(t, err)
-	require.NoError(t, client.Start(context.Background()))
-	return func() { require.NoError(t, client.Stop(context.Background())) }
+	ctx, cancel := context.WithCancel(context.Background())
+	failed := func(err error) { assert.NoError(t, err) }
+	var running sync.WaitGroup
+	running.Go(func() { s.Queue().Keep(ctx, func(queue.Due) {}, failed) })
+	running.Go(func() {
+		ended := func(e *river.Event) {
+			if e.Kind != river.EventKindJobCompleted {
+				s.Queue().Look()
+			}
+		}
+		assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, AtOnce: func() int { return 4 },
+			Ended: ended, Failed: failed}))
+	})
+	return func() { cancel(); running.Wait() }
 }
 
 func TestInterruptedDeliveriesAreDueAgain(t *testing.T) {
@@ -70,8 +73,37 @@ func TestInterruptedDeliveriesAreDueAgain(t *testing.T) {
 
 		s = openIn(t, dir)
 		require.Equal(t, []string{"running", "1 of 3"}, standing(t, s, user, ids[0]))
-		require.Equal(t, []int64{ids[0], ids[1], ids[3]}, taken(t, s, "lastfm"))
+		require.Equal(t, []int64{ids[0], ids[1], ids[3]}, taken(t, s))
 		require.Equal(t, []string{"done", "2 of 3"}, standing(t, s, user, ids[0]))
+	})
+}
+
+// In earlier versions connections of several people shared a queue.
+func TestEachConnectionGetsAQueueAtTheStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, alice := setup(t)
+		bob := addUser(t, s, "Bob", "member")
+		for _, user := range []int64{alice, bob} {
+			for i := range 2 {
+				enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
+					Ref: fmt.Sprint(i)})
+			}
+		}
+		_, err := s.writer.Exec("UPDATE river_job SET queue = 'lastfm_7'")
+		require.NoError(t, err)
+		block := make(chan struct{})
+		stop := startQueue(t, s, func(int64) error { <-block; return nil })
+		time.Sleep(time.Second)
+		require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE state = 'running'"),
+			"one of each person")
+		close(block)
+		time.Sleep(time.Second)
+		stop()
+		for _, user := range []int64{alice, bob} {
+			require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE state = 'completed' AND queue = $1",
+				delivery.QueueOf("lastfm", user)))
+		}
 	})
 }
 
@@ -84,7 +116,7 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 		thousands(t, s, user, many, delivery.Dead)
 		var mu sync.Mutex
 		worked := map[int64]int{}
-		stop := startQueue(t, s, "lastfm", 50, func(id int64) error {
+		stop := startQueue(t, s, func(id int64) error {
 			mu.Lock()
 			defer mu.Unlock()
 			worked[id]++

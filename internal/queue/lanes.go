@@ -1,0 +1,144 @@
+package queue
+
+import (
+	"context"
+	"sync"
+
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// Work has River work one queue, which is all queues: everyQueue is its name. That a queue's jobs are worked one after
+// the other is up to lanes.
+const everyQueue = "all"
+
+// lanes knows which queues may have due jobs, and which job of each is under way. It is River's riverdriver.Listener:
+// the drivers for database/sql listen to nothing.
+type lanes struct {
+	rung chan struct{} // has a value when there may be a job to take
+
+	mu   sync.Mutex
+	due  map[string]bool  // queues that were rung for, or had a due job, since the last look that found none
+	busy map[string]int64 // the job under way, by queue
+}
+
+func newLanes() *lanes {
+	return &lanes{rung: make(chan struct{}, 1), due: map[string]bool{}, busy: map[string]int64{}}
+}
+
+// ring notes that a queue may have due jobs.
+func (l *lanes) ring(queue string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.due[queue] = true
+	l.wakeLocked()
+}
+
+func (l *lanes) wakeLocked() {
+	select {
+	case l.rung <- struct{}{}:
+	default:
+	}
+}
+
+// look returns queues of which a job may be taken: at most so many, and so that at most atOnce are under way. They are
+// about to be looked at: one that has no due job is not returned again before it is rung for.
+func (l *lanes) look(most, atOnce int) (free []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	most = min(most, atOnce-len(l.busy))
+	for queue := range l.due {
+		if len(free) >= most {
+			break // the end of a job that is under way rings again
+		}
+		if _, busy := l.busy[queue]; busy {
+			continue
+		}
+		free = append(free, queue)
+	}
+	for _, queue := range free {
+		delete(l.due, queue)
+	}
+	return free
+}
+
+// took notes which jobs a look at these queues has taken, one of each at most, or that it has failed.
+func (l *lanes) took(looked []string, jobs []*rivertype.JobRow, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		for _, queue := range looked {
+			l.due[queue] = true
+		}
+	}
+	for _, job := range jobs {
+		l.busy[job.Queue], l.due[job.Queue] = job.ID, true
+	}
+}
+
+// free notes that jobs are no longer under way.
+func (l *lanes) free(jobs ...int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ended := make(map[int64]bool, len(jobs))
+	for _, job := range jobs {
+		ended[job] = true
+	}
+	for queue, job := range l.busy {
+		if ended[job] {
+			delete(l.busy, queue)
+			l.wakeLocked()
+		}
+	}
+}
+
+// waiting reports whether a queue may have due jobs.
+func (l *lanes) waiting() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.due) > 0
+}
+
+// resting reports whether no job is under way, and none is due.
+func (l *lanes) resting() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.due)+len(l.busy) == 0
+}
+
+// work is a middleware of River: it ends a job's turn when its attempt ends.
+func (l *lanes) work(ctx context.Context, job *rivertype.JobRow, attempt func(context.Context) error) error {
+	defer l.free(job.ID)
+	return attempt(ctx)
+}
+
+// WaitForNotification implements riverdriver.Listener.
+func (l *lanes) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
+	select {
+	case <-l.rung:
+		return &riverdriver.Notification{Topic: "river_insert", Payload: `{"queue": "` + everyQueue + `"}`}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Close implements riverdriver.Listener.
+func (*lanes) Close(context.Context) error { return nil }
+
+// Connect implements riverdriver.Listener.
+func (*lanes) Connect(context.Context) error { return nil }
+
+// Listen implements riverdriver.Listener.
+func (*lanes) Listen(context.Context, string) error { return nil }
+
+// Ping implements riverdriver.Listener.
+func (*lanes) Ping(context.Context) error { return nil }
+
+// Schema implements riverdriver.Listener.
+func (*lanes) Schema() string { return "" }
+
+// SetAfterConnectExec implements riverdriver.Listener.
+func (*lanes) SetAfterConnectExec(string) {}
+
+// Unlisten implements riverdriver.Listener.
+func (*lanes) Unlisten(context.Context, string) error { return nil }

@@ -1,0 +1,115 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// take takes the first due job of each of these queues, in one transaction.
+//
+// River takes jobs of one queue at a time, and any number of them, while those of ours keep their order.
+func (e *quietExecutor) take(ctx context.Context, queues []string, now string) ([]*rivertype.JobRow, error) {
+	args := []any{now}
+	for _, queue := range padded(queues) {
+		args = append(args, queue)
+	}
+	return e.change(ctx, func(tx *sql.Tx) ([]int64, error) {
+		rows, err := tx.QueryContext(ctx, `WITH lane (queue) AS (VALUES `+places("(%s)", 2, len(args))+`)
+			UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = $1
+			WHERE id IN (SELECT (SELECT id FROM river_job j WHERE state = 'available' AND j.queue = lane.queue
+			AND scheduled_at <= $1 ORDER BY priority, scheduled_at, id LIMIT 1) FROM lane) RETURNING id`, args...)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		var ids []int64
+		for rows.Next() {
+			var id int64
+			if err := rows.Scan(&id); err != nil {
+				return nil, err
+			}
+			ids = append(ids, id)
+		}
+		return ids, errors.Join(rows.Err(), rows.Close())
+	})
+}
+
+// complete notes that jobs are done, in one statement.
+//
+// River's driver for SQLite has a statement for each job.
+func (e *quietExecutor) complete(ctx context.Context, ids []int64) ([]*rivertype.JobRow, error) {
+	args := []any{Time(time.Now())}
+	for _, id := range padded(ids) {
+		args = append(args, id)
+	}
+	return e.change(ctx, func(tx *sql.Tx) ([]int64, error) {
+		_, err := tx.ExecContext(ctx, `UPDATE river_job SET state = 'completed', finalized_at = $1
+			WHERE state = 'running' AND id IN (`+places("%s", 2, len(args))+")", args...)
+		return ids, err
+	})
+}
+
+// change makes a change in a transaction, and returns the jobs whose ids it returns.
+func (e *quietExecutor) change(
+	ctx context.Context, fn func(*sql.Tx) ([]int64, error),
+) (jobs []*rivertype.JobRow, err error) {
+	tx, err := e.Executor.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
+	ids, err := fn(e.driver.UnwrapTx(tx))
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	if jobs, err = tx.JobGetByIDMany(ctx, &riverdriver.JobGetByIDManyParams{ID: padded(ids)}); err != nil {
+		return nil, err
+	}
+	return jobs, tx.Commit(ctx)
+}
+
+// divide returns the ids of the jobs that are done, with nothing else to note, and what is to be noted of the others.
+func divide(p *riverdriver.JobSetStateIfRunningManyParams) (
+	done []int64, others *riverdriver.JobSetStateIfRunningManyParams) {
+	others = &riverdriver.JobSetStateIfRunningManyParams{Now: p.Now, Schema: p.Schema}
+	for i, id := range p.ID {
+		if p.State[i] == rivertype.JobStateCompleted && !p.MetadataDoMerge[i] {
+			done = append(done, id)
+			continue
+		}
+		others.ID = append(others.ID, id)
+		others.Attempt = append(others.Attempt, p.Attempt[i])
+		others.ErrData = append(others.ErrData, p.ErrData[i])
+		others.FinalizedAt = append(others.FinalizedAt, p.FinalizedAt[i])
+		others.MetadataDoMerge = append(others.MetadataDoMerge, p.MetadataDoMerge[i])
+		others.MetadataUpdates = append(others.MetadataUpdates, p.MetadataUpdates[i])
+		others.ScheduledAt = append(others.ScheduledAt, p.ScheduledAt[i])
+		others.State = append(others.State, p.State[i])
+	}
+	return done, others
+}
+
+// padded returns a list with its last entry repeated up to a power of two, so that there are few texts of statements,
+// which databases keep prepared.
+func padded[T any](list []T) []T {
+	for len(list)&(len(list)-1) != 0 {
+		list = append(list, list[len(list)-1])
+	}
+	return list
+}
+
+// places returns placeholders from a number to another in a form, with commas between them.
+func places(form string, from, to int) string {
+	all := make([]string, 0, to-from+1)
+	for n := from; n <= to; n++ {
+		all = append(all, fmt.Sprintf(form, fmt.Sprintf("$%d", n)))
+	}
+	return strings.Join(all, ", ")
+}
