@@ -15,11 +15,53 @@ import (
 )
 
 var (
-	inText  = regexp.MustCompile("`((?:server|make|go run|go test) [^`]+)`")
+	inText = regexp.MustCompile("`((?:server|reprise|make|go run|go test) [^`]+)`")
+	others = regexp.MustCompile("`((?:[a-z][a-z0-9-]+|\\./[a-z]+) (?:-|\\./|/|[a-z])[^`]*)`")
+	tools  = regexp.MustCompile(`^(curl|cp|mv|docker|podman|journalctl|systemctl|createdb|pg_dump|psql|` +
+		`fail2ban-\w+|apt|apt-get|rpm|dnf|zypper|apk|rc-\w+|runuser|sha256sum|nginx|caddy|haproxy|` +
+		`jq|sqlite3|git|npm|tar|openssl) `)
 	block   = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 	inBlock = regexp.MustCompile(`(?m)^((?:server|make|go run|go test) .*?)(?: {2,}#.*)?$`)
 	target  = regexp.MustCompile(`(?m)^([a-z-]+):`)
 )
+
+// unrun says why a command of another program in the text of a document is not run, by what it begins with.
+var unrun = map[string]string{
+	"createdb":       "tests on Postgres create their databases by SQL",
+	"journalctl":     "needs systemd as the first process",
+	"systemctl":      "needs systemd as the first process",
+	"docker":         "needs Docker; `make dist-check` runs the image without it",
+	"apt-get":        "`make dist-check` installs, upgrades and removes each package",
+	"dnf":            "`make dist-check` installs the same package with rpm",
+	"rpm":            "`make dist-check` installs, upgrades and removes each package",
+	"sha256sum":      "`make dist-check` checks the sums",
+	"fail2ban-regex": "needs fail2ban; test.TestFilterOfFail2banReadsTheLog holds the filter against the log",
+	"cp internal/":   "copies a file that is compiled and tested where it is",
+	"cp -r internal": "copies a folder that is compiled and tested where it is",
+}
+
+// TestOtherCommandsHaveAReason finds commands of other programs in the text, outside of blocks.
+func TestOtherCommandsHaveAReason(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	used := map[string]bool{}
+	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md") {
+		text := strings.Join(strings.Fields(block.ReplaceAllString(read(t, page), "")), " ")
+		for _, m := range others.FindAllStringSubmatch(text, -1) {
+			known := !tools.MatchString(m[1])
+			for begin := range unrun {
+				if strings.HasPrefix(m[1], begin) {
+					known, used[begin] = true, true
+				}
+			}
+			require.True(t, known, "%s names %q, and no test runs it: run it, or say here why not", page, m[1])
+		}
+	}
+	for begin := range unrun {
+		require.True(t, used[begin], "no document has %q any more", begin)
+	}
+}
 
 // TestNamedCommandsExist checks the commands in the text of the documents. Those in blocks also run: see test.
 func TestNamedCommandsExist(t *testing.T) {
@@ -43,7 +85,7 @@ func TestNamedCommandsExist(t *testing.T) {
 			switch {
 			case words[0] == "make":
 				require.True(t, makes[words[1]], "%s: the Makefile has no %q", page, words[1])
-			case words[0] == "server":
+			case words[0] == "server", words[0] == "reprise":
 				runs(t, page, words[1:])
 			case words[1] == "run":
 				require.Equal(t, "./cmd/server", words[2], page)

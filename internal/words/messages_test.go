@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,11 +23,11 @@ var update = flag.Bool("update", false, "rewrite docs/messages.md")
 var (
 	told = []string{"alert", "alerts", "ask", "copy", "message", "refused", "problem", "trouble", "reach", "delivery",
 		"field", "host", "provider", "import.refused", "import.why", "import.stopped", "import.expected", "import.row",
-		"import.away", "import.failed", "channels.problem", "input"}
+		"import.away", "import.failed", "channels.problem", "input", "update"}
 	unless = regexp.MustCompile(`^(alert\.action\..*|alert\.every_months|message\.took\..*|` +
 		`reach\.(name|shown)\..*|ask\.(sent|unknown)|ask\.(yourself|nothing)(_text)?|` +
 		`provider\.(either|numbered|openai|s3)|problem\.service|\w+\.purpose|\w+\.field\..*|` +
-		`copy\.(rewrite|leave))$`)
+		`copy\.(rewrite|leave)|import\.open)$`)
 	known = map[string]string{"spotify": "Spotify", "lastfm": "Last.fm", "listenbrainz": "ListenBrainz",
 		"youtube": "YouTube", "navidrome": "Navidrome and other Subsonic servers", "s3": "S3 storage",
 		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "Language model"}
@@ -34,7 +36,8 @@ var (
 // instead has better words for what varies than the names of arguments.
 var instead = map[string]string{"until": "time", "since": "time", "at": "time", "every": "six months",
 	"count": "number", "most": "number", "limit": "number", "ref": "name", "known": "list", "took": "two hours",
-	"what": "26 listens", "rest": "3 listens", "waiting": "37 listens are waiting"}
+	"what": "26 listens", "rest": "3 listens", "waiting": "37 listens are waiting",
+	"own": "version"}
 
 // page fills the places of testdata/messages.md.
 type page struct {
@@ -158,4 +161,31 @@ func TestThePageOfMessagesIsComplete(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	require.Equal(t, string(want), text, "run go test ./internal/words -update")
+}
+
+// TestEveryNotificationIsOnThePage finds the areas that the files use in which notifications are made.
+func TestEveryNotificationIsOnThePage(t *testing.T) {
+	used := regexp.MustCompile(`words\.(?:New|Each)\(\s*"(\w+)\.(\w+)`)
+	made := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && path == "../demo" {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(b), "Notification{") || !strings.Contains(string(b), "Title") {
+			return err
+		}
+		for _, m := range used.FindAllStringSubmatch(string(b), -1) {
+			made++
+			id := m[1] + "." + m[2]
+			on := slices.ContainsFunc(told, func(area string) bool { return strings.HasPrefix(id, area) })
+			require.True(t, on || unless.MatchString(id), "%s says %s, which docs/messages.md lacks", path, id)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Greater(t, made, 20)
 }
