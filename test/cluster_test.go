@@ -50,6 +50,8 @@ func TestServersShareADatabase(t *testing.T) {
 		return len(all) == 2 && all[0].(object)["state"] == "leads" && all[1].(object)["state"] == "waits"
 	}, patience, 50*time.Millisecond)
 	require.Contains(t, v.page("/health", http.StatusOK), "Passes requests on")
+	v.call("PATCH", "/admin/settings", object{"base_url": first.url + "/music"}, http.StatusOK)
+	require.Contains(t, v.page("/music/health", http.StatusOK), `href="/music/listening"`, "the path is passed on")
 	tab, _ := v.open()
 	w.Play()
 	v.at(first).call("POST", "/connections/listenbrainz/sync", nil, http.StatusAccepted)

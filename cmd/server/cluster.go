@@ -53,7 +53,11 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	name, _ := os.Hostname()
 	member := cluster.NewMember(cluster.Server{ID: rand.Text(), Name: name, Address: reached(c, peers.Addr()),
 		Version: version, Started: time.Now()}, book, p.log)
-	in := inCluster{p, id, member, cluster.NewGate(member, id, server.NewFront(version), p.log)}
+	front, err := server.NewFront(version, c.BaseURL)
+	if err != nil {
+		return err
+	}
+	in := inCluster{p, id, member, cluster.NewGate(member, id, front, p.log)}
 	in.gate.Lend(importsIn(c))
 
 	// The load balancer hears that the server leaves before it does.

@@ -31,7 +31,7 @@ func (c *Config) settings() []row {
 func (c *Config) ofServer() []row {
 	return []row{
 		fixed("listen", "127.0.0.1:8420", Text, address(&c.Listen)),
-		{Setting{Path: "base_url", Group: Server, Kind: URL}, addressOf(providers.BaseURL, &c.BaseURL)},
+		{Setting{Path: "base_url", Group: Server, Kind: URL}, publicAddress(&c.BaseURL)},
 		fixed("data_dir", "./data", Text, plainText(&c.DataDir)),
 		fixed("database_url", "", Secret, c.setDatabaseURL),
 		fixed("secret_key", "", Secret, c.setSecretKey),
@@ -345,15 +345,6 @@ func address(to *string) func(string) error {
 		}
 		*to = s
 		return nil
-	}
-}
-
-// addressOf returns a setter for an address of this kind.
-func addressOf(kind providers.Kind, to *string) func(string) error {
-	return func(s string) error {
-		v, err := kind.Parse(s)
-		*to = v.Text
-		return err
 	}
 }
 

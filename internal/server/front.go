@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -10,10 +11,17 @@ import (
 )
 
 // Front is what a server answers that does not lead.
-type Front struct{ door http.Handler }
+type Front struct {
+	base *core.Base
+	door http.Handler
+}
 
-// NewFront returns a Front of a version of the program.
-func NewFront(version string) Front {
+// NewFront returns a Front of a version of the program, which browsers reach at baseURL.
+func NewFront(version, baseURL string) (Front, error) {
+	base, err := core.NewBase(baseURL)
+	if err != nil {
+		return Front{}, err
+	}
 	e := echo.New()
 	e.JSONSerializer = core.JSON{}
 	e.Use(core.Speak, func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -23,12 +31,18 @@ func NewFront(version string) Front {
 		}
 	})
 	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
-	e.RouteNotFound("/*", core.Away(version))
-	return Front{compressed(e)}
+	e.RouteNotFound("/*", core.Away(version, base))
+	return Front{base, compressed(e)}, nil
 }
 
 // Has reports whether a path names a file that is the same at every server.
-func (f Front) Has(path string) bool { return static.Exact(path) }
+func (f Front) Has(path string) bool {
+	return static.Exact(f.base.Local(&url.URL{Path: path}).Path)
+}
 
 // ServeHTTP answers with that file, and otherwise says that another server is taking over.
-func (f Front) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.door.ServeHTTP(w, r) }
+func (f Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = r.WithContext(r.Context())
+	r.URL = f.base.Local(r.URL)
+	f.door.ServeHTTP(w, r)
+}

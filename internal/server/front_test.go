@@ -14,7 +14,8 @@ import (
 // its style.
 func TestAServerThatDoesNotLeadSaysSo(t *testing.T) {
 	t.Parallel()
-	f := NewFront("1.2.3")
+	f, err := NewFront("1.2.3", "")
+	require.NoError(t, err)
 	ask := func(method, path, language string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, nil)
 		r.Header.Set("Accept-Language", language)

@@ -79,6 +79,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 		})
 		pages.GET("/demo", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/demo/") })
 	}
+	r.core.Below(e.Routes())
 	return e, nil
 }
 
@@ -112,6 +113,7 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 		now := r.reach.Load()
 		base := now.base
 		h := c.Response().Header()
+		c.Response().Before(func() { r.core.Point(h) })
 		protect(h)
 		if base.Scheme == "https" {
 			h.Set("Strict-Transport-Security", "max-age=31536000")

@@ -125,8 +125,9 @@ func New(c Config) (*Server, error) {
 // ServeHTTP implements http.Handler. It answers a HEAD, as monitors send it, like a GET; net/http leaves the body
 // out.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = r.WithContext(r.Context()) // a copy: net/http looks at its own
+	r.URL = s.resources.core.Local(r.URL)
 	if r.Method == http.MethodHead {
-		r = r.WithContext(r.Context()) // a copy: net/http looks at its own
 		r.Method = http.MethodGet
 	}
 	s.door.ServeHTTP(w, r)

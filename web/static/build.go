@@ -157,7 +157,7 @@ func (s *set) addModule(sources map[string][]byte, name string, outer []string) 
 		if f == nil {
 			return fmt.Errorf("%s names %s, which does not exist", name, other)
 		}
-		text = bytes.ReplaceAll(text, m[0], []byte(`"`+f.address()+`"`))
+		text = bytes.ReplaceAll(text, m[0], []byte(`"./`+path.Base(f.address())+`"`))
 	}
 	s.add(name, text)
 	return nil

@@ -1,9 +1,12 @@
 package static
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Manifest returns the description by which browsers install Reprise as an application. description says what it is, in
-// the reader's language.
+// the reader's language. Its addresses are relative to its own.
 func Manifest(language, description string) []byte {
 	type icon struct {
 		Src     string `json:"src"`
@@ -13,11 +16,11 @@ func Manifest(language, description string) []byte {
 	}
 	address := func(name string) string {
 		a, _ := URL(name) // build adds each of them
-		return a
+		return strings.TrimPrefix(a, "/")
 	}
 	b, _ := json.Marshal(map[string]any{
 		"name": "Reprise", "short_name": "Reprise", "description": description, "lang": language,
-		"id": "/", "start_url": "/", "scope": "/", "display": "standalone",
+		"start_url": "./", "scope": "./", "display": "standalone",
 		"background_color": "#fbfaf8", "theme_color": "#0b6354",
 		"icons": []icon{
 			{address("icon-192.png"), "192x192", "image/png", ""},

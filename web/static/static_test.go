@@ -2,10 +2,12 @@ package static
 
 import (
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -96,7 +98,7 @@ func TestModulesImportByHash(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "one\ntwo\n", string(s.named["app.css"].body))
 	require.Equal(t, []string{"b.js", "a.js"}, s.imports["app.js"])
-	require.Contains(t, string(s.named["app.js"].body), `from "`+s.named["a.js"].address()+`"`)
+	require.Contains(t, string(s.named["app.js"].body), `from "./`+path.Base(s.named["a.js"].address())+`"`)
 	require.Contains(t, string(s.worker), s.named["b.js"].address())
 	before := s.named["app.js"].hash
 	sources["js/b.js"].Data = []byte("changed")
@@ -132,5 +134,22 @@ func TestVendoredFilesAreWhole(t *testing.T) {
 	licences := string(all().named["licences.txt"].body)
 	for _, of := range []string{"idiomorph 0.8.0", "uPlot 1.6.32", "lucide-static 1.62.0", "simple-icons 16.37.0"} {
 		require.True(t, strings.Contains(licences, of), of)
+	}
+}
+
+// Browsers look for what the manifest names beside the manifest, wherever that is.
+func TestTheManifestNamesNoPlace(t *testing.T) {
+	t.Parallel()
+	var m struct {
+		Start string `json:"start_url"`
+		Scope string
+		Icons []struct{ Src string }
+	}
+	require.NoError(t, json.Unmarshal(Manifest("en", "Music"), &m))
+	require.Equal(t, "./", m.Start)
+	require.Equal(t, "./", m.Scope)
+	require.Len(t, m.Icons, 4)
+	for _, icon := range m.Icons {
+		require.Regexp(t, `^static/icon`, icon.Src)
 	}
 }

@@ -2,14 +2,17 @@
 // state of the page Status for when the server cannot be reached. It keeps nothing of a person whose session has ended.
 "use strict";
 
-const shell = [/* shell */]; // the addresses of what every page needs; each has the hash of its content
+// root is the path of base_url, which this script's own address has in front of its name; empty without one.
+const root = new URL(".", self.location).pathname.slice(0, -1);
+const shell = [/* shell */].map((path) => root + path); // what every page needs; each has the hash of its content
+const offline = `${root}/offline`;
 const files = "files", status = "status";
 
 self.addEventListener("install", (e) => {
   e.waitUntil((async () => {
     const cache = await caches.open(files);
     await cache.addAll(shell);
-    await cache.add(new Request("/offline", { cache: "reload" }));
+    await cache.add(new Request(offline, { cache: "reload" }));
     await self.skipWaiting();
   })());
 });
@@ -22,7 +25,7 @@ self.addEventListener("activate", (e) => {
     const cache = await caches.open(files);
     for (const asked of await cache.keys()) {
       const path = new URL(asked.url).pathname;
-      if (path !== "/offline" && !shell.includes(path)) await cache.delete(asked);
+      if (path !== offline && !shell.includes(path)) await cache.delete(asked);
     }
     await self.clients.claim();
   })());
@@ -30,7 +33,7 @@ self.addEventListener("activate", (e) => {
 
 // Signing in or out, here or elsewhere, ends what was kept: the next person must not read it. A session that has ended
 // leads to one of these doors as well.
-const doors = ["/login", "/logout", "/setup", "/invitation", "/reset"];
+const doors = ["/login", "/logout", "/setup", "/invitation", "/reset"].map((path) => root + path);
 const isDoor = (path) => doors.some((door) => path === door || path.startsWith(`${door}/`));
 
 self.addEventListener("fetch", (e) => {
@@ -40,7 +43,7 @@ self.addEventListener("fetch", (e) => {
     if (e.request.method !== "GET" || isDoor(at.pathname)) {
       if (isDoor(at.pathname)) e.waitUntil(forget());
     } else e.respondWith(page(e));
-  } else if (e.request.method === "GET" && at.pathname.startsWith("/static/")) {
+  } else if (e.request.method === "GET" && at.pathname.startsWith(`${root}/static/`)) {
     e.respondWith(file(e.request));
   }
 });
@@ -51,7 +54,7 @@ async function file(request) {
 }
 
 const forget = () => caches.delete(status);
-const isStatus = (url) => url.pathname === "/" && !url.search;
+const isStatus = (url) => url.pathname === `${root}/` && !url.search;
 
 async function page(e) {
   const at = new URL(e.request.url);
@@ -90,7 +93,7 @@ function headersOf(answer) {
 
 async function stored(at) {
   const page = isStatus(at) && await (await caches.open(status)).match(at.href);
-  return page || (await (await caches.open(files)).match("/offline")) || Response.error();
+  return page || (await (await caches.open(files)).match(offline)) || Response.error();
 }
 
 self.addEventListener("push", (e) => {
@@ -103,7 +106,7 @@ self.addEventListener("push", (e) => {
 
 self.addEventListener("notificationclick", (e) => {
   e.notification.close();
-  const url = new URL(e.notification.data?.url || "/", self.location.origin);
+  const url = new URL(e.notification.data?.url || `${root}/`, self.location.origin);
   const path = url.pathname + url.search + url.hash;
   const to = url.origin === self.location.origin ? url : new URL(path, self.location.origin);
   e.waitUntil((async () => {
@@ -125,7 +128,7 @@ self.addEventListener("pushsubscriptionchange", (e) => {
     });
     const fresh = e.newSubscription || (options && await subscribe());
     if (!fresh) return;
-    await fetch("/api/v1/channels", {
+    await fetch(`${root}/api/v1/channels`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ kind: "webpush", subscription: fresh, replaces: old?.endpoint || "" }),

@@ -1,10 +1,8 @@
 package core
 
 import (
-	"bytes"
 	"net/http"
 
-	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/words"
@@ -38,9 +36,5 @@ func manifest(c echo.Context) error {
 func (k *Core) offline(c echo.Context) error {
 	ctx := c.Request().Context()
 	f := ui.Frame{Title: words.T(ctx, "app.offline"), Version: k.version, Language: words.From(ctx)}
-	var b bytes.Buffer
-	if err := ui.Page(f).Render(templ.WithChildren(ctx, offlinePage()), &b); err != nil {
-		return err
-	}
-	return c.HTMLBlob(http.StatusOK, b.Bytes())
+	return k.write(c, http.StatusOK, f, offlinePage())
 }

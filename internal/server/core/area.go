@@ -33,7 +33,7 @@ func (k *Core) ShowSettings(c echo.Context, status int, title string, page templ
 	around := ui.Area{Title: words.T(ctx, "section.title"), URL: "/settings"}
 	for _, e := range Settings(ctx, UserOf(c)) {
 		around.Pages = append(around.Pages, ui.Link{Label: e.Label, URL: e.URL,
-			Current: current(pathOf(c), e.URL, e.URL)})
+			Current: current(k.pathOf(c), e.URL, e.URL)})
 	}
 	return k.Show(c, status, title, framed(ui.Within(around), page))
 }

@@ -11,7 +11,7 @@ import (
 
 // Away answers a request that no server could answer, because another one is just taking over: a problem for programs,
 // and for people a page that asks again by itself. It needs no database, so it knows nobody.
-func Away(version string) echo.HandlerFunc {
+func Away(version string, base *Base) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, h := c.Request(), c.Response().Header()
 		h.Set("Retry-After", strconv.Itoa(awayWait))
@@ -30,6 +30,6 @@ func Away(version string) echo.HandlerFunc {
 		if isAPI(c) {
 			return writeProblem(c, p)
 		}
-		return showOpen(c, p.Status, version, p.Title, nil, errorPage(p, again))
+		return base.write(c, p.Status, openFrame(c, version, p.Title), errorPage(p, again))
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -63,7 +62,7 @@ type Core struct {
 	Sessions *Sessions
 	Access   *Access
 
-	base  atomic.Pointer[url.URL]
+	*Base
 	tries *tries
 	// refused bounds the lines of the log about addresses that are refused.
 	refused, refusedAll *throttle.Table
@@ -77,12 +76,13 @@ type Core struct {
 
 // New returns a Core.
 func New(o Options) (*Core, error) {
-	base, err := url.Parse(o.BaseURL)
+	base, err := NewBase(o.BaseURL)
 	if err != nil {
 		return nil, err
 	}
 	sessions := newSessions(o)
 	k := &Core{
+		Base:     base,
 		Registry: o.Registry, Log: o.Log,
 		Sessions: sessions,
 		Access: &Access{sessions: sessions, store: o.Store, log: o.Log,
@@ -95,19 +95,16 @@ func New(o Options) (*Core, error) {
 
 		services: o.Services,
 	}
-	k.Configure(base, o.AdminToken)
+	k.Configure(base.url.Load(), o.AdminToken)
 	return k, nil
 }
 
 // Configure changes where browsers reach this server, and the operator's token.
 func (k *Core) Configure(base *url.URL, adminToken resilience.Secret) {
-	k.base.Store(base)
+	k.url.Store(base)
 	k.Access.adminToken.Store(&adminToken)
 	k.Sessions.over(base.Scheme == "https")
 }
-
-// BaseURL returns the address at which browsers reach this server, without a trailing slash.
-func (k *Core) BaseURL() string { return k.base.Load().String() }
 
 // Version returns the version of the program.
 func (k *Core) Version() string { return k.version }

@@ -1,8 +1,8 @@
 package core
 
 import (
-	"cmp"
 	"context"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -16,13 +16,13 @@ import (
 func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	ctx := c.Request().Context()
 	f := ui.Frame{Title: title, Version: k.version, Language: words.From(ctx),
-		Path: c.Request().URL.RequestURI(), Help: helpFor(pathOf(c))}
+		Path: c.Request().URL.RequestURI(), Help: helpFor(k.pathOf(c))}
 	u := UserOf(c)
 	if u.ID == 0 {
 		return f, nil
 	}
 	f.User, f.Zone, f.Theme = u.Name, u.Zone, u.Theme
-	path := pathOf(c)
+	path := k.pathOf(c)
 	if !ByScript(c) { // the flash is kept for a person
 		f.Flash = k.Sessions.popFlash(ctx).T(ctx)
 	}
@@ -48,8 +48,11 @@ const RefreshHeader = "X-Reprise-Refresh"
 func ByScript(c echo.Context) bool { return c.Request().Header.Get(RefreshHeader) != "" }
 
 // pathOf returns the path of the page that a request is for.
-func pathOf(c echo.Context) string {
-	return cmp.Or(c.Request().Header.Get(RefreshHeader), c.Request().URL.Path)
+func (k *Core) pathOf(c echo.Context) string {
+	if page := c.Request().Header.Get(RefreshHeader); page != "" {
+		return k.Local(&url.URL{Path: page}).Path
+	}
+	return c.Request().URL.Path
 }
 
 // announce puts the open notifications into the frame of the page with a path: the bell counts them, and a banner says

@@ -21,27 +21,28 @@ func (k *Core) Show(c echo.Context, status int, title string, page templ.Compone
 	if err != nil && status < http.StatusInternalServerError { // an error page is shown with what is known
 		return err
 	}
-	var b bytes.Buffer
-	if err := ui.Page(f).Render(templ.WithChildren(c.Request().Context(), page), &b); err != nil {
+	return k.write(c, status, f, page)
+}
+
+// write answers with a page in its frame.
+func (b *Base) write(c echo.Context, status int, f ui.Frame, page templ.Component) error {
+	var html bytes.Buffer
+	if err := ui.Page(f).Render(templ.WithChildren(c.Request().Context(), page), &html); err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, Stamp(b.Bytes()))
+	return c.HTMLBlob(status, Stamp(b.point(html.Bytes())))
 }
 
 // ShowOpen answers with a page for anybody who has its address. The page is the same for everybody, signed in or not.
 func (k *Core) ShowOpen(c echo.Context, title string, meta []ui.Meta, page templ.Component) error {
-	return showOpen(c, http.StatusOK, k.version, title, meta, page)
+	return k.write(c, http.StatusOK, openFrame(c, k.version, title, meta...), page)
 }
 
-func showOpen(c echo.Context, status int, version, title string, meta []ui.Meta, page templ.Component) error {
-	ctx := c.Request().Context()
-	f := ui.Frame{Title: title, Version: version, Language: words.From(ctx), Path: c.Request().URL.RequestURI(),
-		Help: helpFor(""), Meta: append([]ui.Meta{{Name: "robots", Content: "noindex, nofollow, noarchive"}}, meta...)}
-	var b bytes.Buffer
-	if err := ui.Page(f).Render(templ.WithChildren(ctx, page), &b); err != nil {
-		return err
-	}
-	return c.HTMLBlob(status, b.Bytes())
+// openFrame returns the frame of a page for anybody.
+func openFrame(c echo.Context, version, title string, meta ...ui.Meta) ui.Frame {
+	return ui.Frame{Title: title, Version: version, Language: words.From(c.Request().Context()),
+		Path: c.Request().URL.RequestURI(), Help: helpFor(""),
+		Meta: append([]ui.Meta{{Name: "robots", Content: "noindex, nofollow, noarchive"}}, meta...)}
 }
 
 // Open returns the open notifications of a user.
@@ -74,7 +75,7 @@ func (k *Core) Confirm(c echo.Context, v Confirmation) error {
 	for _, f := range v.Fields {
 		d.Do.Fields = append(d.Do.Fields, ui.Hidden(f))
 	}
-	if within(pathOf(c), "/settings") {
+	if within(k.pathOf(c), "/settings") {
 		return k.ShowSettings(c, http.StatusOK, v.Title, ui.Ask(d))
 	}
 	return k.Show(c, http.StatusOK, v.Title, ui.Ask(d))

@@ -85,9 +85,10 @@ func Body[T any](c echo.Context) (v T, err error) {
 // CameFrom returns the path of the page of ours that a request came from, and "/" if there is none to go back to.
 func (k *Core) CameFrom(c echo.Context) string {
 	u, err := url.Parse(c.Request().Referer())
-	if err != nil || u.Host != c.Request().Host && u.Host != k.base.Load().Host {
+	if err != nil || u.Host != c.Request().Host && u.Host != k.url.Load().Host {
 		return "/"
 	}
+	u = k.Local(u)
 	if strings.HasPrefix(u.Path, "/connect/") || u.Path == "/login" || u.Path == "/setup" {
 		return "/"
 	}

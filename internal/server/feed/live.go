@@ -53,14 +53,18 @@ type live struct {
 
 // follow returns what keeps the page that a stream's request names, with the versions of the parts that its browser
 // has: "page" and "parts" of the query.
-func follow(pages http.Handler, r *http.Request) live {
+func (h *Handler) follow(r *http.Request) live {
 	q := r.URL.Query()
 	at, err := url.Parse(q.Get("page"))
-	if pages == nil || err != nil || at.Host != "" || !strings.HasPrefix(at.Path, "/") ||
+	if err != nil {
+		return live{}
+	}
+	at = h.Core.Local(at)
+	if h.Pages == nil || at.Host != "" || !strings.HasPrefix(at.Path, "/") ||
 		strings.HasPrefix(at.Path, "/api/") {
 		return live{}
 	}
-	l := live{pages: pages, known: core.Known{}}
+	l := live{pages: h.Pages, known: core.Known{}}
 	for pair := range strings.SplitSeq(q.Get("parts"), ",") {
 		if id, version, ok := strings.Cut(pair, ":"); ok {
 			l.tops = append(l.tops, id)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -99,7 +100,9 @@ func watch(t *testing.T, streams int) *watched {
 		Backoff: resilience.NewBackoff(resilience.Options{})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, nil, bus)
 	conns := syncer.NewConnections(guard, pull, nil, nil, bus)
-	w.Handler = New(Options{Store: w.store, Bus: bus,
+	k, err := core.New(core.Options{BaseURL: "http://127.0.0.1:8420", Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	w.Handler = New(Options{Core: k, Store: w.store, Bus: bus,
 		Statuses: connections.NewStatuses(nil, w.store, conns, pull)})
 	w.Pages = http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "text/html")
@@ -126,7 +129,7 @@ func watch(t *testing.T, streams int) *watched {
 		if i%2 == 1 {
 			r, err := http.NewRequest(http.MethodGet, "/api/v1/events?page=/&parts=plays:x", nil)
 			require.NoError(t, err)
-			f.live = follow(w.Pages, r)
+			f.live = w.follow(r)
 		}
 		f.ping = func(context.Context) error { return nil }
 		running.Go(func() {

@@ -45,7 +45,7 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 	ctx, _, done := h.until(c.Request().Context(), watcher.User)
 	defer done()
 	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, toasts: toasts,
-		live: follow(h.Pages, c.Request())}
+		live: h.follow(c.Request())}
 	h.ended(watcher.User, f.run(ctx))
 	return nil
 }

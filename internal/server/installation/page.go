@@ -51,7 +51,8 @@ func (h *Handler) addressForm(c echo.Context) error {
 		problem := &settings.Refused{Fields: settings.Problems{baseURL: words.New("setting.page.no_origin")}}
 		return h.show(c, http.StatusUnprocessableEntity, nil, problem)
 	}
-	return h.save(c, map[string]*string{baseURL: &origin}, map[string]string{baseURL: origin})
+	to := origin + h.core.Path()
+	return h.save(c, map[string]*string{baseURL: &to}, map[string]string{baseURL: to})
 }
 
 func (h *Handler) save(c echo.Context, changes map[string]*string, given map[string]string) error {

@@ -51,7 +51,7 @@ const kept = "reprise_address"
 
 // notice says that the address does not fit; nil if it does.
 func (h *Handler) notice(c echo.Context) (*ui.Notice, error) {
-	here := Here(c.Request())
+	here := h.here(c.Request())
 	base, err := url.Parse(h.core.BaseURL())
 	if err != nil || core.UserOf(c).Role != accounts.Admin || fits(base, here) {
 		return nil, nil
@@ -83,6 +83,13 @@ func Here(r *http.Request) *url.URL {
 	return u
 }
 
+// here is Here with the path below which the pages are.
+func (h *Handler) here(r *http.Request) *url.URL {
+	u := Here(r)
+	u.Path = h.core.Path()
+	return u
+}
+
 // fits says whether base is right for a browser that is here. On the machine itself every address is.
 func fits(base, here *url.URL) bool {
 	return here.Host == "" || loopback(here.Hostname()) || strings.EqualFold(plain(base), plain(here))
@@ -106,7 +113,7 @@ func (h *Handler) use(c echo.Context) error {
 	if h.settings == nil {
 		return core.HTTPProblem(http.StatusNotFound)
 	}
-	here := Here(c.Request())
+	here := h.here(c.Request())
 	// The browser knows whether it came by TLS, also behind a proxy that does not say so.
 	if o, err := url.Parse(c.Request().Header.Get("Origin")); err == nil && strings.EqualFold(o.Host, here.Host) {
 		here.Scheme = o.Scheme

@@ -4,7 +4,7 @@ import { say } from "./words.js";
 
 const sheet = document.createElement("link");
 sheet.rel = "stylesheet";
-sheet.href = "./chart.css";
+sheet.href = new URL("./chart.css", import.meta.url);
 document.head.append(sheet);
 
 const height = 180; // pixels

@@ -1,6 +1,6 @@
 // Keys: "/" searches, "f" filters a page that can be filtered, "g" and a letter goes to a page, "?" lists them. Not
 // while somebody types.
-import { say } from "./words.js";
+import { at, say } from "./words.js";
 
 // Letters and where they lead. A page that this installation or person has not got is left out.
 const places = { s: "/", l: "/listening", p: "/playlists", d: "/deliveries", w: "/digest", h: "/health",
@@ -11,7 +11,7 @@ let leading = 0;
 
 const typing = (el) => el.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 
-function linkTo(path) { return document.querySelector(`header a[href="${path}"]`); }
+function linkTo(path) { return document.querySelector(`header a[href="${at(path)}"]`); }
 
 function nameOf(path) {
   const a = linkTo(path);
@@ -68,14 +68,14 @@ document.addEventListener("keydown", (e) => {
   leading = 0;
   if (led && Object.hasOwn(places, e.key)) {
     const path = places[e.key];
-    if (known().some(([, to]) => to === path)) { e.preventDefault(); location.assign(path); }
+    if (known().some(([, to]) => to === path)) { e.preventDefault(); location.assign(at(path)); }
   } else if (e.key === "g") {
     leading = e.timeStamp;
   } else if (e.key === "/") {
     e.preventDefault();
     const field = document.querySelector("#search input");
     if (field) field.select();
-    else location.assign("/search");
+    else location.assign(at("/search"));
   } else if (e.key === "f" && filter()) {
     e.preventDefault();
     const field = filter(), fold = field.closest("details");

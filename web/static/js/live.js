@@ -3,7 +3,7 @@ import { change } from "./morph.js";
 import { end, endAll, move, showRuns } from "./progress.js";
 import { tellZone } from "./times.js";
 import { announce, arrange, hide, hideOthers } from "./toast.js";
-import { say } from "./words.js";
+import { at, say } from "./words.js";
 
 const link = document.getElementById("link");
 const openWithin = 10000; // milliseconds; some networks swallow a websocket's handshake
@@ -12,7 +12,7 @@ let crowded = 0; // how many pages may be open at once, when there are more and 
 
 function tell(type, id) {
   if (socket?.readyState === WebSocket.OPEN) { socket.send(JSON.stringify({ type, data: { id } })); return; }
-  fetch(`/api/v1/notifications/${id}/${type}`, { method: "POST" }).catch(() => {});
+  fetch(at(`/api/v1/notifications/${id}/${type}`), { method: "POST" }).catch(() => {});
 }
 
 function notice(n) {
@@ -51,11 +51,11 @@ function receive(text) {
 
 // address names this page and the versions of its parts, so that only what differs is sent.
 function address(path) {
-  const at = new URL(path, location.href);
-  at.searchParams.set("page", document.body.dataset.page ?? location.pathname + location.search);
+  const asked = new URL(at(path), location.href);
+  asked.searchParams.set("page", document.body.dataset.page ?? location.pathname + location.search);
   const ids = [...document.querySelectorAll("[data-part][id]")].map((el) => `${el.id}:`);
-  at.searchParams.set("parts", document.body.dataset.parts || ids.join(","));
-  return at;
+  asked.searchParams.set("parts", document.body.dataset.parts || ids.join(","));
+  return asked;
 }
 
 function connected(yes) { link.textContent = yes ? "" : say("unlinked"); }
@@ -64,10 +64,10 @@ function open() {
   // A network that breaks websockets lets Server-Sent Events through. Browsers allow few such streams to one server at
   // a time, over all tabs, so a hidden tab has none.
   if (failures >= 2 && failures % 2 === 0 && !document.hidden) { openEvents(); return; }
-  const at = address("/api/v1/events");
-  at.protocol = at.protocol.replace("http", "ws");
+  const stream = address("/api/v1/events");
+  stream.protocol = stream.protocol.replace("http", "ws");
   tellZone();
-  const opening = socket = new WebSocket(at);
+  const opening = socket = new WebSocket(stream);
   const patience = setTimeout(() => opening.close(), openWithin);
   opening.addEventListener("open", () => { clearTimeout(patience); failures = 0; connected(true); });
   opening.addEventListener("message", (e) => receive(e.data));
@@ -95,7 +95,7 @@ function closeEvents() {
 // signedOut leads to the sign-in page, and back here after it, if the session has ended.
 async function signedOut() {
   try {
-    const answer = await fetch("/api/v1/notifications?open=true", { headers: { Accept: "application/json" } });
+    const answer = await fetch(at("/api/v1/notifications?open=true"), { headers: { Accept: "application/json" } });
     if (answer.status === 401) location.assign(location.href.split("#")[0]);
   } catch {
     // The server cannot be reached; the next try finds out.

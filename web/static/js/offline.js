@@ -1,11 +1,11 @@
 // Without a network, Status is shown as it was, by the service worker. It keeps nothing of a person whose session has
 // ended.
 import { timed } from "./times.js";
-import { say } from "./words.js";
+import { at, say } from "./words.js";
 
 const signedIn = document.body.dataset.live === "yes";
 const { stored } = document.body.dataset; // when the page was as it is; undefined for now
-if ("serviceWorker" in navigator && signedIn) navigator.serviceWorker.register("/sw.js").catch(() => {});
+if ("serviceWorker" in navigator && signedIn) navigator.serviceWorker.register(at("/sw.js")).catch(() => {});
 
 const link = document.getElementById("link");
 function show() {

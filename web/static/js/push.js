@@ -1,5 +1,5 @@
 // For the page of channels: adds this browser as a channel.
-import { say } from "./words.js";
+import { at, say } from "./words.js";
 
 const words = document.getElementById("push-words");
 const button = document.getElementById("push-add");
@@ -15,7 +15,7 @@ function start() {
   const known = (s) => s && channels().some((el) => el.dataset.push === s.endpoint);
 
   async function look() {
-    const worker = await navigator.serviceWorker.register("/sw.js");
+    const worker = await navigator.serviceWorker.register(at("/sw.js"));
     const mine = await worker.pushManager.getSubscription();
     if (known(mine)) tell("already", false);
     else if (Notification.permission === "denied") tell("denied", false);
@@ -29,7 +29,7 @@ function start() {
       const worker = await navigator.serviceWorker.ready;
       const old = await worker.pushManager.getSubscription();
       const mine = old || await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
-      const answer = await fetch("/api/v1/channels", {
+      const answer = await fetch(at("/api/v1/channels"), {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ kind: "webpush", name: say("push_name"), subscription: mine, zone }),

@@ -1,6 +1,6 @@
 // This script checks settings while somebody types them, and shows what is wrong beside the field. The server checks
 // them: the same call that would change them, without changing anything.
-"use strict";
+import { at } from "./words.js";
 
 (() => {
   const wait = 400; // ms after the last key
@@ -46,7 +46,7 @@
       const mine = ++latest;
       let problems = {};
       if (Object.keys(changes).length > 0) {
-        const answer = await fetch("/api/v1/admin/settings?dry_run=true", {
+        const answer = await fetch(at("/api/v1/admin/settings?dry_run=true"), {
           method: "PATCH",
           headers: { "Content-Type": "application/json" },
           body: JSON.stringify(changes),

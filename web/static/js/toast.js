@@ -1,7 +1,7 @@
 // Toasts: what is new, said once, in a strip of its own below the page. What still needs somebody is in the banner
 // afterwards, and not before: no sentence is on the screen twice.
 import { timed } from "./times.js";
-import { say } from "./words.js";
+import { at, say } from "./words.js";
 
 const shownFor = 10000; // milliseconds
 const strip = document.getElementById("toasts");
@@ -88,7 +88,7 @@ export function announce(n, tell) {
   const controls = [];
   if (n.action) {
     const link = element("a", n.action.label, "button");
-    link.href = n.action.url;
+    link.href = at(n.action.url);
     controls.push(link);
   }
   const close = element("button", say("dismiss"), "second");

@@ -7,6 +7,12 @@ export const language = document.documentElement.lang || "en";
 // The reader's time zone; undefined for that of the browser.
 export const zone = document.documentElement.dataset.zone || undefined;
 
+// root is the path of base_url, which this script's own address has in front of "/static/"; empty without one.
+const root = new URL("..", import.meta.url).pathname.slice(0, -1);
+
+// at returns the address of a path of ours.
+export const at = (path) => (path.startsWith("/") ? root + path : path);
+
 // say returns a sentence with its arguments filled in: say("of", { Done: "5", Total: "9" }).
 export function say(id, values = {}) {
   return (sentences[id] ?? id).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
