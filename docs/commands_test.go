@@ -21,6 +21,7 @@ var (
 		`fail2ban-\w+|apt|apt-get|rpm|dnf|zypper|apk|rc-\w+|runuser|sha256sum|nginx|caddy|haproxy|` +
 		`jq|sqlite3|git|npm|tar|openssl) `)
 	block   = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
+	fenced  = regexp.MustCompile("(?ms)^```.*?^```")
 	inBlock = regexp.MustCompile(`(?m)^((?:server|make|go run|go test) .*?)(?: {2,}#.*)?$`)
 	target  = regexp.MustCompile(`(?m)^([a-z-]+):`)
 )
@@ -47,7 +48,7 @@ func TestOtherCommandsHaveAReason(t *testing.T) {
 	require.NoError(t, err)
 	used := map[string]bool{}
 	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md") {
-		text := strings.Join(strings.Fields(block.ReplaceAllString(read(t, page), "")), " ")
+		text := strings.Join(strings.Fields(fenced.ReplaceAllString(read(t, page), "")), " ")
 		for _, m := range others.FindAllStringSubmatch(text, -1) {
 			known := !tools.MatchString(m[1])
 			for begin := range unrun {

@@ -46,7 +46,7 @@ func TestPagesAreNamedAsTheyAre(t *testing.T) {
 	shown := strings.ReplaceAll(all.String(), "{{.Service}}", "Spotify")
 	for _, page := range []string{"first-steps.md", "services.md", "channels.md", "moving.md", "operating.md", "api.md",
 		"../README.md"} {
-		text := block.ReplaceAllString(read(t, page), "")
+		text := fenced.ReplaceAllString(read(t, page), "")
 		for _, m := range emphasis.FindAllStringSubmatch(text, -1) {
 			for name := range strings.SplitSeq(strings.Join(strings.Fields(m[1]), " "), " → ") {
 				name = strings.ReplaceAll(name, "Last.fm", "Spotify")

@@ -161,10 +161,10 @@ func TestQueuesKeepTheirOrderAndWaitForNoOther(t *testing.T) {
 			time.Sleep(time.Duration(n) * 5 * time.Second) // River has been stopped and started
 		}
 		time.Sleep(time.Minute)
-		require.Equal(t, map[string][]string{"a_1": want, "b_1": want, "c_1": want, "c_17": want}, c.order)
-		require.Equal(t, 3, c.most, "three at once, no two of a queue")
 		cancel()
 		k.stop()
 		running.Wait()
+		require.Equal(t, map[string][]string{"a_1": want, "b_1": want, "c_1": want, "c_17": want}, c.order)
+		require.Equal(t, 3, c.most, "three at once, no two of a queue")
 	})
 }
