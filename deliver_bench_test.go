@@ -1,3 +1,5 @@
+//go:build reprisetest
+
 package reprise_test
 
 import (

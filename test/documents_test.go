@@ -29,8 +29,8 @@ var notHere = map[string]string{
 
 var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 
-// blocks returns the blocks of commands of a document that run here.
-func blocks(t *testing.T, name string, used map[string]bool) (all []string) {
+// commandsOf returns the blocks of commands of a document that run here.
+func commandsOf(t *testing.T, name string, used map[string]bool) (all []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", name))
 	require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestCommandsOfTheDocuments(t *testing.T) {
 		if name == "docs/moving.md" {
 			continue // TestMovingFromAnotherProgram
 		}
-		for _, block := range blocks(t, name, used) {
+		for _, block := range commandsOf(t, name, used) {
 			s.run(block)
 			ran++
 		}
@@ -118,7 +118,7 @@ func TestMovingFromAnotherProgram(t *testing.T) {
 	s := newShop(t)
 	require.NoError(t, os.CopyFS(s.dir, os.DirFS("testdata/moving")))
 	s.run("sqlite3 spotter.db <spotter.sql")
-	for _, block := range blocks(t, "docs/moving.md", map[string]bool{}) {
+	for _, block := range commandsOf(t, "docs/moving.md", map[string]bool{}) {
 		s.run(block)
 	}
 	for _, c := range []struct {

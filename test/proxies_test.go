@@ -61,8 +61,8 @@ var proxies = []proxy{
 	},
 }
 
-// blocks returns the configurations of a kind in docs/proxies.md, in their order.
-func blocks(t *testing.T, kind string) (all []string) {
+// configurationsOf returns the configurations of a kind in docs/proxies.md, in their order.
+func configurationsOf(t *testing.T, kind string) (all []string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/proxies.md")
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func blocks(t *testing.T, kind string) (all []string) {
 // configuration returns what the page says for a proxy: for a name of its own, on a path, or behind a sign-in page.
 func (p proxy) configuration(t *testing.T, what string) string {
 	t.Helper()
-	all := blocks(t, p.kind)
+	all := configurationsOf(t, p.kind)
 	require.GreaterOrEqual(t, len(all), 2)
 	switch {
 	case what == "sign-in":
