@@ -34,6 +34,7 @@ type living struct {
 	level slog.LevelVar
 	user  int64 // the administrator, who is signed in
 	agent string
+	asked string // the host
 }
 
 func newLiving(t testing.TB) *living {
@@ -86,7 +87,7 @@ func (l *living) serve(user int64) *server.Server {
 type seen struct{ *living }
 
 func (s seen) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.agent = r.UserAgent()
+	s.agent, s.asked = r.UserAgent(), r.URL.Host
 	return nil, errors.New("network is unreachable")
 }
 
@@ -172,6 +173,11 @@ var settingEffects = map[string]settingEffect{
 			strings.Contains(made.Body.String(), "https://music.example.org/"),
 			made.Header().Get("Strict-Transport-Security") != ""}
 	}, []any{"https://music.example.org", "https://music.example.org", true, true}},
+	"updates.url": {"https://git.example.org/releases", func(l *living) any {
+		l.asked = ""
+		_ = l.updates.Look(l.t.Context()) // nothing is reached
+		return l.asked
+	}, "git.example.org"},
 	"admin_token": {"sixteen characters at least", func(l *living) any {
 		r := l.request(http.MethodGet, "/api/v1/admin/keys", "")
 		r.Header.Set("Authorization", "Bearer sixteen characters at least")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/mod/semver"
@@ -38,46 +39,44 @@ type Options struct {
 
 // Looker looks for newer versions. Make it with New; safe for concurrent use.
 type Looker struct {
-	opt  Options
-	urls chan string // the newest address that Run has not seen
+	opt     Options
+	url     atomic.Pointer[string]
+	changed chan struct{}
 }
 
 // New returns a Looker that asks this address; empty: it does not look.
 func New(o Options, url string) *Looker {
-	l := &Looker{opt: o, urls: make(chan string, 1)}
-	l.urls <- url
+	l := &Looker{opt: o, changed: make(chan struct{}, 1)}
+	l.url.Store(&url)
 	return l
 }
 
 // Configure changes the address.
 func (l *Looker) Configure(url string) {
-	for {
-		select {
-		case l.urls <- url:
-			return
-		case <-l.urls:
-		}
+	if *l.url.Swap(&url) == url {
+		return
+	}
+	select {
+	case l.changed <- struct{}{}:
+	default:
 	}
 }
 
 // Run looks until ctx ends. A look that fails is logged, and made again the next day.
 func (l *Looker) Run(ctx context.Context) error {
-	url, next := "", time.NewTimer(after)
+	next := time.NewTimer(after)
 	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case now := <-l.urls:
-			if now != url {
-				url = now
-				next.Reset(after)
-			}
+		case <-l.changed:
+			next.Reset(after)
 		case <-next.C:
-			if url != "" {
+			if *l.url.Load() != "" {
 				next.Reset(every)
 			}
-			if err := l.look(ctx, url); err != nil && ctx.Err() == nil {
+			if err := l.Look(ctx); err != nil && ctx.Err() == nil {
 				l.opt.Log.Warn("the list of releases cannot be read", "err", err)
 			}
 		}
@@ -87,10 +86,10 @@ func (l *Looker) Run(ctx context.Context) error {
 // cause is that of the notification about a newer version. Its generation is the version as a number.
 const cause = "update"
 
-// look tells the administrators about a newer version, or closes what they have been told when there is none.
-func (l *Looker) look(ctx context.Context, url string) error {
+// Look tells the administrators about a newer version, or closes what they have been told when there is none.
+func (l *Looker) Look(ctx context.Context) error {
 	var newest release
-	if url != "" {
+	if url := *l.url.Load(); url != "" {
 		var err error
 		if newest, err = l.newest(ctx, url); err != nil {
 			return err
