@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,12 +22,29 @@ import (
 
 // forge answers with a list of releases.
 type forge struct {
+	mu     sync.Mutex
 	status int
 	list   string
 	asked  int
 }
 
+// answer changes what it answers.
+func (f *forge) answer(status int, list string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status, f.list = status, list
+}
+
+// times returns how often it was asked.
+func (f *forge) times() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked
+}
+
 func (f *forge) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.asked++
 	return &http.Response{StatusCode: f.status, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(f.list)), Request: r}, nil
@@ -98,18 +116,18 @@ func TestAdministratorsHearOfANewVersionOnce(t *testing.T) {
 	t.Parallel()
 	inHousehold(t, list, func(h *household) {
 		h.later(after - time.Second)
-		require.Zero(t, h.asked)
+		require.Zero(t, h.times())
 		h.later(10*every + time.Minute)
 		require.Equal(t, 11, h.asked, "once a day")
 		require.Equal(t, []string{told}, h.titles(h.admin))
 		require.Empty(t, h.titles(h.member))
 
-		h.list = `{"tag_name":"v0.2.1"}` // the API of the latest one alone, without a page
+		h.answer(http.StatusOK, `{"tag_name":"v0.2.1"}`) // the API of the latest one alone, without a page
 		h.later(every)
 		require.Equal(t, []string{"Reprise 0.2.1 is available; This server runs 0.1.0. When it suits you, install " +
 			"the new version."}, h.titles(h.admin), "in the place of the one before")
 
-		h.list = `[{"tag_name":"v0.1.0"}]` // it was taken back
+		h.answer(http.StatusOK, `[{"tag_name":"v0.1.0"}]`) // it was taken back
 		h.later(every)
 		require.Empty(t, h.titles(h.admin))
 	})
@@ -119,7 +137,7 @@ func TestWithoutAnAddressNobodyIsAsked(t *testing.T) {
 	t.Parallel()
 	inHousehold(t, "", func(h *household) {
 		h.later(10 * every)
-		require.Zero(t, h.asked)
+		require.Zero(t, h.times())
 		h.Configure(list)
 		h.later(after + time.Second)
 		require.Equal(t, []string{told}, h.titles(h.admin))
@@ -127,7 +145,7 @@ func TestWithoutAnAddressNobodyIsAsked(t *testing.T) {
 		h.later(after + time.Second)
 		require.Empty(t, h.titles(h.admin))
 		h.later(10 * every)
-		require.Equal(t, 1, h.asked)
+		require.Equal(t, 1, h.times())
 	})
 }
 
@@ -141,15 +159,15 @@ func TestAnOddListTellsNobody(t *testing.T) {
 		`{`:                       "list of releases cannot be read",
 	} {
 		inHousehold(t, "https://git.example.org/odd", func(h *household) {
-			h.list = list
+			h.answer(http.StatusOK, list)
 			h.later(after + time.Second)
-			require.Equal(t, 1, h.asked)
+			require.Equal(t, 1, h.times())
 			require.Empty(t, h.titles(h.admin), list)
 			require.Contains(t, h.log.String(), want)
 		})
 	}
 	inHousehold(t, "https://git.example.org/gone", func(h *household) {
-		h.status = http.StatusNotFound
+		h.answer(http.StatusNotFound, two)
 		h.later(after + time.Second)
 		require.Contains(t, h.log.String(), "the list of releases cannot be read")
 		require.Empty(t, h.titles(h.admin))
