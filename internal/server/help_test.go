@@ -21,7 +21,10 @@ func TestHelpIsThereForAnybody(t *testing.T) {
 		return w.Body.String()
 	}
 	h.call(http.MethodGet, "/playlists", "", http.StatusOK) // signs in
+	require.Contains(t, page("/help"), `action="/logout"`, "who is signed in stays so")
 	require.Contains(t, page("/settings/account"), `href="/help/signing-in"`)
+	h.as(0)
+	require.NotContains(t, page("/help"), `action="/logout"`)
 	require.Contains(t, page("/help"), `href="/help/commands"`)
 	document := page("/help/commands")
 	require.Contains(t, document, `<a href="#backup-and-restore">Backup and restore</a>`)

@@ -60,7 +60,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	session := e.Group("", r.core.Sessions.With)
 	open := session.Group("", core.KnownParameters)
 	r.people.Open(open)
-	help.New(r.core).Open(open)
+	help.New(r.core).Open(session.Group("", r.core.Sessions.MaySignIn))
 	open.POST("/language", r.core.SpeakFrom)
 	r.redeemer.Open(open)
 	whole := r.core.WaitForBody(imports.TakesFiles)

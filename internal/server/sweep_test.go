@@ -34,7 +34,8 @@ var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.
 	"GET /login", "POST /login", "POST /api/v1/session", "GET /setup", "POST /setup", "POST /api/v1/setup",
 	"GET /invitation/:code", "GET /invitation", "POST /invitation", "POST /api/v1/invitation",
 	"GET /reset/:code", "GET /reset", "POST /reset", "POST /api/v1/reset", "POST /language",
-	"GET /year/:code", "GET /year/:code/card.png", "GET /year/:code/card.svg"}
+	"GET /year/:code", "GET /year/:code/card.png", "GET /year/:code/card.svg",
+	"GET /help", "GET /help/:page"}
 
 // The API has its own test, which also tries tokens.
 func TestStrangersSeeNoPage(t *testing.T) {
