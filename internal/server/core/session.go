@@ -177,7 +177,9 @@ func fingerprint(token string) string {
 
 // MustSignIn is middleware that lets only signed-in users through. A browser is redirected to the sign-in page, and
 // comes back from there.
-func (s *Sessions) MustSignIn(next echo.HandlerFunc) echo.HandlerFunc { return s.signedIn(next, s.toSignIn) }
+func (s *Sessions) MustSignIn(next echo.HandlerFunc) echo.HandlerFunc {
+	return s.signedIn(next, s.toSignIn)
+}
 
 // MaySignIn is middleware for what everybody may see: it notes whose session it is, if it is somebody's.
 func (s *Sessions) MaySignIn(next echo.HandlerFunc) echo.HandlerFunc { return s.signedIn(next, next) }

@@ -16,6 +16,12 @@ const observer = new IntersectionObserver((seen) => {
   if (seen.some((one) => one.isIntersecting)) more();
 }, { rootMargin: `0px 0px ${ahead} 0px` });
 
+// watch notices when the end of the list comes near.
+function watch() {
+  observer.disconnect();
+  if (link()) observer.observe(link());
+}
+
 // more appends the next page.
 async function more() {
   const next = link();
@@ -44,7 +50,7 @@ async function more() {
   } finally {
     loading = false;
   }
-  if (link()) observer.observe(link());
+  watch();
 }
 
 // here returns the row in the middle of the window, or the last one above it.
@@ -80,7 +86,10 @@ function remove(row) {
 // grow merges a newer first page into the list while somebody reads further down. The row in the middle of the window
 // keeps its position on the screen.
 function grow(e) {
-  if (places.length < 2 && scrollY === 0) return;
+  if (places.length < 2 && scrollY === 0) {
+    queueMicrotask(watch); // once the list has changed like any other part, which may have replaced the link
+    return;
+  }
   e.preventDefault();
   const row = here(), top = row?.getBoundingClientRect().top;
   merge(e.detail);
@@ -138,7 +147,7 @@ function mergeDay(day, newer) {
 }
 
 if (list && link()) {
-  observer.observe(link());
+  watch();
   history.scrollRestoration = "manual";
   const back = history.state?.row && document.getElementById(history.state.row);
   if (back) scrollBy(0, back.getBoundingClientRect().top - history.state.top);
