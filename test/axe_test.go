@@ -94,6 +94,9 @@ func (v *person) walk() (pages []string) {
 		next = next[1:]
 		path, query, _ := strings.Cut(at, "?")
 		kind := ids.ReplaceAllString(path, "/*$2")
+		if strings.HasPrefix(path, "/help/") {
+			kind = "/help/*"
+		}
 		if query != "" {
 			kind += "?"
 		}

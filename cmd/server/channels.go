@@ -21,7 +21,9 @@ func (b basics) newSender(
 		return nil, "", err
 	}
 	keys := channels.ReadVapid(vapid)
-	return channels.New(channels.Config{Client: resilience.NewClient(t), Dial: b.hosts.Dial(), Vapid: keys,
+	own := *t
+	own.Agent = func() string { return userAgent(config.Config{}) } // the contact address is for services only
+	return channels.New(channels.Config{Client: resilience.NewClient(&own), Dial: b.hosts.Dial(), Vapid: keys,
 		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell,
 		Screen: screen}), keys.Public, nil
 }

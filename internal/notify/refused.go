@@ -80,7 +80,7 @@ func byCategory(p *providers.Provider, name words.Text, category resilience.Cate
 		if p.OAuth != nil {
 			return words.New("refused.consent", "Name", name)
 		}
-		return words.New("refused.auth", "Name", name)
+		return words.Each("refused.auth.", p.Secret(), "Name", name)
 	case resilience.Permission:
 		return words.New("refused.permission", "Name", name)
 	case resilience.Network:

@@ -2,7 +2,9 @@ package people
 
 import (
 	"cmp"
+	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -38,6 +40,16 @@ type madeLink struct {
 
 func (h *Users) made(l accounts.Link, code string) madeLink {
 	return madeLink{l, h.core.BaseURL() + "/" + l.Kind + "/" + code}
+}
+
+// here says whether the link opens nothing on other machines.
+func (l madeLink) here() bool {
+	u, err := url.Parse(l.URL)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // view returns the view of the link in the API, with its address.
