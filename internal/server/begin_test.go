@@ -44,3 +44,17 @@ func TestMemberAsksForAnotherService(t *testing.T) {
 	h.submit("/ask/lastfm", http.StatusSeeOther)
 	require.Len(t, h.call(http.MethodGet, "/asks", "", http.StatusOK)["asks"], 1)
 }
+
+// Whoever leaves in the middle is led back. When nothing is left to do, nobody is reminded of a last page.
+func TestTheFirstStepsEndWithTheLastService(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	h.user = h.other("Ben")
+	h.as(h.user)
+	h.do(http.MethodGet, "/welcome", "", "")
+	h.submit("/welcome/services", http.StatusSeeOther, "service", "navidrome", "service", "listenbrainz")
+	h.connect("navidrome")
+	require.Contains(t, h.page("/"), `id="notice-first-steps"`)
+	h.submit("/welcome/later/listenbrainz", http.StatusSeeOther)
+	require.NotContains(t, h.page("/"), `id="notice-first-steps"`)
+}

@@ -77,11 +77,9 @@ func (h *Handler) notice(c echo.Context) (*ui.Notice, error) {
 	if c.Request().URL.Path != "/" {
 		return nil, nil
 	}
-	f, err := h.store.FirstSteps(ctx, u.ID)
-	if err != nil || !f.Begun || f.Ended {
-		return nil, err
-	}
-	if all, err := h.statuses.All(ctx, u.ID); err != nil || len(all) == 0 { // the start page has the button then
+	s, err := h.stepsOf(ctx, u)
+	// Without a connection the start page has the button; on the last page nothing is left to do.
+	if err != nil || !s.Begun || s.Ended || len(s.connected) == 0 || h.next(s) == Path+"/done" {
 		return nil, err
 	}
 	return &ui.Notice{ID: "first-steps", Text: words.T(ctx, "welcome.continue"), Actions: []ui.Action{
