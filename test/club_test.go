@@ -226,3 +226,10 @@ func (c *club) heardBy(name string) (heard []playID, sent map[playID]int) {
 	}
 	return nil, nil
 }
+
+// complaints returns the breaches so far.
+func (c *club) complaints() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.breaches)
+}

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"database/sql"
 	"fmt"
 	"net"
 	"net/http"
@@ -73,6 +74,9 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 	clock := newHourglass(time.Now().Add(-30 * 24 * time.Hour))
 	w := newWorld(t, demo.Options{Plays: 300, Now: clock.now, TokenLife: 1000 * time.Hour})
 	database := postgrestest.Start(t).Database("reprise")
+	kept, err := sql.Open("pgx", database)
+	require.NoError(t, err)
+	defer kept.Close()
 	var seats []*seat
 	var addresses []string
 	for range 3 {
@@ -136,6 +140,11 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 		leader := leads()
 		if n%3 == 0 {
 			people.here.asksToWait(20 * time.Second)
+			until(t, func() bool {
+				var until int64
+				err := kept.QueryRow("SELECT coalesce(max(until), 0) FROM holds").Scan(&until)
+				return err == nil && until > time.Now().UnixMilli()
+			}, "a wait that is kept: what a server is told in the moment of its death nobody can know")
 		}
 		play()
 		switch n % 5 {
