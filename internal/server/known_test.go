@@ -22,6 +22,7 @@ import (
 func TestUnknownParametersAreRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
+		h.call(http.MethodGet, "/playlists", "", http.StatusOK) // signs in
 		for path, want := range map[string]string{
 			"/listens?artst=Bj%C3%B6rk":     `"artst". Did you mean "artist"?`,
 			"/listens?limit=1&Before=x":     `Did you mean "before"?`,
