@@ -149,7 +149,7 @@ func riverAlone(b *testing.B, n, at int) float64 {
 }
 
 // BenchmarkDeliver measures deliveries per second through worker, guard and transport to a target on loopback, for 1, 8
-// and 100 connections, each of which keeps its order, and compares them with River alone and as many empty workers.
+// and 100 connections. Each keeps its order. It compares them with River alone and as many workers that do nothing.
 func BenchmarkDeliver(b *testing.B) {
 	for _, workers := range []int{1, 8, 100} {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) { benchmarkDeliver(b, workers) })

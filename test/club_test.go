@@ -114,7 +114,7 @@ func (c *club) owner(r *http.Request) *fan {
 	return c.fans[token]
 }
 
-// known answers 401 to whom the service doesn't know.
+// known answers 401 to people without an account.
 func (c *club) known(next func(http.ResponseWriter, *http.Request, *fan)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f := c.owner(r)

@@ -144,7 +144,7 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 				var until int64
 				err := kept.QueryRow("SELECT coalesce(max(until), 0) FROM holds").Scan(&until)
 				return err == nil && until > time.Now().UnixMilli()
-			}, "a wait that is kept: what a server is told in the moment of its death nobody can know")
+			}, "the wait to be stored: nobody can know what a server heard just before it died")
 		}
 		play()
 		switch n % 5 {

@@ -225,7 +225,7 @@ func (v *person) streamed() <-chan string {
 }
 
 // The configurations of docs/proxies.md work, below a path and (in full) with a name of their own: with a file of 1 GB
-// in full, else with one that is larger than what proxies take or keep unless they are told.
+// in full, else with one that no proxy accepts or buffers by default.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	for _, p := range proxies {
@@ -246,8 +246,8 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// authelia answers as Authelia does: whoever has its cookie may pass; others are told where to sign in, with the status
-// that the proxy expects.
+// authelia answers as Authelia does: it lets everybody with its cookie through, and sends others to its sign-in page,
+// with the status that the proxy expects.
 func authelia(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -34,7 +34,7 @@ func health(ctx context.Context, listen string, wrong error) (string, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/readyz", nil)
 	if err != nil {
-		return fmt.Sprintf("Nobody can be asked at %s.", at), ErrProblems
+		return fmt.Sprintf("%s isn't an address. Correct the setting listen.", at), ErrProblems
 	}
 	resp, err := (&http.Client{Transport: &http.Transport{}}).Do(req) // without a proxy
 	if err != nil {

@@ -360,7 +360,7 @@ func TestReadingWritesNothing(t *testing.T) {
 	})
 }
 
-// The page of two weeks is not read anew each time, and counts that could be stored only late are not missing on it.
+// Two weeks are read once, not at every view, and the page also has the counts that were stored late.
 func TestHoursThatAreOverAreReadOnce(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		count := func() (n int) {

@@ -8,8 +8,8 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// Work has River work one queue, which is all queues: everyQueue is its name. That a queue's jobs are worked one after
-// the other is up to lanes.
+// everyQueue is the one queue that River knows of; it stands for all of ours. Each of ours has one job under way at a
+// time, which is up to lanes.
 const everyQueue = "all"
 
 // lanes knows which queues may have due jobs, and which job of each is under way. It is River's riverdriver.Listener:
@@ -41,8 +41,8 @@ func (l *lanes) wakeLocked() {
 	}
 }
 
-// look returns queues of which a job may be taken: at most so many, and so that at most atOnce are under way. They are
-// about to be looked at: one that has no due job is not returned again before it is rung for.
+// look returns queues whose next job may be taken: at most that many, and no more than leave atOnce jobs under way. The
+// caller looks at them now; a queue without a due job is returned again only after somebody rings for it.
 func (l *lanes) look(most, atOnce int) (free []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // This driver answers from memory what one process knows by itself, so that a disk may sleep while nothing is due. Its
 // client never leads: what a leader of River does is done by Keep, and by those who work the jobs.
 //
-// Whoever runs such a client makes sure that there is one at a time.
+// Only one such client may run at a time; its caller sees to that.
 type quietDriver struct {
 	riverdriver.Driver[*sql.Tx]
 	executor *quietExecutor

@@ -103,7 +103,7 @@ func (q *Queue) workWhileDue(ctx context.Context, c Crew) error {
 		case <-rest.C:
 			touched := q.Touched()
 			if touched == seen && q.lanes.resting() {
-				return stop(ctx, client) // what is rung for meanwhile begins anew
+				return stop(ctx, client) // a ring meanwhile starts River again
 			}
 			seen = touched
 		}

@@ -45,7 +45,7 @@ func TestMemberAsksForAnotherService(t *testing.T) {
 	require.Len(t, h.call(http.MethodGet, "/asks", "", http.StatusOK)["asks"], 1)
 }
 
-// Whoever leaves in the middle is led back. When nothing is left to do, nobody is reminded of a last page.
+// Status leads back whoever leaves halfway, and reminds nobody when nothing is left to do.
 func TestTheFirstStepsEndWithTheLastService(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})

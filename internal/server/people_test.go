@@ -393,3 +393,18 @@ func TestPeopleComeInPages(t *testing.T) {
 		h.call(http.MethodGet, "/admin/users?before=nonsense!", "", http.StatusBadRequest)
 	})
 }
+
+// A link to an address of this machine opens nothing on the phone of who gets it.
+func TestALinkForThisComputerOnlySaysSo(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	invite := func(base string) string {
+		h.BaseURL = base
+		h.restart()
+		return text(h.do(http.MethodPost, "/settings/people/invitations", "name=Carol&role=member",
+			"application/x-www-form-urlencoded"))
+	}
+	const warning = "This link only works on this computer."
+	require.Contains(t, invite("http://127.0.0.1:8420"), warning)
+	require.NotContains(t, invite("http://192.168.1.5:8420"), warning)
+}

@@ -22,7 +22,7 @@ const (
 	every = 24 * time.Hour
 )
 
-// Store knows whom to tell, and what they have been told.
+// Store lists the administrators and their notifications.
 type Store interface {
 	Admins(context.Context) ([]int64, error)
 	Notifications(ctx context.Context, user int64, open bool) ([]notify.Notification, error)

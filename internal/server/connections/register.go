@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -253,7 +252,7 @@ func RedirectURI(k *core.Core, p *providers.Provider) string {
 	base, path := k.BaseURL(), "/connect/"+p.Name+"/callback"
 	u, err := url.Parse(base)
 	if err != nil || p.Registration == nil || !p.Registration.Redirect.Secure || u.Scheme == "https" ||
-		loopback(u.Host) {
+		core.Loopback(u.Host) {
 		return base + path
 	}
 	port := u.Port()
@@ -263,18 +262,9 @@ func RedirectURI(k *core.Core, p *providers.Provider) string {
 	return "http://" + net.JoinHostPort("127.0.0.1", port) + path
 }
 
-// loopback says whether a host, with or without a port, is the machine itself.
-func loopback(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
 // elsewhere says whether a browser cannot open an address because it is one of this machine, and the browser on
 // another.
 func elsewhere(c echo.Context, address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && loopback(u.Host) && !loopback(c.Request().Host)
+	return err == nil && core.Loopback(u.Host) && !core.Loopback(c.Request().Host)
 }

@@ -3,7 +3,9 @@ package core
 import (
 	"bytes"
 	"cmp"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -26,8 +28,20 @@ func NewBase(address string) (*Base, error) {
 	return b, err
 }
 
+// Loopback says whether a host, with or without a port, is the machine itself.
+func Loopback(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
 // BaseURL returns the address, without a trailing slash.
-func (b *Base) BaseURL() string { return b.url.Load().String() }
+func (b *Base) BaseURL() string { return b.URL().String() }
+
+// URL returns the address, which must not be changed.
+func (b *Base) URL() *url.URL { return b.url.Load() }
 
 // Path returns the path of the address, such as "/music"; empty without one.
 func (b *Base) Path() string { return b.url.Load().Path }

@@ -2,9 +2,7 @@ package people
 
 import (
 	"cmp"
-	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -35,21 +33,13 @@ func linkView(l accounts.Link) LinkView {
 // madeLink is a link that has just been made, with its address.
 type madeLink struct {
 	accounts.Link
-	URL string
+	URL  string
+	Here bool // it opens nothing on other machines
 }
 
 func (h *Users) made(l accounts.Link, code string) madeLink {
-	return madeLink{l, h.core.BaseURL() + "/" + l.Kind + "/" + code}
-}
-
-// here says whether the link opens nothing on other machines.
-func (l madeLink) here() bool {
-	u, err := url.Parse(l.URL)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	base := h.core.URL()
+	return madeLink{l, base.String() + "/" + l.Kind + "/" + code, core.Loopback(base.Host)}
 }
 
 // view returns the view of the link in the API, with its address.

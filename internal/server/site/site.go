@@ -5,7 +5,6 @@ package site
 import (
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -92,7 +91,7 @@ func (h *Handler) here(r *http.Request) *url.URL {
 
 // fits says whether base is right for a browser that is here. On the machine itself every address is.
 func fits(base, here *url.URL) bool {
-	return here.Host == "" || loopback(here.Hostname()) || strings.EqualFold(plain(base), plain(here))
+	return here.Host == "" || core.Loopback(here.Hostname()) || strings.EqualFold(plain(base), plain(here))
 }
 
 // plain returns host and port, without the port that goes without saying.
@@ -101,11 +100,6 @@ func plain(u *url.URL) string {
 		return u.Hostname()
 	}
 	return net.JoinHostPort(u.Hostname(), u.Port())
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // use makes the address of the browser that of the server.
