@@ -215,7 +215,9 @@ func TestRefused(t *testing.T) {
 	require.Equal(t, advice.String()+" Nothing was saved.", Refused(spotify, own).Message.String())
 	require.Equal(t, Refused(spotify, own), Refused(spotify, fmt.Errorf("prove: %w", own)))
 	wrong := &resilience.AnswerError{Status: 401, Message: "wrong username or password"}
-	require.Contains(t, Refused(navidrome, wrong).Message.String(), "doesn't accept this username and password.")
+	home := *navidrome
+	home.Fields = []providers.Field{{Name: "password"}}
+	require.Contains(t, Refused(&home, wrong).Message.String(), "doesn't accept this username and password.")
 
 	for why, says := range map[resilience.Category]string{resilience.Network: "no internet connection",
 		resilience.CircuitOpen: "giving it a rest",
