@@ -86,10 +86,8 @@ function remove(row) {
 // grow merges a newer first page into the list while somebody reads further down. The row in the middle of the window
 // keeps its position on the screen.
 function grow(e) {
-  if (places.length < 2 && scrollY === 0) {
-    queueMicrotask(watch); // once the list has changed like any other part, which may have replaced the link
-    return;
-  }
+  queueMicrotask(watch); // once the list has changed, which may have replaced the link
+  if (!days(list).length || (places.length < 2 && scrollY === 0)) return; // it changes like any other part
   e.preventDefault();
   const row = here(), top = row?.getBoundingClientRect().top;
   merge(e.detail);
@@ -117,7 +115,16 @@ function merge(page) {
     }
     above = same ?? day;
   }
+  const pager = page.querySelector(":scope > .pager:last-child");
+  if (pager && places.length < 2 && !link()) continueAfter(last(now), pager);
   for (const day of days(list)) if (!day.querySelector("li.row")) day.remove();
+}
+
+// continueAfter ends a list that was complete, and has become longer than a page, where its next page begins.
+function continueAfter(row, pager) {
+  const all = rows(list);
+  for (const beyond of all.slice(all.findIndex((one) => one.id === row.id) + 1)) remove(beyond);
+  list.append(pager);
 }
 
 // moved removes the former version of a row that now belongs to another day.
@@ -146,7 +153,7 @@ function mergeDay(day, newer) {
   }
 }
 
-if (list && link()) {
+if (list) {
   watch();
   history.scrollRestoration = "manual";
   const back = history.state?.row && document.getElementById(history.state.row);
