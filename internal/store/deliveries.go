@@ -148,13 +148,12 @@ func (s *Store) Discard(ctx context.Context, user, id int64) error {
 		if err != nil || n == 0 {
 			return errors.Join(err, library.ErrNotFound)
 		}
-		listens := "DELETE FROM forwards WHERE delivery_id = $1"
 		if state == delivery.Done {
-			listens = "UPDATE forwards SET delivery_id = 0 WHERE delivery_id = $1"
-		} else if err := dropMessages(ctx, tx, id); err != nil {
-			return err
+			err = execTx(ctx, tx, "UPDATE forwards SET delivery_id = 0 WHERE delivery_id = $1", id)
+		} else {
+			err = errors.Join(unforward(ctx, tx, "delivery_id = $1", id), dropMessages(ctx, tx, id))
 		}
-		return errors.Join(execTx(ctx, tx, listens, id), dropDeletions(ctx, tx, id),
+		return errors.Join(err, dropDeletions(ctx, tx, id),
 			execTx(ctx, tx, "DELETE FROM deliveries WHERE id = $1", id))
 	})
 }
@@ -240,7 +239,7 @@ func discardAll(ctx context.Context, tx *sql.Tx, ids []int64) (gone int, err err
 		}
 		gone++
 		err = errors.Join(dropMessages(ctx, tx, id), dropDeletions(ctx, tx, id),
-			execTx(ctx, tx, "DELETE FROM forwards WHERE delivery_id = $1", id),
+			unforward(ctx, tx, "delivery_id = $1", id),
 			execTx(ctx, tx, "DELETE FROM deliveries WHERE id = $1", id))
 	}
 	return gone, err
@@ -279,7 +278,7 @@ func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (d
 		gone := done
 		for _, d := range dead {
 			gone = append(gone, d.ID)
-			err := execTx(ctx, tx, "DELETE FROM forwards WHERE delivery_id = $1", d.ID)
+			err := unforward(ctx, tx, "delivery_id = $1", d.ID)
 			if err := errors.Join(err, dropMessages(ctx, tx, d.ID), dropDeletions(ctx, tx, d.ID)); err != nil {
 				return err
 			}

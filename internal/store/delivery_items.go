@@ -56,8 +56,7 @@ func reportedBy(some func(library.ConnectionID) bool) func(library.StoredListen)
 // takeOutThere takes the listens out of a delivery that its account has already.
 func (s *Store) takeOutThere(ctx context.Context, id int64, target account) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		err := execTx(ctx, tx, `DELETE FROM forwards WHERE delivery_id = $1 AND EXISTS
-			(SELECT 1 FROM listen_sources s
+		err := unforward(ctx, tx, `delivery_id = $1 AND EXISTS (SELECT 1 FROM listen_sources s
 			WHERE s.listen_id = forwards.listen_id AND `+target.sources("s", 2)+")", target.args(id)...)
 		return errors.Join(err, recount(ctx, tx, id))
 	})

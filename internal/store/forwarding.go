@@ -60,7 +60,9 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 				return err
 			}
 			d := delivery.Draft{User: r.User, Connection: r.Connection, Kind: r.Kind, History: true}
-			return s.enqueueListens(ctx, tx, d, ids, r.Batch)
+			return errors.Join(s.enqueueListens(ctx, tx, d, ids, r.Batch), execTx(ctx, tx,
+				"UPDATE listen_columns SET version = version + 1 WHERE user_id = $1 AND span >= $2",
+				r.User, spanOf(r.From)))
 		})
 		n, more = n+len(ids), len(ids) == forwardAtOnce
 	}
@@ -105,6 +107,10 @@ func (s *Store) CountUnforwarded(ctx context.Context, user int64, conn library.C
 	if err != nil {
 		return 0, err
 	}
+	if from.IsZero() {
+		all, err := s.fates(ctx, user, target)
+		return sumOf(all).missing, err
+	}
 	err = s.reader.QueryRowContext(ctx, "SELECT count(*) "+unforwarded(target, 3),
 		target.args(user, millis(from))...).Scan(&n)
 	return n, local(err)
@@ -122,21 +128,30 @@ const outcomeOf = `CASE WHEN f.listen_id IS NULL THEN 'there' WHEN f.delivery_id
 // ForwardingCounts counts the outcomes of forwarding a person's listens to a provider.
 func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.ConnectionID) (
 	c delivery.ForwardingCounts, err error) {
-	type row struct {
-		outcome string
-		n       int
-	}
-	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.outcome, &v.n) }
-	rows, err := list(ctx, s.reader, scan, "SELECT "+outcomeOf+` AS o, count(*) FROM forwards f
-		LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
-		WHERE f.user_id = $1 AND f.connection = $2 GROUP BY o`, user, conn)
+	target, err := accountOf(ctx, s.reader, user, conn)
 	if err != nil {
 		return c, err
 	}
-	for _, r := range rows {
-		switch delivery.State(r.outcome) {
-		case delivery.Done:
-			c.Sent += r.n
+	all, err := s.fates(ctx, user, target)
+	if err != nil {
+		return c, err
+	}
+	sum := sumOf(all)
+	c.Sent, c.There = sum.forwarded, sum.there
+	type row struct {
+		state delivery.State
+		n     int
+	}
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n) }
+	owed, err := list(ctx, s.reader, scan, "SELECT j.state, sum(d.items) FROM "+withJobs+`
+		WHERE d.user_id = $1 AND d.connection = $2 AND d.kind IN ($3, $4) AND NOT `+queue.HasState(queue.Done)+`
+		GROUP BY j.state`, user, conn, delivery.SubmitListens, delivery.Scrobble)
+	if err != nil {
+		return c, err
+	}
+	for _, r := range owed {
+		c.Sent -= r.n
+		switch r.state {
 		case delivery.Dead:
 			c.Refused += r.n
 		case delivery.Parked:
@@ -144,20 +159,6 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 		default:
 			c.Waiting += r.n
 		}
-	}
-	target, err := accountOf(ctx, s.reader, user, conn)
-	if err != nil {
-		return c, err
-	}
-	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT s.listen_id) FROM listens l
-		JOIN listen_sources s ON s.listen_id = l.id
-		WHERE l.user_id = $1 AND `+target.sources("s", 3)+`
-		AND EXISTS
-		(SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND NOT `+target.sources("o", 3)+`)
-		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.connection = $2)`,
-		target.args(user, conn)...).Scan(&c.There)
-	if err != nil {
-		return c, local(err)
 	}
 	var due sql.NullTime
 	err = s.reader.QueryRowContext(ctx,
@@ -193,18 +194,38 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.C
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, s.reader, scan, `SELECT l.id, p.title, p.artist, l.played_at, `+outcomeOf+`,
+	spans, err := s.fates(ctx, user, target)
+	var all []delivery.ForwardedListen
+	for _, f := range spans {
+		if err != nil || len(all) == limit {
+			break
+		}
+		if f.forwarded+f.there == 0 {
+			continue
+		}
+		var some []delivery.ForwardedListen
+		some, err = list(ctx, s.reader, scan, forwardedListens(target),
+			target.args(user, conn, limit-len(all), f.span*spanLength, (f.span+1)*spanLength)...)
+		all = append(all, some...)
+	}
+	return all, err
+}
+
+// forwardedListens selects what ForwardedListens returns of the time from $4 to $5. The account's connections are the
+// arguments from $6 on.
+func forwardedListens(target account) string {
+	return `SELECT l.id, p.title, p.artist, l.played_at, ` + outcomeOf + `,
 		j.due, j.ended_at, coalesce((SELECT min(s.stored_at) FROM listen_sources s
-			WHERE s.listen_id = l.id AND `+target.sources("s", 4)+`), 0),
+			WHERE s.listen_id = l.id AND ` + target.sources("s", 6) + `), 0),
 		coalesce(d.reason, ''), coalesce(f.delivery_id, 0)
 		FROM listens l JOIN spellings p ON p.id = l.spelling_id
 		LEFT JOIN forwards f ON f.listen_id = l.id AND f.connection = $2
-		LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
+		LEFT JOIN ` + queue.Table + ` j ON j.id = f.delivery_id
 		LEFT JOIN deliveries d ON d.id = f.delivery_id
-		WHERE l.user_id = $1 AND (f.listen_id IS NOT NULL OR EXISTS
-			(SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND `+target.sources("s", 4)+`) AND EXISTS
-			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+target.sources("o", 4)+`))
-		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`, target.args(user, conn, limit)...)
+		WHERE l.user_id = $1 AND l.played_at >= $4 AND l.played_at < $5 AND (f.listen_id IS NOT NULL OR EXISTS
+			(SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND ` + target.sources("s", 6) + `) AND EXISTS
+			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT ` + target.sources("o", 6) + `))
+		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`
 }
 
 // Month yields the listens with from ≤ played at < to, the oldest first.

@@ -19,11 +19,9 @@ func (s *Store) Recount(ctx context.Context) (listens int, err error) {
 		if err := execTx(ctx, tx, forget); err != nil {
 			return err
 		}
-		// Rounded down, as spanOf does.
-		const missing = `INSERT INTO listen_columns (user_id, span, version)
-			SELECT DISTINCT user_id, (played_at - ((played_at % $1) + $1) % $1) / $1, 1 FROM listens
-			WHERE played_at IS NOT NULL ON CONFLICT DO NOTHING`
-		return execTx(ctx, tx, missing, spanLength)
+		return execTx(ctx, tx, `INSERT INTO listen_columns (user_id, span, version)
+			SELECT DISTINCT user_id, `+spanIn("played_at")+`, 1 FROM listens
+			WHERE played_at IS NOT NULL ON CONFLICT DO NOTHING`)
 	})
 	if err != nil {
 		return 0, err

@@ -45,6 +45,7 @@ var belongings = []belonging{
 	{"checked_listens", []string{"correction_id"}},
 	{"corrections", []string{"id"}},
 	{"listen_columns", []string{"user_id", "span"}},
+	{"forwarding_counts", []string{"user_id", "connection", "span"}},
 	{"playlists", []string{"id"}},
 	{"imports", []string{"id"}},
 	{"skipped", []string{"user_id", "connection", "stream", "playlist", "source_id"}},
