@@ -45,7 +45,8 @@ type Rollup struct {
 
 	storing sync.Mutex // held while counts move to the store, so that readers find each once
 	usual   usual      // the sums that were read last
-	hours   pastHours
+	hours   past
+	latest  past // quarters of the last day
 
 	mu    sync.Mutex
 	cells map[cellKey]*Quarter // not stored yet
@@ -69,11 +70,36 @@ type usual struct {
 	sums     []Quarter
 }
 
-// pastHours caches the hours that are over, of every provider, so that each is read once: there are 14 days of them,
-// and every quarter of every endpoint is behind them.
-type pastHours struct {
+// past holds what was counted in a time that is over, so that it is read once: there are 14 days of hours, and every
+// quarter of every endpoint is behind them.
+type past struct {
 	from, to time.Time
 	all      []Quarter
+}
+
+// settled is how long after its end a time is read again, because another server may still store counts of it.
+const settled = time.Hour
+
+// since returns what was counted since a time that is not before p.from: what p has, and the rest from the store.
+func (p *past) since(from time.Time, read func(from time.Time) ([]Quarter, error)) ([]Quarter, error) {
+	if from.Before(p.from) || p.to.Before(from) {
+		*p = past{from: from, to: from}
+	}
+	later, err := read(p.to)
+	if err != nil {
+		return nil, err
+	}
+	to := time.Now().Add(-settled).Truncate(time.Hour)
+	all := slices.DeleteFunc(slices.Concat(p.all, later), func(q Quarter) bool { return q.Start.Before(from) })
+	*p = past{from, to, slices.DeleteFunc(slices.Clone(all), func(q Quarter) bool { return !q.Start.Before(to) })}
+	return all, nil
+}
+
+// forget forgets everything if it has the time of a quarter that gets more counts.
+func (p *past) forget(q Quarter) {
+	if q.Start.Before(p.to) {
+		*p = past{}
+	}
 }
 
 // NewRollup returns a Rollup of the catalogue's endpoints.
@@ -111,9 +137,9 @@ func (r *Rollup) cellLocked(k cellKey, at time.Time) *Quarter {
 	return c
 }
 
-// Attempt adds an attempt to the quarter of an hour in which it ended.
+// Attempt adds an attempt to the quarter of an hour in which it ended. A failed proof says nothing about the service.
 func (r *Rollup) Attempt(a resilience.Attempt) {
-	if a.Outcome == resilience.WasCanceled {
+	if a.Outcome == resilience.WasCanceled || a.Proof && a.Outcome != resilience.Success {
 		return
 	}
 	k, now := r.name(a.Provider, a.Host, a.Endpoint), time.Now()
@@ -209,9 +235,8 @@ func (r *Rollup) Flush(ctx context.Context) error {
 	quarters := make([]Quarter, 0, len(cells))
 	for _, c := range cells {
 		quarters = append(quarters, *c)
-		if c.Start.Before(r.hours.to) {
-			r.hours = pastHours{}
-		}
+		r.hours.forget(*c)
+		r.latest.forget(*c)
 	}
 	err := r.store.AddQuarters(ctx, quarters)
 	if err != nil {
@@ -313,35 +338,21 @@ func (r *Rollup) Hours(ctx context.Context, provider string, from time.Time) ([]
 	return all, nil
 }
 
-// settled is how long after its end an hour is read again, because another server may still store counts of it.
-const settled = time.Hour
-
 // readHoursStoring reads hours from the store, except those that are cached.
 func (r *Rollup) readHoursStoring(ctx context.Context, provider string, from time.Time) ([]Quarter, error) {
-	p := &r.hours
-	if from.Before(p.from) {
-		*p = pastHours{from: from, to: from}
-	}
-	if p.to.Before(from) {
-		p.to = from
-	}
-	later, err := r.store.Hours(ctx, "", p.to)
-	if err != nil {
-		return nil, err
-	}
-	to := time.Now().Add(-settled).Truncate(time.Hour)
-	all := slices.DeleteFunc(slices.Concat(p.all, later), func(q Quarter) bool { return q.Start.Before(from) })
-	*p = pastHours{from, to, slices.DeleteFunc(slices.Clone(all), func(q Quarter) bool { return !q.Start.Before(to) })}
-	return slices.DeleteFunc(all, func(q Quarter) bool { return provider != "" && q.Provider != provider }), nil
+	all, err := r.hours.since(from, func(from time.Time) ([]Quarter, error) { return r.store.Hours(ctx, "", from) })
+	return slices.DeleteFunc(all, func(q Quarter) bool { return provider != "" && q.Provider != provider }), err
 }
 
 // readStoring reads quarters from the store. It reads sums that are cached only once.
 func (r *Rollup) readStoring(ctx context.Context, before, from, to time.Time) ([]Quarter, error) {
-	if !before.Before(from) {
+	switch {
+	case !before.Before(from) && to.Before(time.Now()): // a past day, which few look at
 		return r.store.Quarters(ctx, from, from, to)
-	}
-	if r.usual.from.Equal(before) && r.usual.to.Equal(from) {
-		all, err := r.store.Quarters(ctx, from, from, to)
+	case !before.Before(from):
+		return r.readLatestStoring(ctx, from, to)
+	case r.usual.from.Equal(before) && r.usual.to.Equal(from):
+		all, err := r.readLatestStoring(ctx, from, to)
 		return slices.Concat(r.usual.sums, all), err
 	}
 	all, err := r.store.Quarters(ctx, before, from, to)
@@ -353,6 +364,13 @@ func (r *Rollup) readStoring(ctx context.Context, before, from, to time.Time) ([
 		r.usual = usual{from: before, to: from, sums: slices.Clone(all[:sums])}
 	}
 	return all, err
+}
+
+// readLatestStoring reads the quarters of the last day from the store, except those that are cached.
+func (r *Rollup) readLatestStoring(ctx context.Context, from, to time.Time) ([]Quarter, error) {
+	return r.latest.since(from, func(from time.Time) ([]Quarter, error) {
+		return r.store.Quarters(ctx, from, from, to)
+	})
 }
 
 // Endpoint returns the name under which attempts at an endpoint of a host are counted.

@@ -138,8 +138,10 @@ func (p *puller) provider(tell func(*prometheus.Desc, float64, ...string), c Pro
 func (p *puller) breaker(tell func(*prometheus.Desc, float64, ...string), all []resilience.BreakerStatus) {
 	states := map[string]resilience.BreakerState{}
 	for _, b := range all {
-		name := p.m.endpointOf(b.Provider, b.Host, b.Route)
-		if states[name] != resilience.BreakerOpen && b.State != resilience.BreakerClosed {
+		if b.State == resilience.BreakerClosed {
+			continue
+		}
+		if name := p.m.endpointOf(b.Provider, b.Host, b.Route); states[name] != resilience.BreakerOpen {
 			states[name] = b.State
 		}
 	}

@@ -150,7 +150,8 @@ const patience = 30 * time.Second
 
 // try sends one message now.
 func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
-	trying, cancel := context.WithTimeout(resilience.WithProbe(resilience.WithUser(ctx, ch.User, ch.Kind)), patience)
+	trying := resilience.WithProof(resilience.WithProbe(resilience.WithUser(ctx, ch.User, ch.Kind)))
+	trying, cancel := context.WithTimeout(trying, patience)
 	defer cancel()
 	trying = resilience.AsRead(trying) // a test that arrives twice does no harm
 	err := c.opt.Sender.Send(trying, ch.Kind, ch.URL, m)

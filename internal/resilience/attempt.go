@@ -22,6 +22,7 @@ type Attempt struct {
 	Status   string  // HTTP status, or the category of a failure without one
 	Outcome  Outcome // for people and scripts
 	Category Category
+	Proof    bool // see WithProof
 }
 
 // Outcome is what became of an attempt.
@@ -78,7 +79,7 @@ func (t *Transport) tell(ctx context.Context, host string, c call, tried try) {
 	v := tried.verdict
 	a := Attempt{User: c.user, Provider: c.provider, Host: host, Endpoint: c.endpoint, Key: c.key,
 		Number: max(c.attempt, 1), Start: tried.start, Outcome: outcomeOf(v), Category: v.Category,
-		Status: v.Category.String()}
+		Status: v.Category.String(), Proof: c.proof}
 	if !tried.start.IsZero() {
 		a.Took = time.Since(tried.start)
 	}

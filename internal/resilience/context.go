@@ -15,11 +15,20 @@ type call struct {
 	patience           time.Duration // CallTimeout when it is 0
 	permit             *Permit       // of the run; nil for a call that needs none
 	safety             safety        // whether a request may be sent twice
+	proof              bool          // see WithProof
 }
 
 // WithUser returns a context whose upstream calls are made, and logged, for a user at a provider.
 func WithUser(ctx context.Context, user int64, provider string) context.Context {
 	return context.WithValue(ctx, callKey{}, call{provider: provider, user: user, attempt: callOf(ctx).attempt})
+}
+
+// WithProof returns a context for the calls that find out whether what a person has just entered works. They hear of a
+// failure at once, and it may be their mistake: it does not count against the service.
+func WithProof(ctx context.Context) context.Context {
+	c := callOf(ctx)
+	c.proof = true
+	return context.WithValue(ctx, callKey{}, c)
 }
 
 // WithPermit returns a context for the calls of a run that has this permit. Each request asks again whether a stop or a

@@ -161,7 +161,10 @@ func (t *Transport) try(req *http.Request, c call) (*http.Response, error) {
 	}
 	verdict := unmade // also of a call that panicked
 	defer func() { pass.done(verdict) }()
-	resp, verdict, err := t.reach(req, c)
+	resp, v, err := t.reach(req, c)
+	if err == nil || !c.proof {
+		verdict = v
+	}
 	return resp, err
 }
 

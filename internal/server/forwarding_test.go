@@ -36,6 +36,7 @@ func TestForwardingIsSwitchedOnAndCounted(t *testing.T) {
 		require.Equal(t, true, on["enabled"])
 		require.EqualValues(t, 3, on["waiting"])
 		require.NotNil(t, on["next_attempt_at"])
+		require.Contains(t, h.page("/"), "3 earlier listens are included", "which promises nothing about them")
 		h.carry()
 		h.hear("Four")
 		require.Contains(t, h.page("/connections/listenbrainz"), "Next in line")

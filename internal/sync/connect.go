@@ -88,7 +88,8 @@ func (m *connector) connect(
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
-	proving, end := resilience.WithTurns(resilience.WithProbe(resilience.WithUser(ctx, c.User, p.Name)))
+	proving, end := resilience.WithTurns(resilience.WithProof(resilience.WithProbe(
+		resilience.WithUser(ctx, c.User, p.Name))))
 	var account providers.Account
 	host := p.NamedHost(c.Credentials)
 	err := m.guard.opt.Screen.Try(proving, c.User, host, func(ctx context.Context) (err error) {

@@ -16,6 +16,7 @@ type Line struct {
 	Words         notify.Words // why, and who must act; none while all is well
 	Detail        string
 	LastSuccessAt time.Time
+	StreamSuccess time.Time // of Stream alone
 }
 
 // NeedsSomebody reports whether the line goes on only when a person has acted.
@@ -46,7 +47,7 @@ func (l *Line) add(st StreamStatus) {
 	}
 	graver := gravity[st.Condition] > gravity[l.Condition]
 	if graver || l.State.Kind == resilience.Ready && st.State.Kind != resilience.Ready {
-		l.State, l.Stream = st.State, st.Stream
+		l.State, l.Stream, l.StreamSuccess = st.State, st.Stream, st.LastSuccessAt
 	}
 	if graver {
 		l.Condition = st.Condition

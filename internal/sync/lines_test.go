@@ -2,9 +2,11 @@ package sync
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
@@ -38,6 +40,24 @@ func TestAWaitToSendIsNotTheConnections(t *testing.T) {
 		require.Equal(t, c.sending.Condition, s.Sending.Condition, name)
 		require.Equal(t, c.reading.State, s.Reading.State, name)
 	}
+}
+
+// A stop of the whole connection says nothing of sending where nothing was ever sent.
+func TestSendingIsShownWhereSomethingIsSent(t *testing.T) {
+	t.Parallel()
+	whole := StreamStatus{Condition: NeedsReconnect, State: resilience.State{Kind: resilience.Stopped,
+		Category: resilience.Auth, Scope: resilience.ScopeConnection}}
+	require.False(t, whole.sends(delivery.Waiting{}))
+	require.True(t, whole.sends(delivery.Waiting{Listens: 1}))
+	require.False(t, StreamStatus{Condition: Paused}.sends(delivery.Waiting{}))
+	require.False(t, StreamStatus{Condition: New}.sends(delivery.Waiting{}))
+	require.True(t, StreamStatus{Condition: Syncing}.sends(delivery.Waiting{}))
+	sent := whole
+	sent.LastSuccessAt = time.Now()
+	require.True(t, sent.sends(delivery.Waiting{}))
+	own := whole
+	own.State.Scope = resilience.ScopeStream
+	require.True(t, own.sends(delivery.Waiting{}), "what fails is sending itself")
 }
 
 func TestWhatOnlyTakesHasTheStateOfSending(t *testing.T) {

@@ -119,8 +119,8 @@ func (m *statuses) status(
 	s := Status{Connection: c, Provider: p, Waiting: waiting}
 	for _, stream := range p.Guarded() {
 		st := m.streamStatus(c, stream, record(stream))
-		if stream == library.Deliveries && st.Condition == New && len(p.Streams) > 0 {
-			continue // nothing was ever sent there, and nothing has to be
+		if stream == library.Deliveries && len(p.Streams) > 0 && !st.sends(waiting) {
+			continue
 		}
 		line := s.lineOf(stream)
 		if *line == nil {
@@ -166,6 +166,12 @@ func (m *statuses) streamStatus(c library.Connection, stream string, r library.S
 	st.Condition = condition(c, st.State, r, m.syncer.Running(k))
 	st.Every, st.Sharing = m.syncer.Rhythm(k)
 	return st
+}
+
+// sends reports whether anything was ever sent, or has to be. A stop of the whole connection says nothing about that.
+func (st StreamStatus) sends(waiting delivery.Waiting) bool {
+	ofConnection := st.Condition == New || st.Condition == Paused || st.State.Scope != resilience.ScopeStream
+	return !ofConnection || st.Condition == Syncing || !st.LastSuccessAt.IsZero() || waiting != (delivery.Waiting{})
 }
 
 func condition(c library.Connection, s resilience.State, r library.StreamRecord, running bool) Condition {

@@ -94,10 +94,15 @@ func (t Text) In(l *Language) string {
 			return t.id
 		}
 	}
-	if t.id != joined {
-		return l.sentence(t.id, l.resolve(args))
-	}
+	return l.told(t.id, args)
+}
+
+// told returns the sentence, or the sentences, with this id.
+func (l *Language) told(id string, args map[string]any) string {
 	args = l.resolve(args)
+	if id != joined {
+		return l.sentence(id, args)
+	}
 	all := make([]string, 0, len(args))
 	for i := range len(args) {
 		all = append(all, fmt.Sprint(args[fmt.Sprintf("%02d", i)]))
@@ -171,12 +176,9 @@ func (l *Language) nested(v map[string]any) string {
 	if day, ok := v["day"].(string); ok {
 		return l.day(day)
 	}
-	b, _ := json.Marshal(v) // it came from JSON
-	var t Text
-	if t.UnmarshalJSON(b) != nil {
-		return ""
-	}
-	return t.In(l)
+	id, _ := v["id"].(string)
+	args, _ := v["args"].(map[string]any)
+	return l.told(id, args)
 }
 
 func (l *Language) day(text string) string {

@@ -47,14 +47,20 @@ func viewLine(ctx context.Context, stem string, l *syncer.Line) *lineView {
 
 // beganWords says what began with a trouble, and when.
 func beganWords(stem string, l *syncer.Line) words.Text {
-	how := "stopped"
 	switch l.State.Kind {
 	case resilience.Waiting:
-		how = "waits"
+		return words.Each("alerts.since_", stem+"_waits", "Since", l.State.Since)
 	case resilience.Held:
-		how = "held"
+		return words.Each("alerts.since_", stem+"_held", "Since", l.State.Since)
 	}
-	return words.Each("alerts.since_", stem+"_"+how, "Since", l.State.Since)
+	what, last := stem, l.LastSuccessAt
+	if stem == "reading" && l.State.Scope == resilience.ScopeStream { // the other streams are read
+		what, last = l.Stream, l.StreamSuccess
+	}
+	if last.IsZero() {
+		return words.Each("alerts.never_", what)
+	}
+	return words.Each("alerts.since_", what+"_stopped", "Since", last)
 }
 
 // liftable reports whether an administrator can end what keeps the connection waiting.

@@ -2,6 +2,7 @@ package connections
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,9 @@ func TestALineSaysWhatBegan(t *testing.T) {
 		{stem: "reading", kind: resilience.Stopped, en: "Nothing has been read since", de: "liest Reprise nichts mehr"},
 	} {
 		l := &syncer.Line{Condition: syncer.Held, State: resilience.State{Kind: c.kind, Since: at}}
+		if c.kind == resilience.Stopped {
+			l.State.Since, l.LastSuccessAt = at.Add(time.Hour), at
+		}
 		for language, want := range map[*words.Language]string{words.English: c.en, words.German: c.de} {
 			v := viewLine(words.With(t.Context(), language), c.stem, l)
 			require.Contains(t, v.Began, want)
@@ -39,6 +43,31 @@ func TestALineSaysWhatBegan(t *testing.T) {
 	calm := viewLine(t.Context(), "reading", &syncer.Line{Condition: syncer.Healthy})
 	require.Equal(t, "healthy", calm.State)
 	require.Empty(t, calm.Began)
+}
+
+// What has stopped says when it was read last: the time of the failure is said beside it.
+func TestWhatStoppedSaysWhenItWasReadLast(t *testing.T) {
+	t.Parallel()
+	failed := time.Date(2026, 11, 22, 14, 5, 0, 0, time.UTC)
+	read, later := failed.Add(-time.Hour), failed.Add(time.Minute)
+	for _, c := range []struct {
+		stem string
+		line syncer.Line
+		want string
+	}{
+		{"reading", syncer.Line{LastSuccessAt: read}, "Nothing has been read since 2026-11-22T13:05:00Z."},
+		{"reading", syncer.Line{}, "Nothing has been read yet."},
+		{"sending", syncer.Line{}, "Nothing has been sent yet."},
+		{"reading", syncer.Line{Stream: library.Playlists, LastSuccessAt: later, StreamSuccess: read,
+			State: resilience.State{Scope: resilience.ScopeStream}},
+			"No playlists have been read since 2026-11-22T13:05:00Z."},
+		{"reading", syncer.Line{Stream: library.Listens, LastSuccessAt: later,
+			State: resilience.State{Scope: resilience.ScopeStream}}, "No listens have been read yet."},
+	} {
+		c.line.State.Kind, c.line.State.Since = resilience.Stopped, failed
+		v := viewLine(words.With(t.Context(), words.English), c.stem, &c.line)
+		require.Equal(t, c.want, strings.NewReplacer("\u2068", "", "\u2069", "").Replace(v.Began))
+	}
 }
 
 // household knows an administrator (1) and a member (2).

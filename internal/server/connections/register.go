@@ -223,7 +223,7 @@ func (h *register) try(c echo.Context, p *providers.Provider, given map[string]s
 	}
 	ctx, done := core.Waits(c)
 	defer done()
-	ctx = resilience.WithUser(ctx, core.UserOf(c).ID, p.Name)
+	ctx = resilience.WithProof(resilience.WithUser(ctx, core.UserOf(c).ID, p.Name))
 	for _, trial := range p.Trials(now, h.client, h.redirectURI(p)) {
 		err := trial.Try(ctx)
 		if err == nil || resilience.Classify(err).Class != resilience.Fatal {

@@ -34,7 +34,7 @@ const maxPage = 4 << 20
 // frameParts are the parts that every page has, and the events that change them. A page that has no others is not
 // looked at for other events.
 var (
-	frameParts  = []string{"bell", "banners", "dead-letters"}
+	frameParts  = []string{"title", "bell", "banners", "dead-letters"}
 	frameEvents = []events.Type{events.Notification, events.Deliveries, events.Access}
 )
 
