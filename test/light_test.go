@@ -128,8 +128,8 @@ const covered = `(() => {
 		}).map((el) => el.textContent.trim());
 })()`
 
-// What is new is said in a strip that lies over no button and no state; afterwards it is in the banner, which has one
-// line for each alert and leaves most of a phone's screen to the page.
+// What is new is said in a strip that lies over no button and no state; afterwards it is in the banner, which cuts no
+// sentence and leaves most of a phone's screen to the page.
 func TestBrowserToastsCoverNothing(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -162,6 +162,10 @@ func TestBrowserToastsCoverNothing(t *testing.T) {
 	shown := `[...document.querySelectorAll("#banners .banner")].filter((b) => b.checkVisibility()).length`
 	do(t, tab, holds(shown+` === 0`), chromedp.EmulateViewport(390, 844), holds(shown+` === 2`), gone(".toast"),
 		holds(`document.getElementById("banners").getBoundingClientRect().height <= innerHeight / 4`))
+	whole := `[...document.querySelectorAll("#banners, #banners p")].every((el) =>
+		el.scrollWidth <= el.clientWidth && el.scrollHeight <= el.clientHeight)`
+	do(t, tab, holds(whole), chromedp.EmulateViewport(1280, 900), holds(whole),
+		sees("#banners", "Reconnect to continue"))
 }
 
 // Without a server, Status is shown as it was, and says so. No other page is kept, and nothing of somebody whose

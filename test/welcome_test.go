@@ -3,6 +3,7 @@ package test
 import (
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
@@ -50,4 +51,25 @@ func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 	require.Contains(t, admin.page("/settings/services", 200), "Needs to be set up once.")
 	require.NotContains(t, admin.page("/settings/services", 200), "/callback", "that is part of setting it up")
 	require.Contains(t, admin.page("/connect/spotify", 200), "You do this once, for everyone who uses this Reprise.")
+}
+
+// What becomes of the first services is said in the heading, and the title of the tab says the same.
+func TestBrowserTitleFollowsThePage(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 5})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	v := p.newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	v.becomes("listenbrainz", "healthy")
+	tab := browser(t)
+	signIn(t, tab, p)
+	title := func(want string) chromedp.Action {
+		return holds(`document.querySelector("h1").innerText.includes("` + want + `") &&
+			document.title.includes("` + want + `")`)
+	}
+	do(t, tab, chromedp.Navigate(p.url+"/welcome/done"), holds(`document.body.dataset.linked === "yes"`),
+		title("All good"))
+	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
+	do(t, tab, title("Almost there"))
 }

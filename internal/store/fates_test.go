@@ -40,8 +40,8 @@ func TestKeptCountsAreThoseOfTheListens(t *testing.T) {
 	rule := delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 1, Since: at(0)}
 	var split, deleted library.Correction
 	id := func(title string) int64 {
-		return int64(number(t, s, "SELECT l.id FROM listens l JOIN spellings p ON p.id = l.spelling_id WHERE p.title = $1",
-			title))
+		return int64(number(t, s, `SELECT l.id FROM listens l JOIN spellings p ON p.id = l.spelling_id
+			WHERE p.title = $1`, title))
 	}
 	owed := func(state delivery.State, n int) {
 		for _, d := range deliveries(t, s, user)[:n] {

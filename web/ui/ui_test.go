@@ -50,7 +50,7 @@ func TestAStrangersNameDoesNotTurnThePage(t *testing.T) {
 	require.Equal(t, "<bdi>אבג</bdi>", html(t, words.English, Name("\u2069\u202eאבג")))
 	require.Equal(t, "Sigur Rós", html(t, words.English, Name("Sigur Rós")))
 	require.Contains(t, html(t, words.English, Page(Frame{Title: "\u202eאבג", Language: words.English})),
-		"<title>\u2068אבג\u2069 · Reprise</title>")
+		"<title id=\"title\" data-part>\u2068אבג\u2069 · Reprise</title>")
 }
 
 func TestTimesAreReadableWithoutJavaScript(t *testing.T) {
