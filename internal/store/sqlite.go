@@ -42,7 +42,7 @@ func (f sqliteFile) exists(context.Context) (bool, error) {
 	return err == nil, nil
 }
 
-func (f sqliteFile) connect(context.Context, locking) (writer, reader *sql.DB, err error) {
+func (f sqliteFile) connect(ctx context.Context, _ locking) (writer, reader *sql.DB, err error) {
 	// SQLite gives the files that it creates beside this one the same permissions. The error is ignored because SQLite
 	// reports the same problem on first use.
 	_ = private(f.path)
@@ -50,6 +50,12 @@ func (f sqliteFile) connect(context.Context, locking) (writer, reader *sql.DB, e
 		return nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
+	// Of two connections that give a new file its write-ahead log at once, SQLite refuses one.
+	if info, e := os.Stat(f.path); e == nil && info.Size() == 0 {
+		if err = writer.PingContext(ctx); err != nil {
+			return writer, nil, fmt.Errorf("the database %s cannot be opened: %w", f, local(err))
+		}
+	}
 	if reader, err = openSQLite(dsn(f.path, "_pragma=query_only(1)"), f.traffic); err != nil {
 		return writer, nil, fmt.Errorf("open database: %w", err)
 	}
