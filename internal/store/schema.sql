@@ -1,4 +1,4 @@
--- Step 40: what a new database has. schema_test.go writes this file.
+-- Step 41: what a new database has. schema_test.go writes this file.
 
 CREATE TABLE facts (
     name  TEXT PRIMARY KEY,
@@ -771,6 +771,17 @@ CREATE TABLE leader (
     backend   INTEGER NOT NULL,             -- the process of Postgres that holds the lock for it
     seen_at   INTEGER NOT NULL,
     released  INTEGER NOT NULL              -- 1: it has stopped in good order
+);
+CREATE TABLE forwarding_counts (
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    connection TEXT NOT NULL,
+    span       BIGINT NOT NULL,
+    version    BIGINT NOT NULL,  -- of the span when they were counted
+    account    TEXT NOT NULL,    -- the connections that led to the same account then
+    forwarded  INTEGER NOT NULL, -- sent, or to be sent
+    there      INTEGER NOT NULL, -- reported by the account as well as by another service
+    missing    INTEGER NOT NULL, -- neither
+    PRIMARY KEY (user_id, connection, span)
 );
 INSERT INTO river_migration (line, version) VALUES ('main', 1);
 INSERT INTO river_migration (line, version) VALUES ('main', 2);
