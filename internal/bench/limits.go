@@ -17,6 +17,7 @@ var limits = []limit{
 	{what: "all time", benchmark: "ListeningPage/500000", unit: "ms/op", most: 50},
 	{what: "the page of an artist", benchmark: "ArtistPage/500000", unit: "ms/op", most: 50},
 	{what: "Listens of a rare artist", benchmark: "ListensOfARareArtist/500000", unit: "ms/op", most: 50},
+	{what: "what became of sent listens, after one more", benchmark: "Forwarding/500000", unit: "ms/op", most: 50},
 	{what: "search, a key on average", benchmark: "Search", unit: "ms/key", most: 30},
 	{what: "search, the slowest key", benchmark: "Search", unit: "slowest-ms", most: 30},
 	{what: "export as JSON Lines", benchmark: "Export/listens.jsonl", unit: "listens/s", least: 100_000},
