@@ -41,6 +41,7 @@ type Store struct {
 	heard  playsCache
 	latest latestCache
 	ends   ends
+	opened opened
 	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
 	moving map[int64]bool
 
