@@ -68,7 +68,7 @@ func (e *quietExecutor) JobGetAvailable(
 	if len(from) == 0 {
 		return nil, nil
 	}
-	jobs, err := e.take(ctx, from, Time(*p.Now))
+	jobs, err := e.take(ctx, from, p.Now.UTC())
 	e.lanes.took(from, jobs, err)
 	if len(jobs) > 0 {
 		e.touched.Add(1)

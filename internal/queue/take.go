@@ -12,46 +12,47 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// take takes the first due job of each of these queues, in one transaction.
+// take takes the first due job of each of these queues, in one transaction. It leaves out of them what nobody needs to
+// work them: their earlier errors, and what makes them unique.
 //
 // River takes jobs of one queue at a time, and any number of them, while those of ours keep their order.
-func (e *quietExecutor) take(ctx context.Context, queues []string, now string) (jobs []*rivertype.JobRow, err error) {
+func (e *quietExecutor) take(ctx context.Context, queues []string, now time.Time) ([]*rivertype.JobRow, error) {
 	tx, err := e.Executor.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
-	ids, err := takeFirst(ctx, e.driver.UnwrapTx(tx), queues, now)
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	if jobs, err = tx.JobGetByIDMany(ctx, &riverdriver.JobGetByIDManyParams{ID: padded(ids)}); err != nil {
+	jobs, err := takeFirst(ctx, e.driver.UnwrapTx(tx), queues, now)
+	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
 	return jobs, tx.Commit(ctx)
 }
 
-func takeFirst(ctx context.Context, tx *sql.Tx, queues []string, now string) (ids []int64, err error) {
-	args := []any{now}
+func takeFirst(ctx context.Context, tx *sql.Tx, queues []string, now time.Time) (jobs []*rivertype.JobRow, err error) {
+	args := []any{Time(now)}
 	for _, queue := range padded(queues) {
 		args = append(args, queue)
 	}
 	rows, err := tx.QueryContext(ctx, `WITH lane (queue) AS (VALUES `+places("(%s)", 2, len(args))+`)
 		UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = $1
 		WHERE id IN (SELECT (SELECT id FROM river_job j WHERE state = 'available' AND j.queue = lane.queue
-		AND scheduled_at <= $1 ORDER BY priority, scheduled_at, id LIMIT 1) FROM lane) RETURNING id`, args...)
+		AND scheduled_at <= $1 ORDER BY priority, scheduled_at, id LIMIT 1) FROM lane)
+		RETURNING id, args, attempt, created_at, kind, max_attempts, metadata, priority, queue, scheduled_at`, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		j := &rivertype.JobRow{State: rivertype.JobStateRunning, AttemptedAt: &now}
+		err := rows.Scan(&j.ID, &j.EncodedArgs, &j.Attempt, &j.CreatedAt, &j.Kind, &j.MaxAttempts, &j.Metadata,
+			&j.Priority, &j.Queue, &j.ScheduledAt)
+		if err != nil {
 			return nil, err
 		}
-		ids = append(ids, id)
+		jobs = append(jobs, j)
 	}
-	return ids, errors.Join(rows.Err(), rows.Close())
+	return jobs, errors.Join(rows.Err(), rows.Close())
 }
 
 // complete notes that jobs are done, in one statement, and returns them.
