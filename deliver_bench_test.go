@@ -248,7 +248,6 @@ func deliverAll(b *testing.B, n, connections int) spent {
 	defer f.Close()
 	d := startBacklog(b, f.URL, n, connections)
 	ctx, cancel := context.WithCancel(context.Background())
-	if startBacklogHook != nil { startBacklogHook(d); s0, t0 = lastStore.Traffic().Statements(), lastStore.Traffic().Transactions() }
 	return measure("deliveries", func() {
 		stopped := make(chan error, 1)
 		go func() { stopped <- d.Run(ctx) }()

@@ -13,35 +13,10 @@ import (
 	"reprise/internal/words"
 )
 
-// forwarded is a listen of a delivery, with one of its sources.
-type forwarded struct {
-	library.StoredListen
-	library.Source // empty if it has none
-	user           int64
-	target         library.ConnectionID
-}
-
-// selectForwarded selects the listens of delivery $1, the oldest first, with a row for each of their sources.
-const selectForwarded = "SELECT " + listenColumns + `, f.user_id, f.connection, coalesce(n.connection, ''),
-		coalesce(s.source_id, ''), coalesce(s.later, 0), coalesce(y.name, '')
-	FROM forwards f JOIN listens l ON l.id = f.listen_id ` + theirSpellings + `
-	LEFT JOIN listen_sources s ON s.listen_id = l.id
-	LEFT JOIN connection_numbers n ON n.number = s.connection
-	LEFT JOIN players y ON y.id = s.player
-	WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id, n.connection, s.source_id`
-
-func scanForwarded(r scanner) (f forwarded, err error) {
-	var later int64
-	f.StoredListen, err = scanListen(wider{r, []any{&f.user, &f.target, &f.Connection, &f.Source.SourceID, &later,
-		&f.Player}})
-	f.Later = length(later)
-	return f, err
-}
-
 // ListensOf returns the listens of a delivery, the oldest first. Those that its account has reported meanwhile are
 // there already, and are taken out of the delivery.
 func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error) {
-	rows, err := list(ctx, s.reader, scanForwarded, selectForwarded, id)
+	rows, err := s.forwardedIn(ctx, id)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

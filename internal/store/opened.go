@@ -10,10 +10,10 @@ import (
 // mostOpened is how many connections are kept: a few megabytes.
 const mostOpened = 4096
 
-// opened keeps connections in memory whose credentials were opened. Reading one from the database takes as long as
-// sending a listen, and deliveries to the same one follow each other. While the store is open, nobody else writes
-// connections: it has locked the database.
-type opened struct {
+// connectionCache keeps connections with their credentials opened. Reading one from the database takes as long as
+// sending a listen, and deliveries to the same one follow each other. While the store is open nobody else writes
+// connections, because it has locked the database. A server that no longer leads cannot reach it.
+type connectionCache struct {
 	mu      sync.Mutex
 	all     map[connectionKey]library.Connection
 	version uint64 // grows with every change
@@ -26,7 +26,7 @@ type connectionKey struct {
 
 // get returns a copy of a connection that is kept. Without one it returns the version with which to keep what is read
 // now.
-func (o *opened) get(user int64, conn library.ConnectionID) (c library.Connection, version uint64, ok bool) {
+func (o *connectionCache) get(user int64, conn library.ConnectionID) (c library.Connection, version uint64, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c, ok = o.all[connectionKey{user, conn}]
@@ -35,7 +35,7 @@ func (o *opened) get(user int64, conn library.ConnectionID) (c library.Connectio
 }
 
 // keep keeps a copy of a connection that was read, unless any has changed meanwhile.
-func (o *opened) keep(c library.Connection, version uint64) {
+func (o *connectionCache) keep(c library.Connection, version uint64) {
 	c.Credentials = maps.Clone(c.Credentials)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -48,9 +48,9 @@ func (o *opened) keep(c library.Connection, version uint64) {
 	o.all[connectionKey{c.User, c.ID}] = c
 }
 
-// changed forgets them all. It is called after everything that may have changed a connection, also if that failed: then
-// it may be stored all the same.
-func (o *opened) changed() {
+// changed forgets all connections. It is called after everything that may have changed one, also if that failed: then
+// the change may be stored all the same.
+func (o *connectionCache) changed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.version++
