@@ -27,11 +27,11 @@ run: ## serve for real, with nothing to configure first
 
 # Without what only a debugger needs, and without a page of traces that nothing serves, whose templates would keep the
 # linker from leaving out methods that nobody calls. pgx leaves out types that only queries with its own values need.
-# What is no hot path is fast enough without inlining, which makes pages twice as large: what waits for the network or for
-# a person, and what only a start needs.
+# What is no hot path is fast enough without inlining, which makes pages twice as large: what waits for the network or
+# for a person, and what only a start needs.
 UNINLINED := reprise/web/... reprise/cmd/... \
-	$(addprefix reprise/internal/,$(addsuffix /...,accounts activity alerts asks channels cli cluster config datadir demo \
-	digest doctor enrich export help notify oauth observe providers removal server settings tracing updates)) \
+	$(addprefix reprise/internal/,$(addsuffix /...,accounts activity alerts asks channels cli cluster config datadir \
+	demo digest doctor enrich export help notify oauth observe providers removal server settings tracing updates)) \
 	go.opentelemetry.io/... google.golang.org/... golang.org/x/oauth2/... \
 	$(addprefix github.com/,$(addsuffix /...,BurntSushi KimMachineGun alexedwards fsnotify go-co-op go-text goccy \
 	golang-jwt klauspost/cpuid labstack lib lmittmann minio nicksnyder pressly prometheus riverqueue robfig tinylib \
