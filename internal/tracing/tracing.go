@@ -18,7 +18,6 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -51,10 +50,9 @@ func Wanted(environ []string) bool {
 
 // New returns a Tracer that sends to the collector of the process's environment, by OTLP over HTTP.
 func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error) {
-	exporter, err := otlptracehttp.New(ctx)
+	exporter, err := newExporter(version)
 	if err != nil {
-		return nil, fmt.Errorf("the traces cannot be sent to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names: %w",
-			err)
+		return nil, fmt.Errorf("traces cannot be sent: %w", err)
 	}
 	service := resource.WithAttributes(
 		attribute.String("service.name", "reprise"),

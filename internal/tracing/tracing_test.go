@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -31,7 +30,7 @@ type collector struct {
 
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	var in tracepb.ExportTraceServiceRequest
+	var in spanpb.TracesData // has the fields of an ExportTraceServiceRequest
 	if r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &in) != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
