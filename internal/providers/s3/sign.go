@@ -19,10 +19,10 @@ import (
 	"reprise/internal/resilience"
 )
 
-// amazonHost matches Amazon's addresses of a region: s3.eu-central-1.amazonaws.com, and those that say more than that: of
-// a private network, of IPv6, of cryptography by FIPS. Its groups are what they say, and the region.
-var amazonHost = regexp.MustCompile(`^((?:(?:bucket|accesspoint)\.vpce-[^.]+\.)?)s3((?:-fips)?(?:\.dualstack)?)[.-]` +
-	`([a-z]+(?:-[a-z]+)+-\d+)(?:\.vpce)?\.amazonaws\.com(?:\.cn)?$`)
+// amazonHost matches Amazon's addresses of a region, such as s3.eu-central-1.amazonaws.com, and those that say more than
+// that: of a private network, of IPv6, of cryptography by FIPS. Its groups are what they say, and the region.
+var amazonHost = regexp.MustCompile(`^((?:(?:bucket|accesspoint)\.vpce-[^.]+\.)?)s3((?:-fips)?(?:\.dualstack)?)` +
+	`[.-]([a-z]+(?:-[a-z]+)+-\d+)(?:\.vpce)?\.amazonaws\.com(?:\.cn)?$`)
 
 // regionOf returns the region that an address names, if any.
 func regionOf(host string) string {
