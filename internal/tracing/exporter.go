@@ -11,12 +11,10 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporter is an sdk.SpanExporter by OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/). OpenTelemetry's own
-// brings gRPC with it, which is as large as all of Reprise's pages.
+// exporter sends by OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/). OpenTelemetry's own libraries would, too,
+// but they bring gRPC and the names of all conventions with them: two megabytes, and work for each start.
 type exporter struct {
 	client     *http.Client
 	url        string
@@ -34,12 +32,9 @@ const (
 // maxAnswer limits what is read of a collector's answer, in bytes.
 const maxAnswer = 64 << 10
 
-// ExportSpans implements sdk.SpanExporter.
-func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
-	if len(spans) == 0 {
-		return nil
-	}
-	body, err := e.body(request(spans))
+// export sends an ExportTraceServiceRequest.
+func (e *exporter) export(ctx context.Context, request message) error {
+	body, err := e.body(request)
 	if err != nil {
 		return err
 	}
@@ -59,12 +54,6 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 		case <-time.After(wait):
 		}
 	}
-}
-
-// Shutdown implements sdk.SpanExporter.
-func (e *exporter) Shutdown(context.Context) error {
-	e.client.CloseIdleConnections()
-	return nil
 }
 
 func (e *exporter) body(m message) ([]byte, error) {

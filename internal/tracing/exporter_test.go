@@ -18,19 +18,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"reprise/internal/library"
+	"reprise/internal/resilience"
 )
 
 // sent lets a Tracer of the environment send a run, and returns the request that a collector gets.
 func sent(t *testing.T, srv *httptest.Server, got chan *http.Request) *http.Request {
 	t.Helper()
 	defer srv.Close()
-	tracer, err := New(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
+	tracer, err := New("1.2.3", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	_, end := tracer.Began(t.Context(), 7, "spotify", "listens")
 	end(library.Run{Result: "ok", Rows: 3})
@@ -109,14 +108,46 @@ func TestBrokenVariablesAreNamed(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TIMEOUT":         "10s",
 		"OTEL_EXPORTER_OTLP_TRACES_HEADERS":  "se cret",
 		"OTEL_EXPORTER_OTLP_CERTIFICATE":     "/does/not/exist",
+		"OTEL_RESOURCE_ATTRIBUTES":           "home",
+		"OTEL_TRACES_SAMPLER":                "sometimes",
+		"OTEL_BSP_MAX_QUEUE_SIZE":            "-1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://127.0.0.1:4318")
 			t.Setenv(name, value)
-			_, err := New(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
+			_, err := New("1.2.3", slog.New(slog.DiscardHandler))
 			require.ErrorContains(t, err, name)
 			require.NotContains(t, err.Error(), "se cret")
 		})
+	}
+}
+
+// The sampler decides for a run and its attempts together, and limits hold for each attribute.
+func TestSamplersAndLimits(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	t.Setenv("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "3")
+	t.Setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "2")
+	for sampler, share := range map[string]float64{"": 1, "always_off": 0, "parentbased_always_on": 1,
+		"parentbased_traceidratio": .5} {
+		t.Setenv("OTEL_TRACES_SAMPLER", sampler)
+		t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
+		tracer, err := New("1.2.3", slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		for range 1000 {
+			ctx, end := tracer.Began(t.Context(), 7, "spotify", "listens")
+			tracer.Attempt(ctx, resilience.Attempt{Start: time.Now(), Endpoint: "GET /v1/me"})
+			end(library.Run{Result: "ok"})
+		}
+		require.InDelta(t, 2000*share, len(tracer.ended), 200, sampler)
+		require.Zero(t, len(tracer.ended)%2, "a run without its attempt: %s", sampler)
+		if share > 0 {
+			<-tracer.ended
+			var span spanpb.Span
+			require.NoError(t, proto.Unmarshal((<-tracer.ended).appendTo(nil), &span))
+			require.Equal(t, "spo", span.Attributes[1].Value.GetStringValue())
+			require.Len(t, span.Attributes, 2)
+			require.EqualValues(t, 3, span.DroppedAttributesCount)
+		}
 	}
 }
 
@@ -124,10 +155,10 @@ type answering func(*http.Request) (*http.Response, error)
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
-// exporterTo returns an exporter to a collector that answers so, and one span.
-func exporterTo(a answering) (*exporter, []sdk.ReadOnlySpan) {
+// exporterTo returns an exporter to a collector that answers so, and a request.
+func exporterTo(a answering) (*exporter, message) {
 	return &exporter{url: "http://collector", headers: http.Header{}, client: &http.Client{Transport: a}},
-		tracetest.SpanStubs{{Name: "sync"}}.Snapshots()
+		message{{1, "resourceSpans", []message{{}}}}
 }
 
 func answer(status int, header http.Header, body string) *http.Response {
@@ -147,7 +178,7 @@ func TestABusyCollectorIsAskedAgain(t *testing.T) {
 			}
 			return answer(200, nil, ""), nil
 		})
-		require.NoError(t, e.ExportSpans(t.Context(), spans))
+		require.NoError(t, e.export(t.Context(), spans))
 		require.Len(t, at, 3)
 		require.Equal(t, 20*time.Second, at[1].Sub(at[0]))
 	})
@@ -160,7 +191,7 @@ func TestACollectorThatStaysBusyIsGivenUp(t *testing.T) {
 		e, spans := exporterTo(func(*http.Request) (*http.Response, error) {
 			return answer(429, http.Header{}, "too many"), nil
 		})
-		require.ErrorContains(t, e.ExportSpans(t.Context(), spans), "too many")
+		require.ErrorContains(t, e.export(t.Context(), spans), "too many")
 		require.LessOrEqual(t, time.Since(began), time.Minute)
 		require.Greater(t, time.Since(began), 20*time.Second)
 	})
@@ -178,15 +209,15 @@ func TestWhatACollectorDoesNotTakeIsAnError(t *testing.T) {
 	} {
 		e, spans := exporterTo(respond)
 		e.json = name == "in JSON"
-		require.EqualError(t, e.ExportSpans(t.Context(), spans), "the collector has not taken 4 spans: full", name)
+		require.EqualError(t, e.export(t.Context(), spans), "the collector has not taken 4 spans: full", name)
 	}
 	calls := 0
 	e, spans := exporterTo(func(*http.Request) (*http.Response, error) {
 		calls++
 		return answer(400, nil, "what is this?"), nil
 	})
-	require.ErrorContains(t, e.ExportSpans(t.Context(), spans), "what is this?")
+	require.ErrorContains(t, e.export(t.Context(), spans), "what is this?")
 	require.Equal(t, 1, calls)
 	e, spans = exporterTo(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })
-	require.ErrorContains(t, e.ExportSpans(t.Context(), spans), "no route")
+	require.ErrorContains(t, e.export(t.Context(), spans), "no route")
 }
