@@ -11,8 +11,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// metaSum is the header with the object's SHA-256, which is kept with it. The ETag is not a checksum of the body in storages that
-// encrypt.
+// metaSum is the header with the object's SHA-256, which is kept with it. The ETag is not a checksum of the body in
+// storages that encrypt.
 const metaSum = "X-Amz-Meta-Reprise-Sha256"
 
 // object is an object to store.

@@ -19,8 +19,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// amazonHost matches Amazon's addresses of a region, such as s3.eu-central-1.amazonaws.com, and those that say more than
-// that: of a private network, of IPv6, of cryptography by FIPS. Its groups are what they say, and the region.
+// amazonHost matches Amazon's addresses of a region, such as s3.eu-central-1.amazonaws.com, and those that say more: of
+// a private network, of IPv6, of cryptography by FIPS. Its groups are what they say, and the region.
 var amazonHost = regexp.MustCompile(`^((?:(?:bucket|accesspoint)\.vpce-[^.]+\.)?)s3((?:-fips)?(?:\.dualstack)?)` +
 	`[.-]([a-z]+(?:-[a-z]+)+-\d+)(?:\.vpce)?\.amazonaws\.com(?:\.cn)?$`)
 
