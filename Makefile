@@ -59,7 +59,7 @@ VERSION := 0.1.0
 dist: ## build a release for all systems into dist/: programs, packages, image, SBOM, licences, checksums
 	@VERSION=$(VERSION) .ci/dist
 
-dist-check: ## try each way to install it, twice built: in roots of their own, under emulation, in a container
+dist-check: ## go each way to install it, from nothing to the first listen, upgrade and removal; compare two builds
 	@VERSION=$(VERSION) .ci/dist-check
 
 test: tools ## install what tests need and run all of them
