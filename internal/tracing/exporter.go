@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// exporter sends by OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/). OpenTelemetry's libraries would, too, but
-// they bring gRPC and the names of all conventions with them: two megabytes, and work for each start.
+// exporter sends by OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/). OpenTelemetry's libraries do that, too,
+// but bring gRPC and the names of all conventions with them: two megabytes, and work for each start.
 type exporter struct {
 	client     *http.Client
 	url        string
