@@ -92,20 +92,23 @@ func (s *Store) forwardedIn(ctx context.Context, delivery int64) ([]forwarded, e
 	return r.rows, r.err
 }
 
+// readForwarded reads the first of some deliveries, and the others too if that works: none suffers for another.
 func (s *Store) readForwarded(ctx context.Context, all []*reading) {
-	byID := make(map[int64]*reading, len(all))
-	var args []any
-	for _, r := range all {
-		byID[r.delivery] = r
-		args = append(args, r.delivery)
+	args := make([]any, len(all))
+	for i, r := range all {
+		args[i] = r.delivery
 	}
 	query := strings.Replace(selectForwarded, "%s", numbered(1, len(args)), 1)
 	rows, err := list(ctx, s.reader, scanForwarded, query, args...)
-	for _, r := range all {
-		r.done, r.err = true, err
+	if err != nil && len(all) > 1 {
+		s.readForwarded(ctx, all[:1])
+		return
 	}
+	byID := make(map[int64][]forwarded, len(all))
 	for _, row := range rows {
-		r := byID[row.delivery]
-		r.rows = append(r.rows, row)
+		byID[row.delivery] = append(byID[row.delivery], row)
+	}
+	for _, r := range all {
+		r.done, r.rows, r.err = true, byID[r.delivery], err
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"fmt"
 	"log/slog"
@@ -28,7 +29,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return newer(s.engine, have, newest, upgradedBy(ctx, s.reader, have))
 	}
 	if have == 0 {
-		if _, err := p.Up(ctx); err != nil {
+		if err := s.create(ctx, p, newest); err != nil {
 			return fmt.Errorf("make the database: %w", local(err))
 		}
 		if err := s.checkKey(ctx); err != nil {
@@ -92,6 +93,32 @@ func (s *Store) provider() (*goose.Provider, error) {
 		return nil, err
 	}
 	return goose.NewProvider(s.dialect(), s.writer, files, goose.WithSlog(slog.New(slog.DiscardHandler)))
+}
+
+// create makes an empty database what all steps make of it. If the engine knows what that is, it takes only the steps
+// that are newer than what it knows.
+func (s *Store) create(ctx context.Context, p *goose.Provider, newest int64) error {
+	if tables := s.schema(); tables != "" {
+		var step int64
+		if _, err := fmt.Sscanf(tables, "-- Step %d", &step); err != nil {
+			return fmt.Errorf("the schema names no step: %w", err)
+		}
+		if step <= newest { // tests make databases of older steps
+			if err := s.write(ctx, func(tx *sql.Tx) error { return createAt(ctx, tx, tables, step) }); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := p.Up(ctx)
+	return err
+}
+
+func createAt(ctx context.Context, tx *sql.Tx, tables string, step int64) error {
+	if err := execTx(ctx, tx, tables); err != nil {
+		return err
+	}
+	return execTx(ctx, tx, `WITH RECURSIVE done (step) AS (SELECT 1 UNION ALL SELECT step + 1 FROM done WHERE step < $1)
+		INSERT INTO goose_db_version (version_id, is_applied) SELECT step, 1 FROM done`, step)
 }
 
 // upgrade brings an existing database up to date from the step that it has.

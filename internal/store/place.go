@@ -36,6 +36,9 @@ type engine interface {
 	// dialect and steps return what goose needs to migrate the database.
 	dialect() goose.Dialect
 	steps(fs.FS) (fs.FS, error)
+	// schema returns what a new database has after the steps up to the one in its first line; empty if it takes them
+	// one by one.
+	schema() string
 	// keep makes a copy of the database before an upgrade from this step.
 	keep(ctx context.Context, writer *sql.DB, step int64) error
 	// addTexts stores texts, and texts returns the numbers of those that fit one of the queries in some fields.

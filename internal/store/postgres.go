@@ -236,6 +236,9 @@ func (p postgres) steps(files fs.FS) (fs.FS, error) {
 	return all, nil
 }
 
+// schema is empty: River's tables on Postgres are others.
+func (p postgres) schema() string { return "" }
+
 // keep does nothing: each step is one transaction, and backups are made with Postgres' own tools.
 func (p postgres) keep(context.Context, *sql.DB, int64) error { return nil }
 

@@ -4,7 +4,6 @@ import "./forms.js";
 import "./copy.js";
 import "./keyboard.js";
 import "./search.js";
-import "./listens.js";
 import "./strips.js";
 import "./offline.js";
 import { keepTimes } from "./times.js";
