@@ -3,6 +3,8 @@ package test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"sync"
 	"testing"
@@ -127,4 +129,24 @@ func TestABrowserShowsPushMessages(t *testing.T) {
 		return shown == "Spotify needs you Look. "+p.url+"/notifications"
 	}, "the message")
 	c.none(t)
+}
+
+// The contact address is for services that block callers they cannot reach. A channel belongs to one person, and its
+// server may log whatever it gets.
+func TestChannelsDoNotGetTheContactAddress(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 9)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := httputil.DumpRequest(r, true)
+		if err == nil {
+			got <- string(body)
+		}
+	}))
+	defer hook.Close()
+	p := start(t, t.TempDir(), "REPRISE_CONTACT=ann@example.org")
+	alice := p.newcomer()
+	alice.call("POST", "/channels", object{"name": "My program", "url": hook.URL}, http.StatusCreated)
+	message := <-got
+	require.Contains(t, message, "User-Agent: Reprise/")
+	require.NotContains(t, message, "ann@example.org")
 }

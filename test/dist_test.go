@@ -2,7 +2,9 @@ package test
 
 import (
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +70,94 @@ func TestComposeFilesFitTheProgram(t *testing.T) {
 			require.NoError(t, err, file)
 		}
 	}
+}
+
+// Prometheus finds its token and its alerts, and Grafana finds Prometheus and the dashboard, where Compose mounts them.
+func TestComposeConnectsTheMonitoring(t *testing.T) {
+	t.Parallel()
+	var c composed
+	readYAML(t, "compose/compose.monitoring.yaml", &c)
+	grafana, prometheus := c.Services["grafana"], c.Services["prometheus"]
+	mounted := map[string]string{} // by what is mounted
+	for _, v := range slices.Concat(grafana.Volumes, prometheus.Volumes) {
+		parts := strings.Split(v, ":")
+		mounted[parts[0]] = parts[1]
+	}
+	const provisioning = "/etc/grafana/provisioning/"
+	require.Equal(t, provisioning+"datasources", path.Dir(mounted["./grafana/datasources.yaml"]))
+	require.Equal(t, provisioning+"dashboards", path.Dir(mounted["./grafana/dashboards.yaml"]))
+	board := mounted["../grafana/reprise.json"]
+	require.Equal(t, board, grafana.Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+
+	var boards struct {
+		Providers []struct{ Options struct{ Path string } }
+	}
+	readYAML(t, "compose/grafana/dashboards.yaml", &boards)
+	require.Equal(t, path.Dir(board), boards.Providers[0].Options.Path)
+	var sources struct {
+		Datasources []struct {
+			Type, URL string
+			IsDefault bool `yaml:"isDefault"`
+		}
+	}
+	readYAML(t, "compose/grafana/datasources.yaml", &sources)
+	require.Len(t, sources.Datasources, 1)
+	source := sources.Datasources[0]
+	require.True(t, source.IsDefault, "the dashboard begins with the default")
+	require.Equal(t, "prometheus", source.Type, "which the dashboard asks for")
+	require.Equal(t, "http://prometheus:9090", source.URL)
+
+	var scraping struct {
+		RuleFiles     []string `yaml:"rule_files"`
+		ScrapeConfigs []struct {
+			StaticConfigs []struct{ Targets []string } `yaml:"static_configs"`
+			Authorization struct {
+				CredentialsFile string `yaml:"credentials_file"`
+			}
+		} `yaml:"scrape_configs"`
+	}
+	readYAML(t, "compose/prometheus.yml", &scraping)
+	require.Equal(t, path.Base(mounted["../prometheus/alerts.yaml"]), scraping.RuleFiles[0])
+	require.Equal(t, path.Dir(mounted["./prometheus.yml"]), path.Dir(mounted["../prometheus/alerts.yaml"]))
+	job := scraping.ScrapeConfigs[0]
+	require.Equal(t, []string{"reprise:8420"}, job.StaticConfigs[0].Targets)
+	require.Equal(t, "/run/secrets/"+prometheus.Secrets[0], job.Authorization.CredentialsFile)
+}
+
+func readYAML(t *testing.T, name string, v any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../configs", name))
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(text, v), name)
+}
+
+// Every step of the workflow runs a script or a target of make that exists.
+func TestTheWorkflowRunsWhatExists(t *testing.T) {
+	t.Parallel()
+	var workflow struct {
+		Jobs map[string]struct{ Steps []struct{ Run string } }
+	}
+	readYAML(t, "../.github/workflows/check.yml", &workflow)
+	makefile, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	var ran []string
+	for _, job := range workflow.Jobs {
+		for _, step := range job.Steps {
+			words := strings.Fields(step.Run)
+			if len(words) == 0 || words[0] == "git" {
+				continue
+			}
+			ran = append(ran, step.Run)
+			if words[0] == "make" {
+				require.Contains(t, string(makefile), "\n"+words[1]+":")
+				continue
+			}
+			info, err := os.Stat(filepath.Join("..", words[0]))
+			require.NoError(t, err)
+			require.NotZero(t, info.Mode()&0o100, "%s can be run", words[0])
+		}
+	}
+	require.ElementsMatch(t, []string{".ci/run", "make dist"}, ran)
 }
 
 // The settings that packages install are settings.

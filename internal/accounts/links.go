@@ -35,6 +35,7 @@ type Link struct {
 	Name      string // of that account, or proposed to an invited person
 	Role      string // of the account that an invitation makes
 	MadeBy    int64  // the administrator; 0 for the operator
+	By        string // the administrator's name, as it is now
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }

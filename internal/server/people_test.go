@@ -181,6 +181,7 @@ func TestAnInvitedPersonJoinsOnce(t *testing.T) {
 		page := carol.do(http.MethodGet, "/invitation")
 		require.Equal(t, http.StatusOK, page.Code)
 		require.Contains(t, page.Body.String(), `value="Carol"`)
+		require.Contains(t, page.Body.String(), "Ann has invited you.")
 		require.NotContains(t, page.Body.String(), code)
 		refused := carol.do(http.MethodPost, "/invitation", "name", "Ann", "password", "a good password")
 		require.Equal(t, http.StatusConflict, refused.Code)

@@ -11,12 +11,13 @@ import (
 )
 
 // selectLink reads links; the name of a reset is that of its account.
-const selectLink = `SELECT l.id, l.kind, l.hash, l.user_id, coalesce(u.name, l.name), l.role, l.made_by, l.created_at,
-	l.expires_at FROM links l LEFT JOIN users u ON u.id = l.user_id `
+const selectLink = `SELECT l.id, l.kind, l.hash, l.user_id, coalesce(u.name, l.name), l.role, l.made_by,
+	coalesce(a.name, ''), l.created_at, l.expires_at
+	FROM links l LEFT JOIN users u ON u.id = l.user_id LEFT JOIN users a ON a.id = l.made_by `
 
 func scanLink(r scanner) (l accounts.Link, err error) {
 	var created, expires int64
-	err = r.Scan(&l.ID, &l.Kind, &l.Hash, &l.User, &l.Name, &l.Role, &l.MadeBy, &created, &expires)
+	err = r.Scan(&l.ID, &l.Kind, &l.Hash, &l.User, &l.Name, &l.Role, &l.MadeBy, &l.By, &created, &expires)
 	l.CreatedAt, l.ExpiresAt = instant(created), instant(expires)
 	return l, err
 }

@@ -55,6 +55,7 @@ func (h *Redeemer) open(kind string) echo.HandlerFunc {
 // redeemView is the page of a link.
 type redeemView struct {
 	Kind, Name, Role, Problem string
+	By                        string // who made it; empty: the operator
 	As                        string // who is signed in in this browser
 }
 
@@ -64,7 +65,7 @@ func (h *Redeemer) page(kind string) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		return h.show(c, http.StatusOK, redeemView{Kind: kind, Name: l.Name, Role: l.Role})
+		return h.show(c, http.StatusOK, redeemView{Kind: kind, Name: l.Name, Role: l.Role, By: l.By})
 	}
 }
 
@@ -90,7 +91,7 @@ func (h *Redeemer) form(kind string) echo.HandlerFunc {
 		u, err := h.use(ctx, kind, hash, in)
 		if err != nil {
 			p := h.core.Problem(c, err)
-			v := redeemView{Kind: kind, Name: l.Name, Role: l.Role, Problem: p.Detail}
+			v := redeemView{Kind: kind, Name: l.Name, Role: l.Role, By: l.By, Problem: p.Detail}
 			if kind == accounts.Invitation {
 				v.Name = in.Name
 			}

@@ -265,6 +265,9 @@ func (v redeemView) lead(ctx context.Context) string {
 	if v.Kind == accounts.Reset {
 		return words.T(ctx, "redeem.new_password_lead", "Name", v.Name)
 	}
+	if v.By != "" {
+		return words.Each("redeem.by_", v.Role, "Name", v.By).T(ctx)
+	}
 	return words.Each("redeem.lead_", v.Role).T(ctx)
 }
 
