@@ -4,12 +4,17 @@ package reprise_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"runtime/pprof"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -88,30 +93,32 @@ func startBacklog(b *testing.B, address string, n, people int) *delivery.Deliver
 	return d
 }
 
-// empty is a worker that does nothing.
-type empty struct {
-	river.WorkerDefaults[emptyArgs]
+// bareWorker is a worker of River that does something, and nothing around it.
+type bareWorker struct {
+	river.WorkerDefaults[bareArgs]
+	do   func() error
 	done *atomic.Int64
 	all  int64
 	end  chan struct{}
 }
 
-type emptyArgs struct {
+type bareArgs struct {
 	N int `json:"n"`
 }
 
-func (emptyArgs) Kind() string { return "empty" }
+func (bareArgs) Kind() string { return "bare" }
 
-func (w *empty) Work(context.Context, *river.Job[emptyArgs]) error {
+func (w *bareWorker) Work(context.Context, *river.Job[bareArgs]) error {
+	err := w.do()
 	if w.done.Add(1) == w.all {
 		close(w.end)
 	}
-	return nil
+	return err
 }
 
-// riverAlone returns how many jobs a second River works off with so many empty workers: as it comes, on the connection
-// that deliveries use.
-func riverAlone(b *testing.B, n, at int) float64 {
+// riverAlone has River work off n jobs with so many workers that do one thing: as it comes, on the connection that
+// deliveries use.
+func riverAlone(b *testing.B, n, at int, do func() error) spent {
 	b.Helper()
 	ctx := context.Background()
 	key, err := store.NewKey("only-the-benchmarks-use-this-key")
@@ -120,7 +127,7 @@ func riverAlone(b *testing.B, n, at int) float64 {
 	require.NoError(b, err)
 	defer db.Close()
 	workers := river.NewWorkers()
-	w := &empty{done: &atomic.Int64{}, all: int64(n), end: make(chan struct{})}
+	w := &bareWorker{do: do, done: &atomic.Int64{}, all: int64(n), end: make(chan struct{})}
 	river.AddWorker(workers, w)
 	client, err := db.Queue().Bare(river.Config{
 		Workers:           workers,
@@ -133,23 +140,81 @@ func riverAlone(b *testing.B, n, at int) float64 {
 		jobs := make([]river.InsertManyParams, min(500, n-i))
 		for j := range jobs {
 			jobs[j] = river.InsertManyParams{
-				Args:       emptyArgs{i + j},
+				Args:       bareArgs{i + j},
 				InsertOpts: &river.InsertOpts{Queue: "listenbrainz"},
 			}
 		}
 		_, err := client.InsertMany(ctx, jobs)
 		require.NoError(b, err)
 	}
-	start := time.Now()
-	require.NoError(b, client.Start(ctx))
-	<-w.end
-	took := time.Since(start)
-	require.NoError(b, client.Stop(ctx))
-	return float64(n) / took.Seconds()
+	return measure("river", func() {
+		require.NoError(b, client.Start(ctx))
+		<-w.end
+		require.NoError(b, client.Stop(ctx))
+	})
 }
 
-// BenchmarkDeliver measures deliveries per second through worker, guard and transport to a target on loopback, for 1, 8
-// and 100 connections. Each keeps its order. It compares them with River alone and as many workers that do nothing.
+// spent is what something took, until all is stored.
+type spent struct {
+	real time.Duration
+	cpu  time.Duration // of all threads
+}
+
+// measure measures something. In profiles it has the tag "of", so that go tool pprof -tagfocus shows it alone.
+func measure(of string, do func()) spent {
+	runtime.GC() // of what was prepared
+	start, before := time.Now(), processorTime()
+	pprof.Do(context.Background(), pprof.Labels("of", of), func(context.Context) { do() })
+	return spent{time.Since(start), processorTime() - before}
+}
+
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// far is a service that takes every listen at once.
+type far struct {
+	*httptest.Server
+	end chan struct{} // closed when it has taken n
+}
+
+func startFar(n int64) far {
+	var got atomic.Int64
+	end := make(chan struct{})
+	return far{httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"status":"ok"}`)
+		if got.Add(1) == n {
+			close(end)
+		}
+	})), end}
+}
+
+// submission is as long as that of a delivery here.
+const submission = `{"listen_type":"import","payload":[{"listened_at":1795459260,"track_metadata":{"artist_name":` +
+	`"Sigur Rós","track_name":"Song 1000","additional_info":{"submission_client":"Reprise"}}}]}`
+
+// call returns a function that sends a submission with nothing but a client of net/http that keeps its connections.
+func (f far) call(at int) func() error {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: at}}
+	return func() error {
+		answer, err := client.Post(f.URL+"/1/submit-listens", "application/json", strings.NewReader(submission))
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		return errors.Join(err, answer.Body.Close())
+	}
+}
+
+// BenchmarkDeliver measures deliveries through worker, guard and transport to a target on loopback, for 1, 8 and 100
+// connections. Each keeps its order. It compares their speed and their processor time with those of River alone and as
+// many workers: some that only make the same call, and some that do nothing. The far end of a call counts for both.
 func BenchmarkDeliver(b *testing.B) {
 	for _, workers := range []int{1, 8, 100} {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) { benchmarkDeliver(b, workers) })
@@ -157,36 +222,37 @@ func BenchmarkDeliver(b *testing.B) {
 }
 
 func benchmarkDeliver(b *testing.B, workers int) {
-	const n = 2000 // of which each connection has the same number
-	var ours, alone float64
+	n := min(1000*workers, 4000) // of which each connection has the same number
+	var ours, calling, empty spent
 	for b.Loop() {
-		b.StopTimer()
-		var got atomic.Int64
-		end := make(chan struct{})
-		target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"status":"ok"}`)
-			if got.Add(1) == n {
-				close(end)
-			}
-		}))
-		d := startBacklog(b, target.URL, n, workers)
-		ctx, cancel := context.WithCancel(context.Background())
+		ours = deliverAll(b, n, workers)
+		f := startFar(int64(n))
+		calling = riverAlone(b, n, workers, f.call(workers))
+		f.Close()
+		empty = riverAlone(b, n, workers, func() error { return nil })
+	}
+	for unit, s := range map[string]spent{"delivery": ours, "call": calling, "job": empty} {
+		b.ReportMetric(float64(n)/s.real.Seconds(), unit+"/s")
+		b.ReportMetric(float64(s.cpu.Microseconds())/float64(n), "cpu-µs/"+unit)
+	}
+	b.ReportMetric(100*calling.real.Seconds()/ours.real.Seconds(), "%ofcalling")
+	b.ReportMetric(100*empty.real.Seconds()/ours.real.Seconds(), "%ofempty")
+	b.ReportMetric(100*calling.cpu.Seconds()/ours.cpu.Seconds(), "cpu-%ofcalling")
+	b.ReportMetric(100*empty.cpu.Seconds()/ours.cpu.Seconds(), "cpu-%ofempty")
+}
+
+// deliverAll has n deliveries to so many connections made with as many workers.
+func deliverAll(b *testing.B, n, connections int) spent {
+	b.Helper()
+	f := startFar(int64(n))
+	defer f.Close()
+	d := startBacklog(b, f.URL, n, connections)
+	ctx, cancel := context.WithCancel(context.Background())
+	return measure("deliveries", func() {
 		stopped := make(chan error, 1)
-		b.StartTimer()
-		start := time.Now()
 		go func() { stopped <- d.Run(ctx) }()
-		<-end
-		ours = n / time.Since(start).Seconds()
-		b.StopTimer()
+		<-f.end
 		cancel()
 		require.NoError(b, <-stopped)
-		target.Close()
-		alone = riverAlone(b, n, workers)
-		b.StartTimer()
-	}
-	b.ReportMetric(ours, "deliveries/s")
-	b.ReportMetric(alone, "river/s")
-	b.ReportMetric(100*ours/alone, "%ofriver")
+	})
 }

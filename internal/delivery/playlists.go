@@ -16,6 +16,7 @@ import (
 	"reprise/internal/match"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/sorting"
 	"reprise/internal/words"
 )
 
@@ -330,7 +331,7 @@ const (
 func (r Report) kept() Report {
 	tracks := slices.Clone(r.Tracks)
 	if len(tracks) > mostReported {
-		slices.SortStableFunc(tracks, func(a, b ReportTrack) int {
+		sorting.By(tracks, func(a, b ReportTrack) int {
 			return cmp.Compare(min(len(a.How), 1), min(len(b.How), 1))
 		})
 		tracks = tracks[:mostReported]

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"reprise/internal/sorting"
 )
 
 // Found is a section that has all words of a query.
@@ -50,7 +52,7 @@ func (l *Library) Find(query, without string) []Found {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b ranked) int {
+	sorting.By(all, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.Page.Name, b.Page.Name),
 			cmp.Compare(a.Section.Title, b.Section.Title))
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/sorting"
 )
 
 // away is how long somebody must not have heard an artist who came back.
@@ -219,7 +220,7 @@ func (t *tally) answer(all []*Columns) Answer {
 	for _, s := range t.sources {
 		a.Sources = append(a.Sources, *s)
 	}
-	slices.SortFunc(a.Sources, func(x, y Source) int {
+	sorting.By(a.Sources, func(x, y Source) int {
 		return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.Connection, y.Connection))
 	})
 	a.Players = t.played()
@@ -241,7 +242,7 @@ func (t *tally) played() (all []Player) {
 	for name, n := range t.players {
 		all = append(all, Player{name, n})
 	}
-	slices.SortFunc(all, func(x, y Player) int {
+	sorting.By(all, func(x, y Player) int {
 		return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.Name, y.Name))
 	})
 	return all[:min(len(all), max(mostPlayers, t.q.Most))]

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"reprise/internal/sorting"
 )
 
 // These are the limits of what somebody can hear.
@@ -68,7 +70,7 @@ func (s *Suspects) End() {
 	slices.Reverse(s.spelling)
 	all, within := s.stretches()
 	all = append(all, s.pairs(within)...)
-	slices.SortFunc(all, func(x, y Suspect) int { return y.compare(x) })
+	sorting.By(all, func(x, y Suspect) int { return y.compare(x) })
 	for _, v := range all {
 		if s.enough = !s.found(v); s.enough {
 			return

@@ -3,8 +3,9 @@ package metrics
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
+
+	"reprise/internal/sorting"
 )
 
 // Tally counts attempts.
@@ -159,7 +160,7 @@ func gather(quarters []Quarter, from, to time.Time) []Health {
 	for _, h := range at {
 		all = append(all, *h)
 	}
-	slices.SortFunc(all, func(a, b Health) int {
+	sorting.By(all, func(a, b Health) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Endpoint, b.Endpoint))
 	})
 	return all

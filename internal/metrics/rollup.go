@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/resilience"
+	"reprise/internal/sorting"
 )
 
 // Quarter is the tally of one endpoint in a quarter of an hour.
@@ -269,7 +270,7 @@ func (r *Rollup) Quarters(ctx context.Context, usual, from, to time.Time) ([]Qua
 		all[i].Add(c.Tally)
 	}
 	r.mu.Unlock()
-	slices.SortFunc(all, func(a, b Quarter) int {
+	sorting.By(all, func(a, b Quarter) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Provider, b.Provider),
 			cmp.Compare(a.Endpoint, b.Endpoint))
 	})
@@ -307,7 +308,7 @@ func (r *Rollup) Hours(ctx context.Context, provider string, from time.Time) ([]
 	for i := range all {
 		all[i].Open = min(all[i].Open, time.Hour) // of several endpoints at the same time
 	}
-	slices.SortFunc(all, func(a, b Quarter) int {
+	sorting.By(all, func(a, b Quarter) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), a.Start.Compare(b.Start))
 	})
 	return all, nil

@@ -20,10 +20,13 @@ type lanes struct {
 	mu   sync.Mutex
 	due  map[string]bool  // queues that were rung for, or had a due job, since the last look that found none
 	busy map[string]int64 // the job under way, by queue
+	// taken are the jobs whose ends are not stored yet, as they were taken.
+	taken map[int64]*rivertype.JobRow
 }
 
 func newLanes() *lanes {
-	return &lanes{rung: make(chan struct{}, 1), due: map[string]bool{}, busy: map[string]int64{}}
+	return &lanes{rung: make(chan struct{}, 1), due: map[string]bool{}, busy: map[string]int64{},
+		taken: map[int64]*rivertype.JobRow{}}
 }
 
 // ring notes that a queue may have due jobs.
@@ -72,23 +75,41 @@ func (l *lanes) took(looked []string, jobs []*rivertype.JobRow, err error) {
 		}
 	}
 	for _, job := range jobs {
-		l.busy[job.Queue], l.due[job.Queue] = job.ID, true
+		l.busy[job.Queue], l.due[job.Queue], l.taken[job.ID] = job.ID, true, job
 	}
 }
 
 // free notes that jobs are no longer under way.
-func (l *lanes) free(jobs ...int64) {
+func (l *lanes) free(jobs ...*rivertype.JobRow) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ended := make(map[int64]bool, len(jobs))
 	for _, job := range jobs {
-		ended[job] = true
-	}
-	for queue, job := range l.busy {
-		if ended[job] {
-			delete(l.busy, queue)
+		if l.busy[job.Queue] == job.ID {
+			delete(l.busy, job.Queue)
 			l.wakeLocked()
 		}
+	}
+}
+
+// jobs returns jobs that were taken, as they were then.
+func (l *lanes) jobs(ids []int64) []*rivertype.JobRow {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make([]*rivertype.JobRow, 0, len(ids))
+	for _, id := range ids {
+		if job := l.taken[id]; job != nil {
+			all = append(all, job)
+		}
+	}
+	return all
+}
+
+// forget notes that jobs are ended, or may be taken again.
+func (l *lanes) forget(ids []int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		delete(l.taken, id)
 	}
 }
 
@@ -108,7 +129,7 @@ func (l *lanes) resting() bool {
 
 // work is a middleware of River: it ends a job's turn when its attempt ends.
 func (l *lanes) work(ctx context.Context, job *rivertype.JobRow, attempt func(context.Context) error) error {
-	defer l.free(job.ID)
+	defer l.free(job)
 	return attempt(ctx)
 }
 

@@ -68,7 +68,7 @@ func (e *quietExecutor) JobGetAvailable(
 	if len(from) == 0 {
 		return nil, nil
 	}
-	jobs, err := e.take(ctx, from, Time(*p.Now))
+	jobs, err := e.take(ctx, from, p.Now.UTC())
 	e.lanes.took(from, jobs, err)
 	if len(jobs) > 0 {
 		e.touched.Add(1)
@@ -81,8 +81,9 @@ func (e *quietExecutor) JobSetStateIfRunningMany(
 	ctx context.Context, p *riverdriver.JobSetStateIfRunningManyParams,
 ) ([]*rivertype.JobRow, error) {
 	e.touched.Add(1)
-	e.lanes.free(p.ID...) // River ends jobs of a kind that it does not know without an attempt
+	e.lanes.free(e.lanes.jobs(p.ID)...) // River ends jobs of a kind that it does not know without an attempt
 	done, others := divide(p)
+	e.lanes.forget(others.ID) // before they can be taken again
 	var jobs []*rivertype.JobRow
 	if len(done) > 0 {
 		var err error

@@ -12,67 +12,71 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// take takes the first due job of each of these queues, in one transaction.
+// take takes the first due job of each of these queues, in one transaction. It leaves out of them what nobody needs to
+// work them: their earlier errors, and what makes them unique.
 //
 // River takes jobs of one queue at a time, and any number of them, while those of ours keep their order.
-func (e *quietExecutor) take(ctx context.Context, queues []string, now string) ([]*rivertype.JobRow, error) {
-	args := []any{now}
-	for _, queue := range padded(queues) {
-		args = append(args, queue)
-	}
-	return e.change(ctx, func(tx *sql.Tx) ([]int64, error) {
-		rows, err := tx.QueryContext(ctx, `WITH lane (queue) AS (VALUES `+places("(%s)", 2, len(args))+`)
-			UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = $1
-			WHERE id IN (SELECT (SELECT id FROM river_job j WHERE state = 'available' AND j.queue = lane.queue
-			AND scheduled_at <= $1 ORDER BY priority, scheduled_at, id LIMIT 1) FROM lane) RETURNING id`, args...)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		var ids []int64
-		for rows.Next() {
-			var id int64
-			if err := rows.Scan(&id); err != nil {
-				return nil, err
-			}
-			ids = append(ids, id)
-		}
-		return ids, errors.Join(rows.Err(), rows.Close())
-	})
-}
-
-// complete notes that jobs are done, in one statement.
-//
-// River's driver for SQLite has a statement for each job.
-func (e *quietExecutor) complete(ctx context.Context, ids []int64) ([]*rivertype.JobRow, error) {
-	args := []any{Time(time.Now())}
-	for _, id := range padded(ids) {
-		args = append(args, id)
-	}
-	return e.change(ctx, func(tx *sql.Tx) ([]int64, error) {
-		_, err := tx.ExecContext(ctx, `UPDATE river_job SET state = 'completed', finalized_at = $1
-			WHERE state = 'running' AND id IN (`+places("%s", 2, len(args))+")", args...)
-		return ids, err
-	})
-}
-
-// change makes a change in a transaction, and returns the jobs whose ids it returns.
-func (e *quietExecutor) change(
-	ctx context.Context, fn func(*sql.Tx) ([]int64, error),
-) (jobs []*rivertype.JobRow, err error) {
+func (e *quietExecutor) take(ctx context.Context, queues []string, now time.Time) ([]*rivertype.JobRow, error) {
 	tx, err := e.Executor.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
-	ids, err := fn(e.driver.UnwrapTx(tx))
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	if jobs, err = tx.JobGetByIDMany(ctx, &riverdriver.JobGetByIDManyParams{ID: padded(ids)}); err != nil {
+	jobs, err := takeFirst(ctx, e.driver.UnwrapTx(tx), queues, now)
+	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
 	return jobs, tx.Commit(ctx)
+}
+
+func takeFirst(ctx context.Context, tx *sql.Tx, queues []string, now time.Time) (jobs []*rivertype.JobRow, err error) {
+	args := []any{Time(now)}
+	for _, queue := range padded(queues) {
+		args = append(args, queue)
+	}
+	rows, err := tx.QueryContext(ctx, `WITH lane (queue) AS (VALUES `+places("(%s)", 2, len(args))+`)
+		UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = $1
+		WHERE id IN (SELECT (SELECT id FROM river_job j WHERE state = 'available' AND j.queue = lane.queue
+		AND scheduled_at <= $1 ORDER BY priority, scheduled_at, id LIMIT 1) FROM lane)
+		RETURNING id, args, attempt, created_at, kind, max_attempts, metadata, priority, queue, scheduled_at`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		j := &rivertype.JobRow{State: rivertype.JobStateRunning, AttemptedAt: &now}
+		err := rows.Scan(&j.ID, &j.EncodedArgs, &j.Attempt, &j.CreatedAt, &j.Kind, &j.MaxAttempts, &j.Metadata,
+			&j.Priority, &j.Queue, &j.ScheduledAt)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, errors.Join(rows.Err(), rows.Close())
+}
+
+// complete notes that jobs are done, in one statement, and returns them.
+//
+// River's driver for SQLite has a statement for each job. Both of its drivers read them again.
+func (e *quietExecutor) complete(ctx context.Context, ids []int64) ([]*rivertype.JobRow, error) {
+	now := time.Now().UTC()
+	args := []any{Time(now)}
+	for _, id := range padded(ids) {
+		args = append(args, id)
+	}
+	err := e.Executor.Exec(ctx, `UPDATE river_job SET state = 'completed', finalized_at = $1
+		WHERE state = 'running' AND id IN (`+places("%s", 2, len(args))+")", args...)
+	if err != nil {
+		return nil, err
+	}
+	jobs := e.lanes.jobs(ids)
+	e.lanes.forget(ids)
+	for i, job := range jobs {
+		done := *job // others may still read it
+		done.State, done.FinalizedAt = rivertype.JobStateCompleted, &now
+		jobs[i] = &done
+	}
+	return jobs, nil
 }
 
 // divide returns the ids of the jobs that are done, with nothing else to note, and what is to be noted of the others.

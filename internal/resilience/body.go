@@ -92,7 +92,10 @@ func (in *incoming) read() ([]byte, error) {
 	case body == http.NoBody: // the answer to a HEAD names a length
 		return nil, nil
 	}
-	start := make([]byte, 0, min(max(length+1, 4<<10), smallAnswer+1))
+	if length < 0 { // it is not named
+		length = 4<<10 - 1
+	}
+	start := make([]byte, 0, min(length, smallAnswer)+1)
 	text, err := filled(body, start, smallAnswer+1)
 	switch {
 	case err != nil || len(text) <= smallAnswer || in.html(text):
@@ -104,7 +107,7 @@ func (in *incoming) read() ([]byte, error) {
 		return nil, err
 	}
 	room := int64(maxBody)
-	if length > 0 {
+	if length > smallAnswer {
 		room = length
 	}
 	text, err = filled(body, append(make([]byte, 0, room+1), text...), maxBody+1)

@@ -3,10 +3,11 @@ package resilience
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"reprise/internal/sorting"
 )
 
 // BreakerOptions are the settings of [Breakers]. Zero values mean the defaults.
@@ -264,7 +265,7 @@ func (bs *Breakers) Status() []BreakerStatus {
 		all = append(all, b.status(k))
 	}
 	bs.mu.Unlock()
-	slices.SortFunc(all, func(a, b BreakerStatus) int {
+	sorting.By(all, func(a, b BreakerStatus) int {
 		return cmp.Or(closedLast(a)-closedLast(b), cmp.Compare(a.Endpoint, b.Endpoint))
 	})
 	return all

@@ -59,7 +59,7 @@ func NewBase(dial func(context.Context, string, string) (net.Conn, error)) *http
 		Proxy:               proxy,
 		DialContext:         dial,
 		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: 16, // as many as turns
+		MaxIdleConnsPerHost: 100, // as many as deliveries at once, which follow each other
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: ConnectTimeout,
 		// The usual 10 MiB of each call would be memory that no turn bounds.

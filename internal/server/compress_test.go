@@ -20,7 +20,7 @@ func TestAnswersTravelCompressed(t *testing.T) {
 	h := newHousehold(t, delivery.Options{})
 	style, _ := static.URL("app.css")
 	for path, want := range map[string]string{"/settings": "gzip", "/api/v1/openapi.yaml": "gzip", "/livez": "",
-		style: "br"} {
+		style: "gzip"} {
 		plain, packed := h.coded(path, ""), h.coded(path, "gzip, deflate, br, zstd")
 		require.Equal(t, http.StatusOK, packed.Code, path)
 		require.Equal(t, want, packed.Header().Get("Content-Encoding"), path)

@@ -16,24 +16,23 @@ import (
 // ListensOf returns the listens of a delivery, the oldest first. Those that its account has reported meanwhile are
 // there already, and are taken out of the delivery.
 func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error) {
-	var user int64
-	var conn library.ConnectionID
-	err := s.reader.QueryRowContext(ctx, "SELECT user_id, connection FROM deliveries WHERE id = $1", id).
-		Scan(&user, &conn)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, local(err)
-	}
-	plays, err := list(ctx, s.reader, scanListen, selectListen+`JOIN forwards f ON f.listen_id = l.id
-		WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, id)
-	if err != nil {
+	rows, err := s.forwardedIn(ctx, id)
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
+	user, conn := rows[0].user, rows[0].target
+	var plays []library.StoredListen
+	for _, r := range rows {
+		if len(plays) == 0 || plays[len(plays)-1].ID != r.ID {
+			plays = append(plays, r.StoredListen)
+		}
+		if p := &plays[len(plays)-1]; r.Connection != "" {
+			p.Sources = append(p.Sources, r.Source)
+		}
+	}
 	alike := reportedBy(func(c library.ConnectionID) bool { return c.Provider() == conn.Provider() })
-	if err := s.addSources(ctx, plays); err != nil || !slices.ContainsFunc(plays, alike) {
-		return plays, err
+	if !slices.ContainsFunc(plays, alike) {
+		return plays, nil
 	}
 	target, err := accountOf(ctx, s.reader, user, conn)
 	if err != nil {

@@ -14,6 +14,15 @@ import (
 // scanner is a row to read columns from.
 type scanner interface{ Scan(...any) error }
 
+// wider is a row with more columns than those that are scanned from it, which are read into more.
+type wider struct {
+	scanner
+	more []any
+}
+
+// Scan implements scanner.
+func (w wider) Scan(into ...any) error { return w.scanner.Scan(append(into, w.more...)...) }
+
 // querier is a database or a transaction.
 type querier interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)

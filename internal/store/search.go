@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/search"
+	"reprise/internal/sorting"
 )
 
 // enough is how many results make it needless to look for what may have been meant with a slip.
@@ -207,7 +208,7 @@ func (q *quest) ranked(ctx context.Context, fits []fit) ([]library.Heard, error)
 			all = append(all, one{h, rank})
 		}
 	}
-	slices.SortFunc(all, func(a, b one) int {
+	sorting.By(all, func(a, b one) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.Plays, a.Plays), cmp.Compare(a.ID, b.ID))
 	})
 	best := make([]library.Heard, min(len(all), q.Most))
@@ -238,7 +239,7 @@ func (q *quest) playlists(ctx context.Context) error {
 	for i := range all {
 		all[i].rank = q.asked.Rank(all[i].Name)
 	}
-	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(a.rank, b.rank) })
+	sorting.By(all, func(a, b one) int { return cmp.Compare(a.rank, b.rank) })
 	for _, p := range all[:min(len(all), q.Most)] {
 		q.found.Playlists = append(q.found.Playlists, p.StoredPlaylist)
 	}

@@ -31,16 +31,18 @@ type Store struct {
 
 	unchecked bool // the key is not compared with that of the database, which is lost
 
-	writer *sql.DB // one connection: writes wait for it in Go, in a fair order
-	reader *sql.DB
-	jobs   *queue.Queue
-	known  spellingCache
-	music  musicCache
-	ruled  rulingsCache
-	words  wordCache
-	heard  playsCache
-	latest latestCache
-	ends   ends
+	writer   *sql.DB // one connection: writes wait for it in Go, in a fair order
+	reader   *sql.DB
+	jobs     *queue.Queue
+	known    spellingCache
+	music    musicCache
+	ruled    rulingsCache
+	words    wordCache
+	heard    playsCache
+	latest   latestCache
+	ends     ends
+	opened   connectionCache
+	readings readings
 	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
 	moving map[int64]bool
 

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/listening"
+	"reprise/internal/sorting"
 )
 
 // mostOfStretch is how many listens of a stretch are read.
@@ -195,7 +196,7 @@ func (s *Store) pairsAt(ctx context.Context, user int64, some []suspect) (map[pi
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(page, func(x, y pickedListen) int {
+	sorting.By(page, func(x, y pickedListen) int {
 		return cmp.Or(x.PlayedAt.Compare(y.PlayedAt), cmp.Compare(x.ID, y.ID))
 	})
 	for _, l := range page {

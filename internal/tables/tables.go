@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"reprise/internal/sorting"
 )
 
 // Querier is what rows are read from. For a consistent copy it is a transaction that sees one state of the database.
@@ -96,9 +98,9 @@ func Schema(ctx context.Context, d Dialect, q Querier) ([]Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
-	slices.SortFunc(all, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(all, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
 	for _, t := range all {
-		slices.SortFunc(t.Columns, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
+		sorting.By(t.Columns, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
 	}
 	sorted := make([]Table, 0, len(all))
 	placed := map[string]bool{}

@@ -15,22 +15,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
-
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
 // Tracer makes spans. A nil Tracer makes none. It is safe for concurrent use.
 type Tracer struct {
-	provider *sdk.TracerProvider
-	tracer   trace.Tracer
+	exporter *exporter
+	from     []message // attributes of this process
+	sampled  func(trace id) bool
+	limits   limits
+	batch    batch
+	ended    chan message // spans that wait to be sent
+	complain complaints
 }
 
 // Wanted reports whether the environment, as os.Environ returns it, names a collector.
@@ -50,40 +47,17 @@ func Wanted(environ []string) bool {
 }
 
 // New returns a Tracer that sends to the collector of the process's environment, by OTLP over HTTP.
-func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error) {
-	exporter, err := otlptracehttp.New(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("the traces cannot be sent to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names: %w",
-			err)
+func New(version string, log *slog.Logger) (*Tracer, error) {
+	e := variables{}
+	t := &Tracer{
+		exporter: e.exporter(version), from: e.resource(version), sampled: e.sampler(), limits: e.limits(),
+		batch: e.batch(), complain: complaints{log: log},
 	}
-	service := resource.WithAttributes(
-		attribute.String("service.name", "reprise"),
-		attribute.String("service.version", version),
-	)
-	about, err := resource.New(ctx, service, resource.WithTelemetrySDK(), resource.WithFromEnv())
-	if err != nil {
-		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	t.ended = make(chan message, t.batch.queue)
+	if e.err != nil {
+		return nil, fmt.Errorf("traces cannot be sent: %w", e.err)
 	}
-	otel.SetErrorHandler(&complaints{log: log})
-	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
-	return &Tracer{provider: p, tracer: p.Tracer("reprise")}, nil
-}
-
-// stopTime limits the wait for a collector to take the last spans.
-const stopTime = 3 * time.Second
-
-// Run sends spans until ctx ends, and then the remaining ones.
-func (t *Tracer) Run(ctx context.Context) error {
-	if t == nil {
-		return nil
-	}
-	<-ctx.Done()
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	if err := t.provider.Shutdown(rest); err != nil {
-		otel.Handle(err)
-	}
-	return nil
+	return t, nil
 }
 
 // Began starts the trace of a run. The function that it returns ends it.
@@ -93,21 +67,25 @@ func (t *Tracer) Began(
 	if t == nil {
 		return ctx, func(library.Run) {}
 	}
-	ctx, span := t.tracer.Start(ctx, "sync "+provider+" "+stream, trace.WithNewRoot(), trace.WithAttributes(
-		attribute.Int64("user_id", user),
-		attribute.String("provider", provider),
-		attribute.String("stream", stream),
-	))
+	s := t.start(nil, "sync "+provider+" "+stream, internalKind, time.Now())
+	ctx = context.WithValue(ctx, spanKey{}, s)
+	if s == nil {
+		return ctx, func(library.Run) {}
+	}
+	s.number("user_id", user)
+	s.text("provider", provider)
+	s.text("stream", stream)
 	return ctx, func(r library.Run) {
 		if r.Result == "" {
 			r.Result = "not let in"
 		}
-		span.SetAttributes(attribute.String("result", r.Result), attribute.Int("rows", r.Rows))
+		s.text("result", r.Result)
+		s.number("rows", int64(r.Rows))
 		if !r.Words.IsZero() {
-			span.SetAttributes(attribute.String("category", r.Category))
-			span.SetStatus(codes.Error, r.Words.String())
+			s.text("category", r.Category)
+			s.fail(r.Words.String())
 		}
-		span.End()
+		t.end(s, time.Now())
 	}
 }
 
@@ -116,33 +94,34 @@ func (t *Tracer) Attempt(ctx context.Context, a resilience.Attempt) {
 	if t == nil || a.Start.IsZero() {
 		return
 	}
-	method, route, _ := strings.Cut(a.Endpoint, " ")
-	about := []attribute.KeyValue{
-		attribute.Int64("user_id", a.User),
-		attribute.String("provider", a.Provider),
-		attribute.String("endpoint", a.Endpoint),
-		attribute.Int("attempt", a.Number),
-		attribute.String("outcome", string(a.Outcome)),
-		attribute.String("server.address", a.Host),
-		attribute.String("http.request.method", method),
-		attribute.String("http.route", route),
+	run, within := ctx.Value(spanKey{}).(*span)
+	if within && run == nil {
+		return
 	}
+	s := t.start(run, a.Endpoint, clientKind, a.Start)
+	if s == nil {
+		return
+	}
+	method, route, _ := strings.Cut(a.Endpoint, " ")
+	s.number("user_id", a.User)
+	s.text("provider", a.Provider)
+	s.text("endpoint", a.Endpoint)
+	s.number("attempt", int64(a.Number))
+	s.text("outcome", string(a.Outcome))
+	s.text("server.address", a.Host)
+	s.text("http.request.method", method)
+	s.text("http.route", route)
 	if a.Key != "" {
-		about = append(about, attribute.String("key", a.Key))
+		s.text("key", a.Key)
 	}
 	if status, err := strconv.Atoi(a.Status); err == nil {
-		about = append(about, attribute.Int("http.response.status_code", status))
+		s.number("http.response.status_code", int64(status))
 	}
-	_, span := t.tracer.Start(ctx, a.Endpoint,
-		trace.WithTimestamp(a.Start),
-		trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(about...),
-	)
 	if a.Outcome != resilience.Success && a.Outcome != resilience.WasCanceled {
-		span.SetAttributes(attribute.String("category", a.Category.String()))
-		span.SetStatus(codes.Error, a.Status)
+		s.text("category", a.Category.String())
+		s.fail(a.Status)
 	}
-	span.End(trace.WithTimestamp(a.Start.Add(a.Took)))
+	t.end(s, a.Start.Add(a.Took))
 }
 
 // complaints logs errors of the collector, at most one an hour.
@@ -153,8 +132,7 @@ type complaints struct {
 
 const complainEvery = time.Hour
 
-// Handle implements otel.ErrorHandler.
-func (c *complaints) Handle(err error) {
+func (c *complaints) about(err error) {
 	now := time.Now().UnixNano()
 	if last := c.last.Load(); now-last >= int64(complainEvery) && c.last.CompareAndSwap(last, now) {
 		c.log.Warn("traces cannot be sent", "err", resilience.Excerpt(err.Error()))

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -31,7 +30,7 @@ type collector struct {
 
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	var in tracepb.ExportTraceServiceRequest
+	var in spanpb.TracesData // has the fields of an ExportTraceServiceRequest
 	if r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &in) != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
@@ -54,7 +53,7 @@ func TestARunIsATraceAndAnAttemptASpan(t *testing.T) {
 	defer srv.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=home")
-	tracer, err := New(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
+	tracer, err := New("1.2.3", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 
 	ctx, end := tracer.Began(t.Context(), 7, "spotify", "listens")
@@ -118,7 +117,7 @@ func TestAMissingCollectorIsLoggedOnce(t *testing.T) {
 	var out strings.Builder
 	c := &complaints{log: slog.New(slog.NewTextHandler(&out, nil))}
 	for range 5 {
-		c.Handle(errors.New("connection refused"))
+		c.about(errors.New("connection refused"))
 	}
 	require.Equal(t, 1, strings.Count(out.String(), "traces cannot be sent"))
 }

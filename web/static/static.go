@@ -92,10 +92,10 @@ func Handler() http.Handler {
 		}
 		h.Add("Vary", "Accept-Encoding")
 		body, tag := f.body, f.hash
-		if coding := preferred(r.Header.Values("Accept-Encoding")); coding != "" {
-			if packed := f.packed[coding](); packed != nil {
-				h.Set("Content-Encoding", coding)
-				body, tag = packed, tag+"-"+coding
+		if takesGzip(r.Header.Values("Accept-Encoding")) {
+			if packed := f.packed(); packed != nil {
+				h.Set("Content-Encoding", "gzip")
+				body, tag = packed, tag+"-gzip"
 			}
 		}
 		h.Set("ETag", `"`+tag+`"`)
@@ -103,17 +103,14 @@ func Handler() http.Handler {
 	})
 }
 
-// preferred returns the best coding that a browser takes: "br", "gzip", or none.
-func preferred(accepted []string) string {
-	takes := map[string]bool{}
+// takesGzip reports whether a browser takes what is compressed by gzip.
+func takesGzip(accepted []string) bool {
+	takes := false
 	for part := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
 		coding, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
-		takes[strings.ToLower(coding)] = strings.TrimRight(strings.TrimPrefix(weight, "q="), "0.") != "" || weight == ""
-	}
-	for _, coding := range []string{"br", "gzip"} {
-		if takes[coding] {
-			return coding
+		if strings.EqualFold(coding, "gzip") {
+			takes = weight == "" || strings.TrimRight(strings.TrimPrefix(weight, "q="), "0.") != ""
 		}
 	}
-	return ""
+	return takes
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"reprise/internal/library"
+	"reprise/internal/sorting"
 )
 
 // art holds the pictures of an artist and its albums, or of a single album.
@@ -74,7 +75,7 @@ const perKind = 5
 // best returns the most liked pictures.
 func best(kind string, all []picture) (pictures []library.Picture) {
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b picture) int { return cmp.Compare(b.Likes, a.Likes) })
+	sorting.By(all, func(a, b picture) int { return cmp.Compare(b.Likes, a.Likes) })
 	for _, p := range all {
 		u, err := url.Parse(p.URL)
 		if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(pictures) < perKind {

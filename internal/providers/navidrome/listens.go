@@ -14,6 +14,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/sorting"
 )
 
 // Rows per page, by the cost of a page at the server.
@@ -276,7 +277,7 @@ func (a *adapter) albumListens(ctx context.Context, span library.Span, yield lis
 			}
 		}
 		w.done = w.done || len(r.AlbumList2.Album) < albumPage
-		slices.SortStableFunc(w.page.Listens, func(x, y library.Listen) int { return y.PlayedAt.Compare(x.PlayedAt) })
+		sorting.By(w.page.Listens, func(x, y library.Listen) int { return y.PlayedAt.Compare(x.PlayedAt) })
 		if w.tells() && !yield(w.page, nil) {
 			return nil
 		}

@@ -1,16 +1,16 @@
 package s3
 
 import (
+	"net"
 	"net/netip"
 	"net/url"
 	"path"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"reprise/internal/library"
 	"reprise/internal/words"
-
-	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
 var adviceAddress = words.New("field.s3.address")
@@ -26,7 +26,7 @@ func (a *adapter) read(c library.Credentials) (err error) {
 	switch {
 	case a.bucket == "":
 		return setting(credBucket, words.New("field.s3.bucket_empty"))
-	case s3utils.CheckValidBucketName(a.bucket) != nil:
+	case !validBucket(a.bucket):
 		return setting(credBucket, words.New("field.s3.bucket"))
 	case a.accessKey == "":
 		return setting(credAccessKey, words.New("field.s3.access_key_empty"))
@@ -57,7 +57,7 @@ func normalise(typed string) (*url.URL, error) {
 	}
 	u, err := url.Parse(typed)
 	switch {
-	case err != nil || u.Hostname() == "":
+	case err != nil || !validHost(u.Hostname()):
 		return nil, badAddress(adviceAddress)
 	case u.User != nil:
 		return nil, badAddress(words.New("field.s3.keys"))
@@ -76,6 +76,12 @@ func normalise(typed string) (*url.URL, error) {
 	return base, nil
 }
 
+// validHost reports whether host can be the name of a machine or an IP address. A resolver knows better.
+func validHost(host string) bool {
+	return net.ParseIP(host) != nil || host != "" && strings.Trim(host, "-_") == host && host[0] != '.' &&
+		!strings.ContainsAny(host, "`~!@#$%^&*()+={}[]|\\\"';:><?/")
+}
+
 func badAddress(problem words.Text) error { return setting(credEndpoint, problem) }
 
 // atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
@@ -83,6 +89,9 @@ func atHome(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
 }
+
+// maxName is how long the name of an object may be, in bytes.
+const maxName = 1024
 
 // folder turns a typed folder into a prefix of object names.
 func folder(typed string) (string, error) {
@@ -95,7 +104,7 @@ func folder(typed string) (string, error) {
 	case clean == "":
 		return "", nil
 	case strings.Contains("/"+typed+"/", "/../"), strings.ContainsFunc(typed, unicode.IsControl),
-		s3utils.CheckValidObjectName(clean) != nil:
+		len(clean) > maxName, !utf8.ValidString(clean):
 		return "", setting(credPrefix, words.New("field.s3.prefix"))
 	}
 	return clean + "/", nil

@@ -26,6 +26,13 @@ func TestAddresses(t *testing.T) {
 		"": {"s3.amazonaws.com", "https://music.s3.us-east-1.amazonaws.com/reprise/x"},
 		"https://s3.eu-central-1.amazonaws.com": {"s3.eu-central-1.amazonaws.com",
 			"https://music.s3.eu-central-1.amazonaws.com/reprise/x"},
+		"s3-eu-west-1.amazonaws.com": {"s3-eu-west-1.amazonaws.com",
+			"https://music.s3.eu-west-1.amazonaws.com/reprise/x"},
+		"s3.cn-north-1.amazonaws.com.cn": {"s3.cn-north-1.amazonaws.com.cn",
+			"https://music.s3.cn-north-1.amazonaws.com.cn/reprise/x"},
+		"s3.dualstack.eu-west-1.amazonaws.com": {"s3.dualstack.eu-west-1.amazonaws.com",
+			"https://music.s3.dualstack.eu-west-1.amazonaws.com/reprise/x"},
+		"storage.googleapis.com":     {"storage.googleapis.com", "https://music.storage.googleapis.com/reprise/x"},
 		" https://S3.Example.org/ ":  {"s3.example.org", "https://s3.example.org/music/reprise/x"},
 		"https://s3.example.org:443": {"s3.example.org", "https://s3.example.org/music/reprise/x"},
 		"http://s3.example.org:80":   {"s3.example.org", "http://s3.example.org/music/reprise/x"},
@@ -41,6 +48,9 @@ func TestAddresses(t *testing.T) {
 		})
 	}
 	require.Empty(t, providertest.New(s3.Describe()).App(with("endpoint", "::")))
+	dotted := with("bucket", "my.music") // Amazon's certificate does not hold for such a host
+	dotted["endpoint"] = ""
+	require.Equal(t, "https://s3.us-east-1.amazonaws.com/my.music/reprise/x", asked(t, dotted))
 }
 
 func TestFolders(t *testing.T) {

@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
-
-	"github.com/minio/minio-go/v7"
+	"strconv"
+	"strings"
 
 	"reprise/internal/resilience"
 )
@@ -23,98 +24,48 @@ const (
 	endpointDelete = "DELETE /{bucket}/{key}"
 )
 
-// attempt is one call of the library, which is one request. The library replaces typed errors of the transport by
-// texts with the URL in them, so attempt keeps the original error.
-type attempt struct {
-	endpoint string
-	end      context.CancelFunc
-	err      error
-	region   string // named in the answer
-	location string // redirect target of the answer
+// answer is what the storage says to a call that succeeds.
+type answer struct {
+	header http.Header
+	body   []byte
 }
 
-type attemptKey struct{}
-
-// wire is the transport of the library.
-type wire struct{ next http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	try := req.Context().Value(attemptKey{}).(*attempt)
-	req, err := mayRepeat(req)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := w.next.RoundTrip(req)
-	if err == nil && !resilience.Succeeded(resp.StatusCode) {
-		try.region, try.location = resp.Header.Get(regionHeader), resp.Header.Get("Location")
-		err = sentOn(try.endpoint, resp)
-	}
-	if err == nil {
-		return resp, nil
-	}
-	try.err = err
-	try.end() // stops the library, which would wait before it returns
-	return nil, err
-}
-
-// mayRepeat makes the writing and the removal of an object repeatable while a person waits: the same object twice is
-// one object, what is gone stays gone, and the small object of the trial fits into memory.
-func mayRepeat(req *http.Request) (*http.Request, error) {
-	if req.Method == http.MethodDelete && resilience.IsProbe(req.Context()) {
-		return req.WithContext(resilience.AsRead(req.Context())), nil
-	}
-	if req.Method != http.MethodPut || req.Body == nil || req.GetBody != nil || !resilience.IsProbe(req.Context()) ||
-		req.ContentLength > maxRepeated {
-		return req, nil
-	}
-	defer req.Body.Close()
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(resilience.AsRead(req.Context()))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	req.Body, err = req.GetBody()
-	return req, err
-}
-
-// maxRepeated is the size, in bytes, of the largest object whose writing may be repeated inside one call.
-const maxRepeated = 64 << 10
-
-// sentOn returns the error of a redirect, which the transport passes on because other clients follow it.
-func sentOn(endpoint string, resp *http.Response) error {
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body) // limited by the transport
-	if err != nil {
-		return &resilience.NetworkError{Endpoint: endpoint, Err: fmt.Errorf("read answer: %w", err)}
-	}
-	return &resilience.AnswerError{Endpoint: endpoint, Status: resp.StatusCode,
-		Message: "redirects to another address", Body: body}
-}
-
-// do lets the library make one request and returns its original error.
-func (a *adapter) do(ctx context.Context, endpoint string, run func(context.Context) error) error {
-	inner, end := context.WithCancel(resilience.WithXML(resilience.WithEndpoint(ctx, endpoint)))
+// call makes one request.
+func (a *adapter) call(ctx context.Context, endpoint, key string, body []byte, header http.Header) (*answer, error) {
+	ctx, end := context.WithCancel(resilience.WithXML(resilience.WithEndpoint(ctx, endpoint)))
 	defer end()
-	try := &attempt{endpoint: endpoint, end: end}
-	err := run(context.WithValue(inner, attemptKey{}, try))
-	switch {
-	case try.err != nil:
-		return a.explain(try)
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
+	method, _, _ := strings.Cut(endpoint, " ")
+	req, err := a.request(ctx, method, key, body, header)
+	if err != nil {
+		return nil, badAddress(adviceAddress)
 	}
-	return &resilience.ContractError{Endpoint: endpoint, What: "not what S3 answers"}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	resp, err := a.next.RoundTrip(req)
+	if err != nil {
+		return nil, a.explain(err, nil)
+	}
+	defer resp.Body.Close()
+	got := &answer{header: resp.Header}
+	got.body, err = io.ReadAll(resp.Body) // limited by the transport
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &resilience.NetworkError{Endpoint: endpoint, Err: fmt.Errorf("read answer: %w", err)}
+	case !resilience.Succeeded(resp.StatusCode): // a redirect, which the transport passes on because others follow it
+		return nil, a.explain(&resilience.AnswerError{Endpoint: endpoint, Status: resp.StatusCode,
+			Message: "redirects to another address", Body: got.body}, resp.Header)
+	}
+	return got, nil
 }
 
-// explain reads the server's code and message from its answer.
-func (a *adapter) explain(try *attempt) error {
-	e, ok := errors.AsType[*resilience.AnswerError](try.err)
+// explain reads the server's code and message from its answer, which is an AnswerError. header is that of a redirect.
+func (a *adapter) explain(err error, header http.Header) error {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
 	if !ok {
-		return try.err
+		return err
 	}
 	var refusal struct {
 		XMLName xml.Name `xml:"Error"`
@@ -127,8 +78,8 @@ func (a *adapter) explain(try *attempt) error {
 	if !e.HTML && words.Decode(&refusal) == nil {
 		e.Code, e.Message = resilience.Excerpt(refusal.Code), resilience.Excerpt(a.redact(refusal.Message))
 	}
-	a.told, a.moved = firstOf(refusal.Region, e.Header(regionHeader), try.region), ""
-	if u, err := url.Parse(try.location); err == nil && u.Host != "" {
+	a.told, a.moved = firstOf(refusal.Region, e.Header(regionHeader), header.Get(regionHeader)), ""
+	if u, err := url.Parse(header.Get("Location")); err == nil && u.Host != "" {
 		a.moved = u.Scheme + "://" + u.Host
 	}
 	return table.Apply(e)
@@ -145,56 +96,52 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// head returns the metadata of an object, or nil when there is none.
-func (a *adapter) head(ctx context.Context, key string) (*minio.ObjectInfo, error) {
-	var found minio.ObjectInfo
-	err := a.do(ctx, endpointHead, func(ctx context.Context) (err error) {
-		found, err = a.library.StatObject(ctx, a.bucket, key, minio.StatObjectOptions{})
-		return err
-	})
+// found is what a storage says of an object.
+type found struct {
+	etag string
+	sum  string // our own checksum; empty where the storage drops metadata
+	size int64
+}
+
+// head returns what the storage says of an object, or nil when there is none.
+func (a *adapter) head(ctx context.Context, key string) (*found, error) {
+	got, err := a.call(ctx, endpointHead, key, nil, nil)
 	switch {
 	case notThere(err):
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	return &found, nil
+	size, err := strconv.ParseInt(got.header.Get("Content-Length"), 10, 64)
+	if _, wrong := http.ParseTime(got.header.Get("Last-Modified")); err != nil || wrong != nil {
+		return nil, &resilience.ContractError{Endpoint: endpointHead, What: "not what S3 answers"}
+	}
+	return &found{etag: etagOf(got), sum: got.header.Get(metaSum), size: size}, nil
 }
 
-// put writes an object in one request with two checksums, which the server verifies, and returns the ETag.
-func (a *adapter) put(ctx context.Context, o object, opts minio.PutObjectOptions) (etag string, err error) {
-	opts.ContentType = o.contentType
-	opts.UserMetadata = map[string]string{metaSum: o.sha256Hex()}
-	// one checksum for the whole body, not per part of a stream
-	opts.DisableContentSha256 = true
-	err = a.do(ctx, endpointPut, func(ctx context.Context) error {
-		info, err := a.library.PutObject(ctx, a.bucket, o.key, bytes.NewReader(o.body), int64(len(o.body)),
-			o.md5Base64(), o.sha256Hex(), opts)
-		etag = info.ETag
-		return err
-	})
-	return etag, err
+func etagOf(got *answer) string { return strings.Trim(got.header.Get("Etag"), `"`) }
+
+// put writes an object in one request with two checksums, which the server verifies, and returns the ETag. conditions
+// are the headers that say when to write it.
+func (a *adapter) put(ctx context.Context, o object, conditions http.Header) (etag string, err error) {
+	header := http.Header{"Content-Type": {o.contentType}, "Content-Md5": {o.md5Base64()}, metaSum: {o.sha256Hex()}}
+	maps.Copy(header, conditions)
+	got, err := a.call(ctx, endpointPut, o.key, o.body, header)
+	if err != nil {
+		return "", err
+	}
+	return etagOf(got), nil
 }
 
-func (a *adapter) get(ctx context.Context, key string) (body []byte, err error) {
-	err = a.do(ctx, endpointGet, func(ctx context.Context) error {
-		r, _, _, err := a.library.GetObject(ctx, a.bucket, key, minio.GetObjectOptions{})
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		body, err = io.ReadAll(r)
-		return err
-	})
-	return body, err
+func (a *adapter) get(ctx context.Context, key string) ([]byte, error) {
+	got, err := a.call(ctx, endpointGet, key, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return got.body, nil
 }
 
 func (a *adapter) remove(ctx context.Context, key string) error {
-	err := a.do(ctx, endpointDelete, func(ctx context.Context) error {
-		return a.library.RemoveObject(ctx, a.bucket, key, minio.RemoveObjectOptions{})
-	})
-	if _, ok := errors.AsType[*resilience.ContractError](err); ok {
-		return nil // servers differ in the status of success
-	}
+	_, err := a.call(ctx, endpointDelete, key, nil, nil)
 	return err
 }

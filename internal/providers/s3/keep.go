@@ -8,14 +8,12 @@ import (
 	"encoding/hex"
 	"net/http"
 
-	"github.com/minio/minio-go/v7"
-
 	"reprise/internal/resilience"
 )
 
-// metaSum is the metadata key of the object's SHA-256. The ETag is not a checksum of the body in storages that
-// encrypt.
-const metaSum = "Reprise-Sha256"
+// metaSum is the header with the object's SHA-256, which is kept with it. The ETag is not a checksum of the body in
+// storages that encrypt.
+const metaSum = "X-Amz-Meta-Reprise-Sha256"
 
 // object is an object to store.
 type object struct {
@@ -33,9 +31,9 @@ func (o *object) md5Base64() string { return base64.StdEncoding.EncodeToString(o
 func (o *object) sha256Hex() string { return hex.EncodeToString(o.sha256[:]) }
 
 // is reports whether the found object equals o.
-func (o *object) is(found *minio.ObjectInfo) bool {
-	return found != nil && found.Size == int64(len(o.body)) &&
-		(found.ETag == hex.EncodeToString(o.md5[:]) || found.UserMetadata[metaSum] == o.sha256Hex())
+func (o *object) is(f *found) bool {
+	return f != nil && f.size == int64(len(o.body)) &&
+		(f.etag == hex.EncodeToString(o.md5[:]) || f.sum == o.sha256Hex())
 }
 
 // Keep implements providers.ObjectStore. After a concurrent change of the object it reads and tries once more, and
@@ -54,14 +52,14 @@ func (a *adapter) Keep(ctx context.Context, name, contentType string, body []byt
 }
 
 func (a *adapter) keep(ctx context.Context, o object) (string, error) {
-	found, refusal := a.head(ctx, o.key)
+	there, refusal := a.head(ctx, o.key)
 	if refusal != nil && !wordless(refusal) {
 		return "", refusal
 	}
-	if refusal == nil && o.is(found) {
-		return found.ETag, nil
+	if refusal == nil && o.is(there) {
+		return there.etag, nil
 	}
-	etag, err := a.replace(ctx, o, found)
+	etag, err := a.replace(ctx, o, there)
 	if changedMeanwhile(err) && refusal != nil {
 		return "", refusal // there is an object that we may not read
 	}
@@ -71,23 +69,23 @@ func (a *adapter) keep(ctx context.Context, o object) (string, error) {
 	return a.verify(ctx, o, etag)
 }
 
-// replace writes o on condition that the object is still the found one, if the server supports conditional writes.
-func (a *adapter) replace(ctx context.Context, o object, found *minio.ObjectInfo) (string, error) {
+// replace writes o on condition that the object is still the one there, if the server supports conditional writes.
+func (a *adapter) replace(ctx context.Context, o object, there *found) (string, error) {
 	if !a.plain {
-		var opts minio.PutObjectOptions
+		var condition http.Header
 		switch {
-		case found == nil:
-			opts.SetMatchETagExcept("*")
-		case found.ETag != "":
-			opts.SetMatchETag(found.ETag)
+		case there == nil:
+			condition = http.Header{"If-None-Match": {"*"}}
+		case there.etag != "":
+			condition = http.Header{"If-Match": {`"` + there.etag + `"`}}
 		}
-		etag, err := a.put(ctx, o, opts)
+		etag, err := a.put(ctx, o, condition)
 		if !notBuilt(err) {
 			return etag, err
 		}
 		a.plain = true
 	}
-	return a.put(ctx, o, minio.PutObjectOptions{})
+	return a.put(ctx, o, nil)
 }
 
 // verify checks that the storage holds o now. etag is the ETag that the write returned.
@@ -97,12 +95,12 @@ func (a *adapter) verify(ctx context.Context, o object, etag string) (string, er
 	case err != nil:
 		return "", err
 	case o.is(kept):
-		return kept.ETag, nil
-	case kept == nil || kept.ETag != etag || etag == "":
+		return kept.etag, nil
+	case kept == nil || kept.etag != etag || etag == "":
 		m := meanwhile
 		return "", &resilience.AnswerError{Endpoint: endpointHead, Status: http.StatusOK, Code: codeChanged,
 			Message: "not what was written", Meaning: &m}
-	case kept.Size != int64(len(o.body)):
+	case kept.size != int64(len(o.body)):
 		return "", &resilience.ContractError{Endpoint: endpointHead, What: "another size than was written"}
 	}
 	return etag, nil // the server verified it; its ETag is not a checksum, and it dropped our metadata

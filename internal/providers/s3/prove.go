@@ -6,8 +6,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/minio/minio-go/v7"
-
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -28,7 +26,6 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	err := a.probe(ctx)
 	if a.elsewhere(err) {
 		a.region = a.told
-		a.enter()
 		err = a.probe(ctx)
 	}
 	if err != nil {
@@ -48,7 +45,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 func (a *adapter) probe(ctx context.Context) error {
 	o := newObject(a.prefix+probeName, "text/plain; charset=utf-8",
 		[]byte("Reprise wrote this to see whether it may. It can be deleted.\n"+rand.Text()+"\n"))
-	if _, err := a.put(ctx, o, minio.PutObjectOptions{}); err != nil {
+	if _, err := a.put(ctx, o, nil); err != nil {
 		return err
 	}
 	body, err := a.get(ctx, o.key)

@@ -11,10 +11,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-	"github.com/minio/minio-go/v7/pkg/s3utils"
-
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -88,11 +84,10 @@ type adapter struct {
 	accessKey string
 	secretKey string
 
-	err     error // the error of invalid credentials
-	library minio.Core
-	plain   bool   // the server does not support conditional writes
-	told    string // the region that the latest refusal named
-	moved   string // the scheme and host of the latest redirect
+	err   error  // the error of invalid credentials
+	plain bool   // the server does not support conditional writes
+	told  string // the region that the latest refusal named
+	moved string // the scheme and host of the latest redirect
 }
 
 func open(client *http.Client, c library.Credentials) *adapter {
@@ -106,31 +101,8 @@ func open(client *http.Client, c library.Credentials) *adapter {
 	if a.err = a.read(c); a.err != nil {
 		return a
 	}
-	if a.region == "" {
-		a.region = s3utils.GetRegionFromURL(*a.endpoint)
-	}
-	if a.region == "" {
-		a.region = defaultRegion
-	}
-	a.enter()
+	a.region = firstOf(a.region, regionOf(a.endpoint.Hostname()), defaultRegion)
 	return a
-}
-
-// enter creates the library's client for the adapter's region. It makes no call.
-func (a *adapter) enter() {
-	core, err := minio.NewCore(a.endpoint.Host, &minio.Options{
-		Creds:      credentials.NewStaticV4(a.accessKey, a.secretKey, ""),
-		Secure:     a.endpoint.Scheme == "https",
-		Region:     a.region,
-		Transport:  wire{a.next},
-		MaxRetries: 1, // the engine retries
-	})
-	if err != nil {
-		a.err = badAddress(adviceAddress)
-		return
-	}
-	core.SetS3EnableDualstack(false) // keeps Amazon's addresses as they are
-	a.library = *core
 }
 
 // redact takes the credentials out of a server's message, in case it repeats them.

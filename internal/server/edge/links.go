@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"reprise/internal/sorting"
 )
 
 // Machine is what others know of this machine in the network.
@@ -74,7 +76,7 @@ func (m Machine) Links(port string) (links []string) {
 	if len(four) == 0 { // IPv6 addresses change and are hard to type
 		four = six
 	}
-	slices.SortStableFunc(four, func(a, b Address) int { return cmp.Compare(nearness(a.IP), nearness(b.IP)) })
+	sorting.By(four, func(a, b Address) int { return cmp.Compare(nearness(a.IP), nearness(b.IP)) })
 	hosts := make([]string, 0, mostLinks)
 	for _, a := range four[:min(len(four), mostLinks-1)] {
 		hosts = append(hosts, a.IP.String())

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/cluster"
 	"reprise/internal/server/core"
+	"reprise/internal/sorting"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -57,7 +58,8 @@ func serversTable(ctx context.Context, all []cluster.Server, now time.Time) *ui.
 		words.T(ctx, "health.servers.state"), words.T(ctx, "health.servers.version"),
 		words.T(ctx, "health.servers.since"), words.T(ctx, "health.servers.seen")}}
 	place := func(s cluster.Server) int { return slices.Index(cluster.States, s.State(now)) }
-	all = slices.SortedStableFunc(slices.Values(all), func(a, b cluster.Server) int { return place(a) - place(b) })
+	all = slices.Clone(all)
+	sorting.By(all, func(a, b cluster.Server) int { return place(a) - place(b) })
 	for _, s := range all {
 		state, heard := s.State(now), ui.Ago
 		if state == cluster.Silent {

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
 	"reprise/internal/server/connections"
+	"reprise/internal/sorting"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -124,7 +125,7 @@ func (b *builder) services() (all []service) {
 			all = append(all, b.service(provider, nil))
 		}
 	}
-	slices.SortFunc(all, func(x, y service) int {
+	sorting.By(all, func(x, y service) int {
 		return cmp.Or(gravity[y.state]-gravity[x.state], cmp.Compare(strings.ToLower(x.name), strings.ToLower(y.name)))
 	})
 	return all
@@ -147,7 +148,7 @@ func (b *builder) service(provider string, endpoints []metrics.Health) service {
 	if s.state == card.state && s.state != needsAdmin && s.state != needsReconnect { // which the banner says
 		s.why = card.why
 	}
-	slices.SortStableFunc(s.endpoints, func(x, y numbers) int { return gravity[y.state()] - gravity[x.state()] })
+	sorting.By(s.endpoints, func(x, y numbers) int { return gravity[y.state()] - gravity[x.state()] })
 	return s
 }
 

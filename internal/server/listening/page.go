@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/server/core"
+	"reprise/internal/sorting"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -237,7 +237,7 @@ func (a *asked) hidden() (all []ui.Hidden) {
 			all = append(all, ui.Hidden{Name: name, Value: values[0]})
 		}
 	}
-	slices.SortFunc(all, func(x, y ui.Hidden) int { return cmp.Compare(x.Name, y.Name) })
+	sorting.By(all, func(x, y ui.Hidden) int { return cmp.Compare(x.Name, y.Name) })
 	return all
 }
 
