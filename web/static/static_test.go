@@ -1,9 +1,11 @@
 package static
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -149,5 +151,21 @@ func TestTheManifestNamesNoPlace(t *testing.T) {
 	require.Len(t, m.Icons, 4)
 	for _, icon := range m.Icons {
 		require.Regexp(t, `^static/icon`, icon.Src)
+	}
+}
+
+// Comments and indentation are for readers of the source. No string goes over several lines, where it would be changed.
+func TestSourcesAreServedBare(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "a { b: c; } /* d */\nlet e = 1; // f\n",
+		string(bare([]byte("/* one\n   two */\na { b: c; } /* d */\n\n  // three\n\tlet e = 1; // f\n"))))
+	sources, err := fs.Glob(files, "js/*.js")
+	require.NoError(t, err)
+	for _, name := range sources {
+		b, err := fs.ReadFile(files, name)
+		require.NoError(t, err)
+		for line := range bytes.Lines(b) {
+			require.Zero(t, bytes.Count(line, []byte("`"))%2, "%s: %s", name, line)
+		}
 	}
 }
