@@ -87,7 +87,7 @@ func (s *Store) forwardedIn(ctx context.Context, delivery int64) ([]forwarded, e
 	s.readings.turn.Lock()
 	defer s.readings.turn.Unlock()
 	if !r.done {
-		s.readForwarded(context.WithoutCancel(ctx), s.readings.gather(r)) // the others' time is not over
+		s.readForwarded(ctx, s.readings.gather(r))
 	}
 	return r.rows, r.err
 }

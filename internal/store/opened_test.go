@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -136,4 +137,34 @@ func TestDeliveriesReadAtOnceGetTheirOwn(t *testing.T) {
 	plays, err := s.ListensOf(t.Context(), all[0].ID+1_000_000)
 	require.NoError(t, err)
 	require.Empty(t, plays, "there is no such delivery")
+}
+
+// A delivery whose time is over while it waits to be read fails alone.
+func TestADeliveryOutOfTimeFailsAlone(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	forward(t, s, user, "lastfm", 1, 0)
+	save(t, s, user, "spotify", track("A", 10), track("B", 20))
+	all := deliveries(t, s, user)
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.ListensOf(late, all[0].ID)
+	require.ErrorIs(t, err, context.Canceled)
+	s.readings.turn.Lock() // as during the query of others
+	var readers sync.WaitGroup
+	for range 8 { // whoever is first reads for all
+		readers.Go(func() { _, _ = s.ListensOf(late, all[0].ID) })
+		readers.Go(func() {
+			plays, err := s.ListensOf(t.Context(), all[1].ID)
+			assert.NoError(t, err)
+			assert.Equal(t, []string{"B"}, titlesOf(plays))
+		})
+	}
+	require.Eventually(t, func() bool {
+		s.readings.mu.Lock()
+		defer s.readings.mu.Unlock()
+		return len(s.readings.waiting) == 16
+	}, 10*time.Second, time.Millisecond)
+	s.readings.turn.Unlock()
+	readers.Wait()
 }

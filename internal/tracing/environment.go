@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -79,6 +80,9 @@ func (e *variables) batch() batch {
 		delay:   e.milliseconds(5000, "OTEL_BSP_SCHEDULE_DELAY"),
 		timeout: e.milliseconds(30_000, "OTEL_BSP_EXPORT_TIMEOUT")}
 	b.size = min(b.size, b.queue)
+	if b.timeout == 0 { // which is none, as in an http.Client
+		b.timeout = math.MaxInt64
+	}
 	return b
 }
 
@@ -145,10 +149,18 @@ func (e *variables) exporter(version string) *exporter {
 	for name, value := range e.list(ofTraces+"HEADERS", everything+"HEADERS") {
 		to.headers.Set(name, value)
 	}
-	compression, _ := exporting("COMPRESSION")
-	protocol, _ := exporting("PROTOCOL")
-	to.gzip, to.json = compression == "gzip", protocol == "http/json"
+	to.gzip = e.choice("COMPRESSION", "none", "gzip") == "gzip"
+	to.json = e.choice("PROTOCOL", "http/protobuf", "http/json") == "http/json"
 	return to
+}
+
+// choice returns a variable of the exporter that must have one of two values, if it is set.
+func (e *variables) choice(name, usual, other string) string {
+	value, from := exporting(name)
+	if value != "" && value != usual && value != other {
+		e.fail("%s must be %s or %s", from, usual, other)
+	}
+	return value
 }
 
 // endpoint returns the address of the collector. OTEL_EXPORTER_OTLP_ENDPOINT is where it takes everything, traces

@@ -91,6 +91,18 @@ func TestTracesInJSONWithHeaders(t *testing.T) {
 	require.Equal(t, map[string]string{"stringValue": "spotify"}, span.Attributes[1].Value)
 }
 
+// A timeout of 0 is none: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
+func TestTracesWithoutATimeout(t *testing.T) {
+	handler, got := listening()
+	srv := httptest.NewServer(handler)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
+	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0")
+	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "0")
+	require.Equal(t, "/v1/traces", sent(t, srv, got).URL.Path)
+}
+
 func TestTracesToACollectorWithItsOwnCA(t *testing.T) {
 	handler, got := listening()
 	srv := httptest.NewTLSServer(handler)
@@ -109,6 +121,8 @@ func TestBrokenVariablesAreNamed(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TRACES_HEADERS":  "se cret",
 		"OTEL_EXPORTER_OTLP_CERTIFICATE":     "/does/not/exist",
 		"OTEL_RESOURCE_ATTRIBUTES":           "home",
+		"OTEL_EXPORTER_OTLP_COMPRESSION":     "zstd",
+		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "grpc",
 		"OTEL_TRACES_SAMPLER":                "sometimes",
 		"OTEL_BSP_MAX_QUEUE_SIZE":            "-1",
 	} {

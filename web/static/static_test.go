@@ -169,3 +169,23 @@ func TestSourcesAreServedBare(t *testing.T) {
 		}
 	}
 }
+
+// The style of a page leaves the other pages alone: what two of them call the same differs by more than its class.
+func TestPagesStyleTheirOwnParts(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(os.DirFS("css"), "[6-9]*.css") // the others are of all pages
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	alone := regexp.MustCompile(`(?m)^\s*(\.[a-z-]+) \{`)
+	by := map[string]string{}
+	for _, name := range files {
+		style, err := os.ReadFile(path.Join("css", name))
+		require.NoError(t, err)
+		for _, m := range alone.FindAllStringSubmatch(string(style), -1) {
+			if by[m[1]] == "" {
+				by[m[1]] = name
+			}
+			require.Equal(t, by[m[1]], name, m[1])
+		}
+	}
+}
