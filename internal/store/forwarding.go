@@ -160,6 +160,7 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 			c.Waiting += r.n
 		}
 	}
+	c.Sent = max(0, c.Sent) // what was queued between the two queries is in the second one alone
 	var due sql.NullTime
 	err = s.reader.QueryRowContext(ctx,
 		"SELECT j.due FROM "+withJobs+"WHERE d.user_id = $1 AND d.connection = $2 AND "+
