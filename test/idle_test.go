@@ -52,7 +52,7 @@ func TestIdleFigures(t *testing.T) {
 	}
 	slices.Sort(times)
 	fmt.Printf("500,000 listens:\n  start to first answer %d ms (limit: 150)\n", times[2].Milliseconds())
-	p, _ := run(full, worldEnv(w)...)
+	p, _ := run(full, musicEnv(w)...)
 	first := p.newcomer()
 	for n := range 50 { // two connections each
 		v := first
@@ -67,7 +67,8 @@ func TestIdleFigures(t *testing.T) {
 	require.NoError(t, p.stop(syscall.SIGTERM))
 
 	// Nothing is due while it is watched.
-	seldom := append(worldEnv(w), "REPRISE_SYNC_LISTENS_EVERY=24h", "REPRISE_SYNC_PLAYLISTS_EVERY=24h")
+	seldom := append(musicEnv(w), "REPRISE_SYNC_LISTENS_EVERY=24h", "REPRISE_SYNC_PLAYLISTS_EVERY=24h",
+		"REPRISE_SYNC_ENRICH_EVERY=1h")
 	for _, c := range []struct {
 		name, dir string
 		env       []string

@@ -42,7 +42,10 @@ func downloaded(t *testing.T, tab chromedp.Action, click func(chromedp.Action), 
 	t.Helper()
 	require.NoError(t, os.RemoveAll(file))
 	click(tab)
-	until(t, func() bool { _, err := os.Stat(file); return err == nil }, "%s is downloaded", file)
+	until(t, func() bool { // the browser keeps the name with an empty file first
+		info, err := os.Stat(file)
+		return err == nil && info.Size() > 0
+	}, "%s is downloaded", file)
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
 	return b
