@@ -135,16 +135,16 @@ func everyPageIsAccessible(t *testing.T, tab context.Context, v *person, looks [
 func areAccessible(t *testing.T, tab context.Context, v *person, pages []string, looks []look) {
 	t.Helper()
 	script := axe(t)
-	wrong, seen := map[string][]string{}, 0
-	for _, at := range pages {
+	wrong := map[string][]string{}
+	picked := slices.DeleteFunc(slices.Clone(pages), func(at string) bool { return !soak.Part(t, at) })
+	if len(picked) == 0 {
+		picked = pages[:1]
+	}
+	for n, at := range picked {
 		some := looks
 		if !soak.All() {
-			if !soak.Part(t, at) {
-				continue
-			}
-			some = looks[seen%len(looks):][:1] // one for each page, and all of them over the pages
+			some = looks[n%len(looks):][:1] // one for each page, and all of them over the pages
 		}
-		seen++
 		for _, f := range examine(t, tab, script, v.base+at, some) {
 			_, fault, _ := strings.Cut(f, ": ")
 			if !slices.Contains(wrong[fault], at) {
@@ -152,8 +152,7 @@ func areAccessible(t *testing.T, tab context.Context, v *person, pages []string,
 			}
 		}
 	}
-	t.Logf("%d of %d pages: %v", seen, len(pages), pages)
-	require.Positive(t, seen)
+	t.Logf("%d of %d pages: %v", len(picked), len(pages), picked)
 	for fault, at := range wrong {
 		t.Errorf("%s\n    on %s", fault, strings.Join(at, " "))
 	}
