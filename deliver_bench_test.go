@@ -222,7 +222,7 @@ func BenchmarkDeliver(b *testing.B) {
 }
 
 func benchmarkDeliver(b *testing.B, workers int) {
-	n := min(1000*workers, 4000) // of which each connection has the same number
+	n := min(1000*workers, 4000) // the same number for each connection
 	var ours, calling, empty spent
 	for b.Loop() {
 		ours = deliverAll(b, n, workers)

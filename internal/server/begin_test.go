@@ -45,7 +45,7 @@ func TestMemberAsksForAnotherService(t *testing.T) {
 	require.Len(t, h.call(http.MethodGet, "/asks", "", http.StatusOK)["asks"], 1)
 }
 
-// Status leads back whoever leaves halfway, and reminds nobody when nothing is left to do.
+// Status leads back to the first steps until the last one is done, and then no longer mentions them.
 func TestTheFirstStepsEndWithTheLastService(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})

@@ -170,7 +170,8 @@ func (s *Store) Standings(ctx context.Context) (all []library.Standing, err erro
 }
 
 // lines calls each for the columns of rows of a table, as texts in a slice that it uses again. The database joins them
-// to one text, since a row for each costs several times as much. Only the last column may have spaces.
+// to one text, since a row for each costs several times as much. No column may be NULL, which would lose its row, and
+// only the last one may have spaces.
 func (s *Store) lines(ctx context.Context, table, condition string, each func([]string) error,
 	columns ...string) error {
 	var text sql.NullString

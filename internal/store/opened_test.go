@@ -152,7 +152,7 @@ func TestADeliveryOutOfTimeFailsAlone(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	s.readings.turn.Lock() // as during the query of others
 	var readers sync.WaitGroup
-	for range 8 { // whoever is first reads for all
+	for range 8 { // the first one reads for all of them
 		readers.Go(func() { _, _ = s.ListensOf(late, all[0].ID) })
 		readers.Go(func() {
 			plays, err := s.ListensOf(t.Context(), all[1].ID)

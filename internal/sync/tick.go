@@ -71,8 +71,8 @@ func (s *Syncer) tick(keys []Key, now time.Time, space time.Duration) {
 	s.poke.send()
 }
 
-// Rhythm returns about how often a stream of a connection is read, zero if no loop reads it, and how many connections
-// share the pace because of which that is less often than the loop ticks; 0 if it is not.
+// Rhythm returns about how often a stream of a connection is read, zero if no loop reads it. Where so many connections
+// share its pace that it isn't read with every tick, sharing is how many; else it is 0.
 func (s *Syncer) Rhythm(k Key) (every time.Duration, sharing int) {
 	loop := s.Every(k.Stream)
 	every, sharing = s.reader.habits.rhythm(k)
