@@ -8,8 +8,8 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// everyQueue is the only queue that River knows of: it fetches the jobs of all our queues from it. That each of ours has
-// one job under way at a time is up to lanes.
+// everyQueue is the only queue that River knows of: it fetches the jobs of all our queues from it. That each of ours
+// has one job under way at a time is up to lanes.
 const everyQueue = "all"
 
 // lanes knows which queues may have due jobs, and which job of each is under way. It is River's riverdriver.Listener:

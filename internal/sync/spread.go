@@ -102,8 +102,8 @@ func (hs *habits) forget(k Key) {
 	delete(hs.of, k)
 }
 
-// rhythm returns how often a stream is read at the moment, and how many connections share its pace, if they are too many
-// for every tick; 0 and 0 if it is read with every tick.
+// rhythm returns how often a stream is read at the moment, and how many connections share its pace, if they are too
+// many for every tick; 0 and 0 if it is read with every tick.
 func (hs *habits) rhythm(k Key) (every time.Duration, sharing int) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
