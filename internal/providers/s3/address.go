@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
 	"reprise/internal/library"
 	"reprise/internal/words"
 )
@@ -26,7 +28,7 @@ func (a *adapter) read(c library.Credentials) (err error) {
 	switch {
 	case a.bucket == "":
 		return setting(credBucket, words.New("field.s3.bucket_empty"))
-	case !validBucket(a.bucket):
+	case s3utils.CheckValidBucketName(a.bucket) != nil:
 		return setting(credBucket, words.New("field.s3.bucket"))
 	case a.accessKey == "":
 		return setting(credAccessKey, words.New("field.s3.access_key_empty"))

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -28,7 +30,7 @@ const (
 )
 
 const (
-	amazon        = "https://s3.amazonaws.com"
+	amazon        = "https://" + amazonHost
 	defaultRegion = "us-east-1" // the default of S3, and the only region of most servers
 	defaultPrefix = "reprise/"
 )
@@ -101,7 +103,7 @@ func open(client *http.Client, c library.Credentials) *adapter {
 	if a.err = a.read(c); a.err != nil {
 		return a
 	}
-	a.region = firstOf(a.region, regionOf(a.endpoint.Hostname()), defaultRegion)
+	a.region = firstOf(a.region, s3utils.GetRegionFromURL(*a.endpoint), defaultRegion)
 	return a
 }
 
