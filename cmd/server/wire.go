@@ -69,7 +69,7 @@ type basics struct {
 func wire(
 	ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger,
 ) (*app, error) {
-	n, err := observe.New(observe.Options{Settings: c.Providers, Store: db, Version: version, Log: log})
+	n, err := observe.New(ctx, observe.Options{Settings: c.Providers, Store: db, Version: version, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -41,11 +41,11 @@ type Counters struct {
 }
 
 // New returns Counters at zero.
-func New(o Options) (c Counters, err error) {
+func New(ctx context.Context, o Options) (c Counters, err error) {
 	all := Catalogue(o.Settings)
 	c = Counters{Metrics: metrics.New(all), Rollup: metrics.NewRollup(all, o.Store, o.Log)}
 	if tracing.Wanted(os.Environ()) { // New reads the rest
-		c.Tracer, err = tracing.New(o.Version, o.Log)
+		c.Tracer, err = tracing.New(ctx, o.Version, o.Log)
 	}
 	return c, err
 }

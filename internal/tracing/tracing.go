@@ -2,8 +2,9 @@
 // upstream is a span. An attempt outside a run, such as that of a delivery or a sign-in, is a trace of its own.
 //
 // Tracing is off unless the standard environment variables of OpenTelemetry name a collector
-// (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT). All its settings are such variables: headers,
-// sampling, the service's name. When the collector does not answer, spans are lost and a line is logged.
+// (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT). All its settings are such variables, read by
+// OpenTelemetry's SDK: headers, sampling, the service's name. When the collector does not answer, spans are lost and a
+// line is logged.
 package tracing
 
 import (
@@ -15,19 +16,22 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
 // Tracer makes spans. A nil Tracer makes none. It is safe for concurrent use.
 type Tracer struct {
-	exporter *exporter
-	from     []message // attributes of this process
-	sampled  func(trace id) bool
-	limits   limits
-	batch    batch
-	ended    chan message // spans that wait to be sent
-	complain complaints
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
 }
 
 // Wanted reports whether the environment, as os.Environ returns it, names a collector.
@@ -46,18 +50,41 @@ func Wanted(environ []string) bool {
 	return env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// New returns a Tracer that sends to the collector of the process's environment, by OTLP over HTTP.
-func New(version string, log *slog.Logger) (*Tracer, error) {
-	e := variables{}
-	t := &Tracer{
-		exporter: e.exporter(version), from: e.resource(version), sampled: e.sampler(), limits: e.limits(),
-		batch: e.batch(), complain: complaints{log: log},
+// New returns a Tracer that sends to the collector of the process's environment, by OTLP over HTTP. A variable that
+// OpenTelemetry's SDK cannot read has its default, and a line in the log.
+func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error) {
+	otel.SetErrorHandler(&complaints{log: log})
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("traces cannot be sent: %w", err)
 	}
-	t.ended = make(chan message, t.batch.queue)
-	if e.err != nil {
-		return nil, fmt.Errorf("traces cannot be sent: %w", e.err)
+	service := resource.WithAttributes(
+		attribute.String("service.name", "reprise"),
+		attribute.String("service.version", version),
+	)
+	about, err := resource.New(ctx, service, resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	return t, nil
+	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
+	return &Tracer{provider: p, tracer: p.Tracer("reprise")}, nil
+}
+
+// stopTime limits the wait for a collector to take the last spans.
+const stopTime = 3 * time.Second
+
+// Run sends spans until ctx ends, and then the remaining ones.
+func (t *Tracer) Run(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	<-ctx.Done()
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := t.provider.Shutdown(rest); err != nil {
+		otel.Handle(err)
+	}
+	return nil
 }
 
 // Began starts the trace of a run. The function that it returns ends it.
@@ -67,25 +94,21 @@ func (t *Tracer) Began(
 	if t == nil {
 		return ctx, func(library.Run) {}
 	}
-	s := t.start(nil, "sync "+provider+" "+stream, internalKind, time.Now())
-	ctx = context.WithValue(ctx, spanKey{}, s)
-	if s == nil {
-		return ctx, func(library.Run) {}
-	}
-	s.number("user_id", user)
-	s.text("provider", provider)
-	s.text("stream", stream)
+	ctx, span := t.tracer.Start(ctx, "sync "+provider+" "+stream, trace.WithNewRoot(), trace.WithAttributes(
+		attribute.Int64("user_id", user),
+		attribute.String("provider", provider),
+		attribute.String("stream", stream),
+	))
 	return ctx, func(r library.Run) {
 		if r.Result == "" {
 			r.Result = "not let in"
 		}
-		s.text("result", r.Result)
-		s.number("rows", int64(r.Rows))
+		span.SetAttributes(attribute.String("result", r.Result), attribute.Int("rows", r.Rows))
 		if !r.Words.IsZero() {
-			s.text("category", r.Category)
-			s.fail(r.Words.String())
+			span.SetAttributes(attribute.String("category", r.Category))
+			span.SetStatus(codes.Error, r.Words.String())
 		}
-		t.end(s, time.Now())
+		span.End()
 	}
 }
 
@@ -94,37 +117,35 @@ func (t *Tracer) Attempt(ctx context.Context, a resilience.Attempt) {
 	if t == nil || a.Start.IsZero() {
 		return
 	}
-	run, within := ctx.Value(spanKey{}).(*span)
-	if within && run == nil {
-		return
-	}
-	s := t.start(run, a.Endpoint, clientKind, a.Start)
-	if s == nil {
-		return
-	}
 	method, route, _ := strings.Cut(a.Endpoint, " ")
-	s.number("user_id", a.User)
-	s.text("provider", a.Provider)
-	s.text("endpoint", a.Endpoint)
-	s.number("attempt", int64(a.Number))
-	s.text("outcome", string(a.Outcome))
-	s.text("server.address", a.Host)
-	s.text("http.request.method", method)
-	s.text("http.route", route)
+	_, span := t.tracer.Start(ctx, a.Endpoint,
+		trace.WithTimestamp(a.Start),
+		trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(
+			attribute.Int64("user_id", a.User),
+			attribute.String("provider", a.Provider),
+			attribute.String("endpoint", a.Endpoint),
+			attribute.Int("attempt", a.Number),
+			attribute.String("outcome", string(a.Outcome)),
+			attribute.String("server.address", a.Host),
+			attribute.String("http.request.method", method),
+			attribute.String("http.route", route),
+		),
+	)
 	if a.Key != "" {
-		s.text("key", a.Key)
+		span.SetAttributes(attribute.String("key", a.Key))
 	}
 	if status, err := strconv.Atoi(a.Status); err == nil {
-		s.number("http.response.status_code", int64(status))
+		span.SetAttributes(attribute.Int("http.response.status_code", status))
 	}
 	if a.Outcome != resilience.Success && a.Outcome != resilience.WasCanceled {
-		s.text("category", a.Category.String())
-		s.fail(a.Status)
+		span.SetAttributes(attribute.String("category", a.Category.String()))
+		span.SetStatus(codes.Error, a.Status)
 	}
-	t.end(s, a.Start.Add(a.Took))
+	span.End(trace.WithTimestamp(a.Start.Add(a.Took)))
 }
 
-// complaints logs errors of the collector, at most one an hour.
+// complaints logs what OpenTelemetry's SDK reports, at most one line an hour.
 type complaints struct {
 	log  *slog.Logger
 	last atomic.Int64
@@ -132,7 +153,8 @@ type complaints struct {
 
 const complainEvery = time.Hour
 
-func (c *complaints) about(err error) {
+// Handle implements otel.ErrorHandler.
+func (c *complaints) Handle(err error) {
 	now := time.Now().UnixNano()
 	if last := c.last.Load(); now-last >= int64(complainEvery) && c.last.CompareAndSwap(last, now) {
 		c.log.Warn("traces cannot be sent", "err", resilience.Excerpt(err.Error()))

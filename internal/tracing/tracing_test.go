@@ -53,7 +53,7 @@ func TestARunIsATraceAndAnAttemptASpan(t *testing.T) {
 	defer srv.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=home")
-	tracer, err := New("1.2.3", slog.New(slog.DiscardHandler))
+	tracer, err := New(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 
 	ctx, end := tracer.Began(t.Context(), 7, "spotify", "listens")
@@ -117,7 +117,7 @@ func TestAMissingCollectorIsLoggedOnce(t *testing.T) {
 	var out strings.Builder
 	c := &complaints{log: slog.New(slog.NewTextHandler(&out, nil))}
 	for range 5 {
-		c.about(errors.New("connection refused"))
+		c.Handle(errors.New("connection refused"))
 	}
 	require.Equal(t, 1, strings.Count(out.String(), "traces cannot be sent"))
 }
