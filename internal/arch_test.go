@@ -366,7 +366,7 @@ func TestArrows(t *testing.T) {
 func TestEachMigrationHasItsOwnNumber(t *testing.T) {
 	names, err := filepath.Glob("store/migrations/[0-9]*.sql")
 	require.NoError(t, err)
-	require.Greater(t, len(names), 30)
+	require.NotEmpty(t, names)
 	seen := map[string]string{}
 	for _, name := range names {
 		number, _, _ := strings.Cut(filepath.Base(name), "_")

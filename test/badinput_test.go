@@ -197,7 +197,7 @@ func TestADamagedOrNewerDatabaseIsLeftAlone(t *testing.T) {
 	good, err := os.ReadFile(database)
 	require.NoError(t, err)
 
-	inDatabase(t, dir, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
+	inDatabase(t, dir, "INSERT INTO schema_version (version_id, is_applied) VALUES (9999, 1)")
 	require.Contains(t, refuses(t, nil, at...), "newer version of Reprise")
 
 	bad := bytes.Clone(good)

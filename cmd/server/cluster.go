@@ -131,7 +131,7 @@ func (in inCluster) leadAgain(ctx context.Context, c config.Config) {
 // lead waits for the right to lead, and works until it or ctx ends.
 func (in inCluster) lead(ctx context.Context, c config.Config) (err error) {
 	opened := storeOptions(c)
-	opened.Moving, opened.Elected = tellMoving(in.log, in.at.out), in.member.Elected
+	opened.Elected = in.member.Elected
 	defer func() { err = errors.Join(err, in.member.Resign(context.WithoutCancel(ctx))) }()
 	db, err := in.dir.Open(ctx, opened)
 	if err != nil {

@@ -125,8 +125,7 @@ func run(ctx context.Context, args, environ []string, at console) error {
 
 // check looks at an installation with the settings of all layers, the database's included.
 func check(ctx context.Context, layers *config.Layers, given config.Result, wrong error, at console) error {
-	o := doctor.Options{Settings: wrong, Renamed: layers.Warnings(), Known: registry.Descriptions(),
-		Listen: server.Listen}
+	o := doctor.Options{Settings: wrong, Known: registry.Descriptions(), Listen: server.Listen}
 	if wrong == nil {
 		stored, err := dataDir(given.Config).Settings(ctx)
 		if err == nil { // else the doctor says what is wrong with the database

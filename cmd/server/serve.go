@@ -96,9 +96,6 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	p := &process{from: from, at: at, listener: listener, listen: net.JoinHostPort(host, port), level: level,
 		log: newLog(c.LogFormat, level, at.err), dir: dataDir(c)}
-	for _, warning := range from.layers.Warnings() {
-		p.log.Warn("a setting has an old name", "problem", warning)
-	}
 	if err := p.dir.Make(); err != nil {
 		return err
 	}
@@ -114,7 +111,7 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 		return p.among(ctx, c)
 	}
 	opened := storeOptions(c)
-	opened.Moving, opened.CheckBeside = tellMoving(p.log, at.out), true
+	opened.CheckBeside = true
 	db, err := p.dir.Open(ctx, opened)
 	if err != nil {
 		return err

@@ -105,10 +105,8 @@ func give(values map[string]Value, path string, v Value) {
 
 // source reads the file and the environment.
 type source struct {
-	table    []row
-	former   names
-	values   map[string]Value // of the settings that it has found
-	warnings []string
+	table  []row
+	values map[string]Value // of the settings that it has found
 }
 
 func (in *source) fromFile(file string) Problems {
@@ -137,21 +135,12 @@ func (in *source) fromText(file string, text []byte) (problems Problems) {
 		if flat[path] == "" && section(in.table, path) {
 			continue
 		}
-		now, old := in.former[path]
-		switch {
-		case old && flat[path] != "" && flat[now] != "":
-			problems = append(problems, fmt.Sprintf("%s: %s is now called %s, and both are set. Keep %s.", file, path,
-				now, now))
-		case old:
-			in.warnings = append(in.warnings, fmt.Sprintf("%s: the setting %s is now called %s. It still works; "+
-				"please rename it.", file, path, now))
-			give(in.values, now, Value{flat[path], FromFile, file})
-		case !listed(in.table, path):
+		if !listed(in.table, path) {
 			problems = append(problems, fmt.Sprintf("%s: there is no setting %q%s", file, path,
 				didYouMean(path, paths(in.table))))
-		default:
-			give(in.values, path, Value{flat[path], FromFile, file})
+			continue
 		}
+		give(in.values, path, Value{flat[path], FromFile, file})
 	}
 	return problems
 }
@@ -220,7 +209,12 @@ func (in *source) fromEnvironment(environ []string) (problems Problems) {
 			known = append(known, envName(s.Path)+"_FILE")
 		}
 	}
-	given, problems := in.renamed(environ)
+	given := map[string]string{}
+	for _, pair := range environ {
+		if name, text, _ := strings.Cut(pair, "="); strings.HasPrefix(name, envPrefix) {
+			given[name] = text
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		text := given[name]
 		if s, ok := byName[name]; ok {

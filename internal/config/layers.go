@@ -23,8 +23,6 @@ type Layers struct {
 	known    []providers.Description
 	given    map[string]Value
 	problems Problems // with what was read
-	former   names
-	warnings []string
 	// Further, if set, returns what else is wrong with a Config that this package cannot know. It is set once, before
 	// With is called.
 	Further func(Config) []Fault
@@ -32,18 +30,11 @@ type Layers struct {
 
 // Read reads all layers but the database; see Load.
 func Read(file string, environ []string, overrides map[string]string, known []providers.Description) *Layers {
-	return read(file, environ, overrides, known, former)
-}
-
-func read(
-	file string, environ []string, overrides map[string]string, known []providers.Description, former names,
-) *Layers {
-	l := &Layers{known: known, given: map[string]Value{}, former: former}
+	l := &Layers{known: known, given: map[string]Value{}}
 	var c Config
 	table := append(c.settings(), c.providerSettings(known)...)
-	in := &source{table: table, former: former, values: l.given}
+	in := &source{table: table, values: l.given}
 	l.problems = append(in.fromFile(file), in.fromEnvironment(environ)...)
-	l.warnings = in.warnings
 	for path, text := range overrides { // even an empty one: it resets the setting
 		l.given[path] = Value{text, FromCommandLine, "the command line"}
 	}
@@ -55,9 +46,6 @@ func (l *Layers) Given(path string) (Value, bool) {
 	v, ok := l.given[path]
 	return v, ok
 }
-
-// Warnings says what should be changed in the file and the environment, one sentence each, although it works.
-func (l *Layers) Warnings() []string { return l.warnings }
 
 // Fault is what is wrong with a setting, or with several together.
 type Fault struct {
@@ -79,7 +67,6 @@ type Result struct {
 // With returns the settings of all layers. stored holds the texts of those of the database, by path. The error is a
 // Problems: what is wrong in the other layers.
 func (l *Layers) With(stored map[string]string) (Result, error) {
-	stored = l.former.replaced(stored)
 	use := maps.Clone(stored)
 	var faults []Fault
 	for {

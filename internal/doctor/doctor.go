@@ -27,8 +27,7 @@ var ErrProblems = errors.New("there are problems")
 // Options say what to look at.
 type Options struct {
 	Config   config.Config
-	Settings error    // what is wrong with the settings, as config.Load returned it
-	Renamed  []string // what is said about settings that have an old name
+	Settings error // what is wrong with the settings, as config.Load returned it
 	// Stored is how many settings the database has, and Faults what is wrong with them; their values are not in
 	// Config.
 	Stored    int
@@ -125,9 +124,6 @@ func (d *doctor) stored() (all []finding) {
 	if n := d.Stored - len(d.Faults); n > 0 {
 		all = append(all, found(fine, "%s set in the browser and stored in the database.",
 			web.Count(n, "setting is", "settings are")))
-	}
-	for _, warning := range d.Renamed {
-		all = append(all, found(warn, "%s", warning))
 	}
 	for _, f := range d.Faults {
 		all = append(all, found(warn,

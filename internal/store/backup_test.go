@@ -194,7 +194,7 @@ func TestOpenBesideRefusesAnotherVersion(t *testing.T) {
 	require.Equal(t, "a new hash", u.PasswordHash)
 
 	require.NoError(t, s.exec(t.Context(),
-		"INSERT INTO goose_db_version (version_id, is_applied, tstamp) VALUES (9999, 1 = 1, '2026-11-20')"))
+		"INSERT INTO schema_version (version_id, is_applied, tstamp) VALUES (9999, 1 = 1, '2026-11-20')"))
 	_, err = OpenBeside(t.Context(), in(t, dir))
 	require.ErrorContains(t, err, "is of another version of Reprise than this program (step 9999")
 }

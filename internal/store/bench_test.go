@@ -183,6 +183,17 @@ func BenchmarkLargeLibrary(b *testing.B) {
 	}
 }
 
+// largePlay returns play number i of a large library, in which some songs are more frequent than others.
+func largePlay(i int) library.Listen {
+	u := int(uint32(i)*2_654_435_761>>8) % 30_000
+	n := (u + u*u/30_000) / 2
+	return library.Listen{SourceID: fmt.Sprintf("%d-%d", 1_400_000_000+i*210, n),
+		PlayedAt: time.UnixMilli(1_400_000_000_000 + int64(i)*210_000).UTC(),
+		Track: library.Track{Title: fmt.Sprintf("The Title of Track %d", n), Artist: fmt.Sprintf("Artist %d", n%2000),
+			Album: fmt.Sprintf("The Album %d", n%4000), Duration: 200 * time.Second,
+			ISRC: fmt.Sprintf("GBAYE%07d", n)}}
+}
+
 func largeLibrary(b *testing.B, newest bool) {
 	const plays = 500_000
 	for b.Loop() {
@@ -193,9 +204,9 @@ func largeLibrary(b *testing.B, newest bool) {
 		b.StartTimer()
 		for n := 0; n < plays; n += benchPage {
 			for i := range page {
-				page[i] = movedPlay(n + i)
+				page[i] = largePlay(n + i)
 				if newest {
-					page[i] = movedPlay(plays - 1 - n - i)
+					page[i] = largePlay(plays - 1 - n - i)
 				}
 			}
 			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "spotify", Listens: page,

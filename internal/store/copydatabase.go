@@ -52,7 +52,7 @@ type CopyOf struct {
 
 // notCopied are the tables that stay in a copy as a new database has them: what the migrations did, which processes
 // serve the database now, and the words of a search, which Index makes again.
-var notCopied = []string{"goose_db_version", "river_migration", "river_leader", "leader", "servers", "search_texts",
+var notCopied = []string{"schema_version", "river_migration", "river_leader", "leader", "servers", "search_texts",
 	"search_words"}
 
 // copiedRows are the conditions for the rows of the tables of which a copy has some.
@@ -132,7 +132,7 @@ func (s *Store) copyable(ctx context.Context) error {
 	if l.Newest, err = newestStep(); err != nil {
 		return err
 	}
-	err = s.reader.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&l.Step)
+	err = s.reader.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM schema_version").Scan(&l.Step)
 	if err == nil && l.Step != l.Newest {
 		err = otherVersion(s.engine, l)
 	}
@@ -177,7 +177,7 @@ func (s *Store) room(ctx context.Context, of string) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(name string) bool { return name == "goose_db_version" })
+	all = slices.DeleteFunc(all, func(name string) bool { return name == "schema_version" })
 	if !slices.Contains(all, "facts") {
 		if len(all) > 0 {
 			return fmt.Errorf("%w, which has no tables such as %s", taken, all[0])

@@ -100,7 +100,7 @@ func (s *Store) knownNames(ctx context.Context, tx *sql.Tx, fresh []*spelling) (
 	}
 	return func(name string) bool {
 		key := artistKey(name)
-		return known[key] || s.moving[key] || stored[entityKey{library.KindArtist, key}] != nil
+		return known[key] || stored[entityKey{library.KindArtist, key}] != nil
 	}, nil
 }
 

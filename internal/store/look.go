@@ -20,9 +20,6 @@ type Look struct {
 	Settings map[string]string
 }
 
-// settingsStep is the migration that makes the table of settings.
-const settingsStep = 20
-
 // looking says how to look at a database.
 type looking int
 
@@ -59,13 +56,13 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 		return local(err)
 	}
 	err = db.QueryRowContext(ctx, `SELECT
-		(SELECT coalesce(max(version_id), 0) FROM goose_db_version),
+		(SELECT coalesce(max(version_id), 0) FROM schema_version),
 		(SELECT count(*) FROM listens)`).Scan(&l.Step, &l.Listens)
 	if err != nil {
 		return local(err)
 	}
 	l.By = upgradedBy(ctx, db, l.Step)
-	if l.Step >= settingsStep && l.Step <= l.Newest {
+	if l.Step <= l.Newest {
 		if l.Settings, _, err = readSettings(ctx, db, key); err != nil {
 			return err
 		}

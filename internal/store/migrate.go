@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"fmt"
 	"log/slog"
@@ -14,9 +13,15 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// stepTable is the table of the migrations that were applied.
+const stepTable = "schema_version"
+
 // migrate brings the database up to date. Before it changes an existing database, the engine keeps a copy. It does not
 // change a database of a newer version, nor one that was written with another key.
 func (s *Store) migrate(ctx context.Context) error {
+	if err := s.refuseUnreleased(ctx); err != nil {
+		return err
+	}
 	p, err := s.provider()
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -29,7 +34,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return newer(s.engine, have, newest, upgradedBy(ctx, s.reader, have))
 	}
 	if have == 0 {
-		if err := s.create(ctx, p, newest); err != nil {
+		if _, err := p.Up(ctx); err != nil {
 			return fmt.Errorf("make the database: %w", local(err))
 		}
 		if err := s.checkKey(ctx); err != nil {
@@ -92,57 +97,30 @@ func (s *Store) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(s.dialect(), s.writer, files, goose.WithSlog(slog.New(slog.DiscardHandler)))
-}
-
-// create makes an empty database what all steps make of it. If the engine knows what that is, it takes only the steps
-// that are newer than what it knows.
-func (s *Store) create(ctx context.Context, p *goose.Provider, newest int64) error {
-	if tables := s.schema(); tables != "" {
-		var step int64
-		if _, err := fmt.Sscanf(tables, "-- Step %d", &step); err != nil {
-			return fmt.Errorf("the schema names no step: %w", err)
-		}
-		if step <= newest { // tests make databases of older steps
-			if err := s.write(ctx, func(tx *sql.Tx) error { return createAt(ctx, tx, tables, step) }); err != nil {
-				return err
-			}
-		}
-	}
-	_, err := p.Up(ctx)
-	return err
-}
-
-func createAt(ctx context.Context, tx *sql.Tx, tables string, step int64) error {
-	if err := execTx(ctx, tx, tables); err != nil {
-		return err
-	}
-	return execTx(ctx, tx, `WITH RECURSIVE done (step) AS (SELECT 1 UNION ALL SELECT step + 1 FROM done WHERE step < $1)
-		INSERT INTO goose_db_version (version_id, is_applied) SELECT step, 1 FROM done`, step)
+	return goose.NewProvider(s.dialect(), s.writer, files, goose.WithTableName(stepTable),
+		goose.WithSlog(slog.New(slog.DiscardHandler)))
 }
 
 // upgrade brings an existing database up to date from the step that it has.
 func (s *Store) upgrade(ctx context.Context, p *goose.Provider, have int64) error {
-	if have != moveStep { // otherwise there is one from before the move began
-		if err := s.keep(ctx, s.writer, have); err != nil {
-			return fmt.Errorf("copy the database before the upgrade: %w", err)
-		}
+	if err := s.keep(ctx, s.writer, have); err != nil {
+		return fmt.Errorf("copy the database before the upgrade: %w", err)
 	}
-	var err error
-	if have < moveStep {
-		_, err = p.UpTo(ctx, moveStep)
-	}
-	if err == nil && have <= moveStep {
-		err = s.moveListens(ctx)
-	}
-	if err == nil {
-		_, err = p.Up(ctx)
-	}
-	if err != nil {
+	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("upgrade the database: %w", local(err))
 	}
-	if have <= moveStep {
-		s.shrink(ctx, s.writer)
+	return nil
+}
+
+// refuseUnreleased returns an error for a database from before version 0.1.0, whose steps this program does not know.
+func (s *Store) refuseUnreleased(ctx context.Context) error {
+	unreleased, err := s.has(ctx, s.reader, "goose_db_version")
+	if err != nil {
+		return local(err)
+	}
+	if unreleased {
+		return fmt.Errorf("the database %s is from before version 0.1.0, which this version cannot read. Export your "+
+			"listens with the version that wrote it, and import them into a new database", s.engine)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func requireData(t testing.TB, dir string, with fs.FS) *Store {
 
 func version(t testing.TB, s *Store) int {
 	t.Helper()
-	return number(t, s, "SELECT max(version_id) FROM goose_db_version WHERE is_applied")
+	return number(t, s, "SELECT max(version_id) FROM schema_version WHERE is_applied")
 }
 
 // names returns the names of the files in a directory.
@@ -132,6 +132,25 @@ func TestANewerDatabaseIsRefusedUntouched(t *testing.T) {
 		fmt.Sprintf("(step %d, this one knows %d). ", newest(t)+1,
 			newest(t))+"Install that version again, or put back the copy that was made before the upgrade")
 	require.Equal(t, before, snapshot(t, dir))
+}
+
+func TestADatabaseFromBeforeTheFirstRelease(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	place := in(t, dir)
+	e, err := place.engine()
+	require.NoError(t, err)
+	writer, reader, err := e.connect(t.Context(), locking{})
+	require.NoError(t, err)
+	_, err = writer.Exec("CREATE TABLE goose_db_version (version_id INTEGER, is_applied INTEGER)")
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	require.NoError(t, writer.Close())
+	before := snapshot(t, dir)
+	_, err = openWith(t.Context(), place, testKey(t, testSecret), Options{}, steps(t, ""))
+	require.EqualError(t, err, "the database "+place.String()+" is from before version 0.1.0, which this version "+
+		"cannot read. Export your listens with the version that wrote it, and import them into a new database")
+	require.Equal(t, before[FileName], snapshot(t, dir)[FileName])
 }
 
 // An older program names the version that has upgraded the database, which is the one to install again.

@@ -36,9 +36,8 @@ type engine interface {
 	// dialect and steps return what goose needs to migrate the database.
 	dialect() goose.Dialect
 	steps(fs.FS) (fs.FS, error)
-	// schema returns what a new database has after the steps up to the one in its first line; empty if it takes them
-	// one by one.
-	schema() string
+	// has reports whether the database has a table.
+	has(ctx context.Context, db *sql.DB, table string) (bool, error)
 	// keep makes a copy of the database before an upgrade from this step.
 	keep(ctx context.Context, writer *sql.DB, step int64) error
 	// addTexts stores texts, and texts returns the numbers of those that fit one of the queries in some fields.
@@ -48,8 +47,6 @@ type engine interface {
 	driver(*sql.DB) riverdriver.Driver[*sql.Tx]
 	// rows returns what reads and writes rows of any table.
 	rows() tables.Dialect
-	// shrink gives back the room that an upgrade has freed, if the engine does not do so by itself.
-	shrink(context.Context, *sql.DB)
 	// shred makes the engine erase everything that is overwritten afterwards.
 	shred(context.Context, *sql.DB) error
 }

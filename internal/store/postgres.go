@@ -207,7 +207,7 @@ func (p postgres) intact(context.Context, *sql.DB) error { return nil }
 
 func (p postgres) look(ctx context.Context, _ looking, key *Key) (l Look, err error) {
 	return l, p.ask(ctx, func(db *sql.DB) error {
-		return l.read(ctx, db, "SELECT count(*) FROM (VALUES ('goose_db_version'), ('facts'), ('listens')) t "+
+		return l.read(ctx, db, "SELECT count(*) FROM (VALUES ('schema_version'), ('facts'), ('listens')) t "+
 			"(name) WHERE to_regclass(name) IS NOT NULL", key)
 	})
 }
@@ -236,8 +236,10 @@ func (p postgres) steps(files fs.FS) (fs.FS, error) {
 	return all, nil
 }
 
-// schema is empty: River's tables on Postgres are others.
-func (p postgres) schema() string { return "" }
+func (p postgres) has(ctx context.Context, db *sql.DB, table string) (there bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", table).Scan(&there)
+	return there, err
+}
 
 // keep does nothing: each step is one transaction, and backups are made with Postgres' own tools.
 func (p postgres) keep(context.Context, *sql.DB, int64) error { return nil }
@@ -248,9 +250,6 @@ func (p postgres) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 }
 
 func (p postgres) rows() tables.Dialect { return tables.Postgres }
-
-// shrink does nothing: Postgres uses the room again.
-func (p postgres) shrink(context.Context, *sql.DB) {}
 
 // shred does nothing: Postgres cleans what it frees.
 func (p postgres) shred(context.Context, *sql.DB) error { return nil }

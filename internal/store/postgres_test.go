@@ -140,7 +140,7 @@ func TestPostgresPoolerIsRefused(t *testing.T) {
 	db, err := sql.Open("pgx", direct)
 	require.NoError(t, err)
 	defer db.Close()
-	require.NoError(t, db.QueryRow("SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&made))
+	require.NoError(t, db.QueryRow("SELECT to_regclass('schema_version') IS NOT NULL").Scan(&made))
 	require.False(t, made, "nothing was written")
 }
 

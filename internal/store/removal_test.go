@@ -42,7 +42,7 @@ func schema(t testing.TB, s *Store) map[string][]column {
 	require.NoError(t, err)
 	tables := map[string][]column{}
 	for _, c := range all {
-		if !strings.HasPrefix(c.table, "river_") && !strings.HasPrefix(c.table, "goose_") &&
+		if !strings.HasPrefix(c.table, "river_") && c.table != stepTable &&
 			!strings.HasPrefix(c.table, "sqlite_") && !strings.HasPrefix(c.table, "search_texts") {
 			tables[c.table] = append(tables[c.table], c)
 		}

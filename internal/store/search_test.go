@@ -159,7 +159,7 @@ func coined(n int) string {
 
 // coinedPlay is one of the plays of 30,000 tracks by 5,000 artists. Some words, and some tracks, are more frequent.
 func coinedPlay(i int) library.Listen {
-	l := movedPlay(i)
+	l := largePlay(i)
 	var n int
 	_, _ = fmt.Sscanf(l.Title, "The Title of Track %d", &n)
 	n = (2*n + i%2) % 30_000

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	_ "embed" // schema.sql
 	"errors"
 	"fmt"
 	"io"
@@ -96,27 +95,16 @@ func (f sqliteFile) dialect() goose.Dialect { return goose.DialectSQLite3 }
 
 func (f sqliteFile) steps(files fs.FS) (fs.FS, error) { return files, nil }
 
-// SQLite reads all tables again at each change of one: the steps take five times as long as this, which
-// TestANewDatabaseIsWhatTheStepsMake writes.
-//
-//go:embed schema.sql
-var sqliteSchema string
-
-func (f sqliteFile) schema() string { return sqliteSchema }
+func (f sqliteFile) has(ctx context.Context, db *sql.DB, table string) (there bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT count(*) > 0 FROM sqlite_master WHERE name = $1", table).Scan(&there)
+	return there, err
+}
 
 func (f sqliteFile) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riversqlite.New(writer)
 }
 
 func (f sqliteFile) rows() tables.Dialect { return tables.SQLite }
-
-// shrink does nothing where the disk has no room for it: SQLite uses the freed pages for what comes next.
-func (f sqliteFile) shrink(ctx context.Context, writer *sql.DB) {
-	for _, step := range []string{"PRAGMA temp_store = FILE", "VACUUM", "PRAGMA temp_store = MEMORY",
-		"PRAGMA wal_checkpoint(TRUNCATE)"} {
-		_, _ = writer.ExecContext(ctx, step)
-	}
-}
 
 // shred makes SQLite overwrite freed data with zeros, so that it does not remain in free pages.
 func (f sqliteFile) shred(ctx context.Context, writer *sql.DB) error {
@@ -197,7 +185,7 @@ func lookAtFile(ctx context.Context, dsn, check string, key *Key) (l Look, err e
 		return l, local(err)
 	}
 	return l, l.read(ctx, db,
-		"SELECT count(*) FROM sqlite_master WHERE name IN ('goose_db_version', 'facts', 'listens')", key)
+		"SELECT count(*) FROM sqlite_master WHERE name IN ('schema_version', 'facts', 'listens')", key)
 }
 
 func duplicate(from, to string) error {

@@ -43,8 +43,6 @@ type Store struct {
 	ends     ends
 	opened   connectionCache
 	readings readings
-	// moving has the keys of all artists' names that an upgrade finds in listens; see moveListens.
-	moving map[int64]bool
 
 	check   *soundness // nil before it has begun
 	uncheck func()     // ends it
@@ -57,8 +55,6 @@ type Options struct {
 	ArchiveEvery time.Duration // how long a month of the archive waits for more listens; default not at all
 	// CheckBeside lets Open return before a large database is checked for damage; see Sound.
 	CheckBeside bool
-	// Moving hears how many of all listens an upgrade has moved, and since when; nil for nobody.
-	Moving func(done, all int64, since time.Duration)
 	// Elected, for a Postgres database that several servers share, is called when the store has the lock, before it
 	// changes anything, and each time a new connection has it again. backend is that connection's process in Postgres.
 	// With an error the lock is given back. Without Elected, Open does not wait for another server to stop.

@@ -1,30 +1,47 @@
--- Step 41: what a new database has. schema_test.go writes this file.
+-- What a database of Reprise 0.1.0 has, on both engines; postgres.go says what differs there.
+
+-- +goose Up
+-- +goose StatementBegin
 
 CREATE TABLE facts (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
 );
+
 CREATE TABLE sequences (
     name TEXT PRIMARY KEY,
     last BIGINT NOT NULL
 );
+
 CREATE TABLE users (
-    id            INTEGER PRIMARY KEY,
-    name          TEXT NOT NULL,
-    name_key      TEXT NOT NULL UNIQUE,
-    password_hash TEXT NOT NULL,
-    role          TEXT NOT NULL,
-    created_at    BIGINT NOT NULL
-, language TEXT NOT NULL DEFAULT '', zone TEXT NOT NULL DEFAULT '', theme TEXT NOT NULL DEFAULT '', browser_language TEXT NOT NULL DEFAULT '', shares_listening INTEGER NOT NULL DEFAULT 0);
+    id               INTEGER PRIMARY KEY,
+    name             TEXT NOT NULL,
+    name_key         TEXT NOT NULL UNIQUE,
+    password_hash    TEXT NOT NULL,
+    role             TEXT NOT NULL,
+    created_at       BIGINT NOT NULL,
+    language         TEXT NOT NULL DEFAULT '',
+    zone             TEXT NOT NULL DEFAULT '',
+    theme            TEXT NOT NULL DEFAULT '',
+    browser_language TEXT NOT NULL DEFAULT '',
+    shares_listening INTEGER NOT NULL DEFAULT 0
+);
+
 CREATE TABLE sessions (
-    id         TEXT PRIMARY KEY,
-    data       TEXT NOT NULL,
-    expires_at BIGINT NOT NULL
-, user_id INTEGER NOT NULL DEFAULT 0, agent TEXT NOT NULL DEFAULT '', address TEXT NOT NULL DEFAULT '', signed_in_at BIGINT NOT NULL DEFAULT 0, seen_at BIGINT NOT NULL DEFAULT 0);
+    id           TEXT PRIMARY KEY,
+    data         TEXT NOT NULL,
+    expires_at   BIGINT NOT NULL,
+    user_id      INTEGER NOT NULL DEFAULT 0,
+    agent        TEXT NOT NULL DEFAULT '',
+    address      TEXT NOT NULL DEFAULT '',
+    signed_in_at BIGINT NOT NULL DEFAULT 0,
+    seen_at      BIGINT NOT NULL DEFAULT 0
+);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
+
 CREATE TABLE connections (
     user_id       INTEGER NOT NULL REFERENCES users (id),
-    connection      TEXT NOT NULL,
+    connection    TEXT NOT NULL,
     account_id    TEXT NOT NULL,
     account       TEXT NOT NULL,
     app           TEXT NOT NULL,
@@ -33,18 +50,23 @@ CREATE TABLE connections (
     authorized_at BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL,
     paused        INTEGER NOT NULL,
-    created_at    BIGINT NOT NULL, name TEXT NOT NULL DEFAULT '',
+    created_at    BIGINT NOT NULL,
+    name          TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (user_id, connection)
 );
+
+-- How many connections a user has had with a provider: generations go on where a disconnect ended them.
 CREATE TABLE generations (
     user_id    INTEGER NOT NULL REFERENCES users (id),
-    connection   TEXT NOT NULL,
+    connection TEXT NOT NULL,
     generation BIGINT NOT NULL,
     PRIMARY KEY (user_id, connection)
 );
+
+-- A proved credential of another account that waits for its person's choice.
 CREATE TABLE pending_connections (
     user_id       INTEGER NOT NULL REFERENCES users (id),
-    connection      TEXT NOT NULL,
+    connection    TEXT NOT NULL,
     account_id    TEXT NOT NULL,
     account       TEXT NOT NULL,
     app           TEXT NOT NULL,
@@ -54,18 +76,21 @@ CREATE TABLE pending_connections (
     created_at    BIGINT NOT NULL,
     PRIMARY KEY (user_id, connection)
 );
+
 CREATE TABLE oauth_states (
     id         TEXT PRIMARY KEY,
     session    TEXT NOT NULL,
     user_id    INTEGER NOT NULL REFERENCES users (id),
-    connection   TEXT NOT NULL,
+    connection TEXT NOT NULL,
     verifier   TEXT NOT NULL,
     return_to  TEXT NOT NULL,
     created_at BIGINT NOT NULL
 );
+
+-- What is known of one stream of a connection; stream '' stands for the whole connection.
 CREATE TABLE streams (
     user_id         INTEGER NOT NULL REFERENCES users (id),
-    connection        TEXT NOT NULL,
+    connection      TEXT NOT NULL,
     stream          TEXT NOT NULL,
     reading         TEXT NOT NULL DEFAULT '',
     last_success_at BIGINT NOT NULL DEFAULT 0,
@@ -73,11 +98,14 @@ CREATE TABLE streams (
     stop_since      BIGINT NOT NULL DEFAULT 0,
     advice          TEXT NOT NULL DEFAULT '',
     detail          TEXT NOT NULL DEFAULT '',
-    note            TEXT NOT NULL DEFAULT '', crashes INTEGER NOT NULL DEFAULT 0, stop_admin INTEGER NOT NULL DEFAULT 0,
+    note            TEXT NOT NULL DEFAULT '',
+    crashes         INTEGER NOT NULL DEFAULT 0,
+    stop_admin      INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (user_id, connection, stream)
 );
+
 CREATE TABLE holds (
-    connection   TEXT NOT NULL,
+    connection TEXT NOT NULL,
     app        TEXT NOT NULL,
     user_id    INTEGER NOT NULL, -- 0 for a hold of the whole app
     stream     TEXT NOT NULL,
@@ -86,24 +114,29 @@ CREATE TABLE holds (
     until      BIGINT NOT NULL,
     PRIMARY KEY (connection, app, user_id, stream)
 );
+
 CREATE TABLE listens (
-    id             INTEGER PRIMARY KEY,
-    user_id        INTEGER NOT NULL REFERENCES users (id),
-    played_at      BIGINT NOT NULL,
-    approximate    INTEGER NOT NULL
-, spelling_id INTEGER NOT NULL DEFAULT 0);
+    id          INTEGER PRIMARY KEY,
+    user_id     INTEGER NOT NULL REFERENCES users (id),
+    played_at   BIGINT NOT NULL,
+    approximate INTEGER NOT NULL,
+    spelling_id INTEGER NOT NULL DEFAULT 0
+);
+
+-- Where a provider tells only the last play of each track and their number: the number seen last.
 CREATE TABLE play_counts (
-    user_id   INTEGER NOT NULL REFERENCES users (id),
-    connection  TEXT NOT NULL,
-    track_id  TEXT NOT NULL,
-    plays     INTEGER NOT NULL,
-    played_at BIGINT NOT NULL,
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    connection TEXT NOT NULL,
+    track_id   TEXT NOT NULL,
+    plays      INTEGER NOT NULL,
+    played_at  BIGINT NOT NULL,
     PRIMARY KEY (user_id, connection, track_id)
 );
+
 CREATE TABLE playlists (
     id          INTEGER PRIMARY KEY,
     user_id     INTEGER NOT NULL REFERENCES users (id),
-    connection    TEXT NOT NULL,
+    connection  TEXT NOT NULL,
     source_id   TEXT NOT NULL,
     name        TEXT NOT NULL,
     snapshot    TEXT NOT NULL,
@@ -113,6 +146,7 @@ CREATE TABLE playlists (
     position    INTEGER NOT NULL,
     UNIQUE (user_id, connection, source_id)
 );
+
 CREATE TABLE playlist_tracks (
     playlist_id    INTEGER NOT NULL REFERENCES playlists (id) ON DELETE CASCADE,
     position       INTEGER NOT NULL,
@@ -125,10 +159,11 @@ CREATE TABLE playlist_tracks (
     source_id      TEXT NOT NULL,
     PRIMARY KEY (playlist_id, position)
 );
+
 CREATE TABLE notifications (
     id              INTEGER PRIMARY KEY,
     user_id         INTEGER NOT NULL REFERENCES users (id),
-    connection        TEXT NOT NULL,
+    connection      TEXT NOT NULL,
     cause           TEXT NOT NULL,
     generation      BIGINT NOT NULL,
     severity        TEXT NOT NULL,
@@ -140,26 +175,33 @@ CREATE TABLE notifications (
     action_url      TEXT NOT NULL,
     created_at      BIGINT NOT NULL,
     acknowledged_at BIGINT NOT NULL,
-    resolved_at     BIGINT NOT NULL, also TEXT NOT NULL DEFAULT '', waits INTEGER NOT NULL DEFAULT 0, seen_at BIGINT NOT NULL DEFAULT 0, replaced_at BIGINT NOT NULL DEFAULT 0,
+    resolved_at     BIGINT NOT NULL,
+    also            TEXT NOT NULL DEFAULT '',
+    waits           INTEGER NOT NULL DEFAULT 0,
+    seen_at         BIGINT NOT NULL DEFAULT 0,
+    replaced_at     BIGINT NOT NULL DEFAULT 0,
     UNIQUE (user_id, connection, cause, generation)
 );
 CREATE INDEX notifications_open ON notifications (user_id, resolved_at);
+
+-- What a person wants carried to a provider from now on.
 CREATE TABLE forwarding (
-    user_id  INTEGER NOT NULL REFERENCES users (id),
+    user_id    INTEGER NOT NULL REFERENCES users (id),
     connection TEXT NOT NULL,
-    kind     TEXT NOT NULL,    -- of the deliveries: submit_listens, scrobble or archive
-    batch    INTEGER NOT NULL, -- how many listens one delivery carries at the most
-    from_at  BIGINT NOT NULL,  -- listens that were played earlier are not carried
-    oldest   BIGINT NOT NULL,  -- nor are those that are older than so many milliseconds; 0 for any age
-    since    BIGINT NOT NULL,  -- when it was switched on
+    kind       TEXT NOT NULL, -- of the deliveries: submit_listens, scrobble or archive
+    batch      INTEGER NOT NULL, -- how many listens one delivery carries at the most
+    from_at    BIGINT NOT NULL, -- listens that were played earlier are not carried
+    oldest     BIGINT NOT NULL, -- nor are those that are older than so many milliseconds; 0 for any age
+    since      BIGINT NOT NULL, -- when it was switched on
     PRIMARY KEY (user_id, connection)
 );
+
 CREATE TABLE deliveries (
     id         INTEGER PRIMARY KEY, -- that of River's job
     user_id    INTEGER NOT NULL REFERENCES users (id),
-    connection   TEXT NOT NULL,
+    connection TEXT NOT NULL,
     kind       TEXT NOT NULL,
-    ref        TEXT NOT NULL,    -- what it is about: the number of a playlist, or a month; empty for listens
+    ref        TEXT NOT NULL, -- what it is about: the number of a playlist, or a month; empty for listens
     items      INTEGER NOT NULL, -- how many listens or playlists it carries
     created_at BIGINT NOT NULL,
     category   TEXT NOT NULL DEFAULT '', -- of the latest failure
@@ -168,30 +210,41 @@ CREATE TABLE deliveries (
     dead_since BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX deliveries_owner ON deliveries (user_id, connection, id);
+
+-- Which listens are or were carried to a provider. delivery_id 0: sent so long ago that the delivery is forgotten.
 CREATE TABLE forwards (
     listen_id   INTEGER NOT NULL REFERENCES listens (id) ON DELETE CASCADE,
-    connection    TEXT NOT NULL,
+    connection  TEXT NOT NULL,
     user_id     INTEGER NOT NULL REFERENCES users (id),
     delivery_id INTEGER NOT NULL,
     PRIMARY KEY (listen_id, connection)
 );
 CREATE INDEX forwards_delivery ON forwards (delivery_id);
 CREATE INDEX forwards_owner ON forwards (user_id, connection, delivery_id);
+
+-- What a provider holds a copy of, kept equal to ours: a playlist, or a month of the archive.
 CREATE TABLE copies (
     user_id    INTEGER NOT NULL REFERENCES users (id),
-    connection   TEXT NOT NULL,
+    connection TEXT NOT NULL,
     kind       TEXT NOT NULL,
     ref        TEXT NOT NULL,
     wanted     BIGINT NOT NULL, -- grows with every change of ours
     written    BIGINT NOT NULL, -- what wanted was when it was written last; 0 for never
     remote_id  TEXT NOT NULL DEFAULT '', -- the playlist's there, or the object's ETag
     report     TEXT NOT NULL DEFAULT '', -- what came of it (JSON)
-    written_at BIGINT NOT NULL DEFAULT 0, marks TEXT NOT NULL DEFAULT '', snapshot TEXT NOT NULL DEFAULT '', checked_at BIGINT NOT NULL DEFAULT 0, drift TEXT NOT NULL DEFAULT '', choice TEXT NOT NULL DEFAULT '',
+    written_at BIGINT NOT NULL DEFAULT 0,
+    marks      TEXT NOT NULL DEFAULT '',
+    snapshot   TEXT NOT NULL DEFAULT '',
+    checked_at BIGINT NOT NULL DEFAULT 0,
+    drift      TEXT NOT NULL DEFAULT '',
+    choice     TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (user_id, connection, kind, ref)
 );
+
+-- Which of a provider's tracks is which, as far as it was looked up.
 CREATE TABLE track_matches (
     user_id    INTEGER NOT NULL REFERENCES users (id),
-    connection   TEXT NOT NULL,
+    connection TEXT NOT NULL,
     track      TEXT NOT NULL, -- what was looked for
     source_id  TEXT NOT NULL, -- empty: nothing was found
     title      TEXT NOT NULL,
@@ -201,32 +254,36 @@ CREATE TABLE track_matches (
     checked_at BIGINT NOT NULL,
     PRIMARY KEY (user_id, connection, track)
 );
+
 CREATE TABLE imports (
-    id         INTEGER PRIMARY KEY,
-    user_id    INTEGER NOT NULL REFERENCES users (id),
-    connection   TEXT NOT NULL,
-    name       TEXT NOT NULL,   -- as its person knows the file
-    file       TEXT NOT NULL,   -- its name in the data directory's folder of imports
-    size       BIGINT NOT NULL,
-    state      TEXT NOT NULL,   -- waiting, running, done, failed or canceled
-    entry      INTEGER NOT NULL DEFAULT 0, -- where reading goes on: in which file of an archive,
-    entry_row  INTEGER NOT NULL DEFAULT 0, -- and after how many of its rows
+    id          INTEGER PRIMARY KEY,
+    user_id     INTEGER NOT NULL REFERENCES users (id),
+    connection  TEXT NOT NULL,
+    name        TEXT NOT NULL, -- as its person knows the file
+    file        TEXT NOT NULL, -- its name in the data directory's folder of imports
+    size        BIGINT NOT NULL,
+    state       TEXT NOT NULL, -- waiting, running, done, failed or canceled
+    entry       INTEGER NOT NULL DEFAULT 0, -- where reading goes on: in which file of an archive,
+    entry_row   INTEGER NOT NULL DEFAULT 0, -- and after how many of its rows
     bytes_done  BIGINT NOT NULL DEFAULT 0,
     bytes_total BIGINT NOT NULL DEFAULT 0,
-    row_count  INTEGER NOT NULL DEFAULT 0,
-    added      INTEGER NOT NULL DEFAULT 0,
-    known      INTEGER NOT NULL DEFAULT 0,
-    skipped    INTEGER NOT NULL DEFAULT 0,
-    bad        INTEGER NOT NULL DEFAULT 0,
-    problems   TEXT NOT NULL DEFAULT '', -- the first bad rows, one per line
-    reason     TEXT NOT NULL DEFAULT '', -- why it failed, in words
-    created_at BIGINT NOT NULL,
-    ended_at   BIGINT NOT NULL DEFAULT 0
-, crashes INTEGER NOT NULL DEFAULT 0);
+    row_count   INTEGER NOT NULL DEFAULT 0,
+    added       INTEGER NOT NULL DEFAULT 0,
+    known       INTEGER NOT NULL DEFAULT 0,
+    skipped     INTEGER NOT NULL DEFAULT 0,
+    bad         INTEGER NOT NULL DEFAULT 0,
+    problems    TEXT NOT NULL DEFAULT '', -- the first bad rows, one per line
+    reason      TEXT NOT NULL DEFAULT '', -- why it failed, in words
+    created_at  BIGINT NOT NULL,
+    ended_at    BIGINT NOT NULL DEFAULT 0,
+    crashes     INTEGER NOT NULL DEFAULT 0
+);
 CREATE INDEX imports_owner ON imports (user_id, id);
+
+-- When a connection was not read for a while, what of it could be read later, and what an import has filled.
 CREATE TABLE gaps (
     user_id    INTEGER NOT NULL REFERENCES users (id),
-    connection   TEXT NOT NULL,
+    connection TEXT NOT NULL,
     from_at    BIGINT NOT NULL,
     to_at      BIGINT NOT NULL,
     lost_to    BIGINT NOT NULL, -- what was played before is no longer offered; 0: nothing is lost
@@ -236,6 +293,8 @@ CREATE TABLE gaps (
     filled_at  BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (user_id, connection, from_at)
 );
+
+-- Until when a key of the installation may not be used, as its provider dictated.
 CREATE TABLE key_cooldowns (
     provider    TEXT NOT NULL,
     fingerprint TEXT NOT NULL, -- SHA-256 of the key
@@ -243,45 +302,51 @@ CREATE TABLE key_cooldowns (
     until       BIGINT NOT NULL,
     PRIMARY KEY (provider, fingerprint)
 );
+
 CREATE TABLE entities (
     id          INTEGER PRIMARY KEY,
-    kind        TEXT NOT NULL,    -- artist, album or track
-    match_key   BIGINT NOT NULL,  -- equal for the names that services give to the same thing; a track's is that of its listens
+    kind        TEXT NOT NULL, -- artist, album or track
+    -- equal for the names that services give to the same thing; a track's is that of its listens
+    match_key   BIGINT NOT NULL,
     artist      TEXT NOT NULL,
     title       TEXT NOT NULL,
     album       TEXT NOT NULL,
     duration_ms INTEGER NOT NULL,
     isrc        TEXT NOT NULL,
-    mbid        TEXT NOT NULL,    -- as a listen told, or as was found
+    mbid        TEXT NOT NULL, -- as a listen told, or as was found
     UNIQUE (kind, match_key)
 );
+
+-- How far the listens have been looked through (name ''), and the entities for each source.
 CREATE TABLE enrichment_marks (
     name TEXT PRIMARY KEY,
     last BIGINT NOT NULL
 );
+
 CREATE TABLE enrichment (
-    source      TEXT NOT NULL,
-    entity_id   INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
-    state       TEXT NOT NULL,   -- waiting, done, not_there or failed
-    due_at      BIGINT NOT NULL, -- 0: when another source has found its MBID
-    failures    INTEGER NOT NULL DEFAULT 0,
-    reason      TEXT NOT NULL DEFAULT '',
-    asked_at    BIGINT NOT NULL DEFAULT 0,
-    mbid        TEXT NOT NULL DEFAULT '',
-    name        TEXT NOT NULL DEFAULT '',
-    tags        TEXT NOT NULL DEFAULT '', -- one per line
-    released    TEXT NOT NULL DEFAULT '',
-    picture     TEXT NOT NULL DEFAULT '', -- its name in the cache of pictures
+    source    TEXT NOT NULL,
+    entity_id INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
+    state     TEXT NOT NULL, -- waiting, done, not_there or failed
+    due_at    BIGINT NOT NULL, -- 0: when another source has found its MBID
+    failures  INTEGER NOT NULL DEFAULT 0,
+    reason    TEXT NOT NULL DEFAULT '',
+    asked_at  BIGINT NOT NULL DEFAULT 0,
+    mbid      TEXT NOT NULL DEFAULT '',
+    name      TEXT NOT NULL DEFAULT '',
+    tags      TEXT NOT NULL DEFAULT '', -- one per line
+    released  TEXT NOT NULL DEFAULT '',
+    picture   TEXT NOT NULL DEFAULT '', -- its name in the cache of pictures
     PRIMARY KEY (entity_id, source)
 );
 CREATE INDEX enrichment_due ON enrichment (source, due_at, entity_id);
 CREATE INDEX enrichment_pictures ON enrichment (picture, failures, due_at) WHERE picture <> '';
 CREATE INDEX enrichment_progress ON enrichment (source, state, failures, due_at);
+
 CREATE TABLE digests (
     id                INTEGER PRIMARY KEY,
     user_id           INTEGER NOT NULL REFERENCES users (id),
-    week              TEXT NOT NULL,   -- the date of its Monday
-    state             TEXT NOT NULL,   -- waiting, written, failed or deleted
+    week              TEXT NOT NULL, -- the date of its Monday
+    state             TEXT NOT NULL, -- waiting, written, failed or deleted
     instructions      TEXT NOT NULL DEFAULT '',
     prompt            TEXT NOT NULL DEFAULT '',
     text              TEXT NOT NULL DEFAULT '',
@@ -290,96 +355,107 @@ CREATE TABLE digests (
     prompt_tokens     BIGINT NOT NULL DEFAULT 0, -- of all answers that were paid for this week,
     completion_tokens BIGINT NOT NULL DEFAULT 0, -- as is the cost
     cost              BIGINT NOT NULL DEFAULT 0, -- millionths of the currency
-    currency          TEXT NOT NULL DEFAULT '',  -- empty: the price is not known
-    reason            TEXT NOT NULL DEFAULT '',  -- why it failed, in words
+    currency          TEXT NOT NULL DEFAULT '', -- empty: the price is not known
+    reason            TEXT NOT NULL DEFAULT '', -- why it failed, in words
     detail            TEXT NOT NULL DEFAULT '',
     created_at        BIGINT NOT NULL,
-    written_at        BIGINT NOT NULL DEFAULT 0, language TEXT NOT NULL DEFAULT 'en',
+    written_at        BIGINT NOT NULL DEFAULT 0,
+    language          TEXT NOT NULL DEFAULT 'en',
     UNIQUE (user_id, week)
 );
+
+-- The people who want a digest every week.
 CREATE TABLE digest_people (
     user_id INTEGER PRIMARY KEY REFERENCES users (id),
     since   BIGINT NOT NULL
 );
+
 CREATE TABLE runs (
     user_id    INTEGER NOT NULL REFERENCES users (id),
-    connection   TEXT NOT NULL,
+    connection TEXT NOT NULL,
     stream     TEXT NOT NULL,
     started_at BIGINT NOT NULL,
     took_ms    BIGINT NOT NULL,
     row_count  INTEGER NOT NULL, -- new listens, or playlists read
-    result     TEXT NOT NULL,    -- ok, retriable or fatal
+    result     TEXT NOT NULL, -- ok, retriable or fatal
     category   TEXT NOT NULL,
     words      TEXT NOT NULL,
     detail     TEXT NOT NULL,
     PRIMARY KEY (user_id, connection, stream, started_at)
 );
 CREATE INDEX runs_age ON runs (started_at);
+
 CREATE TABLE quarters (
-    start_at  BIGINT NOT NULL,
-    provider  TEXT NOT NULL,
-    endpoint  TEXT NOT NULL,
-    attempts  BIGINT NOT NULL,
-    failures  BIGINT NOT NULL,
-    refused   BIGINT NOT NULL,
-    took_ms   BIGINT NOT NULL,
-    open_ms   BIGINT NOT NULL,
+    start_at BIGINT NOT NULL,
+    provider TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    attempts BIGINT NOT NULL,
+    failures BIGINT NOT NULL,
+    refused  BIGINT NOT NULL,
+    took_ms  BIGINT NOT NULL,
+    open_ms  BIGINT NOT NULL,
     PRIMARY KEY (start_at, provider, endpoint)
 );
+
 CREATE TABLE tokens (
     id           INTEGER PRIMARY KEY,
     user_id      INTEGER NOT NULL REFERENCES users (id),
     name         TEXT NOT NULL,
     hash         TEXT NOT NULL UNIQUE, -- SHA-256 of the token
     last_four    TEXT NOT NULL,
-    scope        TEXT NOT NULL,        -- read, operate or admin
+    scope        TEXT NOT NULL, -- read, operate or admin
     created_at   BIGINT NOT NULL,
     last_used_at BIGINT NOT NULL DEFAULT 0,
     expires_at   BIGINT NOT NULL DEFAULT 0, -- 0: never
     UNIQUE (user_id, name)
 );
+
 CREATE TABLE activity (
-    id       INTEGER PRIMARY KEY,
-    at       BIGINT NOT NULL,
-    user_id  INTEGER NOT NULL, -- whom it is about; 0 for the installation
-    actor_id INTEGER NOT NULL, -- who did it; 0 for the server, and for somebody without an account
-    actor    TEXT NOT NULL,
-    action   TEXT NOT NULL,
+    id         INTEGER PRIMARY KEY,
+    at         BIGINT NOT NULL,
+    user_id    INTEGER NOT NULL, -- whom it is about; 0 for the installation
+    actor_id   INTEGER NOT NULL, -- who did it; 0 for the server, and for somebody without an account
+    actor      TEXT NOT NULL,
+    action     TEXT NOT NULL,
     connection TEXT NOT NULL DEFAULT '',
-    subject  TEXT NOT NULL DEFAULT '',
-    detail   TEXT NOT NULL DEFAULT ''
-, times INTEGER NOT NULL DEFAULT 1);
+    subject    TEXT NOT NULL DEFAULT '',
+    detail     TEXT NOT NULL DEFAULT '',
+    times      INTEGER NOT NULL DEFAULT 1
+);
 CREATE INDEX activity_user ON activity (user_id, id);
+
 CREATE TABLE channels (
     id              INTEGER PRIMARY KEY,
     user_id         INTEGER NOT NULL REFERENCES users (id),
-    kind            TEXT NOT NULL,    -- ntfy, gotify, discord, telegram, email, webhook or webpush
+    kind            TEXT NOT NULL, -- ntfy, gotify, discord, telegram, email, webhook or webpush
     name            TEXT NOT NULL,
-    url             TEXT NOT NULL,    -- sealed
+    url             TEXT NOT NULL, -- sealed
     setting         TEXT NOT NULL DEFAULT '', -- the setting that it stems from; empty: a person's own
-    least           TEXT NOT NULL,    -- the least severity that is told
+    least           TEXT NOT NULL, -- the least severity that is told
     quiet_from      INTEGER NOT NULL DEFAULT -1, -- minutes of the day; -1 for no quiet hours
     quiet_to        INTEGER NOT NULL DEFAULT -1,
-    zone            TEXT NOT NULL DEFAULT '',    -- IANA name, for the quiet hours; empty: that of the server
+    zone            TEXT NOT NULL DEFAULT '', -- IANA name, for the quiet hours; empty: that of the server
     errors_at_night INTEGER NOT NULL DEFAULT 0,
-    version         BIGINT NOT NULL DEFAULT 1,   -- grows with every change by a person
+    version         BIGINT NOT NULL DEFAULT 1, -- grows with every change by a person
     stopped_at      BIGINT NOT NULL DEFAULT 0,
-    category        TEXT NOT NULL DEFAULT '',    -- of the latest failure
-    reason          TEXT NOT NULL DEFAULT '',    -- in words
-    failures        INTEGER NOT NULL DEFAULT 0,  -- in a row
+    category        TEXT NOT NULL DEFAULT '', -- of the latest failure
+    reason          TEXT NOT NULL DEFAULT '', -- in words
+    failures        INTEGER NOT NULL DEFAULT 0, -- in a row
     failing_since   BIGINT NOT NULL DEFAULT 0,
     last_sent_at    BIGINT NOT NULL DEFAULT 0,
     created_at      BIGINT NOT NULL
 );
 CREATE INDEX channels_owner ON channels (user_id, id);
+
+-- What a channel tells of an opening of a notification, which may open again later with other words.
 CREATE TABLE messages (
     id              INTEGER PRIMARY KEY,
     channel_id      INTEGER NOT NULL REFERENCES channels (id) ON DELETE CASCADE,
     notification_id INTEGER NOT NULL,
-    opened_at       BIGINT NOT NULL,  -- which opening of it
-    event           TEXT NOT NULL,    -- opened or resolved
+    opened_at       BIGINT NOT NULL, -- which opening of it
+    event           TEXT NOT NULL, -- opened or resolved
     severity        TEXT NOT NULL,
-    connection        TEXT NOT NULL,
+    connection      TEXT NOT NULL,
     cause           TEXT NOT NULL,
     category        TEXT NOT NULL,
     title           TEXT NOT NULL,
@@ -387,51 +463,56 @@ CREATE TABLE messages (
     action_url      TEXT NOT NULL,
     resolved_at     BIGINT NOT NULL DEFAULT 0,
     created_at      BIGINT NOT NULL,
-    ended_at        BIGINT NOT NULL DEFAULT 0, -- when it was sent, or dropped; those that were sent together have the same
-    sent            INTEGER NOT NULL DEFAULT 0, answered INTEGER NOT NULL DEFAULT 0,
+    -- when it was sent, or dropped; those that were sent together have the same
+    ended_at        BIGINT NOT NULL DEFAULT 0,
+    sent            INTEGER NOT NULL DEFAULT 0,
+    answered        INTEGER NOT NULL DEFAULT 0,
     UNIQUE (channel_id, notification_id, opened_at, event)
 );
 CREATE INDEX messages_waiting ON messages (channel_id, ended_at);
 CREATE INDEX messages_notification ON messages (notification_id);
 CREATE INDEX sessions_user ON sessions (user_id);
+
 CREATE TABLE links (
     id         INTEGER PRIMARY KEY,
-    kind       TEXT NOT NULL,           -- invitation or reset
-    hash       TEXT NOT NULL UNIQUE,    -- SHA-256 of the code in the link
-    user_id    INTEGER NOT NULL,        -- whose password it changes; 0 for an invitation
-    name       TEXT NOT NULL,           -- proposed to the invited person; may be empty
-    role       TEXT NOT NULL,           -- of the account that an invitation makes
-    made_by    INTEGER NOT NULL,        -- the administrator; 0 for the operator
+    kind       TEXT NOT NULL, -- invitation or reset
+    hash       TEXT NOT NULL UNIQUE, -- SHA-256 of the code in the link
+    user_id    INTEGER NOT NULL, -- whose password it changes; 0 for an invitation
+    name       TEXT NOT NULL, -- proposed to the invited person; may be empty
+    role       TEXT NOT NULL, -- of the account that an invitation makes
+    made_by    INTEGER NOT NULL, -- the administrator; 0 for the operator
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL
 );
+
 CREATE TABLE song_questions (
     id          INTEGER PRIMARY KEY,
     user_id     INTEGER NOT NULL REFERENCES users (id),
     connection  TEXT NOT NULL,
-    song        TEXT NOT NULL,             -- the key that all spellings of the song have in common
-    title       TEXT NOT NULL,             -- as it was looked for
+    song        TEXT NOT NULL, -- the key that all spellings of the song have in common
+    title       TEXT NOT NULL, -- as it was looked for
     artist      TEXT NOT NULL,
     album       TEXT NOT NULL,
     duration_ms BIGINT NOT NULL,
-    offered     TEXT NOT NULL,             -- the songs that could be it (JSON)
-    answer      TEXT NOT NULL DEFAULT '',  -- chosen, none, or empty while it is open
-    chosen      TEXT NOT NULL DEFAULT '',  -- the id of the chosen song there
+    offered     TEXT NOT NULL, -- the songs that could be it (JSON)
+    answer      TEXT NOT NULL DEFAULT '', -- chosen, none, or empty while it is open
+    chosen      TEXT NOT NULL DEFAULT '', -- the id of the chosen song there
     refused     TEXT NOT NULL DEFAULT '[]', -- the ids of those that it is not (JSON)
     asked_at    BIGINT NOT NULL,
     answered_at BIGINT NOT NULL DEFAULT 0,
     UNIQUE (user_id, connection, song)
 );
+
 CREATE TABLE skipped (
     user_id    INTEGER NOT NULL,
     connection TEXT NOT NULL,
     stream     TEXT NOT NULL,
-    playlist   TEXT NOT NULL,    -- the provider's id of the playlist that a track is in; empty for a playlist
-    source_id  TEXT NOT NULL,    -- the provider's id of the item
-    kind       TEXT NOT NULL,    -- playlist or track
+    playlist   TEXT NOT NULL, -- the provider's id of the playlist that a track is in; empty for a playlist
+    source_id  TEXT NOT NULL, -- the provider's id of the item
+    kind       TEXT NOT NULL, -- playlist or track
     name       TEXT NOT NULL,
-    inside     TEXT NOT NULL,    -- the name of the playlist that a track is in
-    snapshot   TEXT NOT NULL,    -- of the playlist when it was refused
+    inside     TEXT NOT NULL, -- the name of the playlist that a track is in
+    snapshot   TEXT NOT NULL, -- of the playlist when it was refused
     category   TEXT NOT NULL,
     reason     TEXT NOT NULL,
     answer     TEXT NOT NULL,
@@ -441,46 +522,52 @@ CREATE TABLE skipped (
     retry_at   BIGINT NOT NULL,
     PRIMARY KEY (user_id, connection, stream, playlist, source_id)
 );
+
 CREATE TABLE videos (
-    id           TEXT PRIMARY KEY,  -- YouTube's
-    title        TEXT NOT NULL,     -- empty for one of which nothing was ever told
+    id           TEXT PRIMARY KEY, -- YouTube's
+    title        TEXT NOT NULL, -- empty for one of which nothing was ever told
     channel      TEXT NOT NULL,
     published_at BIGINT NOT NULL,
     duration_ms  BIGINT NOT NULL,
     category     TEXT NOT NULL,
-    tags         TEXT NOT NULL,     -- one per line, as the next two
+    tags         TEXT NOT NULL, -- one per line, as the next two
     allowed_in   TEXT NOT NULL,
     blocked_in   TEXT NOT NULL,
-    views        BIGINT NOT NULL,   -- -1: not told
+    views        BIGINT NOT NULL, -- -1: not told
     likes        BIGINT NOT NULL,
     comments     BIGINT NOT NULL,
     thumbnail    TEXT NOT NULL,
-    availability TEXT NOT NULL,     -- public, unlisted, private, deleted or unavailable
+    availability TEXT NOT NULL, -- public, unlisted, private, deleted or unavailable
     checked_at   BIGINT NOT NULL,
-    gone_since   BIGINT NOT NULL    -- 0 while it is there
+    gone_since   BIGINT NOT NULL -- 0 while it is there
 );
+
 CREATE TABLE settings (
     path       TEXT PRIMARY KEY,
-    value      TEXT NOT NULL,    -- empty where it is sealed
-    sealed     TEXT NOT NULL,    -- a secret; empty where the value is none
+    value      TEXT NOT NULL, -- empty where it is sealed
+    sealed     TEXT NOT NULL, -- a secret; empty where the value is none
     updated_at BIGINT NOT NULL,
-    updated_by BIGINT NOT NULL   -- the account; 0 without one, and for one that was removed since
+    updated_by BIGINT NOT NULL -- the account; 0 without one, and for one that was removed since
 );
+
 CREATE TABLE asks (
     user_id  INTEGER NOT NULL REFERENCES users (id),
     provider TEXT NOT NULL,
-    need     TEXT NOT NULL,             -- setup, keys or app
+    need     TEXT NOT NULL, -- setup, keys or app
     asked_at BIGINT NOT NULL,
     done_at  BIGINT NOT NULL DEFAULT 0, -- 0 while it is open
     PRIMARY KEY (user_id, provider)
 );
+
 CREATE TABLE first_steps (
     user_id  INTEGER PRIMARY KEY REFERENCES users (id),
-    contact  INTEGER NOT NULL DEFAULT 0,  -- whether the question for the contact was answered or left out
-    chosen   TEXT NOT NULL DEFAULT '',    -- the services, with commas
-    left_out TEXT NOT NULL DEFAULT '',    -- those of them that were put off, with commas
-    ended_at BIGINT NOT NULL DEFAULT 0    -- 0 while they go on
+    contact  INTEGER NOT NULL DEFAULT 0, -- whether the question for the contact was answered or left out
+    chosen   TEXT NOT NULL DEFAULT '', -- the services, with commas
+    left_out TEXT NOT NULL DEFAULT '', -- those of them that were put off, with commas
+    ended_at BIGINT NOT NULL DEFAULT 0 -- 0 while they go on
 );
+
+-- The names and facts of a track exactly as a service told them, and which artist, album and track they mean.
 CREATE TABLE spellings (
     id             INTEGER PRIMARY KEY,
     hash           BIGINT NOT NULL UNIQUE, -- of the next six columns
@@ -500,6 +587,8 @@ CREATE INDEX spellings_of_album ON spellings (album_id);
 CREATE INDEX spellings_of_track ON spellings (track_id);
 CREATE INDEX spellings_by_mbid ON spellings (recording_mbid) WHERE recording_mbid <> '';
 CREATE INDEX spellings_by_isrc ON spellings (isrc) WHERE isrc <> '';
+
+-- All artists of a track.
 CREATE TABLE track_artists (
     track_id  INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
     artist_id INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
@@ -508,6 +597,8 @@ CREATE TABLE track_artists (
     PRIMARY KEY (track_id, artist_id)
 );
 CREATE INDEX track_artists_artist ON track_artists (artist_id);
+
+-- Further keys of an entity, which joined it because of an MBID or an ISRC.
 CREATE TABLE joined_keys (
     kind      TEXT NOT NULL,
     match_key BIGINT NOT NULL,
@@ -515,51 +606,65 @@ CREATE TABLE joined_keys (
     PRIMARY KEY (kind, match_key)
 );
 CREATE INDEX joined_keys_entity ON joined_keys (entity_id);
+
+-- The ids of entities that are gone because they joined another one: where links to them lead.
 CREATE TABLE joined_ids (
     old_id    INTEGER PRIMARY KEY,
     entity_id INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE
 );
 CREATE INDEX joined_ids_entity ON joined_ids (entity_id);
 CREATE INDEX entities_by_mbid ON entities (mbid) WHERE mbid <> '';
+
+-- The ids of connections as small numbers, which take less room in every source of a listen.
 CREATE TABLE connection_numbers (
     number     INTEGER PRIMARY KEY,
     connection TEXT NOT NULL UNIQUE
 );
+
 CREATE TABLE listen_sources (
     listen_id  INTEGER NOT NULL REFERENCES listens (id) ON DELETE CASCADE,
     connection INTEGER NOT NULL, -- its number
-    source_key BIGINT NOT NULL,  -- of the person, the connection and the source's id; see sources.go
+    source_key BIGINT NOT NULL, -- of the person, the connection and the source's id; see sources.go
     source_id  TEXT NOT NULL,
-    later      BIGINT NOT NULL,  -- by how much it tells of a later time than the listen's: of the end of the play
-    stored_at  BIGINT NOT NULL, player INTEGER NOT NULL DEFAULT 0,  -- when it told it, in seconds; 0 for those stored before this was noted
+    later      BIGINT NOT NULL, -- by how much it tells of a later time than the listen's: of the end of the play
+    stored_at  BIGINT NOT NULL,
+    player     INTEGER NOT NULL DEFAULT 0, -- when it told it, in seconds; 0 for those stored before this was noted
     PRIMARY KEY (listen_id, connection, source_key)
 ) WITHOUT ROWID;
 CREATE INDEX listens_newest ON listens (user_id, played_at, spelling_id);
 CREATE INDEX listen_sources_key ON listen_sources (source_key);
+
 CREATE TABLE listen_columns (
     user_id INTEGER NOT NULL REFERENCES users (id),
     span    BIGINT NOT NULL,
     version BIGINT NOT NULL, -- changes with the listens
-    data    BLOB,            -- NULL until it is built, and from each change on
+    data    BLOB, -- NULL until it is built, and from each change on
     PRIMARY KEY (user_id, span)
 );
+
 CREATE VIRTUAL TABLE search_texts USING fts5(title, artist, album, content='', detail=column,
     prefix='1 2 3', tokenize='ascii');
+
 CREATE TABLE search_words (
     id   INTEGER PRIMARY KEY,
     word TEXT NOT NULL UNIQUE
 );
+
 CREATE TABLE corrections (
     id        INTEGER PRIMARY KEY,
     user_id   INTEGER NOT NULL REFERENCES users (id),
     kind      TEXT NOT NULL,
-    listens   INTEGER NOT NULL,         -- how many it has changed
-    title     TEXT NOT NULL,            -- of the only listen it is about, else empty
-    artist    TEXT NOT NULL,            -- of that listen, or that all of its listens are by
+    listens   INTEGER NOT NULL, -- how many it has changed
+    title     TEXT NOT NULL, -- of the only listen it is about, else empty
+    artist    TEXT NOT NULL, -- of that listen, or that all of its listens are by
     made_at   BIGINT NOT NULL,
-    undone_at BIGINT NOT NULL DEFAULT 0 -- 0 while it holds
-, becomes TEXT NOT NULL DEFAULT '');
+    undone_at BIGINT NOT NULL DEFAULT 0, -- 0 while it holds
+    becomes   TEXT NOT NULL DEFAULT ''
+);
 CREATE INDEX corrections_of_person ON corrections (user_id, id);
+
+-- Listens that were deleted, with their sources and forwards. They take part in the matching like the others, so that
+-- what any service tells of them later becomes a further source of them, and none of it a listen.
 CREATE TABLE removed_listens (
     id            INTEGER PRIMARY KEY,
     user_id       INTEGER NOT NULL REFERENCES users (id),
@@ -570,16 +675,19 @@ CREATE TABLE removed_listens (
 );
 CREATE INDEX removed_listens_newest ON removed_listens (user_id, played_at);
 CREATE INDEX removed_listens_correction ON removed_listens (correction_id);
+
 CREATE TABLE removed_sources (
     listen_id  INTEGER NOT NULL REFERENCES removed_listens (id) ON DELETE CASCADE,
     connection INTEGER NOT NULL,
     source_key BIGINT NOT NULL,
     source_id  TEXT NOT NULL,
     later      BIGINT NOT NULL,
-    stored_at  BIGINT NOT NULL, player INTEGER NOT NULL DEFAULT 0,
+    stored_at  BIGINT NOT NULL,
+    player     INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (listen_id, connection, source_key)
 ) WITHOUT ROWID;
 CREATE INDEX removed_sources_key ON removed_sources (source_key);
+
 CREATE TABLE removed_forwards (
     listen_id   INTEGER NOT NULL REFERENCES removed_listens (id) ON DELETE CASCADE,
     connection  TEXT NOT NULL,
@@ -587,6 +695,8 @@ CREATE TABLE removed_forwards (
     delivery_id INTEGER NOT NULL, -- -1: it waited, and was cancelled
     PRIMARY KEY (listen_id, connection)
 );
+
+-- Services go on telling of the listen as it was.
 CREATE TABLE edited_listens (
     correction_id INTEGER PRIMARY KEY REFERENCES corrections (id),
     user_id       INTEGER NOT NULL REFERENCES users (id),
@@ -596,6 +706,8 @@ CREATE TABLE edited_listens (
     spelling_id   INTEGER NOT NULL
 );
 CREATE INDEX edited_listens_listen ON edited_listens (user_id, listen_id);
+
+-- Sources of one correction with different sides are never of one listen.
 CREATE TABLE kept_apart (
     correction_id INTEGER NOT NULL REFERENCES corrections (id),
     user_id       INTEGER NOT NULL REFERENCES users (id),
@@ -606,42 +718,48 @@ CREATE TABLE kept_apart (
     PRIMARY KEY (correction_id, connection, source_id)
 );
 CREATE INDEX kept_apart_person ON kept_apart (user_id);
+
 CREATE TABLE year_links (
     id      INTEGER PRIMARY KEY,
     user_id INTEGER NOT NULL REFERENCES users (id),
     year    INTEGER NOT NULL,
     hash    TEXT NOT NULL UNIQUE,
-    parts   TEXT NOT NULL,   -- what it shows, separated by spaces
-    zone    TEXT NOT NULL,   -- time zone of its days and hours
+    parts   TEXT NOT NULL, -- what it shows, separated by spaces
+    zone    TEXT NOT NULL, -- time zone of its days and hours
     made_at BIGINT NOT NULL,
     UNIQUE (user_id, year)
 );
+
 CREATE TABLE music_rules (
-    id        INTEGER PRIMARY KEY,         -- from the sequence of corrections, because both are listed together
-    kind      TEXT NOT NULL,               -- merge, divide, rename or picture
-    entity    TEXT NOT NULL,               -- artist, album or track
-    entity_id INTEGER NOT NULL,            -- its subject; joined_ids has what replaced it
-    name      TEXT NOT NULL,               -- of the subject at that time
-    artist    TEXT NOT NULL,               -- of the album or the track at that time; empty for an artist
-    becomes   TEXT NOT NULL,               -- the new name, or the name of the picture
-    listens   INTEGER NOT NULL,            -- how many listens of its maker it has changed
+    id        INTEGER PRIMARY KEY, -- from the sequence of corrections, because both are listed together
+    kind      TEXT NOT NULL, -- merge, divide, rename or picture
+    entity    TEXT NOT NULL, -- artist, album or track
+    entity_id INTEGER NOT NULL, -- its subject; joined_ids has what replaced it
+    name      TEXT NOT NULL, -- of the subject at that time
+    artist    TEXT NOT NULL, -- of the album or the track at that time; empty for an artist
+    becomes   TEXT NOT NULL, -- the new name, or the name of the picture
+    listens   INTEGER NOT NULL, -- how many listens of its maker it has changed
     made_by   INTEGER REFERENCES users (id) ON DELETE SET NULL,
     made_at   BIGINT NOT NULL,
-    undone_at BIGINT NOT NULL DEFAULT 0    -- 0 while it applies
+    undone_at BIGINT NOT NULL DEFAULT 0 -- 0 while it applies
 );
+
 CREATE TABLE music_rule_parts (
     rule_id   INTEGER NOT NULL REFERENCES music_rules (id) ON DELETE CASCADE,
     position  INTEGER NOT NULL,
-    part      TEXT NOT NULL,               -- into: what replaces it; leaves: an album or a track that it loses;
-                                           -- written: a title whose spellings it loses
+    -- into: what replaces it; leaves: an album or a track that it loses;
+    -- written: a title whose spellings it loses
+    part      TEXT NOT NULL,
     entity_id INTEGER NOT NULL DEFAULT 0,
     title     TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (rule_id, position)
 );
+
 CREATE TABLE chosen_pictures (
     name TEXT PRIMARY KEY, -- as in the cache of pictures: the hash of the data
-    data BLOB NOT NULL     -- a JPEG
+    data BLOB NOT NULL -- a JPEG
 );
+
 CREATE TABLE checked_listens (
     correction_id INTEGER PRIMARY KEY REFERENCES corrections (id),
     user_id       INTEGER NOT NULL REFERENCES users (id),
@@ -650,143 +768,54 @@ CREATE TABLE checked_listens (
     stretch       INTEGER NOT NULL -- 1: all listens between; 0: these two
 );
 CREATE INDEX checked_listens_person ON checked_listens (user_id);
+
 CREATE TABLE deletions (
     correction_id INTEGER NOT NULL REFERENCES corrections (id),
     listen_id     INTEGER NOT NULL,
     connection    TEXT NOT NULL,
     user_id       INTEGER NOT NULL REFERENCES users (id),
-    delivery_id   INTEGER NOT NULL,          -- 0 when it is forgotten
+    delivery_id   INTEGER NOT NULL, -- 0 when it is forgotten
     asked_at      BIGINT NOT NULL DEFAULT 0, -- when the service has accepted it; 0 before
     PRIMARY KEY (correction_id, listen_id, connection)
 );
 CREATE INDEX deletions_of_delivery ON deletions (delivery_id);
 CREATE INDEX deletions_of_person ON deletions (user_id);
+
 CREATE TABLE players (
     id   INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
 );
-CREATE TABLE river_queue (
-    name text PRIMARY KEY NOT NULL,
-    created_at timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    metadata blob NOT NULL DEFAULT (json('{}')),
-    paused_at timestamp,
-    updated_at timestamp NOT NULL
-);
-CREATE TABLE river_leader (
-    elected_at timestamp NOT NULL,
-    expires_at timestamp NOT NULL,
-    leader_id text NOT NULL,
-    name text PRIMARY KEY NOT NULL DEFAULT 'default' CHECK (name = 'default'),
-    CONSTRAINT name_length CHECK (length(name) > 0 AND length(name) < 128),
-    CONSTRAINT leader_id_length CHECK (length(leader_id) > 0 AND length(leader_id) < 128)
-);
-CREATE TABLE river_migration (
-    line text NOT NULL,
-    version integer NOT NULL,
-    created_at timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    CONSTRAINT line_length CHECK (length(line) > 0 AND length(line) < 128),
-    CONSTRAINT version_gte_1 CHECK (version >= 1),
-    PRIMARY KEY (line, version)
-);
-CREATE TABLE river_client (
-    id text PRIMARY KEY NOT NULL,
-    created_at timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    metadata blob NOT NULL DEFAULT (json('{}')),
-    paused_at timestamp,
-    updated_at timestamp NOT NULL,
-    CONSTRAINT name_length CHECK (length(id) > 0 AND length(id) < 128)
-);
-CREATE TABLE river_client_queue (
-    river_client_id text NOT NULL REFERENCES river_client (id) ON DELETE CASCADE,
-    name text NOT NULL,
-    created_at timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    max_workers integer NOT NULL DEFAULT 0,
-    metadata blob NOT NULL DEFAULT (json('{}')),
-    num_jobs_completed integer NOT NULL DEFAULT 0,
-    num_jobs_running integer NOT NULL DEFAULT 0,
-    updated_at timestamp NOT NULL,
-    PRIMARY KEY (river_client_id, name),
-    CONSTRAINT name_length CHECK (length(name) > 0 AND length(name) < 128),
-    CONSTRAINT num_jobs_completed_zero_or_positive CHECK (num_jobs_completed >= 0),
-    CONSTRAINT num_jobs_running_zero_or_positive CHECK (num_jobs_running >= 0)
-);
-CREATE TABLE river_job (
-    id integer PRIMARY KEY, -- SQLite makes this autoincrementing automatically
-    args blob NOT NULL DEFAULT '{}',
-    attempt integer NOT NULL DEFAULT 0,
-    attempted_at timestamp,
-    attempted_by blob, -- json
-    created_at timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    errors blob, -- json
-    finalized_at timestamp,
-    kind text NOT NULL,
-    max_attempts integer NOT NULL,
-    metadata blob NOT NULL DEFAULT (json('{}')),
-    priority integer NOT NULL DEFAULT 1,
-    queue text NOT NULL DEFAULT 'default',
-    state text NOT NULL DEFAULT 'available',
-    scheduled_at timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    tags blob NOT NULL DEFAULT (json('[]')),
-    unique_key blob,
-    unique_states integer,
-    CONSTRAINT finalized_or_finalized_at_null CHECK (
-        (finalized_at IS NULL AND state NOT IN ('cancelled', 'completed', 'discarded')) OR
-        (finalized_at IS NOT NULL AND state IN ('cancelled', 'completed', 'discarded'))
-    ),
-    CONSTRAINT priority_in_range CHECK (priority >= 1 AND priority <= 4),
-    CONSTRAINT queue_length CHECK (length(queue) > 0 AND length(queue) < 128),
-    CONSTRAINT kind_length CHECK (length(kind) > 0 AND length(kind) < 128),
-    CONSTRAINT state_valid CHECK (state IN ('available', 'cancelled', 'completed', 'discarded', 'pending', 'retryable', 'running', 'scheduled'))
-);
-CREATE INDEX river_job_kind ON river_job (kind);
-CREATE INDEX river_job_state_and_finalized_at_index ON river_job (state, finalized_at) WHERE finalized_at IS NOT NULL;
-CREATE INDEX river_job_prioritized_fetching_index ON river_job (state, queue, priority, scheduled_at, id);
-CREATE UNIQUE INDEX river_job_unique_idx ON river_job (unique_key)
-    WHERE unique_key IS NOT NULL
-        AND unique_states IS NOT NULL
-        AND CASE state
-            WHEN 'available' THEN unique_states & (1 << 0)
-            WHEN 'cancelled' THEN unique_states & (1 << 1)
-            WHEN 'completed' THEN unique_states & (1 << 2)
-            WHEN 'discarded' THEN unique_states & (1 << 3)
-            WHEN 'pending'   THEN unique_states & (1 << 4)
-            WHEN 'retryable' THEN unique_states & (1 << 5)
-            WHEN 'running'   THEN unique_states & (1 << 6)
-            WHEN 'scheduled' THEN unique_states & (1 << 7)
-            ELSE 0
-        END >= 1;
+
 CREATE TABLE servers (
     id         TEXT NOT NULL PRIMARY KEY, -- of one process
     name       TEXT NOT NULL,
-    address    TEXT NOT NULL,             -- where the other servers reach it
+    address    TEXT NOT NULL, -- where the other servers reach it
     version    TEXT NOT NULL,
     started_at INTEGER NOT NULL,
     seen_at    INTEGER NOT NULL
 );
+
 CREATE TABLE leader (
     id        INTEGER NOT NULL PRIMARY KEY, -- always 1
-    lease     INTEGER NOT NULL,             -- grows with each leader
+    lease     INTEGER NOT NULL, -- grows with each leader
     server_id TEXT NOT NULL,
     address   TEXT NOT NULL,
-    backend   INTEGER NOT NULL,             -- the process of Postgres that holds the lock for it
+    backend   INTEGER NOT NULL, -- the process of Postgres that holds the lock for it
     seen_at   INTEGER NOT NULL,
-    released  INTEGER NOT NULL              -- 1: it has stopped in good order
+    released  INTEGER NOT NULL -- 1: it has stopped in good order
 );
+
 CREATE TABLE forwarding_counts (
     user_id    INTEGER NOT NULL REFERENCES users (id),
     connection TEXT NOT NULL,
     span       BIGINT NOT NULL,
-    version    BIGINT NOT NULL,  -- of the span when they were counted
-    account    TEXT NOT NULL,    -- the connections that led to the same account then
+    version    BIGINT NOT NULL, -- of the span when they were counted
+    account    TEXT NOT NULL, -- the connections that led to the same account then
     forwarded  INTEGER NOT NULL, -- sent, or to be sent
     there      INTEGER NOT NULL, -- reported by the account as well as by another service
     missing    INTEGER NOT NULL, -- neither
     PRIMARY KEY (user_id, connection, span)
 );
-INSERT INTO river_migration (line, version) VALUES ('main', 1);
-INSERT INTO river_migration (line, version) VALUES ('main', 2);
-INSERT INTO river_migration (line, version) VALUES ('main', 3);
-INSERT INTO river_migration (line, version) VALUES ('main', 4);
-INSERT INTO river_migration (line, version) VALUES ('main', 5);
-INSERT INTO river_migration (line, version) VALUES ('main', 6);
+
 INSERT INTO leader (id, lease, server_id, address, backend, seen_at, released) VALUES (1, 0, '', '', 0, 0, 1);
+-- +goose StatementEnd
