@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"go/ast"
 	"go/parser"
+	"go/printer"
 	"go/token"
 	"io/fs"
 	"maps"
@@ -82,6 +83,43 @@ func TestNoUnfinishedWork(t *testing.T) {
 	eachFile(t, append([]string{".md"}, styled...), func(name string, b []byte) {
 		require.Empty(t, string(mark.Find(b)), "%s has a note about unfinished work", name)
 	})
+}
+
+// An error that becomes part of another one is wrapped, so that callers can still ask what it is.
+func TestErrorsKeepTheirType(t *testing.T) {
+	eachFile(t, []string{".go"}, func(name string, b []byte) {
+		if strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, b, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for n := range ast.Preorder(file) {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !errorMakers[text(call.Fun)] {
+				continue
+			}
+			verbs := verb.FindAllString(text(call.Args[0]), -1)
+			for i, arg := range call.Args {
+				wrapped := 0 < i && i <= len(verbs) && verbs[i-1] == "%w"
+				require.False(t, errorText.MatchString(text(arg)) && !wrapped, "%s loses the type of %s",
+					files.Position(n.Pos()), text(arg))
+			}
+		}
+	})
+}
+
+var (
+	errorMakers = map[string]bool{"fmt.Errorf": true, "errors.New": true}
+	errorText   = regexp.MustCompile(`^(\w+\.)?(err|\w+Err)$|\.Error\(\)$|\.Problem$`)
+	verb        = regexp.MustCompile(`%[-+# 0-9.]*[a-z]`)
+)
+
+// text returns an expression as it is written.
+func text(e ast.Expr) string {
+	var b strings.Builder
+	_ = printer.Fprint(&b, token.NewFileSet(), e) // a builder takes everything
+	return b.String()
 }
 
 // eachFile calls see with every file of the repository whose name has one of the endings. It leaves out testdata and

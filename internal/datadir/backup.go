@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 
-	"reprise/internal/resilience"
 	"reprise/internal/store"
 	"reprise/web"
 )
@@ -38,11 +37,8 @@ func (d Dir) Backup(ctx context.Context, file string, out io.Writer) error {
 	if errors.Is(err, store.ErrWrongKey) {
 		return d.wrongKey(err)
 	}
-	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return fmt.Errorf("the database %s can't be copied. %s", d.Place(), e.Problem)
-	}
 	if err != nil {
-		return err
+		return d.explain(err)
 	}
 	fmt.Fprintf(out, "%s holds %s (%s). Reprise has read it through; it's intact.\n",
 		file, web.Count(int(copied.Listens), "listen", "listens"), Size(copied.Bytes))

@@ -84,10 +84,10 @@ func (d Dir) notCopied(ctx context.Context, err error) error {
 	case errors.Is(err, store.ErrWrongKey):
 		return d.wrongKey(err)
 	case ok && at:
-		return fmt.Errorf("the database %s can't be used. %s", unopened.Place, trouble.Problem)
+		return &explained{err, fmt.Sprintf("the database %s can't be used. %s", unopened.Place, trouble.Problem)}
 	case ok:
-		return fmt.Errorf("the copy isn't complete. %s In %s nothing was changed. "+
-			"Run the command again, and it starts over", trouble.Problem, d.Place())
+		return &explained{err, fmt.Sprintf("the copy isn't complete. %s In %s nothing was changed. "+
+			"Run the command again, and it starts over", trouble.Problem, d.Place())}
 	}
 	return err
 }

@@ -56,13 +56,10 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 		}
 		return nil, d.wrongKey(err)
 	}
-	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return nil, fmt.Errorf("the database %s can't be opened. %s", d.Place(), e.Problem)
-	}
 	if err == nil {
 		d.sweep()
 	}
-	return db, err
+	return db, d.explain(err)
 }
 
 // Servers connects to the list of the servers that share the database. Wrong keys are refused in a sentence.
@@ -102,10 +99,19 @@ func (d Dir) openBeside(ctx context.Context) (*store.Store, error) {
 // explain turns trouble with the database into a sentence and returns every other error as it is.
 func (d Dir) explain(err error) error {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return fmt.Errorf("the database %s can't be used. %s", d.Place(), e.Problem)
+		return &explained{err, fmt.Sprintf("the database %s can't be used. %s", d.Place(), e.Problem)}
 	}
 	return err
 }
+
+// explained is an error in a sentence of its own. It keeps its cause, from which a caller sees what to do about it.
+type explained struct {
+	cause    error
+	sentence string
+}
+
+func (e *explained) Error() string { return e.sentence }
+func (e *explained) Unwrap() error { return e.cause }
 
 // requireDatabase returns an error unless there is a database. It creates nothing.
 func (d Dir) requireDatabase(ctx context.Context) error {

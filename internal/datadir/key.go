@@ -88,7 +88,7 @@ func (d Dir) openRotated(ctx context.Context, opt store.Options) (db *store.Stor
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, false, d.explain(err)
 	}
 	if d.SecretKey != "" {
 		return nil, false, errors.Join(fmt.Errorf("the secrets in %s already use a new key, "+

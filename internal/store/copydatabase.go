@@ -240,7 +240,7 @@ func (s *Store) fill(ctx context.Context, from *Store, tell func(done, all int64
 // odd explains why Postgres refuses a row that SQLite had.
 func odd(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && strings.HasPrefix(e.Code, "23") {
-		return fmt.Errorf("%v. %s", err, e.Detail) // no trouble with the database
+		return errors.New(strings.Join([]string{err.Error(), e.Detail}, ". ")) // no trouble with the database
 	}
 	return err
 }
