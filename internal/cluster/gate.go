@@ -36,6 +36,8 @@ var errNotLeading = errors.New("the server does not lead")
 type Front interface {
 	// Has reports whether this server answers a path just as the leader would.
 	Has(path string) bool
+	// Protect sets the headers of every answer that browsers get.
+	Protect(http.Header)
 	// ServeHTTP answers that, and otherwise says that no server leads at the moment.
 	http.Handler
 }
@@ -112,15 +114,15 @@ func (g *Gate) Leave() { g.leaves.Store(true) }
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/readyz" && g.leaves.Load():
-		plain(w, http.StatusServiceUnavailable, "draining")
+		g.probed(w, http.StatusServiceUnavailable, "draining")
 	case g.local.Load() != nil:
 		(*g.local.Load()).ServeHTTP(w, r)
 	case r.URL.Path == "/livez":
-		plain(w, http.StatusOK, "ok")
+		g.probed(w, http.StatusOK, "ok")
 	case r.URL.Path == "/readyz" && !g.member.Heard():
-		plain(w, http.StatusServiceUnavailable, "database: doesn't answer")
+		g.probed(w, http.StatusServiceUnavailable, "database: doesn't answer")
 	case r.URL.Path == "/readyz":
-		plain(w, http.StatusOK, "ok")
+		g.probed(w, http.StatusOK, "ok")
 	case g.front.Has(r.URL.Path):
 		g.front.ServeHTTP(w, r)
 	default:
@@ -128,9 +130,14 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// probed answers those who watch the process.
+func (g *Gate) probed(w http.ResponseWriter, status int, text string) {
+	g.front.Protect(w.Header())
+	plain(w, status, text)
+}
+
 func plain(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n")
 }

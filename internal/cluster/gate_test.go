@@ -50,6 +50,8 @@ type front struct{}
 
 func (front) Has(path string) bool { return strings.HasPrefix(path, "/static/") }
 
+func (front) Protect(h http.Header) { h.Set("Content-Security-Policy", "default-src 'none'") }
+
 func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.Has(r.URL.Path) {
 		fmt.Fprint(w, "a file")
@@ -154,6 +156,12 @@ func TestProbesAreAnsweredByEachServer(t *testing.T) {
 	t.Parallel()
 	b := newBook()
 	s := b.serves(t, "alone", "a secret key of all")
+	for _, probe := range []string{"/livez", "/readyz"} {
+		resp, err := http.Get(s.url + probe)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, "default-src 'none'", resp.Header.Get("Content-Security-Policy"), probe)
+	}
 	status, _ := ask(t, http.MethodGet, s.url+"/livez", "")
 	require.Equal(t, http.StatusOK, status)
 	status, said := ask(t, http.MethodGet, s.url+"/readyz", "")

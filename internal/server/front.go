@@ -26,7 +26,7 @@ func NewFront(version, baseURL string) (Front, error) {
 	e.JSONSerializer = core.JSON{}
 	e.Use(core.Speak, func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			protect(c.Response().Header())
+			protect(c.Response().Header(), base.URL())
 			return next(c)
 		}
 	})
@@ -39,6 +39,9 @@ func NewFront(version, baseURL string) (Front, error) {
 func (f Front) Has(path string) bool {
 	return static.Exact(f.base.Local(&url.URL{Path: path}).Path)
 }
+
+// Protect sets the headers that every answer of a server has.
+func (f Front) Protect(h http.Header) { protect(h, f.base.URL()) }
 
 // ServeHTTP answers with that file, and otherwise says that another server is taking over.
 func (f Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {

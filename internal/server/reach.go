@@ -55,6 +55,24 @@ func newReach(r Reach, own []string) (*reach, error) {
 	return now, err
 }
 
+// foreign reports whether another site made a browser send a request that changes something or opens a websocket. What
+// no browser has sent is not foreign. net/http compares the host and port of an origin with those of the request, but
+// not the scheme: a page that came over plain HTTP, where anybody in between may have written it, is another site.
+func (r *reach) foreign(req *http.Request) bool {
+	if r.protection.Check(req) != nil {
+		return true
+	}
+	switch req.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none": // browsers send it over TLS only, and programs whenever they like
+		return false
+	}
+	o, err := url.Parse(req.Header.Get("Origin"))
+	if err != nil || req.Header.Get("Origin") == "" {
+		return err != nil
+	}
+	return o.Scheme != r.base.Scheme && (r.base.Scheme == "https" || o.Host == r.base.Host)
+}
+
 // origins returns where our own pages may come from when a reverse proxy asks by another name than browsers do.
 func (r *reach) origins() []string {
 	all := []string{r.base.Scheme + "://" + r.base.Host}

@@ -114,14 +114,11 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 		base := now.base
 		h := c.Response().Header()
 		c.Response().Before(func() { r.core.Point(h) })
-		protect(h)
-		if base.Scheme == "https" {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
-		}
+		protect(h, base)
 		if !now.hosts.Allow(c.Request().Host) {
 			return wrongHost(c.Request().Host)
 		}
-		if err := now.protection.Check(c.Request()); err != nil {
+		if now.foreign(c.Request()) {
 			return &core.Refusal{Status: http.StatusForbidden, Title: words.New("problem.site.title"),
 				Detail: words.New("problem.site.text")}
 		}
@@ -132,8 +129,13 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// protect sets the headers that keep other sites out, whatever the address.
-func protect(h http.Header) {
+// protect sets the headers of every answer: they keep other sites out, and caches from keeping what doesn't say that
+// it may be kept. base is where browsers reach this server.
+func protect(h http.Header, base *url.URL) {
+	if base.Scheme == "https" {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")

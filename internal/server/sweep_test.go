@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/web/static"
 )
 
 var parameter = regexp.MustCompile(`:\w+`)
@@ -85,41 +86,59 @@ func TestMembersDoNotAdminister(t *testing.T) {
 	})
 }
 
+// requireHeaders requires each header that docs/asvs.md promises of every answer, once.
+func requireHeaders(t *testing.T, name string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	head := w.Header()
+	for _, once := range []string{"Cache-Control", "Content-Security-Policy", "X-Content-Type-Options",
+		"Referrer-Policy", "Cross-Origin-Resource-Policy", "Cross-Origin-Embedder-Policy"} {
+		require.Len(t, head.Values(once), 1, "%s of %s", once, name)
+	}
+	policy := head.Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"} {
+		require.Contains(t, policy, part, name)
+	}
+	require.NotContains(t, policy, "unsafe", name)
+	if name != "GET /static/*" { // which are no documents
+		require.Equal(t, []string{"same-origin"}, head.Values("Cross-Origin-Opener-Policy"), name)
+		require.Len(t, head.Values("Permissions-Policy"), 1, name)
+		require.Contains(t, head.Get("Permissions-Policy"), "camera=()", name)
+	}
+	require.Equal(t, "nosniff", head.Get("X-Content-Type-Options"), name)
+	referrer := "same-origin"
+	if strings.Contains(name, "/:code") { // the address is a secret
+		referrer = "no-referrer"
+	}
+	require.Equal(t, referrer, head.Get("Referrer-Policy"), name)
+	require.Equal(t, "same-origin", head.Get("Cross-Origin-Resource-Policy"), name)
+	require.Empty(t, head.Get("Access-Control-Allow-Origin"), name)
+	if w.Body.Len() > 0 {
+		require.Regexp(t, `^(text/.+; charset=(utf|UTF)-8|application/|image/)`, head.Get("Content-Type"), name)
+	}
+}
+
 func TestEveryAnswerHasTheHeaders(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for _, who := range []int64{h.user, 0} {
 			h.as(who)
 			check := func(name, path string, w *httptest.ResponseRecorder) {
-				head := w.Header()
-				if name != "GET /static/*" { // a style or a script is no document
-					require.Contains(t, head.Get("Content-Security-Policy"), "default-src 'none'", name)
-					require.Contains(t, head.Get("Content-Security-Policy"), "frame-ancestors 'none'", name)
-					require.Contains(t, head.Get("Content-Security-Policy"), "base-uri 'none'", name)
-					require.Contains(t, head.Get("Permissions-Policy"), "camera=()", name)
-				}
-				require.NotContains(t, head.Get("Content-Security-Policy"), "unsafe", name)
-				require.Equal(t, "nosniff", head.Get("X-Content-Type-Options"), name)
-				referrer := "same-origin"
-				if strings.Contains(name, "/:code") { // the address is a secret
-					referrer = "no-referrer"
-				}
-				require.Equal(t, referrer, head.Get("Referrer-Policy"), name)
-				require.Equal(t, "same-origin", head.Get("Cross-Origin-Opener-Policy"), name)
-				require.Equal(t, "same-origin", head.Get("Cross-Origin-Resource-Policy"), name)
-				require.Empty(t, head.Get("Access-Control-Allow-Origin"), name)
-				if w.Body.Len() > 0 {
-					require.Regexp(t, `^(text/.+; charset=(utf|UTF)-8|application/|image/)`,
-						head.Get("Content-Type"), name)
-				}
-				if !slices.Contains([]string{"GET /static/*", "GET /sw.js", "GET /manifest.webmanifest", "GET /offline",
-					"GET /api/v1/openapi.yaml", "GET /livez",
-					"GET /readyz", "GET /metrics", "GET /art/:hash"}, name) && w.Code < 400 {
-					require.Equal(t, "no-store", head.Get("Cache-Control"), name)
-				}
+				requireHeaders(t, name, w)
+				kept := slices.Contains([]string{"GET /static/*", "GET /sw.js", "GET /manifest.webmanifest"}, name)
+				require.Equal(t, kept && w.Code < 400, w.Header().Get("Cache-Control") != "no-store", name)
 			}
 			h.eachRoute(check)
+			files := regexp.MustCompile(`/static/[a-z.0-9-]+`).FindAllString(string(static.Worker()), -1)
+			require.Greater(t, len(files), 10)
+			for _, file := range append(files, "/static/licences.txt", "/static/sprite.svg", "/static/app.js") {
+				w := h.do(http.MethodGet, file, "", "")
+				require.Equal(t, http.StatusOK, w.Code, file)
+				check("GET /static/*", file, w)
+			}
 			check("an unknown page", "", h.do(http.MethodGet, "/nowhere", "", ""))
+			check("an unknown file", "", h.do(http.MethodGet, "/static/nothing.css", "", ""))
+			check("another host", "", h.at("evil.example", "/"))
+			check("another site", "", h.knock(http.MethodPost, "/logout", "Origin", "https://evil.example"))
 			for _, method := range []string{http.MethodTrace, http.MethodOptions} {
 				w := h.do(method, "/", "", "")
 				require.Contains(t, []int{http.StatusMethodNotAllowed, http.StatusSeeOther}, w.Code, method)
@@ -127,6 +146,19 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What goes wrong after an answer was said to be worth keeping is not kept.
+func TestNoCacheKeepsAnError(t *testing.T) {
+	t.Parallel()
+	h, w := newHousehold(t, delivery.Options{}), httptest.NewRecorder()
+	c := h.echo.NewContext(httptest.NewRequest(http.MethodGet, "/api/v1/listens", nil), w)
+	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	w.Header().Set("ETag", `"a card"`)
+	h.echo.HTTPErrorHandler(errBox, c)
+	require.GreaterOrEqual(t, w.Code, 400)
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	require.Empty(t, w.Header().Get("ETag"))
 }
 
 func TestEveryPageOffersToSignOut(t *testing.T) {

@@ -71,8 +71,12 @@ func Exact(path string) bool {
 	return exact
 }
 
+// policy is what a file may load when it is opened by itself.
+const policy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+
 // Handler serves the files below [Prefix]. One that is asked for with its hash may be kept for a year; without one, or
-// with another version's, it must be asked for again.
+// with another version's, it must be asked for again. Their headers are fewer than those of a page, because a first
+// visit loads many files.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, exact := all().find(strings.TrimPrefix(r.URL.Path, Prefix))
@@ -81,15 +85,15 @@ func Handler() http.Handler {
 			return
 		}
 		h := w.Header()
-		h.Del("Permissions-Policy") // says what a document may do; a page has a dozen files that are none
+		h.Set("Content-Security-Policy", policy)
+		for _, ofPages := range []string{"Permissions-Policy", "Cross-Origin-Opener-Policy"} {
+			h.Del(ofPages)
+		}
 		h.Set("Cache-Control", "no-cache")
 		if exact {
 			h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
 		h.Set("Content-Type", f.kind)
-		if f.kind != kinds[".svg"] { // which can be opened as a document
-			h.Del("Content-Security-Policy")
-		}
 		h.Add("Vary", "Accept-Encoding")
 		body, tag := f.body, f.hash
 		if takesGzip(r.Header.Values("Accept-Encoding")) {

@@ -125,7 +125,6 @@ func (a *Access) MayCall(next echo.HandlerFunc) echo.HandlerFunc {
 		} else {
 			ctx = as(ctx, b.user)
 		}
-		c.Response().Header().Set("Cache-Control", "no-store")
 		c.SetRequest(c.Request().WithContext(ctx))
 		return a.sessions.shared(c, b.user.ID, next)
 	}

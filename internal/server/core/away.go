@@ -15,7 +15,6 @@ func Away(version string, base *Base) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, h := c.Request(), c.Response().Header()
 		h.Set("Retry-After", strconv.Itoa(awayWait))
-		h.Set("Cache-Control", "no-store")
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		refusal, again := Refusal{Status: http.StatusServiceUnavailable, Title: words.New("problem.away.title"),
 			Detail: words.New("problem.away.sent")}, ""

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"net/http"
+	"time"
 )
 
 // load returns a context with the session that a request's cookie names, or with a new one. moved says that the cookie
@@ -28,10 +29,16 @@ func (s *Sessions) load(ctx context.Context, r *http.Request) (_ context.Context
 	return ctx, false, err
 }
 
+// writeCookie sets the cookie of a session, or deletes it if expiry is zero. No cache keeps the answer, whatever it is.
+func (s *Sessions) writeCookie(ctx context.Context, w http.ResponseWriter, token string, expiry time.Time) {
+	s.cookies.Load().manager.WriteSessionCookie(ctx, w, token, expiry)
+	w.Header().Set("Cache-Control", "no-store") // in place of the line that scs adds
+}
+
 // moveCookie gives a session its cookie under today's name, and deletes the one of the former name.
 func (s *Sessions) moveCookie(ctx context.Context, w http.ResponseWriter) {
 	now := s.cookies.Load()
-	now.manager.WriteSessionCookie(ctx, w, s.manager.Token(ctx), s.manager.Deadline(ctx))
+	s.writeCookie(ctx, w, s.manager.Token(ctx), s.manager.Deadline(ctx))
 	http.SetCookie(w, &http.Cookie{Name: now.former, Path: "/", MaxAge: -1, HttpOnly: true, Secure: true,
 		SameSite: http.SameSiteLaxMode})
 }

@@ -17,7 +17,6 @@ func (k *Core) Download(c echo.Context, kind, file string, write func(io.Writer)
 	w.Header().Set(echo.HeaderContentType, kind)
 	w.Header().Set(echo.HeaderContentDisposition,
 		mime.FormatMediaType("attachment", map[string]string{"filename": file}))
-	w.Header().Set("Cache-Control", "no-store")
 	out := bufio.NewWriterSize(w, 4<<10) // a small file is complete before its first byte is sent
 	err := write(out)
 	if err == nil {

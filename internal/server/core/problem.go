@@ -168,8 +168,11 @@ func (k *Core) AnswerError(err error, c echo.Context) {
 	}
 	p := k.Problem(c, err)
 	k.refusedAccess(c, p.Status)
+	h := c.Response().Header()
+	h.Set("Cache-Control", "no-store") // whatever may be said of the answer that it takes the place of
+	h.Del("ETag")
 	if r, ok := errors.AsType[*Refusal](err); ok && r.challenge != "" {
-		c.Response().Header().Set("WWW-Authenticate", r.challenge)
+		h.Set("WWW-Authenticate", r.challenge)
 	}
 	if isAPI(c) {
 		err = writeProblem(c, p)

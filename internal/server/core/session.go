@@ -93,12 +93,11 @@ func newManager(sessions SessionStore, tls bool) *scs.SessionManager {
 }
 
 // With is middleware that loads the session of a request and stores its changes before the first byte of the answer.
-// If they cannot be stored, the answer is that error. No cache keeps the answer.
+// If they cannot be stored, the answer is that error.
 func (s *Sessions) With(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		w := c.Response()
 		w.Header().Add("Vary", "Cookie")
-		w.Header().Set("Cache-Control", "no-store")
 		ctx, moved, err := s.load(c.Request().Context(), c.Request())
 		if err != nil {
 			return err
@@ -149,12 +148,12 @@ func (s *Sessions) save(ctx context.Context, w http.ResponseWriter) error {
 				return err
 			}
 		}
-		s.cookies.Load().manager.WriteSessionCookie(ctx, w, token, expiry)
+		s.writeCookie(ctx, w, token, expiry)
 		if v.user.ID != 0 && s.demoUser == 0 {
 			s.rememberDevice(w, v.request, v.user)
 		}
 	case scs.Destroyed:
-		s.cookies.Load().manager.WriteSessionCookie(ctx, w, "", time.Time{})
+		s.writeCookie(ctx, w, "", time.Time{})
 	}
 	return nil
 }

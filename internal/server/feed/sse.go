@@ -22,7 +22,6 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 	defer h.streams.Done()
 	w := c.Response()
 	w.Header().Set(echo.HeaderContentType, "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // otherwise nginx buffers the stream
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)

@@ -29,14 +29,13 @@ func (h *Handler) Open(e *echo.Echo) {
 	g.GET("/card.png", h.openCard)
 }
 
-// unlisted is middleware that keeps search engines and caches out, and keeps browsers from passing the address on to
+// unlisted is middleware that keeps search engines out, and keeps browsers from passing the address on to
 // other sites.
 func unlisted(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
 		h.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
 		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
 		return next(c)
 	}
 }
