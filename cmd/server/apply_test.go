@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -35,6 +37,9 @@ type living struct {
 	user  int64 // the administrator, who is signed in
 	agent string
 	asked string // the host
+
+	settings map[string]string // at the start, beside the data directory
+	log      slog.Handler      // nil for none
 }
 
 func newLiving(t testing.TB) *living {
@@ -47,13 +52,15 @@ func newLiving(t testing.TB) *living {
 // wire wires the program with these upstreams, and makes the administrator's account.
 func (l *living) wire(upstreams http.RoundTripper) {
 	t := l.t
-	layers := read("", nil, map[string]string{"data_dir": inMemory(t)})
+	settled := map[string]string{"data_dir": inMemory(t)}
+	maps.Copy(settled, l.settings)
+	layers := read("", nil, settled)
 	c, err := start{layers: layers}.config()
 	require.NoError(t, err)
 	db, err := dataDir(c).Open(t.Context(), storeOptions(c))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	log := slog.New(slog.DiscardHandler)
+	log := slog.New(cmp.Or[slog.Handler](l.log, slog.DiscardHandler))
 	l.held, err = settings.Open(t.Context(), settings.Options{Layers: layers, Known: registry.Descriptions(), Store: db,
 		Log: log, Fill: func(c *config.Config) {
 			if c.BaseURL == "" {

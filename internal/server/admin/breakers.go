@@ -110,7 +110,7 @@ func (h *Breakers) resetAPI(c echo.Context) error {
 // resetForm answers the buttons on the page of the server and on the health page, which can be about several endpoints.
 // One that is gone meanwhile matters only if all are.
 func (h *Breakers) resetForm(c echo.Context) error {
-	form, err := c.FormParams()
+	form, err := core.Form(c)
 	if err != nil {
 		return err
 	}

@@ -146,17 +146,23 @@ func (h *connect) request(c echo.Context, id library.ConnectionID, returnTo stri
 		RedirectURI: h.register.redirectURI(p), ReturnTo: returnTo}
 }
 
+// consenting returns the connection that a request names, of a service that asks for consent on a page of its own.
+func (h *connect) consenting(c echo.Context) (library.ConnectionID, *providers.Provider, error) {
+	id, p, err := h.core.Connection(c)
+	if err == nil && !p.InBrowser() {
+		err = core.HTTPProblem(http.StatusNotFound)
+	}
+	return id, p, err
+}
+
 // callback answers the redirect from a provider's consent page.
 func (h *connect) callback(c echo.Context) error { return h.consented(c, c.QueryParams()) }
 
 // consented connects with the answer of a provider's consent page.
 func (h *connect) consented(c echo.Context, answer url.Values) error {
-	id, p, err := h.core.Connection(c)
+	id, p, err := h.consenting(c)
 	if err != nil {
 		return err
-	}
-	if !p.InBrowser() {
-		return core.HTTPProblem(http.StatusNotFound)
 	}
 	ctx, done := core.Waits(c)
 	defer done()
@@ -204,9 +210,9 @@ func (h *connect) form(c echo.Context) error {
 	if p.InBrowser() {
 		return core.HTTPProblem(http.StatusMethodNotAllowed)
 	}
-	form, err := c.FormParams()
+	form, err := core.Form(c)
 	if err != nil {
-		return core.HTTPProblem(http.StatusBadRequest)
+		return err
 	}
 	given := map[string]string{}
 	for name := range form {

@@ -40,7 +40,7 @@ func (h *connect) showPaste(
 
 // answer takes the address that a person has copied.
 func (h *connect) answer(c echo.Context) error {
-	id, p, err := h.core.Connection(c)
+	id, p, err := h.consenting(c)
 	if err != nil {
 		return err
 	}
@@ -49,6 +49,9 @@ func (h *connect) answer(c echo.Context) error {
 		return h.consented(c, u.Query())
 	}
 	to := core.LocalPath(c.FormValue("return_to"))
+	if ready, err := h.ready(c, p, to); !ready {
+		return err
+	}
 	address, err := h.flow.Begin(c.Request().Context(), h.request(c, id, to))
 	if err != nil {
 		return err

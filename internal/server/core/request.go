@@ -82,6 +82,15 @@ func Body[T any](c echo.Context) (v T, err error) {
 	return v, nil
 }
 
+// Form returns the fields of the form that a request carries. One that can't be read is a 400.
+func Form(c echo.Context) (url.Values, error) {
+	form, err := c.FormParams()
+	if err != nil {
+		return nil, HTTPProblem(http.StatusBadRequest)
+	}
+	return form, nil
+}
+
 // CameFrom returns the path of the page of ours that a request came from, and "/" if there is none to go back to.
 func (k *Core) CameFrom(c echo.Context) string {
 	u, err := url.Parse(c.Request().Referer())

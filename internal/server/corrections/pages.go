@@ -95,7 +95,7 @@ func (h *Handler) deleteForm(c echo.Context) error {
 	if v.Newest, err = core.Number(c.QueryParam("newest")); err != nil {
 		return err
 	}
-	form, err := c.FormParams()
+	form, err := core.Form(c)
 	if err != nil {
 		return err
 	}

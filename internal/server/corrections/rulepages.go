@@ -257,9 +257,9 @@ func (p *ruleView) divideWritten(ctx context.Context, v subject, all []library.W
 }
 
 func (h *Handler) divideForm(c echo.Context) error {
-	form, err := c.FormParams()
+	form, err := core.Form(c)
 	if err != nil {
-		return core.HTTPProblem(http.StatusBadRequest)
+		return err
 	}
 	in := division{Albums: form["album"], Tracks: form["track"], Name: form.Get("name"), Titles: form["title"]}
 	for line := range strings.Lines(form.Get("names")) {

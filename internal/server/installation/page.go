@@ -29,9 +29,9 @@ const script = "settings.js"
 
 // form answers a form of the page: each field has the path of its setting as name.
 func (h *Handler) form(c echo.Context) error {
-	values, err := c.FormParams()
+	values, err := core.Form(c)
 	if err != nil {
-		return core.HTTPProblem(http.StatusBadRequest)
+		return err
 	}
 	given := map[string]string{}
 	for path := range values {

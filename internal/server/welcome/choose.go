@@ -104,9 +104,9 @@ func (h *Handler) note(ctx context.Context, p *providers.Provider, admin bool) s
 }
 
 func (h *Handler) servicesForm(c echo.Context) error {
-	form, err := c.FormParams()
+	form, err := core.Form(c)
 	if err != nil {
-		return core.HTTPProblem(http.StatusBadRequest)
+		return err
 	}
 	var chosen []string
 	for _, p := range h.core.Registry.All() {
