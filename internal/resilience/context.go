@@ -32,10 +32,14 @@ func WithProof(ctx context.Context) context.Context {
 }
 
 // WithPermit returns a context for the calls of a run that has this permit. Each request asks again whether a stop or a
-// hold has come since, and is not sent then: its error is a [NotBeforeError] that says Met.
+// hold has come since, and is not sent then: its error is a [NotBeforeError] that says Met. Unless [WithAttempt] has
+// numbered them, the calls are numbered behind the failures in a row that went before.
 func WithPermit(ctx context.Context, p Permit) context.Context {
 	c := callOf(ctx)
 	c.permit = &p
+	if c.attempt == 0 { // else the caller counts
+		c.attempt = p.attempt
+	}
 	return context.WithValue(ctx, callKey{}, c)
 }
 
@@ -111,6 +115,9 @@ type readerKey struct{}
 func WithReader(ctx context.Context, r Reader) context.Context {
 	return context.WithValue(ctx, readerKey{}, r)
 }
+
+// AttemptIn returns the number of the first try at each request in a context, from 1.
+func AttemptIn(ctx context.Context) int { return max(callOf(ctx).attempt, 1) }
 
 // EndpointOf returns the name of the endpoint that a context calls; empty without one.
 func EndpointOf(ctx context.Context) string { return callOf(ctx).endpoint }

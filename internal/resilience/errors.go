@@ -26,7 +26,7 @@ type AnswerError struct {
 	// Meaning is the row of the provider's table that matched; nil leaves it to the general table by status.
 	Meaning *Meaning
 
-	repeats int // of the call's request before this answer; see Transport
+	attempt int // its number, as the log shows it; 0 for an answer that no Transport has received
 
 	unread bool // it was no answer of the service's kind, and has got advice since
 	header http.Header
@@ -85,6 +85,8 @@ type NetworkError struct {
 	Endpoint   string
 	Err        error         // never holds the request's URL
 	FirstDelay time.Duration // see [Verdict.FirstDelay]
+
+	attempt int // as of an AnswerError
 }
 
 func (e *NetworkError) Error() string { return e.Endpoint + ": " + e.Err.Error() }

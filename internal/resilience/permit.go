@@ -12,7 +12,12 @@ type Permit struct {
 	id         uint64
 	generation int64
 	troubled   bool // it was given after a failure that nothing has ended yet
+	attempt    int  // number of the first try of each request, from 1
+	waited     time.Duration
 }
+
+// Waited returns how long the call has waited since the failure before it; 0 without one.
+func (p *Permit) Waited() time.Duration { return p.waited }
 
 // Acquire returns a permit, or the state that forbids the call. When a backoff has ended, exactly one caller gets
 // through; the others are refused, with a zero State.Until, until its outcome is known. generation is that of the
@@ -24,10 +29,13 @@ func (b *Backoff) Acquire(k Key, generation int64) (p Permit, st State, ok bool)
 	s := c.stream(k.Stream)
 	p.c, p.s, p.app, p.generation = c, s, c.app, generation
 	trouble := c.kind|c.app.kind|s.kind != Ready
+	p.attempt = 1
 	if trouble {
-		if st = p.effectiveLocked(time.Now()); st.Kind != Ready {
+		now := time.Now()
+		if st = p.effectiveLocked(now); st.Kind != Ready {
 			return Permit{}, st, false
 		}
+		p.follows(now)
 	}
 	if generation > c.generation {
 		c.generation = generation
@@ -42,6 +50,15 @@ func (b *Backoff) Acquire(k Key, generation int64) (p Permit, st State, ok bool)
 		}
 	}
 	return p, st, true
+}
+
+// follows numbers the call behind the failures before it.
+func (p *Permit) follows(now time.Time) {
+	for _, u := range p.units() {
+		if u.attempt >= p.attempt {
+			p.attempt, p.waited = u.attempt+1, now.Sub(u.failed)
+		}
+	}
 }
 
 // units returns the states that a call depends on; the scope of each is at the same index in unitScopes.
@@ -175,6 +192,7 @@ func (p *Permit) doneLocked(b *Backoff, v Verdict) Change {
 		return Change{}
 	}
 	u.failures++
+	u.attempt, u.failed = max(u.attempt+1, v.Attempt), time.Now()
 	return b.stopLocked(u, scope, v)
 }
 
@@ -235,6 +253,7 @@ func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Cha
 	}
 	if !late || before == Ready {
 		u.failures = n
+		u.attempt, u.failed = max(u.attempt+1, v.Attempt), now
 		if u.repeated(v) {
 			return b.stopLocked(u, scope, Verdict{Category: Contract})
 		}

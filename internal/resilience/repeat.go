@@ -47,16 +47,28 @@ func withSafety(ctx context.Context, s safety) context.Context {
 // attempts are numbered from there.
 func OnceMore(ctx context.Context, err error) context.Context {
 	c := callOf(ctx)
-	c.attempt = max(c.attempt, 1) + triesOf(err)
+	c.attempt = max(c.attempt, 1, AttemptOf(err)) + 1
 	return context.WithValue(ctx, callKey{}, c)
 }
 
-// triesOf returns how many tries a call took that failed with err.
-func triesOf(err error) int {
+// AttemptOf returns the number of the attempt that failed with err; 0 if err does not know it.
+func AttemptOf(err error) int {
 	if e, ok := errors.AsType[*AnswerError](err); ok {
-		return 1 + e.repeats
+		return e.attempt
 	}
-	return 1
+	if e, ok := errors.AsType[*NetworkError](err); ok {
+		return e.attempt
+	}
+	return 0
+}
+
+// number notes on err which attempt failed with it.
+func number(err error, attempt int) {
+	if e, ok := errors.AsType[*AnswerError](err); ok {
+		e.attempt = attempt
+	} else if e, ok := errors.AsType[*NetworkError](err); ok {
+		e.attempt = attempt
+	}
 }
 
 // repeat repeats a call whose first try began and failed, as long as that may help: where a person waits for the
@@ -101,9 +113,6 @@ func (t *Transport) repeat(req *http.Request, c call, began time.Time, err error
 				err = e
 			}
 			break
-		}
-		if a, ok := errors.AsType[*AnswerError](e); ok {
-			a.repeats = n
 		}
 		err = e
 	}

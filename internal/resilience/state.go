@@ -68,9 +68,11 @@ type unit struct {
 	forAdmin bool   // see State
 	probe    uint64 // permit that is finding out whether the trouble is over; 0 for none
 	failures int
+	attempt  int    // number of the last one that failed: a row of failures counts each try
 	failedAt uint64 // sequence number of the last recorded failure
 	liftedAt uint64 // sequence number of the last "Try again" that lifted something
 	since    time.Time
+	failed   time.Time // the latest failure
 	until    time.Time
 	hold     time.Time // the latest instant that the upstream dictated, also while kind is Waiting or Stopped
 	capSince time.Time // when the backoff reached its cap; zero before

@@ -199,6 +199,7 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, v Ver
 	if _, busy := errors.AsType[*NotBeforeError](err); busy { // it was answered, and is no failure
 		return nil, unmade, err
 	}
+	number(err, max(c.attempt, 1))
 	v = Classify(err)
 	tried := try{start: start, verdict: v}
 	if resp != nil {

@@ -111,6 +111,8 @@ type Verdict struct {
 	Hold, HoldMax time.Duration
 	// ForAdmin says that only the administrator can mend it, although it is about one connection; see [Meaning].
 	ForAdmin bool
+	// Attempt is the number of the attempt that failed, as the log shows it; 0 leaves it to the Backoff to count.
+	Attempt int
 	// BadWait says that the upstream named a wait that cannot be used (see parseRetryAfter).
 	BadWait bool
 }

@@ -97,7 +97,7 @@ func (g *Guard) Do(
 		mine.State.Until = f.Change.After.Until // the backoff has spread these
 		f.Err = &mine
 	}
-	g.report(s, f)
+	g.report(s, f, resilience.AttemptIn(callCtx), permit.Waited())
 	// What was learned must be stored even if the caller's own time is over.
 	ctx = context.WithoutCancel(ctx)
 	switch {
@@ -139,7 +139,7 @@ func (g *Guard) Refuse(ctx context.Context, s providers.Subject, v resilience.Ve
 		return nil
 	}
 	f := &resilience.Failure{Verdict: v, Change: permit.Done(v), Err: err}
-	g.report(s, f)
+	g.report(s, f, 0, 0)
 	return g.opt.Alerts.Failed(ctx, s, f)
 }
 
@@ -149,6 +149,7 @@ func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Ver
 		return v, v
 	}
 	v = resilience.Classify(err)
+	v.Attempt = resilience.AttemptOf(err)
 	if s.Channel || s.Installation() {
 		if v.Scope == resilience.ScopeItem { // says nothing about any other call
 			return v, learned
@@ -193,8 +194,9 @@ func (g *Guard) recovered(
 	return call(ctx, s.Provider.Open(client, s.Connection.Credentials))
 }
 
-// report logs and counts an outcome.
-func (g *Guard) report(s providers.Subject, f *resilience.Failure) {
+// report logs and counts an outcome. attempt is the number of the call's first attempt at each request, 0 if it made
+// none, and waited is the time since the failure before it.
+func (g *Guard) report(s providers.Subject, f *resilience.Failure, attempt int, waited time.Duration) {
 	v, ch := f.Verdict, f.Change
 	wait, ok := errors.AsType[*resilience.NotBeforeError](f.Err)
 	if v.Category == resilience.Unknown && !(ok && wait.Busy) {
@@ -209,10 +211,16 @@ func (g *Guard) report(s providers.Subject, f *resilience.Failure) {
 	switch {
 	case ch.Kind == resilience.BecameFatal:
 		level = slog.LevelWarn
-	case ch.Kind != resilience.Unchanged:
+	case ch.News():
 		level = slog.LevelInfo
 	}
 	attrs = append(attrs, slog.String("class", v.Class.String()), slog.String("category", v.Category.String()))
+	if attempt > 0 {
+		attrs = append(attrs, slog.Int("attempt", attempt))
+	}
+	if waited > 0 {
+		attrs = append(attrs, slog.Int64("waited_ms", waited.Milliseconds()))
+	}
 	if !ch.State.Until.IsZero() {
 		attrs = append(attrs, slog.Time("until", ch.State.Until))
 	}
