@@ -75,6 +75,7 @@ func TestSixTriesTakeHalfAMinute(t *testing.T) { sixTriesAgainst(t, false) }
 // The longer waits of reading are not those of sending.
 func TestSixTriesWithoutANetwork(t *testing.T) { sixTriesAgainst(t, true) }
 
+// sixTriesAgainst has a breaker that stays closed: with the default one the sixth try is its probe, see openBreaker.
 func sixTriesAgainst(t *testing.T, network bool) {
 	sixTries := map[string]string{"delivery.first_delay": "1s", "delivery.max_attempts": "6", "breaker.failures": "50"}
 	inBubbleWith(t, demo.Options{Plays: 20, Live: 24 * time.Hour}, sixTries, func(t *testing.T, i *installation) {
@@ -138,15 +139,22 @@ func (i *installation) requireNumbered(t *testing.T, asked []time.Time) {
 	}
 }
 
-// The breaker opens at the fifth failure and postpones the sixth try.
-func TestAnOpenBreakerUsesNoTryUp(t *testing.T) {
+// The default breaker opens at the fifth failure and postpones the sixth try.
+func TestAnOpenBreakerUsesNoTryUp(t *testing.T) { openBreaker(t, false) }
+
+func TestAnOpenBreakerWithoutANetwork(t *testing.T) { openBreaker(t, true) }
+
+func openBreaker(t *testing.T, network bool) {
 	inBubbleWith(t, demo.Options{Plays: 20, Live: 24 * time.Hour}, sixTries, func(t *testing.T, i *installation) {
 		i.people(1)
 		i.deliver()
-		asked := i.refuseWrites(false)
+		asked := i.refuseWrites(network)
 		get := i.send(t, asked)
 		time.Sleep(40 * time.Second)
 		require.Len(t, *asked, 5)
+		for n, wait := range waits(*asked) {
+			require.InDelta(t, time.Second<<n, wait, float64(time.Second<<n)/5, "after attempt %d", n+1)
+		}
 		d := get()
 		require.Equal(t, delivery.Retrying, d.State)
 		require.Equal(t, 5, d.Attempts)
@@ -160,7 +168,26 @@ func TestAnOpenBreakerUsesNoTryUp(t *testing.T) {
 		d = get()
 		require.Equal(t, delivery.Dead, d.State)
 		require.Equal(t, 6, d.Attempts)
+		i.requireTold(t, (*asked)[4])
 	})
+}
+
+// requireTold requires that the log says why the sixth try came so late after the fifth.
+func (i *installation) requireTold(t *testing.T, fifth time.Time) {
+	t.Helper()
+	refused := i.log.of(fifth, fifth.Add(time.Minute), func(a attempt) bool {
+		return a.Endpoint == "POST /1/submit-listens" && !a.sent()
+	})
+	require.NotEmpty(t, refused)
+	found := false
+	for _, line := range i.log.deliveries {
+		if found = line["outcome"] == "postponed" && line["category"] == "circuit_open"; found {
+			require.EqualValues(t, 1, line["attempts_left"], "the sixth")
+			require.Greater(t, line["next_in_ms"], int64(40_000))
+			break
+		}
+	}
+	require.True(t, found)
 }
 
 func TestTryAgainSendsWhatWaits(t *testing.T) {

@@ -24,10 +24,11 @@ type attempt struct {
 	Kind      string
 	CreatedAt time.Time
 	History   bool
-	Number    int       // of the attempt, from 1; the ones before have been used up
-	Most      int       // attempts that the delivery has in all
-	due       time.Time // of the next attempt, once it is known
-	seen      int64     // version of the copy that was read; of messages, the id of the newest one
+	Number    int                 // of the attempt, from 1; the ones before have been used up
+	Most      int                 // attempts that the delivery has in all
+	due       time.Time           // of the next attempt, once it is known
+	why       resilience.Category // of its failure, or of what postponed it
+	seen      int64               // version of the copy that was read; of messages, the id of the newest one
 }
 
 // again reports whether an attempt went before, whose outcome may be unknown.
@@ -206,7 +207,8 @@ func (w *worker) attempt(ctx context.Context, a attempt) error {
 	return err
 }
 
-// report logs an attempt: its number in the life of the delivery, how many are left, and when the next one follows.
+// report logs an attempt: its number in the life of the delivery, how many are left, and when the next one follows, and
+// why.
 func (w *worker) report(ctx context.Context, a *attempt, began time.Time, result string) {
 	left := a.Most - a.Number
 	switch result {
@@ -219,6 +221,9 @@ func (w *worker) report(ctx context.Context, a *attempt, began time.Time, result
 		slog.String("provider", string(a.Connection)), slog.String("kind", a.Kind), slog.Int("attempt", a.Number),
 		slog.String("outcome", result), slog.Int64("took_ms", time.Since(began).Milliseconds()),
 		slog.Int("attempts_left", left)}
+	if a.why != resilience.None {
+		all = append(all, slog.String("category", a.why.String()))
+	}
 	if !a.due.IsZero() {
 		all = append(all, slog.Int64("next_in_ms", max(time.Until(a.due).Milliseconds(), 0)))
 	}
@@ -258,16 +263,17 @@ func (w *worker) settle(ctx context.Context, a *attempt, err error) (result stri
 	if errors.Is(err, errAgain) {
 		return "done", river.JobSnooze(0)
 	}
+	v := resilience.VerdictOf(err)
+	a.why = v.Category
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		if e.State.Kind == resilience.Stopped {
 			return "parked", w.park(ctx, a)
 		}
-		if v := resilience.VerdictOf(err); v.Category == resilience.CircuitOpen {
+		if v.Category == resilience.CircuitOpen {
 			w.noteFailure(ctx, a, v, explain(v, err), false)
 		}
 		return "postponed", w.wait(ctx, a, e.State)
 	}
-	v := resilience.VerdictOf(err)
 	f := explain(v, err)
 	dead := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && a.last()
 	w.noteFailure(ctx, a, v, f, dead)
