@@ -2,7 +2,10 @@ package test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,6 +80,36 @@ func TestTheDashboardShowsEveryMetric(t *testing.T) {
 			require.Equal(t, "${datasource}", target.Datasource.UID, p.Title)
 		}
 	}
+}
+
+// TestTheDashboardCountsTriesPerSuccess evaluates the panel's expression: calls that an open breaker ended are no
+// tries, and a service without a success has no mean.
+func TestTheDashboardCountsTriesPerSuccess(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	type panel struct {
+		Title   string
+		Targets []struct{ Expr string }
+	}
+	var board struct{ Panels []panel }
+	require.NoError(t, json.Unmarshal([]byte(promtest.ReadConfig(t, "grafana", "reprise.json")), &board))
+	at := slices.IndexFunc(board.Panels, func(p panel) bool { return p.Title == "Tries per success" })
+	require.Positive(t, at)
+	expr := strings.ReplaceAll(board.Panels[at].Targets[0].Expr, "$provider", ".*")
+	series := func(provider, outcome string, each int) map[string]string {
+		return map[string]string{"values": fmt.Sprintf("0+%dx30", each),
+			"series": fmt.Sprintf(`reprise_upstream_attempts_total{provider=%q, outcome=%q}`, provider, outcome)}
+	}
+	story, err := json.Marshal(map[string]any{"tests": []any{map[string]any{"interval": "1m",
+		"input_series": []any{series("lastfm", "retriable", 3), series("lastfm", "success", 1),
+			series("lastfm", "circuit_open", 9), series("spotify", "success", 2), series("s3", "fatal", 2)},
+		"promql_expr_test": []any{map[string]any{"expr": expr, "eval_time": "30m", "exp_samples": []any{
+			map[string]any{"labels": `{provider="lastfm"}`, "value": 4},
+			map[string]any{"labels": `{provider="spotify"}`, "value": 1}}}}}}})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "tries.yaml")
+	require.NoError(t, os.WriteFile(file, story, 0o600)) // YAML includes JSON
+	promtest.Promtool(t, "", "test", "rules", file)
 }
 
 // A selector with a label that does not exist matches nothing, and nobody notices.

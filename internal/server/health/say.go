@@ -51,6 +51,27 @@ func (b *builder) mean(t metrics.Tally) string {
 	return core.Took(b.ctx, t.Mean())
 }
 
+// lately is how many quarters of an hour the tries of a service are counted in: with the present one at least 15
+// minutes.
+const lately = 2
+
+// tries says how many tries a success has taken lately. More than one is the first sign of trouble.
+func (b *builder) tries(s *service) string {
+	var t metrics.Tally
+	n := max(len(s.Quarters)-lately, 0)
+	for _, q := range s.Quarters[n:] {
+		t.Add(q)
+	}
+	from := b.from.Add(time.Duration(n) * metrics.QuarterLength).In(b.now.Location()).Format("15:04")
+	switch {
+	case t.Attempts == 0:
+		return ""
+	case t.PerSuccess() == 0:
+		return words.T(b.ctx, "health.tries.none", "From", from, "Tries", b.l.Number(t.Attempts))
+	}
+	return words.T(b.ctx, "health.tries.mean", "From", from, "Tries", b.l.Decimal(t.PerSuccess(), 1))
+}
+
 // minutes returns how long calls were paused.
 func (b *builder) minutes(d time.Duration) string {
 	switch {

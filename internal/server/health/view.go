@@ -35,6 +35,7 @@ type serviceView struct {
 	Answered  string    // share of the calls
 	Typical   string    // time of a call
 	Trouble   time.Time // the last one; zero for none
+	Tries     string    // per success, lately; empty without any
 	Live      bool
 	Open      bool // shows its details from the start
 	Fortnight *stripView
@@ -159,7 +160,7 @@ func (b *builder) view(s *service) serviceView {
 		v.Mark = b.mark(s.state)
 		v.Source = "/api/v1/health/hours?provider=" + s.Provider
 		hours := b.hoursOf(s.Provider)
-		v.Trouble = lastTrouble(hours)
+		v.Trouble, v.Tries = lastTrouble(hours), b.tries(s)
 		fortnight := b.fortnight(s.name, hours)
 		v.Fortnight = &fortnight
 	}

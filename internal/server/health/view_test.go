@@ -51,6 +51,25 @@ func TestAHealthyServiceIsOneCalmLine(t *testing.T) {
 	require.Equal(t, "GET /v1/me", s.Endpoints[0].Name)
 }
 
+// TestTriesPerSuccessAreSaid: retries that still succeed are the first sign of trouble.
+func TestTriesPerSuccessAreSaid(t *testing.T) {
+	t.Parallel()
+	said := func(l *words.Language, calls ...metrics.Tally) string {
+		h := endpoint("spotify", "GET api.spotify.com/v1/me", fine)
+		copy(h.Quarters[len(h.Quarters)-len(calls):], calls)
+		return build(l, h, endpoint("spotify", "GET api.spotify.com/v1/x", metrics.Tally{})).page().Services[0].Tries
+	}
+	require.Equal(t, "Tries per success since 11:30: 1.0", said(words.English))
+	bad := metrics.Tally{Attempts: 5, Failures: 3}
+	require.Equal(t, "Tries per success since 11:30: 2.5", said(words.English, bad, bad))
+	require.Equal(t, "Versuche je Erfolg seit 11:30: 2,5", said(words.German, bad, bad))
+	require.Equal(t, "Tries per success since 11:30: 1.0", said(words.English, bad, fine, metrics.Tally{}))
+	none := metrics.Tally{Attempts: 4, Failures: 4}
+	require.Equal(t, "Tries since 11:30: 8, none successful", said(words.English, none, none))
+	require.Equal(t, "Versuche seit 11:30: 8, keiner erfolgreich", said(words.German, none, none))
+	require.Empty(t, said(words.English, metrics.Tally{}, metrics.Tally{}), "nothing was tried")
+}
+
 // The worst comes first, and what a card says counts more than what the calls say.
 func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
 	t.Parallel()
