@@ -275,7 +275,7 @@ var arrows = map[string][]string{
 		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
 		"internal/demo", "internal/demo/past",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
-		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
+		"internal/library", "internal/notify", "internal/oauth", "internal/observe",
 		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
 		"internal/server", "internal/server/edge", "internal/settings", "internal/store", "internal/sync",
 		"internal/updates",

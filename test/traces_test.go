@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// A collector named in the environment receives each run with its attempts.
+// A collector named in the environment receives each run, and each delivery, with its attempts.
 func TestTracesReachACollector(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -56,6 +57,26 @@ func TestTracesReachACollector(t *testing.T) {
 			}
 		}
 		return false
+	})
+	v.call("PUT", "/connections/navidrome",
+		object{"url": w.Navidrome.URL, "username": demo.Bob, "password": w.Navidrome.Password(demo.Bob)}, 200)
+	v.call("PUT", "/connections/navidrome/forwarding", object{"earlier": true}, 200)
+	v.eventually("a delivery, with an attempt and its calls in it", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		by := map[string]*spanpb.Span{}
+		for _, s := range spans {
+			by[string(s.SpanId)] = s
+		}
+		return slices.ContainsFunc(spans, func(call *spanpb.Span) bool {
+			attempt := by[string(call.ParentSpanId)]
+			if attempt == nil || attempt.Name != "attempt navidrome scrobble" {
+				return false
+			}
+			delivery := by[string(attempt.ParentSpanId)]
+			return delivery != nil && delivery.Name == "deliver navidrome scrobble" &&
+				delivery.StartTimeUnixNano < attempt.StartTimeUnixNano
+		})
 	})
 	require.NoError(t, p.stop(syscall.SIGTERM))
 }

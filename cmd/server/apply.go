@@ -32,7 +32,7 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.backoff.Configure(backoffOptions(now))
 	a.server.Breakers.Configure(breakerOptions(now))
 	a.guard.Configure(now.DeliveryFirstDelay)
-	a.deliveries.Configure(deliveryOptions(now, nil))
+	a.deliveries.Configure(deliveryOptions(now))
 	a.server.Art.Resize(int64(now.ArtMaxMiB) * mib)
 	a.sender.Introduce(now.Contact, now.BaseURL)
 	a.server.Courier.Move(now.BaseURL)

@@ -21,7 +21,6 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/events"
 	"reprise/internal/imports"
-	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/observe"
@@ -108,9 +107,11 @@ func wire(
 	if err := adopt(ctx, courier, c.NotifyURLs); err != nil {
 		return nil, err
 	}
+	sending := deliveryOptions(c)
+	sending.Metrics, sending.Began = n.Metrics, n.Delivering
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Teller: notifier,
 		Bus: b.bus, Log: log,
-		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, deliveryOptions(c, n.Metrics))
+		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, sending)
 	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
 	if err := b.askAgain(ctx, connections, courier); err != nil {
 		return nil, err
@@ -209,11 +210,11 @@ func schedule(c config.Config) delivery.Schedule {
 		Tries: c.DeliveryMaxAttempts}
 }
 
-func deliveryOptions(c config.Config, m *metrics.Metrics) delivery.Options {
+func deliveryOptions(c config.Config) delivery.Options {
 	return delivery.Options{
 		Schedule: schedule(c),
 		Workers:  c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit,
-		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout, Metrics: m}
+		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout}
 }
 
 // ownNames returns the names of this machine: the one on which the server listens, and the system's.

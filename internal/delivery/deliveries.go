@@ -10,6 +10,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/queue"
+	"reprise/internal/resilience"
 )
 
 // Options are the settings of deliveries. Zero values mean the defaults.
@@ -21,6 +22,18 @@ type Options struct {
 	KeepDead     time.Duration // how long a dead letter is kept; default 30 days
 	Timeout      time.Duration // deadline of one attempt; default 10 min
 	Metrics      *metrics.Metrics
+	// Began, if set, is called for every attempt that begins. The attempt uses the context that it returns, and calls
+	// the function that it returns at its end, with its result (see metrics.DeliveryResults) and why it failed.
+	Began func(context.Context, Attempt) (context.Context, func(result string, why resilience.Category))
+}
+
+// Attempt is an attempt at a delivery.
+type Attempt struct {
+	ID, User   int64
+	Connection library.ConnectionID
+	Kind       string
+	CreatedAt  time.Time // of the delivery
+	Number     int       // from 1; see [Delivery.Attempts]
 }
 
 func (o Options) withDefaults() Options {
@@ -40,6 +53,11 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BacklogLimit == 0 {
 		o.BacklogLimit = 5000
+	}
+	if o.Began == nil {
+		o.Began = func(ctx context.Context, _ Attempt) (context.Context, func(string, resilience.Category)) {
+			return ctx, func(string, resilience.Category) {}
+		}
 	}
 	return o
 }
@@ -96,8 +114,8 @@ func New(p Parts, opt Options) *Deliveries {
 	return &Deliveries{Parts: p, opt: now, queue: r.queue, browsers: b, runner: r}
 }
 
-// Configure changes the settings, except for the Metrics. Attempts under way go on, and waits that have begun keep
-// their ends.
+// Configure changes the settings, except for Metrics and Began. Attempts under way go on, and waits that have begun
+// keep their ends.
 func (d *Deliveries) Configure(opt Options) { d.opt.set(opt) }
 
 // Options returns the settings that hold now.

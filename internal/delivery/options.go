@@ -25,9 +25,10 @@ func newOptions(o Options) *options {
 // get returns the settings that hold now.
 func (o *options) get() Options { return *o.now.Load() }
 
-// set changes them, except for the Metrics. Attempts under way go on.
+// set changes them, except for Metrics and Began. Attempts under way go on.
 func (o *options) set(next Options) {
-	next.Metrics = o.get().Metrics
+	now := o.get()
+	next.Metrics, next.Began = now.Metrics, now.Began
 	next = next.withDefaults()
 	o.now.Store(&next)
 	o.mu.Lock()

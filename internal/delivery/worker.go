@@ -201,7 +201,10 @@ func (w *worker) attempt(ctx context.Context, a attempt) error {
 		return river.JobSnooze(time.Hour)
 	}
 	began := time.Now()
+	ctx, end := w.opt.get().Began(ctx, Attempt{ID: a.ID, User: a.User, Connection: a.Connection, Kind: a.Kind,
+		CreatedAt: a.CreatedAt, Number: a.Number})
 	result, err := w.deliver(ctx, &a)
+	end(result, a.why)
 	w.metrics.Delivery(a.Kind, result)
 	w.report(ctx, &a, began, result)
 	return err

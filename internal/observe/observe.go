@@ -62,6 +62,14 @@ func (c Counters) Began(ctx context.Context, k syncer.Key) (context.Context, fun
 	return c.Tracer.Began(ctx, k.User, k.Connection.Provider(), k.Stream)
 }
 
+// Delivering begins the trace of an attempt at a delivery. The function that it returns ends it.
+func (c Counters) Delivering(
+	ctx context.Context, a delivery.Attempt,
+) (context.Context, func(result string, why resilience.Category)) {
+	return c.Tracer.Delivering(ctx, tracing.Delivery{ID: a.ID, User: a.User, Provider: a.Connection.Provider(),
+		Kind: a.Kind, Created: a.CreatedAt}, a.Number)
+}
+
 // Breaker counts a change of a breaker.
 func (c Counters) Breaker(ch resilience.BreakerChange) {
 	c.Metrics.Breaker(ch)

@@ -1,5 +1,6 @@
-// Package tracing sends runs and attempts as OpenTelemetry traces. A run is a trace, and each of its attempts at an
-// upstream is a span. An attempt outside a run, such as that of a delivery or a sign-in, is a trace of its own.
+// Package tracing sends runs, deliveries and attempts as OpenTelemetry traces. A run is a trace, and each of its
+// attempts at an upstream is a span. So is a delivery, from the moment that it was stored to its end, with all its
+// attempts. An attempt outside both, such as that of a sign-in, is a trace of its own.
 //
 // Tracing is off unless the standard environment variables of OpenTelemetry name a collector
 // (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT). All its settings are such variables, read by
@@ -66,7 +67,7 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error)
 	if err != nil {
 		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
+	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about), sdk.WithIDGenerator(ids{}))
 	return &Tracer{provider: p, tracer: p.Tracer("reprise")}, nil
 }
 
@@ -132,6 +133,7 @@ func (t *Tracer) Attempt(ctx context.Context, a resilience.Attempt) {
 			attribute.String("http.route", route),
 		),
 	)
+	span.SetAttributes(deliveryOf(ctx)...)
 	if a.Key != "" {
 		span.SetAttributes(attribute.String("key", a.Key))
 	}

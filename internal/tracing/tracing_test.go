@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -120,4 +122,56 @@ func TestAMissingCollectorIsLoggedOnce(t *testing.T) {
 		c.Handle(errors.New("connection refused"))
 	}
 	require.Equal(t, 1, strings.Count(out.String(), "traces cannot be sent"))
+}
+
+// spansOf returns what a collector gets of what happens in story.
+func spansOf(t *testing.T, story func(*Tracer)) []*spanpb.Span {
+	t.Helper()
+	c := &collector{from: map[string]string{}}
+	srv := httptest.NewServer(c)
+	defer srv.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
+	tracer, err := New(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	story(tracer)
+	stop, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, tracer.Run(stop))
+	return c.spans
+}
+
+// TestADeliveryIsOneTrace: what was stored an hour ago fails, the server restarts, and the second attempt succeeds.
+func TestADeliveryIsOneTrace(t *testing.T) {
+	d := Delivery{ID: 41, User: 7, Provider: "listenbrainz", Kind: "submit_listens",
+		Created: time.Now().Add(-time.Hour)}
+	attempt := func(n int, result string, why resilience.Category) func(*Tracer) {
+		return func(tracer *Tracer) {
+			ctx, end := tracer.Delivering(t.Context(), d, n)
+			tracer.Attempt(ctx, resilience.Attempt{Start: time.Now(), Endpoint: "POST /1/submit-listens", Number: n})
+			end(result, why)
+		}
+	}
+	spans := spansOf(t, attempt(1, "retrying", resilience.Upstream))
+	require.Len(t, spans, 2, "the delivery is not over")
+	spans = append(spans, spansOf(t, attempt(2, "done", resilience.None))...)
+	require.Len(t, spans, 5)
+	root := spans[4]
+	require.Equal(t, "deliver listenbrainz submit_listens", root.Name)
+	require.Empty(t, root.ParentSpanId)
+	require.EqualValues(t, d.Created.UnixNano(), root.StartTimeUnixNano, "from the play that caused it")
+	for i, s := range spans {
+		require.Equal(t, root.TraceId, s.TraceId)
+		id := slices.IndexFunc(s.Attributes, func(a *commonpb.KeyValue) bool { return a.Key == "delivery_id" })
+		require.EqualValues(t, 41, s.Attributes[id].Value.GetIntValue())
+		if i%2 == 0 && i < 4 { // a call, before the attempt that made it
+			require.Equal(t, "POST /1/submit-listens", s.Name)
+			require.Equal(t, spans[i+1].SpanId, s.ParentSpanId)
+			require.Equal(t, root.SpanId, spans[i+1].ParentSpanId)
+		}
+	}
+	require.Equal(t, "upstream", spans[1].Status.Message)
+	d.ID = 42
+	require.NotEqual(t, root.TraceId, spansOf(t, attempt(1, "done", resilience.None))[0].TraceId)
+	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
+	require.Empty(t, spansOf(t, attempt(3, "done", resilience.None)))
 }
