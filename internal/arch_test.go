@@ -254,13 +254,14 @@ var arrows = map[string][]string{
 	},
 
 	// For tests only: nothing that is built into the server may import these.
-	"internal/postgrestest":  {"internal/soak"},
+	"internal/childtest":     {},
+	"internal/postgrestest":  {"internal/childtest", "internal/soak"},
 	"internal/testdb":        {"internal/postgrestest"},
 	"internal/storetest":     {"internal/store", "internal/testdb"},
 	"internal/promtest":      {},
-	"internal/s3test":        {},
+	"internal/s3test":        {"internal/childtest"},
 	"internal/soak":          {},
-	"internal/supysonictest": {},
+	"internal/supysonictest": {"internal/childtest"},
 	"internal/enginetest": {
 		"internal/accounts", "internal/alerts", "internal/delivery", "internal/events", "internal/library",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/providers/providertest",

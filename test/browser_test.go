@@ -2,7 +2,9 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -30,7 +32,8 @@ var (
 	wholeChromium = &engine{name: "chromium"}
 )
 
-// engine is a browser that starts when a test first needs it.
+// engine is a browser that starts when a test first needs it. It ends with the pipe that it takes commands from, as the
+// system closes that however this process ends. Debian's Chromium is a script, which a signal would end alone.
 type engine struct {
 	name string
 	once sync.Once
@@ -51,12 +54,25 @@ func (e *engine) started() (context.Context, error) {
 		if path, err := exec.LookPath(e.name); err == nil {
 			options = append(options, chromedp.ExecPath(path))
 		}
+		in, commands, err := os.Pipe()
+		answers, out, outErr := os.Pipe()
+		dir, dirErr := os.MkdirTemp("", "b-") // short, as a socket is in it
+		if e.err = errors.Join(err, outErr, dirErr); e.err != nil {
+			return
+		}
+		options = append(options, chromedp.UserDataDir(dir), chromedp.Env("TMPDIR="+dir),
+			chromedp.Flag("remote-debugging-pipe", true),
+			chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.ExtraFiles = []*os.File{in, out} })) // its 3 and 4
 		allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, cancel := chromedp.NewContext(allocated)
 		e.ctx, e.err = ctx, chromedp.Run(ctx)
+		_, _ = in.Close(), out.Close()
 		e.stop = func() {
-			cancel() // waits for the end of the process
+			_ = commands.Close()
+			_, _ = io.Copy(io.Discard, answers) // until it has ended
+			cancel()
 			stop()
+			_ = os.RemoveAll(dir)
 		}
 	})
 	return e.ctx, e.err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/childtest"
 	"reprise/internal/demo"
 	"reprise/internal/postgrestest"
 	"reprise/internal/soak"
@@ -36,7 +37,7 @@ func balance(t *testing.T, servers ...string) string {
 	}
 	path := filepath.Join(t.TempDir(), "haproxy.cfg")
 	require.NoError(t, os.WriteFile(path, []byte(settings.String()), 0o600))
-	proxy := exec.Command("/usr/sbin/haproxy", "-db", "-f", path)
+	proxy := childtest.Tie(exec.Command("/usr/sbin/haproxy", "-db", "-f", path), syscall.SIGKILL)
 	require.NoError(t, proxy.Start(), "This test needs the Debian package haproxy (apt-get install it).")
 	t.Cleanup(func() {
 		_ = proxy.Process.Kill()

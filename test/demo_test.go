@@ -91,7 +91,7 @@ func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
 // demo without being touched.
 func TestBrowserTabsFollowAReset(t *testing.T) {
 	t.Parallel()
-	p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"}, "TMPDIR="+t.TempDir())
+	p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"})
 	one := browser(t)
 	do(t, one, chromedp.Navigate(p.url+"/"), sees("main", "Spotify"), gone("#banners .banner"))
 	two := another(t, one)

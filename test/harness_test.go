@@ -23,6 +23,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/childtest"
 	"reprise/internal/demo"
 	"reprise/internal/postgrestest"
 )
@@ -34,6 +35,9 @@ const patience = 2 * time.Minute
 var built string
 
 func TestMain(m *testing.M) {
+	if built = os.Getenv("BUILT"); built != "" { // by the tests that run these again
+		end(m.Run())
+	}
 	dir, err := os.MkdirTemp("", "reprise-test-")
 	if err != nil {
 		panic(err)
@@ -49,9 +53,16 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "build the server: %v\n%s", err, out)
 		os.Exit(1)
 	}
-	code := m.Run()
+	_ = os.Setenv("BUILT", built) // the name is valid
+	end(m.Run(), dir)
+}
+
+// end ends the tests, and removes the files that all of them have used.
+func end(code int, files ...string) {
 	stopBrowsers()
-	_ = os.RemoveAll(dir)
+	for _, file := range files {
+		_ = os.RemoveAll(file)
+	}
 	os.Exit(code)
 }
 
@@ -137,11 +148,13 @@ func startWith(t testing.TB, args []string, env ...string) *process {
 func launch(t testing.TB, cmd *exec.Cmd, env ...string) *process {
 	t.Helper()
 	p := &process{t: t, log: &buffer{}, exited: make(chan error, 1), cmd: cmd}
-	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)
+	home := t.TempDir()
+	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home,
+		mark + "=" + os.Getenv(mark)}, env...)
 	p.cmd.Stderr = p.log
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, p.cmd.Start())
+	require.NoError(t, childtest.Tie(p.cmd, syscall.SIGKILL).Start())
 	lines := make(chan string, 100)
 	go func() {
 		for s := bufio.NewScanner(out); s.Scan(); {

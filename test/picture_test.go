@@ -24,7 +24,7 @@ func TestThePictureOfTheReadme(t *testing.T) {
 	t.Parallel()
 	const file = "../docs/reprise.webp"
 	if *picture {
-		p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"}, "TMPDIR="+t.TempDir())
+		p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"})
 		v := p.visitor()
 		v.page("/", 200)
 		v.becomes(demo.Spotify, "healthy")

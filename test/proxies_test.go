@@ -13,11 +13,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"nhooyr.io/websocket"
 
+	"reprise/internal/childtest"
 	"reprise/internal/demo"
 	"reprise/internal/soak"
 )
@@ -144,7 +146,7 @@ func (p proxy) run(t *testing.T, text, listen string, at map[string]string) {
 		t.Skip("Traefik isn't installed")
 	}
 	c.Stdout, c.Stderr = said, said
-	require.NoError(t, c.Start(), ".ci/tools installs the proxy")
+	require.NoError(t, childtest.Tie(c, syscall.SIGKILL).Start(), ".ci/tools installs the proxy")
 	t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()

@@ -15,11 +15,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/childtest"
 	"reprise/internal/config"
 	"reprise/internal/demo"
 	"reprise/internal/library"
@@ -133,6 +135,7 @@ func (e *evening) started(dir, address string) bool {
 		"--web.listen-address="+address, "--log.level=warn")
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
+	childtest.Tie(cmd, syscall.SIGKILL)
 	require.NoError(e.t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {

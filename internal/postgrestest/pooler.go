@@ -7,8 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"reprise/internal/childtest"
 )
 
 // Pooler starts a PgBouncer on loopback, which hands out a connection to the database at an address for each
@@ -41,7 +44,7 @@ func Pooler(t testing.TB, database string, ignore ...string) string {
 	}
 	line := asPostgres(t, []string{program, path}, dir, path)
 	var out strings.Builder
-	cmd := exec.Command(line[0], line[1:]...)
+	cmd := childtest.Tie(exec.Command(line[0], line[1:]...), syscall.SIGINT)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("pgbouncer: %v", err)

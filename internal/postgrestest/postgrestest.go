@@ -17,11 +17,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 
+	"reprise/internal/childtest"
 	"reprise/internal/soak"
 )
 
@@ -60,6 +62,7 @@ func Again(t *testing.T, pattern string) {
 	again := exec.Command(os.Args[0], "-test.run=^("+strings.Join(some, "|")+")$", "-test.count=1", "-test.shuffle=on",
 		"-test.parallel=8") // more than there are processors, because the tests mostly wait
 	again.Env = append(os.Environ(), env+"="+server.Database("reprise"))
+	childtest.Tie(again, syscall.SIGKILL)
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -215,7 +218,9 @@ func asPostgres(t testing.TB, line []string, files ...string) []string {
 			t.Fatal(err)
 		}
 	}
-	return append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"}, line...)
+	// A change of the user unties a process.
+	return append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=INT"},
+		line...)
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -243,6 +248,7 @@ func (s *Server) Resume() {
 			"shared_buffers=16MB", "-c", "max_connections=300", "-c", "autovacuum=off", "-c", "jit=off",
 		)
 		cmd.Stdout, cmd.Stderr = &out, &out
+		childtest.Tie(cmd, syscall.SIGINT) // with which it also removes its shared memory
 		if err := cmd.Start(); err != nil {
 			s.t.Fatalf("postgres: %v", err)
 		}

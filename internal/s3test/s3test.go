@@ -18,8 +18,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"reprise/internal/childtest"
 )
 
 // buildWithin and readyWithin are how long the build and a start may take. They are long because other tests may use
@@ -128,7 +131,7 @@ func (s *Server) run() error {
 		"--iam-dir", filepath.Join(s.disk, "accounts")}
 	args = append(append(args, s.args...), "posix", "--sidecar", filepath.Join(s.disk, "attributes"),
 		filepath.Join(s.disk, "buckets"))
-	cmd := exec.Command(path, args...)
+	cmd := childtest.Tie(exec.Command(path, args...), syscall.SIGKILL)
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+s.AccessKey, "ROOT_SECRET_KEY="+s.SecretKey)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

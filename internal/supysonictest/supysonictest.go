@@ -18,8 +18,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"reprise/internal/childtest"
 )
 
 // readyWithin is how long a server may take to start, including its music. It is long because other tests may use the
@@ -125,6 +128,7 @@ func (s *Server) run(ctx context.Context) {
 		cmd.Env = s.env
 		var out strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &out
+		childtest.Tie(cmd, syscall.SIGKILL)
 		if err := cmd.Start(); err != nil {
 			stop()
 			s.t.Fatalf("supysonic-server: %v", err)

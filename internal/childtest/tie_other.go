@@ -1,0 +1,11 @@
+//go:build !linux
+
+package childtest
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// tie does nothing: no other system offers it to Go.
+func tie(*exec.Cmd, syscall.Signal) {}
