@@ -33,7 +33,7 @@ func BenchmarkIngest(b *testing.B) {
 	require.NoError(b, err)
 	defer world.Close()
 	ctx := context.Background()
-	key, err := store.NewKey("only-the-tests-use-this-key")
+	key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 	require.NoError(b, err)
 	var counting time.Duration
 	for b.Loop() {

@@ -45,7 +45,7 @@ func (caughtUp) CaughtUp(library.Connection, time.Time) error { return nil }
 func startBacklog(b *testing.B, address string, n, people int) *delivery.Deliveries {
 	b.Helper()
 	ctx := context.Background()
-	key, err := store.NewKey("only-the-benchmarks-use-this-key")
+	key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 	require.NoError(b, err)
 	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
 	require.NoError(b, err)
@@ -121,7 +121,7 @@ func (w *bareWorker) Work(context.Context, *river.Job[bareArgs]) error {
 func riverAlone(b *testing.B, n, at int, do func() error) spent {
 	b.Helper()
 	ctx := context.Background()
-	key, err := store.NewKey("only-the-benchmarks-use-this-key")
+	key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 	require.NoError(b, err)
 	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
 	require.NoError(b, err)

@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"reprise/internal/demo"
+	"reprise/internal/store"
 )
 
 // refuses starts a server that cannot serve, and returns what it prints.
@@ -73,7 +74,9 @@ func TestAServerThatCannotServeSaysWhy(t *testing.T) {
 	require.Contains(t, refuses(t, nil, "-dmeo"), "did you mean -demo?")
 	require.Contains(t, refuses(t, nil, "serve"), `no command "serve"`)
 	require.Contains(t, refuses(t, []string{"REPRISE_LISTN=:1"}), "REPRISE_LISTEN")
-	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=short"}), "at least 16 characters")
+	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=correct horse battery staple"},
+		"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"), "the setting secret_key can't be used: "+
+		"it isn't a key that Reprise made; server new-key prints one. People can guess what people choose")
 	require.Contains(t, refuses(t, nil, "-data-dir", "/proc/reprise", "-listen", "127.0.0.1:0"), "can't be created")
 	require.Contains(t, refuses(t, nil, "-data-dir", "/dev/full/x", "-listen", "127.0.0.1:0"), "can't be created")
 
@@ -102,11 +105,11 @@ func TestAWrongKeyChangesNothing(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(key, nil, 0o600))
 	require.Contains(t, refuses(t, nil, at...),
-		key+" is empty or incomplete. Restore the one that belongs to the database")
+		key+" is empty, incomplete or no key that Reprise made. Restore the one that belongs to the database")
 	require.NoError(t, os.Remove(key))
 	require.Contains(t, refuses(t, nil, at...), "is missing, and only that key opens the secrets in the database")
 	require.NoFileExists(t, key)
-	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=another-key-altogether"}, at...),
+	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=" + store.NewSecret()}, at...),
 		"doesn't fit this database")
 	after, err := os.ReadFile(database)
 	require.NoError(t, err)

@@ -18,11 +18,12 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/postgrestest"
 	"reprise/internal/soak"
+	"reprise/internal/storetest"
 )
 
 // clusterOf returns the settings of servers that share a database.
 func clusterOf(database string, w *demo.World) []string {
-	return append(worldEnv(w), "REPRISE_DATABASE_URL="+database, "REPRISE_SECRET_KEY=the same for all of them",
+	return append(worldEnv(w), "REPRISE_DATABASE_URL="+database, "REPRISE_SECRET_KEY="+storetest.Secret,
 		"REPRISE_CLUSTER_LISTEN=127.0.0.1:0", "REPRISE_CLUSTER_DRAIN=0s")
 }
 

@@ -212,7 +212,9 @@ func TestRotateKey(t *testing.T) {
 
 func TestRotatingAKeyFromTheSettings(t *testing.T) {
 	t.Parallel()
-	const people, secret = 2, "a key from the settings"
+	const people = 2
+	secret, err := command(t, "", nil, "new-key")
+	require.NoError(t, err)
 	dir := household(t, people)
 	require.NoError(t, os.Remove(filepath.Join(dir, keyFile)))
 	env := []string{"REPRISE_SECRET_KEY=" + secret}

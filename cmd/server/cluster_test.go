@@ -15,6 +15,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/resilience"
+	"reprise/internal/storetest"
 )
 
 // A database server that is away comes back at any moment: a server that wants to lead asks every two seconds.
@@ -23,7 +24,7 @@ func TestItLeadsSoonAfterTheDatabaseIsBack(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close()) // nobody answers there
-	dir := datadir.Dir{Path: t.TempDir(), SecretKey: "the same for all of them",
+	dir := datadir.Dir{Path: t.TempDir(), SecretKey: storetest.Secret,
 		DatabaseURL: resilience.Secret("postgres://reprise:secret@" + l.Addr().String() + "/reprise")}
 	synctest.Test(t, func(t *testing.T) {
 		var said buffer

@@ -20,6 +20,7 @@ import (
 	"reprise/internal/doctor"
 	"reprise/internal/providers/registry"
 	"reprise/internal/server"
+	"reprise/internal/store"
 )
 
 // version is that of the next release while this is not one. make dist sets both for a release.
@@ -104,6 +105,8 @@ func run(ctx context.Context, args, environ []string, at console) error {
 		return serve(ctx, start{layers: layers}, at)
 	case "backup":
 		err = dataDir(c).Backup(ctx, o.Operand, at.out)
+	case "new-key":
+		fmt.Fprintln(at.out, store.NewSecret())
 	case "rotate-key":
 		err = dataDir(c).RotateKey(ctx, at.out)
 	case "forget-secrets":

@@ -17,7 +17,7 @@ import (
 
 func TestAllMistakesAreListed(t *testing.T) {
 	t.Parallel()
-	file := write(t, "listen: 8420\nsync: {workers: many, listen_every: 5m}\nsecret_key: short\nadmin_token: short")
+	file := write(t, "listen: 8420\nsync: {workers: many, listen_every: 5m}\nadmin_token: short")
 	_, err := load(file, []string{"REPRISE_LOG_LEVEL=warning", "REPRISE_BACKOFF_MAX=1s", "REPRISE_SYNC_WORKER=3",
 		"REPRISE_BREAKER_MAX_OPEN=30s"},
 		map[string]string{"base_url": "music.example.org"})
@@ -28,8 +28,6 @@ func TestAllMistakesAreListed(t *testing.T) {
 		`There is no setting for the environment variable REPRISE_SYNC_WORKER; did you mean "REPRISE_SYNC_WORKERS"?`,
 		`listen (` + file + `): “8420” is not an address such as 127.0.0.1:8420 or :8420.`,
 		`base_url (the command line): “music.example.org” is not an address that begins with http:// or https://.`,
-		`secret_key (` + file + `): It needs at least 16 characters. ` +
-			`Leave it empty to have one made in the data directory.`,
 		`admin_token (` + file + `): It needs at least 16 characters. Leave it empty to have none.`,
 		`log.level (REPRISE_LOG_LEVEL): “warning” isn't one of debug, info, warn, error; did you mean “warn”?`,
 		`sync.workers (` + file + `): “many” is not a whole number from 1 to 1000.`,

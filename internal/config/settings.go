@@ -253,10 +253,7 @@ func (c *Config) setDatabaseURL(s string) error {
 }
 
 func (c *Config) setSecretKey(s string) error {
-	if s = strings.TrimSpace(s); s != "" && len(s) < 16 {
-		return words.Errorf("settings.wrong.secret_key")
-	}
-	c.SecretKey = resilience.Secret(s)
+	c.SecretKey = resilience.Secret(strings.TrimSpace(s)) // the database says whether it is a key
 	return nil
 }
 

@@ -92,7 +92,7 @@ func (d Dir) requireLost(ctx context.Context) error {
 // keyInstead returns the key that takes the place of the lost one: that of the settings, or a new one.
 func (d Dir) keyInstead() (*store.Key, error) {
 	if d.SecretKey != "" {
-		return store.NewKey(string(d.SecretKey))
+		return d.keySet()
 	}
 	return d.prepareKey()
 }

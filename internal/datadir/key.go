@@ -24,7 +24,7 @@ const (
 // database, and never beside a database that exists.
 func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 	if d.SecretKey != "" {
-		return store.NewKey(string(d.SecretKey))
+		return d.keySet()
 	}
 	path := filepath.Join(d.Path, KeyFile)
 	b, err := os.ReadFile(path)
@@ -44,11 +44,12 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 		return nil, fmt.Errorf("%s is missing, and only that key opens the secrets in the database %s. "+
 			"Restore the file, or set secret_key; nothing was changed. "+ifLost, path, d.Place())
 	case there:
-		return nil, fmt.Errorf("%s is empty or incomplete. "+
+		return nil, fmt.Errorf("%s is empty, incomplete or no key that Reprise made. "+
 			"Restore the one that belongs to the database %s, or set secret_key to it; nothing was changed. "+ifLost,
 			path, d.Place())
 	case !missing:
-		return nil, fmt.Errorf("%s is empty or incomplete. Delete it, and Reprise creates a new one", path)
+		return nil, fmt.Errorf("%s is empty, incomplete or no key that Reprise made. "+
+			"Delete it, and Reprise creates a new one", path)
 	}
 	secret := store.NewSecret()
 	if err := writeNew(path, secret+"\n"); err != nil {
@@ -56,6 +57,15 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 			"Free up space or fix its permissions, or choose another with -data-dir", d.Path, plain(err))
 	}
 	return store.NewKey(secret)
+}
+
+// keySet returns the key of the settings.
+func (d Dir) keySet() (*store.Key, error) {
+	key, err := store.NewKey(string(d.SecretKey))
+	if err != nil {
+		return nil, fmt.Errorf("the setting secret_key can't be used: %w. People can guess what people choose", err)
+	}
+	return key, nil
 }
 
 // NextKey returns the new key that an interrupted RotateKey left behind. The error wraps os.ErrNotExist when there is

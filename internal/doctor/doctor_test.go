@@ -237,7 +237,7 @@ func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
 			return os.Remove(filepath.Join(dir, datadir.KeyFile))
 		}, problem, "is missing, and only that key opens the secrets in the database"},
 		{func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, datadir.KeyFile), []byte("another key, long enough"), 0o600)
+			return os.WriteFile(filepath.Join(dir, datadir.KeyFile), []byte(store.NewSecret()), 0o600)
 		}, problem, "The secret key doesn't fit this database"},
 		{func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "reprise.db"),

@@ -21,7 +21,7 @@ import (
 // open returns a store with its queue, and another connection to the same database.
 func open(t *testing.T) (*store.Store, *sql.DB) {
 	t.Helper()
-	key, err := store.NewKey("only-the-tests-use-this-key")
+	key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 	require.NoError(t, err)
 	dir := t.TempDir()
 	place := store.Place{Dir: dir, URL: postgrestest.Database(t, dir, nil)}

@@ -219,7 +219,7 @@ func TestHealthAPIForMonitors(t *testing.T) {
 		require.Len(t, h.call("GET", "/health/quarters", "", 200)["quarters"], 1)
 		h.call("GET", "/health/quarters?since=yesterday", "", 400)
 
-		key, err := store.NewKey("only-the-tests-use-this-key")
+		key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 		require.NoError(t, err)
 		broken, err := store.Open(t.Context(), store.Place{Dir: t.TempDir()}, key, store.Options{})
 		require.NoError(t, err)

@@ -16,6 +16,12 @@ import (
 // ErrWrongKey is the error of a secret that was sealed with another key.
 var ErrWrongKey = errors.New("the secret key doesn't fit this database")
 
+// ErrNoKey is the error of a text that is no secret key.
+var ErrNoKey = errors.New("it isn't a key that Reprise made; server new-key prints one")
+
+// secretBytes is the number of random bytes in a secret key.
+const secretBytes = 32
+
 // Key seals the secrets of a database with AES-256-GCM, a random nonce for each, and a key derived from the secret key
 // by HKDF. A sealed text begins with the ID of the key. It is bound to its place, so that it does not open in another
 // row or column.
@@ -26,17 +32,22 @@ type Key struct {
 
 // NewSecret returns a new random secret key, as the text that secret.key holds.
 func NewSecret() string {
-	b := make([]byte, 32)
+	b := make([]byte, secretBytes)
 	_, _ = rand.Read(b) // never fails
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// NewKey derives the sealing key from the text of a secret key, of at least 16 characters.
+// NewKey derives the sealing key from the text of a secret key as NewSecret returns it, or ErrNoKey. Another text could
+// be a phrase, and whoever has a copy of the database could try phrases.
 func NewKey(secret string) (*Key, error) {
 	secret = strings.TrimSpace(secret)
-	if len(secret) < 16 {
-		return nil, errors.New("a secret key needs at least 16 characters")
+	if b, err := base64.StdEncoding.Strict().DecodeString(secret); err != nil || len(b) != secretBytes {
+		return nil, ErrNoKey
 	}
+	return derive(secret)
+}
+
+func derive(secret string) (*Key, error) {
 	derived, err := hkdf.Key(sha256.New, []byte(secret), nil, "reprise secrets at rest", 32+4)
 	if err != nil {
 		return nil, fmt.Errorf("derive key: %w", err)

@@ -24,7 +24,7 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	book, err := OpenServers(t.Context(), at, s.key)
 	require.NoError(t, err)
 	defer book.Close()
-	other, err := NewKey("the key of somebody else")
+	other, err := NewKey(NewSecret())
 	require.NoError(t, err)
 	_, err = OpenServers(t.Context(), at, other)
 	require.ErrorIs(t, err, ErrWrongKey)

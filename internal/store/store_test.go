@@ -21,7 +21,7 @@ const testSecret = "only-the-tests-use-this-key"
 
 func testKey(t testing.TB, secret string) *Key {
 	t.Helper()
-	k, err := NewKey(secret)
+	k, err := derive(secret)
 	require.NoError(t, err)
 	return k
 }
@@ -44,7 +44,7 @@ func openInWith(t testing.TB, dir string, opt Options) *Store {
 
 // template is a migrated database.
 var template = testdb.Template{Migrate: func(dir, url string) error {
-	key, err := NewKey(testSecret)
+	key, err := derive(testSecret)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Secret is what the key of the tests' databases is made from.
-const Secret = "only-the-tests-use-this-key"
+const Secret = "b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI="
 
 var template = testdb.Template{Migrate: func(dir, url string) error {
 	key, err := store.NewKey(Secret)
