@@ -128,6 +128,49 @@ func fill(t *testing.T, file string) {
 	require.NoError(t, f.Close())
 }
 
+// ready returns what those who watch the server hear.
+func (v *person) ready() (status int, text string) {
+	v.t.Helper()
+	resp, err := v.Get(v.base + "/readyz")
+	require.NoError(v.t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(v.t, err)
+	return resp.StatusCode, string(b)
+}
+
+// Whoever watches the server hears why nobody can sign in, and when it's over.
+func TestAFullDiskIsToldUntilThereIsRoom(t *testing.T) {
+	t.Parallel()
+	if postgrestest.On() {
+		t.Skip("the database is on another disk")
+	}
+	const full = "The disk is full. Make room on it; nothing that was stored is lost."
+	disk := smallDisk(t, "24m")
+	data, ballast := filepath.Join(disk, "data"), filepath.Join(disk, "ballast")
+	p := start(t, data)
+	v := p.newcomer()
+	v.eventually("ready", func() bool { status, _ := v.ready(); return status == 200 })
+	fill(t, ballast)
+	v.eventually("nobody can sign in", func() bool {
+		resp, _ := p.visitor().send("POST", "/session", object{"name": "alice", "password": password})
+		return resp.StatusCode == 503
+	})
+	v.eventually("told", func() bool {
+		status, text := v.ready()
+		return status == 503 && text == "database: "+full+"\n"
+	})
+	require.NoError(t, os.Remove(ballast))
+	v.eventually("ready by itself", func() bool { status, _ := v.ready(); return status == 200 })
+	p.returning()
+
+	fill(t, ballast)
+	require.NoError(t, p.stop(syscall.SIGTERM))
+	require.Contains(t, refuses(t, nil, "-data-dir", data, "-listen", "127.0.0.1:0"), "can't be used. "+full)
+	require.NoError(t, os.Remove(ballast))
+	start(t, data).returning()
+}
+
 func TestAFullDiskDuringAnImport(t *testing.T) {
 	takesLong(t)
 	if postgrestest.On() {
@@ -138,14 +181,6 @@ func TestAFullDiskDuringAnImport(t *testing.T) {
 	data, ballast := filepath.Join(disk, "data"), filepath.Join(disk, "ballast")
 	p := start(t, data)
 	v := p.newcomer()
-	ready := func() (int, string) {
-		resp, err := v.Get(v.base + "/readyz")
-		require.NoError(t, err)
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
-		return resp.StatusCode, string(text)
-	}
 	file := export(t, plays)
 	require.Equal(t, 201, v.sendFile("provider=spotify&name=a.zip", bytes.NewReader(file)).StatusCode)
 	v.eventually("rows are read", func() bool { return v.lastImport()["rows"].(float64) > 3000 })
@@ -155,14 +190,14 @@ func TestAFullDiskDuringAnImport(t *testing.T) {
 	page := v.page("/imports", 200)
 	require.Contains(t, page, "Make room on it") // there isn't enough left for imports, or nothing at all
 	require.Contains(t, page, "The import continues automatically. Nothing is lost.")
-	status, text := ready()
+	status, text := v.ready()
 	require.Equal(t, 503, status)
-	require.Contains(t, text, "Make room on it.")
+	require.Contains(t, text, "Make room on it")
 	require.Contains(t, v.upload("/imports", "spotify", "b.zip", file, 507), "There isn&#39;t enough space")
 	require.NoError(t, os.Remove(ballast))
 	v.eventually("it goes on by itself", func() bool { return v.lastImport()["state"] == "done" })
 	require.InDelta(t, plays, v.lastImport()["added"], 0.1)
-	status, _ = ready()
+	status, _ = v.ready()
 	require.Equal(t, 200, status)
 	require.NotContains(t, v.page("/imports", 200), "Make room on it.")
 	require.Contains(t, p.log.String(), "import waits")

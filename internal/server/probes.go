@@ -17,8 +17,8 @@ func (r *resources) probeRoutes(e *echo.Echo) {
 	e.GET("/metrics", r.metrics)
 }
 
-// ready says whether the server does its work: the database answers, the disk has room and the loops tick. A provider
-// that is down does not matter here.
+// ready says whether the server does its work: the database can be read and written, imports have room and the loops
+// tick. A provider that is down does not matter here.
 func (r *resources) ready(c echo.Context) error {
 	if err := r.Store.Ping(c.Request().Context()); err != nil {
 		return c.String(http.StatusServiceUnavailable, "database: "+r.core.Problem(c, err).Detail+"\n")

@@ -185,7 +185,7 @@ func (s *Store) room(ctx context.Context, of string) error {
 		return nil
 	}
 	scan := func(r scanner) (fact [2]string, err error) { return fact, r.Scan(&fact[0], &fact[1]) }
-	facts, err := list(ctx, s.reader, scan, "SELECT name, value FROM facts ORDER BY name")
+	facts, err := list(ctx, s.reader, scan, "SELECT name, value FROM facts WHERE name <> 'ping' ORDER BY name")
 	if err != nil || len(facts) == 0 { // a copy or a server was ended while it made the tables
 		return err
 	}
