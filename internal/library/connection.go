@@ -67,6 +67,9 @@ type StreamRecord struct {
 	Note          words.Text // what a person should know about the data, such as a gap that cannot be filled
 }
 
+// NotOffered is the Position of a stream that the server does not offer to be read.
+const NotOffered = "none"
+
 // Outline is what loops over all connections know of one: it is read without opening credentials.
 type Outline struct {
 	User      int64
@@ -91,5 +94,6 @@ type Habit struct {
 type Standing struct {
 	Outline
 	Read          int       // number of streams that have been read to their end once
+	Lacks         []string  // streams that the server does not offer to be read
 	LastSuccessAt time.Time // of any stream, deliveries included
 }

@@ -117,6 +117,8 @@ type Account struct {
 	Label string
 	// Learned is merged into the stored credentials. It holds what Prove found out about the account and the server.
 	Learned library.Credentials
+	// Lacks are the streams that this server is known not to offer to be read.
+	Lacks []string
 }
 
 // ListenSource is an adapter that reads listens.

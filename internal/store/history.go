@@ -154,18 +154,23 @@ func (s *Store) Standings(ctx context.Context) (all []library.Standing, err erro
 	if err != nil {
 		return nil, err
 	}
-	err = s.lines(ctx, "streams", "stream <> '' AND last_success_at > 0", func(v []string) error {
+	const lacks = "CASE WHEN reading = '" + library.NotOffered + "' THEN 1 ELSE 0 END"
+	known := "stream <> '' AND (last_success_at > 0 OR reading = '" + library.NotOffered + "')"
+	err = s.lines(ctx, "streams", known, func(v []string) error {
 		success, err := strconv.ParseInt(v[2], 10, 64)
 		if i, known := at[owner{v[0], v[1]}]; known {
 			if read := instant(success); read.After(all[i].LastSuccessAt) {
 				all[i].LastSuccessAt = read
 			}
-			if v[3] != library.Deliveries {
+			switch {
+			case v[3] == "1":
+				all[i].Lacks = append(all[i].Lacks, v[4])
+			case v[4] != library.Deliveries:
 				all[i].Read++
 			}
 		}
 		return err
-	}, "user_id", "connection", "last_success_at", "stream")
+	}, "user_id", "connection", "last_success_at", lacks, "stream")
 	return all, err
 }
 

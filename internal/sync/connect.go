@@ -122,7 +122,7 @@ func (m *connector) connect(
 	case err != nil && !errors.Is(err, library.ErrNotFound):
 		return c, err
 	}
-	return m.take(ctx, c)
+	return m.take(ctx, c, account.Lacks...)
 }
 
 // Choices returns the accounts between which a person has to choose; the error is [library.ErrNotFound] if there is no
@@ -256,8 +256,9 @@ func (m *connector) Next(ctx context.Context, user int64, provider string) (libr
 	return id, nil
 }
 
-// take stores a proved connection as the next generation, forgets the trouble of the old one, and starts to read.
-func (m *connector) take(ctx context.Context, c library.Connection) (library.Connection, error) {
+// take stores a proved connection as the next generation, forgets the trouble of the old one, and starts to read. lacks
+// are the streams that its server is known not to offer.
+func (m *connector) take(ctx context.Context, c library.Connection, lacks ...string) (library.Connection, error) {
 	ctx = context.WithoutCancel(ctx)
 	did := activity.Reconnected
 	if _, err := m.store.Connection(ctx, c.User, c.ID); errors.Is(err, library.ErrNotFound) {
@@ -272,7 +273,10 @@ func (m *connector) take(ctx context.Context, c library.Connection) (library.Con
 	m.guard.opt.Backoff.Reconnected(providers.KeyOf(c, ""), c.Generation)
 	m.syncer.cancel(c.User, c.ID) // it still reads with the old credential
 	m.syncer.forget(c.User, c.ID)
-	err = errors.Join(
+	for _, stream := range lacks {
+		err = errors.Join(err, m.syncer.reader.noteLack(ctx, c, stream))
+	}
+	err = errors.Join(err,
 		told.Connected(ctx, m.guard.opt.Registry.Get(c.Provider()), c),
 		m.deliveries.Connected(ctx, c),
 		told.Publish(ctx, c)) // the trouble of the app has ended for all who share it

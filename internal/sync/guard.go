@@ -145,7 +145,11 @@ func (g *Guard) Refuse(ctx context.Context, s providers.Subject, v resilience.Ve
 
 // judge returns what an outcome means, and what the backoff learns from that.
 func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Verdict) {
-	if errors.Is(err, library.ErrNotThere) {
+	switch {
+	case errors.Is(err, library.ErrNotThere):
+		return v, v
+	case errors.Is(err, providers.ErrNotOffered) && s.Stream != library.Deliveries: // perhaps without a call
+		v.Class = resilience.Canceled
 		return v, v
 	}
 	v = resilience.Classify(err)

@@ -54,22 +54,37 @@ func (l *Line) add(st StreamStatus) {
 	}
 }
 
-// main returns the line whose state is the connection's. That is reading, where anything is read, unless somebody has
-// to act so that sending goes on: a wait before sending is none of the connection.
-func (s Status) main() Line {
-	switch {
-	case s.Reading == nil && s.Sending == nil:
-		return Line{Condition: Healthy}
-	case s.Reading == nil, s.Sending.NeedsSomebody() && !s.Reading.NeedsSomebody() && s.Reading.Condition != Paused:
-		return *s.Sending
-	}
-	return *s.Reading
+// Fails reports whether the line waits because of a failure. A limit that a service asks to keep is none.
+func (l *Line) Fails() bool {
+	return l != nil && (l.Condition == Waiting || l.Condition == Held) && l.State.Category != resilience.RateLimit &&
+		l.State.Category != resilience.Quota
 }
 
-// lineOf returns the line that a stream belongs to.
-func (s *Status) lineOf(stream string) **Line {
-	if stream == library.Deliveries {
-		return &s.Sending
+// main returns the line whose state is the connection's: everything that shows or counts states has it from here. That
+// is reading, where anything is read, unless only sending needs somebody, or only sending fails.
+func (s Status) main() Line {
+	switch read, sent := s.Reading, s.Sending; {
+	case read == nil && sent == nil:
+		return Line{Condition: Healthy}
+	case read == nil:
+		return *sent
+	case read.Condition == Paused, read.NeedsSomebody():
+		return *read
+	case sent.NeedsSomebody(), sent.Fails() && read.State.Kind == resilience.Ready:
+		return *sent
+	default:
+		return *read
 	}
-	return &s.Reading
+}
+
+// add takes a stream into the line that it belongs to.
+func (s *Status) add(st StreamStatus) {
+	line := &s.Reading
+	if st.Stream == library.Deliveries {
+		line = &s.Sending
+	}
+	if *line == nil {
+		*line = &Line{}
+	}
+	(*line).add(st)
 }

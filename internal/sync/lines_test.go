@@ -11,11 +11,12 @@ import (
 	"reprise/internal/resilience"
 )
 
-func TestAWaitToSendIsNotTheConnections(t *testing.T) {
+func TestAConnectionHasTheGraverState(t *testing.T) {
 	t.Parallel()
 	held := resilience.State{Kind: resilience.Held, Category: resilience.RateLimit, Scope: resilience.ScopeStream}
 	stopped := resilience.State{Kind: resilience.Stopped, Category: resilience.Permission,
 		Scope: resilience.ScopeStream}
+	failed := resilience.State{Kind: resilience.Waiting, Category: resilience.Network, Scope: resilience.ScopeStream}
 	is := func(c Condition, state resilience.State) StreamStatus {
 		return StreamStatus{Condition: c, State: state}
 	}
@@ -24,6 +25,10 @@ func TestAWaitToSendIsNotTheConnections(t *testing.T) {
 		want             Condition
 	}{
 		"sending is held":           {StreamStatus{Condition: Healthy}, is(Held, held), Healthy},
+		"sending fails":             {StreamStatus{Condition: Healthy}, is(Waiting, failed), Waiting},
+		"sending fails meanwhile":   {StreamStatus{Condition: Syncing}, is(Waiting, failed), Waiting},
+		"both fail":                 {is(Held, failed), is(Waiting, failed), Held},
+		"it is paused":              {StreamStatus{Condition: Paused}, is(NeedsReconnect, stopped), Paused},
 		"sending needs the person":  {StreamStatus{Condition: Healthy}, is(NeedsReconnect, stopped), NeedsReconnect},
 		"reading is held":           {is(Held, held), StreamStatus{Condition: Healthy}, Held},
 		"both need somebody":        {is(NeedsReconnect, stopped), is(NeedsAdmin, stopped), NeedsReconnect},
@@ -32,9 +37,7 @@ func TestAWaitToSendIsNotTheConnections(t *testing.T) {
 		var s Status
 		for stream, st := range map[string]StreamStatus{library.Listens: c.reading, library.Deliveries: c.sending} {
 			st.Stream = stream
-			line := s.lineOf(stream)
-			*line = &Line{}
-			(*line).add(st)
+			s.add(st)
 		}
 		require.Equal(t, c.want, s.main().Condition, name)
 		require.Equal(t, c.sending.Condition, s.Sending.Condition, name)

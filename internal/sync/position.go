@@ -63,7 +63,7 @@ func (p *position) note() words.Text {
 
 func parsePosition(text string) (position, error) {
 	var p position
-	if text == "" {
+	if text == "" || text == library.NotOffered {
 		return p, nil
 	}
 	if err := json.Unmarshal([]byte(text), &p); err != nil {

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,10 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 		r.Rows, err = rd.read(ctx, c, k.Stream, a)
 		return err
 	})
-	if !refused(err) {
+	switch {
+	case errors.Is(err, providers.ErrNotOffered): // it is no run: there is nothing to read
+		err = nil
+	case !refused(err):
 		rd.habits.read(k, r.Started, r.Rows)
 		r = rd.record(ctx, c, r, err)
 	}
@@ -67,11 +71,11 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 	return err
 }
 
-// read reads a stream, and returns how many rows that brought. A server that does not offer it has nothing to read.
+// read reads a stream, and returns how many rows that brought; [providers.ErrNotOffered] if the server does not offer
+// it.
 func (rd *reader) read(
 	ctx context.Context, c library.Connection, stream string, a providers.Adapter,
 ) (rows int, err error) {
-	begun := time.Now()
 	switch stream {
 	case library.Listens:
 		source, ok := a.(providers.ListenSource)
@@ -89,15 +93,16 @@ func (rd *reader) read(
 		return 0, fmt.Errorf("%s: no such stream: %q", c.ID, stream)
 	}
 	if errors.Is(err, providers.ErrNotOffered) {
-		if stream == library.Listens { // there are none, and nothing more to know
-			rd.last.finish(Key{c.User, c.ID, stream}, begun, false)
-		}
-		return 0, rd.noteLack(ctx, c, stream)
+		return 0, cmp.Or(rd.noteLack(ctx, c, stream), err)
+	}
+	if err == nil {
+		rd.last.offered(Key{c.User, c.ID, stream})
 	}
 	return rows, err
 }
 
-// noteLack says on the connection's page that its server does not offer a stream.
+// noteLack notes that a connection's server does not offer a stream, and says so on its page. What has been read once
+// is asked for with each run all the same: a proxy may have answered in the server's place.
 func (rd *reader) noteLack(ctx context.Context, c library.Connection, stream string) error {
 	note := words.New("sync.no_playlists")
 	if stream == library.Listens {
@@ -110,7 +115,20 @@ func (rd *reader) noteLack(ctx context.Context, c library.Connection, stream str
 	if err != nil {
 		return err
 	}
+	if !hasRead(stream, position) {
+		position = library.NotOffered
+		rd.last.lack(Key{c.User, c.ID, stream}, time.Now())
+	}
 	return rd.store.SavePosition(ctx, c.User, c.ID, stream, position, note)
+}
+
+// hasRead reports whether a position says that a stream has brought something.
+func hasRead(stream, text string) bool {
+	if stream != library.Listens {
+		return text != "" && text != library.NotOffered
+	}
+	p, err := parsePosition(text)
+	return err == nil && !p.High.IsZero()
 }
 
 // record stores what a run came to. One that was refused, or that we ended ourselves, is not shown to people.
@@ -164,9 +182,10 @@ type lastRead struct {
 	history bool      // some of the history is still to be read
 	asked   int       // how often somebody has waited for a reading since
 	page    uint64    // the fingerprint of the latest page that was stored; 0 for none
+	lacks   time.Time // when the server said last that it does not offer the stream; zero if it does
 }
 
-// lastReads are those of all streams of listens since the start.
+// lastReads are those of all streams of listens since the start, and what is not offered of any stream.
 type lastReads struct {
 	mu sync.Mutex
 	of map[Key]lastRead
@@ -183,6 +202,22 @@ func (l *lastReads) finish(k Key, begun time.Time, history bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.of[k] = lastRead{begun: begun, history: history, page: l.of[k].page}
+}
+
+// lack notes that a server does not offer a stream.
+func (l *lastReads) lack(k Key, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.of[k] = lastRead{lacks: at}
+}
+
+// offered forgets that a server did not offer a stream.
+func (l *lastReads) offered(k Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.of[k]; !r.lacks.IsZero() {
+		delete(l.of, k)
+	}
 }
 
 // stored notes the page that a run has stored.

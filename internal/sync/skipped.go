@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// lookAgain is how long something skipped is left alone.
+	// lookAgain is how long something skipped, or not offered, is left alone.
 	lookAgain = 24 * time.Hour
 	// quickLooks is how often a playlist whose answer was bad is tried with the next run before it has to wait.
 	quickLooks = 2

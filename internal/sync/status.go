@@ -55,14 +55,15 @@ type StreamStatus struct {
 type Status struct {
 	Connection    library.Connection
 	Provider      *providers.Provider
-	Condition     Condition        // that of reading, unless only sending needs somebody; see Reading and Sending
+	Condition     Condition        // made of Reading and Sending; see main
 	State         resilience.State // the same
 	Words         notify.Words
 	Detail        string
 	LastSuccessAt time.Time
-	Streams       []StreamStatus
+	Streams       []StreamStatus   // without those that its server does not offer
+	Note          words.Text       // what its server does not offer, if that is listens
 	Reading       *Line            // nil where nothing is read
-	Sending       *Line            // nil where nothing was ever sent, and has to be
+	Sending       *Line            // nil where something is read, and nothing was ever sent, and has to be
 	Waiting       delivery.Waiting // what waits to be sent there
 }
 
@@ -117,16 +118,19 @@ func (m *statuses) status(
 	}
 	c.Credentials = nil // nobody who looks needs them
 	s := Status{Connection: c, Provider: p, Waiting: waiting}
-	for _, stream := range p.Guarded() {
-		st := m.streamStatus(c, stream, record(stream))
-		if stream == library.Deliveries && len(p.Streams) > 0 && !st.sends(waiting) {
+	for _, stream := range p.Guarded() { // what is sent comes last
+		r := record(stream)
+		if r.Position == library.NotOffered {
+			if stream == library.Listens {
+				s.Note = r.Note
+			}
 			continue
 		}
-		line := s.lineOf(stream)
-		if *line == nil {
-			*line = &Line{}
+		st := m.streamStatus(c, stream, r)
+		if stream == library.Deliveries && !s.takesUp(&st) {
+			continue
 		}
-		(*line).add(st)
+		s.add(st)
 		if st.LastSuccessAt.After(s.LastSuccessAt) {
 			s.LastSuccessAt = st.LastSuccessAt
 		}
@@ -166,6 +170,26 @@ func (m *statuses) streamStatus(c library.Connection, stream string, r library.S
 	st.Condition = condition(c, st.State, r, m.syncer.Running(k))
 	st.Every, st.Sharing = m.syncer.Rhythm(k)
 	return st
+}
+
+// takesUp reports whether sending is part of the status: where nothing is read it always is. What failed long ago is no
+// trouble any more when nothing waits, and a service that was never sent anything is ready.
+func (s *Status) takesUp(st *StreamStatus) bool {
+	over := st.State.Kind == resilience.Waiting && !st.State.Until.After(time.Now())
+	if over && st.State.Scope == resilience.ScopeStream && s.Waiting == (delivery.Waiting{}) {
+		st.State = resilience.State{}
+		st.Condition = New
+		if !st.LastSuccessAt.IsZero() {
+			st.Condition = Healthy
+		}
+	}
+	if s.Reading != nil {
+		return st.sends(s.Waiting)
+	}
+	if st.Condition == New && s.Waiting == (delivery.Waiting{}) && s.Provider.Takes.Listens != "" {
+		st.Condition = Healthy
+	}
+	return true
 }
 
 // sends reports whether anything was ever sent, or has to be. A stop of the whole connection says nothing about that.

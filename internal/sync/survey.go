@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"reprise/internal/library"
@@ -41,13 +42,13 @@ func (m *statuses) Survey(
 		if s.Conditions == nil {
 			s.Conditions = map[Condition]int{}
 		}
-		worst := m.worst(p, st, &s)
-		s.Conditions[worst]++
+		now := m.conditionOf(p, st, &s)
+		s.Conditions[now]++
 		if st.LastSuccessAt.After(s.LastSuccess) {
 			s.LastSuccess = st.LastSuccessAt
 		}
 		// One that has ended already would hide those that are about to.
-		if worst != NeedsReconnect && !st.ExpiresAt.IsZero() && (s.Ends.IsZero() || st.ExpiresAt.Before(s.Ends)) {
+		if now != NeedsReconnect && !st.ExpiresAt.IsZero() && (s.Ends.IsZero() || st.ExpiresAt.Before(s.Ends)) {
 			s.Ends = st.ExpiresAt
 		}
 		found[st.Provider()] = s
@@ -62,23 +63,26 @@ func (m *statuses) Survey(
 	return found, nil
 }
 
-// worst returns the gravest condition of a connection's streams, and notes their waits in s.
-func (m *statuses) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
+// conditionOf returns the condition of a connection, and notes its waits in s.
+func (m *statuses) conditionOf(p *providers.Provider, st library.Standing, s *Survey) Condition {
 	c := library.Connection{User: st.User, ID: st.ID, App: st.App, Paused: st.Paused}
-	worst := Healthy
-	if st.Read < len(p.Streams) || st.LastSuccessAt.IsZero() {
-		worst = New
-	}
+	var lines Status
 	for _, stream := range p.Guarded() {
+		if slices.Contains(st.Lacks, stream) {
+			continue
+		}
 		state := m.guard.state(c, stream)
 		s.note(state)
-		r := library.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // whether it has been read was looked at above
-		now := condition(c, state, r, m.syncer.Running(Key{c.User, c.ID, stream}))
-		if gravity[now] > gravity[worst] {
-			worst = now
-		}
+		r := library.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // what has not been read yet is looked at below
+		lines.add(StreamStatus{Stream: stream, State: state,
+			Condition: condition(c, state, r, m.syncer.Running(Key{c.User, c.ID, stream}))})
 	}
-	return worst
+	now := lines.main().Condition
+	unread := st.Read+len(st.Lacks) < len(p.Streams) || st.LastSuccessAt.IsZero() && p.Takes.Archive
+	if now == Healthy && unread {
+		return New
+	}
+	return now
 }
 
 func (s *Survey) note(state resilience.State) {

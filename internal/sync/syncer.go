@@ -220,10 +220,14 @@ func (s *Syncer) Read(ctx context.Context, k Key) error {
 	if err != nil {
 		return err
 	}
-	return s.guard.Do(ctx, providers.OfConnection(c, k.Stream), func(ctx context.Context, a providers.Adapter) error {
+	err = s.guard.Do(ctx, providers.OfConnection(c, k.Stream), func(ctx context.Context, a providers.Adapter) error {
 		_, err := s.reader.read(ctx, c, k.Stream, a)
 		return err
 	})
+	if errors.Is(err, providers.ErrNotOffered) {
+		return nil
+	}
+	return err
 }
 
 // Start makes all streams of a connection due now. A run that is under way is joined.
@@ -293,6 +297,7 @@ func (s *Syncer) cancel(user int64, conn library.ConnectionID) {
 // forget drops what is known of the latest reading of a connection, which may be to another account now.
 func (s *Syncer) forget(user int64, conn library.ConnectionID) {
 	s.reader.last.forget(Key{user, conn, library.Listens})
+	s.reader.last.forget(Key{user, conn, library.Playlists})
 }
 
 // want makes a stream due now. Unlike Start it ignores a run that is under way, which may have begun too early.

@@ -19,7 +19,7 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	for _, l := range all {
 		p, k := s.guard.opt.Registry.Get(l.Provider()), Key{l.User, l.ID, stream}
 		switch {
-		case p == nil || !p.Pulls(stream) || l.Paused:
+		case p == nil || !p.Pulls(stream) || l.Paused || time.Since(s.reader.last.get(k).lacks) < lookAgain:
 		case p.SharedPace(l.App) > 0:
 			g := group{l.Provider(), l.App}
 			sharing[g] = append(sharing[g], k)

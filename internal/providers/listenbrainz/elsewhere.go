@@ -62,17 +62,19 @@ const (
 
 // learnReading finds out what another server offers to be read: many only take listens. Such a server answers in all
 // sorts of ways to a call that it doesn't know, with its own page, or with 200 and an error; Maloja does.
-func (a *adapter) learnReading(ctx context.Context, learned library.Credentials) error {
+func (a *adapter) learnReading(ctx context.Context, account *providers.Account) error {
 	query := url.Values{"count": {"1"}}
 	_, err := a.listens(ctx, walk{count: 1})
 	if lacking(err) {
-		learned[readsListens], err = lacks, nil
+		account.Learned[readsListens], err = lacks, nil
+		account.Lacks = append(account.Lacks, library.Listens)
 	}
 	if err != nil {
 		return err
 	}
 	if _, _, err = a.listingPage(ctx, playlistsRoute, query); lacking(err) {
-		learned[readsPlaylists], err = lacks, nil
+		account.Learned[readsPlaylists], err = lacks, nil
+		account.Lacks = append(account.Lacks, library.Playlists)
 	}
 	return err
 }

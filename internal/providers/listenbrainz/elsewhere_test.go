@@ -79,7 +79,8 @@ func TestAnAccountElsewhereSaysWhere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{ID: "koito.example.org#ada", Name: "ada", Label: "koito.example.org",
 		Learned: library.Credentials{userField: "ada", urlField: "https://koito.example.org",
-			readsListens: lacks, readsPlaylists: lacks}}, account)
+			readsListens: lacks, readsPlaylists: lacks},
+		Lacks: []string{library.Listens, library.Playlists}}, account)
 	account, err = p.Open(client, elsewhere("listenbrainz.org")).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "ada", account.ID)

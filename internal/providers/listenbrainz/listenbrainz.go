@@ -105,7 +105,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if a.server.own {
 		account.ID, account.Learned[urlField] = a.server.host+"#"+body.User, a.server.base
 		account.Label = a.server.host
-		if err := a.learnReading(ctx, account.Learned); err != nil {
+		if err := a.learnReading(ctx, &account); err != nil {
 			return providers.Account{}, err
 		}
 	}

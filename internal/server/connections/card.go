@@ -24,6 +24,7 @@ type CardView struct {
 	Banner   string     // id of the banner that says what is the matter
 	Says     string     // what is the matter and what happens next; empty if a banner says it
 	Sides    []sideView // reading and sending, where they differ
+	Note     string     // what its server does not offer
 	Since    string     // what began when
 	Next     time.Time  // the next attempt, if Says does not name it
 	Notices  []notice   // if no banner says more
@@ -69,7 +70,8 @@ func readerOf(u accounts.User, path string, open []core.Notification) reader {
 
 // newCard returns the card of a connection.
 func newCard(ctx context.Context, v View, r reader) CardView {
-	c := CardView{ID: v.ID, Provider: v.Provider, Name: v.DisplayName, Account: v.Account, Progress: progressOf(ctx, v)}
+	c := CardView{ID: v.ID, Provider: v.Provider, Name: v.DisplayName, Account: v.Account, Note: v.Note,
+		Progress: progressOf(ctx, v)}
 	state := syncer.Condition(v.State)
 	c.State = StateMark(ctx, v.State, r.Admin)
 	c.Calm = v.Category == nil && (state == syncer.Healthy || state == syncer.Syncing)
@@ -170,12 +172,16 @@ func StateMark(ctx context.Context, state string, admin bool) ui.Mark {
 // lastWords says what was done with a service last.
 func lastWords(ctx context.Context, v View) string {
 	switch {
+	case v.LastSuccessAt == nil && !v.Reads:
+		return words.T(ctx, "status.not_sent")
 	case v.LastSuccessAt == nil:
 		return words.T(ctx, "status.not_yet")
 	case v.Reads:
 		return words.T(ctx, "status.checked")
+	case v.Archives:
+		return words.T(ctx, "status.written")
 	}
-	return words.T(ctx, "status.written")
+	return words.T(ctx, "status.sent")
 }
 
 // waitingWords says what waits to be sent to a service.

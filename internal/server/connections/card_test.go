@@ -163,7 +163,11 @@ func TestACardHasOneAction(t *testing.T) {
 	for state, want := range map[string]string{"healthy": "sync", "syncing": "sync", "new": "sync", "waiting": "retry",
 		"held": "", "paused": "resume", "needs_admin": "retry", "needs_reconnect": "reconnect"} {
 		v := connected(state, state)
-		st := syncer.Status{Condition: syncer.Condition(state), Provider: reads(library.Listens)}
+		st := syncer.Status{Condition: syncer.Condition(state), Provider: reads(library.Listens),
+			Reading: &syncer.Line{}}
+		if state == "waiting" || state == "held" {
+			st.Reading.State.Kind = resilience.Waiting
+		}
 		st.Connection.ID = "spotify"
 		v.Actions = actionsFor(t.Context(), st)
 		if state == "syncing" {

@@ -2,6 +2,7 @@ package connections
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -199,7 +200,11 @@ func (h *connect) connected(
 	if err := h.asks.Used(ctx, user, id.Provider()); err != nil {
 		h.core.Log.Error("an ask cannot be closed", "err", err)
 	}
-	return h.core.Done(c, core.LocalPath(returnTo), connectedText(h.statuses.label(ctx, user, id), p))
+	st, err := h.statuses.Status(ctx, user, id)
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, core.LocalPath(returnTo), connectedText(ctx, st))
 }
 
 func (h *connect) form(c echo.Context) error {
@@ -245,9 +250,13 @@ func (h *connect) form(c echo.Context) error {
 }
 
 // connectedText says that a connection works now, and what it does first.
-func connectedText(label string, p *providers.Provider) words.Text {
-	if len(p.Streams) == 0 {
+func connectedText(ctx context.Context, st syncer.Status) words.Text {
+	label := st.Connection.Label(st.Provider.Called().T(ctx))
+	switch {
+	case len(st.Provider.Streams) == 0:
 		return words.New("connect.done_writing", "Name", label)
+	case st.Reading == nil:
+		return words.New("connect.done_sending", "Name", label)
 	}
 	return words.New("connect.done_reading", "Name", label)
 }

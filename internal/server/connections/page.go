@@ -148,7 +148,7 @@ func (h *page) parts(c echo.Context, st syncer.Status, v *connectionDetails) (er
 			return err
 		}
 	}
-	if v.Runs, err = h.runs.part(ctx, conn, st.Provider); err != nil {
+	if v.Runs, err = h.runs.part(ctx, st); err != nil {
 		return err
 	}
 	if v.Skipped, err = h.skipped.part(ctx, user, conn.ID); err != nil {
@@ -231,7 +231,7 @@ func disconnectOf(ctx context.Context, st syncer.Status, forwards bool) disconne
 	if owed > 0 {
 		d.Owed = words.T(ctx, "connection.disconnect.owed", "Count", owed, "Name", name)
 	}
-	if len(st.Provider.Streams) > 0 {
+	if st.Reading != nil {
 		d.Keep = words.T(ctx, "connection.disconnect.keep_read")
 		d.Delete = words.T(ctx, "connection.disconnect.delete_read", "Name", name)
 		if forwards {

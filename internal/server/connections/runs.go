@@ -9,8 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
-	"reprise/internal/providers"
 	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -97,19 +97,23 @@ type dayOf struct {
 const newestRuns = 30
 
 // part returns the runs of a connection in the last 24 hours; nil if nothing is read there.
-func (h *runs) part(ctx context.Context, c library.Connection, p *providers.Provider) (*runsPart, error) {
-	if len(p.Streams) == 0 {
+func (h *runs) part(ctx context.Context, st syncer.Status) (*runsPart, error) {
+	if st.Reading == nil {
 		return nil, nil
 	}
+	c := st.Connection
 	from := dayStart(time.Now(), quarterHour)
 	quarters, err := h.store.RunQuarters(ctx, c.User, c.ID, from)
 	if err != nil {
 		return nil, err
 	}
 	v := &runsPart{From: from}
-	for _, stream := range p.Streams {
-		some := ofStream(quarters, stream)
-		v.Strips = append(v.Strips, dayOf{Name: words.Each("part.", stream).T(ctx), Sum: runWords(ctx, some),
+	for _, s := range st.Streams {
+		if s.Stream == library.Deliveries {
+			continue
+		}
+		some := ofStream(quarters, s.Stream)
+		v.Strips = append(v.Strips, dayOf{Name: words.Each("part.", s.Stream).T(ctx), Sum: runWords(ctx, some),
 			Slots: slots(ctx, some, from, quarterHour)})
 	}
 	page, next, err := h.store.Runs(ctx, c.User, c.ID, from, "", newestRuns)

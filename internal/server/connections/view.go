@@ -24,6 +24,7 @@ type View struct {
 	Category            *string          `json:"category"`
 	Message             string           `json:"message"`
 	Detail              string           `json:"detail,omitempty"`
+	Note                string           `json:"note,omitempty"` // what its server does not offer
 	Since               *string          `json:"since"`
 	NextAttemptAt       *string          `json:"next_attempt_at"`
 	LastSuccessAt       *string          `json:"last_success_at"`
@@ -31,10 +32,11 @@ type View struct {
 	ExpiresAt           *string          `json:"expires_at"`
 	ParkedDeliveries    int              `json:"parked_deliveries"`
 	Reading             *lineView        `json:"reading"` // nil where nothing is read
-	Sending             *lineView        `json:"sending"` // nil where nothing was ever sent
+	Sending             *lineView        `json:"sending"` // nil where something is read, and nothing was ever sent
 	Streams             []streamView     `json:"streams"`
 	Actions             []actionView     `json:"actions"`
 	Reads               bool             `json:"-"` // false: things are only sent there
+	Archives            bool             `json:"-"` // months of listens are
 	Every               string           `json:"-"` // the shortest interval of its streams, in words
 	Spread              string           `json:"-"` // why it is read less often than the loops tick
 	Waiting             delivery.Waiting `json:"-"` // what waits to be sent there
@@ -65,11 +67,18 @@ func plainMessage(s syncer.Status) words.Text {
 		if len(s.Provider.Streams) == 0 {
 			return words.New("state.new_archive")
 		}
+		if s.Reading == nil {
+			return words.New("state.new_sending")
+		}
 	case syncer.Paused:
 		if waiting := s.Waiting.Clause(); !waiting.IsZero() {
 			return words.New("state.paused_waiting", "Waiting", waiting)
 		}
-	case syncer.Healthy, syncer.Syncing:
+	case syncer.Healthy:
+		if s.Reading == nil && s.LastSuccessAt.IsZero() {
+			return words.New("state.ready")
+		}
+	case syncer.Syncing:
 	default:
 		return words.Text{}
 	}
@@ -83,7 +92,7 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},
 		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting,
-		Reads: len(c.Provider.Streams) > 0}
+		Note: c.Note.T(ctx), Reads: c.Reading != nil, Archives: c.Provider.Takes.Archive}
 	v.Reading, v.Sending = viewLine(ctx, "reading", c.Reading), viewLine(ctx, "sending", c.Sending)
 	v.Actions = h.withLift(ctx, c, v.Actions)
 	if m := plainMessage(c); !m.IsZero() && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
@@ -164,6 +173,7 @@ func actionsFor(ctx context.Context, s syncer.Status) []actionView {
 		return actionView{Action: name, Label: words.Each("action.", name).T(ctx)}
 	}
 	retry, pause := action("retry"), action("pause")
+	calm := s.Reading != nil && s.Reading.State.Kind == resilience.Ready // only sending waits
 	switch s.Condition {
 	case syncer.Paused:
 		return []actionView{action("resume")}
@@ -174,13 +184,22 @@ func actionsFor(ctx context.Context, s syncer.Status) []actionView {
 			return []actionView{retry, reconnect, pause}
 		}
 		return []actionView{reconnect, retry, pause}
-	case syncer.NeedsAdmin, syncer.Waiting:
+	case syncer.Waiting, syncer.Held:
+		all := []actionView{pause}
+		if calm {
+			all = []actionView{action("sync"), pause}
+		}
+		if s.Condition == syncer.Waiting {
+			return append([]actionView{retry}, all...)
+		}
+		return all
+	case syncer.NeedsAdmin:
 		return []actionView{retry, pause}
-	case syncer.Held, syncer.Syncing:
+	case syncer.Syncing:
 		return []actionView{pause}
 	}
 	switch {
-	case len(s.Provider.Streams) == 0: // nothing is read there
+	case s.Reading == nil:
 		return []actionView{pause}
 	case s.Sending != nil && s.Sending.Condition == syncer.Waiting:
 		return []actionView{action("sync"), retry, pause}

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
+	"reprise/web/ui/uitest"
 )
 
 func TestRhythmInWords(t *testing.T) {
@@ -46,6 +47,43 @@ func TestPausedSaysWhatWaits(t *testing.T) {
 	require.Contains(t, plainMessage(st).String(), "until you press Resume; 1,200 listens and 1 playlist are waiting")
 	held := syncer.Status{Condition: syncer.Held, Provider: reads()}
 	require.True(t, plainMessage(held).IsZero(), "its failure has a sentence")
+}
+
+// onlyTakes is a service that is only sent listens, of which three wait because it cannot be reached.
+func onlyTakes() syncer.Status {
+	p := reads(library.Listens, library.Playlists)
+	p.Takes.Listens = "submit_listens"
+	line := syncer.Line{Stream: library.Deliveries, Condition: syncer.Waiting, State: resilience.State{
+		Kind: resilience.Waiting, Category: resilience.Network, Scope: resilience.ScopeStream}}
+	line.Words.Message = words.Plain("Reprise can't reach Koito.")
+	return syncer.Status{Connection: library.Connection{ID: "listenbrainz", Name: "Koito"}, Provider: p,
+		Condition: line.Condition, State: line.State, Words: line.Words, Sending: &line,
+		Note: words.New("sync.listens_only_in"), Waiting: delivery.Waiting{Listens: 3},
+		Streams: []syncer.StreamStatus{{Stream: library.Deliveries, Condition: syncer.Waiting}}}
+}
+
+func TestWhatIsOnlySentToShowsItsSending(t *testing.T) {
+	t.Parallel()
+	v := (&Statuses{}).view(t.Context(), onlyTakes())
+	require.Equal(t, "waiting", v.State)
+	require.Nil(t, v.Reading)
+	require.Equal(t, "Koito is taking a break; nothing for you to do",
+		headlineOf(t.Context(), []View{v}, false, false).State.Word)
+	card := newCard(t.Context(), v, reader{Path: "/"})
+	html := uitest.HTML(t, words.English, Card(card))
+	for _, says := range []string{"Retrying soon", "Reprise can&#39;t reach Koito.", "3 waiting to be sent",
+		"nothing sent yet", "This server accepts listens but doesn&#39;t offer any to read."} {
+		require.Contains(t, html, says)
+	}
+	require.NotContains(t, html, "Reading")
+	require.Equal(t, "listenbrainz-retry", card.Action.ID)
+
+	well := onlyTakes()
+	well.Condition, well.State, well.Sending.Condition = syncer.Healthy, resilience.State{}, syncer.Healthy
+	well.Sending.State, well.Waiting = resilience.State{}, delivery.Waiting{}
+	v = (&Statuses{}).view(t.Context(), well)
+	require.Equal(t, "Connected. Reprise sends what you forward to it.", v.Message)
+	require.Equal(t, "pause", v.Actions[0].Action, "there is nothing to sync")
 }
 
 func TestNextAttemptInWords(t *testing.T) {
