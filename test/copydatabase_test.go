@@ -132,7 +132,7 @@ func TestAHouseholdMovesToPostgresAndBack(t *testing.T) {
 func TestACopyToAFullDiskSaysSo(t *testing.T) {
 	t.Parallel()
 	good := used(t)
-	said := mounted(t, `dd if=/dev/zero of=$0/fill bs=4096 count=3800 2>/dev/null
+	said := mounted(t, `dd if=/dev/zero of=$0/fill bs=4096 count=4000 2>/dev/null
 		before=$(md5sum `+good+`/reprise.db)
 		"$1" copy-database `+good+` $0/new || code=$?
 		[ "$before" = "$(md5sum `+good+`/reprise.db)" ]

@@ -85,7 +85,7 @@ func restored(r library.ListenRecord) row {
 	}
 	if len(l.Sources) == 0 {
 		l.Sources = []library.Source{{Connection: Reprise, SourceID: library.FromExport + "listens:" +
-			strconv.FormatInt(l.PlayedAt.UnixMilli(), 10) + ":" + library.NameHash(l.Artist, l.Title)}}
+			strconv.FormatInt(l.PlayedAt.Unix(), 10) + ":" + library.NameHash(l.Artist, l.Title)}}
 	}
 	for i, s := range l.Sources {
 		if s.SourceID == "" || s.Later.Abs() > maxPlayed || !provider.MatchString(s.Connection.Provider()) {

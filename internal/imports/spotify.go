@@ -73,7 +73,7 @@ func (r *spotifyRow) extended() row {
 	}
 	l := library.Listen{
 		Track:    library.Track{Title: r.Track, Artist: r.Artist, Album: r.Album, SourceID: id},
-		SourceID: fmt.Sprintf("%sextended:%d:%d:%s", library.FromExport, end.Unix(), r.MS, id),
+		SourceID: fmt.Sprintf("%sextended:%d:%s", library.FromExport, end.Unix(), id),
 		PlayedAt: end.Add(-heard),
 		Player:   spotifyPlayer(r.Platform),
 	}
@@ -120,10 +120,11 @@ func (r *spotifyRow) short() row {
 	if r.PodcastName != "" || r.TrackName == "" || heard < minPlayed {
 		return row{skip: true}
 	}
+	began := end.Add(30*time.Second - heard) // from the middle of that minute
 	id := library.NameHash(r.ArtistName, r.TrackName)
 	return play(library.Listen{
 		Track:    library.Track{Title: r.TrackName, Artist: r.ArtistName},
-		SourceID: fmt.Sprintf("%sshort:%d:%d:%s", library.FromExport, end.Unix(), r.MSPlayed, id),
-		PlayedAt: end.Add(30*time.Second - heard), // from the middle of that minute
+		SourceID: fmt.Sprintf("%sshort:%d:%s", library.FromExport, began.Unix(), id),
+		PlayedAt: began,
 	})
 }

@@ -10,7 +10,9 @@ import (
 // Listen is a track played at an instant.
 type Listen struct {
 	Track
-	// SourceID identifies the listen at its provider, unlike Track.SourceID. Reading a listen again yields the same.
+	// SourceID identifies the listen at its provider, unlike Track.SourceID. Reading a listen again yields the same. It
+	// has the second of the play and what its track is called there: plays that have the latter in common share it in
+	// the database.
 	SourceID    string
 	PlayedAt    time.Time // UTC, to the millisecond
 	Approximate bool      // PlayedAt is a guess

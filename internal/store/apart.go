@@ -61,7 +61,8 @@ func moveOut(ctx context.Context, tx *sql.Tx, user int64, from held, to int64, v
 		execTx(ctx, tx, `INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)
 			VALUES ($1, $2, $3, $4, $5)`, to, user, millis(v.At), from.approximate, from.spelt),
 		execTx(ctx, tx, `UPDATE listen_sources SET listen_id = $1, later = 0 WHERE listen_id = $2 AND `+
-			fromOne("listen_sources", 3)+" AND source_id = $4", to, from.id, v.Connection, v.SourceID),
+			fromOne("listen_sources", 3)+" AND "+idOf("listen_sources")+" = $4", to, from.id, v.Connection,
+			v.SourceID),
 		execTx(ctx, tx, `INSERT INTO forwards (listen_id, connection, user_id, delivery_id)
 			SELECT CAST($1 AS BIGINT), connection, user_id, 0 FROM forwards WHERE listen_id = $2`, to, from.id))
 }
@@ -102,8 +103,8 @@ func (s *Store) rejoin(ctx context.Context, tx *sql.Tx, c library.Correction) er
 		}
 		err = errors.Join(
 			execTx(ctx, tx, `UPDATE listen_sources SET listen_id = $1, later = later + $5 WHERE listen_id = $2 AND `+
-				fromOne("listen_sources", 3)+" AND source_id = $4", into.id, from.id, v.Connection, v.SourceID,
-				from.at-into.at),
+				fromOne("listen_sources", 3)+" AND "+idOf("listen_sources")+" = $4", into.id, from.id, v.Connection,
+				v.SourceID, from.at-into.at),
 			execTx(ctx, tx, `DELETE FROM listens WHERE id = $1
 				AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = $1)`, from.id))
 		if err != nil {

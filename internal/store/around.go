@@ -68,7 +68,7 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, in pile, where string, a
 		return &v, nil
 	}
 	stored, err := list(ctx, tx, scan, `SELECT l.id, p.match_key, l.played_at, p.duration_ms, p.isrc <> '',
-			p.recording_mbid <> '', p.id, n.connection, s.source_id, l.played_at + s.later
+			p.recording_mbid <> '', p.id, n.connection, `+idOf("s")+`, l.played_at + s.later
 		FROM `+in.listens+" l JOIN spellings p ON p.id = l.spelling_id JOIN "+in.sources+` s ON s.listen_id = l.id
 		JOIN connection_numbers n ON n.number = s.connection
 		WHERE `+where+" ORDER BY l.played_at, l.id", args...)

@@ -104,7 +104,7 @@ func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen
 	for i, l := range page {
 		id := id + int64(i) + 1
 		listens = append(listens, id, user, l.PlayedAt.UnixMilli(), 0, int64(i))
-		sources = append(sources, id, 1, sourceKey(user, "spotify", l.SourceID), l.SourceID, 0, l.PlayedAt.Unix())
+		sources = append(sources, id, 1, sourceKey(user, "spotify", l.SourceID), int64(i), 0, l.PlayedAt.Unix())
 	}
 	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", 5,
 		listens, "")
@@ -112,7 +112,7 @@ func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen
 		return err
 	}
 	return insertRows(b.Context(), tx, `INSERT INTO listen_sources
-		(listen_id, connection, source_key, source_id, later, stored_at)`, 6, sources, "")
+		(listen_id, connection, source_key, name_id, later, stored_at)`, 6, sources, "")
 }
 
 // BenchmarkStoring compares storing with what the engine needs at least, in one run: bare inserts into the same tables,
@@ -219,7 +219,7 @@ func largeLibrary(b *testing.B, newest bool) {
 		require.NoError(b, err)
 		b.ReportMetric(float64(written(b)-before)/plays, "written-B/listen")
 		for name, tables := range map[string]string{
-			"B/listen":      "tbl_name IN ('listens', 'listen_sources')",
+			"B/listen":      "tbl_name IN ('listens', 'listen_sources', 'source_names')",
 			"file-B/listen": "1 = 1",
 		} {
 			size := number(b, s, "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_master WHERE "+

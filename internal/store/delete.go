@@ -163,7 +163,7 @@ func (s *Store) putAway(ctx context.Context, tx *sql.Tx, c library.Correction, s
 }
 
 const (
-	plainSources  = "listen_id, connection, source_key, source_id, later, stored_at, player"
+	plainSources  = "listen_id, connection, source_key, name_id, later, stored_at, player"
 	sourceColumns = "(" + plainSources + ")"
 )
 

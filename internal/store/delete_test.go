@@ -28,7 +28,7 @@ func dump(t testing.TB, s *Store, user int64, piles ...pile) (lines []string) {
 	}
 	for _, in := range piles {
 		all, err := list(t.Context(), s.reader, scan, `SELECT l.id, l.played_at, l.approximate, l.spelling_id,
-			n.connection, s.source_id, s.later, s.source_key, coalesce(p.name, '')
+			n.connection, `+idOf("s")+`, s.later, s.source_key, coalesce(p.name, '')
 			FROM `+in.listens+" l JOIN "+in.sources+` s ON s.listen_id = l.id
 			JOIN connection_numbers n ON n.number = s.connection
 			LEFT JOIN players p ON p.id = s.player WHERE l.user_id = $1`, user)

@@ -120,8 +120,8 @@ func (s *Store) NextDeletion(ctx context.Context, id, after int64) (d delivery.D
 		return d, local(err)
 	}
 	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
-	d.SourceIDs, err = list(ctx, s.reader, scan, `SELECT s.source_id FROM removed_sources s
-		WHERE s.listen_id = $1 AND `+fromOne("s", 2)+" ORDER BY s.source_id", d.Listen, conn)
+	d.SourceIDs, err = list(ctx, s.reader, scan, "SELECT "+idOf("s")+` AS source_id FROM removed_sources s
+		WHERE s.listen_id = $1 AND `+fromOne("s", 2)+" ORDER BY source_id", d.Listen, conn)
 	return d, err
 }
 

@@ -169,7 +169,7 @@ func addedID(c library.Correction) string { return fmt.Sprintf("%d-%d", c.MadeAt
 func addedIn(ctx context.Context, tx *sql.Tx, in pile, c library.Correction) (id int64, err error) {
 	source := addedID(c)
 	err = tx.QueryRowContext(ctx, "SELECT s.listen_id FROM "+in.sources+` s WHERE s.source_key = $1 AND `+
-		fromOne("s", 2)+" AND s.source_id = $3", sourceKey(c.User, library.ByHand, source), library.ByHand, source).
+		fromOne("s", 2)+" AND "+idOf("s")+" = $3", sourceKey(c.User, library.ByHand, source), library.ByHand, source).
 		Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -193,7 +193,7 @@ func (s *Store) takeAway(ctx context.Context, tx *sql.Tx, c library.Correction) 
 		}
 		err = errors.Join(
 			execTx(ctx, tx, "DELETE FROM "+in.sources+" WHERE listen_id = $1 AND "+fromOne(in.sources, 2)+
-				" AND source_id = $3", id, library.ByHand, addedID(c)),
+				" AND "+idOf(in.sources)+" = $3", id, library.ByHand, addedID(c)),
 			execTx(ctx, tx, "DELETE FROM "+in.listens+" WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM "+in.sources+
 				" s WHERE s.listen_id = $1)", id))
 		if err != nil || in.removed {
@@ -218,11 +218,11 @@ func (s *Store) OneListen(ctx context.Context, user, id int64) (l library.Stored
 		v.At, v.KnownAt = l.PlayedAt.Add(time.Duration(later)*time.Millisecond), instant(1000*known)
 		return v, err
 	}
-	told, err = list(ctx, s.reader, scan, `SELECT n.connection, s.source_id, s.later, s.stored_at,
+	told, err = list(ctx, s.reader, scan, "SELECT n.connection, "+idOf("s")+` AS source_id, s.later, s.stored_at,
 			coalesce(p.name, '')
 		FROM listen_sources s JOIN connection_numbers n ON n.number = s.connection
 		LEFT JOIN players p ON p.id = s.player WHERE s.listen_id = $1
-		ORDER BY s.later, n.connection, s.source_id`, id)
+		ORDER BY s.later, n.connection, source_id`, id)
 	for _, v := range told {
 		l.Sources = append(l.Sources, v.Source)
 	}

@@ -27,13 +27,13 @@ func scanForwarded(r scanner) (f forwarded, err error) {
 }
 
 // selectForwarded selects the listens of deliveries, the oldest first, with a row for each of their sources.
-const selectForwarded = "SELECT " + listenColumns + `, f.delivery_id, f.user_id, f.connection,
-		coalesce(n.connection, ''), coalesce(s.source_id, ''), coalesce(s.later, 0), coalesce(y.name, '')
+var selectForwarded = "SELECT " + listenColumns + `, f.delivery_id, f.user_id, f.connection,
+		coalesce(n.connection, ''), ` + idOf("s") + ` AS source_id, coalesce(s.later, 0), coalesce(y.name, '')
 	FROM forwards f JOIN listens l ON l.id = f.listen_id ` + theirSpellings + `
 	LEFT JOIN listen_sources s ON s.listen_id = l.id
 	LEFT JOIN connection_numbers n ON n.number = s.connection
 	LEFT JOIN players y ON y.id = s.player
-	WHERE f.delivery_id IN %s ORDER BY l.played_at, l.id, n.connection, s.source_id`
+	WHERE f.delivery_id IN %s ORDER BY l.played_at, l.id, n.connection, source_id`
 
 // readTogether is how many deliveries are read with one query at most. They may have a thousand listens each.
 const readTogether = 16

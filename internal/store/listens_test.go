@@ -110,8 +110,8 @@ func TestAPageIsStoredAtomically(t *testing.T) {
 			refuse(t, s, "refuse_"+event, "BEFORE "+event+" ON "+table,
 				map[string]string{"spellings": "NEW.title = 'Track 40'",
 					"listens":        fmt.Sprint("NEW.played_at = ", at(-200).UnixMilli()),
-					"listen_sources": "NEW.source_id = 'play--200'", "play_counts": "NEW.track_id = 'track 40'",
-					"streams": "NEW.reading = 'after'"}[table])
+					"listen_sources": fmt.Sprint("NEW.source_key = ", sourceKey(user, "spotify", "play--200")),
+					"play_counts":    "NEW.track_id = 'track 40'", "streams": "NEW.reading = 'after'"}[table])
 		}
 		page := repeat(50, 5)
 		for i := range page {

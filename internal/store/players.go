@@ -8,9 +8,14 @@ import (
 	"reprise/internal/library"
 )
 
-// playersOf returns the numbers of players by name, where each gets one when it is first heard of. It returns nil, and
-// asks nothing, if all names are empty.
+// playersOf returns the numbers of players by name. It returns nil, and asks nothing, if all names are empty.
 func playersOf(ctx context.Context, tx *sql.Tx, names []string) (map[string]int64, error) {
+	return numbersOf(ctx, tx, "players", names)
+}
+
+// numbersOf returns the numbers of names in a table, where each gets one when it is first heard of. It sorts names. It
+// returns nil, and asks nothing, if all are empty.
+func numbersOf(ctx context.Context, tx *sql.Tx, table string, names []string) (map[string]int64, error) {
 	slices.Sort(names)
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 	if len(names) == 0 {
@@ -25,7 +30,7 @@ func playersOf(ctx context.Context, tx *sql.Tx, names []string) (map[string]int6
 		return none, err
 	}
 	for chunk := range slices.Chunk(names, 100) {
-		_, err := list(ctx, tx, scan, "SELECT id, name FROM players WHERE name IN "+numbered(1, len(chunk)),
+		_, err := list(ctx, tx, scan, "SELECT id, name FROM "+table+" WHERE name IN "+numbered(1, len(chunk)),
 			anys(chunk)...)
 		if err != nil {
 			return nil, err
@@ -35,7 +40,7 @@ func playersOf(ctx context.Context, tx *sql.Tx, names []string) (map[string]int6
 	if len(names) == 0 {
 		return numbers, nil
 	}
-	next, err := nextIDs(ctx, tx, "players", len(names))
+	next, err := nextIDs(ctx, tx, table, len(names))
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +49,7 @@ func playersOf(ctx context.Context, tx *sql.Tx, names []string) (map[string]int6
 		numbers[name] = next + int64(i)
 		rows = append(rows, numbers[name], name)
 	}
-	return numbers, insertRows(ctx, tx, "INSERT INTO players (id, name)", 2, rows, "")
+	return numbers, insertRows(ctx, tx, "INSERT INTO "+table+" (id, name)", 2, rows, "")
 }
 
 // sourceRows are rows to insert into listen_sources or removed_sources. Those without any player are shorter, since
@@ -64,9 +69,22 @@ func (r *sourceRows) add(player string, row ...any) {
 
 // insert inserts the rows into a table.
 func (r *sourceRows) insert(ctx context.Context, tx *sql.Tx, table string) error {
-	columns, width := "listen_id, connection, source_key, source_id, later, stored_at", 6
+	columns, width := "listen_id, connection, source_key, name_id, later, stored_at", 6
 	if r.players != nil {
 		columns, width = columns+", player", width+1
+	}
+	names := make([]string, 0, len(r.args)/width)
+	for row := range slices.Chunk(r.args, width) {
+		name := nameIn(row[2].(int64), row[3].(string))
+		row[3] = name
+		names = append(names, name)
+	}
+	numbers, err := numbersOf(ctx, tx, "source_names", names)
+	if err != nil {
+		return err
+	}
+	for row := range slices.Chunk(r.args, width) {
+		row[3] = numbers[row[3].(string)]
 	}
 	return insertRows(ctx, tx, "INSERT INTO "+table+" ("+columns+")", width, r.args,
 		"ON CONFLICT DO NOTHING") // that key of one listen and one connection twice, once in a hundred lives
@@ -100,7 +118,7 @@ func (s *Store) learnPlayers(ctx context.Context, tx *sql.Tx, page library.Intak
 	var learned []stored
 	for _, in := range []pile{kept, removed} {
 		for chunk := range slices.Chunk(keys, 100) {
-			all, err := list(ctx, tx, scan, "SELECT s.listen_id, s.source_key, s.source_id, l.played_at FROM "+
+			all, err := list(ctx, tx, scan, "SELECT s.listen_id, s.source_key, "+idOf("s")+", l.played_at FROM "+
 				in.sources+" s CROSS JOIN "+in.listens+" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+
 				fromOne("s", 2)+" AND s.player = 0 AND s.source_key IN "+numbered(3, len(chunk)),
 				append([]any{page.User, page.Connection}, chunk...)...)
@@ -112,7 +130,7 @@ func (s *Store) learnPlayers(ctx context.Context, tx *sql.Tx, page library.Intak
 					continue
 				}
 				err := execTx(ctx, tx, "UPDATE "+in.sources+` SET player = $1
-					WHERE listen_id = $2 AND source_key = $3 AND source_id = $4 AND `+fromOne(in.sources, 5),
+					WHERE listen_id = $2 AND source_key = $3 AND `+idOf(in.sources)+" = $4 AND "+fromOne(in.sources, 5),
 					players[named[v.id]], v.listen, v.key, v.id, page.Connection)
 				if err != nil {
 					return err

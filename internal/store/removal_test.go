@@ -23,7 +23,8 @@ import (
 // empty it of a person's rows.
 var shared = []string{"servers", "leader", "facts", "sequences", "key_cooldowns", "entities", "enrichment_marks",
 	"enrichment", "spellings", "track_artists", "joined_keys", "joined_ids", "connection_numbers", "players",
-	"quarters", "videos", "settings", "search_words", "music_rules", "music_rule_parts", "chosen_pictures"}
+	"source_names", "quarters", "videos", "settings", "search_words", "music_rules", "music_rule_parts",
+	"chosen_pictures"}
 
 // column is a column of a table of ours.
 type column struct{ table, name, kind string }
@@ -264,8 +265,8 @@ func TestABigRemovalBlocksNobodyForLong(t *testing.T) {
 	for _, rows := range []string{
 		`listens (id, user_id, spelling_id, played_at, approximate)
 			SELECT 1000000 + i, $2, 1, 1600000000000 + i * 180000, 0 FROM n`,
-		`listen_sources (listen_id, connection, source_key, source_id, later, stored_at)
-			SELECT 1000000 + i, $2, i, CAST(i AS TEXT), 0, 0 FROM n`,
+		`listen_sources (listen_id, connection, source_key, name_id, later, stored_at)
+			SELECT 1000000 + i, $2, i, 1, 0, 0 FROM n`,
 		`forwards (listen_id, connection, user_id, delivery_id) SELECT 1000000 + i, 'lastfm', $2, 0 FROM n`,
 	} {
 		require.NoError(t, s.exec(t.Context(), series+rows, listens, bob))

@@ -93,7 +93,7 @@ func placesOf(ctx context.Context, tx *sql.Tx, in pile, user int64, conn library
 			args = append(args, sourceKey(user, conn, id))
 		}
 		// The cross join makes SQLite start with the keys.
-		_, err := list(ctx, tx, scan, "SELECT s.source_id, l.id, l.played_at FROM "+in.sources+" s CROSS JOIN "+
+		_, err := list(ctx, tx, scan, "SELECT "+idOf("s")+", l.id, l.played_at FROM "+in.sources+" s CROSS JOIN "+
 			in.listens+" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+fromOne("s", 2)+" AND s.source_key IN "+
 			numbered(3, len(chunk)), args...)
 		if err != nil {

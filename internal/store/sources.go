@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"reprise/internal/library"
 )
@@ -24,6 +25,21 @@ func sourceKey(user int64, conn library.ConnectionID, id string) int64 {
 	_, _ = h.Write([]byte(id))
 	sum := h.Sum32()
 	return (timeIn(id)&math.MaxInt32)<<16 | int64(sum>>16^sum&math.MaxUint16)
+}
+
+// timeMark stands for the time in the stored name of a source. library.ID keeps control characters out of ids.
+const timeMark = "\x01"
+
+// nameIn returns what is stored of a source's id beside its key: the id with timeMark for the time. Plays of a song
+// share it, so that it is stored once for all of them.
+func nameIn(key int64, id string) string {
+	return strings.ReplaceAll(id, strconv.FormatInt(key>>16, 10), timeMark)
+}
+
+// idOf returns the expression for the id of a source s, which is put together again from its name and its key.
+func idOf(s string) string {
+	return "coalesce((SELECT replace(name, '" + timeMark + "', CAST(" + s + ".source_key / 65536 AS TEXT))" +
+		" FROM source_names WHERE id = " + s + ".name_id), '')"
 }
 
 // timeIn returns the first ten digits in a row of an id: the seconds of a Unix time, also where it has milliseconds. An
@@ -70,7 +86,7 @@ func (a account) sources(s string, first int) string {
 // knownSources selects the ids of a person's sources of a connection that have one of some keys. The cross join makes
 // SQLite begin with the keys.
 func knownSources(in pile) string {
-	return "SELECT s.source_id FROM " + in.sources + " s CROSS JOIN " + in.listens + ` l
+	return "SELECT " + idOf("s") + " FROM " + in.sources + " s CROSS JOIN " + in.listens + ` l
 	WHERE l.id = s.listen_id AND l.user_id = $1 AND ` + fromOne("s", 2) + " AND s.source_key IN "
 }
 
@@ -114,7 +130,7 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 		}
 		args := []any{r.was.id, sourceKey(user, r.connection, r.sourceID), r.connection, r.sourceID}
 		this := " WHERE listen_id = $1 AND source_key = $2 AND " + fromOne(pileOf(r.was).sources, 3) +
-			" AND source_id = $4"
+			" AND " + idOf(pileOf(r.was).sources) + " = $4"
 		var err error
 		if later := r.at.Sub(r.play.at).Milliseconds(); r.was.removed == r.play.removed {
 			err = execTx(ctx, tx, "UPDATE "+pileOf(r.was).sources+" SET listen_id = $5, later = $6"+this,
@@ -122,8 +138,8 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 		} else {
 			err = errors.Join(
 				execTx(ctx, tx, "INSERT INTO "+pileOf(r.play).sources+`
-					(listen_id, connection, source_key, source_id, later, stored_at, player)
-					SELECT CAST($5 AS BIGINT), connection, source_key, source_id, CAST($6 AS BIGINT), stored_at, player
+					(listen_id, connection, source_key, name_id, later, stored_at, player)
+					SELECT CAST($5 AS BIGINT), connection, source_key, name_id, CAST($6 AS BIGINT), stored_at, player
 					FROM `+pileOf(r.was).sources+this, append(args, r.play.id, later)...),
 				execTx(ctx, tx, "DELETE FROM "+pileOf(r.was).sources+this, args...))
 		}
@@ -155,12 +171,12 @@ func (s *Store) addSources(ctx context.Context, page []library.StoredListen) err
 		v.Later = length(later)
 		return v, err
 	}
-	sources, err := list(ctx, s.reader, scan, `SELECT s.listen_id, n.connection, s.source_id, s.later,
+	sources, err := list(ctx, s.reader, scan, `SELECT s.listen_id, n.connection, `+idOf("s")+` AS source_id, s.later,
 			coalesce(p.name, '')
 		FROM listen_sources s
 		JOIN connection_numbers n ON n.number = s.connection
 		LEFT JOIN players p ON p.id = s.player
-		WHERE s.listen_id IN `+numbered(1, len(args))+" ORDER BY s.listen_id, n.connection, s.source_id", args...)
+		WHERE s.listen_id IN `+numbered(1, len(args))+" ORDER BY s.listen_id, n.connection, source_id", args...)
 	for _, v := range sources {
 		l := &page[index[v.listen]]
 		l.Sources = append(l.Sources, v.Source)

@@ -140,7 +140,7 @@ func (a *adapter) plays(ctx context.Context, span library.Span) (page providers.
 		if row.Track.usable() {
 			page.Listens = append(page.Listens, library.Listen{
 				Track:    row.Track.plain(),
-				SourceID: strconv.FormatInt(at.UnixMilli(), 10) + ":" + row.Track.sourceID(),
+				SourceID: strconv.FormatInt(at.Unix(), 10) + ":" + row.Track.sourceID(),
 				PlayedAt: at,
 			})
 		}

@@ -187,7 +187,7 @@ func TestListens(t *testing.T) {
 					ISRC:     "GBBPW9800012", SourceID: "3hxIUxnT27p5WcmjGUXNwx",
 					Artists: []library.Credit{{Name: "Boards of Canada"}},
 				},
-				SourceID: "1795197851123:3hxIUxnT27p5WcmjGUXNwx", PlayedAt: at("2026-11-20T18:04:11.123Z"),
+				SourceID: "1795197851:3hxIUxnT27p5WcmjGUXNwx", PlayedAt: at("2026-11-20T18:04:11.123Z"),
 			},
 			{
 				Track: library.Track{
@@ -196,7 +196,7 @@ func TestListens(t *testing.T) {
 					ISRC:     "USWB11100092", SourceID: "5Kjbtk49Bx5ZQAzKFfFBGu",
 					Artists: []library.Credit{{Name: "R.E.M."}, {Name: "Patti Smith"}},
 				},
-				SourceID: "1795197539000:5Kjbtk49Bx5ZQAzKFfFBGu", PlayedAt: at("2026-11-20T17:58:59Z"),
+				SourceID: "1795197539:5Kjbtk49Bx5ZQAzKFfFBGu", PlayedAt: at("2026-11-20T17:58:59Z"),
 			},
 			{
 				Track: library.Track{
@@ -204,7 +204,7 @@ func TestListens(t *testing.T) {
 					SourceID: "spotify:local:The+Neighbours:Kitchen+tapes:Rehearsal:201",
 					Artists:  []library.Credit{{Name: "The Neighbours"}},
 				},
-				SourceID: "1795197300500:spotify:local:The+Neighbours:Kitchen+tapes:Rehearsal:201",
+				SourceID: "1795197300:spotify:local:The+Neighbours:Kitchen+tapes:Rehearsal:201",
 				PlayedAt: at("2026-11-20T17:55:00.5Z"),
 			},
 		},

@@ -621,14 +621,20 @@ CREATE TABLE connection_numbers (
     connection TEXT NOT NULL UNIQUE
 );
 
+-- What the ids of sources have beside a time is kept once: the plays of a song share it. U+0001 stands for the time.
+CREATE TABLE source_names (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+);
+
 CREATE TABLE listen_sources (
     listen_id  INTEGER NOT NULL REFERENCES listens (id) ON DELETE CASCADE,
     connection INTEGER NOT NULL, -- its number
     source_key BIGINT NOT NULL, -- of the person, the connection and the source's id; see sources.go
-    source_id  TEXT NOT NULL,
     later      BIGINT NOT NULL, -- by how much it tells of a later time than the listen's: of the end of the play
-    stored_at  BIGINT NOT NULL,
-    player     INTEGER NOT NULL DEFAULT 0, -- when it told it, in seconds; 0 for those stored before this was noted
+    stored_at  BIGINT NOT NULL, -- when it told it, in seconds
+    player     INTEGER NOT NULL DEFAULT 0,
+    name_id    INTEGER NOT NULL DEFAULT 0, -- of the source's id without its time
     PRIMARY KEY (listen_id, connection, source_key)
 ) WITHOUT ROWID;
 CREATE INDEX listens_newest ON listens (user_id, played_at, spelling_id);
@@ -680,10 +686,10 @@ CREATE TABLE removed_sources (
     listen_id  INTEGER NOT NULL REFERENCES removed_listens (id) ON DELETE CASCADE,
     connection INTEGER NOT NULL,
     source_key BIGINT NOT NULL,
-    source_id  TEXT NOT NULL,
     later      BIGINT NOT NULL,
     stored_at  BIGINT NOT NULL,
     player     INTEGER NOT NULL DEFAULT 0,
+    name_id    INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (listen_id, connection, source_key)
 ) WITHOUT ROWID;
 CREATE INDEX removed_sources_key ON removed_sources (source_key);
