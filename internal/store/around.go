@@ -12,7 +12,11 @@ import (
 // a page may be years apart.
 const lull = 24 * time.Hour
 
-// playsAround returns a matcher with the stored plays around those of a page, which are sorted by time.
+// fewPlays is how many plays are few: of the stored plays around them, only those of the same tracks are read. Around
+// the plays of a long page they are mostly of the same tracks.
+const fewPlays = 16
+
+// playsAround returns a matcher with the stored plays that those of a page, which are sorted by time, may be.
 func playsAround(ctx context.Context, tx *sql.Tx, user int64, by corrected,
 	fresh []*library.Listen) (*matcher, error) {
 	m := &matcher{known: map[int64][]*play{}}
@@ -21,11 +25,16 @@ func playsAround(ctx context.Context, tx *sql.Tx, user int64, by corrected,
 		for to < len(fresh) && fresh[to].PlayedAt.Sub(fresh[to-1].PlayedAt) < lull {
 			to++
 		}
-		first, last := fresh[from].PlayedAt, fresh[to-1].PlayedAt
+		where := "l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0"
+		args := []any{user, millis(fresh[from].PlayedAt.Add(-reach)), millis(fresh[to-1].PlayedAt.Add(reach))}
+		if to-from <= fewPlays {
+			where += " AND p.match_key IN " + numbered(len(args)+1, to-from)
+			for _, l := range fresh[from:to] {
+				args = append(args, matchKey(l.Title, indexed(l.Artist)))
+			}
+		}
 		for _, in := range by.piles {
-			err := m.load(ctx, tx, in, "l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0",
-				user, millis(first.Add(-reach)), millis(last.Add(reach)))
-			if err != nil {
+			if err := m.load(ctx, tx, in, where, args...); err != nil {
 				return nil, err
 			}
 		}
