@@ -20,13 +20,16 @@ func (d Dir) Backup(ctx context.Context, file string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	kept := filepath.Join(d.Path, KeyFile)
-	if d.SecretKey != "" {
-		kept = "the setting secret_key"
-	}
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return fmt.Errorf("find %s: %w", file, err)
+	}
+	d.removeParts(filepath.Dir(path), key)
+	done := d.lockBackups()
+	defer done()
+	kept := filepath.Join(d.Path, KeyFile)
+	if d.SecretKey != "" {
+		kept = "the setting secret_key"
 	}
 	copied, err := store.Backup(ctx, d.Place(), path, key)
 	// A change of the key that was interrupted may have sealed everything with the next one.
@@ -47,6 +50,14 @@ func (d Dir) Backup(ctx context.Context, file string, out io.Writer) error {
 		"and everybody would have to connect their services again.\n"+
 		"To go back to it, put it as %s into an empty data directory, with that key.\n", kept, store.FileName)
 	return nil
+}
+
+// removeParts removes from a folder what killed backups have left there, unless one is under way.
+func (d Dir) removeParts(dir string, key *store.Key) {
+	if unlock, ok := d.lockNoBackups(); ok {
+		store.RemoveParts(dir, key)
+		unlock()
+	}
 }
 
 // Size formats a number of bytes for people.

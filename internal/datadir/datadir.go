@@ -50,14 +50,14 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 	if errors.Is(err, store.ErrWrongKey) {
 		if db, finished, err := d.openRotated(ctx, opt); finished || err != nil {
 			if finished {
-				d.sweep()
+				d.sweep(key)
 			}
 			return db, err
 		}
 		return nil, d.wrongKey(err)
 	}
 	if err == nil {
-		d.sweep()
+		d.sweep(key)
 	}
 	return db, d.explain(err)
 }

@@ -3,6 +3,7 @@ package datadir
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,4 +151,28 @@ func TestNoKeyIsMadeBesideADatabase(t *testing.T) {
 	_, err := d.Open(t.Context(), store.Options{})
 	require.ErrorContains(t, err, "is missing, and only that key opens the secrets in the database")
 	require.NoFileExists(t, filepath.Join(d.Path, KeyFile))
+}
+
+// A copy onto a full disk leaves a file without content. It is no new installation, whose people would have to begin
+// again.
+func TestAnEmptyDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	d := household(t, 1)
+	path, key := filepath.Join(d.Path, store.FileName), d.read(t, KeyFile)
+	require.NoError(t, os.Truncate(path, 0))
+	withSetting := d
+	withSetting.SecretKey = resilience.Secret(key)
+	want := "the database " + path + " is empty, as a copy onto a full disk is. Put back a backup, or delete the file"
+	for _, d := range []Dir{d, withSetting} {
+		_, err := d.Open(t.Context(), store.Options{})
+		require.ErrorContains(t, err, want)
+		_, err = d.Settings(t.Context())
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, d.RotateKey(t.Context(), io.Discard), want)
+		require.ErrorContains(t, d.Backup(t.Context(), filepath.Join(d.Path, "copy"), io.Discard), want)
+	}
+	require.Empty(t, d.read(t, store.FileName))
+	require.Equal(t, key, d.read(t, KeyFile))
+	require.NoError(t, os.Remove(path))
+	requireCredentials(t, d, 0)
 }

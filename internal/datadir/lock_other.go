@@ -7,3 +7,12 @@ func (d Dir) Lock() (unlock func(), err error) { return func() {}, nil }
 
 // InUse returns false: without locks it is not known.
 func (d Dir) InUse() bool { return false }
+
+// lockBackups does nothing.
+func (d Dir) lockBackups() (done func()) { return func() {} }
+
+// lockNoBackups reports false: without locks it is not known whether a backup is under way.
+func (d Dir) lockNoBackups() (unlock func(), ok bool) { return func() {}, false }
+
+// Abandoned returns false: without locks it is not known.
+func (d Dir) Abandoned() bool { return false }

@@ -35,6 +35,37 @@ func release(f *os.File) {
 	_ = f.Close()
 }
 
+// lockBackups notes that a backup is under way until done is called. It waits while killed ones are cleaned up after.
+// The lock is one of the folder itself; where the file system has none, nothing is noted.
+func (d Dir) lockBackups() (done func()) {
+	done, _ = d.lockFolder(syscall.LOCK_SH)
+	return done
+}
+
+// lockNoBackups keeps backups from beginning until unlock is called. It reports false if one is under way, or if that
+// is not known.
+func (d Dir) lockNoBackups() (unlock func(), ok bool) {
+	return d.lockFolder(syscall.LOCK_EX | syscall.LOCK_NB)
+}
+
+func (d Dir) lockFolder(how int) (unlock func(), ok bool) {
+	f, err := os.Open(d.Path)
+	if err != nil {
+		return func() {}, false
+	}
+	if err := syscall.Flock(int(f.Fd()), how); err != nil {
+		_ = f.Close()
+		return func() {}, false
+	}
+	return func() { release(f) }, true
+}
+
+// Abandoned reports whether a process that used the directory has ended without removing it.
+func (d Dir) Abandoned() bool {
+	_, err := os.Stat(filepath.Join(d.Path, lockFile))
+	return err == nil && !d.InUse()
+}
+
 // InUse reports whether another process has locked the directory. It changes nothing.
 func (d Dir) InUse() bool {
 	f, err := os.Open(filepath.Join(d.Path, lockFile))

@@ -87,10 +87,12 @@ func (d Dir) adoptKey() (old string, err error) {
 	return old, store.SyncDir(d.Path)
 }
 
-// sweep removes what a killed change of the key has left behind: half written files, and a next key that seals nothing,
-// because the database has just been opened with the one in use. When the key comes from the settings, a backup may
-// have been made with the next one, so it is kept as an old one. What cannot be removed waits for the next start.
-func (d Dir) sweep() {
+// sweep removes what killed processes have left behind: half written files, backups and copies, and a next key that
+// seals nothing, because the database has just been opened with the one in use. When the key comes from the settings, a
+// backup may have been made with the next one, so it is kept as an old one. What cannot be removed waits for the next
+// start.
+func (d Dir) sweep(used *store.Key) {
+	d.removeParts(d.Path, used)
 	files, _ := os.ReadDir(d.Path)
 	for _, f := range files {
 		if strings.HasPrefix(f.Name(), newFile) {
@@ -102,9 +104,7 @@ func (d Dir) sweep() {
 		_ = os.Remove(next)
 		return
 	}
-	used, err := store.NewKey(string(d.SecretKey))
-	key, nextErr := d.NextKey()
-	if err == nil && nextErr == nil && key.ID() != used.ID() {
+	if key, err := d.NextKey(); err == nil && key.ID() != used.ID() {
 		_ = os.Rename(next, filepath.Join(d.Path, oldKeyFile+key.ID()))
 	}
 }

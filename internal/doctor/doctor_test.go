@@ -244,6 +244,9 @@ func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
 				[]byte("this is no database, whatever its name says"), 0o600)
 		}, problem, "is damaged"},
 		{func(dir string) error {
+			return os.Truncate(filepath.Join(dir, "reprise.db"), 0)
+		}, problem, "reprise.db is empty, as a copy onto a full disk is. Put back a backup"},
+		{func(dir string) error {
 			return os.Rename(filepath.Join(dir, "reprise.db"), filepath.Join(dir, "elsewhere"))
 		}, fine, "There's no database yet"},
 	} {

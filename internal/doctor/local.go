@@ -198,8 +198,10 @@ func (d *doctor) private() (all []finding) {
 // database checks whether the database is sound, and its key the right one.
 func (d *doctor) database(ctx context.Context) []finding {
 	there, err := store.Exists(ctx, d.Dir.Place())
-	if err != nil {
+	if _, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return []finding{d.unreadable(err)}
+	} else if err != nil {
+		return []finding{told(err)}
 	}
 	if !there && d.c.DatabaseURL != "" {
 		return []finding{found(fine, "The database %s is reachable and still empty; "+
@@ -210,11 +212,7 @@ func (d *doctor) database(ctx context.Context) []finding {
 	}
 	key, err := d.Dir.Key(ctx) // which makes none beside a database
 	if err != nil {
-		text := err.Error()
-		if rest, ok := strings.CutPrefix(text, "the "); ok { // others begin with a path
-			text = "The " + rest
-		}
-		return []finding{found(problem, "%s.", text)}
+		return []finding{told(err)}
 	}
 	look, err := store.LookAt(ctx, d.Dir.Place(), d.held, key)
 	switch {
@@ -245,6 +243,15 @@ func (d *doctor) database(ctx context.Context) []finding {
 		return append(all, found(fine, "The secret key fits the database."))
 	}
 	return append(all, d.wrongKey(ctx))
+}
+
+// told returns a problem that an error says in full.
+func told(err error) finding {
+	text := err.Error()
+	if rest, ok := strings.CutPrefix(text, "the "); ok { // others begin with a path
+		text = "The " + rest
+	}
+	return found(problem, "%s.", text)
 }
 
 func (d *doctor) unreadable(err error) finding {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Copied describes a verified copy of the database.
@@ -33,8 +34,8 @@ func Backup(ctx context.Context, at Place, file string, key *Key) (Copied, error
 	case !errors.Is(err, fs.ErrNotExist):
 		return Copied{}, fmt.Errorf("the copy cannot be written: %w", err)
 	}
-	part := file + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	part := file + partOf(key)
+	if err := remove(part); err != nil {
 		return Copied{}, fmt.Errorf("the copy cannot be written: %w", err)
 	}
 	if err := private(part); err != nil {
@@ -50,13 +51,30 @@ func Backup(ctx context.Context, at Place, file string, key *Key) (Copied, error
 	return copied, nil
 }
 
+// partOf ends the name of a copy that is still being written. Installations that copy to the same folder have other
+// keys.
+func partOf(key *Key) string { return "." + key.ID() + partial }
+
+// RemoveParts removes the files in a folder that a killed process has not finished: backups whose secrets the key
+// opens, and what begins with FileName. No backup may be under way. What cannot be removed stays.
+func RemoveParts(dir string, key *Key) {
+	files, _ := os.ReadDir(dir) // a folder that cannot be read has nothing that could be removed
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), "-journal")
+		if f.Type().IsRegular() && (strings.HasSuffix(name, partOf(key)) ||
+			strings.HasPrefix(name, FileName+".") && strings.HasSuffix(name, partial)) {
+			_ = os.Remove(filepath.Join(dir, f.Name()))
+		}
+	}
+}
+
 func existsAlready(file string) error {
 	return fmt.Errorf("%s exists already, and nothing was written over it. Name a file that does not exist yet", file)
 }
 
 func remove(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return err // nil if it was there
 	}
 	return nil
 }

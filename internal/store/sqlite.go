@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/riverqueue/river/riverdriver"
@@ -36,25 +37,28 @@ func (f sqliteFile) String() string { return f.path }
 
 func (f sqliteFile) counts() *Traffic { return f.traffic }
 
+// exists refuses a file without content: none of ours ever is, and to SQLite it would be a new database.
 func (f sqliteFile) exists(context.Context) (bool, error) {
-	_, err := os.Stat(f.path)
+	info, err := os.Stat(f.path)
+	if err == nil && info.Size() == 0 {
+		return false, fmt.Errorf("the database %s is empty, as a copy onto a full disk is. Put back a backup, or "+
+			"delete the file to start over; nothing was changed", f)
+	}
 	return err == nil, nil
 }
 
 func (f sqliteFile) connect(ctx context.Context, _ locking) (writer, reader *sql.DB, err error) {
-	// SQLite gives the files that it creates beside this one the same permissions. The error is ignored because SQLite
-	// reports the same problem on first use.
-	_ = private(f.path)
+	there, err := f.exists(ctx)
+	if err == nil && !there {
+		err = f.create(ctx)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	if writer, err = openSQLite(dsn(f.path, "_txlock=immediate&"+noJournals), f.traffic); err != nil {
 		return nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
-	// Of two connections that give a new file its write-ahead log at once, SQLite refuses one.
-	if info, e := os.Stat(f.path); e == nil && info.Size() == 0 {
-		if err = writer.PingContext(ctx); err != nil {
-			return writer, nil, fmt.Errorf("the database %s cannot be opened: %w", f, local(err))
-		}
-	}
 	if reader, err = openSQLite(dsn(f.path, "_pragma=query_only(1)"), f.traffic); err != nil {
 		return writer, nil, fmt.Errorf("open database: %w", err)
 	}
@@ -62,6 +66,29 @@ func (f sqliteFile) connect(ctx context.Context, _ locking) (writer, reader *sql
 	reader.SetMaxIdleConns(readers)
 	return writer, reader, nil
 }
+
+// create makes an empty database, with its write-ahead log. It has its name only when it is complete.
+func (f sqliteFile) create(ctx context.Context) error {
+	part := f.path + partial
+	// SQLite gives the files that it creates beside this one the same permissions. The errors are ignored because
+	// SQLite reports the same problem on first use.
+	_, _ = remove(part), private(part)
+	db, err := sql.Open("sqlite", dsn(part, noJournals))
+	if err == nil {
+		err = errors.Join(db.PingContext(ctx), db.Close())
+	}
+	if err == nil {
+		err = os.Rename(part, f.path)
+	}
+	if err != nil {
+		_ = remove(part)
+		return fmt.Errorf("the database %s cannot be opened: %w", f, local(err))
+	}
+	return nil
+}
+
+// partial ends the names of files that are still being written.
+const partial = ".part"
 
 func dsn(path, more string) string {
 	return address(path) +
@@ -120,8 +147,8 @@ func (f sqliteFile) keep(ctx context.Context, writer *sql.DB, step int64) error 
 
 // copyTo writes a consistent copy of the database to a private file, which exists only when it is complete.
 func copyTo(ctx context.Context, writer *sql.DB, path string) error {
-	part := path + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	part := path + partial
+	if err := remove(part); err != nil {
 		return err
 	}
 	if err := private(part); err != nil {
@@ -155,7 +182,8 @@ func (f sqliteFile) look(ctx context.Context, how looking, key *Key) (Look, erro
 	if errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0 {
 		return lookAtFile(ctx, address(f.path)+"?mode=ro&immutable=1", quickCheck, key)
 	}
-	temporary, err := os.MkdirTemp("", "reprise-check-")
+	removeOld(filepath.Join(os.TempDir(), looked+"*"))
+	temporary, err := os.MkdirTemp("", looked)
 	if err != nil {
 		return Look{}, err
 	}
@@ -167,6 +195,22 @@ func (f sqliteFile) look(ctx context.Context, how looking, key *Key) (Look, erro
 		}
 	}
 	return lookAtFile(ctx, address(copied)+"?mode=rw", quickCheck, key)
+}
+
+// looked begins the names of the temporary folders of look, and lookLasts is longer than it takes.
+const (
+	looked    = "reprise-check-"
+	lookLasts = time.Hour
+)
+
+// removeOld removes what a killed process has left behind.
+func removeOld(pattern string) {
+	left, _ := filepath.Glob(pattern) // the pattern is valid
+	for _, path := range left {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > lookLasts {
+			_ = os.RemoveAll(path) // fails for those of other users
+		}
+	}
 }
 
 func lookAtFile(ctx context.Context, dsn, check string, key *Key) (l Look, err error) {
