@@ -107,6 +107,75 @@ func TestWhatWasHeardInAMonth(t *testing.T) {
 	})
 }
 
+// A day has time until its end, so a streak lasts through the day after its last listen.
+func TestAStreakLastsUntilADayIsMissed(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	all := columnsOf(t, berlin, play{"2026-10-01 12:00", joga, nil}, play{"2026-10-02 00:00", joga, nil},
+		play{"2026-10-03 12:00", joga, nil}, play{"2026-10-26 12:00", joga, nil}, play{"2026-10-27 00:00", joga, nil},
+		play{"2026-10-29 23:59", joga, nil}, play{"2026-10-30 00:00", joga, nil}, play{"2026-10-31 12:00", joga, nil},
+		play{"2026-11-01 12:00", joga, nil}, play{"2026-11-02 12:00", joga, nil})
+	on := func(text string) time.Time {
+		at, err := time.ParseInLocation("2006-01-02 15:04", text, berlin)
+		require.NoError(t, err)
+		return at
+	}
+	count := func(name, in, now string) Answer {
+		span, err := NewSpan(name, on(in))
+		require.NoError(t, err)
+		return Count(all, someMusic(), Question{Span: span, Now: on(now)})
+	}
+	start := DayOf(time.Date(2026, 10, 29, 0, 0, 0, 0, time.UTC))
+	for now, want := range map[string]Run{"2026-11-02 13:00": {start, 5}, "2026-11-03 00:00": {start, 5},
+		"2026-11-03 23:59": {start, 5}, "2026-11-04 00:00": {}} {
+		require.Equal(t, want, count(Month, now, now).Streak, "%s: it began in October", now)
+	}
+	for _, test := range []struct { // of the longest, the first
+		name, in string
+		want     Run
+	}{{Month, "2026-10-01 00:00", Run{start - 28, 3}}, {Month, "2026-11-01 00:00", Run{start + 3, 2}},
+		{Year, "2026-11-01 00:00", Run{start, 5}}, {All, "2026-11-01 00:00", Run{start, 5}}} {
+		require.Equal(t, test.want, count(test.name, test.in, "2026-11-02 13:00").Longest, "%s %s", test.name, test.in)
+	}
+}
+
+// While a month lasts, it is compared with as much of the month before.
+func TestAPartIsComparedWithAsMuchOfTheLast(t *testing.T) {
+	all := columnsOf(t, time.UTC, play{"2026-01-31 23:59", joga, nil}, play{"2026-02-01 00:00", joga, nil},
+		play{"2026-02-10 11:59", joga, nil}, play{"2026-02-10 12:00", joga, nil}, play{"2026-02-28 23:59", joga, nil},
+		play{"2026-03-01 00:00", joga, nil}, play{"2026-03-09 12:00", joga, nil}, play{"2026-04-01 00:00", joga, nil})
+	for _, test := range []struct {
+		month             time.Month
+		now               time.Time
+		listens, compared int
+	}{
+		{3, time.Date(2026, 3, 1, 0, 0, 1, 0, time.UTC), 2, 1},
+		{3, time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC), 2, 2},
+		{3, time.Date(2026, 3, 10, 12, 0, 1, 0, time.UTC), 2, 3},
+		{3, time.Date(2026, 3, 30, 0, 0, 0, 0, time.UTC), 2, 4}, // February was shorter
+		{3, time.Date(2026, 4, 2, 0, 0, 0, 0, time.UTC), 2, 4},
+		{2, time.Date(2026, 2, 28, 23, 59, 59, 0, time.UTC), 4, 0}, // and January longer
+		{2, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 4, 1},
+	} {
+		span, err := NewSpan(Month, time.Date(2026, test.month, 1, 0, 0, 0, 0, time.UTC))
+		require.NoError(t, err)
+		a := Count(all, someMusic(), Question{Span: span, Now: test.now})
+		require.Equal(t, []int{test.listens, test.compared}, []int{a.Totals.Listens, a.Before.Listens}, test.now)
+		require.Equal(t, test.compared, a.Tracks[0].Before, test.now)
+		a = Count(all, someMusic(), Question{Span: span, Now: test.now, Filter: Filter{Track: together}})
+		require.Zero(t, a.Before, "what the filter leaves out")
+	}
+}
+
+// A year without 29 February has no such anniversary.
+func TestALeapDayComesBackEveryFourYears(t *testing.T) {
+	all := columnsOf(t, time.UTC, play{"2020-02-29 12:00", joga, nil}, play{"2023-03-01 12:00", joga, nil})
+	now := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+	a := Count(all, someMusic(), Question{Span: Span{Name: All}, Now: now})
+	require.Equal(t, []Anniversary{{Day: DayOf(time.Date(2020, 2, 29, 0, 0, 0, 0, time.UTC)), Listens: 1, Track: joga}},
+		a.Earlier)
+}
+
 func TestAnArtistComesBackAfterAYear(t *testing.T) {
 	all := columnsOf(t, time.UTC, play{"2023-01-01 12:00", joga, nil}, play{"2026-11-02 12:00", joga, nil},
 		play{"2026-11-03 12:00", joga, nil})
