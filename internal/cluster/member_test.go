@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,13 +18,15 @@ import (
 // book is a Book in memory.
 type book struct {
 	mu      sync.Mutex
-	down    bool // does not answer
+	down    bool         // does not answer
+	takes   atomic.Int64 // nanoseconds from a write to its answer
 	lease   int64
 	server  Server
 	backend uint32
 	seen    time.Time
 	free    bool // released
 	ended   []uint32
+	asked   int // to end the leader's connection
 	there   map[string]Server
 }
 
@@ -44,6 +47,7 @@ func (b *book) Beat(_ context.Context, me Server) (Leader, error) {
 }
 
 func (b *book) Claim(_ context.Context, me Server, backend uint32) (Leader, int64, error) {
+	defer func() { time.Sleep(time.Duration(b.takes.Load())) }()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.leaderLocked()
@@ -52,6 +56,7 @@ func (b *book) Claim(_ context.Context, me Server, backend uint32) (Leader, int6
 }
 
 func (b *book) Confirm(_ context.Context, lease int64, backend uint32) (bool, error) {
+	defer func() { time.Sleep(time.Duration(b.takes.Load())) }()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -67,6 +72,7 @@ func (b *book) Confirm(_ context.Context, lease int64, backend uint32) (bool, er
 func (b *book) Depose(_ context.Context, lease int64, unconfirmed time.Duration) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.asked++
 	if b.lease == lease && time.Since(b.seen) > unconfirmed {
 		b.ended = append(b.ended, b.backend)
 	}
@@ -156,7 +162,7 @@ func TestASuccessorWaitsForCallsUnderWay(t *testing.T) {
 		b.goes(false)
 		require.NoError(t, second.Elected(t.Context(), 2))
 		require.False(t, first.May())
-		require.GreaterOrEqual(t, time.Since(confirmed), LeaseFor)
+		require.Equal(t, LeaseFor+margin, time.Since(confirmed))
 		require.True(t, second.May())
 		leader, _ := first.Leader()
 		require.Equal(t, "second", leader.ID)
@@ -187,14 +193,14 @@ func TestASilentLeaderIsDeposed(t *testing.T) {
 		first := NewMember(Server{ID: "first"}, b, slog.New(slog.DiscardHandler)) // stopped: it confirms nothing
 		require.NoError(t, first.Elected(t.Context(), 7))
 		b.joins(t, "second")
-		time.Sleep(DeposedAfter)
+		time.Sleep(DeposedAfter - time.Millisecond)
 		b.mu.Lock()
-		require.Empty(t, b.ended)
+		require.Zero(t, b.asked)
 		b.mu.Unlock()
 		time.Sleep(ConfirmEvery)
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		require.Equal(t, []uint32{7}, b.ended)
+		require.Equal(t, []uint32{7}, b.ended, "once")
 	})
 }
 
