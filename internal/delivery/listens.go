@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -20,6 +18,7 @@ type listenStore interface {
 	// Split moves listens out of a delivery: into new deliveries, or into dead letters of their own.
 	Split(ctx context.Context, from Draft, id int64, more [][]int64, dead []Refused) error
 	songStore
+	sentStore
 }
 
 // listenDeliverer delivers listens.
@@ -52,12 +51,12 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 		}
 		var err error
 		if a.again() && takes.Doubles {
-			if plays, err = missingThere(ctx, p, plays); err != nil || len(plays) == 0 {
+			if plays, err = d.missingThere(ctx, c, p, plays); err != nil || len(plays) == 0 {
 				return err
 			}
 		}
 		if there, ok := p.(providers.LibraryTaker); ok && takes.Library {
-			outcomes, err = d.submitTo(ctx, there, a, plays)
+			outcomes, err = d.submitTo(ctx, there, c, plays)
 		} else {
 			outcomes, err = taker.Submit(ctx, plays)
 		}
@@ -79,36 +78,6 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 		return cmp.Or(refused, err)
 	}
 	return errors.Join(d.split(ctx, draft, a.ID, more, dead), refused)
-}
-
-// missingThere returns the plays that a provider does not have at that very second. Reading may not find a play that
-// arrives there after a later one, because it lies behind what has been read.
-func missingThere(ctx context.Context, p providers.Adapter, plays []library.StoredListen) (
-	[]library.StoredListen, error) {
-	source, ok := p.(providers.ListenSource)
-	if !ok {
-		return plays, nil
-	}
-	there := map[int64]int{}
-	span := library.Span{After: plays[0].PlayedAt.Add(-2 * time.Second),
-		Before: plays[len(plays)-1].PlayedAt.Add(2 * time.Second)}
-	for page, err := range source.Listens(ctx, span) {
-		if errors.Is(err, providers.ErrNotOffered) {
-			return plays, nil
-		}
-		if err != nil {
-			return plays, err
-		}
-		for _, l := range page.Listens {
-			if !l.Approximate {
-				there[l.PlayedAt.Unix()]++
-			}
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(plays), func(p library.StoredListen) bool {
-		there[p.PlayedAt.Unix()]--
-		return there[p.PlayedAt.Unix()] >= 0
-	}), nil
 }
 
 // notNow returns why some of a batch were not taken that may be taken later; nil when there are none.

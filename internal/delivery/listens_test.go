@@ -29,6 +29,42 @@ func (s shelf) Listens(_ context.Context, span library.Span) iter.Seq2[providers
 	}
 }
 
+// unsure is a store with sendings that may have arrived.
+type unsure struct {
+	listenStore
+	all []library.Sending
+}
+
+func (s unsure) Unsure(context.Context, library.Connection) ([]library.Sending, error) {
+	return s.all, nil
+}
+
+func (unsure) Sent(context.Context, library.Connection, int64, []int64, []int64) error { return nil }
+
+// TestALastPlayTellsOfThoseSentBefore: two songs were sent in turn, a server tells the last play of each, and one of
+// the songs was played there since.
+func TestALastPlayTellsOfThoseSentBefore(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
+	var all []library.Sending
+	var plays []library.StoredListen
+	for i := range 6 {
+		at := start.Add(time.Duration(i) * time.Minute)
+		all = append(all, library.Sending{ID: int64(10 + i), Listen: int64(i + 1), PlayedAt: at,
+			Track: []string{"a", "b"}[i%2]})
+		plays = append(plays, library.StoredListen{ID: int64(i + 1), Listen: library.Listen{PlayedAt: at}})
+	}
+	last := func(track string, after time.Duration) library.Listen {
+		return library.Listen{Track: library.Track{SourceID: track}, PlayedAt: start.Add(after), PlayCount: 9}
+	}
+	var span library.Span
+	d := listenDeliverer{store: unsure{all: all}}
+	rest, err := d.missingThere(t.Context(), library.Connection{},
+		shelf{plays: []library.Listen{last("a", 2*time.Minute), last("b", 90*time.Second)}, asked: &span}, plays)
+	require.NoError(t, err)
+	require.Equal(t, []int64{2, 4, 5, 6}, idsOf(rest))
+}
+
 func TestASecondAttemptSkipsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
@@ -39,17 +75,19 @@ func TestASecondAttemptSkipsWhatIsThere(t *testing.T) {
 	var span library.Span
 	there := []library.Listen{{PlayedAt: start}, {PlayedAt: start.Add(time.Minute)},
 		{PlayedAt: start.Add(time.Hour), Approximate: true}}
-	rest, err := missingThere(t.Context(), shelf{plays: there, asked: &span}, plays)
+	d := listenDeliverer{store: unsure{}}
+	rest, err := d.missingThere(t.Context(), library.Connection{}, shelf{plays: there, asked: &span}, plays)
 	require.NoError(t, err)
 	require.Equal(t, []int64{2, 4}, idsOf(rest), "one play for one play, and a guessed time says nothing")
 	require.True(t, span.After.Before(start) && span.Before.After(start.Add(time.Hour)),
 		"all of their time is asked for")
 	require.Len(t, plays, 4)
 
-	rest, err = missingThere(t.Context(), shelf{err: providers.ErrNotOffered, asked: &span}, plays)
+	rest, err = d.missingThere(t.Context(), library.Connection{},
+		shelf{err: providers.ErrNotOffered, asked: &span}, plays)
 	require.NoError(t, err)
 	require.Equal(t, plays, rest, "who cannot say is sent all")
 	outage := errors.New("down")
-	_, err = missingThere(t.Context(), shelf{err: outage, asked: &span}, plays)
+	_, err = d.missingThere(t.Context(), library.Connection{}, shelf{err: outage, asked: &span}, plays)
 	require.ErrorIs(t, err, outage, "nothing is sent before it is known")
 }

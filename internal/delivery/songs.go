@@ -235,7 +235,7 @@ func (s songFound) refusal() error {
 
 // submitTo submits plays of songs in a library, except those whose songs are not surely there. Nothing is sent when a
 // search fails.
-func (d *listenDeliverer) submitTo(ctx context.Context, there providers.LibraryTaker, a *attempt,
+func (d *listenDeliverer) submitTo(ctx context.Context, there providers.LibraryTaker, c library.Connection,
 	plays []library.StoredListen) (outcomes []error, err error) {
 	outcomes = make([]error, len(plays))
 	tracks := make([]library.Track, len(plays))
@@ -243,7 +243,7 @@ func (d *listenDeliverer) submitTo(ctx context.Context, there providers.LibraryT
 		tracks[i] = p.Track
 		tracks[i].SourceID = "" // where it was played
 	}
-	finder, err := newSongFinder(ctx, d.store, there, Draft{User: a.User, Connection: a.Connection}, tracks)
+	finder, err := newSongFinder(ctx, d.store, there, Draft{User: c.User, Connection: c.ID}, tracks)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (d *listenDeliverer) submitTo(ctx context.Context, there providers.LibraryT
 	if len(sent) == 0 {
 		return outcomes, nil
 	}
-	results, err := there.Submit(ctx, sent)
+	results, err := d.submitNoted(ctx, there, c, sent)
 	if len(results) != len(sent) && (err != nil || results != nil) {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -34,6 +35,14 @@ func (c Connection) Provider() string { return c.ID.Provider() }
 func (c Connection) SameAccount(other Connection) bool {
 	return c.ID == other.ID ||
 		c.Provider() == other.Provider() && c.AccountID != "" && strings.EqualFold(c.AccountID, other.AccountID)
+}
+
+// AccountKey is the same for all connections, of all users, that lead to one account.
+func (c Connection) AccountKey() string {
+	if c.AccountID == "" {
+		return fmt.Sprintf("%s of user %d", c.ID, c.User)
+	}
+	return c.Provider() + " " + strings.ToLower(c.AccountID)
 }
 
 // Label returns what people read for the connection: the name that its user gave it, or the provider's, with a number

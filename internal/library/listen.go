@@ -160,4 +160,5 @@ type Intake struct {
 	Position   string     // see StreamRecord
 	Note       words.Text // see StreamRecord
 	Gap        *Gap       // a gap that this page closes, or nil; the store counts its Recovered
+	Looked     int64      // see Counted
 }

@@ -308,28 +308,28 @@ func (p *play) learns(l *library.Listen) bool {
 	return !p.fixed && (!p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0)
 }
 
-// PlayCounts returns the stored play counts of these tracks and the time of the last play, by track id.
+// PlayCounts returns what was counted of these tracks when they were read last, by track id.
 func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.ConnectionID,
-	tracks []string) (map[string]library.Listen, error) {
-	counts := make(map[string]library.Listen, len(tracks))
-	scan := func(r scanner) (l library.Listen, err error) {
+	tracks []string) (map[string]library.Counted, error) {
+	counts := make(map[string]library.Counted, len(tracks))
+	scan := func(r scanner) (none struct{}, err error) {
+		var c library.Counted
+		var track string
 		var at int64
-		err = r.Scan(&l.Track.SourceID, &l.PlayCount, &at)
-		l.PlayedAt = instant(at)
-		return l, err
+		err = r.Scan(&track, &c.Plays, &at, &c.Looked)
+		c.PlayedAt = instant(at)
+		counts[track] = c
+		return none, err
 	}
 	for chunk := range slices.Chunk(tracks, 500) {
 		args := []any{user, conn}
 		for _, t := range chunk {
 			args = append(args, t)
 		}
-		known, err := list(ctx, s.reader, scan, `SELECT track_id, plays, played_at FROM play_counts
+		_, err := list(ctx, s.reader, scan, `SELECT track_id, plays, played_at, looked FROM play_counts
 			WHERE user_id = $1 AND connection = $2 AND track_id IN `+numbered(3, len(chunk)), args...)
 		if err != nil {
 			return nil, err
-		}
-		for _, l := range known {
-			counts[l.Track.SourceID] = l
 		}
 	}
 	return counts, nil
@@ -352,15 +352,17 @@ func (s *Store) newPlayCounts(ctx context.Context, page library.Intake) (rows []
 	known, err := s.PlayCounts(ctx, page.User, page.Connection, tracks)
 	for _, l := range counted {
 		k := known[l.Track.SourceID]
-		if k.PlayCount != l.PlayCount || millis(k.PlayedAt) != millis(l.PlayedAt) {
-			rows = append(rows, page.User, page.Connection, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
+		if k.Plays != l.PlayCount || millis(k.PlayedAt) != millis(l.PlayedAt) {
+			rows = append(rows, page.User, page.Connection, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt),
+				page.Looked)
 		}
 	}
 	return rows, err
 }
 
 func savePlayCounts(ctx context.Context, tx *sql.Tx, rows []any) error {
-	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, rows,
+	return insertRows(ctx, tx,
+		"INSERT INTO play_counts (user_id, connection, track_id, plays, played_at, looked)", 6, rows,
 		`ON CONFLICT (user_id, connection, track_id) DO UPDATE
-			SET plays = excluded.plays, played_at = excluded.played_at`)
+			SET plays = excluded.plays, played_at = excluded.played_at, looked = excluded.looked`)
 }

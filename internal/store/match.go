@@ -12,25 +12,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// These are the limits of the window within which plays of a track at two services count as one play. A service may
-// report the start or the end of a play, so the window is the length of the track, with some slack for clocks.
-const (
-	unknownLength = 4 * time.Minute // when neither service reports the length
-	clockSlack    = 30 * time.Second
-	maxWindow     = time.Hour
-)
-
 // reach is how far before and after a page stored plays are compared. It is longer than the window, so that repeats
 // that begin or end outside of the page can be rearranged.
-const reach = 2 * maxWindow
-
-func window(a, b time.Duration) time.Duration {
-	length := max(a, b)
-	if length == 0 {
-		length = unknownLength
-	}
-	return min(length+clockSlack, maxWindow)
-}
+const reach = 2 * library.MaxWindow
 
 // matchKey returns the same key for the different spellings of one track: a hash of title and first artist, without
 // case, accents, punctuation, "feat. …" and notes about a remaster.
@@ -223,7 +207,7 @@ func (p *play) fits(r *report) bool {
 			return false
 		}
 		others = true
-		if w := window(p.length, r.length); r.at.Sub(o.at).Abs() > w {
+		if w := library.Window(p.length, r.length); r.at.Sub(o.at).Abs() > w {
 			return false
 		}
 	}

@@ -35,6 +35,7 @@ var belongings = []belonging{
 	{"track_matches", []string{"user_id", "connection", "track"}},
 	{"song_questions", []string{"id"}},
 	{"play_counts", []string{"user_id", "connection", "track_id"}},
+	{"sent_plays", []string{"id"}},
 	{"forwards", []string{"listen_id", "connection"}},
 	{"listens", []string{"id"}}, // with their sources
 	{"removed_forwards", []string{"listen_id", "connection"}},

@@ -126,7 +126,7 @@ func (t Sessions) Commit(token string, b []byte, expiry time.Time) error {
 func (t Sessions) Delete(token string) error { return t.DeleteCtx(context.Background(), token) }
 
 // Tidy deletes what has expired: sessions, links, authorization requests, pending connections, holds, cooldowns, and
-// old runs, quarters, messages and entries of the log of activity.
+// old runs, quarters, messages, entries of the log of activity, and what was sent and has been counted.
 func (s *Store) Tidy(ctx context.Context) error {
 	now := time.Now()
 	return errors.Join(
@@ -139,6 +139,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 		s.exec(ctx, "DELETE FROM runs WHERE started_at <= $1", millis(now.Add(-keepRuns))),
 		s.exec(ctx, "DELETE FROM quarters WHERE start_at <= $1", millis(now.Add(-metrics.KeepQuarters))),
 		s.tidyActivity(ctx, now),
+		s.forgetSendings(ctx, now.Add(-longSent)),
 		s.exec(ctx, "DELETE FROM videos WHERE id NOT IN (SELECT source_id FROM playlist_tracks) AND checked_at <= $1",
 			millis(now.AddDate(0, 0, -7))),
 		s.exec(ctx, `DELETE FROM messages WHERE ended_at > 0 AND ended_at <= $1 AND NOT EXISTS

@@ -18,9 +18,7 @@ type listenStore interface {
 	Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error)
 	// SaveListens stores a page and the position after it in one transaction, and returns how many listens are new.
 	SaveListens(context.Context, library.Intake) (added int, err error)
-	// PlayCounts returns the latest play counts of these tracks, by track id.
-	PlayCounts(ctx context.Context, user int64, conn library.ConnectionID,
-		tracks []string) (map[string]library.Listen, error)
+	countStore
 }
 
 // listenRun is the reading of one connection's listens in one run.
@@ -33,6 +31,7 @@ type listenRun struct {
 	gap      *library.Gap // that has ended, and is not stored yet
 	added    int          // listens that were new
 	history  int          // pages of history still allowed in this run
+	looked   int64        // see library.Counted
 }
 
 // readListens reads listens, and returns how many were new.
@@ -47,6 +46,11 @@ func (rd *reader) readListens(
 	r := &listenRun{rd: rd, c: c, source: source, history: rd.opt.now().HistoryPages, begun: begun}
 	if r.position, err = parsePosition(text); err != nil {
 		return 0, err
+	}
+	if _, ok := source.(providers.LibraryTaker); ok {
+		if r.looked, err = rd.store.LastSending(ctx); err != nil {
+			return 0, err
+		}
 	}
 	every, _ := rd.habits.rhythm(Key{c.User, c.ID, library.Listens})
 	r.position.resume(begun, max(every, rd.opt.now().ListensEvery))
@@ -167,7 +171,7 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	added, err := r.rd.store.SaveListens(ctx, library.Intake{User: r.c.User, Connection: r.c.ID,
 		Generation: r.c.Generation,
 		Listens:    append(page[:len(page):len(page)], hidden...), Position: r.position.String(),
-		Note: r.position.note(), Gap: r.gap})
+		Note: r.position.note(), Gap: r.gap, Looked: r.looked})
 	if err != nil {
 		return err
 	}
@@ -186,46 +190,4 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 			Done: r.position.Done, Total: r.position.Total})
 	}
 	return nil
-}
-
-// The limits of plays that are only counted: of a page, and how closely they can have followed each other.
-const (
-	maxHidden = 5_000
-	minPlayed = 10 * time.Second
-)
-
-// hidden returns the plays that a page only counts. Where a provider has only the last play of each track and their
-// number, a number that grew by more than one hides plays at unknown times.
-func (r *listenRun) hidden(ctx context.Context, page []library.Listen) ([]library.Listen, error) {
-	var tracks []string
-	for i := range page {
-		if page[i].PlayCount > 0 {
-			tracks = append(tracks, page[i].Track.SourceID)
-		}
-	}
-	if len(tracks) == 0 {
-		return nil, nil
-	}
-	known, err := r.rd.store.PlayCounts(ctx, r.c.User, r.c.ID, tracks)
-	if err != nil {
-		return nil, err
-	}
-	var hidden []library.Listen
-	for _, l := range page {
-		before, ok := known[l.Track.SourceID]
-		if !ok || l.PlayCount == 0 {
-			continue
-		}
-		missed := l.PlayCount - before.PlayCount - 1
-		missed = min(missed, maxHidden-len(hidden), int(l.PlayedAt.Sub(before.PlayedAt)/minPlayed))
-		step := l.PlayedAt.Sub(before.PlayedAt) / time.Duration(max(missed, 0)+1)
-		for n := range max(missed, 0) {
-			guess := l
-			guess.Approximate = true
-			guess.PlayedAt = before.PlayedAt.Add(step * time.Duration(n+1))
-			guess.SourceID = fmt.Sprintf("%s#%d", l.Track.SourceID, before.PlayCount+1+n)
-			hidden = append(hidden, guess)
-		}
-	}
-	return hidden, nil
 }

@@ -130,8 +130,24 @@ CREATE TABLE play_counts (
     track_id   TEXT NOT NULL,
     plays      INTEGER NOT NULL,
     played_at  BIGINT NOT NULL,
+    looked     BIGINT NOT NULL DEFAULT 0, -- the last number of sent_plays before it was read
     PRIMARY KEY (user_id, connection, track_id)
 );
+
+-- Plays that were sent to servers that only count them, so that they are not taken for plays that were missed: see
+-- sent.go.
+CREATE TABLE sent_plays (
+    id        BIGINT PRIMARY KEY, -- when it began; see ended
+    user_id   INTEGER NOT NULL REFERENCES users (id),
+    account   BIGINT NOT NULL, -- a hash of the provider and its id of the account
+    track_id  TEXT NOT NULL, -- the song there
+    listen_id BIGINT NOT NULL,
+    played_at BIGINT NOT NULL,
+    began_at  BIGINT NOT NULL,
+    ended     BIGINT NOT NULL DEFAULT 0 -- when its outcome was known, from the same sequence as id; 0 before
+);
+CREATE INDEX sent_plays_song ON sent_plays (account, track_id);
+CREATE INDEX sent_plays_listen ON sent_plays (listen_id);
 
 CREATE TABLE playlists (
     id          INTEGER PRIMARY KEY,
