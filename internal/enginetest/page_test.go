@@ -16,6 +16,26 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tables and the counts in docs/providers.md")
 
+// TestThePageSaysWhatARepeatDoes: each service that takes listens either has a rule of its own for what is sent again,
+// or is asked before.
+func TestThePageSaysWhatARepeatDoes(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("| service | a play that is sent again | before a repeat |\n| --- | --- | --- |\n")
+	for _, d := range registry.Descriptions() {
+		takes := d.Takes
+		require.Equal(t, takes.Listens != "", takes.Repeat != "", "%s says what a repeat does", d.Name)
+		switch {
+		case takes.Listens == "":
+		case takes.Doubles:
+			b.WriteString("| " + d.DisplayName + " | " + takes.Repeat + " | asked for these plays |\n")
+		default:
+			b.WriteString("| " + d.DisplayName + " | " + takes.Repeat + " | nothing is asked |\n")
+		}
+	}
+	on(t, "../../docs/deliveries.md", "repeats", b.String())
+}
+
 func TestThePageListsEveryProvider(t *testing.T) {
 	t.Parallel()
 	onPage(t, "services", providers.Overview(registry.Descriptions()))
@@ -66,7 +86,12 @@ var pageMu sync.Mutex
 // onPage compares what is between two markers of docs/providers.md with text, or writes it there.
 func onPage(t *testing.T, name, text string) {
 	t.Helper()
-	const page = "../../docs/providers.md"
+	on(t, "../../docs/providers.md", name, text)
+}
+
+// on is onPage for any page.
+func on(t *testing.T, page, name, text string) {
+	t.Helper()
 	begin, end := "<!-- "+name+": written by go test ./internal/enginetest -update -->\n", "<!-- end of "+name+" -->"
 	pageMu.Lock()
 	defer pageMu.Unlock()

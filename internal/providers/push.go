@@ -17,7 +17,10 @@ type Takes struct {
 	Oldest time.Duration
 	// Doubles means that the provider stores a play that is sent twice as two plays. Before a retry, its plays have to
 	// be read.
-	Doubles   bool
+	Doubles bool
+	// Repeat says in Markdown what becomes of a play that is sent once more; docs/deliveries.md lists it. It is given
+	// with Listens.
+	Repeat    string
 	Library   bool // plays are of songs in the person's own library: the adapter is a LibraryTaker
 	Playlists bool // the adapter is a PlaylistWriter
 	Archive   bool // the adapter is an ObjectStore

@@ -44,9 +44,9 @@ var (
 	inSQL = regexp.MustCompile(`^(SELECT|JOIN|INSERT|UPDATE|DELETE|FROM|WHERE|WITH|ORDER|GROUP|CREATE|ALTER|DROP)\b`)
 	// unread are the functions whose strings no person reads on a page: logs, and the causes of errors.
 	unread = regexp.MustCompile(`^(Debug|Info|Warn|Error|Log|panic|Errorf|MustCompile)$`)
-	// unshown are the fields of a provider's description that only docs/providers.md and -check show, and its name,
+	// unshown are the fields of a provider's description that only the documents and -check show, and its name,
 	// which has another field where it depends on the language.
-	unshown = regexp.MustCompile(`^(Reading|Provider|Calls|Per|Identity|Source|RedirectAs|KeyName|DisplayName)$`)
+	unshown = regexp.MustCompile(`^(Reading|Provider|Calls|Per|Identity|Source|RedirectAs|KeyName|DisplayName|Repeat)$`)
 	// inTag matches tags in HTML, whole or cut off.
 	inTag = regexp.MustCompile(`(^|<)[^<>]*(>|$)`)
 	// aLabel matches an attribute that is read.

@@ -34,8 +34,9 @@ func Describe() providers.Description {
 		Purpose:   words.New("lastfm.purpose"),
 		Streams:   []string{library.Listens},
 		Endpoints: []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble)},
-		Takes:     providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble},
-		History:   "https://www.last.fm/user/{account}/library",
+		Takes: providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble,
+			Repeat: "It stores a track once for each second, and answers a repeat as accepted."},
+		History: "https://www.last.fm/user/{account}/library",
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://ws.audioscrobbler.com/2.0/"},
 			{Name: "auth_url", Kind: providers.PageURL, Default: "https://www.last.fm/api/auth/"},

@@ -25,7 +25,10 @@ func Describe() providers.Description {
 			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute,
 			http.MethodPost + " " + deleteRoute,
 		},
-		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission, Deletions: true},
+		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission, Deletions: true,
+			Repeat: "It stores the same names at the same second once, and Reprise sends the same names again, " +
+				"unless you have corrected them since. Koito and Maloja, which have the same API, store a track " +
+				"once for each second, too."},
 		Fields: []providers.Field{{
 			Name: tokenField, Label: words.New("listenbrainz.field.token"), Kind: "password",
 			Help: words.New("listenbrainz.field.token_help"),
