@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -121,12 +122,50 @@ func TestAListenIsCorrectedByPrograms(t *testing.T) {
 		added := h.call(http.MethodPost, "/listens", `{"track":"Untitled #1","artist":"Sigur Rós",
 			"played_at":"1999-01-01T12:00:00Z","duration_ms":60000}`, http.StatusCreated)
 		require.Equal(t, "hand", added["listen"].(map[string]any)["sources"].([]any)[0].(map[string]any)["provider"])
+		require.Equal(t, true, added["created"])
 		h.call(http.MethodPost, "/listens", `{"track":"Untitled #1"}`, http.StatusUnprocessableEntity)
 		require.Contains(t, h.page("/listens"), "By hand")
 		for _, c := range h.call(http.MethodGet, "/corrections", "", http.StatusOK)["corrections"].([]any) {
 			h.call(http.MethodPost, "/corrections/"+c.(map[string]any)["id"].(string)+"/undo", "", http.StatusOK)
 		}
 		require.Equal(t, []any{"Hoppípolla", "Ára bátur"}, titlesOf(h))
+	})
+}
+
+// A program whose answer was lost sends the same again.
+func TestTheSamePlaySentAgainIsOneListen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		post := func(track, at string, status int) map[string]any {
+			return h.call(http.MethodPost, "/listens",
+				fmt.Sprintf(`{"track":%q,"artist":"Sigur Rós","played_at":%q}`, track, at), status)
+		}
+		first := post("Glósóli", "1999-01-01T12:00:00Z", http.StatusCreated)["listen"]
+		for _, same := range [][2]string{{"Glósóli", "1999-01-01T12:00:00Z"}, {"Glósóli", "1999-01-01T12:00:00.4Z"},
+			{" glosoli ", "1999-01-01T13:00:00+01:00"}} {
+			again := post(same[0], same[1], http.StatusOK)
+			require.Equal(t, map[string]any{"created": false, "listen": first, "correction": nil}, again)
+		}
+		post("Glósóli", "1999-01-01T12:00:01Z", http.StatusCreated)
+		post("Sæglópur", "1999-01-01T12:00:00Z", http.StatusCreated)
+		require.Len(t, titlesOf(h), 3)
+		w := h.submit("/listens/new", http.StatusSeeOther, "track", "Glósóli", "artist", "Sigur Rós", "at",
+			"1999-01-01T12:00")
+		require.Equal(t, "/listens/"+first.(map[string]any)["id"].(string), w.Header().Get("Location"))
+		require.Contains(t, h.page(w.Header().Get("Location")), "at that time already")
+
+		last := h.call(http.MethodGet, "/corrections", "", http.StatusOK)["corrections"].([]any)[2].(map[string]any)
+		h.call(http.MethodPost, "/corrections/"+last["id"].(string)+"/undo", "", http.StatusOK)
+		post("Glósóli", "1999-01-01T12:00:00Z", http.StatusCreated) // it was taken back
+
+		h.hear("Hoppípolla")
+		told := h.call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)[0].(map[string]any)
+		at, err := time.Parse(time.RFC3339, told["played_at"].(string))
+		require.NoError(t, err)
+		for _, later := range []time.Duration{0, 20 * time.Second} { // a service has told of it already
+			there := post("Hoppípolla", at.Add(later).Format(time.RFC3339Nano), http.StatusOK)
+			require.Equal(t, told["id"], there["listen"].(map[string]any)["id"])
+		}
 	})
 }
 

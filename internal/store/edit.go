@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -139,27 +140,45 @@ func (s *Store) changeBack(ctx context.Context, tx *sql.Tx, c library.Correction
 }
 
 // AddListen stores a listen that a person adds, and returns the correction and the listen's number. It returns
-// library.ErrUnchanged if there is one of that track at that time.
+// library.ErrUnchanged with the number of the listen that is there, if a service has told of that play, or if there is
+// one of that title and artist in that second: a program whose answer was lost sends the same again.
 func (s *Store) AddListen(ctx context.Context, user int64, l library.Listen) (c library.Correction, id int64,
 	err error) {
 	c = library.Correction{User: user, Kind: library.Added, Listens: 1, Title: l.Title, Artist: l.Artist,
 		MadeAt: instant(millis(time.Now()))}
 	err = s.write(ctx, func(tx *sql.Tx) error {
+		if id, err = sameSecond(ctx, tx, user, l); err != nil || id != 0 {
+			return cmp.Or(err, library.ErrUnchanged)
+		}
 		if err := addCorrection(ctx, tx, &c); err != nil {
 			return err
 		}
 		l.SourceID = addedID(c)
 		_, added, err := s.takeIn(ctx, tx, library.Intake{User: user, Connection: library.ByHand,
 			Listens: []library.Listen{l}})
-		if err == nil && added == 0 {
-			err = library.ErrUnchanged
-		}
 		if err == nil {
 			id, err = addedIn(ctx, tx, kept, c)
+		}
+		if err == nil && added == 0 {
+			err = library.ErrUnchanged
 		}
 		return err
 	})
 	return c, id, err
+}
+
+// sameSecond returns the number of a person's listen with the title and artist of l in the second of l; 0 for none.
+func sameSecond(ctx context.Context, tx *sql.Tx, user int64, l library.Listen) (id int64, err error) {
+	from := l.PlayedAt.Truncate(time.Second)
+	there, err := list(ctx, tx, scanListen, selectListen+
+		"WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3 ORDER BY l.id",
+		user, millis(from), millis(from.Add(time.Second)))
+	for _, other := range there {
+		if id == 0 && matchKey(other.Title, indexed(other.Artist)) == matchKey(l.Title, indexed(l.Artist)) {
+			id = other.ID
+		}
+	}
+	return id, err
 }
 
 // addedID returns the id of the source of a listen that was added.

@@ -74,7 +74,7 @@ func (h *Handler) edit(c echo.Context, in change) (library.Correction, error) {
 	return made, unchanged(err, words.New("corrections.problem.same"))
 }
 
-// add adds a listen by hand.
+// add adds a listen by hand. If it is there already, the error is library.ErrUnchanged, with its number.
 func (h *Handler) add(c echo.Context, in change) (made library.Correction, id int64, err error) {
 	v, err := changeOf(in)
 	if err != nil {
@@ -91,8 +91,7 @@ func (h *Handler) add(c echo.Context, in change) (made library.Correction, id in
 		l.Duration = time.Duration(*in.Length) * time.Millisecond
 	}
 	l.Clean(time.Now())
-	made, id, err = h.store.AddListen(c.Request().Context(), core.UserOf(c).ID, l)
-	return made, id, unchanged(err, words.New("corrections.problem.there"))
+	return h.store.AddListen(c.Request().Context(), core.UserOf(c).ID, l)
 }
 
 func (h *Handler) split(c echo.Context) (library.Correction, error) {
@@ -102,15 +101,6 @@ func (h *Handler) split(c echo.Context) (library.Correction, error) {
 	}
 	made, err := h.store.SplitListen(c.Request().Context(), core.UserOf(c).ID, id)
 	return made, unchanged(err, words.New("corrections.problem.one_source"))
-}
-
-// answer answers with a correction and the listen that it is about.
-func (h *Handler) answer(c echo.Context, status int, made library.Correction, id int64) error {
-	l, _, err := h.store.OneListen(c.Request().Context(), made.User, id)
-	if err != nil {
-		return err
-	}
-	return c.JSON(status, map[string]any{"listen": l.Record(), "correction": view(made)})
 }
 
 func (h *Handler) editAPI(c echo.Context) error {
@@ -129,7 +119,11 @@ func (h *Handler) editAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.answer(c, http.StatusOK, made, id)
+	l, _, err := h.store.OneListen(c.Request().Context(), made.User, id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"listen": l.Record(), "correction": view(made)})
 }
 
 func (h *Handler) addAPI(c echo.Context) error {
@@ -138,10 +132,18 @@ func (h *Handler) addAPI(c echo.Context) error {
 		return err
 	}
 	made, id, err := h.add(c, in)
-	if err != nil {
+	there := errors.Is(err, library.ErrUnchanged)
+	if err != nil && !there {
 		return err
 	}
-	return h.answer(c, http.StatusCreated, made, id)
+	l, _, err := h.store.OneListen(c.Request().Context(), core.UserOf(c).ID, id)
+	switch {
+	case err != nil:
+		return err
+	case there:
+		return c.JSON(http.StatusOK, map[string]any{"created": false, "listen": l.Record(), "correction": nil})
+	}
+	return c.JSON(http.StatusCreated, map[string]any{"created": true, "listen": l.Record(), "correction": view(made)})
 }
 
 func (h *Handler) splitAPI(c echo.Context) error {

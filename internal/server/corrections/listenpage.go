@@ -2,6 +2,7 @@ package corrections
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -152,6 +153,9 @@ func (h *Handler) newForm(c echo.Context) error {
 	var id int64
 	if err == nil {
 		_, id, err = h.add(c, in)
+	}
+	if errors.Is(err, library.ErrUnchanged) {
+		return h.core.Done(c, addressOf(id), words.New("corrections.problem.there"))
 	}
 	if err != nil {
 		return err
