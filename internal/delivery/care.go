@@ -67,7 +67,7 @@ func (r *runner) care(ctx context.Context) {
 	backlog, err := r.queue.Backlog(ctx)
 	r.careFailed(ctx, err)
 	warned := r.warned
-	r.warned = backlog > r.opt.get().BacklogWarn
+	r.warned = backlog >= r.opt.get().BacklogWarn
 	if r.warned && !warned {
 		r.Log.Warn("many deliveries wait", "count", backlog)
 	}

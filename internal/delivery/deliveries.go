@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Schedule
 	Workers      int           // attempts under way at once; default 4
-	BacklogWarn  int           // waiting deliveries above which the log warns; default 1,000
+	BacklogWarn  int           // waiting deliveries at which the log warns; default 1,000
 	BacklogLimit int           // waiting deliveries at which nobody may add more; default 5,000
 	KeepDead     time.Duration // how long a dead letter is kept; default 30 days
 	Timeout      time.Duration // deadline of one attempt; default 10 min

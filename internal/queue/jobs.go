@@ -85,14 +85,16 @@ const Precision = 2 * time.Millisecond
 const postponeAtOnce = 500
 
 // Postpone makes jobs that are due before a time wait until then, in their order: those inserted before the job with
-// this id a little earlier than the others. It leaves alone jobs that wait after a failure.
+// this id a little earlier than the others, also if an earlier Postpone had them wait a little longer. It leaves alone
+// jobs that wait after a failure.
 //
 // River reschedules only the job that a worker has, by its snooze.
 func (j Jobs) Postpone(ctx context.Context, w Which, id int64, until time.Time) error {
 	_, err := j.exec(ctx, w, `UPDATE river_job
 		SET state = 'scheduled', scheduled_at = CASE WHEN id < @1 THEN @2 ELSE @3 END
-		WHERE id IN (SELECT id FROM river_job WHERE state IN ('available', 'scheduled') AND scheduled_at < @2
-		AND id IN (@ids) ORDER BY scheduled_at, id LIMIT @4)`,
+		WHERE id IN (SELECT id FROM river_job WHERE state IN ('available', 'scheduled')
+		AND (scheduled_at < @2 OR id < @1 AND scheduled_at > @2 AND scheduled_at <= @3)
+		AND id IN (@ids) ORDER BY id LIMIT @4)`,
 		id, Time(until.Add(-Apart)), Time(until.Add(Apart)), postponeAtOnce)
 	return err
 }
