@@ -81,6 +81,43 @@ func TestGuessesFromManyAddressesAreSlowed(t *testing.T) {
 	})
 }
 
+// Another way to write a name brings no more tries at its account.
+func TestANameHasTenTriesHoweverItIsWritten(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		for _, spellings := range [][4]string{{"BEA", "Bea", "bea", " bEa "}, {"CAI", "Cai", "cai", " cAi "}} {
+			for i := range 10 {
+				w := h.signIn(address(i), spellings[i%4], "guess")
+				require.Equal(t, http.StatusUnauthorized, w.Code)
+			}
+			for i, name := range spellings {
+				waitOf(t, h.signIn(address(20+i), name, password))
+			}
+			time.Sleep(time.Minute) // in which address, network and everybody recover
+		}
+	})
+}
+
+// Fifty strangers at once are everybody's limit. A refused try costs nothing, and the wait is that of all limits.
+func TestEverybodyTogetherIsSlowed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		for i := range 50 {
+			require.Equal(t, http.StatusUnauthorized, h.signIn(address(i), fmt.Sprint("name ", i), "guess").Code)
+		}
+		for range 12 {
+			waitOf(t, h.signIn(address(60), "Bea", password))
+		}
+		time.Sleep(time.Second)
+		device(t, h.signIn(address(60), "Bea", password))
+		time.Sleep(time.Hour)
+		for range 10 {
+			require.Equal(t, http.StatusUnauthorized, h.signIn(address(61), "Bea", "guess").Code)
+		}
+		require.Equal(t, time.Minute, waitOf(t, h.signIn(address(61), "Bea", password)), "of the account")
+	})
+}
+
 func TestKnownDeviceIsNeverLockedOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := public(t)
