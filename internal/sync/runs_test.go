@@ -144,6 +144,35 @@ func TestSyncNowDuringARunLeadsToAnother(t *testing.T) {
 	})
 }
 
+// A tick during a run asks for nothing that the run doesn't do: the next run begins with the next tick.
+func TestATickDuringARunLeadsToNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		const takes = 7 * time.Minute // the loop turns every five
+		var mu sync.Mutex
+		var begun, ended []time.Time
+		note := func(at *[]time.Time) {
+			mu.Lock()
+			defer mu.Unlock()
+			*at = append(*at, time.Now())
+		}
+		up.FailPath("spotify", recent, func(*http.Request) (*http.Response, error) {
+			note(&begun)
+			time.Sleep(takes)
+			note(&ended)
+			return nil, nil
+		})
+		time.Sleep(3 * time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		require.InDelta(t, 18, len(begun), 1, "every second tick")
+		for n := 1; n < len(begun); n++ {
+			require.Greater(t, begun[n].Sub(ended[n-1]), time.Minute, "run %d", n+1)
+		}
+	})
+}
+
 func TestLoopsTurnAtTheirPaceAndNotInStep(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
