@@ -226,6 +226,12 @@ func TestDeadLettersAreTriedAgain(t *testing.T) {
 		time.Sleep(12*time.Hour - time.Second)
 		again(0)
 		time.Sleep(2 * time.Second)
+		pause := func(paused bool) {
+			require.NoError(t, s.SetPaused(t.Context(), user, "lastfm", paused))
+		}
+		pause(true)
+		again(0)
+		pause(false)
 		again(2)
 		again(0)
 		require.Equal(t, []string{"retrying", "3 of 4"}, standing(t, s, user, ids[0]), "one more attempt")

@@ -81,7 +81,7 @@ func (v reported) listen() library.Listen {
 
 func TestOnePlayAtTwoServicesIsOneListen(t *testing.T) {
 	t.Parallel()
-	three := 3 * time.Minute
+	three, two := 3*time.Minute, 2*time.Hour
 	cases := map[string]struct {
 		plays [2]reported
 		want  int
@@ -97,6 +97,15 @@ func TestOnePlayAtTwoServicesIsOneListen(t *testing.T) {
 		"neither has a length": {[2]reported{{minute: 10}, {minute: 14.5}}, 1},
 		"start and end of half an hour": {[2]reported{{minute: 10, length: 30 * time.Minute},
 			{minute: 40, length: 30 * time.Minute}}, 1},
+		"start and end of the longer length": {[2]reported{{minute: 10, length: three},
+			{minute: 30, length: 20 * time.Minute}}, 1},
+		"half a minute more than the length": {[2]reported{{minute: 10, length: three},
+			{minute: 13.5, length: three}}, 1},
+		"longer than that apart": {[2]reported{{minute: 10, length: three}, {minute: 13.51, length: three}}, 2},
+		"an hour apart, of two hours": {[2]reported{{minute: 10, length: two},
+			{minute: 70, length: two}}, 1},
+		"more than an hour apart, of two hours": {[2]reported{{minute: 10, length: two},
+			{minute: 70.01, length: two}}, 2},
 		"feat. in the title": {[2]reported{{minute: 10},
 			{minute: 10, title: "Svefn-g-englar (feat. Steindór Andersen)"}}, 1},
 		"feat. in the artist": {[2]reported{{minute: 10},
@@ -192,6 +201,20 @@ func TestRealPlaysAreNeverMerged(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A late report can move an earlier one to a play that it could not be itself.
+func TestALateReportFindsRoomAmongLongPlays(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	length := 59 * time.Minute
+	for _, v := range []reported{{conn: "listenbrainz", minute: 100}, {conn: "listenbrainz", minute: 155},
+		{conn: "spotify", minute: 150}, {conn: "spotify", minute: 92}} {
+		v.length = length
+		save(t, s, user, v.conn, v.listen())
+	}
+	require.Equal(t, 2, count(t, s, user), "the one at 150 is the second play, so that the one at 92 is the first")
+	requireWhole(t, s, user)
 }
 
 // requireWhole requires that each listen has a source, and none has two plays of one connection.

@@ -189,6 +189,34 @@ func TestOneNameOfSeveralArtistsIsDivided(t *testing.T) {
 	}
 }
 
+// What a service has reported since a split, or another split needs, is there after an undo.
+func TestAnUndoKeepsWhatIsHeardSince(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	save(t, s, user, "lastfm", heard(0, "Simon and Garfunkel", "", "Cecilia"),
+		heard(10, "Lee and Garfunkel", "", "One"), heard(20, "Paul Simon", "", "Graceland"))
+	divide := func(name string, into ...string) library.Correction {
+		rule, err := s.DivideMusic(t.Context(), user, library.KindArtist, linksOf(t, s, name, "", "").Artist,
+			library.Division{Names: into})
+		require.NoError(t, err)
+		return rule
+	}
+	first := divide("Simon and Garfunkel", "Paul Simon", "Art Garfunkel")
+	second := divide("Lee and Garfunkel", "Brenda Lee", "Art Garfunkel")
+	undone(t, s, first)
+	require.Equal(t, map[string]int{"Simon and Garfunkel": 1, "Paul Simon": 1, "Brenda Lee": 1, "Art Garfunkel": 1},
+		counts(t, s, user, library.KindArtist))
+	save(t, s, user, "spotify", heard(30, "Art Garfunkel", "", "All I Know"))
+	_, err := s.writer.Exec("UPDATE music_rules SET undone_at = 1 WHERE id = $1", first.ID)
+	require.NoError(t, err)
+	undone(t, s, second, first)
+	require.Equal(t, 1, number(t, s, "SELECT undone_at FROM music_rules WHERE id = $1", first.ID), "once is enough")
+	require.Equal(t, map[string]int{"Simon and Garfunkel": 1, "Lee and Garfunkel": 1, "Paul Simon": 1,
+		"Art Garfunkel": 1}, counts(t, s, user, library.KindArtist))
+	require.Equal(t, []string{"Art Garfunkel"}, searched(t, s, user, "art garfunkel", library.KindArtist))
+	require.Empty(t, searched(t, s, user, "brenda lee", library.KindArtist), "no longer needed")
+}
+
 func TestTwoArtistsOfOneNameAreToldApart(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
