@@ -259,6 +259,7 @@ var arrows = map[string][]string{
 	"internal/testdb":        {"internal/postgrestest"},
 	"internal/storetest":     {"internal/store", "internal/testdb"},
 	"internal/promtest":      {},
+	"internal/clocktest":     {},
 	"internal/s3test":        {"internal/childtest"},
 	"internal/soak":          {},
 	"internal/supysonictest": {"internal/childtest"},

@@ -160,7 +160,7 @@ func (bs *Breakers) enter(provider, host, endpoint string, eager bool) (pass, ti
 		switch {
 		case from == BreakerOpen && b.until.After(now) && !(eager && now.Sub(b.opened) >= probeAgain):
 			bs.mu.Unlock()
-			return pass{}, b.until, false
+			return pass{}, byClock(b.until, now), false
 		case b.probing:
 			bs.mu.Unlock()
 			return pass{}, now.Add(probeAgain), false
@@ -260,9 +260,9 @@ func (bs *Breakers) Status() []BreakerStatus {
 		return nil
 	}
 	bs.mu.Lock()
-	all := make([]BreakerStatus, 0, len(bs.all))
+	all, now := make([]BreakerStatus, 0, len(bs.all)), time.Now()
 	for k, b := range bs.all {
-		all = append(all, b.status(k))
+		all = append(all, b.status(k, now))
 	}
 	bs.mu.Unlock()
 	sorting.By(all, func(a, b BreakerStatus) int {
@@ -278,9 +278,9 @@ func closedLast(s BreakerStatus) int {
 	return 0
 }
 
-func (b *breaker) status(k endpointKey) BreakerStatus {
-	return BreakerStatus{Endpoint: k.String(), State: b.state, Failures: b.failures, Since: b.since, Until: b.until,
-		Provider: b.provider, Host: k.host, Route: k.endpoint}
+func (b *breaker) status(k endpointKey, now time.Time) BreakerStatus {
+	return BreakerStatus{Endpoint: k.String(), State: b.state, Failures: b.failures, Since: byClock(b.since, now),
+		Until: byClock(b.until, now), Provider: b.provider, Host: k.host, Route: k.endpoint}
 }
 
 // forgetAfter is how long after its probe was due an endpoint that nobody calls is forgotten. It is longer than any

@@ -150,6 +150,7 @@ func (p *KeyPool) shortageLocked() Shortage {
 			s.Until, s.Category = k.until, k.category
 		}
 	}
+	s.Until = byClock(s.Until, time.Now())
 	return s
 }
 
@@ -334,7 +335,7 @@ func (p *KeyPool) Keys() []KeyStatus {
 func (k *pooled) status(now time.Time) KeyStatus {
 	s := KeyStatus{LastFour: k.LastFour(), Project: k.Project, Invalid: k.invalid, Failures: k.recent(now)}
 	if k.until.After(now) {
-		s.Until = k.until
+		s.Until = byClock(k.until, now)
 	}
 	if k.invalid || !s.Until.IsZero() {
 		s.Category = k.category

@@ -82,10 +82,10 @@ func (u *unit) state(scope Scope, now time.Time) State {
 	if u.kind == Ready {
 		return State{}
 	}
-	s := State{Kind: u.kind, Category: u.category, Scope: scope, Since: u.since, Failures: u.failures,
-		ForAdmin: u.forAdmin}
+	s := State{Kind: u.kind, Category: u.category, Scope: scope, Since: byClock(u.since, now),
+		Failures: u.failures, ForAdmin: u.forAdmin}
 	if u.kind != Stopped && (u.probe == 0 || u.until.After(now)) {
-		s.Until = u.until
+		s.Until = byClock(u.until, now)
 	}
 	return s
 }

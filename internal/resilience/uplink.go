@@ -81,7 +81,7 @@ func (u *Uplink) Offline() (until time.Time, offline bool) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.probe, u.offline
+	return byClock(u.probe, time.Now()), u.offline
 }
 
 // trip is a call on its way. The zero trip does not go over the uplink.
@@ -116,7 +116,7 @@ func (u *Uplink) enter(host string) (trip, time.Time, bool) {
 
 // laterLocked returns when a refused call may come back: after the next probe, at a time of its own.
 func (u *Uplink) laterLocked(now time.Time) time.Time {
-	next := u.probe
+	next := byClock(u.probe, now)
 	if !next.After(now) {
 		next = now
 	}

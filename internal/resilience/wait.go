@@ -28,6 +28,15 @@ func parseRetryAfter(value string, now time.Time) (notBefore time.Time, bad bool
 	return at, false
 }
 
+// byClock returns an instant that was noted earlier as the system clock has it now, which may have been set since, or
+// have gone on while the machine was suspended. An instant without a monotonic reading is a time of day, and stays.
+func byClock(at, now time.Time) time.Time {
+	if at == at.Round(0) {
+		return at
+	}
+	return now.Add(at.Sub(now))
+}
+
 // After returns the instant so many seconds after now, or bad under the conditions of [parseRetryAfter].
 func After(seconds float64, now time.Time) (notBefore time.Time, bad bool) {
 	if !(seconds <= maxWait.Seconds()) { // also NaN
