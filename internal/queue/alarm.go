@@ -48,6 +48,11 @@ func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
 		}
 		from := looked
 		looked = time.Now()
+		if by := setBack(from, looked); by > 0 {
+			if err := q.Earlier(ctx, by); err != nil && ctx.Err() == nil {
+				failed(err)
+			}
+		}
 		next, err := q.wake(ctx, from, looked, told)
 		switch {
 		case ctx.Err() != nil:
@@ -61,6 +66,46 @@ func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
 			timer.Reset(min(time.Until(next)+Precision, longestSleep))
 		}
 	}
+}
+
+// setBack returns by how much the system clock was set back between two instants; 0 for less than a second, which is
+// not worth a statement.
+func setBack(from, to time.Time) time.Duration {
+	if by := to.Sub(from) - to.Round(0).Sub(from.Round(0)); !from.IsZero() && by >= time.Second {
+		return by
+	}
+	return 0
+}
+
+// Earlier makes jobs that wait due earlier by a time, because the system clock was set back by that. First messages
+// wait for a time of day and stay, as what is parked.
+//
+// River's times are those of the system clock, and it does not notice when somebody sets it.
+func (q *Queue) Earlier(ctx context.Context, by time.Duration) error {
+	const look = "SELECT id, scheduled_at FROM river_job WHERE " + waiting + " AND NOT (" + parked + `)
+		AND scheduled_at > $1 AND NOT (kind = 'notify' AND attempt = 0)`
+	now := time.Now()
+	rows, err := q.config.Reader.QueryContext(ctx, look, Time(now))
+	if err != nil {
+		return q.config.Wrap(err)
+	}
+	defer rows.Close()
+	due := map[int64]time.Time{}
+	for rows.Next() {
+		var id int64
+		var at time.Time
+		if err := rows.Scan(&id, &at); err != nil {
+			return q.config.Wrap(err)
+		}
+		due[id] = at
+	}
+	err = errors.Join(rows.Err(), rows.Close())
+	for id, at := range due {
+		_, bad := q.db.ExecContext(ctx, "UPDATE river_job SET scheduled_at = $1 WHERE id = $2 AND "+waiting,
+			Time(at.Add(-by)), id)
+		err = errors.Join(err, bad)
+	}
+	return q.config.Wrap(err)
 }
 
 // wake rings for the queues with due jobs, and returns when the next job will be due; zero if none will. It

@@ -95,3 +95,31 @@ func TestDueJobsAreToldOfWhenTheyAreDue(t *testing.T) {
 		require.Equal(t, []queue.Due{{Queue: "plays", Count: 3}}, due)
 	})
 }
+
+// TestWhatWaitsKeepsItsWait: the clock is set back by an hour. What is parked, and a summary for eight o'clock, stay.
+func TestWhatWaitsKeepsItsWait(t *testing.T) {
+	t.Parallel()
+	s, db := open(t)
+	now := time.Now()
+	after := map[time.Duration]time.Duration{61 * time.Minute: time.Minute, 2 * time.Hour: time.Hour,
+		-time.Minute: -time.Minute}
+	ids := map[int64]time.Duration{}
+	for wait, want := range after {
+		ids[insert(t, s, db, wait.String(), now.Add(wait))] = want
+	}
+	parked := insert(t, s, db, "parked", now.Add(time.Hour))
+	require.NoError(t, s.Queue().Park(t.Context(), queue.One(parked)))
+	summary := insert(t, s, db, "summary", now.Add(5*time.Hour))
+	_, err := db.Exec("UPDATE river_job SET kind = 'notify' WHERE id = $1", summary)
+	require.NoError(t, err)
+	ids[summary] = 5 * time.Hour
+	require.NoError(t, s.Queue().Earlier(t.Context(), time.Hour))
+	for id, want := range ids {
+		var due time.Time
+		require.NoError(t, db.QueryRow("SELECT scheduled_at FROM river_job WHERE id = $1", id).Scan(&due))
+		require.InDelta(t, want, due.Sub(now), float64(time.Second))
+	}
+	var year int
+	require.NoError(t, db.QueryRow("SELECT count(*) FROM river_job WHERE scheduled_at > '2200-01-01'").Scan(&year))
+	require.Equal(t, 1, year)
+}
