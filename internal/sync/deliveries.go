@@ -36,14 +36,15 @@ func (g DeliveryGuard) CaughtUp(c library.Connection, at time.Time) error {
 		return nil
 	}
 	k := Key{c.User, c.ID, library.Listens}
-	last := g.Syncer.reader.last.get(k)
+	last, now := g.Syncer.reader.last.get(k), time.Now()
 	if !last.lacks.IsZero() {
 		return nil
 	}
-	if now := time.Now(); at.After(now) { // the clock was put back since
+	if at.After(now) { // the clock was put back since
 		at = now.Add(-time.Minute)
 	}
-	if last.begun.After(at) && !last.history {
+	begun := now.Add(last.begun.Sub(now)) // by the clock as it is now
+	if begun.After(at) && !last.history {
 		return nil
 	}
 	state := g.state(c, library.Listens)
