@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/clocktest"
 	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -187,6 +188,28 @@ func TestStateBelongsToOneRequest(t *testing.T) {
 			require.Equal(t, oauth.Grant{}, g)
 			require.Empty(t, up.calls(), "the code went to nobody")
 		})
+	}
+}
+
+// TestASetClockSpendsNoCode: a consent that is under way when the clock is put back still counts. One that looks hours
+// old doesn't, and the person begins again.
+func TestASetClockSpendsNoCode(t *testing.T) {
+	t.Parallel()
+	for name, d := range clocktest.Moves {
+		up, m := answers(t, http.StatusOK, nil, "renewed.json"), &memory{}
+		f := oauth.NewFlow(m, onLoopback(t))
+		r := request(provider(up.URL))
+		asked := begin(t, f, r)
+		for id, s := range m.states { // as it is read from the database
+			s.CreatedAt = s.CreatedAt.Round(0).Add(-d)
+			m.states[id] = s
+		}
+		_, err := f.Complete(t.Context(), r, consent(asked))
+		if d > 0 {
+			require.ErrorIs(t, err, oauth.ErrState, name)
+			_, err = f.Complete(t.Context(), r, consent(begin(t, f, r)))
+		}
+		require.NoError(t, err, name)
 	}
 }
 

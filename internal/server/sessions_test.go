@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/clocktest"
 	"reprise/internal/server/core"
 )
 
@@ -159,6 +160,29 @@ func TestAnEndedSessionStaysEnded(t *testing.T) {
 	all, err := h.db.Sessions().Of(t.Context(), u.ID)
 	require.NoError(t, err)
 	require.Empty(t, all)
+}
+
+// stamped is a store of sessions whose clock has been moved by that much since.
+type stamped struct {
+	core.SessionStore
+	by time.Duration
+}
+
+func (s *stamped) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
+	return s.SessionStore.CommitCtx(ctx, token, data, expiry.Add(-s.by))
+}
+
+// A session ends by the system clock, in 30 days: a few hours more or less sign nobody out.
+func TestASetClockSignsNobodyOut(t *testing.T) {
+	t.Parallel()
+	h := public(t)
+	store := &stamped{SessionStore: h.db.Sessions()}
+	h.Sessions = store
+	h.restart()
+	for name, d := range clocktest.Moves {
+		store.by = d
+		require.True(t, h.browser("192.0.2.1", firefox, "Bea").isSignedIn(), name)
+	}
 }
 
 // A script that signs in every minute does not fill the table.

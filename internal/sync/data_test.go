@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/clocktest"
 	"reprise/internal/enginetest"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
@@ -98,6 +100,41 @@ func TestAPlayFromTheFutureHidesNoneThatFollow(t *testing.T) {
 		require.Equal(t, 5, e.Listens(user))
 		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
 	})
+}
+
+// TestPlaysKeepTheTimesOfTheirService: this server's clock is wrong for a while, and then right again.
+func TestPlaysKeepTheTimesOfTheirService(t *testing.T) {
+	for name, d := range clocktest.Moves { // so far is the service's clock behind
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+				require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+				enginetest.Settle()
+				var want []time.Time
+				play := func(at time.Time) {
+					want = append(want, at.UTC().Truncate(time.Millisecond))
+					up.PlayOn("spotify", "alice", fmt.Sprintf("Song %d", len(want)), at)
+				}
+				for range 3 {
+					play(time.Now().Add(-d))
+					time.Sleep(10 * time.Minute)
+				}
+				time.Sleep(max(-d, 0))
+				play(time.Now())
+				time.Sleep(time.Hour)
+				require.NoError(t, e.Connections.SyncNow(context.Background(), user, "spotify"))
+				time.Sleep(time.Minute)
+				all, _, err := e.Store.Listens(context.Background(), user, "", 50)
+				require.NoError(t, err)
+				var got []time.Time
+				for _, l := range all {
+					got = append(got, l.PlayedAt.UTC())
+				}
+				slices.SortFunc(got, time.Time.Compare)
+				slices.SortFunc(want, time.Time.Compare)
+				require.Equal(t, want, got)
+			})
+		})
+	}
 }
 
 // faultyStore fails to store now and then.
