@@ -155,12 +155,6 @@ func scanListen(r scanner) (l library.StoredListen, err error) {
 	return l, err
 }
 
-// CountListens returns the number of listens of a user.
-func (s *Store) CountListens(ctx context.Context, user int64) (n int, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM listens WHERE user_id = $1", user).Scan(&n)
-	return n, local(err)
-}
-
 // HeardSince counts a user's listens since a time by the connections that reported them.
 func (s *Store) HeardSince(ctx context.Context, user int64, since time.Time) (map[library.ConnectionID]int, error) {
 	heard := map[library.ConnectionID]int{}

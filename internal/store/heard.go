@@ -64,9 +64,7 @@ func (s *Store) heardOf(ctx context.Context, user int64) (*heardBy, error) {
 	c := &s.heard
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	scan := func(r scanner) (v span, err error) { return v, r.Scan(&v.number, &v.version) }
-	spans, err := list(ctx, s.reader, scan,
-		"SELECT span, version FROM listen_columns WHERE user_id = $1 ORDER BY span", user)
+	spans, err := s.spansOf(ctx, user)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ type Store struct {
 	ruled    rulingsCache
 	words    wordCache
 	heard    playsCache
+	counted  countCache
 	latest   latestCache
 	ends     ends
 	opened   connectionCache
