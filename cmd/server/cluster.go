@@ -80,7 +80,10 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	announce(c, to, code, p.log, p.at.out)
 	g, work := errgroup.WithContext(work)
 	g.Go(func() error { return member.Run(there) })
-	g.Go(func() error { return in.gate.Serve(work, peers) })
+	g.Go(func() error {
+		door := edge.Listen(peers, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: everybody})
+		return in.gate.Serve(work, door)
+	})
 	g.Go(func() error {
 		door := edge.Listen(p.listener, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: everybody})
 		return server.Serve(work, door, in.gate, c.ShutdownTimeout)

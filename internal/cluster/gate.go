@@ -27,6 +27,10 @@ const (
 	waiting = 1000
 	// keptBody is the largest body, in bytes, that is kept to be sent again.
 	keptBody = 256 << 10
+	// bodies is how many are kept at once; others are passed on as they come.
+	bodies = 64
+	// sendWithin is the longest pause in a body that is passed on.
+	sendWithin = 30 * time.Second
 )
 
 // errNotLeading is the error of a request to a server that does not lead.
@@ -52,17 +56,20 @@ type Gate struct {
 	leaves atomic.Bool
 	files  atomic.Pointer[string] // the directory that Lend names
 	room   chan struct{}
+	bodies chan struct{} // one for each body that is kept
 	peers  *tls.Config
 }
 
 // NewGate returns a Gate for a member with an identity.
 func NewGate(m *Member, id Identity, front Front, log *slog.Logger) *Gate {
-	g := &Gate{member: m, front: front, log: log, room: make(chan struct{}, waiting), peers: id.config}
+	g := &Gate{member: m, front: front, log: log, room: make(chan struct{}, waiting),
+		bodies: make(chan struct{}, bodies), peers: id.config}
 	g.proxy = &httputil.ReverseProxy{
 		Transport: &http.Transport{
 			TLSClientConfig: id.config, DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
 			TLSHandshakeTimeout: 3 * time.Second, MaxIdleConnsPerHost: 256, IdleConnTimeout: time.Minute,
-			DisableCompression: true, // the answer is passed on as it is
+			ResponseHeaderTimeout: patience, // a leader that was stopped says nothing
+			DisableCompression:    true,     // the answer is passed on as it is
 		},
 		Rewrite:        rewrite,
 		FlushInterval:  -1, // streams are passed on at once
@@ -144,7 +151,8 @@ func plain(w http.ResponseWriter, status int, text string) {
 
 // pass has the leader answer a request. While nobody leads, the request waits.
 func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
-	body, whole := keep(r)
+	body, whole, done := g.keep(w, r)
+	defer done()
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	for {
@@ -157,8 +165,11 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
 		if leader.alive() && leader.ID != g.member.me.ID {
 			to := context.WithValue(context.WithValue(r.Context(), toKey{}, leader.Address), triedKey{}, &err)
 			g.proxy.ServeHTTP(w, body(r).WithContext(to))
-			if err == nil || r.Context().Err() != nil {
+			if err == nil {
 				return
+			}
+			if r.Context().Err() != nil { // nothing would be an empty answer with status 200
+				panic(http.ErrAbortHandler)
 			}
 			g.log.Debug("the leader did not answer", "err", err)
 		}
@@ -187,20 +198,43 @@ func (g *Gate) wait(ctx context.Context, news <-chan struct{}) bool {
 	return true
 }
 
-// keep returns a function that gives a request a fresh copy of its body, if it is small, and whether it does.
-func keep(r *http.Request) (body func(*http.Request) *http.Request, whole bool) {
-	if r.ContentLength <= 0 || r.ContentLength > keptBody {
-		return func(r *http.Request) *http.Request { return r }, r.ContentLength == 0
+// keep returns a function that gives a request a fresh copy of its body, if it is small and there is room, and whether
+// it does. done makes room for others.
+func (g *Gate) keep(w http.ResponseWriter, r *http.Request) (
+	body func(*http.Request) *http.Request, whole bool, done func()) {
+	done = func() {}
+	if r.ContentLength > 0 && r.ContentLength <= keptBody {
+		select {
+		case g.bodies <- struct{}{}:
+			done = func() { <-g.bodies }
+			b, err := io.ReadAll(r.Body)
+			if err != nil { // the browser is gone, or withholds the rest
+				done()
+				panic(http.ErrAbortHandler)
+			}
+			return func(r *http.Request) *http.Request {
+				copied := *r
+				copied.Body = io.NopCloser(bytes.NewReader(b))
+				return &copied
+			}, true, done
+		default:
+		}
+	} else if r.ContentLength != 0 { // a file may take as long as it makes progress
+		r.Body = &sending{r.Body, http.NewResponseController(w)}
 	}
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		b = b[:0] // the browser is gone
-	}
-	return func(r *http.Request) *http.Request {
-		copied := *r
-		copied.Body = io.NopCloser(bytes.NewReader(b))
-		return &copied
-	}, err == nil
+	return func(r *http.Request) *http.Request { return r }, r.ContentLength == 0, done
+}
+
+// sending is a body that is passed on, without a deadline for the whole.
+type sending struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b *sending) Read(p []byte) (int, error) {
+	_ = b.control.SetReadDeadline(time.Now().Add(sendWithin)) // an error means that there is no deadline
+	return b.ReadCloser.Read(p)
 }
 
 // mayRepeat reports whether a request may be sent again after an error: if the leader has not taken it, or taking it

@@ -12,8 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -67,8 +69,86 @@ func (s *server) leads(t *testing.T, h http.HandlerFunc) {
 	s.gate.Lead(h)
 }
 
+// A browser sends the second half of a file after its server's patience with a whole request has passed.
+func TestASlowUploadReachesTheLeader(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
+	first.leads(t, echo)
+	front := httptest.NewUnstartedServer(second.gate)
+	front.Config.ReadTimeout = 100 * time.Millisecond
+	front.Start()
+	defer front.Close()
+	half := strings.Repeat("x", keptBody)
+	r, w := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(w, half)
+		time.Sleep(3 * front.Config.ReadTimeout) // it passes, whatever else happens
+		_, _ = io.WriteString(w, half)
+		_ = w.Close()
+	}()
+	resp, err := http.Post(front.URL, "text/plain", r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	said, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(said), half+half)
+}
+
+// Whoever withholds the last byte of a request gets no answer, rather than an empty one, and takes no room from others.
+func TestWithheldRequestsTakeLittleRoom(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
+	first.leads(t, echo)
+	front := httptest.NewUnstartedServer(second.gate)
+	front.Config.ReadTimeout = time.Second
+	front.Start()
+	defer front.Close()
+	var answers sync.WaitGroup
+	for range bodies + 10 {
+		c, err := net.Dial("tcp", front.Listener.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"+strings.Repeat("x", 99))
+		require.NoError(t, err)
+		answers.Go(func() {
+			said, _ := io.ReadAll(c)
+			if strings.Contains(string(said), " 200 ") {
+				t.Errorf("%s", said)
+			}
+		})
+	}
+	status, said := ask(t, http.MethodPost, front.URL, "hello")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, said, "hello")
+	require.LessOrEqual(t, len(second.gate.bodies), bodies)
+	answers.Wait()
+	require.Empty(t, second.gate.bodies)
+}
+
+// A leader that was stopped takes requests and says nothing.
+func TestASilentLeaderIsGivenUp(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
+	wakes := make(chan struct{})
+	defer close(wakes)
+	first.leads(t, func(http.ResponseWriter, *http.Request) { <-wakes })
+	transport := second.gate.proxy.Transport.(*http.Transport)
+	require.Equal(t, patience, transport.ResponseHeaderTimeout)
+	transport.ResponseHeaderTimeout = 50 * time.Millisecond
+	status, said := ask(t, http.MethodPost, second.url+"/", "a form")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, said, "another server takes over")
+}
+
 func echo(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // a part of a body is none
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	fmt.Fprintln(w, r.Method, r.Host, r.URL.RequestURI(), r.Header.Get("X-Forwarded-For"),
 		r.Header.Get(cameFrom), r.TLS == nil, string(body))
 	fmt.Fprint(w, r.RemoteAddr)
