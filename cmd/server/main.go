@@ -105,6 +105,8 @@ func run(ctx context.Context, args, environ []string, at console) error {
 		return serve(ctx, start{layers: layers}, at)
 	case "backup":
 		err = dataDir(c).Backup(ctx, o.Operand, at.out)
+	case "restore":
+		err = dataDir(c).Restore(ctx, o.Operand, at.out)
 	case "new-key":
 		fmt.Fprintln(at.out, store.NewSecret())
 	case "rotate-key":

@@ -33,6 +33,7 @@ const Usage = `Reprise keeps a complete, live copy of your listening history.
   server -health                ask the running server whether it works; exits with 1 if not
   server -version               print the version
   server backup FILE            copy the database; works while the server runs
+  server restore FILE           put a copy of the database back; stop the server first
   server new-key                print a new secret key, for the setting secret_key; changes nothing
   server rotate-key             seal every stored secret with a new key; stop the server first
   server forget-secrets         start over without the stored secrets if their key is lost; stop the server first
@@ -46,8 +47,8 @@ const Usage = `Reprise keeps a complete, live copy of your listening history.
 `
 
 // commands are the words that may follow the program's name, each with the names of its operands.
-var commands = map[string]string{"backup": "FILE", "new-key": "", "rotate-key": "", "forget-secrets": "", "recount": "",
-	"reset-password": "NAME", "copy-database": "FROM TO"}
+var commands = map[string]string{"backup": "FILE", "restore": "FILE", "new-key": "", "rotate-key": "",
+	"forget-secrets": "", "recount": "", "reset-password": "NAME", "copy-database": "FROM TO"}
 
 const seeHelp = "\nRun server -help for a list of commands and flags"
 

@@ -48,7 +48,7 @@ func (d Dir) Backup(ctx context.Context, file string, out io.Writer) error {
 	fmt.Fprintf(out, "Keep %s as well, in another place than the copy: "+
 		"without it nobody can open the credentials in the copy,\n"+
 		"and everybody would have to connect their services again.\n"+
-		"To go back to it, put it as %s into an empty data directory, with that key.\n", kept, store.FileName)
+		"To go back to it, stop the server and run server restore.\n", kept)
 	return nil
 }
 

@@ -87,10 +87,10 @@ func (d Dir) adoptKey() (old string, err error) {
 	return old, store.SyncDir(d.Path)
 }
 
-// sweep removes what killed processes have left behind: half written files, backups and copies, and a next key that
-// seals nothing, because the database has just been opened with the one in use. When the key comes from the settings, a
-// backup may have been made with the next one, so it is kept as an old one. What cannot be removed waits for the next
-// start.
+// sweep removes what killed processes have left behind: half written files, backups and copies, a half restored copy,
+// and a next key that seals nothing, because the database has just been opened with the one in use. When the key comes
+// from the settings, a backup may have been made with the next one, so it is kept as an old one. What cannot be removed
+// waits for the next start.
 func (d Dir) sweep(used *store.Key) {
 	d.removeParts(d.Path, used)
 	files, _ := os.ReadDir(d.Path)
@@ -99,6 +99,7 @@ func (d Dir) sweep(used *store.Key) {
 			_ = os.Remove(filepath.Join(d.Path, f.Name()))
 		}
 	}
+	_ = os.RemoveAll(filepath.Join(d.Path, store.Restoring))
 	next := filepath.Join(d.Path, NextKeyFile)
 	if d.SecretKey == "" {
 		_ = os.Remove(next)

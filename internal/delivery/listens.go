@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -15,6 +16,8 @@ import (
 type listenStore interface {
 	// ListensOf returns the listens of a delivery, the oldest first, without those that its provider has.
 	ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error)
+	// RestoredAt returns when the database was put back from a copy; zero if it never was.
+	RestoredAt() time.Time
 	// Split moves listens out of a delivery: into new deliveries, or into dead letters of their own.
 	Split(ctx context.Context, from Draft, id int64, more [][]int64, dead []Refused) error
 	songStore
@@ -30,8 +33,8 @@ type listenDeliverer struct {
 }
 
 // deliver submits the listens of a delivery, except those that the provider has already. To know that, the provider
-// must have been read since the delivery was enqueued. Where a second attempt would count twice, it is asked for these
-// very plays before one.
+// must have been read since the delivery was enqueued. Where a play that is sent twice counts twice, it is asked for
+// these very plays before a second attempt, and if they may have been sent before the database was restored.
 func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *attempt) error {
 	takes := d.registry.Get(c.Provider()).Takes
 	if err := d.guard.CaughtUp(c, a.CreatedAt); err != nil {
@@ -50,7 +53,8 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 			return fmt.Errorf("%s: adapter takes no listens", c.ID)
 		}
 		var err error
-		if a.again() && takes.Doubles {
+		unsure := a.again() || plays[0].PlayedAt.Before(d.store.RestoredAt())
+		if unsure && takes.Doubles {
 			if plays, err = d.missingThere(ctx, c, p, plays); err != nil || len(plays) == 0 {
 				return err
 			}

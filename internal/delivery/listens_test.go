@@ -91,3 +91,66 @@ func TestASecondAttemptSkipsWhatIsThere(t *testing.T) {
 	_, err = d.missingThere(t.Context(), library.Connection{}, shelf{err: outage, asked: &span}, plays)
 	require.ErrorIs(t, err, outage, "nothing is sent before it is known")
 }
+
+// till is a shelf that takes plays.
+type till struct {
+	shelf
+	taken *[]library.StoredListen
+}
+
+func (s till) Submit(_ context.Context, plays []library.StoredListen) ([]error, error) {
+	*s.taken = plays
+	return make([]error, len(plays)), nil
+}
+
+// opened is a Guard that lets every call through.
+type opened struct {
+	Guard
+	to providers.Adapter
+}
+
+func (o opened) Do(ctx context.Context, _ providers.Subject, f func(context.Context, providers.Adapter) error) error {
+	return f(ctx, o.to)
+}
+
+func (opened) CaughtUp(library.Connection, time.Time) error { return nil }
+
+// putBack is a listenStore that was restored.
+type putBack struct {
+	listenStore
+	plays []library.StoredListen
+	at    time.Time
+}
+
+func (p putBack) RestoredAt() time.Time { return p.at }
+
+func (putBack) Unsure(context.Context, library.Connection) ([]library.Sending, error) {
+	return nil, nil
+}
+
+func (putBack) Sent(context.Context, library.Connection, int64, []int64, []int64) error { return nil }
+
+func (p putBack) ListensOf(context.Context, int64) ([]library.StoredListen, error) {
+	return p.plays, nil
+}
+
+// What was played before a backup was restored may have been sent before that, whatever the backup knows.
+func TestPlaysBeforeARestoreAreAskedFor(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
+	plays := []library.StoredListen{{ID: 1, Listen: library.Listen{PlayedAt: start}},
+		{ID: 2, Listen: library.Listen{PlayedAt: start.Add(time.Minute)}}}
+	home := &providers.Provider{Description: providers.Description{Name: "home",
+		Takes: providers.Takes{Listens: Scrobble, Doubles: true}}}
+	for _, c := range []struct {
+		restored time.Time
+		want     []int64
+	}{{time.Time{}, []int64{1, 2}}, {start.Add(-time.Hour), []int64{1, 2}}, {start.Add(time.Hour), []int64{2}}} {
+		var taken []library.StoredListen
+		there := till{shelf{plays: []library.Listen{{PlayedAt: start}}, asked: &library.Span{}}, &taken}
+		d := &listenDeliverer{guard: opened{to: there}, store: putBack{plays: plays, at: c.restored},
+			registry: providers.NewRegistry(home)}
+		require.NoError(t, d.deliver(t.Context(), library.Connection{ID: "home"}, &attempt{Number: 1}))
+		require.Equal(t, c.want, idsOf(taken), "restored at %s", c.restored)
+	}
+}

@@ -88,6 +88,9 @@ func copyAndVerify(ctx context.Context, from, to string, key *Key) (Copied, erro
 	if err := errors.Join(err, db.Close()); err != nil {
 		return Copied{}, fmt.Errorf("copy the database: %w", local(err))
 	}
+	if err := markCopy(ctx, to); err != nil {
+		return Copied{}, fmt.Errorf("copy the database: %w", err)
+	}
 	look, err := lookAtFile(ctx, address(to)+"?mode=ro&immutable=1", "PRAGMA integrity_check(1)", key)
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -196,4 +197,35 @@ func TestOpenBesideRefusesAnotherVersion(t *testing.T) {
 		"INSERT INTO schema_version (version_id, is_applied, tstamp) VALUES (9999, 1 = 1, '2026-11-20')"))
 	_, err = OpenBeside(t.Context(), in(t, dir))
 	require.ErrorContains(t, err, "is of another version of Reprise than this program (step 9999")
+}
+
+// A copy that somebody puts in place by hand is one, too; the database that it was made of goes on.
+func TestACopyThatIsOpenedEndsSessionsAndLinks(t *testing.T) {
+	t.Parallel()
+	onlyInAFile(t)
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	user := addUser(t, s, "Alice", accounts.Admin)
+	require.NoError(t, s.Sessions().Commit("a session", []byte("data"), time.Now().Add(time.Hour)))
+	for kind, of := range map[string]int64{accounts.Invitation: 0, accounts.Reset: user} {
+		_, err := s.AddLink(t.Context(), accounts.Link{Kind: kind, Hash: kind, User: of, MadeBy: user,
+			CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}, 9)
+		require.NoError(t, err)
+	}
+	file := filepath.Join(t.TempDir(), "copy")
+	_, err := Backup(t.Context(), Place{Dir: dir}, file, s.key)
+	require.NoError(t, err)
+	begun := time.Now().Truncate(time.Millisecond)
+	back := restored(t, file)
+	const all = "SELECT (SELECT count(*) FROM sessions) + (SELECT count(*) FROM links)"
+	require.Zero(t, number(t, back, all))
+	require.False(t, back.RestoredAt().Before(begun))
+	require.Equal(t, 3, number(t, s, all))
+	require.Zero(t, s.RestoredAt())
+
+	require.NoError(t, back.Sessions().Commit("another", []byte("data"), time.Now().Add(time.Hour)))
+	at := back.RestoredAt().UnixMilli()
+	again := openIn(t, filepath.Dir(back.engine.(sqliteFile).path))
+	require.Equal(t, 1, number(t, again, all), "that happens once")
+	require.Equal(t, at, again.RestoredAt().UnixMilli())
 }

@@ -46,7 +46,9 @@ type Store struct {
 	ends     ends
 	opened   connectionCache
 	readings readings
-	proven   atomic.Int64 // when Ping wrote last, in milliseconds
+	// restoredAt is when the database was put back from a copy; zero if it never was.
+	restoredAt time.Time
+	proven     atomic.Int64 // when Ping wrote last, in milliseconds
 
 	check   *soundness // nil before it has begun
 	uncheck func()     // ends it
@@ -117,6 +119,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := s.migrate(ctx); err != nil {
+		return s.blame(ctx, err)
+	}
+	if err := s.comeBack(ctx); err != nil {
 		return s.blame(ctx, err)
 	}
 	if err := s.openQueue(ctx); err != nil {

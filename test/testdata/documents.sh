@@ -11,7 +11,7 @@ oapi-codegen() {
 # server runs a command; without one it serves until it is ready, and stops.
 server() {
   case " $* " in
-  *" backup "* | *" -check "* | *" -version "*) "$SERVER" "$@"; return ;;
+  *" backup "* | *" restore "* | *" -check "* | *" -version "*) "$SERVER" "$@"; return ;;
   esac
   "$SERVER" -listen 127.0.0.1:0 "$@" >served.log 2>&1 &
   local ready=
