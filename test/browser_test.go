@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -155,6 +156,9 @@ func do(t *testing.T, tab context.Context, actions ...chromedp.Action) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(tab, patience)
 	defer cancel()
+	for i, a := range actions {
+		actions[i] = finding(a)
+	}
 	if err := chromedp.Run(ctx, actions...); err != nil {
 		var where, text string
 		look, done := context.WithTimeout(tab, patience)
@@ -162,6 +166,23 @@ func do(t *testing.T, tab context.Context, actions ...chromedp.Action) {
 		_ = chromedp.Run(look, chromedp.Location(&where), chromedp.Evaluate("document.body.innerText", &text))
 		require.NoError(t, err, "at %s:\n%s", where, text)
 	}
+}
+
+// finding carries an action out again when its element was found and could not be used: while a page loads, Chromium
+// numbers its elements once more, and what was found before has no number any more. Nothing has been pressed by then.
+func finding(a chromedp.Action) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		for {
+			err := a.Do(ctx)
+			e, ok := errors.AsType[*cdproto.Error](err)
+			if !ok || e.Message != "Could not find node with given id" {
+				return err
+			}
+			if err := chromedp.Sleep(20 * time.Millisecond).Do(ctx); err != nil {
+				return err
+			}
+		}
+	})
 }
 
 // holds waits until an expression is true in the page, even while the tab loads another page. The page polls itself,
