@@ -51,6 +51,10 @@ func announce(c config.Config, to reach, setupCode string, log *slog.Logger, std
 		fmt.Fprintf(stdout, "  %s%s%s\n", link, rest, note)
 	}
 	fmt.Fprintln(stdout)
+	if c.Simulated != nil {
+		fmt.Fprint(stdout, "This is the demo. It calls nothing but its simulated services, keeps nothing, and "+
+			"signs in everybody\nwho opens the link.\n\n")
+	}
 	if to.within {
 		fmt.Fprint(stdout, "From elsewhere, replace the address in the link with that of the machine that runs this "+
 			"container,\nand the port with the one that it publishes.\n\n")

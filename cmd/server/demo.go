@@ -18,7 +18,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/channels"
 	"reprise/internal/cli"
-
+	"reprise/internal/datadir"
 	"reprise/internal/demo"
 	"reprise/internal/library"
 	"reprise/internal/notify"
@@ -93,7 +93,7 @@ func (d *demoServer) round(ctx context.Context) (again bool, err error) {
 	if d.o.Config == "" && !slices.ContainsFunc(d.environ, levelSet) {
 		overrides["log.level"] = "warn" // or attempts at simulated services would hide the link
 	}
-	from := start{layers: read(d.o.Config, d.environ, overrides)}
+	from := start{layers: read(d.o.Config, d.environ, overrides), world: world}
 	from.furnish = func(ctx context.Context, a *app) (demoPages, error) {
 		pages, err := furnish(ctx, a, world)
 		if err == nil {
@@ -106,6 +106,10 @@ func (d *demoServer) round(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if !d.o.OpenDemo && !onLoopback(c.Listen) {
+		return false, fmt.Errorf("the demo signs in everybody who reaches it, and others can reach %s. Add "+
+			"-listen 127.0.0.1:8420 to let in this machine only, or -open-demo to let in everybody", c.Listen)
+	}
 	if err := d.open(c.Listen); err != nil {
 		return false, err
 	}
@@ -113,8 +117,17 @@ func (d *demoServer) round(ctx context.Context) (again bool, err error) {
 	return context.Cause(round) == errReset, err
 }
 
+// onLoopback reports whether only this machine reaches a listen address.
+func onLoopback(listen string) bool {
+	host, _, _ := net.SplitHostPort(listen)
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
 // errReset is why a round ends that another one follows.
 var errReset = errors.New("the demo is reset")
+
+// demoDir begins the names of the demo's own data directories.
+const demoDir = "reprise-demo-"
 
 // folder returns the settings of a round with its own, empty data directory, and what removes that again. A directory
 // that somebody chose stays, and what a reset leaves behind in it.
@@ -122,7 +135,13 @@ func (d *demoServer) folder() (overrides map[string]string, remove func() error,
 	overrides, remove = maps.Clone(d.overrides), func() error { return nil }
 	switch {
 	case d.o.DataDir == "":
-		dir, err := os.MkdirTemp("", "reprise-demo-")
+		left, _ := filepath.Glob(filepath.Join(os.TempDir(), demoDir+"*")) // of demos that were killed
+		for _, old := range left {
+			if (datadir.Dir{Path: old}).Abandoned() {
+				_ = os.RemoveAll(old)
+			}
+		}
+		dir, err := os.MkdirTemp("", demoDir)
 		if err != nil {
 			return nil, nil, fmt.Errorf("make a folder for the demo: %w", err)
 		}

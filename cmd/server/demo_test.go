@@ -6,12 +6,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/datadir"
 )
 
 // guest is somebody who looks at the demo.
@@ -149,4 +153,81 @@ func TestADemoHasAPastAndBeginsAgain(t *testing.T) {
 		g.answered()
 		require.Equal(t, "normal", g.spotify())
 	}
+}
+
+// Everybody who reaches the demo is signed in as an administrator.
+func TestTheDemoListensToThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0", "music.example.org:0"} {
+		err := run(t.Context(), []string{"-demo", "-listen", at}, nil, console{nil, io.Discard, io.Discard})
+		require.ErrorContains(t, err, "the demo signs in everybody who reaches it, and others can reach "+at)
+		require.ErrorContains(t, err, "-open-demo")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var out buffer
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, []string{"-demo", "-open-demo", "-listen", ":0", "-data-dir", t.TempDir()}, nil,
+			console{nil, &out, io.Discard})
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "This is the demo.") }, patience,
+		20*time.Millisecond)
+	cancel()
+	require.NoError(t, <-ended)
+}
+
+// A visitor types addresses of real servers into the demo: none of them is called, nor looked up, and each refusal says
+// why. What the simulated services have goes on.
+func TestTheDemoCallsNothingOutside(t *testing.T) {
+	g := newDemo(t)
+	called := make(chan string, 10)
+	outside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		called <- r.URL.Path
+	}))
+	t.Cleanup(outside.Close)
+	at := strings.TrimPrefix(outside.URL, "http://")
+	for _, address := range []string{outside.URL + "/hook", "ntfy://" + at + "/topic?scheme=http", "smtp://" + at +
+		"?from=a@example.org&to=b@example.org", "https://nowhere.example.org/hook"} {
+		status, said := g.send("POST", "/api/v1/channels", `{"name":"outside","url":"`+address+`"}`)
+		require.Equal(t, http.StatusUnprocessableEntity, status, address)
+		require.Contains(t, said, "This is the demo: it calls nothing but its simulated services.", address)
+	}
+	status, said := g.send("PUT", "/api/v1/connections/navidrome", `{"url":"`+outside.URL+
+		`","username":"x","password":"y"}`)
+	require.GreaterOrEqual(t, status, 400)
+	require.Contains(t, said, "This is the demo: it calls nothing but its simulated services.")
+	require.Empty(t, called)
+}
+
+// send makes an API call, and returns its status and what the answer says.
+func (g *guest) send(method, path, body string) (status int, said string) {
+	g.t.Helper()
+	req, err := http.NewRequest(method, g.base+path, strings.NewReader(body))
+	require.NoError(g.t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Origin", g.base)
+	resp, err := g.Do(req)
+	require.NoError(g.t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(g.t, err)
+	return resp.StatusCode, string(b)
+}
+
+// A demo that is killed can't remove its data: the next one does, and leaves those alone that still run.
+func TestDataOfKilledDemosIsRemoved(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	runs, err := os.MkdirTemp("", demoDir)
+	require.NoError(t, err)
+	unlock, err := datadir.Dir{Path: runs}.Lock()
+	require.NoError(t, err)
+	defer unlock()
+	killed, err := os.MkdirTemp("", demoDir)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(killed+"/lock", nil, 0o600))
+	_, remove, err := (&demoServer{overrides: map[string]string{}}).folder()
+	require.NoError(t, err)
+	require.NoError(t, remove())
+	require.NoDirExists(t, killed)
+	require.DirExists(t, runs)
 }

@@ -63,11 +63,13 @@ func newEvening(t *testing.T) *evening {
 	var out, log buffer
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, start{layers: layers, furnish: func(ctx context.Context, a *app) (demoPages, error) {
+		furnished := func(ctx context.Context, a *app) (demoPages, error) {
 			pages, err := furnish(ctx, a, e.world)
 			e.app, e.alice = a, pages.user
 			return pages, err
-		}}, console{strings.NewReader(""), &out, &log})
+		}
+		from := start{layers: layers, world: world, furnish: furnished}
+		ended <- serve(ctx, from, console{strings.NewReader(""), &out, &log})
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -81,7 +81,7 @@ const latePlays = 3 * time.Hour
 func (b basics) newDigests(services *providers.Registry, guard digest.Guard) *digest.Runner {
 	c := digest.Config{Options: digest.Options{Late: latePlays}, Services: services, Guard: guard, Store: b.store,
 		Bus: b.bus, Log: b.log, Reader: readerOf(b.store)}
-	if b.config.Simulated {
+	if b.config.Simulated != nil {
 		c.Options.Every, c.Options.Late = demoDigest, 0
 	}
 	return digest.New(c)

@@ -40,12 +40,13 @@ type start struct {
 	layers *config.Layers
 	// furnish, if set, is called between wiring and serving: the services are simulated then.
 	furnish func(context.Context, *app) (demoPages, error)
+	world   *demo.World // with furnish
 }
 
 // simulate makes a Config that of the demo, which never uses the database with real data.
 func (s start) simulate(c *config.Config) {
 	if s.furnish != nil {
-		c.Simulated, c.DatabaseURL = true, ""
+		c.Simulated, c.DatabaseURL = s.world.Addresses(), ""
 	}
 }
 
@@ -107,7 +108,7 @@ func serveOn(ctx context.Context, listener net.Listener, from start, at console)
 	if err := p.dir.Protect(); err != nil {
 		p.log.Warn("the data directory is not private", "err", err)
 	}
-	if c.ClusterListen != "" && !c.Simulated {
+	if c.ClusterListen != "" && c.Simulated == nil {
 		return p.among(ctx, c)
 	}
 	opened := storeOptions(c)

@@ -16,7 +16,7 @@ import (
 // hosts returns the policy of the settings. Some services block callers that they cannot contact; other servers with
 // the same API do not.
 func hosts(c config.Config) resilience.HostPolicy {
-	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact,
+	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact, Only: c.Simulated,
 		OwnPort: portOf(c.Listen)}
 	for _, d := range registry.Descriptions() {
 		policy.NeedContact = append(policy.NeedContact, d.Contact.Domains...)
@@ -61,7 +61,7 @@ func (b basics) follow(t *resilience.Transport) func(*providers.Provider) {
 			t.Paces.Limit(host, p.Settings.Rate())
 		}
 		for _, host := range p.Hosts(p.Settings) {
-			if b.config.Simulated || resilience.IsPublicHost(host) {
+			if b.config.Simulated != nil || resilience.IsPublicHost(host) {
 				t.Uplink.Reach(host, p.Owner)
 			}
 		}

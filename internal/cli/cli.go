@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Config, Listen, DataDir string
 	Demo, Check, Version    bool
-	Health                  bool
+	Health, OpenDemo        bool
 	Command, Operand        string // empty when the server is to serve
 	Second                  string // operand, of the command that has two
 }
@@ -41,6 +41,7 @@ const Usage = `Reprise keeps a complete, live copy of your listening history.
   server recount                rebuild the statistics from the listens; works while the server runs
   server reset-password NAME    set a new password; works while the server runs
 
+  -open-demo          with -demo: listen also where others reach it, and sign them in
   -config FILE        read settings from this YAML file; configs/reprise.yaml lists them all
   -listen ADDRESS     serve here instead of at 127.0.0.1:8420
   -data-dir FOLDER    keep everything here instead of in ./data
@@ -61,6 +62,7 @@ func Parse(args []string) (o Options, err error) {
 	set.StringVar(&o.Listen, "listen", "", "")
 	set.StringVar(&o.DataDir, "data-dir", "", "")
 	set.BoolVar(&o.Demo, "demo", false, "")
+	set.BoolVar(&o.OpenDemo, "open-demo", false, "")
 	set.BoolVar(&o.Check, "check", false, "")
 	set.BoolVar(&o.Health, "health", false, "")
 	set.BoolVar(&o.Version, "version", false, "")
@@ -85,6 +87,9 @@ func Parse(args []string) (o Options, err error) {
 
 // take reads the command and its operand.
 func (o *Options) take(words, flags []string) error {
+	if o.OpenDemo && !o.Demo {
+		return errors.New("-open-demo goes with -demo only" + seeHelp)
+	}
 	modes := 0
 	for _, set := range []bool{o.Demo, o.Check, o.Health, o.Version, len(words) > 0} {
 		if set {

@@ -73,8 +73,9 @@ type Config struct {
 
 	Providers map[string]providers.Settings // by the provider's name, one for every description given to Load
 
-	// Simulated makes the demo's services on loopback count as services on the internet. It cannot be set.
-	Simulated bool
+	// Simulated are the addresses of the demo's services, each as host:port. They count as services on the internet,
+	// and nothing else is called. It cannot be set; empty without the demo.
+	Simulated []string
 }
 
 // Problems lists what is wrong with the settings, one sentence per problem.

@@ -86,6 +86,7 @@ func (w *World) startMailbox(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen for simulated mail: %w", err)
 	}
+	w.addresses = append(w.addresses, web.Addr().String(), post.Addr().String())
 	context.AfterFunc(ctx, func() { _ = post.Close() })
 	w.running.Go(func() {
 		for {

@@ -69,11 +69,12 @@ type World struct {
 	revoke map[string]func()
 	cancel context.CancelFunc
 
-	servers []*http.Server
-	running sync.WaitGroup // listeners and the ticker
-	lively  atomic.Bool    // the upstreams take their usual time
-	conns   sync.WaitGroup // open connections; a new one is only counted while its listener runs
-	once    sync.Once
+	servers   []*http.Server
+	addresses []string
+	running   sync.WaitGroup // listeners and the ticker
+	lively    atomic.Bool    // the upstreams take their usual time
+	conns     sync.WaitGroup // open connections; a new one is only counted while its listener runs
+	once      sync.Once
 }
 
 // Start returns a running World. An error means that no port of 127.0.0.1 was free.
@@ -118,6 +119,9 @@ func Start(o Options) (*World, error) {
 	return w, nil
 }
 
+// Addresses returns where the simulated services are, each as host:port.
+func (w *World) Addresses() []string { return w.addresses }
+
 // usualTime is how long an upstream takes for an answer, as one over the internet, or at home, would.
 var usualTime = map[string]time.Duration{
 	Spotify: 62 * time.Millisecond, LastFM: 118 * time.Millisecond, ListenBrainz: 84 * time.Millisecond,
@@ -161,6 +165,7 @@ func (w *World) serve(ctx context.Context, name string, g *gate) (string, error)
 		return "", fmt.Errorf("listen for simulated %s: %w", name, err)
 	}
 	w.listen(ln, g)
+	w.addresses = append(w.addresses, ln.Addr().String())
 	return "http://" + ln.Addr().String(), nil
 }
 

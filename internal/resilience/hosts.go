@@ -22,6 +22,7 @@ import (
 // HostPolicy says which hosts may be called.
 type HostPolicy struct {
 	AllowPrivate bool     // addresses of private networks
+	Only         []string // addresses, as host:port, beside which nothing is called; nil for no such limit
 	OwnPort      uint16   // on which this server listens: it does not call itself; 0 when that is not known
 	Contact      string   // how the administrator is reached
 	NeedContact  []string // domains that must not be called without a Contact; they block unknown callers
@@ -105,6 +106,10 @@ func (h *Hosts) Dial() func(ctx context.Context, network, address string) (net.C
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if err := h.fenced(); err != nil {
 			return nil, err
+		}
+		// before a name is looked up
+		if only := h.policy.Load().Only; only != nil && !slices.Contains(only, address) {
+			return nil, errOnly
 		}
 		conn, err := dialer.DialContext(ctx, network, address)
 		if errors.Is(err, ssrf.ErrProhibitedIP) {

@@ -8,10 +8,12 @@ import (
 	"reprise/internal/words"
 )
 
-// errReserved and errOwn refuse addresses that no service of a person's has, whatever the settings allow.
+// errReserved and errOwn refuse addresses that no service of a person's has, whatever the settings allow. errOnly
+// refuses what the demo doesn't call.
 var (
 	errReserved = &SettingError{Setting: "address", Problem: words.New("host.reserved")}
 	errOwn      = &SettingError{Setting: "address", Problem: words.New("host.own")}
+	errOnly     = &SettingError{Setting: "address", Problem: words.New("host.demo")}
 )
 
 // metadata are the addresses at which clouds tell a machine its secrets, as far as they are not link-local: of Alibaba,

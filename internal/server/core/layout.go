@@ -97,6 +97,9 @@ func saidOn(path string, n Notification) bool {
 // optional are the pages that not every installation has.
 type optional struct{ digests, demo bool }
 
+// Demo reports whether the services are simulated.
+func (k *Core) Demo() bool { return k.demo }
+
 func (k *Core) pagesOf() optional { return optional{digests: k.services.Model() != nil, demo: k.demo} }
 
 // navigation returns the links of the navigation on the page with a path.

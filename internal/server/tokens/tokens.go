@@ -197,7 +197,7 @@ func (h *Handler) makeForm(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "program.made_title", "Name", t.Name),
-		made(madeView{t, secret}))
+		made(madeView{t, secret, h.core.Demo()}))
 }
 
 // AfterPassword returns the sentence that a new password ends no tokens; zero if the user has none.

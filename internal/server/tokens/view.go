@@ -76,12 +76,15 @@ func form(ctx context.Context, v pageView) ui.Form {
 type madeView struct {
 	accounts.Token
 	Secret string
+	Demo   bool // it ends with the demo
 }
 
 // facts says what a token allows, and until when.
 func (v madeView) facts(ctx context.Context) string {
 	until := words.New("program.forever")
-	if !v.ExpiresAt.IsZero() {
+	if v.Demo {
+		until = words.New("program.demo")
+	} else if !v.ExpiresAt.IsZero() {
 		until = words.New("program.until", "Day", words.Day(v.ExpiresAt))
 	}
 	return words.Join(words.Each("program.allows.", string(v.Scope)), until).T(ctx)

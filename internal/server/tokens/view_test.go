@@ -40,6 +40,8 @@ func TestANewTokenSaysHowLongItWorks(t *testing.T) {
 	require.Contains(t, v.facts(t.Context()), "It never expires.")
 	v.ExpiresAt = time.Date(2027, time.March, 1, 12, 0, 0, 0, time.UTC)
 	require.Contains(t, v.facts(t.Context()), "1 March 2027")
+	v.Demo = true
+	require.Contains(t, v.facts(t.Context()), "It works in this demo only, and ends with it.")
 	uitest.Sound(t, func(*words.Language) templ.Component { return made(v) })
 	require.Contains(t, uitest.HTML(t, words.German, made(v)), "the-secret")
 }
