@@ -153,8 +153,15 @@ var effects = map[demo.Mode]func(*switched){
 	demo.KeySpent:   func(s *switched) { s.goesOn("cooling", "ready", "ready") },
 	demo.KeysSpent:  func(s *switched) { s.goesOn("cooling", "cooling", "cooling") },
 	demo.KeyInvalid: func(s *switched) { s.goesOn("ready", "ready", "refused") },
-	demo.Portal:     (*switched).waits,
-	demo.Hang:       (*switched).waits,
+	demo.Portal: func(s *switched) {
+		want := syncer.NeedsAdmin // who sets the address of a service
+		if s.service == demo.Navidrome {
+			want = syncer.NeedsReconnect
+		}
+		require.Equal(s.t, want, s.status().Condition)
+		require.Equal(s.t, notify.Error, s.alert().Severity)
+	},
+	demo.Hang: (*switched).waits,
 	demo.Slow: func(s *switched) {
 		require.Equal(s.t, syncer.Healthy, s.status().Condition)
 		require.Empty(s.t, s.open(s.users[0]))
@@ -258,10 +265,13 @@ var factEffects = map[demo.Mode]func(*switched){
 		s.goesOnForAll()
 	},
 	demo.Unavailable: (*switched).waitsForAll,
-	demo.Portal:      (*switched).waitsForAll,
-	demo.Hang:        (*switched).waitsForAll,
-	demo.Slow:        func(s *switched) { s.goesOnForAll() },
-	demo.Cut:         (*switched).waitsForAll,
+	demo.Portal: func(s *switched) {
+		require.Equal(s.t, resilience.Waiting, s.forAll().Kind)
+		require.Equal(s.t, notify.Error, s.alert().Severity)
+	},
+	demo.Hang: (*switched).waitsForAll,
+	demo.Slow: func(s *switched) { s.goesOnForAll() },
+	demo.Cut:  (*switched).waitsForAll,
 }
 
 // TestEverySwitchOfFactsDoesWhatItSays sets every switch for the services that tell facts about music and write

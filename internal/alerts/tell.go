@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"reprise/internal/activity"
 	"reprise/internal/library"
@@ -24,6 +25,7 @@ type teller struct {
 type alert struct {
 	subject  providers.Subject
 	forAll   bool // about the installation, not about one connection
+	astray   bool // about an address of the settings
 	cause    string
 	category resilience.Category
 	severity notify.Severity
@@ -40,6 +42,8 @@ func (t teller) tell(ctx context.Context, s providers.Subject, f *resilience.Fai
 	switch {
 	case f.Change.Kind == resilience.BecameFatal:
 		return t.tellStop(ctx, al, f)
+	case f.Change.Kind == resilience.WentAstray:
+		return t.tellAstray(ctx, al, f)
 	case f.Change.Kind == resilience.StillFailing:
 		al.cause, al.words = notify.CauseStill, notify.StillFailing(s.Provider, s.Connection, state)
 		if err := t.open(ctx, al, s.Installation()); err != nil {
@@ -56,6 +60,25 @@ func (t teller) tell(ctx context.Context, s providers.Subject, f *resilience.Fai
 		return t.open(ctx, al, true)
 	}
 	return nil
+}
+
+// tellAstray tells who has set the address that something else answers at. It is tried again all the same.
+func (t teller) tellAstray(ctx context.Context, al alert, f *resilience.Failure) error {
+	s, c, state := al.subject, al.subject.Connection, f.Change.State
+	al.category, al.severity = resilience.Config, notify.Error
+	if state.ForAdmin {
+		al.forAll, al.astray, al.cause = true, true, notify.Cause(al.category.String(), resilience.ScopeApp, "")
+		al.words = notify.AstrayForAll(s.Provider, AdviceOf(f))
+		return t.open(ctx, al, true)
+	}
+	waiting, err := t.store.WaitingFor(ctx, c.User, c.ID)
+	if err != nil {
+		return err
+	}
+	al.cause = notify.Cause(al.category.String(), state.Scope, s.Stream)
+	al.words = notify.Explain(s.Provider, c, notify.Trouble{State: state, Stream: s.Stream, Advice: AdviceOf(f),
+		Waiting: waiting})
+	return t.open(ctx, al, false)
 }
 
 // tellStop tells who has to act about a stop, and stores it.
@@ -184,6 +207,10 @@ func (al alert) adminAction() notify.Action {
 		return notify.Action{Label: words.New("alert.action.details"), URL: page}
 	}
 	do := notify.Action{Label: words.New("alert.action.settings"), URL: "/settings"}
+	if setting := s.Provider.OtherAddress(); al.astray {
+		do.URL = "/settings/server#" + strings.ReplaceAll(setting, ".", "-")
+		return do
+	}
 	if al.category == resilience.Quota || slices.Contains(stopping, al.category) &&
 		al.category != resilience.Contract {
 		do.URL = s.Provider.MendAt(al.category, resilience.ScopeApp)
@@ -218,8 +245,8 @@ func ofKeys(err error) bool {
 
 // AdviceOf returns what a failure itself says a person should do about it.
 func AdviceOf(err error) words.Text {
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil {
-		return e.Meaning.Advice
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
+		return e.Advice()
 	}
 	if e, ok := errors.AsType[*resilience.KeysError](err); ok {
 		return e.Advice

@@ -26,8 +26,8 @@ var reasons = map[resilience.Category]words.Text{
 func explain(v resilience.Verdict, err error) Failure {
 	f := Failure{Category: v.Category.String(), Reason: reasons[v.Category], Answer: resilience.Excerpt(err.Error())}
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	if ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
-		f.Reason = e.Meaning.Advice
+	if ok && !e.Advice().IsZero() {
+		f.Reason = e.Advice()
 	}
 	if ok && e.Endpoint == notSent { // no service has answered, and the reason says all
 		f.Answer = ""

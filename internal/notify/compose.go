@@ -144,8 +144,8 @@ func (c writer) digest(ch Channel, fresh []Waiting, old int) Message {
 
 // troubleWith returns in words why a message could not be sent.
 func troubleWith(ch Channel, v resilience.Verdict, err error) words.Text {
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
-		return e.Meaning.Advice
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !e.Advice().IsZero() {
+		return e.Advice()
 	}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		return e.Problem

@@ -46,6 +46,12 @@ func refusal(p *providers.Provider, name words.Text, err error) (why words.Text,
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
 		return e.Meaning.Advice, v.ForAdmin
 	}
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Astray() && p.NamesServer() {
+		if e.MovedTo != "" {
+			return words.New("provider.moved", "Address", e.MovedTo), v.ForAdmin
+		}
+		return words.New("refused.page"), v.ForAdmin
+	}
 	app := v.Scope == resilience.ScopeApp || v.Scope == resilience.ScopeKey
 	if app && v.Class == resilience.Fatal {
 		return words.New("refused.app", "Name", name), true

@@ -73,6 +73,9 @@ func Explain(p *providers.Provider, c library.Connection, t Trouble) Words {
 	case resilience.Stopped:
 		return explainStop(p, c, t)
 	}
+	if t.State.Astray {
+		return explainAstray(name, t)
+	}
 	w := Words{Title: words.New("alert.upstream.title", "Name", name)}
 	what := words.New("alert.upstream.message", "Name", name)
 	next := words.New("alert.retries")
@@ -102,6 +105,32 @@ func Explain(p *providers.Provider, c library.Connection, t Trouble) Words {
 		w.Message = words.Join(what, t.Advice)
 	}
 	return w
+}
+
+// explainAstray words answers of something that does not speak the service's protocol.
+func explainAstray(name words.Text, t Trouble) Words {
+	w := Words{Title: words.New("astray.title", "Name", name),
+		Message: words.Join(or(t.Advice, "astray.page"), words.New("alert.retries"))}
+	if !t.State.Mendable {
+		return w
+	}
+	next := words.New("astray.person")
+	w.Title, w.Owner = words.New("astray.check", "Name", name), Person
+	if t.State.ForAdmin {
+		next, w.Owner = words.New("astray.admin"), Administrator
+	}
+	safe := words.New("alert.auth.safe")
+	if !t.Waiting.IsZero() {
+		safe = words.New("alert.owed", "Waiting", t.Waiting)
+	}
+	w.Message = words.Join(or(t.Advice, "astray.page"), next, safe)
+	return w
+}
+
+// AstrayForAll words the same about an address of the settings, for the administrators.
+func AstrayForAll(p *providers.Provider, advice words.Text) Words {
+	return Words{Title: words.New("astray.check", "Name", p.Called()), Owner: Administrator,
+		Message: words.Join(advice, words.New("astray.setting", "Setting", p.OtherAddress()))}
 }
 
 // continues says when a wait that was dictated ends.

@@ -101,6 +101,14 @@ func (b *book) write(out *strings.Builder) {
 
 // explained says every state of a connection: each category in each scope, with and without a provider's advice.
 func explained(t *testing.T, b *book) {
+	for _, s := range []resilience.State{{}, {Mendable: true}, {Mendable: true, ForAdmin: true}} {
+		s.Kind, s.Category, s.Scope, s.Astray = resilience.Waiting, resilience.Upstream, resilience.ScopeStream, true
+		moved := (&resilience.AnswerError{MovedTo: "https://music.example.org"}).Advice()
+		w := Explain(everyone[len(everyone)-1], library.Connection{}, Trouble{State: s, Advice: moved,
+			Waiting: words.Plain("37 listens are waiting")})
+		require.Equal(t, s.Mendable, w.Owner != Nobody)
+		b.add(w, "an answer astray", "")
+	}
 	since := time.Date(2027, 1, 14, 9, 12, 0, 0, time.UTC)
 	c := library.Connection{ExpiresAt: since.AddDate(0, 3, 0)}
 	for _, p := range everyone {

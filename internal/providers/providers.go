@@ -36,6 +36,17 @@ type Provider struct {
 	Model    Model
 }
 
+// OtherAddress returns the setting that has another address than the service's own, such as that of a mirror; empty for
+// none.
+func (p *Provider) OtherAddress() string {
+	for _, s := range p.Description.Settings {
+		if text := p.Settings.Text(s.Name); s.Called && text != "" && text != s.Default {
+			return p.Path(s.Name)
+		}
+	}
+	return ""
+}
+
 // TokenEndpoint names the OAuth token endpoint of any provider in logs and metrics.
 const TokenEndpoint = "POST token endpoint"
 

@@ -17,6 +17,7 @@ type AnswerError struct {
 	Code     string // the provider's own code for it, if it has one
 	Message  string // what the provider said, for "Details"; bounded, without secrets
 	HTML     bool   // the answer was a page where data was due
+	MovedTo  string // scheme and host of a redirect that was not followed; empty for none
 	Body     []byte // the whole answer (bounded), for the adapter's table; never logged
 
 	// NotBefore and BadWait are the wait that the answer dictated; see parseRetryAfter.
@@ -42,6 +43,25 @@ type judged struct {
 // Unauthorized reports whether the answer refuses the credential that the request carried, so that a fresh one may
 // help.
 func (e *AnswerError) Unauthorized() bool { return e.Status == http.StatusUnauthorized && !e.HTML }
+
+// Astray reports whether something answers that does not speak the service's protocol: it redirects elsewhere, or shows
+// a page. The address may be wrong then. Pages of a server that has trouble, or too much to do, are none of these.
+func (e *AnswerError) Astray() bool {
+	return e.MovedTo != "" || e.HTML && !ServerFault(e.Status) && e.Status != http.StatusTooManyRequests
+}
+
+// Advice returns what a person should know or do about the answer; empty if the usual words for its category will do.
+func (e *AnswerError) Advice() words.Text {
+	switch {
+	case e.Meaning != nil && !e.Meaning.Advice.IsZero():
+		return e.Meaning.Advice
+	case e.MovedTo != "":
+		return words.New("astray.moved", "Address", e.MovedTo)
+	case e.Astray():
+		return words.New("astray.page")
+	}
+	return words.Text{}
+}
 
 // Header returns the first value of the answer's header of that name.
 func (e *AnswerError) Header(name string) string { return e.header.Get(name) }

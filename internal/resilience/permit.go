@@ -232,7 +232,7 @@ func (b *Backoff) stopLocked(u *unit, scope Scope, v Verdict) Change {
 	}
 	b.seq++
 	u.kind, u.category, u.until, u.failedAt = Stopped, v.Category, time.Time{}, b.seq
-	u.forAdmin = v.ForAdmin
+	u.forAdmin, u.strays, u.mendable = v.ForAdmin, 0, false
 	return Change{Kind: BecameFatal, State: u.state(scope, now)}
 }
 
@@ -251,9 +251,11 @@ func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Cha
 	if u.since.IsZero() {
 		u.since = now
 	}
+	told := false
 	if !late || before == Ready {
 		u.failures = n
 		u.attempt, u.failed = max(u.attempt+1, v.Attempt), now
+		told = u.strayed(v)
 		if u.repeated(v) {
 			return b.stopLocked(u, scope, Verdict{Category: Contract})
 		}
@@ -270,6 +272,8 @@ func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Cha
 	switch {
 	case before == Ready:
 		ch.Kind = Began
+	case told:
+		ch.Kind = WentAstray
 	case !u.capSince.IsZero() && !u.capTold && now.Sub(u.capSince) >= stillFailingAfter:
 		u.capTold = true
 		ch.Kind = StillFailing

@@ -25,7 +25,9 @@ type State struct {
 	Since    time.Time // of the first failure in this row
 	Until    time.Time // next attempt; zero when Ready, when Stopped, and while another call is finding out
 	Failures int       // in a row
-	ForAdmin bool      // Stopped, and only the administrator can mend it, although Scope is not ScopeApp
+	ForAdmin bool      // only the administrator can mend it, although Scope is not ScopeApp
+	Astray   bool      // the latest answer did not speak the service's protocol; see [Verdict]
+	Mendable bool      // it was so twice in a row, and somebody can correct the address
 }
 
 // ChangeKind says which change of state one outcome brought about.
@@ -38,6 +40,7 @@ const (
 	Recovered               // waiting or held → ready
 	BecameFatal             // → stopped
 	StillFailing            // at the longest backoff for a day; said once per row of failures
+	WentAstray              // State.Mendable has become true
 )
 
 // Change is what one outcome did, and where its stream is after it, all decided under one lock: exactly one caller
@@ -58,6 +61,24 @@ type Change struct {
 // News reports whether the outcome told anything that was not known, if only one more failure.
 func (c Change) News() bool { return c.State.Kind != Ready }
 
+// straysTold is how many answers astray in a row show that the address is wrong. A single one may be a proxy's while
+// the server behind it restarts.
+const straysTold = 2
+
+// strayed counts an answer astray, and reports whether it is the one to tell somebody about.
+func (u *unit) strayed(v Verdict) bool {
+	if !v.Astray {
+		u.strays = 0
+		return false
+	}
+	u.mendable, u.forAdmin = v.Mendable, v.ForAdmin
+	if u.strays < straysTold {
+		u.strays++
+		return u.strays == straysTold && v.Mendable
+	}
+	return false
+}
+
 // unit is the retry state of one thing that can be at fault: a stream, a connection or an app.
 type unit struct {
 	kind     Kind
@@ -66,6 +87,8 @@ type unit struct {
 	repeats  uint8    // of the same FatalAfter category in a row
 	capTold  bool
 	forAdmin bool   // see State
+	strays   uint8  // answers astray in a row, up to straysTold
+	mendable bool   // see Verdict
 	probe    uint64 // permit that is finding out whether the trouble is over; 0 for none
 	failures int
 	attempt  int    // number of the last one that failed: a row of failures counts each try
@@ -84,6 +107,9 @@ func (u *unit) state(scope Scope, now time.Time) State {
 	}
 	s := State{Kind: u.kind, Category: u.category, Scope: scope, Since: byClock(u.since, now),
 		Failures: u.failures, ForAdmin: u.forAdmin}
+	if u.kind != Stopped {
+		s.Astray, s.Mendable = u.strays > 0, u.mendable && u.strays >= straysTold
+	}
 	if u.kind != Stopped && (u.probe == 0 || u.until.After(now)) {
 		s.Until = byClock(u.until, now)
 	}
@@ -142,7 +168,8 @@ func (u *unit) lift(seq uint64, now time.Time) {
 		return
 	}
 	*u = unit{kind: Waiting, category: u.category, since: u.since, until: now, hold: u.hold, holdFor: u.holdFor,
-		failedAt: seq, liftedAt: seq, probe: u.probe}
+		failedAt: seq, liftedAt: seq, probe: u.probe, strays: u.strays, mendable: u.mendable,
+		forAdmin: u.mendable && u.forAdmin}
 	u.settle(now)
 }
 

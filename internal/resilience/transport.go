@@ -104,9 +104,20 @@ func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, err
 	}
 	unchanged := resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != ""
 	if !unchanged && !Succeeded(resp.StatusCode) { // a redirect: a portal, or a server that moved
-		return nil, &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address"}
+		return nil, Redirected(endpoint, resp)
 	}
 	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: read.all}, nil
+}
+
+// Redirected returns the error of an answer that is a redirect, which was not followed.
+func Redirected(endpoint string, resp *http.Response) *AnswerError {
+	e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address"}
+	from := resp.Request.URL
+	if to, err := resp.Location(); err == nil && to.Host != "" && (to.Host != from.Host || to.Scheme != from.Scheme) {
+		e.MovedTo = to.Scheme + "://" + to.Host
+		e.Message = "redirects to " + e.MovedTo
+	}
+	return e
 }
 
 // lost returns the error of an answer that did not arrive whole: the end of the context, or a fault of the network. An

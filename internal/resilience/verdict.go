@@ -113,6 +113,9 @@ type Verdict struct {
 	ForAdmin bool
 	// Attempt is the number of the attempt that failed, as the log shows it; 0 leaves it to the Backoff to count.
 	Attempt int
+	// Astray says that something answered that does not speak the service's protocol, and Mendable that the address is
+	// somebody's to correct: the administrator's with ForAdmin, else the person's.
+	Astray, Mendable bool
 	// BadWait says that the upstream named a wait that cannot be used (see parseRetryAfter).
 	BadWait bool
 }

@@ -154,6 +154,11 @@ func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Ver
 	}
 	v = resilience.Classify(err)
 	v.Attempt = resilience.AttemptOf(err)
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && v.Class == resilience.Retriable && !s.Channel {
+		own := s.Provider.NamedHost(s.Connection.Credentials) != ""
+		v.Astray, v.ForAdmin = e.Astray(), !own
+		v.Mendable = v.Astray && (own || s.Provider.OtherAddress() != "")
+	}
 	if s.Channel || s.Installation() {
 		if v.Scope == resilience.ScopeItem { // says nothing about any other call
 			return v, learned

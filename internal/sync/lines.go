@@ -15,6 +15,7 @@ type Line struct {
 	State         resilience.State
 	Words         notify.Words // why, and who must act; none while all is well
 	Detail        string
+	MovedTo       string // the address that its server redirects to; empty for none
 	LastSuccessAt time.Time
 	StreamSuccess time.Time // of Stream alone
 }

@@ -151,6 +151,9 @@ func (m *statuses) status(
 		l.Words = notify.Explain(p, c, notify.Trouble{State: l.State, Stream: l.Stream, Advice: advice,
 			Waiting: waiting.Clause()})
 		l.Detail = r.Detail
+		if l.State.Astray {
+			l.MovedTo = r.Advice.Arg("Address")
+		}
 	}
 	main := s.main()
 	s.Condition, s.State, s.Words, s.Detail = main.Condition, main.State, main.Words, main.Detail
@@ -206,6 +209,10 @@ func condition(c library.Connection, s resilience.State, r library.StreamRecord,
 		(s.ForAdmin || s.Scope == resilience.ScopeApp || s.Category == resilience.Contract):
 		return NeedsAdmin
 	case s.Kind == resilience.Stopped:
+		return NeedsReconnect
+	case s.Mendable && s.ForAdmin:
+		return NeedsAdmin
+	case s.Mendable:
 		return NeedsReconnect
 	case running && !s.Until.After(time.Now()): // else the run is about to be refused
 		return Syncing

@@ -21,13 +21,14 @@ var update = flag.Bool("update", false, "rewrite docs/messages.md")
 // told are the areas of the catalogue whose sentences all appear on the page; unless is what they have beside sentences
 // about what went wrong.
 var (
-	told = []string{"alert", "alerts", "ask", "copy", "message", "refused", "problem", "trouble", "reach", "delivery",
-		"field", "host", "provider", "import.refused", "import.why", "import.stopped", "import.expected", "import.row",
+	told = []string{"alert", "astray", "alerts", "ask", "copy", "message", "refused", "problem", "trouble", "reach",
+		"delivery", "field", "host", "provider", "import.refused", "import.why", "import.stopped", "import.expected",
+		"import.row",
 		"import.away", "import.failed", "channels.problem", "input", "update"}
 	unless = regexp.MustCompile(`^(alert\.action\..*|alert\.every_months|message\.took\..*|` +
 		`reach\.(name|shown)\..*|ask\.(sent|unknown)|ask\.(yourself|nothing)(_text)?|` +
 		`provider\.(either|numbered|openai|s3)|problem\.service|\w+\.purpose|\w+\.field\..*|` +
-		`copy\.(rewrite|leave)|import\.open)$`)
+		`astray\.(lead|admin)|copy\.(rewrite|leave)|import\.open)$`)
 	known = map[string]string{"spotify": "Spotify", "lastfm": "Last.fm", "listenbrainz": "ListenBrainz",
 		"youtube": "YouTube", "navidrome": "Navidrome and other Subsonic servers", "s3": "S3 storage",
 		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "Language model"}

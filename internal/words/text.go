@@ -72,6 +72,16 @@ func T(ctx context.Context, id string, pairs ...any) string {
 // IsZero says whether the text is empty.
 func (t Text) IsZero() bool { return t == Text{} }
 
+// Arg returns an argument of a sentence that is a text; empty for none.
+func (t Text) Arg(name string) string {
+	var args map[string]any
+	if t.id == "" || json.Unmarshal([]byte(t.args), &args) != nil {
+		return ""
+	}
+	value, _ := args[name].(string)
+	return value
+}
+
 // ID returns the id of a sentence; empty for a plain text.
 func (t Text) ID() string { return t.id }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -55,8 +54,9 @@ func (a *adapter) call(ctx context.Context, endpoint, key string, body []byte, h
 	case err != nil:
 		return nil, &resilience.NetworkError{Endpoint: endpoint, Err: fmt.Errorf("read answer: %w", err)}
 	case !resilience.Succeeded(resp.StatusCode): // a redirect, which the transport passes on because others follow it
-		return nil, a.explain(&resilience.AnswerError{Endpoint: endpoint, Status: resp.StatusCode,
-			Message: "redirects to another address", Body: got.body}, resp.Header)
+		e := resilience.Redirected(endpoint, resp)
+		e.Body = got.body
+		return nil, a.explain(e, resp.Header)
 	}
 	return got, nil
 }
@@ -78,10 +78,7 @@ func (a *adapter) explain(err error, header http.Header) error {
 	if !e.HTML && words.Decode(&refusal) == nil {
 		e.Code, e.Message = resilience.Excerpt(refusal.Code), resilience.Excerpt(a.redact(refusal.Message))
 	}
-	a.told, a.moved = firstOf(refusal.Region, e.Header(regionHeader), header.Get(regionHeader)), ""
-	if u, err := url.Parse(header.Get("Location")); err == nil && u.Host != "" {
-		a.moved = u.Scheme + "://" + u.Host
-	}
+	a.told, a.moved = firstOf(refusal.Region, e.Header(regionHeader), header.Get(regionHeader)), e.MovedTo
 	return table.Apply(e)
 }
 

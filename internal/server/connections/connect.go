@@ -44,7 +44,11 @@ func (h *connect) page(c echo.Context) error {
 		return err
 	}
 	if !p.InBrowser() {
-		return h.showForm(c, http.StatusOK, filled{id: id, provider: p, returnTo: to, values: h.statuses.kept(c, id)})
+		f := filled{id: id, provider: p, returnTo: to, values: h.statuses.kept(c, id)}
+		if st, err := h.statuses.Status(c.Request().Context(), core.UserOf(c).ID, id); err == nil {
+			f.moved(st)
+		}
+		return h.showForm(c, http.StatusOK, f)
 	}
 	if core.ByScript(c) { // the page that waited for this, which must not lead away by itself
 		return h.showReady(c, p, to)
@@ -114,6 +118,25 @@ type filled struct {
 	returnTo string
 	values   typed
 	problem  string
+	movedTo  string // the address that the connection's server redirects to, which is filled in; empty for none
+}
+
+// moved fills in the address that the server of a connection redirects to, with the path that it had. The person decides
+// whether it is theirs: nothing is sent there before.
+func (f *filled) moved(st syncer.Status) {
+	for _, l := range []*syncer.Line{st.Reading, st.Sending} {
+		if l == nil || l.MovedTo == "" || !l.State.Mendable || l.State.ForAdmin {
+			continue
+		}
+		for _, field := range f.provider.Fields {
+			to, err := url.Parse(l.MovedTo)
+			at, bad := url.Parse(f.values[field.Name])
+			if field.Kind == "url" && err == nil && bad == nil {
+				at.Scheme, at.Host = to.Scheme, to.Host
+				f.values[field.Name], f.movedTo = at.String(), l.MovedTo
+			}
+		}
+	}
 }
 
 func (h *connect) showForm(c echo.Context, status int, f filled) error {
@@ -125,6 +148,9 @@ func (h *connect) showForm(c echo.Context, status int, f filled) error {
 	v.ID, v.ReturnTo, v.Problem, v.Open = string(f.id), f.returnTo, f.problem, f.problem != ""
 	v.Title, v.Button = titleOf(ctx, label, f.provider, exists, another), words.T(ctx, "connect.button")
 	switch {
+	case f.movedTo != "":
+		v.Button = words.T(ctx, "connect.again_button")
+		v.Lead = words.T(ctx, "astray.lead", "Address", f.movedTo)
 	case exists:
 		v.Button = words.T(ctx, "connect.again_button")
 		v.Lead = words.T(ctx, "connect.again_lead")

@@ -157,7 +157,11 @@ func (h *Handler) standings(ctx context.Context, user int64) (map[string]standin
 	}
 	for _, p := range h.core.Services() {
 		s, said := h.Guard.StateForAll(p)
-		if state := kinds[s.Kind]; gravity[state] > gravity[by[p.Name].state] {
+		state := kinds[s.Kind]
+		if s.Mendable {
+			state = needsAdmin
+		}
+		if gravity[state] > gravity[by[p.Name].state] {
 			by[p.Name] = standing{state, said.Message.T(ctx), by[p.Name].connected}
 		}
 	}
