@@ -240,7 +240,7 @@ func TestWrongAddressesOfAServerAtHome(t *testing.T) {
 	defer unknown.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	for url, want := range map[string]string{"http://" + nobody: "Navidrome isn't responding. Check the address",
+	for url, want := range map[string]string{"http://" + nobody: "Your server isn't responding. Check the address",
 		plain.URL: "There's no Subsonic server", plain.URL + "/music/": "There's no Subsonic server",
 		p.url: "This is the address of Reprise itself", p.url + "/music/": "This is the address of Reprise itself",
 		"http://": "This isn't a web address", "gopher://example.org": "must begin with https:// or http://",

@@ -37,7 +37,7 @@ func refusal(p *providers.Provider, name words.Text, err error) (why words.Text,
 		return e.Problem, false
 	}
 	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
-		return words.Join(words.New("refused.screened", "Name", name), askAbout()), false
+		return words.Join(words.New("refused.screened"), askAbout()), false
 	}
 	v := resilience.VerdictOf(err)
 	if kept, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
@@ -94,7 +94,7 @@ func byCategory(p *providers.Provider, name words.Text, category resilience.Cate
 	case resilience.RateLimit, resilience.Quota:
 		return words.New("refused.limited", "Name", name)
 	case resilience.Contract, resilience.Item:
-		return words.New("refused.contract", "Name", name)
+		return words.New("refused.contract")
 	case resilience.Upstream:
 		return words.New("refused.upstream", "Name", name)
 	}

@@ -16,6 +16,7 @@ type AnswerError struct {
 	Status   int    // HTTP status, 100 to 599
 	Code     string // the provider's own code for it, if it has one
 	Message  string // what the provider said, for "Details"; bounded, without secrets
+	Server   string // what the server calls itself, such as "gonic"; empty if it doesn't say
 	HTML     bool   // the answer was a page where data was due
 	MovedTo  string // scheme and host of a redirect that was not followed; empty for none
 	Body     []byte // the whole answer (bounded), for the adapter's table; never logged

@@ -106,8 +106,10 @@ func (m *connector) connect(
 	c.App = p.App(c.Credentials)
 	c.AccountID, c.Account, c.CreatedAt = library.ID(account.ID), library.Name(account.Name), time.Now()
 	old, err := m.store.Connection(ctx, c.User, c.ID)
-	if c.Name == "" && (old.Name == "" || old.Name == library.Name(p.NamedHost(old.Credentials))) { // nobody chose it
-		c.Name = library.Name(account.Label)
+	if c.Name == "" && (old.Name == "" || old.Name == old.Credentials[labelled]) { // nobody chose it
+		if c.Name = m.unlike(ctx, c, library.Name(account.Label)); c.Name != "" {
+			c.Credentials[labelled] = c.Name
+		}
 	}
 	switch {
 	case err == nil && !sameAccount(old, c, account.AnyCase):
@@ -123,6 +125,19 @@ func (m *connector) connect(
 		return c, err
 	}
 	return m.take(ctx, c, account.Lacks...)
+}
+
+// labelled is the credential that holds the name that a connection got without its person.
+const labelled = "label"
+
+// unlike returns a name for a connection, with its number if another one of the person has that name.
+func (m *connector) unlike(ctx context.Context, c library.Connection, name string) string {
+	all, err := m.store.UserConnections(ctx, c.User)
+	taken := func(other library.Connection) bool { return other.ID != c.ID && other.Name == name }
+	if name == "" || err != nil || !slices.ContainsFunc(all, taken) {
+		return name
+	}
+	return fmt.Sprintf("%s %d", name, max(c.ID.Number(), 2))
 }
 
 // Choices returns the accounts between which a person has to choose; the error is [library.ErrNotFound] if there is no

@@ -107,7 +107,10 @@ func (rd *reader) noteLack(ctx context.Context, c library.Connection, stream str
 	note := words.New("sync.no_playlists")
 	if stream == library.Listens {
 		note = words.New("sync.no_listens")
-		if p := rd.guard.opt.Registry.Get(c.Provider()); p != nil && p.Takes.Listens != "" {
+		switch p := rd.guard.opt.Registry.Get(c.Provider()); {
+		case p != nil && p.Takes.Library: // people play there
+			note = words.New("sync.no_plays")
+		case p != nil && p.Takes.Listens != "":
 			note = words.New("sync.listens_only_in")
 		}
 	}

@@ -114,10 +114,18 @@ func TestAServerThatOnlyTakesListens(t *testing.T) {
 		require.True(t, s.LastSuccessAt.IsZero(), "nothing was read or sent")
 		require.Equal(t, "This server accepts listens but doesn't offer any to read.", s.Note.String())
 
+		p := e.Registry.Get("listenbrainz")
+		again := func(id library.ConnectionID) {
+			_, err := e.Connections.Connect(t.Context(), p, library.Connection{User: user, ID: id,
+				Credentials: library.Credentials{"token": "y", "url": "https://koito.example.org"}})
+			require.NoError(t, err)
+		}
+		again("listenbrainz-2")
+		require.Equal(t, "koito.example.org 2", e.Status(user, "listenbrainz-2").Connection.Name)
+		again("listenbrainz-2")
+		require.Equal(t, "koito.example.org 2", e.Status(user, "listenbrainz-2").Connection.Name)
 		require.NoError(t, e.Connections.Rename(t.Context(), user, "listenbrainz", "Mine"))
-		_, err := e.Connections.Connect(t.Context(), e.Registry.Get("listenbrainz"), library.Connection{User: user, ID: "listenbrainz",
-			Credentials: library.Credentials{"token": "y", "url": "https://koito.example.org"}})
-		require.NoError(t, err)
+		again("listenbrainz")
 		require.Equal(t, "Mine", e.Status(user, "listenbrainz").Connection.Name, "a name that was chosen stays")
 	})
 }

@@ -58,6 +58,8 @@ type adapter struct {
 	askedWay bool     // the way was negotiated again during this run
 
 	navidrome bool // the latest answer came from a Navidrome
+	// plain says that the server knows Subsonic's own API only, which does not tell when songs were played
+	plain bool
 	// titlesOnly says that the server searches the titles of songs only, as gonic and supysonic do
 	titlesOnly bool
 }
@@ -172,6 +174,7 @@ func (a *adapter) read(answer *resilience.Answer) (*response, error) {
 	}
 	r.endpoint = answer.Endpoint
 	a.navidrome = strings.EqualFold(r.Type, "navidrome")
+	a.plain = r.Type == "" && !r.OpenSubsonic
 	a.titlesOnly = a.titlesOnly || strings.EqualFold(r.Type, "gonic")
 	return r, nil
 }

@@ -39,7 +39,7 @@ type listenYield = func(providers.ListenPage, error) bool
 
 // Listens reads plays from the best source that this server has: every single play from Navidrome 0.63 on, the last
 // play and the number of plays of each song before, and the same from the recently played albums elsewhere. A server
-// that reports no plays at all has no listens.
+// that reports no plays at all offers no listens.
 //
 // A play's SourceID consists of the song's id and the second of the play for all sources. A play that a client reports
 // twice is therefore one play, and it stays the same when the server is upgraded.
@@ -265,6 +265,7 @@ func (a *adapter) albumListens(ctx context.Context, span library.Span, yield lis
 		}
 		w.page = providers.ListenPage{}
 		for _, al := range r.AlbumList2.Album {
+			w.told = w.told || !al.Played.IsZero()
 			if w.done = !al.Played.IsZero() && !al.Played.After(span.After); w.done {
 				break
 			}
@@ -281,6 +282,9 @@ func (a *adapter) albumListens(ctx context.Context, span library.Span, yield lis
 		if w.tells() && !yield(w.page, nil) {
 			return nil
 		}
+	}
+	if !w.told && (w.silent || a.plain) {
+		return providers.ErrNotOffered
 	}
 	return nil
 }
@@ -303,7 +307,9 @@ func (a *adapter) albumSongs(ctx context.Context, id text) ([]song, error) {
 type albumWalk struct {
 	span   library.Span
 	page   providers.ListenPage
-	barren int // albums in a row without a known play
+	barren int  // albums in a row without a known play
+	silent bool // an album in the list of those that were played had songs, and none with a play
+	told   bool // the server tells when something was played
 	done   bool
 }
 
@@ -324,6 +330,7 @@ func (w *albumWalk) add(al album, songs []song) {
 			w.page.Listens = append(w.page.Listens, listen(songs[i].track(), at, songs[i].PlayCount))
 		}
 	}
+	w.told, w.silent = w.told || known, w.silent || len(songs) > 0 && !known
 	if known {
 		w.barren = 0
 	} else {

@@ -1,6 +1,7 @@
 package navidrome
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -41,10 +42,14 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if err := a.learnNative(ctx, pong); err != nil {
 		return providers.Account{}, err
 	}
-	base := a.base.String()
+	base, label := a.base.String(), cmp.Or(pong.name(), a.base.Host)
+	if a.navidrome {
+		label = "" // it is called like the provider
+	}
 	return providers.Account{
 		ID:      base + "#" + a.user,
 		Name:    a.user,
+		Label:   label,
 		AnyCase: anyCase || strings.EqualFold(pong.Type, "navidrome"),
 		Learned: library.Credentials{
 			credURL: base, credUser: a.user, credAuth: a.way.auth, credForm: yesNo(a.way.form),

@@ -273,6 +273,23 @@ func TestServerMoved(t *testing.T) {
 	}
 }
 
+// TestAServerIsCalledByItsOwnName: nobody with a gonic reads about Navidrome, also where it refuses the password.
+func TestAServerIsCalledByItsOwnName(t *testing.T) {
+	t.Parallel()
+	cred := library.Credentials{"url": "m.example.org", "username": "ada", "password": "correct-horse"}
+	for tells, want := range map[string][2]string{`"type":"gonic",`: {"gonic", "gonic"},
+		`"type":"navidrome",`: {"Navidrome", ""}, "": {"", "m.example.org"}} {
+		_, err := prove(t, providertest.Always(200, `{"subsonic-response":{"status":"failed",`+tells+
+			`"error":{"code":40,"message":"Wrong username or password."}}}`), cred)
+		var e *resilience.AnswerError
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, want[0], e.Server)
+		account, err := prove(t, providertest.Always(200, `{"subsonic-response":{`+tells+`"status":"ok"}}`), cred)
+		require.NoError(t, err)
+		require.Equal(t, want[1], account.Label)
+	}
+}
+
 // TestTheServersOwnSpelling: CAROL and carol are one account where the server says so.
 func TestTheServersOwnSpelling(t *testing.T) {
 	t.Parallel()
@@ -286,7 +303,7 @@ func TestTheServersOwnSpelling(t *testing.T) {
 			library.Credentials{"url": "m.example.org", "username": "CAROL", "password": "correct-horse"})
 		require.NoError(t, err)
 		require.Equal(t, want.Name, account.Learned["username"], told)
-		account.Learned = nil
+		account.Learned, want.Label = nil, "m.example.org"
 		require.Equal(t, want, account, told)
 	}
 	refuses := func(req *http.Request) (int, http.Header, string) {

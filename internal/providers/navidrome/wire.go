@@ -61,6 +61,7 @@ type response struct {
 
 // describe copies code and message of a failure to e.
 func (r *response) describe(e *resilience.AnswerError) {
+	e.Server = r.name()
 	if r.Error == nil {
 		return
 	}
@@ -68,6 +69,14 @@ func (r *response) describe(e *resilience.AnswerError) {
 		e.Code = string(r.Error.Code)
 	}
 	e.Message = resilience.Excerpt(string(r.Error.Message))
+}
+
+// name returns what the server calls itself; empty if it doesn't say.
+func (r *response) name() string {
+	if strings.EqualFold(r.Type, "navidrome") {
+		return "Navidrome"
+	}
+	return library.Name(r.Type)
 }
 
 // lacks returns the error for a successful answer without the requested part.

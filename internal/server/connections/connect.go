@@ -121,8 +121,8 @@ type filled struct {
 	movedTo  string // the address that the connection's server redirects to, which is filled in; empty for none
 }
 
-// moved fills in the address that the server of a connection redirects to, with the path that it had. The person decides
-// whether it is theirs: nothing is sent there before.
+// moved fills in the address that the server of a connection redirects to, with the path that it had. The person
+// decides whether it is theirs: nothing is sent there before.
 func (f *filled) moved(st syncer.Status) {
 	for _, l := range []*syncer.Line{st.Reading, st.Sending} {
 		if l == nil || l.MovedTo == "" || !l.State.Mendable || l.State.ForAdmin {
@@ -260,7 +260,7 @@ func (h *connect) form(c echo.Context) error {
 				ID: id, Name: name, Credentials: fields})
 		}
 	}
-	err = h.connected(c, id, to, named(p, fields), err)
+	err = h.connected(c, id, to, h.named(c, id, fields, given["name"], err), err)
 	if failed, ok := errors.AsType[*core.Refusal](err); ok {
 		values := h.statuses.kept(c, id)
 		for _, f := range p.Fields {
@@ -287,14 +287,36 @@ func connectedText(ctx context.Context, st syncer.Status) words.Text {
 	return words.New("connect.done_reading", "Name", label)
 }
 
-// named returns p with the name of the server that a person has given, where that is not the service's own.
-func named(p *providers.Provider, given library.Credentials) *providers.Provider {
-	host := p.NamedHost(given)
-	if host == "" || p.Owner == providers.OwnServer {
+// named returns the provider of a connection under the name of the server that a person has named: what it calls
+// itself, what they call it, or that it is theirs.
+func (h *connect) named(
+	c echo.Context, id library.ConnectionID, given library.Credentials, name string, err error,
+) *providers.Provider {
+	p := h.core.Registry.Get(id.Provider())
+	if name == "" {
+		if st, err := h.statuses.Status(c.Request().Context(), core.UserOf(c).ID, id); err == nil {
+			name = st.Connection.Name
+		}
+	}
+	return calledAs(p, p.NamedHost(given), name, err)
+}
+
+// calledAs returns p under the name of the server at a host that a person has named.
+func calledAs(p *providers.Provider, host, name string, err error) *providers.Provider {
+	called := words.New("provider.your_server")
+	e, answered := errors.AsType[*resilience.AnswerError](err)
+	switch {
+	case host == "" || !p.Named.IsZero():
 		return p
+	case p.Owner != providers.OwnServer:
+		called = words.Plain(host)
+	case answered && e.Server != "":
+		called = words.Plain(e.Server)
+	case name != "":
+		called = words.Plain(name)
 	}
 	other := *p
-	other.DisplayName, other.Named = host, words.Text{}
+	other.Named = called
 	return &other
 }
 

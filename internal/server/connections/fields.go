@@ -114,7 +114,7 @@ func (h *connect) api(c echo.Context) error {
 		}
 	}
 	if err != nil {
-		return refused(named(p, fields), err)
+		return refused(h.named(c, id, fields, name, err), err)
 	}
 	v, err := h.statuses.One(ctx, user, id)
 	if err != nil {

@@ -137,7 +137,11 @@ func (k *Core) later(c echo.Context, err error) *Refusal {
 func (k *Core) serviceOf(c echo.Context) words.Text {
 	for _, param := range []string{"id", "connection"} {
 		if id, p, err := k.ConnectionIn(c, param); err == nil {
-			return p.Label(library.Connection{ID: id})
+			one := library.Connection{ID: id}
+			if names, err := k.store.ConnectionNames(c.Request().Context(), UserOf(c).ID); err == nil {
+				one.Name = names[id]
+			}
+			return p.Label(one)
 		}
 	}
 	if p := k.Registry.Get(c.Param("provider")); p != nil {
