@@ -65,7 +65,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	r.redeemer.Open(open)
 	whole := r.core.WaitForBody(imports.TakesFiles)
 	pages := session.Group("", r.core.Sessions.MustSignIn, whole)
-	api := e.Group("/api/v1", r.core.Access.MayCall, core.KnownParameters, whole)
+	api := e.Group("/api/v1", r.core.Access.MayCall, core.KnownParameters, whole, r.core.Once)
 	for _, one := range r.resources {
 		one.Pages(pages)
 		one.API(api)

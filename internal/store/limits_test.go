@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/imports"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 )
@@ -113,4 +115,28 @@ func TestStatesOfAPersonAreBounded(t *testing.T) {
 	other := addUser(t, s, "Ben", accounts.Member)
 	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "ben's", User: other, CreatedAt: begin}))
 	require.Equal(t, mostStates, number(t, s, "SELECT count(*) FROM oauth_states"))
+}
+
+// The newest ones stay. They are no help to anybody who reads the database.
+func TestAnswersOfAPersonAreBounded(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	require.NoError(t, s.KeepAnswer(t.Context(), user+1, "of another person", []byte("theirs")))
+	require.NoError(t, s.write(t.Context(), func(tx *sql.Tx) error {
+		for n := range mostAnswers + 10 {
+			if err := execTx(t.Context(), tx, `INSERT INTO answers (user_id, id, answer, kept_at)
+				VALUES ($1, $2, '', $3)`, user, fmt.Sprint(n), n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	require.NoError(t, s.KeepAnswer(t.Context(), user, "a key", []byte("a new token")))
+	require.Equal(t, mostAnswers, number(t, s, "SELECT count(*) FROM answers WHERE user_id = $1", user))
+	kept, err := s.Answered(t.Context(), user, "a key")
+	require.NoError(t, err)
+	require.Equal(t, "a new token", string(kept))
+	require.Zero(t, number(t, s, "SELECT count(*) FROM answers WHERE answer LIKE '%token%' OR id LIKE '%key%'"))
+	_, err = s.Answered(t.Context(), user+1, "a key")
+	require.ErrorIs(t, err, library.ErrNotFound)
 }

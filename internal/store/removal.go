@@ -25,6 +25,7 @@ type belonging struct {
 // those that they refer to. A test compares it with the schema.
 var belongings = []belonging{
 	{"oauth_states", []string{"id"}},
+	{"answers", []string{"user_id", "id"}},
 	{"pending_connections", []string{"user_id", "connection"}},
 	{"connections", []string{"user_id", "connection"}},
 	{"generations", []string{"user_id", "connection"}},
@@ -148,6 +149,7 @@ func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, 
 			"DELETE FROM year_links WHERE user_id = $1",
 			"DELETE FROM sessions WHERE user_id = $1",
 			"DELETE FROM oauth_states WHERE user_id = $1",
+			"DELETE FROM answers WHERE user_id = $1",
 			"DELETE FROM pending_connections WHERE user_id = $1",
 			"DELETE FROM forwarding WHERE user_id = $1",
 			"DELETE FROM digest_people WHERE user_id = $1",

@@ -27,6 +27,7 @@ var sealedColumns = []sealedColumn{
 	{table: "pending_connections", column: "credentials", row: []string{"user_id", "connection"}},
 	{table: "channels", column: "url", row: []string{"id"}, blank: lostAddress},
 	{table: "oauth_states", column: "verifier", row: []string{"id"}},
+	{table: "answers", column: "answer", row: []string{"user_id", "id"}},
 	{table: "settings", column: "sealed", row: []string{"path"}, mixed: true},
 }
 

@@ -125,14 +125,15 @@ func (t Sessions) Commit(token string, b []byte, expiry time.Time) error {
 // Delete implements scs.Store.
 func (t Sessions) Delete(token string) error { return t.DeleteCtx(context.Background(), token) }
 
-// Tidy deletes what has expired: sessions, links, authorization requests, pending connections, holds, cooldowns, and
-// old runs, quarters, messages, entries of the log of activity, and what was sent and has been counted.
+// Tidy deletes what has expired: sessions, links, answers of calls, authorization requests, pending connections, holds,
+// cooldowns, old runs, quarters, messages, entries of the log of activity, and what was sent and has been counted.
 func (s *Store) Tidy(ctx context.Context) error {
 	now := time.Now()
 	return errors.Join(
 		s.exec(ctx, "DELETE FROM sessions WHERE expires_at <= $1", millis(now)),
 		s.exec(ctx, "DELETE FROM links WHERE expires_at <= $1", millis(now)),
 		s.exec(ctx, "DELETE FROM oauth_states WHERE created_at <= $1", millis(now.Add(-time.Hour))),
+		s.exec(ctx, "DELETE FROM answers WHERE kept_at <= $1", millis(now.Add(-answerLife))),
 		s.exec(ctx, "DELETE FROM pending_connections WHERE created_at <= $1", millis(now.Add(-24*time.Hour))),
 		s.exec(ctx, "DELETE FROM holds WHERE until <= $1", millis(now)),
 		s.exec(ctx, "DELETE FROM key_cooldowns WHERE until <= $1", millis(now)),

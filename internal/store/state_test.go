@@ -249,13 +249,17 @@ func TestTidyDeletesExpiredRows(t *testing.T) {
 		c := connection(user, library.ConnectionID(name))
 		c.CreatedAt = now.Add(-age)
 		require.NoError(t, s.SavePending(t.Context(), c))
+		require.NoError(t, s.KeepAnswer(t.Context(), user, name, []byte("an answer")))
+		require.NoError(t, s.exec(t.Context(), "UPDATE answers SET kept_at = kept_at - $1 WHERE id = $2",
+			age.Milliseconds(), fingerprint(name)))
 		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: name,
 			Provider: name}, Until: now.Add(-age)}))
 		require.NoError(t, s.SaveCooldowns(t.Context(),
 			[]resilience.Cooldown{{Provider: name, Key: "a", Until: now.Add(-age)}}))
 	}
 	require.NoError(t, s.Tidy(t.Context()))
-	for _, table := range []string{"sessions", "oauth_states", "pending_connections", "holds", "key_cooldowns"} {
+	for _, table := range []string{"sessions", "oauth_states", "answers", "pending_connections", "holds",
+		"key_cooldowns"} {
 		require.Equal(t, 1, number(t, s, "SELECT count(*) FROM "+table), table)
 	}
 }

@@ -29,6 +29,7 @@ import (
 // Store is what a request needs whatever it is about.
 type Store interface {
 	tokenStore
+	answerStore
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	SetBrowserLanguage(ctx context.Context, user int64, code string) error
 	UserByName(ctx context.Context, name string) (accounts.User, error)
@@ -64,6 +65,7 @@ type Core struct {
 
 	*Base
 	tries *tries
+	calls underway
 	// refused bounds the lines of the log about addresses that are refused.
 	refused, refusedAll *throttle.Table
 	version             string

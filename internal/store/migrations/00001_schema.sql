@@ -827,6 +827,16 @@ CREATE TABLE leader (
     released  INTEGER NOT NULL -- 1: it has stopped in good order
 );
 
+-- What calls with an Idempotency-Key were answered, for a day: see answers.go.
+CREATE TABLE answers (
+    user_id BIGINT NOT NULL, -- 0 for the operator
+    id      TEXT NOT NULL, -- fingerprint of the key
+    answer  TEXT NOT NULL, -- sealed, because it may hold a token or a code
+    kept_at BIGINT NOT NULL,
+    PRIMARY KEY (user_id, id)
+);
+CREATE INDEX answers_kept ON answers (kept_at);
+
 CREATE TABLE forwarding_counts (
     user_id    INTEGER NOT NULL REFERENCES users (id),
     connection TEXT NOT NULL,

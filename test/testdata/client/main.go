@@ -81,7 +81,7 @@ func signedIn(ctx context.Context, t task) (*api.ClientWithResponses, error) {
 	if err != nil || made.StatusCode() != http.StatusCreated {
 		return nil, fail("set up", err, made)
 	}
-	token, err := first.MakeTokenWithResponse(ctx,
+	token, err := first.MakeTokenWithResponse(ctx, nil,
 		api.MakeTokenJSONRequestBody{Name: "client", Scope: api.ScopeOperate})
 	if err != nil || token.JSON201 == nil || token.JSON201.Token == nil {
 		return nil, fail("make a token", err, token)
