@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -8,6 +9,12 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
+
+// MostChannels is how many channels a person may have. Each phone and each browser is one.
+const MostChannels = 20
+
+// ErrCrowded says that a person has as many channels as there can be.
+var ErrCrowded = errors.New("there are too many channels already")
 
 // Channel is a way to reach a person outside the browser.
 type Channel struct {

@@ -51,6 +51,7 @@ type ChannelStore interface {
 	Channels(ctx context.Context, user int64) ([]Channel, error)
 	// Channel returns library.ErrNotFound if there is none.
 	Channel(ctx context.Context, user, id int64) (Channel, error)
+	// AddChannel returns ErrCrowded if its person has MostChannels, unless it is from the settings.
 	AddChannel(context.Context, Channel) (Channel, error)
 	// ChangeChannel stores name, URL and wishes. The trouble of the channel is forgotten, and its messages are due.
 	ChangeChannel(context.Context, Channel) (Channel, error)

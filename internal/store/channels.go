@@ -60,20 +60,16 @@ func (s *Store) Channel(ctx context.Context, user, id int64) (notify.Channel, er
 	return c, found(err)
 }
 
-// mostChannels is how many channels of their own a person may have. Each phone and each browser is one.
-const mostChannels = 30
-
-// AddChannel implements notify.ChannelStore. One too many is an accounts.InputError.
+// AddChannel implements notify.ChannelStore.
 func (s *Store) AddChannel(ctx context.Context, c notify.Channel) (notify.Channel, error) {
 	err := s.write(ctx, func(tx *sql.Tx) (err error) {
-		var own int
-		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM channels WHERE user_id = $1 AND setting = ''", c.User).
-			Scan(&own)
+		var have int
+		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM channels WHERE user_id = $1", c.User).Scan(&have)
 		if err != nil {
 			return err
 		}
-		if own >= mostChannels && !c.FromSettings {
-			return accounts.InputError{Text: words.New("input.channels", "Number", own)}
+		if have >= notify.MostChannels && !c.FromSettings {
+			return notify.ErrCrowded
 		}
 		c, err = s.addChannel(ctx, tx, c)
 		return err

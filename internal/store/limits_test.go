@@ -19,10 +19,10 @@ import (
 	"reprise/internal/oauth"
 )
 
-// Each limit is asked for by 25 requests at the same time, when five more fit.
+// Each limit is asked for by 30 requests at the same time, when five more fit.
 func TestLimitsHoldForRequestsAtOnce(t *testing.T) {
 	t.Parallel()
-	const atOnce, fit = 25, 5
+	const atOnce, fit = 30, 5
 	for name, c := range map[string]struct {
 		most int
 		add  func(ctx context.Context, s *Store, user int64, n int) error
@@ -33,7 +33,7 @@ func TestLimitsHoldForRequestsAtOnce(t *testing.T) {
 				Scope: accounts.Read}, 50)
 			return err
 		}, "tokens"},
-		"channels": {mostChannels, func(ctx context.Context, s *Store, user int64, n int) error {
+		"channels": {notify.MostChannels, func(ctx context.Context, s *Store, user int64, n int) error {
 			_, err := s.AddChannel(ctx, notify.Channel{User: user, Kind: "ntfy", URL: "ntfy://ntfy.sh/topic"})
 			return err
 		}, "channels"},
@@ -55,7 +55,7 @@ func TestLimitsHoldForRequestsAtOnce(t *testing.T) {
 					err := c.add(t.Context(), s, user, 100+n)
 					if _, refused := errors.AsType[accounts.InputError](err); err == nil {
 						added.Add(1)
-					} else if !refused && !errors.Is(err, imports.ErrBusy) {
+					} else if !refused && !errors.Is(err, imports.ErrBusy) && !errors.Is(err, notify.ErrCrowded) {
 						t.Error(err)
 					}
 				})
@@ -87,6 +87,25 @@ func TestFirstAccountIsMadeOnce(t *testing.T) {
 	all.Wait()
 	require.EqualValues(t, 1, made.Load())
 	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM users"))
+}
+
+// Signing in once more ends the session that was not used for longest.
+func TestSessionsOfAPersonAreBounded(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	var all sync.WaitGroup
+	for n := range 30 {
+		all.Go(func() {
+			token, now := fmt.Sprint(n), time.Now()
+			err := errors.Join(s.Sessions().Commit(token, nil, now.Add(time.Hour)),
+				s.Sessions().Use(t.Context(), token, user, accounts.Session{SignedInAt: now, UsedAt: now}, 20))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, 20, number(t, s, "SELECT count(*) FROM sessions"))
 }
 
 // The newest ones stay, so that a person who has begun often can go on.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"reprise/internal/activity"
@@ -23,6 +24,8 @@ type connector struct {
 	syncer     *Syncer
 	deliveries Deliveries
 	store      ConnectionStore
+
+	another sync.Mutex // from the choice of an id for another connection until that is stored
 }
 
 // OtherAccountError reports that a proved credential belongs to another account than the connection. It is stored
@@ -244,6 +247,8 @@ func (m *connector) Choose(
 	case Replace:
 		return m.take(ctx, pending)
 	case Another:
+		m.another.Lock()
+		defer m.another.Unlock()
 		if pending.ID, err = m.Next(ctx, user, conn.Provider()); err != nil {
 			return pending, err
 		}

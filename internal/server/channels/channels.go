@@ -115,9 +115,8 @@ func (h *Handler) add(ctx context.Context, user int64, in channelInput) (notify.
 			return h.done(ctx, activity.ChannelChanged, ch, err)
 		}
 	}
-	if len(have) >= mostOwn {
-		return ch, &core.Refusal{Status: http.StatusConflict, Title: words.New("channels.problem.crowded"),
-			Detail: words.New("input.channels", "Number", mostOwn)}
+	if len(have) >= notify.MostChannels { // no message is sent to one that will be refused
+		return ch, notify.ErrCrowded
 	}
 	ch, err = h.courier.Add(ctx, ch)
 	return h.done(ctx, activity.ChannelAdded, ch, err)

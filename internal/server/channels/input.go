@@ -42,10 +42,7 @@ func (in channelInput) address() (kind, url string, err error) {
 	return kind, url, nil
 }
 
-const (
-	longestName = 60 // of a channel, in characters
-	mostOwn     = 20 // channels of one person
-)
+const longestName = 60 // of a channel, in characters
 
 // wishes copies the name and the wishes to ch.
 func (in channelInput) wishes(ch *notify.Channel) error {
