@@ -268,3 +268,49 @@ func TestSuspiciousListensAreKeptOrDeleted(t *testing.T) {
 		require.Empty(t, list(""))
 	})
 }
+
+// TestInventedListensAreDeletedAndComeBack: a service that only counts plays was sent three of a song, and two of them
+// were taken for plays that were missed.
+func TestInventedListensAreDeletedAndComeBack(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		told := func(at time.Time, plays int, guesses ...time.Time) {
+			song := library.Track{Title: "Glósóli", Artist: "Sigur Rós", SourceID: "song", Duration: time.Minute}
+			page := []library.Listen{{Track: song, SourceID: fmt.Sprintf("song@%d", at.Unix()), PlayedAt: at,
+				PlayCount: plays}}
+			for i, at := range guesses {
+				page = append(page, library.Listen{Track: song, SourceID: fmt.Sprintf("song#%d", i+2), PlayedAt: at,
+					PlayCount: plays, Approximate: true})
+			}
+			_, err := h.db.SaveListens(t.Context(), library.Intake{User: h.user, Connection: "lastfm", Listens: page})
+			require.NoError(t, err)
+		}
+		start := time.Now()
+		told(start, 1)
+		require.EqualValues(t, 0, h.call(http.MethodGet, "/listens/invented", "", http.StatusOK)["count"])
+		h.call(http.MethodPost, "/listens/invented/delete", "", http.StatusNotFound)
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		time.Sleep(time.Hour)
+		h.hear("Glósóli", "Glósóli", "Glósóli")
+		last := time.Now()
+		h.carry()
+		told(last, 4, start.Add(20*time.Minute), start.Add(40*time.Minute))
+		require.Len(t, titlesOf(h), 6)
+
+		require.Contains(t, h.page("/corrections"), "Suspicious listens (1)")
+		html := h.page("/corrections/suspicious")
+		require.Contains(t, html, "2 listens that never were")
+		require.Contains(t, html, `action="/corrections/invented"`)
+		require.EqualValues(t, 2, h.call(http.MethodGet, "/listens/invented", "", http.StatusOK)["count"])
+		h.submit("/corrections/invented", http.StatusSeeOther)
+		require.Len(t, titlesOf(h), 4)
+		require.Contains(t, h.page("/corrections/suspicious"), "Nothing looks wrong.")
+		made := h.call(http.MethodGet, "/corrections", "", http.StatusOK)["corrections"].([]any)[0].(map[string]any)
+		h.call(http.MethodPost, "/corrections/"+made["id"].(string)+"/undo", "", http.StatusOK)
+		require.Len(t, titlesOf(h), 6)
+		made = h.call(http.MethodPost, "/listens/invented/delete", "", http.StatusOK)
+		require.Equal(t, []any{"delete", 2.0}, []any{made["kind"], made["listens"]})
+		h.as(h.other("Bob"))
+		h.call(http.MethodPost, "/listens/invented/delete", "", http.StatusNotFound)
+	})
+}

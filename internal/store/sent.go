@@ -148,6 +148,10 @@ func scanHeld(r scanner) (v library.Held, err error) {
 	return v, err
 }
 
+// sentAway is the condition that the listen of a row f of forwards was sent.
+var sentAway = "(f.delivery_id = 0 OR EXISTS (SELECT 1 FROM " + queue.Table + " j WHERE j.id = f.delivery_id AND " +
+	queue.HasState(queue.Done) + "))"
+
 // heldOf selects the listens of the person $1 between the times $2 and $3 that are of the track with the match key $4
 // ($5 is that kind): whether the account has reported each, it was sent to it ($6), and it is forwarded to it. The
 // account's connections are the arguments from $7 on.
@@ -155,9 +159,8 @@ func heldOf(there account) string {
 	return `SELECT l.id, l.played_at,
 		EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND ` + there.sources("s", 7) + `),
 		EXISTS (SELECT 1 FROM sent_plays v WHERE v.listen_id = l.id AND v.account = $6)
-			OR EXISTS (SELECT 1 FROM forwards f LEFT JOIN ` + queue.Table + ` j ON j.id = f.delivery_id
-				WHERE f.listen_id = l.id AND ` + there.in("f.connection", 7) + `
-				AND (f.delivery_id = 0 OR ` + queue.HasState(queue.Done) + `)),
+			OR EXISTS (SELECT 1 FROM forwards f
+				WHERE f.listen_id = l.id AND ` + there.in("f.connection", 7) + ` AND ` + sentAway + `),
 		EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = l.id AND ` + there.in("f.connection", 7) + `)
 		FROM listens l WHERE l.user_id = $1 AND l.played_at > $2 AND l.played_at < $3 AND l.spelling_id IN
 			(SELECT id FROM spellings WHERE track_id IN

@@ -60,6 +60,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/corrections", h.page)
 	g.GET(suspiciousPath, h.suspiciousPage)
 	g.POST(suspiciousPath+"/:id/keep", h.keepForm)
+	g.POST(inventedPath, h.deleteInventedForm)
 	g.POST("/corrections/:id/undo", h.undoForm)
 	h.rulesPages(g)
 }
@@ -74,6 +75,8 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/corrections", h.list)
 	g.GET("/listens/suspicious", h.suspiciousAPI)
 	g.POST("/listens/suspicious/:id/keep", h.keepAPI)
+	g.GET("/listens/invented", h.inventedAPI)
+	g.POST("/listens/invented/delete", h.deleteInventedAPI)
 	g.POST("/corrections/:id/undo", h.undoAPI)
 	h.rulesAPI(g)
 }

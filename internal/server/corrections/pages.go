@@ -157,7 +157,11 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	v := viewOf(ctx, page, core.Administers(c), label)
-	v.Next = append(v.Next, suspiciousLink(ctx, len(wrong), more != ""))
+	invented, err := h.store.Invented(ctx, core.UserOf(c).ID)
+	if err != nil {
+		return err
+	}
+	v.Next = append(v.Next, suspiciousLink(ctx, len(wrong)+min(len(invented), 1), more != ""))
 	if c.QueryParam("before") != "" {
 		v.Pages.Newest = "/corrections"
 	}

@@ -24,6 +24,8 @@ type SuspectStore interface {
 	Suspicious(ctx context.Context, user int64, before string, limit int) (page []library.Suspicion, next string,
 		err error)
 	KeepSuspicious(ctx context.Context, user int64, id string) (library.Correction, error)
+	// Invented returns the listens that were never played, the earliest first.
+	Invented(ctx context.Context, user int64) (ids []int64, err error)
 }
 
 const suspiciousPath = "/corrections/suspicious"
@@ -146,7 +148,11 @@ func (h *Handler) suspiciousPage(c echo.Context) error {
 			return err
 		}
 	}
-	v := suspiciousViewOf(ctx, page, rows)
+	invented, err := h.store.Invented(ctx, core.UserOf(c).ID)
+	if err != nil {
+		return err
+	}
+	v := suspiciousViewOf(ctx, page, rows, len(invented))
 	if c.QueryParam("before") != "" {
 		v.Pages.Newest = suspiciousPath
 	}
@@ -156,10 +162,14 @@ func (h *Handler) suspiciousPage(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, v.Title, suspiciousPage(v))
 }
 
-// suspiciousViewOf puts suspicious listens into words. rows are the listens of each.
-func suspiciousViewOf(ctx context.Context, page []library.Suspicion, rows [][]music.Row) suspiciousView {
+// suspiciousViewOf puts suspicious listens into words. rows are the listens of each, and invented is how many listens
+// were never played.
+func suspiciousViewOf(ctx context.Context, page []library.Suspicion, rows [][]music.Row, invented int) suspiciousView {
 	v := suspiciousView{Title: words.T(ctx, "suspicious.title"), Lead: words.T(ctx, "suspicious.lead")}
-	if len(page) == 0 {
+	if invented > 0 {
+		v.Items = append(v.Items, inventedItem(ctx, invented))
+	}
+	if len(page)+invented == 0 {
 		v.Lead = words.T(ctx, "suspicious.none")
 		v.Next = []ui.Action{{Label: words.T(ctx, "listens.title"), URL: "/listens"}}
 	}

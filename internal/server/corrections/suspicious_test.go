@@ -34,12 +34,14 @@ func TestSuspiciousPageIsSound(t *testing.T) {
 	}
 	for n := range len(page) + 1 {
 		uitest.Sound(t, func(l *words.Language) templ.Component {
-			return suspiciousPage(suspiciousViewOf(words.With(t.Context(), l), page[:n], rows))
+			return suspiciousPage(suspiciousViewOf(words.With(t.Context(), l), page[:n], rows, n))
 		})
 	}
 	ctx := words.With(t.Context(), words.German)
-	html := uitest.HTML(t, words.German, suspiciousPage(suspiciousViewOf(ctx, page, rows)))
+	html := uitest.HTML(t, words.German, suspiciousPage(suspiciousViewOf(ctx, page, rows, 1504)))
 	require.Contains(t, html, "Derselbe Titel zweimal im Abstand von 41 s; er dauert 3:20.")
+	require.Contains(t, html, "1.504 Wiedergaben, die es nicht gab")
+	require.Contains(t, html, `action="/corrections/invented"`)
 	require.Contains(t, html, "1.200 Wiedergaben in 40 s.")
 	for _, part := range []string{"listen=1&amp;then=suspicious", "from=2026-11-22T14%3A05%3A00Z", "Zweite löschen",
 		"Das stimmt so", "/corrections/suspicious/1-2-0/keep"} {
