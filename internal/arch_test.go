@@ -32,7 +32,6 @@ var arrows = map[string][]string{
 	"internal/cluster":    {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
-	"internal/sorting":    {},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/export":     {"internal/library"},
 	"internal/help":       {},
@@ -290,8 +289,8 @@ var arrows = map[string][]string{
 // touches nothing else.
 var adapterArrows = []string{"internal/library", "internal/providers", "internal/resilience"}
 
-// everywhere are the catalogue, as every package may say something to people, and what the standard library lacks.
-var everywhere = []string{"internal/words", "internal/sorting"}
+// everywhere is the catalogue, as every package may say something to people.
+var everywhere = []string{"internal/words"}
 
 func isAdapter(pkg string) bool {
 	_, named := arrows[pkg]

@@ -16,7 +16,6 @@ import (
 	"reprise/internal/match"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
-	"reprise/internal/sorting"
 	"reprise/internal/words"
 )
 
@@ -331,7 +330,7 @@ const (
 func (r Report) kept() Report {
 	tracks := slices.Clone(r.Tracks)
 	if len(tracks) > mostReported {
-		sorting.By(tracks, func(a, b ReportTrack) int {
+		slices.SortStableFunc(tracks, func(a, b ReportTrack) int {
 			return cmp.Compare(min(len(a.How), 1), min(len(b.How), 1))
 		})
 		tracks = tracks[:mostReported]

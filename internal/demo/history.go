@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sort"
 	"time"
-
-	"reprise/internal/sorting"
 )
 
 const (
@@ -88,7 +86,7 @@ func (t *teller) history(n int, now time.Time) []play {
 		before := len(older)
 		at = at.AddDate(0, 0, -1)
 		older = t.session(older, at.Add(20*time.Hour).UnixMilli(), min(runLength, n-len(plays)-before), true)
-		sorting.By(older, byTime)
+		slices.SortStableFunc(older, byTime)
 	}
 	return append(older, plays...)
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"reprise/internal/sorting"
 )
 
 // The two people of the household, as they sign in everywhere.
@@ -133,7 +131,7 @@ func (t *teller) scrobbles(shared []play, more int, now time.Time) []scrobble {
 		at := now.UnixMilli() - 20*60_000 - t.rnd.Int64N(max(era, 24*3600_000))
 		all = append(all, play{at: at, track: int32(local[t.rnd.IntN(len(local))])})
 	}
-	sorting.By(all, byTime)
+	slices.SortStableFunc(all, byTime)
 	rows := make([]scrobble, len(all))
 	for i, p := range all {
 		rows[i] = scrobble{id: int64(i + 1), at: p.seconds(), track: p.track}

@@ -17,8 +17,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"reprise/internal/sorting"
 )
 
 // navidromeVersion is the version of the simulated server. Versions from 0.63 have /api/scrobble.
@@ -244,7 +242,7 @@ func (nd *navidrome) nativeScrobbles(w http.ResponseWriter, r *http.Request, p *
 	nd.home.mu.RUnlock()
 	rows = slices.DeleteFunc(rows, func(s scrobble) bool { return s.at < int64(from) || s.at > int64(to) })
 	if r.FormValue("_sort") == "submission_time" {
-		sorting.By(rows, func(a, b scrobble) int { return cmp.Compare(a.at, b.at) })
+		slices.SortStableFunc(rows, func(a, b scrobble) int { return cmp.Compare(a.at, b.at) })
 	}
 	if descending(r) {
 		slices.Reverse(rows)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"reprise/internal/sorting"
 )
 
 // Found is a section that has all words of a query.
@@ -52,7 +50,7 @@ func (l *Library) Find(query, without string) []Found {
 			}
 		}
 	}
-	sorting.By(all, func(a, b ranked) int {
+	slices.SortStableFunc(all, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.Page.Name, b.Page.Name),
 			cmp.Compare(a.Section.Title, b.Section.Title))
 	})

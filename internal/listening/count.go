@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"reprise/internal/library"
-	"reprise/internal/sorting"
 )
 
 // away is how long somebody must not have heard an artist who came back.
@@ -220,7 +219,7 @@ func (t *tally) answer(all []*Columns) Answer {
 	for _, s := range t.sources {
 		a.Sources = append(a.Sources, *s)
 	}
-	sorting.By(a.Sources, func(x, y Source) int {
+	slices.SortStableFunc(a.Sources, func(x, y Source) int {
 		return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.Connection, y.Connection))
 	})
 	a.Players = t.played()
@@ -242,7 +241,7 @@ func (t *tally) played() (all []Player) {
 	for name, n := range t.players {
 		all = append(all, Player{name, n})
 	}
-	sorting.By(all, func(x, y Player) int {
+	slices.SortStableFunc(all, func(x, y Player) int {
 		return cmp.Or(y.Listens-x.Listens, cmp.Compare(x.Name, y.Name))
 	})
 	return all[:min(len(all), max(mostPlayers, t.q.Most))]

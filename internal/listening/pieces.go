@@ -3,8 +3,7 @@ package listening
 import (
 	"cmp"
 	"math/bits"
-
-	"reprise/internal/sorting"
+	"slices"
 )
 
 // leaders finds the artist heard most in each piece of the span, and counts the pieces in which each artist was heard.
@@ -100,7 +99,7 @@ func (t *tally) stayed() {
 	for i := range t.a.Stayed {
 		t.a.Stayed[i].Pieces = int(t.leaders.pieces[t.a.Stayed[i].ID])
 	}
-	sorting.By(t.a.Stayed, func(x, y Row) int {
+	slices.SortStableFunc(t.a.Stayed, func(x, y Row) int {
 		return cmp.Or(y.Pieces-x.Pieces, y.Listens-x.Listens, cmp.Compare(x.ID, y.ID))
 	})
 	t.a.Stayed = t.a.Stayed[:min(len(t.a.Stayed), t.q.Most)]

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"reprise/internal/sorting"
 )
 
 // These are the limits of what somebody can hear.
@@ -70,7 +68,7 @@ func (s *Suspects) End() {
 	slices.Reverse(s.spelling)
 	all, within := s.stretches()
 	all = append(all, s.pairs(within)...)
-	sorting.By(all, func(x, y Suspect) int { return y.compare(x) })
+	slices.SortStableFunc(all, func(x, y Suspect) int { return y.compare(x) })
 	for _, v := range all {
 		if s.enough = !s.found(v); s.enough {
 			return

@@ -2,15 +2,13 @@ package listening
 
 import (
 	"slices"
-
-	"reprise/internal/sorting"
 )
 
 // Top returns the first n of some values in an order, or all of them if there are fewer. It may reorder all.
 // A page shows ten of tens of thousands: most of them are only compared with the tenth.
 func Top[T any](all []T, n int, order func(x, y T) int) []T {
 	if n >= len(all)/8 {
-		sorting.By(all, order)
+		slices.SortStableFunc(all, order)
 		n = min(n, len(all))
 		return all[:n:n]
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"reprise/internal/library"
-	"reprise/internal/sorting"
 )
 
 // mostPossible is how many candidates Possible returns: as many as a person reads before choosing.
@@ -54,7 +53,7 @@ func Nearest(t library.Track, candidates []library.Track, n int) []library.Track
 		}
 		offers = append(offers, offer{c, rank})
 	}
-	sorting.By(offers, func(a, b offer) int { return cmpScore(b.rank, a.rank) })
+	slices.SortStableFunc(offers, func(a, b offer) int { return cmpScore(b.rank, a.rank) })
 	var tracks []library.Track
 	for _, o := range offers[:min(len(offers), n)] {
 		tracks = append(tracks, o.track)

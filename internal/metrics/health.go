@@ -3,9 +3,8 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
-
-	"reprise/internal/sorting"
 )
 
 // Tally counts attempts.
@@ -160,7 +159,7 @@ func gather(quarters []Quarter, from, to time.Time) []Health {
 	for _, h := range at {
 		all = append(all, *h)
 	}
-	sorting.By(all, func(a, b Health) int {
+	slices.SortStableFunc(all, func(a, b Health) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Endpoint, b.Endpoint))
 	})
 	return all

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"reprise/internal/resilience"
-	"reprise/internal/sorting"
 )
 
 // Quarter is the tally of one endpoint in a quarter of an hour.
@@ -295,7 +294,7 @@ func (r *Rollup) Quarters(ctx context.Context, usual, from, to time.Time) ([]Qua
 		all[i].Add(c.Tally)
 	}
 	r.mu.Unlock()
-	sorting.By(all, func(a, b Quarter) int {
+	slices.SortStableFunc(all, func(a, b Quarter) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Provider, b.Provider),
 			cmp.Compare(a.Endpoint, b.Endpoint))
 	})
@@ -333,7 +332,7 @@ func (r *Rollup) Hours(ctx context.Context, provider string, from time.Time) ([]
 	for i := range all {
 		all[i].Open = min(all[i].Open, time.Hour) // of several endpoints at the same time
 	}
-	sorting.By(all, func(a, b Quarter) int {
+	slices.SortStableFunc(all, func(a, b Quarter) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), a.Start.Compare(b.Start))
 	})
 	return all, nil

@@ -3,11 +3,10 @@ package resilience
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"reprise/internal/sorting"
 )
 
 // BreakerOptions are the settings of [Breakers]. Zero values mean the defaults.
@@ -265,7 +264,7 @@ func (bs *Breakers) Status() []BreakerStatus {
 		all = append(all, b.status(k, now))
 	}
 	bs.mu.Unlock()
-	sorting.By(all, func(a, b BreakerStatus) int {
+	slices.SortStableFunc(all, func(a, b BreakerStatus) int {
 		return cmp.Or(closedLast(a)-closedLast(b), cmp.Compare(a.Endpoint, b.Endpoint))
 	})
 	return all

@@ -12,7 +12,6 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/sorting"
 	"reprise/internal/words"
 )
 
@@ -147,7 +146,7 @@ func (s *Store) mostHeard(ctx context.Context, kind string, counts map[uint32]in
 			all = append(all, digest.Counted{Artist: e.Artist, Title: e.Title, Plays: counts[id]})
 		}
 	}
-	sorting.By(all, func(a, b digest.Counted) int {
+	slices.SortStableFunc(all, func(a, b digest.Counted) int {
 		return cmp.Or(cmp.Compare(b.Plays, a.Plays), cmp.Compare(a.Artist, b.Artist), cmp.Compare(a.Title, b.Title))
 	})
 	return all[:min(n, len(all))], err

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"reprise/internal/library"
-	"reprise/internal/sorting"
 )
 
 // DivideMusic splits an artist, an album or a track for the whole household, until this is undone. It returns
@@ -124,7 +123,7 @@ func (s *Store) Written(ctx context.Context, user int64, kind string, id int64) 
 			return nil, err
 		}
 	}
-	sorting.By(all, func(a, b library.Writing) int { return b.Plays - a.Plays })
+	slices.SortStableFunc(all, func(a, b library.Writing) int { return b.Plays - a.Plays })
 	return all, nil
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/listening"
-	"reprise/internal/sorting"
 )
 
 // Filters by artist, album, track, tag, source, player or hour look in the columns for the listens they select. The
@@ -170,7 +169,7 @@ func (s *Store) pick(ctx context.Context, p spot, limit int) ([]library.StoredLi
 		return nil, err
 	}
 	page = slices.DeleteFunc(page, func(l library.StoredListen) bool { return !p.has(&l) })
-	sorting.By(page, func(x, y library.StoredListen) int {
+	slices.SortStableFunc(page, func(x, y library.StoredListen) int {
 		order := cmp.Or(x.PlayedAt.Compare(y.PlayedAt), cmp.Compare(x.ID, y.ID))
 		if p.later {
 			return order

@@ -5,10 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"reprise/internal/library"
-	"reprise/internal/sorting"
 )
 
 // part is a row of music_rule_parts; see migration 34.
@@ -234,7 +234,7 @@ func (s *Store) worksOf(ctx context.Context, plays map[int64]int, kind string) (
 			all = append(all, library.Heard{ID: int64(id), Entity: e, Plays: plays[int64(id)]})
 		}
 	}
-	sorting.By(all, func(a, b library.Heard) int {
+	slices.SortStableFunc(all, func(a, b library.Heard) int {
 		return cmp.Or(cmp.Compare(b.Plays, a.Plays), cmp.Compare(a.ID, b.ID))
 	})
 	return all[:min(len(all), mostWorks)], err

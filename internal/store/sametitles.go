@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"reprise/internal/library"
-	"reprise/internal/sorting"
 )
 
 // titled is a track or an album of an artist into which others were merged.
@@ -84,6 +83,6 @@ func (s *Store) titledBy(ctx context.Context, artists []int64) (all []titled, er
 			all = append(all, v)
 		}
 	}
-	sorting.By(all, func(a, b titled) int { return cmp.Compare(a.id, b.id) })
+	slices.SortStableFunc(all, func(a, b titled) int { return cmp.Compare(a.id, b.id) })
 	return all, nil
 }

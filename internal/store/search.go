@@ -10,7 +10,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/search"
-	"reprise/internal/sorting"
 )
 
 // enough is how many results make it needless to look for what may have been meant with a slip.
@@ -208,7 +207,7 @@ func (q *quest) ranked(ctx context.Context, fits []fit) ([]library.Heard, error)
 			all = append(all, one{h, rank})
 		}
 	}
-	sorting.By(all, func(a, b one) int {
+	slices.SortStableFunc(all, func(a, b one) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.Plays, a.Plays), cmp.Compare(a.ID, b.ID))
 	})
 	best := make([]library.Heard, min(len(all), q.Most))
@@ -239,7 +238,7 @@ func (q *quest) playlists(ctx context.Context) error {
 	for i := range all {
 		all[i].rank = q.asked.Rank(all[i].Name)
 	}
-	sorting.By(all, func(a, b one) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(a.rank, b.rank) })
 	for _, p := range all[:min(len(all), q.Most)] {
 		q.found.Playlists = append(q.found.Playlists, p.StoredPlaylist)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/listening"
-	"reprise/internal/sorting"
 )
 
 // mostOfStretch is how many listens of a stretch are read.
@@ -196,7 +195,7 @@ func (s *Store) pairsAt(ctx context.Context, user int64, some []suspect) (map[pi
 	if err != nil {
 		return nil, err
 	}
-	sorting.By(page, func(x, y pickedListen) int {
+	slices.SortStableFunc(page, func(x, y pickedListen) int {
 		return cmp.Or(x.PlayedAt.Compare(y.PlayedAt), cmp.Compare(x.ID, y.ID))
 	})
 	for _, l := range page {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
-	"reprise/internal/sorting"
 )
 
 // The limits of failures that may be about one playlist alone.
@@ -57,7 +57,7 @@ func (r *playlistRun) readAll(ctx context.Context, now []library.Playlist) error
 		}
 		order = append(order, listed{Playlist: p, position: i, known: r.known[p.SourceID], again: again[p.SourceID]})
 	}
-	sorting.By(order, func(a, b listed) int {
+	slices.SortStableFunc(order, func(a, b listed) int {
 		return rank(r.skips.has(a.Playlist)) - rank(r.skips.has(b.Playlist))
 	})
 	for _, p := range order {

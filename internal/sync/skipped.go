@@ -3,13 +3,13 @@ package sync
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"reprise/internal/alerts"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
-	"reprise/internal/sorting"
 	"reprise/internal/words"
 )
 
@@ -61,7 +61,7 @@ func (s *skips) save(ctx context.Context) error {
 	for _, v := range s.items {
 		all = append(all, v)
 	}
-	sorting.By(all, func(a, b library.Skipped) int { // playlists first, for the limit
+	slices.SortStableFunc(all, func(a, b library.Skipped) int { // playlists first, for the limit
 		if a.Kind != b.Kind {
 			return map[bool]int{true: -1, false: 1}[a.Kind == library.SkippedPlaylist]
 		}

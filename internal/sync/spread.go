@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/sorting"
 )
 
 // Where many connections share the pace of one host, a tick cannot read them all. Then each is read by need: as often
@@ -168,7 +167,7 @@ func (hs *habits) choose(keys []Key, now time.Time, tick time.Duration, runs flo
 		}
 	}
 	all = slices.DeleteFunc(all, func(c candidate) bool { return c.overdue < 1 })
-	sorting.By(all, func(a, b candidate) int { return cmp.Compare(b.overdue, a.overdue) })
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.overdue, a.overdue) })
 	all = all[:min(len(all), max(1, int(runs)))]
 	chosen := make([]Key, len(all))
 	for i, c := range all {

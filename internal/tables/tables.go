@@ -16,8 +16,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"reprise/internal/sorting"
 )
 
 // Querier is what rows are read from. For a consistent copy it is a transaction that sees one state of the database.
@@ -98,9 +96,9 @@ func Schema(ctx context.Context, d Dialect, q Querier) ([]Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
-	sorting.By(all, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
 	for _, t := range all {
-		sorting.By(t.Columns, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(t.Columns, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
 	}
 	sorted := make([]Table, 0, len(all))
 	placed := map[string]bool{}

@@ -6,7 +6,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/sorting"
 )
 
 // sentFor is how far back the deliveries go.
@@ -18,7 +17,7 @@ func (t *teller) sent() {
 	const to = library.ConnectionID("lastfm")
 	p := t.People[0]
 	all := slices.Clone(p.Listens)
-	sorting.By(all, func(a, b library.StoredListen) int { return a.PlayedAt.Compare(b.PlayedAt) })
+	slices.SortStableFunc(all, func(a, b library.StoredListen) int { return a.PlayedAt.Compare(b.PlayedAt) })
 	for _, l := range all {
 		if t.Now.Sub(l.PlayedAt) > sentFor || l.PlayedAt.After(t.Now.Add(-10*time.Minute)) {
 			continue

@@ -17,7 +17,6 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
-	"reprise/internal/sorting"
 )
 
 // Length is how far back a past goes.
@@ -100,7 +99,7 @@ func Tell(h House) Past {
 	for _, e := range h.Endpoints {
 		t.quarters(e)
 	}
-	sorting.By(t.past.Activity, func(a, b activity.Entry) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(t.past.Activity, func(a, b activity.Entry) int { return a.At.Compare(b.At) })
 	t.sent()
 	return t.past
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"reprise/internal/library"
-	"reprise/internal/sorting"
 )
 
 // art holds the pictures of an artist and its albums, or of a single album.
@@ -75,7 +74,7 @@ const perKind = 5
 // best returns the most liked pictures.
 func best(kind string, all []picture) (pictures []library.Picture) {
 	all = slices.Clone(all)
-	sorting.By(all, func(a, b picture) int { return cmp.Compare(b.Likes, a.Likes) })
+	slices.SortStableFunc(all, func(a, b picture) int { return cmp.Compare(b.Likes, a.Likes) })
 	for _, p := range all {
 		u, err := url.Parse(p.URL)
 		if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(pictures) < perKind {

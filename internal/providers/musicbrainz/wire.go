@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"reprise/internal/library"
-	"reprise/internal/sorting"
 )
 
 type artist struct {
@@ -107,7 +106,7 @@ func sortable(text string) string {
 // tagNames returns the tags with the most votes, in lower case.
 func tagNames(tags []tag) (names []string) {
 	tags = slices.DeleteFunc(slices.Clone(tags), func(t tag) bool { return t.Count < 1 })
-	sorting.By(tags, func(a, b tag) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(b.Count, a.Count) })
 	for _, t := range tags {
 		name := strings.ToLower(strings.TrimSpace(t.Name))
 		if name != "" && !slices.Contains(names, name) && len(names) < library.MaxTags {

@@ -14,7 +14,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
-	"reprise/internal/sorting"
 )
 
 // Rows per page, by the cost of a page at the server.
@@ -278,7 +277,7 @@ func (a *adapter) albumListens(ctx context.Context, span library.Span, yield lis
 			}
 		}
 		w.done = w.done || len(r.AlbumList2.Album) < albumPage
-		sorting.By(w.page.Listens, func(x, y library.Listen) int { return y.PlayedAt.Compare(x.PlayedAt) })
+		slices.SortStableFunc(w.page.Listens, func(x, y library.Listen) int { return y.PlayedAt.Compare(x.PlayedAt) })
 		if w.tells() && !yield(w.page, nil) {
 			return nil
 		}

@@ -16,7 +16,6 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
-	"reprise/internal/sorting"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -74,7 +73,7 @@ func (h *overview) page(c echo.Context) error {
 		return err
 	}
 	// Connections that need a person come first.
-	sorting.By(all, func(a, b View) int { return attention(b) - attention(a) })
+	slices.SortStableFunc(all, func(a, b View) int { return attention(b) - attention(a) })
 	_, offline := h.uplink.Offline()
 	r := readerOf(user, "/", open)
 	counts, err := h.store.CountDeliveries(ctx, delivery.Filter{User: user.ID, State: delivery.Dead})

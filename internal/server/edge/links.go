@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"reprise/internal/sorting"
 )
 
 // Machine is what others know of this machine in the network.
@@ -76,7 +74,7 @@ func (m Machine) Links(port string) (links []string) {
 	if len(four) == 0 { // IPv6 addresses change and are hard to type
 		four = six
 	}
-	sorting.By(four, func(a, b Address) int { return cmp.Compare(nearness(a.IP), nearness(b.IP)) })
+	slices.SortStableFunc(four, func(a, b Address) int { return cmp.Compare(nearness(a.IP), nearness(b.IP)) })
 	hosts := make([]string, 0, mostLinks)
 	for _, a := range four[:min(len(four), mostLinks-1)] {
 		hosts = append(hosts, a.IP.String())

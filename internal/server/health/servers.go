@@ -11,7 +11,6 @@ import (
 
 	"reprise/internal/cluster"
 	"reprise/internal/server/core"
-	"reprise/internal/sorting"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -59,7 +58,7 @@ func serversTable(ctx context.Context, all []cluster.Server, now time.Time) *ui.
 		words.T(ctx, "health.servers.since"), words.T(ctx, "health.servers.seen")}}
 	place := func(s cluster.Server) int { return slices.Index(cluster.States, s.State(now)) }
 	all = slices.Clone(all)
-	sorting.By(all, func(a, b cluster.Server) int { return place(a) - place(b) })
+	slices.SortStableFunc(all, func(a, b cluster.Server) int { return place(a) - place(b) })
 	for _, s := range all {
 		state, heard := s.State(now), ui.Ago
 		if state == cluster.Silent {

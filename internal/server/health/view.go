@@ -11,7 +11,6 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
 	"reprise/internal/server/connections"
-	"reprise/internal/sorting"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -126,7 +125,7 @@ func (b *builder) services() (all []service) {
 			all = append(all, b.service(provider, nil))
 		}
 	}
-	sorting.By(all, func(x, y service) int {
+	slices.SortStableFunc(all, func(x, y service) int {
 		return cmp.Or(gravity[y.state]-gravity[x.state], cmp.Compare(strings.ToLower(x.name), strings.ToLower(y.name)))
 	})
 	return all
@@ -149,7 +148,7 @@ func (b *builder) service(provider string, endpoints []metrics.Health) service {
 	if s.state == card.state && s.state != needsAdmin && s.state != needsReconnect { // which the banner says
 		s.why = card.why
 	}
-	sorting.By(s.endpoints, func(x, y numbers) int { return gravity[y.state()] - gravity[x.state()] })
+	slices.SortStableFunc(s.endpoints, func(x, y numbers) int { return gravity[y.state()] - gravity[x.state()] })
 	return s
 }
 

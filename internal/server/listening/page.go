@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/server/core"
-	"reprise/internal/sorting"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -237,7 +237,7 @@ func (a *asked) hidden() (all []ui.Hidden) {
 			all = append(all, ui.Hidden{Name: name, Value: values[0]})
 		}
 	}
-	sorting.By(all, func(x, y ui.Hidden) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortStableFunc(all, func(x, y ui.Hidden) int { return cmp.Compare(x.Name, y.Name) })
 	return all
 }
 

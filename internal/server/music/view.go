@@ -7,7 +7,6 @@ import (
 	"reprise/internal/enrich"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
-	"reprise/internal/sorting"
 )
 
 // view is an artist, an album or a track with the facts about it.
@@ -61,7 +60,7 @@ func (h *Handler) viewMusic(m enrich.Music) view {
 		return slices.IndexFunc(all, func(e enrich.Source) bool { return e.Provider.Name == t.Source })
 	}
 	// A fact is credited to the first source that has it. Later ones may only repeat it.
-	sorting.By(m.Told, func(a, b enrich.Told) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(m.Told, func(a, b enrich.Told) int { return rank(a) - rank(b) })
 	if m.Chosen != "" {
 		address := "/art/" + m.Chosen
 		v.Picture, v.Portrait = &address, v.Kind == library.KindArtist
