@@ -24,7 +24,7 @@ func TestAMistakeInAFormIsNoIllness(t *testing.T) {
 					"password": "secret"}})
 			require.Error(t, err)
 		}
-		endpoints, _, err := a.counts.Rollup.Health(t.Context())
+		endpoints, _, err := a.counters.Rollup.Health(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, endpoints)
 		for _, b := range a.server.Breakers.Status() {

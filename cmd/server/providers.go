@@ -70,7 +70,7 @@ func (b basics) keyed(
 			return err
 		},
 		Failed:  func(err error) { b.log.Error("waits of keys cannot be stored", "provider", d.Name, "err", err) },
-		Rotated: func(why resilience.Category) { b.counts.Rotation(d.Name, why) },
+		Rotated: func(why resilience.Category) { b.counters.Rotation(d.Name, why) },
 	}
 }
 

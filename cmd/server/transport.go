@@ -30,12 +30,12 @@ func (b basics) transport(base http.RoundTripper, raised *alerts.Alerts) *resili
 	trips := breakerOptions(b.config)
 	ctx := context.Background() // a change must be stored although the call that found it may have ended
 	trips.Changed = func(ch resilience.BreakerChange) {
-		b.counts.Breaker(ch)
+		b.counters.Breaker(ch)
 		raised.BreakerChanged(ctx, ch)
 	}
 	return &resilience.Transport{Base: base,
 		Agent: func() string { return userAgent(*b.now.Load()) },
-		Log:   b.log, Told: b.counts.Attempt,
+		Log:   b.log, Told: b.counters.Attempt,
 		Uplink: resilience.NewUplink(resilience.UplinkOptions{
 			Changed: func(offline bool) { raised.UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(trips),
@@ -65,7 +65,7 @@ func (b basics) follow(t *resilience.Transport) func(*providers.Provider) {
 				t.Uplink.Reach(host, p.Owner)
 			}
 		}
-		b.counts.Follow(p)
+		b.counters.Follow(p)
 	}
 }
 

@@ -55,31 +55,31 @@ type app struct {
 
 // basics are what most parts need.
 type basics struct {
-	config config.Config // at the start
-	now    *current      // which apply changes
-	hosts  *resilience.Hosts
-	store  *store.Store
-	bus    *events.Bus
-	counts observe.Counters
-	log    *slog.Logger
+	config   config.Config // at the start
+	now      *current      // which apply changes
+	hosts    *resilience.Hosts
+	store    *store.Store
+	bus      *events.Bus
+	counters observe.Counters
+	log      *slog.Logger
 }
 
 // wire creates every part and connects them. base sends the requests; nil for what the settings allow.
 func wire(
 	ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger,
 ) (*app, error) {
-	n, err := observe.New(ctx, observe.Options{Settings: c.Providers, Store: db, Version: version, Log: log})
+	counters, err := observe.New(ctx, observe.Options{Settings: c.Providers, Store: db, Version: version, Log: log})
 	if err != nil {
 		return nil, err
 	}
 	b := basics{config: c, now: newCurrent(c), hosts: resilience.NewHosts(hosts(c)), store: db,
-		bus: &events.Bus{}, counts: n, log: log}
+		bus: &events.Bus{}, counters: counters, log: log}
 	if base == nil {
 		base = b.hosts.NewBase()
 	}
-	notifier := notify.New(db, b.bus, func(v notify.Severity) { n.Told(string(v), "browser", "sent") })
-	raised := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
-	transport := b.transport(base, raised)
+	notifier := notify.New(db, b.bus, func(v notify.Severity) { counters.Told(string(v), "browser", "sent") })
+	alerts := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
+	transport := b.transport(base, alerts)
 	client := resilience.NewClient(transport)
 	registry, services, err := b.providers(ctx, client, transport)
 	if err != nil {
@@ -91,64 +91,65 @@ func wire(
 	}
 	screen := b.screen(registry)
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Client: client, Tokens: oauth.NewTokens(db, client),
-		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics,
-		Screen: screen})
+		Registry: registry, Keys: db, Alerts: alerts, Log: log, FirstDelay: c.DeliveryFirstDelay,
+		Metrics: counters.Metrics, Screen: screen})
 	reading := syncOptions(c)
-	reading.Metrics, reading.Began = n.Metrics, n.Began
-	pull := syncer.NewSyncer(reading, guard, db, b.bus)
-	people := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
+	reading.Metrics, reading.Began = counters.Metrics, counters.Began
+	sync := syncer.NewSyncer(reading, guard, db, b.bus)
+	accounts := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
 	sender, pushKey, err := b.newSender(ctx, transport, screen)
 	if err != nil {
 		return nil, err
 	}
 	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: sender, Guard: guard, Notifier: notifier,
 		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName,
-		Reader: readerOf(db), Told: n.Told})
+		Reader: readerOf(db), Told: counters.Told})
 	if err := adopt(ctx, courier, c.NotifyURLs); err != nil {
 		return nil, err
 	}
 	sending := deliveryOptions(c)
-	sending.Metrics, sending.Began = n.Metrics, n.Delivering
+	sending.Metrics, sending.Began = counters.Metrics, counters.Delivering
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Teller: notifier,
 		Bus: b.bus, Log: log,
-		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, sending)
-	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
+		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: sync}}, sending)
+	connections := syncer.NewConnections(guard, sync, deliveries, db, b.bus)
 	if err := b.askAgain(ctx, connections, courier); err != nil {
 		return nil, err
 	}
-	files := b.imports(notifier)
-	leave := removal.New(db, b.bus, log, connections, courier, files, deliveries)
+	imports := b.imports(notifier)
+	removals := removal.New(db, b.bus, log, connections, courier, imports, deliveries)
 	digests := b.newDigests(services, guard)
-	wishes := asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry, AppState: connections.AppState,
+	asks := asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry, AppState: connections.AppState,
 		Log: log})
-	music, pictures, err := b.enrichment(services, client, guard)
+	enrichment, art, err := b.enrichment(services, client, guard)
 	if err != nil {
 		return nil, err
 	}
 	outside := &resilience.Transport{Base: base, Agent: transport.Agent, Log: log} // releases are no service's
-	newer := updates.New(updates.Options{Version: version, Client: resilience.NewClient(outside), Store: db,
+	updates := updates.New(updates.Options{Version: version, Client: resilience.NewClient(outside), Store: db,
 		Notifier: notifier, Log: log}, c.UpdatesURL)
 	pages := server.Config{Reach: reachOfSettings(c), OwnNames: ownNames(c.Listen),
-		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry,
-		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
-		Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client),
-		Notifier: notifier, Asks: wishes, Client: client,
+		Version: version, Store: db, Accounts: accounts, Removals: removals, Sessions: db.Sessions(),
+		Registry: registry, Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries,
+		Imports: imports,
+		Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Flow: oauth.NewFlow(db, client),
+		Notifier: notifier, Asks: asks, Client: client,
 		Courier: courier, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
-		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
+		Uplink: transport.Uplink, Log: log, Rollup: counters.Rollup}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: transport.Breakers}
-	pages.Metrics = n.Handler(now.States, log)
+	pages.Metrics = counters.Handler(now.States, log)
 	return &app{basics: b, backoff: backoff, services: services, sender: sender, trusted: screen,
-			guard: guard, client: client, accounts: people, registry: registry,
+			guard: guard, client: client, accounts: accounts, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
-			updates: newer,
-			run: []func(context.Context) error{pull.Run, files.Run, leave.Run, digests.Run, music.Run, wishes.Run,
-				newer.Run, n.Rollup.Run, n.Tracer.Run}},
+			updates: updates,
+			run: []func(context.Context) error{sync.Run, imports.Run, removals.Run, digests.Run, enrichment.Run,
+				asks.Run, updates.Run, counters.Rollup.Run, counters.Tracer.Run}},
 		nil
 }
 
-// listenBytes is the room that an imported listen takes in the database, in bytes: 310 for a listen with its source and
-// their indexes, as measured with half a million plays.
+// listenBytes is the room that is wanted for each imported listen, in bytes: more than the 180 that one takes with its
+// source, their indexes and its song, because the write-ahead log needs room meanwhile.
 const listenBytes = 310
 
 // readerOf returns a function that returns a context for what a person reads outside the browser. Without an account,
@@ -169,7 +170,7 @@ func importsIn(c config.Config) string { return filepath.Join(c.DataDir, "import
 func (b basics) imports(told *notify.Notifier) *imports.Runner {
 	dir := b.config.DataDir
 	c := imports.Config{Dir: importsIn(b.config), Store: b.store, Bus: b.bus, Notifier: told, Log: b.log,
-		Counted: b.counts.Listens, Free: func() (int64, bool) { return datadir.FreeSpace(dir) }}
+		Counted: b.counters.Listens, Free: func() (int64, bool) { return datadir.FreeSpace(dir) }}
 	if b.config.DatabaseURL == "" { // otherwise the database is on another disk
 		c.RowBytes = listenBytes
 	}
