@@ -42,8 +42,8 @@ type mending struct {
 	at time.Time
 }
 
-// mendedFor is for how long a recovery is put down to the person who has just done something about it. They are looking
-// at the page then, and see it; a run may take a while.
+// mendedFor is how long after somebody has acted a recovery counts as theirs. They see it on the page, so it is not
+// told to them again; a run may take a while.
 const mendedFor = 5 * time.Minute
 
 func newMemory() *memory {

@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -42,7 +41,7 @@ func GrantClient(base *http.Client, credentials library.Credentials) *http.Clien
 
 // RoundTrip implements http.RoundTripper.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := copies(req)
+	body, err := resilience.Replay(req)
 	if err != nil {
 		return nil, err
 	}
@@ -63,19 +62,6 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, renewErr
 	}
 	return b.send(resilience.OnceMore(ctx, err), req, body, token)
-}
-
-// copies takes the request's body and returns a way to send it more than once; nil if there is none.
-func copies(req *http.Request) (func() (io.ReadCloser, error), error) {
-	if req.Body == nil || req.Body == http.NoBody {
-		return nil, nil
-	}
-	defer req.Body.Close()
-	if req.GetBody != nil {
-		return req.GetBody, nil
-	}
-	text, err := io.ReadAll(req.Body)
-	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }, err
 }
 
 func (b *bearer) send(

@@ -35,7 +35,7 @@ func ServerAddress(field, typed string) (*url.URL, error) {
 	if u.Scheme != "https" && u.Scheme != "http" {
 		return problem("scheme")
 	}
-	if guess && atHome(u.Hostname()) {
+	if guess && AtHome(u.Hostname()) {
 		u.Scheme = "http"
 	}
 	path := strings.Trim(u.Path, "/")
@@ -54,8 +54,8 @@ func unlikely(r rune) bool {
 	return strings.ContainsRune(" ,;<>\"'\\|@", r) || r == utf8.RuneError || !unicode.IsPrint(r)
 }
 
-// atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
-func atHome(host string) bool {
+// AtHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
+func AtHome(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
 }

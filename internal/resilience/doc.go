@@ -23,7 +23,8 @@
 // # Transport
 //
 // [Transport] is the one http.RoundTripper of the program: it bounds bodies and times, and returns every failure as one
-// of the types above. An adapter gives it a [Reader] of the provider's own answers. It never retries.
+// of the types above. An adapter gives it a [Reader] of the provider's own answers. It repeats a request only where a
+// person waits, or where a run that began without trouble reads.
 //
 // # What all users share
 //

@@ -48,7 +48,12 @@ func (e *AnswerError) Unauthorized() bool { return e.Status == http.StatusUnauth
 // Astray reports whether something answers that does not speak the service's protocol: it redirects elsewhere, or shows
 // a page. The address may be wrong then. Pages of a server that has trouble, or too much to do, are none of these.
 func (e *AnswerError) Astray() bool {
-	return e.MovedTo != "" || e.HTML && !ServerFault(e.Status) && e.Status != http.StatusTooManyRequests
+	return e.MovedTo != "" || e.HTML && !e.Busy()
+}
+
+// Busy reports whether the answer concerns the state of the server and not the request.
+func (e *AnswerError) Busy() bool {
+	return ServerFault(e.Status) || e.Status == http.StatusTooManyRequests
 }
 
 // Advice returns what a person should know or do about the answer; empty if the usual words for its category will do.

@@ -34,7 +34,7 @@ type KeyTransport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := replay(req)
+	body, err := Replay(req)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (t *KeyTransport) send(
 	return t.Base.RoundTrip(out)
 }
 
-// replay takes the request's body and returns a way to send it more than once; nil if there is none.
-func replay(req *http.Request) (func() (io.ReadCloser, error), error) {
+// Replay takes the request's body and returns a way to send it more than once; nil if there is none.
+func Replay(req *http.Request) (func() (io.ReadCloser, error), error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
 	}

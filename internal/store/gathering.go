@@ -168,7 +168,7 @@ func (g *gathering) artists(ctx context.Context, tx *sql.Tx, told [][]*keyed) er
 	return nil
 }
 
-// recordings fills in the stored tracks of which a service has told the same ids as of these.
+// recordings fills in the stored tracks that share an id with these.
 func (g *gathering) recordings(ctx context.Context, tx *sql.Tx, column string, into map[string]*keyed,
 	told [][]*keyed) error {
 	var ids []any
@@ -249,8 +249,8 @@ func (g *gathering) add(e *keyed) *keyed {
 	return here
 }
 
-// recording returns the track or the artist of which the same MBID was told as of e, or the track of which the same
-// ISRC was told and no other MBID. here has the same name as e: artists of one name are not told apart.
+// recording returns the track or the artist with the MBID of e, else the track with its ISRC, if that has no other
+// MBID. here has the same name as e: artists of one name are not told apart.
 func (g *gathering) recording(e, here *keyed) *keyed {
 	if there := g.mbids[e.MBID]; there != nil {
 		if there = there.end(); there.Kind != e.Kind || e.Kind == library.KindArtist && here != nil &&

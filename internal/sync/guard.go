@@ -118,8 +118,8 @@ func (g *Guard) Do(
 	return errors.Join(f, g.opt.Alerts.Failed(ctx, s, f))
 }
 
-// brokenOff ends a run that met a stop or a hold, whose consequences the run that brought it about draws. Nothing is
-// learned from a request that was not sent.
+// brokenOff ends a run that met the stop or hold of another run, which reports it. Nothing is learned from a request
+// that was not sent.
 func (g *Guard) brokenOff(
 	ctx context.Context, s providers.Subject, permit *resilience.Permit, e *resilience.NotBeforeError,
 ) error {

@@ -24,7 +24,7 @@ const (
 	habitDays = 2.0
 	// mostPlays is how many plays a day count: the first read of a history is no habit.
 	mostPlays = 200.0
-	// fewestPlays stands for none, so that who begins to play after a long silence has not waited for a day.
+	// fewestPlays keeps a silent connection from never being read.
 	fewestPlays = 0.05
 )
 

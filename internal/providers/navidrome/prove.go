@@ -137,7 +137,7 @@ func (a *adapter) advise(err error) error {
 	if !ok {
 		return resilience.Advised(err, adviceNoServer)
 	}
-	if e.Code != "" || busy(e) {
+	if e.Code != "" || e.Busy() {
 		return err
 	}
 	category := resilience.VerdictOf(err).Category

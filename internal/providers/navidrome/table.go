@@ -74,11 +74,6 @@ func switchedOff(err error) bool { return answered(err, http.StatusNotImplemente
 // notThere reports whether the server answers that the object does not exist.
 func notThere(err error) bool { return answered(err, http.StatusNotFound) }
 
-// busy reports whether an answer concerns the state of the server and not the request.
-func busy(e *resilience.AnswerError) bool {
-	return resilience.ServerFault(e.Status) || e.Status == http.StatusTooManyRequests
-}
-
 // refusesRequest reports whether an answer refuses the request itself.
 func refusesRequest(e *resilience.AnswerError) bool {
 	return e.Status >= http.StatusBadRequest && !resilience.ServerFault(e.Status)

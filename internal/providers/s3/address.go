@@ -2,7 +2,6 @@ package s3
 
 import (
 	"net"
-	"net/netip"
 	"net/url"
 	"path"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/words"
 )
 
@@ -68,7 +68,7 @@ func normalise(typed string) (*url.URL, error) {
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
 		return nil, badAddress(words.New("field.s3.path"))
 	}
-	if guess && atHome(u.Hostname()) {
+	if guess && providers.AtHome(u.Hostname()) {
 		u.Scheme = "http"
 	}
 	base := &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
@@ -85,12 +85,6 @@ func validHost(host string) bool {
 }
 
 func badAddress(problem words.Text) error { return setting(credEndpoint, problem) }
-
-// atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
-func atHome(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
-}
 
 // maxName is how long the name of an object may be, in bytes.
 const maxName = 1024

@@ -69,7 +69,7 @@ func (a *adapter) elsewhere(err error) bool {
 func (a *adapter) advise(err error) error {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	switch {
-	case ok && (e.Code != "" || busy(e)):
+	case ok && (e.Code != "" || e.Busy()):
 		return err
 	case ok && a.moved != "" && a.moved != a.endpoint.String():
 		return resilience.Advised(err, words.New("provider.moved", "Address", a.moved))

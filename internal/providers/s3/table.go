@@ -99,7 +99,7 @@ func changedMeanwhile(err error) bool {
 // still write it.
 func wordless(err error) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	return ok && !e.HTML && e.Status >= 300 && !busy(e) && e.Status != http.StatusRequestTimeout
+	return ok && !e.HTML && e.Status >= 300 && !e.Busy() && e.Status != http.StatusRequestTimeout
 }
 
 // answered reports whether err is the storage's own answer with this status.
@@ -113,11 +113,6 @@ func notThere(err error) bool { return answered(err, http.StatusNotFound) }
 
 // notBuilt reports whether the storage answers that it does not implement the request.
 func notBuilt(err error) bool { return answered(err, http.StatusNotImplemented) }
-
-// busy reports whether an answer concerns the state of the server and not the request.
-func busy(e *resilience.AnswerError) bool {
-	return resilience.ServerFault(e.Status) || e.Status == http.StatusTooManyRequests
-}
 
 // tables returns the error tables for docs/providers.md.
 func tables() providers.Tables {

@@ -1,5 +1,4 @@
-// Package core is what every resource of the server builds on: who asks (sessions and tokens), what a request
-// says, and
+// Package core is what every resource of the server builds on: who asks (sessions and tokens), what a request says, and
 // how an answer looks (pages and problems).
 package core
 
