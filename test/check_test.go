@@ -48,14 +48,8 @@ func service(t testing.TB, ahead time.Duration, secure bool) string {
 	return s.URL
 }
 
-// closedPort returns an address where nothing listens.
-func closedPort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return "http://" + l.Addr().String()
-}
+// nobody is an address where nothing listens: no other test gets this port, as it might one that was just freed.
+const nobody = "127.0.0.1:1"
 
 // checked returns what -check prints, line by line.
 func checked(t testing.TB, dir string, env []string, args ...string) ([]string, error) {
@@ -173,7 +167,7 @@ func TestACheckFindsWrongCertificatesAndProxies(t *testing.T) {
 		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + certified(t, &trusted, "", now.Add(day), now.Add(2*day)),
 		"REPRISE_PROVIDERS_SPOTIFY_API_URL=" + certified(t, &trusted, "other.example", now.Add(-day), now.Add(day)),
 		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id",
-		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://spotify.example.org/token", "HTTP_PROXY=" + closedPort(t)}
+		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://spotify.example.org/token", "HTTP_PROXY=" + "http://" + nobody}
 	file := filepath.Join(t.TempDir(), "trusted.pem")
 	require.NoError(t, os.WriteFile(file, trusted.Bytes(), 0o600))
 	cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+file)
