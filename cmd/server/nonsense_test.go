@@ -205,7 +205,7 @@ func newBabbler(t *testing.T, l *living, role string, seed uint64) *babbler {
 	return b
 }
 
-// Whoever is signed in gets no fault of ours out of any route, whatever they send: a refusal says what is wrong.
+// No route fails on nonsense from somebody who is signed in: it is refused with what is wrong.
 func TestNonsenseIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]map[string]string{"nothing is set up": nil, "all is set up": allSetUp} {

@@ -95,7 +95,7 @@ func TestASlowUploadReachesTheLeader(t *testing.T) {
 	require.Contains(t, string(said), half+half)
 }
 
-// Whoever withholds the last byte of a request gets no answer, rather than an empty one, and takes no room from others.
+// A request without its last byte gets no answer, rather than an empty one, and takes no room from others.
 func TestWithheldRequestsTakeLittleRoom(t *testing.T) {
 	t.Parallel()
 	b := newBook()

@@ -38,7 +38,7 @@ func NewSecret() string {
 }
 
 // NewKey derives the sealing key from the text of a secret key as NewSecret returns it, or ErrNoKey. Another text could
-// be a phrase, and whoever has a copy of the database could try phrases.
+// be a phrase, and somebody with a copy of the database could try phrases.
 func NewKey(secret string) (*Key, error) {
 	secret = strings.TrimSpace(secret)
 	if b, err := base64.StdEncoding.Strict().DecodeString(secret); err != nil || len(b) != secretBytes {

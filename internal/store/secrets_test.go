@@ -42,7 +42,7 @@ func TestSealedTextsOpenOnlyInTheirPlace(t *testing.T) {
 	require.Equal(t, "a secret", string(plain))
 }
 
-// Whoever gets at a backup could try phrases against it, a million a second.
+// Phrases could be tried against a stolen backup, a million a second.
 func TestAPhraseIsNoSecretKey(t *testing.T) {
 	t.Parallel()
 	made := NewSecret()

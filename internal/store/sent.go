@@ -23,7 +23,7 @@ const sendings = "sent_plays"
 // longSent is how long after it began the outcome of a sending may still come.
 const longSent = 24 * time.Hour
 
-// accountKey returns a hash that is the same for all connections, whoever's, that lead to the account of c.
+// accountKey returns a hash that is the same for all connections to the account of c, also those of other people.
 func accountKey(c library.Connection) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.AccountKey()))

@@ -49,7 +49,7 @@ func TestPausedSaysWhatWaits(t *testing.T) {
 	require.True(t, plainMessage(held).IsZero(), "its failure has a sentence")
 }
 
-// onlyTakes is a service that is only sent listens, of which three wait because it cannot be reached.
+// onlyTakes is a service that only takes listens. Three wait because it cannot be reached.
 func onlyTakes() syncer.Status {
 	p := reads(library.Listens, library.Playlists)
 	p.Takes.Listens = "submit_listens"

@@ -71,9 +71,8 @@ func (u *underway) enter(key string) (leave func(), ok bool) {
 // two at once, one is refused with 409; another call under the same key with 422. It runs once the caller is known.
 //
 // The answer is stored after the handler has stored what it creates, and before it is sent. If the process is killed in
-// between, the repeat is done once more: then it is the data that decides whether there are two. Listens, names of
-// accounts and tokens, addresses of channels, asks and digests are told from their own likes; of an invitation, there
-// are two.
+// between, the repeat is done once more, and the data decides whether there are two: a listen, a name of an account or
+// a token, an address of a channel, an ask and a digest exist once; an invitation then exists twice.
 func (k *Core) Once(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -108,7 +107,7 @@ func (k *Core) Once(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// hashed is a body of which a hash is taken while it is read.
+// hashed is a body that is hashed while it is read.
 type hashed struct {
 	io.ReadCloser
 	sum hash.Hash
