@@ -1,6 +1,6 @@
-// Package reprise_test has the benchmarks of the whole engine, and a test that follows one household through an
-// upstream's bad week. Everything in that test is real except the upstreams and the clock: the syncer and its loops,
-// the backoff, the bus, the notifications and SQLite. Time is synctest's, so the week passes in seconds.
+// Package reprise_test follows one household through an upstream's bad week. Everything in it is real except the
+// upstreams and the clock: the syncer and its loops, the backoff, the bus, the notifications and SQLite. Time is
+// synctest's, so the week passes in seconds.
 package reprise_test
 
 import (

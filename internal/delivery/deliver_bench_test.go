@@ -1,6 +1,6 @@
 //go:build reprisetest
 
-package reprise_test
+package delivery_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package reprise_test
+package sync_test
 
 import (
 	"context"
