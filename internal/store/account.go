@@ -3,8 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 )
 
@@ -14,42 +14,23 @@ type account []library.ConnectionID
 // accountOf returns the account of a connection; the connection alone if it isn't stored. The ids are read whole,
 // because only they know their provider, and a person has few.
 func accountOf(ctx context.Context, q querier, user int64, conn library.ConnectionID) (account, error) {
-	ids, err := accountIDs(ctx, q, user)
-	return ids.of(conn), err
+	all, err := accountsOf(ctx, q, user)
+	return all.Of(conn), err
 }
 
-// accountsByID holds the provider's id of the account that each of a person's connections leads to.
-type accountsByID map[library.ConnectionID]string
-
-func accountIDs(ctx context.Context, q querier, user int64) (accountsByID, error) {
+// accountsOf returns the accounts that the connections of a person lead to.
+func accountsOf(ctx context.Context, q querier, user int64) (delivery.Accounts, error) {
 	type row struct {
 		connection library.ConnectionID
 		account    string
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.connection, &v.account) }
 	rows, err := list(ctx, q, scan, "SELECT connection, account_id FROM connections WHERE user_id = $1", user)
-	all := make(accountsByID, len(rows))
+	all := make(delivery.Accounts, len(rows))
 	for _, r := range rows {
 		all[r.connection] = r.account
 	}
 	return all, err
-}
-
-// same reports whether two connections lead to one account.
-func (a accountsByID) same(one, other library.ConnectionID) bool {
-	c := library.Connection{ID: one, AccountID: a[one]}
-	return c.SameAccount(library.Connection{ID: other, AccountID: a[other]})
-}
-
-func (a accountsByID) of(conn library.ConnectionID) account {
-	all := account{conn}
-	for id := range a {
-		if id != conn && a.same(id, conn) {
-			all = append(all, id)
-		}
-	}
-	slices.Sort(all[1:])
-	return all
 }
 
 // in returns the condition that a column holds one of the connections, which are the arguments from $first on.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 )
 
@@ -33,7 +34,7 @@ func (s *Store) SplitListen(ctx context.Context, user, id int64) (c library.Corr
 		if err != nil {
 			return err
 		}
-		changed := []stored{{id: id, at: time.UnixMilli(from.at)}}
+		changed := []delivery.Play{{Listen: id, At: time.UnixMilli(from.at)}}
 		for side, v := range told {
 			to := id
 			if side > 0 {
@@ -41,7 +42,7 @@ func (s *Store) SplitListen(ctx context.Context, user, id int64) (c library.Corr
 				if err := moveOut(ctx, tx, user, from, to, v); err != nil {
 					return err
 				}
-				changed = append(changed, stored{id: to, at: v.At})
+				changed = append(changed, delivery.Play{Listen: to, At: v.At})
 			}
 			err := execTx(ctx, tx, `INSERT INTO kept_apart
 				(correction_id, user_id, connection, source_id, side, listen_id) VALUES ($1, $2, $3, $4, $5, $6)`,
@@ -92,7 +93,7 @@ func (s *Store) rejoin(ctx context.Context, tx *sql.Tx, c library.Correction) er
 	if err != nil {
 		return err
 	}
-	changed := []stored{{id: into.id, at: time.UnixMilli(into.at)}}
+	changed := []delivery.Play{{Listen: into.id, At: time.UnixMilli(into.at)}}
 	for _, v := range all[1:] {
 		from, err := holding(ctx, tx, c.User, v.listen, kept)
 		if errors.Is(err, library.ErrNotFound) {
@@ -110,7 +111,7 @@ func (s *Store) rejoin(ctx context.Context, tx *sql.Tx, c library.Correction) er
 		if err != nil {
 			return err
 		}
-		changed = append(changed, stored{id: from.id, at: time.UnixMilli(from.at)})
+		changed = append(changed, delivery.Play{Listen: from.id, At: time.UnixMilli(from.at)})
 	}
 	return errors.Join(cancelEmpty(ctx, tx, c.User), s.listensChanged(ctx, tx, c.User, changed))
 }

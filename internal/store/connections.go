@@ -306,25 +306,22 @@ func execSteps(ctx context.Context, tx *sql.Tx, user int64, conn library.Connect
 // enqueueDeleted enqueues the months of the archive that change when the listens that only this connection reported are
 // deleted.
 func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
-	all, err := rules(ctx, tx, user)
-	for _, r := range all {
-		if r.kind != delivery.Archive {
-			continue
-		}
-		scan := func(r scanner) (p stored, err error) {
-			var at int64
-			err = r.Scan(&at)
-			p.at = instant(at)
-			return p, err
-		}
-		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l
+	routes, err := s.routes(ctx, tx, user)
+	if err != nil || len(routes.Rules) == 0 {
+		return err
+	}
+	scan := func(r scanner) (p delivery.Play, err error) {
+		var at int64
+		err = r.Scan(&at)
+		p.At = instant(at)
+		return p, err
+	}
+	plays, err := list(ctx, tx, scan, `SELECT l.played_at FROM listens l
 			JOIN listen_sources s ON s.listen_id = l.id AND `+fromOne("s", 2)+`
 			WHERE l.user_id = $1
 			AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+fromOne("o", 2)+")",
-			user, conn)
-		err = errors.Join(err, e, s.enqueueMonths(ctx, tx, user, r.connection, plays))
-	}
-	return err
+		user, conn)
+	return errors.Join(err, s.enqueueAll(ctx, tx, routes.Months(plays)))
 }
 
 // SavePending stores a verified credential of another account until its person has chosen what to do with it.

@@ -60,7 +60,7 @@ func (s *Store) CountSelected(ctx context.Context, v library.Selection) (n int, 
 	if len(v.IDs) > 0 {
 		some, err := theirs(ctx, s.reader, v.User, v.IDs)
 		for _, l := range some {
-			newest = max(newest, l.id)
+			newest = max(newest, l.Listen)
 		}
 		return len(some), newest, err
 	}
@@ -73,14 +73,14 @@ func (s *Store) CountSelected(ctx context.Context, v library.Selection) (n int, 
 }
 
 // theirs returns those of some listens that are a person's.
-func theirs(ctx context.Context, q querier, user int64, ids []int64) ([]stored, error) {
-	scan := func(r scanner) (v stored, err error) {
+func theirs(ctx context.Context, q querier, user int64, ids []int64) ([]delivery.Play, error) {
+	scan := func(r scanner) (v delivery.Play, err error) {
 		var at int64
-		err = r.Scan(&v.id, &at)
-		v.at = time.UnixMilli(at)
+		err = r.Scan(&v.Listen, &at)
+		v.At = time.UnixMilli(at)
 		return v, err
 	}
-	var all []stored
+	var all []delivery.Play
 	err := inChunks(ids, func(these string, args []any) error {
 		some, err := list(ctx, q, scan, "SELECT id, played_at FROM listens WHERE id IN "+these+" AND +user_id = $1",
 			append([]any{user}, args...)...)
@@ -120,7 +120,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *sql.Tx, c *library.Correctio
 	if now.ID == 0 {
 		if len(some) == 1 && now.Listens == 1 {
 			err = tx.QueryRowContext(ctx, `SELECT p.title, p.artist FROM listens l
-				JOIN spellings p ON p.id = l.spelling_id WHERE l.id = $1`, some[0].id).Scan(&now.Title, &now.Artist)
+				JOIN spellings p ON p.id = l.spelling_id WHERE l.id = $1`, some[0].Listen).Scan(&now.Title, &now.Artist)
 		}
 		err = errors.Join(err, addCorrection(ctx, tx, &now))
 	} else {
@@ -139,7 +139,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *sql.Tx, c *library.Correctio
 }
 
 // putAway moves listens from those that are kept to those that were removed.
-func (s *Store) putAway(ctx context.Context, tx *sql.Tx, c library.Correction, some []stored) error {
+func (s *Store) putAway(ctx context.Context, tx *sql.Tx, c library.Correction, some []delivery.Play) error {
 	err := inChunks(idsOf(some), func(these string, args []any) error {
 		with := func(first any) []any { return append([]any{first}, args...) }
 		return errors.Join(
@@ -167,10 +167,10 @@ const (
 	sourceColumns = "(" + plainSources + ")"
 )
 
-func idsOf(some []stored) []int64 {
+func idsOf(some []delivery.Play) []int64 {
 	ids := make([]int64, len(some))
 	for i, v := range some {
-		ids[i] = v.id
+		ids[i] = v.Listen
 	}
 	return ids
 }
@@ -192,26 +192,21 @@ func cancelEmpty(ctx context.Context, tx *sql.Tx, user int64) error {
 }
 
 // listensChanged does what follows from listens having changed, gone or come back: their months are archived again.
-func (s *Store) listensChanged(ctx context.Context, tx *sql.Tx, user int64, some []stored) error {
+func (s *Store) listensChanged(ctx context.Context, tx *sql.Tx, user int64, some []delivery.Play) error {
 	times := make([]int64, len(some))
 	for i, v := range some {
-		times[i] = v.at.UnixMilli()
+		times[i] = v.At.UnixMilli()
 	}
-	all, err := rules(ctx, tx, user)
-	for _, r := range all {
-		if r.kind == delivery.Archive {
-			err = errors.Join(err, s.enqueueMonths(ctx, tx, user, r.connection, some))
-		}
-	}
-	return errors.Join(err, touched(ctx, tx, user, times))
+	routes, err := s.routes(ctx, tx, user)
+	return errors.Join(err, s.enqueueAll(ctx, tx, routes.Months(some)), touched(ctx, tx, user, times))
 }
 
 // bringBack brings back some listens that a correction has deleted, and reports whether those were all.
 func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, c library.Correction) (done bool, err error) {
-	scan := func(r scanner) (v stored, err error) {
+	scan := func(r scanner) (v delivery.Play, err error) {
 		var at int64
-		err = r.Scan(&v.id, &at)
-		v.at = time.UnixMilli(at)
+		err = r.Scan(&v.Listen, &at)
+		v.At = time.UnixMilli(at)
 		return v, err
 	}
 	some, err := list(ctx, tx, scan, `SELECT id, played_at FROM removed_listens WHERE correction_id = $1
@@ -248,22 +243,21 @@ func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, c library.Correction)
 }
 
 // sendAgain enqueues what was cancelled when these listens were deleted, as far as it is still wanted.
-func (s *Store) sendAgain(ctx context.Context, tx *sql.Tx, c library.Correction, some []stored) error {
-	all, err := rules(ctx, tx, c.User)
-	for _, r := range all {
+func (s *Store) sendAgain(ctx context.Context, tx *sql.Tx, c library.Correction, some []delivery.Play) error {
+	rules, err := forwardingRules(ctx, tx, c.User)
+	for _, r := range rules {
 		var ids []int64
 		err = errors.Join(err, inChunks(idsOf(some), func(these string, args []any) error {
 			more, err := list(ctx, tx, scanID, `SELECT listen_id FROM removed_forwards
 				WHERE connection = $1 AND delivery_id = -1 AND listen_id IN `+these+" ORDER BY listen_id",
-				append([]any{r.connection}, args...)...)
+				append([]any{r.Connection}, args...)...)
 			ids = append(ids, more...)
 			return err
 		}))
 		if err != nil {
 			return err
 		}
-		d := delivery.Draft{User: c.User, Connection: r.connection, Kind: r.kind, History: true}
-		if err := s.enqueueListens(ctx, tx, d, ids, r.batch); err != nil {
+		if err := s.enqueueAll(ctx, tx, r.Batches(ids, true)); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,7 @@ func (s *Store) CountSources(ctx context.Context, v library.Selection) (map[libr
 		}
 		all := make([]library.StoredListen, len(some))
 		for i, l := range some {
-			all[i].ID = l.id
+			all[i].ID = l.Listen
 		}
 		err = s.addSources(ctx, all)
 		add(all)
@@ -52,7 +52,7 @@ func (s *Store) CountSources(ctx context.Context, v library.Selection) (map[libr
 			}
 		}
 	}
-	ids, err := accountIDs(ctx, s.reader, v.User)
+	ids, err := accountsOf(ctx, s.reader, v.User)
 	for id := range ids {
 		f := v.ListenFilter
 		f.Source = id
@@ -66,7 +66,7 @@ func (s *Store) CountSources(ctx context.Context, v library.Selection) (map[libr
 
 // deleteThere enqueues the deletion of listens that a correction has just deleted at some connections, as far as these
 // told of them.
-func (s *Store) deleteThere(ctx context.Context, tx *sql.Tx, c library.Correction, some []stored,
+func (s *Store) deleteThere(ctx context.Context, tx *sql.Tx, c library.Correction, some []delivery.Play,
 	there []library.ConnectionID) error {
 	for _, conn := range there {
 		var ids []int64
@@ -82,7 +82,7 @@ func (s *Store) deleteThere(ctx context.Context, tx *sql.Tx, c library.Correctio
 		}
 		d := delivery.Draft{User: c.User, Connection: conn, Kind: delivery.DeleteListens,
 			Ref: strconv.FormatInt(c.ID, 10), History: true}
-		if err := s.enqueueListens(ctx, tx, d, ids, delivery.DeletedAtOnce); err != nil {
+		if err := s.enqueueAll(ctx, tx, d.InBatches(ids, delivery.DeletedAtOnce)); err != nil {
 			return err
 		}
 	}

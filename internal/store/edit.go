@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 )
 
@@ -45,7 +46,8 @@ func (s *Store) edited(ctx context.Context, tx *sql.Tx, user int64, before, afte
 	if before.in.removed {
 		return nil
 	}
-	some := []stored{{id: before.id, at: time.UnixMilli(before.at)}, {id: after.id, at: time.UnixMilli(after.at)}}
+	some := []delivery.Play{{Listen: before.id, At: time.UnixMilli(before.at)},
+		{Listen: after.id, At: time.UnixMilli(after.at)}}
 	return s.listensChanged(ctx, tx, user, some)
 }
 
@@ -219,7 +221,7 @@ func (s *Store) takeAway(ctx context.Context, tx *sql.Tx, c library.Correction) 
 			return err
 		}
 		return errors.Join(cancelEmpty(ctx, tx, c.User),
-			s.listensChanged(ctx, tx, c.User, []stored{{id: id, at: time.UnixMilli(h.at)}}))
+			s.listensChanged(ctx, tx, c.User, []delivery.Play{{Listen: id, At: time.UnixMilli(h.at)}}))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"time"
 
 	"reprise/internal/delivery"
@@ -54,107 +53,36 @@ func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
 		"ON CONFLICT (listen_id, connection) DO UPDATE SET delivery_id = excluded.delivery_id")
 }
 
-// rule is a row of forwarding.
-type rule struct {
-	connection   library.ConnectionID
-	kind         string
-	batch        int
-	from, oldest int64
-}
-
-// takes reports whether a play is forwarded by the rule.
-func (r rule) takes(p stored, now time.Time) bool {
-	return p.fresh && !p.guess && millis(p.at) >= r.from &&
-		(r.oldest == 0 || now.Sub(p.at).Milliseconds() <= r.oldest)
-}
-
-func rules(ctx context.Context, q querier, user int64) ([]rule, error) {
-	scan := func(r scanner) (v rule, err error) {
-		return v, r.Scan(&v.connection, &v.kind, &v.batch, &v.from, &v.oldest)
+// routes returns what decides where the listens of a person go.
+func (s *Store) routes(ctx context.Context, tx *sql.Tx, user int64) (r delivery.Routes, err error) {
+	r = delivery.Routes{User: user, Now: time.Now(), Archive: s.Options().ArchiveEvery}
+	if r.Rules, err = forwardingRules(ctx, tx, user); err == nil && len(r.Rules) > 0 {
+		r.Accounts, err = accountsOf(ctx, tx, user)
 	}
-	return list(ctx, q, scan, `SELECT connection, kind, batch, from_at, oldest FROM forwarding
-		WHERE user_id = $1 ORDER BY connection`, user)
+	return r, err
 }
 
-// stored is a listen that has just been stored, or has got another source.
-type stored struct {
-	id     int64
-	at     time.Time        // of the listen, not of the source
-	fresh  bool             // a new listen, not one that was known from another provider
-	guess  bool             // its time is a guess
-	others []library.Source // further connections that reported it
-}
-
-// enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every account that
-// their person forwards to, once, except the one that reported them.
+// enqueuePlays enqueues the deliveries that follow from plays which have just been stored.
 func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from library.ConnectionID,
-	plays []stored) error {
-	all, err := rules(ctx, tx, user)
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	held, err := accountIDs(ctx, tx, user)
+	plays []delivery.Play) error {
+	routes, err := s.routes(ctx, tx, user)
 	if err != nil {
 		return err
 	}
-	for i, r := range all {
-		if r.kind == delivery.Archive {
-			err = errors.Join(err, s.enqueueMonths(ctx, tx, user, r.connection, plays))
-			continue
-		}
-		there := func(earlier rule) bool { return held.same(earlier.connection, r.connection) }
-		if held.same(from, r.connection) || slices.ContainsFunc(all[:i], there) {
-			continue
-		}
-		now := time.Now()
-		var news, history []int64
-		for _, p := range plays {
-			knows := func(s library.Source) bool { return held.same(s.Connection, r.connection) }
-			switch {
-			case !r.takes(p, now) || slices.ContainsFunc(p.others, knows):
-			case now.Sub(p.at) > newsFor:
-				history = append(history, p.id)
-			default:
-				news = append(news, p.id)
-			}
-		}
-		d := delivery.Draft{User: user, Connection: r.connection, Kind: r.kind}
-		err = errors.Join(err, s.enqueueListens(ctx, tx, d, news, r.batch))
-		d.History = true
-		err = errors.Join(err, s.enqueueListens(ctx, tx, d, history, r.batch))
-	}
-	return err
+	return s.enqueueAll(ctx, tx, routes.Drafts(from, plays))
 }
 
-// newsFor is how long after it was played a listen is delivered before those that are history.
-const newsFor = 24 * time.Hour
-
-// enqueueListens enqueues deliveries of at most batch listens each.
-func (s *Store) enqueueListens(ctx context.Context, tx *sql.Tx, d delivery.Draft, ids []int64, batch int) error {
-	for chunk := range slices.Chunk(ids, batch) {
-		d.Listens = chunk
-		if _, err := s.enqueue(ctx, tx, d); err != nil {
+func (s *Store) enqueueAll(ctx context.Context, tx *sql.Tx, drafts []delivery.Draft) error {
+	for _, d := range drafts {
+		enqueue := s.enqueue
+		if delivery.Copies(d.Kind) {
+			enqueue = s.enqueueCopy
+		}
+		if _, err := enqueue(ctx, tx, d); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// enqueueMonths enqueues the months of these plays for an archive.
-func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID,
-	plays []stored) error {
-	months := map[string]bool{}
-	for _, p := range plays {
-		months[delivery.MonthOf(p.at)] = true
-	}
-	due := time.Now().Add(s.Options().ArchiveEvery)
-	var errs []error
-	for month := range months {
-		_, err := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: conn, Kind: delivery.Archive,
-			Ref: month, Due: due})
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
 }
 
 // enqueueCopy notes that ours has changed, and enqueues writing its copy. It returns the id of the delivery.

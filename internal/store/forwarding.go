@@ -14,13 +14,17 @@ import (
 
 // ForwardingRules returns a person's forwarding rules, by provider.
 func (s *Store) ForwardingRules(ctx context.Context, user int64) ([]delivery.Rule, error) {
+	return forwardingRules(ctx, s.reader, user)
+}
+
+func forwardingRules(ctx context.Context, q querier, user int64) ([]delivery.Rule, error) {
 	scan := func(r scanner) (v delivery.Rule, err error) {
 		var from, oldest, since int64
 		err = r.Scan(&v.User, &v.Connection, &v.Kind, &v.Batch, &from, &oldest, &since)
 		v.From, v.Oldest, v.Since = instant(from), time.Duration(oldest)*time.Millisecond, instant(since)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT user_id, connection, kind, batch, from_at, oldest, since FROM forwarding
+	return list(ctx, q, scan, `SELECT user_id, connection, kind, batch, from_at, oldest, since FROM forwarding
 		WHERE user_id = $1 ORDER BY connection`, user)
 }
 
@@ -59,8 +63,7 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 			if err != nil {
 				return err
 			}
-			d := delivery.Draft{User: r.User, Connection: r.Connection, Kind: r.Kind, History: true}
-			return errors.Join(s.enqueueListens(ctx, tx, d, ids, r.Batch), execTx(ctx, tx,
+			return errors.Join(s.enqueueAll(ctx, tx, r.Batches(ids, true)), execTx(ctx, tx,
 				"UPDATE listen_columns SET version = version + 1 WHERE user_id = $1 AND span >= $2",
 				r.User, spanOf(r.From)))
 		})

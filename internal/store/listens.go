@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 )
 
@@ -146,7 +147,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 	}
 	const listenWidth, sourceWidth = 5, 7
 	now := time.Now().Unix()
-	plays := make([]stored, 0, len(fresh))
+	plays := make([]delivery.Play, 0, len(fresh))
 	listens := make([]any, 0, added*listenWidth)
 	sources := sourceRows{players, make([]any, 0, len(fresh)*sourceWidth)}
 	gone := sourceRows{players: players} // sources of listens that were deleted
@@ -173,7 +174,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 		if spelt[i] != 0 {
 			listens = append(listens, id, user, millis(l.PlayedAt), flag(l.Approximate), spelt[i])
 		}
-		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
+		plays = append(plays, delivery.Play{Listen: id, At: at, Fresh: p == nil, Guess: l.Approximate})
 	}
 	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
 		listens, "ON CONFLICT (id) DO UPDATE SET spelling_id = excluded.spelling_id")
@@ -191,7 +192,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 	}
 	spans := map[int64]bool{}
 	for _, p := range plays {
-		spans[spanOf(p.at)] = true
+		spans[spanOf(p.At)] = true
 	}
 	for _, r := range m.stored {
 		if !r.moved {
@@ -199,7 +200,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 		}
 		spans[spanOf(r.play.at)], spans[spanOf(r.was.at)] = true, true
 		if !r.play.removed {
-			plays = append(plays, stored{id: r.play.id, at: r.play.at})
+			plays = append(plays, delivery.Play{Listen: r.play.id, At: r.play.at})
 		}
 	}
 	if err := changedListens(ctx, tx, user, spans); err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"slices"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 )
 
@@ -115,7 +116,7 @@ func (s *Store) learnPlayers(ctx context.Context, tx *sql.Tx, page library.Intak
 		id              string
 	}
 	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.key, &v.id, &v.at) }
-	var learned []stored
+	var learned []delivery.Play
 	for _, in := range []pile{kept, removed} {
 		for chunk := range slices.Chunk(keys, 100) {
 			all, err := list(ctx, tx, scan, "SELECT s.listen_id, s.source_key, "+idOf("s")+", l.played_at FROM "+
@@ -136,7 +137,7 @@ func (s *Store) learnPlayers(ctx context.Context, tx *sql.Tx, page library.Intak
 					return err
 				}
 				if !in.removed {
-					learned = append(learned, stored{id: v.listen, at: instant(v.at)})
+					learned = append(learned, delivery.Play{Listen: v.listen, At: instant(v.at)})
 				}
 			}
 		}

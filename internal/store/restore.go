@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/imports"
 	"reprise/internal/library"
 )
@@ -285,7 +286,7 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 
 // followRestored fills gaps with restored listens, and forwards them to the services that lack them.
 func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
-	var plays []stored
+	var plays []delivery.Play
 	var times []int64
 	by := map[library.ConnectionID][]*library.Listen{}
 	for _, r := range all {
@@ -293,7 +294,8 @@ func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all 
 			continue
 		}
 		times = append(times, millis(r.at))
-		plays = append(plays, stored{id: r.id, at: r.at, fresh: r.fresh, guess: r.Approximate, others: r.Sources})
+		plays = append(plays, delivery.Play{Listen: r.id, At: r.at, Fresh: r.fresh, Guess: r.Approximate,
+			Others: r.Sources})
 		for _, source := range r.gets {
 			if among := by[source.Connection]; len(among) == 0 || among[len(among)-1] != &r.Listen {
 				by[source.Connection] = append(among, &r.Listen)
