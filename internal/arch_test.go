@@ -3,9 +3,11 @@
 package internal
 
 import (
+	"bytes"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -26,11 +28,13 @@ var arrows = map[string][]string{
 	"internal/bench":      {},
 	"internal/accounts":   {"internal/passwords"}, // which says what is easily guessed
 	"internal/passwords":  {},
+	"internal/memory":     {},
 	"internal/nearest":    {},
 	"internal/search":     {},
 	"internal/tables":     {},
-	"internal/cluster":    {},
+	"internal/cluster":    {"internal/resilience"}, // whether a failure is this machine's
 	"internal/throttle":   {},
+	"internal/upkeep":     {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/export":     {"internal/library"},
@@ -51,7 +55,7 @@ var arrows = map[string][]string{
 	"internal/settings": {
 		"internal/activity", "internal/config", "internal/nearest", "internal/providers", "internal/words",
 	},
-	"internal/cli": {"internal/nearest"},
+	"internal/cli": {"internal/datadir", "internal/nearest"}, // what its commands work on
 	// It asks as all calls go out, and tells the administrators.
 	"internal/updates": {"internal/notify", "internal/resilience"},
 	"internal/queue":   {"internal/library"}, // River's tables, whatever the jobs are about
@@ -224,6 +228,11 @@ var arrows = map[string][]string{
 	},
 	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
 	// It makes up rows as the program writes them, in the words of the program.
+	// It moves people in by the program's own calls, and writes their past as rows.
+	"internal/demo/household": {"internal/accounts", "internal/activity", "internal/channels", "internal/delivery",
+		"internal/demo", "internal/demo/past", "internal/digest", "internal/library", "internal/notify",
+		"internal/oauth", "internal/providers", "internal/providers/registry", "internal/resilience",
+		"internal/store", "internal/sync"},
 	"internal/demo/past": {"internal/accounts", "internal/activity", "internal/delivery", "internal/library",
 		"internal/metrics", "internal/notify", "internal/providers", "internal/resilience"},
 
@@ -269,17 +278,15 @@ var arrows = map[string][]string{
 		"internal/sync",
 	},
 
-	// The wiring: with datadir and doctor the only importer of store, demo and the adapters.
+	// The wiring: with datadir, doctor and the demo's household the only importer of store, demo and the adapters.
 	"cmd/server": {
 		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/asks",
-		"internal/channels",
-		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
-		"internal/demo", "internal/demo/past",
-		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
-		"internal/library", "internal/notify", "internal/oauth", "internal/observe",
-		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
-		"internal/server", "internal/server/edge", "internal/settings", "internal/store", "internal/sync",
-		"internal/updates",
+		"internal/channels", "internal/cli", "internal/cluster", "internal/config", "internal/datadir",
+		"internal/delivery", "internal/demo", "internal/demo/household", "internal/digest", "internal/doctor",
+		"internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/memory",
+		"internal/notify", "internal/oauth", "internal/observe", "internal/providers", "internal/providers/registry",
+		"internal/removal", "internal/resilience", "internal/server", "internal/server/edge", "internal/settings",
+		"internal/store", "internal/sync", "internal/updates", "internal/upkeep",
 	},
 	// A module of its own, which packs what make dist has built.
 	"configs/packaging/tools": {},
@@ -374,4 +381,20 @@ func TestEachMigrationHasItsOwnNumber(t *testing.T) {
 		require.Empty(t, seen[number], "%s has the same number", name)
 		seen[number] = name
 	}
+}
+
+// The program's main package wires: what has a name of its own stands in the package of that name.
+func TestMainOnlyWires(t *testing.T) {
+	files, err := filepath.Glob("../cmd/server/*.go")
+	require.NoError(t, err)
+	lines := 0
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") {
+			b, err := os.ReadFile(file)
+			require.NoError(t, err)
+			lines += bytes.Count(b, []byte("\n"))
+		}
+	}
+	require.Positive(t, lines)
+	require.LessOrEqual(t, lines, 1125)
 }

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"reprise/internal/channels"
 	"reprise/internal/config"
+	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
@@ -33,8 +35,8 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.server.Breakers.Configure(breakerOptions(now))
 	a.guard.Configure(now.DeliveryFirstDelay)
 	a.deliveries.Configure(deliveryOptions(now))
-	a.server.Art.Resize(int64(now.ArtMaxMiB) * mib)
-	a.sender.Introduce(now.Contact, now.BaseURL)
+	a.server.Art.Resize(int64(now.ArtMaxMiB) << 20)
+	a.channels.Introduce(now.Contact, now.BaseURL)
 	a.server.Courier.Move(now.BaseURL)
 	a.updates.Configure(now.UpdatesURL)
 	err := errors.Join(
@@ -55,6 +57,14 @@ func (a *app) adopt(ctx context.Context, before, now config.Config) error {
 		return nil
 	}
 	return adopt(ctx, a.server.Courier, now.NotifyURLs)
+}
+
+func adopt(ctx context.Context, courier *notify.Courier, urls []resilience.Secret) error {
+	all, err := channels.OfSettings(urls)
+	if err != nil {
+		return err
+	}
+	return courier.Adopt(ctx, all)
 }
 
 // replace builds the providers whose settings have changed, and lifts what those have stopped.

@@ -155,7 +155,7 @@ func (l *living) reaches() bool {
 	return err == nil
 }
 
-func (l *living) channels() (urls []resilience.Secret) {
+func (l *living) adopted() (urls []resilience.Secret) {
 	all, err := l.app.store.Channels(l.t.Context(), l.user)
 	require.NoError(l.t, err)
 	for _, c := range all {
@@ -174,7 +174,7 @@ type settingEffect struct {
 // settingEffects has each setting of the server that can be changed, with what shows that the change has arrived.
 var settingEffects = map[string]settingEffect{
 	"base_url": {"https://music.example.org", func(l *living) any {
-		_, base := l.sender.Introduced()
+		_, base := l.channels.Introduced()
 		made := l.ask(l.request(http.MethodPost, "/api/v1/admin/invitations", `{}`))
 		return []any{base, l.server.Courier.BaseURL(),
 			strings.Contains(made.Body.String(), "https://music.example.org/"),
@@ -191,7 +191,7 @@ var settingEffects = map[string]settingEffect{
 		return l.ask(r).Code
 	}, http.StatusOK},
 	"contact": {"me@example.org", func(l *living) any {
-		contact, _ := l.sender.Introduced()
+		contact, _ := l.channels.Introduced()
 		return []any{contact, strings.Contains(l.introduces(), "me@example.org"),
 			l.registry.Get("listenbrainz").Missing, l.services.Get("musicbrainz").Missing, l.hosts.Policy().Contact}
 	}, []any{"me@example.org", true, []string(nil), []string(nil), "me@example.org"}},
@@ -227,11 +227,11 @@ var settingEffects = map[string]settingEffect{
 	"delivery.workers":       {"2", func(l *living) any { return l.deliveries.Options().Workers }, 2},
 	"delivery.backlog_warn":  {"10", func(l *living) any { return l.deliveries.Options().BacklogWarn }, 10},
 	"delivery.backlog_limit": {"20", func(l *living) any { return l.deliveries.Options().BacklogLimit }, 20},
-	"notify.urls": {"ntfy://ntfy.sh/a-topic", func(l *living) any { return l.channels() },
+	"notify.urls": {"ntfy://ntfy.sh/a-topic", func(l *living) any { return l.adopted() },
 		[]resilience.Secret{"ntfy://ntfy.sh/a-topic"}},
 	"art.max_mib": {"0", func(l *living) any { return l.server.Art.Keeps() }, false},
 	"allowed_upstreams": {"nas.lan", func(l *living) any {
-		return l.trusted.Trusts(l.t.Context(), 0, "nas.lan:4533")
+		return l.screen.Trusts(l.t.Context(), 0, "nas.lan:4533")
 	}, true},
 	"allow_private_upstreams": {"false", func(l *living) any { return l.reaches() }, false},
 }

@@ -23,6 +23,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/config"
 	"reprise/internal/demo"
+	"reprise/internal/demo/household"
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
@@ -95,7 +96,7 @@ func inMemory(t testing.TB) string {
 
 func (i *installation) start(dir string) {
 	t := i.t
-	settings := demoSettings(i.world)
+	settings := household.Settings(i.world)
 	maps.Copy(settings, lifelike)
 	maps.Copy(settings, i.settings)
 	settings["data_dir"], i.dir = dir, dir

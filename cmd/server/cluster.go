@@ -9,25 +9,21 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"reprise/internal/cli"
 	"reprise/internal/cluster"
 	"reprise/internal/config"
-	"reprise/internal/resilience"
 	"reprise/internal/server"
 	"reprise/internal/server/edge"
 	"reprise/internal/store"
 )
 
-// leadAgainAfter is how long a server that could not lead leaves it to the others.
-const leadAgainAfter = 30 * time.Second
-
 // inCluster is the place of a server that shares its database with others.
 type inCluster struct {
 	*process
-	id     cluster.Identity
-	member *cluster.Member
-	gate   *cluster.Gate
+	store    *store.Store // while it leads
+	identity cluster.Identity
+	member   *cluster.Member
+	gate     *cluster.Gate
 }
 
 // among serves as one of several servers that share a database, until ctx ends.
@@ -41,7 +37,7 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, book.Close()) }()
-	id, err := cluster.NewIdentity(string(c.SecretKey))
+	identity, err := cluster.NewIdentity(string(c.SecretKey))
 	if err != nil {
 		return err
 	}
@@ -57,46 +53,38 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	in := inCluster{p, id, member, cluster.NewGate(member, id, front, p.log)}
-	in.gate.Lend(importsIn(c))
-
-	// The load balancer hears that the server leaves before it does.
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	leave := context.AfterFunc(ctx, func() {
-		in.gate.Leave()
-		time.AfterFunc(c.ClusterDrain, stop)
-	})
-	defer leave()
-	there, gone := context.WithCancel(context.WithoutCancel(ctx))
-	defer gone()
-	c, to := p.reach(c)
-	code := ""
+	gate := cluster.NewGate(member, identity, front, p.log)
+	gate.Lend(importsIn(c))
+	c, ready := p.reach(c)
 	if fresh, err := book.Fresh(ctx); err != nil {
 		return err
 	} else if fresh {
-		code = id.SetupCode()
+		ready.SetupCode = identity.SetupCode()
 	}
-	announce(c, to, code, p.log, p.at.out)
-	g, work := errgroup.WithContext(work)
-	g.Go(func() error { return member.Run(there) })
-	g.Go(func() error {
-		door := edge.Listen(peers, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: everybody})
-		return in.gate.Serve(work, door)
-	})
-	g.Go(func() error {
-		door := edge.Listen(p.listener, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: everybody})
-		return server.Serve(work, door, in.gate, c.ShutdownTimeout)
-	})
-	g.Go(func() error {
-		defer gone() // the others hear of this server until its work has ended
-		in.leadAgain(work, c)
-		return nil
-	})
-	err = g.Wait()
+	p.announce(c, ready)
+	door := func(l net.Listener) *edge.Listener {
+		return edge.Listen(l, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: everybody})
+	}
+	node := cluster.Node{Member: member, Gate: gate, Peers: door(peers), Drain: c.ClusterDrain, Log: p.log,
+		Browsers: func(ctx context.Context) error {
+			return server.Serve(ctx, door(p.listener), gate, c.ShutdownTimeout)
+		},
+		Open: func(ctx context.Context, elected func(context.Context, uint32) error) (cluster.Turn, error) {
+			opened := storeOptions(c)
+			opened.Elected = elected
+			db, err := p.dir.Open(ctx, opened)
+			return inCluster{p, db, identity, member, gate}, err
+		}}
+	err = node.Run(ctx)
 	p.log.Info("stopped")
 	return err
 }
+
+// Work implements cluster.Turn.
+func (in inCluster) Work(ctx context.Context) error { return in.work(ctx, in.store, in) }
+
+// Close implements cluster.Turn.
+func (in inCluster) Close() error { return in.store.Close() }
 
 // everybody are those who connect for others: how many connections one address may have is up to the load balancer.
 func everybody() []netip.Prefix {
@@ -112,54 +100,6 @@ func reached(c config.Config, at net.Addr) string {
 	return c.ClusterReached()
 }
 
-// leadAgain leads whenever it is this server's turn, until ctx ends.
-func (in inCluster) leadAgain(ctx context.Context, c config.Config) {
-	for ctx.Err() == nil {
-		err := in.lead(ctx, c)
-		if ctx.Err() != nil || err == nil {
-			continue
-		}
-		wait := leadAgainAfter
-		if _, ok := errors.AsType[*resilience.LocalError](err); ok || errors.Is(err, cluster.ErrDeposed) {
-			wait = cluster.ConfirmEvery
-		}
-		in.log.Error("this server can't lead", "err", err, "again_in", wait)
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
-	}
-}
-
-// lead waits for the right to lead, and works until it or ctx ends.
-func (in inCluster) lead(ctx context.Context, c config.Config) (err error) {
-	opened := storeOptions(c)
-	opened.Elected = in.member.Elected
-	defer func() { err = errors.Join(err, in.member.Resign(context.WithoutCancel(ctx))) }()
-	db, err := in.dir.Open(ctx, opened)
-	if err != nil {
-		return err
-	}
-	defer func() { // before the lock is free, so that the next leader need not wait
-		err = errors.Join(err, in.member.Resign(context.WithoutCancel(ctx)), db.Close())
-	}()
-	lost, err := in.member.Lead(ctx)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-lost:
-			cancel()
-		case <-ctx.Done():
-		}
-		in.gate.Lead(nil)
-	}()
-	return in.work(ctx, db, in)
-}
-
 func (in inCluster) ready(a *app) {
 	a.hosts.Fence(in.member.May)
 	a.server.Imports.FetchFrom(in.gate.Fetch)
@@ -167,16 +107,10 @@ func (in inCluster) ready(a *app) {
 
 // setupCode returns the code with which the first account is created: the same on all servers, so that a link that one
 // of them has printed works after another has taken over.
-func (in inCluster) setupCode(ctx context.Context, db *store.Store) (string, error) {
-	exists, err := db.HasUsers(ctx)
-	if err != nil || exists {
-		return "", err
-	}
-	return in.id.SetupCode(), nil
-}
+func (in inCluster) setupCode() string { return in.identity.SetupCode() }
 
 // announce does nothing: the links were printed when the process began to serve.
-func (in inCluster) announce(config.Config, reach, string) {}
+func (in inCluster) announce(config.Config, cli.Ready) {}
 
 func (in inCluster) serve(ctx context.Context, srv *server.Server, _ config.Config) error {
 	in.gate.Lead(srv)

@@ -8,14 +8,13 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/datadir"
+	"reprise/internal/cli"
 )
 
 // guest is somebody who looks at the demo.
@@ -33,7 +32,8 @@ func newDemo(t *testing.T) *guest {
 	ended := make(chan error, 1)
 	t.Setenv("TMPDIR", inMemory(t))
 	go func() {
-		ended <- run(ctx, []string{"-demo", "-listen", "127.0.0.1:0"}, nil, console{strings.NewReader(""), &out, &log})
+		console := cli.Console{In: strings.NewReader(""), Out: &out, Err: &log}
+		ended <- run(ctx, []string{"-demo", "-listen", "127.0.0.1:0"}, nil, console)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -159,7 +159,7 @@ func TestADemoHasAPastAndBeginsAgain(t *testing.T) {
 func TestTheDemoListensToThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0", "music.example.org:0"} {
-		err := run(t.Context(), []string{"-demo", "-listen", at}, nil, console{nil, io.Discard, io.Discard})
+		err := run(t.Context(), []string{"-demo", "-listen", at}, nil, cli.Console{Out: io.Discard, Err: io.Discard})
 		require.ErrorContains(t, err, "the demo signs in everybody who reaches it, and others can reach "+at)
 		require.ErrorContains(t, err, "-open-demo")
 	}
@@ -168,7 +168,7 @@ func TestTheDemoListensToThisMachineOnly(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- run(ctx, []string{"-demo", "-open-demo", "-listen", ":0", "-data-dir", t.TempDir()}, nil,
-			console{nil, &out, io.Discard})
+			cli.Console{Out: &out, Err: io.Discard})
 	}()
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "This is the demo.") }, patience,
 		20*time.Millisecond)
@@ -212,22 +212,4 @@ func (g *guest) send(method, path, body string) (status int, said string) {
 	b, err := io.ReadAll(resp.Body)
 	require.NoError(g.t, err)
 	return resp.StatusCode, string(b)
-}
-
-// A demo that is killed can't remove its data: the next one does, and leaves those alone that still run.
-func TestDataOfKilledDemosIsRemoved(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	runs, err := os.MkdirTemp("", demoDir)
-	require.NoError(t, err)
-	unlock, err := datadir.Dir{Path: runs}.Lock()
-	require.NoError(t, err)
-	defer unlock()
-	killed, err := os.MkdirTemp("", demoDir)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(killed+"/lock", nil, 0o600))
-	_, remove, err := (&demoServer{overrides: map[string]string{}}).folder()
-	require.NoError(t, err)
-	require.NoError(t, remove())
-	require.NoDirExists(t, killed)
-	require.DirExists(t, runs)
 }

@@ -22,8 +22,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/childtest"
+	"reprise/internal/cli"
 	"reprise/internal/config"
 	"reprise/internal/demo"
+	"reprise/internal/demo/household"
 	"reprise/internal/library"
 	"reprise/internal/promtest"
 	"reprise/internal/providers/registry"
@@ -55,7 +57,7 @@ func newEvening(t *testing.T) *evening {
 	require.NoError(t, err)
 	t.Cleanup(world.Close)
 	e := &evening{t: t, world: world, client: http.Client{Timeout: patience}}
-	settings := demoSettings(e.world)
+	settings := household.Settings(world)
 	maps.Copy(settings, eveningPace)
 	settings["data_dir"] = t.TempDir()
 	layers := config.Read("", nil, settings, registry.Descriptions())
@@ -63,13 +65,13 @@ func newEvening(t *testing.T) *evening {
 	var out, log buffer
 	ended := make(chan error, 1)
 	go func() {
-		furnished := func(ctx context.Context, a *app) (demoPages, error) {
-			pages, err := furnish(ctx, a, e.world)
-			e.app, e.alice = a, pages.user
-			return pages, err
+		furnish := func(ctx context.Context, a *app) (int64, error) {
+			alice, err := a.program(world).AddAlice(ctx)
+			e.app, e.alice = a, alice.ID
+			return alice.ID, err
 		}
-		from := start{layers: layers, world: world, furnish: furnished}
-		ended <- serve(ctx, from, console{strings.NewReader(""), &out, &log})
+		from := start{layers: layers, world: world, furnish: furnish}
+		ended <- serve(ctx, from, cli.Console{In: strings.NewReader(""), Out: &out, Err: &log})
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -7,20 +7,20 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // for the midnights at which quotas end, on machines without time zones
 
+	"reprise/internal/channels"
 	"reprise/internal/cli"
 	"reprise/internal/config"
-
 	"reprise/internal/datadir"
 	"reprise/internal/doctor"
+	"reprise/internal/memory"
 	"reprise/internal/providers/registry"
 	"reprise/internal/server"
-	"reprise/internal/store"
+	"reprise/internal/words"
 )
 
 // version is that of the next release while this is not one. make dist sets both for a release.
@@ -34,7 +34,7 @@ const (
 )
 
 func main() {
-	err := run(untilSignal(), os.Args[1:], os.Environ(), console{os.Stdin, os.Stdout, os.Stderr})
+	err := run(untilSignal(), os.Args[1:], os.Environ(), cli.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	switch {
 	case errors.Is(err, doctor.ErrProblems):
 		os.Exit(exitProblems)
@@ -58,23 +58,17 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// console is where the program is read from and written to.
-type console struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-func run(ctx context.Context, args, environ []string, at console) error {
+func run(ctx context.Context, args, environ []string, console cli.Console) error {
 	o, err := cli.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(at.out, cli.Usage)
+		fmt.Fprint(console.Out, cli.Usage)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if o.Version {
-		fmt.Fprintln(at.out, cli.Version(version, commit))
+		fmt.Fprintln(console.Out, cli.Version(version, commit))
 		return nil
 	}
 	overrides := map[string]string{}
@@ -84,52 +78,46 @@ func run(ctx context.Context, args, environ []string, at console) error {
 	if o.DataDir != "" {
 		overrides["data_dir"] = o.DataDir
 	}
-	limitMemory()
+	memory.Limit()
 	if o.Demo {
-		return runDemo(ctx, o, environ, overrides, at)
+		demo := demoServer{options: o, environ: environ, overrides: overrides, console: console}
+		return demo.run(ctx)
 	}
 	layers := read(o.Config, environ, overrides)
 	given, err := layers.With(nil)
 	c := given.Config
 	if o.Health {
-		return doctor.Health(ctx, c.Listen, err, at.out)
+		return doctor.Health(ctx, c.Listen, err, console.Out)
 	}
 	if o.Check {
-		return check(ctx, layers, given, err, at)
+		return check(ctx, layers, given, err, console)
 	}
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
-	switch o.Command {
-	case "":
-		return serve(ctx, start{layers: layers}, at)
-	case "backup":
-		err = dataDir(c).Backup(ctx, o.Operand, at.out)
-	case "restore":
-		err = dataDir(c).Restore(ctx, o.Operand, at.out)
-	case "new-key":
-		fmt.Fprintln(at.out, store.NewSecret())
-	case "rotate-key":
-		err = dataDir(c).RotateKey(ctx, at.out)
-	case "forget-secrets":
-		sure := func() (bool, error) { return cli.Confirm("forget", at.in, at.out) }
-		err = dataDir(c).ForgetSecrets(ctx, sure, at.out)
-	case "copy-database":
-		err = dataDir(c).CopyDatabase(ctx, o.Operand, o.Second, cli.Progress(at.out), at.out)
-	case "recount":
-		err = dataDir(c).Recount(ctx, at.out)
-	case "reset-password":
-		ask := func(account string) (string, error) { return cli.NewPassword(ctx, account, at.in, at.out) }
-		err = dataDir(c).ResetPassword(ctx, o.Operand, ask, at.out)
+	if o.Command == "" {
+		return serve(ctx, start{layers: layers}, console)
 	}
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%s was stopped before it was done. Run it again", o.Command)
+	return o.Do(ctx, dataDir(c), console)
+}
+
+// read reads the settings of all layers but the database's, with what only other packages can check.
+func read(file string, environ []string, overrides map[string]string) *config.Layers {
+	layers := config.Read(file, environ, overrides, registry.Descriptions())
+	layers.Further = func(c config.Config) (faults []config.Fault) {
+		for i, text := range c.NotifyURLs {
+			if _, _, err := channels.Parse(string(text), ""); err != nil {
+				faults = append(faults, config.Fault{Paths: []string{"notify.urls"},
+					Text: words.New("settings.wrong.channel", "Number", i+1, "Problem", channels.Problem(err))})
+			}
+		}
+		return faults
 	}
-	return err
+	return layers
 }
 
 // check looks at an installation with the settings of all layers, the database's included.
-func check(ctx context.Context, layers *config.Layers, given config.Result, wrong error, at console) error {
+func check(ctx context.Context, layers *config.Layers, given config.Result, wrong error, console cli.Console) error {
 	o := doctor.Options{Settings: wrong, Known: registry.Descriptions(), Listen: server.Listen}
 	if wrong == nil {
 		stored, err := dataDir(given.Config).Settings(ctx)
@@ -140,7 +128,7 @@ func check(ctx context.Context, layers *config.Layers, given config.Result, wron
 	}
 	c := given.Config
 	o.Config, o.Dir, o.Hosts, o.UserAgent = c, dataDir(c), hosts(c), userAgent(c)
-	return doctor.Run(ctx, o, at.out)
+	return doctor.Run(ctx, o, console.Out)
 }
 
 // dataDir returns the data directory of the settings.

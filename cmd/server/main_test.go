@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"reprise/internal/cli"
 )
 
 func TestCommandsRefuseWrongSettings(t *testing.T) {
@@ -16,7 +17,7 @@ func TestCommandsRefuseWrongSettings(t *testing.T) {
 		"backup x -config /no/such/file": "The configuration file cannot be read",
 	} {
 		var out bytes.Buffer
-		err := run(t.Context(), strings.Fields(line), nil, console{strings.NewReader(""), &out, &out})
+		err := run(t.Context(), strings.Fields(line), nil, cli.Console{In: strings.NewReader(""), Out: &out, Err: &out})
 		require.ErrorContains(t, err, want, line)
 		require.Empty(t, out.String())
 	}

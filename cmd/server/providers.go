@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"reprise/internal/accounts"
 	"reprise/internal/activity"
+	"reprise/internal/demo/household"
 	"reprise/internal/digest"
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -80,9 +82,9 @@ const latePlays = 3 * time.Hour
 // newDigests returns the writer of the weekly digests. Without a model it never writes one.
 func (b basics) newDigests(services *providers.Registry, guard digest.Guard) *digest.Runner {
 	c := digest.Config{Options: digest.Options{Late: latePlays}, Services: services, Guard: guard, Store: b.store,
-		Bus: b.bus, Log: b.log, Reader: readerOf(b.store)}
+		Bus: b.bus, Log: b.log, Reader: accounts.ReaderIn(b.store)}
 	if b.config.Simulated != nil {
-		c.Options.Every, c.Options.Late = demoDigest, 0
+		c.Options.Every, c.Options.Late = household.DigestEvery, 0
 	}
 	return digest.New(c)
 }

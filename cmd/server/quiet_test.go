@@ -10,14 +10,17 @@ import (
 
 	"reprise/internal/demo"
 	"reprise/internal/soak"
+	"reprise/internal/upkeep"
 )
 
 // Between two ticks, while nothing is due, a disk may sleep: nothing reads or writes the database.
 func TestNothingIsAskedBetweenTicks(t *testing.T) {
 	seldom := map[string]string{"sync.listens_every": "24h", "sync.playlists_every": "24h"}
 	inBubbleWith(t, demo.Options{Plays: 30}, seldom, func(t *testing.T, i *installation) {
-		i.run(func(ctx context.Context) error { return index(ctx, i.store, slog.New(i.log)) })
-		i.run(func(ctx context.Context) error { return tidy(ctx, i.store, i.server.Breakers, slog.New(i.log)) })
+		i.run(func(ctx context.Context) error {
+			return upkeep.Run(ctx, upkeep.Options{Store: i.store, Traffic: i.store.Traffic(),
+				Forget: i.server.Breakers.Forget, Log: slog.New(i.log)})
+		})
 		i.people(soak.Count(t, 20, 3)) // each with five connections
 		i.deliver()
 		time.Sleep(15 * time.Minute) // until the history is read and its music is looked up

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"strconv"
 
 	"reprise/internal/alerts"
 	"reprise/internal/config"
@@ -17,7 +15,7 @@ import (
 // the same API do not.
 func hosts(c config.Config) resilience.HostPolicy {
 	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact, Only: c.Simulated,
-		OwnPort: portOf(c.Listen)}
+		OwnPort: c.Port()}
 	for _, d := range registry.Descriptions() {
 		policy.NeedContact = append(policy.NeedContact, d.Contact.Domains...)
 	}
@@ -26,18 +24,18 @@ func hosts(c config.Config) resilience.HostPolicy {
 
 // transport returns the transport of every upstream call, with what all users share: our uplink, the breakers and the
 // paces.
-func (b basics) transport(base http.RoundTripper, raised *alerts.Alerts) *resilience.Transport {
+func (b basics) transport(base http.RoundTripper, alerts *alerts.Alerts) *resilience.Transport {
 	trips := breakerOptions(b.config)
 	ctx := context.Background() // a change must be stored although the call that found it may have ended
 	trips.Changed = func(ch resilience.BreakerChange) {
 		b.counters.Breaker(ch)
-		raised.BreakerChanged(ctx, ch)
+		alerts.BreakerChanged(ctx, ch)
 	}
 	return &resilience.Transport{Base: base,
 		Agent: func() string { return userAgent(*b.now.Load()) },
 		Log:   b.log, Told: b.counters.Attempt,
 		Uplink: resilience.NewUplink(resilience.UplinkOptions{
-			Changed: func(offline bool) { raised.UplinkChanged(ctx, offline) }}),
+			Changed: func(offline bool) { alerts.UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(trips),
 		Paces:    resilience.NewPaces(nil),
 		Turns:    resilience.NewTurns(),
@@ -67,11 +65,4 @@ func (b basics) follow(t *resilience.Transport) func(*providers.Provider) {
 		}
 		b.counters.Follow(p)
 	}
-}
-
-// portOf returns the port of an address; 0 when it has none.
-func portOf(address string) uint16 {
-	_, text, _ := net.SplitHostPort(address)
-	port, _ := strconv.ParseUint(text, 10, 16)
-	return uint16(port)
 }

@@ -4,23 +4,23 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync/atomic"
 
 	"reprise/internal/accounts"
 	"reprise/internal/alerts"
+	"reprise/internal/art"
 	"reprise/internal/asks"
 	"reprise/internal/channels"
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
+	"reprise/internal/enrich"
 	"reprise/internal/events"
 	"reprise/internal/imports"
+	"reprise/internal/memory"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/observe"
@@ -28,6 +28,7 @@ import (
 	"reprise/internal/removal"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
+	"reprise/internal/server/edge"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
 	"reprise/internal/updates"
@@ -38,8 +39,8 @@ type app struct {
 	basics
 	backoff     *resilience.Backoff
 	services    *providers.Registry
-	sender      *channels.Channels
-	trusted     *resilience.Screen
+	channels    *channels.Channels
+	screen      *resilience.Screen
 	web         atomic.Pointer[server.Server] // nil before it serves
 	guard       *syncer.Guard
 	client      *http.Client // of upstream calls
@@ -89,21 +90,23 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	screen := b.screen(registry)
+	screen := syncer.NewScreen(syncer.ScreenOptions{Store: db, Registry: registry, Log: log,
+		Allowed: func(host string) bool { return b.now.Load().AllowsUpstream(host) }})
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Client: client, Tokens: oauth.NewTokens(db, client),
 		Registry: registry, Keys: db, Alerts: alerts, Log: log, FirstDelay: c.DeliveryFirstDelay,
 		Metrics: counters.Metrics, Screen: screen})
 	reading := syncOptions(c)
 	reading.Metrics, reading.Began = counters.Metrics, counters.Began
 	sync := syncer.NewSyncer(reading, guard, db, b.bus)
-	accounts := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
-	sender, pushKey, err := b.newSender(ctx, transport, screen)
+	reader := accounts.ReaderIn(db)
+	accounts := accounts.New(db, memory.HashesAtOnce())
+	channels, pushKey, err := b.newChannels(ctx, transport, screen)
 	if err != nil {
 		return nil, err
 	}
-	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: sender, Guard: guard, Notifier: notifier,
+	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: channels, Guard: guard, Notifier: notifier,
 		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName,
-		Reader: readerOf(db), Told: counters.Told})
+		Reader: reader, Told: counters.Told})
 	if err := adopt(ctx, courier, c.NotifyURLs); err != nil {
 		return nil, err
 	}
@@ -121,14 +124,17 @@ func wire(
 	digests := b.newDigests(services, guard)
 	asks := asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry, AppState: connections.AppState,
 		Log: log})
-	enrichment, art, err := b.enrichment(services, client, guard)
+	art, err := art.Open(art.Options{Dir: filepath.Join(c.DataDir, "art"), Client: client,
+		Hosts: services.PictureHosts, Most: int64(c.ArtMaxMiB) << 20})
 	if err != nil {
 		return nil, err
 	}
+	enrichment := enrich.New(enrich.Config{Every: c.EnrichEvery, Services: services, Store: db, Guard: guard,
+		Pictures: art, Bus: b.bus, Log: log})
 	outside := &resilience.Transport{Base: base, Agent: transport.Agent, Log: log} // releases are no service's
 	updates := updates.New(updates.Options{Version: version, Client: resilience.NewClient(outside), Store: db,
 		Notifier: notifier, Log: log}, c.UpdatesURL)
-	pages := server.Config{Reach: reachOfSettings(c), OwnNames: ownNames(c.Listen),
+	pages := server.Config{Reach: reachOfSettings(c), OwnNames: edge.OwnNames(c.Listen),
 		Version: version, Store: db, Accounts: accounts, Removals: removals, Sessions: db.Sessions(),
 		Registry: registry, Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries,
 		Imports: imports,
@@ -139,7 +145,7 @@ func wire(
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: transport.Breakers}
 	pages.Metrics = counters.Handler(now.States, log)
-	return &app{basics: b, backoff: backoff, services: services, sender: sender, trusted: screen,
+	return &app{basics: b, backoff: backoff, services: services, channels: channels, screen: screen,
 			guard: guard, client: client, accounts: accounts, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
 			updates: updates,
@@ -148,20 +154,20 @@ func wire(
 		nil
 }
 
-// listenBytes is the room that is wanted for each imported listen, in bytes: more than the 180 that one takes with its
-// source, their indexes and its song, because the write-ahead log needs room meanwhile.
-const listenBytes = 310
-
-// readerOf returns a function that returns a context for what a person reads outside the browser. Without an account,
-// or without an answer of the database, they read English.
-func readerOf(db *store.Store) func(context.Context, int64) context.Context {
-	return func(ctx context.Context, user int64) context.Context {
-		u, err := db.UserByID(ctx, user)
-		if err != nil {
-			return ctx
-		}
-		return u.Elsewhere(ctx)
+// newChannels returns what sends messages outside the browser, and the public key by which push services know it.
+func (b basics) newChannels(
+	ctx context.Context, t *resilience.Transport, screen *resilience.Screen,
+) (*channels.Channels, string, error) {
+	vapid, err := b.store.Vapid(ctx, channels.NewVapid)
+	if err != nil {
+		return nil, "", err
 	}
+	keys := channels.ReadVapid(vapid)
+	own := *t
+	own.Agent = func() string { return userAgent(config.Config{}) } // the contact address is for services only
+	return channels.New(channels.Config{Client: resilience.NewClient(&own), Dial: b.hosts.Dial(), Vapid: keys,
+		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell,
+		Screen: screen}), keys.Public, nil
 }
 
 // importsIn returns the folder of the files to import.
@@ -172,7 +178,7 @@ func (b basics) imports(told *notify.Notifier) *imports.Runner {
 	c := imports.Config{Dir: importsIn(b.config), Store: b.store, Bus: b.bus, Notifier: told, Log: b.log,
 		Counted: b.counters.Listens, Free: func() (int64, bool) { return datadir.FreeSpace(dir) }}
 	if b.config.DatabaseURL == "" { // otherwise the database is on another disk
-		c.RowBytes = listenBytes
+		c.RowBytes = imports.ListenBytes
 	}
 	return imports.New(c)
 }
@@ -216,17 +222,6 @@ func deliveryOptions(c config.Config) delivery.Options {
 		Schedule: schedule(c),
 		Workers:  c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit,
 		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout}
-}
-
-// ownNames returns the names of this machine: the one on which the server listens, and the system's.
-func ownNames(listen string) (all []string) {
-	if host, _, err := net.SplitHostPort(listen); err == nil && host != "" {
-		all = append(all, host)
-	}
-	if host, err := os.Hostname(); err == nil {
-		all = append(all, host)
-	}
-	return all
 }
 
 // askAgain tells people what they have to enter again after the secret key was lost.

@@ -42,6 +42,20 @@ func (u User) Elsewhere(ctx context.Context) context.Context {
 	return u.Reader(ctx)
 }
 
+// ReaderIn returns a function that returns a context for what a person reads outside the browser. Without an account,
+// or without an answer of the store, they read English.
+func ReaderIn(store interface {
+	UserByID(ctx context.Context, id int64) (User, error)
+}) func(ctx context.Context, user int64) context.Context {
+	return func(ctx context.Context, user int64) context.Context {
+		u, err := store.UserByID(ctx, user)
+		if err != nil {
+			return ctx
+		}
+		return u.Elsewhere(ctx)
+	}
+}
+
 // Choose stores how a person wants to read. What there is not is an InputError.
 func (a *Accounts) Choose(ctx context.Context, user int64, c Choices) error {
 	if c.Language != "" && words.ByCode(c.Language) == nil {

@@ -1,4 +1,4 @@
-// Package cli reads the server's command line, and asks for passwords on a terminal.
+// Package cli is the program on a terminal: its command line, its commands, what it asks, prints and logs.
 //
 // Every error is a sentence that says what to do.
 package cli

@@ -12,10 +12,9 @@ import (
 	"golang.org/x/term"
 )
 
-// NewPassword asks twice for a password on a terminal without showing it. It reads one line when stdin is no terminal.
-func NewPassword(ctx context.Context, name string, stdin io.Reader, stdout io.Writer) (string, error) {
-	f, ok := stdin.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+// newPassword asks twice for a password on a terminal without showing it. It reads one line when stdin is no terminal.
+func newPassword(ctx context.Context, name string, stdin io.Reader, stdout io.Writer) (string, error) {
+	if !isTerminal(stdin) {
 		line, err := bufio.NewReader(stdin).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("read the password: %w", err)
@@ -26,19 +25,19 @@ func NewPassword(ctx context.Context, name string, stdin io.Reader, stdout io.Wr
 		}
 		return line, nil
 	}
-	first, err := ask(ctx, f, stdout, "New password for "+name+": ")
+	first, err := ask(ctx, stdin.(*os.File), stdout, "New password for "+name+": ")
 	if err != nil {
 		return "", err
 	}
-	again, err := ask(ctx, f, stdout, "The same once more: ")
+	again, err := ask(ctx, stdin.(*os.File), stdout, "The same once more: ")
 	if err == nil && first != again {
 		err = errors.New("the two were not the same, and nothing was changed. Run the command again")
 	}
 	return first, err
 }
 
-// Confirm asks for a word on stdin, and reports whether it came.
-func Confirm(word string, stdin io.Reader, stdout io.Writer) (bool, error) {
+// confirm asks for a word on stdin, and reports whether it came.
+func confirm(word string, stdin io.Reader, stdout io.Writer) (bool, error) {
 	fmt.Fprintf(stdout, "Type %q to go on: ", word)
 	line, err := bufio.NewReader(stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

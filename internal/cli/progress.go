@@ -3,11 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 )
 
 const (
@@ -20,11 +17,10 @@ const (
 	guessAfter = 3 * time.Second
 )
 
-// Progress returns a function that shows how much of a work is done, and about how long the rest takes: as a bar on a
+// progress returns a function that shows how much of a work is done, and about how long the rest takes: as a bar on a
 // terminal, otherwise as a line now and then. It begins with the first call.
-func Progress(out io.Writer) func(done, all int64) {
-	f, ok := out.(*os.File)
-	bar := ok && term.IsTerminal(int(f.Fd()))
+func progress(out io.Writer) func(done, all int64) {
+	bar := isTerminal(out)
 	every := lineEvery
 	if bar {
 		every = redrawEvery

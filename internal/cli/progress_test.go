@@ -13,7 +13,7 @@ func TestProgressSaysHowLongTheRestTakes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		tell := Progress(&out)
+		tell := progress(&out)
 		for done := range int64(1000) {
 			tell(done, 1000)
 			time.Sleep(time.Second)
@@ -31,7 +31,7 @@ func TestProgressSaysHowLongTheRestTakes(t *testing.T) {
 func TestShortWorkSaysNothing(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	tell := Progress(&out)
+	tell := progress(&out)
 	tell(0, 0)
 	tell(0, 5)
 	tell(5, 5)

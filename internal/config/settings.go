@@ -204,6 +204,32 @@ func LoopbackFor(listen string) string {
 	return net.JoinHostPort(host, port)
 }
 
+// OnLoopback reports whether only this machine reaches a server with this listen address.
+func OnLoopback(listen string) bool {
+	host, _, _ := net.SplitHostPort(listen)
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
+// Port returns the port of the listen address; 0 for one that the system chooses.
+func (c Config) Port() uint16 {
+	_, text, _ := net.SplitHostPort(c.Listen)
+	port, _ := strconv.ParseUint(text, 10, 16)
+	return uint16(port)
+}
+
+// AllowsUpstream reports whether a host, with its port or without, is in the setting allowed_upstreams.
+func (c Config) AllowsUpstream(host string) bool {
+	host = strings.ToLower(host)
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.Trim(name, "[]")
+	return slices.ContainsFunc(c.AllowedUpstreams, func(a string) bool {
+		return a == "*" || a == host || strings.Trim(a, "[]") == name
+	})
+}
+
 // optional returns a setter that leaves the field empty for an empty text.
 func optional(set func(string) error) func(string) error {
 	return func(s string) error {

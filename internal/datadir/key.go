@@ -134,3 +134,6 @@ func writeNew(path, text string) error {
 	}
 	return store.SyncDir(filepath.Dir(path))
 }
+
+// NewKey returns a new secret key, as the setting secret_key takes it.
+func NewKey() string { return store.NewSecret() }

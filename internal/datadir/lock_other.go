@@ -14,5 +14,5 @@ func (d Dir) lockBackups() (done func()) { return func() {} }
 // lockNoBackups reports false: without locks it is not known whether a backup is under way.
 func (d Dir) lockNoBackups() (unlock func(), ok bool) { return func() {}, false }
 
-// Abandoned returns false: without locks it is not known.
-func (d Dir) Abandoned() bool { return false }
+// abandoned returns false: without locks it is not known.
+func (d Dir) abandoned() bool { return false }

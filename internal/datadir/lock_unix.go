@@ -60,8 +60,8 @@ func (d Dir) lockFolder(how int) (unlock func(), ok bool) {
 	return func() { release(f) }, true
 }
 
-// Abandoned reports whether a process that used the directory has ended without removing it.
-func (d Dir) Abandoned() bool {
+// abandoned reports whether a process that used the directory has ended without removing it.
+func (d Dir) abandoned() bool {
 	_, err := os.Stat(filepath.Join(d.Path, lockFile))
 	return err == nil && !d.InUse()
 }

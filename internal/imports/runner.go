@@ -39,6 +39,10 @@ type Notifier interface {
 	Resolve(ctx context.Context, user int64, conn library.ConnectionID, causes ...string) error
 }
 
+// ListenBytes is Config.RowBytes for a database in the same folder: more than the 180 bytes that a listen takes with
+// its source, their indexes and its song, because the write-ahead log needs room meanwhile.
+const ListenBytes = 310
+
 // Config is what a Runner works with.
 type Config struct {
 	Dir      string // of the files until they have been read

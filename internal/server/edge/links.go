@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -49,12 +50,34 @@ func ThisMachine() (m Machine) {
 	return m
 }
 
+// OwnNames returns the names of this machine: the one on which a server listens, and the system's.
+func OwnNames(listen string) (all []string) {
+	if host, _, err := net.SplitHostPort(listen); err == nil && host != "" {
+		all = append(all, host)
+	}
+	if host, err := os.Hostname(); err == nil {
+		all = append(all, host)
+	}
+	return all
+}
+
 func exists(path string) bool {
 	if runtime.GOOS == "windows" {
 		return false
 	}
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// Reach returns how browsers reach a server that listens at this address: the links, the most useful first. The last
+// one is here, for those on this machine. within reports that it is a container which knows no address of its machine.
+func (m Machine) Reach(listen net.Addr, here string) (links []string, within bool) {
+	at, ok := listen.(*net.TCPAddr)
+	if !ok || !at.IP.IsUnspecified() {
+		return []string{here}, false
+	}
+	links = m.Links(strconv.Itoa(at.Port))
+	return append(links, here), m.Contained && len(links) == 0
 }
 
 // Links returns the addresses at which the browsers of others reach a server that listens everywhere on this port: the

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"net"
 	"net/netip"
 	"testing"
 
@@ -43,4 +44,24 @@ func TestLinksAreThoseThatOthersReach(t *testing.T) {
 	} {
 		require.Equal(t, c.want, c.machine.Links("8420"), name)
 	}
+}
+
+// The links that are printed are those by which others reach the machine.
+func TestPrintedLinksLeadHereFromElsewhere(t *testing.T) {
+	t.Parallel()
+	nas := Machine{Name: "nas", Addresses: []Address{at("docker0", "172.17.0.1"), at("eth0", "192.168.1.20")}}
+	const here = "http://127.0.0.1:8420"
+	for _, ip := range []net.IP{net.IPv6unspecified, net.IPv4zero} {
+		links, within := nas.Reach(&net.TCPAddr{IP: ip, Port: 8420}, here)
+		require.Equal(t, []string{"http://192.168.1.20:8420", "http://nas:8420", here}, links)
+		require.False(t, within)
+	}
+	links, within := nas.Reach(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8420}, here)
+	require.Equal(t, []string{here}, links)
+	require.False(t, within)
+
+	container := Machine{Name: "0123456789ab", Contained: true}
+	links, within = container.Reach(&net.TCPAddr{IP: net.IPv6unspecified, Port: 8420}, here)
+	require.Equal(t, []string{here}, links)
+	require.True(t, within)
 }

@@ -1,4 +1,6 @@
-package main
+// Package memory keeps the process within the memory of its machine or container: it sets the garbage collector's soft
+// limit at the start, and gives back what only the start has used.
+package memory
 
 import (
 	"context"
@@ -25,9 +27,9 @@ const (
 	hashesAtOnce = 4
 )
 
-// limitMemory sets the garbage collector's soft limit, unless GOMEMLIMIT has: below the memory limit of the cgroup, as
+// Limit sets the garbage collector's soft limit, unless GOMEMLIMIT has: below the memory limit of the cgroup, as
 // of a container, and without one at half of the machine's memory, which it shares with others.
-func limitMemory() {
+func Limit() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softLimit(memlimit.FromCgroup, memlimit.FromSystem))
 	}
@@ -37,9 +39,10 @@ func limitMemory() {
 // reading of what is stored.
 const startedAfter = 20 * time.Second
 
-// releaseMemory gives back, once, the memory that only the start has used. The garbage collector would give back its
-// part by itself, but on an idle server not for hours, and the program's pages stay until another process needs room.
-func releaseMemory(ctx context.Context, log *slog.Logger) error {
+// Release waits until the start is over, and gives back the memory that only the start has used; it returns early when
+// ctx ends. The garbage collector would give back its part by itself, but on an idle server not for hours, and the
+// program's pages stay until another process needs room.
+func Release(ctx context.Context, log *slog.Logger) error {
 	select {
 	case <-ctx.Done():
 		return nil
@@ -74,7 +77,10 @@ func softBelow(limit uint64) uint64 {
 	return max(limit/2, limit-min(spared, limit))
 }
 
-// hashesIn returns how many passwords are hashed at once with a soft limit: one, unless there is ample memory.
+// HashesAtOnce returns how many passwords may be hashed at once within the soft limit: one, unless there is ample
+// memory.
+func HashesAtOnce() int { return hashesIn(debug.SetMemoryLimit(-1)) }
+
 func hashesIn(soft int64) int {
 	if soft < int64(softBelow(ampleMemory)) {
 		return 1

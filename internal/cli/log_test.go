@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ func TestDurationsAreMillisecondsInTheLog(t *testing.T) {
 	for format, want := range map[string]string{"json": `"took_ms":1500,"job":{"wait_ms":2}}`,
 		"text": "took_ms=1500 job.wait_ms=2\n"} {
 		var out bytes.Buffer
-		log := newLog(format, slog.LevelInfo, &out)
+		log := NewLog(format, slog.LevelInfo, &out)
 		log.WithGroup("").With("took", 1500*time.Millisecond).WithGroup("job").Info("done", "wait", 2*time.Millisecond)
 		require.Contains(t, out.String(), want)
 	}

@@ -1,0 +1,94 @@
+package household
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"reprise/internal/accounts"
+	"reprise/internal/demo"
+	"reprise/internal/demo/past"
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/providers/registry"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+// Complete gives the household its second person and everybody two weeks of history, and lets the services take their
+// usual time from then on. settings are those of the program's providers.
+func (p Program) Complete(ctx context.Context, settings map[string]providers.Settings) error {
+	defer p.World.Lively()
+	if err := p.addBob(ctx); err != nil {
+		return err
+	}
+	people, err := p.Store.Users(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	house := past.House{Seed: 1, Now: now, Provider: p.Registry.Get, Usual: demo.UsualTime,
+		Endpoints: endpoints(settings)}
+	for _, u := range people {
+		person, err := p.readAll(ctx, u, now)
+		if err != nil {
+			return fmt.Errorf("read the history of the demo's %s: %w", u.Name, err)
+		}
+		house.People = append(house.People, person)
+	}
+	if err := p.Store.Age(ctx, past.Length+30*time.Hour); err != nil {
+		return err
+	}
+	told := past.Tell(house)
+	v := store.Past{Runs: told.Runs, Quarters: told.Quarters, Notifications: told.Notifications,
+		Activity: told.Activity}
+	for _, d := range told.Deliveries {
+		v.Deliveries = append(v.Deliveries, store.PastDelivery(d))
+	}
+	for _, g := range told.Gaps {
+		v.Gaps = append(v.Gaps, store.PastGap(g))
+	}
+	return p.Store.WritePast(ctx, v)
+}
+
+// readAll reads everything that a person's services have, and returns the person with the latest listens.
+func (p Program) readAll(ctx context.Context, u accounts.User, now time.Time) (past.Person, error) {
+	person := past.Person{ID: u.ID, Name: u.Name}
+	all, err := p.Store.UserConnections(ctx, u.ID)
+	if err != nil {
+		return person, err
+	}
+	person.Connections = all
+	var g errgroup.Group
+	for _, c := range all {
+		for _, stream := range p.Registry.Get(c.Provider()).Streams {
+			k := syncer.Key{User: c.User, Connection: c.ID, Stream: stream}
+			g.Go(func() error { return p.Syncer.Read(ctx, k) })
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return person, err
+	}
+	for cursor := ""; ; {
+		page, next, err := p.Store.FindListens(ctx, library.ListenFilter{User: u.ID, From: now.Add(-past.Length),
+			To: now}, cursor, 1000)
+		person.Listens = append(person.Listens, page...)
+		if cursor = next; err != nil || next == "" {
+			return person, err
+		}
+	}
+}
+
+// endpoints returns what the adapters call, with its name in the roll-up.
+func endpoints(settings map[string]providers.Settings) (all []past.Endpoint) {
+	for _, d := range registry.Descriptions() {
+		for _, route := range d.Endpoints {
+			label := resilience.EndpointName(d.APIHost(settings[d.Name]), route)
+			all = append(all, past.Endpoint{Provider: d.Name, Route: route, Label: label})
+		}
+	}
+	return all
+}
