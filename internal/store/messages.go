@@ -54,8 +54,8 @@ func (s *Store) enqueueRecovery(ctx context.Context, tx *sql.Tx, n notify.Notifi
 	of, shared := n.AlertOf()
 	whole := shared && n.Trouble()
 	if whole {
-		left, err := alertsLike(ctx, tx, n)
-		if err != nil || slices.ContainsFunc(left, notify.Notification.Trouble) {
+		open, err := openBeside(ctx, tx, n)
+		if err != nil || slices.ContainsFunc(n.Like(open), notify.Notification.Trouble) {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -142,62 +141,34 @@ func (s *Store) afterwards(
 	return nil
 }
 
-// settle shows one of the alerts about the same connection as n, whose causes last.
+// settle shows the alert about the connection of n that notify chooses.
 func (s *Store) settle(ctx context.Context, tx *sql.Tx, n notify.Notification, changes *notify.Changes) error {
-	all, err := alertsLike(ctx, tx, n)
-	if err != nil || len(all) == 0 {
+	open, err := openBeside(ctx, tx, n)
+	if err != nil {
 		return err
 	}
-	now := time.Now()
-	best := slices.MinFunc(all, func(a, b notify.Notification) int {
-		if a.Before(b) {
-			return -1
-		}
-		return 1
-	})
-	for _, o := range all {
-		if o.ID == best.ID || o.Waits {
-			continue
-		}
-		o.Waits, o.ReplacedAt = true, now
+	choice := notify.Choose(n, open, time.Now())
+	for _, o := range choice.Replaced {
 		if err := errors.Join(saveShown(ctx, tx, o), withdrawMessages(ctx, tx, o.ID)); err != nil {
 			return err
 		}
-		changes.Others = append(changes.Others, o)
 	}
-	also := best.AlsoStopped(all)
-	shown, fresh := best, best.Waits && best.ReplacedAt.IsZero()
-	more := slices.ContainsFunc(also, func(stream string) bool { return !slices.Contains(best.Also, stream) })
-	shown.Also, shown.Waits, shown.ReplacedAt = also, false, time.Time{}
-	if fresh || more {
-		shown.SeenAt, shown.AcknowledgedAt = time.Time{}, time.Time{}
-		if best.ID != n.ID || !n.ResolvedAt.IsZero() { // it began before n
-			shown.CreatedAt = now
-		}
-	}
-	if !best.Waits && slices.Equal(also, best.Also) {
+	changes.Others = append(changes.Others, choice.Replaced...)
+	if choice.Shown == nil {
 		return nil
 	}
-	if err := saveShown(ctx, tx, shown); err != nil {
-		return err
+	if choice.Announce {
+		changes.Opened = append(changes.Opened, *choice.Shown)
+	} else {
+		changes.Others = append(changes.Others, *choice.Shown)
 	}
-	if !fresh && !more {
-		changes.Others = append(changes.Others, shown)
-		return s.enqueueMessages(ctx, tx, shown) // those that were withdrawn
-	}
-	changes.Opened = append(changes.Opened, shown)
-	return s.enqueueMessages(ctx, tx, shown)
+	return errors.Join(saveShown(ctx, tx, *choice.Shown), s.enqueueMessages(ctx, tx, *choice.Shown))
 }
 
-// alertsLike returns the alerts about the same connection as n whose causes last.
-func alertsLike(ctx context.Context, tx *sql.Tx, n notify.Notification) ([]notify.Notification, error) {
-	all, err := list(ctx, tx, scanNotification, "SELECT"+notificationColumns+`FROM notifications
+// openBeside returns the open notifications about the same connection as n.
+func openBeside(ctx context.Context, tx *sql.Tx, n notify.Notification) ([]notify.Notification, error) {
+	return list(ctx, tx, scanNotification, "SELECT"+notificationColumns+`FROM notifications
 		WHERE user_id = $1 AND connection = $2 AND resolved_at = 0 ORDER BY id`, n.User, n.Connection)
-	mine, _ := n.AlertOf()
-	return slices.DeleteFunc(all, func(o notify.Notification) bool {
-		of, shared := o.AlertOf()
-		return !shared || of != mine
-	}), err
 }
 
 // saveShown stores which alert of a connection is shown, and since when.
