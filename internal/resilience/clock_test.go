@@ -31,6 +31,7 @@ func TestTheClockMovesNoWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			moved(t, func(t *testing.T, move func(any)) {
 				b, k := NewBackoff(Options{Base: wait, Max: wait, Jitter: -1}), spotifyOf(1, "listens")
+				v := v              // stories run side by side
 				if name == "hold" { // Retry-After: 1800
 					v.NotBefore, _ = parseRetryAfter("1800", time.Now())
 				}
