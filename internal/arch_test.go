@@ -227,12 +227,12 @@ var arrows = map[string][]string{
 		"internal/server/core",
 	},
 	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
-	// It makes up rows as the program writes them, in the words of the program.
 	// It moves people in by the program's own calls, and writes their past as rows.
 	"internal/demo/household": {"internal/accounts", "internal/activity", "internal/channels", "internal/delivery",
 		"internal/demo", "internal/demo/past", "internal/digest", "internal/library", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/providers/registry", "internal/resilience",
 		"internal/store", "internal/sync"},
+	// It makes up rows as the program writes them, in the words of the program.
 	"internal/demo/past": {"internal/accounts", "internal/activity", "internal/delivery", "internal/library",
 		"internal/metrics", "internal/notify", "internal/providers", "internal/resilience"},
 
@@ -383,7 +383,9 @@ func TestEachMigrationHasItsOwnNumber(t *testing.T) {
 	}
 }
 
-// The program's main package wires: what has a name of its own stands in the package of that name.
+// mostWiring limits the lines of the program's main package, which only connects the others. It may go down, to 900.
+const mostWiring = 1125
+
 func TestMainOnlyWires(t *testing.T) {
 	files, err := filepath.Glob("../cmd/server/*.go")
 	require.NoError(t, err)
@@ -396,5 +398,5 @@ func TestMainOnlyWires(t *testing.T) {
 		}
 	}
 	require.Positive(t, lines)
-	require.LessOrEqual(t, lines, 1125)
+	require.LessOrEqual(t, lines, mostWiring)
 }

@@ -73,7 +73,10 @@ func (e *engine) started() (context.Context, error) {
 			_, _ = io.Copy(io.Discard, answers) // until it has ended
 			cancel()
 			stop()
-			_ = os.RemoveAll(dir)
+			// Its last children may still write there.
+			for end := time.Now().Add(patience); os.RemoveAll(dir) != nil && time.Now().Before(end); {
+				time.Sleep(10 * time.Millisecond)
+			}
 		}
 	})
 	return e.ctx, e.err

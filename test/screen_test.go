@@ -139,7 +139,7 @@ func TestMembersCannotScanPorts(t *testing.T) {
 	require.NotContains(t, wrong["detail"], "Servers whose errors members may see")
 	closed := object{"url": "http://" + foreign(t)["closed"], "username": "x", "password": "y"}
 	said := admin.call("PUT", "/connections/navidrome", closed, 422)
-	require.Contains(t, said["detail"], "Navidrome isn't responding")
+	require.Contains(t, said["detail"], "Your server isn't responding")
 	// The server that an administrator has connected is no secret.
 	admin.call("PUT", "/connections/navidrome",
 		object{"url": w.Navidrome.URL, "username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)}, 200)

@@ -12,7 +12,7 @@ import (
 
 // NewLog returns a logger. The format "auto" writes for people on a terminal, and JSON elsewhere.
 func NewLog(format string, level slog.Leveler, out io.Writer) *slog.Logger {
-	terminal := isTerminal(out)
+	_, terminal := terminalOf(out)
 	if format == "json" || format == "auto" && !terminal {
 		return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: milliseconds}))
 	}
@@ -24,10 +24,10 @@ func NewLog(format string, level slog.Leveler, out io.Writer) *slog.Logger {
 		ReplaceAttr: milliseconds}))
 }
 
-// isTerminal reports whether people read or write at the other end of a stream.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+// terminalOf returns the terminal at the other end of a stream, if people read or write there.
+func terminalOf(stream any) (terminal *os.File, ok bool) {
+	terminal, ok = stream.(*os.File)
+	return terminal, ok && term.IsTerminal(int(terminal.Fd()))
 }
 
 // milliseconds logs every duration as a whole number whose name has its unit: "took" becomes "took_ms". Scripts then

@@ -14,7 +14,8 @@ import (
 
 // newPassword asks twice for a password on a terminal without showing it. It reads one line when stdin is no terminal.
 func newPassword(ctx context.Context, name string, stdin io.Reader, stdout io.Writer) (string, error) {
-	if !isTerminal(stdin) {
+	terminal, ok := terminalOf(stdin)
+	if !ok {
 		line, err := bufio.NewReader(stdin).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("read the password: %w", err)
@@ -25,11 +26,11 @@ func newPassword(ctx context.Context, name string, stdin io.Reader, stdout io.Wr
 		}
 		return line, nil
 	}
-	first, err := ask(ctx, stdin.(*os.File), stdout, "New password for "+name+": ")
+	first, err := ask(ctx, terminal, stdout, "New password for "+name+": ")
 	if err != nil {
 		return "", err
 	}
-	again, err := ask(ctx, stdin.(*os.File), stdout, "The same once more: ")
+	again, err := ask(ctx, terminal, stdout, "The same once more: ")
 	if err == nil && first != again {
 		err = errors.New("the two were not the same, and nothing was changed. Run the command again")
 	}

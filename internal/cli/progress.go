@@ -20,7 +20,7 @@ const (
 // progress returns a function that shows how much of a work is done, and about how long the rest takes: as a bar on a
 // terminal, otherwise as a line now and then. It begins with the first call.
 func progress(out io.Writer) func(done, all int64) {
-	bar := isTerminal(out)
+	_, bar := terminalOf(out)
 	every := lineEvery
 	if bar {
 		every = redrawEvery

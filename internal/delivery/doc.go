@@ -22,6 +22,7 @@
 //
 // # Parts
 //
-// [Deliveries] is what the rest of the program uses. It has a runner, which opens queues and takes care of old
-// deliveries, and a worker, which makes attempts. The worker has a deliverer for each kind.
+// [Routes] decide who gets which play. [Deliveries] is what the rest of the program uses. It has a runner, which opens
+// queues and takes care of old deliveries, and a worker, which makes attempts. The worker has a deliverer for each
+// kind.
 package delivery

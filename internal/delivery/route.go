@@ -7,7 +7,7 @@ import (
 	"reprise/internal/library"
 )
 
-// Play is a listen that has just been stored, or has got another source.
+// Play is a listen as Routes see it: one that was just stored, has got another source, or was corrected.
 type Play struct {
 	Listen int64
 	At     time.Time        // of the listen, not of the source
@@ -43,7 +43,8 @@ type Routes struct {
 	Rules    []Rule // ordered by connection
 	Accounts Accounts
 	Now      time.Time
-	Archive  time.Duration // how long a month of the archive waits for more plays
+	// ArchiveEvery is how long a month of the archive waits for more plays.
+	ArchiveEvery time.Duration
 }
 
 // newsFor is how long after it was played a listen is delivered before those that are history.
@@ -97,7 +98,7 @@ func (r Routes) months(rule Rule, plays []Play) (all []Draft) {
 		}
 		known[month] = true
 		all = append(all, Draft{User: r.User, Connection: rule.Connection, Kind: Archive, Ref: month,
-			Due: r.Now.Add(r.Archive)})
+			Due: r.Now.Add(r.ArchiveEvery)})
 	}
 	return all
 }

@@ -56,7 +56,7 @@ func TestWhoGetsWhichPlay(t *testing.T) {
 			[]Play{{At: now}, {At: now, Guess: true}, {At: now.AddDate(0, -1, 0)}},
 			[]Draft{month("2026-11"), month("2026-10")}},
 	} {
-		routes := Routes{User: 7, Rules: c.rules, Now: now, Archive: time.Minute,
+		routes := Routes{User: 7, Rules: c.rules, Now: now, ArchiveEvery: time.Minute,
 			Accounts: Accounts{"lastfm": "alice", "lastfm-2": "Alice", "lastfm-3": "bob", "spotify": "alice"}}
 		require.Equal(t, c.want, routes.Drafts(c.from, c.plays), name)
 	}

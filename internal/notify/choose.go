@@ -42,7 +42,7 @@ func Choose(n Notification, open []Notification, now time.Time) (c Choice) {
 	best.Also, best.Waits, best.ReplacedAt = also, false, time.Time{}
 	if c.Announce {
 		best.SeenAt, best.AcknowledgedAt = time.Time{}, time.Time{}
-		if best.ID != n.ID { // its cause is older, but it is told of only now
+		if best.ID != n.ID { // an older alert, which is only announced now
 			best.CreatedAt = now
 		}
 	}

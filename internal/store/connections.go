@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
@@ -307,8 +308,9 @@ func execSteps(ctx context.Context, tx *sql.Tx, user int64, conn library.Connect
 // deleted.
 func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	routes, err := s.routes(ctx, tx, user)
-	if err != nil || len(routes.Rules) == 0 {
-		return err
+	archives := func(r delivery.Rule) bool { return r.Kind == delivery.Archive }
+	if err != nil || !slices.ContainsFunc(routes.Rules, archives) {
+		return err // most people have no archive: their listens need not be read
 	}
 	scan := func(r scanner) (p delivery.Play, err error) {
 		var at int64
@@ -317,9 +319,9 @@ func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn
 		return p, err
 	}
 	plays, err := list(ctx, tx, scan, `SELECT l.played_at FROM listens l
-			JOIN listen_sources s ON s.listen_id = l.id AND `+fromOne("s", 2)+`
-			WHERE l.user_id = $1
-			AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+fromOne("o", 2)+")",
+		JOIN listen_sources s ON s.listen_id = l.id AND `+fromOne("s", 2)+`
+		WHERE l.user_id = $1
+		AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+fromOne("o", 2)+")",
 		user, conn)
 	return errors.Join(err, s.enqueueAll(ctx, tx, routes.Months(plays)))
 }

@@ -55,7 +55,7 @@ func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
 
 // routes returns what decides where the listens of a person go.
 func (s *Store) routes(ctx context.Context, tx *sql.Tx, user int64) (r delivery.Routes, err error) {
-	r = delivery.Routes{User: user, Now: time.Now(), Archive: s.Options().ArchiveEvery}
+	r = delivery.Routes{User: user, Now: time.Now(), ArchiveEvery: s.Options().ArchiveEvery}
 	if r.Rules, err = forwardingRules(ctx, tx, user); err == nil && len(r.Rules) > 0 {
 		r.Accounts, err = accountsOf(ctx, tx, user)
 	}
