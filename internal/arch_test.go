@@ -227,8 +227,9 @@ var arrows = map[string][]string{
 		"internal/server/core",
 	},
 	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
-	// It moves people in by the program's own calls, and writes their past as rows.
-	"internal/demo/household": {"internal/accounts", "internal/activity", "internal/channels", "internal/delivery",
+	// It moves people in by the program's own calls, and writes their past as rows. Each round has its own directory.
+	"internal/demo/household": {"internal/accounts", "internal/activity", "internal/channels", "internal/datadir",
+		"internal/delivery",
 		"internal/demo", "internal/demo/past", "internal/digest", "internal/library", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/providers/registry", "internal/resilience",
 		"internal/store", "internal/sync"},
@@ -251,8 +252,9 @@ var arrows = map[string][]string{
 		"internal/config", "internal/datadir", "internal/providers", "internal/resilience", "internal/store", "web",
 	},
 
-	// It lists every adapter; TestArrows lets it import them.
-	"internal/providers/registry": {"internal/providers"},
+	// It lists every adapter; TestArrows lets it import them. It notes which keys were refused.
+	"internal/providers/registry": {"internal/activity", "internal/library", "internal/providers",
+		"internal/resilience"},
 	// It chooses songs of a library.
 	"internal/providers/navidrome": {
 		"internal/library", "internal/match", "internal/providers", "internal/resilience",
@@ -280,10 +282,10 @@ var arrows = map[string][]string{
 
 	// The wiring: with datadir, doctor and the demo's household the only importer of store, demo and the adapters.
 	"cmd/server": {
-		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/asks",
+		"internal/accounts", "internal/alerts", "internal/art", "internal/asks",
 		"internal/channels", "internal/cli", "internal/cluster", "internal/config", "internal/datadir",
 		"internal/delivery", "internal/demo", "internal/demo/household", "internal/digest", "internal/doctor",
-		"internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/memory",
+		"internal/enrich", "internal/events", "internal/imports", "internal/memory",
 		"internal/notify", "internal/oauth", "internal/observe", "internal/providers", "internal/providers/registry",
 		"internal/removal", "internal/resilience", "internal/server", "internal/server/edge", "internal/settings",
 		"internal/store", "internal/sync", "internal/updates", "internal/upkeep",
@@ -383,8 +385,8 @@ func TestEachMigrationHasItsOwnNumber(t *testing.T) {
 	}
 }
 
-// mostWiring limits the lines of the program's main package, which only connects the others. It may go down, to 900.
-const mostWiring = 1125
+// mostWiring limits the lines of the program's main package, which only connects the others.
+const mostWiring = 900
 
 func TestMainOnlyWires(t *testing.T) {
 	files, err := filepath.Glob("../cmd/server/*.go")

@@ -29,10 +29,10 @@ func newCurrent(c config.Config) *current {
 // apply gives every part its new settings. It is called for one change at a time.
 func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.now.Store(&now)
-	a.hosts.Configure(hosts(now))
+	a.hosts.Configure(now.Hosts(registry.Descriptions()))
 	a.store.Configure(storeOptions(now))
-	a.backoff.Configure(backoffOptions(now))
-	a.server.Breakers.Configure(breakerOptions(now))
+	a.backoff.Configure(now.Backoff())
+	a.server.Breakers.Configure(now.Breakers())
 	a.guard.Configure(now.DeliveryFirstDelay)
 	a.deliveries.Configure(deliveryOptions(now))
 	a.server.Art.Resize(int64(now.ArtMaxMiB) << 20)
@@ -79,10 +79,10 @@ func (a *app) replace(ctx context.Context, before, now config.Config) error {
 			in = a.registry
 		}
 		if same {
-			in.Get(d.Name).Keys.Configure(backoffOptions(now))
+			in.Get(d.Name).Keys.Configure(now.Backoff())
 			continue
 		}
-		p, err := a.provider(ctx, d, now.Providers[d.Name], a.client)
+		p, err := a.builder.Build(ctx, d, now.Providers[d.Name], now.Contact, now.Backoff())
 		if err == nil {
 			err = a.connections.Replace(ctx, in, p)
 		}
@@ -106,11 +106,6 @@ func (a *app) lookAgain(p *providers.Provider) {
 func syncOptions(c config.Config) syncer.Options {
 	return syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
 		RunTimeout: c.RunTimeout}
-}
-
-func breakerOptions(c config.Config) resilience.BreakerOptions {
-	return resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
-		MaxCooldown: c.BreakerMaxOpen}
 }
 
 func reachOfSettings(c config.Config) server.Reach {

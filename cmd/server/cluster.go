@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"net"
-	"net/netip"
 	"os"
 	"time"
 
@@ -17,14 +16,18 @@ import (
 	"reprise/internal/store"
 )
 
-// inCluster is the place of a server that shares its database with others.
-type inCluster struct {
+// turn is the time in which a server of several leads.
+type turn struct {
 	*process
-	store    *store.Store // while it leads
-	identity cluster.Identity
-	member   *cluster.Member
-	gate     *cluster.Gate
+	place
+	store *store.Store
 }
+
+// Work implements cluster.Turn.
+func (t turn) Work(ctx context.Context) error { return t.work(ctx, t.store, t.place) }
+
+// Close implements cluster.Turn.
+func (t turn) Close() error { return t.store.Close() }
 
 // among serves as one of several servers that share a database, until ctx ends.
 func (p *process) among(ctx context.Context, c config.Config) (err error) {
@@ -47,7 +50,7 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	}
 	defer peers.Close()
 	name, _ := os.Hostname()
-	member := cluster.NewMember(cluster.Server{ID: rand.Text(), Name: name, Address: reached(c, peers.Addr()),
+	member := cluster.NewMember(cluster.Server{ID: rand.Text(), Name: name, Address: c.ClusterReachedAt(peers.Addr()),
 		Version: version, Started: time.Now()}, book, p.log)
 	front, err := server.NewFront(version, c.BaseURL)
 	if err != nil {
@@ -63,7 +66,7 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	}
 	p.announce(c, ready)
 	door := func(l net.Listener) *edge.Listener {
-		return edge.Listen(l, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: everybody})
+		return edge.Listen(l, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: edge.Everybody})
 	}
 	node := cluster.Node{Member: member, Gate: gate, Peers: door(peers), Drain: c.ClusterDrain, Log: p.log,
 		Browsers: func(ctx context.Context) error {
@@ -73,49 +76,30 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 			opened := storeOptions(c)
 			opened.Elected = elected
 			db, err := p.dir.Open(ctx, opened)
-			return inCluster{p, db, identity, member, gate}, err
+			return turn{p, leading(member, identity, gate), db}, err
 		}}
 	err = node.Run(ctx)
 	p.log.Info("stopped")
 	return err
 }
 
-// Work implements cluster.Turn.
-func (in inCluster) Work(ctx context.Context) error { return in.work(ctx, in.store, in) }
-
-// Close implements cluster.Turn.
-func (in inCluster) Close() error { return in.store.Close() }
-
-// everybody are those who connect for others: how many connections one address may have is up to the load balancer.
-func everybody() []netip.Prefix {
-	return []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
-}
-
-// reached returns where the other servers reach this one, with the port that the system has chosen.
-func reached(c config.Config, at net.Addr) string {
-	if host, port, _ := net.SplitHostPort(c.ClusterReached()); port == "0" {
-		_, port, _ = net.SplitHostPort(at.String())
-		return net.JoinHostPort(host, port)
+// leading returns the place of a server that shares its database with others, while it leads.
+func leading(member *cluster.Member, identity cluster.Identity, gate *cluster.Gate) place {
+	return place{
+		ready: func(a *app) {
+			a.hosts.Fence(member.May)
+			a.server.Imports.FetchFrom(gate.Fetch)
+		},
+		// The code is the same on all servers, so that a link that one of them has printed works after another has
+		// taken over. The links were printed when the process began to serve.
+		setupCode: identity.SetupCode,
+		announce:  func(config.Config, cli.Ready) {},
+		serve: func(ctx context.Context, srv *server.Server, _ config.Config) error {
+			gate.Lead(srv)
+			if ctx.Err() != nil { // it ended in between
+				gate.Lead(nil)
+			}
+			return srv.Work(ctx)
+		},
 	}
-	return c.ClusterReached()
-}
-
-func (in inCluster) ready(a *app) {
-	a.hosts.Fence(in.member.May)
-	a.server.Imports.FetchFrom(in.gate.Fetch)
-}
-
-// setupCode returns the code with which the first account is created: the same on all servers, so that a link that one
-// of them has printed works after another has taken over.
-func (in inCluster) setupCode() string { return in.identity.SetupCode() }
-
-// announce does nothing: the links were printed when the process began to serve.
-func (in inCluster) announce(config.Config, cli.Ready) {}
-
-func (in inCluster) serve(ctx context.Context, srv *server.Server, _ config.Config) error {
-	in.gate.Lead(srv)
-	if ctx.Err() != nil { // it ended in between
-		in.gate.Lead(nil)
-	}
-	return srv.Work(ctx)
 }

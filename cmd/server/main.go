@@ -8,8 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	_ "time/tzdata" // for the midnights at which quotas end, on machines without time zones
 
 	"reprise/internal/channels"
@@ -28,13 +26,12 @@ var version, commit = "0.1.0-dev", ""
 
 // The exit codes beside 0.
 const (
-	exitProblems = 1   // -check found problems
-	exitUsage    = 2   // the server cannot serve, or the command cannot be done, with what it was given
-	exitSignal   = 128 // a second signal ended it; the signal's number is added, as shells do
+	exitProblems = 1 // -check found problems
+	exitUsage    = 2 // the server cannot serve, or the command cannot be done, with what it was given
 )
 
 func main() {
-	err := run(untilSignal(), os.Args[1:], os.Environ(), cli.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	err := run(cli.UntilSignal(), os.Args[1:], os.Environ(), cli.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	switch {
 	case errors.Is(err, doctor.ErrProblems):
 		os.Exit(exitProblems)
@@ -42,20 +39,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitUsage)
 	}
-}
-
-// untilSignal returns a context that the first signal to stop cancels. The second one ends the process at once.
-func untilSignal() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2) // both may arrive before the goroutine runs
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	go func() {
-		<-signals
-		cancel()
-		second, _ := (<-signals).(syscall.Signal)
-		os.Exit(exitSignal + int(second))
-	}()
-	return ctx
 }
 
 func run(ctx context.Context, args, environ []string, console cli.Console) error {
@@ -71,19 +54,11 @@ func run(ctx context.Context, args, environ []string, console cli.Console) error
 		fmt.Fprintln(console.Out, cli.Version(version, commit))
 		return nil
 	}
-	overrides := map[string]string{}
-	if o.Listen != "" {
-		overrides["listen"] = o.Listen
-	}
-	if o.DataDir != "" {
-		overrides["data_dir"] = o.DataDir
-	}
 	memory.Limit()
 	if o.Demo {
-		demo := demoServer{options: o, environ: environ, overrides: overrides, console: console}
-		return demo.run(ctx)
+		return serveDemo(ctx, o, environ, console)
 	}
-	layers := read(o.Config, environ, overrides)
+	layers := read(o.Config, environ, o.Settings())
 	given, err := layers.With(nil)
 	c := given.Config
 	if o.Health {
@@ -127,7 +102,7 @@ func check(ctx context.Context, layers *config.Layers, given config.Result, wron
 		}
 	}
 	c := given.Config
-	o.Config, o.Dir, o.Hosts, o.UserAgent = c, dataDir(c), hosts(c), userAgent(c)
+	o.Config, o.Dir, o.Hosts, o.UserAgent = c, dataDir(c), c.Hosts(registry.Descriptions()), c.Agent(version)
 	return doctor.Run(ctx, o, console.Out)
 }
 

@@ -112,31 +112,27 @@ func serveOn(ctx context.Context, listener net.Listener, from start, console cli
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err = p.work(ctx, db, alone{p}); err != nil {
+	if err = p.work(ctx, db, p.alone()); err != nil {
 		err = cmp.Or(db.Sound(ctx), err)
 	}
 	p.log.Info("stopped")
 	return err
 }
 
-// place is how the process serves.
-type place interface {
-	// ready is called before anything runs.
-	ready(*app)
-	setupCode() string
-	announce(config.Config, cli.Ready)
-	serve(context.Context, *server.Server, config.Config) error
+// place is how a process serves: alone, or as one of several servers that share a database.
+type place struct {
+	ready     func(*app) // is called before anything runs
+	setupCode func() string
+	announce  func(config.Config, cli.Ready)
+	serve     func(context.Context, *server.Server, config.Config) error
 }
 
-// alone is the place of a server that has its database for itself.
-type alone struct{ *process }
-
-func (alone) ready(*app) {}
-
-func (alone) setupCode() string { return rand.Text() }
-
-func (a alone) serve(ctx context.Context, srv *server.Server, c config.Config) error {
-	return srv.Run(ctx, a.listener, c.ShutdownTimeout)
+// alone returns the place of a server that has its database for itself.
+func (p *process) alone() place {
+	serve := func(ctx context.Context, srv *server.Server, c config.Config) error {
+		return srv.Run(ctx, p.listener, c.ShutdownTimeout)
+	}
+	return place{ready: func(*app) {}, setupCode: rand.Text, announce: p.announce, serve: serve}
 }
 
 // reach returns the settings with which the process is reached, and what people read about that.
@@ -162,7 +158,7 @@ func (p *process) announce(c config.Config, ready cli.Ready) {
 }
 
 // work does everything that a server with the right to write does, until ctx ends.
-func (p *process) work(ctx context.Context, db *store.Store, in place) error {
+func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	var ready cli.Ready
 	fill := func(c *config.Config) {
 		p.from.simulate(c)
@@ -180,7 +176,7 @@ func (p *process) work(ctx context.Context, db *store.Store, in place) error {
 	if err != nil {
 		return err
 	}
-	in.ready(a)
+	at.ready(a)
 	a.server.Settings = held
 	pages := a.server
 	if p.from.furnish != nil {
@@ -191,7 +187,7 @@ func (p *process) work(ctx context.Context, db *store.Store, in place) error {
 	} else if exists, err := db.HasUsers(ctx); err != nil {
 		return err
 	} else if !exists {
-		pages.SetupCode = in.setupCode()
+		pages.SetupCode = at.setupCode()
 	}
 	srv, err := server.New(pages)
 	if err != nil {
@@ -203,12 +199,12 @@ func (p *process) work(ctx context.Context, db *store.Store, in place) error {
 		return a.apply(ctx, before, now)
 	})
 	ready.SetupCode = pages.SetupCode
-	in.announce(c, ready)
+	at.announce(c, ready)
 	g, ctx := errgroup.WithContext(ctx)
 	for _, run := range append(a.run, a.deliveries.Run) {
 		g.Go(func() error { return run(ctx) })
 	}
-	g.Go(func() error { return in.serve(ctx, srv, c) })
+	g.Go(func() error { return at.serve(ctx, srv, c) })
 	g.Go(func() error { return hear(ctx, p.dir, pages.Bus, p.log) })
 	g.Go(func() error {
 		return upkeep.Run(ctx, upkeep.Options{Store: db, Traffic: db.Traffic(), Forget: a.server.Breakers.Forget,

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"reprise/internal/accounts"
 	"reprise/internal/alerts"
@@ -16,6 +17,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/delivery"
+	"reprise/internal/demo/household"
 	"reprise/internal/digest"
 	"reprise/internal/enrich"
 	"reprise/internal/events"
@@ -25,6 +27,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/observe"
 	"reprise/internal/providers"
+	"reprise/internal/providers/registry"
 	"reprise/internal/removal"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
@@ -43,6 +46,7 @@ type app struct {
 	screen      *resilience.Screen
 	web         atomic.Pointer[server.Server] // nil before it serves
 	guard       *syncer.Guard
+	builder     registry.Builder
 	client      *http.Client // of upstream calls
 	accounts    *accounts.Accounts
 	registry    *providers.Registry
@@ -73,7 +77,7 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	b := basics{config: c, now: newCurrent(c), hosts: resilience.NewHosts(hosts(c)), store: db,
+	b := basics{config: c, now: newCurrent(c), hosts: resilience.NewHosts(c.Hosts(registry.Descriptions())), store: db,
 		bus: &events.Bus{}, counters: counters, log: log}
 	if base == nil {
 		base = b.hosts.NewBase()
@@ -82,12 +86,13 @@ func wire(
 	alerts := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
 	transport := b.transport(base, alerts)
 	client := resilience.NewClient(transport)
-	registry, services, err := b.providers(ctx, client, transport)
+	builder := registry.Builder{Client: client, Store: db, Rotated: counters.Rotation, Log: log}
+	registry, services, err := builder.All(ctx, c.Providers, c.Contact, c.Backoff(), b.follow(transport))
 	if err != nil {
 		return nil, err
 	}
-	backoff, err := b.newBackoff(ctx, registry)
-	if err != nil {
+	backoff := resilience.NewBackoff(c.Backoff())
+	if err := syncer.Restore(ctx, backoff, registry, db); err != nil {
 		return nil, err
 	}
 	screen := syncer.NewScreen(syncer.ScreenOptions{Store: db, Registry: registry, Log: log,
@@ -146,7 +151,7 @@ func wire(
 		Connections: connections, Breakers: transport.Breakers}
 	pages.Metrics = counters.Handler(now.States, log)
 	return &app{basics: b, backoff: backoff, services: services, channels: channels, screen: screen,
-			guard: guard, client: client, accounts: accounts, registry: registry,
+			guard: guard, builder: builder, client: client, accounts: accounts, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
 			updates: updates,
 			run: []func(context.Context) error{sync.Run, imports.Run, removals.Run, digests.Run, enrichment.Run,
@@ -164,7 +169,7 @@ func (b basics) newChannels(
 	}
 	keys := channels.ReadVapid(vapid)
 	own := *t
-	own.Agent = func() string { return userAgent(config.Config{}) } // the contact address is for services only
+	own.Agent = func() string { return config.Config{}.Agent(version) } // the contact address is for services only
 	return channels.New(channels.Config{Client: resilience.NewClient(&own), Dial: b.hosts.Dial(), Vapid: keys,
 		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell,
 		Screen: screen}), keys.Public, nil
@@ -181,29 +186,6 @@ func (b basics) imports(told *notify.Notifier) *imports.Runner {
 		c.RowBytes = imports.ListenBytes
 	}
 	return imports.New(c)
-}
-
-// newBackoff returns the backoff of all connections, with the waits and stops that outlive a restart.
-func (b basics) newBackoff(ctx context.Context, known *providers.Registry) (*resilience.Backoff, error) {
-	stops, err := b.store.Stops(ctx)
-	if err != nil {
-		return nil, err
-	}
-	holds, err := b.store.Holds(ctx)
-	if err != nil {
-		return nil, err
-	}
-	backoff := resilience.NewBackoff(backoffOptions(b.config))
-	syncer.Restore(backoff, known, stops, holds)
-	return backoff, nil
-}
-
-func backoffOptions(c config.Config) resilience.Options {
-	o := resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: c.BackoffJitter}
-	if o.Jitter == 0 {
-		o.Jitter = -1 // none, to the backoff
-	}
-	return o
 }
 
 // storeOptions returns the settings of the store, which gives each delivery as many attempts as the schedule allows.
@@ -228,4 +210,17 @@ func deliveryOptions(c config.Config) delivery.Options {
 func (b basics) askAgain(ctx context.Context, c *syncer.Connections, courier *notify.Courier) error {
 	lost, err := b.store.LostChannels(ctx)
 	return errors.Join(err, courier.AskAgain(ctx, lost), c.AskAgain(ctx))
+}
+
+// latePlays is how long to wait after a week ends for late plays, from phones that were offline.
+const latePlays = 3 * time.Hour
+
+// newDigests returns the writer of the weekly digests. Without a model it never writes one.
+func (b basics) newDigests(services *providers.Registry, guard digest.Guard) *digest.Runner {
+	c := digest.Config{Options: digest.Options{Late: latePlays}, Services: services, Guard: guard, Store: b.store,
+		Bus: b.bus, Log: b.log, Reader: accounts.ReaderIn(b.store)}
+	if b.config.Simulated != nil {
+		c.Options.Every, c.Options.Late = household.DigestEvery, 0
+	}
+	return digest.New(c)
 }

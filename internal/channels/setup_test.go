@@ -159,9 +159,7 @@ func (h *house) start() {
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
 	backoff := resilience.NewBackoff(resilience.Options{})
 	h.backoff = backoff
-	holds, err := h.db.Holds(ctx)
-	require.NoError(t, err)
-	syncer.Restore(backoff, nil, nil, holds)
+	require.NoError(t, syncer.Restore(ctx, backoff, nil, h.db))
 	spotify := &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}}
 	lastfm := &providers.Provider{Description: providers.Description{Name: "lastfm", DisplayName: "Last.fm",
 		Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 1}},

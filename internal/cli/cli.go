@@ -24,6 +24,18 @@ type Options struct {
 	Second                  string // operand, of the command that has two
 }
 
+// Settings returns the settings that the flags give, by path.
+func (o Options) Settings() map[string]string {
+	given := map[string]string{}
+	if o.Listen != "" {
+		given["listen"] = o.Listen
+	}
+	if o.DataDir != "" {
+		given["data_dir"] = o.DataDir
+	}
+	return given
+}
+
 // Usage is the help text.
 const Usage = `Reprise keeps a complete, live copy of your listening history.
 

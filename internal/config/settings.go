@@ -170,14 +170,6 @@ func (c *Config) validate() (faults []Fault) {
 	return faults
 }
 
-// ClusterReached returns the address at which the other servers of the database reach this one.
-func (c *Config) ClusterReached() string {
-	if c.ClusterAddress != "" {
-		return c.ClusterAddress
-	}
-	return c.ClusterListen
-}
-
 // anyAddress reports whether a host to listen on stands for all addresses of the machine.
 func anyAddress(host string) bool {
 	ip, err := netip.ParseAddr(host)

@@ -77,11 +77,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 			providertest.New(registry.Describe("listenbrainz")))}
 	log := slog.New(slog.NewJSONHandler(&e.log, nil))
 	e.Registry.Replace(e.NewYouTube(YouTubeKeys))
-	stops, err := db.Stops(ctx)
-	require.NoError(t, err)
-	holds, err := db.Holds(ctx)
-	require.NoError(t, err)
-	syncer.Restore(e.Backoff, e.Registry, stops, holds)
+	require.NoError(t, syncer.Restore(ctx, e.Backoff, e.Registry, db))
 	var kept Store = db
 	if wrap != nil {
 		kept = wrap(db)

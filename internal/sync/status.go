@@ -226,9 +226,23 @@ func condition(c library.Connection, s resilience.State, r library.StreamRecord,
 	return Healthy
 }
 
+// HeldStore has the stops and waits that outlive a restart.
+type HeldStore interface {
+	Stops(context.Context) ([]resilience.Stop, error)
+	Holds(context.Context) ([]resilience.Hold, error)
+}
+
 // Restore restores what the backoff must know after a restart: the stops, and the waits that upstreams dictated.
 // Those of keys are in their pools.
-func Restore(b *resilience.Backoff, known *providers.Registry, stops []resilience.Stop, holds []resilience.Hold) {
+func Restore(ctx context.Context, b *resilience.Backoff, known *providers.Registry, store HeldStore) error {
+	stops, err := store.Stops(ctx)
+	if err != nil {
+		return err
+	}
+	holds, err := store.Holds(ctx)
+	if err != nil {
+		return err
+	}
 	for _, s := range stops {
 		b.RestoreStop(s)
 	}
@@ -244,4 +258,5 @@ func Restore(b *resilience.Backoff, known *providers.Registry, stops []resilienc
 			b.RestoreHold(resilience.Hold{Key: k, Category: s.Category, Since: time.Now(), Until: s.Until})
 		}
 	}
+	return nil
 }

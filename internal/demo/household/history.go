@@ -18,6 +18,15 @@ import (
 	syncer "reprise/internal/sync"
 )
 
+// Furnish adds everybody to an empty program, with all that Complete adds, and returns the id of Alice.
+func (p Program) Furnish(ctx context.Context, settings map[string]providers.Settings) (int64, error) {
+	alice, err := p.AddAlice(ctx)
+	if err == nil {
+		err = p.Complete(ctx, settings)
+	}
+	return alice.ID, err
+}
+
 // Complete gives the household its second person and everybody two weeks of history, and lets the services take their
 // usual time from then on. settings are those of the program's providers.
 func (p Program) Complete(ctx context.Context, settings map[string]providers.Settings) error {

@@ -39,16 +39,6 @@ type Program struct {
 	Store       *store.Store
 }
 
-// Start returns a World with a household that hears music every day. A person's press of "Reset everything" calls
-// reset.
-func Start(reset func()) (*demo.World, error) {
-	world, err := demo.Start(demo.Options{Seed: 1, Live: 12 * time.Second, Plays: 4000, Days: 250, Reset: reset})
-	if err != nil {
-		return nil, fmt.Errorf("start simulated services: %w", err)
-	}
-	return world, nil
-}
-
 // Settings returns the settings for the simulated services, with intervals that show in a minute what takes hours
 // elsewhere.
 func Settings(world *demo.World) map[string]string {

@@ -32,6 +32,11 @@ type Options struct {
 	Log     *slog.Logger
 }
 
+// Everybody is Options.Proxies behind a load balancer, which limits the connections of an address itself.
+func Everybody() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+}
+
 // Listener accepts connections as long as there is room. Make it with Listen.
 type Listener struct {
 	net.Listener

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"net"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Hosts returns which hosts may be called. Some services block callers that they cannot contact; other servers with the
+// same API do not.
+func (c Config) Hosts(known []providers.Description) resilience.HostPolicy {
+	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact, Only: c.Simulated,
+		OwnPort: c.Port()}
+	for _, d := range known {
+		policy.NeedContact = append(policy.NeedContact, d.Contact.Domains...)
+	}
+	return policy
+}
+
+// Backoff returns the options of the backoff.
+func (c Config) Backoff() resilience.Options {
+	o := resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: c.BackoffJitter}
+	if o.Jitter == 0 {
+		o.Jitter = -1 // none, to the backoff
+	}
+	return o
+}
+
+// Breakers returns the options of the breakers.
+func (c Config) Breakers() resilience.BreakerOptions {
+	return resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
+		MaxCooldown: c.BreakerMaxOpen}
+}
+
+// Agent returns how an installation of this version introduces itself to services.
+func (c Config) Agent(version string) string {
+	agent := "Reprise/" + version
+	if c.Contact != "" {
+		agent += " (" + c.Contact + ")"
+	}
+	return agent
+}
+
+// ClusterReached returns the address at which the other servers of the database reach this one.
+func (c Config) ClusterReached() string {
+	if c.ClusterAddress != "" {
+		return c.ClusterAddress
+	}
+	return c.ClusterListen
+}
+
+// ClusterReachedAt is ClusterReached for a server that listens for the others at an address: it has the port that the
+// system has chosen.
+func (c Config) ClusterReachedAt(at net.Addr) string {
+	host, port, _ := net.SplitHostPort(c.ClusterReached())
+	if port == "0" {
+		_, port, _ = net.SplitHostPort(at.String())
+	}
+	return net.JoinHostPort(host, port)
+}
