@@ -85,6 +85,18 @@ func TestNoUnfinishedWork(t *testing.T) {
 	})
 }
 
+// A service is known to the rest of the program by what its description says. YouTube is the one whose name was needed
+// most often elsewhere.
+func TestOnlyItsFolderNamesYouTube(t *testing.T) {
+	eachFile(t, []string{".go", ".templ"}, func(name string, b []byte) {
+		dir := path.Dir(name)
+		mayName := strings.HasSuffix(name, "_test.go") || strings.HasSuffix(dir, "test") ||
+			strings.HasPrefix(dir, "internal/demo") ||
+			dir == "internal/providers/youtube" || dir == "internal/providers/registry"
+		require.False(t, !mayName && bytes.Contains(bytes.ToLower(b), []byte("youtube")), "%s names YouTube", name)
+	})
+}
+
 // An error that becomes part of another one is wrapped, so that callers can still ask what it is.
 func TestErrorsKeepTheirType(t *testing.T) {
 	eachFile(t, []string{".go"}, func(name string, b []byte) {

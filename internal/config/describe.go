@@ -17,19 +17,15 @@ type Setting struct {
 	Least    string   // the least value of a Duration or an Integer; empty for none
 	Most     string   // the largest value of an Integer; empty for none
 	Provider string   // whose setting it is; empty for one of the server
+	own      bool     // see [providers.Setting]
 }
-
-// own are the settings of providers that have sentences of their own; the others share those of their name.
-var own = map[string]bool{"lastfm_client_id": true, "lastfm_client_secret": true, "youtube_keys": true,
-	"fanarttv_keys": true, "openai_keys": true, "openai_api_url": true, "listenbrainz_api_url": true,
-	"musicbrainz_api_url": true}
 
 // Label returns what people call the setting.
 func (s Setting) Label() words.Text {
 	switch {
 	case s.Provider == "":
 		return words.Each("setting.label.", s.Path)
-	case own[s.Provider+"_"+s.name()]:
+	case s.own:
 		return words.Each("setting.label.own.", s.Provider+"_"+s.name())
 	}
 	return words.Each("setting.label.service.", s.name())
@@ -40,7 +36,7 @@ func (s Setting) Help() words.Text {
 	switch {
 	case s.Provider == "":
 		return words.Each("setting.help.", s.Path)
-	case own[s.Provider+"_"+s.name()]:
+	case s.own:
 		return words.Each("setting.help.own.", s.Provider+"_"+s.name())
 	}
 	return words.Each("setting.help.service.", s.name())

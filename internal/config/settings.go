@@ -126,7 +126,7 @@ func (c *Config) providerSettings(all []providers.Description) (table []row) {
 		c.Providers[d.Name] = values
 		for _, s := range d.Settings {
 			table = append(table, row{Setting{Path: d.Path(s.Name), Default: s.Default, Group: groupOf(d),
-				Kind: kinds[s.Kind], Provider: d.Name}, func(text string) error {
+				Kind: kinds[s.Kind], Provider: d.Name, own: s.Own}, func(text string) error {
 				v, err := s.Parse(text)
 				values[s.Name] = v
 				return err

@@ -196,7 +196,7 @@ func TestPlaylistsHoldHostileNames(t *testing.T) {
 	}
 	write := func(f ListForm) string {
 		var b bytes.Buffer
-		n, err := f.Write(&b, p, each(tracks))
+		n, err := f.Write(&b, p, "", each(tracks))
 		require.NoError(t, err)
 		require.Equal(t, len(tracks), n)
 		return b.String()
@@ -235,6 +235,16 @@ func TestPlaylistsHoldHostileNames(t *testing.T) {
 	rows := table(t, []byte(write(Table)))
 	require.Len(t, rows, 1+len(hostile))
 	require.Equal(t, "'"+hostile[7], rows[8][1])
+}
+
+func TestPlaylistsLeadToTheirService(t *testing.T) {
+	t.Parallel()
+	tracks := []library.Track{{Title: "Jóga", Artist: "Björk", SourceID: "a b"}, {Title: "Hunter", Artist: "Björk"}}
+	var b bytes.Buffer
+	_, err := M3U8.Write(&b, library.StoredPlaylist{}, "https://music.example.org/track/{id}", each(tracks))
+	require.NoError(t, err)
+	require.Contains(t, b.String(), "\nhttps://music.example.org/track/a+b\n")
+	require.Contains(t, b.String(), "\nBjörk/Hunter.mp3\n", "a track without an id there is a file")
 }
 
 func TestAnErrorEndsAFile(t *testing.T) {

@@ -25,8 +25,8 @@ type ListForm struct {
 // listed is a track in a playlist.
 type listed struct {
 	library.Track
-	n        int // from 1
-	provider string
+	n    int    // from 1
+	page string // of a track at its service, with {id} for its id; empty for none
 }
 
 // The formats of playlists.
@@ -47,16 +47,17 @@ var (
 var ListForms = []ListForm{JSPF, XSPF, M3U8, Table}
 
 // Write writes a playlist with its tracks to w, and returns how many tracks it has written. It stops at the first error
-// of either.
-func (f ListForm) Write(w io.Writer, p library.StoredPlaylist, tracks iter.Seq2[library.Track, error]) (n int,
-	err error) {
+// of either. page is the address of a track at the playlist's service, with {id} for its id; empty if it has none.
+func (f ListForm) Write(
+	w io.Writer, p library.StoredPlaylist, page string, tracks iter.Seq2[library.Track, error],
+) (n int, err error) {
 	b := f.begin(nil, p)
 	for t, err := range tracks {
 		if err != nil {
 			return n, err
 		}
 		n++
-		b = f.track(b, listed{Track: t, n: n, provider: p.Connection.Provider()})
+		b = f.track(b, listed{Track: t, n: n, page: page})
 		if len(b) >= atOnce {
 			if _, err := w.Write(b); err != nil {
 				return n, err
@@ -146,13 +147,8 @@ func trackM3U8(b []byte, t listed) []byte {
 
 // place returns the location of a track: its address at its service, or a file path.
 func (t listed) place() string {
-	id := url.QueryEscape(t.SourceID)
-	switch {
-	case id == "":
-	case t.provider == "spotify":
-		return "https://open.spotify.com/track/" + id
-	case t.provider == "youtube":
-		return "https://www.youtube.com/watch?v=" + id
+	if t.SourceID != "" && t.page != "" {
+		return strings.ReplaceAll(t.page, "{id}", url.QueryEscape(t.SourceID))
 	}
 	parts := []string{segment(t.Artist)}
 	if t.Album != "" {

@@ -23,6 +23,8 @@ type Description struct {
 	Takes       Takes      // what can be delivered to it
 	// History is the page with a person's listens there, with {account} for the account's name; empty if it is unknown.
 	History string
+	Track   string // the page of a track there, with {id} for its SourceID; empty if it has none
+	Domain  string // by which others name the streaming service: "spotify.com"; empty for none
 	// Endpoints lists what the adapter calls, each as method and route template. For OAuth see [TokenEndpoint].
 	Endpoints []string
 	Fields    []Field // the connect form; empty when people consent in the browser
@@ -111,7 +113,7 @@ type RedirectRules struct {
 
 // Pool describes a provider's pool of API keys, which the setting "keys" fills.
 type Pool struct {
-	KeyName string // one of them, at the beginning of a sentence: "YouTube's key"
+	KeyName string // one of them, at the beginning of a sentence: "OpenAI's key"
 	With    string // the setting without which the keys are not used; empty for none
 	// Put adds a key to a request, but not to its URL, which logs and errors show.
 	Put    func(*http.Request, resilience.Secret)
@@ -139,6 +141,7 @@ type Installation struct {
 	Keyed   *http.Client        // the same with a key of Keys on every request; nil without keys
 	Keys    *resilience.KeyPool // nil without keys
 	Contact string
+	Domains map[string]string // each streaming service's [Description.Domain], by its name
 }
 
 // New returns the live provider with these settings. It makes no call. Missing settings are not an error;

@@ -165,6 +165,8 @@ type VideoSource interface {
 	Videos(ctx context.Context, ids []string) ([]library.Video, error)
 	// Named returns the track of a video: who plays what, by its names.
 	Named(library.Video) library.Track
+	// WhyGone says why a video is not there any more: the reason is VideoPrivate or VideoDeleted.
+	WhyGone(reason string) words.Text
 }
 
 // ErrNotOffered is returned when this server has the feature disabled. It is not a failure; there is nothing to read.

@@ -24,6 +24,7 @@ type Setting struct {
 	Required bool   // the provider is not used without it
 	Called   bool   // requests go to this address
 	With     string // the setting that must be set together with it; empty for none
+	Own      bool   // it has a label and a help of its own; otherwise those of its name
 }
 
 // Kind is the type of a setting. It determines how its text is parsed.

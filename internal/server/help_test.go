@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/providers/registry"
 	"reprise/internal/server/core"
 )
 
@@ -42,7 +43,7 @@ func TestHelpIsThereForAnybody(t *testing.T) {
 func TestPagesLeadToHelpThatIsThere(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})
-	for _, address := range core.Helps() {
+	for _, address := range core.Helps(registry.Descriptions()...) {
 		path, id, _ := strings.Cut(address, "#")
 		w := h.knock(http.MethodGet, path)
 		require.Equal(t, http.StatusOK, w.Code, address)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -75,7 +76,11 @@ func (r *resources) routes() (*echo.Echo, error) {
 	if r.Demo != nil {
 		pages.Any("/demo/*", r.demo)
 		pages.GET("/demo/components", func(c echo.Context) error {
-			return r.core.Show(c, http.StatusOK, "Components", ui.Gallery())
+			marked := []string{"another"}
+			for _, p := range slices.Concat(r.Registry.All(), r.Services.All()) {
+				marked = append(marked, p.Name)
+			}
+			return r.core.Show(c, http.StatusOK, "Components", ui.Gallery(marked))
 		})
 		pages.GET("/demo", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/demo/") })
 	}

@@ -8,7 +8,6 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/words"
 )
 
 // videoStore keeps what is known of videos, for everybody.
@@ -117,7 +116,7 @@ func named(
 		there := v.GoneSince.IsZero() && v.Title != "" // the person's own, which others do not see
 		if !there {
 			providers.LeaveOut(ctx, providers.LeftOut{SourceID: t.SourceID, Name: cmp.Or(v.Title, t.Title),
-				Reason: whyGone[t.Gone]})
+				Reason: of.WhyGone(t.Gone)})
 		}
 		if v.Title != "" {
 			t = of.Named(v.Video)
@@ -126,11 +125,6 @@ func named(
 		}
 	}
 	return all
-}
-
-var whyGone = map[string]words.Text{
-	library.VideoPrivate: words.New("youtube.video_private"),
-	library.VideoDeleted: words.New("youtube.video_gone"),
 }
 
 // ask asks about videos in one call, and stores the facts about those that are there.

@@ -17,7 +17,7 @@ var states = []string{"healthy", "syncing", "waiting", "held", "paused", "new", 
 	"done", "there", "running", "retrying", "scheduled", "parked", "dead"}
 
 // specimens returns every component in every state.
-func specimens() []specimen {
+func specimens(providers []string) []specimen {
 	at := time.Date(2026, time.November, 22, 14, 5, 0, 0, time.UTC)
 	named := Named{Text: "Svefn-g-englar", URL: "/"}
 	var marks, shapes, samples, brands []templ.Component
@@ -31,8 +31,7 @@ func specimens() []specimen {
 			samples = append(samples, Sample(outcome))
 		}
 	}
-	for _, p := range []string{"spotify", "lastfm", "listenbrainz", "navidrome", "youtube", "musicbrainz", "fanarttv",
-		"openai", "s3", "another"} {
+	for _, p := range providers {
 		brands = append(brands, Brand(p))
 	}
 	return []specimen{

@@ -24,7 +24,7 @@ func Describe() providers.Description {
 		Endpoints: []string{endpoint(artistRoute), endpoint(albumRoute)},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://webservice.fanart.tv"},
-			{Name: "keys", Kind: providers.Keys, Required: true, From: getKey},
+			{Name: "keys", Own: true, Kind: providers.Keys, Required: true, From: getKey},
 			{Name: "client_key", Kind: providers.Secret, From: getKey},
 		},
 		Owner: "fanarttv",

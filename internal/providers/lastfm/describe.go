@@ -40,9 +40,9 @@ func Describe() providers.Description {
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://ws.audioscrobbler.com/2.0/"},
 			{Name: "auth_url", Kind: providers.PageURL, Default: "https://www.last.fm/api/auth/"},
-			{Name: "client_id", Label: words.New("register.api_key"), Required: true, From: accounts},
-			{Name: "client_secret", Label: words.New("register.shared_secret"), Kind: providers.Secret, Required: true,
-				From: accounts},
+			{Name: "client_id", Own: true, Label: words.New("register.api_key"), Required: true, From: accounts},
+			{Name: "client_secret", Own: true, Label: words.New("register.shared_secret"), Kind: providers.Secret,
+				Required: true, From: accounts},
 			pace.Setting(),
 		},
 		Owner: name,

@@ -37,7 +37,8 @@ func Describe() providers.Description {
 			Help: words.New("listenbrainz.field.url_help"),
 		}},
 		Settings: []providers.Setting{
-			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.listenbrainz.org"},
+			{Name: "api_url", Own: true, Kind: providers.BaseURL, Called: true,
+				Default: "https://api.listenbrainz.org"},
 			pace.Setting(),
 		},
 		Owner:   "metabrainz",
@@ -48,7 +49,7 @@ func Describe() providers.Description {
 	}
 }
 
-func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {
+func build(s providers.Settings, in providers.Installation) (providers.Provider, error) {
 	base := apiBase(s.Text("api_url"))
 	installation := server{base: base, host: cmp.Or(resilience.HostOf(base), base)}
 	return providers.Provider{
@@ -59,7 +60,8 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
 			at, err := serverAt(cred[urlField], installation)
 			token := strings.Join(strings.Fields(cred[tokenField]), "")
-			return &adapter{client: c, server: at, err: err, token: token, user: cred[userField],
+			return &adapter{client: c, server: at, err: err, domains: in.Domains, token: token,
+				user: cred[userField],
 				lacks: map[string]bool{readsListens: cred[readsListens] == lacks,
 					readsPlaylists: cred[readsPlaylists] == lacks}}
 		},

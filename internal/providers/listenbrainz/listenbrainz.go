@@ -25,12 +25,13 @@ const (
 )
 
 type adapter struct {
-	client *http.Client
-	server server
-	err    error // of the address
-	token  string
-	user   string          // empty before Prove
-	lacks  map[string]bool // what the server does not offer to be read, by readsListens and readsPlaylists
+	client  *http.Client
+	server  server
+	err     error             // of the address
+	domains map[string]string // of streaming services
+	token   string
+	user    string          // empty before Prove
+	lacks   map[string]bool // what the server does not offer to be read, by readsListens and readsPlaylists
 }
 
 // get sends one GET. route is the template of path: it names the endpoint and never holds a name or an id.

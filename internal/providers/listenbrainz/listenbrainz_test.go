@@ -28,7 +28,8 @@ var geoff = library.Credentials{tokenField: pasted, userField: "geoff"}
 
 // open returns an adapter of user geoff whose upstream is far.
 func open(far providertest.Respond) *adapter {
-	return providertest.New(Describe()).Open(providertest.Client(far), geoff).(*adapter)
+	in := providers.Installation{Domains: map[string]string{"spotify": "spotify.com"}}
+	return providertest.NewIn(in, Describe()).Open(providertest.Client(far), geoff).(*adapter)
 }
 
 // collect reads a sequence to its end.

@@ -54,10 +54,6 @@ var submitTable = append(table[:len(table):len(table)],
 	providers.Row{Status: http.StatusUnprocessableEntity, Meaning: ourMistake},
 )
 
-// musicServices holds the domains that ListenBrainz uses for streaming services. Self-hosted servers and scrobbling
-// services have none.
-var musicServices = map[string]string{"spotify": "spotify.com", "youtube": "youtube.com"}
-
 // submission is the body of one call. Unknown values are omitted, as the documentation asks.
 type submission struct {
 	Type    string            `json:"listen_type"`
@@ -86,7 +82,7 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	outcomes := make([]error, len(plays))
 	call := submission{Type: "import", Payload: make([]json.RawMessage, 0, len(plays))}
 	for i := range plays {
-		text, err := marshal(&plays[i])
+		text, err := marshal(&plays[i], a.musicService(plays[i].Sources))
 		if outcomes[i] = a.server.worded(err); err == nil {
 			call.Payload = append(call.Payload, text)
 		}
@@ -124,12 +120,12 @@ func (s server) worded(err error) error {
 	return err
 }
 
-// marshal encodes a play for ListenBrainz. Its error is an item failure.
-func marshal(play *library.StoredListen) (json.RawMessage, error) {
+// marshal encodes a play from a streaming service for ListenBrainz. Its error is an item failure.
+func marshal(play *library.StoredListen, service string) (json.RawMessage, error) {
 	l := submitted{ListenedAt: play.PlayedAt.Unix()}
 	m := &l.Metadata
 	m.Title, m.Artist, m.Album = clean(play.Title), clean(play.Artist), clean(play.Album)
-	m.Info.Client, m.Info.Service = client, musicService(play.Sources)
+	m.Info.Client, m.Info.Service = client, service
 	m.Info.DurationMS, m.Info.ISRC = max(play.Duration, 0).Milliseconds(), clean(play.ISRC)
 	if mbidForm.MatchString(play.RecordingMBID) {
 		m.Info.RecordingMBID = play.RecordingMBID
@@ -166,9 +162,10 @@ func unsent(why string, m resilience.Meaning) error {
 	}
 }
 
-func musicService(sources []library.Source) string {
+// musicService returns the domain by which ListenBrainz knows the streaming service that told of a play.
+func (a *adapter) musicService(sources []library.Source) string {
 	for _, s := range sources {
-		if domain := musicServices[s.Connection.Provider()]; domain != "" {
+		if domain := a.domains[s.Connection.Provider()]; domain != "" {
 			return domain
 		}
 	}

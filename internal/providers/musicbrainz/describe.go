@@ -23,7 +23,7 @@ func Describe() providers.Description {
 			recordingResource.lookup(), recordingResource.search(),
 		},
 		Settings: []providers.Setting{
-			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://musicbrainz.org"},
+			{Name: "api_url", Own: true, Kind: providers.BaseURL, Called: true, Default: "https://musicbrainz.org"},
 			pace.Setting(),
 		},
 		Owner:   "metabrainz",

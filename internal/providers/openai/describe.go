@@ -18,8 +18,8 @@ func Describe() providers.Description {
 		Streams:   []string{library.Digest},
 		Endpoints: []string{endpoint},
 		Settings: []providers.Setting{
-			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.openai.com/v1"},
-			{Name: "keys", Kind: providers.Keys, From: "https://platform.openai.com/api-keys"},
+			{Name: "api_url", Own: true, Kind: providers.BaseURL, Called: true, Default: "https://api.openai.com/v1"},
+			{Name: "keys", Own: true, Kind: providers.Keys, From: "https://platform.openai.com/api-keys"},
 			{Name: "model", Required: true, From: "https://platform.openai.com/docs/models"},
 			{Name: "price_in", Kind: providers.Price, With: "price_out"},
 			{Name: "price_out", Kind: providers.Price},

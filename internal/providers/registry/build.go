@@ -54,7 +54,7 @@ func (b Builder) All(
 func (b Builder) Build(
 	ctx context.Context, d providers.Description, s providers.Settings, contact string, backoff resilience.Options,
 ) (*providers.Provider, error) {
-	in := providers.Installation{Client: b.Client, Contact: contact}
+	in := providers.Installation{Client: b.Client, Contact: contact, Domains: domains()}
 	if keys := d.Keys(s); len(keys) > 0 {
 		waits, err := b.Store.Cooldowns(ctx)
 		if err != nil {
@@ -65,6 +65,17 @@ func (b Builder) Build(
 		in.Keyed = resilience.NewClient(b.keyed(d, in.Keys))
 	}
 	return d.New(s, in)
+}
+
+// domains returns the domains of the streaming services, by their names.
+func domains() map[string]string {
+	all := map[string]string{}
+	for _, d := range Descriptions() {
+		if d.Domain != "" {
+			all[d.Name] = d.Domain
+		}
+	}
+	return all
 }
 
 // keyed returns a transport that puts a key of the pool on every request and keeps the pool's waits across restarts.

@@ -24,6 +24,7 @@ func Describe() providers.Description {
 			"1.6c-2.8-1.6-6.3-1.9-9.8-.9zM7.3 12c3.2-.9 6.4-.5 9.1 1l-.8 1.5c-2.3-1.3-5-1.6-7.8-.8zM7.9 " +
 			"15.2c2.5-.6 4.9-.3 7 .9l-.8 1.4c-1.7-1-3.7-1.2-5.8-.7z",
 		Purpose: words.New("spotify.purpose"),
+		Track:   "https://open.spotify.com/track/{id}", Domain: "spotify.com",
 		Streams: []string{library.Listens, library.Playlists},
 		Endpoints: []string{
 			endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute),

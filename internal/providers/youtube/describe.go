@@ -17,6 +17,7 @@ func Describe() providers.Description {
 		Name: "youtube", DisplayName: "YouTube",
 		Icon:    "M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM10 8.5v7l6-3.5z",
 		Purpose: words.New("youtube.purpose"),
+		Track:   "https://www.youtube.com/watch?v={id}", Domain: "youtube.com",
 		Streams: []string{library.Playlists},
 		Endpoints: []string{
 			endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute),
@@ -28,7 +29,7 @@ func Describe() providers.Description {
 			{Name: "client_id", Label: words.New("register.client_id"), Required: true, From: console},
 			{Name: "client_secret", Label: words.New("register.client_secret"), Kind: providers.Secret, Required: true,
 				From: console},
-			{Name: "keys", Kind: providers.Keys, From: console},
+			{Name: "keys", Own: true, Kind: providers.Keys, From: console},
 		},
 		Owner: "google",
 		Registration: &providers.Registration{

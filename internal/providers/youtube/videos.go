@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // videoParts are what is asked for of every video. A call costs one unit of the daily quota, however many parts and ids
@@ -67,6 +68,14 @@ func (a *adapter) Named(v library.Video) library.Track {
 	t := nameOf(v.Title, v.Channel)
 	t.SourceID, t.Duration = v.ID, v.Duration
 	return t
+}
+
+// WhyGone implements providers.VideoSource.
+func (a *adapter) WhyGone(reason string) words.Text {
+	if reason == library.VideoPrivate {
+		return words.New("youtube.video_private")
+	}
+	return words.New("youtube.video_gone")
 }
 
 type getter func(ctx context.Context, route string, query url.Values, etag string, v any) (bool, error)

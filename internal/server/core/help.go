@@ -1,5 +1,11 @@
 package core
 
+import (
+	"strings"
+
+	"reprise/internal/providers"
+)
+
 // helps says which document helps with the pages below a path; the first that fits counts.
 var helps = []struct{ below, document string }{
 	{"/connect", "first-steps#2-your-services"},
@@ -14,9 +20,6 @@ var helps = []struct{ below, document string }{
 	{"/settings/services", "services"},
 	{"/settings/server", "commands"},
 	{"/settings/people", "first-steps#4-a-second-person"},
-	{"/setup/spotify", "first-steps#spotify"},
-	{"/setup/lastfm", "first-steps#lastfm"},
-	{"/setup/youtube", "first-steps#youtube"},
 	{"/setup", "first-steps"},
 	{"/login", "signing-in"},
 	{"/health", "operating#health"},
@@ -26,6 +29,9 @@ var helps = []struct{ below, document string }{
 
 // helpFor returns the address of the document that helps with a page; that of all documents if none does.
 func helpFor(path string) string {
+	if within(path, registering) && len(path) > len(registering) {
+		return helpToRegister(strings.TrimPrefix(path, registering+"/"))
+	}
 	for _, h := range helps {
 		if within(path, h.below) {
 			return "/help/" + h.document
@@ -34,8 +40,19 @@ func helpFor(path string) string {
 	return "/help"
 }
 
-// Helps returns the addresses of the documents that pages lead to.
-func Helps() (all []string) {
+// registering is the path of the pages on which a provider's registration is entered, each below it by its name.
+const registering = "/setup"
+
+// helpToRegister returns the address of the section about registering with a provider.
+func helpToRegister(provider string) string { return "/help/first-steps#" + provider }
+
+// Helps returns the addresses of the documents that pages lead to, with those about registering with these providers.
+func Helps(known ...providers.Description) (all []string) {
+	for _, d := range known {
+		if d.Registration != nil {
+			all = append(all, helpToRegister(d.Name))
+		}
+	}
 	for _, h := range helps {
 		all = append(all, "/help/"+h.document)
 	}

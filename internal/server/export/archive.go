@@ -154,7 +154,7 @@ func (h *Handler) packPlaylists(ctx context.Context, p *packing, user int64) err
 			n++
 			f := packed{Name: fmt.Sprintf("playlists/%04d%s", n, export.JSPF.Ending), Kind: "playlist", Title: one.Name}
 			err := p.add(f, func(w io.Writer) (int, error) {
-				return export.JSPF.Write(w, one, h.tracks(ctx, user, one.ID))
+				return export.JSPF.Write(w, one, h.trackPage(one), h.tracks(ctx, user, one.ID))
 			})
 			if err != nil {
 				return err

@@ -155,9 +155,17 @@ func (h *Handler) playlist(c echo.Context) error {
 		return err
 	}
 	return h.core.Download(c, f.Type, cmp.Or(export.FileName(p.Name), "playlist")+f.Ending, func(w io.Writer) error {
-		_, err := f.Write(w, p, h.tracks(ctx, user, p.ID))
+		_, err := f.Write(w, p, h.trackPage(p), h.tracks(ctx, user, p.ID))
 		return err
 	})
+}
+
+// trackPage returns the address of a track at the service of a playlist, with {id} for its id; empty if it has none.
+func (h *Handler) trackPage(p library.StoredPlaylist) string {
+	if from := h.core.Registry.Get(p.Connection.Provider()); from != nil {
+		return from.Track
+	}
+	return ""
 }
 
 // listForm returns the format of playlists with a file name extension.

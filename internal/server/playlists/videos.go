@@ -5,7 +5,7 @@ import (
 	"reprise/internal/server/core"
 )
 
-// videoView is what is known of the video that a track is. Counts are nil when YouTube does not tell them.
+// videoView is what is known of the video that a track is. Counts are nil when its service does not tell them.
 type videoView struct {
 	ID           string   `json:"id"`
 	Title        string   `json:"title"`
