@@ -85,13 +85,8 @@ func (e Entry) who() words.Text {
 func (e Entry) after() words.Text {
 	since, err := time.Parse(time.RFC3339, e.Detail.String())
 	d := e.At.Sub(since)
-	switch {
-	case err != nil || d < 2*time.Minute:
+	if err != nil || d < 2*time.Minute {
 		return words.Text{}
-	case d < 2*time.Hour:
-		return words.New("activity.took.minutes", "Count", int(d/time.Minute))
-	case d < 48*time.Hour:
-		return words.New("activity.took.hours", "Count", int(d/time.Hour))
 	}
-	return words.New("activity.took.days", "Count", int(d/(24*time.Hour)))
+	return words.Took(d)
 }

@@ -34,14 +34,11 @@ func (a *Alerts) UplinkChanged(ctx context.Context, offline bool) {
 }
 
 func (t teller) offline(ctx context.Context) error {
-	admins, err := t.store.Admins(ctx)
 	w := notify.WhenOffline()
-	for _, id := range admins {
-		err = errors.Join(err, t.notifier.Open(ctx, notify.Notification{User: id, Cause: notify.CauseOffline,
-			Severity: notify.Warning, Category: resilience.Network.String(), Title: w.Title, Message: w.Message,
-			Action: notify.Action{Label: words.New("alert.action.details"), URL: "/"}}))
-	}
-	return err
+	told := notify.Notification{Cause: notify.CauseOffline, Severity: notify.Warning,
+		Category: resilience.Network.String(), Title: w.Title, Message: w.Message,
+		Action: notify.Action{Label: words.New("alert.action.details"), URL: "/"}}
+	return t.notifier.OpenForAdmins(ctx, func(int64) notify.Notification { return told })
 }
 
 // BreakerChanged logs a change of a breaker, and refreshes the administrators' pages.

@@ -131,15 +131,13 @@ func (t teller) open(ctx context.Context, al alert, forAdmins bool) error {
 	if !forAdmins {
 		return t.notifier.Open(ctx, al.notification(c.User, c.Generation))
 	}
-	admins, err := t.store.Admins(ctx)
-	for _, id := range admins {
+	return t.notifier.OpenForAdmins(ctx, func(id int64) notify.Notification {
 		n := al.notification(id, 0)
 		if id != c.User || al.category != resilience.Contract { // one about their own connection leads there
 			n.Action = al.adminAction()
 		}
-		err = errors.Join(err, t.notifier.Open(ctx, n))
-	}
-	return err
+		return n
+	})
 }
 
 // openAboutPerson opens an alert for every administrator that says whose connection they have to mend, and how.
@@ -149,8 +147,7 @@ func (t teller) openAboutPerson(ctx context.Context, al alert, err error) error 
 	if failed != nil {
 		return failed
 	}
-	admins, failed := t.store.Admins(ctx)
-	for _, id := range admins {
+	return t.notifier.OpenForAdmins(ctx, func(id int64) notify.Notification {
 		one, whose := al, person.Name
 		if id == c.User {
 			whose = ""
@@ -161,9 +158,8 @@ func (t teller) openAboutPerson(ctx context.Context, al alert, err error) error 
 		if id == c.User {
 			n.Action = notify.Action{Label: words.New("alert.action.details"), URL: "/connections/" + string(c.ID)}
 		}
-		failed = errors.Join(failed, t.notifier.Open(ctx, n))
-	}
-	return failed
+		return n
+	})
 }
 
 // NotLetIn tells the administrators about a person who cannot connect before they act; see [resilience.Meaning]. The

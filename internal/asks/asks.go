@@ -50,7 +50,6 @@ type Store interface {
 	// ChangeAsk stores another need, or when it was done.
 	ChangeAsk(context.Context, Ask) error
 	DropAsk(ctx context.Context, user int64, provider string) error
-	Admins(context.Context) ([]int64, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	Note(context.Context, activity.Entry) error
 	// Changes returns a number that grows with every change of the database.
@@ -128,11 +127,8 @@ func (a *Asks) tellAdministrators(ctx context.Context, one Ask, p *providers.Pro
 	if err != nil {
 		return err
 	}
-	admins, err := a.opt.Store.Admins(ctx)
-	for _, id := range admins {
-		err = errors.Join(err, a.opt.Notifier.Open(ctx, forAdministrator(id, person.Name, p, one.Need)))
-	}
-	return err
+	told := forAdministrators(person.Name, p, one.Need)
+	return a.opt.Notifier.OpenForAdmins(ctx, func(int64) notify.Notification { return told })
 }
 
 // Of returns what a person has asked for and is not done, by provider.

@@ -20,9 +20,9 @@ var causes = []string{causeOf(Setup), causeOf(Keys), causeOf(App)}
 // categories are those of what an administrator has to do.
 var categories = map[Need]resilience.Category{Setup: resilience.Config, Keys: resilience.Quota, App: resilience.Config}
 
-// forAdministrator is what an administrator reads when somebody asks for a service.
-func forAdministrator(admin int64, person string, p *providers.Provider, need Need) notify.Notification {
-	n := notify.Notification{User: admin, Connection: library.ConnectionID(p.Name), Cause: causeOf(need),
+// forAdministrators is what administrators read when somebody asks for a service.
+func forAdministrators(person string, p *providers.Provider, need Need) notify.Notification {
+	n := notify.Notification{Connection: library.ConnectionID(p.Name), Cause: causeOf(need),
 		Severity: notify.Warning, Category: categories[need].String(),
 		Title: words.New("ask.title", "Person", person, "Service", p.DisplayName)}
 	switch need {

@@ -110,10 +110,11 @@ func (m *comparer) compareAt(ctx context.Context, copies []Copy) error {
 	if err != nil {
 		return err
 	}
-	if !m.slots.slot(ctx) {
+	free, ok := m.slots.slot(ctx)
+	if !ok {
 		return nil
 	}
-	defer m.slots.free()
+	defer free()
 	names := make([]string, len(copies))
 	for i, one := range copies {
 		list, err := m.store.PlaylistOnly(ctx, one.User, one.playlist())

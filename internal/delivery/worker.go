@@ -192,10 +192,11 @@ func (w *worker) exceptWorking(all map[int64]time.Time) {
 
 // attempt makes an attempt, if one may be made now, and returns what River is to do.
 func (w *worker) attempt(ctx context.Context, a attempt) error {
-	if !w.opt.slot(ctx) {
+	free, ok := w.opt.slot(ctx)
+	if !ok {
 		return river.JobSnooze(0)
 	}
-	defer w.opt.free()
+	defer free()
 	if a.Schema > payloadSchema { // enqueued by a newer version that was taken back
 		w.metrics.Delivery(a.Kind, "postponed")
 		return river.JobSnooze(time.Hour)

@@ -85,26 +85,13 @@ func (w Waiting) catchUp() words.Text {
 
 // recovery words the end of a trouble, and how long it took.
 func (c writer) recovery(w Waiting) (title, text words.Text) {
-	took := spell(w.ResolvedAt.Sub(w.OpenedAt))
+	took := words.Took(w.ResolvedAt.Sub(w.OpenedAt))
 	if w.Connection != "" && (w.Severity == Error || w.Cause == CauseStill) {
 		name := library.Connection{ID: w.Connection, Name: w.Name}.Label(c.opt.Service(w.Connection.Provider()))
 		return words.New("message.works.title", "Name", name),
 			words.New("message.works.text", "Name", name, "Took", took)
 	}
 	return words.New("message.over.title", "Title", w.Title), words.New("message.over.text", "Took", took)
-}
-
-// spell writes a duration as people say it.
-func spell(d time.Duration) words.Text {
-	switch {
-	case d < time.Minute:
-		return words.New("message.took.moment")
-	case d < time.Hour:
-		return words.New("message.took.minutes", "Count", int(d.Round(time.Minute)/time.Minute))
-	case d < 48*time.Hour:
-		return words.New("message.took.hours", "Count", int(d.Round(time.Hour)/time.Hour))
-	}
-	return words.New("message.took.days", "Count", int(d.Round(24*time.Hour)/(24*time.Hour)))
 }
 
 func (c writer) message(ch Channel, w Waiting) Message {

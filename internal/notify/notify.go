@@ -11,6 +11,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -87,6 +88,8 @@ type Store interface {
 	SeeNotification(ctx context.Context, user, id int64) (bool, error)
 	// AckNotification reports whether there was anything to acknowledge.
 	AckNotification(ctx context.Context, user, id int64) (bool, error)
+	// Admins returns the ids of the administrators.
+	Admins(context.Context) ([]int64, error)
 }
 
 // Notifier opens and closes notifications, and publishes that to the browsers. Safe for concurrent use.
@@ -106,6 +109,17 @@ func (n *Notifier) Open(ctx context.Context, v Notification) error {
 	v.CreatedAt = time.Now()
 	changes, err := n.store.OpenNotification(ctx, v)
 	n.changed(changes)
+	return err
+}
+
+// OpenForAdmins opens a notification for every administrator, as worded returns it for the one with this id.
+func (n *Notifier) OpenForAdmins(ctx context.Context, worded func(admin int64) Notification) error {
+	admins, err := n.store.Admins(ctx)
+	for _, id := range admins {
+		v := worded(id)
+		v.User = id
+		err = errors.Join(err, n.Open(ctx, v))
+	}
 	return err
 }
 

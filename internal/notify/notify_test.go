@@ -21,6 +21,8 @@ type memory struct {
 	err error
 }
 
+func (m *memory) Admins(context.Context) ([]int64, error) { return []int64{1, 2}, nil }
+
 func (m *memory) OpenNotification(_ context.Context, n Notification) (c Changes, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

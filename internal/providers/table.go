@@ -38,9 +38,14 @@ func DecodeJSON(a *resilience.Answer, v any) error {
 		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			what = resilience.Excerpt("a " + e.Value + " in " + e.Field)
 		}
-		return &resilience.ContractError{Endpoint: a.Endpoint, What: what}
+		return Broken(a.Endpoint, what)
 	}
 	return nil
+}
+
+// Broken returns the error for an answer that breaks what the provider documents: what names the part.
+func Broken(endpoint, what string) error {
+	return &resilience.ContractError{Endpoint: endpoint, What: what}
 }
 
 // Refusals describes how a provider refuses calls. The transport uses it, so that the attempt gets the right meaning.

@@ -247,6 +247,20 @@ func (t *Text) Scan(v any) error {
 	return nil
 }
 
+// Took returns a length of time as people say it: in whole minutes, hours or days.
+func Took(d time.Duration) Text {
+	minutes := int(d.Round(time.Minute) / time.Minute)
+	switch {
+	case d < time.Minute:
+		return New("date.took.moment")
+	case minutes < 60:
+		return New("date.took.minutes", "Count", minutes)
+	case minutes < 48*60:
+		return New("date.took.hours", "Count", minutes/60)
+	}
+	return New("date.took.days", "Count", minutes/(24*60))
+}
+
 // Error is an error that a person reads.
 type Error struct{ Text Text }
 

@@ -112,10 +112,6 @@ const (
 // endpoint names a call by its method, because all calls go to one URL.
 func endpoint(method string) string { return http.MethodPost + " " + method }
 
-func broken(method, what string) error {
-	return &resilience.ContractError{Endpoint: endpoint(method), What: what}
-}
-
 // consentURL returns the address of Last.fm's consent page.
 func consentURL(page, key string) func(string) (string, error) {
 	return func(callback string) (string, error) {
@@ -144,7 +140,7 @@ func (a api) session(ctx context.Context, client *http.Client, token string) (li
 		return nil, err
 	}
 	if body.Session.Name == "" || body.Session.Key == "" {
-		return nil, broken(getSession, "a session without a name or a key")
+		return nil, providers.Broken(endpoint(getSession), "a session without a name or a key")
 	}
 	return library.Credentials{sessionField: body.Session.Key, userField: body.Session.Name}, nil
 }
@@ -161,7 +157,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	}
 	name := body.User.Name
 	if name == "" {
-		return providers.Account{}, broken(userInfo, "a user without a name")
+		return providers.Account{}, providers.Broken(endpoint(userInfo), "a user without a name")
 	}
 	a.user = name
 	// Names are unique without regard to case, and people may change the case of theirs.

@@ -119,7 +119,7 @@ func (a *adapter) listens(ctx context.Context, w *walk) (*listensBody, error) {
 		return nil, err
 	}
 	if body.Recent.Tracks == nil {
-		return nil, broken(recentTracks, "no list of plays")
+		return nil, providers.Broken(endpoint(recentTracks), "no list of plays")
 	}
 	return &body, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -69,13 +70,13 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	}
 	results := body.Scrobbles.Results
 	if len(results) != len(plays) {
-		return nil, broken(scrobble, "another number of results than of plays")
+		return nil, providers.Broken(endpoint(scrobble), "another number of results than of plays")
 	}
 	outcomes, taken := make([]error, len(plays)), 0
 	for i := range results {
 		switch c := results[i].Ignored.Code; {
 		case c == nil, *c < 0:
-			return nil, broken(scrobble, "a play without a result")
+			return nil, providers.Broken(endpoint(scrobble), "a play without a result")
 		case *c == 0:
 			taken++
 		default:
@@ -84,7 +85,7 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	}
 	switch n := body.Scrobbles.Attr.Accepted; {
 	case n != nil && *n < 0:
-		return nil, broken(scrobble, "a count that is none")
+		return nil, providers.Broken(endpoint(scrobble), "a count that is none")
 	case n != nil && int(*n) < taken:
 		// Last.fm does not say which ones it ignored, so each has to be sent by itself. It stores known plays once.
 		return nil, refused(withoutReason, "")

@@ -65,9 +65,9 @@ func (w *walk) take(body *listensBody) (page providers.ListenPage, more bool, er
 	case finished == 0:
 		return page, false, nil
 	case usable == 0:
-		return page, false, broken(recentTracks, "plays without a time or a name")
+		return page, false, providers.Broken(endpoint(recentTracks), "plays without a time or a name")
 	case w.page > 1 && len(page.Listens) == 0 && reached >= w.last:
-		return page, false, broken(recentTracks, "the same page once more")
+		return page, false, providers.Broken(endpoint(recentTracks), "the same page once more")
 	}
 	more = w.page < int(body.Recent.Attr.Pages) || body.Recent.Attr.Pages == 0 && finished >= listensPerPage
 	w.advance(&page, oldest, reached)

@@ -73,10 +73,6 @@ const validateRoute = "/1/validate-token"
 
 func endpoint(route string) string { return http.MethodGet + " " + route }
 
-func broken(route, what string) error {
-	return &resilience.ContractError{Endpoint: endpoint(route), What: what}
-}
-
 // Prove implements providers.Adapter. It learns the user's name, which all other calls need.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	answer, err := a.get(ctx, validateRoute, validateRoute, nil, table)
@@ -93,7 +89,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	}
 	switch {
 	case body.Valid == nil || *body.Valid && body.User == "":
-		return providers.Account{}, broken(validateRoute, "neither a user nor a refusal")
+		return providers.Account{}, providers.Broken(endpoint(validateRoute), "neither a user nor a refusal")
 	case !*body.Valid:
 		return providers.Account{}, a.server.tableOf(table).Apply(&resilience.AnswerError{
 			Endpoint: endpoint(validateRoute), Status: answer.Status, Code: invalidToken,

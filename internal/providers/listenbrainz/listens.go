@@ -151,7 +151,7 @@ func (a *adapter) listens(ctx context.Context, w walk) (*listensBody, error) {
 		return nil, err
 	}
 	if body.Payload.Listens == nil {
-		return nil, broken(listensRoute, "no list of listens")
+		return nil, providers.Broken(endpoint(listensRoute), "no list of listens")
 	}
 	for i := range body.Payload.Listens {
 		if body.Payload.Listens[i].usable() {
@@ -159,7 +159,7 @@ func (a *adapter) listens(ctx context.Context, w walk) (*listensBody, error) {
 		}
 	}
 	if len(body.Payload.Listens) > 0 {
-		return nil, broken(listensRoute, "listens without a time or a name")
+		return nil, providers.Broken(endpoint(listensRoute), "listens without a time or a name")
 	}
 	return &body, nil
 }
@@ -185,7 +185,7 @@ func (a *adapter) total(ctx context.Context, span library.Span) (int, error) {
 		return 0, err
 	}
 	if body.Payload.Count < 0 {
-		return 0, broken(countRoute, "a number of listens below 0")
+		return 0, providers.Broken(endpoint(countRoute), "a number of listens below 0")
 	}
 	return body.Payload.Count, nil
 }

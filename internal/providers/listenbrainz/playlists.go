@@ -86,7 +86,7 @@ func (a *adapter) listing(ctx context.Context, route string) iter.Seq2[[]library
 			query := url.Values{"count": {strconv.Itoa(playlistsPerPage)}, "offset": {strconv.Itoa(offset)}}
 			page, total, err := a.listingPage(ctx, route, query)
 			if err == nil && len(page) == 0 && offset < total {
-				err = broken(route, "a listing that ends before its count")
+				err = providers.Broken(endpoint(route), "a listing that ends before its count")
 			}
 			if err != nil {
 				yield(nil, err)
@@ -115,10 +115,10 @@ func (a *adapter) listingPage(ctx context.Context, route string, query url.Value
 		return nil, 0, err
 	}
 	if body.Playlists == nil {
-		return nil, 0, broken(route, "no list of playlists")
+		return nil, 0, providers.Broken(endpoint(route), "no list of playlists")
 	}
 	if body.Total < 0 {
-		return nil, 0, broken(route, "a number of playlists below 0")
+		return nil, 0, providers.Broken(endpoint(route), "a number of playlists below 0")
 	}
 	page := make([]library.Playlist, len(body.Playlists))
 	for i := range body.Playlists {
@@ -128,7 +128,7 @@ func (a *adapter) listingPage(ctx context.Context, route string, query url.Value
 			TrackCount: max(p.TrackCount, p.Extension.Playlist.TrackCount, len(p.Tracks)),
 		}
 		if page[i].SourceID == "" {
-			return nil, 0, broken(route, "a playlist without an identifier")
+			return nil, 0, providers.Broken(endpoint(route), "a playlist without an identifier")
 		}
 	}
 	return page, body.Total, nil
@@ -154,7 +154,7 @@ func (a *adapter) tracks(ctx context.Context, id string) ([]library.Track, error
 		return nil, err
 	}
 	if body.Playlist.Tracks == nil {
-		return nil, broken(playlistRoute, "a playlist without a list of tracks")
+		return nil, providers.Broken(endpoint(playlistRoute), "a playlist without a list of tracks")
 	}
 	tracks := make([]library.Track, len(body.Playlist.Tracks))
 	for i := range body.Playlist.Tracks {
@@ -165,7 +165,7 @@ func (a *adapter) tracks(ctx context.Context, id string) ([]library.Track, error
 			RecordingMBID: id, SourceID: id,
 		}
 		if t.Title == "" && id == "" {
-			return nil, broken(playlistRoute, "a track without a name or an identifier")
+			return nil, providers.Broken(endpoint(playlistRoute), "a track without a name or an identifier")
 		}
 	}
 	return tracks, nil

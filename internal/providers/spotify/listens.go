@@ -124,14 +124,14 @@ func (a *adapter) plays(ctx context.Context, span library.Span) (page providers.
 		return page, err
 	}
 	if body.Items == nil {
-		return page, broken(recentlyPlayed, "no list of plays")
+		return page, providers.Broken(endpoint(recentlyPlayed), "no list of plays")
 	}
 	page.Listens = make([]library.Listen, 0, len(body.Items))
 	for i := range body.Items {
 		row := &body.Items[i]
 		at, err := time.Parse(time.RFC3339, row.PlayedAt)
 		if err != nil || !row.Track.present {
-			return page, broken(recentlyPlayed, "a play without a track or a readable time")
+			return page, providers.Broken(endpoint(recentlyPlayed), "a play without a track or a readable time")
 		}
 		at = at.UTC().Truncate(time.Millisecond)
 		if page.Oldest.IsZero() || at.Before(page.Oldest) {

@@ -51,7 +51,7 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, e
 		return a.playlistPage(ctx, query, p)
 	}, func(l *playlist) (_ library.Playlist, keep bool, err error) {
 		if l.ID == "" {
-			return library.Playlist{}, false, broken(playlistsRoute, "a playlist without an id")
+			return library.Playlist{}, false, providers.Broken(endpoint(playlistsRoute), "a playlist without an id")
 		}
 		total := max(l.Items.Total, l.Tracks.Total)
 		return library.Playlist{SourceID: l.ID, Name: l.Name, Snapshot: l.Snapshot, TrackCount: total}, true, nil
@@ -95,7 +95,7 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 			s = r.Track
 		}
 		if !r.Item.present && !r.Track.present {
-			return library.Track{}, false, broken(itemsRoute, "a row without an item")
+			return library.Track{}, false, providers.Broken(endpoint(itemsRoute), "a row without an item")
 		}
 		if !s.usable() {
 			leaveOut(ctx, s.track, place)
@@ -149,9 +149,9 @@ func walk[R, V any](
 func convertRows[R, V any](route string, p *page[R], convert func(*R) (V, bool, error)) ([]V, error) {
 	switch {
 	case p.Items == nil || len(p.Items) == 0 && p.Next != "":
-		return nil, broken(route, "a listing without items")
+		return nil, providers.Broken(endpoint(route), "a listing without items")
 	case p.Total < 0:
-		return nil, broken(route, "a total below 0")
+		return nil, providers.Broken(endpoint(route), "a total below 0")
 	}
 	values := make([]V, 0, len(p.Items))
 	for _, r := range p.Items {

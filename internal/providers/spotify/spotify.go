@@ -60,10 +60,6 @@ const meRoute = "/v1/me"
 
 func endpoint(route string) string { return http.MethodGet + " " + route }
 
-func broken(route, what string) error {
-	return &resilience.ContractError{Endpoint: endpoint(route), What: what}
-}
-
 // Prove implements providers.Adapter.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	var me struct {
@@ -74,7 +70,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		return providers.Account{}, err
 	}
 	if me.ID == "" {
-		return providers.Account{}, broken(meRoute, "an account without an id")
+		return providers.Account{}, providers.Broken(endpoint(meRoute), "an account without an id")
 	}
 	return providers.Account{ID: me.ID, Name: cmp.Or(me.Name, me.ID),
 		Learned: library.Credentials{accountField: me.ID}}, nil

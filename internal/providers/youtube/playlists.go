@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -117,7 +118,7 @@ func (a *adapter) convert(p *page[playlist]) ([]library.Playlist, error) {
 			continue
 		}
 		if l.ID == "" || l.Snippet.Title == "" {
-			return nil, broken(playlistsRoute, "a playlist without an id or a title")
+			return nil, providers.Broken(endpoint(playlistsRoute), "a playlist without an id or a title")
 		}
 		a.known.keepPrivate(l.ID, l.Status.Privacy == privatePrivacy)
 		lists = append(lists, library.Playlist{SourceID: l.ID, Name: l.Snippet.Title, Snapshot: snapshot(l.ID, l.ETag),
@@ -183,7 +184,7 @@ func tracksOf(p *page[place]) ([]library.Track, error) {
 		case r == nil:
 			continue
 		case r.ContentDetails.Video == "":
-			return nil, broken(itemsRoute, "a place without a video")
+			return nil, providers.Broken(endpoint(itemsRoute), "a place without a video")
 		}
 		t := library.Track{Title: r.Snippet.Title} // of what is gone no more than "Deleted video"
 		switch {
@@ -231,7 +232,7 @@ func walkOnce[R any](ctx context.Context, a *adapter, l listing) (pages []*page[
 		}
 		l.query.Set("pageToken", p.Next)
 	}
-	return nil, broken(l.route, "a listing without an end")
+	return nil, providers.Broken(endpoint(l.route), "a listing without an end")
 }
 
 // fetch reads one page.
@@ -253,9 +254,9 @@ func fetch[R any](ctx context.Context, a *adapter, l listing) (*page[R], error) 
 	case unchanged:
 		return old.page.(*page[R]), nil
 	case p.Items == nil && !p.empty(), len(p.Items) == 0 && p.Next != "":
-		return nil, broken(l.route, "a listing without items")
+		return nil, providers.Broken(endpoint(l.route), "a listing without items")
 	case p.total() < 0:
-		return nil, broken(l.route, "a total below 0")
+		return nil, providers.Broken(endpoint(l.route), "a total below 0")
 	}
 	if key != "" && p.ETag != "" {
 		a.known.keepPage(key, remembered{p.ETag, p})

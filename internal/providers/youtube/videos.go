@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/words"
 )
 
@@ -87,7 +88,7 @@ func (a *adapter) videos(ctx context.Context, get getter, ids []string) ([]libra
 		return nil, err
 	}
 	if p.Items == nil && !p.empty() {
-		return nil, broken(videosRoute, "no list of videos")
+		return nil, providers.Broken(endpoint(videosRoute), "no list of videos")
 	}
 	found := make([]library.Video, 0, len(p.Items))
 	for _, v := range p.Items {

@@ -85,10 +85,6 @@ func tokenRejected(err error) bool {
 
 func endpoint(route string) string { return http.MethodGet + " /youtube/v3" + route }
 
-func broken(route, what string) error {
-	return &resilience.ContractError{Endpoint: endpoint(route), What: what}
-}
-
 type channel struct {
 	ID      string `json:"id"`
 	Snippet struct {
@@ -109,7 +105,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		})
 	}
 	if len(p.Items) == 0 || p.Items[0] == nil || p.Items[0].ID == "" {
-		return providers.Account{}, broken(channelsRoute, "an account without an id")
+		return providers.Account{}, providers.Broken(endpoint(channelsRoute), "an account without an id")
 	}
 	c := p.Items[0]
 	return providers.Account{ID: c.ID, Name: cmp.Or(c.Snippet.Title, c.ID)}, nil

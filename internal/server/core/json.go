@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/json"
 	"io"
-	"net/http"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -29,7 +28,7 @@ func (JSON) Deserialize(c echo.Context, v any) error {
 		return err
 	}
 	refused := func(why words.Text) error {
-		return &Refusal{Status: http.StatusBadRequest, Title: words.New("problem.json.shape"), Detail: why}
+		return BadRequest(words.New("problem.json.shape"), why)
 	}
 	if err := bounded.JSON(text, bodyLimits); err != nil {
 		return refused(words.New("problem.json.limits", "Why", err.Error()))

@@ -87,7 +87,7 @@ func Unknown(what, name string, known []string) *Refusal {
 	if what == aField {
 		title, text = words.New("problem.field.title"), words.New("problem.field.text", "Name", quoted)
 	}
-	return &Refusal{Status: http.StatusBadRequest, Title: title, Detail: words.Join(text, hint)}
+	return BadRequest(title, words.Join(text, hint))
 }
 
 // knownFields returns a problem if value has a field that is not among those that a call takes, at any depth.

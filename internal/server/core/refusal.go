@@ -29,6 +29,11 @@ type Refusal struct {
 	challenge string // the header WWW-Authenticate, where a token is wrong or too small
 }
 
+// BadRequest returns the Refusal of a request that has to be written in another way.
+func BadRequest(title, detail words.Text) *Refusal {
+	return &Refusal{Status: http.StatusBadRequest, Title: title, Detail: detail}
+}
+
 // Error returns what a person reads, in English.
 func (r *Refusal) Error() string { return r.Title.String() }
 

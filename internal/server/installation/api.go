@@ -126,7 +126,7 @@ func asText(v any) (string, bool) {
 
 func (h *Handler) patch(c echo.Context) error {
 	bad := func(detail words.Text) error {
-		return &core.Refusal{Status: http.StatusBadRequest, Title: words.New("setting.api.bad"), Detail: detail}
+		return core.BadRequest(words.New("setting.api.bad"), detail)
 	}
 	dry := false
 	if text := c.QueryParam("dry_run"); text != "" {

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/server/core"
+	"reprise/internal/server/music"
 	"reprise/internal/words"
 )
 
@@ -120,7 +121,7 @@ func (h *Handler) topAPI(c echo.Context) error {
 	if text := c.QueryParam("limit"); text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil || n < 1 || n > mostTop {
-			return refuse(words.New("problem.stats.limit"))
+			return music.Refuse(words.New("problem.stats.limit"))
 		}
 	}
 	a, found, err := h.answer(c, n)

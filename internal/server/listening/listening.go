@@ -71,11 +71,6 @@ type asked struct {
 	day   int // of the week, from Monday; -1 for all
 }
 
-// refuse returns the problem of a parameter.
-func refuse(why words.Text) error {
-	return &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.stats.title"), Detail: why}
-}
-
 // ask reads a request.
 func (h *Handler) ask(c echo.Context) (a asked, err error) {
 	a = asked{hour: -1, day: -1, tag: c.QueryParam("tag")}
@@ -86,7 +81,7 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 	a.Now, a.at = now, now
 	if text := c.QueryParam("at"); text != "" {
 		if a.at, err = time.ParseInLocation(time.DateOnly, text, now.Location()); err != nil || outside(a.at) {
-			return a, refuse(words.New("problem.stats.at"))
+			return a, music.Refuse(words.New("problem.stats.at"))
 		}
 	}
 	if err := a.span(c); err != nil {
@@ -97,7 +92,7 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 		if text := c.QueryParam(name); text != "" {
 			n, err := strconv.ParseUint(text, 10, 32)
 			if err != nil {
-				return a, refuse(words.New("problem.stats.number"))
+				return a, music.Refuse(words.New("problem.stats.number"))
 			}
 			if *id, err = h.store.Joined(c.Request().Context(), uint32(n)); err != nil {
 				return a, err
@@ -106,13 +101,13 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 	}
 	if text := c.QueryParam("hour"); text != "" {
 		if a.hour, err = strconv.Atoi(text); err != nil || a.hour < 0 || a.hour > 23 {
-			return a, refuse(words.New("problem.stats.hour"))
+			return a, music.Refuse(words.New("problem.stats.hour"))
 		}
 		a.Filter.Hours = 1 << a.hour
 	}
 	if text := c.QueryParam("weekday"); text != "" {
 		if a.day, err = strconv.Atoi(text); err != nil || a.day < 1 || a.day > 7 {
-			return a, refuse(words.New("problem.stats.weekday"))
+			return a, music.Refuse(words.New("problem.stats.weekday"))
 		}
 		a.day--
 		a.Filter.Weekdays = 1 << a.day
@@ -140,18 +135,18 @@ func (a *asked) span(c echo.Context) (err error) {
 			name = listening.Month
 		}
 		if a.Span, err = listening.NewSpan(name, a.at); err != nil {
-			return refuse(words.New("problem.stats.span"))
+			return music.Refuse(words.New("problem.stats.span"))
 		}
 		return nil
 	}
 	zone := a.Now.Location()
 	first, err := time.ParseInLocation(time.DateOnly, from, zone)
 	if err != nil {
-		return refuse(words.New("problem.stats.from"))
+		return music.Refuse(words.New("problem.stats.from"))
 	}
 	last, err := time.ParseInLocation(time.DateOnly, to, zone)
 	if err != nil || last.Before(first) || outside(first) || outside(last) {
-		return refuse(words.New("problem.stats.to"))
+		return music.Refuse(words.New("problem.stats.to"))
 	}
 	a.Span = listening.Span{From: first, To: last.AddDate(0, 0, 1)}
 	return nil

@@ -2,7 +2,6 @@ package music
 
 import (
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -47,9 +46,9 @@ func filterOf(c echo.Context, zone *time.Location) (library.ListenFilter, error)
 	return f, spanned(c, &f)
 }
 
-// refuse returns the problem of a parameter that the statistics share.
-func refuse(why words.Text) error {
-	return &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.stats.title"), Detail: why}
+// Refuse returns the problem of a parameter that the statistics share.
+func Refuse(why words.Text) error {
+	return core.BadRequest(words.New("problem.stats.title"), why)
 }
 
 // ids reads the IDs that select listens. An artist may also be given by name.
@@ -64,7 +63,7 @@ func ids(c echo.Context, f *library.ListenFilter) error {
 		case name == "artist":
 			f.Artist = text
 		default:
-			return refuse(words.New("problem.stats.number"))
+			return Refuse(words.New("problem.stats.number"))
 		}
 	}
 	return nil
@@ -75,14 +74,14 @@ func clock(c echo.Context, f *library.ListenFilter) error {
 	if text := c.QueryParam("hour"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > 23 {
-			return refuse(words.New("problem.stats.hour"))
+			return Refuse(words.New("problem.stats.hour"))
 		}
 		f.Hours = 1 << n
 	}
 	if text := c.QueryParam("weekday"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 7 {
-			return refuse(words.New("problem.stats.weekday"))
+			return Refuse(words.New("problem.stats.weekday"))
 		}
 		f.Weekdays = 1 << (n - 1)
 	}
@@ -104,7 +103,7 @@ func spanned(c echo.Context, f *library.ListenFilter) error {
 	}
 	span, err := listening.NewSpan(name, at)
 	if err != nil {
-		return refuse(words.New("problem.stats.span"))
+		return Refuse(words.New("problem.stats.span"))
 	}
 	f.From, f.To = span.From.UTC(), span.To.UTC()
 	return nil
@@ -119,7 +118,7 @@ func dayOf(c echo.Context) (time.Time, error) {
 	}
 	at, err := time.ParseInLocation(time.DateOnly, text, zone)
 	if err != nil || at.Year() < 1900 || at.Year() > 2200 {
-		return at, refuse(words.New("problem.stats.at"))
+		return at, Refuse(words.New("problem.stats.at"))
 	}
 	return at, nil
 }

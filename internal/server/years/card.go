@@ -97,8 +97,9 @@ func lookOf(c echo.Context) (as look, err error) {
 	}{{"theme", &as.Theme, []string{"light", "dark"}}, {"shape", &as.Shape, []string{"wide", "square"}}} {
 		if text := c.QueryParam(one.name); text != "" {
 			if !slices.Contains(one.known, text) {
-				return as, refuse(words.New("problem.year.look", "Name", one.name, "First", one.known[0],
-					"Second", one.known[1]))
+				return as, core.BadRequest(words.New("problem.year.title"),
+					words.New("problem.year.look", "Name", one.name, "First", one.known[0],
+						"Second", one.known[1]))
 			}
 			*one.value = text
 		}

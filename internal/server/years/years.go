@@ -216,16 +216,12 @@ func askedParts(c echo.Context) (shown, error) {
 	s := shown{}
 	for name := range strings.SplitSeq(text, ",") {
 		if !slices.Contains(parts, name) {
-			return nil, refuse(words.New("problem.year.parts", "Parts", strings.Join(parts, ", ")))
+			return nil, core.BadRequest(words.New("problem.year.title"),
+				words.New("problem.year.parts", "Parts", strings.Join(parts, ", ")))
 		}
 		s[name] = true
 	}
 	return s, nil
-}
-
-// refuse returns the problem of a parameter.
-func refuse(why words.Text) error {
-	return &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.year.title"), Detail: why}
 }
 
 // ticked returns the parts that are ticked in a form.
