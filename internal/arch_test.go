@@ -26,19 +26,14 @@ var arrows = map[string][]string{
 	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
 	"internal/bench":      {},
-	"internal/accounts":   {"internal/passwords"}, // which says what is easily guessed
-	"internal/passwords":  {},
-	"internal/memory":     {},
-	"internal/nearest":    {},
+	"internal/accounts":   {},
 	"internal/search":     {},
 	"internal/tables":     {},
 	"internal/cluster":    {"internal/resilience"}, // whether a failure is this machine's
-	"internal/throttle":   {},
 	"internal/upkeep":     {},
 	"internal/activity":   {"internal/accounts", "internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/export":     {"internal/library"},
-	"internal/help":       {},
 	"docs":                {},
 	"internal/words":      {},
 	"internal/card":       {},
@@ -49,13 +44,13 @@ var arrows = map[string][]string{
 	"web/ui/uitest": {"internal/words"},
 	// what settings a provider has, and the Secret
 	"internal/config": {
-		"internal/nearest", "internal/providers", "internal/resilience", "internal/words",
+		"internal/providers", "internal/resilience", "internal/words",
 	},
 	// It keeps what config checks, and notes who changed it.
 	"internal/settings": {
-		"internal/activity", "internal/config", "internal/nearest", "internal/providers", "internal/words",
+		"internal/activity", "internal/config", "internal/providers", "internal/words",
 	},
-	"internal/cli": {"internal/datadir", "internal/nearest"}, // what its commands work on
+	"internal/cli": {"internal/datadir"}, // what its commands work on
 	// It asks as all calls go out, and tells the administrators.
 	"internal/updates": {"internal/notify", "internal/resilience"},
 	"internal/queue":   {"internal/library"}, // River's tables, whatever the jobs are about
@@ -66,8 +61,6 @@ var arrows = map[string][]string{
 	// What is wrong with a setting is read on a page.
 	"internal/providers": {"internal/library", "internal/resilience", "internal/words"},
 	"internal/oauth":     {"internal/library", "internal/providers", "internal/resilience"},
-	// Tells of what both have told of.
-	"internal/tracing": {"internal/library", "internal/resilience"},
 	"internal/notify": {"internal/events", "internal/library", "internal/providers", "internal/resilience",
 		"internal/words"},
 	// It names a person to the administrators.
@@ -129,7 +122,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
 	},
 	"internal/server/asks": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
-		"internal/server/core", "internal/throttle"},
+		"internal/server/core"},
 	"internal/server/admin": {
 		"internal/activity", "internal/digest", "internal/enrich", "internal/library", "internal/providers",
 		"internal/resilience", "internal/server/core", "internal/sync",
@@ -156,9 +149,9 @@ var arrows = map[string][]string{
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
 		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels", "internal/delivery",
-		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/nearest",
+		"internal/digest", "internal/events", "internal/imports", "internal/library",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync",
-		"internal/throttle", "web", "web/static",
+		"web", "web/static",
 	},
 	"internal/server/corrections": {
 		"internal/art", "internal/enrich", "internal/library", "internal/server/core", "internal/server/music",
@@ -177,7 +170,7 @@ var arrows = map[string][]string{
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",
 	},
-	"internal/server/help": {"docs", "internal/help", "internal/server/core", "internal/words", "web/ui"},
+	"internal/server/help": {"docs", "internal/server/core", "internal/words", "web/ui"},
 	"internal/server/health": {
 		"internal/accounts", "internal/cluster",
 		"internal/library", "internal/metrics", "internal/notify", "internal/providers",
@@ -230,22 +223,19 @@ var arrows = map[string][]string{
 	// It moves people in by the program's own calls, and writes their past as rows. Each round has its own directory.
 	"internal/demo/household": {"internal/accounts", "internal/activity", "internal/channels", "internal/datadir",
 		"internal/delivery",
-		"internal/demo", "internal/demo/past", "internal/digest", "internal/library", "internal/notify",
+		"internal/demo", "internal/digest", "internal/library", "internal/metrics", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/providers/registry", "internal/resilience",
 		"internal/store", "internal/sync"},
-	// It makes up rows as the program writes them, in the words of the program.
-	"internal/demo/past": {"internal/accounts", "internal/activity", "internal/delivery", "internal/library",
-		"internal/metrics", "internal/notify", "internal/providers", "internal/resilience"},
 
 	// It lists what may be counted everywhere, and collects it.
 	"internal/observe": {
 		"internal/channels", "internal/cluster",
 		"internal/delivery", "internal/events", "internal/library", "internal/metrics",
 		"internal/providers", "internal/providers/registry", "internal/queue", "internal/resilience",
-		"internal/sync", "internal/tracing",
+		"internal/sync",
 	},
 	// It opens the database with its key, and counts in the words of the pages.
-	"internal/datadir": {"internal/accounts", "internal/activity", "internal/nearest", "internal/resilience",
+	"internal/datadir": {"internal/accounts", "internal/activity", "internal/resilience",
 		"internal/store", "web"},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {
@@ -266,8 +256,7 @@ var arrows = map[string][]string{
 	// For tests only: nothing that is built into the server may import these.
 	"internal/childtest":     {},
 	"internal/postgrestest":  {"internal/childtest", "internal/soak"},
-	"internal/testdb":        {"internal/postgrestest"},
-	"internal/storetest":     {"internal/store", "internal/testdb"},
+	"internal/storetest":     {"internal/postgrestest", "internal/store"},
 	"internal/promtest":      {},
 	"internal/clocktest":     {},
 	"internal/s3test":        {"internal/childtest"},
@@ -285,7 +274,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/alerts", "internal/art", "internal/asks",
 		"internal/channels", "internal/cli", "internal/cluster", "internal/config", "internal/datadir",
 		"internal/delivery", "internal/demo", "internal/demo/household", "internal/digest", "internal/doctor",
-		"internal/enrich", "internal/events", "internal/imports", "internal/memory",
+		"internal/enrich", "internal/events", "internal/imports",
 		"internal/notify", "internal/oauth", "internal/observe", "internal/providers", "internal/providers/registry",
 		"internal/removal", "internal/resilience", "internal/server", "internal/server/edge", "internal/settings",
 		"internal/store", "internal/sync", "internal/updates", "internal/upkeep",

@@ -15,9 +15,9 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/doctor"
-	"reprise/internal/memory"
 	"reprise/internal/providers/registry"
 	"reprise/internal/server"
+	"reprise/internal/upkeep"
 	"reprise/internal/words"
 )
 
@@ -54,7 +54,7 @@ func run(ctx context.Context, args, environ []string, console cli.Console) error
 		fmt.Fprintln(console.Out, cli.Version(version, commit))
 		return nil
 	}
-	memory.Limit()
+	upkeep.LimitMemory()
 	if o.Demo {
 		return serveDemo(ctx, o, environ, console)
 	}

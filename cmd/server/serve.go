@@ -18,7 +18,6 @@ import (
 	"reprise/internal/datadir"
 	"reprise/internal/demo"
 	"reprise/internal/events"
-	"reprise/internal/memory"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/server"
@@ -211,7 +210,7 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 			Log: p.log})
 	})
 	g.Go(func() error { return db.Sound(ctx) })
-	g.Go(func() error { return memory.Release(ctx, p.log) })
+	g.Go(func() error { return upkeep.ReleaseMemory(ctx, p.log) })
 	if err = g.Wait(); errors.Is(err, context.Canceled) { // a stop while something was still starting
 		err = nil
 	}

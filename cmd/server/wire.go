@@ -22,7 +22,6 @@ import (
 	"reprise/internal/enrich"
 	"reprise/internal/events"
 	"reprise/internal/imports"
-	"reprise/internal/memory"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/observe"
@@ -35,6 +34,7 @@ import (
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
 	"reprise/internal/updates"
+	"reprise/internal/upkeep"
 )
 
 // app is the whole program, wired.
@@ -104,7 +104,7 @@ func wire(
 	reading.Metrics, reading.Began = counters.Metrics, counters.Began
 	sync := syncer.NewSyncer(reading, guard, db, b.bus)
 	reader := accounts.ReaderIn(db)
-	accounts := accounts.New(db, memory.HashesAtOnce())
+	accounts := accounts.New(db, upkeep.HashesAtOnce())
 	channels, pushKey, err := b.newChannels(ctx, transport, screen)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,9 @@
 //
 // Passwords are stored as argon2id hashes. Hashing costs memory on purpose (19 MiB each), so only a few run at once;
 // the others wait their turn. Strangers, who may be anybody on the internet, have half of the turns and a short queue.
+//
+// Passwords that people try first are refused. Their list is embedded (LICENSES names where it is from) and read from
+// its compressed form at each check, so that it takes no memory in between.
 package accounts
 
 import (
@@ -15,7 +18,6 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
-	"reprise/internal/passwords"
 	"reprise/internal/words"
 )
 
@@ -132,7 +134,7 @@ func (a *Accounts) hash(ctx context.Context, name, password string) (string, err
 	case n > 1024:
 		return "", InputError{words.New("input.password_long")}
 	}
-	if weak := passwords.Weakness(password, name, "reprise"); !weak.IsZero() {
+	if weak := Weakness(password, name, "reprise"); !weak.IsZero() {
 		return "", InputError{weak}
 	}
 	release, err := a.slots.take(ctx)

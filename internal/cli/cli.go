@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"reprise/internal/nearest"
+	"reprise/internal/words"
 )
 
 // Options are the flags, and the command with its operand.
@@ -142,7 +142,7 @@ func (o *Options) take(words, flags []string) error {
 }
 
 func nearestCommand(word string, flags []string) string {
-	near := nearest.To(word, append(slices.Sorted(maps.Keys(commands)), flags...))
+	near := words.Nearest(word, append(slices.Sorted(maps.Keys(commands)), flags...))
 	switch {
 	case near == "":
 		return ""
@@ -155,7 +155,7 @@ func nearestCommand(word string, flags []string) string {
 func nearestFlag(args, flags []string) string {
 	for _, a := range args {
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
-		if near := nearest.To(name, flags); strings.HasPrefix(a, "-") && near != "" && near != name {
+		if near := words.Nearest(name, flags); strings.HasPrefix(a, "-") && near != "" && near != name {
 			return fmt.Sprintf("; did you mean -%s?", near)
 		}
 	}

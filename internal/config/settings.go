@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/nearest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
@@ -290,7 +289,7 @@ func oneOf(to *string, names ...string) func(string) error {
 			return nil
 		}
 		listed := strings.Join(names, ", ")
-		if near := nearest.To(s, names); near != "" {
+		if near := words.Nearest(s, names); near != "" {
 			return words.Errorf("settings.wrong.near", "Value", s, "Choices", listed, "Near", near)
 		}
 		return words.Errorf("settings.wrong.choice", "Value", s, "Choices", listed)
@@ -385,7 +384,7 @@ func networks(to *[]string) func(string) error {
 
 // didYouMean ends a sentence about a wrong name with the right one that is most like it.
 func didYouMean(name string, names []string) string {
-	if n := nearest.To(name, names); n != "" {
+	if n := words.Nearest(name, names); n != "" {
 		return fmt.Sprintf("; did you mean %q?", n)
 	}
 	return "."

@@ -8,8 +8,8 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
-	"reprise/internal/nearest"
 	"reprise/internal/store"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -68,7 +68,7 @@ func unknownName(ctx context.Context, db *store.Store, name string) error {
 	for i, u := range all {
 		names[i] = u.Name
 	}
-	if near := nearest.To(name, names); near != "" {
+	if near := words.Nearest(name, names); near != "" {
 		return fmt.Errorf("there is no account named %q; did you mean %q?", name, near)
 	}
 	return fmt.Errorf("there is no account named %q. Administrators see all accounts under Settings, People",

@@ -1,5 +1,16 @@
 // Package observe connects the program's parts with what counts them: the metrics, the roll-up of the health page, and
 // the traces. It lists what may be counted, and collects the current values for a scrape.
+//
+// # Traces
+//
+// Runs, deliveries and attempts are sent as OpenTelemetry traces. A run is a trace, and each of its attempts at an
+// upstream is a span. So is a delivery, from the moment that it was stored to its end, with all its attempts. An
+// attempt outside both, such as that of a sign-in, is a trace of its own.
+//
+// Tracing is off unless the standard environment variables of OpenTelemetry name a collector
+// (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT). All its settings are such variables, read by
+// OpenTelemetry's SDK: headers, sampling, the service's name. When the collector does not answer, spans are lost and a
+// line is logged.
 package observe
 
 import (
@@ -22,7 +33,6 @@ import (
 	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
-	"reprise/internal/tracing"
 )
 
 // Options are what New needs. All are required.
@@ -37,15 +47,15 @@ type Options struct {
 type Counters struct {
 	*metrics.Metrics
 	Rollup *metrics.Rollup
-	Tracer *tracing.Tracer // nil without a collector
+	Tracer *Tracer // nil without a collector
 }
 
 // New returns Counters at zero.
 func New(ctx context.Context, o Options) (c Counters, err error) {
 	all := Catalogue(o.Settings)
 	c = Counters{Metrics: metrics.New(all), Rollup: metrics.NewRollup(all, o.Store, o.Log)}
-	if tracing.Wanted(os.Environ()) { // New reads the rest
-		c.Tracer, err = tracing.New(ctx, o.Version, o.Log)
+	if Wanted(os.Environ()) { // New reads the rest
+		c.Tracer, err = NewTracer(ctx, o.Version, o.Log)
 	}
 	return c, err
 }
@@ -66,7 +76,7 @@ func (c Counters) Began(ctx context.Context, k syncer.Key) (context.Context, fun
 func (c Counters) Delivering(
 	ctx context.Context, a delivery.Attempt,
 ) (context.Context, func(result string, why resilience.Category)) {
-	return c.Tracer.Delivering(ctx, tracing.Delivery{ID: a.ID, User: a.User, Provider: a.Connection.Provider(),
+	return c.Tracer.Delivering(ctx, Delivery{ID: a.ID, User: a.User, Provider: a.Connection.Provider(),
 		Kind: a.Kind, Created: a.CreatedAt}, a.Number)
 }
 

@@ -1,5 +1,6 @@
 // Package postgrestest starts a real Postgres server for tests, on loopback, and runs a package's tests on it, each
-// with databases of its own.
+// with databases of its own. For tests on SQLite as well, a Template copies a database that is migrated once per
+// process, because migrating takes longer than most tests.
 //
 // If the server is not installed, the test fails and says what to install. No test is skipped.
 package postgrestest

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"reprise/internal/config"
-	"reprise/internal/nearest"
 	"reprise/internal/words"
 )
 
@@ -51,7 +50,7 @@ func (r *Refused) add(path string, err error) {
 }
 
 func (r *Refused) unknown(path string, known []string) {
-	if near := nearest.To(path, known); near != "" {
+	if near := words.Nearest(path, known); near != "" {
 		r.put(path, words.New("settings.wrong.unknown_near", "Path", path, "Near", near))
 		return
 	}

@@ -13,8 +13,8 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/postgrestest"
 	"reprise/internal/resilience"
-	"reprise/internal/testdb"
 )
 
 const testSecret = "only-the-tests-use-this-key"
@@ -43,7 +43,7 @@ func openInWith(t testing.TB, dir string, opt Options) *Store {
 }
 
 // template is a migrated database.
-var template = testdb.Template{Migrate: func(dir, url string) error {
+var template = postgrestest.Template{Migrate: func(dir, url string) error {
 	key, err := derive(testSecret)
 	if err != nil {
 		return err

@@ -5,14 +5,14 @@ import (
 	"context"
 	"testing"
 
+	"reprise/internal/postgrestest"
 	"reprise/internal/store"
-	"reprise/internal/testdb"
 )
 
 // Secret is what the key of the tests' databases is made from.
 const Secret = "b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI="
 
-var template = testdb.Template{Migrate: func(dir, url string) error {
+var template = postgrestest.Template{Migrate: func(dir, url string) error {
 	key, err := store.NewKey(Secret)
 	if err != nil {
 		return err

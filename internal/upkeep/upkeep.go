@@ -1,4 +1,5 @@
-// Package upkeep keeps the stored data small and quick to read while the server runs.
+// Package upkeep keeps the stored data small and quick to read while the server runs, and the process within the memory
+// of its machine or container.
 package upkeep
 
 import (

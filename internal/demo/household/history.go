@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/demo"
-	"reprise/internal/demo/past"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
@@ -39,7 +38,7 @@ func (p Program) Complete(ctx context.Context, settings map[string]providers.Set
 		return err
 	}
 	now := time.Now()
-	house := past.House{Seed: 1, Now: now, Provider: p.Registry.Get, Usual: demo.UsualTime,
+	house := House{Seed: 1, Now: now, Provider: p.Registry.Get, Usual: demo.UsualTime,
 		Endpoints: endpoints(settings)}
 	for _, u := range people {
 		person, err := p.readAll(ctx, u, now)
@@ -48,10 +47,10 @@ func (p Program) Complete(ctx context.Context, settings map[string]providers.Set
 		}
 		house.People = append(house.People, person)
 	}
-	if err := p.Store.Age(ctx, past.Length+30*time.Hour); err != nil {
+	if err := p.Store.Age(ctx, Length+30*time.Hour); err != nil {
 		return err
 	}
-	told := past.Tell(house)
+	told := Tell(house)
 	v := store.Past{Runs: told.Runs, Quarters: told.Quarters, Notifications: told.Notifications,
 		Activity: told.Activity}
 	for _, d := range told.Deliveries {
@@ -64,8 +63,8 @@ func (p Program) Complete(ctx context.Context, settings map[string]providers.Set
 }
 
 // readAll reads everything that a person's services have, and returns the person with the latest listens.
-func (p Program) readAll(ctx context.Context, u accounts.User, now time.Time) (past.Person, error) {
-	person := past.Person{ID: u.ID, Name: u.Name}
+func (p Program) readAll(ctx context.Context, u accounts.User, now time.Time) (Person, error) {
+	person := Person{ID: u.ID, Name: u.Name}
 	all, err := p.Store.UserConnections(ctx, u.ID)
 	if err != nil {
 		return person, err
@@ -82,7 +81,7 @@ func (p Program) readAll(ctx context.Context, u accounts.User, now time.Time) (p
 		return person, err
 	}
 	for cursor := ""; ; {
-		page, next, err := p.Store.FindListens(ctx, library.ListenFilter{User: u.ID, From: now.Add(-past.Length),
+		page, next, err := p.Store.FindListens(ctx, library.ListenFilter{User: u.ID, From: now.Add(-Length),
 			To: now}, cursor, 1000)
 		person.Listens = append(person.Listens, page...)
 		if cursor = next; err != nil || next == "" {
@@ -92,11 +91,11 @@ func (p Program) readAll(ctx context.Context, u accounts.User, now time.Time) (p
 }
 
 // endpoints returns what the adapters call, with its name in the roll-up.
-func endpoints(settings map[string]providers.Settings) (all []past.Endpoint) {
+func endpoints(settings map[string]providers.Settings) (all []Endpoint) {
 	for _, d := range registry.Descriptions() {
 		for _, route := range d.Endpoints {
 			label := resilience.EndpointName(d.APIHost(settings[d.Name]), route)
-			all = append(all, past.Endpoint{Provider: d.Name, Route: route, Label: label})
+			all = append(all, Endpoint{Provider: d.Name, Route: route, Label: label})
 		}
 	}
 	return all

@@ -1,5 +1,9 @@
 // Package household moves the people of the demo into a running program: it creates their accounts and connects their
 // simulated services, by the calls that a person's clicks make, and gives them a past.
+//
+// Their past is made up: what was read and when in two weeks, what failed and recovered, and who did something about
+// it. It is rows as the program itself writes them, about the listens that the household really has. The same seed,
+// household and time give the same past.
 package household
 
 import (

@@ -20,7 +20,6 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
-	"reprise/internal/throttle"
 	"reprise/internal/words"
 )
 
@@ -73,7 +72,7 @@ type Access struct {
 	adminToken atomic.Pointer[resilience.Secret]
 	log        *slog.Logger
 	wrong      *wrongTokens
-	refused    *throttle.Table // bounds the lines of the log
+	refused    *Throttle // bounds the lines of the log
 }
 
 // bearer is the caller that a token names.
@@ -194,7 +193,7 @@ func (a *Access) bearer(r *http.Request, address, secret string) (bearer, error)
 	}
 	right := a.isAdminToken(secret)
 	if err := a.wrong.try(address, right); err != nil {
-		if near, _ := throttle.Networks(address); a.refused.Take(near) == 0 {
+		if near, _ := Networks(address); a.refused.Take(near) == 0 {
 			a.log.Warn(logRefused, "address", address)
 		}
 		return bearer{}, err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/nearest"
 	"reprise/internal/words"
 	"reprise/web"
 )
@@ -74,7 +73,7 @@ func shortened(name string) string {
 func Unknown(what, name string, known []string) *Refusal {
 	name = shortened(name)
 	var hint words.Text
-	switch near := nearest.To(name, known); {
+	switch near := words.Nearest(name, known); {
 	case near != "":
 		hint = words.New("problem.unknown.near", "Near", strconv.Quote(near))
 	case len(known) == 0:

@@ -1,4 +1,8 @@
 // Package help shows the documents, to anybody, and finds words in them.
+//
+// A document is a file NAME.md whose first line is its title; it is divided into its sections and written as HTML.
+// Links between documents lead to the same places in the program; what a link to another file of the repository says is
+// kept, without the link.
 package help
 
 import (
@@ -9,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/docs"
-	"reprise/internal/help"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
@@ -24,13 +27,13 @@ const index = "README"
 type Handler struct {
 	core *core.Core
 	// read returns the documents. They are read when somebody first asks for one: a start is not to wait for it.
-	read func() (*help.Library, error)
+	read func() (*Library, error)
 }
 
 // New returns a Handler.
 func New(k *core.Core) *Handler {
-	return &Handler{core: k, read: sync.OnceValues(func() (*help.Library, error) {
-		return help.Read(docs.Files, Prefix)
+	return &Handler{core: k, read: sync.OnceValues(func() (*Library, error) {
+		return Read(docs.Files, Prefix)
 	})}
 }
 
@@ -73,7 +76,7 @@ func (h *Handler) page(c echo.Context) error {
 }
 
 // address returns that of a section of a document.
-func address(p *help.Page, s help.Section) string {
+func address(p *Page, s Section) string {
 	if s.ID == "" {
 		return Prefix + p.Name
 	}
@@ -81,7 +84,7 @@ func address(p *help.Page, s help.Section) string {
 }
 
 // title returns that of a section, after its document's.
-func title(f help.Found) string {
+func title(f Found) string {
 	if f.Section.Title == "" {
 		return f.Page.Title
 	}

@@ -1,9 +1,8 @@
-// Package nearest finds the name that somebody meant who mistyped one: a setting, a command, a parameter of a call.
-package nearest
+package words
 
-// To returns the name that is most similar to the given one, or "" when none is similar enough to be a typing
-// mistake.
-func To(name string, names []string) string {
+// Nearest returns the name that is most similar to the given one, or "" when none is similar enough to be a typing
+// mistake of it: of a setting, a command, a parameter of a call.
+func Nearest(name string, names []string) string {
 	best, bestDistance := "", len(name)/3+2
 	for _, n := range names {
 		if d := distance(name, n); d < bestDistance {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/docs"
-	"reprise/internal/help"
+	"reprise/internal/server/help"
 )
 
 func library(t *testing.T, files map[string]string) *help.Library {

@@ -1,7 +1,3 @@
-// Package help reads the documents: it divides each into its sections, writes them as HTML, and finds words in them.
-//
-// A document is a file NAME.md whose first line is its title. Links between documents lead to the same places in the
-// program; what a link to another file of the repository says is kept, without the link.
 package help
 
 import (

@@ -1,12 +1,4 @@
-// Package tracing sends runs, deliveries and attempts as OpenTelemetry traces. A run is a trace, and each of its
-// attempts at an upstream is a span. So is a delivery, from the moment that it was stored to its end, with all its
-// attempts. An attempt outside both, such as that of a sign-in, is a trace of its own.
-//
-// Tracing is off unless the standard environment variables of OpenTelemetry name a collector
-// (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT). All its settings are such variables, read by
-// OpenTelemetry's SDK: headers, sampling, the service's name. When the collector does not answer, spans are lost and a
-// line is logged.
-package tracing
+package observe
 
 import (
 	"context"
@@ -51,9 +43,9 @@ func Wanted(environ []string) bool {
 	return env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// New returns a Tracer that sends to the collector of the process's environment, by OTLP over HTTP. A variable that
-// OpenTelemetry's SDK cannot read has its default, and a line in the log.
-func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error) {
+// NewTracer returns a Tracer that sends to the collector of the process's environment, by OTLP over HTTP. A variable
+// that OpenTelemetry's SDK cannot read has its default, and a line in the log.
+func NewTracer(ctx context.Context, version string, log *slog.Logger) (*Tracer, error) {
 	otel.SetErrorHandler(&complaints{log: log})
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {

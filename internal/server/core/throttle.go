@@ -1,9 +1,4 @@
-// Package throttle bounds how often something may be tried, for example by one address or at one account.
-//
-// A Table keeps its memory whatever the number of keys: each key has one of a fixed number of buckets, which a hash
-// with a random seed chooses. Two keys may therefore share a bucket, with a chance of one in 8,192 that nobody outside
-// can influence. Time is measured by the monotonic clock, so that setting the machine's clock changes nothing.
-package throttle
+package core
 
 import (
 	"hash/maphash"
@@ -12,7 +7,7 @@ import (
 	"time"
 )
 
-// buckets is the number of buckets of a Table. They take 64 KiB.
+// buckets is the number of buckets of a Throttle. They take 64 KiB.
 const buckets = 8192
 
 // Rate says how often a key may be tried: Burst times at once, and then once in every Every.
@@ -21,8 +16,13 @@ type Rate struct {
 	Every time.Duration
 }
 
-// Table counts tries by key. Make it with New. It is safe for concurrent use.
-type Table struct {
+// Throttle bounds how often something may be tried, for example by one address or at one account. Make it with
+// NewThrottle. It is safe for concurrent use.
+//
+// It keeps its memory whatever the number of keys: each key has one of a fixed number of buckets, which a hash with a
+// random seed chooses. Two keys may therefore share a bucket, with a chance of one in 8,192 that nobody outside can
+// influence. Time is measured by the monotonic clock, so that setting the machine's clock changes nothing.
+type Throttle struct {
 	rate  Rate
 	seed  maphash.Seed
 	start time.Time
@@ -31,12 +31,14 @@ type Table struct {
 	full [buckets]time.Duration // when each bucket will have forgotten all its tries, counted from start
 }
 
-// New returns a Table without tries. The burst is at least 1.
-func New(r Rate) *Table { return &Table{rate: r, seed: maphash.MakeSeed(), start: time.Now()} }
+// NewThrottle returns a Throttle without tries. The burst is at least 1.
+func NewThrottle(r Rate) *Throttle {
+	return &Throttle{rate: r, seed: maphash.MakeSeed(), start: time.Now()}
+}
 
 // Take counts a try of key and returns 0. If there were too many, it counts nothing and returns for how long the key
 // has to wait.
-func (t *Table) Take(key string) time.Duration {
+func (t *Throttle) Take(key string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	wait := t.waitLocked(key)
@@ -47,25 +49,25 @@ func (t *Table) Take(key string) time.Duration {
 }
 
 // Wait returns for how long key has to wait before its next try. It counts nothing.
-func (t *Table) Wait(key string) time.Duration {
+func (t *Throttle) Wait(key string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.waitLocked(key)
 }
 
 // GiveBack takes back a try that Take has counted.
-func (t *Table) GiveBack(key string) {
+func (t *Throttle) GiveBack(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	*t.bucketLocked(key) -= t.rate.Every
 }
 
-func (t *Table) waitLocked(key string) time.Duration {
+func (t *Throttle) waitLocked(key string) time.Duration {
 	return max(0, *t.bucketLocked(key)-time.Since(t.start)-time.Duration(t.rate.Burst-1)*t.rate.Every)
 }
 
 // bucketLocked returns the bucket of key, which is never in the past.
-func (t *Table) bucketLocked(key string) *time.Duration {
+func (t *Throttle) bucketLocked(key string) *time.Duration {
 	b := &t.full[maphash.String(t.seed, key)%buckets]
 	*b = max(*b, time.Since(t.start))
 	return b

@@ -1,8 +1,4 @@
-// Package passwords judges passwords that people choose: whether one is of those that are tried first.
-//
-// The list is embedded (LICENSES names where it is from) and read from its compressed form at each check, so that it
-// takes no memory in between.
-package passwords
+package accounts
 
 import (
 	"bufio"
@@ -56,7 +52,7 @@ func Weakness(password string, own ...string) words.Text {
 	}
 	switch {
 	case err != nil:
-		panic(fmt.Sprintf("passwords: the embedded list cannot be read: %v", err))
+		panic(fmt.Sprintf("accounts: the embedded list cannot be read: %v", err))
 	case known:
 		return isCommon
 	}

@@ -1,6 +1,4 @@
-// Package testdb creates databases for tests. It copies one that is migrated once per process, because migrating takes
-// longer than most tests.
-package testdb
+package postgrestest
 
 import (
 	"errors"
@@ -9,8 +7,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-
-	"reprise/internal/postgrestest"
 )
 
 // FileName is the name of a SQLite database in its directory.
@@ -30,8 +26,8 @@ type Template struct {
 // and returns its address; otherwise it returns "".
 func (m *Template) Fill(t testing.TB, dir string) (url string) {
 	t.Helper()
-	if postgrestest.On() {
-		return postgrestest.Database(t, dir, func(url string) error { return m.Migrate("", url) })
+	if On() {
+		return Database(t, dir, func(url string) error { return m.Migrate("", url) })
 	}
 	if m.once.Do(func() { m.file, m.err = m.make() }); m.err != nil {
 		t.Fatal(m.err)

@@ -1,4 +1,4 @@
-package tracing
+package observe
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func TestARunIsATraceAndAnAttemptASpan(t *testing.T) {
 	defer srv.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=home")
-	tracer, err := New(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
+	tracer, err := NewTracer(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 
 	ctx, end := tracer.Began(t.Context(), 7, "spotify", "listens")
@@ -131,7 +131,7 @@ func spansOf(t *testing.T, story func(*Tracer)) []*spanpb.Span {
 	srv := httptest.NewServer(c)
 	defer srv.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
-	tracer, err := New(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
+	tracer, err := NewTracer(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	story(tracer)
 	stop, cancel := context.WithCancel(t.Context())

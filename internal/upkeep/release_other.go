@@ -1,6 +1,6 @@
 //go:build !linux
 
-package memory
+package upkeep
 
 // releaseProgram does nothing: only Linux counts a file's pages as the process's.
 func releaseProgram() error { return nil }

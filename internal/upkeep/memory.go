@@ -1,6 +1,4 @@
-// Package memory keeps the process within the memory of its machine or container: it sets the garbage collector's soft
-// limit at the start, and gives back what only the start has used.
-package memory
+package upkeep
 
 import (
 	"context"
@@ -27,9 +25,9 @@ const (
 	hashesAtOnce = 4
 )
 
-// Limit sets the garbage collector's soft limit, unless GOMEMLIMIT has: below the memory limit of the cgroup, as
+// LimitMemory sets the garbage collector's soft limit, unless GOMEMLIMIT has: below the memory limit of the cgroup, as
 // of a container, and without one at half of the machine's memory, which it shares with others.
-func Limit() {
+func LimitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softLimit(memlimit.FromCgroup, memlimit.FromSystem))
 	}
@@ -39,10 +37,10 @@ func Limit() {
 // reading of what is stored.
 const startedAfter = 20 * time.Second
 
-// Release waits until the start is over, and gives back the memory that only the start has used; it returns early when
-// ctx ends. The garbage collector would give back its part by itself, but on an idle server not for hours, and the
+// ReleaseMemory waits until the start is over, and gives back the memory that only the start has used; it returns early
+// when ctx ends. The garbage collector would give back its part by itself, but on an idle server not for hours, and the
 // program's pages stay until another process needs room.
-func Release(ctx context.Context, log *slog.Logger) error {
+func ReleaseMemory(ctx context.Context, log *slog.Logger) error {
 	select {
 	case <-ctx.Done():
 		return nil

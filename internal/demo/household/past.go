@@ -1,9 +1,4 @@
-// Package past makes up two weeks of a household's history with the services, for the demo: what was read and when,
-// what failed and recovered, and who did something about it.
-//
-// What it returns are rows as the program itself writes them, about the listens that the household really has: a run
-// brings the listens that were played since the run before. The same seed, household and time give the same past.
-package past
+package household
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package nearest
+package words
 
 import (
 	"testing"
@@ -19,6 +19,6 @@ func TestNearest(t *testing.T) {
 		"something else": "",
 		"Hörer":          "",
 	} {
-		require.Equal(t, want, To(name, names), name)
+		require.Equal(t, want, Nearest(name, names), name)
 	}
 }
