@@ -47,7 +47,7 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// Alerts draws the consequences of outcomes. See the package comment.
+// Alerts acts on the outcomes of calls. See the package comment.
 type Alerts struct {
 	store    Store
 	notifier *notify.Notifier
@@ -122,10 +122,10 @@ func (a *Alerts) Failed(ctx context.Context, s providers.Subject, f *resilience.
 	return a.memory.draw(ctx, s.Key(), func(ctx context.Context) error { return a.consequences(ctx, s, f) })
 }
 
-// Finish draws the consequences of a stream's latest failure again if they could not be stored.
+// Finish repeats what follows from a stream's latest failure if it could not be stored.
 func (a *Alerts) Finish(ctx context.Context, k resilience.Key) error { return a.memory.redraw(ctx, k) }
 
-// consequences draws those of a failure. It may be called again for the same failure.
+// consequences stores and announces what follows from a failure. It may be called again for the same failure.
 func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *resilience.Failure) error {
 	a.telling.Lock()
 	defer a.telling.Unlock()

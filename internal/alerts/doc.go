@@ -1,7 +1,7 @@
-// Package alerts draws the consequences of a call's outcome: it stores what a restart must know, opens and resolves
-// notifications, and notes in the activity log what people would ask about.
+// Package alerts acts on changes of a connection's state: it stores what must survive a restart, opens and resolves
+// notifications, and writes the activity log.
 //
-// It is given changes of state, each decided once by the backoff (see package resilience), and makes no calls itself.
+// Package resilience decides each change once. Package alerts makes no calls itself.
 //
 // # Order
 //
@@ -10,7 +10,7 @@
 // failure disproves nothing.
 //
 // A notification is opened before the stop that it is about is stored: a process killed in between finds the stop again
-// and opens nothing twice. A consequence that cannot be stored is kept and drawn again by [Alerts.Finish].
+// and opens nothing twice. Work that fails to be stored is kept, and done again by [Alerts.Finish].
 //
 // Everything here is safe for concurrent use.
 package alerts

@@ -15,7 +15,7 @@ import (
 	"reprise/internal/words"
 )
 
-// noteworthy is how long a trouble or a wait lasts that a person would ask about although nobody was told of it.
+// noteworthy is how long a trouble or a wait must last to be logged if no notification was opened for it.
 const noteworthy = 10 * time.Minute
 
 // journal writes the activity log, and remembers what it says is wrong at present.

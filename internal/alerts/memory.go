@@ -42,8 +42,8 @@ type mending struct {
 	at time.Time
 }
 
-// mendedFor is how long after somebody has acted a recovery counts as theirs. They see it on the page, so it is not
-// told to them again; a run may take a while.
+// mendedFor is how long after a person's click a recovery counts as theirs. They see it on the page and get no message
+// about it. It is long because a run may take a while.
 const mendedFor = 5 * time.Minute
 
 func newMemory() *memory {
@@ -53,7 +53,7 @@ func newMemory() *memory {
 		mended: map[mendable]mending{}}
 }
 
-// mend notes that a person has done something about a trouble. It is nothing if nobody has: by is 0.
+// mend notes that a person has acted on a trouble. by is their id; 0, for no person, changes nothing.
 func (m *memory) mend(user int64, conn library.ConnectionID, by int64) {
 	if by == 0 {
 		return
@@ -116,7 +116,7 @@ func (m *memory) close(k resilience.Key) {
 	delete(m.failed, k)
 }
 
-// draw calls consequences, and keeps them if they fail.
+// draw calls consequences, and keeps the function if it fails.
 func (m *memory) draw(ctx context.Context, k resilience.Key, consequences func(context.Context) error) error {
 	err := consequences(ctx)
 	m.mu.Lock()
@@ -128,7 +128,7 @@ func (m *memory) draw(ctx context.Context, k resilience.Key, consequences func(c
 	return err
 }
 
-// redraw draws the consequences that were kept for a stream, if there are any.
+// redraw calls the function that draw has kept for a stream, if there is one.
 func (m *memory) redraw(ctx context.Context, k resilience.Key) error {
 	m.mu.Lock()
 	owed := m.owed[k]

@@ -53,7 +53,7 @@ func (a *attempt) copy() Copy {
 	return Copy{User: a.User, Connection: a.Connection, Kind: a.Kind, Ref: a.Ref, Wanted: a.seen}
 }
 
-// read returns the attempt's copy. wanted is false when the delivery has ended, because nobody wants the copy any more.
+// read returns the attempt's copy. wanted is false when the copy is no longer wanted, which ends the delivery.
 func (w *copyWriter) read(ctx context.Context, a *attempt) (c Copy, wanted bool, err error) {
 	c, err = w.store.Copy(ctx, a.User, a.Connection, a.Kind, a.Ref)
 	if a.seen = c.Wanted; !errors.Is(err, library.ErrNotFound) {

@@ -57,7 +57,7 @@ func (e *BacklogError) Error() string {
 	return fmt.Sprintf("%d deliveries wait, the limit is %d", e.Waiting, e.Limit)
 }
 
-// room returns a *BacklogError when nobody may add deliveries.
+// room returns a *BacklogError when the backlog is full.
 func (d *Deliveries) room(ctx context.Context) error {
 	n, err := d.queue.Backlog(ctx)
 	if most := d.opt.get().BacklogLimit; err == nil && n >= most {

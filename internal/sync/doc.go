@@ -4,8 +4,8 @@
 //
 // A loop ticks ([Syncer.Run]), or a backoff ends, or a person asks: each puts a (user, connection, stream) into one
 // queue. A run takes it from there: the guard asks the backoff for a permit, the adapter reads pages, each page is
-// one transaction of rows and position, and the guard turns the outcome into a verdict. Package alerts draws the
-// consequences.
+// one transaction of rows and position, and the guard turns the outcome into a verdict. Package alerts acts
+// on it.
 //
 // # Concurrency
 //

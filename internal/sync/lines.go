@@ -61,8 +61,8 @@ func (l *Line) Fails() bool {
 		l.State.Category != resilience.Quota
 }
 
-// main returns the line whose state is the connection's: everything that shows or counts states has it from here. That
-// is reading, where anything is read, unless only sending needs somebody, or only sending fails.
+// main returns the line whose state is shown and counted as the connection's. That is reading, if anything is read,
+// unless only sending needs a person or fails.
 func (s Status) main() Line {
 	switch read, sent := s.Reading, s.Sending; {
 	case read == nil && sent == nil:

@@ -80,7 +80,7 @@ func (q *queue) add(k Key, at time.Time) {
 	}
 }
 
-// first puts k, which has been added, before everything that nobody waits for.
+// first moves k, which is in the queue, before the entries that no person waits for.
 func (q *queue) first(k Key) {
 	e := q.at[k]
 	e.asked = true

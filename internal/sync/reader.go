@@ -232,7 +232,7 @@ func (l *lastReads) stored(k Key, page uint64) {
 	l.of[k] = r
 }
 
-// ask notes that somebody waits for a reading.
+// ask counts a person who waits for a reading.
 func (l *lastReads) ask(k Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +241,7 @@ func (l *lastReads) ask(k Key) {
 	l.of[k] = r
 }
 
-// anew forgets how often somebody has waited for a reading, because a person has asked for one.
+// anew resets the count of ask, because a person has started a reading.
 func (l *lastReads) anew(k Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,18 +11,18 @@ import (
 	"reprise/internal/providers"
 )
 
-// Where many connections share the pace of one host, a tick cannot read them all. Then each is read by need: as often
-// as the square root of how much is played there, which makes the average wait of a play the shortest for a given
-// number of calls; with every tick at most, and once a day at least. The calls of a tick are spaced, so that nobody's
-// "Sync now" waits behind them. While there is room everything is read with every tick.
+// Where many connections share the pace of one host, a tick cannot read them all. Then each is read in proportion to
+// the square root of its plays, between once a tick and once a day: for a given number of calls, this makes a play's
+// average wait the shortest. The calls of a tick are spaced, so that a "Sync now" does not wait behind them. While
+// there is room, every tick reads everything.
 const (
 	// paceShare is how much of a pace ticks may use. The rest is for what people wait for, and for sending.
 	paceShare = 0.8
 	// seldomest is the longest time between two reads.
 	seldomest = 24 * time.Hour
-	// habitDays is over how many days the plays of a connection are averaged.
+	// habitDays is the number of days over which the plays of a connection are averaged.
 	habitDays = 2.0
-	// mostPlays is how many plays a day count: the first read of a history is no habit.
+	// mostPlays caps the plays of a day, because the first read of a history says nothing about habits.
 	mostPlays = 200.0
 	// fewestPlays keeps a silent connection from never being read.
 	fewestPlays = 0.05
