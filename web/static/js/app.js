@@ -1,7 +1,6 @@
 // The script of every page: it keeps the page up to date and makes it quicker to use. Pages work without it, as they
 // were when they were loaded.
 import "./forms.js";
-import "./copy.js";
 import "./keyboard.js";
 import "./search.js";
 import "./strips.js";
