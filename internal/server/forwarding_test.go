@@ -2,9 +2,12 @@ package server
 
 import (
 	"bufio"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -141,7 +144,11 @@ func TestBrowsersReceiveDeliveryEvents(t *testing.T) {
 	client.Jar = jar
 	first, err := client.Get(srv.URL + "/")
 	require.NoError(t, err)
+	page, err := io.ReadAll(first.Body)
+	require.NoError(t, err)
 	require.NoError(t, first.Body.Close())
+	serial := regexp.MustCompile(`data-serial="(\d+)"`).FindSubmatch(page)
+	require.NotNil(t, serial)
 
 	stream, err := client.Get(srv.URL + "/api/v1/events/sse")
 	require.NoError(t, err)
@@ -158,16 +165,38 @@ func TestBrowsersReceiveDeliveryEvents(t *testing.T) {
 		}
 		return name, data
 	}
-	name, _ := event()
+	name, data := event()
 	require.Equal(t, "snapshot", name)
+	require.Contains(t, data, fmt.Sprintf(`"serial":%s,`, serial[1]), "nothing has happened since the page was made")
 	_, err = h.Deliveries.Forward(t.Context(), h.user, "lastfm", false)
 	require.NoError(t, err)
-	name, data := event()
+	name, data = event()
 	require.Equal(t, "deliveries", name)
 	require.JSONEq(t, `{"type":"deliveries","seq":2,"data":{"provider":"lastfm","connection":"lastfm"}}`, data)
 	h.Bus.Publish(h.user, events.Event{Type: events.Deliveries})
 	_, data = event()
 	require.JSONEq(t, `{"type":"deliveries","seq":3,"data":{"provider":null,"connection":null}}`, data)
+	require.NotContains(t, h.page("/"), string(serial[0]))
+}
+
+// A page that asks again gets nothing while it has not changed.
+func TestAnOpenPageIsAnsweredCheaply(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		require.Empty(t, h.do(http.MethodGet, "/", "", "").Header().Get("ETag"))
+		ask := func(tag string) *httptest.ResponseRecorder {
+			return h.knock(http.MethodGet, "/", "X-Reprise-Refresh", "/", "If-None-Match", tag)
+		}
+		first := ask("")
+		require.Equal(t, http.StatusOK, first.Code)
+		h.Bus.Publish(h.user, events.Event{Type: events.Deliveries})
+		again := ask(first.Header().Get("ETag"))
+		require.Equal(t, http.StatusNotModified, again.Code)
+		require.Empty(t, again.Body.Bytes())
+		require.Equal(t, "no-store", again.Header().Get("Cache-Control"))
+		h.heard("Svefn-g-englar")
+		require.Equal(t, http.StatusOK, ask(first.Header().Get("ETag")).Code)
+	})
 }
 
 // What a browser prefers does not matter once its person has chosen.

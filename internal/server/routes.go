@@ -54,7 +54,6 @@ func (r *resources) routes() (*echo.Echo, error) {
 	r.core.App(e)
 	e.GET("/api/v1/openapi.yaml", r.openAPI, core.KnownParameters)
 	r.feed.Routes(e)
-	r.feed.Pages = e
 
 	r.years.Open(e)
 

@@ -28,6 +28,7 @@ type Frame struct {
 	Zone     string // IANA name; empty: the browser's
 	Theme    string // "light", "dark" or empty: the device's
 	User     string // name of who is signed in; empty: nobody
+	Serial   uint64 // of the last event that the page may know of
 	Nav      []Link
 	Bell     Bell
 	Banners  []Banner

@@ -24,7 +24,7 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	f.User, f.Zone, f.Theme = u.Name, u.Zone, u.Theme
 	path := k.pathOf(c)
 	if !ByScript(c) { // the flash is kept for a person
-		f.Flash = k.Sessions.popFlash(ctx).T(ctx)
+		f.Flash, f.Serial = k.Sessions.popFlash(ctx).T(ctx), visitOf(ctx).serial
 	}
 	open, err := k.Open(ctx, u.ID)
 	if err != nil {

@@ -3,6 +3,8 @@ package core
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -30,7 +32,15 @@ func (b *Base) write(c echo.Context, status int, f ui.Frame, page templ.Componen
 	if err := ui.Page(f).Render(templ.WithChildren(c.Request().Context(), page), &html); err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, Stamp(b.point(html.Bytes())))
+	all := b.point(html.Bytes())
+	if ByScript(c) { // of a page that is open, and asks for itself again and again
+		tag := fmt.Sprintf(`"%x"`, sha256.Sum256(all))
+		if c.Request().Header.Get("If-None-Match") == tag {
+			return c.NoContent(http.StatusNotModified)
+		}
+		c.Response().Header().Set("ETag", tag)
+	}
+	return c.HTMLBlob(status, all)
 }
 
 // ShowOpen answers with a page for anybody who has its address. The page is the same for everybody, signed in or not.

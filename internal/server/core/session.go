@@ -96,7 +96,7 @@ func newManager(sessions SessionStore, tls bool) *scs.SessionManager {
 // If they cannot be stored, the answer is that error.
 func (s *Sessions) With(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		w := c.Response()
+		w, serial := c.Response(), s.bus.Serial()
 		w.Header().Add("Vary", "Cookie")
 		ctx, moved, err := s.load(c.Request().Context(), c.Request())
 		if err != nil {
@@ -106,7 +106,7 @@ func (s *Sessions) With(next echo.HandlerFunc) echo.HandlerFunc {
 			s.moveCookie(ctx, w)
 		}
 		ctx = context.WithValue(ctx, visitKey{}, &visit{request: c.Request(), address: c.RealIP(),
-			loaded: s.manager.Token(ctx)})
+			loaded: s.manager.Token(ctx), serial: serial})
 		c.SetRequest(c.Request().WithContext(ctx))
 		writer, headers, stored := w.Writer, w.Header().Clone(), false
 		var trouble error

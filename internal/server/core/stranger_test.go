@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/events"
 	"reprise/internal/library"
 )
 
@@ -55,7 +56,7 @@ func stranger(t testing.TB, k *Core, header, value string) int {
 func lonely(t testing.TB) *Core {
 	t.Helper()
 	k, err := New(Options{BaseURL: "https://music.example.org", AdminToken: "sixteen-characters-and-more",
-		Store: oneUser{}, Sessions: noSession{}, Log: slog.New(slog.DiscardHandler)})
+		Store: oneUser{}, Sessions: noSession{}, Bus: &events.Bus{}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	return k
 }

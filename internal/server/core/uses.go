@@ -47,6 +47,7 @@ type visit struct {
 	address string        // of the client
 	loaded  string        // the token of the session that it came with; empty for none
 	user    accounts.User // who signed in with this request; zero for nobody
+	serial  uint64        // of the last event before anything was read for the answer
 }
 
 type visitKey struct{}

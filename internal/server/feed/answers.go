@@ -20,7 +20,6 @@ type question struct {
 	language *words.Language
 	zone     string
 	about    events.Event // without its serial
-	of       string       // for questions that are not about an event
 }
 
 // ask returns the beginning of the questions for the reader of a context.
@@ -32,9 +31,9 @@ func ask(ctx context.Context, user int64) question {
 	return q
 }
 
-// on returns a question about an event, or of something else.
-func (q question) on(about events.Event, of string) question {
-	q.about, q.of = about, of
+// on returns a question about an event.
+func (q question) on(about events.Event) question {
+	q.about = about
 	q.about.Serial = 0
 	return q
 }

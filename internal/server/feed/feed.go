@@ -18,6 +18,8 @@ const (
 	pingEvery = 30 * time.Second
 	// recheckEvery is after how long a stream checks its session in any case.
 	recheckEvery = 15 * time.Minute
+	// behind is how long a stream that has much to send is left alone.
+	behind = time.Second
 )
 
 // message is a message to a browser. Its data is shared with other streams and must not be changed.
@@ -56,10 +58,8 @@ type feed struct {
 	changes *events.Subscription
 	batch   []events.Event // of gather
 	since   uint64         // the serial of the last event of which the browser has to be told
-	live    live
 	toasts  toasts
-	alarm   *time.Timer // rings when something is due: a ping, or a look at the page
-	pingAt  time.Time
+	alarm   *time.Timer // rings when a ping is due
 	checked checked
 }
 
@@ -88,12 +88,6 @@ func (f *feed) serve(ctx context.Context) error {
 	if err := f.snapshot(ctx); err != nil {
 		return err
 	}
-	if f.live.follows() {
-		if err := f.show(ctx); err != nil {
-			return err
-		}
-	}
-	f.pingAt = time.Now().Add(pingEvery)
 	f.alarm = time.AfterFunc(pingEvery, f.nudge)
 	defer f.alarm.Stop()
 	defer context.AfterFunc(ctx, f.changes.Close)()
@@ -103,7 +97,7 @@ func (f *feed) serve(ctx context.Context) error {
 			break
 		}
 		for _, e := range f.gather(first) {
-			if err := f.take(ctx, e); err != nil {
+			if err := f.tell(ctx, e); err != nil {
 				return err
 			}
 		}
@@ -114,54 +108,22 @@ func (f *feed) serve(ctx context.Context) error {
 	return errSlow
 }
 
-// take does what an event is about; an empty one says that something is due.
-func (f *feed) take(ctx context.Context, e events.Event) error {
-	if e.Type == "" {
-		return f.ring(ctx)
-	}
-	if err := f.tell(ctx, e); err != nil {
-		return err
-	}
-	if f.live.want(e) {
-		f.arm()
-	}
-	return nil
-}
-
-// nudge has the stream look at what is due; when it is behind, a moment later.
+// nudge has the stream send a ping; when it is behind, a moment later.
 func (f *feed) nudge() {
 	if !f.changes.Nudge() {
-		f.alarm.Reset(liveEvery)
+		f.alarm.Reset(behind)
 	}
 }
 
-// arm sets the alarm to what is due next.
-func (f *feed) arm() {
-	next := f.pingAt
-	if due := f.live.due; !due.IsZero() && due.Before(next) {
-		next = due
-	}
-	f.alarm.Reset(time.Until(next))
-}
-
-// ring does what is due.
+// ring sends a ping, unless the session has ended.
 func (f *feed) ring(ctx context.Context) error {
-	now := time.Now()
-	if due := f.live.due; !due.IsZero() && !now.Before(due) {
-		if err := f.show(ctx); err != nil {
-			return err
-		}
+	if err := f.recheck(ctx); err != nil {
+		return err
 	}
-	if !now.Before(f.pingAt) {
-		if err := f.recheck(ctx); err != nil {
-			return err
-		}
-		if err := f.ping(ctx); err != nil {
-			return err
-		}
-		f.pingAt = time.Now().Add(pingEvery)
+	if err := f.ping(ctx); err != nil {
+		return err
 	}
-	f.arm()
+	f.alarm.Reset(pingEvery)
 	return nil
 }
 
@@ -203,17 +165,11 @@ func (f *feed) message(kind string, data []byte) error {
 	return f.send(message{kind, f.seq, data})
 }
 
-// encode sends what is for this browser only.
-func (f *feed) encode(kind string, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return f.message(kind, data)
-}
-
-// tell sends the current state of what an event is about.
+// tell sends the current state of what an event is about; an empty one says that a ping is due.
 func (f *feed) tell(ctx context.Context, e events.Event) error {
+	if e.Type == "" {
+		return f.ring(ctx)
+	}
 	f.since = e.Serial
 	switch e.Type {
 	case events.Connection:
@@ -239,13 +195,16 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		b := strconv.AppendInt(append(make([]byte, 0, 40+len(newest)), `{"count":`...), int64(e.Done), 10)
 		return f.message("listens", append(append(append(b, `,"newest":`...), newest...), '}'))
 	case events.Access:
-		return f.still(ctx, need{serial: e.Serial})
+		if err := f.still(ctx, need{serial: e.Serial}); err != nil {
+			return err
+		}
+		return f.message(string(e.Type), []byte("{}"))
 	case events.SessionEnd:
 		if e.ID == f.watcher.Ends {
 			return errSession
 		}
 	default:
-		data, err := shared(ctx, &f.answers, f.reader.on(e, ""), need{},
+		data, err := shared(ctx, &f.answers, f.reader.on(e), need{},
 			func(context.Context) ([]byte, error) { return json.Marshal(plain(e)) })
 		if err != nil {
 			return err

@@ -3,7 +3,6 @@ package feed
 
 import (
 	"context"
-	"net/http"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -39,7 +38,6 @@ type Options struct {
 // Handler answers with streams of events. Make it with New.
 type Handler struct {
 	Options
-	Pages   http.Handler // the pages that streams may follow; nil: none
 	streams sync.WaitGroup
 	crowd   crowd
 	answers answers

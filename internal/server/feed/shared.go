@@ -42,23 +42,16 @@ type state struct {
 	open        []notice
 }
 
-// snapshot sends everything that a browser needs to begin with.
+// snapshot sends everything that a reader needs to begin with.
 func (f *feed) snapshot(ctx context.Context) error {
-	of := "snapshot"
-	if f.live.follows() {
-		of = "notifications"
-	}
-	now, err := shared(ctx, &f.answers, f.reader.on(events.Event{}, of),
-		need{serial: f.since},
+	now, err := shared(ctx, &f.answers, f.reader.on(events.Event{Type: "snapshot"}), need{serial: f.since},
 		func(ctx context.Context) (now state, err error) {
-			if !f.live.follows() { // a page shows the connections
-				connections, err := f.Statuses.All(ctx, f.watcher.User)
-				if err != nil {
-					return now, err
-				}
-				if now.connections, err = json.Marshal(connections); err != nil {
-					return now, err
-				}
+			connections, err := f.Statuses.All(ctx, f.watcher.User)
+			if err != nil {
+				return now, err
+			}
+			if now.connections, err = json.Marshal(connections); err != nil {
+				return now, err
 			}
 			open, err := f.Store.Notifications(ctx, f.watcher.User, true)
 			if err != nil {
@@ -77,11 +70,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 		return err
 	}
 	var b bytes.Buffer
-	b.WriteByte('{')
-	if now.connections != nil {
-		fmt.Fprintf(&b, `"connections":%s,`, now.connections)
-	}
-	b.WriteString(`"notifications":[`)
+	fmt.Fprintf(&b, `{"serial":%d,"connections":%s,"notifications":[`, f.since, now.connections)
 	for i, n := range now.open {
 		if i > 0 {
 			b.WriteByte(',')
@@ -94,7 +83,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 
 // connection returns the state of the connection of an event, or library.ErrNotFound.
 func (f *feed) connection(ctx context.Context, e events.Event) ([]byte, error) {
-	return shared(ctx, &f.answers, f.reader.on(e, ""), need{serial: e.Serial},
+	return shared(ctx, &f.answers, f.reader.on(e), need{serial: e.Serial},
 		func(ctx context.Context) ([]byte, error) {
 			v, err := f.Statuses.One(ctx, f.watcher.User, e.Connection)
 			if err != nil {
@@ -106,7 +95,7 @@ func (f *feed) connection(ctx context.Context, e events.Event) ([]byte, error) {
 
 // notification returns the notification of an event.
 func (f *feed) notification(ctx context.Context, e events.Event) (notice, error) {
-	return shared(ctx, &f.answers, f.reader.on(e, ""), need{serial: e.Serial},
+	return shared(ctx, &f.answers, f.reader.on(e), need{serial: e.Serial},
 		func(ctx context.Context) (notice, error) {
 			id, err := strconv.ParseInt(e.ID, 10, 64)
 			if err != nil {
@@ -123,7 +112,7 @@ func (f *feed) notification(ctx context.Context, e events.Event) (notice, error)
 // newest returns the person's newest listen; null for none. The connections that have brought some are asked about
 // together.
 func (f *feed) newest(ctx context.Context, e events.Event) ([]byte, error) {
-	return shared(ctx, &f.answers, f.reader.on(events.Event{Type: e.Type}, ""), need{serial: e.Serial},
+	return shared(ctx, &f.answers, f.reader.on(events.Event{Type: e.Type}), need{serial: e.Serial},
 		func(ctx context.Context) ([]byte, error) {
 			newest, _, err := f.Store.Listens(ctx, f.watcher.User, "", 1)
 			if err != nil || len(newest) == 0 {
@@ -136,7 +125,7 @@ func (f *feed) newest(ctx context.Context, e events.Event) ([]byte, error) {
 // still returns errSession if the session or the token of the stream has ended.
 func (f *feed) still(ctx context.Context, min need) error {
 	about := events.Event{Type: events.Access, ID: f.watcher.Ends}
-	_, err := shared(ctx, &f.answers, f.reader.on(about, ""), min, f.watcher.Still)
+	_, err := shared(ctx, &f.answers, f.reader.on(about), min, f.watcher.Still)
 	if err != nil {
 		return errSession
 	}

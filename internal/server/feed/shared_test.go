@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -85,7 +83,6 @@ type watched struct {
 	still atomic.Int64 // how often a session was looked up
 	ended atomic.Bool  // the session has ended
 	gone  atomic.Int64 // how many streams have ended with it
-	pages atomic.Int64 // how often a page was shown
 
 	mu  sync.Mutex
 	got [][]string // messages of each stream since they were taken last
@@ -104,10 +101,6 @@ func watch(t *testing.T, streams int) *watched {
 	require.NoError(t, err)
 	w.Handler = New(Options{Core: k, Store: w.store, Bus: bus,
 		Statuses: connections.NewStatuses(nil, w.store, conns, pull)})
-	w.Pages = http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(rw, `<body data-live="yes"><p id="plays" data-part>%d</p>`, w.pages.Add(1))
-	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait() })
@@ -125,11 +118,6 @@ func watch(t *testing.T, streams int) *watched {
 			defer w.mu.Unlock()
 			w.got[i] = append(w.got[i], string(m.appendTo(nil)))
 			return nil
-		}
-		if i%2 == 1 {
-			r, err := http.NewRequest(http.MethodGet, "/api/v1/events?page=/&parts=plays:x", nil)
-			require.NoError(t, err)
-			f.live = w.follow(r)
 		}
 		f.ping = func(context.Context) error { return nil }
 		running.Go(func() {
@@ -158,9 +146,7 @@ func TestAnEventIsAnsweredOnceForAll(t *testing.T) {
 		time.Sleep(time.Minute + time.Second)
 		got, reads := w.take()
 		require.Contains(t, got[0][0], `"toast":false`)
-		require.LessOrEqual(t, reads, int64(4), "the connections and the notifications, and these for pages")
-		shown := w.pages.Load()
-		require.EqualValues(t, 1, shown)
+		require.LessOrEqual(t, reads, int64(3), "the connections, their person and the notifications")
 		w.still.Store(0)
 		for _, c := range []struct {
 			e     events.Event
@@ -189,21 +175,14 @@ func TestAnEventIsAnsweredOnceForAll(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 			got, _ = w.take()
-			parts := int64(0)
-			for _, one := range got {
-				parts += int64(len(one))
-			}
-			want := int64(streams / 2)
-			if c.e.Type == events.Progress {
-				want = 0
-			}
-			require.Equal(t, want, parts, "the pages that are followed, after %s", c.e.Type)
-			shown += min(want, 1)
-			require.Equal(t, shown, w.pages.Load(), c.e.Type)
+			require.Equal(t, make([][]string, streams), got, "nothing follows")
 		}
 		w.bus.Publish(1, events.Event{Type: events.Access})
 		synctest.Wait()
 		require.EqualValues(t, 1, w.still.Load(), "one session")
+		got, _ = w.take()
+		require.Len(t, got[0], 1)
+		require.Contains(t, got[0][0], `"type":"access"`)
 	})
 }
 
@@ -242,7 +221,7 @@ func TestNoAnswerIsOlderThanItsEvent(t *testing.T) {
 func TestAFailedAnswerIsNotKept(t *testing.T) {
 	t.Parallel()
 	a := &answers{bus: &events.Bus{}}
-	q := question{of: "it"}
+	q := question{user: 1}
 	_, err := shared(t.Context(), a, q, need{}, func(context.Context) (int, error) { return 0, errSlow })
 	require.ErrorIs(t, err, errSlow)
 	require.Panics(t, func() {

@@ -43,8 +43,7 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 	}
 	ctx, _, done := h.until(c.Request().Context(), watcher.User)
 	defer done()
-	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, toasts: toasts,
-		live: h.follow(c.Request())}
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, toasts: toasts}
 	h.ended(watcher.User, f.run(ctx))
 	return nil
 }

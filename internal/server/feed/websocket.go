@@ -70,7 +70,7 @@ func (h *Handler) websocket(c echo.Context) error {
 	}
 	ctx, end, done := h.until(context.WithoutCancel(c.Request().Context()), watcher.User)
 	s := &stream{Conn: socket, end: end, done: done,
-		feed: feed{Handler: h, watcher: watcher, changes: changes, toasts: toasts, live: h.follow(c.Request())}}
+		feed: feed{Handler: h, watcher: watcher, changes: changes, toasts: toasts}}
 	s.send, s.ping = s.write, s.hello
 	h.streams.Go(func() { s.hold(ctx) })
 	return nil

@@ -1,8 +1,7 @@
-// Follows what happens: the server sends what has changed on this page, what is to be announced, and how far runs are.
-import { change } from "./morph.js";
-import { end, endAll, move, showRuns } from "./progress.js";
-import { tellZone } from "./times.js";
-import { announce, arrange, hide, hideOthers } from "./toast.js";
+// Follows what happens: announces it, shows how far runs are, and keeps the page up to date.
+import { end, endAll, move } from "./progress.js";
+import { announce, hide, hideOthers } from "./toast.js";
+import { ask, update } from "./update.js";
 import { at, say } from "./words.js";
 
 const link = document.getElementById("link");
@@ -20,20 +19,16 @@ function notice(n) {
   else if (n.toast) announce(n, tell);
 }
 
+// What each kind of event does, beside bringing the page up to date.
 const handlers = {
   snapshot(data) {
+    if (String(data.serial) !== document.body.dataset.serial) update(); // something has happened since it was made
+    document.body.dataset.serial = ""; // and may have happened whenever the stream has to begin again
     for (const n of data.notifications) notice(n);
     hideOthers(new Set(data.notifications.filter((n) => !n.acknowledged_at).map((n) => n.id)));
     endAll();
     document.body.dataset.linked = "yes"; // the page follows what happens
   },
-  parts(data) {
-    for (const p of data.parts) change(p.id, p.html);
-    document.body.dataset.parts = ""; // they are not those that the page came with any longer
-    showRuns();
-    arrange();
-  },
-  moved(data) { location.assign(data.url); },
   connection(c) {
     for (const s of c.streams) if (s.state !== "syncing") end(`${c.id}/${s.stream}`);
   },
@@ -42,20 +37,18 @@ const handlers = {
   enrichment(e) { end(`${e.provider}/enrichment`); },
   imports(i) { end(`${i.connection}/import`); },
   progress: move,
+  access() {}, breakers() {}, deliveries() {}, digest() {}, listens() {},
 };
+
+// What says nothing about pages, and what shows on a page that has no parts beside those of its frame.
+const aside = ["snapshot", "progress", "crowded"], ofFrame = ["access", "deliveries", "notification"];
+const onlyFrame = !document.querySelector("main [data-part]");
+const concerns = (type) => !aside.includes(type) && (!onlyFrame || ofFrame.includes(type));
 
 function receive(text) {
   const m = JSON.parse(text);
   handlers[m.type]?.(m.data);
-}
-
-// address names this page and the versions of its parts, so that only what differs is sent.
-function address(path) {
-  const asked = new URL(at(path), location.href);
-  asked.searchParams.set("page", document.body.dataset.page ?? location.pathname + location.search);
-  const ids = [...document.querySelectorAll("[data-part][id]")].map((el) => `${el.id}:`);
-  asked.searchParams.set("parts", document.body.dataset.parts || ids.join(","));
-  return asked;
+  if (concerns(m.type)) update();
 }
 
 function connected(yes) { link.textContent = yes ? "" : say("unlinked"); }
@@ -64,9 +57,8 @@ function open() {
   // A network that breaks websockets lets Server-Sent Events through. Browsers allow few such streams to one server at
   // a time, over all tabs, so a hidden tab has none.
   if (failures >= 2 && failures % 2 === 0 && !document.hidden) { openEvents(); return; }
-  const stream = address("/api/v1/events");
+  const stream = new URL(at("/api/v1/events"), location.href);
   stream.protocol = stream.protocol.replace("http", "ws");
-  tellZone();
   const opening = socket = new WebSocket(stream);
   const patience = setTimeout(() => opening.close(), openWithin);
   opening.addEventListener("open", () => { clearTimeout(patience); failures = 0; connected(true); });
@@ -74,14 +66,13 @@ function open() {
   opening.addEventListener("close", (e) => {
     clearTimeout(patience);
     socket = null;
-    if (e.code === 1008) signedOut();
+    if (e.code === 1008) ask(); // the session has ended
     retry();
   });
 }
 
 function openEvents() {
-  tellZone();
-  source = new EventSource(address("/api/v1/events/sse"));
+  source = new EventSource(at("/api/v1/events/sse"));
   source.addEventListener("open", () => { failures = 1; connected(true); });
   for (const type of Object.keys(handlers)) source.addEventListener(type, (e) => receive(e.data));
   source.addEventListener("error", () => { closeEvents(); retry(); });
@@ -92,23 +83,13 @@ function closeEvents() {
   source = null;
 }
 
-// signedOut leads to the sign-in page, and back here after it, if the session has ended.
-async function signedOut() {
-  try {
-    const answer = await fetch(at("/api/v1/notifications?open=true"), { headers: { Accept: "application/json" } });
-    if (answer.status === 401) location.assign(location.href.split("#")[0]);
-  } catch {
-    // The server cannot be reached; the next try finds out.
-  }
-}
-
 function retry() {
   if (crowded) {
     link.textContent = say("crowded", { Most: crowded });
     return;
   }
   failures++;
-  if (failures > 1) { connected(false); signedOut(); }
+  if (failures > 1) { connected(false); ask(); }
   clearTimeout(waiting);
   waiting = setTimeout(open, Math.min(30000, 500 * 2 ** Math.min(failures, 6)) * (0.75 + Math.random() / 2));
 }

@@ -1,6 +1,6 @@
 // Search: what was found is replaced while somebody types, and the arrow keys move through it. The address follows, so
 // that the way back leads to the same results.
-import { change } from "./morph.js";
+import { change } from "./update.js";
 
 const form = document.getElementById("search");
 const field = form?.elements.q;
@@ -22,7 +22,7 @@ async function ask() {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const found = page.getElementById("found");
     if (!answer.ok || !found) { location.assign(at); return; } // such as the sign-in page
-    change("found", found.outerHTML);
+    change(found);
     shown = text;
     history.replaceState(history.state, "", at);
   } catch {

@@ -63,16 +63,18 @@ export function timed(sentence) {
 }
 
 // The server groups by days, so it has to know the zone of a browser whose person has not chosen one. Another tab may
-// be in another zone, so each tells it again before it asks.
+// be in another zone, so each tells it again before it asks. tellZone returns whether that is news.
 export function tellZone() {
-  if (zone) return;
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone || !own) return false;
+  const cookie = `reprise_zone=${encodeURIComponent(own)}`;
+  const known = document.cookie.split("; ").includes(cookie);
   const kept = `Path=/; Max-Age=34560000; SameSite=Lax${location.protocol === "https:" ? "; Secure" : ""}`;
-  if (own) document.cookie = `reprise_zone=${encodeURIComponent(own)}; ${kept}`;
+  document.cookie = `${cookie}; ${kept}`;
+  return !known;
 }
 
 export function keepTimes() {
-  tellZone();
   document.addEventListener("click", (e) => {
     const el = e.target.closest("time[data-time]");
     if (!el) return;
