@@ -28,7 +28,7 @@ import (
 func callsBetween(calls []enginetest.Call, from, to time.Time) int {
 	n := 0
 	for _, c := range calls {
-		if !c.At.Before(from) && c.At.Before(to) {
+		if !c.Time.Before(from) && c.Time.Before(to) {
 			n++
 		}
 	}
@@ -37,7 +37,7 @@ func callsBetween(calls []enginetest.Call, from, to time.Time) int {
 
 // without returns the calls of every account but one.
 func without(calls []enginetest.Call, account string) []enginetest.Call {
-	return slices.DeleteFunc(calls, func(c enginetest.Call) bool { return c.Account == account })
+	return slices.DeleteFunc(calls, func(c enginetest.Call) bool { return c.User == account })
 }
 
 func TestAnUpstreamsBadWeek(t *testing.T) {
@@ -98,7 +98,7 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.Equal(t, syncer.Held, held.Condition)
 		require.Equal(t, syncer.Held, e.Status(bob, "spotify").Condition)
 		lastCalls := up.Calls("spotify")
-		until := lastCalls[len(lastCalls)-1].At.Add(24 * time.Hour)
+		until := lastCalls[len(lastCalls)-1].Time.Add(24 * time.Hour)
 		require.WithinDuration(t, until, held.State.Until, time.Second)
 		up.Fail("spotify", nil)
 		before := len(lastCalls)

@@ -263,10 +263,10 @@ var arrows = map[string][]string{
 	"internal/soak":          {},
 	"internal/supysonictest": {"internal/childtest"},
 	"internal/enginetest": {
-		"internal/accounts", "internal/alerts", "internal/delivery", "internal/events", "internal/library",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/providers/providertest",
-		"internal/providers/registry", "internal/resilience", "internal/store", "internal/storetest",
-		"internal/sync",
+		"internal/accounts", "internal/alerts", "internal/delivery", "internal/demo", "internal/events",
+		"internal/library", "internal/notify", "internal/oauth", "internal/providers",
+		"internal/providers/providertest", "internal/providers/registry", "internal/resilience", "internal/store",
+		"internal/storetest", "internal/sync",
 	},
 
 	// The wiring: with datadir, doctor and the demo's household the only importer of store, demo and the adapters.

@@ -132,7 +132,7 @@ func TestMetricsTellTheTruthAboutKeys(t *testing.T) {
 		require.Greater(t, all, 1.0)
 		require.Equal(t, all, keys("ready"))
 		require.NoError(t, i.world.Switch(demo.YouTube, demo.KeySpent))
-		time.Sleep(time.Hour)
+		time.Sleep(2 * time.Hour) // until it is the first key's turn
 		require.Equal(t, 1.0, keys("cooling"))
 		require.Equal(t, all-1, keys("ready"))
 		require.Equal(t, 1.0, i.scrape(t).Sum("pool_rotations_total", `provider="youtube"`, `reason="quota"`))

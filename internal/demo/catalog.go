@@ -33,7 +33,9 @@ type track struct {
 	mbid          string // MusicBrainz recording
 	spotifyID     string
 	navidromeID   string
-	recordingMSID string // ListenBrainz's own id of the name
+	videoID       string   // YouTube
+	blocked       []string // countries in which YouTube does not show it
+	recordingMSID string   // ListenBrainz's own id of the name
 }
 
 type catalog struct {
@@ -64,9 +66,10 @@ func (c *catalog) addAlbum(f []string) {
 		title, d := splitDuration(song)
 		name := a.artist + "\x00" + a.title + "\x00" + title
 		a.tracks = append(a.tracks, len(c.tracks))
+		mbid := uuid("recording" + name)
 		c.tracks = append(c.tracks, track{
-			title: title, album: len(c.albums), number: i + 1, duration: d,
-			isrc: isrc(f[4], year, name), mbid: uuid("recording" + name), recordingMSID: uuid("msid" + name),
+			title: title, album: len(c.albums), number: i + 1, duration: d, videoID: base62("youtube" + mbid)[:11],
+			isrc: isrc(f[4], year, name), mbid: mbid, recordingMSID: uuid("msid" + name),
 			spotifyID: base62("spotify" + name), navidromeID: base62("navidrome" + name),
 		})
 	}

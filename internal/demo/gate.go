@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -69,16 +68,17 @@ type rules struct {
 // gate is in front of one upstream: it records every call and fails as switched.
 type gate struct {
 	rules
-	opts   *Options
-	usual  time.Duration // see World.Lively
-	lively *atomic.Bool
-	modes  []Mode          // what this upstream knows
-	done   <-chan struct{} // closed by World.Close
+	world *World
+	opts  *Options
+	usual time.Duration   // see World.Lively
+	modes []Mode          // what this upstream knows
+	done  <-chan struct{} // closed by World.Close
 
 	mu      sync.Mutex
 	mode    Mode
-	changed chan struct{} // closed, and replaced, when mode changes
-	calls   []*Call       // the last keptCalls
+	changed chan struct{}    // closed, and replaced, when mode changes
+	calls   []*Call          // the last keptCalls
+	faults  map[string]Fault // by path; empty for all
 	total   int
 }
 
@@ -90,8 +90,8 @@ func (w *World) newGate(ctx context.Context, r rules, extra ...Mode) *gate {
 	modes := append([]Mode{Normal, Unavailable, RateLimited, Revoked}, extra...)
 	modes = slices.DeleteFunc(append(modes, Portal, Hang, Slow, Cut),
 		func(m Mode) bool { return slices.Contains(r.lacks, m) })
-	return &gate{rules: r, opts: &w.opts, modes: modes, done: ctx.Done(), mode: Normal,
-		changed: make(chan struct{})}
+	return &gate{rules: r, world: w, opts: &w.opts, modes: modes, done: ctx.Done(), mode: Normal,
+		changed: make(chan struct{}), faults: map[string]Fault{}}
 }
 
 func (g *gate) current() (Mode, <-chan struct{}) {
@@ -125,7 +125,7 @@ func (g *gate) record(r *http.Request, user string) *Call {
 	c := &Call{Method: r.Method, Path: r.URL.Path, User: user, Time: g.opts.Now()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.calls) == keptCalls {
+	if len(g.calls) == keptCalls && !g.opts.InProcess {
 		g.calls = slices.Delete(g.calls, 0, keptCalls/10)
 	}
 	g.calls = append(g.calls, c)
@@ -151,14 +151,42 @@ func (g *gate) list() []Call {
 
 // ServeHTTP implements http.Handler.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The whole body is read first: only then does the server notice a client that goes away while we hang.
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	call, err := g.receive(w, r)
 	if err != nil {
 		http.Error(w, "request body", http.StatusRequestEntityTooLarge)
 		return
 	}
+	resp, err := g.fail(call, r)
+	switch {
+	case err != nil:
+		panic(http.ErrAbortHandler)
+	case resp != nil:
+		defer resp.Body.Close()
+		maps.Copy(w.Header(), resp.Header)
+		w.WriteHeader(resp.StatusCode)
+		if _, err := io.Copy(w, resp.Body); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	default:
+		g.answer(call, w, r)
+	}
+}
+
+// receive records a request, whose body can be read again from then on. All of it is read first: only then does the
+// server notice a client that goes away while we hang.
+func (g *gate) receive(w http.ResponseWriter, r *http.Request) (*Call, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return nil, err
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	call := g.record(r, g.who(r))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return call, nil
+}
+
+// answer answers as the upstream does in its mode.
+func (g *gate) answer(call *Call, w http.ResponseWriter, r *http.Request) {
 	g.linger(r)
 	mode := g.wait(r)
 	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
@@ -177,7 +205,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // linger takes the upstream's usual time, give or take a third.
 func (g *gate) linger(r *http.Request) {
-	if !g.lively.Load() || g.usual == 0 {
+	if !g.world.lively.Load() || g.usual == 0 {
 		return
 	}
 	timer := time.NewTimer(g.usual*2/3 + rand.N(g.usual*2/3))

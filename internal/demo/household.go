@@ -50,6 +50,9 @@ type household struct {
 }
 
 func newHousehold(o *Options, now time.Time) *household {
+	if o.Empty {
+		return &household{cat: &catalog{}, born: now, people: map[string]*person{}, foreign: newForeign(&catalog{})}
+	}
 	h := &household{cat: theCatalog(), born: now, people: map[string]*person{}, rnd: rand.New(rand.NewPCG(o.Seed, 99))}
 	h.foreign = newForeign(h.cat)
 	h.people[Alice] = h.newPerson(Alice, "Alice", o.Plays, newTeller(h.cat, o, 1))
@@ -187,6 +190,20 @@ func (h *household) told(name string, id int, at int64) Play {
 	return Play{Account: name, Title: h.cat.tracks[id].title, Artist: h.cat.albumOf(id).artist, At: time.UnixMilli(at)}
 }
 
+// history returns the plays that a service knows of an account, oldest first; nil without that account.
+func (h *household) history(account string, known func(*person) []play) []Play {
+	p := h.person(account)
+	if p == nil {
+		return nil
+	}
+	all := []Play{}
+	for _, l := range h.window(func() []play { return known(p) }) {
+		t, a := h.song(int(l.track))
+		all = append(all, Play{Account: account, Title: t.title, Artist: a.artist, At: time.UnixMilli(l.at)})
+	}
+	return all
+}
+
 func (p *person) scrobbleLocked(track int, seconds int64) {
 	next := int64(1)
 	if n := len(p.scrobbles); n > 0 {
@@ -205,7 +222,11 @@ func insertPlay(plays []play, p play) []play {
 }
 
 // person returns the account of that name, or nil.
-func (h *household) person(name string) *person { return h.people[name] }
+func (h *household) person(name string) *person {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.people[name]
+}
 
 // window returns a copy of the part of plays that f selects from the sorted history, taken under the lock.
 func (h *household) window(f func() []play) []play {

@@ -155,29 +155,17 @@ func (lf *lastFM) getRecentTracks(w http.ResponseWriter, form url.Values) {
 }
 
 func (lf *lastFM) row(p play) object {
-	artist, title, album := lf.names(p)
+	t, a := lf.home.song(int(p.track))
 	named := func(name string) object { return object{"#text": name, "mbid": ""} }
 	return object{
-		"artist": named(artist), "name": title, "album": named(album), "mbid": "", "streamable": "0",
+		"artist": named(a.artist), "name": t.title, "album": named(a.title), "mbid": "", "streamable": "0",
 		"image": []object{},
-		"url":   "https://www.last.fm/music/" + url.PathEscape(artist) + "/_/" + url.PathEscape(title),
+		"url":   "https://www.last.fm/music/" + url.PathEscape(a.artist) + "/_/" + url.PathEscape(t.title),
 		"date": object{
 			"uts":   strconv.FormatInt(p.seconds(), 10),
 			"#text": time.UnixMilli(p.at).UTC().Format("02 Jan 2006, 15:04"),
 		},
 	}
-}
-
-// names returns the names of a play. Only tracks of the catalog have an album.
-func (lf *lastFM) names(p play) (artist, title, album string) {
-	if id := int(p.track); id < len(lf.home.cat.tracks) {
-		a := lf.home.cat.albumOf(id)
-		return a.artist, lf.home.cat.tracks[id].title, a.title
-	}
-	lf.home.mu.RLock()
-	defer lf.home.mu.RUnlock()
-	artist, title, _ = strings.Cut(lf.home.metas[p.track].compare, "\x00")
-	return artist, title, ""
 }
 
 // sent is one play in a call of track.scrobble.
@@ -264,7 +252,7 @@ func (lf *lastFM) keep(account string, s sent) {
 	at := time.Unix(s.seconds, 0)
 	lf.home.mu.Lock()
 	p := lf.home.people[account]
-	id := lf.home.trackLocked(s.artist, s.title, object{"artist_name": s.artist, "track_name": s.title})
+	id := lf.home.trackLocked(Song{Artist: s.artist, Title: s.title}, nil)
 	if !hasListen(p.scrobbled, s.seconds, id) {
 		p.scrobbled = insertPlay(p.scrobbled, play{at: at.UnixMilli(), track: int32(id)})
 	}

@@ -40,14 +40,7 @@ func (s LastFMServer) Scrobbles() []Play {
 // Listens returns the account's whole history, oldest first. A play that was sent twice, with the same second, artist
 // and title, is there once.
 func (s LastFMServer) Listens(account string) []Play {
-	h := s.lf.home
-	kept := h.window(func() []play { return h.people[account].scrobbled })
-	plays := make([]Play, len(kept))
-	for i, p := range kept {
-		artist, title, _ := s.lf.names(p)
-		plays[i] = Play{Account: account, Artist: artist, Title: title, At: time.UnixMilli(p.at)}
-	}
-	return plays
+	return s.lf.home.history(account, func(p *person) []play { return p.scrobbled })
 }
 
 type lastFM struct {

@@ -28,14 +28,22 @@ type meta struct {
 	compare string // artist and title with "\x00" between them, for finding a submitted track again
 }
 
-// foreign holds the tracks of ListenBrainz: those of the catalog, followed by submitted ones.
+// foreign holds the tracks that services know: those of the catalog, followed by those of [Song] and submitted ones.
 type foreign struct {
 	metas  []meta
 	byName map[string]int
+	byID   map[string]int // YouTube's
+	added  []*added       // what is not in the catalog
+}
+
+// added is a track that is not in the catalog, with its album.
+type added struct {
+	track
+	album album
 }
 
 func newForeign(c *catalog) foreign {
-	f := foreign{byName: map[string]int{}}
+	f := foreign{byName: map[string]int{}, byID: map[string]int{}}
 	for i := range c.tracks {
 		t, a := &c.tracks[i], c.albumOf(i)
 		m := meta{msid: t.recordingMSID, compare: a.artist + "\x00" + t.title}
@@ -56,7 +64,7 @@ func newForeign(c *catalog) foreign {
 			atHome["media_player"] = "Feishin"
 		}
 		m.atHome = trackMetadata(c, i, atHome)
-		f.byName[m.compare] = len(f.metas)
+		f.byName[m.compare], f.byID[t.videoID] = len(f.metas), len(f.metas)
 		f.metas = append(f.metas, m)
 	}
 	return f

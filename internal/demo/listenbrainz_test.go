@@ -106,9 +106,9 @@ func TestSubmit(t *testing.T) {
 	r := b.submit("demo-token-alice", `{"listen_type":"import","payload":[`+one+`,`+one+`,`+again+`]}`)
 	require.JSONEq(t, `{"status":"ok"}`, r.body)
 	require.Equal(t, 401, b.listenCount(), "one is new, one came twice, one was known")
-	require.Len(t, b.ListenBrainz.submitted(), 3)
+	require.Len(t, b.ListenBrainz.Submitted(), 3)
 	require.Equal(t, Play{Account: Alice, Artist: "Lambchop", Title: "Is a Woman", At: time.Unix(1700000000, 0)},
-		b.ListenBrainz.submitted()[0])
+		b.ListenBrainz.Submitted()[0])
 	got := b.listens("count=1&max_ts=1700000001").Listens[0]
 	require.Equal(t, "Lambchop", got.Metadata.Artist)
 
@@ -160,7 +160,7 @@ func TestSubmitRefuses(t *testing.T) {
 		require.Contains(t, e.Error, c.says, name)
 	}
 	require.Equal(t, 400, b.listenCount(), "a batch is refused whole")
-	require.Empty(t, b.ListenBrainz.submitted())
+	require.Empty(t, b.ListenBrainz.Submitted())
 }
 
 func (b bundle) validate(token string) bool {
@@ -252,7 +252,7 @@ func TestListensSubmittedTwiceAreThereOnce(t *testing.T) {
 	for range 3 {
 		require.Equal(t, 200, b.submit("demo-token-alice", body).status)
 	}
-	require.Len(t, b.ListenBrainz.submitted(), 6)
+	require.Len(t, b.ListenBrainz.Submitted(), 6)
 	require.Equal(t, 3, b.ListenBrainz.submissions())
 	all := b.ListenBrainz.Listens(Alice)
 	require.Len(t, all, before+2)
@@ -269,12 +269,12 @@ func TestRefusedListens(t *testing.T) {
 		return b.submit("demo-token-alice",
 			`{"listen_type":"import","payload":[`+strings.Join(listens, ",")+`]}`).status
 	}
-	b.ListenBrainz.refuse("Bad", "Worse")
+	b.ListenBrainz.Refuse("Bad", "Worse")
 	require.Equal(t, 400, submit(good, bad))
 	require.Equal(t, 400, submit(bad))
-	require.Empty(t, b.ListenBrainz.submitted(), "the whole call is refused")
+	require.Empty(t, b.ListenBrainz.Submitted(), "the whole call is refused")
 	require.Equal(t, 200, submit(good))
-	b.ListenBrainz.refuse()
+	b.ListenBrainz.Refuse()
 	require.Equal(t, 200, submit(good, bad))
 	require.Equal(t, 4, b.ListenBrainz.submissions())
 	b.switchTo(ListenBrainz, Unavailable)

@@ -1,6 +1,9 @@
 package demo
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // playlist is a list of tracks at one service.
 type playlist struct {
@@ -10,6 +13,7 @@ type playlist struct {
 	description string
 	owner       string // a person's name, or the service's
 	public      bool
+	unlisted    bool // public for those who know its address
 	createdFor  bool // made by ListenBrainz for the person
 	quirks      bool // holds a file of the person's own and a track that is gone, as real lists do
 	changed     time.Time
@@ -45,6 +49,9 @@ var collection = map[string][]struct {
 		{YouTube, "Bass lines", "", 7, ""},
 	},
 }
+
+// version changes whenever the list does.
+func (p *playlist) version() string { return base62(fmt.Sprint(p.id, p.name, p.changed, p.tracks)) }
 
 func (t *teller) playlists(name string, now time.Time) []*playlist {
 	var lists []*playlist
@@ -90,10 +97,12 @@ func (h *household) playlistsOf(service, name string) []*playlist {
 
 // playlist finds a list of a service by its id; nil without one.
 func (h *household) playlist(service, id string) *playlist {
-	for _, name := range []string{Alice, Bob} {
-		for _, p := range h.playlistsOf(service, name) {
-			if p.id == id {
-				return p
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, p := range h.people {
+		for _, l := range p.playlists {
+			if l.service == service && l.id == id {
+				return l
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func (sp *spotify) me(w http.ResponseWriter, _ *http.Request, p *person) {
 }
 
 func (sp *spotify) track(id int) object {
-	t, a := &sp.home.cat.tracks[id], sp.home.cat.albumOf(id)
+	t, a := sp.home.song(id)
 	artists := []object{sp.ref("artist", base62("artist"+a.artist), a.artist)}
 	record := sp.ref("album", base62("album"+a.artist+a.title), a.title)
 	record["album_type"], record["artists"], record["images"] = "album", artists, []object{}
@@ -111,7 +111,10 @@ func (sp *spotify) track(id int) object {
 	o := sp.ref("track", t.spotifyID, t.title)
 	o["album"], o["artists"], o["disc_number"], o["track_number"] = record, artists, 1, t.number
 	o["duration_ms"], o["explicit"], o["is_local"], o["preview_url"] = t.duration.Milliseconds(), false, false, nil
-	o["external_ids"] = object{"isrc": t.isrc}
+	o["external_ids"] = object{}
+	if t.isrc != "" {
+		o["external_ids"] = object{"isrc": t.isrc}
+	}
 	return o
 }
 
@@ -196,10 +199,14 @@ func (sp *spotify) page(w http.ResponseWriter, r *http.Request, limit, n int, it
 	for i := offset; i < min(n, offset+limit); i++ {
 		items = append(items, item(i))
 	}
-	writeJSON(w, http.StatusOK, object{
+	answer := object{
 		"href": sp.url + r.URL.RequestURI(), "items": items, "limit": limit, "offset": offset, "total": n,
 		"next": link(offset + limit), "previous": link(max(0, offset-limit)),
-	})
+	}
+	if tag, same := tagOf(w, r, answer); !same {
+		w.Header().Set("ETag", `"`+tag+`"`)
+		writeJSON(w, http.StatusOK, answer)
+	}
 }
 
 func (sp *spotify) playlists(w http.ResponseWriter, r *http.Request, p *person) {
@@ -214,7 +221,7 @@ func (sp *spotify) playlists(w http.ResponseWriter, r *http.Request, p *person) 
 		o["collaborative"], o["description"], o["images"] = false, l.description, []object{}
 		o["owner"] = sp.user(l.owner)
 		o["primary_color"], o["public"] = nil, l.public
-		o["snapshot_id"] = base64.StdEncoding.EncodeToString([]byte(base62(l.id + l.changed.String())))
+		o["snapshot_id"] = base64.StdEncoding.EncodeToString([]byte(l.version()))
 		o["items"] = object{"href": o["href"].(string) + "/items", "total": l.rows()}
 		return o
 	})

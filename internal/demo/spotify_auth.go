@@ -38,6 +38,20 @@ func (s SpotifyServer) Authorize(account string, scopes ...string) *oauth2.Token
 	}
 }
 
+// Revoke ends every authorization that an account has given, as its page of apps does.
+func (s SpotifyServer) Revoke(account string) {
+	s.sp.mu.Lock()
+	defer s.sp.mu.Unlock()
+	for _, g := range s.sp.grants {
+		g.dead = g.dead || g.account == account
+	}
+}
+
+// Recent returns the account's last 50 plays, oldest first.
+func (s SpotifyServer) Recent(account string) []Play {
+	return s.sp.home.history(account, func(p *person) []play { return p.spotify })
+}
+
 // grant is one consent. Its refresh token may be replaced at a refresh; the one before stays good until the new one is
 // used, so that an answer that got lost loses nothing.
 type grant struct {

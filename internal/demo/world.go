@@ -37,6 +37,7 @@ type Options struct {
 	Live       time.Duration    // how often Alice plays a track, and likes a video every third time; 0 for never
 	RetryAfter time.Duration    // the wait that RateLimited asks for, in whole seconds; 60 s by default
 	Slow       time.Duration    // how long Slow takes, 3 s by default
+	Empty      bool             // the household has no people and no music; see [World.AddPerson]
 	// InProcess lets nothing listen: requests are answered by [World.RoundTrip], and the addresses are of no real
 	// hosts. So a World can live in a bubble of fake time.
 	InProcess bool
@@ -65,7 +66,6 @@ type World struct {
 	opts   Options
 	home   *household
 	gates  map[string]*gate
-	hosts  map[string]*gate // with Options.InProcess
 	revoke map[string]func()
 	cancel context.CancelFunc
 
@@ -75,6 +75,9 @@ type World struct {
 	lively    atomic.Bool    // the upstreams take their usual time
 	conns     sync.WaitGroup // open connections; a new one is only counted while its listener runs
 	once      sync.Once
+
+	mu    sync.Mutex
+	hosts map[string]*gate // with Options.InProcess; by host, also of those that only fail
 }
 
 // Start returns a running World. An error means that no port of 127.0.0.1 was free.
@@ -150,7 +153,7 @@ func (w *World) Close() {
 
 // serve starts an upstream and returns its base URL.
 func (w *World) serve(ctx context.Context, name string, g *gate) (string, error) {
-	g.usual, g.lively = usualTime[name], &w.lively
+	g.usual = usualTime[name]
 	if name == MusicBrainz || name == FanartTV { // the covers are to be there soon
 		g.usual = 0
 	}
@@ -158,6 +161,9 @@ func (w *World) serve(ctx context.Context, name string, g *gate) (string, error)
 	if w.opts.InProcess {
 		host := name + ".invalid"
 		w.hosts[host] = g
+		for _, real := range realHosts[name] {
+			w.hosts[real] = g
+		}
 		return "http://" + host, nil
 	}
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -214,13 +220,13 @@ func (w *World) mode(provider string) Mode {
 	return m
 }
 
-// Calls returns the last 10,000 requests to an upstream, oldest first.
+// Calls returns the last 10,000 requests to an upstream, oldest first; with [Options.InProcess] all of them.
 func (w *World) Calls(provider string) []Call {
-	if g := w.gates[provider]; g != nil {
-		return g.list()
-	}
-	return nil
+	return w.gate(provider).list()
 }
+
+// AccountOf returns whose credentials a request to an upstream carries; empty without.
+func (w *World) AccountOf(provider string, r *http.Request) string { return w.gates[provider].who(r) }
 
 // Play lets Alice play a song at this moment, on Spotify and therefore in ListenBrainz.
 func (w *World) Play() Play { return w.home.play(Alice, false, w.opts.Now()) }

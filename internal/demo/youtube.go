@@ -1,9 +1,6 @@
 package demo
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -45,12 +42,11 @@ func (h *household) likesOf(name string) []int {
 	return tracks
 }
 
-// videoID returns the id of a track's video.
-func (yt *youtube) videoID(track int) string {
-	return base62("youtube" + yt.home.cat.tracks[track].mbid)[:11]
-}
-
+// who returns "key" and the last characters of an API key instead of an account.
 func (yt *youtube) who(r *http.Request) string {
+	if key := r.Header.Get("X-Goog-Api-Key"); key != "" {
+		return "key " + key[max(0, len(key)-4):]
+	}
 	t, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	yt.mu.Lock()
 	defer yt.mu.Unlock()
@@ -90,8 +86,11 @@ func (yt *youtube) api(serve func(http.ResponseWriter, *http.Request, *person)) 
 		yt.mu.Lock()
 		a, ok := yt.access[t]
 		ok = ok && !a.grant.dead && yt.opts.Now().Before(a.expires)
+		refusal := yt.refused[""]
 		yt.mu.Unlock()
 		switch {
+		case refusal == KeySpent:
+			youtubeSpent(w)
 		case !ok:
 			youtubeError(w, http.StatusUnauthorized, "authError", "Invalid Credentials")
 		case a.grant.scope != youtubeScope:
@@ -107,13 +106,14 @@ func (yt *youtube) api(serve func(http.ResponseWriter, *http.Request, *person)) 
 func (yt *youtube) keyAllows(w http.ResponseWriter, key string) bool {
 	i := slices.Index(youtubeKeys, key)
 	mode, _ := yt.current()
+	yt.mu.Lock()
+	refusal, known := yt.refused[key]
 	if i >= 0 {
-		yt.mu.Lock()
 		yt.used[i]++
-		yt.mu.Unlock()
 	}
+	yt.mu.Unlock()
 	switch {
-	case i < 0, mode == KeyInvalid && i == len(youtubeKeys)-1:
+	case i < 0 && !known, refusal == KeyInvalid, mode == KeyInvalid && i == len(youtubeKeys)-1:
 		writeJSON(w, http.StatusBadRequest, object{
 			"error": object{
 				"code":    400,
@@ -135,29 +135,26 @@ func (yt *youtube) keyAllows(w http.ResponseWriter, key string) bool {
 				},
 			},
 		})
-	case mode == KeysSpent, mode == KeySpent && i == 0:
-		youtubeError(w, http.StatusForbidden, "quotaExceeded",
-			`The request cannot be completed because you have exceeded your `+
-				`<a href="/youtube/v3/getting-started#quota">quota</a>.`)
+	case refusal == KeySpent, mode == KeysSpent, mode == KeySpent && i == 0:
+		youtubeSpent(w)
 	default:
 		return true
 	}
 	return false
 }
 
-// answerTagged sends a list with its ETag, or answers that it has not changed.
-func answerTagged(w http.ResponseWriter, r *http.Request, o object) {
-	body, err := json.Marshal(o)
-	if err != nil {
-		panic(err)
-	}
-	sum := sha256.Sum256(body)
-	o["etag"] = hex.EncodeToString(sum[:10])
-	if r.Header.Get("If-None-Match") == o["etag"] {
+func youtubeSpent(w http.ResponseWriter) {
+	youtubeError(w, http.StatusForbidden, "quotaExceeded", `The request cannot be completed because you have exceeded `+
+		`your <a href="/youtube/v3/getting-started#quota">quota</a>.`)
+}
+
+// tagOf returns the ETag of an object, and answers that the object has not changed if the request has that ETag.
+func tagOf(w http.ResponseWriter, r *http.Request, o object) (tag string, same bool) {
+	tag = base62(fmt.Sprint(o)) // maps are printed in the order of their keys
+	if same = strings.Trim(r.Header.Get("If-None-Match"), `"`) == tag; same {
 		w.WriteHeader(http.StatusNotModified)
-		return
 	}
-	writeJSON(w, http.StatusOK, o)
+	return tag, same
 }
 
 // list answers with a page of a list of n items.
@@ -182,7 +179,10 @@ func (yt *youtube) list(w http.ResponseWriter, r *http.Request, kind string, n i
 	if from+limit < n {
 		o["nextPageToken"] = fmt.Sprintf("P%d", from+limit)
 	}
-	answerTagged(w, r, o)
+	if tag, same := tagOf(w, r, o); !same {
+		o["etag"] = tag
+		writeJSON(w, http.StatusOK, o)
+	}
 }
 
 // mine reports whether a call is for a person, and answers 401 if it has a key only.
@@ -213,7 +213,14 @@ func (yt *youtube) playlists(w http.ResponseWriter, r *http.Request, p *person) 
 	lists := yt.home.playlistsOf(YouTube, p.name)
 	yt.list(w, r, "playlist", len(lists), func(i int) object {
 		l := lists[i]
-		return object{"kind": "youtube#playlist", "id": l.id, "etag": base62(l.id + l.changed.String()),
+		privacy := "private"
+		if l.unlisted {
+			privacy = "unlisted"
+		} else if l.public {
+			privacy = "public"
+		}
+		return object{"kind": "youtube#playlist", "id": l.id, "etag": l.version(),
+			"status": object{"privacyStatus": privacy},
 			"snippet": object{
 				"title":       l.name,
 				"description": l.description,
@@ -238,8 +245,16 @@ func (yt *youtube) items(w http.ResponseWriter, r *http.Request, p *person) {
 	}
 	yt.list(w, r, "playlistItem", len(tracks), func(i int) object {
 		title, channel := yt.named(tracks[i])
-		id := yt.videoID(tracks[i])
+		song, _ := yt.home.song(tracks[i])
+		id, privacy := song.videoID, "public"
+		switch yt.vanished(id) {
+		case "private":
+			title, channel, privacy = "Private video", "", "private"
+		case "deleted":
+			title, channel, privacy = "Deleted video", "", "privacyStatusUnspecified"
+		}
 		return object{"kind": "youtube#playlistItem", "id": base62("row" + r.FormValue("playlistId") + id),
+			"status": object{"privacyStatus": privacy},
 			"snippet": object{
 				"title":                  title,
 				"videoOwnerChannelTitle": channel,
@@ -252,23 +267,31 @@ func (yt *youtube) items(w http.ResponseWriter, r *http.Request, p *person) {
 
 func (yt *youtube) details(w http.ResponseWriter, r *http.Request, _ *person) {
 	var known []int
-	for id := range strings.SplitSeq(r.FormValue("id"), ",") {
-		if track, ok := yt.videos[id]; ok {
+	ids := strings.Split(r.FormValue("id"), ",")
+	yt.mu.Lock()
+	yt.asked = append(yt.asked, len(ids))
+	yt.mu.Unlock()
+	for _, id := range ids {
+		yt.home.mu.RLock()
+		track, ok := yt.home.byID[id]
+		yt.home.mu.RUnlock()
+		if ok && yt.vanished(id) == "" {
 			known = append(known, track)
 		}
 	}
 	yt.list(w, r, "video", len(known), func(i int) object {
-		id := yt.videoID(known[i])
 		title, channel := yt.named(known[i])
-		d := yt.home.cat.tracks[known[i]].duration.Round(time.Second)
+		song, album := yt.home.song(known[i])
+		id, d := song.videoID, song.duration.Round(time.Second)
 		return object{
 			"kind": "youtube#video",
 			"id":   id,
 			"snippet": object{"title": title, "channelTitle": channel, "publishedAt": "2014-11-07T09:30:12Z",
-				"categoryId": "10", "thumbnails": object{"high": object{
+				"categoryId": "10", "tags": []string{album.genre}, "thumbnails": object{"high": object{
 					"url": "https://i.ytimg.com/vi/" + id + "/hqdefault.jpg", "width": 480, "height": 360}}},
-			"contentDetails": object{"duration": fmt.Sprintf("PT%dM%dS", int(d.Minutes()), int(d.Seconds())%60)},
-			"status":         object{"uploadStatus": "processed", "privacyStatus": "public"},
+			"contentDetails": object{"duration": fmt.Sprintf("PT%dM%dS", int(d.Minutes()), int(d.Seconds())%60),
+				"regionRestriction": object{"blocked": song.blocked}},
+			"status": object{"uploadStatus": "processed", "privacyStatus": "public"},
 			"statistics": object{"viewCount": strconv.Itoa(1000 * (known[i] + 1)),
 				"likeCount": strconv.Itoa(10 * (known[i] + 1))},
 		}
@@ -277,9 +300,9 @@ func (yt *youtube) details(w http.ResponseWriter, r *http.Request, _ *person) {
 
 // named returns the title of a track's video and the name of its channel.
 func (yt *youtube) named(track int) (title, channel string) {
-	t, artist := &yt.home.cat.tracks[track], yt.home.cat.albumOf(track).artist
-	if track%3 == 0 { // a video by the artist
-		return artist + " - " + t.title + " (Official Video)", artist
+	t, a := yt.home.song(track)
+	if track%3 == 0 && track < len(yt.home.cat.tracks) { // a video by the artist
+		return a.artist + " - " + t.title + " (Official Video)", a.artist
 	}
-	return t.title, artist + " - Topic"
+	return t.title, a.artist + " - Topic"
 }

@@ -40,6 +40,45 @@ func (s YouTubeServer) Authorize(account string, scopes ...string) *oauth2.Token
 	}
 }
 
+// Asked returns how many videos each call of /videos named, in the order of the calls.
+func (s YouTubeServer) Asked() []int {
+	s.yt.mu.Lock()
+	defer s.yt.mu.Unlock()
+	return slices.Clone(s.yt.asked)
+}
+
+// Refuse answers a key, or with an empty one every call in a person's name, as [KeySpent] or [KeyInvalid] does.
+// [Normal] ends that.
+func (s YouTubeServer) Refuse(key string, how Mode) {
+	s.yt.mu.Lock()
+	defer s.yt.mu.Unlock()
+	s.yt.refused[key] = how
+}
+
+// AddKeys makes YouTube accept further API keys, unless it was told before what to do with them.
+func (s YouTubeServer) AddKeys(keys ...string) {
+	s.yt.mu.Lock()
+	defer s.yt.mu.Unlock()
+	for _, key := range keys {
+		if s.yt.refused[key] == "" {
+			s.yt.refused[key] = Normal
+		}
+	}
+}
+
+// Vanish makes a video "private" or "deleted"; empty brings it back.
+func (s YouTubeServer) Vanish(video, how string) {
+	s.yt.mu.Lock()
+	defer s.yt.mu.Unlock()
+	s.yt.gone[video] = how
+}
+
+func (yt *youtube) vanished(video string) string {
+	yt.mu.Lock()
+	defer yt.mu.Unlock()
+	return yt.gone[video]
+}
+
 // keyCalls returns how many requests came with each of Keys.
 func (s YouTubeServer) keyCalls() []int {
 	s.yt.mu.Lock()
@@ -63,27 +102,28 @@ type youtube struct {
 	*gate
 	home     *household
 	clientID string
-	videos   map[string]int // track by video id
 
 	mu     sync.Mutex
 	codes  map[string]pendingCode
 	grants map[string]*grant // by refresh token
 	access map[string]accessToken
 	used   []int // requests by key
+
+	asked   []int             // videos in each call of /videos
+	refused map[string]Mode   // by key, see Refuse
+	gone    map[string]string // by video, see Vanish
 }
 
 func (w *World) startYouTube(ctx context.Context) error {
 	yt := &youtube{
 		home:     w.home,
 		clientID: "reprise-demo.apps.googleusercontent.com",
-		videos:   map[string]int{},
 		codes:    map[string]pendingCode{},
 		grants:   map[string]*grant{},
 		access:   map[string]accessToken{},
 		used:     make([]int, len(youtubeKeys)),
-	}
-	for id := range w.home.cat.tracks {
-		yt.videos[yt.videoID(id)] = id
+		refused:  map[string]Mode{},
+		gone:     map[string]string{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+youtubeAuth, yt.consent)

@@ -47,6 +47,7 @@ type Engine struct {
 	Carry func()
 
 	t     testing.TB
+	up    *Upstreams
 	log   logWriter
 	stop  func()
 	again func() *Engine
@@ -71,9 +72,9 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	}
 	client := resilience.NewClient(transport)
 	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(backoff),
-		t: t,
+		t: t, up: up,
 		Registry: providers.NewRegistry(
-			providertest.New(registry.Describe("spotify"), "client_id", "client"),
+			providertest.New(registry.Describe("spotify"), "client_id", up.Spotify.ClientID),
 			providertest.New(registry.Describe("listenbrainz")))}
 	log := slog.New(slog.NewJSONHandler(&e.log, nil))
 	e.Registry.Replace(e.NewYouTube(YouTubeKeys))
@@ -159,8 +160,40 @@ func (e *Engine) ConnectSpotify(up *Upstreams, user int64, account string) error
 
 // ConnectListenBrainz connects the user's account at ListenBrainz.
 func (e *Engine) ConnectListenBrainz(user int64, account string) error {
+	e.up.AddPerson(account)
 	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), library.Connection{User: user,
-		ID: "listenbrainz", Credentials: library.Credentials{"token": "token-of-" + account}})
+		ID: "listenbrainz", Credentials: library.Credentials{"token": e.up.ListenBrainz.Token(account)}})
+	return err
+}
+
+// YouTubeKeys are the API keys of every engine.
+var YouTubeKeys = []resilience.PoolKey{{Secret: "youtube-key-aaaa"}, {Secret: "youtube-key-bbbb"},
+	{Secret: "youtube-key-cccc"}}
+
+// NewYouTube returns YouTube with these keys and further settings, as the server's wiring does.
+func (e *Engine) NewYouTube(keys []resilience.PoolKey, settings ...string) *providers.Provider {
+	for _, k := range keys {
+		e.up.YouTube.AddKeys(string(k.Secret))
+	}
+	waits, err := e.Store.Cooldowns(context.Background())
+	require.NoError(e.t, err)
+	pool := resilience.NewKeyPool("youtube", keys, resilience.Options{})
+	pool.Restore(waits)
+	d := registry.Describe("youtube")
+	keyed := resilience.NewClient(&resilience.KeyTransport{Base: e.Client.Transport, Pool: pool, Put: d.Pool.Put,
+		Advice: d.Pool.Advice, Spent: d.Pool.Spent, Save: e.Store.SaveCooldowns})
+	in := providers.Installation{Client: e.Client, Keyed: keyed, Keys: pool}
+	return providertest.NewIn(in, d, append(settings, "client_id", e.up.YouTube.ClientID,
+		"client_secret", e.up.YouTube.ClientSecret)...)
+}
+
+// ConnectYouTube connects the user's account at Google by a new consent.
+func (e *Engine) ConnectYouTube(up *Upstreams, user int64, account string) error {
+	up.AddPerson(account)
+	p := e.Registry.Get("youtube")
+	grant := oauth.Grant{Credentials: oauth.Credentials(up.YouTube.Authorize(account, p.OAuth.Scopes...)),
+		AuthorizedAt: time.Now()}
+	_, err := e.Connections.ConnectOAuth(context.Background(), p, user, grant)
 	return err
 }
 

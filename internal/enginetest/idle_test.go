@@ -69,7 +69,7 @@ func settleHousehold(t *testing.T, e *enginetest.Engine, up *enginetest.Upstream
 		user := e.AddUser(name, role)
 		role = accounts.Member
 		for i := range playlists {
-			up.SetPlaylist(name, fmt.Sprintf("playlist-%d", i), "Svefn-g-englar", "Starálfur")
+			up.SetPlaylist(name, fmt.Sprintf("%s-%d", name, i), "Svefn-g-englar", "Starálfur")
 		}
 		up.Play(name, "Jóga", time.Now().Add(-time.Hour))
 		up.Like(name, "Roygbiv")

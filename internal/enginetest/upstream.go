@@ -1,352 +1,185 @@
-// Package enginetest sets up the whole engine (syncer, guard, backoff, bus, notifications, SQLite) over upstreams
-// without sockets, so that a test can live through days in a bubble of fake time. Only the far side of the network is
-// simulated; the adapters are the real ones.
+// Package enginetest sets up the whole engine (syncer, guard, backoff, bus, notifications, SQLite) over the demo's
+// simulated services, without sockets, so that a test can live through days in a bubble of fake time. Only the far side
+// of the network is simulated; the adapters are the real ones.
 package enginetest
 
 import (
-	"bytes"
-	"cmp"
-	"crypto/md5"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"reprise/internal/demo"
 	"reprise/internal/resilience"
 )
 
-// The hosts of the simulated services.
-const (
-	spotifyHost      = "api.spotify.com"
-	spotifyAccounts  = "accounts.spotify.com"
-	listenBrainzHost = "api.listenbrainz.org"
+// What the simulated services tell.
+type (
+	Play  = demo.Play
+	Call  = demo.Call
+	Fault = demo.Fault
 )
 
-// Play is a track that an account has played.
-type Play struct {
-	Title string
-	At    time.Time
-}
+// The names of what signs people in, beside those of the services.
+const (
+	spotifyAccounts = "spotify accounts"
+	spotifyToken    = "/api/token"
+	youtubeToken    = "/token"
+)
 
-// Call is one request that an upstream has seen.
-type Call struct {
-	At      time.Time
-	Path    string
-	Account string // whose credential it carried; empty when that is not known
-}
-
-// Fault answers a request in place of a healthy upstream. If it returns neither an answer nor an error, the upstream
-// answers.
-type Fault func(*http.Request) (*http.Response, error)
-
-// place is where an account's history is kept.
-type place struct{ host, account string }
-
-// Upstreams are Spotify, ListenBrainz and YouTube with any number of accounts. Safe for concurrent use.
+// Upstreams are the simulated services, with any number of accounts and without data at first. Safe for concurrent use.
 type Upstreams struct {
+	*demo.World
+
 	// Tune, if set, changes the options of an engine before it starts.
 	Tune func(*resilience.Transport, *resilience.Options)
 
-	mu        sync.Mutex
-	plays     map[place][]Play // the oldest first
-	taken     []string         // titles that ListenBrainz was sent, in their order
-	refusals  map[string]bool  // titles that ListenBrainz refuses
-	playlists map[string]map[string][]string
-	access    map[string]string // access token → account
-	refresh   map[string]string // refresh token → account
-	tokens    int
-	faults    map[string]Fault // by host, or host and path
-	calls     map[string][]Call
-	youtube   youtubeWorld
-	keepOld   bool // the answer to a refresh has no refresh token
+	mu      sync.Mutex
+	refused []string // titles that ListenBrainz refuses
 }
 
 // NewUpstreams returns services without data that work.
 func NewUpstreams() *Upstreams {
-	return &Upstreams{plays: map[place][]Play{}, refusals: map[string]bool{},
-		playlists: map[string]map[string][]string{}, access: map[string]string{},
-		refresh: map[string]string{}, faults: map[string]Fault{}, calls: map[string][]Call{}}
-}
-
-// Play adds a play to the history of an account at both services.
-func (u *Upstreams) Play(account, title string, at time.Time) {
-	u.PlayOn("spotify", account, title, at)
-	u.PlayOn("listenbrainz", account, title, at)
-}
-
-// PlayOn adds a play to the history of an account at one service.
-func (u *Upstreams) PlayOn(service, account, title string, at time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.playLocked(place{hostOf(service), account}, Play{title, at.Truncate(time.Second)})
-}
-
-// playLocked stores a play as services do: plays of the same second and title are one.
-func (u *Upstreams) playLocked(where place, p Play) {
-	plays := u.plays[where]
-	if where.host == listenBrainzHost && slices.ContainsFunc(plays,
-		func(q Play) bool { return q.Title == p.Title && q.At.Equal(p.At) }) {
-		return
+	w, err := demo.Start(demo.Options{Empty: true, InProcess: true})
+	if err != nil {
+		panic(err) // in process there is no port that could be taken
 	}
-	i, _ := slices.BinarySearchFunc(plays, p.At, func(q Play, at time.Time) int {
-		if q.At.After(at) {
-			return 1
-		}
-		return -1
-	})
-	u.plays[where] = slices.Insert(plays, i, p)
+	return &Upstreams{World: w}
 }
 
-// Plays returns the history of an account at a service, the oldest first.
+// song is the recording of that title, of three minutes, which YouTube knows by the name of the video.
+func song(title, video string) demo.Song {
+	return demo.Song{Artist: "Sigur Rós", Album: "Album", Title: title, Genre: "Post-rock", Duration: 3 * time.Minute,
+		Video: video, Blocked: []string{"DE"}}
+}
+
+// Play adds a play to the history of an account at Spotify and ListenBrainz.
+func (u *Upstreams) Play(account, title string, at time.Time) {
+	u.PlayOn(demo.Spotify, account, title, at)
+	u.PlayOn(demo.ListenBrainz, account, title, at)
+}
+
+// PlayOn adds a play to the history of an account at one of them.
+func (u *Upstreams) PlayOn(service, account, title string, at time.Time) {
+	u.Hear(service, account, song(title, ""), at.Truncate(time.Second))
+}
+
+// Plays returns the history of an account at a service, the oldest first; of Spotify's the last 50.
 func (u *Upstreams) Plays(service, account string) []Play {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.Clone(u.plays[place{hostOf(service), account}])
+	if service == demo.Spotify {
+		return u.Spotify.Recent(account)
+	}
+	return u.ListenBrainz.Listens(account)
 }
 
 // Refuse makes ListenBrainz refuse every submission that contains a play with this title.
 func (u *Upstreams) Refuse(title string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.refusals[title] = true
-}
-
-// SetPlaylist gives an account a playlist with these tracks at Spotify; without tracks it removes it.
-func (u *Upstreams) SetPlaylist(account, name string, tracks ...string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.playlists[account] == nil {
-		u.playlists[account] = map[string][]string{}
-	}
-	u.playlists[account][name] = tracks
-	if len(tracks) == 0 {
-		delete(u.playlists[account], name)
-	}
+	u.refused = append(u.refused, title)
+	u.ListenBrainz.Refuse(u.refused...)
 }
 
 // Allow ends Refuse.
 func (u *Upstreams) Allow(title string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.refusals, title)
-}
-
-// Fail makes every request to a service's API end in a fault; nil ends that. The name "spotify accounts" means
-// Spotify's token endpoint.
-func (u *Upstreams) Fail(service string, f Fault) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.faults[hostOf(service)] = f
-}
-
-// FailPath is Fail for one path of a service's API.
-func (u *Upstreams) FailPath(service, path string, f Fault) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.faults[hostOf(service)+path] = f
+	u.refused = slices.DeleteFunc(u.refused, func(r string) bool { return r == title })
+	u.ListenBrainz.Refuse(u.refused...)
 }
 
 // Taken returns a function that returns the titles of the plays sent to ListenBrainz since, in their order.
 func (u *Upstreams) Taken() func() []string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	from := len(u.taken)
-	return func() []string {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		return slices.Clone(u.taken[from:])
+	from := len(u.ListenBrainz.Submitted())
+	return func() (titles []string) {
+		for _, p := range u.ListenBrainz.Submitted()[from:] {
+			titles = append(titles, p.Title)
+		}
+		return titles
 	}
+}
+
+// SetPlaylist gives an account a playlist with these tracks at Spotify; without tracks it removes it.
+func (u *Upstreams) SetPlaylist(account, name string, tracks ...string) {
+	songs := make([]demo.Song, len(tracks))
+	for i, title := range tracks {
+		songs[i] = song(title, "")
+	}
+	u.World.SetPlaylist(demo.Spotify, account, name, "private", songs...)
+}
+
+// SetYouTubePlaylist gives an account a playlist at YouTube, "public", "unlisted" or "private", with these videos.
+func (u *Upstreams) SetYouTubePlaylist(account, id, privacy string, videos ...string) {
+	songs := make([]demo.Song, len(videos))
+	for i, video := range videos {
+		songs[i] = song(strings.TrimPrefix(video, "video-"), video)
+	}
+	u.World.SetPlaylist(demo.YouTube, account, id, privacy, songs...)
+}
+
+// Like adds a new video to those that an account likes at YouTube.
+func (u *Upstreams) Like(account, title string) { u.LikeVideo(account, song(title, "video-"+title)) }
+
+// Vanish makes a video "private" or "deleted" at YouTube; empty brings it back.
+func (u *Upstreams) Vanish(video, how string) { u.YouTube.Vanish(video, how) }
+
+// VideosAsked returns how many videos each call for videos named, in the order of the calls.
+func (u *Upstreams) VideosAsked() []int { return u.YouTube.Asked() }
+
+// RefuseKey makes YouTube refuse a key, as "spent" or "invalid"; empty makes it accept the key again.
+func (u *Upstreams) RefuseKey(key resilience.PoolKey, why string) {
+	u.YouTube.Refuse(string(key.Secret), map[string]demo.Mode{"spent": demo.KeySpent, "invalid": demo.KeyInvalid}[why])
+}
+
+// SpendProject makes YouTube refuse every call in a person's name, because the quota of the client id's project is
+// used up; false ends that.
+func (u *Upstreams) SpendProject(spent bool) {
+	u.YouTube.Refuse("", map[bool]demo.Mode{true: demo.KeySpent}[spent])
+}
+
+// KeyCalls returns the last four characters of the key of each request to YouTube that carried one, in their order.
+func (u *Upstreams) KeyCalls() (keys []string) {
+	for _, c := range u.Calls(demo.YouTube) {
+		if key, ok := strings.CutPrefix(c.User, "key "); ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // Revoke ends every authorization that an account has given at Spotify.
-func (u *Upstreams) Revoke(account string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for token, owner := range u.access {
-		if owner == account {
-			delete(u.access, token)
-		}
-	}
-	for token, owner := range u.refresh {
-		if owner == account {
-			delete(u.refresh, token)
-		}
-	}
-}
+func (u *Upstreams) Revoke(account string) { u.Spotify.Revoke(account) }
 
 // Consent returns the tokens of a new consent at Spotify.
 func (u *Upstreams) Consent(account string) (accessToken, refreshToken string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.issueLocked(account)
+	u.AddPerson(account)
+	t := u.Spotify.Authorize(account, "user-read-recently-played", "playlist-read-private")
+	return t.AccessToken, t.RefreshToken
 }
 
-func (u *Upstreams) issueLocked(account string) (accessToken, refreshToken string) {
-	u.tokens++
-	accessToken, refreshToken = fmt.Sprintf("access-%d", u.tokens), fmt.Sprintf("refresh-%d", u.tokens)
-	u.access[accessToken], u.refresh[refreshToken] = account, account
-	return accessToken, refreshToken
+// Fail makes every request to a service's API end in a fault; nil ends that. The name "spotify accounts" means
+// Spotify's token endpoint. Other names are hosts, which answer with faults only.
+func (u *Upstreams) Fail(service string, f Fault) { u.FailPath(service, "", f) }
+
+// FailPath is Fail for one path of a service's API.
+func (u *Upstreams) FailPath(service, path string, f Fault) {
+	if service == spotifyAccounts {
+		service, path = demo.Spotify, spotifyToken
+	}
+	u.World.Fail(service, path, f)
 }
 
-// Calls returns the requests that a service has received, in their order.
+// Calls returns the requests that a service has received, in their order: those to its API, or with the name "spotify
+// accounts" to Spotify's token endpoint.
 func (u *Upstreams) Calls(service string) []Call {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return append([]Call(nil), u.calls[hostOf(service)]...)
-}
-
-// hostOf returns the host of a simulated service. Other names are hosts themselves, which answer with faults only.
-func hostOf(service string) string {
-	known := map[string]string{"spotify": spotifyHost, "spotify accounts": spotifyAccounts,
-		"listenbrainz": listenBrainzHost, "youtube": youtubeHost}
-	return cmp.Or(known[service], service)
-}
-
-// RoundTrip implements http.RoundTripper.
-func (u *Upstreams) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := req.Context().Err(); err != nil {
-		return nil, err
+	if service == spotifyAccounts {
+		return slices.DeleteFunc(u.World.Calls(demo.Spotify), func(c Call) bool { return c.Path != spotifyToken })
 	}
-	var form url.Values
-	var body []byte
-	if req.Body != nil {
-		b, err := io.ReadAll(req.Body)
-		if err != nil {
-			return nil, err
-		}
-		req.Body.Close()
-		body = b
-		req.Body = io.NopCloser(bytes.NewReader(b))
-		form, _ = url.ParseQuery(string(b))
-	}
-	u.mu.Lock()
-	account := u.ownerLocked(req)
-	u.calls[req.URL.Host] = append(u.calls[req.URL.Host], Call{time.Now(), req.URL.Path, account})
-	fault := u.faults[req.URL.Host+req.URL.Path]
-	if fault == nil {
-		fault = u.faults[req.URL.Host]
-	}
-	u.mu.Unlock()
-	if fault != nil {
-		if resp, err := fault(req); resp != nil || err != nil {
-			return resp, err
-		}
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	switch req.URL.Host {
-	case spotifyAccounts:
-		return u.tokenLocked(req, form)
-	case spotifyHost:
-		if account == "" {
-			return Answer(req, 401, `{"error":{"status":401,"message":"The access token expired"}}`), nil
-		}
-		return u.spotifyLocked(req, account)
-	case youtubeHost:
-		return u.youtubeLocked(req, account)
-	case listenBrainzHost:
-		return u.listenBrainzLocked(req, account, body)
-	}
-	return nil, errors.New("no such host")
-}
-
-// AccountOf returns the account whose credential a request carries; empty when that is not known.
-func (u *Upstreams) AccountOf(req *http.Request) string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.ownerLocked(req)
-}
-
-func (u *Upstreams) ownerLocked(req *http.Request) string {
-	if key := req.Header.Get("X-Goog-Api-Key"); key != "" {
-		return "key " + key[len(key)-4:]
-	}
-	token := req.Header.Get("Authorization")
-	if t, ok := strings.CutPrefix(token, "Bearer "); ok {
-		return u.access[t]
-	}
-	return strings.TrimPrefix(token, "Token token-of-")
-}
-
-func (u *Upstreams) tokenLocked(req *http.Request, form url.Values) (*http.Response, error) {
-	account, ok := u.refresh[form.Get("refresh_token")]
-	if !ok {
-		return Answer(req, 400, `{"error":"invalid_grant"}`), nil
-	}
-	access, refresh := u.issueLocked(account)
-	answer := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 3600}
-	if u.keepOld {
-		delete(u.refresh, refresh)
-	} else {
-		answer["refresh_token"] = refresh
-		delete(u.refresh, form.Get("refresh_token"))
-	}
-	return jsonAnswer(req, answer), nil
-}
-
-func (u *Upstreams) spotifyLocked(req *http.Request, account string) (*http.Response, error) {
-	path := req.URL.Path
-	switch {
-	case path == "/v1/me":
-		return jsonAnswer(req, map[string]any{"id": account, "display_name": account}), nil
-	case path == "/v1/me/player/recently-played":
-		after, _ := strconv.ParseInt(req.URL.Query().Get("after"), 10, 64)
-		items := []any{}
-		plays := u.plays[place{spotifyHost, account}]
-		for i := len(plays) - 1; i >= 0 && len(items) < 50; i-- {
-			if plays[i].At.UnixMilli() > after {
-				items = append(items, map[string]any{"played_at": plays[i].At.UTC().Format(
-					"2006-01-02T15:04:05.000Z"), "track": spotifyTrack(plays[i].Title)})
-			}
-		}
-		return jsonAnswer(req, map[string]any{"items": items}), nil
-	case path == "/v1/me/playlists":
-		items := []any{}
-		for _, name := range slices.Sorted(maps.Keys(u.playlists[account])) {
-			tracks := u.playlists[account][name]
-			items = append(items, map[string]any{"id": name, "name": name, "snapshot_id": fmt.Sprint(tracks),
-				"tracks": map[string]any{"total": len(tracks)}, "items": map[string]any{"total": len(tracks)}})
-		}
-		return taggedAnswer(req, map[string]any{"items": items, "total": len(items), "next": nil}), nil
-	case strings.HasPrefix(path, "/v1/playlists/"):
-		name := strings.Split(path, "/")[3]
-		items := []any{}
-		for _, title := range u.playlists[account][name] {
-			items = append(items, map[string]any{"item": spotifyTrack(title)})
-		}
-		return jsonAnswer(req, map[string]any{"items": items, "total": len(items), "next": nil}), nil
-	}
-	return Answer(req, 404, `{"error":{"status":404,"message":"Not found"}}`), nil
-}
-
-func spotifyTrack(title string) map[string]any {
-	return map[string]any{"id": "id-" + title, "uri": "spotify:track:id-" + title, "type": "track", "name": title,
-		"duration_ms": 180_000,
-		"artists":     []any{map[string]any{"name": "Sigur Rós"}}, "album": map[string]any{
-			"name": "Album"}, "external_ids": map[string]any{}}
-}
-
-// taggedAnswer returns an answer with an ETag, or without a body if the request has that ETag.
-func taggedAnswer(req *http.Request, v any) *http.Response {
-	b, _ := json.Marshal(v) // maps of plain values
-	etag := fmt.Sprintf(`"%x"`, md5.Sum(b))
-	if req.Header.Get("If-None-Match") == etag {
-		return Answer(req, http.StatusNotModified, "", "ETag", etag)
-	}
-	return Answer(req, http.StatusOK, string(b), "ETag", etag)
-}
-
-func jsonAnswer(req *http.Request, v any) *http.Response {
-	b, _ := json.Marshal(v) // maps of plain values
-	return Answer(req, http.StatusOK, string(b))
+	return slices.DeleteFunc(u.World.Calls(service),
+		func(c Call) bool { return c.Path == spotifyToken || c.Path == youtubeToken })
 }
 
 // Answer returns a response with a status, a body and pairs of header names and values.
@@ -364,6 +197,21 @@ func Status(status int, header ...string) Fault {
 	return func(req *http.Request) (*http.Response, error) { return Answer(req, status, `{}`, header...), nil }
 }
 
+// Refusal returns a fault with that status and body.
+func Refusal(status int, body string) Fault {
+	return func(req *http.Request) (*http.Response, error) { return Answer(req, status, body), nil }
+}
+
+// Slow returns a fault of a ListenBrainz that is slow for one account.
+func (u *Upstreams) Slow(account string, d time.Duration) Fault {
+	return func(req *http.Request) (*http.Response, error) {
+		if u.AccountOf(demo.ListenBrainz, req) == account {
+			time.Sleep(d)
+		}
+		return nil, nil
+	}
+}
+
 // Unreachable is the fault of a missing network.
 func Unreachable(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
 
@@ -371,9 +219,4 @@ func Unreachable(*http.Request) (*http.Response, error) { return nil, errors.New
 func Silent(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
-}
-
-// Refusal returns a fault with that status and body.
-func Refusal(status int, body string) Fault {
-	return func(req *http.Request) (*http.Response, error) { return Answer(req, status, body), nil }
 }

@@ -236,7 +236,7 @@ func TestAnotherAccountIsReadFromTheStart(t *testing.T) {
 				<-release
 				return enginetest.Answer(req, 200, late), nil
 			}
-			who := strings.TrimPrefix(req.Header.Get("Authorization"), "Token token-of-")
+			who := up.AccountOf("listenbrainz", req)
 			return enginetest.Answer(req, 200,
 				`{"valid":true,"user_name":"`+who+`","playlists":[],"payload":{"listens":[],"count":0}}`), nil
 		})

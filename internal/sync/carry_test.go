@@ -194,7 +194,7 @@ func TestABadListenDoesNotBlockTheRest(t *testing.T) {
 		require.Equal(t, 1, dead[0].Items)
 		require.Equal(t, "item", dead[0].Category)
 		require.Contains(t, dead[0].Reason.String(), "ListenBrainz")
-		require.Contains(t, dead[0].Answer, "invalid listen")
+		require.Contains(t, dead[0].Answer, "cannot be stored")
 		require.Equal(t, syncer.Healthy, e.Status(user, "listenbrainz").Condition, "the connection is fine")
 	})
 }
@@ -372,7 +372,7 @@ func TestTwoPeopleDoNotWaitForEachOther(t *testing.T) {
 		enginetest.Settle()
 		_, err := e.Deliveries.Forward(ctx, bob, "listenbrainz", false)
 		require.NoError(t, err)
-		up.FailPath("listenbrainz", "/1/submit-listens", enginetest.Slow("alice", 20*time.Second))
+		up.FailPath("listenbrainz", "/1/submit-listens", up.Slow("alice", 20*time.Second))
 		hear(e, up, user, "Hers", 40)
 		up.PlayOn("spotify", "bob", "His", time.Now())
 		time.Sleep(7 * time.Minute)

@@ -291,16 +291,16 @@ func TestPlaylistsStandInTheOrderOfTheirService(t *testing.T) {
 			}
 			return all
 		}
-		for _, name := range []string{"Rain", "Sun", "Wind"} {
+		for _, name := range []string{"Wind", "Sun", "Rain"} {
 			up.SetPlaylist("alice", name, "Song 1")
 		}
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
 		require.Equal(t, []string{"Rain", "Sun", "Wind"}, names())
-		up.SetPlaylist("alice", "Hail", "Song 1") // is listed first, and the others, unchanged, behind it
-		up.SetPlaylist("alice", "Snow", "Song 1")
+		up.SetPlaylist("alice", "Snow", "Song 1") // is listed first, and the others, unchanged, behind it
+		up.SetPlaylist("alice", "Hail", "Song 1")
 		time.Sleep(time.Hour)
-		require.Equal(t, []string{"Hail", "Rain", "Snow", "Sun", "Wind"}, names())
+		require.Equal(t, []string{"Hail", "Snow", "Rain", "Sun", "Wind"}, names())
 	})
 }
 

@@ -164,7 +164,7 @@ func TestKeysReadWhatIsPublic(t *testing.T) {
 		by := map[string]int{}
 		for _, c := range up.Calls("youtube")[before:] {
 			who := "permission"
-			if strings.HasPrefix(c.Account, "key ") {
+			if strings.HasPrefix(c.User, "key ") {
 				who = "key"
 			}
 			by[strings.TrimPrefix(c.Path, "/youtube/v3/")+" by "+who]++

@@ -42,8 +42,8 @@ func restartable(t *testing.T, story func(t *testing.T, up *enginetest.Upstreams
 // attempts are the times of the calls to one path, relative to since.
 func attempts(calls []enginetest.Call, path string, since time.Time) (at []time.Duration) {
 	for _, c := range calls {
-		if c.Path == path && !c.At.Before(since) {
-			at = append(at, c.At.Sub(since))
+		if c.Path == path && !c.Time.Before(since) {
+			at = append(at, c.Time.Sub(since))
 		}
 	}
 	return at
@@ -164,8 +164,8 @@ func TestOneDeadUserOfTenDisturbsNobody(t *testing.T) {
 		time.Sleep(time.Hour)
 		per := map[string]int{}
 		for _, c := range up.Calls("spotify") {
-			if c.Path == recent && !c.At.Before(began) {
-				per[c.Account]++
+			if c.Path == recent && !c.Time.Before(began) {
+				per[c.User]++
 			}
 		}
 		require.Zero(t, per["a"]+per[""])
@@ -289,7 +289,7 @@ func TestAPersonNotListedNeedsTheAdministrator(t *testing.T) {
 		require.NoError(t, e.ConnectSpotify(up, member, "bob"))
 		enginetest.Settle()
 		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
-			if up.AccountOf(req) == "bob" {
+			if up.AccountOf("spotify", req) == "bob" {
 				return notListed(req)
 			}
 			return nil, nil

@@ -157,11 +157,11 @@ func TestATickDuringARunLeadsToNoOther(t *testing.T) {
 			defer mu.Unlock()
 			*at = append(*at, time.Now())
 		}
-		up.FailPath("spotify", recent, func(*http.Request) (*http.Response, error) {
+		up.FailPath("spotify", recent, func(req *http.Request) (*http.Response, error) {
 			note(&begun)
 			time.Sleep(takes)
 			note(&ended)
-			return nil, nil
+			return enginetest.Answer(req, 200, `{"items":[]}`), nil
 		})
 		time.Sleep(3 * time.Hour)
 		mu.Lock()
@@ -248,7 +248,7 @@ func TestClosingTheTabDoesNotInterruptChanges(t *testing.T) {
 		}
 		act(func(ctx context.Context, m *syncer.Connections) error {
 			_, err := m.Connect(ctx, e.Registry.Get("listenbrainz"), library.Connection{User: user,
-				ID: "listenbrainz", Credentials: library.Credentials{"token": "token-of-alice"}})
+				ID: "listenbrainz", Credentials: library.Credentials{"token": up.ListenBrainz.Token("alice")}})
 			return err
 		})
 		require.Empty(t, e.Open(user), "the alert is closed, and what was parked goes out")

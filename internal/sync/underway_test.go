@@ -39,7 +39,7 @@ func slowPlaylists(up *enginetest.Upstreams, fault enginetest.Fault) {
 // since counts the calls to a service since an instant.
 func since(up *enginetest.Upstreams, service string, at time.Time) (n int) {
 	for _, c := range up.Calls(service) {
-		if c.At.After(at) {
+		if c.Time.After(at) {
 			n++
 		}
 	}

@@ -54,9 +54,9 @@ func TestVideosAreAskedForDailyFiftyAtATime(t *testing.T) {
 		require.WithinRange(t, v.CheckedAt, time.Now().Add(-time.Minute*12), time.Now())
 		require.Zero(t, v.GoneSince)
 		require.Equal(t, library.Video{ID: "rain-007", Title: "rain-007", Channel: "Sigur Rós - Topic",
-			Published: time.Date(1999, 6, 12, 0, 0, 0, 0, time.UTC), Duration: 3 * time.Minute, Category: "Music",
-			Tags: []string{"post-rock", "Iceland"}, Views: 1234567, Likes: 2345, Comments: -1,
-			Thumbnail: "https://i.ytimg.com/vi/rain-007/hq.jpg", Availability: library.VideoPublic,
+			Published: time.Date(2014, 11, 7, 9, 30, 12, 0, time.UTC), Duration: 3 * time.Minute, Category: "Music",
+			Tags: []string{"Post-rock"}, Views: 10000, Likes: 100, Comments: -1,
+			Thumbnail: "https://i.ytimg.com/vi/rain-007/hqdefault.jpg", Availability: library.VideoPublic,
 			BlockedIn: []string{"DE"}}, v.Video)
 
 		// A day of ticks every ten minutes asks once more for each, in as many calls.

@@ -1,0 +1,122 @@
+package demo
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Song is a recording that services know beside those of the catalog.
+type Song struct {
+	Artist, Album, Title, Genre string
+	Duration                    time.Duration
+	Video                       string   // its id at YouTube
+	Blocked                     []string // the countries in which YouTube does not show it
+}
+
+// AddPerson adds an account of that name at every service, without any music. It does nothing if there is one.
+func (w *World) AddPerson(name string) {
+	w.home.mu.Lock()
+	defer w.home.mu.Unlock()
+	w.home.addPersonLocked(name)
+}
+
+func (h *household) addPersonLocked(name string) *person {
+	if h.people[name] == nil {
+		h.people[name] = &person{name: name, display: name}
+	}
+	return h.people[name]
+}
+
+// Hear adds a play to the history of an account at Spotify or ListenBrainz.
+func (w *World) Hear(service, account string, s Song, at time.Time) {
+	w.home.mu.Lock()
+	defer w.home.mu.Unlock()
+	p, id := w.home.addPersonLocked(account), w.home.trackLocked(s, nil)
+	heard := play{at: at.UnixMilli(), track: int32(id)}
+	switch {
+	case service == Spotify:
+		p.spotify = insertPlay(p.spotify, heard)
+		p.spotify = p.spotify[max(0, len(p.spotify)-recentPlays):]
+	case !hasListen(p.listens, heard.seconds(), id):
+		p.listens = insertPlay(p.listens, heard)
+	}
+}
+
+// LikeVideo adds a song to the videos that an account likes at YouTube.
+func (w *World) LikeVideo(account string, s Song) {
+	w.home.mu.Lock()
+	defer w.home.mu.Unlock()
+	p := w.home.addPersonLocked(account)
+	p.likes = append(p.likes, like{w.opts.Now().UnixMilli(), w.home.trackLocked(s, nil)})
+}
+
+// SetPlaylist gives an account a playlist at a service, "public", "unlisted" or "private", in place of the one with
+// that id; without songs it removes that.
+func (w *World) SetPlaylist(service, account, id, privacy string, songs ...Song) {
+	w.home.mu.Lock()
+	defer w.home.mu.Unlock()
+	p := w.home.addPersonLocked(account)
+	is := func(l *playlist) bool { return l.service == service && l.id == id }
+	list := &playlist{service: service, id: id, name: id, owner: account, changed: w.opts.Now(),
+		public: privacy != "private", unlisted: privacy == "unlisted"}
+	for _, s := range songs {
+		list.tracks = append(list.tracks, w.home.trackLocked(s, nil))
+	}
+	lists := slices.Clone(p.playlists)
+	switch i := slices.IndexFunc(lists, is); {
+	case len(songs) == 0:
+		lists = slices.DeleteFunc(lists, is)
+	case i >= 0:
+		lists[i] = list
+	default:
+		lists = slices.Insert(lists, 0, list) // services list the newest first
+	}
+	p.playlists = lists
+}
+
+// song returns a track and its album. The caller does not hold the lock.
+func (h *household) song(id int) (*track, *album) {
+	if id < len(h.cat.tracks) {
+		return &h.cat.tracks[id], h.cat.albumOf(id)
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	a := h.added[id-len(h.cat.tracks)]
+	return &a.track, &a.album
+}
+
+// trackLocked returns the index of a song, which it adds if it is new. ListenBrainz describes a new one with the
+// metadata, by default with the song's names.
+func (h *household) trackLocked(s Song, metadata object) int {
+	name := s.Artist + "\x00" + s.Title
+	key := name
+	if s.Video != "" { // one of several recordings of that name
+		key += "\x00" + s.Video
+	}
+	if id, ok := h.byName[key]; ok {
+		return id
+	}
+	if metadata == nil {
+		metadata = object{"artist_name": s.Artist, "track_name": s.Title}
+		if s.Album != "" {
+			metadata["release_name"] = s.Album
+		}
+	}
+	body, err := json.Marshal(metadata)
+	if err != nil {
+		panic(err) // it was just read from JSON, or is of strings
+	}
+	id := len(h.metas)
+	h.metas = append(h.metas, meta{msid: uuid("msid" + name), json: body, atHome: body, compare: name})
+	h.added = append(h.added, &added{
+		track: track{title: s.Title, number: 1, duration: s.Duration, spotifyID: base62("spotify" + name),
+			videoID: s.Video, blocked: s.Blocked},
+		album: album{artist: s.Artist, title: s.Album, genre: s.Genre},
+	})
+	h.byName[key] = id
+	if s.Video != "" {
+		h.byID[s.Video] = id
+	}
+	return id
+}
