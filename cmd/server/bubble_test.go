@@ -35,12 +35,10 @@ import (
 // timers of a few seconds, which are slow in a test of several days.
 type installation struct {
 	*app
-	t     *testing.T
-	world *demo.World
-	log   *attempts
-	cut   atomic.Bool // our uplink is gone; the server at home is not
-	// answers, if set, answers some requests instead of the world, and leaves the others to it without an answer.
-	answers  func(*http.Request) (*http.Response, error)
+	t        *testing.T
+	world    *demo.World
+	log      *attempts
+	cut      atomic.Bool       // our uplink is gone; the server at home is not
 	settings map[string]string // of this test alone
 
 	dir      string
@@ -141,11 +139,6 @@ func (i *installation) deliver() {
 func (i *installation) RoundTrip(req *http.Request) (*http.Response, error) {
 	if i.cut.Load() && !strings.HasPrefix(req.URL.Host, demo.Navidrome) {
 		return nil, errors.New("network is unreachable")
-	}
-	if i.answers != nil {
-		if answer, err := i.answers(req); answer != nil || err != nil {
-			return answer, err
-		}
 	}
 	return i.world.RoundTrip(req)
 }

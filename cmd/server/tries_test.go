@@ -23,17 +23,14 @@ var sixTries = map[string]string{"delivery.first_delay": "1s", "delivery.max_att
 // refuseWrites makes ListenBrainz fail every submission, with 503 or in the network, and returns when it was asked.
 func (i *installation) refuseWrites(network bool) *[]time.Time {
 	var asked []time.Time
-	i.answers = func(req *http.Request) (*http.Response, error) {
-		if req.Method != http.MethodPost || !strings.HasSuffix(req.URL.Path, "/submit-listens") {
-			return nil, nil
-		}
+	i.world.Fail(demo.ListenBrainz, "/1/submit-listens", func(req *http.Request) (*http.Response, error) {
 		asked = append(asked, time.Now())
 		if network {
 			return nil, errors.New("connection refused")
 		}
 		return &http.Response{StatusCode: http.StatusServiceUnavailable, Request: req, Header: http.Header{},
 			ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(strings.NewReader(`{"code":503,"error":"down"}`))}, nil
-	}
+	})
 	return &asked
 }
 

@@ -165,6 +165,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		maps.Copy(w.Header(), resp.Header)
 		w.WriteHeader(resp.StatusCode)
 		if _, err := io.Copy(w, resp.Body); err != nil {
+			_ = http.NewResponseController(w).Flush() // an error: the client went first
 			panic(http.ErrAbortHandler)
 		}
 	default:

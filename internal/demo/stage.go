@@ -51,23 +51,33 @@ func (w *World) LikeVideo(account string, s Song) {
 	p.likes = append(p.likes, like{w.opts.Now().UnixMilli(), w.home.trackLocked(s, nil)})
 }
 
-// SetPlaylist gives an account a playlist at a service, "public", "unlisted" or "private", in place of the one with
-// that id; without songs it removes that.
-func (w *World) SetPlaylist(service, account, id, privacy string, songs ...Song) {
+// List is a playlist of an account at a service. ListenBrainz wants a UUID as its id.
+type List struct {
+	ID, Name string
+	Privacy  string // "public", "unlisted" or "private"
+	Songs    []Song
+}
+
+// SetPlaylist gives an account a playlist at a service, in place of the one with that id; without songs it removes
+// that.
+func (w *World) SetPlaylist(service, account string, l List) {
 	w.home.mu.Lock()
 	defer w.home.mu.Unlock()
 	p := w.home.addPersonLocked(account)
-	is := func(l *playlist) bool { return l.service == service && l.id == id }
-	list := &playlist{service: service, id: id, name: id, owner: account, changed: w.opts.Now(),
-		public: privacy != "private", unlisted: privacy == "unlisted"}
-	for _, s := range songs {
+	is := func(old *playlist) bool { return old.service == service && old.id == l.ID }
+	list := &playlist{service: service, id: l.ID, name: l.Name, owner: account, changed: w.opts.Now(),
+		public: l.Privacy != "private", unlisted: l.Privacy == "unlisted"}
+	for _, s := range l.Songs {
 		list.tracks = append(list.tracks, w.home.trackLocked(s, nil))
 	}
 	lists := slices.Clone(p.playlists)
 	switch i := slices.IndexFunc(lists, is); {
-	case len(songs) == 0:
+	case len(l.Songs) == 0:
 		lists = slices.DeleteFunc(lists, is)
 	case i >= 0:
+		if next := lists[i].changed.Add(time.Second); list.changed.Before(next) {
+			list.changed = next // some tell it in whole seconds
+		}
 		lists[i] = list
 	default:
 		lists = slices.Insert(lists, 0, list) // services list the newest first
@@ -110,8 +120,8 @@ func (h *household) trackLocked(s Song, metadata object) int {
 	id := len(h.metas)
 	h.metas = append(h.metas, meta{msid: uuid("msid" + name), json: body, atHome: body, compare: name})
 	h.added = append(h.added, &added{
-		track: track{title: s.Title, number: 1, duration: s.Duration, spotifyID: base62("spotify" + name),
-			videoID: s.Video, blocked: s.Blocked},
+		track: track{title: s.Title, number: 1, duration: s.Duration, mbid: uuid("recording" + name),
+			spotifyID: base62("spotify" + name), videoID: s.Video, blocked: s.Blocked},
 		album: album{artist: s.Artist, title: s.Album, genre: s.Genre},
 	})
 	h.byName[key] = id

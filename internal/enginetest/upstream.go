@@ -108,7 +108,7 @@ func (u *Upstreams) SetPlaylist(account, name string, tracks ...string) {
 	for i, title := range tracks {
 		songs[i] = song(title, "")
 	}
-	u.World.SetPlaylist(demo.Spotify, account, name, "private", songs...)
+	u.World.SetPlaylist(demo.Spotify, account, demo.List{ID: name, Name: name, Privacy: "private", Songs: songs})
 }
 
 // SetYouTubePlaylist gives an account a playlist at YouTube, "public", "unlisted" or "private", with these videos.
@@ -117,7 +117,7 @@ func (u *Upstreams) SetYouTubePlaylist(account, id, privacy string, videos ...st
 	for i, video := range videos {
 		songs[i] = song(strings.TrimPrefix(video, "video-"), video)
 	}
-	u.World.SetPlaylist(demo.YouTube, account, id, privacy, songs...)
+	u.World.SetPlaylist(demo.YouTube, account, demo.List{ID: id, Name: id, Privacy: privacy, Songs: songs})
 }
 
 // Like adds a new video to those that an account likes at YouTube.

@@ -6,9 +6,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -17,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/demo"
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -26,51 +25,50 @@ import (
 	"reprise/internal/storetest"
 )
 
-// loopback is a ListenBrainz with five playlists on a real socket.
-type loopback struct {
-	*httptest.Server
-	cut   map[string]bool // playlists whose connection is cut in the middle of the answer
-	gone  atomic.Bool     // every connection is cut
-	asked atomic.Int32    // playlists that were asked for
-}
+// lists are five playlists of Ann's at a ListenBrainz.
+type lists struct{ *demo.World }
 
-func (l *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id, one := strings.CutPrefix(r.URL.Path, "/1/playlist/")
-	if one {
-		l.asked.Add(1)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	switch {
-	case l.gone.Load() || l.cut[id]:
-		w.Header().Set("Content-Length", "100000")
-		fmt.Fprint(w, `{"playlist":{"track":[{"tit`)
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	case one:
-		fmt.Fprintf(w, `{"playlist":{"track":[{"title":"Song of %s","creator":"A","identifier":"x/1"}]}}`, id)
-	case strings.HasSuffix(r.URL.Path, "/createdfor"):
-		fmt.Fprint(w, `{"playlist_count":0,"playlists":[]}`)
-	default:
-		var lists []string
-		for _, id := range []string{"a", "b", "c", "d", "e"} {
-			lists = append(lists, fmt.Sprintf(`{"playlist":{"identifier":"x/%s","title":"List %s","extension":{
-				"https://musicbrainz.org/doc/jspf#playlist":{"last_modified_at":"s"}}}}`, id, id))
-		}
-		fmt.Fprintf(w, `{"playlist_count":5,"playlists":[%s]}`, strings.Join(lists, ","))
-	}
-}
-
-// reading is a reader of the loopback's playlists with a real store.
-func reading(t *testing.T, cut ...string) (*loopback, *reader, library.Connection, providers.PlaylistSource) {
+func newLists(t *testing.T, inProcess bool, cut ...string) lists {
 	t.Helper()
-	l := &loopback{cut: map[string]bool{}}
-	for _, id := range cut {
-		l.cut[id] = true
+	w, err := demo.Start(demo.Options{Empty: true, InProcess: inProcess})
+	require.NoError(t, err)
+	t.Cleanup(w.Close)
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		w.SetPlaylist(demo.ListenBrainz, "ann", demo.List{ID: listID(name), Name: "List " + name, Privacy: "public",
+			Songs: []demo.Song{{Artist: "A", Title: "Song of " + name}}})
 	}
-	l.Server = httptest.NewServer(l)
-	base := resilience.NewBase(nil)
-	t.Cleanup(func() { base.CloseIdleConnections(); l.Close() })
-	rd, c, source := readerOf(t, &resilience.Transport{Base: base, Once: true}, l.URL)
+	for _, name := range cut {
+		w.Fail(demo.ListenBrainz, "/1/playlist/"+listID(name), cutOff)
+	}
+	return lists{w}
+}
+
+func listID(name string) string { return strings.Repeat(name, 8) + "-0000-4000-8000-000000000000" }
+
+// cutOff is the fault of a connection that is cut in the middle of the answer.
+func cutOff(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: 100000,
+		Header: http.Header{"Content-Type": {"application/json"}, "Content-Length": {"100000"}}, Request: req,
+		Body: io.NopCloser(io.MultiReader(strings.NewReader(`{"playlist":{"track":[{"tit`),
+			iotest.ErrReader(io.ErrUnexpectedEOF)))}, nil
+}
+
+// asked counts the calls for one playlist.
+func (l lists) asked() (n int) {
+	for _, c := range l.Calls(demo.ListenBrainz) {
+		if strings.HasPrefix(c.Path, "/1/playlist/") {
+			n++
+		}
+	}
+	return n
+}
+
+// reading is a reader of the playlists, over a real socket and with a real store.
+func reading(t *testing.T, cut ...string) (lists, *reader, library.Connection, providers.PlaylistSource) {
+	t.Helper()
+	l, base := newLists(t, false, cut...), resilience.NewBase(nil)
+	t.Cleanup(base.CloseIdleConnections)
+	rd, c, source := readerOf(t, &resilience.Transport{Base: base, Once: true}, l.ListenBrainz.URL)
 	return l, rd, c, source
 }
 
@@ -111,7 +109,7 @@ func TestOneOfFivePlaylistsIsCut(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, skipped, 1)
 	s := skipped[0]
-	require.Equal(t, []string{"playlist", "c", "List c", "network", "The response broke off every time."},
+	require.Equal(t, []string{"playlist", listID("c"), "List c", "network", "The response broke off every time."},
 		[]string{s.Kind, s.SourceID, s.Name, s.Category, s.Reason.String()})
 	require.Contains(t, s.Answer, "unexpected EOF")
 
@@ -119,13 +117,13 @@ func TestOneOfFivePlaylistsIsCut(t *testing.T) {
 		_, err = rd.readPlaylists(t.Context(), c, source)
 		require.NoError(t, err)
 	}
-	asked := l.asked.Load()
+	asked := l.asked()
 	require.EqualValues(t, 5+quickLooks, asked, "only the one that was cut is asked for again")
 	for range 5 {
 		_, err = rd.readPlaylists(t.Context(), c, source)
 		require.NoError(t, err)
 	}
-	require.Equal(t, asked, l.asked.Load(), "now it has to wait for a day")
+	require.Equal(t, asked, l.asked(), "now it has to wait for a day")
 }
 
 func TestTwoCutPlaylistsKeepNoOther(t *testing.T) {
@@ -141,7 +139,7 @@ func TestAServiceThatIsGoneIsNotAskedForAll(t *testing.T) {
 	l, rd, c, source := reading(t)
 	_, err := rd.readPlaylists(t.Context(), c, after(source, l))
 	require.Equal(t, resilience.Network, resilience.VerdictOf(err).Category)
-	require.EqualValues(t, 2, l.asked.Load(), "of five")
+	require.EqualValues(t, 2, l.asked(), "of five")
 	skipped, err := rd.store.Skipped(t.Context(), c.User, c.ID)
 	require.NoError(t, err)
 	require.Empty(t, skipped, "no playlist is to blame")
@@ -157,10 +155,10 @@ func TestNothingReadableIsAFailure(t *testing.T) {
 // dying is a source whose service goes away after it has listed the playlists.
 type dying struct {
 	providers.PlaylistSource
-	l *loopback
+	l lists
 }
 
-func after(source providers.PlaylistSource, l *loopback) dying { return dying{source, l} }
+func after(source providers.PlaylistSource, l lists) dying { return dying{source, l} }
 
 func (d dying) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {
@@ -169,23 +167,10 @@ func (d dying) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, erro
 				return
 			}
 		}
-		d.l.gone.Store(true)
-	}
-}
-
-// served answers requests without a socket. A connection that is cut ends the answer in its middle.
-type served struct{ *loopback }
-
-func (s served) RoundTrip(req *http.Request) (resp *http.Response, err error) {
-	w := httptest.NewRecorder()
-	defer func() {
-		if recover() != nil {
-			resp = w.Result()
-			resp.Body = io.NopCloser(io.MultiReader(w.Body, iotest.ErrReader(io.ErrUnexpectedEOF)))
+		if err := d.l.Switch(demo.ListenBrainz, demo.Cut); err != nil {
+			panic(err) // there is one, and it has that mode
 		}
-	}()
-	s.ServeHTTP(w, req)
-	return w.Result(), nil
+	}
 }
 
 // TestACutPlaylistUnderItsBreaker has repeats inside each call, and the breaker of the endpoint that all playlists
@@ -193,9 +178,9 @@ func (s served) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 func TestACutPlaylistUnderItsBreaker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &loopback{cut: map[string]bool{"b": true}}
-		rd, c, source := readerOf(t, &resilience.Transport{Base: served{l},
-			Breakers: resilience.NewBreakers(resilience.BreakerOptions{})}, "https://lb.example.org")
+		l := newLists(t, true, "b")
+		rd, c, source := readerOf(t, &resilience.Transport{Base: l,
+			Breakers: resilience.NewBreakers(resilience.BreakerOptions{})}, l.ListenBrainz.URL)
 		ctx := resilience.WithProbe(t.Context()) // a person has pressed "Sync now": all repeats are made
 		for range 3 {
 			_, _ = rd.readPlaylists(ctx, c, source)
