@@ -250,7 +250,7 @@ var arrows = map[string][]string{
 		"internal/library", "internal/match", "internal/providers", "internal/resilience",
 	},
 	"internal/providers/providertest": {
-		"internal/library", "internal/match", "internal/providers", "internal/resilience",
+		"internal/library", "internal/match", "internal/providers", "internal/resilience", "internal/soak",
 	},
 
 	// For tests only: nothing that is built into the server may import these.

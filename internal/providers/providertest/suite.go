@@ -184,7 +184,6 @@ const maxRequests = 200
 
 // try reads everything with rt as the network and checks the rules for all errors.
 func (c *capability) try(ctx context.Context, t *testing.T, rt http.RoundTripper) ([]any, error) {
-	t.Helper()
 	var sent []*http.Request
 	spy := roundTripper(func(req *http.Request) (*http.Response, error) {
 		require.Less(t, len(sent), maxRequests, "the adapter goes round in circles")
@@ -205,7 +204,6 @@ func (c *capability) open(rt http.RoundTripper) providers.Adapter {
 
 // checkText checks that an error's text contains no secret and no part of a URL that could be one.
 func (c *capability) checkText(t *testing.T, text string, sent []*http.Request) {
-	t.Helper()
 	for _, s := range c.secrets {
 		require.NotContains(t, text, s, "a secret in an error")
 	}
