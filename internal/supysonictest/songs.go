@@ -18,12 +18,6 @@ type Song struct {
 	Length               time.Duration // as the file's header tells it
 }
 
-// StartWith is Start with other music. Each file is a second of silence whose header tells the song's length.
-func StartWith(t testing.TB, songs []Song) *Server {
-	t.Helper()
-	return start(t, func(ctx context.Context, music string) { makeSongs(ctx, t, music, songs) })
-}
-
 func makeSongs(ctx context.Context, t testing.TB, music string, songs []Song) {
 	t.Helper()
 	first := filepath.Join(music, "0.flac")
@@ -39,7 +33,7 @@ func makeSongs(ctx context.Context, t testing.TB, music string, songs []Song) {
 	for i, s := range songs {
 		var file []byte
 		if err == nil {
-			file, err = s.file(silence)
+			file, err = s.file(silence, i+1)
 		}
 		if err == nil {
 			err = os.WriteFile(filepath.Join(music, fmt.Sprintf("%04d.flac", i+1)), file, 0o600)
@@ -58,8 +52,8 @@ const (
 	comments    = 4 // the type of the block with the names
 )
 
-// file returns a FLAC file of the song, made from another one.
-func (s Song) file(silence []byte) ([]byte, error) {
+// file returns a FLAC file of the song, the n-th of its album, made from another one.
+func (s Song) file(silence []byte, n int) ([]byte, error) {
 	frames := 4
 	for last := false; !last; {
 		if frames+4 > len(silence) {
@@ -74,7 +68,8 @@ func (s Song) file(silence []byte) ([]byte, error) {
 	rate := about >> 44
 	binary.BigEndian.PutUint64(f[flacSamples:], about&^(1<<36-1)|rate*uint64(s.Length/time.Second))
 	names := binary.LittleEndian.AppendUint32(nil, 0) // no vendor
-	fields := []string{"TITLE=" + s.Title, "ARTIST=" + s.Artist, "ALBUM=" + s.Album}
+	fields := []string{"TITLE=" + s.Title, "ARTIST=" + s.Artist, "ALBUM=" + s.Album,
+		fmt.Sprint("TRACKNUMBER=", n)}
 	names = binary.LittleEndian.AppendUint32(names, uint32(len(fields)))
 	for _, field := range fields {
 		names = append(binary.LittleEndian.AppendUint32(names, uint32(len(field))), field...)

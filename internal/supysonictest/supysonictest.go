@@ -1,5 +1,5 @@
 // Package supysonictest starts a real Subsonic server for tests: Debian's Supysonic, on loopback, with a few generated
-// tones as its music. It implements API 1.10.2: it refuses token authentication with code 10, and createPlaylist
+// files as its music. It implements API 1.10.2: it refuses token authentication with code 10, and createPlaylist
 // returns nothing.
 //
 // If the server is not installed, the test fails and says what to install. No test is skipped.
@@ -8,7 +8,6 @@ package supysonictest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -50,10 +48,16 @@ type Server struct {
 // Start creates the music, adds the user, scans the music, and returns when the server answers.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	return start(t, func(ctx context.Context, music string) { makeTones(ctx, t, music) })
+	var songs []Song
+	for _, title := range Titles {
+		songs = append(songs, Song{Title: title, Artist: "The Tones", Album: "Test Signals", Length: time.Second})
+	}
+	return StartWith(t, songs)
 }
 
-func start(t testing.TB, makeMusic func(ctx context.Context, music string)) *Server {
+// StartWith is Start with other music, in the order of its tracks. Each file is a second of silence whose header tells
+// the song's length.
+func StartWith(t testing.TB, songs []Song) *Server {
 	t.Helper()
 	for _, program := range []string{"supysonic-server", "supysonic-cli", "ffmpeg"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -71,7 +75,7 @@ func start(t testing.TB, makeMusic func(ctx context.Context, music string)) *Ser
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), readyWithin)
 	defer cancel()
-	makeMusic(ctx, music)
+	makeSongs(ctx, t, music, songs)
 	s.cli(ctx, "user", "add", s.Username, "-p", s.Password)
 	s.cli(ctx, "folder", "add", "music", music)
 	s.cli(ctx, "folder", "scan", "--foreground", "music")
@@ -87,26 +91,6 @@ func prepare(home, music string) error {
 		"[webapp]\ncache_dir = " + home + "/cache\nmount_webui = off\n" +
 		"[daemon]\nsocket = " + home + "/supysonic.sock\nrun_watcher = off\n"
 	return os.WriteFile(filepath.Join(home, ".supysonic"), []byte(conf), 0o600)
-}
-
-func makeTones(ctx context.Context, t testing.TB, music string) {
-	t.Helper()
-	var wg sync.WaitGroup
-	for i, title := range Titles {
-		wg.Go(func() {
-			cmd := exec.CommandContext(ctx, "ffmpeg", "-nostdin", "-loglevel", "error",
-				"-f", "lavfi", "-i", fmt.Sprintf("sine=frequency=%d:duration=1", 220*(i+1)),
-				"-metadata", "title="+title, "-metadata", "artist=The Tones", "-metadata", "album=Test Signals",
-				"-metadata", fmt.Sprintf("track=%d", i+1), filepath.Join(music, fmt.Sprintf("%d.flac", i+1)))
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("ffmpeg: %v: %s", err, out)
-			}
-		})
-	}
-	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
 }
 
 func (s *Server) cli(ctx context.Context, args ...string) {
