@@ -31,11 +31,17 @@ func bubble(t *testing.T, story func(t *testing.T, e *enginetest.Engine, up *eng
 
 // restartable runs a test whose engine is stopped and started again.
 func restartable(t *testing.T, story func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine)) {
+	restartableWith(t, syncer.Options{}, story)
+}
+
+// restartableWith is restartable with options, so that a test of days need not live through every tick.
+func restartableWith(t *testing.T, opt syncer.Options,
+	story func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine)) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		up := enginetest.NewUpstreams()
-		story(t, up, func() *enginetest.Engine { return enginetest.Start(t, dir, up, syncer.Options{}, nil) })
+		story(t, up, func() *enginetest.Engine { return enginetest.Start(t, dir, up, opt, nil) })
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
 	"reprise/internal/library"
 	syncer "reprise/internal/sync"
@@ -40,7 +41,10 @@ func fiveLists(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, use
 }
 
 func TestARefusedPlaylistIsAskedForDaily(t *testing.T) {
-	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+	hourly := syncer.Options{ListensEvery: 48 * time.Hour, PlaylistsEvery: time.Hour}
+	restartableWith(t, hourly, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
+		e := start()
+		user := e.AddUser("Alice", accounts.Admin)
 		fiveLists(t, e, up, user, gone)
 		began := time.Now().Add(-time.Minute)
 		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
