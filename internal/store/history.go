@@ -19,14 +19,12 @@ const keepRuns = 48 * time.Hour
 
 // SaveRun stores the outcome of a run.
 func (s *Store) SaveRun(ctx context.Context, r library.Run) error {
-	return s.soon(ctx, "run", func(ctx context.Context, tx *sql.Tx) error {
-		return execTx(ctx, tx, `INSERT INTO runs
-			(user_id, connection, stream, started_at, took_ms, row_count, result, category, words, detail)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-			ON CONFLICT (user_id, connection, stream, started_at) DO NOTHING`,
-			r.User, r.Connection, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category,
-			r.Words, r.Detail)
-	})
+	return s.exec(ctx, `INSERT INTO runs
+		(user_id, connection, stream, started_at, took_ms, row_count, result, category, words, detail)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (user_id, connection, stream, started_at) DO NOTHING`,
+		r.User, r.Connection, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category,
+		r.Words, r.Detail)
 }
 
 // Runs returns a page of the runs of a person's connection that began at since or later, the newest first, and the

@@ -16,24 +16,16 @@ import (
 // reported before; a play that another connection reported becomes a further source of that listen. It returns the
 // number of new listens.
 func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
-	if len(page.Listens) == 0 && page.Gap == nil {
-		return 0, s.saveReached(ctx, page)
-	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
 			return err
 		}
-		fresh, n, err := s.takeIn(ctx, tx, page)
-		if err != nil {
+		if _, added, err = s.takeIn(ctx, tx, page); err != nil {
 			return err
 		}
-		added = n
 		counts, err := s.newPlayCounts(ctx, page)
 		if err != nil {
 			return err
-		}
-		if len(fresh) == 0 && len(counts) == 0 && page.Gap == nil {
-			return errNothingNew
 		}
 		if err := savePlayCounts(ctx, tx, counts); err != nil {
 			return err
@@ -43,46 +35,13 @@ func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int
 				return err
 			}
 		}
-		return saveReached(ctx, tx, page)
+		return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
 	})
-	if errors.Is(err, errNothingNew) {
-		return 0, s.saveReached(ctx, page)
-	}
 	if err != nil {
 		return 0, err
 	}
 	return added, nil
 }
-
-// saveReached stores the position after a page that brings nothing new, which can wait for the end of the run.
-func (s *Store) saveReached(ctx context.Context, page library.Intake) error {
-	if err := current(ctx, s.reader, page.User, page.Connection, page.Generation); err != nil {
-		return local(err)
-	}
-	return s.soon(ctx, "position", func(ctx context.Context, tx *sql.Tx) error {
-		if page.Generation == 0 {
-			return saveReached(ctx, tx, page)
-		}
-		err := changed(tx.ExecContext(ctx, savePositionOf, page.User, page.Connection, library.Listens, page.Position,
-			page.Note, page.Generation))
-		if errors.Is(err, library.ErrNotFound) {
-			return library.ErrReplaced
-		}
-		return err
-	})
-}
-
-// savePositionOf is savePosition if the connection still has that generation.
-const savePositionOf = upsertStream + `reading, note)
-	SELECT user_id, connection, $3, $4, $5 FROM connections WHERE user_id = $1 AND connection = $2 AND generation = $6
-	ON CONFLICT (user_id, connection, stream) DO UPDATE SET reading = excluded.reading, note = excluded.note`
-
-func saveReached(ctx context.Context, tx *sql.Tx, page library.Intake) error {
-	return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
-}
-
-// errNothingNew ends a transaction that would only store a position, which can wait.
-var errNothingNew = errors.New("nothing new")
 
 // takeIn stores the plays of a page that the connection has not reported before. It returns these plays and the number
 // of new listens.

@@ -313,3 +313,20 @@ func withSource(l library.Listen, id string) library.Listen {
 	l.SourceID = id
 	return l
 }
+
+// What was read with credentials that have been replaced since may be of another account.
+func TestNothingReadWithReplacedCredentialsIsStored(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	for _, plays := range [][]library.Listen{nil, {listen(10)}} {
+		_, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Generation: 77,
+			Listens: plays, Position: "5"})
+		require.ErrorIs(t, err, library.ErrReplaced)
+	}
+	position, err := s.Position(t.Context(), user, "spotify", library.Listens)
+	require.NoError(t, err)
+	require.Empty(t, position)
+	n, err := s.CountListens(t.Context(), user)
+	require.NoError(t, err)
+	require.Zero(t, n)
+}

@@ -43,7 +43,6 @@ type Store struct {
 	heard    playsCache
 	counted  countCache
 	latest   latestCache
-	ends     ends
 	opened   connectionCache
 	readings readings
 	// restoredAt is when the database was put back from a copy; zero if it never was.
@@ -266,15 +265,8 @@ func (s *Store) write(ctx context.Context, fn func(*sql.Tx) error) error {
 		return local(err)
 	}
 	defer tx.Rollback() // does nothing after Commit; its own error would hide the first one
-	undo, err := first(ctx, tx)
-	if err == nil {
-		err = fn(tx)
-	}
-	if err == nil {
+	if err = fn(tx); err == nil {
 		err = tx.Commit()
-	}
-	if err != nil {
-		undo()
 	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // database/sql rolled back because ctx ended
 		err = ctx.Err()

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"reprise/internal/delivery"
@@ -41,9 +40,7 @@ func (s *Store) Position(ctx context.Context, user int64, conn library.Connectio
 func (s *Store) SavePosition(
 	ctx context.Context, user int64, conn library.ConnectionID, stream, reading string, note words.Text,
 ) error {
-	return s.soon(ctx, "position", func(ctx context.Context, tx *sql.Tx) error {
-		return execTx(ctx, tx, savePosition, user, conn, stream, reading, note)
-	})
+	return s.exec(ctx, savePosition, user, conn, stream, reading, note)
 }
 
 const savePosition = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
@@ -53,11 +50,9 @@ const savePosition = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
 func (s *Store) SaveSuccess(
 	ctx context.Context, user int64, conn library.ConnectionID, stream string, at time.Time,
 ) error {
-	return s.soon(ctx, "success", func(ctx context.Context, tx *sql.Tx) error {
-		return execTx(ctx, tx, upsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (user_id, connection, stream) DO UPDATE
-			SET last_success_at = excluded.last_success_at, advice = '', detail = ''`, user, conn, stream, millis(at))
-	})
+	return s.exec(ctx, upsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (user_id, connection, stream) DO UPDATE
+		SET last_success_at = excluded.last_success_at, advice = '', detail = ''`, user, conn, stream, millis(at))
 }
 
 // SaveFailure stores the advice to the person about the latest failure of a stream.

@@ -42,7 +42,6 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 		return err
 	}
 	r := library.Run{User: k.User, Connection: k.Connection, Stream: k.Stream, Started: time.Now()}
-	ctx, store := rd.store.Together(ctx)
 	began, end := rd.opt.now().Began(ctx, k)
 	subject := providers.OfConnection(c, k.Stream)
 	err = rd.guard.Do(began, subject, func(ctx context.Context, a providers.Adapter) (err error) {
@@ -61,11 +60,6 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 	case !refused(err):
 		rd.habits.read(k, r.Started, r.Rows)
 		r = rd.record(ctx, c, r, err)
-	}
-	if failed := store(context.WithoutCancel(ctx)); failed != nil {
-		rd.log.Error("end of a run cannot be kept", "user_id", k.User, "provider", c.Provider(), "stream", k.Stream,
-			"err", failed)
-		err = errors.Join(err, failed)
 	}
 	end(r)
 	return err

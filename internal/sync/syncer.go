@@ -27,9 +27,6 @@ type Store interface {
 
 // historyStore keeps runs.
 type historyStore interface {
-	// Together returns a context with which the small writes of a run are held back: they are stored with the next
-	// listens of the run, or by end.
-	Together(context.Context) (run context.Context, end func(context.Context) error)
 	SaveRun(context.Context, library.Run) error
 }
 
