@@ -41,25 +41,25 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 	key, err := d.Key(ctx)
 	if err != nil {
 		// The lost key may have been replaced a moment before the power was cut.
-		if db, finished, e := d.openRotated(ctx, opt); finished || e != nil {
-			return db, e
+		if opened, finished, e := d.openRotated(ctx, opt); finished || e != nil {
+			return opened, e
 		}
 		return nil, err
 	}
-	db, err := store.Open(ctx, d.Place(), key, opt)
+	opened, err := store.Open(ctx, d.Place(), key, opt)
 	if errors.Is(err, store.ErrWrongKey) {
-		if db, finished, err := d.openRotated(ctx, opt); finished || err != nil {
+		if opened, finished, err := d.openRotated(ctx, opt); finished || err != nil {
 			if finished {
 				d.sweep(key)
 			}
-			return db, err
+			return opened, err
 		}
 		return nil, d.wrongKey(err)
 	}
 	if err == nil {
 		d.sweep(key)
 	}
-	return db, d.explain(err)
+	return opened, d.explain(err)
 }
 
 // Servers connects to the list of the servers that share the database. Wrong keys are refused in a sentence.

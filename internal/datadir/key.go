@@ -85,7 +85,7 @@ func (d Dir) NextKey() (*store.Key, error) {
 
 // openRotated opens the database with the next key, if its secrets are already sealed with that one, and makes it the
 // key. When the key comes from the settings, only a person can do that.
-func (d Dir) openRotated(ctx context.Context, opt store.Options) (db *store.Store, finished bool, err error) {
+func (d Dir) openRotated(ctx context.Context, opt store.Options) (opened *store.Store, finished bool, err error) {
 	key, err := d.NextKey()
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, false, nil
@@ -93,7 +93,7 @@ func (d Dir) openRotated(ctx context.Context, opt store.Options) (db *store.Stor
 	if err != nil {
 		return nil, false, err
 	}
-	db, err = store.Open(ctx, d.Place(), key, opt)
+	opened, err = store.Open(ctx, d.Place(), key, opt)
 	if errors.Is(err, store.ErrWrongKey) {
 		return nil, false, nil
 	}
@@ -104,12 +104,12 @@ func (d Dir) openRotated(ctx context.Context, opt store.Options) (db *store.Stor
 		return nil, false, errors.Join(fmt.Errorf("the secrets in %s already use a new key, "+
 			"but the setting secret_key still has the old one. "+
 			"Copy the key from %s into the setting, and delete that file",
-			d.Path, filepath.Join(d.Path, NextKeyFile)), db.Close())
+			d.Path, filepath.Join(d.Path, NextKeyFile)), opened.Close())
 	}
 	if _, err := d.adoptKey(); err != nil {
-		return nil, false, errors.Join(err, db.Close())
+		return nil, false, errors.Join(err, opened.Close())
 	}
-	return db, true, nil
+	return opened, true, nil
 }
 
 func (d Dir) wrongKey(err error) error {

@@ -296,14 +296,14 @@ func TestACheckKnowsAnInterruptedKeyChange(t *testing.T) {
 	lines, err := checked(t, dir, nil)
 	require.NotContains(t, strings.Join(lines, "\n"), "Reprise completes it", "%v", err)
 
-	db, err := datadir.Dir{Path: dir}.Open(t.Context(), store.Options{})
+	opened, err := datadir.Dir{Path: dir}.Open(t.Context(), store.Options{})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, datadir.NextKeyFile), []byte(secret), 0o600)) // Open removed it
 	key, err := store.NewKey(secret)
 	require.NoError(t, err)
-	_, err = db.Rotate(t.Context(), key)
+	_, err = opened.Rotate(t.Context(), key)
 	require.NoError(t, err)
-	require.NoError(t, db.Close())
+	require.NoError(t, opened.Close())
 	lines, _ = checked(t, dir, nil)
 	says(t, lines, fine, "The change to a new secret key was interrupted; Reprise completes it")
 }

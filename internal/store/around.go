@@ -34,14 +34,14 @@ func playsAround(ctx context.Context, tx *sql.Tx, user int64, by corrected,
 			}
 		}
 		for _, in := range by.piles {
-			if err := m.load(ctx, tx, in, where, args...); err != nil {
+			if err := loadPlays(ctx, tx, m, in, where, args...); err != nil {
 				return nil, err
 			}
 		}
 		from = to
 	}
 	if len(by.edits) > 0 {
-		if err := m.loadEdited(ctx, tx, by, user, fresh); err != nil {
+		if err := loadEdited(ctx, tx, m, by, user, fresh); err != nil {
 			return nil, err
 		}
 	}
@@ -54,8 +54,8 @@ func playsAround(ctx context.Context, tx *sql.Tx, user int64, by corrected,
 	return m, nil
 }
 
-// load adds the stored plays of a pile that a condition selects.
-func (m *matcher) load(ctx context.Context, tx *sql.Tx, in pile, where string, args ...any) error {
+// loadPlays adds the stored plays of a pile that a condition selects.
+func loadPlays(ctx context.Context, tx *sql.Tx, m *matcher, in pile, where string, args ...any) error {
 	last := &play{}
 	scan := func(r scanner) (*report, error) {
 		var p play

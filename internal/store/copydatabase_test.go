@@ -120,10 +120,10 @@ func makeFull(t testing.TB) (dir string) {
 // content returns all rows of the tables of a file that are copied, as SQLite writes them.
 func content(t testing.TB, dir string) map[string][]string {
 	t.Helper()
-	db, err := sql.Open("sqlite", address(newSQLite(dir).path)+"?mode=ro")
+	file, err := sql.Open("sqlite", address(newSQLite(dir).path)+"?mode=ro")
 	require.NoError(t, err)
-	defer db.Close()
-	all, err := tables.Schema(t.Context(), tables.SQLite, db)
+	defer file.Close()
+	all, err := tables.Schema(t.Context(), tables.SQLite, file)
 	require.NoError(t, err)
 	rows := map[string][]string{}
 	for _, table := range all {
@@ -138,7 +138,7 @@ func content(t testing.TB, dir string) map[string][]string {
 		if where := copiedRows[table.Name]; where != "" {
 			query += " WHERE " + where
 		}
-		rows[table.Name], err = list(t.Context(), db, func(r scanner) (row string, err error) {
+		rows[table.Name], err = list(t.Context(), file, func(r scanner) (row string, err error) {
 			return row, r.Scan(&row)
 		}, query+" ORDER BY 1")
 		require.NoError(t, err)

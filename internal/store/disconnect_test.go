@@ -142,14 +142,14 @@ func TestDeletedListensLeaveTheArchiveToo(t *testing.T) {
 	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive,
 		Batch: 1}, true)
 	require.NoError(t, err)
-	before := copies(t, s, user)
+	before := copiesOf(t, s, user)
 	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", true))
-	after := copies(t, s, user)
+	after := copiesOf(t, s, user)
 	require.Len(t, before, 1)
 	require.Equal(t, before[0].Wanted+1, after[0].Wanted)
 }
 
-func copies(t testing.TB, s *Store, user int64) []delivery.Copy {
+func copiesOf(t testing.TB, s *Store, user int64) []delivery.Copy {
 	t.Helper()
 	all, err := s.Copies(t.Context(), user, delivery.Archive)
 	require.NoError(t, err)

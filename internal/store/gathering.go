@@ -31,8 +31,8 @@ func (s *Store) addEntities(ctx context.Context, tx *sql.Tx, fresh []*spelling) 
 	for k, e := range g.known {
 		g.known[k] = g.one(e)
 	}
-	err = errors.Join(g.artists(ctx, tx, told), g.recordings(ctx, tx, "recording_mbid", g.mbids, told),
-		g.recordings(ctx, tx, "isrc", g.isrcs, told))
+	err = errors.Join(loadArtists(ctx, tx, &g, told), loadTracks(ctx, tx, &g, "recording_mbid", g.mbids, told),
+		loadTracks(ctx, tx, &g, "isrc", g.isrcs, told))
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (s *Store) addEntities(ctx context.Context, tx *sql.Tx, fresh []*spelling) 
 		}
 	}
 	whole := newlyWhole(fresh, told)
-	if err := g.save(ctx, tx); err != nil {
+	if err := saveGathered(ctx, tx, &g); err != nil {
 		return err
 	}
 	for _, e := range whole {
@@ -143,8 +143,8 @@ const (
 	isrcLength = 12
 )
 
-// artists fills in the stored artists with the MBIDs of these.
-func (g *gathering) artists(ctx context.Context, tx *sql.Tx, told [][]*keyed) error {
+// loadArtists fills in the stored artists with the MBIDs of these.
+func loadArtists(ctx context.Context, tx *sql.Tx, g *gathering, told [][]*keyed) error {
 	var ids []any
 	for _, all := range told {
 		for _, e := range all {
@@ -168,8 +168,8 @@ func (g *gathering) artists(ctx context.Context, tx *sql.Tx, told [][]*keyed) er
 	return nil
 }
 
-// recordings fills in the stored tracks that share an id with these.
-func (g *gathering) recordings(ctx context.Context, tx *sql.Tx, column string, into map[string]*keyed,
+// loadTracks fills in the stored tracks that share an id with these.
+func loadTracks(ctx context.Context, tx *sql.Tx, g *gathering, column string, into map[string]*keyed,
 	told [][]*keyed) error {
 	var ids []any
 	for _, all := range told {
@@ -284,8 +284,8 @@ func (g *gathering) join(a, b *keyed) *keyed {
 	return a
 }
 
-// save stores what has been gathered, and gives new entities their ids.
-func (g *gathering) save(ctx context.Context, tx *sql.Tx) error {
+// saveGathered stores what has been gathered, and gives new entities their ids.
+func saveGathered(ctx context.Context, tx *sql.Tx, g *gathering) error {
 	var fresh []*keyed
 	for _, e := range g.fresh {
 		if e.into == nil {

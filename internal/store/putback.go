@@ -16,14 +16,14 @@ import (
 	"reprise/internal/queue"
 )
 
-const (
-	// copyFact is the name of the fact that a database is a copy which no server has opened yet.
-	copyFact = "copied"
-	// restoredFact is the name of the fact when a copy was opened last, in milliseconds.
-	restoredFact = "restored_at"
-	// Restoring is the folder in the data directory in which Restore prepares a copy.
-	Restoring = "restoring"
-)
+// copyFact is the name of the fact that a database is a copy which no server has opened yet.
+const copyFact = "copied"
+
+// restoredFact is the name of the fact when a copy was opened last, in milliseconds.
+const restoredFact = "restored_at"
+
+// Restoring is the folder in the data directory in which Restore prepares a copy.
+const Restoring = "restoring"
 
 // markCopy marks a database in a file as a copy.
 func markCopy(ctx context.Context, file string) error {

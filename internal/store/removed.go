@@ -88,7 +88,7 @@ func correctedBy(ctx context.Context, tx *sql.Tx, page library.Intake) (by corre
 
 // loadEdited makes listens that their person has changed known as what they were as well, because services go on
 // telling of that.
-func (m *matcher) loadEdited(ctx context.Context, tx *sql.Tx, by corrected, user int64,
+func loadEdited(ctx context.Context, tx *sql.Tx, m *matcher, by corrected, user int64,
 	fresh []*library.Listen) error {
 	byID := map[int64]*play{}
 	note := func() {
@@ -110,7 +110,7 @@ func (m *matcher) loadEdited(ctx context.Context, tx *sql.Tx, by corrected, user
 			if byID[e.listen] != nil || !near(e) {
 				break
 			}
-			if err := m.load(ctx, tx, in, "l.user_id = $1 AND l.id = $2", user, e.listen); err != nil {
+			if err := loadPlays(ctx, tx, m, in, "l.user_id = $1 AND l.id = $2", user, e.listen); err != nil {
 				return err
 			}
 			note()

@@ -53,7 +53,7 @@ func TestEverySealedColumnIsListed(t *testing.T) {
 		table, name := filepath.Ext("." + column[:len(column)-len(filepath.Ext(column))])[1:],
 			filepath.Ext(column)[1:]
 		if number(t, s, fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE $1", table, name),
-			s.key.id+":%") > 0 {
+			s.key.ID()+":%") > 0 {
 			sealed = append(sealed, column)
 		}
 	}
@@ -82,7 +82,7 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	if !postgrestest.On() {
 		b, err := os.ReadFile(filepath.Join(dir, FileName))
 		require.NoError(t, err)
-		require.NotContains(t, string(b), s.key.id+":", "the file has no text that the old key opens")
+		require.NotContains(t, string(b), s.key.ID()+":", "the file has no text that the old key opens")
 	}
 
 	_, err = Open(t.Context(), in(t, dir), s.key, Options{})
@@ -108,13 +108,13 @@ func TestRotateIsAtomic(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	sealEverything(t, s, user)
-	good := number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.id+":%")
+	good := number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.ID()+":%")
 	// Rotating the last column fails, because its secret was moved there.
 	require.NoError(t, s.exec(t.Context(),
 		"UPDATE oauth_states SET verifier = (SELECT credentials FROM connections LIMIT 1)"))
 	_, err := s.Rotate(t.Context(), testKey(t, "another-key-of-the-tests"))
 	require.EqualError(t, err, "open secret of oauth_states.verifier.a.state: it was changed or moved")
-	require.Equal(t, good, number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.id+":%"))
+	require.Equal(t, good, number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.ID()+":%"))
 	_, err = s.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.NoError(t, s.checkKey(t.Context()))
@@ -147,10 +147,10 @@ func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
 	if kept != "" {
 		b, err := os.ReadFile(kept)
 		require.NoError(t, err)
-		require.Contains(t, string(b), s.key.id+":", "the copy has everything")
+		require.Contains(t, string(b), s.key.ID()+":", "the copy has everything")
 		b, err = os.ReadFile(filepath.Join(dir, FileName))
 		require.NoError(t, err)
-		require.NotContains(t, string(b), s.key.id+":")
+		require.NotContains(t, string(b), s.key.ID()+":")
 	}
 
 	again, err := Open(t.Context(), in(t, dir), key, Options{})

@@ -130,7 +130,7 @@ func TestNoSecretIsOnTheDiskInPlainText(t *testing.T) {
 		"verifier FROM oauth_states", "value FROM facts", "sealed FROM settings"} {
 		var sealed string
 		require.NoError(t, s.reader.QueryRow("SELECT "+column).Scan(&sealed))
-		require.True(t, strings.HasPrefix(sealed, s.key.id+":"), "%s names its key", column)
+		require.True(t, strings.HasPrefix(sealed, s.key.ID()+":"), "%s names its key", column)
 	}
 	require.NoError(t, s.Close())
 	require.Contains(t, snapshot(t, dir)[FileName], "spotify")

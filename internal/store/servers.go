@@ -162,8 +162,8 @@ func (s *Store) Servers(ctx context.Context) ([]cluster.Server, error) { return 
 // All implements cluster.Book.
 func (s *Servers) All(ctx context.Context) ([]cluster.Server, error) { return servers(ctx, s.db) }
 
-func servers(ctx context.Context, db *sql.DB) (all []cluster.Server, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT id, name, address, version, started_at, seen_at,
+func servers(ctx context.Context, from *sql.DB) (all []cluster.Server, err error) {
+	rows, err := from.QueryContext(ctx, `SELECT id, name, address, version, started_at, seen_at,
 		CASE WHEN id = (SELECT server_id FROM leader WHERE released = 0) THEN 1 ELSE 0 END AS leads
 		FROM servers ORDER BY 7 DESC, name, id`)
 	if err != nil {

@@ -24,7 +24,7 @@ func (s *Store) begin(ctx context.Context) error {
 		defer close(c.done)
 		c.err = s.intact(check, s.reader)
 	}()
-	if !s.Options().CheckBeside {
+	if !s.checkBeside {
 		return s.Sound(ctx)
 	}
 	soon, stop := context.WithTimeout(ctx, checkWithin)

@@ -29,7 +29,8 @@ type Store struct {
 	opt   atomic.Pointer[Options]
 	files fs.FS // the migrations
 
-	version string // of this program
+	version     string // of this program
+	checkBeside bool   // see Options
 
 	unchecked bool // the key is not compared with that of the database, which is lost
 
@@ -101,7 +102,7 @@ func openWith(ctx context.Context, at Place, key *Key, opt Options, files fs.FS)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, key: key, files: files, version: opt.Version}
+	s := &Store{engine: e, key: key, files: files, version: opt.Version, checkBeside: opt.CheckBeside}
 	s.Configure(opt)
 	if err := s.open(ctx); err != nil {
 		s.Close()
