@@ -171,7 +171,7 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, by corrected
 			continue
 		}
 		for _, p := range m.known[matchKey(r.Title, indexed(r.Artist))] {
-			if !taken[p.id] && p.couldBe(r.StoredListen, by) {
+			if !taken[p.id] && p.couldBe(r.StoredListen, by.apart) {
 				r.id, r.at, r.in, taken[p.id] = p.id, p.at, pileOf(p), true
 				break
 			}
@@ -180,11 +180,12 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, by corrected
 	return nil
 }
 
-// couldBe reports whether a listen from an export may be the same play, reported by other connections.
-func (p *play) couldBe(l *library.StoredListen, by corrected) bool {
+// couldBe reports whether a listen from an export may be the same play, reported by other connections. apart says on
+// which side of what is kept apart each source is.
+func (p *play) couldBe(l *library.StoredListen, apart map[library.Source]sides) bool {
 	for _, s := range l.Sources {
 		r := newReport(s.Connection, s.SourceID, l.PlayedAt.Add(s.Later), l.Duration)
-		r.sides = by.apart[library.Source{Connection: s.Connection, SourceID: s.SourceID}]
+		r.sides = apart[library.Source{Connection: s.Connection, SourceID: s.SourceID}]
 		if p.of(r.reporter) >= 0 || !p.fits(&r) {
 			return false
 		}
