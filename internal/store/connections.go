@@ -58,15 +58,8 @@ func (s *Store) UserConnections(ctx context.Context, user int64) ([]library.Conn
 
 // Connection returns one connection, or library.ErrNotFound.
 func (s *Store) Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error) {
-	c, version, ok := s.opened.get(user, conn)
-	if ok {
-		return c, nil
-	}
 	c, err := s.scanConnection(s.reader.QueryRowContext(ctx,
 		selectConnection+"WHERE user_id = $1 AND connection = $2", user, conn))
-	if err == nil {
-		s.opened.keep(c, version)
-	}
 	return c, found(err)
 }
 
@@ -78,7 +71,6 @@ const otherAccount = ` AND NOT EXISTS (SELECT 1 FROM connections c
 // holds of the old credential. If the account is another one than before, reading starts from the beginning, and what
 // is known about the content of the account is deleted.
 func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (library.Connection, error) {
-	defer s.opened.changed()
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {
 		return c, fmt.Errorf("encode credentials: %w", err)
@@ -130,7 +122,6 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 // SetAccountID gives a connection another id of its account. What has been read and chosen stays, because it is the
 // same account: SaveConnection starts over with another one.
 func (s *Store) SetAccountID(ctx context.Context, user int64, conn library.ConnectionID, account string) error {
-	defer s.opened.changed()
 	return s.exec(ctx, "UPDATE connections SET account_id = $1 WHERE user_id = $2 AND connection = $3",
 		account, user, conn)
 }
@@ -153,7 +144,6 @@ func (s *Store) ConnectionNames(ctx context.Context, user int64) (map[library.Co
 
 // RenameConnection changes the name of a connection. It returns library.ErrNotFound if there is none.
 func (s *Store) RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error {
-	defer s.opened.changed()
 	return changed(s.writer.ExecContext(ctx,
 		"UPDATE connections SET name = $1 WHERE user_id = $2 AND connection = $3", name, user, conn))
 }
@@ -183,7 +173,6 @@ func current(ctx context.Context, q rowQuerier, user int64, conn library.Connect
 // SaveCredentials stores renewed credentials of the same generation. If the connection has another generation by now,
 // it returns library.ErrNotFound and stores nothing.
 func (s *Store) SaveCredentials(ctx context.Context, c library.Connection) error {
-	defer s.opened.changed()
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {
 		return fmt.Errorf("encode credentials: %w", err)
@@ -206,14 +195,12 @@ func changed(result sql.Result, err error) error {
 
 // SetApp changes whose limits a connection shares.
 func (s *Store) SetApp(ctx context.Context, user int64, conn library.ConnectionID, app string) error {
-	defer s.opened.changed()
 	return changed(s.writer.ExecContext(ctx,
 		"UPDATE connections SET app = $1 WHERE user_id = $2 AND connection = $3", app, user, conn))
 }
 
 // SetPaused pauses or resumes a connection.
 func (s *Store) SetPaused(ctx context.Context, user int64, conn library.ConnectionID, paused bool) error {
-	defer s.opened.changed()
 	return changed(s.writer.ExecContext(ctx,
 		"UPDATE connections SET paused = $1 WHERE user_id = $2 AND connection = $3", flag(paused), user, conn))
 }
@@ -222,7 +209,6 @@ func (s *Store) SetPaused(ctx context.Context, user int64, conn library.Connecti
 // another connection reported too, its playlists and its deliveries; otherwise the deliveries are parked. A running
 // delivery stays, without listens.
 func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error {
-	defer s.opened.changed()
 	return s.write(ctx, func(tx *sql.Tx) error {
 		const connection = "DELETE FROM connections WHERE user_id = $1 AND connection = $2"
 		if err := changed(tx.ExecContext(ctx, connection, user, conn)); err != nil {

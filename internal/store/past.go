@@ -123,7 +123,6 @@ var aged = [][2]string{{"users", "created_at"}, {"connections", "created_at"}, {
 
 // Age makes what has been set up, and the log of it, that much older. Music and what is read of it stay as they are.
 func (s *Store) Age(ctx context.Context, by time.Duration) error {
-	defer s.opened.changed()
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var errs []error
 		for _, c := range aged {

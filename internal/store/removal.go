@@ -132,7 +132,6 @@ func notTheLast(ctx context.Context, tx *sql.Tx, u accounts.User) error {
 
 // BeginRemoval implements removal.Store. It frees the person's name.
 func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, err error) {
-	defer s.opened.changed()
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if u, err = person(ctx, tx, user); err != nil || u.Role == leaving {
 			return err
@@ -174,7 +173,6 @@ const removeAtOnce = 500
 
 // RemoveSome implements removal.Store.
 func (s *Store) RemoveSome(ctx context.Context, user int64) (left removal.Left, err error) {
-	defer s.opened.changed()
 	err = s.write(ctx, func(tx *sql.Tx) (err error) {
 		left, err = removeSome(ctx, tx, user)
 		return err

@@ -34,18 +34,16 @@ type Store struct {
 
 	unchecked bool // the key is not compared with that of the database, which is lost
 
-	writer   *sql.DB // one connection: writes wait for it in Go, in a fair order
-	reader   *sql.DB
-	jobs     *queue.Queue
-	known    spellingCache
-	music    musicCache
-	ruled    rulingsCache
-	words    wordCache
-	heard    playsCache
-	counted  countCache
-	latest   latestCache
-	opened   connectionCache
-	readings readings
+	writer  *sql.DB // one connection: writes wait for it in Go, in a fair order
+	reader  *sql.DB
+	jobs    *queue.Queue
+	known   spellingCache
+	music   musicCache
+	ruled   rulingsCache
+	words   wordCache
+	heard   playsCache
+	counted countCache
+	latest  latestCache
 	// restoredAt is when the database was put back from a copy; zero if it never was.
 	restoredAt time.Time
 	proven     atomic.Int64 // when Ping wrote last, in milliseconds
