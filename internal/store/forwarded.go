@@ -17,8 +17,8 @@ type forwarded struct {
 
 func scanForwarded(r scanner) (f forwarded, err error) {
 	var later int64
-	f.StoredListen, err = scanListen(wider{r, []any{&f.delivery, &f.user, &f.target, &f.Connection,
-		&f.Source.SourceID, &later, &f.Player}})
+	f.StoredListen, err = scanListen(wider{scanner: r, more: []any{&f.delivery, &f.user, &f.target,
+		&f.Connection, &f.Source.SourceID, &later, &f.Player}})
 	f.Later = length(later)
 	return f, err
 }
