@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 	"internal/cli": {"internal/datadir"}, // what its commands work on
 	// It asks as all calls go out, and tells the administrators.
 	"internal/updates": {"internal/notify", "internal/resilience"},
-	"internal/queue":   {"internal/library"}, // River's tables, whatever the jobs are about
+	"internal/queue":   {"internal/library"}, // which connection a job is about
 	"internal/metrics": {"internal/resilience"},
 	"internal/match":   {"internal/library"},
 	// It counts listens by connections.
@@ -231,8 +231,7 @@ var arrows = map[string][]string{
 	"internal/observe": {
 		"internal/channels", "internal/cluster",
 		"internal/delivery", "internal/events", "internal/library", "internal/metrics",
-		"internal/providers", "internal/providers/registry", "internal/queue", "internal/resilience",
-		"internal/sync",
+		"internal/providers", "internal/providers/registry", "internal/resilience", "internal/sync",
 	},
 	// It opens the database with its key, and counts in the words of the pages.
 	"internal/datadir": {"internal/accounts", "internal/activity", "internal/resilience",

@@ -117,7 +117,7 @@ func (i *installation) start(dir string) {
 	}
 	i.stop = sync.OnceFunc(func() {
 		if !i.delivers {
-			n, err := db.Queue().Backlog(ctx)
+			n, err := db.Backlog(ctx)
 			assert.NoError(t, err)
 			assert.Zero(t, n, "deliveries wait: the test has to call deliver")
 		}

@@ -6,10 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/riverqueue/river/rivertype"
-
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/queue"
 )
 
 // browsers tells people's browsers that their deliveries have changed.
@@ -28,23 +27,19 @@ func newBrowsers(bus *events.Bus) *browsers {
 // tellEvery is the shortest time between two events to a person's browsers; an event is only a hint to look again.
 const tellEvery = time.Second
 
-// changed tells the browsers of a job's person, unless they were told a moment ago: then it returns false, and
-// tellLater does it.
-func (b *browsers) changed(job *rivertype.JobRow) bool {
-	p, err := payloadOf(job.EncodedArgs)
-	if err != nil {
-		return true
-	}
+// changed tells the browsers of a person that deliveries to a connection have changed, unless they were told a moment
+// ago: then it returns false, and tellLater does it.
+func (b *browsers) changed(to queue.Send) bool {
 	b.mu.Lock()
-	soon := time.Since(b.told[p.User]) < tellEvery
+	soon := time.Since(b.told[to.User]) < tellEvery
 	if soon {
-		b.untold[p.User] = true
+		b.untold[to.User] = true
 	} else {
-		b.told[p.User] = time.Now()
+		b.told[to.User] = time.Now()
 	}
 	b.mu.Unlock()
 	if !soon {
-		b.publish(p.User, p.Connection)
+		b.publish(to.User, to.Connection)
 	}
 	return !soon
 }

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"reprise/internal/library"
@@ -33,22 +32,21 @@ type careStore interface {
 	Retire(ctx context.Context, doneBefore, deadBefore time.Time) (dead []Delivery, err error)
 }
 
-// cared is when care began last, and what it has seen of the changes.
+// cared is when care began last, and how often the database had changed then.
 type cared struct {
-	at               time.Time
-	changes, touched uint64
+	at      time.Time
+	changes uint64
 }
 
 // restless reports whether care may find something to do: something has changed or failed, or much time has passed.
 func (r *runner) restless() bool {
-	return r.failed.Load() || len(r.lost) > 0 || time.Since(r.cared.at) >= careSeldom ||
-		r.Store.Changes() != r.cared.changes || r.queue.Touched() != r.cared.touched
+	return r.failed.Load() || time.Since(r.cared.at) >= careSeldom || r.Store.Changes() != r.cared.changes
 }
 
 // care tries dead letters again, removes old deliveries, and logs when the backlog is long.
 func (r *runner) care(ctx context.Context) {
 	now := time.Now()
-	r.cared = cared{now, r.Store.Changes(), r.queue.Touched()}
+	r.cared = cared{now, r.Store.Changes()}
 	r.failed.Store(false)
 	dead, err := r.Store.Retire(ctx, now.Add(-keepDone), now.Add(-r.opt.get().KeepDead))
 	r.careFailed(ctx, err)
@@ -62,31 +60,14 @@ func (r *runner) care(ctx context.Context) {
 	if again > 0 {
 		r.Log.Info("dead letters are tried again", "count", again)
 	}
-	r.careFailed(ctx, r.resume(ctx))
 	r.careFailed(ctx, r.releaseReady(ctx))
-	backlog, err := r.queue.Backlog(ctx)
+	backlog, err := r.Store.Backlog(ctx)
 	r.careFailed(ctx, err)
 	warned := r.warned
 	r.warned = backlog >= r.opt.get().BacklogWarn
 	if r.warned && !warned {
 		r.Log.Warn("many deliveries wait", "count", backlog)
 	}
-}
-
-// resume makes deliveries due that are noted as running although nobody works on them: the database was away for
-// longer than River tries to note an end. The end of an attempt that has just ended may still be noted, so a delivery
-// must have been found so twice.
-func (r *runner) resume(ctx context.Context) error {
-	lost, err := r.queue.Running(ctx)
-	r.worker.exceptWorking(lost)
-	for id, taken := range lost {
-		if before, ok := r.lost[id]; ok && before.Equal(taken) {
-			r.Log.Warn("the end of an attempt could not be stored; the delivery is due again", "delivery_id", id)
-			err = errors.Join(err, r.queue.Resume(ctx, id))
-		}
-	}
-	r.lost = lost
-	return err
 }
 
 func (r *runner) careFailed(ctx context.Context, err error) {

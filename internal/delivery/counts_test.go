@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"log/slog"
 	"net/http/httptest"
@@ -10,14 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" // the driver
 
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
-	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
@@ -29,24 +25,9 @@ type taker struct {
 	err     error
 }
 
-func (taker) NoteFailure(context.Context, int64, Failure, bool) error           { return nil }
 func (s taker) Split(context.Context, Draft, int64, [][]int64, []Refused) error { return s.err }
 func (s taker) EndCopy(context.Context, int64, Copy, bool) (ended bool, err error) {
 	return !s.changed, s.err
-}
-
-// newQueue returns an empty queue in a database of its own.
-func newQueue(t *testing.T) *queue.Queue {
-	db, err := sql.Open("sqlite", t.TempDir()+"/queue.db")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	db.SetMaxOpenConns(1)
-	_, err = db.Exec("CREATE TABLE deliveries (id INTEGER PRIMARY KEY, user_id INTEGER, connection TEXT)")
-	require.NoError(t, err)
-	same := func(err error) error { return err }
-	q, err := queue.Open(t.Context(), queue.Config{Driver: riversqlite.New(db), Writer: db, Reader: db, Wrap: same})
-	require.NoError(t, err)
-	return q
 }
 
 func counted(t *testing.T, s taker) (*worker, func(t *testing.T) string) {
@@ -60,8 +41,8 @@ func counted(t *testing.T, s taker) (*worker, func(t *testing.T) string) {
 		return n
 	}
 	radio := &providers.Provider{Description: providers.Description{Name: "radio"}}
-	return &worker{registry: providers.NewRegistry(radio), store: s, queue: newQueue(t),
-		log: slog.New(slog.DiscardHandler), metrics: m, opt: newOptions(Options{}), next: map[int64]time.Time{}}, dead
+	return &worker{registry: providers.NewRegistry(radio), store: s,
+		log: slog.New(slog.DiscardHandler), metrics: m, opt: newOptions(Options{})}, dead
 }
 
 func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
@@ -83,14 +64,14 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 		{"a copy of what has changed meanwhile goes on", taker{changed: true}, nil, WritePlaylist, "0"},
 	} {
 		w, dead := counted(t, c.store)
-		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, ID: 7, Kind: c.kind, Number: 1, Most: 3}
+		a := attempt{Taken: Taken{User: 1, Connection: "radio", ID: 7, Kind: c.kind, Number: 1, Most: 3}}
 		err := bad
 		if c.outcomes != nil {
 			more, dead, refused := divide(plays, c.outcomes)
 			d := &listenDeliverer{store: c.store, metrics: w.metrics}
 			err = errors.Join(d.split(t.Context(), Draft{}, a.ID, more, dead), refused)
 		}
-		_, _ = w.settle(t.Context(), &a, err)
+		_, _ = w.settle(t.Context(), &a, &Share{}, err)
 		require.Equal(t, c.want, dead(t), c.what)
 	}
 }
@@ -110,11 +91,11 @@ func TestEveryOutcomeHasOneResult(t *testing.T) {
 		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse(words.Plain("No.")), false, "dead"},
 	} {
 		w, _ := counted(t, taker{})
-		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, Kind: Scrobble, Number: 1, Most: 3}
+		a := attempt{Taken: Taken{User: 1, Connection: "radio", Kind: Scrobble, Number: 1, Most: 3}}
 		if c.last {
 			a.Number = a.Most
 		}
-		result, _ := w.settle(t.Context(), &a, c.err)
+		result, _ := w.settle(t.Context(), &a, &Share{}, c.err)
 		require.Equal(t, c.want, result, "%v", c.err)
 		require.Contains(t, metrics.DeliveryResults, result)
 	}

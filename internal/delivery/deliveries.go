@@ -75,6 +75,7 @@ type Guard interface {
 // Store keeps deliveries and what they are about. It is the sum of what the parts of this package need.
 type Store interface {
 	Queue() *queue.Queue
+	runStore
 	careStore
 	workerStore
 	listenStore
@@ -100,7 +101,6 @@ type Parts struct {
 type Deliveries struct {
 	Parts
 	opt      *options
-	queue    *queue.Queue
 	browsers *browsers
 	runner   *runner
 }
@@ -109,9 +109,9 @@ type Deliveries struct {
 func New(p Parts, opt Options) *Deliveries {
 	now := newOptions(opt)
 	b := newBrowsers(p.Bus)
-	r := &runner{Parts: p, opt: now, queue: p.Store.Queue(), browsers: b, worker: newWorker(p, now, b),
-		later: make(chan struct{}, 1)}
-	return &Deliveries{Parts: p, opt: now, queue: r.queue, browsers: b, runner: r}
+	r := &runner{Parts: p, opt: now, browsers: b, worker: newWorker(p, now, b), later: make(chan struct{}, 1)}
+	r.worker.changed = r.changed
+	return &Deliveries{Parts: p, opt: now, browsers: b, runner: r}
 }
 
 // Configure changes the settings, except for Metrics and Began. Attempts under way go on, and waits that have begun

@@ -1,25 +1,22 @@
 package delivery
 
 import (
-	"encoding/json"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river/rivertype"
 	"github.com/stretchr/testify/require"
 )
 
 func TestTheKeyIdentifiesADelivery(t *testing.T) {
 	t.Parallel()
 	o := Draft{User: 1, Connection: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
-	require.Equal(t, "6b7639b6951bbdc0c6bbf07438b24cf2ffbcf1e1d61816acc1c946c64f69ea49", o.key(),
+	require.Equal(t, "6b7639b6951bbdc0c6bbf07438b24cf2ffbcf1e1d61816acc1c946c64f69ea49", o.Key(),
 		"it stands in databases")
 	same := o
 	same.History, same.Due = true, time.Now()
-	require.Equal(t, o.key(), same.key(), "when it goes out says nothing of what it is")
+	require.Equal(t, o.Key(), same.Key(), "when it goes out says nothing of what it is")
 
-	seen := map[string]string{o.key(): "itself"}
+	seen := map[string]string{o.Key(): "itself"}
 	for what, change := range map[string]func(*Draft){
 		"user":               func(o *Draft) { o.User = 2 },
 		"provider":           func(o *Draft) { o.Connection = "listenbrainz" },
@@ -35,42 +32,15 @@ func TestTheKeyIdentifiesADelivery(t *testing.T) {
 	} {
 		other := o
 		change(&other)
-		key := other.key()
+		key := other.Key()
 		require.Empty(t, seen[key], "%s", what)
 		seen[key] = what
 	}
 }
 
-func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
+func TestADraftHasAKnownKind(t *testing.T) {
 	t.Parallel()
-	due := time.Now().Add(time.Hour)
-	for _, kind := range []string{SubmitListens, Scrobble, WritePlaylist, Archive} {
-		o := Draft{User: 7, Connection: "some.thing", Kind: kind, Ref: "2026-11", Listens: []int64{1, 2}, Due: due}
-		args, opts := o.Job(9)
-		require.Equal(t, kind, args.Kind())
-		b, err := json.Marshal(args)
-		require.NoError(t, err)
-		require.JSONEq(t,
-			`{"schema_version": 1, "user_id": 7, "provider": "some.thing", "ref": "2026-11", "idempotency_key": "`+
-				o.key()+`"}`, string(b))
-		p, err := payloadOf(b)
-		require.NoError(t, err)
-		require.Equal(t, Payload{Schema: payloadSchema, User: 7, Connection: "some.thing", Ref: "2026-11",
-			Key: o.key()}, p)
-		require.Equal(t, 9, opts.MaxAttempts)
-		require.Equal(t, due, opts.ScheduledAt)
-		require.Equal(t, QueueOf("some.thing", o.User), opts.Queue)
-		require.Equal(t, !Copies(kind), slices.Contains(opts.UniqueOpts.ByState, rivertype.JobStateCompleted), kind)
-		for _, state := range []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStateScheduled,
-			rivertype.JobStateRetryable, rivertype.JobStateRunning,
-			rivertype.JobStateCancelled, rivertype.JobStateDiscarded} {
-			require.True(t, slices.Contains(opts.UniqueOpts.ByState, state), "%s: %s", kind, state)
-		}
-		o.History = true
-		_, later := o.Job(9)
-		require.Greater(t, later.Priority, opts.Priority)
-	}
-	require.Panics(t, func() { Draft{Kind: "none"}.Job(1) })
+	require.Panics(t, func() { Draft{Kind: "none"}.Key() })
 	require.Equal(t, []int{1, 1, 3}, []int{Draft{}.Items(), Draft{Listens: []int64{5}}.Items(),
 		Draft{Listens: []int64{5, 6, 7}}.Items()})
 }
@@ -103,15 +73,4 @@ func TestAMonthIsThatOfUTC(t *testing.T) {
 	} {
 		require.Equal(t, want, MonthOf(at))
 	}
-}
-
-func TestEachConnectionHasAQueue(t *testing.T) {
-	t.Parallel()
-	queues := map[string]bool{}
-	for id := range int64(100) {
-		queues[QueueOf(ChannelName(id), 1)] = true
-		queues[QueueOf("lastfm", id)] = true
-		queues[QueueOf("navidrome-2", id)] = true
-	}
-	require.Len(t, queues, 300, "nobody waits for another one's deliveries")
 }

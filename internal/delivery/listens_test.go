@@ -150,7 +150,7 @@ func TestPlaysBeforeARestoreAreAskedFor(t *testing.T) {
 		there := till{shelf{plays: []library.Listen{{PlayedAt: start}}, asked: &library.Span{}}, &taken}
 		d := &listenDeliverer{guard: opened{to: there}, store: putBack{plays: plays, at: c.restored},
 			registry: providers.NewRegistry(home)}
-		require.NoError(t, d.deliver(t.Context(), library.Connection{ID: "home"}, &attempt{Number: 1}))
+		require.NoError(t, d.deliver(t.Context(), library.Connection{ID: "home"}, &attempt{Taken: Taken{Number: 1}}))
 		require.Equal(t, c.want, idsOf(taken), "restored at %s", c.restored)
 	}
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"reprise/internal/library"
-
-	"github.com/riverqueue/river"
 )
 
 // Messenger sends messages to channels outside the browser.
@@ -60,16 +57,4 @@ func (d *messageDeliverer) deliver(ctx context.Context, a *attempt) (err error) 
 		return errAgain
 	}
 	return err
-}
-
-// wait makes messages wait until a time, unless one has come meanwhile that may be sent earlier.
-func (d *messageDeliverer) wait(ctx context.Context, a *attempt, until time.Time) error {
-	deferred, err := d.store.DeferMessages(context.WithoutCancel(ctx), a.ID, a.channel(), a.seen, until)
-	switch {
-	case err != nil:
-		return err
-	case !deferred:
-		return river.JobSnooze(0)
-	}
-	return river.JobSnooze(max(time.Until(until), 0)) // the store has noted it already
 }

@@ -21,8 +21,11 @@ type personStore interface {
 	ChooseForCopy(context.Context, Copy, Choice) error
 	DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error
 	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
-	// Revive makes the dead deliveries to a provider due that did not die of what they deliver.
-	Revive(ctx context.Context, user int64, conn library.ConnectionID) error
+	// Revive makes due all that waits to be sent to a connection, whether it is parked or waits for its next attempt,
+	// and what has died, except of what it delivers.
+	Revive(context.Context, queue.Send) error
+	// Backlog returns how many deliveries of all people wait or run.
+	Backlog(context.Context) (int, error)
 	Discard(ctx context.Context, user, id int64) error
 	// DiscardDead removes the dead letters that a filter selects, and returns how many; dry only counts them.
 	DiscardDead(ctx context.Context, f Filter, dry bool) (int, error)
@@ -59,7 +62,7 @@ func (e *BacklogError) Error() string {
 
 // room returns a *BacklogError when the backlog is full.
 func (d *Deliveries) room(ctx context.Context) error {
-	n, err := d.queue.Backlog(ctx)
+	n, err := d.Store.Backlog(ctx)
 	if most := d.opt.get().BacklogLimit; err == nil && n >= most {
 		err = &BacklogError{n, most}
 	}
@@ -165,6 +168,5 @@ func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error 
 // what has died of the connection's trouble. The person has done what was needed, or asks for it.
 func (d *Deliveries) Release(ctx context.Context, user int64, conn library.ConnectionID) error {
 	defer d.publish(user, conn)
-	return errors.Join(d.queue.Hasten(ctx, queue.Of(user, conn)), d.queue.Release(ctx, queue.Of(user, conn)),
-		d.Store.Revive(ctx, user, conn))
+	return d.Store.Revive(ctx, queue.Send{User: user, Connection: conn})
 }

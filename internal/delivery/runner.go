@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"reprise/internal/queue"
 )
 
@@ -17,16 +15,14 @@ import (
 type runner struct {
 	Parts
 	opt      *options
-	queue    *queue.Queue
 	browsers *browsers
 	worker   *worker
 
 	later chan struct{} // has a value when browsers have not been told of everything
 
-	warned bool                // that the backlog is long; used by care alone
-	lost   map[int64]time.Time // used by resume alone
-	cared  cared               // used by follow alone
-	failed atomic.Bool         // something that care does has failed
+	warned bool        // that the backlog is long; used by care alone
+	cared  cared       // used by follow alone
+	failed atomic.Bool // something that care does has failed
 }
 
 // errorsOnly passes on River's errors. Failures of deliveries are logged here.
@@ -37,42 +33,50 @@ func (h errorsOnly) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelError && h.Handler.Enabled(ctx, l)
 }
 
+// runStore is what running the queue needs of the store.
+type runStore interface {
+	// Resume makes all deliveries due that are noted as running. Nobody may be working on any.
+	Resume(context.Context) error
+	// Wake inserts jobs for the deliveries that became due after a time and until another one, and returns them by
+	// connection, and when the next one becomes due; zero if none does.
+	Wake(ctx context.Context, after, until time.Time) (all []Due, next time.Time, err error)
+	// Earlier makes deliveries that wait due earlier by a time.
+	Earlier(ctx context.Context, by time.Duration) error
+	// Release makes due what is parked of a connection.
+	Release(context.Context, queue.Send) error
+}
+
 // run implements Deliveries.Run.
 func (r *runner) run(ctx context.Context) error {
-	workers := river.NewWorkers()
-	for _, kind := range Kinds {
-		river.AddWorkerArgs(workers, args{kind: kind}, r.worker)
-	}
-	if err := r.releaseReady(ctx); err != nil {
+	if err := errors.Join(r.Store.Resume(ctx), r.releaseReady(ctx)); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	failed := func(err error) { r.careFailed(ctx, err) }
 	daily := &comparer{guard: r.Guard, store: r.Store, registry: r.Registry, teller: r.Teller, log: r.Log,
 		slots: r.opt}
 	var others sync.WaitGroup
-	others.Go(func() { r.queue.Keep(ctx, r.due, failed) })
 	others.Go(func() { daily.run(ctx) })
 	others.Go(func() { r.follow(ctx) })
-	err := r.queue.Work(ctx, queue.Crew{Workers: workers,
-		AtOnce: func() int { return r.opt.get().Workers }, Timeout: r.opt.get().Timeout,
-		Log: slog.New(errorsOnly{r.Log.Handler()}), Ended: r.ended, Failed: failed})
+	err := r.Store.Queue().Work(ctx, queue.Crew{Worker: r.worker, Due: r.wake, Earlier: r.Store.Earlier,
+		Log:    slog.New(errorsOnly{r.Log.Handler()}),
+		Failed: func(err error) { r.careFailed(ctx, err) }})
 	stop()
 	others.Wait()
 	return err
 }
 
-// due logs how many deliveries the worker of a queue has before it.
-func (r *runner) due(d queue.Due) {
-	r.Log.Info("deliveries are due", "queue", d.Queue, "count", d.Count)
+// wake has jobs inserted for what has become due, and logs how many deliveries their worker has before it.
+func (r *runner) wake(ctx context.Context, after, until time.Time) (next time.Time, err error) {
+	all, next, err := r.Store.Wake(ctx, after, until)
+	for _, d := range all {
+		r.Log.Info("deliveries are due", "user_id", d.User, "provider", d.Connection, "count", d.Count)
+	}
+	return next, err
 }
 
-// ended has browsers told of the end of an attempt.
-func (r *runner) ended(e *river.Event) {
-	if e.Kind == river.EventKindJobFailed || e.Kind == river.EventKindJobSnoozed {
-		r.queue.Look() // it waits now
-	}
-	if e.Job != nil && !r.browsers.changed(e.Job) {
+// changed has browsers told of the end of attempts.
+func (r *runner) changed(to queue.Send) {
+	if !r.browsers.changed(to) {
 		select {
 		case r.later <- struct{}{}:
 		default:
@@ -86,7 +90,7 @@ func (r *runner) releaseReady(ctx context.Context) error {
 	connections, err := r.Store.Parked(ctx)
 	for _, c := range connections {
 		if r.Registry.Get(c.Provider()) != nil && !c.Paused && r.Guard.Ready(c) {
-			err = errors.Join(err, r.queue.Release(ctx, queue.Of(c.User, c.ID)))
+			err = errors.Join(err, r.Store.Release(ctx, queue.Send{User: c.User, Connection: c.ID}))
 		}
 	}
 	return errors.Join(err, r.Store.ReleaseChannels(ctx))

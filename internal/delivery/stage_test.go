@@ -139,21 +139,21 @@ func (g *stage) trigger(name, when, condition, do string) {
 		"()")
 }
 
-// refuse makes the database refuse to change a job's state, until allow.
+// refuse makes the database refuse to change a delivery's state, until allow.
 func (g *stage) refuse() {
 	g.Helper()
 	do := "SELECT RAISE(ABORT, 'refused')"
 	if postgrestest.On() {
 		do = "RAISE EXCEPTION 'refused'"
 	}
-	g.trigger("away", "BEFORE UPDATE OF state ON river_job", "", do)
+	g.trigger("away", "BEFORE UPDATE OF state ON deliveries", "", do)
 }
 
 func (g *stage) allow() {
 	g.Helper()
 	drop := "DROP TRIGGER away"
 	if postgrestest.On() {
-		drop += " ON river_job"
+		drop += " ON deliveries"
 	}
 	g.exec(drop)
 }

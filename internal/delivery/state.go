@@ -3,22 +3,23 @@ package delivery
 import (
 	"fmt"
 	"strings"
-
-	"reprise/internal/queue"
 )
 
 // State is the state of a delivery.
-type State = queue.State
+type State string
 
 // The states.
 const (
-	Scheduled = queue.Scheduled
-	Running   = queue.Running
-	Retrying  = queue.Retrying
-	Parked    = queue.Parked
-	Done      = queue.Done
-	Dead      = queue.Dead
+	Scheduled State = "scheduled" // not attempted yet
+	Running   State = "running"   // taken with others to its connection, and attempted when it is its turn
+	Retrying  State = "retrying"  // attempted, and tried again when it is due
+	Parked    State = "parked"    // waits for a person; uses no attempts and does not age
+	Done      State = "done"
+	Dead      State = "dead" // given up
 )
+
+// Live reports whether a delivery in this state has not ended.
+func (s State) Live() bool { return s != Done && s != Dead }
 
 // States are all states, in the order in which people see them.
 var States = []State{Scheduled, Running, Retrying, Parked, Dead, Done}

@@ -87,6 +87,66 @@ func TestWhatWaitsIsSentInItsOrder(t *testing.T) {
 	})
 }
 
+// A delivery that is made while its connection's share is under way has no job of its own.
+func TestWhatIsEnqueuedDuringAShareIsSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(t)
+		var sent []string
+		note := func(title string) func(context.Context) error {
+			return func(context.Context) error { sent = append(sent, title); return nil }
+		}
+		g.enqueue(func(context.Context) error {
+			sent = append(sent, "First")
+			g.enqueue(note("Second"), "Second")
+			time.Sleep(3 * time.Second) // the alarm has looked
+			g.enqueue(note("Third"), "Third")
+			return nil
+		}, "First")
+		g.run(10 * time.Second)
+		require.Equal(t, []string{"First", "Second", "Third"}, sent)
+	})
+}
+
+// Of a share that takes long, the ends are stored before all of it was attempted, and the rest follows in its order.
+func TestALongShareIsEndedEarly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(t)
+		var sent []int64
+		var ids []int64
+		for i := range 5 {
+			ids = append(ids, g.enqueue(func(context.Context) error {
+				if sent = append(sent, ids[i]); i > 0 {
+					g.requireState(delivery.Done, ids[:i]...)
+					require.Zero(t, g.get(ids[4]).Attempts/2, "none is used up without an attempt")
+				}
+				time.Sleep(2 * time.Second)
+				return nil
+			}, fmt.Sprint("Song ", i)))
+		}
+		g.run(30 * time.Second)
+		require.Equal(t, ids, sent)
+		for _, d := range g.deliveries() {
+			require.Equal(t, 1, d.Attempts)
+		}
+	})
+}
+
+// What a killed process had taken is attempted again at the next start, though no job is left.
+func TestAKilledShareIsDueAtTheStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(t)
+		ids := []int64{g.enqueue(nil, "One"), g.enqueue(nil, "Two")}
+		g.exec("UPDATE deliveries SET state = 'running', attempts = 1")
+		g.exec("DELETE FROM river_job")
+		g.run(5 * time.Second)
+		g.requireState(delivery.Done, ids...)
+		require.Equal(t, 2, g.get(ids[1]).Attempts, "the one before counts: its outcome is unknown")
+	})
+}
+
 // lines is a log that counts its lines with a message.
 type lines struct {
 	slog.Handler

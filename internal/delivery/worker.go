@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -19,16 +19,11 @@ import (
 
 // attempt is one try at a delivery.
 type attempt struct {
-	Payload
-	ID        int64
-	Kind      string
-	CreatedAt time.Time
-	History   bool
-	Number    int                 // of the attempt, from 1; the ones before have been used up
-	Most      int                 // attempts that the delivery has in all
-	due       time.Time           // of the next attempt, once it is known
-	why       resilience.Category // of its failure, or of what postponed it
-	seen      int64               // version of the copy that was read; of messages, the id of the newest one
+	Taken
+	due     time.Time           // of the next attempt, once it is known
+	why     resilience.Category // of its failure, or of what postponed it
+	failure *Failure            // nil: none to be stored
+	seen    int64               // version of the copy that was read; of messages, the id of the newest one
 }
 
 // again reports whether an attempt went before, whose outcome may be unknown.
@@ -40,8 +35,10 @@ func (a *attempt) last() bool { return a.Number >= a.Most }
 // workerStore is what the worker needs of the store.
 type workerStore interface {
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
-	// NoteFailure stores why an attempt failed. dead says that no other follows.
-	NoteFailure(ctx context.Context, id int64, f Failure, dead bool) error
+	// Take notes the oldest deliveries that are due to a connection as running, at most so many, and returns them.
+	Take(ctx context.Context, to queue.Send, most int) ([]Taken, error)
+	// Finish ends a job with what became of the deliveries that it took. If more is due, the next job is inserted.
+	Finish(context.Context, *river.Job[queue.Send], Share) error
 	endStore
 }
 
@@ -65,26 +62,24 @@ type deliverer interface {
 // errAgain is returned by a deliverer that has not failed and wants to go on at once.
 var errAgain = errors.New("to be continued")
 
-// worker makes the attempts that River asks for, and returns to River what follows from their outcomes.
+// worker makes attempts at the deliveries of one connection after the other, as River asks for.
 type worker struct {
-	river.WorkerDefaults[args]
+	river.WorkerDefaults[queue.Send]
 	registry *providers.Registry
 	store    workerStore
-	queue    *queue.Queue
 	log      *slog.Logger
 	metrics  attemptCounts
 	opt      *options
 	kinds    map[string]deliverer
-	messages *messageDeliverer // nil: there are no channels
+	messages *messageDeliverer   // nil: there are no channels
+	changed  func(to queue.Send) // is called when the ends of a share are stored
 
 	mu      sync.Mutex
-	working map[int64]work      // attempts under way, by delivery
-	next    map[int64]time.Time // of deliveries whose attempt has failed just now, when the next one is due
+	working map[queue.Send]work // shares under way
 }
 
-// work is an attempt under way.
+// work is a share under way.
 type work struct {
-	user   int64
 	cancel context.CancelFunc
 	done   chan struct{}
 }
@@ -99,9 +94,8 @@ func newWorker(p Parts, opt *options, b *browsers) *worker {
 	counts := opt.get().Metrics
 	listens := &listenDeliverer{guard: p.Guard, store: p.Store, registry: p.Registry, metrics: counts}
 	copies := copyWriter{guard: p.Guard, store: p.Store, browsers: b}
-	w := &worker{registry: p.Registry, store: p.Store, queue: p.Store.Queue(), log: p.Log, metrics: counts,
-		opt: opt, working: map[int64]work{},
-		next: map[int64]time.Time{},
+	w := &worker{registry: p.Registry, store: p.Store, log: p.Log, metrics: counts, opt: opt,
+		working: map[queue.Send]work{},
 		kinds: map[string]deliverer{
 			SubmitListens: listens,
 			Scrobble:      listens,
@@ -115,54 +109,77 @@ func newWorker(p Parts, opt *options, b *browsers) *worker {
 	return w
 }
 
-// Work implements river.Worker.
-func (w *worker) Work(ctx context.Context, j *river.Job[args]) error {
-	ctx, end := w.begin(ctx, j.ID, j.Args.User)
-	defer end()
-	return w.attempt(resilience.WithAttempt(ctx, j.Attempt), attempt{Payload: j.Args.Payload, ID: j.ID, Kind: j.Kind,
-		CreatedAt: j.CreatedAt, History: j.Priority == priorityHistory, Number: j.Attempt, Most: j.MaxAttempts})
-}
-
-// Timeout implements river.Worker. River would watch over each deadline with a goroutine and two contexts of its own.
-func (w *worker) Timeout(*river.Job[args]) time.Duration { return -1 }
-
-// NextRetry implements river.Worker.
-func (w *worker) NextRetry(j *river.Job[args]) time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	at, known := w.next[j.ID]
-	if delete(w.next, j.ID); known {
-		return at
+// Work implements river.Worker. It takes a share of what is due to a connection, attempts it in order, and stores all
+// ends together. A share is small enough that other connections do not wait long for their turn.
+func (w *worker) Work(ctx context.Context, job *river.Job[queue.Send]) error {
+	free, ok := w.opt.slot(ctx)
+	if !ok {
+		return river.JobSnooze(0)
 	}
-	return time.Now().Add(w.opt.get().Schedule.delay(j.Attempt)) // cut off
+	defer free()
+	ctx, end := w.begin(ctx, job.Args)
+	defer end()
+	var all []Taken
+	err := w.insist(ctx, func(ctx context.Context) (err error) {
+		all, err = w.store.Take(ctx, job.Args, shareMost)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	share := w.share(ctx, all)
+	if err := w.insist(ctx, func(ctx context.Context) error { return w.store.Finish(ctx, job, share) }); err != nil {
+		return err
+	}
+	if len(all) > 0 {
+		w.changed(job.Args)
+	}
+	return nil
 }
 
-// retry notes when a delivery is tried again whose attempt has failed: after its own wait, and not before its
-// connection may call.
-func (w *worker) retry(a *attempt, err error) {
-	a.due = time.Now().Add(w.opt.get().Schedule.delay(a.Number))
-	if f, ok := errors.AsType[*resilience.Failure](err); ok {
-		if may := f.Change.After.Until.Add(queue.Precision); may.After(a.due) {
-			a.due = may
+const (
+	// shareMost is how many deliveries to one connection are taken together at most.
+	shareMost = 100
+	// shareFor is how long after a share began no more attempts of it begin.
+	shareFor = time.Second
+)
+
+// Timeout implements river.Worker. Each attempt has a deadline of its own.
+func (w *worker) Timeout(*river.Job[queue.Send]) time.Duration { return -1 }
+
+// NextRetry implements river.Worker. It is soon enough that River needs no scheduler for it.
+func (w *worker) NextRetry(*river.Job[queue.Send]) time.Time { return time.Now().Add(time.Second) }
+
+// insist does something with the database until it succeeds, or ctx ends: an end that is not stored would have its
+// delivery repeated.
+func (w *worker) insist(ctx context.Context, do func(context.Context) error) error {
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		err := do(context.WithoutCancel(ctx))
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		w.log.Error("the state of deliveries cannot be stored", "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.next[a.ID] = a.due
 }
 
-// begin notes that an attempt at a delivery is under way, until end is called.
-func (w *worker) begin(ctx context.Context, id, user int64) (_ context.Context, end func()) {
-	ctx, cancel := context.WithTimeout(ctx, w.opt.get().Timeout)
-	now := work{user: user, cancel: cancel, done: make(chan struct{})}
+// begin notes that a share is under way, until end is called.
+func (w *worker) begin(ctx context.Context, to queue.Send) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	now := work{cancel: cancel, done: make(chan struct{})}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.working[id] = now
+	w.working[to] = now
 	return ctx, func() {
 		cancel()
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(w.working, id)
+		if w.working[to].done == now.done { // the next share may have begun
+			delete(w.working, to)
+		}
 		close(now.done)
 	}
 }
@@ -171,8 +188,8 @@ func (w *worker) begin(ctx context.Context, id, user int64) (_ context.Context, 
 func (w *worker) cutOff(user int64) {
 	var mine []work
 	w.mu.Lock()
-	for _, now := range w.working {
-		if now.user == user {
+	for to, now := range w.working {
+		if to.User == user {
 			now.cancel()
 			mine = append(mine, now)
 		}
@@ -183,32 +200,37 @@ func (w *worker) cutOff(user int64) {
 	}
 }
 
-// exceptWorking removes the deliveries from all that have an attempt under way.
-func (w *worker) exceptWorking(all map[int64]time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	maps.DeleteFunc(all, func(id int64, _ time.Time) bool { _, ok := w.working[id]; return ok })
+// share makes attempts at deliveries that were taken together, and returns what became of them. Those that it does not
+// come to wait as before.
+func (w *worker) share(ctx context.Context, all []Taken) (s Share) {
+	began := time.Now()
+	for i, d := range all {
+		if s.Park || !s.Until.IsZero() || ctx.Err() != nil || i > 0 && time.Since(began) >= shareFor {
+			s.Ends = append(s.Ends, d.waits(time.Time{}))
+			continue
+		}
+		s.Ends = append(s.Ends, w.attempt(ctx, attempt{Taken: d}, &s))
+	}
+	return s
 }
 
-// attempt makes an attempt, if one may be made now, and returns what River is to do.
-func (w *worker) attempt(ctx context.Context, a attempt) error {
-	free, ok := w.opt.slot(ctx)
-	if !ok {
-		return river.JobSnooze(0)
-	}
-	defer free()
-	if a.Schema > payloadSchema { // enqueued by a newer version that was taken back
+// attempt makes an attempt, if one may be made now. It notes in the share what that means for the others.
+func (w *worker) attempt(ctx context.Context, a attempt, s *Share) End {
+	if a.Schema > Schema { // made by a newer version that was taken back
 		w.metrics.Delivery(a.Kind, "postponed")
-		return river.JobSnooze(time.Hour)
+		return a.waits(time.Now().Add(time.Hour))
 	}
+	ctx, cancel := context.WithTimeout(resilience.WithAttempt(ctx, a.Number), w.opt.get().Timeout)
+	defer cancel()
 	began := time.Now()
-	ctx, end := w.opt.get().Began(ctx, Attempt{ID: a.ID, User: a.User, Connection: a.Connection, Kind: a.Kind,
+	ctx, ended := w.opt.get().Began(ctx, Attempt{ID: a.ID, User: a.User, Connection: a.Connection, Kind: a.Kind,
 		CreatedAt: a.CreatedAt, Number: a.Number})
-	result, err := w.deliver(ctx, &a)
-	end(result, a.why)
+	result, end := w.deliver(ctx, &a, s)
+	end.Failure = a.failure
+	ended(result, a.why)
 	w.metrics.Delivery(a.Kind, result)
 	w.report(ctx, &a, began, result)
-	return err
+	return end
 }
 
 // report logs an attempt: its number in the life of the delivery, how many are left, and when the next one follows, and
@@ -234,76 +256,103 @@ func (w *worker) report(ctx context.Context, a *attempt, began time.Time, result
 	w.log.LogAttrs(ctx, slog.LevelInfo, "delivery attempt", all...)
 }
 
-// deliver makes an attempt and returns its result in a word (see metrics.DeliveryResults), and what River is to do.
-func (w *worker) deliver(ctx context.Context, a *attempt) (result string, _ error) {
+// deliver makes an attempt and returns its result in a word (see metrics.DeliveryResults), and how it ended.
+func (w *worker) deliver(ctx context.Context, a *attempt, s *Share) (result string, _ End) {
 	after := context.WithoutCancel(ctx)
 	if a.Kind == Notify {
 		err := fmt.Errorf("no such kind of delivery: %q", a.Kind)
 		if w.messages != nil {
-			err = w.messages.deliver(ctx, a)
+			err = w.try(ctx, func() error { return w.messages.deliver(ctx, a) })
 		}
-		return w.settle(after, a, err)
+		return w.settle(after, a, s, err)
 	}
 	c, err := w.store.Connection(ctx, a.User, a.Connection)
 	if errors.Is(err, library.ErrNotFound) ||
 		err == nil && (c.Paused || w.registry.Get(a.Connection.Provider()) == nil) {
-		return "parked", w.park(ctx, a)
+		s.Park = true
+		return "parked", a.unused(Parked)
 	}
 	if err == nil {
 		kind, ok := w.kinds[a.Kind]
 		if !ok {
-			return w.settle(after, a, fmt.Errorf("no such kind of delivery: %q", a.Kind))
+			return w.settle(after, a, s, fmt.Errorf("no such kind of delivery: %q", a.Kind))
 		}
-		err = kind.deliver(ctx, c, a)
+		err = w.try(ctx, func() error { return kind.deliver(ctx, c, a) })
 	}
-	return w.settle(after, a, err)
+	return w.settle(after, a, s, err)
 }
 
-// settle returns what follows from an outcome: the result in a word, and what River is to do.
-func (w *worker) settle(ctx context.Context, a *attempt, err error) (result string, _ error) {
+// try calls a function and makes an error of its panic, so that one delivery does not end the attempts at others.
+func (w *worker) try(ctx context.Context, do func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.log.ErrorContext(ctx, "an attempt at a delivery panicked", "err", v, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return do()
+}
+
+// settle returns what follows from an outcome: the result in a word, and how the attempt ended. It notes in the share
+// what follows for the others.
+func (w *worker) settle(ctx context.Context, a *attempt, s *Share, err error) (result string, _ End) {
 	if err == nil {
-		return "done", nil
+		return "done", a.used(Done)
 	}
 	if errors.Is(err, errAgain) {
-		return "done", river.JobSnooze(0)
+		return "done", a.waits(time.Now())
 	}
 	v := resilience.VerdictOf(err)
 	a.why = v.Category
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		if e.State.Kind == resilience.Stopped {
-			return "parked", w.park(ctx, a)
+			s.Park = true
+			return "parked", a.unused(Parked)
 		}
 		if v.Category == resilience.CircuitOpen {
-			w.noteFailure(ctx, a, v, explain(v, err), false)
+			w.failed(a, v, explain(v, err), false)
 		}
-		return "postponed", w.wait(ctx, a, e.State)
+		return w.wait(ctx, a, s, e.State.Until)
 	}
 	f := explain(v, err)
 	dead := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && a.last()
-	w.noteFailure(ctx, a, v, f, dead)
+	w.failed(a, v, f, dead)
 	if dead && again(a.Kind) { // ours may have changed meanwhile
 		return w.bury(ctx, a, v.Category)
 	}
 	switch {
 	case v.Class == resilience.Canceled && a.Kind != Notify && w.registry.Get(a.Connection.Provider()).Takes.Doubles:
-		return "canceled", errors.New("cut off") // the attempt counts, so that the next one asks first
+		return "canceled", w.retry(a, err) // the attempt counts, so that the next one asks first
 	case v.Class == resilience.Canceled:
-		return "canceled", river.JobSnooze(0)
-	case v.Scope == resilience.ScopeItem:
-		return w.dead(v.Category, river.JobCancel(errors.New(f.Category)))
-	case v.Class == resilience.Fatal:
-		return "parked", w.park(ctx, a)
-	case v.NotBefore.After(time.Now()):
-		return "postponed", w.wait(ctx, a, resilience.State{Kind: resilience.Held, Until: v.NotBefore})
+		return "canceled", a.waits(time.Now())
 	case dead:
-		return w.dead(v.Category, errors.New(f.Category))
+		w.metrics.DeadLetter(v.Category)
+		return "dead", a.used(Dead)
+	case v.Class == resilience.Fatal:
+		s.Park = true
+		return "parked", a.unused(Parked)
+	case v.NotBefore.After(time.Now()):
+		return w.wait(ctx, a, s, v.NotBefore)
 	}
-	w.retry(a, err)
-	return "retrying", errors.New(f.Category) // River counts it; the reason is stored with the delivery
+	return "retrying", w.retry(a, err)
+}
+
+// retry has a delivery tried again whose attempt has failed: after its own wait, and not before its connection may
+// call.
+func (w *worker) retry(a *attempt, err error) End {
+	a.due = time.Now().Add(w.opt.get().Schedule.delay(a.Number))
+	if f, ok := errors.AsType[*resilience.Failure](err); ok {
+		if may := f.Change.After.Until; may.After(a.due) {
+			a.due = may
+		}
+	}
+	end := a.used(Retrying)
+	end.Due = a.due
+	return end
 }
 
 // bury ends the delivery of a copy or of messages as dead, unless there is something new since it was read.
-func (w *worker) bury(ctx context.Context, a *attempt, why resilience.Category) (result string, _ error) {
+func (w *worker) bury(ctx context.Context, a *attempt, why resilience.Category) (result string, _ End) {
 	var ended bool
 	var err error
 	if a.Kind == Notify {
@@ -313,21 +362,16 @@ func (w *worker) bury(ctx context.Context, a *attempt, why resilience.Category) 
 	}
 	switch {
 	case err != nil:
-		return "retrying", err
+		return "retrying", w.retry(a, err)
 	case !ended:
-		return "retrying", river.JobSnooze(0)
+		return "retrying", a.waits(time.Now())
 	}
-	return w.dead(why, nil)
-}
-
-// dead counts a delivery that was given up.
-func (w *worker) dead(why resilience.Category, err error) (result string, _ error) {
 	w.metrics.DeadLetter(why)
-	return "dead", err
+	return "dead", a.used(Dead)
 }
 
-// noteFailure stores why an attempt failed. dead says that no other follows.
-func (w *worker) noteFailure(ctx context.Context, a *attempt, v resilience.Verdict, f Failure, dead bool) {
+// failed notes why an attempt failed. dead says that no other follows.
+func (w *worker) failed(a *attempt, v resilience.Verdict, f Failure, dead bool) {
 	if v.Class == resilience.Canceled {
 		return
 	}
@@ -335,31 +379,22 @@ func (w *worker) noteFailure(ctx context.Context, a *attempt, v resilience.Verdi
 		w.log.Warn("delivery given up", "delivery_id", a.ID, "user_id", a.User, "provider", a.Connection,
 			"category", f.Category, "err", f.Answer)
 	}
-	if err := w.store.NoteFailure(ctx, a.ID, f, dead); err != nil {
-		w.log.Error("failure of a delivery cannot be stored", "delivery_id", a.ID, "provider", a.Connection, "err", err)
-	}
+	a.failure = &f
 }
 
 // wait postpones a delivery, and the others to the same connection, until the connection may call again.
-func (w *worker) wait(ctx context.Context, a *attempt, s resilience.State) error {
-	if s.Until.IsZero() { // another call is finding out
-		s.Until = time.Now().Add(time.Second)
+func (w *worker) wait(ctx context.Context, a *attempt, s *Share, until time.Time) (result string, _ End) {
+	if until.IsZero() { // another call is finding out
+		until = time.Now().Add(time.Second)
 	}
-	a.due = s.Until
-	if a.Kind == Notify {
-		return w.messages.wait(ctx, a, s.Until)
+	a.due = until
+	if a.Kind != Notify {
+		s.Until = until
+		return "postponed", a.waits(until)
 	}
-	until := s.Until.Add(queue.Apart) // the deliveries before this one come no earlier than they may
-	if err := w.queue.Postpone(ctx, queue.Of(a.User, a.Connection), a.ID, until); err != nil {
-		w.log.Error("deliveries cannot be postponed", "delivery_id", a.ID, "provider", a.Connection, "err", err)
+	deferred, err := w.store.DeferMessages(ctx, a.ID, a.channel(), a.seen, until)
+	if err == nil && !deferred { // a message has come that may be sent earlier
+		until = time.Now()
 	}
-	return river.JobSnooze(max(time.Until(until), 0))
-}
-
-// park parks all deliveries to a connection.
-func (w *worker) park(ctx context.Context, a *attempt) error {
-	if err := w.queue.Park(context.WithoutCancel(ctx), queue.Of(a.User, a.Connection)); err != nil {
-		w.log.Error("deliveries cannot be parked", "delivery_id", a.ID, "provider", a.Connection, "err", err)
-	}
-	return river.JobSnooze(queue.ForGood)
+	return "postponed", a.waits(until)
 }

@@ -30,7 +30,6 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
-	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
 )
@@ -140,7 +139,7 @@ func (c Counters) Follow(p *providers.Provider) {
 // Store has the current values of connections, deliveries and servers.
 type Store interface {
 	syncer.SurveyStore
-	Queue() *queue.Queue
+	DeliveryCounts(context.Context) (counts map[delivery.State]int, oldest time.Time, err error)
 	Servers(context.Context) ([]cluster.Server, error)
 }
 
@@ -165,7 +164,7 @@ func (p Present) States(ctx context.Context) (s metrics.States, err error) {
 	g, ctx := errgroup.WithContext(ctx) // three queries
 	g.Go(func() (err error) { servers, err = p.Store.Servers(ctx); return err })
 	g.Go(func() (err error) { surveys, err = p.Connections.Survey(ctx, p.Store, p.Services.All()); return err })
-	g.Go(func() (err error) { deliveries, s.Oldest, err = p.Store.Queue().Counts(ctx); return err })
+	g.Go(func() (err error) { deliveries, s.Oldest, err = p.Store.DeliveryCounts(ctx); return err })
 	if err := g.Wait(); err != nil {
 		return s, err
 	}

@@ -10,5 +10,5 @@ import (
 
 // Bare returns a River client as it comes, on the same connection to the database. Benchmarks compare with it.
 func (q *Queue) Bare(c river.Config) (*river.Client[*sql.Tx], error) {
-	return river.NewClient(q.config.Driver, withDefaults(c))
+	return river.NewClient(q.driver, &c)
 }

@@ -8,114 +8,141 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 )
 
-// Crew is what Work works jobs with. Its functions must not block.
+// Crew is what Work works jobs with.
 type Crew struct {
-	Workers *river.Workers
-	AtOnce  func() int         // how many jobs may be under way
-	Timeout time.Duration      // deadline of an attempt
-	Log     *slog.Logger       // River's; nil for none
-	Ended   func(*river.Event) // called when the end of an attempt is stored
-	Failed  func(error)        // called with errors of the database
+	Worker river.Worker[Send]
+	// Due inserts jobs for what has become due after a time and until another one, and returns when more becomes due;
+	// zero for never.
+	Due func(ctx context.Context, after, until time.Time) (next time.Time, err error)
+	// Earlier makes what waits due earlier by a time, because the system clock was set back by that.
+	Earlier func(ctx context.Context, by time.Duration) error
+	Log     *slog.Logger // River's
+	Failed  func(error)  // is called with errors of the database, and must not block
 }
 
 const (
-	// mostAtOnce is how many jobs are under way at most, whatever AtOnce says.
+	// mostAtOnce is how many jobs are under way at most.
 	mostAtOnce = 1000
-	// restAfter is how long there is nothing to do before River is stopped.
+	// restAfter is how often it is asked whether there is still something to do.
 	restAfter = 5 * time.Second
-	// stopGrace is how long a stop waits for the attempts under way before it cuts them off.
+	// stopGrace is how long a stop waits for the jobs under way before it cuts them off.
 	stopGrace = 5 * time.Second
-	// pollEvery is how often River looks for jobs by itself. It is woken for what is due, so this only catches what it
-	// missed because of an error of the database.
-	pollEvery = time.Minute
-	// stuckAfter is longer than any attempt takes; see quietDriver.
-	stuckAfter = 10 * 365 * 24 * time.Hour
+	// pollEvery is how often River looks for jobs where nothing notifies it, and for those that it has missed.
+	pollEvery = 100 * time.Millisecond
+	// keepEnded is how long River keeps a job that has ended. Nothing reads it.
+	keepEnded = time.Minute
+	// lookEvery is the shortest time between two looks at what is due.
+	lookEvery = 20 * time.Millisecond
+	// longestSleep bounds how late a look is after the machine was asleep, while something waits.
+	longestSleep = time.Minute
 )
 
-// queueOf is the queue of a delivery.
-const queueOf = `(SELECT replace(connection, '.', '_') || '_' || user_id FROM deliveries d WHERE d.id = river_job.id)`
-
-// Work works the jobs that Keep finds due until ctx ends, those of a queue one after the other, and returns when every
-// attempt has ended. Jobs that were running when the previous process died are due again.
-//
-// River would find those only after RescueStuckJobsAfter. It runs while there are jobs: its timers would wake the
-// processor twenty times a second.
-func (q *Queue) Work(ctx context.Context, c Crew) error {
-	q.quiet.executor.crew.Store(&c)
-	for _, left := range []string{
-		"UPDATE river_job SET state = 'available' WHERE state = 'running'",
-		// Several connections shared a queue in earlier versions.
-		"UPDATE river_job SET queue = " + queueOf + " WHERE " + waiting + " AND queue <> " + queueOf,
-		"DELETE FROM river_leader", // of earlier versions, which were elected in the database
-		"DELETE FROM river_queue",  // of earlier versions, which noted there which queues they worked
-	} {
-		if _, err := q.db.ExecContext(ctx, left); err != nil {
-			return err
-		}
-	}
-	q.Look()
-	for ctx.Err() == nil {
-		if !q.lanes.waiting() {
-			select {
-			case <-ctx.Done():
-			case <-q.lanes.rung:
-			}
-			continue
-		}
-		if err := q.workWhileDue(ctx, c); err != nil {
-			c.Failed(err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-		}
-	}
-	return nil
+// alarm starts and stops River, which asks its database all the time, and wakes it for what becomes due.
+type alarm struct {
+	*Queue
+	Crew
+	client *river.Client[*sql.Tx]
+	runs   bool
+	looked time.Time // for what was due
+	asked  time.Time // whether there is something to do, while River runs
 }
 
-// workWhileDue runs River until there has been nothing to do for a while, or ctx ends.
-func (q *Queue) workWhileDue(ctx context.Context, c Crew) error {
-	client, err := river.NewClient(q.quiet, withDefaults(river.Config{
-		Workers: c.Workers, JobTimeout: c.Timeout, Logger: c.Log, RescueStuckJobsAfter: stuckAfter,
-		FetchCooldown: river.FetchCooldownMin, FetchPollInterval: pollEvery,
-		Queues:     map[string]river.QueueConfig{everyQueue: {MaxWorkers: mostAtOnce}},
-		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(q.lanes.work)}}))
+// Work has the worker work jobs until ctx ends, and returns when every job has ended. River runs while there are jobs:
+// without any, nothing is asked of the database until something is due or changes.
+func (q *Queue) Work(ctx context.Context, c Crew) error {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, c.Worker)
+	client, err := river.NewClient(q.driver, &river.Config{
+		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: mostAtOnce}},
+		Logger: c.Log, SoftStopTimeout: stopGrace, CompletedJobRetentionPeriod: keepEnded,
+		FetchCooldown: river.FetchCooldownMin, FetchPollInterval: pollEvery})
 	if err != nil {
 		return fmt.Errorf("open queue: %w", err)
 	}
-	changes, unsubscribe := client.Subscribe(river.EventKindJobCompleted, river.EventKindJobFailed,
-		river.EventKindJobCancelled, river.EventKindJobSnoozed)
-	defer unsubscribe()
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("start queue: %w", q.config.Wrap(err))
-	}
-	rest := time.NewTicker(restAfter)
-	defer rest.Stop()
-	for seen := q.Touched(); ; {
+	a := &alarm{Queue: q, Crew: c, client: client}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
 		select {
 		case <-ctx.Done():
-			return stop(ctx, client)
-		case e := <-changes:
-			c.Ended(e)
-		case <-rest.C:
-			touched := q.Touched()
-			if touched == seen && q.lanes.resting() {
-				return stop(ctx, client) // a ring meanwhile starts River again
+			return a.stop(ctx)
+		case <-timer.C:
+		case <-q.look:
+			if wait := lookEvery - time.Since(a.looked); wait > 0 && !a.looked.IsZero() {
+				timer.Reset(wait)
+				continue
 			}
-			seen = touched
+		}
+		sleep, err := a.once(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			c.Failed(err)
+			timer.Reset(time.Second)
+		case sleep == 0:
+			timer.Stop()
+		default:
+			timer.Reset(sleep)
 		}
 	}
 }
 
-// stop stops a client. Attempts that are cut off are due again.
-func stop(ctx context.Context, client *river.Client[*sql.Tx]) error {
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
-	defer cancel()
-	if err := client.Stop(grace); err != nil {
-		return client.StopAndCancel(context.WithoutCancel(ctx))
+// once has jobs inserted for what is due, and River run if there are any. It returns when it is to be called again; 0
+// for not before a look.
+func (a *alarm) once(ctx context.Context) (sleep time.Duration, err error) {
+	now := time.Now()
+	if by := setBack(a.looked, now); by > 0 {
+		if err := a.Earlier(ctx, by); err != nil {
+			return 0, err
+		}
+		a.looked = a.looked.Round(0).Add(-by)
+	}
+	next, err := a.Due(ctx, a.looked, now)
+	if err != nil {
+		return 0, err
+	}
+	a.looked = now
+	if !a.runs || now.Sub(a.asked) >= restAfter {
+		busy, err := a.busy(ctx)
+		if err == nil && busy != a.runs {
+			err = a.turn(ctx, busy)
+		}
+		if err != nil {
+			return 0, err
+		}
+		a.asked = now
+	}
+	if !next.IsZero() {
+		sleep = max(min(time.Until(next), longestSleep), time.Millisecond)
+	}
+	if a.runs && (sleep == 0 || sleep > restAfter) {
+		sleep = restAfter
+	}
+	return sleep, nil
+}
+
+// turn starts River, or stops it.
+func (a *alarm) turn(ctx context.Context, on bool) error {
+	if !on {
+		return a.stop(ctx)
+	}
+	if err := a.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start queue: %w", err)
+	}
+	a.runs = true
+	return nil
+}
+
+// stop stops River. It returns when every job has ended.
+func (a *alarm) stop(ctx context.Context) error {
+	if !a.runs {
+		return nil
+	}
+	a.runs = false
+	if err := a.client.Stop(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("stop queue: %w", err)
 	}
 	return nil
 }

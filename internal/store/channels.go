@@ -12,7 +12,6 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
@@ -129,8 +128,7 @@ func (s *Store) RemoveChannel(ctx context.Context, user, id int64) error {
 // dropDeliveries removes the deliveries of a channel that was removed.
 func (s *Store) dropDeliveries(ctx context.Context, tx *sql.Tx, user, id int64) error {
 	name := delivery.ChannelName(id)
-	_, err := queue.In(tx).Remove(ctx, queue.Of(user, name))
-	return errors.Join(err, dropOrphans(ctx, tx, user, name))
+	return execTx(ctx, tx, "DELETE FROM deliveries WHERE "+ofConnection+" AND state <> 'running'", user, name)
 }
 
 // AdoptChannels implements notify.ChannelStore.

@@ -10,7 +10,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 )
 
 func credentialsPlace(table string, user int64, conn library.ConnectionID) string {
@@ -246,16 +245,11 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 	if err := s.enqueueDeleted(ctx, tx, user, conn); err != nil {
 		return err
 	}
-	if _, err := queue.In(tx).Remove(ctx, queue.Of(user, conn)); err != nil {
-		return err
-	}
-	if err := dropOrphans(ctx, tx, user, conn); err != nil {
-		return err
-	}
 	if err := forgetColumns(ctx, tx, user); err != nil {
 		return err
 	}
 	return execSteps(ctx, tx, user, conn,
+		"DELETE FROM deliveries WHERE user_id = $1 AND connection = $2 AND state <> 'running'",
 		"DELETE FROM forwards WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM listen_sources s WHERE "+
 			fromOne("s", 2)+") AND id NOT IN (SELECT listen_id FROM listen_sources s WHERE NOT "+fromOne("s", 2)+")",
@@ -274,10 +268,10 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 // parkDeliveries parks the deliveries of a connection that was removed. It removes those of copies, which are no longer
 // wanted.
 func parkDeliveries(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
-	_, err := queue.In(tx).Remove(ctx, queue.Where(`SELECT id FROM deliveries
-		WHERE user_id = $1 AND connection = $2 AND kind IN ($3, $4)`,
-		user, conn, delivery.WritePlaylist, delivery.Archive))
-	return errors.Join(err, queue.In(tx).Park(ctx, queue.Of(user, conn)), dropOrphans(ctx, tx, user, conn))
+	return errors.Join(
+		execTx(ctx, tx, "DELETE FROM deliveries WHERE "+ofConnection+" AND kind IN ($3, $4) AND state <> 'running'",
+			user, conn, delivery.WritePlaylist, delivery.Archive),
+		park(ctx, tx, ofConnection, user, conn))
 }
 
 // execSteps runs statements whose arguments are a person and a connection.

@@ -10,7 +10,6 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/match"
-	"reprise/internal/queue"
 )
 
 // Copy returns a copy, or library.ErrNotFound when none is wanted.
@@ -109,7 +108,7 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 		if ended = gone || wanted == c.Wanted; !ended {
 			return nil
 		}
-		return queue.In(tx).End(ctx, id, done || gone)
+		return endNow(ctx, tx, id, done || gone)
 	})
 	return ended && err == nil, err
 }
@@ -126,7 +125,8 @@ func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
 		if err != nil {
 			return err
 		}
-		return s.jobs.In(tx).DueNow(ctx, id)
+		_, err = s.becomeDue(ctx, tx, hastened, isHastened+" AND d.id = $1", id)
+		return err
 	})
 }
 
@@ -137,7 +137,8 @@ func (s *Store) CopyAgain(ctx context.Context, d delivery.Draft) error {
 		if err != nil {
 			return err
 		}
-		return s.jobs.In(tx).DueNow(ctx, id)
+		_, err = s.becomeDue(ctx, tx, hastened, isHastened+" AND d.id = $1", id)
+		return err
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 )
 
 // deleteAtOnce is how many listens one transaction deletes or brings back, so that other writers do not wait long.
@@ -150,9 +149,9 @@ func (s *Store) putAway(ctx context.Context, tx *sql.Tx, c library.Correction, s
 			execTx(ctx, tx, `INSERT INTO removed_sources `+sourceColumns+` SELECT `+plainSources+`
 				FROM listen_sources WHERE CAST($1 AS BIGINT) > 0 AND listen_id IN `+these, with(c.ID)...),
 			execTx(ctx, tx, `INSERT INTO removed_forwards (listen_id, connection, user_id, delivery_id)
-				SELECT f.listen_id, f.connection, f.user_id, CASE WHEN f.delivery_id = 0 OR `+
-				queue.HasState(queue.Done, queue.Running)+` THEN f.delivery_id ELSE -1 END
-				FROM forwards f LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
+				SELECT f.listen_id, f.connection, f.user_id, CASE WHEN f.delivery_id = 0
+				OR d.state IN ('done', 'running') THEN f.delivery_id ELSE -1 END
+				FROM forwards f LEFT JOIN deliveries d ON d.id = f.delivery_id
 				WHERE CAST($1 AS BIGINT) > 0 AND f.listen_id IN `+these, with(c.ID)...),
 			execTx(ctx, tx, "DELETE FROM listens WHERE +user_id = $1 AND id IN "+these, with(c.User)...))
 	})
@@ -180,15 +179,8 @@ func cancelEmpty(ctx context.Context, tx *sql.Tx, user int64) error {
 	if err := recountAll(ctx, tx, user); err != nil {
 		return err
 	}
-	const empty = "SELECT id FROM deliveries WHERE user_id = $1 AND kind IN ($2, $3) AND items = 0"
-	args := []any{user, delivery.SubmitListens, delivery.Scrobble}
-	_, err := queue.In(tx).Remove(ctx, queue.Where("SELECT d.id FROM "+withJobs+
-		"WHERE d.user_id = $1 AND d.kind IN ($2, $3) AND d.items = 0 AND NOT "+queue.HasState(queue.Done), args...))
-	if err != nil {
-		return err
-	}
-	return execTx(ctx, tx, "DELETE FROM deliveries WHERE id IN ("+empty+`)
-		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+" j WHERE j.id = deliveries.id)", args...)
+	return execTx(ctx, tx, `DELETE FROM deliveries WHERE user_id = $1 AND kind IN ($2, $3) AND items = 0
+		AND state NOT IN ('done', 'running')`, user, delivery.SubmitListens, delivery.Scrobble)
 }
 
 // listensChanged does what follows from listens having changed, gone or come back: their months are archived again.

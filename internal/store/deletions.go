@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 )
 
 // Listens that their person has deleted can be deleted at the services that told of them, too. Which ones is kept with
@@ -139,15 +138,12 @@ func keepThere(ctx context.Context, tx *sql.Tx, c library.Correction) error {
 	const mine = "d.user_id = $1 AND d.kind = $2 AND d.ref = $3"
 	args := []any{c.User, delivery.DeleteListens, strconv.FormatInt(c.ID, 10)}
 	err := execTx(ctx, tx, `UPDATE deliveries AS d SET items = (SELECT count(*) FROM deletions o
-		WHERE o.delivery_id = d.id) WHERE `+mine+" AND EXISTS (SELECT 1 FROM "+queue.Table+
-		" j WHERE j.id = d.id AND NOT "+queue.HasState(queue.Done)+")", args...)
+		WHERE o.delivery_id = d.id) WHERE `+mine+" AND d.state <> 'done'", args...)
 	if err != nil {
 		return err
 	}
-	_, err = queue.In(tx).Remove(ctx, queue.Where("SELECT d.id FROM "+withJobs+"WHERE "+mine+
-		" AND d.items = 0 AND NOT "+queue.HasState(queue.Done), args...))
-	return errors.Join(err, execTx(ctx, tx, "DELETE FROM deliveries AS d WHERE "+mine+
-		" AND NOT EXISTS (SELECT 1 FROM "+queue.Table+" j WHERE j.id = d.id)", args...))
+	return execTx(ctx, tx, "DELETE FROM deliveries AS d WHERE "+mine+
+		" AND d.items = 0 AND d.state NOT IN ('done', 'running')", args...)
 }
 
 // dropDeletions takes what was not deleted out of a delivery that is removed. What was stays noted.

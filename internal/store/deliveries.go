@@ -12,30 +12,22 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 	"reprise/internal/words"
 )
 
-// withJobs joins deliveries d with their jobs j.
-const withJobs = "deliveries d JOIN " + queue.Table + " j ON j.id = d.id "
-
-const selectDelivery = `SELECT d.id, d.user_id, d.connection, d.kind, d.ref, d.items, j.state, j.attempts,
-	j.max_attempts, j.due, j.ended_at, d.created_at, d.category, d.reason, d.answer, d.dead_since
-	FROM ` + withJobs
+const selectDelivery = `SELECT d.id, d.user_id, d.connection, d.kind, d.ref, d.items, d.state, d.attempts,
+	d.max_attempts, d.due_at, d.ended_at, d.created_at, d.category, d.reason, d.answer, d.dead_since
+	FROM deliveries d `
 
 func scanDelivery(r scanner) (d delivery.Delivery, err error) {
-	var created, dead int64
-	var due, ended sql.NullTime
+	var due, ended, created, dead int64
 	err = r.Scan(&d.ID, &d.User, &d.Connection, &d.Kind, &d.Ref, &d.Items, &d.State, &d.Attempts, &d.MaxAttempts,
 		&due, &ended, &created, &d.Category, &d.Reason, &d.Answer, &dead)
-	d.Due, d.EndedAt, d.CreatedAt, d.DeadSince = due.Time.UTC(), ended.Time.UTC(), instant(created), instant(dead)
-	if !ended.Valid {
-		d.EndedAt = time.Time{}
-	}
+	d.Due, d.EndedAt, d.CreatedAt, d.DeadSince = instant(due), instant(ended), instant(created), instant(dead)
 	return d, err
 }
 
-// where turns a filter into SQL and its arguments.
+// where turns a filter into an SQL condition and its arguments.
 func where(f delivery.Filter) (string, []any) {
 	clauses, args := []string{"d.user_id = $1"}, []any{f.User}
 	add := func(clause string, v any) {
@@ -67,12 +59,12 @@ func where(f delivery.Filter) (string, []any) {
 		}
 	}
 	if f.State != "" {
-		clauses = append(clauses, queue.HasState(f.State))
+		clauses = append(clauses, hasState(f.State))
 	}
 	if f.Except != "" {
-		clauses = append(clauses, "NOT "+queue.HasState(f.Except))
+		clauses = append(clauses, "NOT "+hasState(f.Except))
 	}
-	return "WHERE " + strings.Join(clauses, " AND "), args
+	return strings.Join(clauses, " AND "), args
 }
 
 // Deliveries returns a page of a person's deliveries, the newest first, and the cursor of the next page, empty at the
@@ -90,7 +82,7 @@ func (s *Store) Deliveries(ctx context.Context, f delivery.Filter, before string
 	}
 	args = append(args, limit+1)
 	clause += fmt.Sprintf(" ORDER BY d.id DESC LIMIT $%d", len(args))
-	page, err = list(ctx, s.reader, scanDelivery, selectDelivery+clause, args...)
+	page, err = list(ctx, s.reader, scanDelivery, selectDelivery+"WHERE "+clause, args...)
 	if len(page) > limit {
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)
@@ -107,7 +99,7 @@ func (s *Store) CountDeliveries(ctx context.Context, f delivery.Filter) (map[del
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n) }
 	rows, err := list(ctx, s.reader, scan,
-		"SELECT j.state, count(*) FROM "+withJobs+clause+" GROUP BY j.state", args...)
+		"SELECT d.state, count(*) FROM deliveries d WHERE "+clause+" GROUP BY d.state", args...)
 	counts := make(map[delivery.State]int, len(rows))
 	for _, r := range rows {
 		counts[r.state] = r.n
@@ -126,12 +118,16 @@ func (s *Store) DeliveryReasons(ctx context.Context, user int64) ([]words.Text, 
 // With dry it only counts them.
 func (s *Store) Redrive(ctx context.Context, f delivery.Filter, dry bool) (n int, err error) {
 	clause, args := where(f)
-	clause = "FROM " + withJobs + clause + " AND " + queue.HasState(queue.Dead, queue.Retrying)
 	if dry {
-		err = s.reader.QueryRowContext(ctx, "SELECT count(*) "+clause, args...).Scan(&n)
+		err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM deliveries d WHERE "+isRedriven+" AND "+clause,
+			args...).Scan(&n)
 		return n, local(err)
 	}
-	return s.jobs.Redrive(ctx, queue.Where("SELECT d.id "+clause, args...))
+	err = s.write(ctx, func(tx *sql.Tx) (err error) {
+		n, err = s.becomeDue(ctx, tx, redriven, isRedriven+" AND "+clause, args...)
+		return err
+	})
+	return n, err
 }
 
 // Discard removes a person's delivery. It returns library.ErrNotFound if there is none, or if it is running. Delivered
@@ -139,18 +135,17 @@ func (s *Store) Redrive(ctx context.Context, f delivery.Filter, dry bool) (n int
 func (s *Store) Discard(ctx context.Context, user, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var state delivery.State
-		err := tx.QueryRowContext(ctx, "SELECT j.state FROM "+withJobs+"WHERE d.id = $1 AND d.user_id = $2",
+		err := tx.QueryRowContext(ctx, "SELECT state FROM deliveries WHERE id = $1 AND user_id = $2",
 			id, user).Scan(&state)
 		if err != nil {
 			return found(err)
 		}
-		n, err := queue.In(tx).Remove(ctx, queue.One(id))
-		if err != nil || n == 0 {
-			return errors.Join(err, library.ErrNotFound)
-		}
-		if state == delivery.Done {
+		switch state {
+		case delivery.Running:
+			return library.ErrNotFound
+		case delivery.Done:
 			err = execTx(ctx, tx, "UPDATE forwards SET delivery_id = 0 WHERE delivery_id = $1", id)
-		} else {
+		default:
 			err = errors.Join(unforward(ctx, tx, "delivery_id = $1", id), dropMessages(ctx, tx, id))
 		}
 		return errors.Join(err, dropDeletions(ctx, tx, id),
@@ -164,11 +159,9 @@ func (s *Store) TallyDeliveries(ctx context.Context, user int64, since time.Time
 	scan := func(r scanner) (t delivery.Tally, err error) {
 		return t, r.Scan(&t.Connection, &t.Kind, &t.State, &t.Items)
 	}
-	return list(ctx, s.reader, scan, `SELECT d.connection, d.kind, j.state, sum(d.items) FROM `+withJobs+`
-		WHERE d.user_id = $1 AND d.kind <> 'notify' AND (`+queue.HasState(queue.Done)+` AND j.ended_at >= $2 OR `+
-		queue.HasState(queue.Scheduled, queue.Running, queue.Retrying, queue.Parked)+`)
-		GROUP BY d.connection, d.kind, j.state HAVING sum(d.items) > 0 ORDER BY d.connection, d.kind, j.state`,
-		user, queue.Time(since))
+	return list(ctx, s.reader, scan, `SELECT connection, kind, state, sum(items) FROM deliveries
+		WHERE user_id = $1 AND kind <> 'notify' AND (state = 'done' AND ended_at >= $2 OR state NOT IN ('done', 'dead'))
+		GROUP BY connection, kind, state HAVING sum(items) > 0 ORDER BY connection, kind, state`, user, millis(since))
 }
 
 // mostGroups is how many groups of dead letters DeadLetters returns at most.
@@ -186,7 +179,7 @@ func (s *Store) DeadLetters(ctx context.Context, f delivery.Filter) ([]delivery.
 		return g, err
 	}
 	return list(ctx, s.reader, scan, `SELECT d.connection, d.reason, max(d.category), max(d.kind), count(*),
-		sum(d.items), min(d.dead_since), max(d.dead_since) FROM `+withJobs+clause+`
+		sum(d.items), min(d.dead_since), max(d.dead_since) FROM deliveries d WHERE `+clause+`
 		GROUP BY d.connection, d.reason ORDER BY count(*) DESC, d.connection, d.reason LIMIT `+
 		strconv.Itoa(mostGroups), args...)
 }
@@ -194,25 +187,28 @@ func (s *Store) DeadLetters(ctx context.Context, f delivery.Filter) ([]delivery.
 // discardAtOnce is how many dead letters one transaction of DiscardDead removes.
 const discardAtOnce = 100
 
-// DiscardDead removes the dead letters that a filter selects, and returns how many; dry only counts them. One that died
-// this very moment may be left.
+// DiscardDead removes the dead letters that a filter selects, and returns how many; dry only counts them.
 func (s *Store) DiscardDead(ctx context.Context, f delivery.Filter, dry bool) (n int, err error) {
 	f.State = delivery.Dead
 	clause, args := where(f)
 	if dry {
-		err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM "+withJobs+clause, args...).Scan(&n)
+		err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM deliveries d WHERE "+clause, args...).Scan(&n)
 		return n, local(err)
 	}
 	for {
 		gone := 0
 		err = s.write(ctx, func(tx *sql.Tx) error {
-			ids, err := list(ctx, tx, scanID, "SELECT d.id FROM "+withJobs+clause+" ORDER BY d.id LIMIT "+
+			ids, err := list(ctx, tx, scanID, "SELECT d.id FROM deliveries d WHERE "+clause+" ORDER BY d.id LIMIT "+
 				strconv.Itoa(discardAtOnce), args...)
 			if err != nil {
 				return err
 			}
-			gone, err = discardAll(ctx, tx, ids)
-			return err
+			gone = len(ids)
+			for _, id := range ids {
+				err = errors.Join(err, dropMessages(ctx, tx, id), dropDeletions(ctx, tx, id),
+					unforward(ctx, tx, "delivery_id = $1", id))
+			}
+			return errors.Join(err, forget(ctx, tx, ids))
 		})
 		if n += gone; err != nil || gone == 0 {
 			return n, err
@@ -220,50 +216,29 @@ func (s *Store) DiscardDead(ctx context.Context, f delivery.Filter, dry bool) (n
 	}
 }
 
-// discardAll removes deliveries that have ended, except those that River still notes, and returns how many it removed.
-func discardAll(ctx context.Context, tx *sql.Tx, ids []int64) (gone int, err error) {
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	if _, err := queue.In(tx).Remove(ctx, queue.These(ids...)); err != nil {
-		return 0, err
-	}
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
-	}
-	left, err := list(ctx, tx, scanID, "SELECT id FROM "+queue.Table+" j WHERE id IN "+numbered(1, len(args)), args...)
-	for _, id := range ids {
-		if err != nil || slices.Contains(left, id) {
-			continue
-		}
-		gone++
-		err = errors.Join(dropMessages(ctx, tx, id), dropDeletions(ctx, tx, id),
-			unforward(ctx, tx, "delivery_id = $1", id),
-			execTx(ctx, tx, "DELETE FROM deliveries WHERE id = $1", id))
-	}
-	return gone, err
-}
-
 // TryAgain makes dead letters that died before a time due for one more attempt each, at most 1,000 at once. Those of
 // connections that are gone or paused stay dead.
 func (s *Store) TryAgain(ctx context.Context, diedBefore time.Time) (n int, err error) {
-	return s.jobs.TryAgain(ctx, queue.Where(`SELECT d.id FROM `+withJobs+`
-		LEFT JOIN connections c ON c.user_id = d.user_id AND c.connection = d.connection AND c.paused = 0
-		WHERE `+queue.HasState(queue.Dead)+` AND j.ended_at < $1 AND (c.user_id IS NOT NULL OR d.kind = 'notify')
-		ORDER BY d.id LIMIT 1000`, queue.Time(diedBefore)))
+	err = s.write(ctx, func(tx *sql.Tx) (err error) {
+		n, err = s.becomeDue(ctx, tx, tried, `id IN (SELECT d.id FROM deliveries d
+			LEFT JOIN connections c ON c.user_id = d.user_id AND c.connection = d.connection AND c.paused = 0
+			WHERE d.state = 'dead' AND d.ended_at < $1 AND (c.user_id IS NOT NULL OR d.kind = 'notify')
+			ORDER BY d.id LIMIT 1000)`, millis(diedBefore))
+		return err
+	})
+	return n, err
 }
 
 // Retire removes the deliveries that were done before one time, and the dead letters that died before another, at most
 // 1,000 of each. It returns the removed dead letters.
 func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (dead []delivery.Delivery, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
-		done, err := list(ctx, tx, scanID, "SELECT id FROM "+queue.Table+" j WHERE "+queue.HasState(queue.Done)+`
-			AND j.ended_at < $1 LIMIT 1000`, queue.Time(doneBefore))
+		done, err := list(ctx, tx, scanID, `SELECT id FROM deliveries
+			WHERE state = 'done' AND ended_at < $1 LIMIT 1000`, millis(doneBefore))
 		if err != nil {
 			return err
 		}
-		dead, err = list(ctx, tx, scanDelivery, selectDelivery+"WHERE "+queue.HasState(queue.Dead)+`
+		dead, err = list(ctx, tx, scanDelivery, selectDelivery+`WHERE d.state = 'dead'
 			AND CASE WHEN d.dead_since > 0 THEN d.dead_since ELSE d.created_at END < $1 LIMIT 1000`,
 			millis(deadBefore))
 		if err != nil {
@@ -288,12 +263,9 @@ func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (d
 	return dead, err
 }
 
-// forget deletes deliveries with their jobs.
+// forget deletes deliveries.
 func forget(ctx context.Context, tx *sql.Tx, ids []int64) error {
 	for chunk := range slices.Chunk(ids, 100) {
-		if err := queue.In(tx).Forget(ctx, queue.These(chunk...)); err != nil {
-			return err
-		}
 		args := make([]any, len(chunk))
 		for i, id := range chunk {
 			args[i] = id
@@ -304,12 +276,6 @@ func forget(ctx context.Context, tx *sql.Tx, ids []int64) error {
 		}
 	}
 	return nil
-}
-
-// dropOrphans deletes the deliveries of a person's connection whose jobs were removed.
-func dropOrphans(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
-	return execTx(ctx, tx, `DELETE FROM deliveries WHERE user_id = $1 AND connection = $2
-		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id)`, user, conn)
 }
 
 // Subjects returns what deliveries of a person are about, by their ids: the listen of a delivery with only one, or the

@@ -11,7 +11,6 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 	"reprise/internal/words"
 )
 
@@ -24,7 +23,7 @@ func oneOfEach(t testing.TB, s *Store, user int64, conn library.ConnectionID) ma
 			Ref: string(state)})
 		switch state {
 		case delivery.Parked:
-			require.NoError(t, s.Queue().Park(t.Context(), queue.One(ids[state])))
+			require.NoError(t, s.exec(t.Context(), "UPDATE deliveries SET state = 'parked' WHERE id = $1", ids[state]))
 		case delivery.Scheduled:
 		default:
 			become(t, s, state, ids[state])
@@ -40,7 +39,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 	ids := oneOfEach(t, s, alice, "s3")
 	oneOfEach(t, s, bob, "s3")
 	scrobble := enqueue(t, s, delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble})
-	require.NoError(t, s.NoteFailure(t.Context(), scrobble, delivery.Failure{Category: "auth"}, false))
+	noteFailure(t, s, scrobble, delivery.Failure{Category: "auth"}, false)
 
 	found := func(f delivery.Filter) (all []int64) {
 		page, _, err := s.Deliveries(t.Context(), f, "", 100)
@@ -70,7 +69,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[delivery.State]int{delivery.Scheduled: 2, delivery.Running: 1, delivery.Retrying: 1,
 		delivery.Parked: 1, delivery.Dead: 1, delivery.Done: 1}, counts)
-	n, err := s.Queue().Backlog(t.Context())
+	n, err := s.Backlog(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 7, n, "of all people, without parked ones")
 
@@ -104,7 +103,7 @@ func TestADeliveryHasAllItsFields(t *testing.T) {
 		require.Equal(t, want, only(t, s, user))
 		time.Sleep(1500 * time.Millisecond)
 		why := delivery.Failure{Category: "item", Reason: words.Plain("reason"), Answer: "answer"}
-		require.NoError(t, s.NoteFailure(t.Context(), id, why, true))
+		noteFailure(t, s, id, why, true)
 		become(t, s, delivery.Dead, id)
 		died := now.Add(1500 * time.Millisecond)
 		want.State, want.Attempts, want.Failure, want.EndedAt, want.DeadSince = delivery.Dead, 1, why, died, died
@@ -158,9 +157,6 @@ func TestDiscardRemovesAllButRunning(t *testing.T) {
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
 	each := oneOfEach(t, s, alice, "s3")
-	_, err := s.writer.Exec("UPDATE river_job SET finalized_at = $1 WHERE finalized_at IS NOT NULL",
-		queue.Time(time.Now().Add(-time.Minute)))
-	require.NoError(t, err)
 	for state, id := range each {
 		require.ErrorIs(t, s.Discard(t.Context(), bob, id), library.ErrNotFound, "another person's")
 		before := number(t, s, "SELECT count(*) FROM deliveries")
@@ -173,7 +169,6 @@ func TestDiscardRemovesAllButRunning(t *testing.T) {
 		require.NoError(t, err, state)
 		require.ErrorIs(t, s.Discard(t.Context(), alice, id), library.ErrNotFound)
 		require.Equal(t, before-1, number(t, s, "SELECT count(*) FROM deliveries"))
-		require.Equal(t, before-1, number(t, s, "SELECT count(*) FROM river_job"))
 	}
 }
 
@@ -212,9 +207,8 @@ func TestDeadLettersAreTriedAgain(t *testing.T) {
 			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 				Ref: fmt.Sprint(i)}))
 		}
-		_, err := s.writer.Exec(`UPDATE river_job SET attempt = 3, state = 'discarded', finalized_at = $1
-			WHERE id = $2`, queue.Time(time.Now()), ids[0])
-		require.NoError(t, err)
+		require.NoError(t, s.exec(t.Context(), `UPDATE deliveries SET attempts = 3, state = 'dead', ended_at = $1
+			WHERE id = $2`, millis(time.Now()), ids[0]))
 		become(t, s, delivery.Dead, ids[1])
 		again := func(want int) {
 			n, err := s.TryAgain(t.Context(), time.Now().Add(-24*time.Hour))
@@ -250,8 +244,8 @@ func TestRetireRemovesOldDeliveries(t *testing.T) {
 		save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3), track("D", 4))
 		all := deliveries(t, s, user)
 		die := func(i int) {
-			require.NoError(t, s.NoteFailure(t.Context(), all[i].ID,
-				delivery.Failure{Category: "item", Reason: words.Plain("bad")}, true))
+			noteFailure(t, s, all[i].ID,
+				delivery.Failure{Category: "item", Reason: words.Plain("bad")}, true)
 			become(t, s, delivery.Dead, all[i].ID)
 		}
 		become(t, s, delivery.Done, all[0].ID)
@@ -273,9 +267,7 @@ func TestRetireRemovesOldDeliveries(t *testing.T) {
 			"returned for the log")
 		require.Equal(t, []string{"lastfm dead: C", "lastfm scheduled: D"}, enqueued(t, s, user),
 			"age is counted from the first death")
-		for _, table := range []string{"river_job", "deliveries"} {
-			require.Equal(t, 2, number(t, s, "SELECT count(*) FROM "+table))
-		}
+		require.Equal(t, 2, number(t, s, "SELECT count(*) FROM deliveries"))
 		account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 		require.NoError(t, err)
 		account.Next = time.Time{}
@@ -297,6 +289,5 @@ func TestRetireWorksInBatches(t *testing.T) {
 		_, err := s.Retire(t.Context(), time.Now().Add(time.Hour), time.Time{})
 		require.NoError(t, err)
 		require.Equal(t, left, number(t, s, "SELECT count(*) FROM deliveries"))
-		require.Equal(t, left, number(t, s, "SELECT count(*) FROM river_job"))
 	}
 }

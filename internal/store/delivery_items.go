@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 	"reprise/internal/words"
 )
 
@@ -72,9 +71,7 @@ func recount(ctx context.Context, tx *sql.Tx, id int64) error {
 func recountAll(ctx context.Context, tx *sql.Tx, user int64) error {
 	return execTx(ctx, tx, `UPDATE deliveries
 		SET items = (SELECT count(*) FROM forwards f WHERE f.delivery_id = deliveries.id)
-		WHERE user_id = $1 AND kind IN ($2, $3)
-		AND EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id
-			AND NOT `+queue.HasState(queue.Done)+`)`,
+		WHERE user_id = $1 AND kind IN ($2, $3) AND state <> 'done'`,
 		user, delivery.SubmitListens, delivery.Scrobble)
 }
 
@@ -83,13 +80,13 @@ func (s *Store) Split(ctx context.Context, from delivery.Draft, id int64, more [
 	dead []delivery.Refused) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		for _, listens := range more {
-			from.Listens, from.Due = listens, time.Now()
+			from.Listens = listens
 			if _, err := s.enqueue(ctx, tx, from); err != nil {
 				return err
 			}
 		}
 		for _, d := range dead {
-			from.Listens, from.Due = []int64{d.Listen}, time.Now()
+			from.Listens = []int64{d.Listen}
 			bad, err := s.enqueue(ctx, tx, from)
 			if err == nil {
 				err = bury(ctx, tx, bad, d.Failure)
@@ -105,10 +102,12 @@ func (s *Store) Split(ctx context.Context, from delivery.Draft, id int64, more [
 // bury makes a delivery a dead letter that has never been attempted by itself.
 func bury(ctx context.Context, tx *sql.Tx, id int64, f delivery.Failure) error {
 	return errors.Join(
-		queue.In(tx).Bury(ctx, id),
+		execTx(ctx, tx, "UPDATE deliveries SET state = 'dead', attempts = 1, ended_at = $1 WHERE id = $2",
+			millis(time.Now()), id),
 		note(ctx, tx, id, f, true))
 }
 
+// note keeps why an attempt failed. dead says that it was the last one.
 func note(ctx context.Context, tx *sql.Tx, id int64, f delivery.Failure, dead bool) error {
 	since := int64(0)
 	if dead {
@@ -119,24 +118,10 @@ func note(ctx context.Context, tx *sql.Tx, id int64, f delivery.Failure, dead bo
 		f.Category, f.Reason, f.Answer, since, id)
 }
 
-// NoteFailure keeps why an attempt failed. dead says that it was the last one.
-func (s *Store) NoteFailure(ctx context.Context, id int64, f delivery.Failure, dead bool) error {
-	return s.write(ctx, func(tx *sql.Tx) error { return note(ctx, tx, id, f, dead) })
-}
-
-// Revive makes the dead deliveries to a provider due that did not die of what they deliver.
-func (s *Store) Revive(ctx context.Context, user int64, conn library.ConnectionID) error {
-	_, err := s.jobs.Redrive(ctx, queue.Where("SELECT d.id FROM "+withJobs+
-		"WHERE d.user_id = $1 AND d.connection = $2 AND d.category <> 'item' AND "+queue.HasState(queue.Dead),
-		user, conn))
-	return err
-}
-
 // Parked returns the connections to which deliveries are parked.
 func (s *Store) Parked(ctx context.Context) ([]library.Connection, error) {
-	return list(ctx, s.reader, s.scanConnection, selectConnection+`WHERE EXISTS (SELECT 1 FROM `+withJobs+`
-		WHERE d.user_id = connections.user_id AND d.connection = connections.connection
-		AND `+queue.HasState(queue.Parked)+`)`)
+	return list(ctx, s.reader, s.scanConnection, selectConnection+`WHERE EXISTS (SELECT 1 FROM deliveries d
+		WHERE d.user_id = connections.user_id AND d.connection = connections.connection AND d.state = 'parked')`)
 }
 
 func scanID(r scanner) (id int64, err error) { return id, r.Scan(&id) }
@@ -158,9 +143,9 @@ func (s *Store) Waiting(ctx context.Context, user int64) (map[library.Connection
 	scan := func(r scanner) (v row, err error) {
 		return v, r.Scan(&v.connection, &v.kind, &v.parked, &v.jobs, &v.items)
 	}
-	rows, err := list(ctx, s.reader, scan, `SELECT d.connection, d.kind, `+queue.HasState(queue.Parked)+` AS parked,
-		count(*), sum(d.items) FROM `+withJobs+`WHERE d.user_id = $1 AND d.kind <> 'notify'
-		AND NOT `+queue.HasState(queue.Done, queue.Dead)+` GROUP BY d.connection, d.kind, parked`, user)
+	rows, err := list(ctx, s.reader, scan, `SELECT connection, kind, state = 'parked' AS parked, count(*), sum(items)
+		FROM deliveries WHERE user_id = $1 AND kind <> 'notify' AND state NOT IN ('done', 'dead')
+		GROUP BY connection, kind, parked`, user)
 	all := map[library.ConnectionID]delivery.Waiting{}
 	for _, r := range rows {
 		o := all[r.connection]

@@ -1,13 +1,14 @@
 package store
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -116,19 +117,19 @@ func TestTheLatestFailureIsKept(t *testing.T) {
 		}
 		for _, f := range []delivery.Failure{{Category: "network", Reason: words.Plain("a"), Answer: "b"},
 			{Category: "upstream"}} {
-			require.NoError(t, s.NoteFailure(t.Context(), id, f, false))
+			noteFailure(t, s, id, f, false)
 			got, dead := kept()
 			require.Equal(t, f, got)
 			require.Zero(t, dead)
 		}
 		died := time.Now().UTC()
 		for range 3 {
-			require.NoError(t, s.NoteFailure(t.Context(), id, delivery.Failure{Category: "item"}, true))
+			noteFailure(t, s, id, delivery.Failure{Category: "item"}, true)
 			_, dead := kept()
 			require.Equal(t, died, dead, "since it died for the first time")
 			time.Sleep(time.Hour)
 		}
-		require.NoError(t, s.NoteFailure(t.Context(), 999, delivery.Failure{}, true), "discarded meanwhile")
+		noteFailure(t, s, 999, delivery.Failure{}, true) // discarded meanwhile
 	})
 }
 
@@ -136,11 +137,11 @@ func TestTheLatestFailureIsKept(t *testing.T) {
 func taken(t testing.TB, s *Store) (ids []int64) {
 	t.Helper()
 	var mu sync.Mutex
-	stop := startQueue(t, s, func(id int64) error {
+	stop := startQueue(t, s, func(id int64) delivery.State {
 		mu.Lock()
 		defer mu.Unlock()
 		ids = append(ids, id)
-		return nil
+		return delivery.Done
 	})
 	time.Sleep(10 * time.Second)
 	stop()
@@ -164,7 +165,7 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		become(t, s, delivery.Running, ids[2])
 		become(t, s, delivery.Dead, ids[3])
 		for range 2 {
-			require.NoError(t, s.Queue().Park(t.Context(), queue.Of(alice, "lastfm")))
+			require.NoError(t, s.Park(t.Context(), queue.Send{User: alice, Connection: "lastfm"}))
 			require.Equal(t, []string{"lastfm parked: ", "lastfm parked: ", "lastfm running: ", "lastfm dead: ",
 				"lastfm parked: ", "listenbrainz scheduled: "}, statesOf(t, s, alice))
 		}
@@ -182,7 +183,7 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		become(t, s, delivery.Done, ids[2])
 		require.ElementsMatch(t, others, taken(t, s), "what is parked stays, however long")
 		time.Sleep(365 * 24 * time.Hour)
-		require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
+		require.NoError(t, s.Release(t.Context(), queue.Send{User: alice, Connection: "lastfm"}))
 		require.Equal(t, []string{"retrying", "1 of 1"}, standing(t, s, alice, ids[0]),
 			"its attempts are as they were")
 		require.Equal(t, "dead", standing(t, s, alice, ids[3])[0])
@@ -207,21 +208,29 @@ func TestTheRunningOneParksItself(t *testing.T) {
 		ids := []int64{enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 			Ref: "1"}),
 			enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
-		stop := startQueue(t, s, func(id int64) error {
+		stop := startQueue(t, s, func(id int64) delivery.State {
 			assert.Equal(t, ids[0], id)
-			assert.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
-			assert.Equal(t, 1, number(t, s, "SELECT count(*) FROM river_job WHERE id = $1 AND state = 'running'", id),
-				"nobody else touches what is running")
-			return river.JobSnooze(274 * 365 * 24 * time.Hour) // as the worker does
+			assert.NoError(t, s.Park(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
+			assert.Equal(t, "running", standing(t, s, user, id)[0], "nobody else touches what is running")
+			return delivery.Parked
 		})
 		time.Sleep(time.Minute)
 		stop()
 		for _, id := range ids {
 			require.Equal(t, []string{"parked", "0 of 1"}, standing(t, s, user, id), "no attempt is used up")
 		}
-		require.NoError(t, s.Queue().Release(t.Context(), queue.Of(user, "lastfm")))
+		require.NoError(t, s.Release(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
 		require.Equal(t, ids, taken(t, s))
 	})
+}
+
+// postpone has what waits for a person's Last.fm wait until a time.
+func postpone(t testing.TB, s *Store, user int64, until time.Time) {
+	t.Helper()
+	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) error {
+		return s.finish(context.Background(), tx, queue.Send{User: user, Connection: "lastfm"},
+			delivery.Share{Until: until})
+	}))
 }
 
 func TestPostponingKeepsTheOrder(t *testing.T) {
@@ -240,14 +249,13 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		become(t, s, delivery.Running, ids[0])
 		become(t, s, delivery.Dead, ids[2])
 		until := time.Now().Add(time.Hour)
-		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), ids[0], until))
-		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), ids[0], until.Add(-time.Minute)),
-			"a shorter wait shortens nothing")
+		postpone(t, s, user, until)
+		postpone(t, s, user, until.Add(-time.Minute)) // a shorter wait shortens nothing
 		for i, d := range deliveries(t, s, user) {
 			want := []delivery.State{"running", "scheduled", "dead", "scheduled", "scheduled", "scheduled"}[i]
 			require.Equal(t, want, d.State)
 			if i < 5 && d.State == delivery.Scheduled {
-				require.Equal(t, until.Add(queue.Apart).UTC(), d.Due)
+				require.Equal(t, until.UTC(), d.Due)
 			}
 		}
 		become(t, s, delivery.Done, ids[0])
@@ -257,9 +265,8 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 
 		parked := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 			Ref: "parked"})
-		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
-		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), parked,
-			time.Now().Add(time.Hour)))
+		require.NoError(t, s.Park(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
+		postpone(t, s, user, time.Now().Add(time.Hour))
 		require.Equal(t, "parked", standing(t, s, user, parked)[0], "what is parked stays parked")
 	})
 }
@@ -271,13 +278,13 @@ func TestReviveLeavesBadItemsDead(t *testing.T) {
 	for i, category := range []string{"item", "auth", "network", ""} {
 		id := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 			Ref: fmt.Sprint(i)})
-		require.NoError(t, s.NoteFailure(t.Context(), id, delivery.Failure{Category: category}, true))
+		noteFailure(t, s, id, delivery.Failure{Category: category}, true)
 		become(t, s, delivery.Dead, id)
 		ids = append(ids, id)
 	}
 	other := enqueue(t, s, delivery.Draft{User: user, Connection: "listenbrainz", Kind: delivery.Scrobble})
 	become(t, s, delivery.Dead, other)
-	require.NoError(t, s.Revive(t.Context(), user, "lastfm"))
+	require.NoError(t, s.Revive(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
 	for i, want := range []string{"dead", "scheduled", "scheduled", "scheduled"} {
 		require.Equal(t, want, standing(t, s, user, ids[i])[0])
 	}
@@ -306,13 +313,13 @@ func TestWaitingCountsByProvider(t *testing.T) {
 		"s3": {Months: 2}}, owing())
 	all := deliveries(t, s, user)
 	become(t, s, delivery.Running, all[0].ID)
-	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
-	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "navidrome")))
+	require.NoError(t, s.Park(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
+	require.NoError(t, s.Park(t.Context(), queue.Send{User: user, Connection: "navidrome"}))
 	become(t, s, delivery.Done, all[3].ID)
 	become(t, s, delivery.Dead, all[5].ID)
 	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1},
 		"navidrome": {Playlists: 2, Parked: 2}}, owing())
-	n, err := s.Queue().Backlog(t.Context())
+	n, err := s.Backlog(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }

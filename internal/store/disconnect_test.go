@@ -5,7 +5,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -59,7 +58,7 @@ func TestDeliveriesWaitForAReconnect(t *testing.T) {
 	waiting, err := s.Parked(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []library.Connection{c}, waiting)
-	require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
+	require.NoError(t, s.Release(t.Context(), queue.Send{User: alice, Connection: "lastfm"}))
 	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C"}, enqueued(t, s, alice))
 }
 
@@ -75,7 +74,7 @@ func TestRemovingDataRemovesItsDeliveries(t *testing.T) {
 		require.Zero(t, rowsOf(t, s, alice, table), table)
 		require.NotZero(t, rowsOf(t, s, bob, table), table)
 	}
-	require.Equal(t, 3, number(t, s, "SELECT count(*) FROM river_job"), "Bob's")
+	require.Equal(t, 3, number(t, s, "SELECT count(*) FROM deliveries"), "Bob's")
 	require.Equal(t, 3, count(t, s, alice), "the listens come from Spotify")
 
 	connect(t, s, alice, "lastfm") // forwarding starts again
@@ -92,23 +91,23 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, alice, _ := forwarding(t)
 		ids := deliveries(t, s, alice)
-		stop := startQueue(t, s, func(id int64) error {
+		stop := startQueue(t, s, func(id int64) delivery.State {
 			if id == ids[0].ID {
 				assert.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", true))
-				return river.JobSnooze(274 * 365 * 24 * time.Hour) // as after a fatal failure
+				return delivery.Parked // as after a fatal failure
 			}
-			return nil
+			return delivery.Done
 		})
 		time.Sleep(10 * time.Second)
 		stop()
 		require.Equal(t, []string{"lastfm parked: "}, enqueued(t, s, alice))
 		connect(t, s, alice, "lastfm")
-		require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
+		require.NoError(t, s.Release(t.Context(), queue.Send{User: alice, Connection: "lastfm"}))
 		require.Equal(t, ids[0].ID, taken(t, s)[0])
 		plays, err := s.ListensOf(t.Context(), ids[0].ID)
 		require.NoError(t, err)
 		require.Empty(t, plays, "its listens are gone")
-		n, err := s.Queue().Backlog(t.Context())
+		n, err := s.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"reprise/internal/delivery"
@@ -11,33 +13,51 @@ import (
 	"reprise/internal/queue"
 )
 
-// Queue returns the queue in this database. A store that was opened beside a server has none.
-func (s *Store) Queue() *queue.Queue { return s.jobs }
-
-// openQueue opens the queue in the database.
-func (s *Store) openQueue(ctx context.Context) (err error) {
-	s.jobs, err = queue.Open(ctx, queue.Config{Driver: s.driver(s.writer), Writer: s.writer, Reader: s.reader,
-		Wrap: local})
-	return err
+// enqueue inserts deliveries and returns the id of the last one. If there is the same one already, it stays as it is,
+// but is re-driven when it is dead.
+func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, all ...delivery.Draft) (id int64, err error) {
+	due := map[queue.Send]bool{}
+	for _, d := range all {
+		var now bool
+		if id, now, err = s.put(ctx, tx, d); err != nil {
+			return 0, err
+		}
+		if now {
+			due[queue.Send{User: d.User, Connection: d.Connection}] = true
+		}
+	}
+	s.jobs.Look() // at when the others are due
+	return id, s.jobs.Insert(ctx, tx, slices.Collect(maps.Keys(due))...)
 }
 
-// enqueue inserts a delivery and returns its id. If there is the same one already, it stays as it is, but is
-// re-driven when it is dead.
-func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int64, error) {
-	args, opts := d.Job(s.Options().Attempts)
-	id, fresh, err := s.jobs.Insert(ctx, tx, args, opts)
-	if err != nil {
-		return 0, err
+// put inserts a delivery. It reports whether its connection needs a job.
+func (s *Store) put(ctx context.Context, tx *sql.Tx, d delivery.Draft) (id int64, due bool, err error) {
+	key, now := d.Key(), time.Now()
+	err = tx.QueryRowContext(ctx, "SELECT id FROM deliveries WHERE idempotency_key = $1 AND "+unrepeated, key).Scan(&id)
+	if err == nil {
+		_, err = s.becomeDue(ctx, tx, redriven, "d.id = $1 AND d.state = 'dead'", id)
+		return id, false, err
 	}
-	if !fresh {
-		_, err := s.jobs.In(tx).Redrive(ctx, queue.Where(
-			"SELECT id FROM "+queue.Table+" j WHERE id = $1 AND "+queue.HasState(queue.Dead), id))
-		return id, err
+	if !errors.Is(err, sql.ErrNoRows) {
+		return 0, false, err
 	}
-	err = execTx(ctx, tx, `INSERT INTO deliveries (id, user_id, connection, kind, ref, items, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, id, d.User, d.Connection, d.Kind, d.Ref, d.Items(), millis(time.Now()))
-	return id, errors.Join(err, assign(ctx, tx, id, d))
+	if id, err = nextIDs(ctx, tx, "deliveries", 1); err != nil {
+		return 0, false, err
+	}
+	at := now
+	if d.Due.After(now) {
+		at = d.Due
+	}
+	err = execTx(ctx, tx, `INSERT INTO deliveries (id, user_id, connection, kind, ref, schema_version,
+		idempotency_key, items, history, state, max_attempts, due_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'scheduled', $10, $11, $12)`, id, d.User, d.Connection, d.Kind,
+		d.Ref, delivery.Schema, key, d.Items(), flag(d.History), s.Options().Attempts, millis(at), millis(now))
+	return id, !at.After(now), errors.Join(err, assign(ctx, tx, id, d))
 }
+
+// unrepeated is the condition that there is no second delivery with the same key, word by word as in the index
+// deliveries_key.
+const unrepeated = "(state <> 'done' OR kind NOT IN ('write_playlist', 'archive', 'notify'))"
 
 // assign makes listens part of a delivery, whichever they were part of before.
 func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
@@ -74,25 +94,28 @@ func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from l
 
 func (s *Store) enqueueAll(ctx context.Context, tx *sql.Tx, drafts []delivery.Draft) error {
 	for _, d := range drafts {
-		enqueue := s.enqueue
 		if delivery.Copies(d.Kind) {
-			enqueue = s.enqueueCopy
-		}
-		if _, err := enqueue(ctx, tx, d); err != nil {
-			return err
+			if err := wanted(ctx, tx, d); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	_, err := s.enqueue(ctx, tx, drafts...)
+	return err
 }
 
 // enqueueCopy notes that ours has changed, and enqueues writing its copy. It returns the id of the delivery.
 func (s *Store) enqueueCopy(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int64, error) {
-	err := execTx(ctx, tx, `INSERT INTO copies (user_id, connection, kind, ref, wanted, written)
-		VALUES ($1, $2, $3, $4, 1, 0)
-		ON CONFLICT (user_id, connection, kind, ref) DO UPDATE SET wanted = copies.wanted + 1`,
-		d.User, d.Connection, d.Kind, d.Ref)
-	if err != nil {
+	if err := wanted(ctx, tx, d); err != nil {
 		return 0, err
 	}
 	return s.enqueue(ctx, tx, d)
+}
+
+// wanted notes that what a copy is made of has changed.
+func wanted(ctx context.Context, tx *sql.Tx, d delivery.Draft) error {
+	return execTx(ctx, tx, `INSERT INTO copies (user_id, connection, kind, ref, wanted, written)
+		VALUES ($1, $2, $3, $4, 1, 0)
+		ON CONFLICT (user_id, connection, kind, ref) DO UPDATE SET wanted = copies.wanted + 1`,
+		d.User, d.Connection, d.Kind, d.Ref)
 }

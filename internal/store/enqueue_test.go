@@ -67,21 +67,20 @@ func only(t testing.TB, s *Store, user int64) delivery.Delivery {
 	return all[0]
 }
 
-// become gives deliveries a state as River does when it takes them, or when an attempt ends.
+// become gives deliveries a state as they have it when they are taken, or when an attempt ends.
 func become(t testing.TB, s *Store, state delivery.State, ids ...int64) {
 	t.Helper()
-	now := queue.Time(time.Now())
-	const tried = "attempt = CASE WHEN attempt > 0 THEN attempt ELSE 1 END, "
+	const tried = "attempts = CASE WHEN attempts > 0 THEN attempts ELSE 1 END, "
 	changes := map[delivery.State]string{
-		delivery.Running:  "state = 'running', attempt = attempt + 1, finalized_at = NULL, attempted_at = $2",
-		delivery.Retrying: "state = 'retryable', " + tried + "finalized_at = NULL, scheduled_at = $2",
-		delivery.Done:     "state = 'completed', " + tried + "finalized_at = $2",
-		delivery.Dead:     "state = 'cancelled', " + tried + "finalized_at = $2",
+		delivery.Running:  "attempts = attempts + 1, ended_at = 0",
+		delivery.Retrying: tried + "ended_at = 0, due_at = $2",
+		delivery.Done:     tried + "ended_at = $2",
+		delivery.Dead:     tried + "ended_at = $2",
 	}
-	change := "UPDATE river_job SET " + changes[state] + " WHERE id = $1"
+	change := "UPDATE deliveries SET " + changes[state] + ", state = $3 WHERE id = $1 AND CAST($2 AS BIGINT) > 0"
 	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) error {
 		for _, id := range ids {
-			if err := execTx(context.Background(), tx, change, id, now); err != nil {
+			if err := execTx(context.Background(), tx, change, id, millis(time.Now()), state); err != nil {
 				return err
 			}
 		}
@@ -155,7 +154,7 @@ func TestOldPlaysAreHistory(t *testing.T) {
 		save(t, s, user, "spotify", track("Years ago", -15*24*60), track("Last week", -7*24*60),
 			track("Just now", -5))
 		require.Equal(t, []string{"lastfm scheduled: Just now", "lastfm scheduled: Last week"}, enqueued(t, s, user))
-		require.Equal(t, 3, number(t, s, "SELECT priority FROM river_job WHERE id = 2"))
+		require.Equal(t, 1, number(t, s, "SELECT history FROM deliveries WHERE id = 2"))
 		save(t, s, user, "spotify", track("This minute", -1))
 		require.Equal(t, []int64{1, 3, 2}, taken(t, s))
 	})
@@ -230,7 +229,7 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 		require.Equal(t, id, enqueue(t, s, o), "retrying")
 		require.Equal(t, []string{"retrying", "1 of 7"}, standing(t, s, alice, id),
 			"it keeps the attempts that are used up")
-		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(alice, o.Connection)))
+		require.NoError(t, s.Park(t.Context(), queue.Send{User: alice, Connection: o.Connection}))
 		require.Equal(t, id, enqueue(t, s, o), "parked")
 		require.Equal(t, []string{"parked", "1 of 7"}, standing(t, s, alice, id))
 		become(t, s, delivery.Dead, id)
@@ -252,9 +251,9 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 			Listens: []int64{1, 2}},
 		"another month": {User: alice, Connection: "s3", Kind: delivery.Archive, Ref: "2026-12"},
 	} {
-		before := number(t, s, "SELECT count(*) FROM river_job")
+		before := number(t, s, "SELECT count(*) FROM deliveries")
 		enqueue(t, s, other)
-		require.Equal(t, before+1, number(t, s, "SELECT count(*) FROM river_job"), what)
+		require.Equal(t, before+1, number(t, s, "SELECT count(*) FROM deliveries"), what)
 	}
 }
 

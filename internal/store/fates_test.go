@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 )
 
 // fateOf returns the counts of a connection, and its newest listens with what became of them.
@@ -109,8 +108,8 @@ func BenchmarkForwarding(b *testing.B) {
 			sent, err := s.StartForwarding(b.Context(), rule, true)
 			require.NoError(b, err)
 			require.Equal(b, n, sent)
-			require.NoError(b, s.exec(b.Context(), "UPDATE river_job SET state = 'completed', finalized_at = $1",
-				queue.Time(at(0))))
+			require.NoError(b, s.exec(b.Context(), "UPDATE deliveries SET state = 'done', ended_at = $1",
+				millis(at(0))))
 			for number(b, s, "SELECT count(*) FROM deliveries") > 0 {
 				_, err := s.Retire(b.Context(), time.Now(), time.Now())
 				require.NoError(b, err)

@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 )
 
 // ForwardingRules returns a person's forwarding rules, by provider.
@@ -124,9 +123,9 @@ func (s *Store) StopForwarding(ctx context.Context, user int64, conn library.Con
 	return s.exec(ctx, "DELETE FROM forwarding WHERE user_id = $1 AND connection = $2", user, conn)
 }
 
-// outcomeOf is the outcome of forwarding a listen l, from its row f of forwards and that one's job j.
+// outcomeOf is the outcome of forwarding a listen l, from its row f of forwards and that one's delivery d.
 const outcomeOf = `CASE WHEN f.listen_id IS NULL THEN 'there' WHEN f.delivery_id = 0 THEN 'done'
-	ELSE coalesce(j.state, 'scheduled') END`
+	ELSE coalesce(d.state, 'scheduled') END`
 
 // ForwardingCounts counts the outcomes of forwarding a person's listens to a provider.
 func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.ConnectionID) (
@@ -146,9 +145,9 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 		n     int
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n) }
-	owed, err := list(ctx, s.reader, scan, "SELECT j.state, sum(d.items) FROM "+withJobs+`
-		WHERE d.user_id = $1 AND d.connection = $2 AND d.kind IN ($3, $4) AND NOT `+queue.HasState(queue.Done)+`
-		GROUP BY j.state`, user, conn, delivery.SubmitListens, delivery.Scrobble)
+	owed, err := list(ctx, s.reader, scan, `SELECT state, sum(items) FROM deliveries
+		WHERE user_id = $1 AND connection = $2 AND kind IN ($3, $4) AND state <> 'done' GROUP BY state`,
+		user, conn, delivery.SubmitListens, delivery.Scrobble)
 	if err != nil {
 		return c, err
 	}
@@ -164,16 +163,10 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 		}
 	}
 	c.Sent = max(0, c.Sent) // what was queued between the two queries is in the second one alone
-	var due sql.NullTime
-	err = s.reader.QueryRowContext(ctx,
-		"SELECT j.due FROM "+withJobs+"WHERE d.user_id = $1 AND d.connection = $2 AND "+
-			queue.HasState(queue.Scheduled, queue.Retrying)+" ORDER BY j.due LIMIT 1", user, conn).Scan(&due)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	if due.Valid {
-		c.Next = due.Time.UTC()
-	}
+	var due sql.NullInt64
+	err = s.reader.QueryRowContext(ctx, "SELECT min(due_at) FROM deliveries WHERE "+ofConnection+" AND "+waits,
+		user, conn).Scan(&due)
+	c.Next = instant(due.Int64)
 	return c, local(err)
 }
 
@@ -182,16 +175,9 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.ConnectionID, limit int) (
 	[]delivery.ForwardedListen, error) {
 	scan := func(r scanner) (v delivery.ForwardedListen, err error) {
-		var at, seen int64
-		var due, ended sql.NullTime
+		var at, seen, due, ended int64
 		err = r.Scan(&v.ID, &v.Title, &v.Artist, &at, &v.Outcome, &due, &ended, &seen, &v.Reason, &v.Delivery)
-		v.PlayedAt, v.ThereSince = instant(at), instant(1000*seen)
-		if due.Valid {
-			v.Due = due.Time.UTC()
-		}
-		if ended.Valid {
-			v.EndedAt = ended.Time.UTC()
-		}
+		v.PlayedAt, v.ThereSince, v.Due, v.EndedAt = instant(at), instant(1000*seen), instant(due), instant(ended)
 		return v, err
 	}
 	target, err := accountOf(ctx, s.reader, user, conn)
@@ -219,12 +205,11 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.C
 // arguments from $6 on.
 func forwardedListens(target account) string {
 	return `SELECT l.id, p.title, p.artist, l.played_at, ` + outcomeOf + `,
-		j.due, j.ended_at, coalesce((SELECT min(s.stored_at) FROM listen_sources s
+		coalesce(d.due_at, 0), coalesce(d.ended_at, 0), coalesce((SELECT min(s.stored_at) FROM listen_sources s
 			WHERE s.listen_id = l.id AND ` + target.sources("s", 6) + `), 0),
 		coalesce(d.reason, ''), coalesce(f.delivery_id, 0)
 		FROM listens l JOIN spellings p ON p.id = l.spelling_id
 		LEFT JOIN forwards f ON f.listen_id = l.id AND f.connection = $2
-		LEFT JOIN ` + queue.Table + ` j ON j.id = f.delivery_id
 		LEFT JOIN deliveries d ON d.id = f.delivery_id
 		WHERE l.user_id = $1 AND l.played_at >= $4 AND l.played_at < $5 AND (f.listen_id IS NOT NULL OR EXISTS
 			(SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND ` + target.sources("s", 6) + `) AND EXISTS

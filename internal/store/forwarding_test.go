@@ -10,7 +10,6 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 	"reprise/internal/words"
 )
 
@@ -72,10 +71,10 @@ func TestEarlierListensAreForwardedOnRequest(t *testing.T) {
 	require.Equal(t, 1, wait())
 	require.Equal(t, 1, carry(true))
 	require.Equal(t, []string{"lastfm scheduled: B, D", "lastfm scheduled: A"}, enqueued(t, s, user))
-	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 3"),
+	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM deliveries WHERE history = 1"),
 		"history goes out after what is new")
 	save(t, s, user, "spotify", track("F", time.Since(at(0)).Minutes()))
-	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 1"))
+	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM deliveries WHERE history = 0"))
 }
 
 func TestHistoryGoesOutAfterWhatIsNew(t *testing.T) {
@@ -157,18 +156,17 @@ func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]
 		ids[name] = all[len(all)-1].ID
 	}
 	save(t, s, user, "lastfm", track("only there", 200))
-	_, err := s.writer.Exec("UPDATE river_job SET scheduled_at = $1", queue.Time(start.Add(time.Hour)))
-	require.NoError(t, err)
-	require.NoError(t, s.Queue().Park(t.Context(), queue.One(ids["parked"])))
+	require.NoError(t, s.exec(t.Context(), "UPDATE deliveries SET due_at = $1", millis(start.Add(time.Hour))))
+	require.NoError(t, s.exec(t.Context(), "UPDATE deliveries SET state = 'parked' WHERE id = $1", ids["parked"]))
 	become(t, s, delivery.Done, ids["forgotten"])
 	time.Sleep(time.Minute)
-	_, err = s.Retire(t.Context(), time.Now(), time.Time{})
+	_, err := s.Retire(t.Context(), time.Now(), time.Time{})
 	require.NoError(t, err)
 	for _, state := range []delivery.State{delivery.Running, delivery.Retrying, delivery.Dead, delivery.Done} {
 		become(t, s, state, ids[string(state)])
 	}
-	require.NoError(t, s.NoteFailure(t.Context(), ids["dead"],
-		delivery.Failure{Category: "item", Reason: words.Plain("It is bad.")}, true))
+	noteFailure(t, s, ids["dead"],
+		delivery.Failure{Category: "item", Reason: words.Plain("It is bad.")}, true)
 	time.Sleep(time.Minute)
 	save(t, s, user, "lastfm", track("there", 70.1), track("done", 50.1))
 	plays, err := s.ListensOf(t.Context(), ids["there"])

@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/notify"
-	"reprise/internal/queue"
 )
 
 // gatherFor is how long a channel waits for more messages to send together.
@@ -131,7 +130,13 @@ func (s *Store) enqueueNotify(ctx context.Context, tx *sql.Tx, user, channel int
 	if err != nil {
 		return err
 	}
-	return s.jobs.In(tx).DueBy(ctx, id, d.Due, released)
+	allowed := "state = 'scheduled'"
+	if released {
+		allowed = "state IN ('scheduled', 'retrying', 'parked')"
+	}
+	s.jobs.Look()
+	return execTx(ctx, tx, "UPDATE deliveries SET state = "+waiting+", due_at = $1 WHERE id = $2 AND "+allowed+
+		" AND (due_at > $1 OR state = 'parked')", millis(d.Due), id)
 }
 
 // WaitingMessages implements notify.ChannelStore.
@@ -228,20 +233,24 @@ func dropMessages(ctx context.Context, tx *sql.Tx, id int64) error {
 
 // EndMessages implements delivery.Store. It is one transaction, so that it misses no message.
 func (s *Store) EndMessages(ctx context.Context, id, channel, seen int64, done bool) (ended bool, err error) {
-	return s.unlessNewer(ctx, channel, seen, func(j queue.Jobs) error { return j.End(ctx, id, done) })
+	return s.unlessNewer(ctx, channel, seen, func(tx *sql.Tx) error { return endNow(ctx, tx, id, done) })
 }
 
 // DeferMessages implements delivery.Store.
 func (s *Store) DeferMessages(
 	ctx context.Context, id, channel, seen int64, until time.Time,
 ) (deferred bool, err error) {
-	return s.unlessNewer(ctx, channel, seen, func(j queue.Jobs) error { return j.Defer(ctx, id, until) })
+	return s.unlessNewer(ctx, channel, seen, func(tx *sql.Tx) error {
+		return execTx(ctx, tx, `UPDATE deliveries SET attempts = attempts - 1, due_at = $1,
+			state = CASE WHEN attempts > 1 THEN 'retrying' ELSE 'scheduled' END WHERE id = $2 AND state = 'running'`,
+			dueMillis(until), id)
+	})
 }
 
 // unlessNewer calls then, unless a message with an id above seen waits for the channel, in one transaction. It reports
 // whether it called then.
 func (s *Store) unlessNewer(
-	ctx context.Context, channel, seen int64, then func(queue.Jobs) error,
+	ctx context.Context, channel, seen int64, then func(*sql.Tx) error,
 ) (did bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var newer int
@@ -251,14 +260,16 @@ func (s *Store) unlessNewer(
 		if did = newer == 0; err != nil || !did {
 			return err
 		}
-		return then(s.jobs.In(tx))
+		return then(tx)
 	})
 	return did && err == nil, err
 }
 
 // ReleaseChannels implements delivery.Store.
 func (s *Store) ReleaseChannels(ctx context.Context) error {
-	return s.jobs.Release(ctx, queue.Where(`SELECT d.id FROM deliveries d
-		JOIN channels c ON c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref
-		WHERE d.kind = 'notify' AND c.stopped_at = 0`))
+	return s.write(ctx, func(tx *sql.Tx) error {
+		_, err := s.becomeDue(ctx, tx, released, isParked+` AND d.kind = 'notify' AND EXISTS
+			(SELECT 1 FROM channels c WHERE c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref AND c.stopped_at = 0)`)
+		return err
+	})
 }

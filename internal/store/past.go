@@ -12,7 +12,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
-	"reprise/internal/queue"
 )
 
 // Past is what a household's server would have written down earlier. Only the demo writes one.
@@ -112,9 +111,8 @@ func (s *Store) pastDelivery(ctx context.Context, tx *sql.Tx, d PastDelivery) er
 	if err != nil {
 		return err
 	}
-	return errors.Join(
-		queue.In(tx).Ended(ctx, id, d.Created, d.Ended),
-		execTx(ctx, tx, "UPDATE deliveries SET created_at = $1 WHERE id = $2", millis(d.Created), id))
+	return execTx(ctx, tx, `UPDATE deliveries SET state = 'done', attempts = 1, created_at = $1, due_at = $1,
+		ended_at = $2 WHERE id = $3`, millis(d.Created), millis(d.Ended), id)
 }
 
 // aged are the columns that Age changes: when people and the server set something up.

@@ -8,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
-	"reprise/internal/queue"
 )
 
 // copyFact is the name of the fact that a database is a copy which no server has opened yet.
@@ -208,18 +206,15 @@ func (s *Store) compare(ctx context.Context) (r Restored, err error) {
 	return r, err
 }
 
-// jobsWas is queue.Table of the database "was".
-var jobsWas = strings.Replace(queue.Table, "FROM river_job", "FROM was.river_job", 1)
-
 // sentSince notes the listens that are to be sent here, and were sent there.
-var sentSince = `UPDATE forwards SET delivery_id = 0
-	WHERE delivery_id IN (SELECT d.id FROM ` + withJobs + `WHERE NOT ` + queue.HasState(queue.Done) + `)
-	AND EXISTS (SELECT 1 FROM was.forwards w LEFT JOIN ` + jobsWas + ` j ON j.id = w.delivery_id
+const sentSince = `UPDATE forwards SET delivery_id = 0
+	WHERE delivery_id IN (SELECT id FROM deliveries WHERE state <> 'done')
+	AND EXISTS (SELECT 1 FROM was.forwards w LEFT JOIN was.deliveries d ON d.id = w.delivery_id
 		WHERE w.listen_id = forwards.listen_id AND w.connection = forwards.connection
-		AND (w.delivery_id = 0 OR ` + queue.HasState(queue.Done) + `))`
+		AND (w.delivery_id = 0 OR d.state = 'done'))`
 
 // recountWaiting counts the listens of deliveries that are not done. One without any ends at its first attempt.
-var recountWaiting = `UPDATE deliveries
+const recountWaiting = `UPDATE deliveries
 	SET items = (SELECT count(*) FROM forwards f WHERE f.delivery_id = deliveries.id)
-	WHERE kind IN ('` + delivery.SubmitListens + `', '` + delivery.Scrobble + `') AND EXISTS (SELECT 1 FROM ` +
-	queue.Table + ` j WHERE j.id = deliveries.id AND NOT ` + queue.HasState(queue.Done) + `)`
+	WHERE kind IN ('` + delivery.SubmitListens + `', '` + delivery.Scrobble + `')
+	AND state <> 'done'`

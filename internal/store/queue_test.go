@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,44 +19,53 @@ import (
 	"reprise/internal/queue"
 )
 
-// These are the arguments of deliveries' jobs.
-type (
-	plays  struct{ delivery.Payload }
-	copied struct{ delivery.Payload }
-)
-
-func (plays) Kind() string  { return delivery.Scrobble }
-func (copied) Kind() string { return delivery.WritePlaylist }
-
-// worker calls a function of the test.
-type worker[T river.JobArgs] struct {
-	river.WorkerDefaults[T]
-	do func(id int64) error
+// worker takes what is due, and has a function of the test say what becomes of each.
+type worker struct {
+	river.WorkerDefaults[queue.Send]
+	s  *Store
+	do func(id int64) delivery.State
 }
 
-func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do(j.ID) }
+func (w *worker) Work(ctx context.Context, job *river.Job[queue.Send]) error {
+	all, err := w.s.Take(ctx, job.Args, 1)
+	if err != nil {
+		return err
+	}
+	var share delivery.Share
+	for _, d := range all {
+		e := delivery.End{ID: d.ID, State: w.do(d.ID), Attempts: d.Number}
+		if share.Park = e.State == delivery.Parked; share.Park {
+			e.Attempts--
+		}
+		share.Ends = append(share.Ends, e)
+	}
+	return w.s.Finish(ctx, job, share)
+}
 
 // startQueue works deliveries until the returned function is called, which waits for running ones. It needs a synctest
 // bubble.
-func startQueue(t testing.TB, s *Store, do func(id int64) error) (stop func()) {
+func startQueue(t testing.TB, s *Store, do func(id int64) delivery.State) (stop func()) {
 	t.Helper()
-	workers := river.NewWorkers()
-	river.AddWorker(workers, &worker[plays]{do: do})
-	river.AddWorker(workers, &worker[copied]{do: do})
+	require.NoError(t, s.Resume(context.Background()))
 	ctx, cancel := context.WithCancel(context.Background())
-	failed := func(err error) { assert.NoError(t, err) }
 	var running sync.WaitGroup
-	running.Go(func() { s.Queue().Keep(ctx, func(queue.Due) {}, failed) })
 	running.Go(func() {
-		ended := func(e *river.Event) {
-			if e.Kind != river.EventKindJobCompleted {
-				s.Queue().Look()
-			}
+		due := func(ctx context.Context, after, until time.Time) (time.Time, error) {
+			_, next, err := s.Wake(ctx, after, until)
+			return next, err
 		}
-		assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Workers: workers, AtOnce: func() int { return 4 },
-			Ended: ended, Failed: failed}))
+		assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Worker: &worker{s: s, do: do}, Due: due, Earlier: s.Earlier,
+			Log: slog.New(slog.DiscardHandler), Failed: func(err error) { assert.NoError(t, err) }}))
 	})
 	return func() { cancel(); running.Wait() }
+}
+
+// noteFailure stores why an attempt failed.
+func noteFailure(t testing.TB, s *Store, id int64, f delivery.Failure, dead bool) {
+	t.Helper()
+	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) error {
+		return note(context.Background(), tx, id, f, dead)
+	}))
 }
 
 func TestInterruptedDeliveriesAreDueAgain(t *testing.T) {
@@ -78,8 +90,8 @@ func TestInterruptedDeliveriesAreDueAgain(t *testing.T) {
 	})
 }
 
-// In earlier versions connections of several people shared a queue.
-func TestEachConnectionGetsAQueueAtTheStart(t *testing.T) {
+// Each connection has one job at a time, and none waits for another one.
+func TestConnectionsWaitForNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, alice := setup(t)
@@ -90,20 +102,15 @@ func TestEachConnectionGetsAQueueAtTheStart(t *testing.T) {
 					Ref: fmt.Sprint(i)})
 			}
 		}
-		_, err := s.writer.Exec("UPDATE river_job SET queue = 'lastfm_7'")
-		require.NoError(t, err)
 		block := make(chan struct{})
-		stop := startQueue(t, s, func(int64) error { <-block; return nil })
+		var under atomic.Int64
+		stop := startQueue(t, s, func(int64) delivery.State { under.Add(1); <-block; return delivery.Done })
 		time.Sleep(time.Second)
-		require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE state = 'running'"),
-			"one of each person")
+		require.EqualValues(t, 2, under.Load(), "one of each person")
 		close(block)
 		time.Sleep(time.Second)
 		stop()
-		for _, user := range []int64{alice, bob} {
-			require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE state = 'completed' AND queue = $1",
-				delivery.QueueOf("lastfm", user)))
-		}
+		require.Equal(t, 4, number(t, s, "SELECT count(*) FROM deliveries WHERE state = 'done'"))
 	})
 }
 
@@ -116,11 +123,11 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 		thousands(t, s, user, many, delivery.Dead)
 		var mu sync.Mutex
 		worked := map[int64]int{}
-		stop := startQueue(t, s, func(id int64) error {
+		stop := startQueue(t, s, func(id int64) delivery.State {
 			mu.Lock()
 			defer mu.Unlock()
 			worked[id]++
-			return nil
+			return delivery.Done
 		})
 		var wg sync.WaitGroup
 		redriven := make([]int, 4)
@@ -161,16 +168,10 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 // thousands inserts many deliveries that are all dead or done.
 func thousands(t testing.TB, s *Store, user int64, many int, state delivery.State) {
 	t.Helper()
-	_, err := s.writer.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < $1)
-		INSERT INTO river_job (kind, args, queue, max_attempts, attempt, state, scheduled_at, finalized_at)
-		SELECT $2, '{}', $4, 3, 1, 'cancelled', $3, $3 FROM n`,
-		many, delivery.Scrobble, queue.Time(time.Now()), delivery.QueueOf("lastfm", user))
-	require.NoError(t, err)
-	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, connection, kind, ref, items, created_at)
-		SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)
-	require.NoError(t, err)
-	if state == delivery.Done {
-		_, err = s.writer.Exec("UPDATE river_job SET state = 'completed'")
-		require.NoError(t, err)
-	}
+	require.NoError(t, s.exec(context.Background(), `WITH RECURSIVE n (i) AS
+		(SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < $1)
+		INSERT INTO deliveries (id, user_id, connection, kind, ref, schema_version, idempotency_key, items, history,
+			state, attempts, max_attempts, due_at, created_at, ended_at)
+		SELECT i, $2, 'lastfm', 'scrobble', '', 1, CAST(i AS TEXT), 1, 0, $3, 1, 3, $4, 0, $4 FROM n`,
+		many, user, state, millis(time.Now())))
 }

@@ -9,7 +9,6 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/queue"
 )
 
 // endsWithin is how long before the end of a trouble the run or delivery may have ended that proved it over.
@@ -66,11 +65,10 @@ func sendingStopped(ctx context.Context, tx *sql.Tx, channel int64, w notify.Wai
 // heldBack counts what was enqueued before a trouble ended and sent since a time, or is about to be sent.
 func heldBack(ctx context.Context, tx *sql.Tx, user int64, since time.Time, w *notify.Waiting) error {
 	scan := func(r scanner) (t delivery.Tally, err error) { return t, r.Scan(&t.Kind, &t.State, &t.Items) }
-	all, err := list(ctx, tx, scan, `SELECT d.kind, j.state, sum(d.items) FROM `+withJobs+`
-		WHERE d.user_id = $1 AND d.connection = $2 AND d.created_at <= $3
-		AND (`+queue.HasState(queue.Done)+` AND j.ended_at >= $4 OR `+
-		queue.HasState(queue.Scheduled, queue.Running, queue.Retrying)+`)
-		GROUP BY d.kind, j.state`, user, w.Connection, millis(w.ResolvedAt), queue.Time(since))
+	all, err := list(ctx, tx, scan, `SELECT kind, state, sum(items) FROM deliveries
+		WHERE user_id = $1 AND connection = $2 AND created_at <= $3
+		AND (state = 'done' AND ended_at >= $4 OR state IN ('scheduled', 'running', 'retrying'))
+		GROUP BY kind, state`, user, w.Connection, millis(w.ResolvedAt), millis(since))
 	var sent, left delivery.Waiting
 	for _, t := range all {
 		if t.State == delivery.Done {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"reprise/internal/accounts"
-	"reprise/internal/queue"
 	"reprise/internal/removal"
 )
 
@@ -72,8 +71,7 @@ func (s *Store) Counts(ctx context.Context, user int64) (c removal.Counts, err e
 		(SELECT count(*) FROM listens WHERE user_id = $1),
 		(SELECT count(*) FROM playlists WHERE user_id = $1),
 		(SELECT count(*) FROM connections WHERE user_id = $1),
-		(SELECT count(*) FROM deliveries d JOIN `+queue.Table+` j ON j.id = d.id WHERE d.user_id = $1 AND `+
-		queue.HasState(queue.Scheduled, queue.Running, queue.Retrying, queue.Parked)+`),
+		(SELECT count(*) FROM deliveries WHERE user_id = $1 AND state NOT IN ('done', 'dead')),
 		(SELECT count(*) FROM imports WHERE user_id = $1),
 		(SELECT count(*) FROM channels WHERE user_id = $1),
 		(SELECT count(*) FROM tokens WHERE user_id = $1)`, user).
@@ -211,15 +209,12 @@ func removeSome(ctx context.Context, tx *sql.Tx, user int64) (removal.Left, erro
 		execTx(ctx, tx, "DELETE FROM users WHERE id = $1 AND role = $2", user, leaving))
 }
 
-// removeDeliveries removes some deliveries of a person with their jobs, and returns how many. working says that one is
+// removeDeliveries removes some deliveries of a person, and returns how many. working says that one is
 // left because it is under way.
 func removeDeliveries(ctx context.Context, tx *sql.Tx, user int64) (working bool, some int, err error) {
-	const mine = "SELECT id FROM deliveries WHERE user_id = $1 ORDER BY id LIMIT $2"
-	if _, err := queue.In(tx).Remove(ctx, queue.Where(mine, user, removeAtOnce)); err != nil {
-		return false, 0, err
-	}
-	some, err = affected(tx.ExecContext(ctx, `DELETE FROM deliveries WHERE id IN (`+mine+`)
-		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id)`, user, removeAtOnce))
+	some, err = affected(tx.ExecContext(ctx, `DELETE FROM deliveries WHERE id IN
+		(SELECT id FROM deliveries WHERE user_id = $1 AND state <> 'running' ORDER BY id LIMIT $2)`,
+		user, removeAtOnce))
 	if err == nil {
 		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deliveries WHERE user_id = $1)", user).
 			Scan(&working)

@@ -82,9 +82,6 @@ func fillTables(t testing.TB, s *Store, n int64) {
 		require.Less(t, len(left), before, "these tables cannot be filled: %v", left)
 	}
 	require.NoError(t, s.exec(t.Context(), "UPDATE users SET role = 'admin' WHERE id = $1", n))
-	require.NoError(t, s.exec(t.Context(), `INSERT INTO river_job
-		(id, kind, args, state, queue, max_attempts, priority, scheduled_at)
-		VALUES ($1, 'scrobble', '{}', 'available', 'q', 1, 1, '2026-11-20 18:00:00')`, n))
 }
 
 // rowsWith counts the rows of a table that have the number n anywhere.
@@ -137,8 +134,6 @@ func TestARemovalLeavesNothingAndTakesOnlyThat(t *testing.T) {
 		require.Equal(t, want, rowsWith(t, s, table, columns, gone), "what the removed person had in %s", table)
 		require.Equal(t, 1, rowsWith(t, s, table, columns, stays), "what the other has in %s", table)
 	}
-	require.Zero(t, number(t, s, "SELECT count(*) FROM river_job WHERE id = $1", gone))
-	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM river_job WHERE id = $1", stays))
 }
 
 // From the first step on the person cannot sign in, is listed nowhere, and their name is free.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"reprise/internal/library"
-	"reprise/internal/queue"
 )
 
 // Servers that only count plays also count those that were sent to them. So each sending is stored before its request
@@ -149,8 +148,8 @@ func scanHeld(r scanner) (v library.Held, err error) {
 }
 
 // sentAway is the condition that the listen of a row f of forwards was sent.
-var sentAway = "(f.delivery_id = 0 OR EXISTS (SELECT 1 FROM " + queue.Table + " j WHERE j.id = f.delivery_id AND " +
-	queue.HasState(queue.Done) + "))"
+const sentAway = `(f.delivery_id = 0 OR EXISTS
+	(SELECT 1 FROM deliveries d WHERE d.id = f.delivery_id AND d.state = 'done'))`
 
 // heldOf selects the listens of the person $1 between the times $2 and $3 that are of the track with the match key $4
 // ($5 is that kind): whether the account has reported each, it was sent to it ($6), and it is forwarded to it. The

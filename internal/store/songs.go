@@ -11,7 +11,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 )
 
 // mostQuestions is how many questions about songs are kept for a connection.
@@ -161,11 +160,11 @@ func (s *Store) DeadListens(ctx context.Context, user int64, conn library.Connec
 		library.Track
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.id, &v.Title, &v.Artist) }
-	rows, err := list(ctx, s.reader, scan, `SELECT d.id, p.title, p.artist FROM `+withJobs+`
+	rows, err := list(ctx, s.reader, scan, `SELECT d.id, p.title, p.artist FROM deliveries d
 		JOIN forwards f ON f.delivery_id = d.id JOIN listens l ON l.id = f.listen_id
 		JOIN spellings p ON p.id = l.spelling_id
 		WHERE d.user_id = $1 AND d.connection = $2 AND d.items = 1 AND d.category = 'item'
-		AND `+queue.HasState(queue.Dead), user, conn)
+		AND d.state = 'dead'`, user, conn)
 	all := make(map[int64]library.Track, len(rows))
 	for _, r := range rows {
 		all[r.id] = r.Track

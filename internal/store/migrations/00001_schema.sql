@@ -212,20 +212,36 @@ CREATE TABLE forwarding (
     PRIMARY KEY (user_id, connection)
 );
 
+-- What is, or was, to be sent.
 CREATE TABLE deliveries (
-    id         INTEGER PRIMARY KEY, -- that of River's job
-    user_id    INTEGER NOT NULL REFERENCES users (id),
-    connection TEXT NOT NULL,
-    kind       TEXT NOT NULL,
-    ref        TEXT NOT NULL, -- what it is about: the number of a playlist, or a month; empty for listens
-    items      INTEGER NOT NULL, -- how many listens or playlists it carries
-    created_at BIGINT NOT NULL,
-    category   TEXT NOT NULL DEFAULT '', -- of the latest failure
-    reason     TEXT NOT NULL DEFAULT '', -- in words
-    answer     TEXT NOT NULL DEFAULT '', -- the upstream's own
-    dead_since BIGINT NOT NULL DEFAULT 0
+    id              INTEGER PRIMARY KEY,
+    user_id         INTEGER NOT NULL REFERENCES users (id),
+    connection      TEXT NOT NULL,
+    kind            TEXT NOT NULL,
+    ref             TEXT NOT NULL, -- what it is about: the number of a playlist, or a month; empty for listens
+    schema_version  INTEGER NOT NULL, -- of what a delivery means; one of a newer program waits for that
+    idempotency_key TEXT NOT NULL,
+    items           INTEGER NOT NULL, -- how many listens or playlists it carries
+    history         INTEGER NOT NULL, -- 1: it goes out after everything that is new
+    state           TEXT NOT NULL, -- scheduled, running, retrying, parked, dead or done
+    attempts        INTEGER NOT NULL DEFAULT 0, -- used up
+    max_attempts    INTEGER NOT NULL,
+    due_at          BIGINT NOT NULL, -- when the next attempt is made, while it is scheduled or retrying
+    created_at      BIGINT NOT NULL,
+    ended_at        BIGINT NOT NULL DEFAULT 0, -- when it became done or dead; 0 before
+    category        TEXT NOT NULL DEFAULT '', -- of the latest failure
+    reason          TEXT NOT NULL DEFAULT '', -- in words
+    answer          TEXT NOT NULL DEFAULT '', -- the upstream's own
+    dead_since      BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX deliveries_owner ON deliveries (user_id, connection, id);
+CREATE INDEX deliveries_ended ON deliveries (state, ended_at);
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE state IN ('scheduled', 'retrying');
+CREATE INDEX deliveries_next ON deliveries (user_id, connection, history, id)
+    WHERE state IN ('scheduled', 'retrying', 'running');
+-- A play is sent once; a copy, and the messages of a channel, are sent again after they were sent.
+CREATE UNIQUE INDEX deliveries_key ON deliveries (idempotency_key)
+    WHERE state <> 'done' OR kind NOT IN ('write_playlist', 'archive', 'notify');
 
 -- Which listens are or were carried to a provider. delivery_id 0: sent so long ago that the delivery is forgotten.
 CREATE TABLE forwards (

@@ -1,0 +1,60 @@
+package delivery
+
+import (
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/queue"
+)
+
+// Due is how many deliveries have become due to a connection.
+type Due struct {
+	queue.Send
+	Count int
+}
+
+// Taken is a delivery that is under way.
+type Taken struct {
+	ID         int64
+	User       int64
+	Connection library.ConnectionID
+	Kind       string
+	Ref        string // see Delivery.Ref
+	Schema     int    // see [Schema]
+	CreatedAt  time.Time
+	History    bool
+	Number     int // of the attempt, from 1; the ones before have been used up
+	Most       int // attempts that the delivery has in all
+}
+
+// used returns the end of an attempt that counts.
+func (d Taken) used(s State) End { return End{ID: d.ID, State: s, Attempts: d.Number} }
+
+// unused returns the end of an attempt that does not count.
+func (d Taken) unused(s State) End { return End{ID: d.ID, State: s, Attempts: d.Number - 1} }
+
+// waits returns the end of an attempt that does not count, and is made at a time; zero for when it was due.
+func (d Taken) waits(due time.Time) End {
+	e := d.unused(Scheduled)
+	if e.Attempts > 0 {
+		e.State = Retrying
+	}
+	e.Due = due
+	return e
+}
+
+// End is how an attempt at a delivery ended, and what follows.
+type End struct {
+	ID       int64
+	State    State
+	Attempts int       // used up
+	Due      time.Time // of the next one; zero: as it was
+	Failure  *Failure  // nil: as it was
+}
+
+// Share is what became of deliveries to one connection that were taken together.
+type Share struct {
+	Ends  []End
+	Until time.Time // all that waits for the connection waits until then, at least; zero: as it does
+	Park  bool      // all that waits for the connection waits for a person
+}
