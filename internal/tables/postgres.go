@@ -5,11 +5,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -22,34 +20,14 @@ type postgres struct{}
 
 func (postgres) keeps() bool { return false }
 
-func (postgres) read(c Column) string {
-	switch name := quote(c.Name); {
-	case c.Kind == JSON:
-		return name + "::text"
-	case c.Kind == List:
-		return "to_jsonb(" + name + ")::text"
-	case c.Kind == Int && strings.HasPrefix(c.typed, "bit"):
-		return name + "::integer"
-	case c.Kind == Text:
-		return name + "::text" // enums
-	default:
-		return name
-	}
-}
-
 func (postgres) schema(ctx context.Context, q Querier) (all []Table, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-			t.typtype = 'e',
-			a.attnotnull,
-			coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false) OR a.attidentity <> '',
-			coalesce(array_position(string_to_array(i.indkey::text, ' '), a.attnum::text), 0),
+			a.attnotnull, coalesce(array_position(string_to_array(i.indkey::text, ' '), a.attnum::text), 0),
 			coalesce((SELECT string_agg(DISTINCT p.relname, ',') FROM pg_constraint f
 				JOIN pg_class p ON p.oid = f.confrelid WHERE f.conrelid = c.oid AND f.contype = 'f'), '')
 		FROM pg_class c
 		JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = current_schema()
 		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-		JOIN pg_type t ON t.oid = a.atttypid
-		LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 		LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
 		WHERE c.relkind IN ('r', 'p') ORDER BY c.relname, a.attnum`)
 	if err != nil {
@@ -59,9 +37,8 @@ func (postgres) schema(ctx context.Context, q Querier) (all []Table, err error) 
 	for rows.Next() {
 		var table, parents string
 		var c Column
-		var enum bool
 		var inKey int
-		if err := rows.Scan(&table, &c.Name, &c.typed, &enum, &c.NotNull, &c.counted, &inKey, &parents); err != nil {
+		if err := rows.Scan(&table, &c.Name, &c.typed, &c.NotNull, &inKey, &parents); err != nil {
 			return nil, err
 		}
 		if len(all) == 0 || all[len(all)-1].Name != table {
@@ -70,7 +47,7 @@ func (postgres) schema(ctx context.Context, q Querier) (all []Table, err error) 
 				all[len(all)-1].parents = strings.Split(parents, ",")
 			}
 		}
-		c.Kind = postgresKind(c, enum)
+		c.Kind = postgresKind(c)
 		t := &all[len(all)-1]
 		t.Columns = append(t.Columns, c)
 		t.hasKey(c.Name, inKey)
@@ -79,26 +56,16 @@ func (postgres) schema(ctx context.Context, q Querier) (all []Table, err error) 
 }
 
 // postgresKind returns the kind of a column by the name of its type; an unknown name is its own kind.
-func postgresKind(c Column, enum bool) Kind {
-	name, _, _ := strings.Cut(c.typed, "(")
-	switch {
-	case strings.HasSuffix(c.typed, "[]"):
-		return List
-	case enum, name == "text", name == "character varying":
+func postgresKind(c Column) Kind {
+	switch c.typed {
+	case "text":
 		return Text
-	}
-	switch name {
-	case "bigint", "integer", "smallint", "boolean", "bit":
+	case "bigint", "integer", "smallint", "boolean":
 		return Int
 	case "double precision":
 		return Float
 	case "bytea":
 		return Bytes
-	case "jsonb", "json":
-		return JSON
-	}
-	if strings.HasPrefix(c.typed, "timestamp") && strings.HasSuffix(c.typed, " with time zone") {
-		return Time
 	}
 	return Kind("unknown to Postgres: " + c.typed)
 }
@@ -128,22 +95,6 @@ func (postgres) empty(ctx context.Context, to *sql.Conn, all []pair) error {
 	return together(ctx, to, statements)
 }
 
-// settle sets the sequences that number new rows.
-func (postgres) settle(ctx context.Context, to *sql.Conn, t Table) error {
-	for _, c := range t.Columns {
-		if !c.counted {
-			continue
-		}
-		name := quote(c.Name)
-		_, err := to.ExecContext(ctx, "SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max("+name+"), 1), max("+
-			name+") IS NOT NULL) FROM "+quote(t.Name), quote(t.Name), c.Name)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (postgres) writer(to *sql.Conn, t Table) writer {
 	return &postgresWriter{to: to, t: t, copy: "COPY " + quote(t.Name) + " (" + names(t) + ") FROM STDIN"}
 }
@@ -168,7 +119,7 @@ func (w *postgresWriter) add(ctx context.Context, row []any) error {
 			w.rows.WriteString(`\N`)
 			continue
 		}
-		text, err := field(w.t.Columns[i], v)
+		text, err := field(v)
 		if err != nil {
 			return err
 		}
@@ -184,53 +135,19 @@ func (w *postgresWriter) add(ctx context.Context, row []any) error {
 var escapes = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 
 // field returns a value as Postgres reads it.
-func field(c Column, v any) (string, error) {
+func field(v any) (string, error) {
 	switch v := v.(type) {
 	case int64:
-		if strings.HasPrefix(c.typed, "bit") {
-			size, err := strconv.Atoi(strings.Trim(c.typed, "bit()"))
-			return fmt.Sprintf("%0*b", size, v), err
-		}
 		return strconv.FormatInt(v, 10), nil
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
-	case time.Time:
-		return v.Format("2006-01-02 15:04:05.999999+00"), nil
 	case []byte:
 		return `\x` + hex.EncodeToString(v), nil
 	case string:
-		if c.Kind == List {
-			return array(c, v)
-		}
 		return v, nil
 	}
-	return "", fmt.Errorf("column %s: a %T", c.Name, v)
+	return "", fmt.Errorf("a value is a %T", v)
 }
-
-// array returns a list as Postgres reads an array.
-func array(c Column, list string) (string, error) {
-	var all []json.RawMessage
-	if err := json.Unmarshal([]byte(list), &all); err != nil {
-		return "", err
-	}
-	parts := make([]string, len(all))
-	for i, e := range all {
-		text := string(e)
-		if text == "null" && !strings.HasPrefix(c.typed, "json") {
-			parts[i] = "NULL"
-			continue
-		}
-		if !strings.HasPrefix(c.typed, "json") {
-			if err := json.Unmarshal(e, &text); err != nil {
-				return "", err
-			}
-		}
-		parts[i] = `"` + inArray.Replace(text) + `"`
-	}
-	return "{" + strings.Join(parts, ",") + "}", nil
-}
-
-var inArray = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 func (w *postgresWriter) flush(ctx context.Context) error {
 	if w.rows.Len() == 0 {

@@ -1,23 +1,17 @@
 package tables
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
-	"math/big"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // scan reads the rows of a table.
 type scan struct {
 	db       Querier
-	d        Dialect
 	t        Table
 	where    string
 	clean    bool // texts lose what Postgres does not store
@@ -26,8 +20,8 @@ type scan struct {
 	altered int64 // values that lost something
 }
 
-// each calls fn with the values of each row, in the order of the key. A value is nil, an int64, a float64, a string (of
-// JSON, in one form only), a time.Time or a []byte. They are valid until fn returns.
+// each calls fn with the values of each row, in the order of the key. A value is nil, an int64, a float64, a string
+// or a []byte. They are valid until fn returns.
 func (s *scan) each(ctx context.Context, fn func(row []any) error) (sum Sum, err error) {
 	sum.Table = s.t.Name
 	rows, err := s.db.QueryContext(ctx, s.query())
@@ -66,12 +60,8 @@ func (s *scan) each(ctx context.Context, fn func(row []any) error) (sum Sum, err
 }
 
 func (s *scan) query() string {
-	columns := make([]string, len(s.t.Columns))
-	for i, c := range s.t.Columns {
-		columns[i] = s.d.read(c)
-	}
 	var query strings.Builder
-	query.WriteString("SELECT " + strings.Join(columns, ", ") + " FROM " + quote(s.t.Name) + condition(s.where))
+	query.WriteString("SELECT " + names(s.t) + " FROM " + quote(s.t.Name) + condition(s.where))
 	for i, k := range s.t.key {
 		by := ", "
 		if i == 0 {
@@ -101,8 +91,6 @@ func encoded(b []byte, v any) []byte {
 		return binary.BigEndian.AppendUint64(append(b, 'i'), uint64(v))
 	case float64:
 		return binary.BigEndian.AppendUint64(append(b, 'f'), math.Float64bits(v))
-	case time.Time:
-		return binary.BigEndian.AppendUint64(append(b, 't'), uint64(v.UnixMicro()))
 	case string:
 		return append(binary.BigEndian.AppendUint64(append(b, 's'), uint64(len(v))), v...)
 	case []byte:
@@ -144,15 +132,8 @@ func (s *scan) value(c Column, v any) (any, error) {
 		case string:
 			return []byte(b), nil
 		}
-	case Time:
-		if at, ok := v.(time.Time); ok {
-			return at.UTC().Truncate(time.Microsecond), nil
-		}
-		return parseTime(textOf(v))
 	case Text:
 		return s.cleaned(textOf(v)), nil
-	case JSON, List:
-		return s.json(c, textOf(v))
 	}
 	return nil, fmt.Errorf("%T is no %s", v, c.Kind)
 }
@@ -182,101 +163,4 @@ func (s *scan) cleaned(text string) string {
 // Clean removes from a text the characters that Postgres refuses and SQLite accepts.
 func Clean(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
-}
-
-// parseTime reads a time as SQLite has it, which is a text in UTC. What follows the time is the name of the zone.
-func parseTime(text string) (time.Time, error) {
-	text, _, _ = strings.Cut(text, " +")
-	at, err := time.Parse(timeForm, text)
-	if err != nil {
-		at, err = time.Parse(time.RFC3339Nano, text)
-	}
-	return at.UTC().Truncate(time.Microsecond), err
-}
-
-// timeForm is how River writes times on SQLite, which compares them as texts.
-const timeForm = "2006-01-02 15:04:05.999999"
-
-// json returns JSON with its keys in order and its numbers in one form. Postgres keeps neither as they were written.
-func (s *scan) json(c Column, text string) (any, error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, ok := v.([]any); c.Kind == List && !ok {
-		if v != nil {
-			return nil, fmt.Errorf("%q is no list", text)
-		}
-		v = []any{}
-	}
-	if s.clean {
-		before := s.altered
-		v = s.plain(v)
-		s.altered = min(s.altered, before+1) // it is one value
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(numbered(v)); err != nil {
-		return nil, err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
-}
-
-// plain cleans the texts in a value of JSON.
-func (s *scan) plain(v any) any {
-	switch v := v.(type) {
-	case string:
-		return s.cleaned(v)
-	case []any:
-		for i := range v {
-			v[i] = s.plain(v[i])
-		}
-	case map[string]any:
-		all := make(map[string]any, len(v))
-		for k, of := range v {
-			all[s.cleaned(k)] = s.plain(of)
-		}
-		return all
-	}
-	return v
-}
-
-// numbered writes the numbers in a value of JSON as Postgres does: without an exponent, and zero without a sign.
-func numbered(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return number(v)
-	case []any:
-		for i := range v {
-			v[i] = numbered(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = numbered(v[k])
-		}
-	}
-	return v
-}
-
-// widest is the largest exponent of a number that is written without one. It is beyond what a float64 has.
-const widest = 400
-
-func number(n json.Number) json.Number {
-	digits, exponent, has := strings.Cut(strings.ToLower(string(n)), "e")
-	if strings.Trim(digits, "-0.") == "" {
-		return json.Number(strings.TrimPrefix(digits, "-"))
-	}
-	by, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))
-	if !has || err != nil || by > widest || by < -widest {
-		return n
-	}
-	exact, ok := new(big.Rat).SetString(string(n))
-	if !ok {
-		return n
-	}
-	_, fraction, _ := strings.Cut(digits, ".")
-	return json.Number(exact.FloatString(max(0, len(fraction)-by)))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // SQLite is a database in a file.
@@ -15,16 +14,6 @@ var SQLite Dialect = sqlite{}
 type sqlite struct{}
 
 func (sqlite) keeps() bool { return true }
-
-func (sqlite) settle(context.Context, *sql.Conn, Table) error { return nil } // it goes by the largest number
-
-// read returns times as they are stored: the driver would turn them into others.
-func (sqlite) read(c Column) string {
-	if c.Kind == Time {
-		return "CAST(" + quote(c.Name) + " AS TEXT)"
-	}
-	return quote(c.Name)
-}
 
 func (sqlite) schema(ctx context.Context, q Querier) (all []Table, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT t.name, c.name, c.type, c."notnull" OR c.pk > 0, c.pk, coalesce((
@@ -49,7 +38,7 @@ func (sqlite) schema(ctx context.Context, q Querier) (all []Table, err error) {
 				all[len(all)-1].parents = strings.Split(parents, ",")
 			}
 		}
-		c.Kind = sqliteKind(table, c)
+		c.Kind = sqliteKind(c)
 		t := &all[len(all)-1]
 		t.Columns = append(t.Columns, c)
 		t.hasKey(c.Name, inKey)
@@ -57,11 +46,8 @@ func (sqlite) schema(ctx context.Context, q Querier) (all []Table, err error) {
 	return all, rows.Err()
 }
 
-// ofRiver are the kinds of River's columns that SQLite has as bytes.
-var ofRiver = map[string]Kind{"args": JSON, "metadata": JSON, "errors": List, "attempted_by": List, "tags": List}
-
 // sqliteKind returns the kind of a column by the name of its type; an unknown name is its own kind.
-func sqliteKind(table string, c Column) Kind {
+func sqliteKind(c Column) Kind {
 	switch name := strings.ToUpper(c.typed); name {
 	case "INTEGER", "BIGINT", "SMALLINT", "BOOLEAN":
 		return Int
@@ -69,12 +55,7 @@ func sqliteKind(table string, c Column) Kind {
 		return Float
 	case "TEXT":
 		return Text
-	case "TIMESTAMP", "DATETIME":
-		return Time
 	case "BLOB":
-		if k := ofRiver[c.Name]; k != "" && strings.HasPrefix(table, "river_") {
-			return k
-		}
 		return Bytes
 	default:
 		return Kind("unknown to SQLite: " + name)
@@ -136,16 +117,7 @@ const (
 )
 
 func (w *sqliteWriter) add(ctx context.Context, row []any) error {
-	for i, v := range row {
-		switch kind := w.t.Columns[i].Kind; {
-		case v == nil:
-		case kind == Time:
-			v = v.(time.Time).Format(timeForm)
-		case kind == JSON, kind == List:
-			v = []byte(v.(string))
-		}
-		w.args = append(w.args, v)
-	}
+	w.args = append(w.args, row...)
 	if len(w.args) < rowsAtOnce*len(row) {
 		return nil
 	}

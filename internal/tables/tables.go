@@ -27,12 +27,8 @@ type Querier interface {
 type Dialect interface {
 	// schema returns the tables, without their order.
 	schema(context.Context, Querier) ([]Table, error)
-	// read is the expression that reads a column.
-	read(Column) string
 	// writer writes rows of a table.
 	writer(*sql.Conn, Table) writer
-	// settle makes the engine number new rows after those that a table has.
-	settle(context.Context, *sql.Conn, Table) error
 	// empty deletes the rows that would be copied, children first.
 	empty(context.Context, *sql.Conn, []pair) error
 	// hurry has later transactions on a connection not wait for the disk, or wait again.
@@ -62,7 +58,6 @@ type Column struct {
 	NotNull bool
 	typed   string // the engine's name of its type
 
-	counted bool // a sequence numbers new rows
 }
 
 // hasKey notes that a column is at a place of the primary key, from 1; 0 for none.
@@ -84,9 +79,6 @@ const (
 	Float Kind = "float"
 	Text  Kind = "text"
 	Bytes Kind = "bytes"
-	Time  Kind = "time" // to the microsecond
-	JSON  Kind = "JSON"
-	List  Kind = "list" // of texts or JSON, in JSON
 )
 
 // Schema returns the tables of a database, each after those that it refers to, with their columns in the order of their
@@ -194,7 +186,7 @@ func (c Copy) Run(ctx context.Context) (r Result, err error) {
 	}
 	for _, t := range pairs {
 		w := c.Into.writer(c.To, t.to)
-		s := scan{db: c.From, d: c.Engine, t: t.from, where: t.where, clean: !c.Into.keeps(), progress: &p}
+		s := scan{db: c.From, t: t.from, where: t.where, clean: !c.Into.keeps(), progress: &p}
 		sum, err := s.each(ctx, func(row []any) error { return w.add(ctx, row) })
 		if err == nil {
 			err = w.flush(ctx)
@@ -205,13 +197,10 @@ func (c Copy) Run(ctx context.Context) (r Result, err error) {
 		r.Tables, r.Altered = append(r.Tables, sum), r.Altered+s.altered
 	}
 	for i, t := range pairs {
-		s := scan{db: c.To, d: c.Into, t: t.to, where: t.where, progress: &p}
+		s := scan{db: c.To, t: t.to, where: t.where, progress: &p}
 		sum, err := s.each(ctx, func([]any) error { return nil })
 		if err == nil && sum != r.Tables[i] {
 			err = fmt.Errorf("%d rows were read and %d written, or they differ", r.Tables[i].Rows, sum.Rows)
-		}
-		if err == nil {
-			err = c.Into.settle(ctx, c.To, t.to)
 		}
 		if err != nil {
 			return r, fmt.Errorf("table %s: %w", t.from.Name, err)
