@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"reprise/internal/library"
@@ -70,10 +71,88 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 		}
 		return cmp.Or(err, notNow(outcomes))
 	})
-	draft := Draft{User: a.User, Connection: a.Connection, Kind: a.Kind, History: a.History}
 	if refused != nil {
-		return d.halve(ctx, draft, a.ID, plays, refused)
+		return d.halve(ctx, draftOf(a), a.ID, plays, refused)
 	}
+	return d.sort(ctx, a, plays, outcomes, err)
+}
+
+// together submits the listens of several deliveries with one call, to a provider that takes a repeat for what it has,
+// and returns the outcome for each. If the call is refused whole, it is repeated with each half of them.
+func (d *listenDeliverer) together(ctx context.Context, c library.Connection, all []*attempt) []error {
+	newest := slices.MaxFunc(all, func(a, b *attempt) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	if err := d.guard.CaughtUp(c, newest.CreatedAt); err != nil {
+		return alike(all, err)
+	}
+	var plays []library.StoredListen
+	ends := make([]int, len(all)) // of each delivery's plays
+	for i, a := range all {
+		some, err := d.store.ListensOf(ctx, a.ID)
+		if err != nil {
+			return alike(all, err)
+		}
+		plays = append(plays, some...)
+		ends[i] = len(plays)
+	}
+	if len(plays) == 0 {
+		return alike(all, nil)
+	}
+	outcomes, refused, err := d.submit(ctx, c, plays)
+	if refused != nil {
+		half := len(all) / 2
+		return slices.Concat(d.some(ctx, c, all[:half]), d.some(ctx, c, all[half:]))
+	}
+	errs := alike(all, err)
+	if len(outcomes) != len(plays) {
+		return errs
+	}
+	begin := 0
+	for i, a := range all {
+		mine := outcomes[begin:ends[i]]
+		if notNow(mine) == nil {
+			errs[i] = nil
+		}
+		errs[i] = d.sort(ctx, a, plays[begin:ends[i]], mine, errs[i])
+		begin = ends[i]
+	}
+	return errs
+}
+
+// some is together for any number of deliveries.
+func (d *listenDeliverer) some(ctx context.Context, c library.Connection, all []*attempt) []error {
+	if len(all) == 1 {
+		return alike(all, d.deliver(ctx, c, all[0]))
+	}
+	return d.together(ctx, c, all)
+}
+
+// submit submits plays as they are. refused is why they were refused whole, in a call that went well itself.
+func (d *listenDeliverer) submit(ctx context.Context, c library.Connection, plays []library.StoredListen) (
+	outcomes []error, refused, err error) {
+	subject := providers.OfConnection(c, library.Deliveries)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) (err error) {
+		taker, ok := p.(providers.ListenTaker)
+		if !ok {
+			return fmt.Errorf("%s: adapter takes no listens", c.ID)
+		}
+		outcomes, err = taker.Submit(ctx, plays)
+		if resilience.IsItem(err) {
+			refused = err
+			return nil
+		}
+		return cmp.Or(err, notNow(outcomes))
+	})
+	return outcomes, refused, err
+}
+
+// draftOf returns a draft of the same delivery, for some of its listens.
+func draftOf(a *attempt) Draft {
+	return Draft{User: a.User, Connection: a.Connection, Kind: a.Kind, History: a.History}
+}
+
+// sort moves the listens out of a delivery that were not taken, and returns the outcome for what stays.
+func (d *listenDeliverer) sort(ctx context.Context, a *attempt, plays []library.StoredListen, outcomes []error,
+	err error) error {
 	if len(outcomes) != len(plays) {
 		return err
 	}
@@ -81,7 +160,7 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 	if len(more)+len(dead) == 0 {
 		return cmp.Or(refused, err)
 	}
-	return errors.Join(d.split(ctx, draft, a.ID, more, dead), refused)
+	return errors.Join(d.split(ctx, draftOf(a), a.ID, more, dead), refused)
 }
 
 // notNow returns why some of a batch were not taken that may be taken later; nil when there are none.

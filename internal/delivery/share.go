@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/queue"
 )
 
@@ -23,6 +24,7 @@ type Taken struct {
 	Schema     int    // see [Schema]
 	CreatedAt  time.Time
 	History    bool
+	Items      int // listens, or 1
 	Number     int // of the attempt, from 1; the ones before have been used up
 	Most       int // attempts that the delivery has in all
 }
@@ -41,6 +43,22 @@ func (d Taken) waits(due time.Time) End {
 	}
 	e.Due = due
 	return e
+}
+
+// together returns how many of these deliveries, from the first one on, go out with one call to a provider: listens
+// that fit into it, where a call that is repeated doubles nothing.
+func together(all []Taken, p *providers.Provider) int {
+	first, items := all[0], 0
+	if p == nil || p.Takes.Doubles || p.Takes.Listens != first.Kind {
+		return 1
+	}
+	for n, d := range all {
+		items += d.Items
+		if d.Kind != first.Kind || d.History != first.History || d.Schema > Schema || n > 0 && items > p.Takes.Batch {
+			return n
+		}
+	}
+	return len(all)
 }
 
 // End is how an attempt at a delivery ended, and what follows.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -27,7 +28,9 @@ import (
 type dictator struct {
 	outcomes map[string]func(context.Context) error
 	ready    bool
-	asked    []string // to be deleted
+	asked    []string   // to be deleted
+	calls    [][]string // the titles of each call of Submit
+	whole    bool       // one bad listen has a call refused
 }
 
 func (d *dictator) Do(ctx context.Context, _ providers.Subject,
@@ -39,7 +42,10 @@ func (d *dictator) Ready(library.Connection) bool                          { ret
 func (d *dictator) Prove(context.Context) (a providers.Account, err error) { return a, nil }
 
 func (d *dictator) Submit(ctx context.Context, plays []library.StoredListen) (outcomes []error, err error) {
+	d.calls = append(d.calls, nil)
 	for _, p := range plays {
+		last := len(d.calls) - 1
+		d.calls[last] = append(d.calls[last], p.Title)
 		if outcome := d.outcomes[p.Title]; outcome != nil {
 			err = outcome(ctx)
 		} else {
@@ -49,6 +55,9 @@ func (d *dictator) Submit(ctx context.Context, plays []library.StoredListen) (ou
 	}
 	if len(plays) == 1 {
 		return nil, err
+	}
+	if bad := slices.IndexFunc(outcomes, resilience.IsItem); d.whole && bad >= 0 {
+		return nil, outcomes[bad]
 	}
 	return outcomes, nil
 }

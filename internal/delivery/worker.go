@@ -62,6 +62,9 @@ type deliverer interface {
 // errAgain is returned by a deliverer that has not failed and wants to go on at once.
 var errAgain = errors.New("to be continued")
 
+// errStopped is the outcome of an attempt to whose connection nothing is sent now.
+var errStopped = errors.New("the connection is gone or paused")
+
 // worker makes attempts at the deliveries of one connection after the other, as River asks for.
 type worker struct {
 	river.WorkerDefaults[queue.Send]
@@ -71,6 +74,7 @@ type worker struct {
 	metrics  attemptCounts
 	opt      *options
 	kinds    map[string]deliverer
+	listens  *listenDeliverer
 	messages *messageDeliverer   // nil: there are no channels
 	changed  func(to queue.Send) // is called when the ends of a share are stored
 
@@ -94,7 +98,7 @@ func newWorker(p Parts, opt *options, b *browsers) *worker {
 	counts := opt.get().Metrics
 	listens := &listenDeliverer{guard: p.Guard, store: p.Store, registry: p.Registry, metrics: counts}
 	copies := copyWriter{guard: p.Guard, store: p.Store, browsers: b}
-	w := &worker{registry: p.Registry, store: p.Store, log: p.Log, metrics: counts, opt: opt,
+	w := &worker{registry: p.Registry, store: p.Store, log: p.Log, metrics: counts, opt: opt, listens: listens,
 		working: map[queue.Send]work{},
 		kinds: map[string]deliverer{
 			SubmitListens: listens,
@@ -204,33 +208,48 @@ func (w *worker) cutOff(user int64) {
 // come to wait as before.
 func (w *worker) share(ctx context.Context, all []Taken) (s Share) {
 	began := time.Now()
-	for i, d := range all {
-		if s.Park || !s.Until.IsZero() || ctx.Err() != nil || i > 0 && time.Since(began) >= shareFor {
-			s.Ends = append(s.Ends, d.waits(time.Time{}))
-			continue
+	for len(all) > 0 {
+		if s.Park || !s.Until.IsZero() || ctx.Err() != nil || len(s.Ends) > 0 && time.Since(began) >= shareFor {
+			for _, d := range all {
+				s.Ends = append(s.Ends, d.waits(time.Time{}))
+			}
+			return s
 		}
-		s.Ends = append(s.Ends, w.attempt(ctx, attempt{Taken: d}, &s))
+		n := 1
+		if all[0].Schema > Schema { // made by a newer version that was taken back
+			w.metrics.Delivery(all[0].Kind, "postponed")
+			s.Ends = append(s.Ends, all[0].waits(time.Now().Add(time.Hour)))
+		} else {
+			n = together(all, w.registry.Get(all[0].Connection.Provider()))
+			w.attempt(ctx, all[:n], &s)
+		}
+		all = all[n:]
 	}
 	return s
 }
 
-// attempt makes an attempt, if one may be made now. It notes in the share what that means for the others.
-func (w *worker) attempt(ctx context.Context, a attempt, s *Share) End {
-	if a.Schema > Schema { // made by a newer version that was taken back
-		w.metrics.Delivery(a.Kind, "postponed")
-		return a.waits(time.Now().Add(time.Hour))
-	}
-	ctx, cancel := context.WithTimeout(resilience.WithAttempt(ctx, a.Number), w.opt.get().Timeout)
+// attempt makes an attempt at deliveries that go out together. It notes in the share how it ended for each, and what
+// that means for the others.
+func (w *worker) attempt(ctx context.Context, all []Taken, s *Share) {
+	ctx, cancel := context.WithTimeout(resilience.WithAttempt(ctx, all[0].Number), w.opt.get().Timeout)
 	defer cancel()
 	began := time.Now()
-	ctx, ended := w.opt.get().Began(ctx, Attempt{ID: a.ID, User: a.User, Connection: a.Connection, Kind: a.Kind,
-		CreatedAt: a.CreatedAt, Number: a.Number})
-	result, end := w.deliver(ctx, &a, s)
-	end.Failure = a.failure
-	ended(result, a.why)
-	w.metrics.Delivery(a.Kind, result)
-	w.report(ctx, &a, began, result)
-	return end
+	attempts := make([]*attempt, len(all))
+	ended := make([]func(string, resilience.Category), len(all))
+	for i, d := range all {
+		attempts[i] = &attempt{Taken: d}
+		ctx, ended[i] = w.opt.get().Began(ctx, Attempt{ID: d.ID, User: d.User, Connection: d.Connection, Kind: d.Kind,
+			CreatedAt: d.CreatedAt, Number: d.Number})
+	}
+	for i, err := range w.deliver(ctx, attempts) {
+		a := attempts[i]
+		result, end := w.settle(context.WithoutCancel(ctx), a, s, err)
+		end.Failure = a.failure
+		s.Ends = append(s.Ends, end)
+		ended[i](result, a.why)
+		w.metrics.Delivery(a.Kind, result)
+		w.report(ctx, a, began, result)
+	}
 }
 
 // report logs an attempt: its number in the life of the delivery, how many are left, and when the next one follows, and
@@ -256,145 +275,48 @@ func (w *worker) report(ctx context.Context, a *attempt, began time.Time, result
 	w.log.LogAttrs(ctx, slog.LevelInfo, "delivery attempt", all...)
 }
 
-// deliver makes an attempt and returns its result in a word (see metrics.DeliveryResults), and how it ended.
-func (w *worker) deliver(ctx context.Context, a *attempt, s *Share) (result string, _ End) {
-	after := context.WithoutCancel(ctx)
+// deliver makes an attempt at deliveries and returns the outcome for each.
+func (w *worker) deliver(ctx context.Context, all []*attempt) []error {
+	a := all[0]
 	if a.Kind == Notify {
-		err := fmt.Errorf("no such kind of delivery: %q", a.Kind)
-		if w.messages != nil {
-			err = w.try(ctx, func() error { return w.messages.deliver(ctx, a) })
+		if w.messages == nil {
+			return alike(all, fmt.Errorf("no such kind of delivery: %q", a.Kind))
 		}
-		return w.settle(after, a, s, err)
+		return w.try(ctx, all, func() []error { return alike(all, w.messages.deliver(ctx, a)) })
 	}
 	c, err := w.store.Connection(ctx, a.User, a.Connection)
 	if errors.Is(err, library.ErrNotFound) ||
 		err == nil && (c.Paused || w.registry.Get(a.Connection.Provider()) == nil) {
-		s.Park = true
-		return "parked", a.unused(Parked)
+		err = errStopped
 	}
-	if err == nil {
-		kind, ok := w.kinds[a.Kind]
-		if !ok {
-			return w.settle(after, a, s, fmt.Errorf("no such kind of delivery: %q", a.Kind))
-		}
-		err = w.try(ctx, func() error { return kind.deliver(ctx, c, a) })
+	kind, ok := w.kinds[a.Kind]
+	switch {
+	case err != nil:
+		return alike(all, err)
+	case !ok:
+		return alike(all, fmt.Errorf("no such kind of delivery: %q", a.Kind))
+	case len(all) > 1:
+		return w.try(ctx, all, func() []error { return w.listens.together(ctx, c, all) })
 	}
-	return w.settle(after, a, s, err)
+	return w.try(ctx, all, func() []error { return alike(all, kind.deliver(ctx, c, a)) })
+}
+
+// alike returns the same outcome for all attempts.
+func alike(all []*attempt, err error) []error {
+	errs := make([]error, len(all))
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
 }
 
 // try calls a function and makes an error of its panic, so that one delivery does not end the attempts at others.
-func (w *worker) try(ctx context.Context, do func() error) (err error) {
+func (w *worker) try(ctx context.Context, all []*attempt, do func() []error) (errs []error) {
 	defer func() {
 		if v := recover(); v != nil {
 			w.log.ErrorContext(ctx, "an attempt at a delivery panicked", "err", v, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", v)
+			errs = alike(all, fmt.Errorf("panic: %v", v))
 		}
 	}()
 	return do()
-}
-
-// settle returns what follows from an outcome: the result in a word, and how the attempt ended. It notes in the share
-// what follows for the others.
-func (w *worker) settle(ctx context.Context, a *attempt, s *Share, err error) (result string, _ End) {
-	if err == nil {
-		return "done", a.used(Done)
-	}
-	if errors.Is(err, errAgain) {
-		return "done", a.waits(time.Now())
-	}
-	v := resilience.VerdictOf(err)
-	a.why = v.Category
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		if e.State.Kind == resilience.Stopped {
-			s.Park = true
-			return "parked", a.unused(Parked)
-		}
-		if v.Category == resilience.CircuitOpen {
-			w.failed(a, v, explain(v, err), false)
-		}
-		return w.wait(ctx, a, s, e.State.Until)
-	}
-	f := explain(v, err)
-	dead := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && a.last()
-	w.failed(a, v, f, dead)
-	if dead && again(a.Kind) { // ours may have changed meanwhile
-		return w.bury(ctx, a, v.Category)
-	}
-	switch {
-	case v.Class == resilience.Canceled && a.Kind != Notify && w.registry.Get(a.Connection.Provider()).Takes.Doubles:
-		return "canceled", w.retry(a, err) // the attempt counts, so that the next one asks first
-	case v.Class == resilience.Canceled:
-		return "canceled", a.waits(time.Now())
-	case dead:
-		w.metrics.DeadLetter(v.Category)
-		return "dead", a.used(Dead)
-	case v.Class == resilience.Fatal:
-		s.Park = true
-		return "parked", a.unused(Parked)
-	case v.NotBefore.After(time.Now()):
-		return w.wait(ctx, a, s, v.NotBefore)
-	}
-	return "retrying", w.retry(a, err)
-}
-
-// retry has a delivery tried again whose attempt has failed: after its own wait, and not before its connection may
-// call.
-func (w *worker) retry(a *attempt, err error) End {
-	a.due = time.Now().Add(w.opt.get().Schedule.delay(a.Number))
-	if f, ok := errors.AsType[*resilience.Failure](err); ok {
-		if may := f.Change.After.Until; may.After(a.due) {
-			a.due = may
-		}
-	}
-	end := a.used(Retrying)
-	end.Due = a.due
-	return end
-}
-
-// bury ends the delivery of a copy or of messages as dead, unless there is something new since it was read.
-func (w *worker) bury(ctx context.Context, a *attempt, why resilience.Category) (result string, _ End) {
-	var ended bool
-	var err error
-	if a.Kind == Notify {
-		ended, err = w.store.EndMessages(ctx, a.ID, a.channel(), a.seen, false)
-	} else {
-		ended, err = w.store.EndCopy(ctx, a.ID, a.copy(), false)
-	}
-	switch {
-	case err != nil:
-		return "retrying", w.retry(a, err)
-	case !ended:
-		return "retrying", a.waits(time.Now())
-	}
-	w.metrics.DeadLetter(why)
-	return "dead", a.used(Dead)
-}
-
-// failed notes why an attempt failed. dead says that no other follows.
-func (w *worker) failed(a *attempt, v resilience.Verdict, f Failure, dead bool) {
-	if v.Class == resilience.Canceled {
-		return
-	}
-	if dead {
-		w.log.Warn("delivery given up", "delivery_id", a.ID, "user_id", a.User, "provider", a.Connection,
-			"category", f.Category, "err", f.Answer)
-	}
-	a.failure = &f
-}
-
-// wait postpones a delivery, and the others to the same connection, until the connection may call again.
-func (w *worker) wait(ctx context.Context, a *attempt, s *Share, until time.Time) (result string, _ End) {
-	if until.IsZero() { // another call is finding out
-		until = time.Now().Add(time.Second)
-	}
-	a.due = until
-	if a.Kind != Notify {
-		s.Until = until
-		return "postponed", a.waits(until)
-	}
-	deferred, err := w.store.DeferMessages(ctx, a.ID, a.channel(), a.seen, until)
-	if err == nil && !deferred { // a message has come that may be sent earlier
-		until = time.Now()
-	}
-	return "postponed", a.waits(until)
 }

@@ -78,7 +78,7 @@ func (s *Store) Resume(ctx context.Context) error {
 func (s *Store) Take(ctx context.Context, to queue.Send, most int) ([]delivery.Taken, error) {
 	scan := func(r scanner) (d delivery.Taken, err error) {
 		var created int64
-		err = r.Scan(&d.ID, &d.Kind, &d.Ref, &d.Schema, &created, &d.History, &d.Number, &d.Most)
+		err = r.Scan(&d.ID, &d.Kind, &d.Ref, &d.Schema, &created, &d.History, &d.Items, &d.Number, &d.Most)
 		d.User, d.Connection, d.CreatedAt = to.User, to.Connection, instant(created)
 		return d, err
 	}
@@ -86,7 +86,7 @@ func (s *Store) Take(ctx context.Context, to queue.Send, most int) ([]delivery.T
 		WHERE id IN (SELECT id FROM deliveries WHERE user_id = $1 AND connection = $2
 			AND state IN ('scheduled', 'retrying', 'running') AND (due_at <= $3 OR state = 'running')
 			ORDER BY history, id LIMIT $4)
-		RETURNING id, kind, ref, schema_version, created_at, history, attempts, max_attempts`,
+		RETURNING id, kind, ref, schema_version, created_at, history, items, attempts, max_attempts`,
 		to.User, to.Connection, millis(time.Now()), most)
 	slices.SortFunc(all, func(a, b delivery.Taken) int {
 		if a.History != b.History {
