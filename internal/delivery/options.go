@@ -9,8 +9,9 @@ import (
 
 // options are the settings that hold now. They also bound how many attempts are under way at once.
 type options struct {
-	now   atomic.Pointer[Options]
-	slots atomic.Pointer[semaphore.Weighted] // as many as Workers
+	now     atomic.Pointer[Options]
+	slots   atomic.Pointer[semaphore.Weighted] // as many as Workers
+	waiting atomic.Int32                       // for a slot
 }
 
 func newOptions(o Options) *options {
@@ -37,9 +38,14 @@ func (o *options) set(next Options) {
 
 // slot waits for a free slot, which the caller gives back with free; not ok if ctx ends first.
 func (o *options) slot(ctx context.Context) (free func(), ok bool) {
+	o.waiting.Add(1)
+	defer o.waiting.Add(-1)
 	slots := o.slots.Load()
 	if slots.Acquire(ctx, 1) != nil {
 		return nil, false
 	}
 	return func() { slots.Release(1) }, true
 }
+
+// contended reports whether others wait for a slot.
+func (o *options) contended() bool { return o.waiting.Load() > 0 }

@@ -52,6 +52,7 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
+	r.worker.stopping = func() bool { return ctx.Err() != nil }
 	daily := &comparer{guard: r.Guard, store: r.Store, registry: r.Registry, teller: r.Teller, log: r.Log,
 		slots: r.opt}
 	var others sync.WaitGroup

@@ -121,7 +121,7 @@ func TestALongShareIsEndedEarly(t *testing.T) {
 					g.requireState(delivery.Done, ids[:i]...)
 					require.Zero(t, g.get(ids[4]).Attempts/2, "none is used up without an attempt")
 				}
-				time.Sleep(2 * time.Second)
+				time.Sleep(4 * time.Second)
 				return nil
 			}, fmt.Sprint("Song ", i)))
 		}

@@ -77,6 +77,7 @@ type worker struct {
 	listens  *listenDeliverer
 	messages *messageDeliverer   // nil: there are no channels
 	changed  func(to queue.Send) // is called when the ends of a share are stored
+	stopping func() bool         // whether no attempt is to begin any more
 
 	mu      sync.Mutex
 	working map[queue.Send]work // shares under way
@@ -145,7 +146,9 @@ const (
 	// shareMost is how many deliveries to one connection are taken together at most.
 	shareMost = 100
 	// shareFor is how long after a share began no more attempts of it begin.
-	shareFor = time.Second
+	shareFor = 3 * time.Second
+	// shareContended is the same while others wait for their turn.
+	shareContended = time.Second
 )
 
 // Timeout implements river.Worker. Each attempt has a deadline of its own.
@@ -208,8 +211,12 @@ func (w *worker) cutOff(user int64) {
 // come to wait as before.
 func (w *worker) share(ctx context.Context, all []Taken) (s Share) {
 	began := time.Now()
+	late := func() bool {
+		took := time.Since(began)
+		return w.stopping() || took >= shareFor || took >= shareContended && w.opt.contended()
+	}
 	for len(all) > 0 {
-		if s.Park || !s.Until.IsZero() || ctx.Err() != nil || len(s.Ends) > 0 && time.Since(began) >= shareFor {
+		if s.Park || !s.Until.IsZero() || ctx.Err() != nil || len(s.Ends) > 0 && late() {
 			for _, d := range all {
 				s.Ends = append(s.Ends, d.waits(time.Time{}))
 			}
