@@ -127,7 +127,7 @@ func (l *living) set(path, value string) {
 func (l *living) introduces() string {
 	r, err := http.NewRequestWithContext(l.t.Context(), http.MethodGet, "https://api.example.org/", nil)
 	require.NoError(l.t, err)
-	_, err = resilience.Send(l.client, r, "GET /")
+	_, err = resilience.Call{Client: l.client}.Send(r, resilience.Endpoint{Name: "GET /"})
 	require.Error(l.t, err)
 	return l.agent
 }

@@ -126,10 +126,11 @@ func TestTheNumberOfSeriesDoesNotGrowWithPeople(t *testing.T) {
 		for range 6 {
 			for _, call := range [][2]string{{fmt.Sprintf("http://music-%d.example.org/rest/ping", n),
 				"GET /rest/ping"}, {"https://api.spotify.com/v9/odd", fmt.Sprintf("GET /v9/odd%d", n)}} {
-				req, err := http.NewRequestWithContext(resilience.WithUser(ctx, int64(n),
-					[]string{"navidrome", "spotify"}[n%2]), http.MethodGet, call[0], nil)
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, call[0], nil)
 				require.NoError(t, err)
-				_, err = resilience.Send(client, req, call[1])
+				made := resilience.Call{Client: client, User: int64(n),
+					Provider: []string{"navidrome", "spotify"}[n%2]}
+				_, err = made.Send(req, resilience.Endpoint{Name: call[1]})
 				require.Error(t, err)
 			}
 		}

@@ -117,11 +117,11 @@ func (v *town) breakers() {
 			calls = 6
 		}
 		for range calls {
-			ctx := resilience.WithUser(context.Background(), int64(n), "navidrome")
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			call := resilience.Call{Client: v.client, User: int64(n), Provider: "navidrome"}
+			req, err := http.NewRequestWithContext(context.Background(), http.MethodGet,
 				fmt.Sprintf("http://music-%d.example.org/rest/ping", n), nil)
 			require.NoError(v.t, err)
-			_, err = resilience.Send(v.client, req, "GET /rest/ping")
+			_, err = call.Send(req, resilience.Endpoint{Name: "GET /rest/ping"})
 			require.Error(v.t, err)
 		}
 	}

@@ -19,10 +19,10 @@ func TestCallsFollowAReplacedProvider(t *testing.T) {
 	const moved = "api.new.example.org"
 	a.registry.Replace(providertest.New(registry.Describe("listenbrainz"), "api_url", "https://"+moved, "rate", "0.01"))
 	call := func() error {
-		req, err := http.NewRequestWithContext(resilience.WithUser(t.Context(), 1, "listenbrainz"), http.MethodGet,
-			"https://"+moved+"/1/validate-token", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+moved+"/1/validate-token", nil)
 		require.NoError(t, err)
-		_, err = resilience.Send(a.client, req, "GET /1/validate-token")
+		_, err = resilience.Call{Client: a.client, User: 1, Provider: "listenbrainz"}.
+			Send(req, resilience.Endpoint{Name: "GET /1/validate-token"})
 		return err
 	}
 	require.Equal(t, resilience.Upstream, resilience.VerdictOf(call()).Category)

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/promtest"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // connections returns the number of connections to a provider in a state.
@@ -189,7 +190,7 @@ func TestAFailureThatNobodyKnowsIsCounted(t *testing.T) {
 	t.Parallel()
 	a := wired(t)
 	crowd(t, a, 1)
-	odd := func(context.Context, providers.Adapter) error { panic("an adapter's mistake") }
+	odd := func(context.Context, resilience.Call, providers.Adapter) error { panic("an adapter's mistake") }
 	c, err := a.store.Connection(context.Background(), 1, "listenbrainz")
 	require.NoError(t, err)
 	require.Error(t, a.guard.Do(context.Background(), providers.OfConnection(c, library.Listens), odd))

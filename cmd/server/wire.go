@@ -129,7 +129,7 @@ func wire(
 	digests := b.newDigests(services, guard)
 	asks := asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry, AppState: connections.AppState,
 		Log: log})
-	art, err := art.Open(art.Options{Dir: filepath.Join(c.DataDir, "art"), Client: client,
+	art, err := art.Open(art.Options{Dir: filepath.Join(c.DataDir, "art"),
 		Hosts: services.PictureHosts, Most: int64(c.ArtMaxMiB) << 20})
 	if err != nil {
 		return nil, err

@@ -108,8 +108,10 @@ func (a *Alerts) close(ctx context.Context, s providers.Subject, ch resilience.C
 	}
 	c := s.Connection
 	app := library.ConnectionID(c.Provider())
-	err := a.notifier.Close(a.memory.asMender(ctx, s), notify.Closing{User: c.User, Connection: c.ID, Causes: own},
-		notify.Closing{Connection: c.ID, Causes: admins}, notify.Closing{Connection: app, Causes: appCauses})
+	by := a.memory.mender(s)
+	err := a.notifier.Close(ctx, notify.Closing{User: c.User, Connection: c.ID, Causes: own, MendedBy: by},
+		notify.Closing{Connection: c.ID, Causes: admins, MendedBy: by},
+		notify.Closing{Connection: app, Causes: appCauses, MendedBy: by})
 	if err == nil {
 		a.memory.close(s.Key())
 	}

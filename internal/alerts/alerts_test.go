@@ -56,7 +56,7 @@ func (m *memoryStore) OpenNotification(_ context.Context, n notify.Notification)
 	return c, nil
 }
 
-func (m *memoryStore) ResolveNotifications(ctx context.Context, all ...notify.Closing) (c notify.Changes, _ error) {
+func (m *memoryStore) ResolveNotifications(_ context.Context, all ...notify.Closing) (c notify.Changes, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, closing := range all {
@@ -65,7 +65,7 @@ func (m *memoryStore) ResolveNotifications(ctx context.Context, all ...notify.Cl
 			if !concerned || n.Connection != closing.Connection || closing.User != 0 && n.User != closing.User {
 				return false
 			}
-			m.menders[n.User] = m.menders[n.User] || notify.MendedBy(ctx, n.User)
+			m.menders[n.User] = m.menders[n.User] || closing.MendedBy == n.User
 			c.Others = append(c.Others, n)
 			return true
 		})

@@ -26,10 +26,10 @@ func TestAChangedBreakerIsLogged(t *testing.T) {
 	breakers := resilience.NewBreakers(resilience.BreakerOptions{Failures: 1, Changed: changed})
 	down := func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
 	client := resilience.NewClient(&resilience.Transport{Base: upstream(down), Breakers: breakers})
-	req, err := http.NewRequestWithContext(resilience.WithUser(t.Context(), admin, "spotify"), http.MethodGet,
-		"https://api.spotify.com/v1/me", nil)
+	call := resilience.Call{Client: client, User: admin, Provider: "spotify"}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.spotify.com/v1/me", nil)
 	require.NoError(t, err)
-	_, err = resilience.Send(client, req, "GET /v1/me")
+	_, err = call.Send(req, resilience.Endpoint{Name: "GET /v1/me"})
 	require.Error(t, err)
 	_, ok := breakers.Reset("GET api.spotify.com/v1/me")
 	require.True(t, ok)

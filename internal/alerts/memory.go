@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"reprise/internal/library"
-	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
@@ -64,18 +63,18 @@ func (m *memory) mend(user int64, conn library.ConnectionID, by int64) {
 	m.mended[mendable{user, conn}] = mending{by: by, at: time.Now()}
 }
 
-// asMender returns a context in which what a success of the subject closes was mended by the person who has just done
-// something about it.
-func (m *memory) asMender(ctx context.Context, s providers.Subject) context.Context {
+// mender returns who has mended what a success of the subject closes: the person who has just done something about it,
+// or 0.
+func (m *memory) mender(s providers.Subject) int64 {
 	c := s.Connection
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, what := range []mendable{{c.User, c.ID}, {0, library.ConnectionID(c.Provider())}} {
 		if v, ok := m.mended[what]; ok && time.Since(v.at) <= mendedFor {
-			return notify.WithMender(ctx, v.by)
+			return v.by
 		}
 	}
-	return ctx
+	return 0
 }
 
 // fail notes a failure, after which alerts of everything that it concerns may be open.

@@ -38,12 +38,10 @@ func (a *Alerts) Connected(ctx context.Context, p *providers.Provider, c library
 	a.journal.forget(c.User, c.ID)
 	a.journal.forget(0, app)
 	a.memory.forget(c.User, c.ID)
-	if by := activity.ActorOf(ctx).ID; by != 0 {
-		a.Mending(ctx, c.User, c.ID) // its first run closes what is left
-		ctx = notify.WithMender(ctx, by)
-	}
-	return a.notifier.Close(ctx, append(closings(p, c.User, c.ID), notify.Closing{Connection: app,
-		Causes: appCauses})...)
+	a.Mending(ctx, c.User, c.ID) // its first run closes what is left
+	by := activity.ActorOf(ctx).ID
+	return a.notifier.Close(ctx, append(closings(p, c.User, c.ID, by), notify.Closing{Connection: app,
+		Causes: appCauses, MendedBy: by})...)
 }
 
 // Disconnected closes every alert about a connection that has been removed, and about its app if that was its last one.
@@ -52,23 +50,22 @@ func (a *Alerts) Disconnected(
 ) error {
 	a.journal.forget(user, conn)
 	a.memory.forget(user, conn)
-	closed := closings(p, user, conn)
+	by := activity.ActorOf(ctx).ID // a connection that is gone does not work again
+	closed := closings(p, user, conn, by)
 	all, err := a.store.Outlines(ctx)
 	if err == nil && !slices.ContainsFunc(all, func(l library.Outline) bool { return l.Provider() == p.Name }) {
-		closed = append(closed, notify.Closing{Connection: library.ConnectionID(p.Name), Causes: appCauses})
-	}
-	if by := activity.ActorOf(ctx).ID; by != 0 {
-		ctx = notify.WithMender(ctx, by) // a connection that is gone does not work again
+		closed = append(closed, notify.Closing{Connection: library.ConnectionID(p.Name), Causes: appCauses,
+			MendedBy: by})
 	}
 	return errors.Join(err, a.notifier.Close(ctx, closed...))
 }
 
-// closings are all alerts about one connection.
-func closings(p *providers.Provider, user int64, conn library.ConnectionID) []notify.Closing {
-	all := []notify.Closing{{User: user, Connection: conn}}
+// closings are all alerts about one connection, mended by a person.
+func closings(p *providers.Provider, user int64, conn library.ConnectionID, by int64) []notify.Closing {
+	all := []notify.Closing{{User: user, Connection: conn, MendedBy: by}}
 	for _, stream := range p.Guarded() {
 		_, admins := causesOf(user, stream)
-		all = append(all, notify.Closing{Connection: conn, Causes: admins})
+		all = append(all, notify.Closing{Connection: conn, Causes: admins, MendedBy: by})
 	}
 	return all
 }

@@ -242,10 +242,10 @@ func ofKeys(err error) bool {
 // AdviceOf returns what a failure itself says a person should do about it.
 func AdviceOf(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
-		return e.Advice()
+		return providers.Advice(e)
 	}
 	if e, ok := errors.AsType[*resilience.KeysError](err); ok {
-		return e.Advice
+		return words.Of(e.Advice)
 	}
 	if _, ok := errors.AsType[*resilience.SettingError](err); ok { // which one is the administrator's business
 		return words.New("alert.setting.person")
@@ -254,7 +254,7 @@ func AdviceOf(err error) words.Text {
 		return words.New("alert.set_aside")
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return e.Problem
+		return words.Of(e.Problem)
 	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Offline {
 		return notify.Offline()
@@ -265,10 +265,10 @@ func AdviceOf(err error) words.Text {
 // adminAdvice is AdviceOf for administrators, who can do something about the settings.
 func adminAdvice(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return words.Join(words.New("alert.setting.admin", "Setting", e.Setting), e.Problem)
+		return words.Join(words.New("alert.setting.admin", "Setting", e.Setting), words.Of(e.Problem))
 	}
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.ForAdmin.IsZero() {
-		return e.Meaning.ForAdmin
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.ForAdmin != nil {
+		return words.Of(e.Meaning.ForAdmin)
 	}
 	return AdviceOf(err)
 }

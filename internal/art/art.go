@@ -35,9 +35,8 @@ var kinds = []string{"image/jpeg", "image/png", "image/webp", "image/gif"}
 
 // Cache is a folder of pictures. It is safe for concurrent use.
 type Cache struct {
-	dir    string
-	client *http.Client
-	hosts  func() []string
+	dir   string
+	hosts func() []string
 
 	mu   sync.Mutex
 	most int64 // bytes of all pictures together
@@ -53,9 +52,8 @@ type file struct {
 
 // Options shape a Cache.
 type Options struct {
-	Dir    string // made for the first picture
-	Most   int64  // bytes of all pictures together
-	Client *http.Client
+	Dir  string // made for the first picture
+	Most int64  // bytes of all pictures together
 	// Hosts returns where pictures may come from. A host with a port allows exactly that address, one without a port
 	// allows the domain and its subdomains. nil allows none.
 	Hosts func() []string
@@ -66,7 +64,7 @@ func Open(o Options) (*Cache, error) {
 	if o.Hosts == nil {
 		o.Hosts = func() []string { return nil }
 	}
-	c := &Cache{dir: o.Dir, most: o.Most, client: o.Client, hosts: o.Hosts, kept: map[string]*file{}}
+	c := &Cache{dir: o.Dir, most: o.Most, hosts: o.Hosts, kept: map[string]*file{}}
 	entries, err := os.ReadDir(o.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, trouble(err)

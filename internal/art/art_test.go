@@ -229,14 +229,13 @@ func answer(status int, body []byte) func(*http.Request) (*http.Response, error)
 	}
 }
 
-// fetching opens a cache that fetches pictures from the server.
-func fetching(t *testing.T, s server, most int64) *Cache {
+// fetching opens a cache, and returns it with a call that fetches pictures from the server.
+func fetching(t *testing.T, s server, most int64) (*Cache, resilience.Call) {
 	t.Helper()
-	client := resilience.NewClient(&resilience.Transport{Base: s})
 	hosts := []string{"fanart.tv", "127.0.0.1:81"}
-	c, err := Open(Options{Dir: t.TempDir(), Most: most, Client: client, Hosts: func() []string { return hosts }})
+	c, err := Open(Options{Dir: t.TempDir(), Most: most, Hosts: func() []string { return hosts }})
 	require.NoError(t, err)
-	return c
+	return c, resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: s}), Turn: &resilience.Turn{}}
 }
 
 func TestPicturesAreFetchedFromTheirHosts(t *testing.T) {
@@ -247,9 +246,9 @@ func TestPicturesAreFetchedFromTheirHosts(t *testing.T) {
 	for _, url := range urls {
 		s[url] = answer(http.StatusOK, b)
 	}
-	c := fetching(t, s, 1<<20)
+	c, call := fetching(t, s, 1<<20)
 	for _, url := range urls {
-		got, err := c.Fetch(t.Context(), url)
+		got, err := c.Fetch(t.Context(), call, url)
 		require.NoError(t, err)
 		require.Equal(t, b, got)
 	}
@@ -259,16 +258,16 @@ func TestPicturesAreFetchedFromTheirHosts(t *testing.T) {
 		"https://fanart.tv.evil.example/a.jpg", "https://fanart.tv:8443/a.jpg", "https://fanart.tv@evil.example/a.jpg",
 		"https://user:secret@fanart.tv/a.jpg", "https://[::1]/a.jpg", "https://fanart.tv/\x7f",
 	} {
-		_, err := c.Fetch(t.Context(), url)
-		require.Equal(t, resilience.ScopeItem, resilience.Classify(err).Scope, "%q: %v", url, err)
+		_, err := c.Fetch(t.Context(), call, url)
+		require.Equal(t, resilience.ScopeItem, resilience.VerdictOf(err).Scope, "%q: %v", url, err)
 		require.NotContains(t, err.Error(), "secret")
 	}
-	c = fetching(t, s, int64(len(b))-1)
-	_, err := c.Fetch(t.Context(), "http://fanart.tv/a.jpg")
-	require.Equal(t, resilience.ScopeItem, resilience.Classify(err).Scope, "larger than the whole cache: %v", err)
+	c, call = fetching(t, s, int64(len(b))-1)
+	_, err := c.Fetch(t.Context(), call, "http://fanart.tv/a.jpg")
+	require.Equal(t, resilience.ScopeItem, resilience.VerdictOf(err).Scope, "larger than the whole cache: %v", err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = c.Fetch(ctx, "https://fanart.tv/never")
+	_, err = c.Fetch(ctx, call, "https://fanart.tv/never")
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -298,8 +297,9 @@ func TestMeaningOfAnswersWithoutAPicture(t *testing.T) {
 		"away":        {away, upstream},
 	} {
 		url := "https://fanart.tv/" + name
-		_, err := fetching(t, server{url: row.answer}, 1<<20).Fetch(t.Context(), url)
-		v := resilience.Classify(err)
+		c, call := fetching(t, server{url: row.answer}, 1<<20)
+		_, err := c.Fetch(t.Context(), call, url)
+		v := resilience.VerdictOf(err)
 		require.Equal(t, row.want, v.Class.String()+" "+v.Category.String(), "%s: %v", name, err)
 		if row.want == item {
 			require.Equal(t, resilience.ScopeItem, v.Scope, name)

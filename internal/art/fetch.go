@@ -13,20 +13,18 @@ import (
 // endpoint names all addresses of pictures in logs and metrics.
 const endpoint = "GET /{picture}"
 
-// Fetch gets a picture from one of the hosts. If it is missing, too large, no picture, or at another host, the failure
-// is about this picture only.
-func (c *Cache) Fetch(ctx context.Context, address string) ([]byte, error) {
+// Fetch gets a picture from one of the hosts, as a part of the call. If it is missing, too large, no picture, or at
+// another host, the failure is about this picture only.
+func (c *Cache) Fetch(ctx context.Context, call resilience.Call, address string) ([]byte, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || !c.known(u) {
 		return nil, unusable(0, "the picture stands at an address from which none is fetched")
 	}
-	ctx, end := resilience.WithTurns(ctx)
-	defer end()
-	req, err := http.NewRequestWithContext(resilience.WithFiles(ctx), http.MethodGet, u.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, unusable(0, "the picture has no usable address")
 	}
-	answer, err := resilience.Send(c.client, req, endpoint)
+	answer, err := call.Send(req, resilience.Endpoint{Name: endpoint, Files: true})
 	switch {
 	case err != nil:
 		return nil, err

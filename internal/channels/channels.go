@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
-	"time"
 
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
@@ -29,8 +28,9 @@ type Config struct {
 	// Contact is the e-mail or web address of the administrator, for push services, and BaseURL the address of this
 	// server as browsers reach it. Introduce changes both.
 	Contact, BaseURL string
-	// Told is called after every attempt that does not use Client, that is, after each mail; nil when nobody asks.
-	Told func(ctx context.Context, host, endpoint string, start time.Time, err error)
+	// Told is called after every attempt that does not use Client, that is, after each mail; nil when nobody asks. See
+	// [resilience.Transport.Tell].
+	Told func(context.Context, resilience.Call, resilience.Attempt, error)
 
 	// Screen decides what a person may read about a server that they have named; nil for everything.
 	Screen *resilience.Screen
@@ -74,7 +74,9 @@ func New(c Config) *Channels {
 }
 
 // Send implements notify.Sender. The address is one that Parse or Build has returned.
-func (c *Channels) Send(ctx context.Context, kind string, address resilience.Secret, m notify.Message) error {
+func (c *Channels) Send(
+	ctx context.Context, call resilience.Call, kind string, address resilience.Secret, m notify.Message,
+) error {
 	k, ok := KindOf(kind)
 	if !ok {
 		return wrong(words.New("reach.kind"))
@@ -83,14 +85,15 @@ func (c *Channels) Send(ctx context.Context, kind string, address resilience.Sec
 	if err != nil {
 		return wrong(words.New("reach.unreadable"))
 	}
-	send := func(ctx context.Context) error { return k.send(ctx, c, to, m) }
+	call.Client = c.Client
+	send := func(ctx context.Context) error { return k.send(ctx, c, call, to, m) }
 	if k.fixed {
 		return send(ctx)
 	}
-	if resilience.IsProbe(ctx) {
-		return c.Screen.Try(ctx, resilience.UserOf(ctx), to.Host, send)
+	if call.Eager {
+		return c.Screen.Try(ctx, call, to.Host, send)
 	}
-	return c.Screen.Hide(ctx, resilience.UserOf(ctx), to.Host, send(ctx))
+	return c.Screen.Hide(ctx, call, to.Host, send(ctx))
 }
 
 // wrong returns the error for an address that cannot be used. The problem is a sentence that repeats nothing of it.
@@ -101,7 +104,7 @@ func wrong(problem words.Text) error {
 // Problem returns what is wrong with what a person has typed, as a sentence; empty for any other error.
 func Problem(err error) words.Text {
 	if e, ok := err.(*resilience.SettingError); ok {
-		return e.Problem
+		return words.Of(e.Problem)
 	}
 	return words.Text{}
 }

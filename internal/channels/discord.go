@@ -81,7 +81,7 @@ var discordRefusals = refusals(words.Plain("Discord"), providers.Table{
 	}
 })
 
-func sendDiscord(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+func sendDiscord(ctx context.Context, c *Channels, call resilience.Call, to *url.URL, m notify.Message) error {
 	embed := map[string]any{
 		"title":       clip(m.Title, 250),
 		"description": clip(m.Text, 3900),
@@ -91,7 +91,7 @@ func sendDiscord(ctx context.Context, c *Channels, to *url.URL, m notify.Message
 		embed["url"] = m.URL
 	}
 	path := "/api/webhooks/" + url.PathEscape(to.Host) + "/" + url.PathEscape(to.User.Username())
-	return c.post(ctx, request{
+	return c.post(ctx, call, request{
 		endpoint: discordEndpoint,
 		refusals: discordRefusals,
 		address:  c.discordURL + path + "?wait=true",

@@ -125,7 +125,7 @@ var errMailTimeout = errors.New("the mail server took too long")
 
 // sendEmail sends one mail. The connection is protected, unless the URL says otherwise or a server in a private network
 // offers no protection.
-func sendEmail(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+func sendEmail(ctx context.Context, c *Channels, call resilience.Call, to *url.URL, m notify.Message) error {
 	box, err := readMailbox(to)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func sendEmail(ctx context.Context, c *Channels, to *url.URL, m notify.Message) 
 	}
 	err = mailError(ctx, err)
 	if c.Told != nil {
-		c.Told(ctx, box.host, emailEndpoint, start, err)
+		c.Told(ctx, call, resilience.Attempt{Host: box.host, Endpoint: emailEndpoint, Start: start}, err)
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -93,7 +92,7 @@ func TestAMail(t *testing.T) {
 	t.Parallel()
 	m := newMailServer(t, nil)
 	c := newService(t).channels()
-	require.NoError(t, c.Send(t.Context(), email.Name, m.url("ann:secret99@"), sample()))
+	require.NoError(t, c.Send(t.Context(), resilience.Call{}, email.Name, m.url("ann:secret99@"), sample()))
 	require.Len(t, m.mails, 1)
 	for _, part := range []string{
 		"Subject: Spotify needs to be reconnected",
@@ -114,7 +113,7 @@ func TestATitleAddsNoHeaderToAMail(t *testing.T) {
 	m := newMailServer(t, nil)
 	hostile := sample()
 	hostile.Title = "Radio\r\nBcc: evil@example.net\r\n\r\n.\r\nMAIL FROM:<evil@example.net>"
-	require.NoError(t, newService(t).channels().Send(t.Context(), email.Name, m.url(""), hostile))
+	require.NoError(t, newService(t).channels().Send(t.Context(), resilience.Call{}, email.Name, m.url(""), hostile))
 	require.Len(t, m.mails, 1)
 	read, err := mail.ReadMessage(strings.NewReader(m.mails[0]))
 	require.NoError(t, err)
@@ -141,8 +140,9 @@ func TestMeaningOfMailReplies(t *testing.T) {
 		"mailbox too full":  {map[string]string{"DATA": "552 5.2.2 full"}, resilience.Fatal, resilience.Item},
 	} {
 		m := newMailServer(t, row.refuse)
-		err := newService(t).channels().Send(t.Context(), email.Name, m.url("ann:secret99@"), sample())
-		v := resilience.Classify(err)
+		err := newService(t).channels().Send(t.Context(), resilience.Call{}, email.Name, m.url("ann:secret99@"),
+			sample())
+		v := resilience.VerdictOf(err)
 		require.Equal(t, row.class, v.Class, "%s: %v", name, err)
 		require.Equal(t, row.category, v.Category, name)
 		require.NotContains(t, err.Error(), "secret99")
@@ -153,7 +153,8 @@ func TestAMailIsSentOnceTheServerHasTakenIt(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"RSET", "QUIT"} {
 		m := newMailServer(t, map[string]string{verb: "421 4.3.2 bye"})
-		require.NoError(t, newService(t).channels().Send(t.Context(), email.Name, m.url(""), sample()), verb)
+		require.NoError(t, newService(t).channels().Send(t.Context(), resilience.Call{}, email.Name, m.url(""),
+			sample()), verb)
 		m.mu.Lock()
 		require.Len(t, m.mails, 1)
 		m.mu.Unlock()
@@ -164,9 +165,12 @@ func TestASecondTryWithoutTLSIsNoSecondAttempt(t *testing.T) {
 	t.Parallel()
 	var told []error
 	config := newService(t).config()
-	config.Told = func(_ context.Context, _, _ string, _ time.Time, err error) { told = append(told, err) }
+	config.Told = func(_ context.Context, _ resilience.Call, _ resilience.Attempt, err error) {
+		told = append(told,
+			err)
+	}
 	m := newMailServer(t, nil)
-	require.NoError(t, New(config).Send(t.Context(), email.Name, m.url(""), sample()))
+	require.NoError(t, New(config).Send(t.Context(), resilience.Call{}, email.Name, m.url(""), sample()))
 	require.Equal(t, []error{nil}, told)
 }
 
@@ -177,14 +181,14 @@ func TestAnUnreachableMailServer(t *testing.T) {
 	require.NoError(t, ln.Close())
 	config := newService(t).config()
 	address := resilience.Secret("smtp://" + ln.Addr().String() + "/?from=a@x.org&to=b@x.org")
-	err = New(config).Send(t.Context(), email.Name, address, sample())
-	require.Equal(t, resilience.Network, resilience.Classify(err).Category)
+	err = New(config).Send(t.Context(), resilience.Call{}, email.Name, address, sample())
+	require.Equal(t, resilience.Network, resilience.VerdictOf(err).Category)
 	config.Dial = func(context.Context, string, string) (net.Conn, error) {
 		return nil, &resilience.SettingError{Setting: "allow_private_upstreams",
 			Problem: words.Plain("No private networks.")}
 	}
-	err = New(config).Send(t.Context(), email.Name, address, sample())
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	err = New(config).Send(t.Context(), resilience.Call{}, email.Name, address, sample())
+	require.Equal(t, resilience.Config, resilience.VerdictOf(err).Category)
 }
 
 func TestNoUnprotectedMailOverTheInternet(t *testing.T) {
@@ -195,8 +199,9 @@ func TestNoUnprotectedMailOverTheInternet(t *testing.T) {
 		return (&net.Dialer{}).DialContext(ctx, network, m.Addr().String())
 	}
 	c, away := New(config), "smtp://ann:secret99@mail.example.org:587/?from=a@x.org&to=b@x.org"
-	err := c.Send(t.Context(), email.Name, resilience.Secret(away), sample())
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	err := c.Send(t.Context(), resilience.Call{}, email.Name, resilience.Secret(away), sample())
+	require.Equal(t, resilience.Config, resilience.VerdictOf(err).Category)
 	require.Empty(t, m.signed)
-	require.NoError(t, c.Send(t.Context(), email.Name, resilience.Secret(away+"&encryption=none"), sample()))
+	require.NoError(t, c.Send(t.Context(), resilience.Call{}, email.Name, resilience.Secret(away+"&encryption=none"),
+		sample()))
 }

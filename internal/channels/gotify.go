@@ -65,10 +65,10 @@ var gotifyRefusals = refusals(words.Plain("Gotify"), providers.Table{
 	}
 })
 
-func sendGotify(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+func sendGotify(ctx context.Context, c *Channels, call resilience.Call, to *url.URL, m notify.Message) error {
 	path, token := lastSegment(to.Path)
 	click := map[string]any{"click": map[string]string{"url": m.URL}}
-	return c.post(ctx, request{
+	return c.post(ctx, call, request{
 		endpoint: gotifyEndpoint,
 		refusals: gotifyRefusals,
 		address:  web(to, path+"/message"),

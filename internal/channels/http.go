@@ -57,8 +57,8 @@ type request struct {
 	body     any // sent as JSON
 }
 
-// post sends a request.
-func (c *Channels) post(ctx context.Context, r request) error {
+// post sends a request of the call.
+func (c *Channels) post(ctx context.Context, call resilience.Call, r request) error {
 	body, err := json.Marshal(r.body)
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
@@ -72,7 +72,7 @@ func (c *Channels) post(ctx context.Context, r request) error {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
-	_, err = r.refusals.Call(c.Client, req, r.endpoint)
+	_, err = r.refusals.Send(call, req, r.endpoint)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/notify"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
@@ -33,7 +34,7 @@ type Kind struct {
 	// shown returns what may be shown of a kept URL.
 	shown func(*url.URL) words.Text
 	// send sends one message to a kept URL.
-	send func(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error
+	send func(ctx context.Context, c *Channels, call resilience.Call, to *url.URL, m notify.Message) error
 }
 
 // kinds lists every kind, in the order in which people see them.

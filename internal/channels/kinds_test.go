@@ -152,9 +152,9 @@ func TestMessagesOfEachKind(t *testing.T) {
 	for kind := range newService(t).urls() {
 		s := newService(t)
 		address := s.urls()[kind]
-		require.NoError(t, s.channels().Send(t.Context(), kind, address, sample()), kind)
+		require.NoError(t, s.channels().Send(t.Context(), resilience.Call{}, kind, address, sample()), kind)
 		if kind == webhook.Name {
-			require.NoError(t, s.channels().Send(t.Context(), kind, address, sampleDigest()))
+			require.NoError(t, s.channels().Send(t.Context(), resilience.Call{}, kind, address, sampleDigest()))
 		}
 		golden, got := "testdata/"+kind+".golden", strings.Join(s.heard, "\n")
 		if *update {
@@ -216,9 +216,9 @@ func TestMeaningOfRefusals(t *testing.T) {
 		if s.body, retryAfter = strings.CutPrefix(row.body, "Retry-After: 90 "); retryAfter {
 			s.header = http.Header{"Retry-After": {"90"}}
 		}
-		err := s.channels().Send(t.Context(), row.kind, s.urls()[row.kind], sample())
+		err := s.channels().Send(t.Context(), resilience.Call{}, row.kind, s.urls()[row.kind], sample())
 		require.Error(t, err, name)
-		v := resilience.Classify(err)
+		v := resilience.VerdictOf(err)
 		got := v.Class.String() + " " + v.Category.String()
 		if !v.NotBefore.IsZero() {
 			got += ", wait"
@@ -242,11 +242,11 @@ func TestAWebhookMayAnswerWithAPage(t *testing.T) {
 	})
 	c := New(config)
 	for range 10 { // enough failures to open the breaker, if they were any
-		require.NoError(t, c.Send(t.Context(), webhook.Name, url, sample()))
+		require.NoError(t, c.Send(t.Context(), resilience.Call{}, webhook.Name, url, sample()))
 	}
 	s.status = http.StatusNotFound
-	err := c.Send(t.Context(), webhook.Name, url, sample())
-	require.Equal(t, resilience.Retriable, resilience.Classify(err).Class, "the page may be that of a proxy")
+	err := c.Send(t.Context(), resilience.Call{}, webhook.Name, url, sample())
+	require.Equal(t, resilience.Retriable, resilience.VerdictOf(err).Class, "the page may be that of a proxy")
 }
 
 func TestNoChatGetsAMessageTwice(t *testing.T) {
@@ -267,9 +267,9 @@ func TestNoChatGetsAMessageTwice(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	})
 	c, url := s.channels(), resilience.Secret("telegram://1:a@telegram?chats=1,2")
-	require.Error(t, c.Send(t.Context(), telegram.Name, url, sample()))
+	require.Error(t, c.Send(t.Context(), resilience.Call{}, telegram.Name, url, sample()))
 	broken = false
-	require.NoError(t, c.Send(t.Context(), telegram.Name, url, sample()))
+	require.NoError(t, c.Send(t.Context(), resilience.Call{}, telegram.Name, url, sample()))
 	require.Equal(t, []string{"1", "2"}, chats)
 	require.Empty(t, c.chats.got, "what all chats have got is forgotten")
 }

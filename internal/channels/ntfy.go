@@ -99,7 +99,7 @@ var ntfyRefusals = refusals(words.Plain("ntfy"), providers.Table{
 
 // sendNtfy publishes as JSON, whose texts may hold any character. The sequence id makes a message that is sent again
 // replace the first; ntfy knows it since version 2.16 (https://docs.ntfy.sh/publish/) and ignores it before.
-func sendNtfy(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+func sendNtfy(ctx context.Context, c *Channels, call resilience.Call, to *url.URL, m notify.Message) error {
 	header := http.Header{"X-Sequence-Id": {m.ID}}
 	if to.User != nil {
 		name := to.User.Username()
@@ -110,7 +110,7 @@ func sendNtfy(ctx context.Context, c *Channels, to *url.URL, m notify.Message) e
 			header.Set("Authorization", "Bearer "+cmp.Or(name, password))
 		}
 	}
-	return c.post(ctx, request{
+	return c.post(ctx, call, request{
 		endpoint: ntfyEndpoint,
 		refusals: ntfyRefusals,
 		address:  web(to, "/"),

@@ -78,7 +78,8 @@ func TestWhoMendedItNeedsNoMessage(t *testing.T) {
 			h.stopped("auth")
 			h.pass(time.Minute)
 			h.phone.heard()
-			require.NoError(t, h.notifier.Resolve(notify.WithMender(t.Context(), c.mender), h.user, "spotify"))
+			require.NoError(t, h.notifier.Close(t.Context(), notify.Closing{User: h.user, Connection: "spotify",
+				MendedBy: c.mender}))
 			h.pass(time.Minute)
 			require.Equal(t, c.heard, h.phone.heard())
 			require.Zero(t, h.state().Waiting)

@@ -163,7 +163,7 @@ func (h *house) start() {
 	spotify := &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}}
 	lastfm := &providers.Provider{Description: providers.Description{Name: "lastfm", DisplayName: "Last.fm",
 		Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 1}},
-		Open: func(*http.Client, library.Credentials) providers.Adapter { return h.lastfm }}
+		Open: func(resilience.Call, library.Credentials) providers.Adapter { return h.lastfm }}
 	registry := providers.NewRegistry(spotify, lastfm)
 	h.notifier = notify.New(h.db, bus, nil)
 	client := resilience.NewClient(&resilience.Transport{Base: h.phone})

@@ -91,7 +91,7 @@ var telegramRefusals = refusals(words.Plain("Telegram"), providers.Table{
 
 // sendTelegram sends to each chat. It remembers which chats have got a message until all have, so that a retry after
 // one chat failed does not repeat it in the others.
-func sendTelegram(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+func sendTelegram(ctx context.Context, c *Channels, call resilience.Call, to *url.URL, m notify.Message) error {
 	secret, _ := to.User.Password()
 	bot := "/bot" + url.PathEscape(to.User.Username()) + ":" + url.PathEscape(secret)
 	var sent []string
@@ -104,7 +104,7 @@ func sendTelegram(ctx context.Context, c *Channels, to *url.URL, m notify.Messag
 			sent = append(sent, key)
 			continue
 		}
-		err := c.post(ctx, request{
+		err := c.post(ctx, call, request{
 			endpoint: telegramEndpoint,
 			refusals: telegramRefusals,
 			address:  c.telegramURL + bot + "/sendMessage",

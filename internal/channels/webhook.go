@@ -103,15 +103,17 @@ func stamp(at time.Time) *string {
 }
 
 // sendWebhook calls the person's program. What it answers to a message that it takes is ignored, even a page.
-func sendWebhook(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+func sendWebhook(ctx context.Context, c *Channels, call resilience.Call, to *url.URL, m notify.Message) error {
 	header := http.Header{"Idempotency-Key": {m.ID}}
 	if to.User != nil {
 		signIn(header, to.User)
 		to.User = nil
 	}
-	return c.post(resilience.WithPages(ctx), request{
+	taken := webhookRefusals
+	taken.Pages = true
+	return c.post(ctx, call, request{
 		endpoint: webhookEndpoint,
-		refusals: webhookRefusals,
+		refusals: taken,
 		address:  to.String(),
 		header:   header,
 		body:     newWebhookEvent(m),

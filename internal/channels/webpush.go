@@ -97,7 +97,7 @@ const (
 )
 
 // sendWebPush pushes to a browser. The topic makes a message that is sent again replace the first where it still waits.
-func sendWebPush(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+func sendWebPush(ctx context.Context, c *Channels, call resilience.Call, to *url.URL, m notify.Message) error {
 	q := to.Query()
 	payload, err := json.Marshal(map[string]string{
 		"id":       m.ID,
@@ -117,7 +117,7 @@ func sendWebPush(ctx context.Context, c *Channels, to *url.URL, m notify.Message
 		Endpoint: q.Get("endpoint"),
 		Keys:     webpush.Keys{P256dh: q.Get("p256dh"), Auth: q.Get("auth")},
 	}, &webpush.Options{
-		HTTPClient:      pusher{c.Client},
+		HTTPClient:      pusher{call},
 		Subscriber:      subscriber(c.self.Load().contact),
 		Topic:           pushTopic(m.ID),
 		TTL:             webPushLife,
@@ -132,11 +132,11 @@ func sendWebPush(ctx context.Context, c *Channels, to *url.URL, m notify.Message
 }
 
 // pusher makes the calls of the push library in the same way as all other calls.
-type pusher struct{ client *http.Client }
+type pusher struct{ call resilience.Call }
 
 // Do implements webpush.HTTPClient.
 func (p pusher) Do(req *http.Request) (*http.Response, error) {
-	answer, err := webPushRefusals.Call(p.client, req, webPushEndpoint)
+	answer, err := webPushRefusals.Send(p.call, req, webPushEndpoint)
 	if err != nil {
 		return nil, err
 	}

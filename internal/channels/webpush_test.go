@@ -62,7 +62,8 @@ func TestOnlyItsBrowserCanReadAPush(t *testing.T) {
 	config := newService(t).config()
 	config.Vapid = ReadVapid(text)
 	b := newBrowser(t)
-	require.NoError(t, New(config).Send(t.Context(), WebPush, b.url(t, push.URL+"/send/secret99"), sample()))
+	require.NoError(t, New(config).Send(t.Context(), resilience.Call{}, WebPush, b.url(t, push.URL+"/send/secret99"),
+		sample()))
 	require.NotContains(t, string(got), "Spotify")
 	var payload map[string]string
 	require.NoError(t, json.Unmarshal(b.open(t, got), &payload))
@@ -91,7 +92,8 @@ func TestABrowserThatHasUnsubscribed(t *testing.T) {
 		s.status = status
 		config := s.config()
 		config.Vapid = ReadVapid(text)
-		err := New(config).Send(t.Context(), WebPush, newBrowser(t).url(t, s.URL+"/send/secret99"), sample())
+		err := New(config).Send(t.Context(), resilience.Call{}, WebPush, newBrowser(t).url(t, s.URL+"/send/secret99"),
+			sample())
 		require.Error(t, err)
 		require.Equal(t, gone, errors.Is(err, notify.ErrUnsubscribed), status)
 		require.NotContains(t, err.Error(), "secret99")

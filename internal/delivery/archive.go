@@ -57,8 +57,8 @@ func (d *monthDeliverer) deliver(ctx context.Context, c library.Connection, a *a
 	report := Archived{Name: objectName(a.User, from), Listens: listens, Bytes: len(body),
 		SHA256: hex.EncodeToString(sum[:])}
 	var refused error
-	subject := providers.OfConnection(c, library.Deliveries)
-	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
+	subject := a.subject(c)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
 		store, ok := p.(providers.ObjectStore)
 		if !ok {
 			return fmt.Errorf("%s: adapter keeps no objects", c.ID)

@@ -125,7 +125,7 @@ func (m *comparer) compareAt(ctx context.Context, copies []Copy) error {
 	}
 	found := copies[:0:0]
 	subject := providers.OfConnection(c, library.Deliveries)
-	err = m.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
+	err = m.guard.Do(ctx, subject, func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
 		there, ok := p.(providers.PlaylistWriter)
 		if !ok {
 			return fmt.Errorf("%s: adapter writes no playlists", c.ID)
@@ -272,7 +272,7 @@ func markOf(ids []string) string {
 
 // tracksOf returns the SourceIDs of a playlist's tracks.
 func tracksOf(ctx context.Context, there providers.PlaylistSource, p library.Playlist) (ids []string, err error) {
-	for page, err := range there.Tracks(ctx, p) {
+	for page, err := range there.Tracks(ctx, p, nil) {
 		if err != nil {
 			return nil, err
 		}

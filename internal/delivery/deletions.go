@@ -45,8 +45,8 @@ func (d *deletionDeliverer) deliver(ctx context.Context, c library.Connection, a
 	var last error
 	did := 0
 	after := context.WithoutCancel(ctx)
-	err := d.guard.Do(ctx, providers.OfConnection(c, library.Deliveries),
-		func(ctx context.Context, p providers.Adapter) error {
+	err := d.guard.Do(ctx, a.subject(c),
+		func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
 			there, ok := p.(providers.ListenDeleter)
 			if !ok {
 				return fmt.Errorf("%s: adapter deletes no listens", c.ID)

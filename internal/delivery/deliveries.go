@@ -64,7 +64,7 @@ func (o Options) withDefaults() Options {
 
 // Guard is asked before every call; see the sync package.
 type Guard interface {
-	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
+	Do(context.Context, providers.Subject, func(context.Context, resilience.Call, providers.Adapter) error) error
 	// CaughtUp returns nil when everything that the provider had at a time has been read, or cannot be read.
 	// Otherwise it has it read now, and returns a *resilience.NotBeforeError.
 	CaughtUp(c library.Connection, at time.Time) error

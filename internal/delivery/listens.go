@@ -47,8 +47,8 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 	}
 	var outcomes []error
 	var refused error
-	subject := providers.OfConnection(c, library.Deliveries)
-	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
+	subject := a.subject(c)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
 		taker, ok := p.(providers.ListenTaker)
 		if !ok {
 			return fmt.Errorf("%s: adapter takes no listens", c.ID)
@@ -97,7 +97,7 @@ func (d *listenDeliverer) together(ctx context.Context, c library.Connection, al
 	if len(plays) == 0 {
 		return alike(all, nil)
 	}
-	outcomes, refused, err := d.submit(ctx, c, plays)
+	outcomes, refused, err := d.submit(ctx, all[0].subject(c), plays)
 	if refused != nil {
 		half := len(all) / 2
 		return slices.Concat(d.some(ctx, c, all[:half]), d.some(ctx, c, all[half:]))
@@ -127,13 +127,12 @@ func (d *listenDeliverer) some(ctx context.Context, c library.Connection, all []
 }
 
 // submit submits plays as they are. refused is why they were refused whole, in a call that went well itself.
-func (d *listenDeliverer) submit(ctx context.Context, c library.Connection, plays []library.StoredListen) (
+func (d *listenDeliverer) submit(ctx context.Context, subject providers.Subject, plays []library.StoredListen) (
 	outcomes []error, refused, err error) {
-	subject := providers.OfConnection(c, library.Deliveries)
-	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) (err error) {
+	send := func(ctx context.Context, _ resilience.Call, p providers.Adapter) (err error) {
 		taker, ok := p.(providers.ListenTaker)
 		if !ok {
-			return fmt.Errorf("%s: adapter takes no listens", c.ID)
+			return fmt.Errorf("%s: adapter takes no listens", subject.Connection.ID)
 		}
 		outcomes, err = taker.Submit(ctx, plays)
 		if resilience.IsItem(err) {
@@ -141,7 +140,8 @@ func (d *listenDeliverer) submit(ctx context.Context, c library.Connection, play
 			return nil
 		}
 		return cmp.Or(err, notNow(outcomes))
-	})
+	}
+	err = d.guard.Do(ctx, subject, send)
 	return outcomes, refused, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // shelf is a provider that has some plays, or cannot say.
@@ -109,8 +110,10 @@ type opened struct {
 	to providers.Adapter
 }
 
-func (o opened) Do(ctx context.Context, _ providers.Subject, f func(context.Context, providers.Adapter) error) error {
-	return f(ctx, o.to)
+func (o opened) Do(
+	ctx context.Context, _ providers.Subject, f func(context.Context, resilience.Call, providers.Adapter) error,
+) error {
+	return f(ctx, resilience.Call{}, o.to)
 }
 
 func (opened) CaughtUp(library.Connection, time.Time) error { return nil }

@@ -11,8 +11,9 @@ import (
 // Messenger sends messages to channels outside the browser.
 type Messenger interface {
 	// Flush sends the messages that wait for a channel, as far as they may be sent now, and returns the id of the
-	// newest one that it has seen. A *resilience.NotBeforeError says when the rest may be sent.
-	Flush(ctx context.Context, user, channel int64) (seen int64, err error)
+	// newest one that it has seen. A *resilience.NotBeforeError says when the rest may be sent. attempt is the number
+	// of the delivery's attempt.
+	Flush(ctx context.Context, user, channel int64, attempt int) (seen int64, err error)
 }
 
 const channelPrefix = "channel-"
@@ -49,7 +50,7 @@ type messageDeliverer struct {
 
 // deliver sends the messages that wait for a channel. When another one has come meanwhile, it goes on at once.
 func (d *messageDeliverer) deliver(ctx context.Context, a *attempt) (err error) {
-	if a.seen, err = d.messenger.Flush(ctx, a.User, a.channel()); err != nil {
+	if a.seen, err = d.messenger.Flush(ctx, a.User, a.channel(), a.Number); err != nil {
 		return err
 	}
 	ended, err := d.store.EndMessages(context.WithoutCancel(ctx), a.ID, a.channel(), 0, true)

@@ -82,8 +82,8 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	var report Report
 	var refused error
 	var drift Drift
-	subject := providers.OfConnection(c, library.Deliveries)
-	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
+	subject := a.subject(c)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
 		there, ok := p.(providers.PlaylistWriter)
 		if !ok {
 			return fmt.Errorf("%s: adapter writes no playlists", c.ID)

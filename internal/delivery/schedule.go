@@ -2,8 +2,11 @@ package delivery
 
 import (
 	"cmp"
+	"errors"
 	"math/rand/v2"
 	"time"
+
+	"reprise/internal/resilience"
 )
 
 // Schedule is when a delivery that failed is tried again.
@@ -44,6 +47,18 @@ func (s Schedule) delay(n int) time.Duration {
 	j := min(time.Duration(float64(d)*jitterShare), mostJitter)
 	low, high := d-j, min(d+j, s.Max)
 	return low + time.Duration(rand.Float64()*float64(high-low))
+}
+
+// due returns when a delivery is tried again whose nth attempt has failed with err: after its own wait, and not before
+// its connection may call.
+func (s Schedule) due(n int, err error) time.Time {
+	at := time.Now().Add(s.delay(n))
+	if f, ok := errors.AsType[*resilience.Failure](err); ok {
+		if may := f.Change.After.Until; may.After(at) {
+			return may
+		}
+	}
+	return at
 }
 
 // Attempts returns how many attempts are made: Tries, or as many as fit into Age; at least one.

@@ -59,12 +59,7 @@ func (w *worker) settle(ctx context.Context, a *attempt, s *Share, err error) (r
 // retry has a delivery tried again whose attempt has failed: after its own wait, and not before its connection may
 // call.
 func (w *worker) retry(a *attempt, err error) End {
-	a.due = time.Now().Add(w.opt.get().Schedule.delay(a.Number))
-	if f, ok := errors.AsType[*resilience.Failure](err); ok {
-		if may := f.Change.After.Until; may.After(a.due) {
-			a.due = may
-		}
-	}
+	a.due = w.opt.get().Schedule.due(a.Number, err)
 	end := a.used(Retrying)
 	end.Due = a.due
 	return end

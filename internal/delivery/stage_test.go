@@ -34,8 +34,8 @@ type dictator struct {
 }
 
 func (d *dictator) Do(ctx context.Context, _ providers.Subject,
-	call func(context.Context, providers.Adapter) error) error {
-	return call(ctx, d)
+	do func(context.Context, resilience.Call, providers.Adapter) error) error {
+	return do(ctx, resilience.Call{}, d)
 }
 func (d *dictator) CaughtUp(library.Connection, time.Time) error           { return nil }
 func (d *dictator) Ready(library.Connection) bool                          { return d.ready }

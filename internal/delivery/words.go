@@ -3,6 +3,7 @@ package delivery
 import (
 	"errors"
 
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
@@ -26,14 +27,14 @@ var reasons = map[resilience.Category]words.Text{
 func explain(v resilience.Verdict, err error) Failure {
 	f := Failure{Category: v.Category.String(), Reason: reasons[v.Category], Answer: resilience.Excerpt(err.Error())}
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	if ok && !e.Advice().IsZero() {
-		f.Reason = e.Advice()
+	if ok && !providers.Advice(e).IsZero() {
+		f.Reason = providers.Advice(e)
 	}
 	if ok && e.Endpoint == notSent { // no service has answered, and the reason says all
 		f.Answer = ""
 	}
 	if e, local := errors.AsType[*resilience.LocalError](err); local {
-		f.Reason = e.Problem
+		f.Reason = words.Of(e.Problem)
 	}
 	return f
 }

@@ -29,6 +29,13 @@ type attempt struct {
 // again reports whether an attempt went before, whose outcome may be unknown.
 func (a *attempt) again() bool { return a.Number > 1 }
 
+// subject returns what the attempt's calls are made for.
+func (a *attempt) subject(c library.Connection) providers.Subject {
+	s := providers.OfConnection(c, library.Deliveries)
+	s.Attempt = a.Number
+	return s
+}
+
 // last reports whether no attempt follows.
 func (a *attempt) last() bool { return a.Number >= a.Most }
 
@@ -238,7 +245,7 @@ func (w *worker) share(ctx context.Context, all []Taken) (s Share) {
 // attempt makes an attempt at deliveries that go out together. It notes in the share how it ended for each, and what
 // that means for the others.
 func (w *worker) attempt(ctx context.Context, all []Taken, s *Share) {
-	ctx, cancel := context.WithTimeout(resilience.WithAttempt(ctx, all[0].Number), w.opt.get().Timeout)
+	ctx, cancel := context.WithTimeout(ctx, w.opt.get().Timeout)
 	defer cancel()
 	began := time.Now()
 	attempts := make([]*attempt, len(all))

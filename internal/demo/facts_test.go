@@ -38,12 +38,12 @@ func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 	cat := theCatalog()
 	count := map[string]int{}
 	enrich := func(e library.Entity) (facts library.Facts, err error) {
-		facts, err = source.Enrich(t.Context(), e)
+		facts, err = source.Enrich(t.Context(), resilience.Call{}, e)
 		if err == nil {
 			count[e.Kind]++
 			require.NotEmpty(t, facts.Tags)
 			require.NotContains(t, facts.Tags, "seen live")
-			again, err := source.Enrich(t.Context(), library.Entity{Kind: e.Kind, MBID: facts.MBID})
+			again, err := source.Enrich(t.Context(), resilience.Call{}, library.Entity{Kind: e.Kind, MBID: facts.MBID})
 			require.NoError(t, err)
 			require.Equal(t, facts, again, "by its id, and by its name")
 		}
@@ -87,11 +87,11 @@ func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 	_, err := enrich(library.Entity{Kind: library.KindAlbum, Artist: "Björk", Title: "Dummy"})
 	require.ErrorIs(t, err, library.ErrNotThere)
 	_, err = enrich(library.Entity{Kind: library.KindTrack, MBID: uuid("nobody")})
-	require.Equal(t, resilience.Item, resilience.Classify(err).Category)
+	require.Equal(t, resilience.Item, resilience.VerdictOf(err).Category)
 	require.Equal(t, 400, b.get(b.MusicBrainz.URL+"/ws/2/artist?query=", "").status)
 	b.switchTo(MusicBrainz, Unavailable)
 	_, err = enrich(library.Entity{Kind: library.KindArtist, Artist: "Björk"})
-	v := resilience.Classify(err)
+	v := resilience.VerdictOf(err)
 	require.Equal(t, resilience.RateLimit, v.Category)
 	require.WithinDuration(t, time.Now().Add(90*time.Second), v.NotBefore, 30*time.Second)
 }
@@ -115,7 +115,7 @@ func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 			{Kind: library.KindArtist, MBID: artistMBID(a.artist)},
 			{Kind: library.KindAlbum, MBID: a.groupMBID()},
 		} {
-			facts, err := source.Enrich(t.Context(), e)
+			facts, err := source.Enrich(t.Context(), resilience.Call{}, e)
 			if err != nil {
 				require.ErrorIs(t, err, library.ErrNotThere)
 				without++
@@ -149,12 +149,12 @@ func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 	band := library.Entity{Kind: library.KindArtist, MBID: artistMBID("Björk")}
 	b.switchTo(FanartTV, KeySpent)
 	for range 2 {
-		_, err := source.Enrich(t.Context(), band)
+		_, err := source.Enrich(t.Context(), resilience.Call{}, band)
 		require.NoError(t, err)
 	}
 	b.switchTo(FanartTV, KeyInvalid)
-	_, err := source.Enrich(t.Context(), band)
-	require.Equal(t, resilience.RateLimit, resilience.Classify(err).Category, "%v", err)
+	_, err := source.Enrich(t.Context(), resilience.Call{}, band)
+	require.Equal(t, resilience.RateLimit, resilience.VerdictOf(err).Category, "%v", err)
 	require.Equal(t, 401, b.fanart("/v3/music/"+band.MBID, "somebody-else").status)
 	require.Equal(t, 404, b.fanart("/v3/music/"+uuid("nobody"), b.FanartTV.Keys[0]).status)
 	require.NotContains(t, b.FanartTV.keyCalls(), 0)

@@ -21,7 +21,7 @@ import (
 
 // Guard decides whether the model may be called. It is implemented by sync.Guard.
 type Guard interface {
-	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
+	Do(context.Context, providers.Subject, func(context.Context, resilience.Call, providers.Adapter) error) error
 }
 
 // Store keeps digests and listens.
@@ -344,8 +344,8 @@ func (r *Runner) keep(ctx context.Context, d Digest) error {
 
 // refusal returns why the model did not write, for a person.
 func refusal(err error) words.Text {
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
-		return e.Meaning.Advice
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !words.Of(e.Advice()).IsZero() {
+		return words.Of(e.Advice())
 	}
 	return words.New("digest.failed.refused")
 }
@@ -357,10 +357,10 @@ func (r *Runner) complete(
 	ctx context.Context, model *providers.Provider, p providers.Prompt,
 ) (out providers.Completion, err error) {
 	subject := providers.OfInstallation(model, library.Digest)
-	err = r.c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
+	err = r.c.Guard.Do(ctx, subject, func(ctx context.Context, call resilience.Call, _ providers.Adapter) error {
 		ctx, cancel := patient(ctx)
 		defer cancel()
-		out, err = model.Model.Complete(ctx, p)
+		out, err = model.Model.Complete(ctx, call, p)
 		out.Text, out.Model = bounded.Cut(out.Text, longest, 4*longest), library.Name(out.Model)
 		return err
 	})

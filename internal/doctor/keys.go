@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // keys tries every key and every registration that can be tried without a person, all at once.
@@ -16,7 +17,7 @@ func (d *doctor) keys(ctx context.Context) (all []finding) {
 	var trials []providers.Trial
 	for _, p := range d.Known {
 		s := d.c.Providers[p.Name]
-		trials = append(trials, p.Trials(s, d.client, d.redirectURI(p.Name))...)
+		trials = append(trials, p.Trials(s, resilience.Call{Client: d.client}, d.redirectURI(p.Name))...)
 		if p.Registration != nil && len(p.Lacks(s, d.c.Contact)) == 0 && s.Secret("client_secret") == "" {
 			all = append(all, found(off, "Reprise can't check the client ID of %s without a client secret; "+
 				"you'll see whether it works when somebody connects.", p.DisplayName))
@@ -38,10 +39,10 @@ func (d *doctor) redirectURI(provider string) string {
 
 // judge returns the finding of a trial.
 func judge(t providers.Trial, err error) finding {
-	v := resilience.Classify(err)
+	v := resilience.VerdictOf(err)
 	advice := t.Advice
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
-		advice = e.Meaning.Advice
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !words.Of(e.Advice()).IsZero() {
+		advice = words.Of(e.Advice())
 	}
 	switch {
 	case v.Class == resilience.OK:

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -281,7 +282,7 @@ func (d *doctor) wrongKey(ctx context.Context) finding {
 // sentenceOf returns an error as a sentence for people.
 func sentenceOf(err error) string {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return e.Problem.String()
+		return words.Of(e.Problem).String()
 	}
 	return err.Error()
 }

@@ -20,6 +20,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 	"reprise/web"
 )
 
@@ -102,7 +103,7 @@ func (d *doctor) get(ctx context.Context, client *http.Client, address string) (
 // whyNot explains which step on the way to a host failed, and what to do.
 func whyNot(host string, err error) string {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return e.Problem.String()
+		return words.Of(e.Problem).String()
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "proxyconnect" {
 		return "the proxy in HTTP_PROXY or HTTPS_PROXY doesn't answer. Correct that variable, or remove it."

@@ -18,6 +18,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
@@ -154,7 +155,7 @@ type Store interface {
 
 // Guard decides whether a source may be called for the installation. It is implemented by sync.Guard.
 type Guard interface {
-	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
+	Do(context.Context, providers.Subject, func(context.Context, resilience.Call, providers.Adapter) error) error
 }
 
 // Pictures fetches pictures and keeps them. It is implemented by art.Cache.
@@ -162,7 +163,7 @@ type Pictures interface {
 	// Keeps reports whether any are kept; the settings may say otherwise.
 	Keeps() bool
 	// Fetch gets a picture. If there is no usable one, the failure is about this picture only.
-	Fetch(ctx context.Context, url string) ([]byte, error)
+	Fetch(ctx context.Context, call resilience.Call, url string) ([]byte, error)
 	// Keep stores a picture and returns its name.
 	Keep(picture []byte) (name string, err error)
 	// Missing returns which of these pictures it has lost and has room for.

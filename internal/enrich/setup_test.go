@@ -44,7 +44,7 @@ func nameOf(e library.Entity) string {
 	return e.Kind + " " + e.Artist + "/" + e.Title
 }
 
-func (f *far) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
+func (f *far) Enrich(ctx context.Context, _ resilience.Call, e library.Entity) (library.Facts, error) {
 	f.mu.Lock()
 	f.asked, f.ids = append(f.asked, nameOf(e)), append(f.ids, e.MBID)
 	answer, takes := f.answer, f.takes
@@ -143,7 +143,7 @@ func (g *gallery) fill(err error) {
 	g.full = err
 }
 
-func (g *gallery) Fetch(_ context.Context, url string) ([]byte, error) {
+func (g *gallery) Fetch(_ context.Context, _ resilience.Call, url string) ([]byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.fetched = append(g.fetched, url)

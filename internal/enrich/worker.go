@@ -73,7 +73,8 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 	defer func() {
 		w.trouble.Store(nil)
 		if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-			w.trouble.Store(&e.Problem)
+			problem := words.Of(e.Problem)
+			w.trouble.Store(&problem)
 		}
 		w.busy.Store(false)
 		if asked {
@@ -141,10 +142,11 @@ func (w *worker) ask(ctx context.Context, s Source, t Task) (Outcome, error) {
 	}
 	var picture []byte
 	subject := providers.OfInstallation(s.Provider, library.Enrichment)
-	err := w.r.c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) (err error) {
-		if o.Facts, err = s.Enricher.Enrich(ctx, t.Entity); err == nil {
+	err := w.r.c.Guard.Do(ctx, subject, func(ctx context.Context, call resilience.Call,
+		_ providers.Adapter) (err error) {
+		if o.Facts, err = s.Enricher.Enrich(ctx, call, t.Entity); err == nil {
 			o.Facts.Clean()
-			picture, err = w.picture(ctx, t.Kind, o.Facts.Pictures)
+			picture, err = w.picture(ctx, call, t.Kind, o.Facts.Pictures)
 		}
 		return err
 	})
@@ -194,7 +196,9 @@ func (o *Outcome) fail(err error, now time.Time) error {
 }
 
 // picture fetches the best picture of an entity; nil without one.
-func (w *worker) picture(ctx context.Context, kind string, offered []library.Picture) ([]byte, error) {
+func (w *worker) picture(
+	ctx context.Context, call resilience.Call, kind string, offered []library.Picture,
+) ([]byte, error) {
 	if !w.r.keepsPictures() {
 		return nil, nil
 	}
@@ -205,7 +209,7 @@ func (w *worker) picture(ctx context.Context, kind string, offered []library.Pic
 			continue
 		}
 		tried++
-		picture, err := w.r.c.Pictures.Fetch(ctx, p.URL)
+		picture, err := w.r.c.Pictures.Fetch(ctx, call, p.URL)
 		if !resilience.IsItem(err) {
 			return picture, err
 		}

@@ -93,7 +93,7 @@ func (j *job) attempt(ctx context.Context, do func() error) error {
 func (r *Runner) worry(v Import, err error) {
 	var why words.Text
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		why = e.Problem
+		why = words.Of(e.Problem)
 	}
 	r.mu.Lock()
 	before := r.trouble[v.ID]

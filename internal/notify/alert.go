@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,16 +109,3 @@ func (n Notification) Says() words.Text {
 
 // Open reports whether the notification is shown until its cause is gone.
 func (n Notification) Open() bool { return n.ResolvedAt.IsZero() && n.ReplacedAt.IsZero() && !n.Waits }
-
-type mendedKey struct{}
-
-// WithMender returns a context in which what is closed was mended by this person, who has just seen that it works.
-func WithMender(ctx context.Context, user int64) context.Context {
-	return context.WithValue(ctx, mendedKey{}, user)
-}
-
-// MendedBy reports whether what is closed in the context was mended by this person.
-func MendedBy(ctx context.Context, user int64) bool {
-	by, _ := ctx.Value(mendedKey{}).(int64)
-	return by != 0 && by == user
-}

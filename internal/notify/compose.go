@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
@@ -131,14 +132,14 @@ func (c writer) digest(ch Channel, fresh []Waiting, old int) Message {
 
 // troubleWith returns in words why a message could not be sent.
 func troubleWith(ch Channel, v resilience.Verdict, err error) words.Text {
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !e.Advice().IsZero() {
-		return e.Advice()
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !providers.Advice(e).IsZero() {
+		return providers.Advice(e)
 	}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return e.Problem
+		return words.Of(e.Problem)
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return e.Problem
+		return words.Of(e.Problem)
 	}
 	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
 		return words.Join(words.New("message.trouble.screened"), askAbout())

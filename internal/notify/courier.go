@@ -36,12 +36,12 @@ var ErrNotYours = errors.New("the channel stems from the settings")
 
 // Sender sends messages. Its errors are those of the resilience package, or ErrUnsubscribed joined with one.
 type Sender interface {
-	Send(ctx context.Context, kind string, url resilience.Secret, m Message) error
+	Send(ctx context.Context, call resilience.Call, kind string, url resilience.Secret, m Message) error
 }
 
 // ChannelGuard decides whether a message may be sent now. It is implemented by sync.Guard.
 type ChannelGuard interface {
-	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
+	Do(context.Context, providers.Subject, func(context.Context, resilience.Call, providers.Adapter) error) error
 	ChannelRenewed(user int64, channel library.ConnectionID, generation int64)
 	ChannelRemoved(user int64, channel library.ConnectionID)
 }
@@ -125,8 +125,9 @@ func NewCourier(opt CourierOptions) *Courier {
 func ChannelCause(id int64) string { return "channel " + number(id) }
 
 // Flush sends the waiting messages of a channel, as far as they may be sent now, and returns the number of the newest
-// message that it has seen. A *resilience.NotBeforeError names the time for the rest.
-func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err error) {
+// message that it has seen. A *resilience.NotBeforeError names the time for the rest. attempt is the number of the
+// delivery's attempt.
+func (c *Courier) Flush(ctx context.Context, user, id int64, attempt int) (seen int64, err error) {
 	ch, err := c.opt.Store.Channel(ctx, user, id)
 	if errors.Is(err, library.ErrNotFound) {
 		return 0, nil
@@ -156,7 +157,7 @@ func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err er
 		later = time.Now().Add(lookEvery)
 		now = slices.DeleteFunc(slices.Clone(now), Waiting.underWay)
 	}
-	if err := c.send(ctx, ch, now); err != nil {
+	if err := c.send(ctx, ch, attempt, now); err != nil {
 		return seen, err
 	}
 	if len(now) < len(all) {
@@ -173,7 +174,7 @@ func waitUntil(at time.Time) error {
 }
 
 // send sends messages one by one, or as a digest if there are many.
-func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
+func (c *Courier) send(ctx context.Context, ch Channel, attempt int, all []Waiting) error {
 	var fresh, old []Waiting
 	for _, w := range all {
 		if time.Since(w.CreatedAt) > tooOld {
@@ -199,10 +200,10 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 	}
 	write := c.writerTo(ctx, ch)
 	if len(old) > 0 || len(fresh) > mostSingly || len(fresh) > max(floodMost-len(lately), 1) {
-		return c.sendOne(ctx, ch, write.digest(ch, fresh, len(old)), all)
+		return c.sendOne(ctx, ch, attempt, write.digest(ch, fresh, len(old)), all)
 	}
 	for _, w := range fresh {
-		if err := c.sendOne(ctx, ch, write.message(ch, w), []Waiting{w}); err != nil {
+		if err := c.sendOne(ctx, ch, attempt, write.message(ch, w), []Waiting{w}); err != nil {
 			return err
 		}
 	}
@@ -211,10 +212,11 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 
 // sendOne sends a message, and draws the consequences. A message that is refused for good is dropped, and the rest
 // goes on.
-func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiting) error {
+func (c *Courier) sendOne(ctx context.Context, ch Channel, attempt int, m Message, of []Waiting) error {
 	subject := providers.OfChannel(ch.User, c.opt.Name(ch.ID), ch.Kind, ch.Version)
-	err := c.opt.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
-		return c.opt.Sender.Send(ctx, ch.Kind, ch.URL, m)
+	subject.Attempt = attempt
+	err := c.opt.Guard.Do(ctx, subject, func(ctx context.Context, call resilience.Call, _ providers.Adapter) error {
+		return c.opt.Sender.Send(ctx, call, ch.Kind, ch.URL, m)
 	})
 	ctx = context.WithoutCancel(ctx) // what was sent must be known as sent
 	ids := make([]int64, len(of))

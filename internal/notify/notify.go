@@ -62,6 +62,7 @@ type Notification struct {
 	AcknowledgedAt time.Time // when the person dismissed it
 	ReplacedAt     time.Time // when another alert of the connection took its place
 	ResolvedAt     time.Time
+	MendedBy       int64 // see Closing; of one that has just been closed
 }
 
 // Changes are the notifications that a call has changed.
@@ -76,6 +77,8 @@ type Closing struct {
 	User       int64
 	Connection library.ConnectionID
 	Causes     []string
+	// MendedBy is who has mended what they are about, and has just seen that it works; 0 for nobody.
+	MendedBy int64
 }
 
 // Store keeps notifications.

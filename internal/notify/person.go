@@ -150,12 +150,12 @@ const patience = 30 * time.Second
 
 // try sends one message now.
 func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
-	trying := resilience.WithProof(resilience.WithProbe(resilience.WithUser(ctx, ch.User, ch.Kind)))
-	trying, cancel := context.WithTimeout(trying, patience)
+	trying, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	trying = resilience.AsRead(trying) // a test that arrives twice does no harm
-	err := c.opt.Sender.Send(trying, ch.Kind, ch.URL, m)
-	v := resilience.Classify(err)
+	call := resilience.Call{User: ch.User, Provider: ch.Kind, Proof: true, Eager: true,
+		Effect: resilience.Read} // a test that arrives twice does no harm
+	err := c.opt.Sender.Send(trying, call, ch.Kind, ch.URL, m)
+	v := resilience.VerdictOf(err)
 	switch {
 	case err == nil:
 		c.told(m, ch, "sent")

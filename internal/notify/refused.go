@@ -31,10 +31,10 @@ func Refused(p *providers.Provider, err error) Words {
 func refusal(p *providers.Provider, name words.Text, err error) (why words.Text, administrator bool) {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		if strings.Contains(e.Setting, ".") { // a setting of the installation, not a field of the form
-			return words.Join(words.New("refused.setting", "Setting", e.Setting), e.Problem,
+			return words.Join(words.New("refused.setting", "Setting", e.Setting), words.Of(e.Problem),
 				words.New("refused.setting_next")), true
 		}
-		return e.Problem, false
+		return words.Of(e.Problem), false
 	}
 	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
 		return words.Join(words.New("refused.screened"), askAbout()), false
@@ -43,8 +43,8 @@ func refusal(p *providers.Provider, name words.Text, err error) (why words.Text,
 	if kept, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		return held(name, v, kept), v.ForAdmin
 	}
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && !e.Meaning.Advice.IsZero() {
-		return e.Meaning.Advice, v.ForAdmin
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !words.Of(e.Advice()).IsZero() {
+		return words.Of(e.Advice()), v.ForAdmin
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Astray() && p.NamesServer() {
 		if e.MovedTo != "" {

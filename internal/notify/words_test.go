@@ -103,7 +103,7 @@ func (b *book) write(out *strings.Builder) {
 func explained(t *testing.T, b *book) {
 	for _, s := range []resilience.State{{}, {Mendable: true}, {Mendable: true, ForAdmin: true}} {
 		s.Kind, s.Category, s.Scope, s.Astray = resilience.Waiting, resilience.Upstream, resilience.ScopeStream, true
-		moved := (&resilience.AnswerError{MovedTo: "https://music.example.org"}).Advice()
+		moved := providers.Advice(&resilience.AnswerError{MovedTo: "https://music.example.org"})
 		w := Explain(everyone[len(everyone)-1], library.Connection{}, Trouble{State: s, Advice: moved,
 			Waiting: words.Plain("37 listens are waiting")})
 		require.Equal(t, s.Mendable, w.Owner != Nobody)

@@ -3,7 +3,6 @@ package oauth
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 
 	"reprise/internal/library"
@@ -18,30 +17,33 @@ type bearer struct {
 	token func(ctx context.Context, stale string) (string, error)
 }
 
-// Client returns a client that calls the provider for the connection, on the transport of base.
-func (t *Tokens) Client(base *http.Client, p *providers.Provider, c library.Connection) *http.Client {
-	client := *base
-	client.Transport = &bearer{base: base.Transport, token: func(ctx context.Context, stale string) (string, error) {
-		return t.Fresh(ctx, p, c, stale)
-	}}
-	return &client
+// Authorize returns the call with a client that adds the connection's access token.
+func (t *Tokens) Authorize(call resilience.Call, p *providers.Provider, c library.Connection) resilience.Call {
+	return authorize(call, func(ctx context.Context, stale string) (string, error) {
+		return t.Fresh(ctx, call, p, c, stale)
+	})
 }
 
-// GrantClient is Client for an authorization that is not stored yet: its token cannot be renewed.
-func GrantClient(base *http.Client, credentials library.Credentials) *http.Client {
-	client := *base
-	client.Transport = &bearer{base: base.Transport, token: func(_ context.Context, stale string) (string, error) {
+// AuthorizeGrant is Authorize for an authorization that is not stored yet: its token cannot be renewed.
+func AuthorizeGrant(call resilience.Call, credentials library.Credentials) resilience.Call {
+	return authorize(call, func(_ context.Context, stale string) (string, error) {
 		if stale != "" {
 			return "", errNoRenewal
 		}
 		return credentials[accessToken], nil
-	}}
-	return &client
+	})
+}
+
+func authorize(call resilience.Call, token func(context.Context, string) (string, error)) resilience.Call {
+	client := *call.Client
+	client.Transport = &bearer{base: call.Client.Transport, token: token}
+	call.Client = &client
+	return call
 }
 
 // RoundTrip implements http.RoundTripper.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := resilience.Replay(req)
+	again, err := resilience.Copies(req)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,11 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := b.send(ctx, req, body, token)
+	out, err := again(nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := b.send(out, token)
 	if refused, ok := errors.AsType[*resilience.AnswerError](err); !ok || !refused.Unauthorized() {
 		return resp, err
 	}
@@ -61,20 +67,14 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if renewErr != nil {
 		return nil, renewErr
 	}
-	return b.send(resilience.OnceMore(ctx, err), req, body, token)
+	if out, err = again(err); err != nil {
+		return nil, err
+	}
+	return b.send(out, token)
 }
 
-func (b *bearer) send(
-	ctx context.Context, req *http.Request, body func() (io.ReadCloser, error), token string,
-) (*http.Response, error) {
-	out := req.Clone(ctx)
-	if body != nil {
-		var err error
-		if out.Body, err = body(); err != nil {
-			return nil, err
-		}
-		out.GetBody = body
-	}
-	out.Header.Set("Authorization", "Bearer "+token)
-	return b.base.RoundTrip(out)
+// send sends a request with a token.
+func (b *bearer) send(req *http.Request, token string) (*http.Response, error) {
+	req.Header.Set("Authorization", "Bearer "+token)
+	return b.base.RoundTrip(req)
 }

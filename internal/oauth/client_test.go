@@ -56,11 +56,11 @@ func (a *api) sent() []string {
 	return a.bodies
 }
 
-func call(t *testing.T, c *http.Client, method, url string, body io.Reader) error {
+func call(t *testing.T, c resilience.Call, method, url string, body io.Reader) error {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, body)
 	require.NoError(t, err)
-	_, err = resilience.Send(c, req, method+" /v1/me")
+	_, err = c.Send(req, resilience.Endpoint{Name: method + " /v1/me"})
 	require.NotContains(t, req.Header, "Authorization", "the caller's request stays as it is")
 	return err
 }
@@ -80,7 +80,8 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 			upstream := apiFor(t, tt.accepts, http.StatusUnauthorized, expired)
 			store := storeWith(valid())
 			base := onLoopback(t)
-			err := call(t, oauth.NewTokens(store, base).Client(base, provider(up.URL), valid()), http.MethodGet,
+			err := call(t, oauth.NewTokens(store, base).Authorize(resilience.Call{Client: base}, provider(up.URL),
+				valid()), http.MethodGet,
 				upstream.URL, nil)
 			if tt.fails {
 				requireMeans(t, resilience.Fatal, resilience.Auth, resilience.ScopeConnection, err)
@@ -115,9 +116,10 @@ func TestOtherRefusalsAreNotRenewed(t *testing.T) {
 			up := answers(t, http.StatusOK, nil, "renewed.json")
 			upstream := apiFor(t, "none", tt.status, tt.text)
 			base := onLoopback(t)
-			err := call(t, oauth.NewTokens(storeWith(valid()), base).Client(base, provider(up.URL), valid()),
+			err := call(t, oauth.NewTokens(storeWith(valid()), base).Authorize(resilience.Call{Client: base},
+				provider(up.URL), valid()),
 				http.MethodGet, upstream.URL, nil)
-			require.Equal(t, tt.category, resilience.Classify(err).Category)
+			require.Equal(t, tt.category, resilience.VerdictOf(err).Category)
 			require.Equal(t, []string{"access-1"}, upstream.seen())
 			require.Empty(t, up.calls())
 		})
@@ -150,10 +152,11 @@ func TestFailedRenewalIsTheOutcome(t *testing.T) {
 				if c.want == nil {
 					conn = connection()
 				}
-				err := call(t, oauth.NewTokens(storeWith(conn), base).Client(base, provider(up.URL), conn),
+				err := call(t, oauth.NewTokens(storeWith(conn), base).Authorize(resilience.Call{Client: base},
+					provider(up.URL), conn),
 					http.MethodGet, upstream.URL, nil)
 				require.ErrorContains(t, err, "POST token endpoint answered", c.first)
-				v := resilience.Classify(err)
+				v := resilience.VerdictOf(err)
 				require.Equal(t, []any{tt.class, tt.category}, []any{v.Class, v.Category}, c.first)
 				require.Equal(t, c.want, upstream.seen(), c.first)
 			}
@@ -181,7 +184,8 @@ func TestBodyIsRepeated(t *testing.T) {
 			up := answers(t, http.StatusOK, nil, "renewed.json")
 			upstream := apiFor(t, "access-2", http.StatusUnauthorized, expired)
 			base := onLoopback(t)
-			c := oauth.NewTokens(storeWith(valid()), base).Client(base, provider(up.URL), valid())
+			c := oauth.NewTokens(storeWith(valid()), base).Authorize(resilience.Call{Client: base}, provider(up.URL),
+				valid())
 			require.NoError(t, call(t, c, http.MethodPost, upstream.URL, body))
 			require.Equal(t, []string{text, text}, upstream.sent())
 			if body == once {
@@ -199,7 +203,8 @@ func TestPermissionThatIsNotStored(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			upstream := apiFor(t, tt.accepts, http.StatusUnauthorized, expired)
-			err := call(t, oauth.GrantClient(onLoopback(t), connection().Credentials), http.MethodGet, upstream.URL,
+			err := call(t, oauth.AuthorizeGrant(resilience.Call{Client: onLoopback(t)}, connection().Credentials),
+				http.MethodGet, upstream.URL,
 				nil)
 			require.Equal(t, []string{"access-1"}, upstream.seen())
 			if tt.name == "accepted" {
@@ -224,7 +229,8 @@ func TestPermissionWithoutRefreshToken(t *testing.T) {
 			conn := connection()
 			delete(conn.Credentials, "refresh_token")
 			base := onLoopback(t)
-			err := call(t, oauth.NewTokens(storeWith(conn), base).Client(base, provider(up.URL), conn),
+			err := call(t, oauth.NewTokens(storeWith(conn), base).Authorize(resilience.Call{Client: base},
+				provider(up.URL), conn),
 				http.MethodGet, upstream.URL, nil)
 			require.Equal(t, []string{"access-1"}, upstream.seen(), "the provider says whether it is over")
 			require.Empty(t, up.calls())
@@ -241,8 +247,8 @@ func TestClientLeavesItsBaseAlone(t *testing.T) {
 	t.Parallel()
 	base := onLoopback(t)
 	before := *base
-	c := oauth.NewTokens(&memory{}, base).Client(base, provider(""), valid())
-	require.NotSame(t, base, c)
+	c := oauth.NewTokens(&memory{}, base).Authorize(resilience.Call{Client: base}, provider(""), valid())
+	require.NotSame(t, base, c.Client)
 	require.Same(t, before.Transport, base.Transport)
-	require.NotNil(t, c.CheckRedirect, "credentials stay with their host")
+	require.NotNil(t, c.Client.CheckRedirect, "credentials stay with their host")
 }

@@ -77,7 +77,7 @@ func TestTokenEndpointAnswers(t *testing.T) {
 			store, p := storeWith(c), provider(up.URL)
 			p.OAuth.ClientSecret = secret
 			before := time.Now()
-			token, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), p, c, "")
+			token, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), resilience.Call{}, p, c, "")
 			requireMeans(t, tt.class, tt.category, tt.scope, err)
 			require.ErrorContains(t, err, "POST token endpoint")
 			require.ErrorContains(t, err, tt.text)
@@ -85,7 +85,7 @@ func TestTokenEndpointAnswers(t *testing.T) {
 			require.Empty(t, token)
 			require.Equal(t, c.Credentials, store.credentials(), "a failure changes nothing")
 			require.Len(t, up.calls(), 1)
-			v := resilience.Classify(err)
+			v := resilience.VerdictOf(err)
 			require.Equal(t, tt.category == resilience.Contract, v.FatalAfter == 3,
 				"a broken answer is fatal after three in a row")
 			if tt.header.Get("Retry-After") != "" {
@@ -118,7 +118,8 @@ func TestTokenEndpointOutOfReach(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := storeWith(connection())
-			_, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), provider(up.URL+"/token"),
+			_, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), resilience.Call{},
+				provider(up.URL+"/token"),
 				connection(), "")
 			requireMeans(t, resilience.Retriable, resilience.Network, resilience.ScopeConnection, err)
 			requireNoSecret(t, err, "refresh-1", "refresh-2", "/token")
@@ -136,7 +137,8 @@ func TestTokenEndpointNeverAnswers(t *testing.T) {
 			return nil, r.Context().Err()
 		})))
 		start := time.Now()
-		_, err := tokens.Fresh(t.Context(), provider("https://accounts.example/token"), connection(), "")
+		_, err := tokens.Fresh(t.Context(), resilience.Call{}, provider("https://accounts.example/token"),
+			connection(), "")
 		requireMeans(t, resilience.Retriable, resilience.Network, resilience.ScopeConnection, err)
 		require.Equal(t, resilience.CallTimeout, time.Since(start))
 	})

@@ -123,23 +123,27 @@ func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Gran
 		return Grant{}, ErrState
 	}
 	g := Grant{Connection: s.Connection, ReturnTo: s.ReturnTo}
-	ctx = resilience.WithProbe(resilience.WithUser(ctx, r.User, r.Provider.Name))
 	if r.Provider.SignIn != nil {
-		err = f.signIn(ctx, r.Provider.SignIn, answer, &g)
+		err = f.signIn(ctx, r, answer, &g)
 	} else {
 		err = f.exchange(ctx, r, s, answer, &g)
 	}
 	return g, err
 }
 
+// call returns the call that completes a request, for which its person waits.
+func (f *Flow) call(r Request) resilience.Call {
+	return resilience.Call{Client: f.client, User: r.User, Provider: r.Provider.Name, Eager: true}
+}
+
 // signIn completes a provider's own way: there, no token means no consent.
-func (f *Flow) signIn(ctx context.Context, p *providers.SignIn, answer url.Values, g *Grant) error {
-	token := answer.Get(p.Token)
+func (f *Flow) signIn(ctx context.Context, r Request, answer url.Values, g *Grant) error {
+	token := answer.Get(r.Provider.SignIn.Token)
 	if token == "" {
 		return ErrRefused
 	}
 	now := time.Now()
-	credentials, err := p.Exchange(ctx, f.client, token)
+	credentials, err := r.Provider.SignIn.Exchange(ctx, f.call(r), token)
 	if err != nil {
 		return err
 	}
@@ -161,9 +165,9 @@ func (f *Flow) exchange(ctx context.Context, r Request, s State, answer url.Valu
 	if code == "" {
 		return &resilience.ContractError{Endpoint: authorizationPage, What: "neither a code nor an error"}
 	}
-	now := time.Now()
-	// A code that was taken before a server failed is refused the second time, which is no worse.
-	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(tokenContext(resilience.AsRead(ctx), f.client), code,
+	now, call := time.Now(), f.call(r)
+	call.Effect = resilience.Read // a code that was taken before a server failed is refused then, which is no worse
+	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(through(ctx, call), code,
 		oauth2.VerifierOption(s.Verifier))
 	if err != nil {
 		return tokenError(err, code, s.Verifier, r.Provider.OAuth.ClientSecret)

@@ -48,13 +48,14 @@ func FuzzTokenAnswer(f *testing.F) {
 		})
 		c := connection()
 		tokens := oauth.NewTokens(&memory{connection: &c}, client(rt))
-		token, err := tokens.Fresh(t.Context(), provider("https://accounts.example/token"), c, "access-1")
+		token, err := tokens.Fresh(t.Context(), resilience.Call{}, provider("https://accounts.example/token"), c,
+			"access-1")
 		if err == nil {
 			require.NotEmpty(t, token)
 			return
 		}
 		require.Empty(t, token)
-		v := resilience.Classify(err)
+		v := resilience.VerdictOf(err)
 		require.True(t, v.Failed(), "%v", err)
 		if !bytes.Contains(body, []byte("refr")) { // only an escaped one is not found
 			require.False(t, strings.Contains(err.Error(), "refresh-1"))

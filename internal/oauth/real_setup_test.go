@@ -180,7 +180,7 @@ func (in *installation) connect(t *testing.T) library.Connection {
 	grant, err := in.flow.Complete(t.Context(), asked, callback)
 	require.NoError(t, err)
 	require.Equal(t, "/connections", grant.ReturnTo)
-	account, err := in.account(t.Context(), oauth.GrantClient(in.client, grant.Credentials))
+	account, err := in.account(t.Context(), oauth.AuthorizeGrant(resilience.Call{Client: in.client}, grant.Credentials))
 	require.NoError(t, err)
 	c, err := in.db.SaveConnection(t.Context(), library.Connection{User: in.user,
 		ID:        library.ConnectionID(in.provider.Name),
@@ -192,12 +192,12 @@ func (in *installation) connect(t *testing.T) library.Connection {
 }
 
 // account asks the server whose token it is, as a provider's Prove does.
-func (in *installation) account(ctx context.Context, c *http.Client) (string, error) {
+func (in *installation) account(ctx context.Context, c resilience.Call) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, in.userinfo, nil)
 	if err != nil {
 		return "", err
 	}
-	got, err := resilience.Send(c, req, "GET /userinfo")
+	got, err := c.Send(req, resilience.Endpoint{Name: "GET /userinfo"})
 	if err != nil {
 		return "", err
 	}
@@ -209,7 +209,7 @@ func (in *installation) account(ctx context.Context, c *http.Client) (string, er
 
 // call makes one call in the name of the connection.
 func (in *installation) call(ctx context.Context, c library.Connection) error {
-	_, err := in.account(ctx, in.tokens.Client(in.client, in.provider, c))
+	_, err := in.account(ctx, in.tokens.Authorize(resilience.Call{Client: in.client}, in.provider, c))
 	return err
 }
 

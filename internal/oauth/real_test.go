@@ -69,7 +69,7 @@ func testLife(t *testing.T, in *installation) {
 
 	// A refresh token that has rotated away is refused, in the words of a permission that is over.
 	lost := oauth.NewTokens(storeWith(withCredentials(c, first)), in.client)
-	_, err := lost.Fresh(ctx, in.provider, withCredentials(c, first), first["access_token"])
+	_, err := lost.Fresh(ctx, resilience.Call{}, in.provider, withCredentials(c, first), first["access_token"])
 	requireOver(t, err, first, second, third)
 	require.NoError(t, in.call(ctx, in.stored(t)), "the one that counts still works")
 
@@ -135,9 +135,10 @@ func testRefusals(t *testing.T, in *installation) {
 	o := *wrong.OAuth
 	o.ClientID, wrong.OAuth = "somebody else", &o
 	c := withCredentials(connection(), grant.Credentials)
-	_, err = oauth.NewTokens(storeWith(c), in.client).Fresh(ctx, &wrong, c, grant.Credentials["access_token"])
+	_, err = oauth.NewTokens(storeWith(c), in.client).Fresh(ctx, resilience.Call{}, &wrong, c,
+		grant.Credentials["access_token"])
 	require.Error(t, err)
-	require.NotEqual(t, resilience.Auth, resilience.Classify(err).Category,
+	require.NotEqual(t, resilience.Auth, resilience.VerdictOf(err).Category,
 		"nobody reconnects for an administrator's mistake")
 }
 

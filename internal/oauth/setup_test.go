@@ -219,7 +219,7 @@ func requireMeans(t *testing.T, class resilience.Class, category resilience.Cate
 	err error) {
 	t.Helper()
 	require.Error(t, err)
-	v := resilience.Classify(err)
+	v := resilience.VerdictOf(err)
 	require.Equal(t, [3]string{class.String(), category.String(), scope.String()},
 		[3]string{v.Class.String(), v.Category.String(), v.Scope.String()}, err.Error())
 }

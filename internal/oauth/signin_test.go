@@ -3,7 +3,6 @@ package oauth_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 	"sync/atomic"
 	"testing"
@@ -37,7 +36,7 @@ func newOwnWay() *ownWay {
 			return "https://last.example/auth?" + url.Values{"key": {"k"}, "cb": {callback}}.Encode(), nil
 		},
 		Token: "token",
-		Exchange: func(_ context.Context, _ *http.Client, token string) (library.Credentials, error) {
+		Exchange: func(_ context.Context, _ resilience.Call, token string) (library.Credentials, error) {
 			w.exchanged.Add(1)
 			if w.failure != nil {
 				return nil, w.failure

@@ -68,7 +68,11 @@ const renewFor = resilience.CallTimeout + 5*time.Second
 // A caller whose connection has been replaced, by a new consent of the same account, gets the new token. If the
 // connection was removed, belongs to another account now, or is replaced during the renewal, the error wraps
 // context.Canceled.
-func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c library.Connection, stale string) (string, error) {
+//
+// call is the one that wants the token: a renewal is a request of it.
+func (t *Tokens) Fresh(
+	ctx context.Context, call resilience.Call, p *providers.Provider, c library.Connection, stale string,
+) (string, error) {
 	if usable(c.Credentials, stale) {
 		return c.Credentials[accessToken], nil
 	}
@@ -80,7 +84,7 @@ func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c library.Con
 			// limit is for repeated tries, which a stop of the server would wait for.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewFor)
 			defer cancel()
-			return t.renew(ctx, p, c, stale)
+			return t.renew(ctx, call, p, c, stale)
 		})
 		if met, ok := errors.AsType[*resilience.NotBeforeError](err); ok && met.Met && !mine {
 			continue // that was about the run of another caller, which may have been of another stream
@@ -99,13 +103,15 @@ func flightKey(c library.Connection) string {
 	return fmt.Sprintf("%d/%s/%d", c.User, c.ID, c.Generation)
 }
 
-func (t *Tokens) renew(ctx context.Context, p *providers.Provider, c library.Connection, stale string) (string, error) {
+func (t *Tokens) renew(
+	ctx context.Context, call resilience.Call, p *providers.Provider, c library.Connection, stale string,
+) (string, error) {
 	now, err := t.current(ctx, c)
 	if err != nil {
 		return "", err
 	}
 	if now.Generation != c.Generation {
-		return t.Fresh(ctx, p, now, stale) // a flight of its own
+		return t.Fresh(ctx, call, p, now, stale) // a flight of its own
 	}
 	if usable(now.Credentials, stale) {
 		return now.Credentials[accessToken], nil // somebody was faster
@@ -117,8 +123,8 @@ func (t *Tokens) renew(ctx context.Context, p *providers.Provider, c library.Con
 		}
 		return "", errNoRenewal
 	}
-	ctx = tokenContext(ctx, t.client)
-	token, err := config(p.OAuth, "").TokenSource(ctx, &oauth2.Token{RefreshToken: old}).Token()
+	call.Client = t.client
+	token, err := config(p.OAuth, "").TokenSource(through(ctx, call), &oauth2.Token{RefreshToken: old}).Token()
 	if err != nil {
 		return "", tokenError(err, old, p.OAuth.ClientSecret)
 	}
@@ -185,13 +191,17 @@ func merge(old library.Credentials, t *oauth2.Token) library.Credentials {
 // Credentials returns a token as connections store it.
 func Credentials(t *oauth2.Token) library.Credentials { return merge(nil, t) }
 
-func tokenContext(ctx context.Context, client *http.Client) context.Context {
-	ctx = resilience.WithReader(resilience.WithEndpoint(ctx, providers.TokenEndpoint),
-		resilience.Reader{Explain: func(e *resilience.AnswerError) {
+// through returns a context in which the oauth2 package sends its requests as parts of the call: it takes its client
+// from there and nowhere else.
+func through(ctx context.Context, call resilience.Call) context.Context {
+	endpoint := resilience.Endpoint{Name: providers.TokenEndpoint,
+		Reader: resilience.Reader{Explain: func(e *resilience.AnswerError) {
 			code, _ := refusal(e)
 			e.Meaning = meaning(e.Status, code)
-		}})
-	return context.WithValue(ctx, oauth2.HTTPClient, client)
+		}}}
+	client := *call.Client
+	client.Transport = call.Transport(endpoint)
+	return context.WithValue(ctx, oauth2.HTTPClient, &client)
 }
 
 // refusal returns the error in the body of an answer of a token endpoint.
@@ -217,7 +227,7 @@ func tokenError(err error, secrets ...string) error {
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		code, description := refusal(e)
-		e.Code, e.Message, e.Meaning = words(code), words(description), meaning(e.Status, code)
+		e.Code, e.Message = words(code), words(description)
 		return e
 	}
 	if ue, ok := errors.AsType[*url.Error](err); ok {

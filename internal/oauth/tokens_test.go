@@ -34,7 +34,7 @@ func TestFiftyAskAndOneRenews(t *testing.T) {
 			for i := range got {
 				wg.Go(func() {
 					stale := []string{"", "access-1"}[i%2]
-					got[i], _ = tokens.Fresh(t.Context(), p, connection(), stale)
+					got[i], _ = tokens.Fresh(t.Context(), resilience.Call{}, p, connection(), stale)
 				})
 			}
 			wg.Wait()
@@ -59,7 +59,8 @@ func TestRenewedTokenIsStoredBeforeItIsUsed(t *testing.T) {
 		say(w, http.StatusOK, nil, `{}`)
 	})
 	base := onLoopback(t)
-	require.NoError(t, call(t, oauth.NewTokens(store, base).Client(base, provider(up.URL), connection()),
+	require.NoError(t, call(t, oauth.NewTokens(store, base).Authorize(resilience.Call{Client: base}, provider(up.URL),
+		connection()),
 		http.MethodGet, upstream.URL, nil))
 	require.Equal(t, [2]string{"Bearer access-2", "Bearer access-2"}, <-used)
 }
@@ -73,7 +74,8 @@ func TestRefreshTokenAfterRenewal(t *testing.T) {
 			up := answers(t, http.StatusOK, nil, file)
 			store := storeWith(connection())
 			before := time.Now()
-			_, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), provider(up.URL), connection(), "")
+			_, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), resilience.Call{}, provider(up.URL),
+				connection(), "")
 			require.NoError(t, err)
 			c := store.credentials()
 			require.Equal(t, []string{"access-2", want}, []string{c["access_token"], c["refresh_token"]})
@@ -105,7 +107,8 @@ func TestTokenIsRenewedBeforeItsEnd(t *testing.T) {
 				ask := func() {
 					c, err := store.Connection(t.Context(), user, "spotify")
 					require.NoError(t, err)
-					_, err = tokens.Fresh(t.Context(), provider("https://accounts.example/token"), c, "")
+					_, err = tokens.Fresh(t.Context(), resilience.Call{}, provider("https://accounts.example/token"),
+						c, "")
 					require.NoError(t, err)
 				}
 				start := time.Now()
@@ -150,7 +153,8 @@ func TestReplacedConnection(t *testing.T) {
 			if !tt.during {
 				store.set(tt.now, nil)
 			}
-			token, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), provider(up.URL), connection(), "")
+			token, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), resilience.Call{},
+				provider(up.URL), connection(), "")
 			require.Equal(t, tt.want, token)
 			if tt.want == "" {
 				requireMeans(t, resilience.Canceled, resilience.None, resilience.ScopeNone, err)
@@ -179,8 +183,8 @@ func TestCallerEndsDuringRenewal(t *testing.T) {
 	upstream := apiFor(t, "access-2", http.StatusUnauthorized, expired)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, upstream.URL, nil)
 	require.NoError(t, err)
-	_, err = resilience.Send(oauth.NewTokens(store, base).Client(base, provider(up.URL), connection()), req,
-		"GET /v1/me")
+	authorized := oauth.NewTokens(store, base).Authorize(resilience.Call{Client: base}, provider(up.URL), connection())
+	_, err = authorized.Send(req, resilience.Endpoint{Name: "GET /v1/me"})
 	requireMeans(t, resilience.Canceled, resilience.None, resilience.ScopeNone, err)
 	require.Empty(t, upstream.seen())
 	c := store.credentials()
@@ -191,13 +195,13 @@ func TestNextProcessUsesTheRenewedToken(t *testing.T) {
 	t.Parallel()
 	up := answers(t, http.StatusOK, nil, "renewed.json")
 	store, p := storeWith(connection()), provider(up.URL)
-	_, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), p, connection(), "")
+	_, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), resilience.Call{}, p, connection(), "")
 	require.NoError(t, err)
 	next := oauth.NewTokens(store, onLoopback(t)) // the process was killed before it used the token
 	c, err := store.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	for name, c := range map[string]library.Connection{"as it is stored": c, "as it was read before": connection()} {
-		token, err := next.Fresh(t.Context(), p, c, "")
+		token, err := next.Fresh(t.Context(), resilience.Call{}, p, c, "")
 		require.NoError(t, err, name)
 		require.Equal(t, "access-2", token, name)
 	}
@@ -213,13 +217,13 @@ func TestStoreThatCannotTakeARenewedToken(t *testing.T) {
 	store.set(&stored, full)
 	tokens := oauth.NewTokens(store, onLoopback(t))
 	for range 3 {
-		token, err := tokens.Fresh(t.Context(), p, connection(), "")
+		token, err := tokens.Fresh(t.Context(), resilience.Call{}, p, connection(), "")
 		require.ErrorIs(t, err, full)
 		require.Empty(t, token, "what is not stored is not used")
 	}
 	require.Len(t, up.calls(), 1, "the old refresh token is spent")
 	store.set(&stored, nil)
-	token, err := tokens.Fresh(t.Context(), p, connection(), "")
+	token, err := tokens.Fresh(t.Context(), resilience.Call{}, p, connection(), "")
 	require.NoError(t, err)
 	require.Equal(t, "access-2", token)
 	require.Equal(t, "refresh-2", store.credentials()["refresh_token"])
@@ -228,7 +232,7 @@ func TestStoreThatCannotTakeARenewedToken(t *testing.T) {
 	later := connection() // once stored, the store is asked again
 	later.Credentials = ended("access-2", "refresh-2")
 	store.set(&later, nil)
-	_, err = tokens.Fresh(t.Context(), p, later, "access-2")
+	_, err = tokens.Fresh(t.Context(), resilience.Call{}, p, later, "access-2")
 	require.NoError(t, err)
 	require.Equal(t, "refresh-2", up.calls()[1].Get("refresh_token"))
 }
@@ -240,12 +244,12 @@ func TestReplacedWhileATokenIsUnsaved(t *testing.T) {
 	store, p := storeWith(stored), provider(up.URL)
 	store.set(&stored, errors.New("disk full"))
 	tokens := oauth.NewTokens(store, onLoopback(t))
-	_, err := tokens.Fresh(t.Context(), p, connection(), "")
+	_, err := tokens.Fresh(t.Context(), resilience.Call{}, p, connection(), "")
 	require.ErrorContains(t, err, "disk full")
 	next := valid()
 	next.Generation, next.Credentials = 2, library.Credentials{"access_token": "access-9", "refresh_token": "refresh-9"}
 	store.set(&next, nil)
-	token, err := tokens.Fresh(t.Context(), p, connection(), "")
+	token, err := tokens.Fresh(t.Context(), resilience.Call{}, p, connection(), "")
 	require.NoError(t, err)
 	require.Equal(t, "access-9", token)
 	require.Zero(t, store.saves)
@@ -266,9 +270,9 @@ func TestARefusedTokenIsNotTakenFromARenewal(t *testing.T) {
 		p := provider("https://accounts.example/token")
 		var first, second string
 		var wg sync.WaitGroup
-		wg.Go(func() { first, _ = tokens.Fresh(t.Context(), p, connection(), "") })
+		wg.Go(func() { first, _ = tokens.Fresh(t.Context(), resilience.Call{}, p, connection(), "") })
 		synctest.Wait()
-		wg.Go(func() { second, _ = tokens.Fresh(t.Context(), p, connection(), "access-2") })
+		wg.Go(func() { second, _ = tokens.Fresh(t.Context(), resilience.Call{}, p, connection(), "access-2") })
 		synctest.Wait()
 		close(goOn)
 		wg.Wait()

@@ -43,11 +43,11 @@ func TestAStoppedRunRenewsNothing(t *testing.T) {
 		var errs [2]error
 		var got string
 		go func() {
-			_, errs[0] = tokens.Fresh(resilience.WithPermit(t.Context(), stopped), p, connection(), "")
+			_, errs[0] = tokens.Fresh(t.Context(), resilience.Call{Permit: &stopped}, p, connection(), "")
 		}()
 		synctest.Wait()
 		go func() {
-			got, errs[1] = tokens.Fresh(resilience.WithPermit(t.Context(), other), p, connection(), "")
+			got, errs[1] = tokens.Fresh(t.Context(), resilience.Call{Permit: &other}, p, connection(), "")
 		}()
 		synctest.Wait()
 		same.Done(resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission,
@@ -88,7 +88,8 @@ func TestAnExchangeIsRepeatedWhileConnecting(t *testing.T) {
 		require.Equal(t, "access-2", g.Credentials["access_token"])
 		require.Len(t, sent, 2)
 		require.Equal(t, sent[0], sent[1], "with its whole form")
-		_, err = oauth.NewTokens(storeWith(connection()), client(far)).Fresh(resilience.WithProbe(t.Context()), p,
+		_, err = oauth.NewTokens(storeWith(connection()), client(far)).Fresh(t.Context(),
+			resilience.Call{Eager: true}, p,
 			connection(), "")
 		require.Error(t, err)
 		require.Len(t, sent, 3)

@@ -1,6 +1,10 @@
 package providers
 
-import "context"
+import (
+	"context"
+
+	"reprise/internal/resilience"
+)
 
 // Prompt is a request to a language model.
 type Prompt struct {
@@ -19,5 +23,5 @@ type Completion struct {
 
 // Model is a language model. It is safe for concurrent use.
 type Model interface {
-	Complete(context.Context, Prompt) (Completion, error)
+	Complete(context.Context, resilience.Call, Prompt) (Completion, error)
 }

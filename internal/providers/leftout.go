@@ -1,10 +1,6 @@
 package providers
 
-import (
-	"context"
-
-	"reprise/internal/words"
-)
+import "reprise/internal/words"
 
 // LeftOut is a track that a playlist lists and the provider does not give.
 type LeftOut struct {
@@ -13,17 +9,13 @@ type LeftOut struct {
 	Reason   words.Text // a sentence for people
 }
 
-type leftOutKey struct{}
+// LeaveOut is called for every track that is left out of the sequence of [PlaylistSource].Tracks, by the goroutine that
+// reads it. Nil if nobody asks.
+type LeaveOut func(LeftOut)
 
-// WithLeftOut returns a context for [PlaylistSource].Tracks. take is called for every track that is left out of the
-// sequence, by the goroutine that reads it.
-func WithLeftOut(ctx context.Context, take func(LeftOut)) context.Context {
-	return context.WithValue(ctx, leftOutKey{}, take)
-}
-
-// LeaveOut reports a track that an adapter leaves out of the sequence of [PlaylistSource].Tracks.
-func LeaveOut(ctx context.Context, t LeftOut) {
-	if take, ok := ctx.Value(leftOutKey{}).(func(LeftOut)); ok {
-		take(t)
+// Say tells of a track.
+func (f LeaveOut) Say(t LeftOut) {
+	if f != nil {
+		f(t)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Tables describes a provider's error tables for docs/providers.md.
@@ -130,8 +131,8 @@ func span(d time.Duration) string {
 }
 
 func told(m resilience.Meaning) string {
-	text := m.Advice.String()
-	if !m.ForAdmin.IsZero() {
+	text := words.Of(m.Advice).String()
+	if m.ForAdmin != nil {
 		text += " *The administrator:* " + m.ForAdmin.String()
 	}
 	return strings.ReplaceAll(text, "|", "\\|")
@@ -211,7 +212,7 @@ func GeneralMarkdown() string {
 			&resilience.NotBeforeError{State: resilience.State{Category: resilience.CircuitOpen}}},
 		{"anything else", errors.New("something else")},
 	} {
-		v := resilience.Classify(o.err)
+		v := resilience.VerdictOf(o.err)
 		fmt.Fprintf(&b, "| %s | %s |\n", o.outcome,
 			verdictOf(resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope,
 				FatalAfter: v.FatalAfter}))

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"net/http"
 	"slices"
 	"time"
 
@@ -28,9 +27,9 @@ type Provider struct {
 	Missing []string
 	// App returns the app whose limits connections share: the client id, or the host of the user's own server.
 	App func(library.Credentials) string
-	// Open returns an adapter for one run with these credentials. It makes no call. With OAuth the client adds the
-	// access token, and the credentials are not needed.
-	Open func(*http.Client, library.Credentials) Adapter
+	// Open returns an adapter that makes all its requests as parts of this call, with these credentials. It sends none
+	// itself. With OAuth the call's client adds the access token, and the credentials are not needed.
+	Open func(resilience.Call, library.Credentials) Adapter
 	// Enricher is the source of facts, and Model the language model; nil for other providers.
 	Enricher Enricher
 	Model    Model
@@ -107,7 +106,7 @@ type SignIn struct {
 	// Token is the name of the query parameter with the token.
 	Token string
 	// Exchange turns the token into credentials with one call. They are valid until the person revokes them.
-	Exchange func(ctx context.Context, client *http.Client, token string) (library.Credentials, error)
+	Exchange func(ctx context.Context, call resilience.Call, token string) (library.Credentials, error)
 	Ready    bool // all required settings are set
 }
 
@@ -150,8 +149,9 @@ type PlayCounter interface {
 type PlaylistSource interface {
 	// Playlists yields the user's playlists without their tracks, page by page. An error ends the sequence.
 	Playlists(context.Context) iter.Seq2[[]library.Playlist, error]
-	// Tracks yields the tracks of one playlist in their order, page by page. An error ends the sequence.
-	Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error]
+	// Tracks yields the tracks of one playlist in their order, page by page. An error ends the sequence. What the
+	// playlist lists and the provider does not give is told to the LeaveOut.
+	Tracks(context.Context, library.Playlist, LeaveOut) iter.Seq2[[]library.Track, error]
 }
 
 // VideosAtOnce is the most videos that a VideoSource is asked about in one call.

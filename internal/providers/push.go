@@ -33,7 +33,7 @@ func (t Takes) Nothing() bool { return t == Takes{} }
 // ListenTaker is an adapter that accepts listens.
 type ListenTaker interface {
 	// Submit sends plays, the oldest first, at most Takes.Batch of them. outcomes has one element per play: nil if it
-	// was accepted, an item failure (see resilience.Classify) if it was refused permanently, any other error if it was
+	// was accepted, an item failure (see resilience.ScopeItem) if it was refused permanently, any other error if it was
 	// not accepted now. outcomes may be nil when err applies to all plays. An err that is an item failure means that
 	// one play is bad and none was accepted.
 	Submit(ctx context.Context, plays []library.StoredListen) (outcomes []error, err error)

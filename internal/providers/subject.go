@@ -12,6 +12,7 @@ type Subject struct {
 	Connection library.Connection // for a channel its owner, name and version; for the installation no user
 	Stream     string
 	Channel    bool
+	Attempt    int // see resilience.Call
 }
 
 // OfConnection returns the subject of calls for one stream of a person's connection.

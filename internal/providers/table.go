@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Row is one row of a provider's error table: an answer with this status and code has this meaning. A zero Status and
@@ -23,11 +24,24 @@ type Table []Row
 func (t Table) Apply(e *resilience.AnswerError) *resilience.AnswerError {
 	for i := range t {
 		if r := &t[i]; (r.Status == 0 || r.Status == e.Status) && (r.Code == "" || r.Code == e.Code) {
-			e.Meaning = &r.Meaning
+			e.Means(&r.Meaning)
 			break
 		}
 	}
 	return e
+}
+
+// Advice returns what a person should know or do about an answer; empty if the usual words for its category will do.
+func Advice(e *resilience.AnswerError) words.Text {
+	switch {
+	case !words.Of(e.Advice()).IsZero():
+		return words.Of(e.Advice())
+	case e.MovedTo != "":
+		return words.New("astray.moved", "Address", e.MovedTo)
+	case e.Astray():
+		return words.New("astray.page")
+	}
+	return words.Text{}
 }
 
 // DecodeJSON decodes a successful answer into v. A body of another shape is a contract error. What it may hold was
@@ -57,10 +71,11 @@ type Refusals struct {
 	// InSuccess does the same for an answer with a successful status and reports whether it is a refusal; nil when the
 	// provider never does that.
 	InSuccess func(*resilience.AnswerError) bool
+	Pages     bool // see resilience.Endpoint
 }
 
-// Call sends req and returns the answer. A refusal is a *resilience.AnswerError.
-func (r Refusals) Call(client *http.Client, req *http.Request, endpoint string) (*resilience.Answer, error) {
+// Send sends a request of the call and returns the answer. A refusal is a *resilience.AnswerError.
+func (r Refusals) Send(call resilience.Call, req *http.Request, endpoint string) (*resilience.Answer, error) {
 	reader := resilience.Reader{Explain: func(e *resilience.AnswerError) {
 		if r.Explain != nil {
 			r.Explain(e)
@@ -76,11 +91,11 @@ func (r Refusals) Call(client *http.Client, req *http.Request, endpoint string) 
 			return refused
 		}
 	}
-	return resilience.Send(client, req.WithContext(resilience.WithReader(req.Context(), reader)), endpoint)
+	return call.Send(req, resilience.Endpoint{Name: endpoint, Reader: reader, Pages: r.Pages})
 }
 
-// Call is Refusals.Call for a provider that refuses with an HTTP status.
-func Call(client *http.Client, req *http.Request, endpoint string, t Table,
+// Send is Refusals.Send for a provider that refuses with an HTTP status.
+func Send(call resilience.Call, req *http.Request, endpoint string, t Table,
 	explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
-	return Refusals{Table: t, Explain: explain}.Call(client, req, endpoint)
+	return Refusals{Table: t, Explain: explain}.Send(call, req, endpoint)
 }

@@ -13,7 +13,7 @@ import (
 
 // Trying holds the inputs of a trial.
 type Trying struct {
-	Client   *http.Client // adds the key in a trial of a key
+	Call     resilience.Call // its client adds the key in a trial of a key
 	Settings Settings
 	Redirect string // the redirect URI
 }
@@ -28,20 +28,21 @@ type Trial struct {
 }
 
 // Trials returns a trial of the installation's registration, if it is complete, and of each key.
-func (d Description) Trials(s Settings, client *http.Client, redirect string) (all []Trial) {
+func (d Description) Trials(s Settings, call resilience.Call, redirect string) (all []Trial) {
 	if r := d.Registration; r != nil && d.complete(s) {
 		all = append(all, Trial{What: d.DisplayName + "'s " + r.Identity,
 			Advice: words.Plain("Copy both again from " + r.Source + " into " + Listed(d.paths(isIdentity)) + "."),
 			Try: func(ctx context.Context) error {
-				return r.Try(ctx, Trying{Client: client, Settings: s, Redirect: redirect})
+				return r.Try(ctx, Trying{Call: call, Settings: s, Redirect: redirect})
 			}})
 	}
 	for _, k := range d.Keys(s) {
-		keyed := resilience.NewClient(&resilience.KeyTransport{Base: client.Transport, Put: d.Pool.Put,
+		keyed := call
+		keyed.Client = resilience.NewClient(&resilience.KeyTransport{Base: call.Client.Transport, Put: d.Pool.Put,
 			Pool: resilience.NewKeyPool(d.Name, []resilience.PoolKey{k}, resilience.Options{})})
 		all = append(all, Trial{What: d.Pool.KeyName + " …" + k.LastFour(), Advice: d.Pool.Advice,
 			Try: func(ctx context.Context) error {
-				return d.Pool.Try(ctx, Trying{Client: keyed, Settings: s})
+				return d.Pool.Try(ctx, Trying{Call: keyed, Settings: s})
 			}})
 	}
 	return all
@@ -82,14 +83,14 @@ func Listed(paths []string) string {
 
 // TryToken calls a token endpoint with the installation's registration, to test whether it is known.
 func TryToken(ctx context.Context, t Trying, form url.Values) error {
-	ctx = resilience.WithReader(ctx, resilience.Reader{Explain: func(e *resilience.AnswerError) {
+	reader := resilience.Reader{Explain: func(e *resilience.AnswerError) {
 		var body struct {
 			Error string `json:"error"`
 		}
 		_ = json.Unmarshal(e.Body, &body) // without a code the status applies
 		m := resilience.TokenMeaning(e.Status, body.Error)
 		e.Code, e.Meaning = body.Error, &m
-	}})
+	}}
 	id, secret := t.Settings.Text("client_id"), string(t.Settings.Secret("client_secret"))
 	if secret == "" { // a public client
 		form.Set("client_id", id)
@@ -103,6 +104,6 @@ func TryToken(ctx context.Context, t Trying, form url.Values) error {
 	if secret != "" {
 		req.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
 	}
-	_, err = resilience.Send(t.Client, req, TokenEndpoint)
+	_, err = t.Call.Send(req, resilience.Endpoint{Name: TokenEndpoint, Reader: reader})
 	return err
 }

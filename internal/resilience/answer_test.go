@@ -39,12 +39,12 @@ func TestEveryStatusThroughASocket(t *testing.T) {
 		var e *AnswerError
 		require.ErrorAs(t, err, &e, s)
 		require.Equal(t, s, e.Status)
-		require.Equal(t, Classify(answer(s)), Classify(err), s)
+		require.Equal(t, VerdictOf(answer(s)), VerdictOf(err), s)
 		if s >= 400 {
 			require.Equal(t, "because", e.Header("x-reason"))
 			require.JSONEq(t, `{"message":"…"}`, string(e.Body),
 				"what the request carried is concealed where it is repeated")
-			require.Equal(t, []string{fmt.Sprint(s), Classify(err).Class.String()}, logged(t, u, "status", "outcome"))
+			require.Equal(t, []string{fmt.Sprint(s), VerdictOf(err).Class.String()}, logged(t, u, "status", "outcome"))
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestPagesWhereDataIsDue(t *testing.T) {
 				case c.page:
 					require.NotNil(t, e)
 					require.True(t, e.HTML)
-					require.Equal(t, [2]any{Retriable, Upstream}, [2]any{Classify(err).Class, Classify(err).Category})
+					require.Equal(t, [2]any{Retriable, Upstream}, [2]any{VerdictOf(err).Class, VerdictOf(err).Category})
 				case status == 200:
 					require.NoError(t, err)
 				default:
@@ -130,7 +130,7 @@ func TestWhereXMLIsDue(t *testing.T) {
 					w.WriteHeader(status)
 					_, _ = io.WriteString(w, c.body)
 				})
-				a, err := u.get(t, WithXML(t.Context()))
+				a, err := u.getFrom(t, t.Context(), Endpoint{XML: true})
 				if status == 200 && !c.page {
 					require.NoError(t, err)
 					require.Equal(t, strings.TrimPrefix(c.body, "\ufeff"), string(a.Body))
@@ -211,7 +211,7 @@ func TestRedirects(t *testing.T) {
 				e, ok := err.(*AnswerError)
 				require.True(t, ok, "%T: %v", err, err)
 				require.Equal(t, status, e.Status)
-				require.Equal(t, [2]any{Retriable, Upstream}, [2]any{Classify(err).Class, Classify(err).Category})
+				require.Equal(t, [2]any{Retriable, Upstream}, [2]any{VerdictOf(err).Class, VerdictOf(err).Category})
 			}
 		})
 	}
@@ -226,7 +226,7 @@ func TestARedirectNeverTurnsASubmissionIntoARead(t *testing.T) {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", u.URL+"/1/submit-listens",
 			strings.NewReader(`{"listens":[]}`))
 		require.NoError(t, err)
-		a, err := Send(u.client, req, "POST /1/submit-listens")
+		a, err := Call{Client: u.client}.Send(req, Endpoint{Name: "POST /1/submit-listens"})
 		if followed {
 			require.NoError(t, err)
 			require.Equal(t, `"POST "`, string(a.Body))
@@ -299,7 +299,8 @@ func TestALogForWarningsHasNoAttempts(t *testing.T) {
 		&slog.HandlerOptions{Level: slog.LevelWarn}))} {
 		req, err := http.NewRequestWithContext(context.Background(), "GET", "http://music.home/", nil)
 		require.NoError(t, err)
-		_, err = Send(NewClient(&Transport{Base: base, UserAgent: "Reprise/1.0", Log: log}), req, "GET /")
+		_, err = Call{Client: NewClient(&Transport{Base: base, UserAgent: "Reprise/1.0", Log: log})}.Send(req,
+			Endpoint{Name: "GET /"})
 		require.NoError(t, err)
 		require.Empty(t, req.Header, "the caller's request is not touched")
 	}

@@ -13,6 +13,7 @@ import (
 type Attempt struct {
 	User     int64 // on whose behalf; 0 for the installation
 	Provider string
+	Stream   string // that it belongs to; empty without
 	Host     string
 	Endpoint string    // method and route template
 	Number   int       // from 1
@@ -22,7 +23,7 @@ type Attempt struct {
 	Status   string  // HTTP status, or the category of a failure without one
 	Outcome  Outcome // for people and scripts
 	Category Category
-	Proof    bool // see WithProof
+	Proof    bool // see Call
 }
 
 // Outcome is what became of an attempt.
@@ -53,15 +54,14 @@ func outcomeOf(v Verdict) Outcome {
 	return [...]Outcome{OK: Success, Canceled: WasCanceled, Retriable: WasRetriable, Fatal: WasFatal}[v.Class]
 }
 
-// Tell reports an attempt that did not use this transport, such as one at a mail server.
-func (t *Transport) Tell(ctx context.Context, host, endpoint string, start time.Time, err error) {
-	c := callOf(ctx)
-	c.endpoint = endpoint
-	tried := try{start: start, verdict: Classify(err)}
+// Tell reports an attempt of a call that did not use this transport, such as one at a mail server, with its host,
+// endpoint and start.
+func (t *Transport) Tell(ctx context.Context, c Call, a Attempt, err error) {
+	tried := try{start: a.Start, verdict: VerdictOf(err)}
 	if e, ok := errors.AsType[*AnswerError](err); ok {
 		tried.status = e.Status
 	}
-	t.tell(ctx, host, c, tried)
+	t.tell(ctx, a.Host, carried{Call: c, to: Endpoint{Name: a.Endpoint}}, tried)
 }
 
 // try is what an attempt came to.
@@ -72,14 +72,14 @@ type try struct {
 }
 
 // tell reports an attempt to the log and to Told.
-func (t *Transport) tell(ctx context.Context, host string, c call, tried try) {
+func (t *Transport) tell(ctx context.Context, host string, c carried, tried try) {
 	if t.Log == nil && t.Told == nil {
 		return
 	}
 	v := tried.verdict
-	a := Attempt{User: c.user, Provider: c.provider, Host: host, Endpoint: c.endpoint, Key: c.key,
-		Number: max(c.attempt, 1), Start: tried.start, Outcome: outcomeOf(v), Category: v.Category,
-		Status: v.Category.String(), Proof: c.proof}
+	a := Attempt{User: c.User, Provider: c.Provider, Stream: c.Stream, Host: host, Endpoint: c.to.Name, Key: c.key,
+		Number: c.First(), Start: tried.start, Outcome: outcomeOf(v), Category: v.Category,
+		Status: v.Category.String(), Proof: c.Proof}
 	if !tried.start.IsZero() {
 		a.Took = time.Since(tried.start)
 	}
@@ -99,13 +99,13 @@ func (a *Attempt) log(ctx context.Context, log *slog.Logger) {
 	log.LogAttrs(ctx, slog.LevelInfo, "upstream attempt",
 		slog.Int64("user_id", a.User), slog.String("provider", a.Provider), slog.String("endpoint", a.Endpoint),
 		slog.Int("attempt", a.Number), slog.String("status", a.Status), slog.Int64("took_ms", a.Took.Milliseconds()),
-		slog.String("outcome", string(a.Outcome)), keyAttr(a.Key))
+		slog.String("outcome", string(a.Outcome)), known("stream", a.Stream), known("key", a.Key))
 }
 
-// keyAttr returns the attribute of a pooled key. Without a key it is empty, and handlers leave it out.
-func keyAttr(lastFour string) slog.Attr {
-	if lastFour == "" {
+// known returns an attribute. Without a value it is empty, and handlers leave it out.
+func known(name, value string) slog.Attr {
+	if value == "" {
 		return slog.Attr{}
 	}
-	return slog.String("key", lastFour)
+	return slog.String(name, value)
 }

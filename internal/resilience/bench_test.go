@@ -68,7 +68,7 @@ func BenchmarkClassify(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				Classify(err)
+				VerdictOf(err)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestTheWayOfAGoodCallAllocatesNothing(t *testing.T) {
 
 func TestClassifyAllocatesNothing(t *testing.T) {
 	for name, err := range typicalErrors() {
-		require.Zero(t, testing.AllocsPerRun(100, func() { Classify(err) }), name)
+		require.Zero(t, testing.AllocsPerRun(100, func() { VerdictOf(err) }), name)
 	}
 }
 
@@ -98,8 +98,7 @@ func BenchmarkTransport(b *testing.B) {
 	base := NewBase(nil)
 	b.Cleanup(base.CloseIdleConnections)
 	request := func(b *testing.B) *http.Request {
-		req, err := http.NewRequestWithContext(WithUser(b.Context(), 1, "spotify"), http.MethodGet, far.URL+"/v1/me",
-			nil)
+		req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, far.URL+"/v1/me", nil)
 		require.NoError(b, err)
 		return req
 	}
@@ -123,10 +122,10 @@ func BenchmarkTransport(b *testing.B) {
 			Breakers: NewBreakers(BreakerOptions{}), Paces: NewPaces(map[string]float64{host: 1e9})}
 		client := NewClient(&KeyTransport{Base: guarded, Pool: poolOf("aaaa", "bbbb", "cccc"),
 			Put: func(r *http.Request, k Secret) { r.Header.Set("Key", string(k)) }})
-		req := request(b)
+		req, call := request(b), Call{Client: client, User: 1, Provider: "spotify"}
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := Send(client, req, "GET /v1/me"); err != nil {
+			if _, err := call.Send(req, Endpoint{Name: "GET /v1/me"}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -147,7 +146,7 @@ func TestTheDecisionsOfAGoodCallAllocateNothing(t *testing.T) {
 	uplink := NewUplink(UplinkOptions{Upstreams: map[string]string{"api.example.org": "spotify"}})
 	permit, _, _ := NewBackoff(Options{}).Acquire(spotifyOf(1, "listens"), 1)
 	decide := func() {
-		_ = permit.met("GET /v1/me")
+		_ = permit.ask("GET /v1/me", 1)
 		p, _, _ := breakers.enter("spotify", "api.example.org", "GET /v1/me", false)
 		trip, _, _ := uplink.enter("api.example.org")
 		paces.reserve("api.example.org", "")

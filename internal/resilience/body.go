@@ -47,11 +47,11 @@ func (c *clock) pause(wait func() error) error {
 
 // incoming is an answer that is being read.
 type incoming struct {
-	t     *Transport
-	ctx   context.Context
-	call  call
-	clock *clock
-	resp  *http.Response
+	t       *Transport
+	ctx     context.Context
+	request carried
+	clock   *clock
+	resp    *http.Response
 }
 
 // turn waits until the answer may be large.
@@ -59,16 +59,16 @@ func (in *incoming) turn() error {
 	if in.t.Turns == nil {
 		return nil
 	}
-	turn := turnOf(in.ctx)
+	turn := in.request.Turn
 	if turn == nil {
 		return in.broken(fmt.Sprintf("an answer of more than %d MiB", smallAnswer>>20))
 	}
-	err := in.clock.pause(func() error { return turn.take(in.ctx, in.t.Turns, in.call.user) })
+	err := in.clock.pause(func() error { return turn.take(in.ctx, in.t.Turns, in.request.User) })
 	if errors.Is(err, errNoTurn) {
 		if errors.Is(in.ctx.Err(), context.Canceled) && !errors.Is(context.Cause(in.ctx), context.DeadlineExceeded) {
 			return context.Canceled
 		}
-		e := shared(in.call.endpoint, Unknown, time.Now().Add(time.Minute))
+		e := shared(in.request.to.Name, Unknown, time.Now().Add(time.Minute))
 		e.Busy = true
 		return e
 	}
@@ -76,7 +76,7 @@ func (in *incoming) turn() error {
 }
 
 func (in *incoming) broken(what string) error {
-	return &ContractError{Endpoint: in.call.endpoint, What: what}
+	return &ContractError{Endpoint: in.request.to.Name, What: what}
 }
 
 func (in *incoming) failed() bool { return in.resp.StatusCode >= 400 }
@@ -119,7 +119,7 @@ func (in *incoming) read() ([]byte, error) {
 
 // html reports whether a body is a page.
 func (in *incoming) html(body []byte) bool {
-	return isHTML(in.resp.Header.Get("Content-Type"), body, in.ctx.Value(xmlKey{}) != nil)
+	return isHTML(in.resp.Header.Get("Content-Type"), body, in.request.to.XML)
 }
 
 // filled appends the rest of a body to a text, up to a length of most.
@@ -146,7 +146,7 @@ var refusal = bounded.Limits{Depth: 32, Elements: 1000, Fields: 1000, String: 64
 // check brings the body of an answer into UTF-8, and returns an error for one that cannot be read, or that would become
 // too much when it is decoded. Of a failure nothing is left then but its status.
 func (in *incoming) check(body []byte) ([]byte, error) {
-	xmlIsDue := in.ctx.Value(xmlKey{}) != nil
+	xmlIsDue := in.request.to.XML
 	if !isText(in.resp.Header.Get("Content-Type"), body) || xmlIsDue && !begins(body, "<") {
 		return body, nil
 	}

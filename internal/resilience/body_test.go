@@ -69,12 +69,23 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// askFor makes a call for a user.
-func askFor(t *testing.T, ctx context.Context, tr *Transport, user int64) (*Answer, error) {
+// askFor makes a call for a user, with the turn if it has one.
+func askFor(t *testing.T, turn *Turn, tr *Transport, user int64) (*Answer, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(WithUser(ctx, user, "navidrome"), "GET", "http://music.home/", nil)
+	return askIn(t, t.Context(), turn, tr, user)
+}
+
+func askIn(t *testing.T, ctx context.Context, turn *Turn, tr *Transport, user int64) (*Answer, error) {
+	t.Helper()
+	return askAs(t, ctx, Call{Client: NewClient(tr), User: user, Turn: turn}, Endpoint{})
+}
+
+func askAs(t *testing.T, ctx context.Context, c Call, to Endpoint) (*Answer, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, "GET", "http://music.home/", nil)
 	require.NoError(t, err)
-	return Send(NewClient(tr), req, "GET /playlists")
+	c.Provider, to.Name = "navidrome", "GET /playlists"
+	return c.Send(req, to)
 }
 
 var (
@@ -89,9 +100,9 @@ func TestMillionsOfPlaylistsAreRefused(t *testing.T) {
 	t.Parallel()
 	require.Less(t, len(empties), maxBody)
 	tr := &Transport{Base: answering{body: empties}, Turns: NewTurns()}
-	ctx, end := WithTurns(t.Context())
-	defer end()
-	_, err := askFor(t, ctx, tr, 1)
+	turn := &Turn{}
+	defer turn.End()
+	_, err := askFor(t, turn, tr, 1)
 	require.Equal(t, &ContractError{Endpoint: "GET /playlists", What: "a list of more than 20,000 elements"}, err)
 	require.EqualError(t, err, "GET /playlists: unexpected answer: a list of more than 20,000 elements")
 }
@@ -104,9 +115,9 @@ func TestRefusalsAreBounded(t *testing.T) {
 	} {
 		explained := false
 		explain := func(e *AnswerError) { explained = len(e.Body) <= maxFailure }
-		ctx := WithReader(t.Context(), Reader{Explain: explain})
-		_, err := askFor(t, ctx, &Transport{Base: answering{body: body, status: 401}, Turns: NewTurns()}, 1)
-		require.Equal(t, Auth, Classify(err).Category)
+		tr := &Transport{Base: answering{body: body, status: 401}, Turns: NewTurns()}
+		_, err := askAs(t, t.Context(), Call{Client: NewClient(tr)}, Endpoint{Reader: Reader{Explain: explain}})
+		require.Equal(t, Auth, VerdictOf(err).Category)
 		require.True(t, explained)
 	}
 }
@@ -121,9 +132,9 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 		var all sync.WaitGroup
 		for user := range int64(8) {
 			all.Go(func() {
-				ctx, end := WithTurns(t.Context())
-				defer end()
-				_, err := askFor(t, ctx, tr, user)
+				turn := &Turn{}
+				defer turn.End()
+				_, err := askFor(t, turn, tr, user)
 				require.NoError(t, err)
 				mu.Lock()
 				together++
@@ -146,12 +157,12 @@ func TestManyElementsNeedATurnToo(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{100: false, 10_000: true} {
 		tr := &Transport{Base: answering{body: "[" + strings.Repeat("{},", n) + "{}]"}, Turns: NewTurns()}
-		ctx, end := WithTurns(t.Context())
-		_, err := askFor(t, ctx, tr, 1)
+		turn := &Turn{}
+		_, err := askFor(t, turn, tr, 1)
 		require.NoError(t, err)
-		require.Equal(t, want, HoldsTurn(ctx), n)
-		end()
-		require.False(t, HoldsTurn(ctx))
+		require.Equal(t, want, turn.Held(), n)
+		turn.End()
+		require.False(t, turn.Held())
 		require.Equal(t, largeAtOnce, tr.Turns.free)
 	}
 }
@@ -161,13 +172,11 @@ func TestTheNextCallGivesTheTurnBack(t *testing.T) {
 	t.Parallel()
 	tr := &Transport{Base: answering{body: large}, Turns: NewTurns()}
 	told := 0
-	ctx, end := WithTurns(t.Context())
-	defer end()
-	BeforeLarge(ctx, func(context.Context) error { told++; return nil })
-	inner, none := WithTurns(ctx)
-	defer none()
+	turn := &Turn{}
+	defer turn.End()
+	turn.BeforeLarge(func(context.Context) error { told++; return nil })
 	for range 5 {
-		_, err := askFor(t, inner, tr, 1)
+		_, err := askFor(t, turn, tr, 1)
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, told)
@@ -181,18 +190,18 @@ func TestOnePersonHoldsOneTurn(t *testing.T) {
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
-				ctx, end := WithTurns(t.Context())
-				defer end()
-				_, err := askFor(t, ctx, tr, 1)
+				turn := &Turn{}
+				defer turn.End()
+				_, err := askFor(t, turn, tr, 1)
 				require.NoError(t, err)
 				time.Sleep(20 * time.Second)
 			})
 		}
 		synctest.Wait()
 		began := time.Now()
-		ctx, end := WithTurns(t.Context())
-		defer end()
-		_, err := askFor(t, ctx, tr, 2)
+		turn := &Turn{}
+		defer turn.End()
+		_, err := askFor(t, turn, tr, 2)
 		require.NoError(t, err)
 		require.Zero(t, time.Since(began))
 		all.Wait()
@@ -208,17 +217,17 @@ func TestDrippingServersYieldTheirTurns(t *testing.T) {
 		var all sync.WaitGroup
 		for user := range int64(2) {
 			all.Go(func() {
-				ctx, end := WithTurns(t.Context())
-				defer end()
-				_, err := askFor(t, ctx, slow, user)
-				require.Equal(t, Network, Classify(err).Category)
+				turn := &Turn{}
+				defer turn.End()
+				_, err := askFor(t, turn, slow, user)
+				require.Equal(t, Network, VerdictOf(err).Category)
 			})
 		}
 		synctest.Wait()
 		began := time.Now()
-		ctx, end := WithTurns(t.Context())
-		defer end()
-		_, err := askFor(t, ctx, &Transport{Base: answering{body: large}, Turns: turns}, 3)
+		turn := &Turn{}
+		defer turn.End()
+		_, err := askFor(t, turn, &Transport{Base: answering{body: large}, Turns: turns}, 3)
 		require.NoError(t, err, "waiting does not count as the upstream's time")
 		require.LessOrEqual(t, time.Since(began), CallTimeout)
 		all.Wait()
@@ -235,32 +244,28 @@ func TestWaitingInVainBlamesNobody(t *testing.T) {
 		}
 		tr := &Transport{Base: answering{body: large}, Turns: turns, Breakers: NewBreakers(BreakerOptions{Failures: 1})}
 		for range 3 {
-			ctx, end := WithTurns(t.Context())
-			_, err := askFor(t, ctx, tr, 3)
+			turn := &Turn{}
+			_, err := askFor(t, turn, tr, 3)
 			require.EqualError(t, err, "GET /playlists not called, because other large answers are being read, before "+
 				time.Now().Add(time.Minute).UTC().Format(time.RFC3339))
-			v := Classify(err)
+			v := VerdictOf(err)
 			require.Equal(t, [2]any{Retriable, ScopeEndpoint}, [2]any{v.Class, v.Scope})
-			end()
+			turn.End()
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		ctx, end := WithTurns(ctx)
-		defer end()
-		_, err := askFor(t, ctx, tr, 3)
+		turn := &Turn{}
+		defer turn.End()
+		_, err := askIn(t, ctx, turn, tr, 3)
 		require.IsType(t, &NotBeforeError{}, err, "the end of the run's time")
 		canceled, stop := context.WithCancel(t.Context())
 		go func() { time.Sleep(time.Second); stop() }()
-		canceled, end2 := WithTurns(canceled)
-		defer end2()
-		_, err = askFor(t, canceled, tr, 3)
+		_, err = askIn(t, canceled, turn, tr, 3)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Empty(t, turns.waiting)
 		turns.release(0)
 		turns.release(1)
-		ctx, end3 := WithTurns(t.Context())
-		defer end3()
-		_, err = askFor(t, ctx, tr, 3)
+		_, err = askFor(t, turn, tr, 3)
 		require.NoError(t, err)
 	})
 }
@@ -268,7 +273,7 @@ func TestWaitingInVainBlamesNobody(t *testing.T) {
 // TestOutsideOfTurnsAnswersAreSmall: what nobody expects to be large, such as a token, may not be.
 func TestOutsideOfTurnsAnswersAreSmall(t *testing.T) {
 	t.Parallel()
-	_, err := askFor(t, t.Context(), &Transport{Base: answering{body: large}, Turns: NewTurns()}, 1)
+	_, err := askFor(t, nil, &Transport{Base: answering{body: large}, Turns: NewTurns()}, 1)
 	require.Equal(t, &ContractError{Endpoint: "GET /playlists", What: "an answer of more than 1 MiB"}, err)
 }
 
@@ -279,14 +284,14 @@ func TestReadingDoesNotDoubleTheBody(t *testing.T) {
 	require.Less(t, len(body), maxBody)
 	for _, length := range []bool{true, false} {
 		tr := &Transport{Base: answering{body: body, length: length}, Turns: NewTurns()}
-		ctx, end := WithTurns(t.Context())
+		turn := &Turn{}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := askFor(t, ctx, tr, 1)
+		_, err := askFor(t, turn, tr, 1)
 		runtime.ReadMemStats(&after)
 		require.NoError(t, err)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(maxBody+4<<20), "announced: %v", length)
-		end()
+		turn.End()
 	}
 }
 
@@ -306,18 +311,19 @@ func TestEncodingsOfAnswers(t *testing.T) {
 		"UTF-16":               {body: "\xff\xfe" + wide(`{"artist":"Bj`) + "\xf6\x00" + wide(`rk"}`)},
 		"UTF-16 without marks": {kind: "text/plain", body: wide(`{"artist":"Bj`) + "\xf6\x00" + wide(`rk"}`)},
 	} {
-		a, err := askFor(t, t.Context(), &Transport{Base: c}, 1)
+		a, err := askFor(t, nil, &Transport{Base: c}, 1)
 		require.NoError(t, err, name)
 		require.Equal(t, want, string(a.Body), name)
 	}
-	_, err := askFor(t, t.Context(), &Transport{Base: answering{body: "{\"artist\":\"Bj\xf6rk\",\"b\":\"ö\"}"}}, 1)
+	_, err := askFor(t, nil, &Transport{Base: answering{body: "{\"artist\":\"Bj\xf6rk\",\"b\":\"ö\"}"}}, 1)
 	require.EqualError(t, err, "GET /playlists: unexpected answer: text in a mixture of encodings")
 	picture := "\x89PNG\xf6ö\x00{["
-	a, err := askFor(t, t.Context(), &Transport{Base: answering{kind: "image/png", body: picture}}, 1)
+	a, err := askFor(t, nil, &Transport{Base: answering{kind: "image/png", body: picture}}, 1)
 	require.NoError(t, err)
 	require.Equal(t, picture, string(a.Body), "a picture stays as it is")
-	a, err = askFor(t, WithXML(t.Context()), &Transport{Base: answering{
-		body: "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><Error><Message>Bj\xf6rk</Message></Error>"}}, 1)
+	tr := &Transport{Base: answering{
+		body: "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><Error><Message>Bj\xf6rk</Message></Error>"}}
+	a, err = askAs(t, t.Context(), Call{Client: NewClient(tr)}, Endpoint{XML: true})
 	require.NoError(t, err)
 	require.Contains(t, string(a.Body), "Björk")
 }
@@ -352,6 +358,6 @@ func TestHeadersAreBounded(t *testing.T) {
 		_, err := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Long", strings.Repeat("a", size))
 		}).get(t, t.Context())
-		require.Equal(t, want, Classify(err).Category, size)
+		require.Equal(t, want, VerdictOf(err).Category, size)
 	}
 }

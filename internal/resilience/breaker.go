@@ -2,7 +2,6 @@ package resilience
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -85,14 +84,6 @@ const maxBreakers = 4096
 // probeAgain is how long callers wait while a probe is under way, and the shortest time between two probes that
 // people ask for.
 const probeAgain = 5 * time.Second
-
-type probeKey struct{}
-
-// WithProbe returns a context whose upstream calls a person is waiting for: an open breaker lets one of them through
-// as its probe.
-func WithProbe(ctx context.Context) context.Context {
-	return context.WithValue(ctx, probeKey{}, true)
-}
 
 // NewBreakers returns closed breakers for every endpoint.
 func NewBreakers(opt BreakerOptions) *Breakers {

@@ -67,9 +67,14 @@ func (f *farSide) calls() int {
 // through calls a host through a transport.
 func through(t *testing.T, tr *Transport, ctx context.Context, host string) error {
 	t.Helper()
+	return throughAs(t, Call{Client: NewClient(tr)}, ctx, host)
+}
+
+func throughAs(t *testing.T, c Call, ctx context.Context, host string) error {
+	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+host+"/v1/me", nil)
 	require.NoError(t, err)
-	_, err = Send(NewClient(tr), req, "GET /v1/me")
+	_, err = c.Send(req, Endpoint{Name: "GET /v1/me"})
 	return err
 }
 
@@ -113,7 +118,7 @@ func (b breakers) refuses() time.Duration {
 	before := b.far.calls()
 	err := b.call()
 	require.Equal(b.t, before, b.far.calls())
-	v := Classify(err)
+	v := VerdictOf(err)
 	require.Equal(b.t, Verdict{Class: Retriable, Category: CircuitOpen, Scope: ScopeEndpoint, NotBefore: v.NotBefore},
 		v, "%v", err)
 	return time.Until(v.NotBefore)
@@ -233,11 +238,11 @@ func TestAPersonWhoWaitsIsTheProbe(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		b.far.set(api, 503)
 		b.fails(5)
-		try := func() error { return through(t, b.Transport, WithProbe(t.Context()), api) }
-		require.Equal(t, CircuitOpen, Classify(try()).Category, "but not within seconds of the latest failure")
+		try := func() error { return throughAs(t, Call{Client: NewClient(b.Transport), Eager: true}, t.Context(), api) }
+		require.Equal(t, CircuitOpen, VerdictOf(try()).Category, "but not within seconds of the latest failure")
 		time.Sleep(probeAgain)
-		require.Equal(t, Upstream, Classify(try()).Category)
-		require.Equal(t, CircuitOpen, Classify(try()).Category)
+		require.Equal(t, Upstream, VerdictOf(try()).Category)
+		require.Equal(t, CircuitOpen, VerdictOf(try()).Category)
 		b.far.set(api, 0)
 		time.Sleep(probeAgain)
 		b.refuses()
@@ -282,8 +287,8 @@ func TestBreakersOfOtherEndpointsAndHostsAreOthers(t *testing.T) {
 		require.NoError(t, through(t, b.Transport, t.Context(), "other.example.org"))
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+api+"/", nil)
 		require.NoError(t, err)
-		_, err = Send(NewClient(b.Transport), req, "POST user.getRecentTracks")
-		require.Equal(t, Upstream, Classify(err).Category, "it is asked")
+		_, err = Call{Client: NewClient(b.Transport)}.Send(req, Endpoint{Name: "POST user.getRecentTracks"})
+		require.Equal(t, Upstream, VerdictOf(err).Category, "it is asked")
 		var names []string
 		for _, s := range b.Breakers.Status() {
 			names = append(names, s.Endpoint+" "+s.State.String())
@@ -335,7 +340,7 @@ func TestUnusedEndpointsAreForgotten(t *testing.T) {
 func TestAnOpenBreakerIsNoFailureOfTheConnection(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
 		open := func(wait time.Duration) Verdict {
-			return Classify(shared("GET /v1/me", CircuitOpen, time.Now().Add(wait)))
+			return VerdictOf(shared("GET /v1/me", CircuitOpen, time.Now().Add(wait)))
 		}
 		ch := b.call(listens, open(time.Minute))
 		began := time.Now()
@@ -379,7 +384,7 @@ func TestWhyAStreamWaitsIsSaidAnewWhenItChanges(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
 		put := func(why Category) Change {
 			defer time.Sleep(2 * time.Minute)
-			return b.call(listens, Classify(shared("GET /v1/me", why, time.Now().Add(time.Minute))))
+			return b.call(listens, VerdictOf(shared("GET /v1/me", why, time.Now().Add(time.Minute))))
 		}
 		require.Equal(t, Began, put(Network).Kind)
 		require.Equal(t, Change{}, told(put(Network)))
@@ -394,7 +399,7 @@ func TestStillFailingIsSaidBehindAnOpenBreaker(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
 		began, said := time.Now(), 0
 		for time.Since(began) < 72*time.Hour {
-			if ch := b.call(listens, Classify(shared("GET /v1/me", CircuitOpen,
+			if ch := b.call(listens, VerdictOf(shared("GET /v1/me", CircuitOpen,
 				time.Now().Add(10*time.Minute)))); ch.Kind == StillFailing {
 				require.WithinDuration(t, began.Add(stillFailingAfter), time.Now(), 30*time.Minute)
 				said++

@@ -10,14 +10,20 @@ import (
 // contractPatience is how many broken answers in a row make a broken contract fatal; see docs/resilience.md.
 const contractPatience = 3
 
-// Classify returns the meaning of the outcome of an upstream call. It keeps no state, does not allocate for the types
-// of this package, and looks at types only, never at the text of an error: that can hold a name or a URL.
-func Classify(err error) Verdict {
+// VerdictOf returns the verdict that err carries: that of a [Failure], or the one that the transport has fixed on an
+// answer. Any other error is judged by its type, never by its text: that can hold a name or a URL.
+func VerdictOf(err error) Verdict {
 	if err == nil {
 		return Verdict{}
 	}
+	if e, ok := errors.AsType[*Failure](err); ok {
+		return e.Verdict
+	}
 	if e, ok := errors.AsType[*AnswerError](err); ok {
-		return answerVerdict(e)
+		if e.verdict != nil {
+			return *e.verdict
+		}
+		return e.judge()
 	}
 	if e, ok := errors.AsType[*KeysError](err); ok {
 		return keysVerdict(e)
@@ -54,10 +60,8 @@ func Classify(err error) Verdict {
 	return unknown
 }
 
-func answerVerdict(e *AnswerError) Verdict {
-	if e.judged != nil && e.judged.meaning == e.Meaning { // else an adapter has given it another meaning since
-		return e.judged.verdict
-	}
+// judge returns what an answer means.
+func (e *AnswerError) judge() Verdict {
 	m := StatusMeaning(e.Status)
 	switch {
 	case e.HTML: // a captive portal or a maintenance page, whatever its status
@@ -66,7 +70,7 @@ func answerVerdict(e *AnswerError) Verdict {
 		m = *e.Meaning
 	}
 	v := Verdict{Class: m.Class, Category: m.Category, Scope: m.Scope, FatalAfter: m.FatalAfter,
-		ForAdmin: !m.ForAdmin.IsZero()}
+		ForAdmin: m.ForAdmin != nil}
 	if v.Class == Retriable {
 		v.NotBefore, v.BadWait = e.NotBefore, e.BadWait
 		if v.NotBefore.IsZero() && m.Hold > 0 {
@@ -79,6 +83,10 @@ func answerVerdict(e *AnswerError) Verdict {
 	if v.Category == RateLimit && v.Scope == ScopeApp && v.NotBefore.IsZero() {
 		v.Scope = ScopeConnection // without a time each connection finds its own pace
 	}
+	if e.pooled && e.Meaning == nil && (v.Category == Permission || v.Category == RateLimit) {
+		v.Scope = ScopeKey // the general table knows no keys: who asks with a key alone has no permission of a person's
+	}
+	v.Astray = v.Class == Retriable && e.Astray()
 	return v
 }
 
@@ -140,13 +148,4 @@ func TokenMeaning(status int, code string) Meaning {
 		return Meaning{Class: Fatal, Category: Config, Scope: ScopeApp}
 	}
 	return Meaning{Class: Retriable, Category: Upstream, Scope: ScopeConnection}
-}
-
-// WholeCall returns v for a failure that no caller could skip: an item verdict about the call itself, not about one
-// object of a stream, is a broken contract. See docs/resilience.md.
-func WholeCall(v Verdict) Verdict {
-	if v.Scope == ScopeItem {
-		v.Category, v.Scope = Contract, ScopeStream
-	}
-	return v
 }

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"reprise/internal/words"
 )
 
 // answer is a failure by status alone; token is one of a token endpoint; row is one that a provider's table has given
@@ -90,7 +88,7 @@ var truthTable = []struct {
 	{"403", answer(403), Fatal, Permission, ScopeStream},
 	{"403, permission missing", row(403, Fatal, Auth, ScopeConnection), Fatal, Auth, ScopeConnection},
 
-	{"setting missing", &SettingError{Setting: "providers.x.client_id", Problem: words.New("field.missing")}, Fatal,
+	{"setting missing", &SettingError{Setting: "providers.x.client_id", Problem: said("missing")}, Fatal,
 		Config, ScopeApp},
 
 	{"401 on a pooled key", row(401, Fatal, Auth, ScopeKey), Fatal, Auth, ScopeKey},
@@ -115,7 +113,7 @@ var truthTable = []struct {
 	{"breaker open", row(0, Retriable, CircuitOpen, ScopeEndpoint), Retriable, CircuitOpen, ScopeEndpoint},
 
 	{"anything else", errors.New("something else"), Retriable, Unknown, ScopeConnection},
-	{"a fault of our own", &LocalError{Problem: words.Plain("It is full."), Err: io.ErrShortWrite}, Retriable, Unknown,
+	{"a fault of our own", &LocalError{Problem: said("It is full."), Err: io.ErrShortWrite}, Retriable, Unknown,
 		ScopeConnection},
 	{"a fault of our own that took too long", &LocalError{Err: context.DeadlineExceeded}, Retriable, Unknown,
 		ScopeConnection},
@@ -127,7 +125,7 @@ func TestTruthTable(t *testing.T) {
 	for _, c := range truthTable {
 		t.Run(c.outcome, func(t *testing.T) {
 			t.Parallel()
-			v := Classify(c.err)
+			v := VerdictOf(c.err)
 			require.Equal(t, [3]string{c.class.String(), c.category.String(), c.scope.String()},
 				[3]string{v.Class.String(), v.Category.String(), v.Scope.String()})
 			require.Equal(t, c.class == Retriable || c.class == Fatal, v.Failed())
@@ -141,7 +139,7 @@ func TestEveryStatusMeansSomething(t *testing.T) {
 	retriable := map[int]Category{408: Upstream, 425: Upstream, 429: RateLimit}
 	fatal := map[int]Category{400: Item, 401: Auth, 403: Permission, 404: Item, 410: Item, 422: Item}
 	for status := 100; status <= 599; status++ {
-		v := Classify(answer(status))
+		v := VerdictOf(answer(status))
 		class, category := Retriable, Upstream
 		if c, ok := retriable[status]; ok {
 			category = c
@@ -154,8 +152,8 @@ func TestEveryStatusMeansSomething(t *testing.T) {
 		require.Equal(t, class, v.Class, status)
 		require.Equal(t, category, v.Category, status)
 		require.NotContains(t, []Scope{ScopeNone, ScopeEndpoint, ScopeKey, ScopeApp}, v.Scope, status)
-		require.Contains(t, []Class{Retriable, Fatal}, WholeCall(v).Class, status)
-		require.NotEqual(t, Item, WholeCall(v).Category, status)
+		require.Contains(t, []Class{Retriable, Fatal}, new(Permit).whole(v).Class, status)
+		require.NotEqual(t, Item, new(Permit).whole(v).Category, status)
 	}
 }
 
@@ -166,7 +164,7 @@ func TestEveryStatusOfATokenEndpointMeansSomething(t *testing.T) {
 		"unsupported_grant_type", "invalid_scope", "no_such_code"}
 	for status := 100; status <= 599; status++ {
 		for _, code := range codes {
-			v := Classify(token(status, code))
+			v := VerdictOf(token(status, code))
 			where := fmt.Sprint(status, " ", code)
 			require.True(t, v.Failed(), where)
 			require.NotContains(t, []Category{None, Unknown, Item}, v.Category, where)
@@ -193,7 +191,7 @@ func TestAPageIsNeverFatal(t *testing.T) {
 		for _, err := range []error{answer(status), token(status, "invalid_grant"),
 			row(status, Fatal, Auth, ScopeConnection)} {
 			e, _ := errors.AsType[*AnswerError](page(err))
-			v := Classify(e)
+			v := VerdictOf(e)
 			require.Equal(t, [3]any{Retriable, Upstream, ScopeStream}, [3]any{v.Class, v.Category, v.Scope}, status)
 			require.False(t, e.Unauthorized(), "a page refuses no credential")
 		}
@@ -210,7 +208,7 @@ func TestTypesAreFoundInsideOtherErrors(t *testing.T) {
 		answer(401), answer(503), token(400, "invalid_client"), context.Canceled, context.DeadlineExceeded,
 		&NetworkError{Err: io.EOF}, &ContractError{}, &SettingError{},
 	} {
-		want := Classify(plain)
+		want := VerdictOf(plain)
 		for name, err := range map[string]error{
 			"wrapped":       fmt.Errorf("page 3: %w", plain),
 			"wrapped twice": fmt.Errorf("listens: %w", fmt.Errorf("page 3: %w", plain)),
@@ -218,10 +216,10 @@ func TestTypesAreFoundInsideOtherErrors(t *testing.T) {
 			"joined, last":  errors.Join(other, plain),
 			"by net/http":   &url.Error{Op: "Get", URL: "http://example.com", Err: plain},
 		} {
-			require.Equal(t, want, Classify(err), "%s: %v", name, plain)
+			require.Equal(t, want, VerdictOf(err), "%s: %v", name, plain)
 		}
 	}
-	require.Equal(t, Auth, Classify(errors.Join(context.Canceled, answer(401))).Category,
+	require.Equal(t, Auth, VerdictOf(errors.Join(context.Canceled, answer(401))).Category,
 		"an answer that did arrive counts")
 }
 
@@ -229,14 +227,14 @@ func TestTypesAreFoundInsideOtherErrors(t *testing.T) {
 func TestTextIsNeverLookedAt(t *testing.T) {
 	t.Parallel()
 	text := "user geoff: EOF, timeout, connection reset, 401, 503, invalid_grant, <html>, context canceled"
-	require.Equal(t, Classify(errors.New("x")), Classify(errors.New(text)))
+	require.Equal(t, VerdictOf(errors.New("x")), VerdictOf(errors.New(text)))
 	for _, status := range []int{400, 401, 403, 404, 429, 503} {
 		loud := &AnswerError{Endpoint: "GET /user/geoff", Status: status, Code: "eof", Message: text,
 			Body: []byte(text)}
-		require.Equal(t, Classify(answer(status)), Classify(loud), status)
+		require.Equal(t, VerdictOf(answer(status)), VerdictOf(loud), status)
 	}
-	require.Equal(t, Classify(&NetworkError{Err: io.EOF}), Classify(&NetworkError{Err: errors.New(text)}))
-	require.Equal(t, Classify(&ContractError{}), Classify(&ContractError{What: text}))
+	require.Equal(t, VerdictOf(&NetworkError{Err: io.EOF}), VerdictOf(&NetworkError{Err: errors.New(text)}))
+	require.Equal(t, VerdictOf(&ContractError{}), VerdictOf(&ContractError{What: text}))
 }
 
 func TestHowLongAVerdictSaysToWait(t *testing.T) {
@@ -245,34 +243,34 @@ func TestHowLongAVerdictSaysToWait(t *testing.T) {
 		now := time.Now()
 		soon, later := now.Add(time.Minute), now.Add(6*time.Hour)
 		premium := &Meaning{Class: Retriable, Category: Permission, Scope: ScopeApp, Hold: 6 * time.Hour}
-		require.Equal(t, later, Classify(&AnswerError{Status: 403, Meaning: premium}).NotBefore, "the documented wait")
-		require.Equal(t, soon, Classify(&AnswerError{Status: 403, Meaning: premium, NotBefore: soon}).NotBefore,
+		require.Equal(t, later, VerdictOf(&AnswerError{Status: 403, Meaning: premium}).NotBefore, "the documented wait")
+		require.Equal(t, soon, VerdictOf(&AnswerError{Status: 403, Meaning: premium, NotBefore: soon}).NotBefore,
 			"what the answer says is better")
-		require.Equal(t, soon, Classify(&AnswerError{Status: 503, NotBefore: soon}).NotBefore)
-		require.Equal(t, soon, Classify(page(&AnswerError{Status: 503, NotBefore: soon})).NotBefore,
+		require.Equal(t, soon, VerdictOf(&AnswerError{Status: 503, NotBefore: soon}).NotBefore)
+		require.Equal(t, soon, VerdictOf(page(&AnswerError{Status: 503, NotBefore: soon})).NotBefore,
 			"a maintenance page may say when it ends")
-		require.Zero(t, Classify(&AnswerError{Status: 401, NotBefore: soon}).NotBefore,
+		require.Zero(t, VerdictOf(&AnswerError{Status: 401, NotBefore: soon}).NotBefore,
 			"waiting does not mend what is fatal")
-		require.True(t, Classify(&AnswerError{Status: 503, BadWait: true}).BadWait)
+		require.True(t, VerdictOf(&AnswerError{Status: 503, BadWait: true}).BadWait)
 
 		limit := &Meaning{Class: Retriable, Category: RateLimit, Scope: ScopeApp, Hold: 6 * time.Hour}
-		v := Classify(&AnswerError{Status: 429, Meaning: limit, BadWait: true})
+		v := VerdictOf(&AnswerError{Status: 429, Meaning: limit, BadWait: true})
 		require.Equal(t, [2]any{later, ScopeApp}, [2]any{v.NotBefore, v.Scope}, "a documented wait is a usable time")
 	})
-	require.Equal(t, 5*time.Second, Classify(&NetworkError{FirstDelay: 5 * time.Second}).FirstDelay)
-	require.EqualValues(t, 3, Classify(&ContractError{}).FatalAfter)
+	require.Equal(t, 5*time.Second, VerdictOf(&NetworkError{FirstDelay: 5 * time.Second}).FirstDelay)
+	require.EqualValues(t, 3, VerdictOf(&ContractError{}).FatalAfter)
 	generic := &Meaning{Class: Retriable, Category: Upstream, Scope: ScopeStream, FatalAfter: 10}
-	require.EqualValues(t, 10, Classify(&AnswerError{Status: 200, Meaning: generic}).FatalAfter)
-	require.Zero(t, Classify(page(&AnswerError{Status: 200, Meaning: generic})).FatalAfter,
+	require.EqualValues(t, 10, VerdictOf(&AnswerError{Status: 200, Meaning: generic}).FatalAfter)
+	require.Zero(t, VerdictOf(page(&AnswerError{Status: 200, Meaning: generic})).FatalAfter,
 		"a page never becomes fatal")
 }
 
-func TestWholeCall(t *testing.T) {
+func TestAnItemOfTheWholeCall(t *testing.T) {
 	t.Parallel()
-	item := Classify(answer(404))
-	v := WholeCall(item)
+	item := VerdictOf(answer(404))
+	v := new(Permit).whole(item)
 	require.Equal(t, [3]any{Fatal, Contract, ScopeStream}, [3]any{v.Class, v.Category, v.Scope})
 	for _, err := range []error{nil, answer(401), answer(503), context.Canceled, &SettingError{}} {
-		require.Equal(t, Classify(err), WholeCall(Classify(err)), "only what speaks of one item changes")
+		require.Equal(t, VerdictOf(err), new(Permit).whole(VerdictOf(err)), "only what speaks of one item changes")
 	}
 }

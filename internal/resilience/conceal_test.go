@@ -42,11 +42,13 @@ func TestNoSecretOfARequestComesBack(t *testing.T) {
 						Body: io.NopCloser(strings.NewReader(text))}, nil
 				})
 				all := func(e *AnswerError) bool { e.Message = Excerpt(string(e.Body)); return true }
-				ctx := WithReader(t.Context(), Reader{Explain: func(e *AnswerError) { all(e) }, Refused: all})
-				req, err := http.NewRequestWithContext(ctx, "POST", "https://api.example.org/", strings.NewReader(""))
+				reader := Reader{Explain: func(e *AnswerError) { all(e) }, Refused: all}
+				req, err := http.NewRequestWithContext(t.Context(), "POST", "https://api.example.org/",
+					strings.NewReader(""))
 				require.NoError(t, err)
 				prepare(req)
-				_, err = Send(NewClient(&Transport{Base: far}), req, "POST /")
+				_, err = Call{Client: NewClient(&Transport{Base: far})}.Send(req, Endpoint{Name: "POST /",
+					Reader: reader})
 				require.ErrorContains(t, err, "refused: ")
 				require.NotContains(t, err.Error(), secret)
 				require.Contains(t, err.Error(), "…")

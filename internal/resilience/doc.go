@@ -1,14 +1,20 @@
 // Package resilience answers two questions about every upstream call: may we make it, and what did its outcome mean.
 //
+// # Calls
+//
+// A [Call] is one value: whose it is, how it is made and what permits it. The guard makes it, an adapter is opened for
+// it, and [Call.Send] hands it to the transport with each request.
+//
 // # Facts and verdicts
 //
 // Adapters and the transport report facts as typed errors: [AnswerError] (the upstream answered, and the answer was a
 // failure), [NetworkError] (no complete answer), [ContractError] (an answer that breaks the documented shape) and
-// [SettingError] (we could not even ask). [Classify] alone gives a fact its meaning, the [Verdict]. It is pure and
-// does not allocate for these types.
+// [SettingError] (we could not even ask). Each has a [Verdict], which [VerdictOf] reads. That on an answer is fixed by
+// the transport, once; an adapter that knows more of what it asked gives the answer another meaning with
+// [AnswerError.Means]. What an outcome means for the whole call is decided by [Permit.Done].
 //
-// A failure is judged once. What a guard returns is a [Failure], which carries the verdict and the change of state;
-// everybody above reads it there, or with [VerdictOf].
+// What a guard returns is a [Failure], which carries the verdict and the change of state. Why something failed is a
+// [Cause], a value without words.
 //
 // # Backoff
 //
@@ -28,7 +34,7 @@
 //
 // # What all users share
 //
-// Every call passes three guards, which learn from its verdict: [Breakers] (an endpoint that fails for everybody),
+// Every request passes three guards, which learn from its verdict: [Breakers] (an endpoint that fails for everybody),
 // [Uplink] (our own connection to the internet) and [Paces] (how often an upstream may be asked; a request waits a few
 // seconds for its turn). A [KeyTransport] above them tries the keys of a [KeyPool] one after the other. A call that one
 // of the three forbids is not made: its error is a [NotBeforeError], and its stream waits without a failure being

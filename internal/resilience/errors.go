@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"reprise/internal/words"
 )
+
+// A Cause is why something failed, or what helps, as a value. Who shows it finds the words for it: words.Of takes a
+// text as it is, and looks for any other cause under its name.
+type Cause interface{ String() string }
 
 // AnswerError reports an answer of the upstream that is a failure, by its HTTP status or by its body.
 type AnswerError struct {
@@ -30,15 +32,19 @@ type AnswerError struct {
 
 	attempt int // its number, as the log shows it; 0 for an answer that no Transport has received
 
-	unread bool // it was no answer of the service's kind, and has got advice since
-	header http.Header
-	judged *judged // nil for an answer that no Transport has received
+	unread  bool // it was no answer of the service's kind, and has got advice since
+	header  http.Header
+	pooled  bool     // the request carried a key of a pool
+	verdict *Verdict // fixed when it was received; nil for an answer that no Transport has received
 }
 
-// judged is the verdict on an answer, with the meaning that led to it.
-type judged struct {
-	verdict Verdict
-	meaning *Meaning
+// Means gives an answer the meaning of a row of the provider's table, and with it another verdict: an adapter may know
+// more of what was asked than the table does.
+func (e *AnswerError) Means(m *Meaning) {
+	e.Meaning = m
+	if e.verdict != nil {
+		*e.verdict = e.judge()
+	}
 }
 
 // Unauthorized reports whether the answer refuses the credential that the request carried, so that a fresh one may
@@ -56,17 +62,12 @@ func (e *AnswerError) Busy() bool {
 	return ServerFault(e.Status) || e.Status == http.StatusTooManyRequests
 }
 
-// Advice returns what a person should know or do about the answer; empty if the usual words for its category will do.
-func (e *AnswerError) Advice() words.Text {
-	switch {
-	case e.Meaning != nil && !e.Meaning.Advice.IsZero():
-		return e.Meaning.Advice
-	case e.MovedTo != "":
-		return words.New("astray.moved", "Address", e.MovedTo)
-	case e.Astray():
-		return words.New("astray.page")
+// Advice returns the advice of the meaning that the provider's table gives the answer; nil without one.
+func (e *AnswerError) Advice() Cause {
+	if e.Meaning == nil {
+		return nil
 	}
-	return words.Text{}
+	return e.Meaning.Advice
 }
 
 // Header returns the first value of the answer's header of that name.
@@ -90,7 +91,7 @@ func (e *AnswerError) Error() string {
 }
 
 // Advised returns err with advice for a person, if it is an answer of the upstream. What it means stays as it is.
-func Advised(err error, advice words.Text) error {
+func Advised(err error, advice Cause) error {
 	v := VerdictOf(err)
 	e, ok := errors.AsType[*AnswerError](err)
 	if c, broken := errors.AsType[*ContractError](err); !ok && broken {
@@ -100,8 +101,7 @@ func Advised(err error, advice words.Text) error {
 	if !ok {
 		return err
 	}
-	e.Meaning = &Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter,
-		Advice: advice}
+	e.Means(&Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter, Advice: advice})
 	return e
 }
 
@@ -128,15 +128,20 @@ func (e *ContractError) Error() string { return e.Endpoint + ": unexpected answe
 
 // SettingError reports that a setting of the installation is missing or malformed, so that the call could not be made.
 type SettingError struct {
-	Setting string     // its path, as in configs/reprise.yaml
-	Problem words.Text // what is wrong with it and what to do, as a sentence
+	Setting string // its path, as in configs/reprise.yaml
+	Problem Cause  // what is wrong with it and what to do
 }
 
-func (e *SettingError) Error() string { return e.Setting + ": " + e.Problem.String() }
+func (e *SettingError) Error() string {
+	if e.Problem == nil {
+		return e.Setting
+	}
+	return e.Setting + ": " + e.Problem.String()
+}
 
 // LocalError reports a fault of our own, such as a full disk. No upstream is to blame.
 type LocalError struct {
-	Problem words.Text // as a sentence for a person
+	Problem Cause
 	Err     error
 }
 
@@ -196,15 +201,6 @@ type Failure struct {
 
 func (e *Failure) Error() string { return e.Err.Error() }
 func (e *Failure) Unwrap() error { return e.Err }
-
-// VerdictOf returns the verdict that err carries (see [Failure]). An error that nobody has judged, such as one of our
-// own database, is classified.
-func VerdictOf(err error) Verdict {
-	if e, ok := errors.AsType[*Failure](err); ok {
-		return e.Verdict
-	}
-	return Classify(err)
-}
 
 // IsItem reports whether err is about one item alone, so that the others can go on.
 func IsItem(err error) bool { return err != nil && VerdictOf(err).Scope == ScopeItem }

@@ -12,8 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-
-	"reprise/internal/words"
 )
 
 func TestTheTextOfErrors(t *testing.T) {
@@ -30,7 +28,7 @@ func TestTheTextOfErrors(t *testing.T) {
 		"GET /v1/me: unexpected answer: a string in items": &ContractError{Endpoint: "GET /v1/me",
 			What: "a string in items"},
 		"providers.spotify.client_id: It is missing.": &SettingError{Setting: "providers.spotify.client_id",
-			Problem: words.Plain("It is missing.")},
+			Problem: said("It is missing.")},
 		"disk full":                              &LocalError{Err: errors.New("disk full")},
 		"not called before 2026-11-22T08:00:00Z": &NotBeforeError{State: State{Kind: Held, Until: until}},
 		"not called: stopped":                    &NotBeforeError{State: State{Kind: Stopped}},
@@ -94,3 +92,8 @@ func TestASecretShowsNowhere(t *testing.T) {
 	require.Contains(t, out.String(), "[redacted]")
 	require.Equal(t, password, string(s))
 }
+
+// said is a Cause that is its own name.
+type said string
+
+func (s said) String() string { return string(s) }

@@ -45,16 +45,12 @@ func FuzzAnswer(f *testing.F) {
 		if status < 200 || status > 599 {
 			return
 		}
-		ctx, end := WithTurns(t.Context())
-		defer end()
-		if xmlIsDue {
-			ctx = WithXML(ctx)
-		}
 		base := roundTripper(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, ContentLength: -1,
 				Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
 		})
-		a, err := askFor(t, ctx, &Transport{Base: base, Turns: NewTurns()}, 1)
+		call := Call{Client: NewClient(&Transport{Base: base, Turns: NewTurns()}), Turn: &Turn{}}
+		a, err := askAs(t, t.Context(), call, Endpoint{XML: xmlIsDue})
 		switch e := err.(type) {
 		case nil:
 			if begins(a.Body, "{[") && !xmlIsDue {
@@ -66,6 +62,6 @@ func FuzzAnswer(f *testing.F) {
 		default:
 			require.Fail(t, "another error", "%T", err)
 		}
-		require.NotEqual(t, Unknown, Classify(err).Category)
+		require.NotEqual(t, Unknown, VerdictOf(err).Category)
 	})
 }

@@ -187,7 +187,7 @@ func TestARateLimitWithoutAUsableTimeIsABackoff(t *testing.T) {
 	for name, err := range map[string]error{"none": answer(429), "unusable": &AnswerError{Status: 429, BadWait: true}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b manager) {
-				v := Classify(err)
+				v := VerdictOf(err)
 				ch := b.call(listens, v)
 				require.Equal(t, [3]any{Waiting, ScopeConnection, false},
 					[3]any{ch.State.Kind, ch.State.Scope, ch.NewHold})
@@ -332,13 +332,13 @@ func TestAHoldThatGrows(t *testing.T) {
 				Hold: 5 * time.Minute, HoldMax: time.Hour}}
 		for _, want := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute,
 			time.Hour, time.Hour} {
-			ch := b.call(listens, Classify(limit))
+			ch := b.call(listens, VerdictOf(limit))
 			require.Equal(t, Held, ch.State.Kind)
 			require.Equal(t, want, time.Until(ch.State.Until))
 			time.Sleep(want)
 		}
 		require.Equal(t, Recovered, b.call(listens, Verdict{}).Kind)
-		require.Equal(t, 5*time.Minute, time.Until(b.call(listens, Classify(limit)).State.Until),
+		require.Equal(t, 5*time.Minute, time.Until(b.call(listens, VerdictOf(limit)).State.Until),
 			"a success starts over")
 	})
 }

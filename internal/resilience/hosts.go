@@ -15,8 +15,6 @@ import (
 	"syscall"
 
 	"code.dny.dev/ssrf"
-
-	"reprise/internal/words"
 )
 
 // HostPolicy says which hosts may be called.
@@ -28,8 +26,21 @@ type HostPolicy struct {
 	NeedContact  []string // domains that must not be called without a Contact; they block unknown callers
 }
 
-// contactMissing is the problem of a host that needs a contact when there is none.
-var contactMissing = words.New("host.contact")
+// hostCause is why a host is not called.
+type hostCause uint8
+
+// Why hosts are not called.
+const (
+	hostReserved hostCause = iota // no service of a person's has its address, whatever the settings allow
+	hostOwn                       // it is this server itself
+	hostOnly                      // the demo doesn't call it
+	hostPrivate                   // its network is private, and the settings allow none
+	hostContact                   // it needs a contact, and there is none
+)
+
+var hostCauses = [...]string{"host.reserved", "host.own", "host.demo", "host.private", "host.contact"}
+
+func (c hostCause) String() string { return hostCauses[c] }
 
 // Hosts is the policy that holds now. It is safe for concurrent use.
 type Hosts struct {
@@ -57,9 +68,9 @@ func (h *Hosts) Configure(p HostPolicy) {
 	}
 }
 
-// ErrFenced is the error of a call that this process may not make now. It counts as a canceled context: the upstream
+// errFenced is the error of a call that this process may not make now. It counts as a canceled context: the upstream
 // has not been asked, so that nothing is learned.
-var ErrFenced = fmt.Errorf("this server may make no calls now: %w", context.Canceled)
+var errFenced = fmt.Errorf("this server may make no calls now: %w", context.Canceled)
 
 // Fence has every call, and every connection made by Dial, ask first whether it may still go out. It is for servers
 // that share a database, of which one calls.
@@ -67,7 +78,7 @@ func (h *Hosts) Fence(open func() bool) { h.fence.Store(&open) }
 
 func (h *Hosts) fenced() error {
 	if open := h.fence.Load(); open != nil && !(*open)() {
-		return ErrFenced
+		return errFenced
 	}
 	return nil
 }
@@ -113,8 +124,7 @@ func (h *Hosts) Dial() func(ctx context.Context, network, address string) (net.C
 		}
 		conn, err := dialer.DialContext(ctx, network, address)
 		if errors.Is(err, ssrf.ErrProhibitedIP) {
-			return nil, &SettingError{Setting: "allow_private_upstreams",
-				Problem: words.New("host.private")}
+			return nil, &SettingError{Setting: "allow_private_upstreams", Problem: hostPrivate}
 		}
 		if e, ok := errors.AsType[*SettingError](err); ok {
 			return nil, e
@@ -181,7 +191,7 @@ func (w withinPolicy) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, &SettingError{Setting: "contact", Problem: contactMissing}
+	return nil, &SettingError{Setting: "contact", Problem: hostContact}
 }
 
 // IsPublicHost reports whether a host is reached over the internet: it is neither an address of a private network nor a

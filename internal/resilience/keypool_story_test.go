@@ -73,7 +73,7 @@ func checkTries(t *testing.T, before []KeyStatus, s *keyServer, sent int, err er
 	if _, short := errors.AsType[*KeysError](err); err == nil || !short {
 		return
 	}
-	v := Classify(err)
+	v := VerdictOf(err)
 	require.Equal(t, ScopeApp, v.Scope)
 	require.Equal(t, v.Class == Retriable, v.NotBefore.After(time.Now()))
 }

@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"reprise/internal/words"
-
 	"github.com/stretchr/testify/require"
 )
 
@@ -221,7 +219,7 @@ func (s *keyServer) RoundTrip(req *http.Request) (*http.Response, error) {
 func (s *keyServer) explain(e *AnswerError) {
 	switch e.Code = e.Header("Code"); e.Code {
 	case "403 quota":
-		e.Meaning = &Meaning{Class: Retriable, Category: Quota, Scope: ScopeKey, Advice: words.Plain("Spent.")}
+		e.Meaning = &Meaning{Class: Retriable, Category: Quota, Scope: ScopeKey, Advice: said("Spent.")}
 		e.NotBefore = time.Now().Add(s.wait)
 	case "403 invalid":
 		e.Meaning = &Meaning{Class: Fatal, Category: Config, Scope: ScopeKey}
@@ -233,29 +231,31 @@ func (s *keyServer) explain(e *AnswerError) {
 // explained is rt for an adapter that reads the server's words.
 func (s *keyServer) explained(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		return rt.RoundTrip(req.WithContext(WithReader(req.Context(), Reader{Explain: s.explain})))
+		c := requestOf(req)
+		c.to.Reader.Explain = s.explain
+		return rt.RoundTrip(c.on(req))
 	})
 }
 
 // keyed is a client whose requests go by the keys of a pool to a keyServer.
 func keyed(s *keyServer, p *KeyPool) (*http.Client, *KeyTransport) {
-	t := &KeyTransport{Base: s.explained(&Transport{Base: s}), Pool: p, Advice: words.Plain("Make new keys."),
-		Spent: words.Plain("Wait for the next day."),
+	t := &KeyTransport{Base: s.explained(&Transport{Base: s}), Pool: p, Advice: said("Make new keys."),
+		Spent: said("Wait for the next day."),
 		Put:   func(r *http.Request, k Secret) { r.Header.Set("Key", string(k)) }}
 	return NewClient(t), t
 }
 
 func ask(t *testing.T, client *http.Client) error {
 	t.Helper()
-	return askIn(t.Context(), t, client)
+	return askWith(t, Call{Client: client})
 }
 
-func askIn(ctx context.Context, t *testing.T, client *http.Client) error {
+func askWith(t *testing.T, c Call) error {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, "POST", "https://api.example.org/videos?id=geoff",
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://api.example.org/videos?id=geoff",
 		strings.NewReader("what is asked"))
 	require.NoError(t, err)
-	_, err = Send(client, req, "GET /videos")
+	_, err = c.Send(req, Endpoint{Name: "GET /videos"})
 	require.Empty(t, req.Header, "the caller's request is not touched")
 	if err != nil {
 		require.NotContains(t, err.Error(), "secret-")
@@ -292,7 +292,7 @@ func TestAllKeysSpent(t *testing.T) {
 		for range 3 {
 			err := ask(t, client)
 			require.Equal(t, Verdict{Class: Retriable, Category: Quota, Scope: ScopeApp, NotBefore: reset},
-				Classify(err), "%v", err)
+				VerdictOf(err), "%v", err)
 			require.Contains(t, err.Error(), "none of 3 keys")
 			e, ok := errors.AsType[*KeysError](err)
 			require.True(t, ok)
@@ -313,7 +313,8 @@ func TestAllKeysRefused(t *testing.T) {
 		client, _ := keyed(s, p)
 		for range 2 {
 			err := ask(t, client)
-			require.Equal(t, Verdict{Class: Fatal, Category: want, Scope: ScopeApp}, Classify(err), "%s: %v", code, err)
+			require.Equal(t, Verdict{Class: Fatal, Category: want, Scope: ScopeApp}, VerdictOf(err), "%s: %v", code,
+				err)
 			e, ok := errors.AsType[*KeysError](err)
 			require.True(t, ok)
 			require.Equal(t, "Make new keys.", e.Advice.String())
@@ -330,7 +331,7 @@ func TestWhatIsNotTheKeysFaultComesBackAtOnce(t *testing.T) {
 	for code, want := range map[string]Category{"503": Upstream, "404 item": Item, "404": Item, "400": Item} {
 		s := &keyServer{answers: map[string]string{"aaaa": code}}
 		client, _ := keyed(s, poolOf("aaaa", "bbbb"))
-		require.Equal(t, want, Classify(ask(t, client)).Category, code)
+		require.Equal(t, want, VerdictOf(ask(t, client)).Category, code)
 		require.Equal(t, []string{"aaaa"}, s.seen)
 	}
 }
@@ -390,11 +391,10 @@ func TestAServerThatRepeatsAKeyRevealsNothing(t *testing.T) {
 		client := NewClient(&KeyTransport{Base: &Transport{Base: far},
 			Pool: NewKeyPool("openai", []PoolKey{{Secret: secret}}, Options{}),
 			Put:  func(r *http.Request, k Secret) { r.Header.Set(header, "Bearer "+string(k)) }})
-		req, err := http.NewRequestWithContext(WithReader(t.Context(), Reader{Explain: func(e *AnswerError) {
-			read, e.Message = string(e.Body), string(e.Body)
-		}}), "GET", "https://api.example.org/", nil)
+		explain := func(e *AnswerError) { read, e.Message = string(e.Body), string(e.Body) }
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "https://api.example.org/", nil)
 		require.NoError(t, err)
-		_, err = Send(client, req, "GET /")
+		_, err = Call{Client: client}.Send(req, Endpoint{Name: "GET /", Reader: Reader{Explain: explain}})
 		require.Equal(t, "Invalid API key: …, really", read)
 		require.NotContains(t, err.Error(), secret)
 	}

@@ -3,13 +3,10 @@ package resilience
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
-
-	"reprise/internal/words"
 )
 
 // KeyTransport is an http.RoundTripper that gives every request a key of a pool, so that an adapter need not know
@@ -19,11 +16,9 @@ type KeyTransport struct {
 	Base http.RoundTripper // usually of a client on a [Transport]
 	Pool *KeyPool
 	// Put writes a key onto a request, which is a copy.
-	Put func(*http.Request, Secret)
-	// Advice is what the administrator should do when a provider refuses every key, in whole sentences.
-	Advice words.Text
-	// Spent is what the administrator should know when the quota of every key is used up, in whole sentences.
-	Spent words.Text
+	Put    func(*http.Request, Secret)
+	Advice Cause // what the administrator should do when a provider refuses every key
+	Spent  Cause // what the administrator should know when the quota of every key is used up
 	// Save stores waits for the next start; nil for none. If it fails, Failed is called and the request goes on.
 	Save   func(context.Context, []Cooldown) error
 	Failed func(error)
@@ -34,64 +29,60 @@ type KeyTransport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := Replay(req)
+	again, err := Copies(req)
 	if err != nil {
 		return nil, err
 	}
 	var last error
-	ctx := req.Context()
 	for range t.Pool.Size() {
 		lease, _, ok := t.Pool.acquire()
 		if !ok {
 			break
 		}
 		if last != nil && t.Rotated != nil {
-			t.Rotated(Classify(last).Category)
+			t.Rotated(VerdictOf(last).Category)
 		}
-		if last != nil {
-			ctx = OnceMore(ctx, last)
+		out, err := again(last)
+		if err != nil {
+			return nil, err
 		}
-		resp, err := t.send(ctx, req, body, lease.Key())
-		v := judge(err)
+		t.Put(out, lease.Key().Secret)
+		c := requestOf(out)
+		c.key = lease.Key().LastFour()
+		resp, err := t.Base.RoundTrip(c.on(out))
+		v := VerdictOf(err)
 		t.save(req.Context(), lease.done(v))
 		if !ofKey(v) {
 			return resp, err
 		}
 		last = err
 	}
-	return nil, t.short(req.Context(), last)
+	return nil, t.short(EndpointOf(req), last)
 }
 
-// judge classifies an outcome. The general table knows no keys: what it takes for a missing permission of a person
-// is, in a request that carries only a key, the fault of the key.
-func judge(err error) Verdict {
-	v := Classify(err)
-	keys := v.Category == Permission || v.Category == RateLimit
-	if e, ok := errors.AsType[*AnswerError](err); ok && e.Meaning == nil && keys {
-		v.Scope = ScopeKey
-	}
-	return v
-}
-
-func (t *KeyTransport) send(
-	ctx context.Context, req *http.Request, body func() (io.ReadCloser, error), key PoolKey,
-) (*http.Response, error) {
-	c := callOf(ctx)
-	c.key = key.LastFour()
-	out := req.Clone(context.WithValue(ctx, callKey{}, c))
-	if body != nil {
-		var err error
-		if out.Body, err = body(); err != nil {
-			return nil, err
+// Copies takes the body of a request, and returns what makes copies of it to be sent one after the other, each with the
+// whole body. A copy after a failure, with another key or credential, numbers its attempts from there.
+func Copies(req *http.Request) (func(failed error) (*http.Request, error), error) {
+	body, err := replay(req)
+	return func(failed error) (*http.Request, error) {
+		c := requestOf(req)
+		if failed != nil {
+			c.Attempt = max(c.First(), attemptOf(failed)) + 1
+			req = c.on(req)
 		}
+		out := req.Clone(req.Context())
+		if body == nil {
+			return out, nil
+		}
+		var err error
+		out.Body, err = body()
 		out.GetBody = body
-	}
-	t.Put(out, key.Secret)
-	return t.Base.RoundTrip(out)
+		return out, err
+	}, err
 }
 
-// Replay takes the request's body and returns a way to send it more than once; nil if there is none.
-func Replay(req *http.Request) (func() (io.ReadCloser, error), error) {
+// replay takes the request's body and returns a way to send it more than once; nil if there is none.
+func replay(req *http.Request) (func() (io.ReadCloser, error), error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
 	}
@@ -115,12 +106,12 @@ func (t *KeyTransport) save(ctx context.Context, begun []Cooldown) {
 
 // short returns the error of a request for which no key is left. last is the outcome of its own latest try; nil
 // without one.
-func (t *KeyTransport) short(ctx context.Context, last error) error {
+func (t *KeyTransport) short(endpoint string, last error) error {
 	s, short := t.Pool.Short()
 	if !short { // one has come back meanwhile, but this request has had its tries
-		s = Shortage{Keys: t.Pool.Size(), Category: Classify(last).Category, Until: time.Now().Add(time.Second)}
+		s = Shortage{Keys: t.Pool.Size(), Category: VerdictOf(last).Category, Until: time.Now().Add(time.Second)}
 	}
-	e := &KeysError{Endpoint: callOf(ctx).endpoint, Shortage: s, Last: last}
+	e := &KeysError{Endpoint: endpoint, Shortage: s, Last: last}
 	switch {
 	case s.Until.IsZero():
 		e.Advice = t.Advice
@@ -134,8 +125,8 @@ func (t *KeyTransport) short(ctx context.Context, last error) error {
 type KeysError struct {
 	Endpoint string
 	Shortage
-	Advice words.Text // see [Meaning]
-	Last   error      // the latest answer to this request; nil when it was not sent
+	Advice Cause // see [Meaning]
+	Last   error // the latest answer to this request; nil when it was not sent
 }
 
 // Error includes Last, but KeysError does not wrap it: Last is about one key, KeysError about all.

@@ -57,7 +57,7 @@ func TestAWaitThatIsTooLongIsTheSchedules(t *testing.T) {
 		require.NoError(t, through(t, tr, t.Context(), api))
 		began := time.Now()
 		for range 3 {
-			v := Classify(through(t, tr, t.Context(), api))
+			v := VerdictOf(through(t, tr, t.Context(), api))
 			require.Equal(t, Verdict{Class: Retriable, Category: RateLimit, Scope: ScopeEndpoint,
 				NotBefore: began.Add(20 * time.Second)}, v)
 		}
@@ -73,7 +73,7 @@ func TestOurOwnEndWhileWaitingForATurn(t *testing.T) {
 		require.NoError(t, through(t, tr, t.Context(), api))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		v := Classify(through(t, tr, ctx, api))
+		v := VerdictOf(through(t, tr, ctx, api))
 		require.Equal(t, Verdict{Class: Retriable, Category: RateLimit, Scope: ScopeEndpoint, NotBefore: v.NotBefore},
 			v, "the run's time is over: no fault of the upstream's")
 		time.Sleep(10 * time.Second)
@@ -110,7 +110,7 @@ func TestWhatAnswersSayIsLeftIsBelieved(t *testing.T) {
 
 				far.header = http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-In": {"600"}}
 				require.NoError(t, through(t, tr, t.Context(), api))
-				require.Equal(t, RateLimit, Classify(through(t, tr, t.Context(), api)).Category)
+				require.Equal(t, RateLimit, VerdictOf(through(t, tr, t.Context(), api)).Category)
 				for _, nonsense := range []string{"", "soon", "-5", "1e300"} {
 					far.header.Set("X-RateLimit-Reset-In", nonsense)
 					require.NoError(t, through(t, tr, t.Context(), "nonsense.example.org"))

@@ -13,8 +13,32 @@ type Permit struct {
 	generation int64
 	troubled   bool // it was given after a failure that nothing has ended yet
 	attempt    int  // number of the first try of each request, from 1
+	latest     int  // number of the latest one, as the log shows it; 0 before a request
 	waited     time.Duration
+	// Terms are what Done has to know of the call. They are set before it.
+	Terms Terms
 }
+
+// Terms say what an outcome of a call means for its connection, beside its verdict.
+type Terms struct {
+	NamedBy NamedBy // who named the server
+	// Sends says that the call delivers something, on a schedule that begins with the wait First; 0 means the usual
+	// one. A failure of the network concerns its stream only: reading finds out for itself. Six deliveries in half a
+	// minute would make it wait for half an hour, and its waits are too long for them.
+	Sends bool
+	First time.Duration
+	Alone bool // nothing else uses the connection
+}
+
+// NamedBy says who has named the server that a call goes to, and so can correct its address.
+type NamedBy uint8
+
+// Who may have named a server. The zero value leaves it to the verdict.
+const (
+	NamedByUser    NamedBy = iota + 1
+	NamedBySetting         // of the installation: another address than the service's own
+	NamedByService         // nobody else: it is the service's own
+)
 
 // Waited returns how long the call has waited since the failure before it; 0 without one.
 func (p *Permit) Waited() time.Duration { return p.waited }
@@ -86,15 +110,16 @@ func (p *Permit) effectiveLocked(now time.Time) State {
 // clean reports whether the permit was given while nothing was known to fail.
 func (p *Permit) clean() bool { return p != nil && !p.troubled }
 
-// met returns an error if calls of the permit's run may not go out any more: something that they depend on was stopped,
-// or told to wait, or their credential was replaced or forgotten. A wait that we guess ends no run. met takes nothing
-// from the permit, and answers also after Done.
-func (p *Permit) met(endpoint string) error {
+// ask returns an error if the nth attempt at a request of the permit's run may not go out any more: something that it
+// depends on was stopped, or told to wait, or its credential was replaced or forgotten. A wait that we guess ends no
+// run. ask takes nothing from the permit, and answers also after Done.
+func (p *Permit) ask(endpoint string, n int) error {
 	if p == nil || p.c == nil {
 		return nil
 	}
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
+	p.latest = n
 	if p.generation >= p.c.generation && p.app.kind|p.c.kind|p.s.kind == Ready { // the usual case
 		return nil
 	}
@@ -151,6 +176,7 @@ func (p *Permit) Done(v Verdict) Change {
 		return Change{}
 	}
 	p.b = nil
+	v = p.whole(v)
 	b.mu.Lock()
 	if v.Class == OK && p.c.kind|p.app.kind|p.s.kind == Ready { // the usual case: nothing to end, and no probe
 		ready, seq := p.allReadyLocked(), b.seq
@@ -159,8 +185,31 @@ func (p *Permit) Done(v Verdict) Change {
 	}
 	defer b.mu.Unlock()
 	ch := p.doneLocked(b, v)
+	ch.Verdict = v
 	ch.After, ch.AllReady, ch.Seq = p.stateLocked(time.Now()), p.allReadyLocked(), b.seq
 	return ch
+}
+
+// whole returns what an outcome means for the whole call. An item's failure that got this far could not be skipped: it
+// was about the call itself, and so the contract is broken. See docs/resilience.md.
+func (p *Permit) whole(v Verdict) Verdict {
+	if v.Scope == ScopeItem {
+		v.Category, v.Scope = Contract, ScopeStream
+	}
+	t := &p.Terms
+	if t.Sends && v.Category == Network && v.Scope == ScopeConnection {
+		v.Scope = ScopeStream
+	}
+	if t.Sends && v.FirstDelay == 0 && (t.Alone || v.Scope == ScopeStream) {
+		v.FirstDelay = t.First
+	}
+	switch {
+	case t.Alone: // its person hears of each failure
+		v.Astray = false
+	case v.Astray && t.NamedBy != 0:
+		v.ForAdmin, v.Mendable = t.NamedBy != NamedByUser, t.NamedBy != NamedByService
+	}
+	return v
 }
 
 func (p *Permit) doneLocked(b *Backoff, v Verdict) Change {
@@ -186,13 +235,13 @@ func (p *Permit) doneLocked(b *Backoff, v Verdict) Change {
 	}
 	u, scope := p.faultLocked(v.Scope)
 	if v.Class == Retriable {
-		return b.waitLocked(u, scope, v, p.id)
+		return p.waitLocked(b, u, scope, v)
 	}
 	if u.kind == Stopped || p.id < u.liftedAt {
 		return Change{}
 	}
 	u.failures++
-	u.attempt, u.failed = max(u.attempt+1, v.Attempt), time.Now()
+	u.attempt, u.failed = max(u.attempt+1, p.latest), time.Now()
 	return b.stopLocked(u, scope, v)
 }
 
@@ -236,10 +285,10 @@ func (b *Backoff) stopLocked(u *unit, scope Scope, v Verdict) Change {
 	return Change{Kind: BecameFatal, State: u.state(scope, now)}
 }
 
-func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Change {
+func (p *Permit) waitLocked(b *Backoff, u *unit, scope Scope, v Verdict) Change {
 	now := time.Now()
 	before := u.kind
-	late := u.failedAt > permit // the call began before the latest failure: only a longer hold would be news
+	late := u.failedAt > p.id // the call began before the latest failure: only a longer hold would be news
 	n := u.failures
 	if !late || before == Ready {
 		n++
@@ -254,7 +303,7 @@ func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Cha
 	told := false
 	if !late || before == Ready {
 		u.failures = n
-		u.attempt, u.failed = max(u.attempt+1, v.Attempt), now
+		u.attempt, u.failed = max(u.attempt+1, p.latest), now
 		told = u.strayed(v)
 		if u.repeated(v) {
 			return b.stopLocked(u, scope, Verdict{Category: Contract})

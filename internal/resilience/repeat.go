@@ -20,39 +20,8 @@ const (
 	repeatAlone = time.Minute     // the same where nobody waits: what lasts longer is left to the schedules
 )
 
-// safety says whether a request may be sent twice.
-type safety uint8
-
-const (
-	byMethod safety = iota // as HTTP says of GET and HEAD
-	twice
-	once
-)
-
-// AsRead returns a context whose upstream calls change nothing at the upstream, or nothing more if they are sent twice,
-// whatever their method: they may be repeated.
-func AsRead(ctx context.Context) context.Context { return withSafety(ctx, twice) }
-
-// AsWrite returns a context whose upstream calls change something each time that they are sent, whatever their method:
-// they are not repeated, unless they certainly have not been sent.
-func AsWrite(ctx context.Context) context.Context { return withSafety(ctx, once) }
-
-func withSafety(ctx context.Context, s safety) context.Context {
-	c := callOf(ctx)
-	c.safety = s
-	return context.WithValue(ctx, callKey{}, c)
-}
-
-// OnceMore returns the context of a call that repeats one which failed with err, with another key or credential: its
-// attempts are numbered from there.
-func OnceMore(ctx context.Context, err error) context.Context {
-	c := callOf(ctx)
-	c.attempt = max(c.attempt, 1, AttemptOf(err)) + 1
-	return context.WithValue(ctx, callKey{}, c)
-}
-
-// AttemptOf returns the number of the attempt that failed with err; 0 if err does not know it.
-func AttemptOf(err error) int {
+// attemptOf returns the number of the attempt that failed with err; 0 if err does not know it.
+func attemptOf(err error) int {
 	if e, ok := errors.AsType[*AnswerError](err); ok {
 		return e.attempt
 	}
@@ -62,22 +31,13 @@ func AttemptOf(err error) int {
 	return 0
 }
 
-// number notes on err which attempt failed with it.
-func number(err error, attempt int) {
-	if e, ok := errors.AsType[*AnswerError](err); ok {
-		e.attempt = attempt
-	} else if e, ok := errors.AsType[*NetworkError](err); ok {
-		e.attempt = attempt
-	}
-}
-
 // repeat repeats a call whose first try began and failed, as long as that may help: where a person waits for the
 // answer, or where a stream reads that had no trouble before. Otherwise a schedule makes the next try. Each try passes
 // every guard. The error is that of the last try that was made.
-func (t *Transport) repeat(req *http.Request, c call, began time.Time, err error) (*http.Response, error) {
+func (t *Transport) repeat(req *http.Request, c carried, began time.Time, err error) (*http.Response, error) {
 	ctx := req.Context()
-	eager := IsProbe(ctx)
-	if !eager && !c.permit.clean() {
+	eager := c.Eager
+	if !eager && !c.Permit.clean() {
 		return nil, err
 	}
 	end := began.Add(repeatAlone)
@@ -87,23 +47,23 @@ func (t *Transport) repeat(req *http.Request, c call, began time.Time, err error
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
 		end = deadline
 	}
-	delay, first := repeatBase, max(c.attempt, 1)
+	delay, first := repeatBase, c.First()
 	for n := 1; n < mostTries && mayRepeat(req, c, eager, err); n++ {
 		delay = t.spread(delay)
-		if !time.Now().Add(delay).Before(end) || !t.Breakers.bears(req.URL.Host, c.endpoint, eager) {
+		if !time.Now().Add(delay).Before(end) || !t.Breakers.bears(req.URL.Host, c.to.Name, eager) {
 			break
 		}
 		if pause(ctx, delay) != nil {
 			return nil, context.Canceled
 		}
-		if !t.Breakers.bears(req.URL.Host, c.endpoint, eager) { // others have failed meanwhile
+		if !t.Breakers.bears(req.URL.Host, c.to.Name, eager) { // others have failed meanwhile
 			break
 		}
 		again, bodyErr := replayed(req)
 		if bodyErr != nil {
 			break
 		}
-		c.attempt = first + n
+		c.Attempt = first + n
 		resp, e := t.try(again, c)
 		if e == nil {
 			return resp, nil
@@ -122,11 +82,11 @@ func (t *Transport) repeat(req *http.Request, c call, began time.Time, err error
 // explains reports whether a refused try is the better account of why a call failed than err, the failure before it:
 // the run has met a hold or a stop, or it was our own connection that failed.
 func (e *NotBeforeError) explains(err error) bool {
-	return e.Met || e.Busy || e.Offline && Classify(err).Category == Network
+	return e.Met || e.Busy || e.Offline && VerdictOf(err).Category == Network
 }
 
 // mayRepeat reports whether a request that failed with err may help if it is sent again, and do no harm.
-func mayRepeat(req *http.Request, c call, eager bool, err error) bool {
+func mayRepeat(req *http.Request, c carried, eager bool, err error) bool {
 	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
 		return false
 	}
@@ -134,7 +94,7 @@ func mayRepeat(req *http.Request, c call, eager bool, err error) bool {
 		return false
 	}
 	switch {
-	case c.safety == twice, c.safety == byMethod && (req.Method == http.MethodGet || req.Method == http.MethodHead):
+	case c.Effect == Read, c.Effect == ByMethod && (req.Method == http.MethodGet || req.Method == http.MethodHead):
 		return true
 	}
 	return eager && neverLeft(err)
@@ -143,7 +103,7 @@ func mayRepeat(req *http.Request, c call, eager bool, err error) bool {
 // passing reports whether a failure is of a kind that often passes in a moment: one of the network, or a gateway or
 // server that is not there now and names no wait.
 func passing(err error) bool {
-	v := Classify(err)
+	v := VerdictOf(err)
 	if v.Class != Retriable || v.FatalAfter > 0 {
 		return false
 	}

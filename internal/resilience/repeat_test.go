@@ -28,12 +28,13 @@ func fails(n, status int, header ...string) *far {
 
 func waitOf(seconds string) []string { return []string{"Retry-After", seconds} }
 
-// sends sends one request and returns its error.
-func sends(ctx context.Context, t *testing.T, over http.RoundTripper, method, body string) error {
+// sends sends one request of a call over a transport, and returns its error.
+func sends(ctx context.Context, t *testing.T, c Call, over http.RoundTripper, method, body string) error {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, method, "https://api.example.org/v1/me", strings.NewReader(body))
 	require.NoError(t, err)
-	_, err = Send(NewClient(over), req, method+" /v1/me")
+	c.Client, c.User, c.Provider = NewClient(over), 1, "spotify"
+	_, err = c.Send(req, Endpoint{Name: method + " /v1/me"})
 	return err
 }
 
@@ -46,57 +47,60 @@ var (
 
 // TestWhatIsRepeatedInsideOneCall is the table of what may be repeated: for whom, and after which failure.
 func TestWhatIsRepeatedInsideOneCall(t *testing.T) {
-	alone := func(t *testing.T) context.Context {
+	alone := func(*testing.T) Call {
 		p, _, _ := NewBackoff(Options{}).Acquire(spotifyOf(1, "listens"), 1)
-		return WithPermit(WithUser(t.Context(), 1, "spotify"), p)
+		return Call{Permit: &p}
 	}
-	person := func(t *testing.T) context.Context { return WithProbe(WithUser(t.Context(), 1, "spotify")) }
-	troubled := func(t *testing.T) context.Context {
+	person := func(*testing.T) Call { return waiting }
+	troubled := func(t *testing.T) Call {
 		b, key := NewBackoff(Options{Base: time.Nanosecond, Jitter: -1}), spotifyOf(1, "listens")
 		first, _, _ := b.Acquire(key, 1)
 		first.Done(unavailable)
 		time.Sleep(time.Second)
 		p, _, ok := b.Acquire(key, 1)
 		require.True(t, ok)
-		return WithPermit(WithUser(t.Context(), 1, "spotify"), p)
+		return Call{Permit: &p}
 	}
-	nobody := func(t *testing.T) context.Context { return WithUser(t.Context(), 1, "spotify") }
-	with := func(of func(*testing.T) context.Context, as func(context.Context) context.Context,
-	) func(*testing.T) context.Context {
-		return func(t *testing.T) context.Context { return as(of(t)) }
+	nobody := func(*testing.T) Call { return Call{} }
+	with := func(of func(*testing.T) Call, e Effect) func(*testing.T) Call {
+		return func(t *testing.T) Call {
+			c := of(t)
+			c.Effect = e
+			return c
+		}
 	}
 	for name, c := range map[string]struct {
-		ctx    func(*testing.T) context.Context
+		call   func(*testing.T) Call
 		method string
 		status int
 		header []string
 		err    error // in place of a status
 		again  bool
 	}{
-		"a read of a run without trouble":       {ctx: alone, method: "GET", status: 503, again: true},
-		"a question for the head of a file":     {ctx: alone, method: "HEAD", status: 502, again: true},
-		"a gateway's silence":                   {ctx: alone, method: "GET", status: 504, again: true},
-		"a read that the network cut off":       {ctx: alone, method: "GET", err: errCut, again: true},
-		"a read by POST":                        {ctx: with(alone, AsRead), method: "POST", status: 503, again: true},
-		"a write by GET":                        {ctx: with(alone, AsWrite), method: "GET", status: 503},
-		"a write":                               {ctx: alone, method: "POST", status: 503},
-		"a write that never left":               {ctx: alone, method: "POST", err: never},
-		"a read of a run after a failure":       {ctx: troubled, method: "GET", status: 503},
-		"a read of no run":                      {ctx: nobody, method: "GET", status: 503},
-		"a person's read":                       {ctx: person, method: "GET", status: 503, again: true},
-		"a person's write":                      {ctx: person, method: "POST", status: 503},
-		"a person's write that was cut off":     {ctx: person, method: "POST", err: errCut},
-		"a person's write that never left":      {ctx: person, method: "POST", err: never, again: true},
-		"a person's write by GET, never left":   {ctx: with(person, AsWrite), method: "GET", err: never, again: true},
-		"a person's write without a name":       {ctx: person, method: "POST", err: vague, again: true},
-		"a person's mistyped address":           {ctx: person, method: "GET", err: unknown},
-		"a person's exchange of a code":         {ctx: with(person, AsRead), method: "POST", status: 503, again: true},
-		"an error that is the server's own":     {ctx: person, method: "GET", status: 500},
-		"a refused credential":                  {ctx: person, method: "GET", status: 401},
-		"what is not there":                     {ctx: person, method: "GET", status: 404},
-		"a limit":                               {ctx: person, method: "GET", status: 429},
-		"an outage that names its wait":         {ctx: person, method: "GET", status: 503, header: waitOf("1")},
-		"an outage with a wait that is no time": {ctx: person, method: "GET", status: 503, header: waitOf("0")},
+		"a read of a run without trouble":       {call: alone, method: "GET", status: 503, again: true},
+		"a question for the head of a file":     {call: alone, method: "HEAD", status: 502, again: true},
+		"a gateway's silence":                   {call: alone, method: "GET", status: 504, again: true},
+		"a read that the network cut off":       {call: alone, method: "GET", err: errCut, again: true},
+		"a read by POST":                        {call: with(alone, Read), method: "POST", status: 503, again: true},
+		"a write by GET":                        {call: with(alone, Write), method: "GET", status: 503},
+		"a write":                               {call: alone, method: "POST", status: 503},
+		"a write that never left":               {call: alone, method: "POST", err: never},
+		"a read of a run after a failure":       {call: troubled, method: "GET", status: 503},
+		"a read of no run":                      {call: nobody, method: "GET", status: 503},
+		"a person's read":                       {call: person, method: "GET", status: 503, again: true},
+		"a person's write":                      {call: person, method: "POST", status: 503},
+		"a person's write that was cut off":     {call: person, method: "POST", err: errCut},
+		"a person's write that never left":      {call: person, method: "POST", err: never, again: true},
+		"a person's write by GET, never left":   {call: with(person, Write), method: "GET", err: never, again: true},
+		"a person's write without a name":       {call: person, method: "POST", err: vague, again: true},
+		"a person's mistyped address":           {call: person, method: "GET", err: unknown},
+		"a person's exchange of a code":         {call: with(person, Read), method: "POST", status: 503, again: true},
+		"an error that is the server's own":     {call: person, method: "GET", status: 500},
+		"a refused credential":                  {call: person, method: "GET", status: 401},
+		"what is not there":                     {call: person, method: "GET", status: 404},
+		"a limit":                               {call: person, method: "GET", status: 429},
+		"an outage that names its wait":         {call: person, method: "GET", status: 503, header: waitOf("1")},
+		"an outage with a wait that is no time": {call: person, method: "GET", status: 503, header: waitOf("0")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +114,7 @@ func TestWhatIsRepeatedInsideOneCall(t *testing.T) {
 					}
 					return answered(c.status, c.header...), nil
 				}}
-				err := sends(c.ctx(t), t, &Transport{Base: up}, c.method, "what is sent")
+				err := sends(t.Context(), t, c.call(t), &Transport{Base: up}, c.method, "what is sent")
 				if c.again {
 					require.NoError(t, err)
 					require.Equal(t, 3, up.seen())
@@ -123,8 +127,8 @@ func TestWhatIsRepeatedInsideOneCall(t *testing.T) {
 	}
 }
 
-// waiting returns the context of a person who waits.
-func waiting(t *testing.T) context.Context { return WithProbe(WithUser(t.Context(), 1, "spotify")) }
+// waiting is the call of a person who waits.
+var waiting = Call{Eager: true}
 
 // TestTheWaitsBetweenTries: each lies between half a second and three times the one before, up to a minute; six tries
 // are made.
@@ -134,7 +138,7 @@ func TestTheWaitsBetweenTries(t *testing.T) {
 		longest := []time.Duration{}
 		for range 300 {
 			up := fails(99, 503)
-			require.Error(t, sends(waiting(t), t, &Transport{Base: up}, "GET", ""))
+			require.Error(t, sends(t.Context(), t, waiting, &Transport{Base: up}, "GET", ""))
 			require.Equal(t, 6, up.seen())
 			previous := 500 * time.Millisecond
 			for i := range 5 {
@@ -180,14 +184,10 @@ func TestTheEndOfRepeating(t *testing.T) {
 					return answered(503), nil
 				}}
 				p, _, _ := NewBackoff(Options{}).Acquire(spotifyOf(1, "listens"), 1)
-				ctx := WithPermit(WithUser(t.Context(), 1, "spotify"), p)
-				if c.person {
-					ctx = WithProbe(ctx)
-				}
-				ctx, cancel := context.WithTimeout(ctx, c.deadline)
+				ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
 				defer cancel()
 				began := time.Now()
-				err := sends(ctx, t, &Transport{Base: up, Rand: longest}, "GET", "")
+				err := sends(ctx, t, Call{Permit: &p, Eager: c.person}, &Transport{Base: up, Rand: longest}, "GET", "")
 				require.Equal(t, 503, err.(*AnswerError).Status, "the last real failure")
 				require.Equal(t, c.tries, up.seen())
 				require.Equal(t, c.gaveUp, time.Since(began))
@@ -213,7 +213,8 @@ func TestEveryTryIsAnAttempt(t *testing.T) {
 			Told:     func(_ context.Context, a Attempt) { told = append(told, a.Number) },
 			Paces:    NewPaces(map[string]float64{"api.example.org": 0.1}),
 			Breakers: NewBreakers(BreakerOptions{})}
-		require.NoError(t, sends(WithAttempt(AsRead(waiting(t)), 4), t, over, "POST", "what is asked"))
+		fourth := Call{Eager: true, Effect: Read, Attempt: 4}
+		require.NoError(t, sends(t.Context(), t, fourth, over, "POST", "what is asked"))
 		require.Equal(t, []string{"what is asked", "what is asked", "what is asked"}, bodies)
 		require.Equal(t, []int{4, 5, 6}, told)
 		for _, want := range []string{"attempt=4 status=503", "attempt=5 status=503", "attempt=6 status=200"} {
@@ -227,11 +228,12 @@ func TestEveryTryIsAnAttempt(t *testing.T) {
 func TestABodyThatIsGoneIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	up := fails(1, 503)
-	req, err := http.NewRequestWithContext(AsRead(waiting(t)), "POST", "https://api.example.org/",
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://api.example.org/",
 		io.MultiReader(strings.NewReader("once")))
 	require.NoError(t, err)
 	require.Nil(t, req.GetBody)
-	_, err = Send(NewClient(&Transport{Base: up}), req, "POST /")
+	_, err = Call{Client: NewClient(&Transport{Base: up}), Eager: true, Effect: Read}.Send(req,
+		Endpoint{Name: "POST /"})
 	require.Error(t, err)
 	require.Equal(t, 1, up.seen())
 }
@@ -243,7 +245,7 @@ func TestRepeatingEndsAtAGuard(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			up := fails(99, 503)
 			over := &Transport{Base: up, Breakers: NewBreakers(BreakerOptions{})}
-			require.Equal(t, 503, sends(waiting(t), t, over, "GET", "").(*AnswerError).Status)
+			require.Equal(t, 503, sends(t.Context(), t, waiting, over, "GET", "").(*AnswerError).Status)
 			require.Equal(t, 5, up.seen(), "every try counts, and the fifth opens it")
 			require.Equal(t, BreakerOpen, over.Breakers.Status()[0].State)
 		})
@@ -253,7 +255,7 @@ func TestRepeatingEndsAtAGuard(t *testing.T) {
 			up := fails(99, 503)
 			over := &Transport{Base: up, Breakers: NewBreakers(BreakerOptions{})}
 			p, _, _ := NewBackoff(Options{}).Acquire(spotifyOf(1, "listens"), 1)
-			require.Error(t, sends(WithPermit(WithUser(t.Context(), 1, "spotify"), p), t, over, "GET", ""))
+			require.Error(t, sends(t.Context(), t, Call{Permit: &p}, over, "GET", ""))
 			require.Equal(t, 3, up.seen(), "one read alone takes half of what opens it")
 			require.Equal(t, BreakerClosed, over.Breakers.Status()[0].State)
 		})
@@ -275,10 +277,10 @@ func TestRepeatingEndsAtAGuard(t *testing.T) {
 	t.Run("the end of the caller", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			up := fails(99, 503)
-			ctx, cancel := context.WithCancel(waiting(t))
+			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(100*time.Millisecond, cancel)
 			began := time.Now()
-			require.ErrorIs(t, sends(ctx, t, &Transport{Base: up}, "GET", ""), context.Canceled)
+			require.ErrorIs(t, sends(ctx, t, waiting, &Transport{Base: up}, "GET", ""), context.Canceled)
 			require.Equal(t, 100*time.Millisecond, time.Since(began), "nothing is waited for that nobody wants")
 		})
 	})
@@ -295,7 +297,7 @@ func TestALostUplinkExplainsTheFailure(t *testing.T) {
 			trip, _, _ := uplink.enter(host)
 			trip.leave(unreachable)
 		}
-		err := sends(waiting(t), t, over, "GET", "")
+		err := sends(t.Context(), t, waiting, over, "GET", "")
 		var refused *NotBeforeError
 		require.ErrorAs(t, err, &refused)
 		require.True(t, refused.Offline)

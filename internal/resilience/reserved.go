@@ -4,16 +4,14 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-
-	"reprise/internal/words"
 )
 
 // errReserved and errOwn refuse addresses that no service of a person's has, whatever the settings allow. errOnly
 // refuses what the demo doesn't call.
 var (
-	errReserved = &SettingError{Setting: "address", Problem: words.New("host.reserved")}
-	errOwn      = &SettingError{Setting: "address", Problem: words.New("host.own")}
-	errOnly     = &SettingError{Setting: "address", Problem: words.New("host.demo")}
+	errReserved = &SettingError{Setting: "address", Problem: hostReserved}
+	errOwn      = &SettingError{Setting: "address", Problem: hostOwn}
+	errOnly     = &SettingError{Setting: "address", Problem: hostOnly}
 )
 
 // metadata are the addresses at which clouds tell a machine its secrets, as far as they are not link-local: of Alibaba,

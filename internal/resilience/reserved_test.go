@@ -19,10 +19,10 @@ func TestReservedAddressesAreNeverCalled(t *testing.T) {
 		"[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::1]", "[::169.254.169.254]"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/", nil)
 		require.NoError(t, err)
-		_, err = Send(client, req, "GET /")
+		_, err = Call{Client: client}.Send(req, Endpoint{Name: "GET /"})
 		var refused *SettingError
 		require.ErrorAs(t, err, &refused, host)
-		require.Contains(t, refused.Problem.String(), "doesn't call that address")
+		require.Equal(t, hostReserved, refused.Problem, host)
 	}
 	for _, host := range []string{"127.0.0.1", "192.168.1.7", "10.0.0.1", "100.64.0.1", "fd00::1", "203.0.113.9", "::1",
 		"2001:db8::1", "64:ff9b::c0a8:107"} {

@@ -22,11 +22,11 @@ type Screen struct {
 	Log    *slog.Logger // of what is hidden
 }
 
-// Hide returns what a user may read of the failure of a server that they have named: err itself if they may know about
-// its host, or if it answered in its protocol; else an error that is the same for all others. host may be empty when
-// nobody has named one.
-func (s *Screen) Hide(ctx context.Context, user int64, host string, err error) error {
-	if !s.hides(ctx, user, host, err) {
+// Hide returns what the user of a call may read of the failure of a server that they have named: err itself if they may
+// know about its host, or if it answered in its protocol; else an error that is the same for all others. host may be
+// empty when nobody has named one.
+func (s *Screen) Hide(ctx context.Context, c Call, host string, err error) error {
+	if !s.hides(ctx, c, host, err) {
 		return err
 	}
 	if e, ok := errors.AsType[*NotBeforeError](err); ok { // that a breaker is open tells how it failed
@@ -38,11 +38,11 @@ func (s *Screen) Hide(ctx context.Context, user int64, host string, err error) e
 }
 
 // hides reports whether an error is hidden, and then logs it.
-func (s *Screen) hides(ctx context.Context, user int64, host string, err error) bool {
-	if err == nil || !tells(err) || !s.covers(ctx, user, host) {
+func (s *Screen) hides(ctx context.Context, c Call, host string, err error) bool {
+	if err == nil || !tells(err) || !s.covers(ctx, c.User, host) {
 		return false
 	}
-	s.note(ctx, user, err)
+	s.note(c, err)
 	return true
 }
 
@@ -51,8 +51,8 @@ func (s *Screen) covers(ctx context.Context, user int64, host string) bool {
 	return s != nil && host != "" && user != 0 && !s.Trusts(context.WithoutCancel(ctx), user, host)
 }
 
-func (s *Screen) note(ctx context.Context, user int64, err error) {
-	s.Log.Info("a member's server sent no usable answer", "user_id", user, "provider", callOf(ctx).provider, "err",
+func (s *Screen) note(c Call, err error) {
+	s.Log.Info("a member's server sent no usable answer", "user_id", c.User, "provider", c.Provider, "err",
 		Excerpt(err.Error()))
 }
 
@@ -61,10 +61,10 @@ func (s *Screen) note(ctx context.Context, user int64, err error) {
 // and is silent looks like one that does not exist.
 const probeTime = 10 * time.Second
 
-// Try makes a call for whose outcome a person waits, and returns its error as Hide does. What is hidden always takes
+// Try makes a call for whose outcome its user waits, and returns its error as Hide does. What is hidden always takes
 // the same time.
-func (s *Screen) Try(ctx context.Context, user int64, host string, call func(context.Context) error) error {
-	if !s.covers(ctx, user, host) {
+func (s *Screen) Try(ctx context.Context, c Call, host string, call func(context.Context) error) error {
+	if !s.covers(ctx, c.User, host) {
 		return call(ctx)
 	}
 	bounded, cancel := context.WithTimeout(ctx, probeTime)
@@ -74,7 +74,7 @@ func (s *Screen) Try(ctx context.Context, user int64, host string, call func(con
 	if err == nil || !tells(err) && !late {
 		return err
 	}
-	s.note(ctx, user, err)
+	s.note(c, err)
 	<-bounded.Done()
 	return &ScreenedError{}
 }
@@ -97,9 +97,3 @@ func tells(err error) bool {
 	_, ok := errors.AsType[*ContractError](err)
 	return ok || errors.Is(err, context.DeadlineExceeded)
 }
-
-// IsProbe reports whether a person waits for the calls of a context.
-func IsProbe(ctx context.Context) bool { return ctx.Value(probeKey{}) != nil }
-
-// UserOf returns the user that the calls of a context are made for; 0 for nobody.
-func UserOf(ctx context.Context) int64 { return callOf(ctx).user }

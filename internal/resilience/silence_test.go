@@ -62,9 +62,9 @@ func TestAConnectionThatFellSilentIsGivenUp(t *testing.T) {
 	base.HTTP2.SendPingTimeout /= 30 // a test has less time
 	base.HTTP2.PingTimeout /= 30
 	call := func(patience time.Duration) (string, error) {
-		req, err := http.NewRequestWithContext(WithPatience(t.Context(), patience), "GET", far.URL, nil)
+		req, err := http.NewRequestWithContext(t.Context(), "GET", far.URL, nil)
 		require.NoError(t, err)
-		a, err := Send(NewClient(&Transport{Base: base}), req, "GET /")
+		a, err := Call{Client: NewClient(&Transport{Base: base}), Patience: patience}.Send(req, Endpoint{Name: "GET /"})
 		if err != nil {
 			return "", err
 		}

@@ -53,6 +53,8 @@ type Change struct {
 	// NewHold is set if State.Until is a hold that was not known before, or a longer one: it must survive a restart.
 	NewHold bool
 
+	// Verdict is what the outcome means for the whole call, as it was learned.
+	Verdict  Verdict
 	After    State  // of the stream, as [Backoff.State] returns it
 	AllReady bool   // every stream of the connection may call
 	Seq      uint64 // orders changes: an outcome with a smaller number was there first

@@ -28,7 +28,7 @@ const (
 // error is a [NotBeforeError].
 //
 // A request that fails in passing, and may be sent twice, is repeated up to five times, where a person waits for the
-// answer ([WithProbe]) or where a run that began without trouble reads. All else is up to the schedules.
+// answer ([Call.Eager]) or where a run that began without trouble reads. All else is up to the schedules.
 type Transport struct {
 	Base      http.RoundTripper // what really sends, usually [NewBase]
 	UserAgent string
@@ -85,49 +85,14 @@ func sameRequest(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Send sends req to the endpoint (method and route template) and returns the answer, its body read and closed. Every
-// error is one of this package's types, or the context's if the caller has stopped; none holds the URL.
-func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, error) {
-	req = req.WithContext(WithEndpoint(req.Context(), endpoint))
-	turnOf(req.Context()).end() // also before it waits for a credential that another call renews
-	resp, err := client.Do(req)
-	if err != nil {
-		if ue, ok := errors.AsType[*url.Error](err); ok {
-			err = ue.Err // typed by Transport; url.Error would print the URL
-		}
-		return nil, err
-	}
-	defer resp.Body.Close()
-	read, ok := resp.Body.(*memory)
-	if !ok {
-		return nil, &NetworkError{Endpoint: endpoint, Err: errors.New("the client does not stand on a Transport")}
-	}
-	unchanged := resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != ""
-	if !unchanged && !Succeeded(resp.StatusCode) { // a redirect: a portal, or a server that moved
-		return nil, Redirected(endpoint, resp)
-	}
-	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: read.all}, nil
-}
-
-// Redirected returns the error of an answer that is a redirect, which was not followed.
-func Redirected(endpoint string, resp *http.Response) *AnswerError {
-	e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address"}
-	from := resp.Request.URL
-	if to, err := resp.Location(); err == nil && to.Host != "" && (to.Host != from.Host || to.Scheme != from.Scheme) {
-		e.MovedTo = to.Scheme + "://" + to.Host
-		e.Message = "redirects to " + e.MovedTo
-	}
-	return e
-}
-
 // lost returns the error of an answer that did not arrive whole: the end of the context, or a fault of the network. An
 // error that says what is wrong with the answer stays as it is.
 func lost(ctx, outer context.Context, endpoint string, err error) error {
 	if errors.Is(outer.Err(), context.Canceled) {
 		return outer.Err()
 	}
-	if errors.Is(err, ErrFenced) {
-		return ErrFenced
+	if errors.Is(err, errFenced) {
+		return errFenced
 	}
 	if e, ok := errors.AsType[*SettingError](err); ok { // what connects may not do so
 		return e
@@ -146,10 +111,7 @@ func lost(ctx, outer context.Context, endpoint string, err error) error {
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := callOf(req.Context())
-	if c.endpoint == "" { // the path may hold ids and names
-		c.endpoint = req.Method + " " + req.URL.Host
-	}
+	c := requestOf(req)
 	began := time.Now()
 	resp, err := t.try(req, c)
 	if err != nil && !t.Once {
@@ -159,21 +121,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // try makes one attempt, if the guards allow it.
-func (t *Transport) try(req *http.Request, c call) (*http.Response, error) {
-	turnOf(req.Context()).end()
-	if err := c.permit.met(c.endpoint); err != nil {
-		return nil, err
-	}
-	pass, until, ok := t.Breakers.enter(c.provider, req.URL.Host, c.endpoint, req.Context().Value(probeKey{}) != nil)
+func (t *Transport) try(req *http.Request, c carried) (*http.Response, error) {
+	c.Turn.End()
+	pass, until, ok := t.Breakers.enter(c.Provider, req.URL.Host, c.to.Name, c.Eager)
 	if !ok {
-		err := shared(c.endpoint, CircuitOpen, until)
-		t.tell(req.Context(), req.URL.Host, c, try{verdict: Classify(err)})
+		err := shared(c.to.Name, CircuitOpen, until)
+		t.tell(req.Context(), req.URL.Host, c, try{verdict: VerdictOf(err)})
 		return nil, err
 	}
 	verdict := unmade // also of a call that panicked
 	defer func() { pass.done(verdict) }()
 	resp, v, err := t.reach(req, c)
-	if err == nil || !c.proof {
+	if err == nil || !c.Proof {
 		verdict = v
 	}
 	return resp, err
@@ -183,40 +142,40 @@ func (t *Transport) try(req *http.Request, c call) (*http.Response, error) {
 var unmade = Verdict{Class: Canceled}
 
 // reach makes the call unless the uplink is lost, when it is its turn.
-func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, v Verdict, err error) {
+func (t *Transport) reach(req *http.Request, c carried) (resp *http.Response, v Verdict, err error) {
 	host := req.URL.Host
 	trip, until, ok := t.Uplink.enter(host)
 	if !ok {
-		return nil, unmade, shared(c.endpoint, Network, until)
+		return nil, unmade, shared(c.to.Name, Network, until)
 	}
 	v = unmade
 	defer func() {
 		if until, lost := trip.leave(v); lost {
-			resp, v, err = nil, unmade, shared(c.endpoint, Network, until)
+			resp, v, err = nil, unmade, shared(c.to.Name, Network, until)
 		}
 	}()
 	until, err = t.Paces.wait(req.Context(), host, c.key)
 	if err != nil {
 		return nil, unmade, err
 	}
-	if !until.IsZero() {
-		return nil, unmade, shared(c.endpoint, RateLimit, until)
-	}
-	if err := c.permit.met(c.endpoint); err != nil { // it may have waited
+	if err := c.Permit.ask(c.to.Name, c.First()); err != nil { // last, since it may have waited
 		return nil, unmade, err
+	}
+	if !until.IsZero() {
+		return nil, unmade, shared(c.to.Name, RateLimit, until)
 	}
 	start := time.Now()
 	resp, header, err := t.send(req, c)
 	if _, busy := errors.AsType[*NotBeforeError](err); busy { // it was answered, and is no failure
 		return nil, unmade, err
 	}
-	number(err, max(c.attempt, 1))
-	v = Classify(err)
+	c.received(err)
+	v = VerdictOf(err)
 	tried := try{start: start, verdict: v}
 	if resp != nil {
 		tried.status = resp.StatusCode
 	} else if e, ok := errors.AsType[*AnswerError](err); ok {
-		e.judged, tried.status = &judged{v, e.Meaning}, e.Status
+		tried.status = e.Status
 	}
 	t.tell(req.Context(), host, c, tried)
 	t.Paces.learn(host, c.key, header, v)
@@ -224,9 +183,9 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, v Ver
 }
 
 // send sends the request. The header is that of the answer, whatever it means; nil without one.
-func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header, error) {
-	endpoint := c.endpoint
-	ctx, clock, cancel := startClock(req.Context(), cmp.Or(c.patience, CallTimeout))
+func (t *Transport) send(req *http.Request, c carried) (*http.Response, http.Header, error) {
+	endpoint := c.to.Name
+	ctx, clock, cancel := startClock(req.Context(), cmp.Or(c.Patience, CallTimeout))
 	defer cancel()
 	out := req.WithContext(ctx)
 	agent := t.UserAgent
@@ -241,7 +200,7 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	if err != nil {
 		return nil, nil, lost(ctx, req.Context(), endpoint, concealed(req, err))
 	}
-	in := &incoming{t: t, ctx: ctx, call: c, clock: clock, resp: resp}
+	in := &incoming{t: t, ctx: ctx, request: c, clock: clock, resp: resp}
 	body, err := in.read()
 	if err == nil {
 		body, err = in.check(body)
@@ -249,9 +208,9 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	if err != nil {
 		return nil, resp.Header, lost(ctx, req.Context(), endpoint, err)
 	}
-	html := in.html(body) && !isOwnPage(ctx, resp.StatusCode)
+	html := in.html(body) && !c.to.ownPage(resp.StatusCode)
 	failed := in.failed() || html && resp.StatusCode < 300
-	reader, _ := ctx.Value(readerKey{}).(Reader)
+	reader := c.to.Reader
 	if failed || reader.Refused != nil && resp.StatusCode < 300 {
 		e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, header: resp.Header,
 			Body: conceal(req, body)}

@@ -53,11 +53,18 @@ func (u *upstream) dial(t *testing.T, dial func(context.Context, string, string)
 // get calls u and checks that nothing of the request shows in the error or in the log.
 func (u *upstream) get(t *testing.T, ctx context.Context) (*Answer, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(WithUser(ctx, 7, "navidrome"), "GET",
+	return u.getFrom(t, ctx, Endpoint{})
+}
+
+// getFrom is get from an endpoint of a kind.
+func (u *upstream) getFrom(t *testing.T, ctx context.Context, to Endpoint) (*Answer, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, "GET",
 		u.URL+"/users/geoff/things?p="+password, nil)
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+password)
-	a, err := Send(u.client, req, "GET /users/{name}/things")
+	to.Name = "GET /users/{name}/things"
+	a, err := Call{Client: u.client, User: 7, Provider: "navidrome"}.Send(req, to)
 	if err != nil {
 		require.Nil(t, a)
 		require.NotContains(t, err.Error(), u.URL)
@@ -137,7 +144,7 @@ func requireNetwork(t *testing.T, err error) {
 	t.Helper()
 	var e *NetworkError
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection}, Classify(err))
+	require.Equal(t, Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection}, VerdictOf(err))
 }
 
 func TestNoConnection(t *testing.T) {
@@ -221,7 +228,7 @@ func TestOurOwnEnd(t *testing.T) {
 			}()
 			_, err := u.get(t, ctx)
 			require.Equal(t, context.Canceled, err)
-			require.Equal(t, Verdict{Class: Canceled}, Classify(err))
+			require.Equal(t, Verdict{Class: Canceled}, VerdictOf(err))
 			require.Equal(t, []string{"", "canceled"}, logged(t, u, "status", "outcome"))
 		})
 	}
@@ -241,7 +248,7 @@ func TestACallTakesAtMostThirtySeconds(t *testing.T) {
 		} {
 			began := time.Now()
 			req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://music.home/", nil)
-			_, err := Send(NewClient(&Transport{Base: base}), req, "GET /")
+			_, err := Call{Client: NewClient(&Transport{Base: base})}.Send(req, Endpoint{Name: "GET /"})
 			requireNetwork(t, err)
 			require.Equal(t, CallTimeout, time.Since(began))
 		}
@@ -313,7 +320,7 @@ func TestABodyIsBounded(t *testing.T) {
 		{"too much of a 401", maxBody + 1, 401, "application/json", true,
 			Verdict{Class: Fatal, Category: Auth, Scope: ScopeConnection}},
 		{"too much of a page", maxBody + 1, 200, "text/html", true,
-			Verdict{Class: Retriable, Category: Upstream, Scope: ScopeStream}},
+			Verdict{Class: Retriable, Category: Upstream, Scope: ScopeStream, Astray: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -325,7 +332,7 @@ func TestABodyIsBounded(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = io.CopyN(w, zeros{}, int64(c.size))
 			}).get(t, t.Context())
-			require.Equal(t, c.want, Classify(err))
+			require.Equal(t, c.want, VerdictOf(err))
 			if err == nil {
 				require.Len(t, a.Body, c.size)
 			}
@@ -346,7 +353,7 @@ func TestNoMoreIsReadThanTheBound(t *testing.T) {
 	})
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://music.home/", nil)
 	require.NoError(t, err)
-	_, err = Send(NewClient(&Transport{Base: base}), req, "GET /")
+	_, err = Call{Client: NewClient(&Transport{Base: base})}.Send(req, Endpoint{Name: "GET /"})
 	require.Equal(t, &ContractError{Endpoint: "GET /", What: "an answer of more than 10 MiB"}, err)
 	require.EqualValues(t, maxBody+1, endless.read)
 }

@@ -17,8 +17,7 @@ func TestTheNumberGoesOnFromEarlierCalls(t *testing.T) {
 	var out strings.Builder
 	client, transport := keyed(s, poolOf("aaaa", "bbbb"))
 	transport.Base = s.explained(&Transport{Base: s, Log: slog.New(slog.NewTextHandler(&out, nil))})
-	ctx := WithUser(WithAttempt(t.Context(), 3), 7, "youtube")
-	require.NoError(t, askIn(ctx, t, client))
+	require.NoError(t, askWith(t, Call{Client: client, User: 7, Provider: "youtube", Attempt: 3}))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 2)
 	require.Regexp(t, `attempt=3 .*key=aaaa`, lines[0])

@@ -97,41 +97,28 @@ func (ts *Turns) releaseLocked(user int64) {
 	}
 }
 
-// turn is what one piece of work, such as a run, holds of Turns.
-type turn struct {
+// Turn is what one piece of work, such as a run, holds of [Turns]. The calls of the work that carry it may get large
+// answers, one after the other: each waits for its turn, which it keeps until the next call, or until End is called, so
+// that the work is done with one answer before it asks for another. A new Turn holds nothing; a nil one never does.
+type Turn struct {
 	mu    sync.Mutex
 	of    *Turns // nil while nothing is held
 	user  int64
 	large func(context.Context) error // see BeforeLarge; nil for none
 }
 
-type turnKey struct{}
-
-// WithTurns returns a context in which upstream calls may get large answers, one after the other: each waits for its
-// turn, which it keeps until the next call in this context, or until end is called, so that the work is done with one
-// answer before it asks for another. A context that has this already stays as it is. Outside of such a context a large
-// answer is a broken contract.
-func WithTurns(ctx context.Context) (_ context.Context, end func()) {
-	if turnOf(ctx) != nil {
-		return ctx, func() {}
+// BeforeLarge has f called before the first large answer from now on is read. If f returns an error, so does the call.
+func (t *Turn) BeforeLarge(f func(context.Context) error) {
+	if t == nil {
+		return
 	}
-	t := &turn{}
-	return context.WithValue(ctx, turnKey{}, t), t.end
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.large = f
 }
 
-// BeforeLarge has f called before the first large answer from now on is read in a context with turns. If f returns an
-// error, so does the call.
-func BeforeLarge(ctx context.Context, f func(context.Context) error) {
-	if t := turnOf(ctx); t != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.large = f
-	}
-}
-
-// HoldsTurn reports whether the latest answer of the context is a large one.
-func HoldsTurn(ctx context.Context) bool {
-	t := turnOf(ctx)
+// Held reports whether the latest answer is a large one.
+func (t *Turn) Held() bool {
 	if t == nil {
 		return false
 	}
@@ -140,13 +127,8 @@ func HoldsTurn(ctx context.Context) bool {
 	return t.of != nil
 }
 
-func turnOf(ctx context.Context) *turn {
-	t, _ := ctx.Value(turnKey{}).(*turn)
-	return t
-}
-
-// end gives back what is held. It may be called on nil, and more than once.
-func (t *turn) end() {
+// End gives back what is held. It may be called more than once.
+func (t *Turn) End() {
 	if t == nil {
 		return
 	}
@@ -160,7 +142,7 @@ func (t *turn) end() {
 }
 
 // take waits for a turn unless it is held already. The call that waits holds none.
-func (t *turn) take(ctx context.Context, of *Turns, user int64) error {
+func (t *Turn) take(ctx context.Context, of *Turns, user int64) error {
 	t.mu.Lock()
 	held, large := t.of != nil, t.large
 	t.mu.Unlock()

@@ -46,10 +46,10 @@ func answered(status int, header ...string) *http.Response {
 
 // request sends one request of a run that has this permit.
 func request(ctx context.Context, t *testing.T, over http.RoundTripper, p Permit) error {
-	req, err := http.NewRequestWithContext(WithPermit(WithUser(ctx, 1, "spotify"), p), "GET",
-		"https://api.example.org/v1/me", nil)
+	req, err := http.NewRequestWithContext(ctx, "GET", "https://api.example.org/v1/me", nil)
 	require.NoError(t, err)
-	_, err = Send(NewClient(over), req, "GET /v1/me")
+	_, err = Call{Client: NewClient(over), User: 1, Provider: "spotify", Permit: &p}.Send(req,
+		Endpoint{Name: "GET /v1/me"})
 	return err
 }
 

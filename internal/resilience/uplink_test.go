@@ -39,7 +39,7 @@ func uplinkBubble(t *testing.T, upstreams map[string]string, test func(t *testin
 
 func (u uplinkTest) call(host string) Verdict {
 	u.t.Helper()
-	return Classify(through(u.t, u.Transport, u.t.Context(), host))
+	return VerdictOf(through(u.t, u.Transport, u.t.Context(), host))
 }
 
 func (u uplinkTest) cut(cut bool) {

@@ -1,10 +1,6 @@
 package resilience
 
-import (
-	"time"
-
-	"reprise/internal/words"
-)
+import "time"
 
 // Class is the coarse half of a verdict.
 type Class uint8
@@ -89,12 +85,11 @@ type Meaning struct {
 	Hold time.Duration
 	// HoldMax makes Hold double with each such answer in a row, up to this; 0 keeps it as it is.
 	HoldMax time.Duration
-	// Advice is what a person should do about it, in whole sentences; empty if the usual words for the category will
-	// do.
-	Advice words.Text
-	// ForAdmin is what the administrator has to do about one person's connection, in whole sentences to them, if the
-	// person cannot mend it; Advice then tells the person so. Empty if the person can, or if Scope says it already.
-	ForAdmin words.Text
+	// Advice is what a person should do about it; nil if what is usual for the category will do.
+	Advice Cause
+	// ForAdmin is what the administrator has to do about one person's connection, if the person cannot mend it; Advice
+	// then tells the person so. Nil if the person can, or if Scope says it already.
+	ForAdmin Cause
 }
 
 // Verdict is what an outcome means. The zero Verdict is OK.
@@ -111,8 +106,6 @@ type Verdict struct {
 	Hold, HoldMax time.Duration
 	// ForAdmin says that only the administrator can mend it, although it is about one connection; see [Meaning].
 	ForAdmin bool
-	// Attempt is the number of the attempt that failed, as the log shows it; 0 leaves it to the Backoff to count.
-	Attempt int
 	// Astray says that something answered that does not speak the service's protocol, and Mendable that the address is
 	// somebody's to correct: the administrator's with ForAdmin, else the person's.
 	Astray, Mendable bool

@@ -28,7 +28,7 @@ type writer struct {
 	asked []providers.Prompt
 }
 
-func (w *writer) Complete(_ context.Context, p providers.Prompt) (providers.Completion, error) {
+func (w *writer) Complete(_ context.Context, _ resilience.Call, p providers.Prompt) (providers.Completion, error) {
 	w.asked = append(w.asked, p)
 	return providers.Completion{Text: w.text, Model: "a-model", PromptTokens: 1000, CompletionTokens: 100}, w.fails
 }

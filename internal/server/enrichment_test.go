@@ -28,7 +28,7 @@ import (
 // facts is a source of facts that these tests do not call; they store its answers.
 type facts struct{}
 
-func (facts) Enrich(context.Context, library.Entity) (library.Facts, error) {
+func (facts) Enrich(context.Context, resilience.Call, library.Entity) (library.Facts, error) {
 	return library.Facts{}, library.ErrNotThere
 }
 
@@ -77,7 +77,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 			err := &resilience.AnswerError{Endpoint: "GET /", Status: http.StatusServiceUnavailable,
 				NotBefore: notBefore, Meaning: &m}
 			require.Error(t, guard.Do(t.Context(), providers.OfInstallation(source, library.Enrichment),
-				func(context.Context, providers.Adapter) error { return err }))
+				func(context.Context, resilience.Call, providers.Adapter) error { return err }))
 		}
 		require.Equal(t, "healthy", h.source()["state"])
 		require.Nil(t, h.source()["category"])

@@ -84,7 +84,7 @@ func TestHealthAgreesWithTheCards(t *testing.T) {
 				require.NoError(t, failed)
 				held.NotBefore = time.Now().Add(time.Hour)
 				_ = h.Guard.Do(t.Context(), providers.OfConnection(c, library.Listens),
-					func(context.Context, providers.Adapter) error { return err })
+					func(context.Context, resilience.Call, providers.Adapter) error { return err })
 				one := h.call("GET", "/connections/spotify", "", 200)
 				require.Equal(t, want, one["state"])
 				page := h.page("/health")
@@ -139,10 +139,10 @@ func (h *household) opened() {
 	h.restart()
 	client := resilience.NewClient(&resilience.Transport{Base: failing{}, Breakers: h.Breakers})
 	for range 2 {
-		ctx := resilience.WithUser(h.t.Context(), h.user, "spotify")
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.spotify.com/v1/me", nil)
+		call := resilience.Call{Client: client, User: h.user, Provider: "spotify"}
+		req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, "https://api.spotify.com/v1/me", nil)
 		require.NoError(h.t, err)
-		_, err = resilience.Send(client, req, "GET /v1/me")
+		_, err = call.Send(req, resilience.Endpoint{Name: "GET /v1/me"})
 		require.Error(h.t, err)
 	}
 }

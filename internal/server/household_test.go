@@ -137,7 +137,7 @@ func (s *services) Playlists(context.Context) iter.Seq2[[]library.Playlist, erro
 	}
 }
 
-func (s *services) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+func (s *services) Tracks(context.Context, library.Playlist, providers.LeaveOut) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -227,7 +227,7 @@ func newHousehold(t testing.TB, opt delivery.Options) *household {
 	} {
 		registry.Replace(&providers.Provider{Description: d,
 			App:  func(library.Credentials) string { return d.Name },
-			Open: func(*http.Client, library.Credentials) providers.Adapter { return h.far }})
+			Open: func(resilience.Call, library.Credentials) providers.Adapter { return h.far }})
 		if d.Name != "youtube" {
 			h.connect(library.ConnectionID(d.Name))
 		}

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // newLibrary returns a household whose navidrome takes plays of songs in its library.
@@ -20,7 +21,7 @@ func newLibrary(t *testing.T, songs ...library.Track) *household {
 		DisplayName: "Navidrome", Streams: []string{library.Playlists},
 		Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50, Library: true, Playlists: true}},
 		App:  func(library.Credentials) string { return "navidrome" },
-		Open: func(*http.Client, library.Credentials) providers.Adapter { return h.far }})
+		Open: func(resilience.Call, library.Credentials) providers.Adapter { return h.far }})
 	h.far.has = songs
 	h.call(http.MethodPut, "/connections/navidrome/forwarding", `{}`, http.StatusOK)
 	return h

@@ -13,6 +13,16 @@ import (
 	"reprise/internal/queue"
 )
 
+// outboxOptions are the settings of new deliveries.
+type outboxOptions struct {
+	attempts     int
+	archiveEvery time.Duration
+}
+
+func (s *Store) options() outboxOptions {
+	return outboxOptions{attempts: s.Options().Attempts, archiveEvery: s.Options().ArchiveEvery}
+}
+
 // enqueue inserts deliveries and returns the id of the last one. If there is the same one already, it stays as it is,
 // but is re-driven when it is dead.
 func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, all ...delivery.Draft) (id int64, err error) {
@@ -51,7 +61,7 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, d delivery.Draft) (id int64
 	err = execTx(ctx, tx, `INSERT INTO deliveries (id, user_id, connection, kind, ref, schema_version,
 		idempotency_key, items, history, state, max_attempts, due_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'scheduled', $10, $11, $12)`, id, d.User, d.Connection, d.Kind,
-		d.Ref, delivery.Schema, key, d.Items(), flag(d.History), s.Options().Attempts, millis(at), millis(now))
+		d.Ref, delivery.Schema, key, d.Items(), flag(d.History), s.options().attempts, millis(at), millis(now))
 	return id, !at.After(now), errors.Join(err, assign(ctx, tx, id, d))
 }
 
@@ -75,7 +85,7 @@ func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
 
 // routes returns what decides where the listens of a person go.
 func (s *Store) routes(ctx context.Context, tx *sql.Tx, user int64) (r delivery.Routes, err error) {
-	r = delivery.Routes{User: user, Now: time.Now(), ArchiveEvery: s.Options().ArchiveEvery}
+	r = delivery.Routes{User: user, Now: time.Now(), ArchiveEvery: s.options().archiveEvery}
 	if r.Rules, err = forwardingRules(ctx, tx, user); err == nil && len(r.Rules) > 0 {
 		r.Accounts, err = accountsOf(ctx, tx, user)
 	}

@@ -68,7 +68,6 @@ func (s *Store) enqueueRecovery(ctx context.Context, tx *sql.Tx, n notify.Notifi
 	if err != nil {
 		return err
 	}
-	mended := notify.MendedBy(ctx, n.User)
 	channel := int64(0)
 	for _, t := range all {
 		about, _ := notify.Notification{User: n.User, Connection: n.Connection, Cause: t.cause}.AlertOf()
@@ -77,7 +76,7 @@ func (s *Store) enqueueRecovery(ctx context.Context, tx *sql.Tx, n notify.Notifi
 		}
 		first := t.channel != channel
 		channel = t.channel
-		if err := s.answer(ctx, tx, n, t, first && !mended); err != nil {
+		if err := s.answer(ctx, tx, n, t, first && n.MendedBy != n.User); err != nil {
 			return err
 		}
 	}

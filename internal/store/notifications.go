@@ -87,6 +87,9 @@ func (s *Store) ResolveNotifications(
 			if err != nil {
 				return err
 			}
+			for i := range some {
+				some[i].MendedBy = c.MendedBy
+			}
 			closed = append(closed, some...)
 		}
 		return s.afterwards(ctx, tx, closed, &changes)

@@ -18,10 +18,10 @@ type panicked struct {
 }
 
 // ahead reads a span, and lets the adapter fetch the next page while the caller stores this one, unless this one is so
-// large that there is no memory for two. When the sequence ends, so has the adapter. A panic of the adapter is raised
-// in the caller.
+// large that there is no memory for two: then it holds the turn of the adapter's call. When the sequence ends, so has
+// the adapter. A panic of the adapter is raised in the caller.
 func ahead(
-	ctx context.Context, source providers.ListenSource, span library.Span,
+	ctx context.Context, turn *resilience.Turn, source providers.ListenSource, span library.Span,
 ) iter.Seq2[providers.ListenPage, error] {
 	type item struct {
 		page  providers.ListenPage
@@ -50,7 +50,7 @@ func ahead(
 				}
 			}()
 			for page, err := range source.Listens(reading, span) {
-				large := resilience.HoldsTurn(reading)
+				large := turn.Held()
 				if !send(item{page: page, err: err, large: large}) {
 					return
 				}

@@ -3,7 +3,6 @@ package sync_test
 import (
 	"context"
 	"iter"
-	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,7 +47,7 @@ func strayAt(
 	t.Helper()
 	answer := &atomic.Pointer[resilience.AnswerError]{}
 	p := providertest.New(registry.Describe("listenbrainz"), settings...)
-	p.Open = func(*http.Client, library.Credentials) providers.Adapter { return stray{answer: answer} }
+	p.Open = func(resilience.Call, library.Credentials) providers.Adapter { return stray{answer: answer} }
 	e.Registry.Replace(p)
 	_, err := e.Connections.Connect(t.Context(), p, library.Connection{User: user, ID: "listenbrainz", Name: "Mine",
 		Credentials: library.Credentials{"token": "x", "url": own}})

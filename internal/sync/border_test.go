@@ -88,11 +88,11 @@ func TestABreakOffWithinAnInstantLosesNothing(t *testing.T) {
 		perils: &perils{store: k, log: slog.New(slog.DiscardHandler)},
 		habits: &habits{of: map[Key]*habit{}, seeded: map[string]bool{}}}
 	c := library.Connection{User: 1, ID: "spotify"}
-	_, err := rd.readListens(t.Context(), c, service)
+	_, err := rd.readListens(t.Context(), nil, c, service)
 	require.ErrorIs(t, err, errBrokenOff)
 	require.Len(t, k.plays, 3)
 	service.pages = 100
-	_, err = rd.readListens(t.Context(), c, service)
+	_, err = rd.readListens(t.Context(), nil, c, service)
 	require.NoError(t, err)
 	require.Len(t, k.plays, len(service.plays))
 	p, err := parsePosition(k.position)

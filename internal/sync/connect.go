@@ -64,15 +64,14 @@ func otherAccount(p *providers.Provider, old, now library.Connection) *OtherAcco
 func (m *connector) ConnectOAuth(
 	ctx context.Context, p *providers.Provider, user int64, g oauth.Grant,
 ) (library.Connection, error) {
-	client := m.guard.opt.Client
+	call := m.proof(p, user)
 	if p.OAuth != nil {
-		client = oauth.GrantClient(client, g.Credentials)
+		call = oauth.AuthorizeGrant(call, g.Credentials)
 	}
-	adapter := p.Open(client, g.Credentials)
 	c := library.Connection{User: user, ID: cmp.Or(g.Connection, library.ConnectionID(p.Name)),
 		Credentials:  g.Credentials,
 		AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
-	return m.connect(ctx, p, c, adapter)
+	return m.connect(ctx, call, p, c)
 }
 
 // Connect proves what a person has typed in by a real call, and stores it as the connection: c has its user, id and
@@ -82,22 +81,26 @@ func (m *connector) Connect(
 	ctx context.Context, p *providers.Provider, c library.Connection,
 ) (library.Connection, error) {
 	c.AuthorizedAt = time.Now()
-	return m.connect(ctx, p, c, p.Open(m.guard.opt.Client, c.Credentials))
+	return m.connect(ctx, m.proof(p, c.User), p, c)
+}
+
+// proof returns the call that proves a new credential, for which its person waits.
+func (m *connector) proof(p *providers.Provider, user int64) resilience.Call {
+	return resilience.Call{Client: m.guard.opt.Client, User: user, Provider: p.Name, Proof: true, Eager: true,
+		Turn: &resilience.Turn{}}
 }
 
 func (m *connector) connect(
-	ctx context.Context, p *providers.Provider, c library.Connection, adapter providers.Adapter,
+	ctx context.Context, call resilience.Call, p *providers.Provider, c library.Connection,
 ) (library.Connection, error) {
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
-	proving, end := resilience.WithTurns(resilience.WithProof(resilience.WithProbe(
-		resilience.WithUser(ctx, c.User, p.Name))))
 	var account providers.Account
 	host := p.NamedHost(c.Credentials)
-	err := m.guard.opt.Screen.Try(proving, c.User, host, func(ctx context.Context) (err error) {
-		account, err = adapter.Prove(ctx)
-		end()
+	err := m.guard.opt.Screen.Try(ctx, call, host, func(ctx context.Context) (err error) {
+		account, err = p.Open(call, c.Credentials).Prove(ctx)
+		call.Turn.End()
 		return err
 	})
 	if err != nil {
@@ -201,7 +204,7 @@ func (m *connector) AppState(p *providers.Provider) resilience.State {
 func (m *connector) Refused(
 	ctx context.Context, p *providers.Provider, credentials library.Credentials, err error,
 ) error {
-	v := resilience.Classify(err)
+	v := resilience.VerdictOf(err)
 	failure := &resilience.Failure{Verdict: v, Err: err}
 	if v.Category == resilience.Unknown {
 		m.guard.opt.Metrics.Unclassified(p.Name)

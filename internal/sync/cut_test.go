@@ -68,13 +68,13 @@ func reading(t *testing.T, cut ...string) (lists, *reader, library.Connection, p
 	t.Helper()
 	l, base := newLists(t, false, cut...), resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
-	rd, c, source := readerOf(t, &resilience.Transport{Base: base, Once: true}, l.ListenBrainz.URL)
+	rd, c, source := readerOf(t, &resilience.Transport{Base: base, Once: true}, l.ListenBrainz.URL, false)
 	return l, rd, c, source
 }
 
-// readerOf returns a reader of a ListenBrainz behind a transport, with a real store.
+// readerOf returns a reader of a ListenBrainz behind a transport, with a real store. With eager a person waits.
 func readerOf(
-	t *testing.T, through *resilience.Transport, url string,
+	t *testing.T, through *resilience.Transport, url string, eager bool,
 ) (*reader, library.Connection, providers.PlaylistSource) {
 	t.Helper()
 	db := storetest.Open(t, t.TempDir())
@@ -84,7 +84,8 @@ func readerOf(
 	c, err := db.SaveConnection(t.Context(), library.Connection{User: u.ID, ID: "listenbrainz", CreatedAt: time.Now()})
 	require.NoError(t, err)
 	p := providertest.New(registry.Describe("listenbrainz"), "api_url", url)
-	a := p.Open(resilience.NewClient(through), library.Credentials{"user": "ann"})
+	call := resilience.Call{Client: resilience.NewClient(through), Eager: eager}
+	a := p.Open(call, library.Credentials{"user": "ann"})
 	return &reader{store: db, bus: &events.Bus{}}, c, a.(providers.PlaylistSource)
 }
 
@@ -180,10 +181,10 @@ func TestACutPlaylistUnderItsBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLists(t, true, "b")
 		rd, c, source := readerOf(t, &resilience.Transport{Base: l,
-			Breakers: resilience.NewBreakers(resilience.BreakerOptions{})}, l.ListenBrainz.URL)
-		ctx := resilience.WithProbe(t.Context()) // a person has pressed "Sync now": all repeats are made
+			Breakers: resilience.NewBreakers(resilience.BreakerOptions{})}, l.ListenBrainz.URL,
+			true) // a person has pressed "Sync now": all repeats are made
 		for range 3 {
-			_, _ = rd.readPlaylists(ctx, c, source)
+			_, _ = rd.readPlaylists(t.Context(), c, source)
 			time.Sleep(5 * time.Minute)
 		}
 		require.ElementsMatch(t, []string{"List a", "List c", "List d", "List e"}, names(t, rd, c))
@@ -220,7 +221,7 @@ func (h *halfBroken) Playlists(context.Context) iter.Seq2[[]library.Playlist, er
 	}
 }
 
-func (h *halfBroken) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+func (h *halfBroken) Tracks(context.Context, library.Playlist, providers.LeaveOut) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		h.asked++
 		yield(nil, &resilience.ContractError{Endpoint: "tracks", What: "nonsense"})

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
@@ -25,7 +26,7 @@ func (endless) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
 	}
 }
 
-func (endless) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+func (endless) Tracks(context.Context, library.Playlist, providers.LeaveOut) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		for yield(make([]library.Track, 100), nil) {
 		}
@@ -72,7 +73,7 @@ func TestEndlessListsBreakTheContract(t *testing.T) {
 	rd := &reader{store: &noted{}, bus: &events.Bus{}}
 	_, err := rd.readPlaylists(t.Context(), library.Connection{}, endless{})
 	require.Equal(t, &resilience.ContractError{Endpoint: "playlists", What: "more than 10000 playlists"}, err)
-	_, err = rd.readPlaylist(t.Context(), library.Connection{}, endless{}, listed{}, roomIn(nil))
+	_, _, err = rd.readPlaylist(t.Context(), library.Connection{}, endless{}, listed{}, roomIn(nil))
 	require.EqualError(t, err, "playlists: unexpected answer: a playlist of more than 20000 tracks")
 }
 
@@ -89,7 +90,7 @@ func (unreadable) Playlists(context.Context) iter.Seq2[[]library.Playlist, error
 	}
 }
 
-func (unreadable) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+func (unreadable) Tracks(context.Context, library.Playlist, providers.LeaveOut) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		yield(nil, &resilience.AnswerError{Status: 404})
 	}
@@ -121,7 +122,7 @@ func (f *fickle) Playlists(context.Context) iter.Seq2[[]library.Playlist, error]
 	}
 }
 
-func (*fickle) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+func (*fickle) Tracks(context.Context, library.Playlist, providers.LeaveOut) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) { yield(make([]library.Track, maxTracks), nil) }
 }
 

@@ -201,7 +201,7 @@ func TestAConnectThatIsRefusedStoresNothing(t *testing.T) {
 		ctx := context.Background()
 		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), library.Connection{User: user,
 			ID: "listenbrainz", Credentials: library.Credentials{"token": "token-of-"}})
-		require.Equal(t, resilience.Auth, resilience.Classify(err).Category)
+		require.Equal(t, resilience.Auth, resilience.VerdictOf(err).Category)
 		up.Fail("listenbrainz", enginetest.Unreachable)
 		require.Error(t, e.ConnectListenBrainz(user, "alice"))
 		_, err = e.Store.Connection(ctx, user, "listenbrainz")
@@ -264,7 +264,7 @@ func TestConcurrentFailuresAreOneNotification(t *testing.T) {
 		for range 100 {
 			all.Go(func() {
 				_ = e.Guard.Do(context.Background(), providers.OfConnection(c, "listens"),
-					func(context.Context, providers.Adapter) error {
+					func(context.Context, resilience.Call, providers.Adapter) error {
 						time.Sleep(time.Second) // all of them are under way
 						return &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401}
 					})

@@ -55,8 +55,8 @@ func (g *Guard) Configure(firstDelay time.Duration) { g.first.Store(int64(firstD
 // FirstDelay returns the base of the backoff of deliveries that holds now.
 func (g *Guard) FirstDelay() time.Duration { return time.Duration(g.first.Load()) }
 
-// Do makes a call if the subject may call now; otherwise it returns a *resilience.NotBeforeError. The call is given
-// the adapter of the subject's connection, nil without one.
+// Do makes a call if the subject may call now; otherwise it returns a *resilience.NotBeforeError. do is given the call,
+// and the adapter of the subject's connection that is opened for it, nil without one.
 //
 // The permit is asked for again before every request. A call that meets a stop or a hold breaks off, as if it had been
 // refused: the error is a *resilience.NotBeforeError, with Met.
@@ -65,7 +65,7 @@ func (g *Guard) FirstDelay() time.Duration { return time.Duration(g.first.Load()
 // are up to the caller. If the call breaks off because something shared by all users may not be called now, the error
 // also wraps a *resilience.NotBeforeError, with the time at which this stream may call again.
 func (g *Guard) Do(
-	ctx context.Context, s providers.Subject, call func(context.Context, providers.Adapter) error,
+	ctx context.Context, s providers.Subject, do func(context.Context, resilience.Call, providers.Adapter) error,
 ) error {
 	if s.Provider == nil {
 		if s.Provider = g.opt.Registry.Get(s.Connection.Provider()); s.Provider == nil {
@@ -77,27 +77,29 @@ func (g *Guard) Do(
 	if !ok {
 		return errors.Join(&resilience.NotBeforeError{State: state}, g.opt.Alerts.Finish(ctx, key))
 	}
-	callCtx := resilience.WithPermit(resilience.WithUser(ctx, key.User, s.Provider.Name), permit)
-	if _, ok := g.eager.LoadAndDelete(key); ok {
-		callCtx = resilience.WithProbe(callCtx)
-	}
-	callCtx, end := resilience.WithTurns(callCtx)
-	err := g.recovered(callCtx, s, call)
-	end()
+	permit.Terms = g.terms(s)
+	_, eager := g.eager.LoadAndDelete(key)
+	call := resilience.Call{Client: g.opt.Client, User: key.User, Provider: s.Provider.Name, Stream: s.Stream,
+		Eager: eager, Attempt: s.Attempt, Permit: &permit, Turn: &resilience.Turn{}}
+	err := g.recovered(ctx, s, call, do)
+	call.Turn.End()
 	if !s.Channel { // the channels have done it
-		err = g.opt.Screen.Hide(callCtx, key.User, s.Provider.NamedHost(s.Connection.Credentials), err)
+		err = g.opt.Screen.Hide(ctx, call, s.Provider.NamedHost(s.Connection.Credentials), err)
 	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Met {
 		return g.brokenOff(ctx, s, &permit, e)
 	}
-	v, learned := g.judge(s, err)
+	v, learned := judged(s, err)
 	f := &resilience.Failure{Verdict: v, Change: permit.Done(learned), Err: err}
+	if learned == v {
+		f.Verdict = f.Change.Verdict
+	}
 	if shared, ok := errors.AsType[*resilience.NotBeforeError](err); ok { // others may hold the same error
 		mine := *shared
 		mine.State.Until = f.Change.After.Until // the backoff has spread these
 		f.Err = &mine
 	}
-	g.report(s, f, resilience.AttemptIn(callCtx), permit.Waited())
+	g.report(s, f, call.First(), permit.Waited())
 	// What was learned must be stored even if the caller's own time is over.
 	ctx = context.WithoutCancel(ctx)
 	switch {
@@ -112,7 +114,7 @@ func (g *Guard) Do(
 		return noted
 	case learned.Class == resilience.OK:
 		return errors.Join(f, g.opt.Alerts.Succeeded(ctx, s, f.Change))
-	case v.Class == resilience.Canceled, !f.Change.News():
+	case f.Verdict.Class == resilience.Canceled, !f.Change.News():
 		return f
 	}
 	return errors.Join(f, g.opt.Alerts.Failed(ctx, s, f))
@@ -138,13 +140,14 @@ func (g *Guard) Refuse(ctx context.Context, s providers.Subject, v resilience.Ve
 	if !ok {
 		return nil
 	}
-	f := &resilience.Failure{Verdict: v, Change: permit.Done(v), Err: err}
+	ch := permit.Done(v)
+	f := &resilience.Failure{Verdict: ch.Verdict, Change: ch, Err: err}
 	g.report(s, f, 0, 0)
 	return g.opt.Alerts.Failed(ctx, s, f)
 }
 
-// judge returns what an outcome means, and what the backoff learns from that.
-func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Verdict) {
+// judged returns the verdict on an outcome, and what the backoff learns from it.
+func judged(s providers.Subject, err error) (v, learned resilience.Verdict) {
 	switch {
 	case errors.Is(err, library.ErrNotThere):
 		return v, v
@@ -152,35 +155,30 @@ func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Ver
 		v.Class = resilience.Canceled
 		return v, v
 	}
-	v = resilience.Classify(err)
-	v.Attempt = resilience.AttemptOf(err)
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && v.Class == resilience.Retriable && !s.Channel {
-		own := s.Provider.NamedHost(s.Connection.Credentials) != ""
-		v.Astray, v.ForAdmin = e.Astray(), !own
-		v.Mendable = v.Astray && (own || s.Provider.OtherAddress() != "")
-	}
-	if s.Channel || s.Installation() {
-		if v.Scope == resilience.ScopeItem { // says nothing about any other call
-			return v, learned
-		}
-	} else {
-		v = resilience.WholeCall(v) // the adapter has skipped the item if it could
-	}
-	if s.Stream == library.Deliveries && v.Category == resilience.Network && v.Scope == resilience.ScopeConnection {
-		// Reading finds out for itself. Six deliveries in half a minute would make it wait for half an hour, and its
-		// waits are too long for them.
-		v.Scope = resilience.ScopeStream
-	}
-	deliveries := s.Channel || s.Stream == library.Deliveries && v.Scope == resilience.ScopeStream
-	if deliveries && v.FirstDelay == 0 {
-		v.FirstDelay = time.Duration(g.first.Load())
+	v = resilience.VerdictOf(err)
+	if v.Scope == resilience.ScopeItem && (s.Channel || s.Installation()) { // says nothing about any other call
+		return v, learned
 	}
 	return v, v
 }
 
+// terms returns what outcomes of the subject's calls mean for its connection.
+func (g *Guard) terms(s providers.Subject) resilience.Terms {
+	t := resilience.Terms{Sends: s.Stream == library.Deliveries, First: g.FirstDelay(), Alone: s.Channel,
+		NamedBy: resilience.NamedByService}
+	switch {
+	case s.Provider.NamedHost(s.Connection.Credentials) != "":
+		t.NamedBy = resilience.NamedByUser
+	case s.Provider.OtherAddress() != "":
+		t.NamedBy = resilience.NamedBySetting
+	}
+	return t
+}
+
 // recovered makes a call, and turns a panic of an adapter into that call's failure.
 func (g *Guard) recovered(
-	ctx context.Context, s providers.Subject, call func(context.Context, providers.Adapter) error,
+	ctx context.Context, s providers.Subject, call resilience.Call,
+	do func(context.Context, resilience.Call, providers.Adapter) error,
 ) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -194,13 +192,13 @@ func (g *Guard) recovered(
 		}
 	}()
 	if s.Channel || s.Installation() {
-		return call(ctx, nil)
+		return do(ctx, call, nil)
 	}
-	client := g.opt.Client
+	authorized := call
 	if s.Provider.OAuth != nil {
-		client = g.opt.Tokens.Client(client, s.Provider, s.Connection)
+		authorized = g.opt.Tokens.Authorize(call, s.Provider, s.Connection)
 	}
-	return call(ctx, s.Provider.Open(client, s.Connection.Credentials))
+	return do(ctx, call, s.Provider.Open(authorized, s.Connection.Credentials))
 }
 
 // report logs and counts an outcome. attempt is the number of the call's first attempt at each request, 0 if it made

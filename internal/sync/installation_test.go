@@ -28,7 +28,7 @@ func TestInstallationTroubleIsForAdministrators(t *testing.T) {
 		admin, member := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
 		do := func(answer error) error {
 			return e.Guard.Do(t.Context(), providers.OfInstallation(p, library.Enrichment),
-				func(context.Context, providers.Adapter) error { return answer })
+				func(context.Context, resilience.Call, providers.Adapter) error { return answer })
 		}
 		blocked := &resilience.AnswerError{Endpoint: "GET /ws/2/artist", Status: http.StatusForbidden,
 			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
@@ -78,7 +78,7 @@ func TestAPanicInAnInstallationsCallIsAFailure(t *testing.T) {
 		p := &providers.Provider{Description: providers.Description{Name: "musicbrainz", DisplayName: "MusicBrainz",
 			Streams: []string{library.Enrichment}}}
 		err := e.Guard.Do(t.Context(), providers.OfInstallation(p, library.Enrichment),
-			func(context.Context, providers.Adapter) error { panic("a nil map") })
+			func(context.Context, resilience.Call, providers.Adapter) error { panic("a nil map") })
 		require.EqualError(t, err, "MusicBrainz: internal error")
 		state, _ := e.Guard.StateForAll(p)
 		require.Equal(t, resilience.Waiting, state.Kind)

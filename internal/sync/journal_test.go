@@ -183,7 +183,7 @@ func TestInstallationRecoveryIsNotedOnce(t *testing.T) {
 		source := &providers.Provider{Description: providers.Description{Name: "facts", DisplayName: "Facts"}}
 		ask := func(err error) error {
 			return e.Guard.Do(t.Context(), providers.OfInstallation(source, library.Enrichment),
-				func(context.Context, providers.Adapter) error { return err })
+				func(context.Context, resilience.Call, providers.Adapter) error { return err })
 		}
 		require.Error(t, ask(&resilience.AnswerError{Endpoint: "GET /", Status: 429,
 			NotBefore: time.Now().Add(time.Hour)}))

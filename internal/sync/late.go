@@ -68,7 +68,7 @@ func (r *listenRun) readLate(ctx context.Context) error {
 // look reads a span once more, from its newest play on, until so many new listens have been found; 0 for no number.
 func (r *listenRun) look(ctx context.Context, span library.Span, missing int) error {
 	pages, before := 0, r.added
-	for page, err := range ahead(ctx, r.source, span) {
+	for page, err := range ahead(ctx, r.turn, r.source, span) {
 		if err != nil {
 			return err
 		}

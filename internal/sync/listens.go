@@ -25,6 +25,7 @@ type listenStore interface {
 type listenRun struct {
 	rd       *reader
 	c        library.Connection
+	turn     *resilience.Turn // of the call that reads
 	source   providers.ListenSource
 	position position
 	begun    time.Time
@@ -36,14 +37,14 @@ type listenRun struct {
 
 // readListens reads listens, and returns how many were new.
 func (rd *reader) readListens(
-	ctx context.Context, c library.Connection, source providers.ListenSource,
+	ctx context.Context, turn *resilience.Turn, c library.Connection, source providers.ListenSource,
 ) (added int, err error) {
 	begun := time.Now()
 	text, err := rd.store.Position(ctx, c.User, c.ID, library.Listens)
 	if err != nil {
 		return 0, err
 	}
-	r := &listenRun{rd: rd, c: c, source: source, history: rd.opt.now().HistoryPages, begun: begun}
+	r := &listenRun{rd: rd, c: c, turn: turn, source: source, history: rd.opt.now().HistoryPages, begun: begun}
 	if r.position, err = parsePosition(text); err != nil {
 		return 0, err
 	}
@@ -78,7 +79,7 @@ func (rd *reader) readListens(
 // walk reads the span at index i from its newest play on, and reports whether it reached the span's end.
 func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) {
 	span := r.position.Unread[i]
-	for page, err := range ahead(ctx, r.source, span) {
+	for page, err := range ahead(ctx, r.turn, r.source, span) {
 		if err != nil {
 			return false, err
 		}
@@ -182,7 +183,7 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Connection, Connection: r.c.ID})
 	}
 	if added > 0 {
-		r.rd.perils.progress(ctx, Key{r.c.User, r.c.ID, library.Listens})
+		r.rd.perils.progress(ctx, r.turn, Key{r.c.User, r.c.ID, library.Listens})
 		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Listens, Connection: r.c.ID, Done: added})
 	}
 	if r.position.history() {

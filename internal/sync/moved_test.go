@@ -2,7 +2,6 @@ package sync_test
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
+	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 )
@@ -30,7 +30,7 @@ func (s ownServer) Prove(context.Context) (providers.Account, error) {
 func ownServers(e *enginetest.Engine, user int64) func(id library.ConnectionID, url, name string) error {
 	p := providertest.New(registry.Describe("navidrome"))
 	p.Streams = nil
-	p.Open = func(_ *http.Client, c library.Credentials) providers.Adapter { return ownServer{c} }
+	p.Open = func(_ resilience.Call, c library.Credentials) providers.Adapter { return ownServer{c} }
 	e.Registry.Replace(p)
 	return func(id library.ConnectionID, url, name string) error {
 		_, err := e.Connections.Connect(context.Background(), p, library.Connection{User: user, ID: id,

@@ -50,7 +50,7 @@ func (p *perils) load(ctx context.Context) error {
 
 // enter begins a run, whose end calls leave. The error is a *resilience.SetAsideError if the process has ended in each
 // of the latest runs of the stream; the next one may try again.
-func (p *perils) enter(ctx context.Context, k Key) (leave func(), err error) {
+func (p *perils) enter(ctx context.Context, turn *resilience.Turn, k Key) (leave func(), err error) {
 	p.mu.Lock()
 	times, safe := p.crashes[k], p.survived[k]
 	p.mu.Unlock()
@@ -60,14 +60,14 @@ func (p *perils) enter(ctx context.Context, k Key) (leave func(), err error) {
 		return nil, &resilience.SetAsideError{Times: times}
 	}
 	if !safe {
-		p.watch(ctx, k)
+		p.watch(turn, k)
 	}
 	return leave, nil
 }
 
 // watch marks the run before its next large answer.
-func (p *perils) watch(ctx context.Context, k Key) {
-	resilience.BeforeLarge(ctx, func(ctx context.Context) error {
+func (p *perils) watch(turn *resilience.Turn, k Key) {
+	turn.BeforeLarge(func(ctx context.Context) error {
 		p.mu.Lock()
 		p.marked[k] = true
 		p.mu.Unlock()
@@ -76,9 +76,9 @@ func (p *perils) watch(ctx context.Context, k Key) {
 }
 
 // progress notes that a run has stored something new.
-func (p *perils) progress(ctx context.Context, k Key) {
+func (p *perils) progress(ctx context.Context, turn *resilience.Turn, k Key) {
 	if p.unmark(ctx, k, false) {
-		p.watch(ctx, k)
+		p.watch(turn, k)
 	}
 }
 

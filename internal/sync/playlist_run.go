@@ -77,9 +77,7 @@ func rank(later bool) int {
 
 // readOne reads one playlist. The error ends the run.
 func (r *playlistRun) readOne(ctx context.Context, p listed) error {
-	var left []providers.LeftOut
-	reading := providers.WithLeftOut(ctx, func(t providers.LeftOut) { left = append(left, t) })
-	read, err := r.rd.readPlaylist(reading, r.c, r.source, p, r.room)
+	read, left, err := r.rd.readPlaylist(ctx, r.c, r.source, p, r.room)
 	switch {
 	case err == nil:
 		r.answered(ctx)
@@ -165,39 +163,41 @@ func (r *playlistRun) settle(ctx context.Context) error {
 	return nil
 }
 
-// readPlaylist stores one playlist with its tracks, after all of them have been read, and reports whether it had to.
+// readPlaylist stores one playlist with its tracks, after all of them have been read. It reports whether it had to, and
+// which tracks the provider does not give.
 func (rd *reader) readPlaylist(
-	ctx context.Context, c library.Connection, source providers.PlaylistSource, p listed, left *room,
-) (read bool, err error) {
+	ctx context.Context, c library.Connection, source providers.PlaylistSource, p listed, space *room,
+) (read bool, left []providers.LeftOut, err error) {
 	known := p.known
 	if known != nil && known.Active && p.Snapshot != "" && p.Snapshot == known.Snapshot && !p.again {
 		if known.Name == p.Name {
-			return false, nil
+			return false, nil, nil
 		}
-		return false, rd.store.RenamePlaylist(ctx, known.ID, p.Name)
+		return false, nil, rd.store.RenamePlaylist(ctx, known.ID, p.Name)
 	}
+	leave := func(t providers.LeftOut) { left = append(left, t) }
 	var tracks []library.Track
-	for page, err := range source.Tracks(ctx, p.Playlist) {
+	for page, err := range source.Tracks(ctx, p.Playlist, leave) {
 		if err != nil {
-			return true, err
+			return true, left, err
 		}
 		for _, t := range page {
 			t.Clean()
 			tracks = append(tracks, t)
 		}
 		if len(tracks) > maxTracks {
-			return true, &resilience.ContractError{Endpoint: library.Playlists,
+			return true, left, &resilience.ContractError{Endpoint: library.Playlists,
 				What: fmt.Sprintf("a playlist of more than %d tracks", maxTracks)}
 		}
 	}
-	if tracks, err = rd.describe(ctx, source, tracks); err != nil {
-		return true, err
+	if tracks, err = rd.describe(ctx, source, tracks, leave); err != nil {
+		return true, left, err
 	}
 	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
-		return true, rd.store.SetShrunk(ctx, known.ID, len(tracks))
+		return true, left, rd.store.SetShrunk(ctx, known.ID, len(tracks))
 	}
-	if err := left.take(known, len(tracks)); err != nil {
-		return true, err
+	if err := space.take(known, len(tracks)); err != nil {
+		return true, left, err
 	}
-	return true, rd.store.SavePlaylist(ctx, c.User, c.ID, p.Playlist, p.position, tracks)
+	return true, left, rd.store.SavePlaylist(ctx, c.User, c.ID, p.Playlist, p.position, tracks)
 }

@@ -44,14 +44,14 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 	r := library.Run{User: k.User, Connection: k.Connection, Stream: k.Stream, Started: time.Now()}
 	began, end := rd.opt.now().Began(ctx, k)
 	subject := providers.OfConnection(c, k.Stream)
-	err = rd.guard.Do(began, subject, func(ctx context.Context, a providers.Adapter) (err error) {
+	err = rd.guard.Do(began, subject, func(ctx context.Context, call resilience.Call, a providers.Adapter) (err error) {
 		rd.bus.Publish(c.User, events.Event{Type: events.Connection, Connection: c.ID})
-		leave, err := rd.perils.enter(ctx, k)
+		leave, err := rd.perils.enter(ctx, call.Turn, k)
 		if err != nil {
 			return err
 		}
 		defer leave()
-		r.Rows, err = rd.read(ctx, c, k.Stream, a)
+		r.Rows, err = rd.read(ctx, call.Turn, c, k.Stream, a)
 		return err
 	})
 	switch {
@@ -68,7 +68,7 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 // read reads a stream, and returns how many rows that brought; [providers.ErrNotOffered] if the server does not offer
 // it.
 func (rd *reader) read(
-	ctx context.Context, c library.Connection, stream string, a providers.Adapter,
+	ctx context.Context, turn *resilience.Turn, c library.Connection, stream string, a providers.Adapter,
 ) (rows int, err error) {
 	switch stream {
 	case library.Listens:
@@ -76,7 +76,7 @@ func (rd *reader) read(
 		if !ok {
 			return 0, fmt.Errorf("%s: adapter reads no listens", c.ID)
 		}
-		rows, err = rd.readListens(ctx, c, source)
+		rows, err = rd.readListens(ctx, turn, c, source)
 	case library.Playlists:
 		source, ok := a.(providers.PlaylistSource)
 		if !ok {

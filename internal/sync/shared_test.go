@@ -34,7 +34,8 @@ func TestTwoStreamsThatMeetTheSameRefusal(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://accounts.spotify.com/x", nil)
 		require.NoError(t, err)
-		_, _ = resilience.Send(e.Client, req, "GET /x") // takes the only turn for a long while
+		// It takes the only turn for a long while.
+		_, _ = resilience.Call{Client: e.Client}.Send(req, resilience.Endpoint{Name: "GET /x"})
 		require.NoError(t, e.Connections.SyncNow(t.Context(), user, "spotify"))
 		time.Sleep(20 * time.Second)
 		s := e.Status(user, "spotify")
@@ -51,7 +52,7 @@ func TestTheWordsOfAWaitAreThoseOfItsReason(t *testing.T) {
 		require.NoError(t, err)
 		refuse := func(why resilience.Category, offline bool) {
 			err := e.Guard.Do(t.Context(), providers.OfConnection(c, library.Deliveries),
-				func(context.Context, providers.Adapter) error {
+				func(context.Context, resilience.Call, providers.Adapter) error {
 					return &resilience.NotBeforeError{Endpoint: "POST /1/submit-listens", Offline: offline,
 						State: resilience.State{Kind: resilience.Waiting, Category: why,
 							Scope: resilience.ScopeEndpoint,

@@ -192,5 +192,6 @@ func (rd *reader) screened(ctx context.Context, c library.Connection, err error)
 	if p == nil {
 		return err
 	}
-	return rd.guard.opt.Screen.Hide(ctx, c.User, p.NamedHost(c.Credentials), err)
+	call := resilience.Call{User: c.User, Provider: p.Name}
+	return rd.guard.opt.Screen.Hide(ctx, call, p.NamedHost(c.Credentials), err)
 }

@@ -217,10 +217,11 @@ func (s *Syncer) Read(ctx context.Context, k Key) error {
 	if err != nil {
 		return err
 	}
-	err = s.guard.Do(ctx, providers.OfConnection(c, k.Stream), func(ctx context.Context, a providers.Adapter) error {
-		_, err := s.reader.read(ctx, c, k.Stream, a)
+	read := func(ctx context.Context, call resilience.Call, a providers.Adapter) error {
+		_, err := s.reader.read(ctx, call.Turn, c, k.Stream, a)
 		return err
-	})
+	}
+	err = s.guard.Do(ctx, providers.OfConnection(c, k.Stream), read)
 	if errors.Is(err, providers.ErrNotOffered) {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -38,7 +37,7 @@ func (takesOnly) Playlists(context.Context) iter.Seq2[[]library.Playlist, error]
 	return func(yield func([]library.Playlist, error) bool) { yield(nil, providers.ErrNotOffered) }
 }
 
-func (takesOnly) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+func (takesOnly) Tracks(context.Context, library.Playlist, providers.LeaveOut) iter.Seq2[[]library.Track, error] {
 	return nil
 }
 
@@ -54,7 +53,7 @@ func connectKoito(t *testing.T, e *enginetest.Engine, user int64) (down *atomic.
 	t.Helper()
 	down = &atomic.Bool{}
 	p := providertest.New(registry.Describe("listenbrainz"))
-	p.Open = func(*http.Client, library.Credentials) providers.Adapter { return takesOnly{down} }
+	p.Open = func(resilience.Call, library.Credentials) providers.Adapter { return takesOnly{down} }
 	e.Registry.Replace(p)
 	_, err := e.Connections.Connect(t.Context(), p, library.Connection{User: user, ID: "listenbrainz",
 		Credentials: library.Credentials{"token": "x", "url": "https://koito.example.org"}})

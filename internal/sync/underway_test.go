@@ -122,7 +122,8 @@ func TestAHoldReachesADeliveryUnderWay(t *testing.T) {
 		require.NoError(t, err)
 		subject := providers.OfConnection(c, library.Deliveries)
 		sent := 0
-		err = e.Guard.Do(context.Background(), subject, func(ctx context.Context, a providers.Adapter) error {
+		err = e.Guard.Do(context.Background(), subject, func(ctx context.Context, _ resilience.Call,
+			a providers.Adapter) error {
 			for range 5 {
 				if _, err := a.Prove(ctx); err != nil {
 					return err

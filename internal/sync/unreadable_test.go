@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -20,7 +21,7 @@ func (closedLists) Playlists(context.Context) iter.Seq2[[]library.Playlist, erro
 	}
 }
 
-func (closedLists) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+func (closedLists) Tracks(context.Context, library.Playlist, providers.LeaveOut) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		yield(nil, &resilience.AnswerError{Status: 500})
 	}

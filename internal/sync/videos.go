@@ -32,7 +32,7 @@ const (
 // describe completes the tracks of a playlist with what is known of their videos, and asks about those that are new.
 // One that is gone keeps the names under which it was known; one that never was known is left out.
 func (rd *reader) describe(
-	ctx context.Context, source providers.PlaylistSource, tracks []library.Track,
+	ctx context.Context, source providers.PlaylistSource, tracks []library.Track, leave providers.LeaveOut,
 ) ([]library.Track, error) {
 	of, ok := source.(providers.VideoSource)
 	if !ok {
@@ -73,7 +73,7 @@ func (rd *reader) describe(
 			return nil, err
 		}
 	}
-	return named(ctx, of, tracks, known), nil
+	return named(of, tracks, known, leave), nil
 }
 
 // meet asks about videos that are new, or were made private.
@@ -103,7 +103,7 @@ func (rd *reader) meet(ctx context.Context, of providers.VideoSource, unseen map
 // named returns the tracks with their lengths, and with the names of those that are gone. Each of the latter is
 // reported as one that the provider does not give.
 func named(
-	ctx context.Context, of providers.VideoSource, tracks []library.Track, known map[string]library.StoredVideo,
+	of providers.VideoSource, tracks []library.Track, known map[string]library.StoredVideo, leave providers.LeaveOut,
 ) []library.Track {
 	all := make([]library.Track, 0, len(tracks))
 	for _, t := range tracks {
@@ -115,7 +115,7 @@ func named(
 		}
 		there := v.GoneSince.IsZero() && v.Title != "" // the person's own, which others do not see
 		if !there {
-			providers.LeaveOut(ctx, providers.LeftOut{SourceID: t.SourceID, Name: cmp.Or(v.Title, t.Title),
+			leave.Say(providers.LeftOut{SourceID: t.SourceID, Name: cmp.Or(v.Title, t.Title),
 				Reason: of.WhyGone(t.Gone)})
 		}
 		if v.Title != "" {

@@ -72,7 +72,7 @@ func (l *Looker) newest(ctx context.Context, address string) (best release, err 
 		return best, errors.New("updates.url is no web address")
 	}
 	req.Header.Set("Accept", "application/json")
-	answer, err := resilience.Send(l.opt.Client, req, endpoint)
+	answer, err := resilience.Call{Client: l.opt.Client}.Send(req, resilience.Endpoint{Name: endpoint})
 	if err != nil {
 		return best, err
 	}

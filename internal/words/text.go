@@ -39,6 +39,18 @@ func Each(prefix, name string, pairs ...any) Text { return New(prefix+name, pair
 // Plain returns a text that is in no catalogue: a name, or what a service said.
 func Plain(s string) Text { return Text{args: s} }
 
+// Of returns the words for a cause: a text as it is, and any other value the text of the catalogue that has its name.
+// There are none for nil.
+func Of(cause interface{ String() string }) Text {
+	switch c := cause.(type) {
+	case nil:
+		return Text{}
+	case Text:
+		return c
+	}
+	return New(cause.String())
+}
+
 // Join returns sentences one after another, without those that are empty.
 func Join(all ...Text) Text {
 	var kept []Text

@@ -64,15 +64,15 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 			Scopes: []string{"read"},
 		},
 		App: func(library.Credentials) string { return id },
-		Open: func(c *http.Client, _ library.Credentials) providers.Adapter {
-			return &adapter{client: c, base: s.Text("api_url")}
+		Open: func(call resilience.Call, _ library.Credentials) providers.Adapter {
+			return &adapter{call: call, base: s.Text("api_url")}
 		},
 	}, nil
 }
 
 type adapter struct {
-	client *http.Client // adds the access token
-	base   string
+	call resilience.Call // adds the access token
+	base string
 }
 
 // get reads the answer to one GET into v.
@@ -81,7 +81,7 @@ func (a *adapter) get(ctx context.Context, endpoint, path string, v any) error {
 	if err != nil {
 		return &resilience.SettingError{Setting: "providers.example.api_url", Problem: words.New("field.web_address")}
 	}
-	answer, err := providers.Call(a.client, req, endpoint, table, nil)
+	answer, err := providers.Send(a.call, req, endpoint, table, nil)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,9 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, e
 }
 
 // Tracks implements providers.PlaylistSource.
-func (a *adapter) Tracks(ctx context.Context, p library.Playlist) iter.Seq2[[]library.Track, error] {
+func (a *adapter) Tracks(
+	ctx context.Context, p library.Playlist, _ providers.LeaveOut,
+) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		yield(list[library.Track](ctx, a, tracksRoute, "/v1/playlists/"+url.PathEscape(p.SourceID)+"/tracks"))
 	}

@@ -106,13 +106,13 @@ func TestTrial(t *testing.T) {
 	d := example.Describe()
 	settings, err := d.Read(map[string]string{"client_id": "nobody"})
 	require.NoError(t, err)
-	client := providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+	call := providertest.Call(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 		body, _ := io.ReadAll(req.Body)
 		require.Equal(t, "client_id=nobody&grant_type=client_credentials", string(body))
 		return http.StatusUnauthorized, nil, `{"error":"invalid_client"}`
 	}))
-	trials := d.Trials(settings, client, "https://music.example.org/connect/example/callback")
+	trials := d.Trials(settings, call, "https://music.example.org/connect/example/callback")
 	require.Len(t, trials, 1)
 	require.Equal(t, "Jukebox's client id", trials[0].What)
-	require.Equal(t, resilience.Config, resilience.Classify(trials[0].Try(t.Context())).Category)
+	require.Equal(t, resilience.Config, resilience.VerdictOf(trials[0].Try(t.Context())).Category)
 }

@@ -47,12 +47,12 @@ func build(s providers.Settings, in providers.Installation) (providers.Provider,
 
 // tryKey asks for an artist that has pictures.
 func tryKey(ctx context.Context, t providers.Trying) error {
-	p, err := build(t.Settings, providers.Installation{Client: t.Client})
+	p, err := build(t.Settings, providers.Installation{Client: t.Call.Client})
 	if err != nil {
 		return err
 	}
 	artist := library.Entity{Kind: library.KindArtist, MBID: "a74b1b7f-71a5-4011-9441-d0b5e4122711"}
-	if _, err = p.Enricher.Enrich(ctx, artist); errors.Is(err, library.ErrNotThere) {
+	if _, err = p.Enricher.Enrich(ctx, t.Call, artist); errors.Is(err, library.ErrNotThere) {
 		return nil
 	}
 	return err

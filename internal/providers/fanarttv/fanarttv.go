@@ -35,13 +35,16 @@ const (
 func endpoint(route string) string { return http.MethodGet + " " + route + "{mbid}" }
 
 // Enrich implements providers.Enricher. It supports artists and albums that have an MBID.
-func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
+func (s *source) Enrich(
+	ctx context.Context, call resilience.Call, e library.Entity,
+) (library.Facts, error) {
+	call.Client = s.client
 	route := map[string]string{library.KindArtist: artistRoute, library.KindAlbum: albumRoute}[e.Kind]
 	if route == "" || e.MBID == "" {
 		return library.Facts{}, library.ErrNotThere
 	}
 	var a art
-	if err := s.get(ctx, route, e.MBID, &a); err != nil {
+	if err := s.get(ctx, call, route, e.MBID, &a); err != nil {
 		return library.Facts{}, err
 	}
 	facts := library.Facts{MBID: e.MBID}
@@ -58,7 +61,7 @@ func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, e
 }
 
 // get reads all pictures of an id. It returns [library.ErrNotThere] when there are none.
-func (s *source) get(ctx context.Context, route, mbid string, a *art) error {
+func (s *source) get(ctx context.Context, call resilience.Call, route, mbid string, a *art) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+route+url.PathEscape(mbid), nil)
 	if err != nil {
 		return &resilience.SettingError{Setting: "providers.fanarttv.api_url", Problem: words.New("field.web_address")}
@@ -68,7 +71,7 @@ func (s *source) get(ctx context.Context, route, mbid string, a *art) error {
 		req.Header.Set("Client-Key", string(s.clientKey))
 	}
 	endpoint := endpoint(route)
-	answer, err := refusals.Call(s.client, req, endpoint)
+	answer, err := refusals.Send(call, req, endpoint)
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == noArt && !e.HTML {
 		return library.ErrNotThere
 	}

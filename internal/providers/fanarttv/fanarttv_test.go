@@ -79,15 +79,16 @@ func TestTable(t *testing.T) {
 		var status int
 		_, err := fmt.Sscan(name[:3], &status)
 		require.NoError(t, err)
-		_, err = of(providertest.Always(status, body)).Enrich(t.Context(), band)
-		require.Equal(t, want, resilience.Classify(err), "%v", err)
+		_, err = of(providertest.Always(status, body)).Enrich(t.Context(), resilience.Call{}, band)
+		require.Equal(t, want, resilience.VerdictOf(err), "%v", err)
 		var refusal *resilience.AnswerError
 		require.ErrorAs(t, err, &refusal)
 		require.NotEmpty(t, refusal.Message)
 	}
 	// A refusal may come with status 200.
-	_, err = of(providertest.Always(200, providertest.Golden(t, "500-error.json"))).Enrich(t.Context(), band)
-	require.Equal(t, upstream, resilience.Classify(err), "%v", err)
+	_, err = of(providertest.Always(200, providertest.Golden(t, "500-error.json"))).Enrich(t.Context(),
+		resilience.Call{}, band)
+	require.Equal(t, upstream, resilience.VerdictOf(err), "%v", err)
 }
 
 func TestPictures(t *testing.T) {
@@ -102,15 +103,16 @@ func TestPictures(t *testing.T) {
 		{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-4e3.jpg"},
 	}}
 	for _, version := range []string{"", "-v3.2"} {
-		got, err := of(healthy(t, version)).Enrich(t.Context(), band)
+		got, err := of(healthy(t, version)).Enrich(t.Context(), resilience.Call{}, band)
 		require.NoError(t, err)
 		require.Equal(t, wantBand, got, version)
-		got, err = of(healthy(t, version)).Enrich(t.Context(), album)
+		got, err = of(healthy(t, version)).Enrich(t.Context(), resilience.Call{}, album)
 		require.NoError(t, err)
 		require.Equal(t, wantAlbum, got, version)
 	}
-	_, err := asking(providertest.Client(healthy(t, "")), "api_url", "https://fan art\x7f").Enrich(t.Context(), band)
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	_, err := asking(providertest.Client(healthy(t, "")), "api_url", "https://fan art\x7f").Enrich(t.Context(),
+		resilience.Call{}, band)
+	require.Equal(t, resilience.Config, resilience.VerdictOf(err).Category)
 }
 
 func TestInvalidPicturesAreLeftOut(t *testing.T) {
@@ -141,7 +143,7 @@ func TestNoArtIsASuccess(t *testing.T) {
 			`{"name":"Sigur Rós","artistthumb":[{"likes":"3"}],"albums":null}`),
 	} {
 		for _, e := range []library.Entity{band, album} {
-			_, err := of(far).Enrich(t.Context(), e)
+			_, err := of(far).Enrich(t.Context(), resilience.Call{}, e)
 			require.ErrorIs(t, err, library.ErrNotThere, name)
 		}
 	}
@@ -153,7 +155,7 @@ func TestNoArtIsASuccess(t *testing.T) {
 		_, err := of(func(*http.Request) (int, http.Header, string) {
 			t.Error("a request")
 			return 500, nil, ""
-		}).Enrich(t.Context(), e)
+		}).Enrich(t.Context(), resilience.Call{}, e)
 		require.ErrorIs(t, err, library.ErrNotThere)
 	}
 	// A 404 from anything but Fanart.tv does not mean that there are no pictures.
@@ -161,8 +163,8 @@ func TestNoArtIsASuccess(t *testing.T) {
 		"<html></html>":        resilience.Upstream,
 		"404 page not found\n": resilience.Item,
 	} {
-		_, err := of(providertest.Always(404, body)).Enrich(t.Context(), band)
-		require.Equal(t, want, resilience.Classify(err).Category)
+		_, err := of(providertest.Always(404, body)).Enrich(t.Context(), resilience.Call{}, band)
+		require.Equal(t, want, resilience.VerdictOf(err).Category)
 	}
 }
 
@@ -193,30 +195,30 @@ func TestKeys(t *testing.T) {
 
 		// The next key is used after one is limited or refused.
 		refusals["fanart-key-one"], refusals["fanart-key-two"] = 429, 401
-		_, err := s.Enrich(t.Context(), band)
-		require.Equal(t, resilience.RateLimit, resilience.Classify(err).Category, "%v", err)
-		require.Equal(t, time.Now().Add(10*time.Minute), resilience.Classify(err).NotBefore)
+		_, err := s.Enrich(t.Context(), resilience.Call{}, band)
+		require.Equal(t, resilience.RateLimit, resilience.VerdictOf(err).Category, "%v", err)
+		require.Equal(t, time.Now().Add(10*time.Minute), resilience.VerdictOf(err).NotBefore)
 		require.ElementsMatch(t, []string{"fanart-key-one", "fanart-key-two"}, used)
 		time.Sleep(10 * time.Minute)
 		clear(refusals)
-		_, err = s.Enrich(t.Context(), band)
+		_, err = s.Enrich(t.Context(), resilience.Call{}, band)
 		require.NoError(t, err)
 		require.Equal(t, "fanart-key-one", used[len(used)-1])
 
 		// Missing pictures are not a failure.
 		refusals["fanart-key-one"] = 404
 		for range 3 {
-			_, err := s.Enrich(t.Context(), band)
+			_, err := s.Enrich(t.Context(), resilience.Call{}, band)
 			require.ErrorIs(t, err, library.ErrNotThere)
 		}
 
 		refusals["fanart-key-one"] = 401
-		_, err = s.Enrich(t.Context(), band)
+		_, err = s.Enrich(t.Context(), resilience.Call{}, band)
 		var short *resilience.KeysError
 		require.ErrorAs(t, err, &short)
 		require.Equal(t, keyAdvice, short.Advice)
 		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth,
-			Scope: resilience.ScopeApp}, resilience.Classify(err))
+			Scope: resilience.ScopeApp}, resilience.VerdictOf(err))
 		require.NotContains(t, err.Error(), "fanart-key")
 	})
 }

@@ -3,7 +3,6 @@ package lastfm
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
@@ -79,8 +78,8 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 			Ready:    a.key != "" && a.secret != "",
 		},
 		App: func(library.Credentials) string { return a.key },
-		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
-			return &adapter{api: a, client: c, sessionKey: cred[sessionField], user: cred[userField]}
+		Open: func(call resilience.Call, cred library.Credentials) providers.Adapter {
+			return &adapter{api: a, call: call, sessionKey: cred[sessionField], user: cred[userField]}
 		},
 	}, nil
 }
@@ -91,7 +90,7 @@ func try(ctx context.Context, t providers.Trying) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.Open(t.Client, library.Credentials{sessionField: "nobody"}).Prove(ctx)
+	_, err = p.Open(t.Call, library.Credentials{sessionField: "nobody"}).Prove(ctx)
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	if ok && !e.HTML && e.Meaning != nil && e.Meaning.Category == resilience.Auth &&
 		e.Meaning.Scope == resilience.ScopeConnection {

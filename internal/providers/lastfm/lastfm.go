@@ -37,14 +37,14 @@ type api struct {
 
 type adapter struct {
 	api
-	client     *http.Client
+	call       resilience.Call
 	sessionKey string
 	user       string
 }
 
-// call sends one signed request and reads its answer into v. Last.fm reports a refusal with any status, 200 included.
-func (a api) call(
-	ctx context.Context, client *http.Client, method string, params url.Values, t providers.Table, v any,
+// ask sends one signed request and reads its answer into v. Last.fm reports a refusal with any status, 200 included.
+func (a api) ask(
+	ctx context.Context, call resilience.Call, method string, params url.Values, t providers.Table, v any,
 ) error {
 	if err := a.missing(); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (a api) call(
 	form.Set("api_key", a.key)
 	form.Set("api_sig", a.sign(form))
 	if strings.Contains(method, ".get") { // all calls are forms, also those that read
-		ctx = resilience.AsRead(ctx)
+		call.Effect = resilience.Read
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"?format=json",
 		strings.NewReader(form.Encode()))
@@ -64,17 +64,17 @@ func (a api) call(
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	refusals := providers.Refusals{Table: t, Explain: explain, InSuccess: refusedInSuccess}
-	answer, err := refusals.Call(client, req, endpoint(method))
+	answer, err := refusals.Send(call, req, endpoint(method))
 	if err != nil {
 		return err
 	}
 	return providers.DecodeJSON(answer, v)
 }
 
-// signed is call with the session key of the connection's user.
+// signed is ask with the session key of the connection's user.
 func (a *adapter) signed(ctx context.Context, method string, params url.Values, t providers.Table, v any) error {
 	params.Set("sk", a.sessionKey)
-	return a.call(ctx, a.client, method, params, t, v)
+	return a.ask(ctx, a.call, method, params, t, v)
 }
 
 // missing returns an error that names the required setting that is empty.
@@ -129,14 +129,14 @@ func consentURL(page, key string) func(string) (string, error) {
 }
 
 // session exchanges the token of the consent page for a session key, which is valid until the person revokes it.
-func (a api) session(ctx context.Context, client *http.Client, token string) (library.Credentials, error) {
+func (a api) session(ctx context.Context, call resilience.Call, token string) (library.Credentials, error) {
 	var body struct {
 		Session struct {
 			Name string `json:"name"`
 			Key  string `json:"key"`
 		} `json:"session"`
 	}
-	if err := a.call(ctx, client, getSession, url.Values{"token": {token}}, table, &body); err != nil {
+	if err := a.ask(ctx, call, getSession, url.Values{"token": {token}}, table, &body); err != nil {
 		return nil, err
 	}
 	if body.Session.Name == "" || body.Session.Key == "" {

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -32,7 +33,7 @@ var (
 
 // open returns an adapter of user Geoff whose upstream is far.
 func open(far providertest.Respond) *adapter {
-	return providertest.New(Describe(), config...).Open(providertest.Client(far), geoff).(*adapter)
+	return providertest.New(Describe(), config...).Open(providertest.Call(far), geoff).(*adapter)
 }
 
 // form returns the form in the body of a request.
@@ -168,26 +169,26 @@ func TestConsentPage(t *testing.T) {
 		require.Equal(t, want, u.String())
 	}
 	_, err := providertest.New(Describe(), "auth_url", "https://bad host\x7f").SignIn.AuthURL(callback)
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	require.Equal(t, resilience.Config, resilience.VerdictOf(err).Category)
 }
 
 func TestSession(t *testing.T) {
 	t.Parallel()
 	var sent url.Values
 	far := healthy(t)
-	client := providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+	call := providertest.Call(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 		sent = form(r)
 		return far(r)
 	}))
-	credentials, err := providertest.New(Describe(), config...).SignIn.Exchange(t.Context(), client, "the-token")
+	credentials, err := providertest.New(Describe(), config...).SignIn.Exchange(t.Context(), call, "the-token")
 	require.NoError(t, err)
 	require.Equal(t, geoff, credentials)
 	require.Equal(t, "the-token", sent.Get("token"))
 	require.NotContains(t, sent, "sk")
 	for _, body := range []string{`{}`, `{"session":{"name":"Geoff"}}`, `{"session":{"key":"x"}}`, `{"session":[]}`} {
-		client := providertest.Client(providertest.Always(200, body))
-		_, err = providertest.New(Describe(), config...).SignIn.Exchange(t.Context(), client, "the-token")
-		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, body)
+		call := providertest.Call(providertest.Always(200, body))
+		_, err = providertest.New(Describe(), config...).SignIn.Exchange(t.Context(), call, "the-token")
+		require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, body)
 		require.NotContains(t, err.Error(), "the-token")
 	}
 }
@@ -200,7 +201,7 @@ func TestProve(t *testing.T) {
 		ID: "geoff", Name: "Geoff", Learned: library.Credentials{userField: "Geoff"},
 	}, account)
 	_, err = open(providertest.Always(200, `{"user":{"realname":"Geoff"}}`)).Prove(t.Context())
-	require.Equal(t, resilience.Contract, resilience.Classify(err).Category)
+	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category)
 }
 
 func TestMissingSettings(t *testing.T) {
@@ -213,11 +214,11 @@ func TestMissingSettings(t *testing.T) {
 		{[]string{"client_id", apiKey}, "providers.lastfm.client_secret"},
 		{append(config, "api_url", "https://bad host\x7f"), "providers.lastfm.api_url"},
 	} {
-		client := providertest.Client(providertest.Respond(func(*http.Request) (int, http.Header, string) {
+		call := providertest.Call(providertest.Respond(func(*http.Request) (int, http.Header, string) {
 			t.Error("nothing is sent")
 			return 500, nil, ""
 		}))
-		a := providertest.New(Describe(), tt.config...).Open(client, geoff)
+		a := providertest.New(Describe(), tt.config...).Open(call, geoff)
 		_, err := a.Prove(t.Context())
 		var missing *resilience.SettingError
 		require.ErrorAs(t, err, &missing)
@@ -236,7 +237,7 @@ func call(t *testing.T, a *adapter, name string) (err error) {
 	case "submit":
 		_, err = a.Submit(t.Context(), plays(3))
 	case "session":
-		_, err = a.session(t.Context(), a.client, "the-token")
+		_, err = a.session(t.Context(), a.call, "the-token")
 	default:
 		t.Fatalf("no such call: %s", name)
 	}
@@ -317,12 +318,12 @@ func TestTable(t *testing.T) {
 						if tt.wait > 0 {
 							want.NotBefore, want.Hold, want.HoldMax = time.Now().Add(tt.wait), tt.wait, time.Hour
 						}
-						require.Equal(t, want, resilience.Classify(err), "%v", err)
+						require.Equal(t, want, resilience.VerdictOf(err), "%v", err)
 						var refusal *resilience.AnswerError
 						require.ErrorAs(t, err, &refusal)
 						require.Equal(t, fmt.Sprint(tt.code), refusal.Code)
 						require.NotEmpty(t, refusal.Message)
-						require.Contains(t, refusal.Meaning.Advice.String(), tt.advice)
+						require.Contains(t, words.Of(refusal.Advice()).String(), tt.advice)
 					})
 				})
 			}
@@ -337,15 +338,15 @@ func TestErrorsInOtherForms(t *testing.T) {
 		`{"error":9}`:                         onAuth,
 		`{"error":99,"message":"unheard of"}`: onUpstream,
 	} {
-		require.Equal(t, want, resilience.Classify(call(t, open(providertest.Always(200, body)), "listens")), body)
+		require.Equal(t, want, resilience.VerdictOf(call(t, open(providertest.Always(200, body)), "listens")), body)
 	}
 	err := call(t, open(providertest.Always(401, `{}`)), "listens")
-	require.Equal(t, onAuth, resilience.Classify(err))
+	require.Equal(t, onAuth, resilience.VerdictOf(err))
 	limited := func(*http.Request) (int, http.Header, string) {
 		return 429, http.Header{"Retry-After": {"7"}}, `{"error":29,"message":"Rate Limit Exceeded"}`
 	}
 	synctest.Test(t, func(t *testing.T) {
-		v := resilience.Classify(call(t, open(limited), "listens"))
+		v := resilience.VerdictOf(call(t, open(limited), "listens"))
 		require.Equal(t, time.Now().Add(7*time.Second), v.NotBefore, "a wait that Last.fm names counts more than ours")
 	})
 }

@@ -87,7 +87,7 @@ func TestBrokenListens(t *testing.T) {
 		"a total below 0":   `{"recenttracks":{"track":[],"@attr":{"totalPages":"1","total":"-1"}}}`,
 	} {
 		_, err := collect(open(providertest.Always(200, body)).Listens(t.Context(), library.Span{}))
-		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, name)
+		require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, name)
 	}
 }
 
@@ -289,7 +289,7 @@ func TestAServerThatRepeatsItsPages(t *testing.T) {
 		text, _ := json.Marshal(answer)
 		return 200, nil, string(text)
 	}).Listens(t.Context(), library.Span{}))
-	require.Equal(t, resilience.Contract, resilience.Classify(err).Category)
+	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category)
 	require.LessOrEqual(t, asked, 4)
 }
 
@@ -304,7 +304,7 @@ func TestCancellationDuringTheWalk(t *testing.T) {
 			}
 			return h.respond(r)
 		}).Listens(ctx, library.Span{}))
-		require.Equal(t, resilience.Canceled, resilience.Classify(err).Class)
+		require.Equal(t, resilience.Canceled, resilience.VerdictOf(err).Class)
 		require.NotEmpty(t, pages)
 	})
 }

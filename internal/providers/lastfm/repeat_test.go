@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/library"
-	"reprise/internal/resilience"
 )
 
 // TestFormsThatReadAreRepeated: all calls are forms. Those that only read are repeated after a moment's trouble, and
@@ -25,7 +24,8 @@ func TestFormsThatReadAreRepeated(t *testing.T) {
 			}
 			return far(r)
 		})
-		ctx := resilience.WithProbe(t.Context())
+		a.call.Eager = true
+		ctx := t.Context()
 		_, err := a.Prove(ctx)
 		require.NoError(t, err)
 		for _, err := range a.Listens(ctx, library.Span{}) {
@@ -34,7 +34,7 @@ func TestFormsThatReadAreRepeated(t *testing.T) {
 		}
 		_, err = a.Submit(ctx, plays(1))
 		require.Error(t, err)
-		_, err = a.session(ctx, a.client, "a-token")
+		_, err = a.session(ctx, a.call, "a-token")
 		require.NoError(t, err, "while connecting")
 		require.Equal(t, map[string]int{userInfo: 2, recentTracks: 2, scrobble: 1, getSession: 2}, asked)
 	})

@@ -60,7 +60,7 @@ func TestScrobbleOne(t *testing.T) {
 	outcomes, err = open(far).Submit(t.Context(), plays(1))
 	require.NoError(t, err)
 	require.Len(t, outcomes, 1)
-	require.Equal(t, onItem, resilience.Classify(outcomes[0]))
+	require.Equal(t, onItem, resilience.VerdictOf(outcomes[0]))
 }
 
 func TestScrobbleNothing(t *testing.T) {
@@ -97,7 +97,7 @@ func TestIgnoredScrobbles(t *testing.T) {
 				if tt.want.Category == resilience.Quota {
 					tt.want.NotBefore = time.Now().UTC().Add(14*time.Hour + 30*time.Minute)
 				}
-				require.Equal(t, tt.want, resilience.Classify(outcomes[1]))
+				require.Equal(t, tt.want, resilience.VerdictOf(outcomes[1]))
 				var refusal *resilience.AnswerError
 				require.ErrorAs(t, outcomes[1], &refusal)
 				require.Contains(t, refusal.Meaning.Advice.String(), tt.advice)
@@ -118,7 +118,7 @@ func TestIgnoredForAnUnknownReason(t *testing.T) {
 	require.NoError(t, err)
 	outcomes, err := open(providertest.Always(200, string(text))).Submit(t.Context(), plays(1))
 	require.NoError(t, err)
-	require.Equal(t, resilience.Retriable, resilience.Classify(outcomes[0]).Class,
+	require.Equal(t, resilience.Retriable, resilience.VerdictOf(outcomes[0]).Class,
 		"rather one more try than a lost play")
 }
 
@@ -128,7 +128,7 @@ func TestIgnoredWithoutSayingWhich(t *testing.T) {
 	far := providertest.Always(200, providertest.Golden(t, "ignored_silently.json"))
 	outcomes, err := open(far).Submit(t.Context(), plays(3))
 	require.Nil(t, outcomes)
-	require.Equal(t, onItem, resilience.Classify(err), "the batch has to be split")
+	require.Equal(t, onItem, resilience.VerdictOf(err), "the batch has to be split")
 }
 
 func TestBrokenScrobbleAnswers(t *testing.T) {
@@ -144,6 +144,6 @@ func TestBrokenScrobbleAnswers(t *testing.T) {
 	} {
 		outcomes, err := open(providertest.Always(200, body)).Submit(t.Context(), plays(3))
 		require.Nil(t, outcomes)
-		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, body)
+		require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, body)
 	}
 }

@@ -34,7 +34,7 @@ func TestAListenIsDeletedByItsID(t *testing.T) {
 	for _, id := range []string{"", "1795197851", "export/zip:1795197851", "1795197851:" + nameHash("a", "b")} {
 		err := a.DeleteListen(t.Context(), id)
 		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item,
-			Scope: resilience.ScopeItem}, resilience.Classify(err), id)
+			Scope: resilience.ScopeItem}, resilience.VerdictOf(err), id)
 	}
 	require.Equal(t, 1, asked, "what has no id there is not asked for")
 }
@@ -48,16 +48,16 @@ func TestAServerThatCannotDelete(t *testing.T) {
 		"501":             providertest.Always(501, ""),
 		"an error in 200": providertest.Always(200, `{"code":200,"error":"Invalid Method"}`),
 	} {
-		a := providertest.New(Describe()).Open(providertest.Client(far), elsewhere("https://koito.example.org"))
+		a := providertest.New(Describe()).Open(providertest.Call(far), elsewhere("https://koito.example.org"))
 		err := a.(*adapter).DeleteListen(t.Context(), roygbivID)
 		require.True(t, resilience.IsItem(err), "%s: %v", name, err)
 		require.Equal(t, "koito.example.org has no way for programs to delete listens.",
 			meant(t, err).Advice.String(), name)
 	}
 	gone := providertest.Always(404, `{"code":404,"error":"Cannot find listen"}`)
-	a := providertest.New(Describe()).Open(providertest.Client(gone), elsewhere("https://koito.example.org"))
+	a := providertest.New(Describe()).Open(providertest.Call(gone), elsewhere("https://koito.example.org"))
 	require.NoError(t, a.(*adapter).DeleteListen(t.Context(), roygbivID), "it is gone already")
-	down := providertest.New(Describe()).Open(providertest.Client(providertest.Always(503, "")),
+	down := providertest.New(Describe()).Open(providertest.Call(providertest.Always(503, "")),
 		elsewhere("https://koito.example.org"))
 	require.False(t, resilience.IsItem(down.(*adapter).DeleteListen(t.Context(), roygbivID)), "an outage passes")
 }

@@ -57,10 +57,10 @@ func build(s providers.Settings, in providers.Installation) (providers.Provider,
 			at, _ := serverAt(cred[urlField], installation)
 			return at.host
 		},
-		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
+		Open: func(call resilience.Call, cred library.Credentials) providers.Adapter {
 			at, err := serverAt(cred[urlField], installation)
 			token := strings.Join(strings.Fields(cred[tokenField]), "")
-			return &adapter{client: c, server: at, err: err, domains: in.Domains, token: token,
+			return &adapter{call: call, server: at, err: err, domains: in.Domains, token: token,
 				user: cred[userField],
 				lacks: map[string]bool{readsListens: cred[readsListens] == lacks,
 					readsPlaylists: cred[readsPlaylists] == lacks}}

@@ -119,7 +119,7 @@ func (s server) tableOf(t providers.Table) providers.Table {
 	}
 	all := append(elsewhereTable[:len(elsewhereTable):len(elsewhereTable)], t...)
 	for i := len(elsewhereTable); i < len(all); i++ {
-		all[i].Meaning.Advice = s.named(all[i].Meaning.Advice)
+		all[i].Meaning.Advice = s.named(words.Of(all[i].Meaning.Advice))
 	}
 	return all
 }

@@ -44,13 +44,13 @@ func TestAddressesOfOtherServers(t *testing.T) {
 	} {
 		require.Equal(t, want.host, p.App(elsewhere(typed)), typed)
 		called := ""
-		client := providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+		call := providertest.Call(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 			if strings.Contains(r.URL.Path, "validate") {
 				called = r.URL.String()
 			}
 			return 200, nil, `{"valid": true, "user_name": "ada"}`
 		}))
-		_, err := p.Open(client, elsewhere(typed)).Prove(t.Context())
+		_, err := p.Open(call, elsewhere(typed)).Prove(t.Context())
 		require.NoError(t, err, typed)
 		require.Equal(t, want.base+"/1/validate-token", called, typed)
 	}
@@ -62,7 +62,7 @@ func TestAnAddressThatIsNone(t *testing.T) {
 	for _, typed := range []string{
 		"ftp://koito.example.org", "https://", "https://ada:secret@koito.example.org", "not an address",
 	} {
-		_, err := p.Open(providertest.Client(providertest.Always(500, "")), elsewhere(typed)).Prove(t.Context())
+		_, err := p.Open(providertest.Call(providertest.Always(500, "")), elsewhere(typed)).Prove(t.Context())
 		var problem *resilience.SettingError
 		require.ErrorAs(t, err, &problem, typed)
 		require.Equal(t, urlField, problem.Setting)
@@ -74,14 +74,14 @@ func TestAnAddressThatIsNone(t *testing.T) {
 func TestAnAccountElsewhereSaysWhere(t *testing.T) {
 	t.Parallel()
 	p := providertest.New(Describe())
-	client := providertest.Client(providertest.Always(200, `{"valid": true, "user_name": "ada"}`))
-	account, err := p.Open(client, elsewhere("koito.example.org/1")).Prove(t.Context())
+	call := providertest.Call(providertest.Always(200, `{"valid": true, "user_name": "ada"}`))
+	account, err := p.Open(call, elsewhere("koito.example.org/1")).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{ID: "koito.example.org#ada", Name: "ada", Label: "koito.example.org",
 		Learned: library.Credentials{userField: "ada", urlField: "https://koito.example.org",
 			readsListens: lacks, readsPlaylists: lacks},
 		Lacks: []string{library.Listens, library.Playlists}}, account)
-	account, err = p.Open(client, elsewhere("listenbrainz.org")).Prove(t.Context())
+	account, err = p.Open(call, elsewhere("listenbrainz.org")).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "ada", account.ID)
 }
@@ -92,7 +92,7 @@ func TestAnotherServerMayLackReading(t *testing.T) {
 		far := providertest.Always(status, "404 page not found")
 		cred := elsewhere("https://koito.example.org")
 		cred[userField] = "ada"
-		a := providertest.New(Describe()).Open(providertest.Client(far), cred).(*adapter)
+		a := providertest.New(Describe()).Open(providertest.Call(far), cred).(*adapter)
 		_, err := collect(a.Listens(t.Context(), library.Span{}))
 		require.ErrorIs(t, err, providers.ErrNotOffered)
 		_, err = collect(a.Playlists(t.Context()))
@@ -129,9 +129,9 @@ func TestWhatAServerOnlyTakes(t *testing.T) {
 			asked++
 			return c.other(r)
 		}
-		p, client := providertest.New(Describe()), providertest.Client(providertest.Respond(far))
+		p, call := providertest.New(Describe()), providertest.Call(providertest.Respond(far))
 		cred := elsewhere("https://koito.example.org/apis/listenbrainz/1")
-		account, err := p.Open(client, cred).Prove(t.Context())
+		account, err := p.Open(call, cred).Prove(t.Context())
 		require.Equal(t, c.problem, err != nil, "%s: %v", name, err)
 		require.Equal(t, []string{c.listens, c.playlists},
 			[]string{account.Learned[readsListens], account.Learned[readsPlaylists]}, name)
@@ -139,7 +139,7 @@ func TestWhatAServerOnlyTakes(t *testing.T) {
 			continue
 		}
 		asked = 0
-		a := p.Open(client, merge(cred, account.Learned)).(*adapter)
+		a := p.Open(call, merge(cred, account.Learned)).(*adapter)
 		_, err = collect(a.Listens(t.Context(), library.Span{}))
 		require.ErrorIs(t, err, providers.ErrNotOffered, name)
 		_, err = collect(a.Playlists(t.Context()))
@@ -156,7 +156,7 @@ func TestWordsNameTheServerGiven(t *testing.T) {
 		providertest.Always(400, `{"code":400,"error":"bad"}`), providertest.Always(401, `{}`),
 		providertest.Always(404, `{"code":404,"error":"Cannot find user: ada"}`),
 	} {
-		a := providertest.New(Describe()).Open(providertest.Client(far), cred)
+		a := providertest.New(Describe()).Open(providertest.Call(far), cred)
 		for _, what := range []string{"submit", "listens", "tracks"} {
 			err := call(t, a.(*adapter), what)
 			e, ok := errors.AsType[*resilience.AnswerError](err)
@@ -175,11 +175,11 @@ func TestAnAPIAddressWithItsVersion(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{"https://lb.example.org/1", "https://lb.example.org/1/", "https://lb.example.org"} {
 		called := ""
-		client := providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+		call := providertest.Call(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 			called = r.URL.String()
 			return 200, nil, `{"valid": true, "user_name": "ada"}`
 		}))
-		_, err := providertest.New(Describe(), "api_url", typed).Open(client, elsewhere("")).Prove(t.Context())
+		_, err := providertest.New(Describe(), "api_url", typed).Open(call, elsewhere("")).Prove(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "https://lb.example.org/1/validate-token", called)
 	}
@@ -196,7 +196,7 @@ func TestATokenRefusedElsewhere(t *testing.T) {
 	for _, far := range []providertest.Respond{
 		providertest.Always(401, `{"error": "no"}`), providertest.Always(200, `{"valid": false}`),
 	} {
-		a := providertest.New(Describe()).Open(providertest.Client(far), elsewhere("https://koito.example.org"))
+		a := providertest.New(Describe()).Open(providertest.Call(far), elsewhere("https://koito.example.org"))
 		_, err := a.Prove(t.Context())
 		require.Equal(t, resilience.Auth, meant(t, err).Category)
 		require.NotContains(t, meant(t, err).Advice.String(), "listenbrainz.org")

@@ -25,7 +25,7 @@ const (
 )
 
 type adapter struct {
-	client  *http.Client
+	call    resilience.Call
 	server  server
 	err     error             // of the address
 	domains map[string]string // of streaming services
@@ -61,7 +61,7 @@ func (a *adapter) send(
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return providers.Call(a.client, req, method+" "+route, a.server.tableOf(t), a.server.explain)
+	return providers.Send(a.call, req, method+" "+route, a.server.tableOf(t), a.server.explain)
 }
 
 // getUser sends one GET about the connection's own user; route contains "{name}" in the place of the name.

@@ -29,7 +29,7 @@ var geoff = library.Credentials{tokenField: pasted, userField: "geoff"}
 // open returns an adapter of user geoff whose upstream is far.
 func open(far providertest.Respond) *adapter {
 	in := providers.Installation{Domains: map[string]string{"spotify": "spotify.com"}}
-	return providertest.NewIn(in, Describe()).Open(providertest.Client(far), geoff).(*adapter)
+	return providertest.NewIn(in, Describe()).Open(providertest.Call(far), geoff).(*adapter)
 }
 
 // collect reads a sequence to its end.
@@ -90,11 +90,11 @@ func TestProve(t *testing.T) {
 	t.Parallel()
 	var authorization, query string
 	far := healthy(t)
-	client := providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+	call := providertest.Call(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 		authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
 		return far(r)
 	}))
-	a := providertest.New(Describe()).Open(client, library.Credentials{tokenField: pasted})
+	a := providertest.New(Describe()).Open(call, library.Credentials{tokenField: pasted})
 	account, err := a.Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{
@@ -194,7 +194,7 @@ func TestTable(t *testing.T) {
 				if tt.wait > 0 {
 					tt.want.NotBefore = time.Now().Add(tt.wait)
 				}
-				require.Equal(t, tt.want, resilience.Classify(err), "%v", err)
+				require.Equal(t, tt.want, resilience.VerdictOf(err), "%v", err)
 				var refusal *resilience.AnswerError
 				require.ErrorAs(t, err, &refusal)
 				require.NotEmpty(t, refusal.Message)
@@ -219,7 +219,7 @@ func call(t *testing.T, a *adapter, name string) (err error) {
 	case "playlists":
 		_, err = collect(a.Playlists(t.Context()))
 	case "tracks":
-		_, err = collect(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}))
+		_, err = collect(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}, nil))
 	case "submit":
 		outcomes, e := a.Submit(t.Context(), []library.StoredListen{{Listen: roygbiv}})
 		require.Nil(t, outcomes, "no listen counts as handled")
@@ -252,7 +252,7 @@ func TestBrokenShapes(t *testing.T) {
 		t.Run(tt.call+" "+tt.name, func(t *testing.T) {
 			t.Parallel()
 			err := call(t, open(providertest.Always(200, tt.body)), tt.call)
-			require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
+			require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, "%v", err)
 		})
 	}
 }
@@ -315,7 +315,7 @@ func listing(u *url.URL, n int, withTotal bool) string {
 func TestTracks(t *testing.T) {
 	t.Parallel()
 	rain := library.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"}
-	pages, err := collect(open(healthy(t)).Tracks(t.Context(), rain))
+	pages, err := collect(open(healthy(t)).Tracks(t.Context(), rain, nil))
 	require.NoError(t, err)
 	require.Equal(t, [][]library.Track{{
 		{
@@ -333,7 +333,7 @@ func TestTracks(t *testing.T) {
 func TestBadURL(t *testing.T) {
 	t.Parallel()
 	p := providertest.New(Describe(), "api_url", "https://api example\x7f")
-	_, err := p.Open(providertest.Client(providertest.Always(200, `{}`)), geoff).Prove(t.Context())
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	_, err := p.Open(providertest.Call(providertest.Always(200, `{}`)), geoff).Prove(t.Context())
+	require.Equal(t, resilience.Config, resilience.VerdictOf(err).Category)
 	require.NotContains(t, err.Error(), token)
 }

@@ -253,7 +253,7 @@ func TestTotal(t *testing.T) {
 			}
 			return h.respond(r)
 		}).Listens(ctx, library.Span{}))
-		require.Equal(t, resilience.Canceled, resilience.Classify(err).Class)
+		require.Equal(t, resilience.Canceled, resilience.VerdictOf(err).Class)
 	})
 }
 

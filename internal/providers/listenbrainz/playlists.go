@@ -135,7 +135,9 @@ func (a *adapter) listingPage(ctx context.Context, route string, query url.Value
 }
 
 // Tracks implements providers.PlaylistSource. ListenBrainz sends a playlist as a whole, so there is at most one page.
-func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
+func (a *adapter) Tracks(
+	ctx context.Context, l library.Playlist, _ providers.LeaveOut,
+) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		tracks, err := a.tracks(ctx, l.SourceID)
 		if err != nil || len(tracks) > 0 {

@@ -114,8 +114,8 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 func (s server) worded(err error) error {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		m := *e.Meaning
-		m.Advice = s.named(m.Advice)
-		e.Meaning = &m
+		m.Advice = s.named(words.Of(m.Advice))
+		e.Means(&m)
 	}
 	return err
 }

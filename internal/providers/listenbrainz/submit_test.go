@@ -97,7 +97,7 @@ func TestSubmitLeavesOutInvalidListens(t *testing.T) {
 			continue
 		}
 		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item,
-			Scope: resilience.ScopeItem}, resilience.Classify(outcome))
+			Scope: resilience.ScopeItem}, resilience.VerdictOf(outcome))
 		var e *resilience.AnswerError
 		require.ErrorAs(t, outcome, &e)
 		require.Contains(t, e.Meaning.Advice.String(), advice)

@@ -26,14 +26,17 @@ type source struct {
 
 // Enrich implements providers.Enricher. An unknown id is an item failure; for a merged id MusicBrainz returns the id
 // that replaces it.
-func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
+func (s *source) Enrich(
+	ctx context.Context, call resilience.Call, e library.Entity,
+) (library.Facts, error) {
+	call.Client = s.client
 	switch e.Kind {
 	case library.KindArtist:
-		return enrich[artist](ctx, s, artistResource, e)
+		return enrich[artist](ctx, s, call, artistResource, e)
 	case library.KindAlbum:
-		return enrich[releaseGroup](ctx, s, groupResource, e)
+		return enrich[releaseGroup](ctx, s, call, groupResource, e)
 	case library.KindTrack:
-		return enrich[recording](ctx, s, recordingResource, e)
+		return enrich[recording](ctx, s, call, recordingResource, e)
 	}
 	return library.Facts{}, library.ErrNotThere
 }
@@ -64,12 +67,14 @@ type found interface {
 // perSearch is the number of hits that a search asks for. There may be many versions of a recording.
 const perSearch = 25
 
-func enrich[F found](ctx context.Context, s *source, r resource, e library.Entity) (library.Facts, error) {
+func enrich[F found](
+	ctx context.Context, s *source, call resilience.Call, r resource, e library.Entity,
+) (library.Facts, error) {
 	if e.MBID != "" {
 		var one F
 		endpoint := r.lookup()
 		path, params := "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), url.Values{"inc": {"tags"}}
-		if err := s.get(ctx, path, endpoint, params, &one); err != nil {
+		if err := s.get(ctx, call, at{path, endpoint, params}, &one); err != nil {
 			return library.Facts{}, err
 		}
 		if one.key() == "" {
@@ -88,7 +93,7 @@ func enrich[F found](ctx context.Context, s *source, r resource, e library.Entit
 	}
 	endpoint := r.search()
 	params := url.Values{"query": {query}, "limit": {strconv.Itoa(perSearch)}}
-	if err := s.get(ctx, "/ws/2/"+r.name, endpoint, params, &hits); err != nil {
+	if err := s.get(ctx, call, at{"/ws/2/" + r.name, endpoint, params}, &hits); err != nil {
 		return library.Facts{}, err
 	}
 	all := map[string][]F{artistResource.name: hits.Artists, groupResource.name: hits.Groups,
@@ -103,16 +108,22 @@ func enrich[F found](ctx context.Context, s *source, r resource, e library.Entit
 	return best.facts(), nil
 }
 
+// at is what one GET asks for.
+type at struct {
+	path, endpoint string
+	query          url.Values
+}
+
 // get reads the answer to one GET into v.
-func (s *source) get(ctx context.Context, path, endpoint string, query url.Values, v any) error {
-	query.Set("fmt", "json")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path+"?"+query.Encode(), nil)
+func (s *source) get(ctx context.Context, call resilience.Call, to at, v any) error {
+	to.query.Set("fmt", "json")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+to.path+"?"+to.query.Encode(), nil)
 	if err != nil {
 		return &resilience.SettingError{Setting: "providers.musicbrainz.api_url",
 			Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
-	answer, err := providers.Call(s.client, req, endpoint, table, explain)
+	answer, err := providers.Send(call, req, to.endpoint, table, explain)
 	if err != nil {
 		return err
 	}

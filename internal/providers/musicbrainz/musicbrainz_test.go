@@ -112,8 +112,9 @@ func TestTable(t *testing.T) {
 				} else if status == 429 { // the answer names no wait
 					want.Scope = resilience.ScopeConnection
 				}
-				_, err = of(providertest.Always(status, body)).Enrich(t.Context(), known(band, bandID))
-				require.Equal(t, want, resilience.Classify(err), "%v", err)
+				_, err = of(providertest.Always(status, body)).Enrich(t.Context(), resilience.Call{}, known(band,
+					bandID))
+				require.Equal(t, want, resilience.VerdictOf(err), "%v", err)
 				var refusal *resilience.AnswerError
 				require.ErrorAs(t, err, &refusal)
 				require.NotEmpty(t, refusal.Message)
@@ -148,9 +149,9 @@ func TestTheWaitOfAThrottledAnswer(t *testing.T) {
 			_, err := of(func(*http.Request) (int, http.Header, string) {
 				return 503, http.Header{"Retry-After": {retryAfter}},
 					`{"error":"The MusicBrainz web server is currently busy."}`
-			}).Enrich(t.Context(), band)
+			}).Enrich(t.Context(), resilience.Call{}, band)
 			want.Class, want.Category, want.Scope = resilience.Retriable, resilience.RateLimit, resilience.ScopeApp
-			require.Equal(t, want, resilience.Classify(err), retryAfter)
+			require.Equal(t, want, resilience.VerdictOf(err), retryAfter)
 		}
 	})
 }
@@ -182,17 +183,18 @@ func TestFacts(t *testing.T) {
 			requests++
 			require.Equal(t, "json", r.URL.Query().Get("fmt"))
 			return far(r)
-		}).Enrich(t.Context(), c.entity)
+		}).Enrich(t.Context(), resilience.Call{}, c.entity)
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, got, name)
 		require.Equal(t, 1, requests, name)
 	}
 	mirror := asking(providertest.Client(healthy(t)), "api_url", "https://mb.example.org/mirror/")
-	got, err := mirror.Enrich(t.Context(), known(track, trackID))
+	got, err := mirror.Enrich(t.Context(), resilience.Call{}, known(track, trackID))
 	require.NoError(t, err)
 	require.Equal(t, trackID, got.MBID)
-	_, err = asking(providertest.Client(healthy(t)), "api_url", "https://mb example\x7f").Enrich(t.Context(), band)
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	_, err = asking(providertest.Client(healthy(t)), "api_url", "https://mb example\x7f").Enrich(t.Context(),
+		resilience.Call{}, band)
+	require.Equal(t, resilience.Config, resilience.VerdictOf(err).Category)
 }
 
 func TestManyTags(t *testing.T) {
@@ -212,7 +214,7 @@ func query(t *testing.T, e library.Entity) (path, query string) {
 	_, err := of(func(r *http.Request) (int, http.Header, string) {
 		path, query = r.URL.Path, r.URL.Query().Get("query")
 		return 200, nil, `{"artists":[],"release-groups":[],"recordings":[]}`
-	}).Enrich(t.Context(), e)
+	}).Enrich(t.Context(), resilience.Call{}, e)
 	require.ErrorIs(t, err, library.ErrNotThere)
 	return path, query
 }
@@ -247,7 +249,7 @@ func TestQueries(t *testing.T) {
 	_, _ = of(func(r *http.Request) (int, http.Header, string) {
 		path = r.URL.EscapedPath()
 		return 404, nil, `{}`
-	}).Enrich(t.Context(), known(band, "../release?x"))
+	}).Enrich(t.Context(), resilience.Call{}, known(band, "../release?x"))
 	require.Equal(t, "/ws/2/artist/"+url.PathEscape("../release?x"), path)
 }
 
@@ -335,7 +337,7 @@ func TestOnlyACertainHitIsTaken(t *testing.T) {
 		}, ""},
 		"another code": {coded, []change{{"title": "Tee", "isrcs": []string{"GBAAA9900304"}}}, ""},
 	} {
-		facts, err := of(hits(t, c.hits...)).Enrich(t.Context(), c.entity)
+		facts, err := of(hits(t, c.hits...)).Enrich(t.Context(), resilience.Call{}, c.entity)
 		if c.want == "" {
 			require.ErrorIs(t, err, library.ErrNotThere, name)
 			continue
@@ -358,7 +360,7 @@ func TestArtistsWhoShareAName(t *testing.T) {
 		"two":                   {[]change{{"name": "Nirvana"}, {"name": "Nirvana", "score": 95}}, ""},
 		"by another name":       {[]change{{"name": "N", "aliases": []change{{"name": "nirvana"}}}}, "0"},
 	} {
-		facts, err := of(hits(t, c.hits...)).Enrich(t.Context(), nirvana)
+		facts, err := of(hits(t, c.hits...)).Enrich(t.Context(), resilience.Call{}, nirvana)
 		if c.want == "" {
 			require.ErrorIs(t, err, library.ErrNotThere, name)
 			continue

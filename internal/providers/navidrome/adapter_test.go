@@ -50,13 +50,13 @@ func playlists(ctx context.Context, a providers.Adapter) ([]library.Playlist, er
 }
 
 func tracks(ctx context.Context, a providers.Adapter, p library.Playlist) ([]library.Track, error) {
-	return flat(a.(providers.PlaylistSource).Tracks(ctx, p))
+	return flat(a.(providers.PlaylistSource).Tracks(ctx, p, nil))
 }
 
 func requireVerdict(t *testing.T, want resilience.Verdict, err error) {
 	t.Helper()
 	require.Error(t, err)
-	require.Equal(t, want, resilience.Classify(err), "%v", err)
+	require.Equal(t, want, resilience.VerdictOf(err), "%v", err)
 }
 
 func requireCode(t *testing.T, want string, err error) {

@@ -10,13 +10,14 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
+	"reprise/internal/resilience"
 )
 
 func TestAddress(t *testing.T) {
 	t.Parallel()
 	p := providertest.New(navidrome.Describe())
 	base := func(typed string) (string, error) {
-		account, err := p.Open(providertest.Client(providertest.Always(200, providertest.Golden(t, "ping_other.json"))),
+		account, err := p.Open(providertest.Call(providertest.Always(200, providertest.Golden(t, "ping_other.json"))),
 			merge(geoff, library.Credentials{"url": typed})).Prove(t.Context())
 		return account.Learned["url"], err
 	}
@@ -59,7 +60,7 @@ func TestAddress(t *testing.T) {
 		"username": {"username": " "},
 		"password": {"password": ""},
 	} {
-		a := p.Open(http.DefaultClient, merge(geoff, c))
+		a := p.Open(resilience.Call{Client: http.DefaultClient}, merge(geoff, c))
 		_, err := a.Prove(t.Context())
 		requireSetting(t, missing, err)
 		_, err = playlists(t.Context(), a)

@@ -46,7 +46,7 @@ func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
 		song := fmt.Sprintf(`{"id":"tr-%d","title":"T","artist":"A"%s}`, i, played)
 		return 200, nil, `{"subsonic-response":{"status":"ok","album":{"song":[` + song + `]}}}`
 	}
-	return providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)),
+	return providertest.New(navidrome.Describe()).Open(providertest.Call(providertest.Routes(routes)),
 		merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 }
 

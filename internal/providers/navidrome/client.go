@@ -42,7 +42,7 @@ func (w way) verb() string {
 }
 
 type adapter struct {
-	client   *http.Client
+	call     resilience.Call
 	base     *url.URL
 	err      error // the error of invalid credentials
 	user     string
@@ -64,8 +64,8 @@ type adapter struct {
 	titlesOnly bool
 }
 
-// call makes one call of the Subsonic API and returns a successful answer, or [providers.ErrNotOffered].
-func (a *adapter) call(ctx context.Context, method string, params url.Values) (*response, error) {
+// ask makes one call of the Subsonic API and returns a successful answer, or [providers.ErrNotOffered].
+func (a *adapter) ask(ctx context.Context, method string, params url.Values) (*response, error) {
 	if err := a.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -104,10 +104,9 @@ func (a *adapter) send(ctx context.Context, w way, method string, params url.Val
 	} else {
 		u.RawQuery = form.Encode()
 	}
+	effect := resilience.Write
 	if reads(method) { // in this API the verb does not say: forms read, and a GET may write
-		ctx = resilience.AsRead(ctx)
-	} else {
-		ctx = resilience.AsWrite(ctx)
+		effect = resilience.Read
 	}
 	req, err := http.NewRequestWithContext(ctx, verb, u.String(), strings.NewReader(body))
 	if err != nil {
@@ -116,7 +115,7 @@ func (a *adapter) send(ctx context.Context, w way, method string, params url.Val
 	if w.form {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	answer, err := a.do(req, verb+" /rest/"+method,
+	answer, err := a.do(effect, req, verb+" /rest/"+method,
 		providers.Refusals{Table: subsonic, Explain: explain, InSuccess: failed})
 	if err != nil {
 		return nil, err
@@ -148,11 +147,12 @@ func (a *adapter) sign(form url.Values, w way) {
 }
 
 // do sends a request to either API.
-func (a *adapter) do(req *http.Request, endpoint string, r providers.Refusals) (*resilience.Answer, error) {
-	answer, err := r.Call(a.client, req, endpoint)
-	if e, ok := errors.AsType[*resilience.NetworkError](err); ok {
-		e.FirstDelay = firstDelay
-	}
+func (a *adapter) do(
+	effect resilience.Effect, req *http.Request, endpoint string, r providers.Refusals,
+) (*resilience.Answer, error) {
+	call := a.call
+	call.Effect, call.FirstDelay = effect, firstDelay
+	answer, err := r.Send(call, req, endpoint)
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		e.Message = a.redact(e.Message)
 	}
@@ -212,7 +212,7 @@ func (a *adapter) redact(text string) string {
 // meaning returns err with another meaning than the table gives it.
 func meaning(err error, m resilience.Meaning) error {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
-		e.Meaning = &m
+		e.Means(&m)
 	}
 	return err
 }

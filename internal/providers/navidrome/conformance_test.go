@@ -150,8 +150,8 @@ func TestErrorTable(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.golden, func(t *testing.T) {
 			t.Parallel()
-			client := providertest.Client(providertest.Always(row.status, providertest.Golden(t, row.golden)))
-			a := providertest.New(navidrome.Describe()).Open(client,
+			call := providertest.Call(providertest.Always(row.status, providertest.Golden(t, row.golden)))
+			a := providertest.New(navidrome.Describe()).Open(call,
 				merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 			check := func(err error) {
 				t.Helper()
@@ -171,9 +171,9 @@ func TestErrorTable(t *testing.T) {
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, native := range []string{"yes", "no"} {
-		client := providertest.Client(providertest.Always(http.StatusNotImplemented,
+		call := providertest.Call(providertest.Always(http.StatusNotImplemented,
 			"This endpoint is not implemented"))
-		a := providertest.New(navidrome.Describe()).Open(client,
+		a := providertest.New(navidrome.Describe()).Open(call,
 			merge(geoff, library.Credentials{"auth": "token", "native": native}))
 		_, err := playlists(t.Context(), a)
 		require.ErrorIs(t, err, providers.ErrNotOffered)

@@ -64,7 +64,7 @@ func TestAwkwardSongs(t *testing.T) {
 			t.Parallel()
 			base := resilience.NewBase(nil)
 			t.Cleanup(base.CloseIdleConnections)
-			w := providertest.New(navidrome.Describe()).Open(resilience.NewClient(&resilience.Transport{Base: base}),
+			w := providertest.New(navidrome.Describe()).Open(providertest.Call(base),
 				library.Credentials{"url": s.serve(t), "username": "anna", "password": "x", "auth": "token",
 					"form": "yes"}).(providers.PlaylistWriter)
 			offered := lookForAll(t, name, w, &s.asked)
@@ -163,7 +163,7 @@ func TestAwkwardSongsOnARealServer(t *testing.T) {
 	server := supysonictest.StartWith(t, songs)
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
-	w := providertest.New(navidrome.Describe()).Open(resilience.NewClient(&resilience.Transport{Base: base}),
+	w := providertest.New(navidrome.Describe()).Open(providertest.Call(base),
 		library.Credentials{"url": server.URL, "username": server.Username, "password": server.Password,
 			"auth": "password", "form": "yes"}).(providers.PlaylistWriter)
 	lookForAll(t, "supysonic", w, nil)

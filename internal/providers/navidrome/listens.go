@@ -253,7 +253,7 @@ func (a *adapter) songListens(ctx context.Context, span library.Span, yield list
 func (a *adapter) albumListens(ctx context.Context, span library.Span, yield listenYield) error {
 	w := albumWalk{span: span}
 	for offset := 0; !w.done; offset += albumPage {
-		r, err := a.call(ctx, "getAlbumList2", url.Values{
+		r, err := a.ask(ctx, "getAlbumList2", url.Values{
 			"type": {"recent"}, "size": {strconv.Itoa(albumPage)}, "offset": {strconv.Itoa(offset)},
 		})
 		if err != nil {
@@ -290,7 +290,7 @@ func (a *adapter) albumListens(ctx context.Context, span library.Span, yield lis
 
 // albumSongs returns the songs of one album, or none when the album was deleted.
 func (a *adapter) albumSongs(ctx context.Context, id text) ([]song, error) {
-	r, err := a.call(ctx, "getAlbum", url.Values{"id": {string(id)}})
+	r, err := a.ask(ctx, "getAlbum", url.Values{"id": {string(id)}})
 	switch {
 	case resilience.IsItem(err):
 		return nil, nil

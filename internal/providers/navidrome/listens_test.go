@@ -32,7 +32,7 @@ func TestEveryPlay(t *testing.T) {
 	s.tokenUses = 1                                                                          // each answer renews it
 	s.unlisted["song000000000000000003"] = true
 	delete(s.songs, "song000000000000000005") // its two plays have no name
-	a := providertest.New(navidrome.Describe()).Open(s.client, s.credentials())
+	a := providertest.New(navidrome.Describe()).Open(resilience.Call{Client: s.client}, s.credentials())
 
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestASongIsGoneOnlyWhenNavidromeSaysSo(t *testing.T) {
 		routes := navidromeRoutes(t)
 		routes["GET /music/api/song"] = providertest.Always(200, "[]")
 		routes["GET /music/api/song/{id}"] = providertest.Always(404, notFound)
-		a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)),
+		a := providertest.New(navidrome.Describe()).Open(providertest.Call(providertest.Routes(routes)),
 			merge(geoff, library.Credentials{"auth": "token", "native": "yes"}))
 		return listens(t.Context(), a, library.Span{})
 	}
@@ -85,7 +85,8 @@ func TestSpan(t *testing.T) {
 		s := newServer(t)
 		s.fill(60, 60, lastPlay)
 		s.older = older
-		pages, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(s.client, s.credentials()), span)
+		pages, err := listens(t.Context(),
+			providertest.New(navidrome.Describe()).Open(resilience.Call{Client: s.client}, s.credentials()), span)
 		require.NoError(t, err)
 		within := 0
 		for _, l := range all(pages) {
@@ -105,7 +106,8 @@ func TestLatePlays(t *testing.T) {
 	s.fill(3, 3, lastPlay)
 	onTheWay := lastPlay.Add(-6 * time.Hour)
 	s.plays = append(s.plays, play{4, "song000000000000000001", onTheWay.Unix()})
-	pages, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(s.client, s.credentials()),
+	pages, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(resilience.Call{Client: s.client},
+		s.credentials()),
 		library.Span{After: lastPlay})
 	require.NoError(t, err)
 	got := all(pages)
@@ -118,7 +120,7 @@ func TestTokenEndsInTheMiddle(t *testing.T) {
 	s := newServer(t)
 	s.fill(1203, 20, lastPlay)
 	s.revokeAt = 3
-	a := providertest.New(navidrome.Describe()).Open(s.client, s.credentials())
+	a := providertest.New(navidrome.Describe()).Open(resilience.Call{Client: s.client}, s.credentials())
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 1203)
@@ -131,12 +133,12 @@ func TestTokenIsNeverAccepted(t *testing.T) {
 	s.tokenUses = -1
 	p := providertest.New(navidrome.Describe())
 	for want := 2; want <= 5; want++ { // two in the first run, then one, because the stored token is tried first
-		_, err := listens(t.Context(), p.Open(s.client, s.credentials()), library.Span{})
+		_, err := listens(t.Context(), p.Open(resilience.Call{Client: s.client}, s.credentials()), library.Span{})
 		requireVerdict(t, deadCredential, err)
 		require.Equal(t, want, s.signIns)
 	}
-	_, err := listens(t.Context(), p.Open(s.client, s.credentials()), library.Span{})
-	v := resilience.Classify(err) // the sixth sign-in
+	_, err := listens(t.Context(), p.Open(resilience.Call{Client: s.client}, s.credentials()), library.Span{})
+	v := resilience.VerdictOf(err) // the sixth sign-in
 	require.Equal(t, resilience.RateLimit, v.Category, "%v", err)
 	require.Equal(t, resilience.ScopeApp, v.Scope)
 	require.WithinDuration(t, time.Now().Add(20*time.Second), v.NotBefore, 15*time.Second)
@@ -149,12 +151,12 @@ func TestTokenIsKept(t *testing.T) {
 	s.tokenUses = 1
 	p := providertest.New(navidrome.Describe())
 	for range 8 {
-		_, err := listens(t.Context(), p.Open(s.client, s.credentials()), library.Span{})
+		_, err := listens(t.Context(), p.Open(resilience.Call{Client: s.client}, s.credentials()), library.Span{})
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, s.signIns, "one sign-in serves many runs")
 	wrong := merge(s.credentials(), library.Credentials{"password": "wrong-horse"})
-	_, err := listens(t.Context(), p.Open(s.client, wrong), library.Span{})
+	_, err := listens(t.Context(), p.Open(resilience.Call{Client: s.client}, wrong), library.Span{})
 	requireVerdict(t, deadCredential, err)
 	require.Equal(t, 2, s.signIns, "another password does not find the token of the right one")
 }
@@ -165,7 +167,7 @@ func TestOlderNavidrome(t *testing.T) {
 	s.older = true
 	s.fill(1203, 450, lastPlay)
 	s.songs["never"] = map[string]any{"id": "never", "title": "Never played", "artist": "Nobody"}
-	a := providertest.New(navidrome.Describe()).Open(s.client, s.credentials())
+	a := providertest.New(navidrome.Describe()).Open(resilience.Call{Client: s.client}, s.credentials())
 
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
@@ -192,10 +194,10 @@ func TestAMissingListOfPlaysOpensNoBreaker(t *testing.T) {
 	t.Parallel()
 	routes := navidromeRoutes(t)
 	delete(routes, "GET /music/api/scrobble")
-	client := resilience.NewClient(&resilience.Transport{Base: providertest.Routes(routes),
-		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: 2})})
+	call := resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: providertest.Routes(routes),
+		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: 2})})}
 	for range 5 {
-		_, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(client,
+		_, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(call,
 			merge(geoff, library.Credentials{"auth": "token", "native": "yes"})), library.Span{})
 		require.NoError(t, err)
 	}
@@ -204,7 +206,7 @@ func TestAMissingListOfPlaysOpensNoBreaker(t *testing.T) {
 func TestAlbums(t *testing.T) {
 	t.Parallel()
 	creds := merge(geoff, library.Credentials{"auth": "token", "native": "no"})
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(albumRoutes(t))), creds)
+	a := providertest.New(navidrome.Describe()).Open(providertest.Call(providertest.Routes(albumRoutes(t))), creds)
 	read := func(span library.Span) (ids []string, oldest time.Time) {
 		pages, err := listens(t.Context(), a, span)
 		require.NoError(t, err)
@@ -240,7 +242,7 @@ func TestNoPlays(t *testing.T) {
 		return 200, nil,
 			`{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-1","title":"Rain","artist":"Cloud"}]}}}`
 	}
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)),
+	a := providertest.New(navidrome.Describe()).Open(providertest.Call(providertest.Routes(routes)),
 		merge(geoff, library.Credentials{"auth": "token"}))
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
@@ -267,8 +269,9 @@ func TestNonsenseIsNotNeverPlayed(t *testing.T) {
 		s.older = true
 		s.fill(3, 3, lastPlay)
 		spoil(s)
-		_, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(s.client, s.credentials()),
+		_, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(resilience.Call{Client: s.client},
+			s.credentials()),
 			library.Span{})
-		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%s: %v", name, err)
+		require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, "%s: %v", name, err)
 	}
 }

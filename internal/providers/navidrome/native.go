@@ -60,14 +60,14 @@ func (a *adapter) signIn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx = resilience.AsRead(ctx) // a second sign-in does no harm
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base.JoinPath("auth", "login").String(),
 		bytes.NewReader(body))
 	if err != nil {
 		return badAddress(words.New("field.web_address"))
 	}
 	req.Header.Set("Content-Type", "application/json")
-	answer, err := a.do(req, "POST /auth/login", providers.Refusals{Table: ownAPI})
+	// A second sign-in does no harm.
+	answer, err := a.do(resilience.Read, req, "POST /auth/login", providers.Refusals{Table: ownAPI})
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (a *adapter) getOnce(
 	}
 	key := a.sessionKey()
 	req.Header.Set(tokenHeader, "Bearer "+a.held.get(key))
-	answer, err := a.do(req, endpoint, providers.Refusals{Table: ownAPI})
+	answer, err := a.do(resilience.ByMethod, req, endpoint, providers.Refusals{Table: ownAPI})
 	var next string
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		next = e.Header(tokenHeader)

@@ -10,7 +10,6 @@
 package navidrome
 
 import (
-	"net/http"
 	"strings"
 
 	"reprise/internal/library"
@@ -75,14 +74,14 @@ func build(providers.Settings, providers.Installation) (providers.Provider, erro
 			}
 			return u.Host
 		},
-		Open: func(client *http.Client, c library.Credentials) providers.Adapter { return open(client, c, held) },
+		Open: func(call resilience.Call, c library.Credentials) providers.Adapter { return open(call, c, held) },
 	}, nil
 }
 
 // clientName is the name that servers show to their users.
 const clientName = "reprise"
 
-func open(client *http.Client, c library.Credentials, held *sessions) *adapter {
+func open(call resilience.Call, c library.Credentials, held *sessions) *adapter {
 	a := &adapter{
 		user:     strings.TrimSpace(c[credUser]),
 		password: c[credPassword],
@@ -100,7 +99,8 @@ func open(client *http.Client, c library.Credentials, held *sessions) *adapter {
 	case a.password == "" && a.apiKey == "":
 		a.err = &resilience.SettingError{Setting: credPassword, Problem: words.New("field.navidrome.password")}
 	}
-	a.client = a.watchRedirects(client)
+	a.call = call
+	a.call.Client = a.watchRedirects(call.Client)
 	return a
 }
 

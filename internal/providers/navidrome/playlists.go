@@ -7,12 +7,13 @@ import (
 	"strconv"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 )
 
 // Playlists yields all playlists that the user may play, which the Subsonic API returns at once.
 func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {
-		r, err := a.call(ctx, "getPlaylists", nil)
+		r, err := a.ask(ctx, "getPlaylists", nil)
 		if err == nil && r.Playlists == nil {
 			err = r.lacks("playlists")
 		}
@@ -44,9 +45,11 @@ func (p *playlist) snapshot() string {
 }
 
 // Tracks yields the tracks of one playlist, which the Subsonic API returns at once.
-func (a *adapter) Tracks(ctx context.Context, p library.Playlist) iter.Seq2[[]library.Track, error] {
+func (a *adapter) Tracks(
+	ctx context.Context, p library.Playlist, _ providers.LeaveOut,
+) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
-		r, err := a.call(ctx, "getPlaylist", url.Values{"id": {p.SourceID}})
+		r, err := a.ask(ctx, "getPlaylist", url.Values{"id": {p.SourceID}})
 		if err == nil && r.Playlist == nil {
 			err = r.lacks("playlist")
 		}

@@ -24,7 +24,7 @@ func TestPlaylists(t *testing.T) {
 		}
 		return 200, nil, providertest.Golden(t, "playlist.json")
 	}
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)),
+	a := providertest.New(navidrome.Describe()).Open(providertest.Call(providertest.Routes(routes)),
 		merge(geoff, library.Credentials{"auth": "token", "form": "yes"}))
 	lists, err := playlists(t.Context(), a)
 	require.NoError(t, err)
@@ -53,8 +53,8 @@ func TestAPlaylistWithoutAnID(t *testing.T) {
 	t.Parallel()
 	const body = `{"subsonic-response":{"status":"ok","playlists":{"playlist":[` +
 		`{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Always(200, body)),
+	a := providertest.New(navidrome.Describe()).Open(providertest.Call(providertest.Always(200, body)),
 		merge(geoff, library.Credentials{"auth": "token"}))
 	_, err := playlists(t.Context(), a)
-	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
+	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, "%v", err)
 }

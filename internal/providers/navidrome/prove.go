@@ -104,7 +104,7 @@ func (a *adapter) negotiate(ctx context.Context) (*response, error) {
 	}
 	m := noWayLeft
 	m.Advice = advice
-	last.Meaning = &m
+	last.Means(&m)
 	return nil, last
 }
 

@@ -20,7 +20,7 @@ import (
 
 func prove(t *testing.T, upstream providertest.Respond, creds library.Credentials) (providers.Account, error) {
 	t.Helper()
-	return providertest.New(navidrome.Describe()).Open(providertest.Client(upstream), creds).Prove(t.Context())
+	return providertest.New(navidrome.Describe()).Open(providertest.Call(upstream), creds).Prove(t.Context())
 }
 
 func adviceOf(t *testing.T, err error) string {
@@ -35,7 +35,7 @@ func TestProveAtNavidrome(t *testing.T) {
 	s := newServer(t)
 	creds := library.Credentials{"url": s.URL + "/app/#/album/all", "username": "geoff", "password": s.password}
 	p := providertest.New(navidrome.Describe())
-	account, err := p.Open(s.client, creds).Prove(t.Context())
+	account, err := p.Open(resilience.Call{Client: s.client}, creds).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{
 		ID: s.URL + "#geoff", Name: "geoff", AnyCase: true,
@@ -44,16 +44,17 @@ func TestProveAtNavidrome(t *testing.T) {
 	}, account)
 
 	s.fill(10, 10, lastPlay)
-	pages, err := listens(t.Context(), p.Open(s.client, merge(creds, account.Learned)), library.Span{})
+	pages, err := listens(t.Context(), p.Open(resilience.Call{Client: s.client}, merge(creds, account.Learned)),
+		library.Span{})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 10)
 	require.Equal(t, 1, s.signIns, "the session of the proof serves the first run")
-	pages, err = listens(t.Context(), p.Open(s.client, creds), library.Span{})
+	pages, err = listens(t.Context(), p.Open(resilience.Call{Client: s.client}, creds), library.Span{})
 	require.NoError(t, err, "without learned credentials")
 	require.Len(t, all(pages), 10)
 
 	s.password = "another"
-	_, err = p.Open(s.client, creds).Prove(t.Context())
+	_, err = p.Open(resilience.Call{Client: s.client}, creds).Prove(t.Context())
 	requireVerdict(t, deadCredential, err)
 }
 
@@ -73,7 +74,7 @@ func TestProveWithoutOwnAPI(t *testing.T) {
 	routes := navidromeRoutes(t)
 	routes["POST /music/auth/login"] = providertest.Always(503, "")
 	_, err := prove(t, providertest.Routes(routes), geoff)
-	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category, "an outage is no answer to the question")
+	require.Equal(t, resilience.Upstream, resilience.VerdictOf(err).Category, "an outage is no answer to the question")
 }
 
 // picky is a server that refuses unaccepted ways to sign in with a golden answer.
@@ -151,7 +152,7 @@ func TestWayToSignIn(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.auth, account.Learned["auth"])
 			*ways = nil
-			a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
+			a := providertest.New(navidrome.Describe()).Open(providertest.Call(upstream),
 				merge(creds, account.Learned))
 			_, _ = playlists(t.Context(), a)
 			require.Equal(t, c.ways[len(c.ways)-1:], *ways, "a run starts with the learned way")
@@ -172,7 +173,7 @@ func TestWayChanges(t *testing.T) {
 		return status, header, body
 	}
 	accepted = "p"
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Respond(answer)),
+	a := providertest.New(navidrome.Describe()).Open(providertest.Call(providertest.Respond(answer)),
 		merge(geoff, library.Credentials{"auth": "token"}))
 	got, err := playlists(t.Context(), a)
 	require.NoError(t, err)
@@ -191,7 +192,7 @@ func TestARefusedLoginIsNotNegotiatedAgain(t *testing.T) {
 		}
 		return 200, nil, providertest.Golden(t, "error_41.json")
 	})
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
+	a := providertest.New(navidrome.Describe()).Open(providertest.Call(upstream),
 		merge(geoff, library.Credentials{"auth": "token"}))
 	for range 3 {
 		_, err := playlists(t.Context(), a)
@@ -207,9 +208,9 @@ func TestAServerAtHomeIsTriedAgainSoon(t *testing.T) {
 	far := httptest.NewServer(nil)
 	far.Close()
 	_, err := prove(t, func(req *http.Request) (int, http.Header, string) { return 502, nil, "" }, geoff)
-	require.Zero(t, resilience.Classify(err).FirstDelay, "it is there, and says so itself")
-	client := resilience.NewClient(&resilience.Transport{Base: http.DefaultTransport})
-	_, err = providertest.New(navidrome.Describe()).Open(client,
+	require.Zero(t, resilience.VerdictOf(err).FirstDelay, "it is there, and says so itself")
+	call := resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: http.DefaultTransport})}
+	_, err = providertest.New(navidrome.Describe()).Open(call,
 		merge(geoff, library.Credentials{"url": far.URL})).Prove(t.Context())
 	requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network,
 		Scope: resilience.ScopeConnection, FirstDelay: 5 * time.Second}, err)
@@ -242,7 +243,7 @@ func TestNoSubsonicServer(t *testing.T) {
 			_, err := prove(t, upstream, geoff)
 			e := answerOf(t, err)
 			if c.advice == "" {
-				require.True(t, e.Meaning == nil || e.Meaning.Advice.IsZero())
+				require.True(t, e.Meaning == nil || e.Meaning.Advice == nil)
 				return
 			}
 			require.Contains(t, e.Meaning.Advice.String(), c.advice)
@@ -328,7 +329,7 @@ func TestATokenIsNewWithEveryCall(t *testing.T) {
 		salts[salt] = true
 		return 200, nil, providertest.Golden(t, "playlists.json")
 	})
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
+	a := providertest.New(navidrome.Describe()).Open(providertest.Call(upstream),
 		merge(geoff, library.Credentials{"auth": "token"}))
 	for range 3 {
 		_, err := playlists(t.Context(), a)

@@ -20,6 +20,7 @@ import (
 
 // far is a server with canned answers that records its calls.
 type far struct {
+	eager   bool // a person waits
 	t       *testing.T
 	answers map[string][]string // golden files by method, one per call; the last one repeats
 	asked   []string            // "POST search3"
@@ -56,7 +57,9 @@ func (f *far) open(learned ...string) providers.Adapter {
 	for pair := range slices.Chunk(learned, 2) {
 		creds[pair[0]] = pair[1]
 	}
-	return providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Respond(f.respond)), creds)
+	call := providertest.Call(providertest.Respond(f.respond))
+	call.Eager = f.eager
+	return providertest.New(navidrome.Describe()).Open(call, creds)
 }
 
 func (f *far) submit(plays ...library.StoredListen) ([]error, error) {
@@ -139,7 +142,7 @@ func TestScrobbleElsewhere(t *testing.T) {
 			}
 			var got []resilience.Verdict
 			for _, outcome := range outcomes {
-				got = append(got, resilience.Classify(outcome))
+				got = append(got, resilience.VerdictOf(outcome))
 			}
 			require.Equal(t, tt.want, got)
 			require.Len(t, f.of("scrobble"), tt.calls)
@@ -198,7 +201,7 @@ func TestFind(t *testing.T) {
 
 	f = newFar(t, map[string][]string{"search3": {"done.json"}})
 	_, err = f.open().(providers.PlaylistWriter).Find(t.Context(), unknown.Track)
-	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
+	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, "%v", err)
 }
 
 func songIDs(n int) []string {
@@ -242,7 +245,7 @@ func TestCreatePlaylist(t *testing.T) {
 	require.Equal(t, ids, all)
 
 	id, err = w.CreatePlaylist(t.Context(), "Rain", ids)
-	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
+	require.Equal(t, resilience.Upstream, resilience.VerdictOf(err).Category)
 	require.Equal(t, named, id, "there it is, though not whole")
 }
 

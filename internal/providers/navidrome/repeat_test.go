@@ -12,7 +12,6 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
-	"reprise/internal/resilience"
 )
 
 // TestReadsAreRepeatedAndWritesAreNot: in this API the verb does not tell them apart.
@@ -24,7 +23,8 @@ func TestReadsAreRepeatedAndWritesAreNot(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFar(t, map[string][]string{"search3": {"status 503", "search.json"},
 					"scrobble": {"status 503", "done.json"}, "createPlaylist": {"status 503", "done.json"}})
-				ctx := resilience.WithProbe(t.Context())
+				f.eager = true
+				ctx := t.Context()
 				taker := f.open("form", form).(providers.ListenTaker)
 				_, err := providertest.Submit(ctx, taker, []library.StoredListen{roygbiv})
 				require.Error(t, err)
@@ -48,7 +48,7 @@ func TestTokenAndSaltAreNotShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var secrets []string
-			client := providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+			call := providertest.Call(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 				require.NoError(t, r.ParseForm())
 				for _, field := range []string{"t", "s", "p"} {
 					if v := r.Form.Get(field); v != "" {
@@ -59,7 +59,7 @@ func TestTokenAndSaltAreNotShown(t *testing.T) {
 					`{"code":0,"message":"cannot read %s"}}}`, r.Form.Encode())
 			}))
 			creds := merge(merge(geoff, library.Credentials{"native": "no"}), learned)
-			a := providertest.New(navidrome.Describe()).Open(client, creds)
+			a := providertest.New(navidrome.Describe()).Open(call, creds)
 			_, err := a.(providers.ListenTaker).Submit(t.Context(), []library.StoredListen{joga})
 			require.ErrorContains(t, err, "cannot read")
 			require.NotEmpty(t, secrets)

@@ -121,7 +121,7 @@ func (l *lookup) byAlbum(ctx context.Context) error {
 		}
 		if match.SameAlbum(l.want.Album, cmpName(found.Name, found.Title)) && found.ID != "" {
 			l.calls--
-			r, err := l.call(ctx, "getAlbum", url.Values{"id": {string(found.ID)}})
+			r, err := l.adapter.ask(ctx, "getAlbum", url.Values{"id": {string(found.ID)}})
 			if resilience.IsItem(err) || errors.Is(err, providers.ErrNotOffered) {
 				continue // it is gone, or the server has no albums
 			}
@@ -182,7 +182,7 @@ func (l *lookup) ask(ctx context.Context, text string, offset, songs, albums int
 	if offset > 0 {
 		params.Set("songOffset", strconv.Itoa(offset))
 	}
-	r, err := l.call(ctx, "search3", params)
+	r, err := l.adapter.ask(ctx, "search3", params)
 	if err == nil && r.SearchResult3 == nil {
 		err = r.lacks("searchResult3")
 	}

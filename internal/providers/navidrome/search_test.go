@@ -39,7 +39,7 @@ func (e *endless) respond(r *http.Request) (int, http.Header, string) {
 }
 
 func (e *endless) find(t library.Track) ([]library.Track, error) {
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Respond(e.respond)),
+	a := providertest.New(navidrome.Describe()).Open(providertest.Call(providertest.Respond(e.respond)),
 		merge(geoff, library.Credentials{"auth": "token", "form": "yes", "native": "no"}))
 	return a.(providers.PlaylistWriter).Find(e.t.Context(), t)
 }
@@ -73,7 +73,7 @@ func TestAnAlbumThatIsGoneIsPassedOver(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []string{"error_70.json", "status 501"} {
 		asked := 0
-		a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Respond(
+		a := providertest.New(navidrome.Describe()).Open(providertest.Call(providertest.Respond(
 			func(r *http.Request) (int, http.Header, string) {
 				if strings.HasSuffix(r.URL.Path, "getAlbum.view") {
 					asked++

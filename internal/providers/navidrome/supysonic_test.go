@@ -22,10 +22,10 @@ func TestRealServer(t *testing.T) {
 	p := providertest.New(navidrome.Describe())
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
-	client := resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})
+	call := resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})}
 	creds := library.Credentials{"url": server.URL + "/rest/", "username": server.Username, "password": server.Password}
 
-	account, err := p.Open(client, creds).Prove(t.Context())
+	account, err := p.Open(call, creds).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, server.URL+"#"+server.Username, account.ID)
 	require.Equal(t, strings.TrimPrefix(server.URL, "http://"), account.Label, "it does not say what it is")
@@ -38,7 +38,7 @@ func TestRealServer(t *testing.T) {
 		"not learned": creds,
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := p.Open(client, c)
+			a := p.Open(call, c)
 			lists, err := playlists(t.Context(), a)
 			require.NoError(t, err)
 			require.Len(t, lists, 1)
@@ -55,26 +55,26 @@ func TestRealServer(t *testing.T) {
 			require.ErrorIs(t, err, providers.ErrNotOffered, "it does not tell what was played")
 			_, err = tracks(t.Context(), a, library.Playlist{SourceID: "9c1e3a52-6f3c-4f0e-9d0b-2f2b7f6f0a11"})
 			require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item,
-				Scope: resilience.ScopeItem}, resilience.Classify(err), "%v", err)
+				Scope: resilience.ScopeItem}, resilience.VerdictOf(err), "%v", err)
 		})
 	}
 
 	learned := merge(creds, account.Learned)
 	server.SetPassword("another one")
-	_, err = playlists(t.Context(), p.Open(client, learned))
-	require.Equal(t, deadCredential, resilience.Classify(err), "%v", err)
-	_, err = p.Open(client, creds).Prove(t.Context())
-	require.Equal(t, deadCredential, resilience.Classify(err), "%v", err)
+	_, err = playlists(t.Context(), p.Open(call, learned))
+	require.Equal(t, deadCredential, resilience.VerdictOf(err), "%v", err)
+	_, err = p.Open(call, creds).Prove(t.Context())
+	require.Equal(t, deadCredential, resilience.VerdictOf(err), "%v", err)
 	learned["password"] = "another one"
-	_, err = playlists(t.Context(), p.Open(client, learned))
+	_, err = playlists(t.Context(), p.Open(call, learned))
 	require.NoError(t, err)
 	server.SetPassword(server.Password)
-	_, err = p.Open(client, creds).Prove(t.Context())
+	_, err = p.Open(call, creds).Prove(t.Context())
 	require.NoError(t, err)
 
 	server.Stop()
-	_, err = playlists(t.Context(), p.Open(client, learned))
-	v := resilience.Classify(err)
+	_, err = playlists(t.Context(), p.Open(call, learned))
+	v := resilience.VerdictOf(err)
 	require.Equal(t, resilience.Network, v.Category, "%v", err)
 	require.NotZero(t, v.FirstDelay, "a server at home is soon back")
 }

@@ -23,14 +23,14 @@ func TestRealServerIsWritten(t *testing.T) {
 	p := providertest.New(navidrome.Describe())
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
-	client := resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})
+	call := resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})}
 	creds := library.Credentials{"url": server.URL, "username": server.Username, "password": server.Password}
-	account, err := p.Open(client, creds).Prove(t.Context())
+	account, err := p.Open(call, creds).Prove(t.Context())
 	require.NoError(t, err)
 
 	for _, form := range []string{"yes", "no"} {
 		t.Run("form="+form, func(t *testing.T) {
-			a := p.Open(client, merge(merge(creds, account.Learned), library.Credentials{"form": form}))
+			a := p.Open(call, merge(merge(creds, account.Learned), library.Credentials{"form": form}))
 			name := "Rain & “Fog” form=" + form
 			w := written{t, a.(providers.PlaylistWriter)}
 			low, middle, high := w.song("Low"), w.song("middle"), w.song("High")
@@ -63,7 +63,7 @@ func TestRealServerIsWritten(t *testing.T) {
 		})
 	}
 	t.Run("plays", func(t *testing.T) {
-		a := p.Open(client, merge(creds, account.Learned))
+		a := p.Open(call, merge(creds, account.Learned))
 		outcomes, err := providertest.Submit(t.Context(), a.(providers.ListenTaker), []library.StoredListen{
 			lasting(time.Second, played("Low", "The Tones")), lasting(time.Second, played("LOW", "the tones")),
 			lasting(time.Second, played("Low", "Somebody Else")), lasting(time.Second, played("High", "The Tones")),
@@ -118,7 +118,7 @@ func (w written) holds(id, name string, want ...string) {
 	i := slices.IndexFunc(lists, func(p library.Playlist) bool { return p.SourceID == id })
 	require.GreaterOrEqual(w.t, i, 0)
 	require.Equal(w.t, name, lists[i].Name)
-	got, err := flat(w.Tracks(w.t.Context(), lists[i]))
+	got, err := flat(w.Tracks(w.t.Context(), lists[i], nil))
 	require.NoError(w.t, err)
 	require.Equal(w.t, want, titles(got))
 }

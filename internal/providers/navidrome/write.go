@@ -57,7 +57,7 @@ func (a *adapter) ReplacePlaylist(ctx context.Context, id, name string, tracks [
 		return err
 	}
 	// The code is the same whether the playlist or a song of it is gone.
-	_, asked := a.call(ctx, "getPlaylist", url.Values{"id": {id}})
+	_, asked := a.ask(ctx, "getPlaylist", url.Values{"id": {id}})
 	switch {
 	case asked == nil:
 		return staleSong(err)
@@ -90,7 +90,7 @@ func (a *adapter) replace(ctx context.Context, id, name string, tracks []string)
 
 // write makes a call that changes the library or prepares a change.
 func (a *adapter) write(ctx context.Context, method string, params url.Values) (*response, error) {
-	r, err := a.call(ctx, method, params)
+	r, err := a.ask(ctx, method, params)
 	return r, whole(err, codeNotFound)
 }
 
@@ -148,7 +148,7 @@ func (a *adapter) empty(ctx context.Context, id string) error {
 // latest returns the id of the person's newest playlist of that name, for servers that do not return created
 // playlists.
 func (a *adapter) latest(ctx context.Context, name string) (string, error) {
-	r, err := a.call(ctx, "getPlaylists", nil)
+	r, err := a.ask(ctx, "getPlaylists", nil)
 	if err != nil {
 		return "", whole(err)
 	}

@@ -44,13 +44,14 @@ type message struct {
 // Complete returns one answer of the model. An empty answer breaks the contract, or is an item failure if it ended at
 // a length limit. A text that ended at a length limit is returned with Cut set, because it was paid for and a second
 // attempt would end there too.
-func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Completion, error) {
+func (m *model) Complete(
+	ctx context.Context, call resilience.Call, p providers.Prompt,
+) (providers.Completion, error) {
 	messages := []message{{"system", p.System}, {"user", p.User}}
 	body, err := json.Marshal(map[string]any{"model": m.name, "messages": messages})
 	if err != nil {
 		return providers.Completion{}, err
 	}
-	ctx = resilience.WithPatience(ctx, patience)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.base+"/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return providers.Completion{}, &resilience.SettingError{Setting: "providers.openai.api_url",
@@ -58,7 +59,8 @@ func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Com
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/json")
-	answer, err := refusals.Call(m.client, req, endpoint)
+	call.Client, call.Patience = m.client, patience
+	answer, err := refusals.Send(call, req, endpoint)
 	var out chat
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		_ = json.Unmarshal(e.Body, &out) // refusals cost tokens too, if the body reports them

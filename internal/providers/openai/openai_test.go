@@ -29,7 +29,7 @@ func asking(client *http.Client, settings ...string) providers.Model {
 
 func complete(t *testing.T, far http.RoundTripper) (providers.Completion, error) {
 	t.Helper()
-	return asking(providertest.Client(far), "model", "a-model").Complete(t.Context(), prompt)
+	return asking(providertest.Client(far), "model", "a-model").Complete(t.Context(), resilience.Call{}, prompt)
 }
 
 func verdict(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
@@ -64,7 +64,7 @@ func TestACompletion(t *testing.T) {
 			return 200, nil, providertest.Golden(t, "completion.json")
 		}
 		m := asking(providertest.Client(providertest.Respond(far)), "api_url", base, "model", "a-model")
-		got, err := m.Complete(t.Context(), prompt)
+		got, err := m.Complete(t.Context(), resilience.Call{}, prompt)
 		require.NoError(t, err)
 		require.Equal(t, providers.Completion{
 			Text: "A calm week.\n\nMostly Sigur Rós.", Model: "gpt-4o-mini-2024-07-18",
@@ -107,7 +107,7 @@ func TestAnEmptyAnswerBreaksTheContract(t *testing.T) {
 		"a number":   `{"choices":[{"message":{"content":7}}]}`,
 	} {
 		_, err := complete(t, providertest.Always(200, body))
-		v := resilience.Classify(err)
+		v := resilience.VerdictOf(err)
 		require.Equal(t, [2]any{resilience.Retriable, resilience.Contract}, [2]any{v.Class, v.Category}, name)
 		require.EqualValues(t, 3, v.FatalAfter, "it was paid for: three times at most")
 	}
@@ -159,7 +159,7 @@ func TestTable(t *testing.T) {
 				if want.Category == resilience.Quota {
 					want.NotBefore = time.Now().Add(24 * time.Hour)
 				}
-				require.Equal(t, want, resilience.Classify(err), "%v", err)
+				require.Equal(t, want, resilience.VerdictOf(err), "%v", err)
 				var refusal *resilience.AnswerError
 				require.ErrorAs(t, err, &refusal)
 				if name != "200-content_filter" && name != "200-length" {
@@ -190,14 +190,18 @@ func TestEveryStatusHasAMeaning(t *testing.T) {
 			if want.Category == resilience.Quota {
 				want.NotBefore = time.Now().Add(24 * time.Hour)
 			}
-			require.Equal(t, want, resilience.Classify(err), status)
+			require.Equal(t, want, resilience.VerdictOf(err), status)
 			_, err = complete(t, providertest.Respond(func(*http.Request) (int, http.Header, string) {
 				return status, http.Header{"Content-Type": {"text/html"}}, "<html>"
 			}))
-			require.Equal(t, upstream, resilience.Classify(err), "an HTML page has no code")
+			page := upstream
+			page.Astray = status < 500 && status != http.StatusTooManyRequests
+			require.Equal(t, page, resilience.VerdictOf(err), "an HTML page has no code")
 		}
 		_, err := complete(t, providertest.Always(200, "<html>Welcome"))
-		require.Equal(t, upstream, resilience.Classify(err))
+		page := upstream
+		page.Astray = true
+		require.Equal(t, page, resilience.VerdictOf(err))
 	})
 }
 
@@ -238,7 +242,7 @@ func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 				_, err := complete(t, providertest.Respond(func(*http.Request) (int, http.Header, string) {
 					return 429, header, body
 				}))
-				v := resilience.Classify(err)
+				v := resilience.VerdictOf(err)
 				require.Equal(t, resilience.RateLimit, v.Category)
 				if c.want == 0 {
 					require.Zero(t, v.NotBefore)
@@ -257,7 +261,7 @@ func TestASpentAccountWaitsADay(t *testing.T) {
 		_, err := complete(t, providertest.Respond(func(*http.Request) (int, http.Header, string) {
 			return 429, http.Header{"Retry-After": {"1"}, "X-Ratelimit-Reset-Requests": {"1s"}}, body
 		}))
-		require.Equal(t, time.Now().Add(24*time.Hour), resilience.Classify(err).NotBefore)
+		require.Equal(t, time.Now().Add(24*time.Hour), resilience.VerdictOf(err).NotBefore)
 	})
 }
 
@@ -286,19 +290,19 @@ func TestKeysTakeTurns(t *testing.T) {
 		client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool,
 			Put: putKey, Advice: keyAdvice, Spent: spentAdvice})
 		c := asking(client, "model", "a-model")
-		got, err := c.Complete(t.Context(), prompt)
+		got, err := c.Complete(t.Context(), resilience.Call{}, prompt)
 		require.NoError(t, err)
 		require.NotEmpty(t, got.Text)
 		require.Equal(t, []string{"1111", "2222", "3333"}, used)
 
 		answers["3333"] = "429-insufficient_quota"
-		_, err = c.Complete(t.Context(), prompt)
+		_, err = c.Complete(t.Context(), resilience.Call{}, prompt)
 		require.NotContains(t, err.Error(), "key-")
 		var short *resilience.KeysError
 		require.ErrorAs(t, err, &short)
 		require.Contains(t, short.Advice.String(), "billing page")
 		require.Equal(t, resilience.Verdict{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeApp,
-			NotBefore: time.Now().Add(24 * time.Hour)}, resilience.Classify(err))
+			NotBefore: time.Now().Add(24 * time.Hour)}, resilience.VerdictOf(err))
 		require.Len(t, used, 4)
 		require.Same(t, pool, providertest.NewIn(providers.Installation{Keys: pool}, Describe()).Keys)
 	})
@@ -307,9 +311,10 @@ func TestKeysTakeTurns(t *testing.T) {
 func TestNetworkFailures(t *testing.T) {
 	t.Parallel()
 	_, err := complete(t, failing{errors.New("connection refused")})
-	require.Equal(t, verdict(retriable, resilience.Network, resilience.ScopeConnection), resilience.Classify(err))
-	_, err = asking(providertest.Client(failing{}), "api_url", "http://a b/").Complete(t.Context(), prompt)
-	require.Equal(t, config, resilience.Classify(err))
+	require.Equal(t, verdict(retriable, resilience.Network, resilience.ScopeConnection), resilience.VerdictOf(err))
+	_, err = asking(providertest.Client(failing{}), "api_url", "http://a b/").Complete(t.Context(), resilience.Call{},
+		prompt)
+	require.Equal(t, config, resilience.VerdictOf(err))
 }
 
 type failing struct{ err error }
@@ -338,6 +343,6 @@ func TestAModelAtHomeMayTakeMinutes(t *testing.T) {
 		_, err := complete(t, slow{4 * time.Minute, answer})
 		require.NoError(t, err)
 		_, err = complete(t, slow{6 * time.Minute, answer})
-		require.Equal(t, resilience.Network, resilience.Classify(err).Category, "but not for ever")
+		require.Equal(t, resilience.Network, resilience.VerdictOf(err).Category, "but not for ever")
 	})
 }

@@ -21,7 +21,7 @@ func tryKey(ctx context.Context, t providers.Trying) error {
 	req.Header.Set("Accept", "application/json")
 	listing := refusals
 	listing.Table = tryTable
-	_, err = listing.Call(t.Client, req, "GET /models")
+	_, err = listing.Send(t.Call, req, "GET /models")
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // Enrichment is a source of facts under test, asked about one entity.
@@ -31,11 +32,13 @@ var notForAll = []string{"takes a refused credential for fatal", "keeps the wait
 func RunEnrichment(t *testing.T, e Enrichment) {
 	t.Helper()
 	s := &Suite{Provider: &providers.Provider{
-		Open: func(client *http.Client, _ library.Credentials) providers.Adapter { return enriching{e.New(client)} },
+		Open: func(call resilience.Call, _ library.Credentials) providers.Adapter {
+			return enriching{e.New(call.Client)}
+		},
 	}}
 	c := &capability{name: "Enrich", Capability: e.Capability, suite: s, secrets: e.Secrets, nothing: e.Nothing,
 		read: func(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error) {
-			facts, err := a.(enriching).Enrich(ctx, e.Entity)
+			facts, err := a.(enriching).Enrich(ctx, resilience.Call{}, e.Entity)
 			switch {
 			case errors.Is(err, library.ErrNotThere):
 				return nil, nil

@@ -90,7 +90,7 @@ func submitting(t *testing.T, s *Suite) *capability {
 
 // checkTakes checks that the adapter implements what its provider's Takes declares.
 func (s *Suite) checkTakes(t *testing.T) {
-	takes, a := s.Provider.Takes, s.Provider.Open(Client(Always(http.StatusOK, `{}`)), s.Credentials)
+	takes, a := s.Provider.Takes, s.Provider.Open(Call(Always(http.StatusOK, `{}`)), s.Credentials)
 	if takes.Listens != "" {
 		require.Contains(t, []string{"submit_listens", "scrobble"}, takes.Listens)
 		require.True(t, 1 <= takes.Batch && takes.Batch <= 1000, "batches of %d", takes.Batch)

@@ -120,7 +120,7 @@ func (s *Suite) capabilities(t *testing.T) []*capability {
 				}))
 		all = append(all,
 			paged("Tracks", s.Tracks, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]library.Track, error] {
-				return a.(providers.PlaylistSource).Tracks(ctx, s.Playlist)
+				return a.(providers.PlaylistSource).Tracks(ctx, s.Playlist, nil)
 			}))
 	}
 	if s.Provider.Takes.Listens != "" {
@@ -193,13 +193,13 @@ func (c *capability) try(ctx context.Context, t *testing.T, rt http.RoundTripper
 	pages, err := c.read(ctx, t, c.open(spy))
 	if err != nil {
 		c.checkText(t, err.Error(), sent)
-		err = &resilience.Failure{Verdict: resilience.Classify(err), Err: err} // as the guard does
+		err = &resilience.Failure{Verdict: resilience.VerdictOf(err), Err: err} // as the guard does
 	}
 	return pages, err
 }
 
 func (c *capability) open(rt http.RoundTripper) providers.Adapter {
-	return c.suite.Provider.Open(Client(rt), maps.Clone(c.suite.Credentials))
+	return c.suite.Provider.Open(Call(rt), maps.Clone(c.suite.Credentials))
 }
 
 // checkText checks that an error's text contains no secret and no part of a URL that could be one.
@@ -253,7 +253,7 @@ func (c *capability) wanted(status int) resilience.Verdict {
 	if m, ok := c.Statuses[status]; ok {
 		e.Meaning = &m
 	}
-	return resilience.Classify(e)
+	return resilience.VerdictOf(e)
 }
 
 func (c *capability) fine(status int) bool { return slices.Contains(c.Fine, status) }
@@ -261,7 +261,7 @@ func (c *capability) fine(status int) bool { return slices.Contains(c.Fine, stat
 // listed returns an upstream that fails the test for endpoints that the provider does not list.
 func listed(t *testing.T, p *providers.Provider, next Respond) Respond {
 	return func(req *http.Request) (int, http.Header, string) {
-		assert.Contains(t, p.Endpoints, resilience.EndpointOf(req.Context()),
+		assert.Contains(t, p.Endpoints, resilience.EndpointOf(req),
 			"%s calls an endpoint that it does not list", p.Name)
 		return next(req)
 	}

@@ -65,6 +65,9 @@ func Client(rt http.RoundTripper) *http.Client {
 	return resilience.NewClient(&resilience.Transport{Base: rt, UserAgent: "Reprise/test (test@example.org)"})
 }
 
+// Call returns a call through Client(rt).
+func Call(rt http.RoundTripper) resilience.Call { return resilience.Call{Client: Client(rt)} }
+
 // Golden returns the file of that name in testdata.
 func Golden(t testing.TB, name string) string {
 	t.Helper()

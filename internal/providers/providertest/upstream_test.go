@@ -13,7 +13,7 @@ import (
 
 func TestUpstream(t *testing.T) {
 	t.Parallel()
-	client := Client(Routes(map[string]Respond{
+	call := Call(Routes(map[string]Respond{
 		"GET /list":      Always(200, `{"items":[]}`),
 		"GET /list/{id}": func(r *http.Request) (int, http.Header, string) { return 200, nil, r.URL.Path },
 		"GET /busy": func(*http.Request) (int, http.Header, string) {
@@ -37,7 +37,7 @@ func TestUpstream(t *testing.T) {
 		req, err := http.NewRequestWithContext(t.Context(), tt.method, "https://example.org"+tt.path,
 			strings.NewReader("x"))
 		require.NoError(t, err)
-		answer, err := resilience.Send(client, req, tt.method+" "+tt.path)
+		answer, err := call.Send(req, resilience.Endpoint{Name: tt.method + " " + tt.path})
 		if tt.status >= 400 {
 			var refusal *resilience.AnswerError
 			require.ErrorAs(t, err, &refusal)
@@ -56,7 +56,7 @@ func TestUpstreamEnds(t *testing.T) {
 	cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://example.org/", nil)
 	require.NoError(t, err)
-	_, err = resilience.Send(Client(Always(200, `{}`)), req, "GET /")
+	_, err = Call(Always(200, `{}`)).Send(req, resilience.Endpoint{Name: "GET /"})
 	require.ErrorIs(t, err, context.Canceled)
 }
 

@@ -59,20 +59,20 @@ var everything = library.Credentials{"url": "http://music.example.org", "usernam
 
 // exercise makes every call that an adapter of the provider can make, each with upstreams that answer as p does.
 func exercise(t *testing.T, d providers.Description, credentials library.Credentials, p parrot) {
-	ctx, end := resilience.WithTurns(resilience.WithUser(t.Context(), 1, d.Name))
-	defer end()
+	ctx, turn := t.Context(), &resilience.Turn{}
+	defer turn.End()
 	var settings []string
 	for _, s := range d.Settings {
 		if s.Required && s.Kind != providers.Keys {
 			settings = append(settings, s.Name, "something")
 		}
 	}
-	open := func() (*providers.Provider, *http.Client) {
+	open := func() (*providers.Provider, resilience.Call) {
 		far := p
 		client := resilience.NewClient(&resilience.Transport{Base: &far, Turns: resilience.NewTurns()})
 		in := providers.Installation{Client: client, Keyed: client, Contact: "a@example.org"}
 		provider := providertest.NewIn(in, d, settings...)
-		return provider, client
+		return provider, resilience.Call{Client: client, User: 1, Provider: d.Name, Turn: turn}
 	}
 	calls := []func(providers.Adapter){
 		func(a providers.Adapter) {
@@ -104,7 +104,7 @@ func exercise(t *testing.T, d providers.Description, credentials library.Credent
 					break
 				}
 			}
-			for _, err := range source.Tracks(ctx, library.Playlist{SourceID: "1", Snapshot: "s"}) {
+			for _, err := range source.Tracks(ctx, library.Playlist{SourceID: "1", Snapshot: "s"}, nil) {
 				if err != nil {
 					break
 				}
@@ -131,27 +131,27 @@ func exercise(t *testing.T, d providers.Description, credentials library.Credent
 			}
 		},
 	}
-	for _, call := range calls {
-		if provider, client := open(); provider.Open != nil {
-			call(provider.Open(client, credentials))
+	for _, make := range calls {
+		if provider, call := open(); provider.Open != nil {
+			make(provider.Open(call, credentials))
 		}
 	}
-	provider, client := open()
+	provider, call := open()
 	if provider.SignIn != nil {
-		_, _ = provider.SignIn.Exchange(ctx, client, "token")
+		_, _ = provider.SignIn.Exchange(ctx, call, "token")
 	}
 	if provider.Enricher != nil {
 		for _, e := range []library.Entity{{Kind: library.KindArtist, Artist: "Björk"},
 			{Kind: library.KindAlbum, Artist: "Björk", Title: "Début", MBID: "f27ec8db-af05-4f36-916e-3d57f91ecf5e"},
 			{Kind: library.KindTrack, Artist: "Björk", Title: "Jóga", ISRC: "GBAYE9700123"}} {
-			provider, _ := open()
-			if facts, err := provider.Enricher.Enrich(ctx, e); err == nil {
+			provider, call := open()
+			if facts, err := provider.Enricher.Enrich(ctx, call, e); err == nil {
 				facts.Clean()
 			}
 		}
 	}
 	if provider.Model != nil {
-		_, _ = provider.Model.Complete(context.WithoutCancel(ctx), providers.Prompt{System: "s", User: "u"})
+		_, _ = provider.Model.Complete(context.WithoutCancel(ctx), call, providers.Prompt{System: "s", User: "u"})
 	}
 }
 

@@ -63,8 +63,8 @@ func TestFolders(t *testing.T) {
 		"Müsik/":      "/music/M%C3%BCsik/x",
 	} {
 		require.Equal(t, "https://s3.example.org"+want, asked(t, with("prefix", typed)), typed)
-		client := providertest.Client(providertest.Respond((&storage{}).respond))
-		account, err := providertest.New(s3.Describe()).Open(client, with("prefix", typed)).Prove(t.Context())
+		call := providertest.Call(providertest.Respond((&storage{}).respond))
+		account, err := providertest.New(s3.Describe()).Open(call, with("prefix", typed)).Prove(t.Context())
 		require.NoError(t, err)
 		learned := with("prefix", account.Learned["prefix"])
 		require.Equal(t, "https://s3.example.org"+want, asked(t, learned), "the learned prefix means the same")
@@ -75,11 +75,11 @@ func TestFolders(t *testing.T) {
 func asked(t *testing.T, c library.Credentials) string {
 	t.Helper()
 	address := ""
-	client := providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+	call := providertest.Call(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 		address = req.URL.String()
 		return 503, nil, ""
 	}))
-	_, err := keep(t.Context(), providertest.New(s3.Describe()).Open(client, c), "x", october)
+	_, err := keep(t.Context(), providertest.New(s3.Describe()).Open(call, c), "x", october)
 	require.Error(t, err)
 	return address
 }

@@ -29,9 +29,9 @@ type answer struct {
 	body   []byte
 }
 
-// call makes one request.
-func (a *adapter) call(ctx context.Context, endpoint, key string, body []byte, header http.Header) (*answer, error) {
-	ctx, end := context.WithCancel(resilience.WithXML(resilience.WithEndpoint(ctx, endpoint)))
+// ask makes one request.
+func (a *adapter) ask(ctx context.Context, endpoint, key string, body []byte, header http.Header) (*answer, error) {
+	ctx, end := context.WithCancel(ctx)
 	defer end()
 	method, _, _ := strings.Cut(endpoint, " ")
 	req, err := a.request(ctx, method, key, body, header)
@@ -41,7 +41,12 @@ func (a *adapter) call(ctx context.Context, endpoint, key string, body []byte, h
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	resp, err := a.next.RoundTrip(req)
+	call := a.call
+	if method == http.MethodDelete && call.Eager || a.mayRepeat(method, body) {
+		call.Effect = resilience.Read
+	}
+	to := resilience.Endpoint{Name: endpoint, XML: true}
+	resp, err := call.Transport(to).RoundTrip(req)
 	if err != nil {
 		return nil, a.explain(err, nil)
 	}
@@ -54,7 +59,7 @@ func (a *adapter) call(ctx context.Context, endpoint, key string, body []byte, h
 	case err != nil:
 		return nil, &resilience.NetworkError{Endpoint: endpoint, Err: fmt.Errorf("read answer: %w", err)}
 	case !resilience.Succeeded(resp.StatusCode): // a redirect, which the transport passes on because others follow it
-		e := resilience.Redirected(endpoint, resp)
+		e := call.Redirected(to, resp)
 		e.Body = got.body
 		return nil, a.explain(e, resp.Header)
 	}
@@ -102,7 +107,7 @@ type found struct {
 
 // head returns what the storage says of an object, or nil when there is none.
 func (a *adapter) head(ctx context.Context, key string) (*found, error) {
-	got, err := a.call(ctx, endpointHead, key, nil, nil)
+	got, err := a.ask(ctx, endpointHead, key, nil, nil)
 	switch {
 	case notThere(err):
 		return nil, nil
@@ -123,7 +128,7 @@ func etagOf(got *answer) string { return strings.Trim(got.header.Get("Etag"), `"
 func (a *adapter) put(ctx context.Context, o object, conditions http.Header) (etag string, err error) {
 	header := http.Header{"Content-Type": {o.contentType}, "Content-Md5": {o.md5Base64()}, metaSum: {o.sha256Hex()}}
 	maps.Copy(header, conditions)
-	got, err := a.call(ctx, endpointPut, o.key, o.body, header)
+	got, err := a.ask(ctx, endpointPut, o.key, o.body, header)
 	if err != nil {
 		return "", err
 	}
@@ -131,7 +136,7 @@ func (a *adapter) put(ctx context.Context, o object, conditions http.Header) (et
 }
 
 func (a *adapter) get(ctx context.Context, key string) ([]byte, error) {
-	got, err := a.call(ctx, endpointGet, key, nil, nil)
+	got, err := a.ask(ctx, endpointGet, key, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +144,6 @@ func (a *adapter) get(ctx context.Context, key string) ([]byte, error) {
 }
 
 func (a *adapter) remove(ctx context.Context, key string) error {
-	_, err := a.call(ctx, endpointDelete, key, nil, nil)
+	_, err := a.ask(ctx, endpointDelete, key, nil, nil)
 	return err
 }

@@ -193,7 +193,7 @@ func TestAServerThatDropsOurMetadata(t *testing.T) {
 
 func TestAWrongFormMakesNoCall(t *testing.T) {
 	t.Parallel()
-	client := providertest.Client(roundTripper(func(*http.Request) (*http.Response, error) { panic("called") }))
+	call := providertest.Call(roundTripper(func(*http.Request) (*http.Response, error) { panic("called") }))
 	for name, c := range map[string]struct{ field, typed, setting string }{
 		"no web address": {"endpoint", "::", "endpoint"},
 		"another scheme": {"endpoint", "ftp://s3.example.org", "endpoint"},
@@ -213,7 +213,7 @@ func TestAWrongFormMakesNoCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := providertest.New(s3.Describe()).Open(client, with(c.field, c.typed))
+			a := providertest.New(s3.Describe()).Open(call, with(c.field, c.typed))
 			_, proof := a.Prove(t.Context())
 			_, err := keep(t.Context(), a, "x", october)
 			for _, err := range []error{proof, err} {

@@ -51,7 +51,7 @@ func (r *real) open(changes ...string) providers.Adapter {
 	for i := 0; i < len(changes); i += 2 {
 		c[changes[i]] = changes[i+1]
 	}
-	return providertest.New(s3.Describe()).Open(r.client, c)
+	return providertest.New(s3.Describe()).Open(resilience.Call{Client: r.client}, c)
 }
 
 // requests counts what is sent, by method.
@@ -140,8 +140,8 @@ func TestRealServerConcurrentWrites(t *testing.T) {
 				}
 				return r.requests.RoundTrip(req)
 			})
-			client := resilience.NewClient(&resilience.Transport{Base: meddling})
-			a := providertest.New(s3.Describe()).Open(client, r.credentials)
+			call := providertest.Call(meddling)
+			a := providertest.New(s3.Describe()).Open(call, r.credentials)
 			_, err := keep(t.Context(), a, "x", october)
 			require.NoError(t, err)
 			require.Equal(t, []string{"PUT", "HEAD", "PUT", "HEAD"}, r.requests.take(),
@@ -184,7 +184,7 @@ func requireRefused(t *testing.T, err error, code string, want resilience.Verdic
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, code, e.Code, "%v", err)
-	require.Equal(t, want, resilience.Classify(err), "%v", err)
+	require.Equal(t, want, resilience.VerdictOf(err), "%v", err)
 	require.NotEmpty(t, e.Meaning.Advice)
 	for _, secret := range []string{"wrong-horse-battery", "nobody-access", "correct/horse+battery", "anna-access"} {
 		require.NotContains(t, err.Error(), secret)
@@ -228,7 +228,7 @@ func TestRealServerGoneForAWhile(t *testing.T) {
 func requireNetwork(t *testing.T, err error) {
 	t.Helper()
 	require.Equal(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network,
-		Scope: resilience.ScopeConnection}, resilience.Classify(err), "%v", err)
+		Scope: resilience.ScopeConnection}, resilience.VerdictOf(err), "%v", err)
 	require.NotContains(t, err.Error(), "://")
 	require.NotContains(t, err.Error(), "reprise/x")
 }
@@ -240,7 +240,7 @@ func TestRealServerBehindTheDialGuard(t *testing.T) {
 	dialer := &net.Dialer{Control: ssrf.New(ssrf.WithAnyPort()).Safe}
 	base := resilience.NewBase(dialer.DialContext)
 	t.Cleanup(base.CloseIdleConnections)
-	a := providertest.New(s3.Describe()).Open(resilience.NewClient(&resilience.Transport{Base: base}), r.credentials)
+	a := providertest.New(s3.Describe()).Open(providertest.Call(base), r.credentials)
 	_, err := keep(t.Context(), a, "x", october)
 	require.ErrorIs(t, err, ssrf.ErrProhibitedIP)
 	_, err = a.Prove(t.Context())

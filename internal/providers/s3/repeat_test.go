@@ -22,7 +22,7 @@ func TestOne503WhileConnectingAStorage(t *testing.T) {
 			}
 			return 0, nil, ""
 		}
-		_, err := s.open().Prove(resilience.WithProbe(t.Context()))
+		_, err := s.openFor(resilience.Call{Eager: true}).Prove(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 2, asked["PUT"])
 		require.Equal(t, 2, asked["GET"])

@@ -12,8 +12,6 @@ import (
 
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 	"github.com/minio/minio-go/v7/pkg/signer"
-
-	"reprise/internal/resilience"
 )
 
 const amazonHost = "s3.amazonaws.com"
@@ -45,14 +43,11 @@ func (a *adapter) request(ctx context.Context, method, key string, body []byte, 
 		path = "/" + a.bucket + path
 	}
 	u := &url.URL{Scheme: a.endpoint.Scheme, Host: host, Path: path, RawPath: s3utils.EncodePath(path)}
-	if method == http.MethodDelete && resilience.IsProbe(ctx) || mayRepeat(ctx, method, body) {
-		ctx = resilience.AsRead(ctx)
-	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	if !mayRepeat(ctx, method, body) {
+	if !a.mayRepeat(method, body) {
 		req.GetBody = nil
 	}
 	maps.Copy(req.Header, header)
@@ -63,8 +58,8 @@ func (a *adapter) request(ctx context.Context, method, key string, body []byte, 
 
 // mayRepeat reports whether a body may be sent again inside one call: the small object of the trial, for which a person
 // waits. The same object twice is one object, and what is gone stays gone.
-func mayRepeat(ctx context.Context, method string, body []byte) bool {
-	return method == http.MethodPut && resilience.IsProbe(ctx) && len(body) <= maxRepeated
+func (a *adapter) mayRepeat(method string, body []byte) bool {
+	return method == http.MethodPut && a.call.Eager && len(body) <= maxRepeated
 }
 
 // maxRepeated is the size, in bytes, of the largest object whose writing may be repeated inside one call.

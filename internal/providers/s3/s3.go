@@ -7,7 +7,6 @@
 package s3
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -73,12 +72,12 @@ func build(providers.Settings, providers.Installation) (providers.Provider, erro
 			}
 			return u.Host
 		},
-		Open: func(client *http.Client, c library.Credentials) providers.Adapter { return open(client, c) },
+		Open: func(call resilience.Call, c library.Credentials) providers.Adapter { return open(call, c) },
 	}, nil
 }
 
 type adapter struct {
-	next      http.RoundTripper
+	call      resilience.Call
 	endpoint  *url.URL
 	bucket    string
 	prefix    string // empty, or ends with a slash
@@ -92,9 +91,9 @@ type adapter struct {
 	moved string // the scheme and host of the latest redirect
 }
 
-func open(client *http.Client, c library.Credentials) *adapter {
+func open(call resilience.Call, c library.Credentials) *adapter {
 	a := &adapter{
-		next:      client.Transport,
+		call:      call,
 		bucket:    strings.TrimSpace(c[credBucket]),
 		region:    strings.TrimSpace(c[credRegion]),
 		accessKey: strings.TrimSpace(c[credAccessKey]),

@@ -43,7 +43,7 @@ func TestConformance(t *testing.T) {
 	provider := providertest.New(s3.Describe())
 	var opened atomic.Int64
 	openReal := provider.Open
-	provider.Open = func(client *http.Client, c library.Credentials) providers.Adapter {
+	provider.Open = func(client resilience.Call, c library.Credentials) providers.Adapter {
 		c = with("access_key", c["access_key"]+fmt.Sprint(opened.Add(1))) // objects of its own
 		return openReal(client, c)
 	}
@@ -143,7 +143,7 @@ func requireRow(t *testing.T, err error, code string, status int, want resilienc
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, [2]any{code, status}, [2]any{e.Code, e.Status})
-	require.Equal(t, want, resilience.Classify(err), "%v", err)
+	require.Equal(t, want, resilience.VerdictOf(err), "%v", err)
 	if advice != "" {
 		require.Contains(t, e.Meaning.Advice.String(), advice)
 	}
@@ -180,14 +180,14 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 			providertest.Always(200, "<!doctype html><html>"),
 		} {
 			calls := 0
-			client := providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+			call := providertest.Call(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 				calls++
 				return answer(req)
 			}))
-			a := providertest.New(s3.Describe()).Open(client, geoff)
+			a := providertest.New(s3.Describe()).Open(call, geoff)
 			began := time.Now()
 			_, err := keep(t.Context(), a, "x", october)
-			require.Equal(t, resilience.Retriable, resilience.Classify(err).Class, "%v", err)
+			require.Equal(t, resilience.Retriable, resilience.VerdictOf(err).Class, "%v", err)
 			require.Equal(t, 1, calls)
 			require.Zero(t, time.Since(began))
 		}
@@ -198,26 +198,26 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 func TestCancellation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		silent := func() (*http.Client, func() int) {
+		silent := func() (resilience.Call, func() int) {
 			calls := 0
-			return providertest.Client(roundTripper(func(req *http.Request) (*http.Response, error) {
+			return providertest.Call(roundTripper(func(req *http.Request) (*http.Response, error) {
 				calls++
 				<-req.Context().Done()
 				return nil, req.Context().Err()
 			})), func() int { return calls }
 		}
-		client, calls := silent()
+		call, calls := silent()
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		_, err := keep(ctx, providertest.New(s3.Describe()).Open(client, geoff), "x", october)
-		require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.Classify(err), "%v", err)
-		_, err = keep(ctx, providertest.New(s3.Describe()).Open(client, geoff), "x", october)
-		require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.Classify(err),
+		_, err := keep(ctx, providertest.New(s3.Describe()).Open(call, geoff), "x", october)
+		require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.VerdictOf(err), "%v", err)
+		_, err = keep(ctx, providertest.New(s3.Describe()).Open(call, geoff), "x", october)
+		require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.VerdictOf(err),
 			"before the call: %v", err)
 		require.Equal(t, 1, calls())
 
-		client, calls = silent()
-		_, err = keep(t.Context(), providertest.New(s3.Describe()).Open(client, geoff), "x", october)
+		call, calls = silent()
+		_, err = keep(t.Context(), providertest.New(s3.Describe()).Open(call, geoff), "x", october)
 		requireNetwork(t, err)
 		require.Equal(t, 1, calls())
 	})
@@ -230,8 +230,8 @@ func TestConnectionErrorsKeepTheirType(t *testing.T) {
 		errors.New("EOF"), errors.New("read tcp 10.0.0.1: connection reset by peer"),
 		errors.New("http: server gave HTTP response to HTTPS client"),
 	} {
-		client := providertest.Client(roundTripper(func(*http.Request) (*http.Response, error) { return nil, end }))
-		_, err := keep(t.Context(), providertest.New(s3.Describe()).Open(client, geoff), "x", october)
+		call := providertest.Call(roundTripper(func(*http.Request) (*http.Response, error) { return nil, end }))
+		_, err := keep(t.Context(), providertest.New(s3.Describe()).Open(call, geoff), "x", october)
 		requireNetwork(t, err)
 		require.ErrorIs(t, err, end)
 		requireNoSecret(t, err)
@@ -267,7 +267,7 @@ func TestProveLearnsTheRegion(t *testing.T) {
 
 			learned := maps.Clone(geoff)
 			maps.Copy(learned, account.Learned)
-			a := providertest.New(s3.Describe()).Open(providertest.Client(providertest.Respond(s.respond)), learned)
+			a := providertest.New(s3.Describe()).Open(providertest.Call(providertest.Respond(s.respond)), learned)
 			_, err = keep(t.Context(), a, "x", october)
 			require.NoError(t, err)
 			again, err := a.Prove(t.Context())
@@ -296,7 +296,7 @@ func TestProveComparesWhatItReads(t *testing.T) {
 	_, err := s.open().Prove(t.Context())
 	require.NoError(t, err)
 	_, err = s.open().Prove(t.Context())
-	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
+	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, "%v", err)
 }
 
 // TestProveAcceptsEveryWayToSayRemoved includes servers that answer a removal with 200.
@@ -349,7 +349,7 @@ func TestProveAdvises(t *testing.T) {
 			_, err := s.open().Prove(t.Context())
 			e, ok := errors.AsType[*resilience.AnswerError](err)
 			require.True(t, ok, "%v", err)
-			require.Equal(t, c.want, resilience.Classify(err).Class)
+			require.Equal(t, c.want, resilience.VerdictOf(err).Class)
 			require.Contains(t, e.Meaning.Advice.String(), c.advice)
 			require.NotContains(t, e.Meaning.Advice.String(), "secret")
 		})

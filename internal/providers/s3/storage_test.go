@@ -19,6 +19,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/s3"
+	"reprise/internal/resilience"
 )
 
 var geoff = library.Credentials{"endpoint": "https://s3.example.org", "bucket": "music",
@@ -149,8 +150,12 @@ func (s *storage) take() []string {
 	return sent
 }
 
-func (s *storage) open() providers.Adapter {
-	return providertest.New(s3.Describe()).Open(providertest.Client(providertest.Respond(s.respond)), geoff)
+func (s *storage) open() providers.Adapter { return s.openFor(resilience.Call{}) }
+
+// openFor opens an adapter for such a call.
+func (s *storage) openFor(call resilience.Call) providers.Adapter {
+	call.Client = providertest.Client(providertest.Respond(s.respond))
+	return providertest.New(s3.Describe()).Open(call, geoff)
 }
 
 // keyOf returns the access key and the path of a request, which identify an object.

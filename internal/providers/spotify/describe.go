@@ -3,7 +3,6 @@ package spotify
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -84,8 +83,8 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 			Months:       authorizationMonths,
 		},
 		App: func(library.Credentials) string { return id },
-		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
-			return &adapter{client: c, base: base, known: known, account: credentials[accountField]}
+		Open: func(call resilience.Call, credentials library.Credentials) providers.Adapter {
+			return &adapter{call: call, base: base, known: known, account: credentials[accountField]}
 		},
 	}, nil
 }

@@ -83,7 +83,9 @@ func (a *adapter) playlistPage(ctx context.Context, query url.Values, p *page[pl
 }
 
 // Tracks implements providers.PlaylistSource.
-func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
+func (a *adapter) Tracks(
+	ctx context.Context, l library.Playlist, left providers.LeaveOut,
+) iter.Seq2[[]library.Track, error] {
 	path := "/v1/playlists/" + url.PathEscape(l.SourceID) + "/items"
 	place := 0
 	return walk(itemsPerPage, itemsRoute, func(query url.Values, p *page[row]) error {
@@ -98,7 +100,7 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 			return library.Track{}, false, providers.Broken(endpoint(itemsRoute), "a row without an item")
 		}
 		if !s.usable() {
-			leaveOut(ctx, s.track, place)
+			leaveOut(left, s.track, place)
 			return library.Track{}, false, nil
 		}
 		return s.plain(), true, nil
@@ -106,14 +108,14 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 }
 
 // leaveOut reports a track at a place in a playlist that cannot be used. An episode is no music, and is not missed.
-func leaveOut(ctx context.Context, t *track, place int) {
+func leaveOut(left providers.LeaveOut, t *track, place int) {
 	n := strconv.Itoa(place)
 	switch {
 	case t == nil:
-		providers.LeaveOut(ctx, providers.LeftOut{SourceID: n, Name: "Track " + n,
+		left.Say(providers.LeftOut{SourceID: n, Name: "Track " + n,
 			Reason: words.New("spotify.track_gone")})
 	case t.Type != "episode":
-		providers.LeaveOut(ctx, providers.LeftOut{SourceID: n, Name: "Track " + n,
+		left.Say(providers.LeftOut{SourceID: n, Name: "Track " + n,
 			Reason: words.New("spotify.track_unnamed")})
 	}
 }

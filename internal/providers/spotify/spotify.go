@@ -18,7 +18,7 @@ import (
 )
 
 type adapter struct {
-	client  *http.Client
+	call    resilience.Call
 	base    string // without a trailing slash
 	known   *memory
 	account string // key of the connection's pages in memory; empty to remember none
@@ -53,7 +53,7 @@ func (a *adapter) send(
 	if etag != "" {
 		req.Header.Set("If-None-Match", etag)
 	}
-	return providers.Call(a.client, req, endpoint(route), t, explain)
+	return providers.Send(a.call, req, endpoint(route), t, explain)
 }
 
 const meRoute = "/v1/me"

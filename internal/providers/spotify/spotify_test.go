@@ -22,7 +22,7 @@ import (
 // open returns an adapter whose upstream is far.
 func open(far providertest.Respond) *adapter {
 	p := providertest.New(Describe(), "client_id", "client")
-	return p.Open(providertest.Client(far), nil).(*adapter)
+	return p.Open(providertest.Call(far), nil).(*adapter)
 }
 
 // paged answers the page at offset 0 with first and every other with second.
@@ -117,7 +117,7 @@ func TestTable(t *testing.T) {
 				a := open(func(*http.Request) (int, http.Header, string) { return status, header, body })
 				var err error
 				if tt.tracks {
-					err = last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}))
+					err = last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}, nil))
 				} else {
 					_, err = a.Prove(t.Context())
 				}
@@ -135,12 +135,12 @@ func TestTable(t *testing.T) {
 // none.
 func checkRefusal(t *testing.T, err error, want resilience.Verdict, advice string) {
 	t.Helper()
-	require.Equal(t, want, resilience.Classify(err), "%v", err)
+	require.Equal(t, want, resilience.VerdictOf(err), "%v", err)
 	var refusal *resilience.AnswerError
 	require.ErrorAs(t, err, &refusal)
 	require.NotEmpty(t, refusal.Message)
 	if advice == "" {
-		require.True(t, refusal.Meaning == nil || refusal.Meaning.Advice.IsZero())
+		require.True(t, refusal.Meaning == nil || refusal.Meaning.Advice == nil)
 		return
 	}
 	require.NotNil(t, refusal.Meaning)
@@ -302,7 +302,7 @@ func TestAnUnchangedListOfPlaylistsIsNotSentAgain(t *testing.T) {
 		far, unchanged := tagged(paged(t, "playlists-1.json", "playlists-2.json"), &version)
 		p := providertest.New(Describe(), "client_id", "client")
 		read := func(account string) (all []library.Playlist) {
-			a := p.Open(providertest.Client(far), library.Credentials{accountField: account})
+			a := p.Open(providertest.Call(far), library.Credentials{accountField: account})
 			for page, err := range a.(providers.PlaylistSource).Playlists(t.Context()) {
 				require.NoError(t, err)
 				all = append(all, page...)
@@ -348,7 +348,7 @@ func TestTracks(t *testing.T) {
 		return far(r)
 	})
 	var titles []string
-	for page, err := range a.Tracks(t.Context(), library.Playlist{SourceID: "a/b"}) {
+	for page, err := range a.Tracks(t.Context(), library.Playlist{SourceID: "a/b"}, nil) {
 		require.NoError(t, err)
 		for _, tr := range page {
 			titles = append(titles, tr.Title+" by "+tr.Artist)
@@ -363,7 +363,7 @@ func TestBrokenShapes(t *testing.T) {
 	prove := func(a *adapter) (err error) { _, err = a.Prove(t.Context()); return err }
 	listens := func(a *adapter) error { return last(a.Listens(t.Context(), library.Span{})) }
 	playlists := func(a *adapter) error { return last(a.Playlists(t.Context())) }
-	tracks := func(a *adapter) error { return last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"})) }
+	tracks := func(a *adapter) error { return last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}, nil)) }
 	tests := []struct {
 		name, body string
 		read       func(*adapter) error
@@ -378,7 +378,7 @@ func TestBrokenShapes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := tt.read(open(providertest.Always(200, tt.body)))
-			require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
+			require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, "%v", err)
 		})
 	}
 }
@@ -396,6 +396,6 @@ func last[V any](seq iter.Seq2[V, error]) error {
 func TestBadURL(t *testing.T) {
 	t.Parallel()
 	p := providertest.New(Describe(), "api_url", "https://api example\x7f")
-	_, err := p.Open(providertest.Client(providertest.Always(200, `{}`)), nil).Prove(t.Context())
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	_, err := p.Open(providertest.Call(providertest.Always(200, `{}`)), nil).Prove(t.Context())
+	require.Equal(t, resilience.Config, resilience.VerdictOf(err).Category)
 }

@@ -1,11 +1,11 @@
 package youtube
 
 import (
-	"net/http"
 	"strings"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
@@ -75,9 +75,10 @@ func build(s providers.Settings, in providers.Installation) (providers.Provider,
 			AuthParams: map[string]string{"access_type": "offline", "prompt": "consent"},
 		},
 		App: func(library.Credentials) string { return id },
-		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
-			return &adapter{client: c, public: in.Keyed, base: base, known: known,
-				owner: ownerOf(credentials)}
+		Open: func(call resilience.Call, credentials library.Credentials) providers.Adapter {
+			a := &adapter{call: call, public: call, base: base, known: known, owner: ownerOf(credentials)}
+			a.public.Client = in.Keyed
+			return a
 		},
 	}, nil
 }

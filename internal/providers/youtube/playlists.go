@@ -160,7 +160,9 @@ func itemsQuery(id string) url.Values {
 
 // Tracks implements providers.PlaylistSource. Deleted and private videos keep their places as tracks that are gone.
 // The lengths are those of [adapter.Videos].
-func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
+func (a *adapter) Tracks(
+	ctx context.Context, l library.Playlist, _ providers.LeaveOut,
+) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		public := l.SourceID != likedID && !a.known.private(l.SourceID)
 		pages, err := walk[place](ctx, a, listing{route: itemsRoute, query: itemsQuery(l.SourceID), public: public})

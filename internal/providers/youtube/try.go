@@ -24,6 +24,6 @@ func try(ctx context.Context, t providers.Trying) error {
 func tryKey(ctx context.Context, t providers.Trying) error {
 	a := &adapter{base: strings.TrimRight(t.Settings.Text("api_url"), "/")}
 	var p page[channel]
-	_, err := a.get(ctx, t.Client, videosRoute, url.Values{"part": {"id"}, "id": {"jNQXAC9IVRw"}}, "", &p)
+	_, err := a.get(ctx, t.Call, videosRoute, url.Values{"part": {"id"}, "id": {"jNQXAC9IVRw"}}, "", &p)
 	return err
 }

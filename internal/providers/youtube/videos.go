@@ -54,7 +54,7 @@ type video struct {
 // asked for with the person's permission.
 func (a *adapter) Videos(ctx context.Context, ids []string) ([]library.Video, error) {
 	found, err := a.videos(ctx, a.getPublic, ids)
-	if err != nil || a.public == nil || len(found) == len(ids) {
+	if err != nil || a.public.Client == nil || len(found) == len(ids) {
 		return found, err
 	}
 	missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {

@@ -25,16 +25,16 @@ import (
 func putKey(req *http.Request, key resilience.Secret) { req.Header.Set("X-Goog-Api-Key", string(key)) }
 
 type adapter struct {
-	client *http.Client // with the person's permission
-	public *http.Client // with a key of the installation; nil without any
-	base   string       // without a trailing slash
+	call   resilience.Call // with the person's permission
+	public resilience.Call // with a key of the installation; without a client if there is none
+	base   string          // without a trailing slash
 	known  *memory
 	owner  string // key of the connection's pages in memory; empty to remember none
 }
 
 // get reads the answer to one GET into v. It leaves v unchanged when etag is still valid.
 func (a *adapter) get(
-	ctx context.Context, client *http.Client, route string, query url.Values, etag string, v any,
+	ctx context.Context, call resilience.Call, route string, query url.Values, etag string, v any,
 ) (unchanged bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+route+"?"+query.Encode(), nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *adapter) get(
 	if etag != "" {
 		req.Header.Set("If-None-Match", etag)
 	}
-	answer, err := providers.Call(client, req, endpoint(route), table, explain)
+	answer, err := providers.Send(call, req, endpoint(route), table, explain)
 	if err != nil || answer.Unchanged() {
 		return err == nil, err
 	}
@@ -58,14 +58,14 @@ func (a *adapter) get(
 func (a *adapter) getPublic(
 	ctx context.Context, route string, query url.Values, etag string, v any,
 ) (unchanged bool, err error) {
-	if a.public == nil {
-		return a.get(ctx, a.client, route, query, etag, v)
+	if a.public.Client == nil {
+		return a.get(ctx, a.call, route, query, etag, v)
 	}
 	unchanged, err = a.get(ctx, a.public, route, query, etag, v)
 	keys, short := errors.AsType[*resilience.KeysError](err)
 	spent := short && !keys.Until.IsZero() // else the administrator has to mend the keys
 	if spent || resilience.IsItem(err) && !tokenRejected(err) {
-		return a.get(ctx, a.client, route, query, etag, v)
+		return a.get(ctx, a.call, route, query, etag, v)
 	}
 	return unchanged, err
 }
@@ -74,7 +74,7 @@ func (a *adapter) getPublic(
 func (a *adapter) getOwn(
 	ctx context.Context, route string, query url.Values, etag string, v any,
 ) (unchanged bool, err error) {
-	return a.get(ctx, a.client, route, query, etag, v)
+	return a.get(ctx, a.call, route, query, etag, v)
 }
 
 // tokenRejected reports whether YouTube did not accept a page token, so that the listing has to begin again.
@@ -96,7 +96,7 @@ type channel struct {
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	var p page[channel]
 	query := url.Values{"part": {"snippet"}, "mine": {"true"}}
-	if _, err := a.get(ctx, a.client, channelsRoute, query, "", &p); err != nil {
+	if _, err := a.get(ctx, a.call, channelsRoute, query, "", &p); err != nil {
 		return providers.Account{}, err
 	}
 	if p.empty() {

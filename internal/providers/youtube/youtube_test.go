@@ -20,7 +20,7 @@ import (
 )
 
 func open(far providertest.Respond, credentials library.Credentials) *adapter {
-	return providertest.New(Describe(), "client_id", "client").Open(providertest.Client(far), credentials).(*adapter)
+	return providertest.New(Describe(), "client_id", "client").Open(providertest.Call(far), credentials).(*adapter)
 }
 
 // healthy returns a YouTube with one account that serves testdata.
@@ -121,7 +121,7 @@ func TestTable(t *testing.T) {
 				if want.Category == resilience.Quota { // the bubble begins at 16:00 in Los Angeles
 					want.NotBefore = time.Date(2000, 1, 1, 8, 0, 0, 0, time.UTC)
 				}
-				require.Equal(t, want, resilience.Classify(err), "%v", err)
+				require.Equal(t, want, resilience.VerdictOf(err), "%v", err)
 				require.NotContains(t, err.Error(), "<")
 				var refusal *resilience.AnswerError
 				require.ErrorAs(t, err, &refusal)
@@ -160,7 +160,7 @@ func TestProve(t *testing.T) {
 	require.Equal(t, providers.Account{ID: "UCq-geoff0000000000000000", Name: "Geoff"}, account)
 	_, err = open(providertest.Always(200, providertest.Golden(t, "no-channel.json")), nil).Prove(t.Context())
 	require.Equal(t, resilience.Verdict{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection},
-		resilience.Classify(err))
+		resilience.VerdictOf(err))
 }
 
 // all reads a sequence to its end.
@@ -223,7 +223,7 @@ func TestASnapshotChangesWithTheETagAndOnceADay(t *testing.T) {
 
 func TestTracks(t *testing.T) {
 	t.Parallel()
-	tracks := all(t, open(healthy(t), nil).Tracks(t.Context(), library.Playlist{SourceID: "PLrain0001"}))
+	tracks := all(t, open(healthy(t), nil).Tracks(t.Context(), library.Playlist{SourceID: "PLrain0001"}, nil))
 	require.Equal(t, []library.Track{
 		{Title: "Roygbiv", Artist: "Boards of Canada", SourceID: "uXPwxxMzbd0"},
 		{Title: "Svefn-g-englar", Artist: "Sigur Rós", SourceID: "8L64BcCRDAE"},
@@ -298,7 +298,7 @@ func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
 	}
 	p := providertest.New(Describe(), "client_id", "client")
 	read := func(owner string) []library.Playlist {
-		a := p.Open(providertest.Client(providertest.Respond(far)), library.Credentials{"refresh_token": owner})
+		a := p.Open(providertest.Call(providertest.Respond(far)), library.Credentials{"refresh_token": owner})
 		return all(t, a.(providers.PlaylistSource).Playlists(t.Context()))
 	}
 	first := read("geoff")
@@ -313,7 +313,7 @@ func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
 func TestAnUnexpectedNotModified(t *testing.T) {
 	t.Parallel()
 	_, err := open(providertest.Always(304, ""), nil).Prove(t.Context())
-	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
+	require.Equal(t, resilience.Upstream, resilience.VerdictOf(err).Category)
 }
 
 func TestAnInvalidPageTokenRestartsTheListing(t *testing.T) {
@@ -329,9 +329,9 @@ func TestAnInvalidPageTokenRestartsTheListing(t *testing.T) {
 			return well(r)
 		}, nil)
 	}
-	require.Len(t, all(t, forgetful(1).Tracks(t.Context(), library.Playlist{SourceID: "x"})), 4)
-	err := last(forgetful(5).Tracks(t.Context(), library.Playlist{SourceID: "x"}))
-	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
+	require.Len(t, all(t, forgetful(1).Tracks(t.Context(), library.Playlist{SourceID: "x"}, nil)), 4)
+	err := last(forgetful(5).Tracks(t.Context(), library.Playlist{SourceID: "x"}, nil))
+	require.Equal(t, resilience.Upstream, resilience.VerdictOf(err).Category)
 	require.Equal(t, 2, refusals)
 }
 
@@ -347,7 +347,7 @@ func TestPublicDataUsesTheKeys(t *testing.T) {
 	})
 	a := keyedAdapter(far)
 	require.Len(t, all(t, a.Playlists(t.Context())), 3)
-	require.Len(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "x"})), 4)
+	require.Len(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "x"}, nil)), 4)
 	_, err := a.Videos(t.Context(), []string{"uXPwxxMzbd0", "8L64BcCRDAE"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{playlistsRoute: "", itemsRoute + "LL": "", itemsRoute + "x": "AIza-first-key",
@@ -360,13 +360,13 @@ func keyedAdapter(far providertest.Respond) *adapter {
 	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport,
 		Pool: pool, Put: putKey})
 	p := providertest.NewIn(providers.Installation{Keyed: public, Keys: pool}, Describe())
-	return p.Open(providertest.Client(far), nil).(*adapter)
+	return p.Open(providertest.Call(far), nil).(*adapter)
 }
 
 func TestBrokenShapes(t *testing.T) {
 	t.Parallel()
 	playlists := func(a *adapter) error { return last(a.Playlists(t.Context())) }
-	tracks := func(a *adapter) error { return last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"})) }
+	tracks := func(a *adapter) error { return last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}, nil)) }
 	for name, c := range map[string]struct {
 		body string
 		read func(*adapter) error
@@ -377,11 +377,11 @@ func TestBrokenShapes(t *testing.T) {
 		"a listing without an end":    {`{"items":[{"contentDetails":{"videoId":"x"}}],"nextPageToken":"x"}`, tracks},
 	} {
 		err := c.read(open(providertest.Always(200, c.body), nil))
-		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%s: %v", name, err)
+		require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category, "%s: %v", name, err)
 	}
 	_, err := open(providertest.Always(200, `{}`), nil).Videos(t.Context(), []string{"x"})
-	require.Equal(t, resilience.Contract, resilience.Classify(err).Category)
+	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category)
 	broken := providertest.New(Describe(), "api_url", "https://api example\x7f")
-	_, err = broken.Open(providertest.Client(healthy(t)), nil).Prove(t.Context())
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	_, err = broken.Open(providertest.Call(healthy(t)), nil).Prove(t.Context())
+	require.Equal(t, resilience.Config, resilience.VerdictOf(err).Category)
 }

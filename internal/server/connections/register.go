@@ -223,10 +223,10 @@ func (h *register) try(c echo.Context, p *providers.Provider, given map[string]s
 	}
 	ctx, done := core.Waits(c)
 	defer done()
-	ctx = resilience.WithProof(resilience.WithUser(ctx, core.UserOf(c).ID, p.Name))
-	for _, trial := range p.Trials(now, h.client, h.redirectURI(p)) {
+	call := resilience.Call{Client: h.client, User: core.UserOf(c).ID, Provider: p.Name, Proof: true, Eager: true}
+	for _, trial := range p.Trials(now, call, h.redirectURI(p)) {
 		err := trial.Try(ctx)
-		if err == nil || resilience.Classify(err).Class != resilience.Fatal {
+		if err == nil || resilience.VerdictOf(err).Class != resilience.Fatal {
 			continue // what cannot be tried now is tried by the first run
 		}
 		h.core.Log.Info("a registration was refused", "provider", p.Name, "err", resilience.Excerpt(err.Error()))
@@ -236,7 +236,7 @@ func (h *register) try(c echo.Context, p *providers.Provider, given map[string]s
 }
 
 func (h *register) refused(p *providers.Provider, err error) error {
-	if resilience.Classify(err).Category == resilience.Config || resilience.Classify(err).Category == resilience.Auth {
+	if why := resilience.VerdictOf(err).Category; why == resilience.Config || why == resilience.Auth {
 		return words.Errorf("connect.not_accepted", "Service", p.Called())
 	}
 	w := notify.Refused(p, err)

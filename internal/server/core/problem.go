@@ -128,7 +128,7 @@ func (k *Core) later(c echo.Context, err error) *Refusal {
 		k.Log.Error("local trouble", "err", err, "path", c.Path())
 		after(troubleWait)
 		return &Refusal{Status: http.StatusServiceUnavailable, Title: words.New("problem.local.title"),
-			Detail: e.Problem}
+			Detail: words.Of(e.Problem)}
 	}
 	return nil
 }

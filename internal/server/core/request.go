@@ -12,7 +12,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
@@ -29,7 +28,7 @@ const patience = 30 * time.Second
 // Waits returns the context of a request whose person waits for what a service answers, for 30 seconds at most. What is
 // to be stored after that needs another.
 func Waits(c echo.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(resilience.WithProbe(c.Request().Context()), patience)
+	return context.WithTimeout(c.Request().Context(), patience)
 }
 
 // Limit reads the size of a page from a request: 1 to 1,000, 50 by default; a page for people has 250 at the most.
