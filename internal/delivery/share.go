@@ -46,10 +46,10 @@ func (d Taken) waits(due time.Time) End {
 }
 
 // together returns how many of these deliveries, from the first one on, go out with one call to a provider: listens
-// that fit into it, where a call that is repeated doubles nothing.
+// that fit into it, where a call that is repeated doubles nothing and no song is looked up first.
 func together(all []Taken, p *providers.Provider) int {
 	first, items := all[0], 0
-	if p == nil || p.Takes.Doubles || p.Takes.Listens != first.Kind {
+	if p == nil || p.Takes.Doubles || p.Takes.Library || p.Takes.Listens != first.Kind {
 		return 1
 	}
 	for n, d := range all {
