@@ -56,6 +56,7 @@ var arrows = map[string][]string{
 	"internal/queue":   {"internal/library"}, // which connection a job is about
 	"internal/metrics": {"internal/resilience"},
 	"internal/match":   {"internal/library"},
+	"internal/music":   {"internal/library"}, // what spellings mean, and which reports are of one play
 	// It counts listens by connections.
 	"internal/listening": {"internal/library"},
 	// What is wrong with a setting is read on a page.
@@ -92,14 +93,89 @@ var arrows = map[string][]string{
 	"internal/enrich": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
-	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store": {"internal/accounts", "internal/activity", "internal/asks", "internal/cluster",
-		"internal/delivery",
-		"internal/digest",
-		"internal/enrich", "internal/imports", "internal/library", "internal/listening", "internal/match",
-		"internal/metrics",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
-		"internal/resilience", "internal/search", "internal/settings", "internal/tables"},
+	// Each subject of the store uses those below it, and the types of those whose interfaces it satisfies.
+	"internal/store/catalogue": {"internal/enrich", "internal/library", "internal/music", "internal/store/db"},
+	"internal/store/connections": {
+		"internal/delivery", "internal/library", "internal/oauth", "internal/resilience", "internal/store/db",
+	},
+	"internal/store/copies": {
+		"internal/delivery", "internal/library", "internal/match", "internal/store/db",
+		"internal/store/outbox",
+	},
+	"internal/store/corrections": {
+		"internal/delivery", "internal/library", "internal/listening", "internal/music",
+		"internal/store/catalogue", "internal/store/connections", "internal/store/db", "internal/store/intake",
+		"internal/store/listens", "internal/store/outbox", "internal/store/statistics",
+	},
+	"internal/store/db": {
+		"internal/cluster", "internal/library", "internal/resilience", "internal/search", "internal/tables",
+	},
+	"internal/store/digests": {
+		"internal/digest", "internal/library", "internal/providers", "internal/store/catalogue",
+		"internal/store/db", "internal/store/statistics",
+	},
+	"internal/store/enrichment": {
+		"internal/enrich", "internal/library", "internal/music", "internal/store/catalogue",
+		"internal/store/db", "internal/store/statistics",
+	},
+	"internal/store/imports": {
+		"internal/delivery", "internal/imports", "internal/library", "internal/music",
+		"internal/store/catalogue", "internal/store/connections", "internal/store/db", "internal/store/intake",
+		"internal/store/listens", "internal/store/outbox", "internal/store/runs",
+	},
+	"internal/store/intake": {
+		"internal/delivery", "internal/library", "internal/music", "internal/store/catalogue",
+		"internal/store/connections", "internal/store/db", "internal/store/listens", "internal/store/outbox",
+		"internal/store/runs", "internal/store/statistics",
+	},
+	"internal/store/listens": {
+		"internal/delivery", "internal/library", "internal/listening", "internal/music",
+		"internal/store/catalogue", "internal/store/db", "internal/store/statistics",
+	},
+	"internal/store/lookup": {
+		"internal/library", "internal/listening", "internal/music", "internal/search",
+		"internal/store/catalogue", "internal/store/db", "internal/store/listens", "internal/store/statistics",
+	},
+	"internal/store/notices": {
+		"internal/accounts", "internal/asks", "internal/delivery", "internal/library", "internal/notify",
+		"internal/resilience", "internal/store/db", "internal/store/outbox",
+	},
+	"internal/store/outbox": {
+		"internal/delivery", "internal/library", "internal/music", "internal/notify", "internal/queue",
+		"internal/store/connections", "internal/store/db", "internal/store/listens",
+		"internal/store/statistics",
+	},
+	"internal/store/people": {
+		"internal/accounts", "internal/activity", "internal/library", "internal/store/connections",
+		"internal/store/db",
+	},
+	"internal/store/playlists": {"internal/library", "internal/store/copies", "internal/store/db"},
+	"internal/store/rules": {
+		"internal/library", "internal/music", "internal/store/catalogue", "internal/store/corrections",
+		"internal/store/db", "internal/store/enrichment", "internal/store/statistics",
+	},
+	"internal/store/runs": {
+		"internal/delivery", "internal/library", "internal/metrics", "internal/music", "internal/resilience",
+		"internal/store/connections", "internal/store/db",
+	},
+	"internal/store/settings": {
+		"internal/activity", "internal/library", "internal/settings", "internal/store/db",
+		"internal/store/people", "internal/store/runs",
+	},
+	"internal/store/statistics": {
+		"internal/library", "internal/listening", "internal/music", "internal/store/catalogue",
+		"internal/store/db", "internal/store/people",
+	},
+	// The whole of it: it opens the subjects, and does what concerns several.
+	"internal/store": {
+		"internal/accounts", "internal/activity", "internal/delivery", "internal/library", "internal/metrics",
+		"internal/notify", "internal/removal", "internal/resilience", "internal/store/catalogue",
+		"internal/store/connections", "internal/store/copies", "internal/store/corrections",
+		"internal/store/db", "internal/store/digests", "internal/store/enrichment", "internal/store/imports",
+		"internal/store/intake", "internal/store/listens", "internal/store/lookup", "internal/store/notices",
+		"internal/store/outbox", "internal/store/people", "internal/store/playlists", "internal/store/rules",
+		"internal/store/runs", "internal/store/settings", "internal/store/statistics", "internal/tables",
+	},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",
@@ -236,10 +312,10 @@ var arrows = map[string][]string{
 	},
 	// It opens the database with its key, and counts in the words of the pages.
 	"internal/datadir": {"internal/accounts", "internal/activity", "internal/resilience",
-		"internal/store", "web"},
+		"internal/store", "internal/store/db", "web"},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {
-		"internal/config", "internal/datadir", "internal/providers", "internal/resilience", "internal/store", "web",
+		"internal/config", "internal/datadir", "internal/providers", "internal/resilience", "internal/store/db", "web",
 	},
 
 	// It lists every adapter; TestArrows lets it import them. It notes which keys were refused.
@@ -256,7 +332,7 @@ var arrows = map[string][]string{
 	// For tests only: nothing that is built into the server may import these.
 	"internal/childtest":     {},
 	"internal/postgrestest":  {"internal/childtest", "internal/soak"},
-	"internal/storetest":     {"internal/postgrestest", "internal/store"},
+	"internal/storetest":     {"internal/postgrestest", "internal/store", "internal/store/db"},
 	"internal/promtest":      {},
 	"internal/clocktest":     {},
 	"internal/s3test":        {"internal/childtest"},
@@ -277,7 +353,8 @@ var arrows = map[string][]string{
 		"internal/enrich", "internal/events", "internal/imports",
 		"internal/notify", "internal/oauth", "internal/observe", "internal/providers", "internal/providers/registry",
 		"internal/removal", "internal/resilience", "internal/server", "internal/server/edge", "internal/settings",
-		"internal/store", "internal/sync", "internal/updates", "internal/upkeep",
+		"internal/store", "internal/store/db", "internal/store/outbox", "internal/sync", "internal/updates",
+		"internal/upkeep",
 	},
 	// A module of its own, which packs what make dist has built.
 	"configs/packaging/tools": {},
@@ -367,7 +444,7 @@ func TestArrows(t *testing.T) {
 
 // Two branches may each add a migration with the same number, and git merges both without a conflict.
 func TestEachMigrationHasItsOwnNumber(t *testing.T) {
-	names, err := filepath.Glob("store/migrations/[0-9]*.sql")
+	names, err := filepath.Glob("store/db/migrations/[0-9]*.sql")
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	seen := map[string]string{}

@@ -18,6 +18,8 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/soak"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
 )
 
 // backlog fills the database of a stopped server with deliveries of one listen each, for its first person's connection
@@ -27,9 +29,9 @@ func backlog(t testing.TB, dir string, n int) {
 	ctx := context.Background()
 	secret, err := os.ReadFile(dir + "/secret.key")
 	require.NoError(t, err)
-	key, err := store.NewKey(string(secret))
+	key, err := db.NewKey(string(secret))
 	require.NoError(t, err)
-	db, err := store.Open(ctx, store.Place{Dir: dir}, key, store.Options{Attempts: 300})
+	db, err := store.Open(ctx, db.Place{Dir: dir}, key, store.Options{Sending: outbox.Options{Attempts: 300}})
 	require.NoError(t, err)
 	defer db.Close()
 	const atOnce = 10_000

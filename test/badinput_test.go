@@ -18,7 +18,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"reprise/internal/demo"
-	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // refuses starts a server that cannot serve, and returns what it prints.
@@ -109,7 +109,7 @@ func TestAWrongKeyChangesNothing(t *testing.T) {
 	require.NoError(t, os.Remove(key))
 	require.Contains(t, refuses(t, nil, at...), "is missing, and only that key opens the secrets in the database")
 	require.NoFileExists(t, key)
-	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=" + store.NewSecret()}, at...),
+	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=" + db.NewSecret()}, at...),
 		"doesn't fit this database")
 	after, err := os.ReadFile(database)
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/soak"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 func TestCommandsNeedADatabase(t *testing.T) {
@@ -136,7 +137,7 @@ const (
 func household(t testing.TB, people int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	secret := store.NewSecret()
+	secret := db.NewSecret()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, keyFile), []byte(secret+"\n"), 0o600))
 	db := opened(t, dir, secret)
 	for i := range people {
@@ -154,9 +155,9 @@ func household(t testing.TB, people int) (dir string) {
 
 func opened(t testing.TB, dir, secret string) *store.Store {
 	t.Helper()
-	key, err := store.NewKey(secret)
+	key, err := db.NewKey(secret)
 	require.NoError(t, err)
-	db, err := store.Open(context.Background(), store.Place{Dir: dir}, key, store.Options{})
+	db, err := store.Open(context.Background(), db.Place{Dir: dir}, key, store.Options{})
 	require.NoError(t, err)
 	return db
 }
@@ -218,7 +219,7 @@ func TestRotatingAKeyFromTheSettings(t *testing.T) {
 	dir := household(t, people)
 	require.NoError(t, os.Remove(filepath.Join(dir, keyFile)))
 	env := []string{"REPRISE_SECRET_KEY=" + secret}
-	require.NoError(t, os.Remove(filepath.Join(dir, store.FileName)))
+	require.NoError(t, os.Remove(filepath.Join(dir, db.FileName)))
 	db := opened(t, dir, secret)
 	require.NoError(t, db.Close())
 

@@ -14,7 +14,7 @@ import (
 
 	"reprise/internal/demo"
 	"reprise/internal/postgrestest"
-	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // toldChecksum is what a complete copy says.
@@ -81,7 +81,7 @@ func TestAHouseholdMovesToPostgresAndBack(t *testing.T) {
 	require.ErrorContains(t, err, "are the same database")
 	_, err = command(t, "", nil, "copy-database", t.TempDir(), address)
 	require.ErrorContains(t, err, "there is no database in")
-	_, err = command(t, "", []string{"REPRISE_SECRET_KEY=" + store.NewSecret()}, "copy-database", first, address)
+	_, err = command(t, "", []string{"REPRISE_SECRET_KEY=" + db.NewSecret()}, "copy-database", first, address)
 	require.ErrorContains(t, err, "the secret key doesn't fit this database")
 	said, err := command(t, "", nil, "copy-database", first, address)
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestAHouseholdMovesToPostgresAndBack(t *testing.T) {
 	_, err = command(t, "", nil, "copy-database", first, address)
 	require.ErrorContains(t, err, "isn't empty, and nothing in it was changed")
 
-	require.NoError(t, os.WriteFile(filepath.Join(last, keyFile), []byte(store.NewSecret()), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(last, keyFile), []byte(db.NewSecret()), 0o600))
 	_, err = command(t, "", nil, "copy-database", address, last, "-data-dir", first)
 	require.ErrorContains(t, err, "is another key than that of the database reprise at 127.0.0.1")
 	require.NoError(t, os.Remove(filepath.Join(last, keyFile)))

@@ -30,7 +30,7 @@ func newCurrent(c config.Config) *current {
 func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.now.Store(&now)
 	a.hosts.Configure(now.Hosts(registry.Descriptions()))
-	a.store.Configure(storeOptions(now))
+	a.store.Configure(storeOptions(now).Sending)
 	a.backoff.Configure(now.Backoff())
 	a.server.Breakers.Configure(now.Breakers())
 	a.guard.Configure(now.DeliveryFirstDelay)

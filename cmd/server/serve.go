@@ -169,7 +169,7 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 		return err
 	}
 	c := held.Config()
-	db.Configure(storeOptions(c))
+	db.Configure(storeOptions(c).Sending)
 	p.level.Set(c.LogLevel)
 	a, err := wire(ctx, c, db, nil, p.log)
 	if err != nil {

@@ -32,6 +32,8 @@ import (
 	"reprise/internal/server"
 	"reprise/internal/server/edge"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
 	syncer "reprise/internal/sync"
 	"reprise/internal/updates"
 	"reprise/internal/upkeep"
@@ -190,8 +192,8 @@ func (b basics) imports(told *notify.Notifier) *imports.Runner {
 
 // storeOptions returns the settings of the store, which gives each delivery as many attempts as the schedule allows.
 func storeOptions(c config.Config) store.Options {
-	return store.Options{Version: version, Attempts: schedule(c).WithDefaults().Attempts(),
-		ArchiveEvery: c.ListensEvery}
+	return store.Options{Options: db.Options{Version: version},
+		Sending: outbox.Options{Attempts: schedule(c).WithDefaults().Attempts(), ArchiveEvery: c.ListensEvery}}
 }
 
 func schedule(c config.Config) delivery.Schedule {

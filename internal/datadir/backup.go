@@ -7,7 +7,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"reprise/internal/store"
+	"reprise/internal/store/db"
 	"reprise/web"
 )
 
@@ -31,13 +31,13 @@ func (d Dir) Backup(ctx context.Context, file string, out io.Writer) error {
 	if d.SecretKey != "" {
 		kept = "the setting secret_key"
 	}
-	copied, err := store.Backup(ctx, d.Place(), path, key)
+	copied, err := db.Backup(ctx, d.Place(), path, key)
 	// A change of the key that was interrupted may have sealed everything with the next one.
-	if next, nextErr := d.NextKey(); errors.Is(err, store.ErrWrongKey) && nextErr == nil {
+	if next, nextErr := d.NextKey(); errors.Is(err, db.ErrWrongKey) && nextErr == nil {
 		kept = filepath.Join(d.Path, NextKeyFile)
-		copied, err = store.Backup(ctx, d.Place(), path, next)
+		copied, err = db.Backup(ctx, d.Place(), path, next)
 	}
-	if errors.Is(err, store.ErrWrongKey) {
+	if errors.Is(err, db.ErrWrongKey) {
 		return d.wrongKey(err)
 	}
 	if err != nil {
@@ -53,9 +53,9 @@ func (d Dir) Backup(ctx context.Context, file string, out io.Writer) error {
 }
 
 // removeParts removes from a folder what killed backups have left there, unless one is under way.
-func (d Dir) removeParts(dir string, key *store.Key) {
+func (d Dir) removeParts(dir string, key *db.Key) {
 	if unlock, ok := d.lockNoBackups(); ok {
-		store.RemoveParts(dir, key)
+		db.RemoveParts(dir, key)
 		unlock()
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 	"reprise/web"
 )
 
@@ -77,11 +78,11 @@ func (d Dir) CopyDatabase(ctx context.Context, from, to string, tell func(done, 
 // notCopied turns the error of a copy into a sentence.
 func (d Dir) notCopied(ctx context.Context, err error) error {
 	trouble, ok := errors.AsType[*resilience.LocalError](err)
-	unopened, at := errors.AsType[*store.UnopenedError](err)
+	unopened, at := errors.AsType[*db.UnopenedError](err)
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case errors.Is(err, store.ErrWrongKey):
+	case errors.Is(err, db.ErrWrongKey):
 		return d.wrongKey(err)
 	case ok && at:
 		return &explained{err, fmt.Sprintf("the database %s can't be used. %s", unopened.Place, trouble.Problem)}
@@ -104,7 +105,7 @@ func (d Dir) at(address string) (Dir, error) {
 			"of Postgres such as postgres://user:password@host:5432/database", scheme)
 	}
 	path, err := filepath.Abs(address)
-	if filepath.Base(path) == store.FileName { // the file in it
+	if filepath.Base(path) == db.FileName { // the file in it
 		path = filepath.Dir(path)
 	}
 	d.Path, d.DatabaseURL = path, ""

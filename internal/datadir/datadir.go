@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // Dir is a data directory, with the settings that say where its database and its key are.
@@ -31,8 +32,8 @@ func (d Dir) Make() error {
 }
 
 // Place says where the database is.
-func (d Dir) Place() store.Place {
-	return store.Place{Dir: d.Path, URL: string(d.DatabaseURL)}
+func (d Dir) Place() db.Place {
+	return db.Place{Dir: d.Path, URL: string(d.DatabaseURL)}
 }
 
 // Open opens the database with its key. It creates both for a new directory, completes a change of the key that was
@@ -47,7 +48,7 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 		return nil, err
 	}
 	opened, err := store.Open(ctx, d.Place(), key, opt)
-	if errors.Is(err, store.ErrWrongKey) {
+	if errors.Is(err, db.ErrWrongKey) {
 		if opened, finished, err := d.openRotated(ctx, opt); finished || err != nil {
 			if finished {
 				d.sweep(key)
@@ -63,9 +64,9 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 }
 
 // Servers connects to the list of the servers that share the database. Wrong keys are refused in a sentence.
-func (d Dir) Servers(ctx context.Context, key *store.Key) (*store.Servers, error) {
-	all, err := store.OpenServers(ctx, d.Place(), key)
-	if errors.Is(err, store.ErrWrongKey) {
+func (d Dir) Servers(ctx context.Context, key *db.Key) (*db.Servers, error) {
+	all, err := db.OpenServers(ctx, d.Place(), key)
+	if errors.Is(err, db.ErrWrongKey) {
 		return nil, fmt.Errorf("%w. All servers of the database %s need the same secret_key; nothing was changed", err,
 			d.Place())
 	}
@@ -75,7 +76,7 @@ func (d Dir) Servers(ctx context.Context, key *store.Key) (*store.Servers, error
 // Settings returns the settings that administrators have changed, by path, without changing anything. A server may be
 // running. Secrets that the key does not open are left out, and without a database there are none.
 func (d Dir) Settings(ctx context.Context) (map[string]string, error) {
-	there, err := store.Exists(ctx, d.Place())
+	there, err := db.Exists(ctx, d.Place())
 	if err != nil || !there {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (d Dir) Settings(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	look, err := store.LookAt(ctx, d.Place(), d.InUse(), key)
+	look, err := db.LookAt(ctx, d.Place(), d.InUse(), key)
 	return look.Settings, err
 }
 
@@ -115,7 +116,7 @@ func (e *explained) Unwrap() error { return e.cause }
 
 // requireDatabase returns an error unless there is a database. It creates nothing.
 func (d Dir) requireDatabase(ctx context.Context) error {
-	there, err := store.Exists(ctx, d.Place())
+	there, err := db.Exists(ctx, d.Place())
 	if err != nil {
 		return d.explain(err)
 	}

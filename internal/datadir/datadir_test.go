@@ -16,6 +16,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // household returns a data directory as a stopped server leaves it, with people who have one connection each.
@@ -81,7 +82,7 @@ func TestAnInterruptedKeyChangeIsCompleted(t *testing.T) {
 				require.NoError(t, db.Close())
 			}
 			if done > 2 {
-				old, err := store.NewKey(before)
+				old, err := db.NewKey(before)
 				require.NoError(t, err)
 				require.NoError(t, writeNew(filepath.Join(d.Path, oldKeyFile+old.ID()), before))
 			}
@@ -158,7 +159,7 @@ func TestNoKeyIsMadeBesideADatabase(t *testing.T) {
 func TestAnEmptyDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	d := household(t, 1)
-	path, key := filepath.Join(d.Path, store.FileName), d.read(t, KeyFile)
+	path, key := filepath.Join(d.Path, db.FileName), d.read(t, KeyFile)
 	require.NoError(t, os.Truncate(path, 0))
 	withSetting := d
 	withSetting.SecretKey = resilience.Secret(key)
@@ -171,7 +172,7 @@ func TestAnEmptyDatabaseIsRefused(t *testing.T) {
 		require.ErrorContains(t, d.RotateKey(t.Context(), io.Discard), want)
 		require.ErrorContains(t, d.Backup(t.Context(), filepath.Join(d.Path, "copy"), io.Discard), want)
 	}
-	require.Empty(t, d.read(t, store.FileName))
+	require.Empty(t, d.read(t, db.FileName))
 	require.Equal(t, key, d.read(t, KeyFile))
 	require.NoError(t, os.Remove(path))
 	requireCredentials(t, d, 0)

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // Who waits for a database server that is away needs the sentence for the log, and the error's type to know that it is
@@ -20,8 +21,8 @@ func TestSentencesKeepTheTypeOfTheTrouble(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close()) // nobody answers there
-	secret := store.NewSecret()
-	key, err := store.NewKey(secret)
+	secret := db.NewSecret()
+	key, err := db.NewKey(secret)
 	require.NoError(t, err)
 	away := "postgres://reprise:secret@" + l.Addr().String() + "/reprise"
 	d := Dir{Path: t.TempDir(), SecretKey: resilience.Secret(secret), DatabaseURL: resilience.Secret(away)}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 	"reprise/web"
 )
 
@@ -36,7 +37,7 @@ func (d Dir) ForgetSecrets(ctx context.Context, confirm func() (bool, error), ou
 		"channels.\nEverybody has to reconnect. Accounts, listens, playlists and all other settings stay.\n", d.Place())
 	keep := ""
 	if d.DatabaseURL == "" {
-		keep = filepath.Join(d.Path, fmt.Sprintf("%s.%s.bak", store.FileName, time.Now().Format("20060102-150405")))
+		keep = filepath.Join(d.Path, fmt.Sprintf("%s.%s.bak", db.FileName, time.Now().Format("20060102-150405")))
 		fmt.Fprintf(out, "Reprise keeps a copy of the database as %s.\n", keep)
 	} else {
 		fmt.Fprint(out, "Make a copy with pg_dump first; this command makes none on Postgres.\n")
@@ -73,7 +74,7 @@ func (d Dir) requireLost(ctx context.Context) error {
 	if err != nil {
 		key = nil // it is missing or cut off
 	}
-	look, err := store.LookAt(ctx, d.Place(), false, key)
+	look, err := db.LookAt(ctx, d.Place(), false, key)
 	switch {
 	case err != nil:
 		return d.explain(err)
@@ -81,7 +82,7 @@ func (d Dir) requireLost(ctx context.Context) error {
 		return errors.New("the key fits the secrets, so there's nothing to forget. Start the server")
 	}
 	if next, err := d.NextKey(); err == nil {
-		if look, err := store.LookAt(ctx, d.Place(), false, next); err == nil && look.Opens {
+		if look, err := db.LookAt(ctx, d.Place(), false, next); err == nil && look.Opens {
 			return fmt.Errorf("the secrets already use the key in %s. Start the server; it takes that key over",
 				filepath.Join(d.Path, NextKeyFile))
 		}
@@ -90,7 +91,7 @@ func (d Dir) requireLost(ctx context.Context) error {
 }
 
 // keyInstead returns the key that takes the place of the lost one: that of the settings, or a new one.
-func (d Dir) keyInstead() (*store.Key, error) {
+func (d Dir) keyInstead() (*db.Key, error) {
 	if d.SecretKey != "" {
 		return d.keySet()
 	}

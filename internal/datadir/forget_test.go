@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 func yes() (bool, error) { return true, nil }
@@ -31,7 +32,7 @@ func requireForgotten(t *testing.T, d Dir, people int) {
 
 func TestALostKeyIsReplaced(t *testing.T) {
 	t.Parallel()
-	another := store.NewSecret()
+	another := db.NewSecret()
 	for name, lose := range map[string]func(*Dir) error{
 		"missing": func(d *Dir) error { return os.Remove(filepath.Join(d.Path, KeyFile)) },
 		"cut off": func(d *Dir) error { return os.WriteFile(filepath.Join(d.Path, KeyFile), []byte("ab"), 0o600) },
@@ -53,7 +54,7 @@ func TestALostKeyIsReplaced(t *testing.T) {
 
 		require.NoError(t, d.ForgetSecrets(t.Context(), yes, &said), name)
 		require.Contains(t, said.String(), "3 connections")
-		copies, err := filepath.Glob(filepath.Join(d.Path, store.FileName+".*.bak"))
+		copies, err := filepath.Glob(filepath.Join(d.Path, db.FileName+".*.bak"))
 		require.NoError(t, err)
 		require.Len(t, copies, 1, "what was there before")
 		requireForgotten(t, d, 3)
@@ -72,7 +73,7 @@ func TestAnInterruptedForgettingIsCompleted(t *testing.T) {
 			d := household(t, 2)
 			require.NoError(t, os.Remove(filepath.Join(d.Path, KeyFile)))
 			if lost == "another" {
-				require.NoError(t, os.WriteFile(filepath.Join(d.Path, KeyFile), []byte(store.NewSecret()), 0o600))
+				require.NoError(t, os.WriteFile(filepath.Join(d.Path, KeyFile), []byte(db.NewSecret()), 0o600))
 			}
 			key, err := d.prepareKey()
 			require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // The files of the secret key in the data directory. The next one exists only while the key is being changed; see
@@ -22,7 +23,7 @@ const (
 
 // Key returns the key that seals stored secrets: from the settings, else from the directory. It makes one for a new
 // database, and never beside a database that exists.
-func (d Dir) Key(ctx context.Context) (*store.Key, error) {
+func (d Dir) Key(ctx context.Context) (*db.Key, error) {
 	if d.SecretKey != "" {
 		return d.keySet()
 	}
@@ -33,10 +34,10 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 			"Make it readable for the user that runs the server", path, plain(err))
 	}
 	missing := err != nil
-	if key, err := store.NewKey(string(b)); err == nil {
+	if key, err := db.NewKey(string(b)); err == nil {
 		return key, nil
 	}
-	there, err := store.Exists(ctx, d.Place())
+	there, err := db.Exists(ctx, d.Place())
 	switch {
 	case err != nil:
 		return nil, d.explain(err)
@@ -51,17 +52,17 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 		return nil, fmt.Errorf("%s is empty, incomplete or no key that Reprise made. "+
 			"Delete it, and Reprise creates a new one", path)
 	}
-	secret := store.NewSecret()
+	secret := db.NewSecret()
 	if err := writeNew(path, secret+"\n"); err != nil {
 		return nil, fmt.Errorf("the data directory %s can't be written to: %w. "+
 			"Free up space or fix its permissions, or choose another with -data-dir", d.Path, plain(err))
 	}
-	return store.NewKey(secret)
+	return db.NewKey(secret)
 }
 
 // keySet returns the key of the settings.
-func (d Dir) keySet() (*store.Key, error) {
-	key, err := store.NewKey(string(d.SecretKey))
+func (d Dir) keySet() (*db.Key, error) {
+	key, err := db.NewKey(string(d.SecretKey))
 	if err != nil {
 		return nil, fmt.Errorf("the setting secret_key can't be used: %w. People can guess what people choose", err)
 	}
@@ -70,13 +71,13 @@ func (d Dir) keySet() (*store.Key, error) {
 
 // NextKey returns the new key that an interrupted RotateKey left behind. The error wraps os.ErrNotExist when there is
 // none.
-func (d Dir) NextKey() (*store.Key, error) {
+func (d Dir) NextKey() (*db.Key, error) {
 	path := filepath.Join(d.Path, NextKeyFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the secret key %s can't be read: %w", path, plain(err))
 	}
-	key, err := store.NewKey(string(b))
+	key, err := db.NewKey(string(b))
 	if err != nil {
 		return nil, fmt.Errorf("%s holds no secret key: %w", path, err)
 	}
@@ -94,7 +95,7 @@ func (d Dir) openRotated(ctx context.Context, opt store.Options) (opened *store.
 		return nil, false, err
 	}
 	opened, err = store.Open(ctx, d.Place(), key, opt)
-	if errors.Is(err, store.ErrWrongKey) {
+	if errors.Is(err, db.ErrWrongKey) {
 		return nil, false, nil
 	}
 	if err != nil {
@@ -132,8 +133,8 @@ func writeNew(path, text string) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return store.SyncDir(filepath.Dir(path))
+	return db.SyncDir(filepath.Dir(path))
 }
 
 // NewKey returns a new secret key, as the setting secret_key takes it.
-func NewKey() string { return store.NewSecret() }
+func NewKey() string { return db.NewSecret() }

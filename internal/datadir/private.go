@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // Protect takes the data directory, and the keys and databases in it, away from the other users of the machine: mode
@@ -73,7 +73,7 @@ func (d Dir) PrivateFiles() (all []string) {
 		name := f.Name()
 		if f.IsDir() || !slices.Contains([]string{KeyFile, NextKeyFile, lockFile}, name) &&
 			!strings.HasPrefix(name, oldKeyFile) && !strings.HasPrefix(name, newFile) &&
-			!strings.HasPrefix(name, store.FileName) {
+			!strings.HasPrefix(name, db.FileName) {
 			continue
 		}
 		all = append(all, filepath.Join(d.Path, name))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 func modeOf(t *testing.T, path string) os.FileMode {
@@ -24,7 +24,7 @@ func TestAnOpenDataDirectoryIsClosed(t *testing.T) {
 	t.Parallel()
 	d := household(t, 1)
 	require.NoError(t, os.Chmod(d.Path, 0o755))
-	open := []string{KeyFile, store.FileName, store.FileName + ".7.bak", oldKeyFile + "0123", "lock"}
+	open := []string{KeyFile, db.FileName, db.FileName + ".7.bak", oldKeyFile + "0123", "lock"}
 	for _, name := range open {
 		path := filepath.Join(d.Path, name)
 		f, err := os.OpenFile(path, os.O_CREATE, 0o600)

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 	"reprise/web"
 )
 
@@ -43,7 +44,7 @@ func (d Dir) Restore(ctx context.Context, file string, out io.Writer) error {
 	r, err := store.Restore(ctx, file, d.Path, key)
 	trouble, local := errors.AsType[*resilience.LocalError](err)
 	switch {
-	case errors.Is(err, store.ErrWrongKey):
+	case errors.Is(err, db.ErrWrongKey):
 		return fmt.Errorf("the secret key doesn't open %s. Put the one that belongs to it into %s; nothing was changed",
 			file, d.Path)
 	case local:

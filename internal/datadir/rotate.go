@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 	"reprise/web"
 )
 
@@ -58,13 +59,13 @@ func (d Dir) RotateKey(ctx context.Context, out io.Writer) error {
 }
 
 // prepareKey writes a new key beside the one in use.
-func (d Dir) prepareKey() (*store.Key, error) {
-	secret := store.NewSecret()
+func (d Dir) prepareKey() (*db.Key, error) {
+	secret := db.NewSecret()
 	if err := writeNew(filepath.Join(d.Path, NextKeyFile), secret+"\n"); err != nil {
 		return nil, fmt.Errorf("the data directory %s can't be written to: %w. "+
 			"Free up space or fix its permissions; nothing was changed", d.Path, plain(err))
 	}
-	return store.NewKey(secret)
+	return db.NewKey(secret)
 }
 
 // adoptKey puts the next key in the place of the one in use, which it keeps under another name. It returns that name,
@@ -75,7 +76,7 @@ func (d Dir) adoptKey() (old string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the secret key %s can't be read: %w", path, plain(err))
 	}
-	if key, keyErr := store.NewKey(string(b)); err == nil && keyErr == nil { // not empty or cut off
+	if key, keyErr := db.NewKey(string(b)); err == nil && keyErr == nil { // not empty or cut off
 		old = filepath.Join(d.Path, oldKeyFile+key.ID())
 		if err := writeNew(old, string(b)); err != nil {
 			return "", fmt.Errorf("keep the old secret key: %w", err)
@@ -84,14 +85,14 @@ func (d Dir) adoptKey() (old string, err error) {
 	if err := os.Rename(filepath.Join(d.Path, NextKeyFile), path); err != nil {
 		return "", fmt.Errorf("put the new secret key in its place: %w", err)
 	}
-	return old, store.SyncDir(d.Path)
+	return old, db.SyncDir(d.Path)
 }
 
 // sweep removes what killed processes have left behind: half written files, backups and copies, a half restored copy,
 // and a next key that seals nothing, because the database has just been opened with the one in use. When the key comes
 // from the settings, a backup may have been made with the next one, so it is kept as an old one. What cannot be removed
 // waits for the next start.
-func (d Dir) sweep(used *store.Key) {
+func (d Dir) sweep(used *db.Key) {
 	d.removeParts(d.Path, used)
 	files, _ := os.ReadDir(d.Path)
 	for _, f := range files {

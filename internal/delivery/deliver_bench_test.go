@@ -32,6 +32,7 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 	syncer "reprise/internal/sync"
 )
 
@@ -45,9 +46,9 @@ func (caughtUp) CaughtUp(library.Connection, time.Time) error { return nil }
 func startBacklog(b *testing.B, address string, n, people int) *delivery.Deliveries {
 	b.Helper()
 	ctx := context.Background()
-	key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
+	key, err := db.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 	require.NoError(b, err)
-	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
+	db, err := store.Open(ctx, db.Place{Dir: b.TempDir()}, key, store.Options{})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
 	provider := providertest.New(listenbrainz.Describe(), "api_url", address)
@@ -121,9 +122,9 @@ func (w *bareWorker) Work(context.Context, *river.Job[bareArgs]) error {
 func riverAlone(b *testing.B, n, at int, do func() error) spent {
 	b.Helper()
 	ctx := context.Background()
-	key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
+	key, err := db.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 	require.NoError(b, err)
-	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
+	db, err := store.Open(ctx, db.Place{Dir: b.TempDir()}, key, store.Options{})
 	require.NoError(b, err)
 	defer db.Close()
 	workers := river.NewWorkers()

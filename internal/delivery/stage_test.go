@@ -21,6 +21,8 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
 	"reprise/internal/storetest"
 )
 
@@ -105,9 +107,9 @@ var day = time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
 func newStage(t *testing.T) *stage {
 	dir := t.TempDir()
 	schedule := delivery.Schedule{First: time.Second, Max: time.Hour, Age: 3 * time.Second}
-	s := storetest.OpenWith(t, dir, store.Options{Attempts: schedule.Attempts()})
+	s := storetest.OpenWith(t, dir, store.Options{Sending: outbox.Options{Attempts: schedule.Attempts()}})
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	driver, address := "sqlite", "file:"+dir+"/"+store.FileName+"?_pragma=busy_timeout(5000)"
+	driver, address := "sqlite", "file:"+dir+"/"+db.FileName+"?_pragma=busy_timeout(5000)"
 	if url := postgrestest.Database(t, dir, nil); url != "" {
 		driver, address = "pgx", url+"&timezone=UTC"
 	}

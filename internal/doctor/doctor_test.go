@@ -26,6 +26,7 @@ import (
 	"reprise/internal/server"
 	"reprise/internal/settings"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // checked returns what Run prints, line by line.
@@ -237,7 +238,7 @@ func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
 			return os.Remove(filepath.Join(dir, datadir.KeyFile))
 		}, problem, "is missing, and only that key opens the secrets in the database"},
 		{func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, datadir.KeyFile), []byte(store.NewSecret()), 0o600)
+			return os.WriteFile(filepath.Join(dir, datadir.KeyFile), []byte(db.NewSecret()), 0o600)
 		}, problem, "The secret key doesn't fit this database"},
 		{func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "reprise.db"),
@@ -291,7 +292,7 @@ func TestACheckListsEveryWrongSetting(t *testing.T) {
 func TestACheckKnowsAnInterruptedKeyChange(t *testing.T) {
 	t.Parallel()
 	dir := household(t)
-	secret := store.NewSecret()
+	secret := db.NewSecret()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, datadir.NextKeyFile), []byte(secret), 0o600))
 	lines, err := checked(t, dir, nil)
 	require.NotContains(t, strings.Join(lines, "\n"), "Reprise completes it", "%v", err)
@@ -299,7 +300,7 @@ func TestACheckKnowsAnInterruptedKeyChange(t *testing.T) {
 	opened, err := datadir.Dir{Path: dir}.Open(t.Context(), store.Options{})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, datadir.NextKeyFile), []byte(secret), 0o600)) // Open removed it
-	key, err := store.NewKey(secret)
+	key, err := db.NewKey(secret)
 	require.NoError(t, err)
 	_, err = opened.Rotate(t.Context(), key)
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 	"reprise/internal/datadir"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
-	"reprise/internal/store"
+	"reprise/internal/store/db"
 	"reprise/internal/words"
 	"reprise/web"
 )
@@ -198,7 +198,7 @@ func (d *doctor) private() (all []finding) {
 
 // database checks whether the database is sound, and its key the right one.
 func (d *doctor) database(ctx context.Context) []finding {
-	there, err := store.Exists(ctx, d.Dir.Place())
+	there, err := db.Exists(ctx, d.Dir.Place())
 	if _, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return []finding{d.unreadable(err)}
 	} else if err != nil {
@@ -215,7 +215,7 @@ func (d *doctor) database(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{told(err)}
 	}
-	look, err := store.LookAt(ctx, d.Dir.Place(), d.held, key)
+	look, err := db.LookAt(ctx, d.Dir.Place(), d.held, key)
 	switch {
 	case err != nil:
 		return []finding{d.unreadable(err)}
@@ -263,7 +263,7 @@ func (d *doctor) unreadable(err error) finding {
 // wrongKey explains a key that does not open the database.
 func (d *doctor) wrongKey(ctx context.Context) finding {
 	if next, err := d.Dir.NextKey(); err == nil {
-		if look, err := store.LookAt(ctx, d.Dir.Place(), d.held, next); err == nil && look.Opens {
+		if look, err := db.LookAt(ctx, d.Dir.Place(), d.held, next); err == nil && look.Opens {
 			if d.c.SecretKey != "" {
 				return found(problem, "The secrets in the database already use a new key, "+
 					"but the setting secret_key still has the old one. "+

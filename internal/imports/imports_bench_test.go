@@ -17,6 +17,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/imports"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // BenchmarkImport imports a Spotify export of 500,000 plays into an empty database, twice. It reports the speed of
@@ -29,14 +30,14 @@ func BenchmarkImport(b *testing.B) {
 	require.NoError(b, err)
 	require.NoError(b, demo.WriteSpotifyExport(f, 1, plays, time.Now().Add(-time.Hour)))
 	require.NoError(b, f.Close())
-	key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
+	key, err := db.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 	require.NoError(b, err)
 	var first, again time.Duration
 	heap := uint64(0)
 	for b.Loop() {
 		b.StopTimer()
 		dir := b.TempDir()
-		db, err := store.Open(ctx, store.Place{Dir: dir}, key, store.Options{})
+		db, err := store.Open(ctx, db.Place{Dir: dir}, key, store.Options{})
 		require.NoError(b, err)
 		user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin,
 			CreatedAt: time.Now()}, true)

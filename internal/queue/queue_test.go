@@ -16,13 +16,14 @@ import (
 	"reprise/internal/postgrestest"
 	"reprise/internal/queue"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // counter is a queue whose worker takes pings of connections, each of which is due at a time.
 type counter struct {
 	river.WorkerDefaults[queue.Send]
 	*testing.T
-	place store.Place
+	place db.Place
 	s     *store.Store
 	db    *sql.DB // another connection to the same database
 	work  func()  // is called for each job, before it looks what is due
@@ -38,11 +39,11 @@ var to = queue.Send{User: 1, Connection: "lastfm"}
 func begin(t *testing.T) *counter {
 	t.Helper()
 	dir := t.TempDir()
-	place := store.Place{Dir: dir, URL: postgrestest.Database(t, dir, nil)}
+	place := db.Place{Dir: dir, URL: postgrestest.Database(t, dir, nil)}
 	c := &counter{T: t, place: place, work: func() {}}
 	c.open()
 	t.Cleanup(func() { require.NoError(t, c.s.Close()) })
-	driver, address := "sqlite", "file:"+dir+"/"+store.FileName+"?_pragma=busy_timeout(5000)&_txlock=immediate"
+	driver, address := "sqlite", "file:"+dir+"/"+db.FileName+"?_pragma=busy_timeout(5000)&_txlock=immediate"
 	if place.URL != "" {
 		driver, address = "pgx", place.URL+"&timezone=UTC"
 	}
@@ -58,7 +59,7 @@ func begin(t *testing.T) *counter {
 // open opens the store.
 func (c *counter) open() {
 	c.Helper()
-	key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
+	key, err := db.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 	require.NoError(c, err)
 	c.s, err = store.Open(c.Context(), c.place, key, store.Options{})
 	require.NoError(c, err)

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 	"reprise/internal/words"
 )
 
@@ -219,9 +220,9 @@ func TestHealthAPIForMonitors(t *testing.T) {
 		require.Len(t, h.call("GET", "/health/quarters", "", 200)["quarters"], 1)
 		h.call("GET", "/health/quarters?since=yesterday", "", 400)
 
-		key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
+		key, err := db.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 		require.NoError(t, err)
-		broken, err := store.Open(t.Context(), store.Place{Dir: t.TempDir()}, key, store.Options{})
+		broken, err := store.Open(t.Context(), db.Place{Dir: t.TempDir()}, key, store.Options{})
 		require.NoError(t, err)
 		require.NoError(t, broken.Close())
 		h.Rollup = metrics.NewRollup(catalogue, broken, h.Log)

@@ -39,6 +39,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/settings"
 	"reprise/internal/store"
+	"reprise/internal/store/outbox"
 	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -204,7 +205,8 @@ var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify"
 func newHousehold(t testing.TB, opt delivery.Options) *household {
 	t.Helper()
 	ctx := t.Context()
-	db := storetest.OpenWith(t, t.TempDir(), store.Options{Attempts: opt.WithDefaults().Attempts()})
+	db := storetest.OpenWith(t, t.TempDir(),
+		store.Options{Sending: outbox.Options{Attempts: opt.WithDefaults().Attempts()}})
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	u, err := db.AddUser(ctx, accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin,
 		CreatedAt: time.Now()}, false)

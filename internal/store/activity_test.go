@@ -15,6 +15,8 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/store/db"
+	"reprise/internal/store/people"
 	"reprise/internal/words"
 )
 
@@ -60,16 +62,16 @@ func TestActivityIsBoundedAndPaged(t *testing.T) {
 	}
 
 	// Insert far more entries than are kept.
-	_, err = s.writer.ExecContext(t.Context(), `WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n
+	_, err = s.Writer.ExecContext(t.Context(), `WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n
 		WHERE i < 20109)
 		INSERT INTO activity (id, at, user_id, actor_id, actor, action) SELECT i, $1, 1, 0, '', 'synced' FROM n`,
-		millis(time.Now()))
+		db.Millis(time.Now()))
 	require.NoError(t, err)
 	require.NoError(t, s.Tidy(t.Context()))
 	var n, first int
-	require.NoError(t, s.reader.QueryRowContext(t.Context(),
+	require.NoError(t, s.Reader.QueryRowContext(t.Context(),
 		"SELECT count(*), min(id) FROM activity WHERE user_id = 1").Scan(&n, &first))
-	require.Equal(t, []int{mostActivity, 110}, []int{n, first}, "the newest stay")
+	require.Equal(t, []int{people.MostActivity, 110}, []int{n, first}, "the newest stay")
 }
 
 // A member who does a thing over and over pushes nothing of others out of the log.
@@ -79,18 +81,18 @@ func TestNobodyCrowdsOutTheLogOfOthers(t *testing.T) {
 	bob := addUser(t, s, "Bob", accounts.Member)
 	require.NoError(t, s.Note(t.Context(), activity.Entry{Action: activity.UserAdded, Subject: "Mallory"}))
 	require.NoError(t, s.Note(t.Context(), activity.Entry{User: 1, Action: activity.TokenMade, Subject: "x"}))
-	_, err := s.writer.ExecContext(t.Context(), `WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n
+	_, err := s.Writer.ExecContext(t.Context(), `WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n
 		WHERE i < 40099)
 		INSERT INTO activity (id, at, user_id, actor_id, actor, action) SELECT i, $1, $2, $2, 'Bob', 'paused' FROM n`,
-		millis(time.Now()), bob)
+		db.Millis(time.Now()), bob)
 	require.NoError(t, err)
 	require.NoError(t, s.Tidy(t.Context()))
 	all, _, err := s.Activity(t.Context(), activity.Filter{User: 1, Installation: true}, "", 10)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	var left int
-	require.NoError(t, s.reader.QueryRow("SELECT count(*) FROM activity WHERE user_id = $1", bob).Scan(&left))
-	require.Equal(t, mostActivity, left)
+	require.NoError(t, s.Reader.QueryRow("SELECT count(*) FROM activity WHERE user_id = $1", bob).Scan(&left))
+	require.Equal(t, people.MostActivity, left)
 }
 
 func TestActivityIsKeptFor90Days(t *testing.T) {
@@ -174,7 +176,7 @@ func TestFloodIsAFewEntriesOfTheLog(t *testing.T) {
 		"other addresses": 36, "curl": 1}, times)
 	require.Len(t, page, 7)
 
-	require.NoError(t, s.exec(t.Context(), "UPDATE activity SET at = at - 3600001"))
+	require.NoError(t, s.Exec(t.Context(), "UPDATE activity SET at = at - 3600001"))
 	fails("203.0.113.7")
 	page, _, err = s.Activity(t.Context(), activity.Filter{User: 1}, "", 1)
 	require.NoError(t, err)

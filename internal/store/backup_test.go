@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/store/db"
 )
 
 // restored opens a copy as the database of a new data directory.
@@ -20,7 +21,7 @@ func restored(t testing.TB, copied string) *Store {
 	dir := t.TempDir()
 	b, err := os.ReadFile(copied)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), b, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, db.FileName), b, 0o600))
 	return openIn(t, dir)
 }
 
@@ -56,10 +57,10 @@ func TestABackupDuringWritesIsConsistent(t *testing.T) {
 		}
 	})
 	<-begun
-	all := map[string]Copied{}
+	all := map[string]db.Copied{}
 	for i := range 3 {
 		file := filepath.Join(out, fmt.Sprint("copy ", i, ".db"))
-		copied, err := Backup(t.Context(), in(t, dir), file, s.key)
+		copied, err := db.Backup(t.Context(), in(t, dir), file, s.Key)
 		require.NoError(t, err)
 		all[file] = copied
 	}
@@ -94,13 +95,13 @@ func TestABackupWaitsForNoWriter(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	addUser(t, s, "Alice", accounts.Admin)
-	tx, err := s.writer.Begin()
+	tx, err := s.Writer.Begin()
 	require.NoError(t, err)
 	defer tx.Rollback()
 	_, err = tx.Exec("UPDATE users SET name = 'half done'")
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "copy.db")
-	_, err = Backup(t.Context(), in(t, dir), file, s.key)
+	_, err = db.Backup(t.Context(), in(t, dir), file, s.Key)
 	require.NoError(t, err)
 	u, err := restored(t, file).UserByName(t.Context(), "alice")
 	require.NoError(t, err)
@@ -115,21 +116,21 @@ func TestAFailedBackupLeavesNoFiles(t *testing.T) {
 	addUser(t, s, "Alice", accounts.Admin)
 	taken := filepath.Join(out, "taken")
 	require.NoError(t, os.WriteFile(taken, []byte("precious"), 0o600))
-	half := filepath.Join(out, "half"+partOf(s.key))
+	half := filepath.Join(out, "half"+db.PartOf(s.Key))
 	require.NoError(t, os.WriteFile(half, []byte("of a backup that was killed"), 0o600))
 	for file, want := range map[string]string{
 		taken:                             "exists already, and nothing was written over it",
 		out:                               "is a folder",
 		filepath.Join(out, "no", "where"): "the copy cannot be written",
 	} {
-		_, err := Backup(t.Context(), in(t, dir), file, s.key)
+		_, err := db.Backup(t.Context(), in(t, dir), file, s.Key)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := Backup(t.Context(), in(t, dir), filepath.Join(out, "foreign"), testKey(t, "another-key-of-the-tests"))
-	require.ErrorIs(t, err, ErrWrongKey)
-	_, err = Backup(t.Context(), in(t, t.TempDir()), filepath.Join(out, "nothing"), s.key)
+	_, err := db.Backup(t.Context(), in(t, dir), filepath.Join(out, "foreign"), testKey(t, "another-key-of-the-tests"))
+	require.ErrorIs(t, err, db.ErrWrongKey)
+	_, err = db.Backup(t.Context(), in(t, t.TempDir()), filepath.Join(out, "nothing"), s.Key)
 	require.Error(t, err, "there is no database")
-	_, err = Backup(t.Context(), in(t, dir), filepath.Join(out, "half"), s.key)
+	_, err = db.Backup(t.Context(), in(t, dir), filepath.Join(out, "half"), s.Key)
 	require.NoError(t, err)
 	require.Equal(t, "precious", snapshot(t, out)["taken"])
 	names := []string{}
@@ -148,35 +149,34 @@ func TestLookAtChangesNothing(t *testing.T) {
 	save(t, s, user, "spotify", repeat(20, 5)...)
 
 	killed := t.TempDir() // the files that a killed process leaves
-	for _, name := range []string{FileName, FileName + "-wal"} {
-		require.NoError(t, duplicate(filepath.Join(dir, name), filepath.Join(killed, name)))
+	for _, name := range []string{db.FileName, db.FileName + "-wal"} {
+		require.NoError(t, db.Duplicate(filepath.Join(dir, name), filepath.Join(killed, name)))
 	}
-	look := func(dir string, live bool, key *Key) Look {
-		l, err := LookAt(t.Context(), in(t, dir), live, key)
+	look := func(dir string, live bool, key *db.Key) db.Look {
+		l, err := db.LookAt(t.Context(), in(t, dir), live, key)
 		require.NoError(t, err)
 		return l
 	}
-	unchanged := func(dir string, want Look, key *Key) {
+	unchanged := func(dir string, want db.Look, key *db.Key) {
 		before := snapshot(t, dir)
 		require.Equal(t, want, look(dir, false, key))
 		require.Equal(t, before, snapshot(t, dir), "byte for byte")
 	}
-	newest, err := newestStep()
-	require.NoError(t, err)
-	whole := Look{Sound: true, Step: newest, Newest: newest, Opens: true, Listens: 20,
+	step := int64(newest(t))
+	whole := db.Look{Sound: true, Step: step, Newest: step, Opens: true, Listens: 20,
 		Settings: map[string]string{}}
-	require.Equal(t, whole, look(dir, true, s.key), "while a server writes to it")
-	unchanged(killed, whole, s.key)
+	require.Equal(t, whole, look(dir, true, s.Key), "while a server writes to it")
+	unchanged(killed, whole, s.Key)
 	require.NoError(t, s.Close())
-	unchanged(dir, whole, s.key)
+	unchanged(dir, whole, s.Key)
 	whole.Opens = false
 	unchanged(dir, whole, testKey(t, "another-key-of-the-tests"))
 	unchanged(killed, whole, nil)
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName),
+	require.NoError(t, os.WriteFile(filepath.Join(dir, db.FileName),
 		[]byte("this is no database at all, whatever its name says"), 0o600))
-	unchanged(dir, Look{}, s.key)
-	_, err = LookAt(t.Context(), in(t, t.TempDir()), false, s.key)
+	unchanged(dir, db.Look{}, s.Key)
+	_, err := db.LookAt(t.Context(), in(t, t.TempDir()), false, s.Key)
 	require.Error(t, err)
 }
 
@@ -193,7 +193,7 @@ func TestOpenBesideRefusesAnotherVersion(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a new hash", u.PasswordHash)
 
-	require.NoError(t, s.exec(t.Context(),
+	require.NoError(t, s.Exec(t.Context(),
 		"INSERT INTO schema_version (version_id, is_applied, tstamp) VALUES (9999, 1 = 1, '2026-11-20')"))
 	_, err = OpenBeside(t.Context(), in(t, dir))
 	require.ErrorContains(t, err, "is of another version of Reprise than this program (step 9999")
@@ -213,7 +213,7 @@ func TestACopyThatIsOpenedEndsSessionsAndLinks(t *testing.T) {
 		require.NoError(t, err)
 	}
 	file := filepath.Join(t.TempDir(), "copy")
-	_, err := Backup(t.Context(), Place{Dir: dir}, file, s.key)
+	_, err := db.Backup(t.Context(), db.Place{Dir: dir}, file, s.Key)
 	require.NoError(t, err)
 	begun := time.Now().Truncate(time.Millisecond)
 	back := restored(t, file)
@@ -225,7 +225,14 @@ func TestACopyThatIsOpenedEndsSessionsAndLinks(t *testing.T) {
 
 	require.NoError(t, back.Sessions().Commit("another", []byte("data"), time.Now().Add(time.Hour)))
 	at := back.RestoredAt().UnixMilli()
-	again := openIn(t, filepath.Dir(back.engine.(sqliteFile).path))
+	again := openIn(t, folderOf(t, back))
 	require.Equal(t, 1, number(t, again, all), "that happens once")
 	require.Equal(t, at, again.RestoredAt().UnixMilli())
+}
+
+// folderOf returns the folder in which a database's file is.
+func folderOf(t testing.TB, s *Store) (folder string) {
+	t.Helper()
+	require.NoError(t, s.Reader.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&folder))
+	return filepath.Dir(folder)
 }

@@ -13,6 +13,8 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/postgrestest"
+	"reprise/internal/store/db"
+	"reprise/internal/store/intake"
 )
 
 const (
@@ -87,7 +89,7 @@ func BenchmarkBareInserts(b *testing.B) {
 		s, user := setup(b)
 		b.StartTimer()
 		for n := range benchRows / benchPage {
-			err := s.write(b.Context(), func(tx *sql.Tx) error {
+			err := s.Write(b.Context(), func(tx *sql.Tx) error {
 				return bareInserts(b, tx, user, int64(n*benchPage), all[n*benchPage:][:benchPage])
 			})
 			require.NoError(b, err)
@@ -104,14 +106,14 @@ func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen
 	for i, l := range page {
 		id := id + int64(i) + 1
 		listens = append(listens, id, user, l.PlayedAt.UnixMilli(), 0, int64(i))
-		sources = append(sources, id, 1, sourceKey(user, "spotify", l.SourceID), int64(i), 0, l.PlayedAt.Unix())
+		sources = append(sources, id, 1, intake.SourceKey(user, "spotify", l.SourceID), int64(i), 0, l.PlayedAt.Unix())
 	}
-	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", 5,
+	err := db.InsertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", 5,
 		listens, "")
 	if err != nil {
 		return err
 	}
-	return insertRows(b.Context(), tx, `INSERT INTO listen_sources
+	return db.InsertRows(b.Context(), tx, `INSERT INTO listen_sources
 		(listen_id, connection, source_key, name_id, later, stored_at)`, 6, sources, "")
 }
 
@@ -123,15 +125,15 @@ func BenchmarkStoring(b *testing.B) {
 	for b.Loop() {
 		s, user := setup(b)
 		bare += timed(b, all, func(n int, page []library.Listen) error {
-			return s.write(b.Context(), func(tx *sql.Tx) error { return bareInserts(b, tx, user, int64(n), page) })
+			return s.Write(b.Context(), func(tx *sql.Tx) error { return bareInserts(b, tx, user, int64(n), page) })
 		})
-		_, err := s.writer.Exec(`CREATE TABLE bare (id BIGINT PRIMARY KEY, user_id BIGINT, played_at BIGINT, title TEXT,
+		_, err := s.Writer.Exec(`CREATE TABLE bare (id BIGINT PRIMARY KEY, user_id BIGINT, played_at BIGINT, title TEXT,
 			artist TEXT, album TEXT, source TEXT)`)
 		require.NoError(b, err)
-		_, err = s.writer.Exec("CREATE INDEX bare_newest ON bare (user_id, played_at)")
+		_, err = s.Writer.Exec("CREATE INDEX bare_newest ON bare (user_id, played_at)")
 		require.NoError(b, err)
 		table += timed(b, all, func(n int, page []library.Listen) error {
-			return s.write(b.Context(), func(tx *sql.Tx) error { return bareTable(b, tx, user, int64(n), page) })
+			return s.Write(b.Context(), func(tx *sql.Tx) error { return bareTable(b, tx, user, int64(n), page) })
 		})
 		s, user = setup(b)
 		from := func(conn library.ConnectionID) time.Duration {
@@ -169,7 +171,7 @@ func bareTable(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen) 
 		rows = append(rows, id+int64(i)+1, user, l.PlayedAt.UnixMilli(), l.Title, l.Artist, l.Album, l.SourceID)
 	}
 	const bare = "INSERT INTO bare (id, user_id, played_at, title, artist, album, source)"
-	return insertRows(b.Context(), tx, bare, 7, rows, "")
+	return db.InsertRows(b.Context(), tx, bare, 7, rows, "")
 }
 
 // BenchmarkLargeLibrary stores 500,000 plays of 30,000 tracks and reports what each takes: in the tables of listens and
@@ -215,7 +217,7 @@ func largeLibrary(b *testing.B, newest bool) {
 		}
 		b.StopTimer()
 		require.Equal(b, plays, count(b, s, user))
-		_, err := s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+		_, err := s.Writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 		require.NoError(b, err)
 		b.ReportMetric(float64(written(b)-before)/plays, "written-B/listen")
 		for name, tables := range map[string]string{

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/notify"
+	"reprise/internal/store/db"
 )
 
 func TestAnAddressFromTheSettingsIsNotStored(t *testing.T) {
@@ -24,6 +25,6 @@ func TestAnAddressFromTheSettingsIsNotStored(t *testing.T) {
 		require.True(t, all[0].FromSettings)
 	}
 	require.Zero(t, number(t, s, "SELECT count(*) FROM channels WHERE setting = $1",
-		fingerprint("email "+string(named.URL))), "a short password could be guessed from it")
+		db.Fingerprint("email "+string(named.URL))), "a short password could be guessed from it")
 	require.Zero(t, number(t, s, "SELECT count(*) FROM channels WHERE url LIKE '%guess%' OR setting LIKE '%guess%'"))
 }

@@ -185,7 +185,7 @@ func TestARecountMendsTheStatistics(t *testing.T) {
 			SET data = (SELECT data FROM listen_columns WHERE data IS NOT NULL ORDER BY span LIMIT 1)`,
 		"UPDATE listen_columns SET data = substr(data, 1, 12)",
 	} {
-		require.NoError(t, s.exec(t.Context(), harm))
+		require.NoError(t, s.Exec(t.Context(), harm))
 		listens, err := s.Recount(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 200, listens, harm)

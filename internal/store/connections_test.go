@@ -9,6 +9,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/resilience"
+	"reprise/internal/store/db"
 	"reprise/internal/words"
 )
 
@@ -24,7 +25,7 @@ func TestAllFieldsOfAConnectionAreStored(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	forever := connection(bob, "listenbrainz")
-	forever.ExpiresAt, forever.App = instant(0), "" // it does not expire
+	forever.ExpiresAt, forever.App = db.Instant(0), "" // it does not expire
 	forever, err = s.SaveConnection(t.Context(), forever)
 	require.NoError(t, err)
 

@@ -18,6 +18,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/postgrestest"
+	"reprise/internal/store/db"
 	"reprise/internal/tables"
 )
 
@@ -35,12 +36,12 @@ var (
 func full(t testing.TB) (dir string) {
 	t.Helper()
 	fullOnce.Do(func() {
-		made, err := os.ReadFile(filepath.Join(makeFull(t), FileName))
+		made, err := os.ReadFile(filepath.Join(makeFull(t), db.FileName))
 		require.NoError(t, err)
 		fullFile = made
 	})
 	dir = t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), fullFile, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, db.FileName), fullFile, 0o600))
 	return dir
 }
 
@@ -52,9 +53,9 @@ var (
 func makeFull(t testing.TB) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	s, err := Open(t.Context(), Place{Dir: dir}, testKey(t, testSecret), oneAttempt)
+	s, err := Open(t.Context(), db.Place{Dir: dir}, testKey(t, testSecret), oneAttempt)
 	require.NoError(t, err)
-	conn, err := s.writer.Conn(t.Context())
+	conn, err := s.Writer.Conn(t.Context())
 	require.NoError(t, err)
 	run := func(statement string, args ...any) {
 		_, err := conn.ExecContext(t.Context(), statement, args...)
@@ -96,7 +97,7 @@ func makeFull(t testing.TB) (dir string) {
 // content returns all rows of the tables of a file that are copied, as SQLite writes them.
 func content(t testing.TB, dir string) map[string][]string {
 	t.Helper()
-	file, err := sql.Open("sqlite", address(newSQLite(dir).path)+"?mode=ro")
+	file, err := sql.Open("sqlite", "file:"+filepath.Join(dir, db.FileName)+"?mode=ro")
 	require.NoError(t, err)
 	defer file.Close()
 	all, err := tables.Schema(t.Context(), tables.SQLite, file)
@@ -114,7 +115,7 @@ func content(t testing.TB, dir string) map[string][]string {
 		if where := copiedRows[table.Name]; where != "" {
 			query += " WHERE " + where
 		}
-		rows[table.Name], err = list(t.Context(), file, func(r scanner) (row string, err error) {
+		rows[table.Name], err = db.List(t.Context(), file, func(r db.Scanner) (row string, err error) {
 			return row, r.Scan(&row)
 		}, query+" ORDER BY 1")
 		require.NoError(t, err)
@@ -122,24 +123,24 @@ func content(t testing.TB, dir string) map[string][]string {
 	return rows
 }
 
-func copying(from, to Place, t testing.TB) CopyOf {
+func copying(from, to db.Place, t testing.TB) CopyOf {
 	t.Helper()
 	return CopyOf{From: from, To: to, Key: testKey(t, testSecret)}
 }
 
 // copyThrough copies a full file to a place and from there to a new file, and compares all of it.
-func copyThrough(t *testing.T, place Place) {
+func copyThrough(t *testing.T, place db.Place) {
 	t.Helper()
 	first, last := full(t), t.TempDir()
 	before := content(t, first)
-	there, err := CopyDatabase(t.Context(), copying(Place{Dir: first}, place, t))
+	there, err := CopyDatabase(t.Context(), copying(db.Place{Dir: first}, place, t))
 	require.NoError(t, err)
 	for _, sum := range there.Tables {
 		require.Positive(t, sum.Rows, "the test has no rows of %s", sum.Table)
 	}
 	require.Zero(t, there.Altered)
 	require.Empty(t, there.Others)
-	back, err := CopyDatabase(t.Context(), copying(place, Place{Dir: last}, t))
+	back, err := CopyDatabase(t.Context(), copying(place, db.Place{Dir: last}, t))
 	require.NoError(t, err)
 	for i, sum := range there.Tables {
 		require.Equal(t, sum, back.Tables[i])
@@ -153,7 +154,7 @@ func copyThrough(t *testing.T, place Place) {
 
 func TestACopyHasEveryValue(t *testing.T) {
 	t.Parallel()
-	copyThrough(t, Place{Dir: t.TempDir()})
+	copyThrough(t, db.Place{Dir: t.TempDir()})
 }
 
 func TestPostgresAndBackKeepsEveryValue(t *testing.T) {
@@ -165,7 +166,7 @@ func TestPostgresAndBackKeepsEveryValue(t *testing.T) {
 }
 
 // target returns an empty place for a copy, on the engine of the tests.
-func target(t testing.TB) Place {
+func target(t testing.TB) db.Place {
 	t.Helper()
 	return in(t, t.TempDir())
 }
@@ -177,9 +178,9 @@ func TestPostgresOrFileCopyKilledStartsOver(t *testing.T) {
 	t.Parallel()
 	if dirs := os.Getenv(killedCopy); dirs != "" { // this is the process that is killed
 		from, to, _ := strings.Cut(dirs, "|")
-		c := copying(Place{Dir: from}, Place{Dir: to}, t)
+		c := copying(db.Place{Dir: from}, db.Place{Dir: to}, t)
 		if strings.HasPrefix(to, "postgres") {
-			c.To = Place{URL: to}
+			c.To = db.Place{URL: to}
 		}
 		c.Tell = func(done, all int64) {
 			if 2*done > all { // everything is written, and a part was read again
@@ -200,21 +201,21 @@ func TestPostgresOrFileCopyKilledStartsOver(t *testing.T) {
 	cmd.Env = append(os.Environ(), killedCopy+"="+from+"|"+at)
 	require.Error(t, cmd.Run())
 
-	of := newSQLite(from).String()
+	of := db.Place{Dir: from}.String()
 	key := testKey(t, testSecret)
 	_, err := Open(t.Context(), to, key, oneAttempt)
 	require.ErrorContains(t, err, "can't be used: it's an unfinished copy of "+of)
 	_, err = OpenBeside(t.Context(), to)
 	require.ErrorContains(t, err, "it's an unfinished copy")
-	_, err = LookAt(t.Context(), to, false, key)
+	_, err = db.LookAt(t.Context(), to, false, key)
 	require.ErrorContains(t, err, "Run server copy-database again with the same two")
 	_, err = CopyDatabase(t.Context(), copying(to, target(t), t))
 	require.ErrorContains(t, err, "it's an unfinished copy")
-	_, err = CopyDatabase(t.Context(), copying(Place{Dir: full(t)}, to, t))
+	_, err = CopyDatabase(t.Context(), copying(db.Place{Dir: full(t)}, to, t))
 	require.ErrorContains(t, err, "isn't empty, and nothing in it was changed")
 	require.ErrorContains(t, err, "it's an unfinished copy of "+of)
 
-	_, err = CopyDatabase(t.Context(), copying(Place{Dir: from}, to, t))
+	_, err = CopyDatabase(t.Context(), copying(db.Place{Dir: from}, to, t))
 	require.NoError(t, err)
 	require.Equal(t, before, content(t, from))
 	s, err := Open(t.Context(), to, key, oneAttempt)
@@ -224,7 +225,7 @@ func TestPostgresOrFileCopyKilledStartsOver(t *testing.T) {
 
 func TestPostgresOrFileCopyRefusals(t *testing.T) {
 	t.Parallel()
-	from, taken, empty := Place{Dir: full(t)}, target(t), target(t)
+	from, taken, empty := db.Place{Dir: full(t)}, target(t), target(t)
 	s, err := Open(t.Context(), taken, testKey(t, testSecret), oneAttempt)
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
@@ -234,7 +235,7 @@ func TestPostgresOrFileCopyRefusals(t *testing.T) {
 	c := copying(from, empty, t)
 	c.Key = testKey(t, "another key than that of the tests")
 	_, err = CopyDatabase(t.Context(), c)
-	require.ErrorIs(t, err, ErrWrongKey)
+	require.ErrorIs(t, err, db.ErrWrongKey)
 	_, err = CopyDatabase(t.Context(), copying(empty, target(t), t))
 	require.EqualError(t, err, "the database "+empty.String()+" is empty, so there's nothing to copy")
 	if postgrestest.On() {
@@ -250,7 +251,7 @@ func TestPostgresOrFileCopyRefusals(t *testing.T) {
 	old := target(t)
 	s, err = Open(t.Context(), old, testKey(t, testSecret), oneAttempt)
 	require.NoError(t, err)
-	require.NoError(t, s.exec(t.Context(), "UPDATE schema_version SET version_id = 9999 WHERE version_id = 1"))
+	require.NoError(t, s.Exec(t.Context(), "UPDATE schema_version SET version_id = 9999 WHERE version_id = 1"))
 	require.NoError(t, s.Close())
 	_, err = CopyDatabase(t.Context(), copying(old, target(t), t))
 	require.ErrorContains(t, err, "is of another version of Reprise than this program (step 9999")
@@ -262,7 +263,7 @@ func TestPostgresLostDuringACopy(t *testing.T) {
 	if !postgrestest.On() {
 		t.Skip("there is no server")
 	}
-	from, to := Place{Dir: full(t)}, target(t)
+	from, to := db.Place{Dir: full(t)}, target(t)
 	before := content(t, from.Dir)
 	db, err := sql.Open("pgx", to.URL)
 	require.NoError(t, err)
@@ -290,7 +291,7 @@ func TestPostgresCopyDropsWhatItRefuses(t *testing.T) {
 		t.Skip("SQLite keeps every text")
 	}
 	from, back := t.TempDir(), t.TempDir()
-	s, err := Open(t.Context(), Place{Dir: from}, testKey(t, testSecret), oneAttempt)
+	s, err := Open(t.Context(), db.Place{Dir: from}, testKey(t, testSecret), oneAttempt)
 	require.NoError(t, err)
 	user := addUser(t, s, "Alice", accounts.Admin)
 	l := listen(5)
@@ -298,12 +299,12 @@ func TestPostgresCopyDropsWhatItRefuses(t *testing.T) {
 	save(t, s, user, "spotify", l)
 	require.NoError(t, s.Close())
 	to := target(t)
-	r, err := CopyDatabase(t.Context(), copying(Place{Dir: from}, to, t))
+	r, err := CopyDatabase(t.Context(), copying(db.Place{Dir: from}, to, t))
 	require.NoError(t, err)
 	require.Positive(t, r.Altered)
-	_, err = CopyDatabase(t.Context(), copying(to, Place{Dir: back}, t))
+	_, err = CopyDatabase(t.Context(), copying(to, db.Place{Dir: back}, t))
 	require.NoError(t, err)
-	s, err = Open(context.Background(), Place{Dir: back}, testKey(t, testSecret), oneAttempt)
+	s, err = Open(context.Background(), db.Place{Dir: back}, testKey(t, testSecret), oneAttempt)
 	require.NoError(t, err)
 	defer s.Close()
 	page, _, err := s.Listens(t.Context(), user, "", 10)

@@ -14,12 +14,16 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/imports"
 	"reprise/internal/library"
+	"reprise/internal/store/db"
+	"reprise/internal/store/intake"
+	"reprise/internal/store/listens"
+	"reprise/internal/store/outbox"
 )
 
 // dump returns all listens of a person with their sources as lines, in one order for equal ones.
-func dump(t testing.TB, s *Store, user int64, piles ...pile) (lines []string) {
+func dump(t testing.TB, s *Store, user int64, piles ...intake.Pile) (lines []string) {
 	t.Helper()
-	scan := func(r scanner) (line string, err error) {
+	scan := func(r db.Scanner) (line string, err error) {
 		var id, at, approximate, spelling, later, key int64
 		var source, conn, player string
 		err = r.Scan(&id, &at, &approximate, &spelling, &conn, &source, &later, &key, &player)
@@ -27,9 +31,9 @@ func dump(t testing.TB, s *Store, user int64, piles ...pile) (lines []string) {
 			" spelt ", spelling), err
 	}
 	for _, in := range piles {
-		all, err := list(t.Context(), s.reader, scan, `SELECT l.id, l.played_at, l.approximate, l.spelling_id,
-			n.connection, `+idOf("s")+`, s.later, s.source_key, coalesce(p.name, '')
-			FROM `+in.listens+" l JOIN "+in.sources+` s ON s.listen_id = l.id
+		all, err := db.List(t.Context(), s.Reader, scan, `SELECT l.id, l.played_at, l.approximate, l.spelling_id,
+			n.connection, `+listens.IdOf("s")+`, s.later, s.source_key, coalesce(p.name, '')
+			FROM `+in.Listens+" l JOIN "+in.Sources+` s ON s.listen_id = l.id
 			JOIN connection_numbers n ON n.number = s.connection
 			LEFT JOIN players p ON p.id = s.player WHERE l.user_id = $1`, user)
 		require.NoError(t, err)
@@ -76,7 +80,7 @@ func TestADeletedHourStaysDeleted(t *testing.T) {
 	}
 	save(t, s, user, "spotify", page...)
 	save(t, s, user, "lastfm", late[:10]...)
-	before := dump(t, s, user, kept)
+	before := dump(t, s, user, intake.Kept)
 	hour := library.Selection{ListenFilter: library.ListenFilter{User: user, From: at(-60), To: at(0)}}
 	n, newest, err := s.CountSelected(t.Context(), hour)
 	require.NoError(t, err)
@@ -104,12 +108,12 @@ func TestADeletedHourStaysDeleted(t *testing.T) {
 	other, bob := setup(t)
 	save(t, other, bob, "spotify", page...)
 	save(t, other, bob, "lastfm", late[:10]...)
-	require.Equal(t, before, dump(t, other, bob, kept))
+	require.Equal(t, before, dump(t, other, bob, intake.Kept))
 	save(t, other, bob, "lastfm", late...)
 	save(t, other, bob, "spotify", export...)
 	save(t, other, bob, "spotify", page2)
-	require.Equal(t, dump(t, other, bob, kept), dump(t, s, user, kept), "as if nothing had been deleted")
-	require.Empty(t, dump(t, s, user, removed))
+	require.Equal(t, dump(t, other, bob, intake.Kept), dump(t, s, user, intake.Kept), "as if nothing had been deleted")
+	require.Empty(t, dump(t, s, user, intake.Removed))
 	undo(t, s, user, c.ID)
 	require.Equal(t, 41, count(t, s, user), "undoing twice is fine")
 }
@@ -180,7 +184,7 @@ func TestDeletingDoesNotDisturbTheMatching(t *testing.T) {
 				save(t, s, user, conn, page...)
 				save(t, control, user, conn, page...)
 			}
-			want, got := dump(t, control, user, kept), dump(t, s, user, kept, removed)
+			want, got := dump(t, control, user, intake.Kept), dump(t, s, user, intake.Kept, intake.Removed)
 			if edits {
 				want, got = withoutSpellings(want), withoutSpellings(got)
 			}
@@ -189,7 +193,7 @@ func TestDeletingDoesNotDisturbTheMatching(t *testing.T) {
 		for len(holds) > 0 {
 			undoOne()
 		}
-		want, got := dump(t, control, user, kept), dump(t, s, user, kept)
+		want, got := dump(t, control, user, intake.Kept), dump(t, s, user, intake.Kept)
 		require.Equal(t, withoutSpellings(want), withoutSpellings(got))
 		first, _ := all(t, control, user, 1000)
 		second, _ := all(t, s, user, 1000)
@@ -223,7 +227,7 @@ func TestADeletedListenIsNotSent(t *testing.T) {
 
 func TestAnArchiveFollowsDeletions(t *testing.T) {
 	t.Parallel()
-	s, user := setupWith(t, Options{Attempts: 1, ArchiveEvery: time.Hour})
+	s, user := setupWith(t, Options{Sending: outbox.Options{Attempts: 1, ArchiveEvery: time.Hour}})
 	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive,
 		Batch: 1}, false)
 	require.NoError(t, err)

@@ -11,6 +11,8 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
 	"reprise/internal/words"
 )
 
@@ -23,7 +25,7 @@ func oneOfEach(t testing.TB, s *Store, user int64, conn library.ConnectionID) ma
 			Ref: string(state)})
 		switch state {
 		case delivery.Parked:
-			require.NoError(t, s.exec(t.Context(), "UPDATE deliveries SET state = 'parked' WHERE id = $1", ids[state]))
+			require.NoError(t, s.Exec(t.Context(), "UPDATE deliveries SET state = 'parked' WHERE id = $1", ids[state]))
 		case delivery.Scheduled:
 		default:
 			become(t, s, state, ids[state])
@@ -93,7 +95,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 func TestADeliveryHasAllItsFields(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, user := setupWith(t, Options{Attempts: 9})
+		s, user := setupWith(t, Options{Sending: outbox.Options{Attempts: 9}})
 		now := time.Now().UTC()
 		id := enqueue(t, s, delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11",
 			Due: now.Add(time.Minute)})
@@ -113,7 +115,7 @@ func TestADeliveryHasAllItsFields(t *testing.T) {
 
 func TestRedriveTakesDeadAndRetrying(t *testing.T) {
 	t.Parallel()
-	s, alice := setupWith(t, Options{Attempts: 9})
+	s, alice := setupWith(t, Options{Sending: outbox.Options{Attempts: 9}})
 	bob := addUser(t, s, "Bob", accounts.Member)
 	ids := oneOfEach(t, s, alice, "s3")
 	others := oneOfEach(t, s, bob, "s3")
@@ -198,7 +200,7 @@ func TestDiscardedListensMayBeSentLater(t *testing.T) {
 func TestDeadLettersAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, user := setupWith(t, Options{Attempts: 3})
+		s, user := setupWith(t, Options{Sending: outbox.Options{Attempts: 3}})
 		connect(t, s, user, "lastfm")
 		alone := enqueue(t, s, delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.Scrobble})
 		become(t, s, delivery.Dead, alone) // its connection does not exist
@@ -207,8 +209,8 @@ func TestDeadLettersAreTriedAgain(t *testing.T) {
 			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 				Ref: fmt.Sprint(i)}))
 		}
-		require.NoError(t, s.exec(t.Context(), `UPDATE deliveries SET attempts = 3, state = 'dead', ended_at = $1
-			WHERE id = $2`, millis(time.Now()), ids[0]))
+		require.NoError(t, s.Exec(t.Context(), `UPDATE deliveries SET attempts = 3, state = 'dead', ended_at = $1
+			WHERE id = $2`, db.Millis(time.Now()), ids[0]))
 		become(t, s, delivery.Dead, ids[1])
 		again := func(want int) {
 			n, err := s.TryAgain(t.Context(), time.Now().Add(-24*time.Hour))

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/queue"
+	"reprise/internal/store/outbox"
 	"reprise/internal/words"
 )
 
@@ -57,7 +58,7 @@ func TestADeliveryDropsWhatItsProviderHas(t *testing.T) {
 
 func TestABatchIsHalvedUntilTheBadOneIsFound(t *testing.T) {
 	t.Parallel()
-	s, user := setupWith(t, Options{Attempts: 9})
+	s, user := setupWith(t, Options{Sending: outbox.Options{Attempts: 9}})
 	forward(t, s, user, "lastfm", 10, 0)
 	save(t, s, user, "spotify", track("D", 40), track("C", 30), track("B", 20), track("A", 10))
 	first := only(t, s, user)
@@ -79,7 +80,7 @@ func TestABatchIsHalvedUntilTheBadOneIsFound(t *testing.T) {
 func TestARefusedListenBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, user := setupWith(t, Options{Attempts: 9})
+		s, user := setupWith(t, Options{Sending: outbox.Options{Attempts: 9}})
 		forward(t, s, user, "lastfm", 10, 0)
 		save(t, s, user, "spotify", track("D", 40), track("C", 30), track("B", 20), track("A", 10))
 		first := only(t, s, user)
@@ -227,8 +228,8 @@ func TestTheRunningOneParksItself(t *testing.T) {
 // postpone has what waits for a person's Last.fm wait until a time.
 func postpone(t testing.TB, s *Store, user int64, until time.Time) {
 	t.Helper()
-	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) error {
-		return s.finish(context.Background(), tx, queue.Send{User: user, Connection: "lastfm"},
+	require.NoError(t, s.Write(context.Background(), func(tx *sql.Tx) error {
+		return s.FinishIn(context.Background(), tx, queue.Send{User: user, Connection: "lastfm"},
 			delivery.Share{Until: until})
 	}))
 }

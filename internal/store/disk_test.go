@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/store/db"
 )
 
 const fullDisk = "The disk is full. Make room on it; nothing that was stored is lost."
@@ -21,7 +22,7 @@ func TestAFullDiskLeavesNoPartialWrites(t *testing.T) {
 	c := connect(t, s, user, "spotify")
 	save(t, s, user, "spotify", repeat(20, 5)...)
 	pages := number(t, s, "PRAGMA page_count")
-	_, err := s.writer.Exec(fmt.Sprint("PRAGMA max_page_count = ", pages))
+	_, err := s.Writer.Exec(fmt.Sprint("PRAGMA max_page_count = ", pages))
 	require.NoError(t, err)
 
 	page := repeat(1000, 5)
@@ -51,7 +52,7 @@ func TestAFullDiskLeavesNoPartialWrites(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, c, again, "reads still work")
 
-	_, err = s.writer.Exec(fmt.Sprint("PRAGMA max_page_count = ", pages+10_000))
+	_, err = s.Writer.Exec(fmt.Sprint("PRAGMA max_page_count = ", pages+10_000))
 	require.NoError(t, err)
 	added, err := s.SaveListens(t.Context(), intake)
 	require.NoError(t, err)
@@ -66,7 +67,7 @@ func TestAReadOnlyDatabaseIsReported(t *testing.T) {
 	onlyInAFile(t)
 	s, user := setup(t)
 	connect(t, s, user, "spotify")
-	_, err := s.writer.Exec("PRAGMA query_only = 1") // the same error as for a file without write permission
+	_, err := s.Writer.Exec("PRAGMA query_only = 1") // the same error as for a file without write permission
 	require.NoError(t, err)
 	_, err = s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: repeat(2, 5)})
 	require.Equal(t, readOnly, problemOf(t, err))
@@ -92,7 +93,7 @@ func TestOpenRefusesAReadOnlyFile(t *testing.T) {
 			require.NoError(t, os.Chmod(dir, 0o500))
 			t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 		} else {
-			require.NoError(t, os.Chmod(filepath.Join(dir, FileName), 0o400))
+			require.NoError(t, os.Chmod(filepath.Join(dir, db.FileName), 0o400))
 		}
 		_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
 		require.Equal(t, readOnly, problemOf(t, err))

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/library"
+	"reprise/internal/store/db"
+	"reprise/internal/store/intake"
 )
 
 func editOne(t testing.TB, s *Store, user, id int64, v library.Change) library.Correction {
@@ -94,7 +96,7 @@ func TestBothOfAPairAreKept(t *testing.T) {
 	s, user := setup(t)
 	save(t, s, user, "spotify", track("A", 0))
 	save(t, s, user, "lastfm", track("A", 0.1))
-	before := dump(t, s, user, kept)
+	before := dump(t, s, user, intake.Kept)
 	known, _ := all(t, s, user, 10)
 	c, err := s.SplitListen(t.Context(), user, known[0].ID)
 	require.NoError(t, err)
@@ -105,11 +107,11 @@ func TestBothOfAPairAreKept(t *testing.T) {
 	_, err = s.SplitListen(t.Context(), user, known[0].ID)
 	require.ErrorIs(t, err, library.ErrUnchanged)
 	undo(t, s, user, c.ID)
-	require.Equal(t, before, dump(t, s, user, kept))
+	require.Equal(t, before, dump(t, s, user, intake.Kept))
 
 	c, err = s.SplitListen(t.Context(), user, known[1].ID)
 	require.NoError(t, err)
-	require.NoError(t, s.exec(t.Context(), "DELETE FROM listens WHERE played_at = $1", millis(at(0.1))))
+	require.NoError(t, s.Exec(t.Context(), "DELETE FROM listens WHERE played_at = $1", db.Millis(at(0.1))))
 	require.Equal(t, 1, save(t, s, user, "lastfm", track("A", 0.1)), "told of once more, it does not join")
 	more := track("A", 0.2)
 	more.SourceID = "another"

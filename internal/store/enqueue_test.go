@@ -16,6 +16,8 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/queue"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
 )
 
 // forward adds a rule that forwards a user's listens to a connection in batches, from a minute of the tests' day on.
@@ -29,10 +31,10 @@ func forward(t testing.TB, s *Store, user int64, conn library.ConnectionID, batc
 // enqueued returns a user's deliveries as lines of connection, state and listens, the oldest first.
 func enqueued(t testing.TB, s *Store, user int64) []string {
 	t.Helper()
-	scan := func(r scanner) (title string, err error) { return title, r.Scan(&title) }
+	scan := func(r db.Scanner) (title string, err error) { return title, r.Scan(&title) }
 	lines := []string{}
 	for _, d := range deliveries(t, s, user) {
-		titles, err := list(context.Background(), s.reader, scan, `SELECT p.title FROM forwards f
+		titles, err := db.List(context.Background(), s.Reader, scan, `SELECT p.title FROM forwards f
 			JOIN listens l ON l.id = f.listen_id JOIN spellings p ON p.id = l.spelling_id
 			WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, d.ID)
 		require.NoError(t, err)
@@ -78,9 +80,9 @@ func become(t testing.TB, s *Store, state delivery.State, ids ...int64) {
 		delivery.Dead:     tried + "ended_at = $2",
 	}
 	change := "UPDATE deliveries SET " + changes[state] + ", state = $3 WHERE id = $1 AND CAST($2 AS BIGINT) > 0"
-	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) error {
+	require.NoError(t, s.Write(context.Background(), func(tx *sql.Tx) error {
 		for _, id := range ids {
-			if err := execTx(context.Background(), tx, change, id, millis(time.Now()), state); err != nil {
+			if err := db.ExecTx(context.Background(), tx, change, id, db.Millis(time.Now()), state); err != nil {
 				return err
 			}
 		}
@@ -204,11 +206,11 @@ func TestAPageThatIsNotStoredEnqueuesNothing(t *testing.T) {
 	}
 }
 
-// enqueue enqueues a delivery and returns its id.
+// Enqueue enqueues a delivery and returns its id.
 func enqueue(t testing.TB, s *Store, o delivery.Draft) (id int64) {
 	t.Helper()
-	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) (err error) {
-		id, err = s.enqueue(context.Background(), tx, o)
+	require.NoError(t, s.Write(context.Background(), func(tx *sql.Tx) (err error) {
+		id, err = s.Insert(context.Background(), tx, o)
 		return err
 	}))
 	return id
@@ -216,7 +218,7 @@ func enqueue(t testing.TB, s *Store, o delivery.Draft) (id int64) {
 
 func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 	t.Parallel()
-	s, alice := setupWith(t, Options{Attempts: 7})
+	s, alice := setupWith(t, Options{Sending: outbox.Options{Attempts: 7}})
 	save(t, s, alice, "spotify", track("A", 1), track("B", 2))
 	scrobble := delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble, Listens: []int64{1, 2}}
 	month := delivery.Draft{User: alice, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11"}
@@ -314,7 +316,7 @@ func wantedMonths(t testing.TB, s *Store, user int64) map[string]int64 {
 func TestAMonthOfTheArchiveWaitsForMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, user := setupWith(t, Options{ArchiveEvery: time.Hour})
+		s, user := setupWith(t, Options{Sending: outbox.Options{ArchiveEvery: time.Hour}})
 		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive,
 			Batch: 1}, false)
 		require.NoError(t, err)

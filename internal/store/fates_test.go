@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/store/db"
 )
 
 // fateOf returns the counts of a connection, and its newest listens with what became of them.
@@ -92,7 +93,7 @@ func TestKeptCountsAreThoseOfTheListens(t *testing.T) {
 	} {
 		require.NoError(t, act.do(), act.name)
 		told := fateOf(t, s, user, "lastfm")
-		require.NoError(t, s.exec(t.Context(), "DELETE FROM forwarding_counts"))
+		require.NoError(t, s.Exec(t.Context(), "DELETE FROM forwarding_counts"))
 		require.Equal(t, fateOf(t, s, user, "lastfm"), told, act.name)
 	}
 }
@@ -108,8 +109,8 @@ func BenchmarkForwarding(b *testing.B) {
 			sent, err := s.StartForwarding(b.Context(), rule, true)
 			require.NoError(b, err)
 			require.Equal(b, n, sent)
-			require.NoError(b, s.exec(b.Context(), "UPDATE deliveries SET state = 'done', ended_at = $1",
-				millis(at(0))))
+			require.NoError(b, s.Exec(b.Context(), "UPDATE deliveries SET state = 'done', ended_at = $1",
+				db.Millis(at(0))))
 			for number(b, s, "SELECT count(*) FROM deliveries") > 0 {
 				_, err := s.Retire(b.Context(), time.Now(), time.Now())
 				require.NoError(b, err)

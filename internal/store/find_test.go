@@ -12,6 +12,8 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/postgrestest"
+	"reprise/internal/store/intake"
+	"reprise/internal/store/listens"
 )
 
 // foundBy returns the titles of all listens that a filter selects, page by page. Only the first page names the filter.
@@ -75,7 +77,7 @@ func TestPickedListensAreFoundByTheIndex(t *testing.T) {
 	}
 	s, user := setup(t)
 	save(t, s, user, "spotify", repeat(5, 5)...)
-	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statementAt(2), user, 1, 1, 2, 2)
+	rows, err := s.Reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+listens.StatementAt(2), user, 1, 1, 2, 2)
 	require.NoError(t, err)
 	plan := planOf(t, rows)
 	require.True(t, slices.ContainsFunc(plan, func(line string) bool {
@@ -102,7 +104,7 @@ func TestKnownPlaysAreFoundByTheirKeys(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	s, user := setup(t)
-	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+knownSources(kept)+"($3, $4)",
+	rows, err := s.Reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+intake.KnownSources(intake.Kept)+"($3, $4)",
 		user, "spotify", 1, 2)
 	require.NoError(t, err)
 	require.Equal(t, "SEARCH s USING INDEX listen_sources_key (source_key=?)", planOf(t, rows)[0])

@@ -5,11 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/store/db"
+	"reprise/internal/store/notices"
 )
 
 // Forgotten counts what ForgetSecrets has dropped.
@@ -18,36 +19,28 @@ type Forgotten struct{ Connections, Channels int }
 // ForgetSecrets drops what the lost key sealed, and marks the database with another key: connections stay without their
 // credentials, channels without their addresses. It first writes a copy of a database in a file to keep, unless that
 // is empty. Everything else stays as it is. Nobody else may use the database meanwhile. It may be repeated.
-func ForgetSecrets(ctx context.Context, at Place, key *Key, keep string) (f Forgotten, err error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return f, fmt.Errorf("open database: %w", err)
-	}
-	e, err := at.engine()
+func ForgetSecrets(ctx context.Context, at db.Place, key *db.Key, keep string) (f Forgotten, err error) {
+	d, err := db.Take(ctx, at, key, false)
 	if err != nil {
 		return f, err
 	}
-	s := &Store{engine: e, key: key, files: files}
+	s := parts(d)
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if s.writer, s.reader, err = s.connect(ctx, locking{alone: true}); err != nil {
-		return f, err
-	}
-	if err := s.intact(ctx, s.writer); err != nil {
+	if err := s.Intact(ctx, s.Writer); err != nil {
 		return f, err
 	}
 	if keep != "" {
-		if err := copyTo(ctx, s.writer, keep); err != nil {
+		if err := db.CopyTo(ctx, s.Writer, keep); err != nil {
 			return f, fmt.Errorf("copy the database: %w", err)
 		}
 	}
-	s.unchecked = true
-	if err := s.migrate(ctx); err != nil {
+	if err := s.Migrate(ctx); err != nil {
 		return f, err
 	}
-	if err := s.shred(ctx, s.writer); err != nil {
+	if err := s.Shred(ctx, s.Writer); err != nil {
 		return f, err
 	}
-	err = s.write(ctx, func(tx *sql.Tx) (err error) {
+	err = s.Write(ctx, func(tx *sql.Tx) (err error) {
 		f, err = s.forget(ctx, tx)
 		return err
 	})
@@ -57,44 +50,44 @@ func ForgetSecrets(ctx context.Context, at Place, key *Key, keep string) (f Forg
 // forget drops what the key does not open.
 func (s *Store) forget(ctx context.Context, tx *sql.Tx) (f Forgotten, err error) {
 	counts := map[string]*int{"connections": &f.Connections, "channels": &f.Channels}
-	for _, c := range sealedColumns {
-		texts, err := c.read(ctx, tx)
+	for _, c := range db.SealedColumns {
+		texts, err := c.Read(ctx, tx)
 		if err != nil {
 			return f, err
 		}
 		for _, v := range texts {
-			if c.mixed && !looksSealed(v.text) {
+			if c.Mixed && !looksSealed(v.Text) {
 				continue
 			}
-			place := c.place(v.row)
-			if _, err := s.key.open(v.text, place); err == nil {
+			place := c.Place(v.Row)
+			if _, err := s.Key.Open(v.Text, place); err == nil {
 				continue
 			}
 			if err := s.forgetText(ctx, tx, c, v); err != nil {
 				return f, err
 			}
-			if n := counts[c.table]; n != nil {
+			if n := counts[c.Table]; n != nil {
 				*n++
 			}
 		}
 	}
-	return f, s.markKey(ctx, tx)
+	return f, s.MarkKey(ctx, tx)
 }
 
 // forgetText drops one text, with its row if that is nothing without it.
-func (s *Store) forgetText(ctx context.Context, tx *sql.Tx, c sealedColumn, v sealedText) error {
-	if c.blank == "" {
-		return execTx(ctx, tx, "DELETE FROM "+c.table+" WHERE "+c.where(1), v.row...)
+func (s *Store) forgetText(ctx context.Context, tx *sql.Tx, c db.SealedColumn, v db.SealedText) error {
+	if c.Blank == "" {
+		return db.ExecTx(ctx, tx, "DELETE FROM "+c.Table+" WHERE "+c.Where(1), v.Row...)
 	}
-	args := append([]any{s.key.seal([]byte(c.blank), c.place(v.row))}, v.row...)
-	if err := execTx(ctx, tx, fmt.Sprintf("UPDATE %s SET %s = $1 WHERE %s", c.table, c.column, c.where(2)),
-		args...); err != nil || c.table != "channels" {
+	args := append([]any{s.Key.Seal([]byte(c.Blank), c.Place(v.Row))}, v.Row...)
+	if err := db.ExecTx(ctx, tx, fmt.Sprintf("UPDATE %s SET %s = $1 WHERE %s", c.Table, c.Column, c.Where(2)),
+		args...); err != nil || c.Table != "channels" {
 		return err
 	}
-	now := millis(time.Now())
-	return execTx(ctx, tx, `UPDATE channels SET stopped_at = $1, failing_since = $1, category = $2, reason = $3,
+	now := db.Millis(time.Now())
+	return db.ExecTx(ctx, tx, `UPDATE channels SET stopped_at = $1, failing_since = $1, category = $2, reason = $3,
 		failures = 1, version = version + 1 WHERE id = $4`, now, resilience.Auth.String(),
-		notify.AddressLost(), v.row[0])
+		notify.AddressLost(), v.Row[0])
 }
 
 // looksSealed reports whether a text has the form of a sealed one: the id of a key, a colon and base64.
@@ -113,9 +106,9 @@ func looksSealed(text string) bool {
 
 // LostChannels returns the channels of all people whose address was forgotten and not entered again.
 func (s *Store) LostChannels(ctx context.Context) (lost []notify.Channel, err error) {
-	all, err := list(ctx, s.reader, s.scanChannel, selectChannel+"WHERE stopped_at > 0 ORDER BY id")
+	all, err := db.List(ctx, s.Reader, s.ScanChannel, notices.SelectChannel+"WHERE stopped_at > 0 ORDER BY id")
 	for _, c := range all {
-		if c.URL == lostAddress {
+		if c.URL == db.LostAddress {
 			lost = append(lost, c)
 		}
 	}

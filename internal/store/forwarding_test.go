@@ -10,6 +10,8 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
 	"reprise/internal/words"
 )
 
@@ -93,7 +95,7 @@ func TestHistoryGoesOutAfterWhatIsNew(t *testing.T) {
 
 func TestEarlierMonthsAreArchived(t *testing.T) {
 	t.Parallel()
-	s, user := setupWith(t, Options{ArchiveEvery: time.Hour})
+	s, user := setupWith(t, Options{Sending: outbox.Options{ArchiveEvery: time.Hour}})
 	newYear := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	save(t, s, user, "spotify", playAt("A", newYear.Add(-time.Millisecond)), playAt("B", newYear),
 		playAt("C", newYear.Add(time.Hour)), playAt("D", newYear.AddDate(0, 5, 0)))
@@ -156,8 +158,8 @@ func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]
 		ids[name] = all[len(all)-1].ID
 	}
 	save(t, s, user, "lastfm", track("only there", 200))
-	require.NoError(t, s.exec(t.Context(), "UPDATE deliveries SET due_at = $1", millis(start.Add(time.Hour))))
-	require.NoError(t, s.exec(t.Context(), "UPDATE deliveries SET state = 'parked' WHERE id = $1", ids["parked"]))
+	require.NoError(t, s.Exec(t.Context(), "UPDATE deliveries SET due_at = $1", db.Millis(start.Add(time.Hour))))
+	require.NoError(t, s.Exec(t.Context(), "UPDATE deliveries SET state = 'parked' WHERE id = $1", ids["parked"]))
 	become(t, s, delivery.Done, ids["forgotten"])
 	time.Sleep(time.Minute)
 	_, err := s.Retire(t.Context(), time.Now(), time.Time{})

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/imports"
 	"reprise/internal/library"
+	"reprise/internal/store/outbox"
 	"reprise/internal/words"
 )
 
@@ -116,7 +117,7 @@ func TestTwoRealPlaysOfAnExportStayTwo(t *testing.T) {
 // An import does not change the position of the stream, and old plays in it are not forwarded as new ones.
 func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	t.Parallel()
-	s, user := setupWith(t, Options{Attempts: 5})
+	s, user := setupWith(t, Options{Sending: outbox.Options{Attempts: 5}})
 	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "here", words.Plain("a note")))
 	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 		Batch: 50, From: at(100), Since: at(100)}, false)

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/library"
+	"reprise/internal/store/corrections"
+	"reprise/internal/store/listens"
 )
 
 // TestInventedListensAreFoundAndComeBack: a song was forwarded five times, and played once more at the server, between
@@ -41,9 +43,9 @@ func TestInventedListensAreFoundAndComeBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, none, "nothing was sent")
 
-	_, err = s.writer.ExecContext(t.Context(), `INSERT INTO forwards (listen_id, connection, user_id, delivery_id)
+	_, err = s.Writer.ExecContext(t.Context(), `INSERT INTO forwards (listen_id, connection, user_id, delivery_id)
 		SELECT l.id, 'navidrome', l.user_id, 0 FROM listens l JOIN listen_sources s ON s.listen_id = l.id
-		WHERE `+idOf("s")+" LIKE 's_'")
+		WHERE `+listens.IdOf("s")+" LIKE 's_'")
 	require.NoError(t, err)
 	ids, err := s.Invented(t.Context(), user)
 	require.NoError(t, err)
@@ -89,10 +91,10 @@ func TestWhichGuessesWereSent(t *testing.T) {
 		"after the last that is told":   {minutes(90), minutes(90), "b", 0},
 		"another song":                  {minutes(30), nil, "b", 0},
 	} {
-		var guesses []guess
+		var guesses []corrections.Guess
 		for i, at := range c.guesses {
-			guesses = append(guesses, guess{id: int64(i + 1), at: at, song: c.song, as: 7})
+			guesses = append(guesses, corrections.Guess{ID: int64(i + 1), At: at, Song: c.song, As: 7})
 		}
-		require.Len(t, invented(guesses, told, map[int64][]time.Time{7: c.sent}), c.want, name)
+		require.Len(t, corrections.Invented(guesses, told, map[int64][]time.Time{7: c.sent}), c.want, name)
 	}
 }

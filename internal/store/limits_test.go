@@ -17,6 +17,9 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
+	"reprise/internal/store/connections"
+	"reprise/internal/store/db"
+	"reprise/internal/store/settings"
 )
 
 // Each limit is asked for by 30 requests at the same time, when five more fit.
@@ -126,14 +129,14 @@ func TestStatesOfAPersonAreBounded(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Equal(t, mostStates, number(t, s, "SELECT count(*) FROM oauth_states"))
+	require.Equal(t, connections.MostStates, number(t, s, "SELECT count(*) FROM oauth_states"))
 	require.NoError(t, save(100))
-	require.Equal(t, mostStates, number(t, s, "SELECT count(*) FROM oauth_states"))
+	require.Equal(t, connections.MostStates, number(t, s, "SELECT count(*) FROM oauth_states"))
 	_, err := s.TakeState(t.Context(), oauth.State{ID: "100", Session: "x", User: user})
 	require.NoError(t, err)
 	other := addUser(t, s, "Ben", accounts.Member)
 	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "ben's", User: other, CreatedAt: begin}))
-	require.Equal(t, mostStates, number(t, s, "SELECT count(*) FROM oauth_states"))
+	require.Equal(t, connections.MostStates, number(t, s, "SELECT count(*) FROM oauth_states"))
 }
 
 // The newest ones stay. They are no help to anybody who reads the database.
@@ -141,9 +144,9 @@ func TestAnswersOfAPersonAreBounded(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	require.NoError(t, s.KeepAnswer(t.Context(), user+1, "of another person", []byte("theirs")))
-	require.NoError(t, s.write(t.Context(), func(tx *sql.Tx) error {
-		for n := range mostAnswers + 10 {
-			if err := execTx(t.Context(), tx, `INSERT INTO answers (user_id, id, answer, kept_at)
+	require.NoError(t, s.Write(t.Context(), func(tx *sql.Tx) error {
+		for n := range settings.MostAnswers + 10 {
+			if err := db.ExecTx(t.Context(), tx, `INSERT INTO answers (user_id, id, answer, kept_at)
 				VALUES ($1, $2, '', $3)`, user, fmt.Sprint(n), n); err != nil {
 				return err
 			}
@@ -151,7 +154,7 @@ func TestAnswersOfAPersonAreBounded(t *testing.T) {
 		return nil
 	}))
 	require.NoError(t, s.KeepAnswer(t.Context(), user, "a key", []byte("a new token")))
-	require.Equal(t, mostAnswers, number(t, s, "SELECT count(*) FROM answers WHERE user_id = $1", user))
+	require.Equal(t, settings.MostAnswers, number(t, s, "SELECT count(*) FROM answers WHERE user_id = $1", user))
 	kept, err := s.Answered(t.Context(), user, "a key")
 	require.NoError(t, err)
 	require.Equal(t, "a new token", string(kept))

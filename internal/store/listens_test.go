@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"reprise/internal/library"
-	"reprise/internal/words"
-
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
+	"reprise/internal/store/intake"
+	"reprise/internal/words"
 )
 
 // listen returns a play of one track of three minutes.
@@ -110,7 +111,7 @@ func TestAPageIsStoredAtomically(t *testing.T) {
 			refuse(t, s, "refuse_"+event, "BEFORE "+event+" ON "+table,
 				map[string]string{"spellings": "NEW.title = 'Track 40'",
 					"listens":        fmt.Sprint("NEW.played_at = ", at(-200).UnixMilli()),
-					"listen_sources": fmt.Sprint("NEW.source_key = ", sourceKey(user, "spotify", "play--200")),
+					"listen_sources": fmt.Sprint("NEW.source_key = ", intake.SourceKey(user, "spotify", "play--200")),
 					"play_counts":    "NEW.track_id = 'track 40'", "streams": "NEW.reading = 'after'"}[table])
 		}
 		page := repeat(50, 5)
@@ -315,7 +316,7 @@ func withSource(l library.Listen, id string) library.Listen {
 }
 
 // What was read with credentials that have been replaced since may be of another account.
-func TestNothingReadWithReplacedCredentialsIsStored(t *testing.T) {
+func TestNothingOfReplacedCredentialsIsStored(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	for _, plays := range [][]library.Listen{nil, {listen(10)}} {

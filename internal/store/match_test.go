@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/music"
 )
 
 func TestSpellingsOfATrackHaveOneMatchKey(t *testing.T) {
@@ -38,11 +39,11 @@ func TestSpellingsOfATrackHaveOneMatchKey(t *testing.T) {
 	}
 	seen := map[int64]string{}
 	for _, group := range same {
-		want := matchKey(group[0], group[1])
+		want := music.MatchKey(group[0], group[1])
 		require.Empty(t, seen[want], "%s has another key than the groups before", group[0])
 		seen[want] = group[0]
 		for pair := range slices.Chunk(group, 2) {
-			require.Equal(t, want, matchKey(pair[0], pair[1]), "%s by %s", pair[0], pair[1])
+			require.Equal(t, want, music.MatchKey(pair[0], pair[1]), "%s by %s", pair[0], pair[1])
 		}
 	}
 	for _, other := range [][2]string{
@@ -51,7 +52,7 @@ func TestSpellingsOfATrackHaveOneMatchKey(t *testing.T) {
 		{"Remaster", "David Bowie"}, {"Twenty", "The Eagles"}, {"(feat. Nobody)", "X"}, {"", ""}, {"", "x"},
 		{"x", ""},
 	} {
-		key := matchKey(other[0], other[1])
+		key := music.MatchKey(other[0], other[1])
 		require.Empty(t, seen[key], "%s by %s is another track", other[0], other[1])
 		seen[key] = other[0] + "?"
 	}

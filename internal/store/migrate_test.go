@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/store/db"
 )
 
 // newest returns the number of the last migration.
@@ -30,7 +31,7 @@ func newest(t testing.TB) int {
 
 func stepFiles(t testing.TB) []string {
 	t.Helper()
-	all, err := fs.Glob(migrations, "migrations/*.sql")
+	all, err := fs.Glob(db.Steps(), "*.sql")
 	require.NoError(t, err)
 	return all
 }
@@ -40,7 +41,7 @@ func steps(t testing.TB, another string) fs.FS {
 	t.Helper()
 	all := fstest.MapFS{}
 	for _, name := range stepFiles(t) {
-		b, err := fs.ReadFile(migrations, name)
+		b, err := fs.ReadFile(db.Steps(), name)
 		require.NoError(t, err)
 		all[path.Base(name)] = &fstest.MapFile{Data: b}
 	}
@@ -51,7 +52,7 @@ func steps(t testing.TB, another string) fs.FS {
 }
 
 // bak returns the name of the copy that is made before the added step.
-func bak(t testing.TB) string { return fmt.Sprintf("%s.%d.bak", FileName, newest(t)) }
+func bak(t testing.TB) string { return fmt.Sprintf("%s.%d.bak", db.FileName, newest(t)) }
 
 const moods = "CREATE TABLE moods (name TEXT PRIMARY KEY);\n" +
 	"ALTER TABLE users ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
@@ -103,23 +104,23 @@ func TestAnUpgradeCopiesTheDatabaseFirst(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir := atThisVersion(t)
-	require.Equal(t, map[string]bool{FileName: true}, names(t, dir), "a new database needs no copy")
+	require.Equal(t, map[string]bool{db.FileName: true}, names(t, dir), "a new database needs no copy")
 	s := requireData(t, dir, steps(t, moods))
 	require.Equal(t, newest(t)+1, version(t, s))
 	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM users WHERE mood = 'calm'"))
 	require.NoError(t, s.Close())
-	require.Equal(t, map[string]bool{FileName: true, bak(t): true}, names(t, dir))
+	require.Equal(t, map[string]bool{db.FileName: true, bak(t): true}, names(t, dir))
 	info, err := os.Stat(filepath.Join(dir, bak(t)))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
 	old := t.TempDir() // the copy opens with the previous version
-	require.NoError(t, os.Rename(filepath.Join(dir, bak(t)), filepath.Join(old, FileName)))
+	require.NoError(t, os.Rename(filepath.Join(dir, bak(t)), filepath.Join(old, db.FileName)))
 	require.Equal(t, newest(t), version(t, requireData(t, old, steps(t, ""))))
 
 	s = requireData(t, dir, steps(t, moods))
 	require.NoError(t, s.Close())
-	require.Equal(t, map[string]bool{FileName: true}, names(t, dir), "nothing to do, no copy")
+	require.Equal(t, map[string]bool{db.FileName: true}, names(t, dir), "nothing to do, no copy")
 }
 
 func TestANewerDatabaseIsRefusedUntouched(t *testing.T) {
@@ -138,19 +139,16 @@ func TestADatabaseFromBeforeTheFirstRelease(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	place := in(t, dir)
-	e, err := place.engine()
+	d, err := db.Take(t.Context(), place, nil, false)
 	require.NoError(t, err)
-	writer, reader, err := e.connect(t.Context(), locking{})
+	_, err = d.Writer.Exec("CREATE TABLE goose_db_version (version_id INTEGER, is_applied INTEGER)")
 	require.NoError(t, err)
-	_, err = writer.Exec("CREATE TABLE goose_db_version (version_id INTEGER, is_applied INTEGER)")
-	require.NoError(t, err)
-	require.NoError(t, reader.Close())
-	require.NoError(t, writer.Close())
+	require.NoError(t, d.Close())
 	before := snapshot(t, dir)
 	_, err = openWith(t.Context(), place, testKey(t, testSecret), Options{}, steps(t, ""))
 	require.EqualError(t, err, "the database "+place.String()+" is from before version 0.1.0, which this version "+
 		"cannot read. Export your listens with the version that wrote it, and import them into a new database")
-	require.Equal(t, before[FileName], snapshot(t, dir)[FileName])
+	require.Equal(t, before[db.FileName], snapshot(t, dir)[db.FileName])
 }
 
 // An older program names the version that has upgraded the database, which is the one to install again.
@@ -158,7 +156,8 @@ func TestANewerDatabaseSaysWhichVersionToUse(t *testing.T) {
 	t.Parallel()
 	dir := atThisVersion(t)
 	open := func(version string, with fs.FS) (*Store, error) {
-		return openWith(t.Context(), in(t, dir), testKey(t, testSecret), Options{Version: version}, with)
+		return openWith(t.Context(), in(t, dir), testKey(t, testSecret),
+			Options{Options: db.Options{Version: version}}, with)
 	}
 	for _, version := range []string{"0.1.0", "0.2.0", "0.2.1"} { // the last one upgrades nothing
 		more := moods
@@ -173,7 +172,7 @@ func TestANewerDatabaseSaysWhichVersionToUse(t *testing.T) {
 	require.EqualError(t, err, "the database "+in(t, dir).String()+" was written by Reprise 0.2.0 "+
 		fmt.Sprintf("(step %d, this one knows %d). ", newest(t)+1, newest(t))+
 		"Install Reprise 0.2.0 or a later version again, or put back the copy that was made before the upgrade")
-	look, err := LookAt(t.Context(), in(t, dir), false, testKey(t, testSecret))
+	look, err := db.LookAt(t.Context(), in(t, dir), false, testKey(t, testSecret))
 	require.NoError(t, err)
 	require.Equal(t, "0.2.0", look.By)
 	_, err = OpenBeside(t.Context(), in(t, dir))
@@ -186,7 +185,7 @@ func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 	before := snapshot(t, dir)
 	_, err := openWith(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"), Options{},
 		steps(t, moods))
-	require.ErrorIs(t, err, ErrWrongKey)
+	require.ErrorIs(t, err, db.ErrWrongKey)
 	require.Equal(t, before, snapshot(t, dir))
 }
 
@@ -234,7 +233,7 @@ func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 	cmd.Env = append(os.Environ(), killedUpgrade+"="+dir)
 	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool { // the write-ahead log is larger than the cache
-		info, err := os.Stat(filepath.Join(dir, FileName+"-wal"))
+		info, err := os.Stat(filepath.Join(dir, db.FileName+"-wal"))
 		return err == nil && info.Size() > 1<<18
 	}, time.Minute, 5*time.Millisecond)
 	require.NoError(t, cmd.Process.Kill())
@@ -246,7 +245,7 @@ func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 	s = requireData(t, dir, steps(t, moods))
 	require.Equal(t, newest(t)+1, version(t, s))
 	require.NoError(t, s.Close())
-	require.Equal(t, map[string]bool{FileName: true, bak(t): true}, names(t, dir))
+	require.Equal(t, map[string]bool{db.FileName: true, bak(t): true}, names(t, dir))
 }
 
 func TestAHalfMadeCopyIsReplaced(t *testing.T) {
@@ -256,8 +255,8 @@ func TestAHalfMadeCopyIsReplaced(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)+".part"), []byte("half a copy"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)), []byte("an older copy"), 0o600))
 	require.NoError(t, requireData(t, dir, steps(t, moods)).Close())
-	require.Equal(t, map[string]bool{FileName: true, bak(t): true}, names(t, dir))
+	require.Equal(t, map[string]bool{db.FileName: true, bak(t): true}, names(t, dir))
 	old := t.TempDir()
-	require.NoError(t, os.Rename(filepath.Join(dir, bak(t)), filepath.Join(old, FileName)))
+	require.NoError(t, os.Rename(filepath.Join(dir, bak(t)), filepath.Join(old, db.FileName)))
 	requireData(t, old, steps(t, ""))
 }

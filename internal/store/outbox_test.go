@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/queue"
+	"reprise/internal/store/db"
 )
 
 // The clock is set back by an hour. What is parked, and a summary for eight o'clock, stay.
@@ -22,15 +23,15 @@ func TestWhatWaitsKeepsItsWait(t *testing.T) {
 	want := map[int64]time.Duration{}
 	add := func(kind string, wait time.Duration) int64 {
 		id := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: kind, Ref: fmt.Sprint(wait)})
-		require.NoError(t, s.exec(t.Context(), "UPDATE deliveries SET due_at = $1 WHERE id = $2",
-			millis(now.Add(wait)), id))
+		require.NoError(t, s.Exec(t.Context(), "UPDATE deliveries SET due_at = $1 WHERE id = $2",
+			db.Millis(now.Add(wait)), id))
 		return id
 	}
 	for wait, left := range after {
 		want[add(delivery.Scrobble, wait)] = left
 	}
 	parked := add(delivery.Scrobble, 3*time.Hour)
-	require.NoError(t, s.exec(t.Context(), "UPDATE deliveries SET state = 'parked' WHERE id = $1", parked))
+	require.NoError(t, s.Exec(t.Context(), "UPDATE deliveries SET state = 'parked' WHERE id = $1", parked))
 	want[parked] = 3 * time.Hour
 	want[add(delivery.Notify, 5*time.Hour)] = 5 * time.Hour
 	require.NoError(t, s.Earlier(t.Context(), time.Hour))

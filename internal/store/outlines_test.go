@@ -19,7 +19,7 @@ func TestOutlinesOpenNoCredentials(t *testing.T) {
 	c := connect(t, s, alice, "spotify")
 	connect(t, s, bob, "listenbrainz")
 	require.NoError(t, s.SetPaused(t.Context(), bob, "listenbrainz", true))
-	require.NoError(t, s.exec(t.Context(), `UPDATE connections SET credentials = 'spoilt', expires_at = 0
+	require.NoError(t, s.Exec(t.Context(), `UPDATE connections SET credentials = 'spoilt', expires_at = 0
 		WHERE user_id = $1`,
 		bob))
 	all, err := s.Outlines(t.Context())

@@ -58,7 +58,7 @@ func TestAnyFilterSelectsWhatFitsIt(t *testing.T) {
 	spelt := map[string]uint32{}
 	for _, l := range all {
 		var id uint32
-		require.NoError(t, s.reader.QueryRow("SELECT spelling_id FROM listens WHERE id = $1", l.ID).Scan(&id))
+		require.NoError(t, s.Reader.QueryRow("SELECT spelling_id FROM listens WHERE id = $1", l.ID).Scan(&id))
 		spelt[plain(l.Track)] = id
 	}
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -149,7 +149,7 @@ func TestAListenIsFoundByATag(t *testing.T) {
 	s, user := setup(t)
 	save(t, s, user, "spotify", by(0, "One", "Air"), by(10, "Two", "Moby"))
 	air := linksOf(t, s, "Air", "", "").Artist
-	_, err := s.writer.Exec(`INSERT INTO enrichment (entity_id, source, state, tags, due_at)
+	_, err := s.Writer.Exec(`INSERT INTO enrichment (entity_id, source, state, tags, due_at)
 		VALUES ($1, 'x', 'done', $2, 0)`, air, "french\nelectronic")
 	require.NoError(t, err)
 	for tag, n := range map[string]int{"electronic": 1, "rock": 0} {

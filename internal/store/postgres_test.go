@@ -10,14 +10,15 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/postgrestest"
+	"reprise/internal/store/db"
 	"reprise/internal/words"
 )
 
-// in returns the place of a directory's database: the file in it, or an own database at the Postgres server, which it
+// In returns the place of a directory's database: the file in it, or an own database at the Postgres server, which it
 // creates if there is none.
-func in(t testing.TB, dir string) Place {
+func in(t testing.TB, dir string) db.Place {
 	t.Helper()
-	return Place{Dir: dir, URL: postgrestest.Database(t, dir, nil)}
+	return db.Place{Dir: dir, URL: postgrestest.Database(t, dir, nil)}
 }
 
 // onlyInAFile skips a test on Postgres because it is about SQLite's file.
@@ -40,7 +41,7 @@ func trigger(t testing.TB, s *Store, name, when, condition, do string) {
 				") EXECUTE FUNCTION " + name + "()"}
 	}
 	for _, step := range steps {
-		_, err := s.writer.Exec(step)
+		_, err := s.Writer.Exec(step)
 		require.NoError(t, err)
 	}
 }
@@ -61,7 +62,7 @@ func allow(t testing.TB, s *Store, name, table string) {
 	if postgrestest.On() {
 		drop += " ON " + table
 	}
-	_, err := s.writer.Exec(drop)
+	_, err := s.Writer.Exec(drop)
 	require.NoError(t, err)
 }
 
@@ -97,7 +98,7 @@ func TestPostgresAllowsOnlyOneServer(t *testing.T) {
 	first := openIn(t, dir)
 	user := addUser(t, first, "Alice", accounts.Admin)
 	_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
-	require.Equal(t, inUse.String(), problemOf(t, err))
+	require.Equal(t, db.InUse.String(), problemOf(t, err))
 	beside, err := OpenBeside(t.Context(), in(t, dir))
 	require.NoError(t, err, "a command may open it beside the server")
 	require.NoError(t, beside.Close())
@@ -110,11 +111,11 @@ func TestPostgresAllowsOnlyOneServer(t *testing.T) {
 	require.NoError(t, err)
 	err = first.SetPassword(t.Context(), user, "after the cut")
 	if err != nil { // only this call noticed it
-		require.Equal(t, postgresProblem("57P01", words.Text{}).String(), problemOf(t, err))
+		require.Equal(t, db.PostgresProblem("57P01", words.Text{}).String(), problemOf(t, err))
 		require.NoError(t, first.SetPassword(t.Context(), user, "after the cut"))
 	}
 	_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
-	require.Equal(t, inUse.String(), problemOf(t, err), "the new connection has the lock again")
+	require.Equal(t, db.InUse.String(), problemOf(t, err), "the new connection has the lock again")
 	require.NoError(t, first.Close())
 	again, err := openIn(t, dir).UserByName(t.Context(), "alice")
 	require.NoError(t, err)
@@ -129,12 +130,12 @@ func TestPostgresPoolerIsRefused(t *testing.T) {
 	direct := in(t, t.TempDir()).URL
 	ignored := []string{"application_name", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"}
 	for _, pooler := range []string{postgrestest.Pooler(t, direct), postgrestest.Pooler(t, direct, ignored...)} {
-		_, err := Open(t.Context(), Place{URL: pooler}, testKey(t, testSecret), Options{})
-		require.Equal(t, pooled.String(), problemOf(t, err))
-		_, err = OpenBeside(t.Context(), Place{URL: pooler})
-		require.Equal(t, pooled.String(), problemOf(t, err), "for a command")
-		_, err = LookAt(t.Context(), Place{URL: pooler}, false, nil)
-		require.Equal(t, pooled.String(), problemOf(t, err), "for -check")
+		_, err := Open(t.Context(), db.Place{URL: pooler}, testKey(t, testSecret), Options{})
+		require.Equal(t, db.Pooled.String(), problemOf(t, err))
+		_, err = OpenBeside(t.Context(), db.Place{URL: pooler})
+		require.Equal(t, db.Pooled.String(), problemOf(t, err), "for a command")
+		_, err = db.LookAt(t.Context(), db.Place{URL: pooler}, false, nil)
+		require.Equal(t, db.Pooled.String(), problemOf(t, err), "for -check")
 	}
 	var made bool
 	db, err := sql.Open("pgx", direct)
@@ -147,7 +148,7 @@ func TestPostgresPoolerIsRefused(t *testing.T) {
 // backend returns the ID of the server process of the writer's connection.
 func backend(t testing.TB, s *Store) (pid int) {
 	t.Helper()
-	require.NoError(t, s.writer.QueryRow("SELECT pg_backend_pid()").Scan(&pid))
+	require.NoError(t, s.Writer.QueryRow("SELECT pg_backend_pid()").Scan(&pid))
 	return pid
 }
 
@@ -163,23 +164,24 @@ func TestPostgresProblemsAreReported(t *testing.T) {
 		says  words.Text
 	}{
 		{func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wrong-password") },
-			postgresProblem("28P01", words.Text{})},
+			db.PostgresProblem("28P01", words.Text{})},
 		{func(u *url.URL) { u.User = url.UserPassword("nobody", "wrong-password") },
-			postgresProblem("28P01", words.Text{})},
-		{func(u *url.URL) { u.Path = "/missing" }, postgresProblem("3D000", words.Text{})},
+			db.PostgresProblem("28P01", words.Text{})},
+		{func(u *url.URL) { u.Path = "/missing" }, db.PostgresProblem("3D000", words.Text{})},
 		{func(u *url.URL) { u.RawQuery = "sslmode=disable&search_path=missing" },
-			postgresProblem("3F000", words.Text{})},
-		{func(u *url.URL) { u.RawQuery = "sslmode=disable&schema=missing" }, postgresProblem("42704", words.Text{})},
-		{func(u *url.URL) { u.Host = "127.0.0.1:1" }, noServer},
-		{func(u *url.URL) { u.RawQuery = "sslmode=require" }, noServer},
+			db.PostgresProblem("3F000", words.Text{})},
+		{func(u *url.URL) { u.RawQuery = "sslmode=disable&schema=missing" }, db.PostgresProblem("42704", words.Text{})},
+		{func(u *url.URL) { u.Host = "127.0.0.1:1" }, db.NoServer},
+		{func(u *url.URL) { u.RawQuery = "sslmode=require" }, db.NoServer},
 	} {
 		u := *right
 		c.spoil(&u)
-		_, err := Open(t.Context(), Place{URL: u.String()}, testKey(t, testSecret), Options{})
+		_, err := Open(t.Context(), db.Place{URL: u.String()}, testKey(t, testSecret), Options{})
 		require.Equal(t, c.says.String(), problemOf(t, err), u.Redacted())
 		require.NotContains(t, err.Error(), "wrong-password")
 	}
-	_, err = Open(t.Context(), Place{URL: "postgres://reprise:wrong-password@:::/x"}, testKey(t, testSecret), Options{})
+	_, err = Open(t.Context(), db.Place{URL: "postgres://reprise:wrong-password@:::/x"}, testKey(t, testSecret),
+		Options{})
 	require.EqualError(t, err, "database_url is no address of a Postgres server, or something behind its ? is "+
 		"wrong, such as sslmode or the file of a certificate. It looks like "+
 		"postgres://user:password@host:5432/database")

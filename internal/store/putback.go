@@ -12,52 +12,39 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
+	"reprise/internal/store/people"
 )
-
-// copyFact is the name of the fact that a database is a copy which no server has opened yet.
-const copyFact = "copied"
-
-// restoredFact is the name of the fact when a copy was opened last, in milliseconds.
-const restoredFact = "restored_at"
 
 // Restoring is the folder in the data directory in which Restore prepares a copy.
 const Restoring = "restoring"
 
-// markCopy marks a database in a file as a copy.
-func markCopy(ctx context.Context, file string) error {
-	db, err := sql.Open("sqlite", address(file)+"?mode=rw")
-	if err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, "INSERT INTO facts (name, value) VALUES ($1, '') ON CONFLICT (name) DO NOTHING",
-		copyFact)
-	return errors.Join(local(err), db.Close())
-}
-
 // comeBack ends the sessions, the links and the consents under way of a database that is a copy: they may have ended,
 // or been used, since it was made. It also reads when a copy was opened last.
 func (s *Store) comeBack(ctx context.Context) error {
-	scan := func(r scanner) (fact [2]string, err error) { return fact, r.Scan(&fact[0], &fact[1]) }
-	facts, err := list(ctx, s.reader, scan, "SELECT name, value FROM facts WHERE name IN ($1, $2) ORDER BY name",
-		copyFact, restoredFact)
+	scan := func(r db.Scanner) (fact [2]string, err error) { return fact, r.Scan(&fact[0], &fact[1]) }
+	facts, err := db.List(ctx, s.Reader, scan, "SELECT name, value FROM facts WHERE name IN ($1, $2) ORDER BY name",
+		db.CopyFact, db.RestoredFact)
 	for _, fact := range facts {
-		if fact[0] == copyFact {
+		if fact[0] == db.CopyFact {
 			s.restoredAt = time.Now()
-			return s.write(ctx, func(tx *sql.Tx) error { return endAll(ctx, tx, s.restoredAt) })
+			return s.Write(ctx, func(tx *sql.Tx) error { return endAll(ctx, tx, s.restoredAt) })
 		}
 		at, _ := strconv.ParseInt(fact[1], 10, 64)
-		s.restoredAt = instant(at)
+		s.restoredAt = db.Instant(at)
 	}
 	return err
 }
 
 func endAll(ctx context.Context, tx *sql.Tx, now time.Time) (err error) {
 	for _, table := range []string{"sessions", "links", "oauth_states"} {
-		err = errors.Join(err, execTx(ctx, tx, "DELETE FROM "+table))
+		err = errors.Join(err, db.ExecTx(ctx, tx, "DELETE FROM "+table))
 	}
-	return errors.Join(err, execTx(ctx, tx, "DELETE FROM facts WHERE name = $1", copyFact),
-		execTx(ctx, tx, `INSERT INTO facts (name, value) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, restoredFact, strconv.FormatInt(millis(now), 10)))
+	return errors.Join(err, db.ExecTx(ctx, tx, "DELETE FROM facts WHERE name = $1", db.CopyFact),
+		db.ExecTx(ctx, tx, `INSERT INTO facts (name, value) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, db.RestoredFact,
+			strconv.FormatInt(db.Millis(now), 10)))
 }
 
 // RestoredAt implements delivery.Store: when this database was put back from a copy, or zero.
@@ -76,38 +63,38 @@ type Restored struct {
 
 // Restore puts a copy, which key opens, in the place of the database in a directory, and keeps that one beside it. No
 // server may use the directory. Killed at any moment, it leaves the former database or the restored one.
-func Restore(ctx context.Context, file, dir string, key *Key) (r Restored, err error) {
-	look, err := lookAtFile(ctx, address(file)+"?mode=ro&immutable=1", "PRAGMA integrity_check(1)", key)
+func Restore(ctx context.Context, file, dir string, key *db.Key) (r Restored, err error) {
+	look, err := db.LookAtCopy(ctx, file, key)
 	switch {
 	case err != nil:
 		return r, fmt.Errorf("%s can't be read: %w", file, err)
 	case !look.Sound || look.Step == 0:
 		return r, fmt.Errorf("%s isn't a database of Reprise, or it's damaged; nothing was changed", file)
 	case !look.Opens:
-		return r, ErrWrongKey
+		return r, db.ErrWrongKey
 	}
 	folder := filepath.Join(dir, Restoring)
 	if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o700)); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	to := filepath.Join(folder, FileName)
-	if err := duplicate(file, to); err != nil {
+	to := filepath.Join(folder, db.FileName)
+	if err := db.Duplicate(file, to); err != nil {
 		return r, err
 	}
-	if err := markCopy(ctx, to); err != nil {
+	if err := db.MarkCopy(ctx, to); err != nil {
 		return r, err
 	}
-	s, err := Open(ctx, Place{Dir: folder}, key, Options{})
+	s, err := Open(ctx, db.Place{Dir: folder}, key, Options{})
 	if err != nil {
 		return r, err
 	}
-	r, err = s.reconcile(ctx, newSQLite(dir), key)
+	r, err = s.reconcile(ctx, dir, key)
 	if err := errors.Join(err, s.Close()); err != nil {
 		return r, err
 	}
 	r.Listens = look.Listens
-	r.Kept, err = exchange(to, filepath.Join(dir, FileName))
+	r.Kept, err = exchange(to, filepath.Join(dir, db.FileName))
 	return r, err
 }
 
@@ -116,26 +103,27 @@ func exchange(from, to string) (kept string, err error) {
 	if _, err := os.Stat(to); err == nil {
 		kept = to + time.Now().Format(".20060102-150405") + ".bak"
 		if os.Link(to, kept) != nil { // some file systems have no links
-			if err := duplicate(to, kept); err != nil {
+			if err := db.Duplicate(to, kept); err != nil {
 				return "", err
 			}
 		}
 		for _, end := range []string{"-wal", "-shm"} { // a damaged one may still have them
-			if err := remove(to + end); err != nil {
+			if err := db.Remove(to + end); err != nil {
 				return "", err
 			}
 		}
 	}
-	return kept, errors.Join(os.Rename(from, to), SyncDir(filepath.Dir(to)))
+	return kept, errors.Join(os.Rename(from, to), db.SyncDir(filepath.Dir(to)))
 }
 
 // reconcile takes over from the database that is replaced what must not come back, if it can be read and has grown out
 // of this one.
-func (s *Store) reconcile(ctx context.Context, was sqliteFile, key *Key) (r Restored, err error) {
-	if there, _ := was.exists(ctx); there {
-		look, err := was.look(ctx, quick, key)
+func (s *Store) reconcile(ctx context.Context, dir string, key *db.Key) (r Restored, err error) {
+	was := db.Place{Dir: dir}
+	if there, _ := db.Exists(ctx, was); there {
+		look, err := db.Glance(ctx, was, key)
 		if err == nil && look.Sound && look.Opens && look.Step == look.Newest {
-			_, err = s.writer.ExecContext(ctx, "ATTACH DATABASE $1 AS was", was.path)
+			_, err = s.Writer.ExecContext(ctx, "ATTACH DATABASE $1 AS was", filepath.Join(dir, db.FileName))
 		}
 		if err == nil && look.Step == look.Newest {
 			r, err = s.compare(ctx)
@@ -145,16 +133,17 @@ func (s *Store) reconcile(ctx context.Context, was sqliteFile, key *Key) (r Rest
 		}
 	}
 	r = Restored{}
-	return r, s.write(ctx, func(tx *sql.Tx) (err error) {
-		if r.Tokens, err = list(ctx, tx, scanText, ownedTokens+" ORDER BY 1"); err != nil {
+	return r, s.Write(ctx, func(tx *sql.Tx) (err error) {
+		if r.Tokens, err = db.List(ctx, tx, scanText, ownedTokens+" ORDER BY 1"); err != nil {
 			return err
 		}
-		r.People, err = list(ctx, tx, scanText, "SELECT name FROM users WHERE role <> $1 ORDER BY name", leaving)
+		r.People, err = db.List(ctx, tx, scanText, "SELECT name FROM users WHERE role <> $1 ORDER BY name",
+			people.Leaving)
 		return err
 	})
 }
 
-func scanText(r scanner) (text string, err error) { return text, r.Scan(&text) }
+func scanText(r db.Scanner) (text string, err error) { return text, r.Scan(&text) }
 
 const ownedTokens = "SELECT u.name || ': ' || t.name FROM tokens t JOIN users u ON u.id = t.user_id"
 
@@ -167,31 +156,31 @@ const grown = `SELECT EXISTS (SELECT 1 FROM facts f JOIN was.facts w ON w.name =
 // compare takes over from the database "was".
 func (s *Store) compare(ctx context.Context) (r Restored, err error) {
 	var gone []int64
-	err = s.write(ctx, func(tx *sql.Tx) (err error) {
-		if err := tx.QueryRowContext(ctx, grown, keyCheck).Scan(&r.Compared); err != nil || !r.Compared {
+	err = s.Write(ctx, func(tx *sql.Tx) (err error) {
+		if err := tx.QueryRowContext(ctx, grown, db.KeyCheck).Scan(&r.Compared); err != nil || !r.Compared {
 			return err
 		}
 		const revoked = " WHERE t.hash NOT IN (SELECT w.hash FROM was.tokens w)"
-		if r.Tokens, err = list(ctx, tx, scanText, ownedTokens+revoked+" ORDER BY 1"); err != nil {
+		if r.Tokens, err = db.List(ctx, tx, scanText, ownedTokens+revoked+" ORDER BY 1"); err != nil {
 			return err
 		}
-		gone, err = list(ctx, tx, scanID, `SELECT id FROM users u WHERE role <> $1 AND NOT EXISTS
-			(SELECT 1 FROM was.users w WHERE w.id = u.id AND w.role <> $1) ORDER BY id`, leaving)
+		gone, err = db.List(ctx, tx, outbox.ScanID, `SELECT id FROM users u WHERE role <> $1 AND NOT EXISTS
+			(SELECT 1 FROM was.users w WHERE w.id = u.id AND w.role <> $1) ORDER BY id`, people.Leaving)
 		if err == nil {
-			r.Sent, err = affected(tx.ExecContext(ctx, sentSince))
+			r.Sent, err = db.Affected(tx.ExecContext(ctx, sentSince))
 		}
 		for _, step := range []string{
 			"DELETE FROM tokens AS t" + revoked,
 			"DELETE FROM year_links WHERE hash NOT IN (SELECT w.hash FROM was.year_links w)",
 			"UPDATE users SET password_hash = w.password_hash FROM was.users w WHERE w.id = users.id AND w.role <> '" +
-				leaving + "'",
+				people.Leaving + "'",
 			// Nobody is locked out: an administrator stays one where all others are unknown here.
-			"UPDATE users SET role = w.role FROM was.users w WHERE w.id = users.id AND w.role <> '" + leaving +
+			"UPDATE users SET role = w.role FROM was.users w WHERE w.id = users.id AND w.role <> '" + people.Leaving +
 				"' AND EXISTS (SELECT 1 FROM users u JOIN was.users a ON a.id = u.id WHERE a.role = '" +
 				accounts.Admin + "')",
 			recountWaiting,
 		} {
-			err = errors.Join(err, execTx(ctx, tx, step))
+			err = errors.Join(err, db.ExecTx(ctx, tx, step))
 		}
 		return err
 	})

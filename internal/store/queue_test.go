@@ -17,6 +17,8 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/queue"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
 )
 
 // worker takes what is due, and has a function of the test say what becomes of each.
@@ -63,8 +65,8 @@ func startQueue(t testing.TB, s *Store, do func(id int64) delivery.State) (stop 
 // noteFailure stores why an attempt failed.
 func noteFailure(t testing.TB, s *Store, id int64, f delivery.Failure, dead bool) {
 	t.Helper()
-	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) error {
-		return note(context.Background(), tx, id, f, dead)
+	require.NoError(t, s.Write(context.Background(), func(tx *sql.Tx) error {
+		return outbox.Note(context.Background(), tx, id, f, dead)
 	}))
 }
 
@@ -72,7 +74,7 @@ func TestInterruptedDeliveriesAreDueAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := openInWith(t, dir, Options{Attempts: 3})
+		s := openInWith(t, dir, Options{Sending: outbox.Options{Attempts: 3}})
 		user := addUser(t, s, "Alice", "admin")
 		var ids []int64
 		for i := range 4 {
@@ -168,10 +170,10 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 // thousands inserts many deliveries that are all dead or done.
 func thousands(t testing.TB, s *Store, user int64, many int, state delivery.State) {
 	t.Helper()
-	require.NoError(t, s.exec(context.Background(), `WITH RECURSIVE n (i) AS
+	require.NoError(t, s.Exec(context.Background(), `WITH RECURSIVE n (i) AS
 		(SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < $1)
 		INSERT INTO deliveries (id, user_id, connection, kind, ref, schema_version, idempotency_key, items, history,
 			state, attempts, max_attempts, due_at, created_at, ended_at)
 		SELECT i, $2, 'lastfm', 'scrobble', '', 1, CAST(i AS TEXT), 1, 0, $3, 1, 3, $4, 0, $4 FROM n`,
-		many, user, state, millis(time.Now())))
+		many, user, state, db.Millis(time.Now())))
 }

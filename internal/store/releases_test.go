@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/postgrestest"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
 	"reprise/internal/tables"
 )
 
@@ -51,7 +53,7 @@ func packed(t testing.TB, name string, text []byte) {
 	require.NoError(t, os.WriteFile(releases+name, b.Bytes(), 0o644))
 }
 
-// rows counts the rows of every table that this version knows.
+// Rows counts the rows of every table that this version knows.
 func rows(t testing.TB, d tables.Dialect, db *sql.DB) map[string]int {
 	t.Helper()
 	all, err := tables.Schema(t.Context(), d, db)
@@ -72,21 +74,19 @@ func rows(t testing.TB, d tables.Dialect, db *sql.DB) map[string]int {
 func upgraded(t *testing.T, dir string) {
 	t.Helper()
 	place := in(t, dir)
-	e, err := place.engine()
+	d, err := db.Take(t.Context(), place, nil, false)
 	require.NoError(t, err)
-	writer, reader, err := e.connect(t.Context(), locking{})
-	require.NoError(t, err)
-	before := rows(t, e.rows(), reader)
-	require.NoError(t, reader.Close())
-	require.NoError(t, writer.Close())
+	before := rows(t, d.Rows(), d.Reader)
+	require.NoError(t, d.Close())
 
-	s, err := openWith(t.Context(), place, testKey(t, testSecret), Options{Version: "9.9.9", Attempts: 1},
+	s, err := openWith(t.Context(), place, testKey(t, testSecret),
+		Options{Options: db.Options{Version: "9.9.9"}, Sending: outbox.Options{Attempts: 1}},
 		steps(t, moods))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	require.Equal(t, newest(t)+1, version(t, s))
-	require.Equal(t, "9.9.9", upgradedBy(t.Context(), s.reader, int64(newest(t)+1)))
-	after := rows(t, e.rows(), s.reader)
+	require.Equal(t, "9.9.9", db.UpgradedBy(t.Context(), s.Reader, int64(newest(t)+1)))
+	after := rows(t, s.Rows(), s.Reader)
 	for name, n := range before {
 		if name == "facts" || name == "sequences" { // which now have the version, and one for a new table
 			require.GreaterOrEqual(t, after[name], n)
@@ -119,13 +119,13 @@ func TestEachReleaseUpgradesAndKeepsItsCopy(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			text := unpacked(t, name)
-			require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), text, 0o600))
-			look, err := LookAt(t.Context(), Place{Dir: dir}, false, testKey(t, testSecret))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, db.FileName), text, 0o600))
+			look, err := db.LookAt(t.Context(), db.Place{Dir: dir}, false, testKey(t, testSecret))
 			require.NoError(t, err)
 			require.True(t, look.Opens)
 			require.Equal(t, name, look.By+strings.TrimPrefix(name, look.By), "the version that wrote it")
 			upgraded(t, dir)
-			copied, err := LookAt(t.Context(), placeOfCopy(t, dir, look.Step), false, testKey(t, testSecret))
+			copied, err := db.LookAt(t.Context(), placeOfCopy(t, dir, look.Step), false, testKey(t, testSecret))
 			require.NoError(t, err)
 			require.Equal(t, look, copied, "the copy is the database of the release")
 		})
@@ -133,13 +133,13 @@ func TestEachReleaseUpgradesAndKeepsItsCopy(t *testing.T) {
 }
 
 // placeOfCopy puts the copy that an upgrade has made where a server would look for it.
-func placeOfCopy(t testing.TB, dir string, step int64) Place {
+func placeOfCopy(t testing.TB, dir string, step int64) db.Place {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%s.%d.bak", FileName, step)))
+	text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%s.%d.bak", db.FileName, step)))
 	require.NoError(t, err)
 	old := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(old, FileName), text, 0o600))
-	return Place{Dir: old}
+	require.NoError(t, os.WriteFile(filepath.Join(old, db.FileName), text, 0o600))
+	return db.Place{Dir: old}
 }
 
 func TestEachReleaseOnPostgresUpgrades(t *testing.T) {
@@ -169,16 +169,16 @@ func TestStoreARelease(t *testing.T) {
 	if number == "" {
 		t.Skip("without " + storeRelease)
 	}
-	opt := Options{Version: number, Attempts: 1}
+	opt := Options{Options: db.Options{Version: number}, Sending: outbox.Options{Attempts: 1}}
 	dir := full(t)
-	s, err := Open(t.Context(), Place{Dir: dir}, testKey(t, testSecret), opt)
+	s, err := Open(t.Context(), db.Place{Dir: dir}, testKey(t, testSecret), opt)
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-	text, err := os.ReadFile(filepath.Join(dir, FileName))
+	text, err := os.ReadFile(filepath.Join(dir, db.FileName))
 	require.NoError(t, err)
 	packed(t, number+"-full.db.gz", text)
-	to := Place{URL: postgrestest.Start(t).Database("release")}
-	_, err = CopyDatabase(t.Context(), copying(Place{Dir: dir}, to, t))
+	to := db.Place{URL: postgrestest.Start(t).Database("release")}
+	_, err = CopyDatabase(t.Context(), copying(db.Place{Dir: dir}, to, t))
 	require.NoError(t, err)
 	packed(t, number+"-full.sql.gz", dumped(t, to.URL))
 }

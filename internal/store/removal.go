@@ -5,14 +5,106 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/removal"
+	"reprise/internal/store/connections"
+	"reprise/internal/store/db"
+	"reprise/internal/store/outbox"
+	"reprise/internal/store/people"
+	"reprise/internal/store/statistics"
 )
 
-// leaving is the role of a person whose removal has begun. Such an account is listed nowhere and cannot sign in.
-const leaving = "leaving"
+// DeleteConnection removes a connection and its settings. With data it also removes its listens, except those that
+// another connection reported too, its playlists and its deliveries; otherwise the deliveries are parked. A running
+// delivery stays, without listens.
+func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error {
+	return s.Write(ctx, func(tx *sql.Tx) error {
+		const connection = "DELETE FROM connections WHERE user_id = $1 AND connection = $2"
+		if err := db.Changed(tx.ExecContext(ctx, connection, user, conn)); err != nil {
+			return err
+		}
+		err := connections.ExecSteps(ctx, tx, user, conn,
+			"DELETE FROM streams WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM skipped WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM gaps WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM runs WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM holds WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM oauth_states WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM forwarding WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM copies WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM track_matches WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM song_questions WHERE user_id = $1 AND connection = $2")
+		if err == nil {
+			err = outbox.ParkDeliveries(ctx, tx, user, conn)
+		}
+		if err != nil {
+			return err
+		}
+		if data {
+			if err := s.deleteData(ctx, tx, user, conn); err != nil {
+				return err
+			}
+		}
+		return outbox.RecountAll(ctx, tx, user)
+	})
+}
+
+// deleteData removes the listens and playlists of a connection, and its deliveries.
+func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
+	if err := s.enqueueDeleted(ctx, tx, user, conn); err != nil {
+		return err
+	}
+	if err := statistics.ForgetColumns(ctx, tx, user); err != nil {
+		return err
+	}
+	return connections.ExecSteps(ctx, tx, user, conn,
+		"DELETE FROM deliveries WHERE user_id = $1 AND connection = $2 AND state <> 'running'",
+		"DELETE FROM forwards WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM listen_sources s WHERE "+
+			connections.FromOne("s",
+				2)+") AND id NOT IN (SELECT listen_id FROM listen_sources s WHERE NOT "+connections.FromOne("s", 2)+")",
+		"DELETE FROM listen_sources WHERE listen_id IN (SELECT id FROM listens WHERE user_id = $1) AND "+
+			connections.FromOne("listen_sources", 2),
+		"DELETE FROM removed_forwards WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM deletions WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM removed_listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM removed_sources s WHERE "+
+			connections.FromOne("s",
+				2)+") AND id NOT IN (SELECT listen_id FROM removed_sources s WHERE NOT "+connections.FromOne("s",
+			2)+")",
+		"DELETE FROM removed_sources WHERE listen_id IN (SELECT id FROM removed_listens WHERE user_id = $1) AND "+
+			connections.FromOne("removed_sources", 2),
+		"DELETE FROM play_counts WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
+}
+
+// enqueueDeleted enqueues the months of the archive that change when the listens that only this connection reported are
+// deleted.
+func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
+	routes, err := s.Routes(ctx, tx, user)
+	archives := func(r delivery.Rule) bool { return r.Kind == delivery.Archive }
+	if err != nil || !slices.ContainsFunc(routes.Rules, archives) {
+		return err // most people have no archive: their listens need not be read
+	}
+	scan := func(r db.Scanner) (p delivery.Play, err error) {
+		var at int64
+		err = r.Scan(&at)
+		p.At = db.Instant(at)
+		return p, err
+	}
+	plays, err := db.List(ctx, tx, scan, `SELECT l.played_at FROM listens l
+		JOIN listen_sources s ON s.listen_id = l.id AND `+connections.FromOne("s", 2)+`
+		WHERE l.user_id = $1
+		AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+connections.FromOne("o",
+		2)+")",
+		user, conn)
+	return errors.Join(err, s.EnqueueAll(ctx, tx, routes.Months(plays)))
+}
 
 // belonging is a table with rows that belong to a person, and the columns that identify a row.
 type belonging struct {
@@ -67,7 +159,7 @@ var belongings = []belonging{
 
 // Counts returns what belongs to a person.
 func (s *Store) Counts(ctx context.Context, user int64) (c removal.Counts, err error) {
-	err = s.reader.QueryRowContext(ctx, `SELECT
+	err = s.Reader.QueryRowContext(ctx, `SELECT
 		(SELECT count(*) FROM listens WHERE user_id = $1),
 		(SELECT count(*) FROM playlists WHERE user_id = $1),
 		(SELECT count(*) FROM connections WHERE user_id = $1),
@@ -76,19 +168,19 @@ func (s *Store) Counts(ctx context.Context, user int64) (c removal.Counts, err e
 		(SELECT count(*) FROM channels WHERE user_id = $1),
 		(SELECT count(*) FROM tokens WHERE user_id = $1)`, user).
 		Scan(&c.Listens, &c.Playlists, &c.Connections, &c.Deliveries, &c.Imports, &c.Channels, &c.Tokens)
-	return c, local(err)
+	return c, db.Local(err)
 }
 
 // SetRole changes the role of a person, and returns the one before. It returns accounts.ErrUnknown, and
 // accounts.ErrLastAdmin if nobody would be left who administers.
 func (s *Store) SetRole(ctx context.Context, user int64, role string) (before string, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		u, err := person(ctx, tx, user)
+	err = s.Write(ctx, func(tx *sql.Tx) error {
+		u, err := people.Person(ctx, tx, user)
 		before = u.Role
 		switch {
 		case err != nil:
 			return err
-		case before == leaving:
+		case before == people.Leaving:
 			return accounts.ErrUnknown
 		case before == role:
 			return nil
@@ -97,7 +189,7 @@ func (s *Store) SetRole(ctx context.Context, user int64, role string) (before st
 			return err
 		}
 		return errors.Join(
-			execTx(ctx, tx, "UPDATE users SET role = $1 WHERE id = $2", role, user),
+			db.ExecTx(ctx, tx, "UPDATE users SET role = $1 WHERE id = $2", role, user),
 			dropLinksBy(ctx, tx, user)) // an invitation in the hand of a former administrator would make another
 	})
 	return before, err
@@ -105,13 +197,7 @@ func (s *Store) SetRole(ctx context.Context, user int64, role string) (before st
 
 // dropLinksBy removes the links that a person has made.
 func dropLinksBy(ctx context.Context, tx *sql.Tx, user int64) error {
-	return execTx(ctx, tx, "DELETE FROM links WHERE made_by = $1", user)
-}
-
-// person returns an account, also one that is leaving.
-func person(ctx context.Context, tx *sql.Tx, user int64) (accounts.User, error) {
-	u, err := scanUser(tx.QueryRowContext(ctx, selectUser+"WHERE id = $1", user))
-	return u, known(err)
+	return db.ExecTx(ctx, tx, "DELETE FROM links WHERE made_by = $1", user)
 }
 
 // notTheLast returns accounts.ErrLastAdmin if a person is the only administrator.
@@ -130,16 +216,16 @@ func notTheLast(ctx context.Context, tx *sql.Tx, u accounts.User) error {
 
 // BeginRemoval implements removal.Store. It frees the person's name.
 func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		if u, err = person(ctx, tx, user); err != nil || u.Role == leaving {
+	err = s.Write(ctx, func(tx *sql.Tx) error {
+		if u, err = people.Person(ctx, tx, user); err != nil || u.Role == people.Leaving {
 			return err
 		}
 		if err := notTheLast(ctx, tx, u); err != nil {
 			return err
 		}
 		// No name that somebody types begins with a space.
-		err := execTx(ctx, tx, `UPDATE users SET role = $1, password_hash = '', name_key = $2 WHERE id = $3`,
-			leaving, fmt.Sprint(" ", user), user)
+		err := db.ExecTx(ctx, tx, `UPDATE users SET role = $1, password_hash = '', name_key = $2 WHERE id = $3`,
+			people.Leaving, fmt.Sprint(" ", user), user)
 		for _, step := range []string{
 			"DELETE FROM tokens WHERE user_id = $1",
 			"DELETE FROM links WHERE user_id = $1 OR made_by = $1",
@@ -152,7 +238,7 @@ func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, 
 			"DELETE FROM digest_people WHERE user_id = $1",
 			"UPDATE connections SET paused = 1 WHERE user_id = $1",
 		} {
-			err = errors.Join(err, execTx(ctx, tx, step, user))
+			err = errors.Join(err, db.ExecTx(ctx, tx, step, user))
 		}
 		return err
 	})
@@ -161,8 +247,8 @@ func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, 
 
 // Leaving implements removal.Store.
 func (s *Store) Leaving(ctx context.Context) ([]int64, error) {
-	scan := func(r scanner) (id int64, err error) { return id, r.Scan(&id) }
-	return list(ctx, s.reader, scan, "SELECT id FROM users WHERE role = $1 ORDER BY id", leaving)
+	scan := func(r db.Scanner) (id int64, err error) { return id, r.Scan(&id) }
+	return db.List(ctx, s.Reader, scan, "SELECT id FROM users WHERE role = $1 ORDER BY id", people.Leaving)
 }
 
 // removeAtOnce is how many rows one step of a removal deletes, without those that go with them. It takes some ten
@@ -171,7 +257,7 @@ const removeAtOnce = 500
 
 // RemoveSome implements removal.Store.
 func (s *Store) RemoveSome(ctx context.Context, user int64) (left removal.Left, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) (err error) {
+	err = s.Write(ctx, func(tx *sql.Tx) (err error) {
 		left, err = removeSome(ctx, tx, user)
 		return err
 	})
@@ -184,7 +270,7 @@ func removeSome(ctx context.Context, tx *sql.Tx, user int64) (removal.Left, erro
 		return removal.More, err
 	}
 	// Ten thousand other rows may hang on one of these.
-	n, err := affected(tx.ExecContext(ctx, `DELETE FROM playlist_tracks WHERE (playlist_id, position) IN
+	n, err := db.Affected(tx.ExecContext(ctx, `DELETE FROM playlist_tracks WHERE (playlist_id, position) IN
 		(SELECT t.playlist_id, t.position FROM playlists p JOIN playlist_tracks t ON t.playlist_id = p.id
 		WHERE p.user_id = $1 LIMIT $2)`, user, removeAtOnce))
 	for _, b := range belongings {
@@ -192,7 +278,7 @@ func removeSome(ctx context.Context, tx *sql.Tx, user int64) (removal.Left, erro
 			return removal.More, err
 		}
 		columns := strings.Join(b.key, ", ")
-		n, err = affected(tx.ExecContext(ctx, fmt.Sprintf(
+		n, err = db.Affected(tx.ExecContext(ctx, fmt.Sprintf(
 			"DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE user_id = $1 LIMIT $2)",
 			b.table, columns, columns, b.table), user, removeAtOnce-some))
 	}
@@ -204,15 +290,16 @@ func removeSome(ctx context.Context, tx *sql.Tx, user int64) (removal.Left, erro
 	}
 	return removal.Gone, errors.Join(
 		dropLinksBy(ctx, tx, user),
-		execTx(ctx, tx, "UPDATE activity SET actor_id = -1, actor = 'Somebody who has left' WHERE actor_id = $1", user),
-		execTx(ctx, tx, "UPDATE settings SET updated_by = 0 WHERE updated_by = $1", user),
-		execTx(ctx, tx, "DELETE FROM users WHERE id = $1 AND role = $2", user, leaving))
+		db.ExecTx(ctx, tx, "UPDATE activity SET actor_id = -1, actor = 'Somebody who has left' WHERE actor_id = $1",
+			user),
+		db.ExecTx(ctx, tx, "UPDATE settings SET updated_by = 0 WHERE updated_by = $1", user),
+		db.ExecTx(ctx, tx, "DELETE FROM users WHERE id = $1 AND role = $2", user, people.Leaving))
 }
 
 // removeDeliveries removes some deliveries of a person, and returns how many. working says that one is
 // left because it is under way.
 func removeDeliveries(ctx context.Context, tx *sql.Tx, user int64) (working bool, some int, err error) {
-	some, err = affected(tx.ExecContext(ctx, `DELETE FROM deliveries WHERE id IN
+	some, err = db.Affected(tx.ExecContext(ctx, `DELETE FROM deliveries WHERE id IN
 		(SELECT id FROM deliveries WHERE user_id = $1 AND state <> 'running' ORDER BY id LIMIT $2)`,
 		user, removeAtOnce))
 	if err == nil {
@@ -220,13 +307,4 @@ func removeDeliveries(ctx context.Context, tx *sql.Tx, user int64) (working bool
 			Scan(&working)
 	}
 	return working, some, err
-}
-
-// affected returns how many rows a statement changed.
-func affected(result sql.Result, err error) (int, error) {
-	if err != nil {
-		return 0, err
-	}
-	n, err := result.RowsAffected()
-	return int(n), err
 }

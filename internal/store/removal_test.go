@@ -16,6 +16,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/postgrestest"
 	"reprise/internal/removal"
+	"reprise/internal/store/db"
 	"reprise/internal/words"
 )
 
@@ -38,12 +39,12 @@ func schema(t testing.TB, s *Store) map[string][]column {
 		query = "SELECT table_name, column_name, data_type FROM information_schema.columns " +
 			"WHERE table_schema = current_schema()"
 	}
-	scan := func(r scanner) (c column, err error) { return c, r.Scan(&c.table, &c.name, &c.kind) }
-	all, err := list(t.Context(), s.reader, scan, query)
+	scan := func(r db.Scanner) (c column, err error) { return c, r.Scan(&c.table, &c.name, &c.kind) }
+	all, err := db.List(t.Context(), s.Reader, scan, query)
 	require.NoError(t, err)
 	tables := map[string][]column{}
 	for _, c := range all {
-		if !strings.HasPrefix(c.table, "river_") && c.table != stepTable &&
+		if !strings.HasPrefix(c.table, "river_") && c.table != "schema_version" &&
 			!strings.HasPrefix(c.table, "sqlite_") && !strings.HasPrefix(c.table, "search_texts") {
 			tables[c.table] = append(tables[c.table], c)
 		}
@@ -73,15 +74,15 @@ func fillTables(t testing.TB, s *Store, n int64) {
 				}
 			}
 			insert := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(names, ", "),
-				numbered(1, len(names)))
-			_, err := s.writer.Exec(insert, values...)
+				db.Numbered(1, len(names)))
+			_, err := s.Writer.Exec(insert, values...)
 			if err == nil { // otherwise a row that it refers to is still missing
 				delete(left, table)
 			}
 		}
 		require.Less(t, len(left), before, "these tables cannot be filled: %v", left)
 	}
-	require.NoError(t, s.exec(t.Context(), "UPDATE users SET role = 'admin' WHERE id = $1", n))
+	require.NoError(t, s.Exec(t.Context(), "UPDATE users SET role = 'admin' WHERE id = $1", n))
 }
 
 // rowsWith counts the rows of a table that have the number n anywhere.
@@ -264,7 +265,7 @@ func TestABigRemovalBlocksNobodyForLong(t *testing.T) {
 			SELECT 1000000 + i, $2, i, 1, 0, 0 FROM n`,
 		`forwards (listen_id, connection, user_id, delivery_id) SELECT 1000000 + i, 'lastfm', $2, 0 FROM n`,
 	} {
-		require.NoError(t, s.exec(t.Context(), series+rows, listens, bob))
+		require.NoError(t, s.Exec(t.Context(), series+rows, listens, bob))
 	}
 	_, err := s.BeginRemoval(t.Context(), bob)
 	require.NoError(t, err)

@@ -42,7 +42,7 @@ func TestAListenTakesLittleRoom(t *testing.T) {
 			}
 			require.Zero(t, save(t, s, user, library.ConnectionID(v.connection), all[3000:4000]...), "they are known")
 			require.NoError(t, s.BuildColumns(t.Context()))
-			require.NoError(t, s.exec(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"))
+			require.NoError(t, s.Exec(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"))
 			size := number(t, s, `SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_master
 				WHERE tbl_name IN ('listens', 'listen_sources', 'source_names', 'listen_columns'))`)
 			require.Less(t, size, 120*plays)

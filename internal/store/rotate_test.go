@@ -14,6 +14,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/postgrestest"
 	"reprise/internal/settings"
+	"reprise/internal/store/db"
 )
 
 // sealEverything stores a secret with each method that seals one.
@@ -38,14 +39,14 @@ func TestEverySealedColumnIsListed(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	sealEverything(t, s, user)
-	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
+	scan := func(r db.Scanner) (name string, err error) { return name, r.Scan(&name) }
 	all := `SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
 		WHERE m.type = 'table' AND c.type NOT IN ('INTEGER', 'BIGINT')`
 	if postgrestest.On() {
 		all = "SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = " +
 			"current_schema() AND data_type <> 'bigint'"
 	}
-	columns, err := list(t.Context(), s.reader, scan, all)
+	columns, err := db.List(t.Context(), s.Reader, scan, all)
 	require.NoError(t, err)
 	require.Greater(t, len(columns), 50)
 	var sealed, listed []string
@@ -53,18 +54,18 @@ func TestEverySealedColumnIsListed(t *testing.T) {
 		table, name := filepath.Ext("." + column[:len(column)-len(filepath.Ext(column))])[1:],
 			filepath.Ext(column)[1:]
 		if number(t, s, fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE $1", table, name),
-			s.key.ID()+":%") > 0 {
+			s.Key.ID()+":%") > 0 {
 			sealed = append(sealed, column)
 		}
 	}
-	for _, c := range sealedColumns {
-		listed = append(listed, c.table+"."+c.column)
+	for _, c := range db.SealedColumns {
+		listed = append(listed, c.Table+"."+c.Column)
 	}
 	require.ElementsMatch(t, listed, sealed,
 		"sealed columns; each one needs a secret in sealEverything")
 	require.PanicsWithValue(t,
 		"store: the column of users.name.1 has to be listed in sealedColumns before anything is sealed for it",
-		func() { s.key.seal([]byte("x"), "users.name.1") })
+		func() { s.Key.Seal([]byte("x"), "users.name.1") })
 }
 
 func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
@@ -73,20 +74,20 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	s := openIn(t, dir)
 	user := addUser(t, s, "Alice", accounts.Admin)
 	sealEverything(t, s, user)
-	require.NoError(t, s.exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('open', 'not a secret')"))
+	require.NoError(t, s.Exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('open', 'not a secret')"))
 	next := testKey(t, "another-key-of-the-tests")
 	n, err := s.Rotate(t.Context(), next)
 	require.NoError(t, err)
 	require.Equal(t, 9, n)
 	require.NoError(t, s.Close())
 	if !postgrestest.On() {
-		b, err := os.ReadFile(filepath.Join(dir, FileName))
+		b, err := os.ReadFile(filepath.Join(dir, db.FileName))
 		require.NoError(t, err)
-		require.NotContains(t, string(b), s.key.ID()+":", "the file has no text that the old key opens")
+		require.NotContains(t, string(b), s.Key.ID()+":", "the file has no text that the old key opens")
 	}
 
-	_, err = Open(t.Context(), in(t, dir), s.key, Options{})
-	require.ErrorIs(t, err, ErrWrongKey)
+	_, err = Open(t.Context(), in(t, dir), s.Key, Options{})
+	require.ErrorIs(t, err, db.ErrWrongKey)
 	again, err := Open(t.Context(), in(t, dir), next, Options{})
 	require.NoError(t, err)
 	defer again.Close()
@@ -108,16 +109,16 @@ func TestRotateIsAtomic(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	sealEverything(t, s, user)
-	good := number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.ID()+":%")
+	good := number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.Key.ID()+":%")
 	// Rotating the last column fails, because its secret was moved there.
-	require.NoError(t, s.exec(t.Context(),
+	require.NoError(t, s.Exec(t.Context(),
 		"UPDATE oauth_states SET verifier = (SELECT credentials FROM connections LIMIT 1)"))
 	_, err := s.Rotate(t.Context(), testKey(t, "another-key-of-the-tests"))
 	require.EqualError(t, err, "open secret of oauth_states.verifier.a.state: it was changed or moved")
-	require.Equal(t, good, number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.ID()+":%"))
+	require.Equal(t, good, number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.Key.ID()+":%"))
 	_, err = s.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
-	require.NoError(t, s.checkKey(t.Context()))
+	require.NoError(t, s.CheckKey(t.Context()))
 }
 
 // The key is lost: what it sealed goes, and nothing else.
@@ -127,7 +128,7 @@ func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
 	s := openIn(t, dir)
 	user := addUser(t, s, "Alice", accounts.Admin)
 	sealEverything(t, s, user)
-	require.NoError(t, s.exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('open', 'not a secret')"))
+	require.NoError(t, s.Exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('open', 'not a secret')"))
 	save(t, s, user, "spotify", track("A", 1))
 	before := map[string]int{}
 	for table := range schema(t, s) {
@@ -147,10 +148,10 @@ func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
 	if kept != "" {
 		b, err := os.ReadFile(kept)
 		require.NoError(t, err)
-		require.Contains(t, string(b), s.key.ID()+":", "the copy has everything")
-		b, err = os.ReadFile(filepath.Join(dir, FileName))
+		require.Contains(t, string(b), s.Key.ID()+":", "the copy has everything")
+		b, err = os.ReadFile(filepath.Join(dir, db.FileName))
 		require.NoError(t, err)
-		require.NotContains(t, string(b), s.key.ID()+":")
+		require.NotContains(t, string(b), s.Key.ID()+":")
 	}
 
 	again, err := Open(t.Context(), in(t, dir), key, Options{})

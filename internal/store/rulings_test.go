@@ -207,7 +207,7 @@ func TestAnUndoKeepsWhatIsHeardSince(t *testing.T) {
 	require.Equal(t, map[string]int{"Simon and Garfunkel": 1, "Paul Simon": 1, "Brenda Lee": 1, "Art Garfunkel": 1},
 		counts(t, s, user, library.KindArtist))
 	save(t, s, user, "spotify", heard(30, "Art Garfunkel", "", "All I Know"))
-	_, err := s.writer.Exec("UPDATE music_rules SET undone_at = 1 WHERE id = $1", first.ID)
+	_, err := s.Writer.Exec("UPDATE music_rules SET undone_at = 1 WHERE id = $1", first.ID)
 	require.NoError(t, err)
 	undone(t, s, second, first)
 	require.Equal(t, 1, number(t, s, "SELECT undone_at FROM music_rules WHERE id = $1", first.ID), "once is enough")

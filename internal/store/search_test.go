@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/store/lookup"
 )
 
 // heardOnce stores a listen of each of these tracks, an hour apart: "title / artist / album".
@@ -118,11 +119,11 @@ func TestAPersonFindsOnlyWhatTheyHeard(t *testing.T) {
 func TestTheFirstSearchSeesAllOfAnImport(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	tracks := make([]string, indexAtOnce+1)
+	tracks := make([]string, lookup.IndexAtOnce+1)
 	for i := range tracks {
 		tracks[i] = fmt.Sprintf("Song %d / Band %d", i, i%10)
 	}
-	tracks[indexAtOnce] = "The Last One / Latecomer"
+	tracks[lookup.IndexAtOnce] = "The Last One / Latecomer"
 	heardOnce(t, s, user, tracks...)
 	require.Equal(t, "artist: Latecomer", results(t, s, user, "latecomer", "")[0])
 }

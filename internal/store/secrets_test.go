@@ -11,33 +11,34 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/settings"
+	"reprise/internal/store/db"
 )
 
 func TestSealedTextsOpenOnlyInTheirPlace(t *testing.T) {
 	t.Parallel()
 	k := testKey(t, testSecret)
-	sealed := k.seal([]byte("a secret"), "facts.value.1")
-	again := k.seal([]byte("a secret"), "facts.value.1")
+	sealed := k.Seal([]byte("a secret"), "facts.value.1")
+	again := k.Seal([]byte("a secret"), "facts.value.1")
 	require.NotEqual(t, sealed, again, "sealing is not deterministic")
-	require.True(t, strings.HasPrefix(sealed, k.id+":"), "names its key")
+	require.True(t, strings.HasPrefix(sealed, k.ID()+":"), "names its key")
 	require.NotContains(t, sealed, "a secret")
-	plain, err := k.open(sealed, "facts.value.1")
+	plain, err := k.Open(sealed, "facts.value.1")
 	require.NoError(t, err)
 	require.Equal(t, "a secret", string(plain))
 
-	_, err = k.open(sealed, "facts.value.2")
+	_, err = k.Open(sealed, "facts.value.2")
 	require.EqualError(t, err, "open secret of facts.value.2: it was changed or moved")
-	_, err = k.open(sealed[:len(sealed)-4], "facts.value.1")
+	_, err = k.Open(sealed[:len(sealed)-4], "facts.value.1")
 	require.Error(t, err)
-	_, err = k.open(k.id+":!", "facts.value.1")
+	_, err = k.Open(k.ID()+":!", "facts.value.1")
 	require.Error(t, err)
 	for _, foreign := range []string{"", "a secret", "00000000:" + strings.Split(sealed, ":")[1]} {
-		_, err = k.open(foreign, "facts.value.1")
-		require.ErrorIs(t, err, ErrWrongKey)
+		_, err = k.Open(foreign, "facts.value.1")
+		require.ErrorIs(t, err, db.ErrWrongKey)
 	}
-	_, err = testKey(t, testSecret+"2").open(sealed, "facts.value.1")
-	require.ErrorIs(t, err, ErrWrongKey)
-	plain, err = testKey(t, testSecret).open(sealed, "facts.value.1")
+	_, err = testKey(t, testSecret+"2").Open(sealed, "facts.value.1")
+	require.ErrorIs(t, err, db.ErrWrongKey)
+	plain, err = testKey(t, testSecret).Open(sealed, "facts.value.1")
 	require.NoError(t, err)
 	require.Equal(t, "a secret", string(plain))
 }
@@ -45,18 +46,18 @@ func TestSealedTextsOpenOnlyInTheirPlace(t *testing.T) {
 // Phrases could be tried against a stolen backup, a million a second.
 func TestAPhraseIsNoSecretKey(t *testing.T) {
 	t.Parallel()
-	made := NewSecret()
+	made := db.NewSecret()
 	for _, phrase := range []string{"", "correct horse battery staple", "a phrase of forty-four characters, like keys",
 		strings.Repeat("0123456789abcdef", 4), made[:40], made + made, strings.TrimRight(made, "=")} {
-		_, err := NewKey(phrase)
-		require.ErrorIs(t, err, ErrNoKey, phrase)
+		_, err := db.NewKey(phrase)
+		require.ErrorIs(t, err, db.ErrNoKey, phrase)
 	}
-	key, err := NewKey(made)
+	key, err := db.NewKey(made)
 	require.NoError(t, err)
-	same, err := NewKey(" " + made + "\n")
+	same, err := db.NewKey(" " + made + "\n")
 	require.NoError(t, err, "the newline at the end of a file is not part of the key")
 	require.Equal(t, key.ID(), same.ID())
-	require.NotEqual(t, made, NewSecret())
+	require.NotEqual(t, made, db.NewSecret())
 }
 
 func TestASecretOpensOnlyInItsPlace(t *testing.T) {
@@ -83,7 +84,7 @@ func TestASecretOpensOnlyInItsPlace(t *testing.T) {
 			Verifier: `{"token":"x"}`}))
 		_, err := s.Connection(t.Context(), bob, "spotify")
 		require.NoError(t, err)
-		_, err = s.writer.Exec(move)
+		_, err = s.Writer.Exec(move)
 		require.NoError(t, err)
 		_, err = s.Connection(t.Context(), bob, "spotify")
 		require.EqualError(t, err, "open secret of connections.credentials.2.spotify: it was changed or moved", name)
@@ -123,15 +124,15 @@ func TestNoSecretIsOnTheDiskInPlainText(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, snapshot(t, dir)[FileName+"-wal"], "spotify", "the write-ahead log has the data")
+	require.Contains(t, snapshot(t, dir)[db.FileName+"-wal"], "spotify", "the write-ahead log has the data")
 	requireNone("while open")
 	for _, column := range []string{"credentials FROM connections", "credentials FROM pending_connections",
 		"verifier FROM oauth_states", "value FROM facts", "sealed FROM settings"} {
 		var sealed string
-		require.NoError(t, s.reader.QueryRow("SELECT "+column).Scan(&sealed))
-		require.True(t, strings.HasPrefix(sealed, s.key.ID()+":"), "%s names its key", column)
+		require.NoError(t, s.Reader.QueryRow("SELECT "+column).Scan(&sealed))
+		require.True(t, strings.HasPrefix(sealed, s.Key.ID()+":"), "%s names its key", column)
 	}
 	require.NoError(t, s.Close())
-	require.Contains(t, snapshot(t, dir)[FileName], "spotify")
+	require.Contains(t, snapshot(t, dir)[db.FileName], "spotify")
 	requireNone("when closed")
 }

@@ -80,7 +80,7 @@ func TestSendingsAreKeptUntilTheyAreCounted(t *testing.T) {
 	rows := func() int { return number(t, s, "SELECT count(*) FROM sent_plays") }
 	require.NoError(t, s.Tidy(t.Context()))
 	require.Equal(t, 2, rows(), "their outcome may still come")
-	require.NoError(t, s.forgetSendings(t.Context(), time.Now().Add(time.Minute)))
+	require.NoError(t, s.ForgetSendings(t.Context(), time.Now().Add(time.Minute)))
 	require.Equal(t, 1, rows(), "the song was not counted before")
 
 	looked, err := s.LastSending(t.Context())
@@ -90,6 +90,6 @@ func TestSendingsAreKeptUntilTheyAreCounted(t *testing.T) {
 	_, err = s.SaveListens(t.Context(), library.Intake{User: user, Connection: "navidrome",
 		Listens: []library.Listen{l}, Looked: looked})
 	require.NoError(t, err)
-	require.NoError(t, s.forgetSendings(t.Context(), time.Now().Add(time.Minute)))
+	require.NoError(t, s.ForgetSendings(t.Context(), time.Now().Add(time.Minute)))
 	require.Zero(t, rows())
 }

@@ -10,24 +10,25 @@ import (
 
 	"reprise/internal/cluster"
 	"reprise/internal/postgrestest"
+	"reprise/internal/store/db"
 )
 
 func TestServersOfPostgresTakeTurns(t *testing.T) {
 	t.Parallel()
 	if !postgrestest.On() {
-		_, err := OpenServers(t.Context(), Place{Dir: t.TempDir()}, nil)
+		_, err := db.OpenServers(t.Context(), db.Place{Dir: t.TempDir()}, nil)
 		require.ErrorContains(t, err, "can only share a Postgres database")
 		return
 	}
-	s := fresh(t)
-	at := Place{URL: s.engine.(postgres).config.ConnString()}
-	book, err := OpenServers(t.Context(), at, s.key)
+	dir := t.TempDir()
+	s, at := openIn(t, dir), in(t, dir)
+	book, err := db.OpenServers(t.Context(), at, s.Key)
 	require.NoError(t, err)
 	defer book.Close()
-	other, err := NewKey(NewSecret())
+	other, err := db.NewKey(db.NewSecret())
 	require.NoError(t, err)
-	_, err = OpenServers(t.Context(), at, other)
-	require.ErrorIs(t, err, ErrWrongKey)
+	_, err = db.OpenServers(t.Context(), at, other)
+	require.ErrorIs(t, err, db.ErrWrongKey)
 
 	one := cluster.Server{ID: "1", Name: "music", Address: "10.0.0.1:8421", Version: "1", Started: time.Now()}
 	leader, err := book.Beat(t.Context(), one)
@@ -59,7 +60,7 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 
 	// The connection of a leader that says nothing is ended, and not before.
 	var backend uint32
-	require.NoError(t, s.writer.QueryRow("SELECT pg_backend_pid()").Scan(&backend))
+	require.NoError(t, s.Writer.QueryRow("SELECT pg_backend_pid()").Scan(&backend))
 	_, err = book.Confirm(t.Context(), 2, backend)
 	require.NoError(t, err)
 	require.NoError(t, book.Depose(t.Context(), 2, time.Hour))
@@ -67,7 +68,7 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	require.NoError(t, book.Depose(t.Context(), 2, -time.Hour))
 	var now uint32
 	for now == 0 || now == backend { // the pool makes another connection
-		if err := s.writer.QueryRow("SELECT pg_backend_pid()").Scan(&now); err != nil {
+		if err := s.Writer.QueryRow("SELECT pg_backend_pid()").Scan(&now); err != nil {
 			now = 0
 		}
 	}
@@ -88,19 +89,21 @@ func TestAStoreOnPostgresWaitsForItsTurn(t *testing.T) {
 	if !postgrestest.On() {
 		return
 	}
-	s := fresh(t)
-	at := Place{URL: s.engine.(postgres).config.ConnString()}
+	dir := t.TempDir()
+	s, at := openIn(t, dir), in(t, dir)
 	elected := make(chan uint32, 1)
 	opened := make(chan *Store, 1)
 	go func() {
-		again, err := Open(t.Context(), at, s.key, Options{Elected: func(_ context.Context, backend uint32) error {
+		var opt Options
+		opt.Elected = func(_ context.Context, backend uint32) error {
 			elected <- backend
 			return nil
-		}})
+		}
+		again, err := Open(t.Context(), at, s.Key, opt)
 		require.NoError(t, err)
 		opened <- again
 	}()
-	_, err := Open(t.Context(), at, s.key, Options{})
+	_, err := Open(t.Context(), at, s.Key, Options{})
 	require.ErrorContains(t, err, "lock timeout", "who does not wait is refused")
 	require.Empty(t, elected)
 	require.NoError(t, s.Close())
@@ -109,9 +112,11 @@ func TestAStoreOnPostgresWaitsForItsTurn(t *testing.T) {
 	require.NoError(t, again.Close())
 
 	refused := errors.New("not your turn")
-	_, err = Open(t.Context(), at, s.key, Options{Elected: func(context.Context, uint32) error { return refused }})
+	var opt Options
+	opt.Elected = func(context.Context, uint32) error { return refused }
+	_, err = Open(t.Context(), at, s.Key, opt)
 	require.ErrorIs(t, err, refused)
-	last, err := Open(t.Context(), at, s.key, Options{})
+	last, err := Open(t.Context(), at, s.Key, Options{})
 	require.NoError(t, err)
 	require.NoError(t, last.Close())
 }

@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/store/copies"
 )
 
 func TestQuestionsAreKeptPerSong(t *testing.T) {
@@ -47,14 +48,14 @@ func TestQuestionsAreKeptPerSong(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, delivery.Unanswered, got.Answer)
 
-	for i := range mostQuestions {
+	for i := range copies.MostQuestions {
 		_, err := s.Ask(t.Context(), delivery.Question{User: user, Connection: "navidrome", Song: fmt.Sprint(i),
 			AskedAt: at})
 		require.NoError(t, err)
 	}
 	all, err := s.AllQuestions(t.Context(), user, "navidrome")
 	require.NoError(t, err)
-	require.Len(t, all, mostQuestions, "no more are kept")
+	require.Len(t, all, copies.MostQuestions, "no more are kept")
 	require.NoError(t, s.DropQuestion(t.Context(), user, "navidrome", id))
 	_, err = s.Question(t.Context(), user, "navidrome", id)
 	require.ErrorIs(t, err, library.ErrNotFound)

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/resilience"
+	"reprise/internal/store/db"
 	"reprise/internal/words"
 )
 
@@ -250,8 +251,8 @@ func TestTidyDeletesExpiredRows(t *testing.T) {
 		c.CreatedAt = now.Add(-age)
 		require.NoError(t, s.SavePending(t.Context(), c))
 		require.NoError(t, s.KeepAnswer(t.Context(), user, name, []byte("an answer")))
-		require.NoError(t, s.exec(t.Context(), "UPDATE answers SET kept_at = kept_at - $1 WHERE id = $2",
-			age.Milliseconds(), fingerprint(name)))
+		require.NoError(t, s.Exec(t.Context(), "UPDATE answers SET kept_at = kept_at - $1 WHERE id = $2",
+			age.Milliseconds(), db.Fingerprint(name)))
 		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: name,
 			Provider: name}, Until: now.Add(-age)}))
 		require.NoError(t, s.SaveCooldowns(t.Context(),

@@ -15,19 +15,22 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/postgrestest"
 	"reprise/internal/resilience"
+	"reprise/internal/store/db"
+	"reprise/internal/store/listens"
+	"reprise/internal/store/outbox"
 )
 
 const testSecret = "only-the-tests-use-this-key"
 
-func testKey(t testing.TB, secret string) *Key {
+func testKey(t testing.TB, secret string) *db.Key {
 	t.Helper()
-	k, err := derive(secret)
+	k, err := db.Derive(secret)
 	require.NoError(t, err)
 	return k
 }
 
 // oneAttempt are the options of the tests that do not choose others.
-var oneAttempt = Options{Attempts: 1}
+var oneAttempt = Options{Sending: outbox.Options{Attempts: 1}}
 
 func openIn(t testing.TB, dir string) *Store {
 	t.Helper()
@@ -44,11 +47,11 @@ func openInWith(t testing.TB, dir string, opt Options) *Store {
 
 // template is a migrated database.
 var template = postgrestest.Template{Migrate: func(dir, url string) error {
-	key, err := derive(testSecret)
+	key, err := db.Derive(testSecret)
 	if err != nil {
 		return err
 	}
-	s, err := Open(context.Background(), Place{Dir: dir, URL: url}, key, Options{})
+	s, err := Open(context.Background(), db.Place{Dir: dir, URL: url}, key, Options{})
 	if err != nil {
 		return err
 	}
@@ -118,7 +121,7 @@ func problemOf(t testing.TB, err error) string {
 
 func number(t testing.TB, s *Store, query string, args ...any) (n int) {
 	t.Helper()
-	require.NoError(t, s.reader.QueryRow(query, args...).Scan(&n))
+	require.NoError(t, s.Reader.QueryRow(query, args...).Scan(&n))
 	return n
 }
 
@@ -181,7 +184,7 @@ func TestOpenRefusesADamagedDatabase(t *testing.T) {
 			user := addUser(t, s, "Alice", accounts.Admin)
 			save(t, s, user, "spotify", repeat(300, 5)...)
 			require.NoError(t, s.Close())
-			path := filepath.Join(dir, FileName)
+			path := filepath.Join(dir, db.FileName)
 			b, err := os.ReadFile(path)
 			require.NoError(t, err)
 			spoilt := spoil(b)
@@ -203,7 +206,7 @@ func TestDamageFoundWhileRunningIsReported(t *testing.T) {
 	onlyInAFile(t)
 	s, user := setup(t)
 	save(t, s, user, "spotify", repeat(2000, 5)...)
-	_, err := s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	_, err := s.Writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	require.NoError(t, err)
 	f, err := os.OpenFile(s.String(), os.O_RDWR, 0)
 	require.NoError(t, err)
@@ -214,10 +217,10 @@ func TestDamageFoundWhileRunningIsReported(t *testing.T) {
 		_, err = f.WriteAt(make([]byte, 4096), page*4096)
 		require.NoError(t, err)
 	}
-	fresh, err := sql.Open("sqlite", dsn(s.String(), "")) // with an empty cache
+	fresh, err := sql.Open("sqlite", db.DSN(s.String(), "")) // with an empty cache
 	require.NoError(t, err)
 	defer fresh.Close()
-	_, err = list(t.Context(), fresh, scanListen, selectListen)
+	_, err = db.List(t.Context(), fresh, listens.ScanListen, listens.SelectListen)
 	require.Equal(t, "The database is damaged. Stop the server and restore a backup.", problemOf(t, err))
 }
 
@@ -230,7 +233,7 @@ func TestWrongKeyChangesNothing(t *testing.T) {
 	before := snapshot(t, dir)
 
 	_, err := Open(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"), Options{})
-	require.ErrorIs(t, err, ErrWrongKey)
+	require.ErrorIs(t, err, db.ErrWrongKey)
 	require.Equal(t, before, snapshot(t, dir))
 }
 
@@ -267,24 +270,24 @@ func TestCancellationIsNoLocalError(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 
 	ctx, cancel = context.WithCancel(t.Context())
-	err = s.write(ctx, func(tx *sql.Tx) error {
+	err = s.Write(ctx, func(tx *sql.Tx) error {
 		defer cancel()
-		return execTx(ctx, tx, "UPDATE users SET role = 'member'")
+		return db.ExecTx(ctx, tx, "UPDATE users SET role = 'member'")
 	})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM users WHERE role = 'admin'"), "nothing of it is stored")
 
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	_, err = s.writer.ExecContext(ctx,
+	_, err = s.Writer.ExecContext(ctx,
 		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n")
-	require.ErrorIs(t, local(err), context.Canceled, "a statement that is cut off")
+	require.ErrorIs(t, db.Local(err), context.Canceled, "a statement that is cut off")
 	require.NoError(t, s.Ping(t.Context()))
 }
 
 func there(t testing.TB, dir string) bool {
 	t.Helper()
-	found, err := Exists(t.Context(), in(t, dir))
+	found, err := db.Exists(t.Context(), in(t, dir))
 	require.NoError(t, err)
 	return found
 }

@@ -7,17 +7,18 @@ import (
 
 	"reprise/internal/postgrestest"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 )
 
 // Secret is what the key of the tests' databases is made from.
 const Secret = "b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI="
 
 var template = postgrestest.Template{Migrate: func(dir, url string) error {
-	key, err := store.NewKey(Secret)
+	key, err := db.NewKey(Secret)
 	if err != nil {
 		return err
 	}
-	s, err := store.Open(context.Background(), store.Place{Dir: dir, URL: url}, key, store.Options{})
+	s, err := store.Open(context.Background(), db.Place{Dir: dir, URL: url}, key, store.Options{})
 	if err != nil {
 		return err
 	}
@@ -34,8 +35,8 @@ func Open(t testing.TB, dir string) *store.Store {
 // OpenWith is Open with options.
 func OpenWith(t testing.TB, dir string, opt store.Options) *store.Store {
 	t.Helper()
-	place := store.Place{Dir: dir, URL: template.Fill(t, dir)}
-	key, err := store.NewKey(Secret)
+	place := db.Place{Dir: dir, URL: template.Fill(t, dir)}
+	key, err := db.NewKey(Secret)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
 	syncer "reprise/internal/sync"
 )
 
@@ -33,12 +34,12 @@ func BenchmarkIngest(b *testing.B) {
 	require.NoError(b, err)
 	defer world.Close()
 	ctx := context.Background()
-	key, err := store.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
+	key, err := db.NewKey("b25seS10aGUtdGVzdHMtdXNlLXRoaXMta2V5LTAwMzI=")
 	require.NoError(b, err)
 	var counting time.Duration
 	for b.Loop() {
 		b.StopTimer()
-		db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
+		db, err := store.Open(ctx, db.Place{Dir: b.TempDir()}, key, store.Options{})
 		require.NoError(b, err)
 		user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin,
 			CreatedAt: time.Now()}, true)

@@ -41,8 +41,9 @@ func committed(e *enginetest.Engine) int {
 	return commits.of[e.Store.String()]
 }
 
-// Somebody's memory card wears out with each transaction. Runs that end together share one.
-func TestATickWithoutNewsWritesOnceAStreamAtMost(t *testing.T) {
+// Somebody's memory card wears out with each transaction. A run that finds nothing new stores its position, its success
+// and its outcome, and nothing else.
+func TestATickWithoutNewsWritesLittle(t *testing.T) {
 	if postgrestest.On() {
 		t.Skip("it counts SQLite's transactions")
 	}
@@ -63,7 +64,7 @@ func TestATickWithoutNewsWritesOnceAStreamAtMost(t *testing.T) {
 				require.Positive(t, before)
 				written := committed(e) - before
 				require.Positive(t, written, stream)
-				require.LessOrEqual(t, written, len(connections), stream)
+				require.LessOrEqual(t, written, 3*len(connections), stream)
 				for _, conn := range connections {
 					runs, _, err := e.Store.Runs(t.Context(), user, conn, began, "", 10)
 					require.NoError(t, err)

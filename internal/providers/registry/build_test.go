@@ -35,7 +35,8 @@ func TestStreamingServicesAreNamedToOthers(t *testing.T) {
 	require.NoError(t, err)
 	p, err := registry.Builder{Client: client}.Build(t.Context(), d, settings, "", resilience.Options{})
 	require.NoError(t, err)
-	taker := p.Open(resilience.Call{Client: client}, library.Credentials{"token": "t", "user": "geoff"}).(providers.ListenTaker)
+	taker := p.Open(resilience.Call{Client: client},
+		library.Credentials{"token": "t", "user": "geoff"}).(providers.ListenTaker)
 	for source, domain := range map[library.ConnectionID]string{"spotify": "spotify.com", "youtube": "youtube.com"} {
 		_, err = taker.Submit(t.Context(), []library.StoredListen{{Listen: library.Listen{PlayedAt: time.Now(),
 			Track: library.Track{Title: "Jóga", Artist: "Björk"}}, Sources: []library.Source{{Connection: source}}}})

@@ -26,8 +26,10 @@ import (
 func main() {
 	log.SetFlags(0)
 	client := flag.String("client", "reprise", "id of the public client")
-	redirect := flag.String("redirect", "http://127.0.0.1/callback", "where its consents lead back to; any port of loopback will do")
-	life := flag.Duration("life", 5*time.Minute, "how long an access token lasts, in whole seconds, at most five minutes")
+	redirect := flag.String("redirect", "http://127.0.0.1/callback",
+		"where its consents lead back to; any port of loopback will do")
+	life := flag.Duration("life", 5*time.Minute,
+		"how long an access token lasts, in whole seconds, at most five minutes")
 	flag.Parse()
 
 	go func() {
@@ -40,7 +42,8 @@ func main() {
 	}
 	issuer := fmt.Sprintf("http://%s/", listener.Addr())
 	storage.RegisterClients(storage.NativeClient(*client, *redirect))
-	kept := &shortLived{Storage: storage.NewStorage(storage.NewUserStore(issuer)), life: *life, ends: map[string]time.Time{}}
+	kept := &shortLived{Storage: storage.NewStorage(storage.NewUserStore(issuer)), life: *life,
+		ends: map[string]time.Time{}}
 	router := exampleop.SetupServer(issuer, kept, slog.New(slog.DiscardHandler), false)
 	fmt.Println(issuer)
 	log.Fatal(http.Serve(listener, refusals(router)))
@@ -87,7 +90,8 @@ func (s *shortLived) CreateAccessToken(ctx context.Context, r op.TokenRequest) (
 	return id, s.end(id), err
 }
 
-func (s *shortLived) CreateAccessAndRefreshTokens(ctx context.Context, r op.TokenRequest, current string) (string, string, time.Time, error) {
+func (s *shortLived) CreateAccessAndRefreshTokens(ctx context.Context, r op.TokenRequest, current string) (string,
+	string, time.Time, error) {
 	id, refresh, _, err := s.Storage.CreateAccessAndRefreshTokens(ctx, r, current)
 	return id, refresh, s.end(id), err
 }

@@ -1,0 +1,88 @@
+package catalogue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"reprise/internal/library"
+	"reprise/internal/music"
+	"reprise/internal/store/db"
+)
+
+func Mark(ctx context.Context, tx *sql.Tx, name string) (last int64, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT last FROM enrichment_marks WHERE name = $1", name).Scan(&last)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return last, err
+}
+
+func SetMark(ctx context.Context, tx *sql.Tx, name string, last int64) error {
+	return db.ExecTx(ctx, tx, `INSERT INTO enrichment_marks (name, last) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET last = excluded.last`, name, last)
+}
+
+const SelectEntity = "SELECT e.id, e.kind, e.match_key, e.artist, e.title, e.album, e.duration_ms, e.isrc, e.mbid " +
+	"FROM entities e "
+
+func ScanEntity(r db.Scanner) (*music.Keyed, error) {
+	var e music.Keyed
+	var ms int64
+	err := r.Scan(&e.ID, &e.Kind, &e.Key, &e.Artist, &e.Title, &e.Album, &ms, &e.ISRC, &e.MBID)
+	e.Duration = db.Length(ms)
+	return &e, err
+}
+
+// KnownEntities returns the stored entities with these keys, or which these keys have joined.
+func KnownEntities(ctx context.Context, q db.Querier, keys []music.EntityKey) (map[music.EntityKey]*music.Keyed,
+	error) {
+	byKind := map[string][]any{}
+	for _, k := range keys {
+		byKind[k.Kind] = append(byKind[k.Kind], k.Key)
+	}
+	known := make(map[music.EntityKey]*music.Keyed, len(keys))
+	for kind, all := range byKind {
+		for chunk := range slices.Chunk(all, 200) {
+			found, err := db.List(ctx, q, ScanEntity,
+				SelectEntity+"WHERE e.kind = $1 AND e.match_key IN "+db.Numbered(2, len(chunk))+`
+				UNION ALL
+				SELECT e.id, e.kind, k.match_key, e.artist, e.title, e.album, e.duration_ms, e.isrc, e.mbid
+				FROM joined_keys k JOIN entities e ON e.id = k.entity_id
+				WHERE k.kind = $1 AND k.match_key IN `+db.Numbered(2, len(chunk)), append([]any{kind}, chunk...)...)
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range found {
+				known[e.Named()] = e
+			}
+		}
+	}
+	return known, nil
+}
+
+// Entities returns artists, albums and tracks by ID, with the names they have by the rules. Unknown IDs are left out.
+func (s *Store) Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error) {
+	all := make(map[uint32]library.Entity, len(ids))
+	ruled, err := s.Rulings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for chunk := range slices.Chunk(ids, 200) {
+		args := make([]any, len(chunk))
+		for i, id := range chunk {
+			args[i] = id
+		}
+		found, err := db.List(ctx, s.db.Reader, ScanEntity, SelectEntity+"WHERE e.id IN "+db.Numbered(1, len(args)),
+			args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range found {
+			ruled.Call(e.ID, &e.Entity)
+			all[uint32(e.ID)] = e.Entity
+		}
+	}
+	return all, nil
+}

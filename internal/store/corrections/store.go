@@ -1,0 +1,30 @@
+// Package corrections keeps what people change about their listens, so that each change can be undone.
+package corrections
+
+import (
+	"reprise/internal/store/catalogue"
+	"reprise/internal/store/db"
+	"reprise/internal/store/intake"
+	"reprise/internal/store/listens"
+	"reprise/internal/store/outbox"
+	"reprise/internal/store/statistics"
+)
+
+// Store is that part of a database. It is safe for concurrent use.
+type Store struct {
+	db         *db.DB
+	catalogue  *catalogue.Store
+	intake     *intake.Store
+	listens    *listens.Store
+	outbox     *outbox.Store
+	statistics *statistics.Store
+}
+
+// New returns the part of a database.
+func New(d *db.DB, catalogue *catalogue.Store, intake *intake.Store, listens *listens.Store,
+	outbox *outbox.Store, statistics *statistics.Store) *Store {
+	return &Store{
+		db:        d,
+		catalogue: catalogue, intake: intake, listens: listens, outbox: outbox, statistics: statistics,
+	}
+}

@@ -1,0 +1,255 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"regexp"
+	"strconv"
+	"testing/fstest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+
+	"reprise/internal/resilience"
+	"reprise/internal/tables"
+)
+
+// postgres is a database of a Postgres server.
+type postgres struct {
+	config  *pgx.ConnConfig
+	traffic *Traffic
+}
+
+// connectWithin is how long a connection to the server may take.
+const connectWithin = 10 * time.Second
+
+func newPostgres(address string) (postgres, error) {
+	c, err := pgx.ParseConfig(address)
+	if err != nil { // its text may hold the password
+		return postgres{}, errors.New("database_url is no address of a Postgres server, or something behind its ? " +
+			"is wrong, such as sslmode or the file of a certificate. It looks like " +
+			"postgres://user:password@host:5432/database")
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = connectWithin
+	}
+	// Both sides notice a dead connection within a minute.
+	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second,
+		Interval: 10 * time.Second, Count: 3}}).DialContext
+	// River stores times as text without a zone.
+	maps.Copy(c.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "reprise",
+		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"})
+	return postgres{c, &Traffic{}}, nil
+}
+
+func (p postgres) counts() *Traffic { return p.traffic }
+
+func (p postgres) String() string {
+	return p.config.Database + " at " + net.JoinHostPort(p.config.Host, strconv.Itoa(int(p.config.Port)))
+}
+
+// oneServer takes the lock of a server on its schema. It returns true if there is no schema. The number is an arbitrary
+// one that keeps the lock apart from those of other programs.
+const oneServer = "SELECT pg_advisory_lock(hashtextextended(current_schema(), 8420)) IS NULL"
+
+// tryEvery is how often a server that waits for the lock tries to get it. Waiting inside Postgres would keep it from
+// cleaning up what others delete.
+const tryEvery = time.Second
+
+// await waits until a connection has the lock of a server.
+func await(ctx context.Context, c *pgx.Conn) error {
+	every := time.NewTicker(tryEvery)
+	defer every.Stop()
+	for {
+		var got bool
+		err := c.QueryRow(ctx, tryLock).Scan(&got)
+		if err != nil || got {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+		}
+	}
+}
+
+// tryLock takes the same lock as oneServer, if it is free. It returns true also if there is no schema.
+const tryLock = "SELECT coalesce(pg_try_advisory_lock(hashtextextended(current_schema(), 8420)), true)"
+
+func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql.DB, err error) {
+	again := false // a connection had the lock before
+	writer = p.pool(func(ctx context.Context, c *pgx.Conn) error {
+		if !how.alone {
+			return nil
+		}
+		// The lock belongs to the connection that writes, so that a server without it cannot write, also after its
+		// connection was lost.
+		if how.elected != nil && !again {
+			if err := await(ctx, c); err != nil {
+				return err
+			}
+		}
+		// Postgres may need a moment to notice that the previous connection is gone.
+		if _, err := c.Exec(ctx, "SET lock_timeout = '5s'"); err != nil {
+			return err
+		}
+		var nowhere bool
+		err := c.QueryRow(ctx, oneServer).Scan(&nowhere)
+		if err == nil && nowhere {
+			err = &pgconn.PgError{Code: noSchema}
+		}
+		if err == nil && how.elected != nil {
+			again = true
+			err = how.elected(ctx, c.PgConn().PID())
+		}
+		return err
+	})
+	writer.SetMaxOpenConns(1)
+	reader = p.pool(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "SET default_transaction_read_only = on")
+		return err
+	})
+	reader.SetMaxOpenConns(readers)
+	reader.SetMaxIdleConns(readers)
+	return writer, reader, Local(writer.PingContext(ctx))
+}
+
+// pool returns a pool that calls prepare on each new connection.
+func (p postgres) pool(prepare func(context.Context, *pgx.Conn) error) *sql.DB {
+	after := func(ctx context.Context, c *pgx.Conn) error {
+		err := direct(ctx, c)
+		if err == nil {
+			err = prepare(ctx, c)
+		}
+		if err != nil {
+			return errors.Join(err, c.Close(ctx))
+		}
+		return nil
+	}
+	made := connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after))}
+	return sql.OpenDB(countedDriver{made, p.traffic})
+}
+
+// direct returns an error if a pooler is between: the process that answers is not the one that was announced. A pooler
+// lends its connections, and the lock of a server, which belongs to one, would be lent to others.
+func direct(ctx context.Context, c *pgx.Conn) error {
+	var pid uint32
+	err := c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid)
+	if err == nil && pid != c.PgConn().PID() {
+		err = &resilience.LocalError{Problem: Pooled, Err: errors.New("a connection pooler is between")}
+	}
+	return err
+}
+
+// connector returns connections that accept every text; see pgConn.
+type connector struct{ driver.Connector }
+
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	made, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return pgConn{made.(*stdlib.Conn)}, nil
+}
+
+// pgConn removes from texts the characters that Postgres refuses and SQLite accepts. One such character in an
+// upstream's answer would otherwise block everything after it.
+type pgConn struct{ *stdlib.Conn }
+
+// Postgres returns the connection as tables.Postgres needs it.
+func (c pgConn) Postgres() *pgx.Conn { return c.Conn.Conn() }
+
+// Postgres is that of pgConn. What it does is not counted.
+func (c *countedConn) Postgres() *pgx.Conn {
+	return c.fullConn.(interface{ Postgres() *pgx.Conn }).Postgres()
+}
+
+// CheckNamedValue implements driver.NamedValueChecker.
+func (c pgConn) CheckNamedValue(v *driver.NamedValue) error {
+	if text, ok := v.Value.(string); ok {
+		v.Value = tables.Clean(text)
+	}
+	return c.Conn.CheckNamedValue(v)
+}
+
+// exists reports whether the tables are there.
+func (p postgres) exists(ctx context.Context) (there bool, err error) {
+	err = p.ask(ctx, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT to_regclass('facts') IS NOT NULL").Scan(&there)
+	})
+	return there, err
+}
+
+// ask calls fn with a read-only pool, which it closes afterwards.
+func (p postgres) ask(ctx context.Context, fn func(*sql.DB) error) error {
+	writer, reader, err := p.connect(ctx, locking{})
+	if err == nil {
+		err = fn(reader)
+	}
+	return errors.Join(Local(err), writer.Close(), reader.Close())
+}
+
+// Intact does nothing: Postgres checks its own pages.
+func (p postgres) Intact(context.Context, *sql.DB) error { return nil }
+
+func (p postgres) look(ctx context.Context, _ looking, key *Key) (l Look, err error) {
+	return l, p.ask(ctx, func(db *sql.DB) error {
+		return l.read(ctx, db, "SELECT count(*) FROM (VALUES ('schema_version'), ('facts'), ('listens')) t "+
+			"(name) WHERE to_regclass(name) IS NOT NULL", key)
+	})
+}
+
+func (p postgres) dialect() goose.Dialect { return goose.DialectPostgres }
+
+// fullText is a table of SQLite's for searching texts.
+var fullText = regexp.MustCompile(`CREATE VIRTUAL TABLE (\w+) USING fts5\([^;]*\);`)
+
+// steps returns the migrations with integers of 64 bits, as SQLite has them, and without what only SQLite knows.
+func (p postgres) steps(files fs.FS) (fs.FS, error) {
+	names, err := fs.Glob(files, "*.sql")
+	all := fstest.MapFS{}
+	for _, name := range names {
+		b, e := fs.ReadFile(files, name)
+		err = errors.Join(err, e)
+		b = bytes.ReplaceAll(b, []byte(" INTEGER "), []byte(" BIGINT "))
+		b = bytes.ReplaceAll(b, []byte(" BLOB"), []byte(" BYTEA"))
+		b = fullText.ReplaceAll(b, []byte("CREATE TABLE $1 (id BIGINT PRIMARY KEY, words TSVECTOR NOT NULL);\n"+
+			"CREATE INDEX ${1}_words ON $1 USING gin (words);"))
+		all[name] = &fstest.MapFile{Data: bytes.ReplaceAll(b, []byte(") WITHOUT ROWID;"), []byte(");"))}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	return all, nil
+}
+
+func (p postgres) has(ctx context.Context, db *sql.DB, table string) (there bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", table).Scan(&there)
+	return there, err
+}
+
+// keep does nothing: each step is one transaction, and backups are made with Postgres' own tools.
+func (p postgres) keep(context.Context, *sql.DB, int64) error { return nil }
+
+// Driver returns a driver that polls, as on SQLite: no other process writes.
+func (p postgres) Driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
+	return riverdatabasesql.New(writer)
+}
+
+func (p postgres) Rows() tables.Dialect { return tables.Postgres }
+
+// Shred does nothing: Postgres cleans what it frees.
+func (p postgres) Shred(context.Context, *sql.DB) error { return nil }

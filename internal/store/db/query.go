@@ -1,0 +1,187 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/library"
+)
+
+func ExecTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+	_, err := tx.ExecContext(ctx, query, args...)
+	return err
+}
+
+// Changed returns library.ErrNotFound if a statement changed no row.
+func Changed(result sql.Result, err error) error {
+	if err != nil {
+		return Local(err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(library.ErrNotFound, err)
+	}
+	return nil
+}
+
+// InChunks calls fn with up to 100 ids at a time, which are the arguments from $2 on in its statement. Writing + before
+// another column in that statement keeps SQLite from using an index that covers all listens of a person.
+func InChunks(ids []int64, fn func(these string, args []any) error) error {
+	for len(ids) > 0 {
+		n := min(100, len(ids))
+		args := make([]any, n)
+		for i := range args {
+			args[i] = ids[i]
+		}
+		if err := fn(Numbered(2, n), args); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// Scanner is a row to read columns from.
+type Scanner interface{ Scan(...any) error }
+
+// Wider is a row with more columns than those that are scanned from it, which are read into more.
+type Wider struct {
+	Scanner
+	More []any
+}
+
+// Scan implements scanner.
+func (w Wider) Scan(into ...any) error { return w.Scanner.Scan(append(into, w.More...)...) }
+
+// Querier is a database or a transaction.
+type Querier interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}
+
+// RowQuerier is a database or a transaction, too.
+type RowQuerier interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
+// List reads all rows of a query.
+func List[T any](
+	ctx context.Context, q Querier, scan func(Scanner) (T, error), query string, args ...any,
+) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, Local(err)
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, Local(err)
+		}
+		all = append(all, v)
+	}
+	return all, Local(rows.Err())
+}
+
+// Found returns library.ErrNotFound in place of sql.ErrNoRows.
+func Found(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return library.ErrNotFound
+	}
+	return Local(err)
+}
+
+// RowsAtOnce is the most rows that InsertRows inserts with one statement. SQLite searches all placeholders of a
+// statement for each name, so many short statements are faster than a few long ones.
+const RowsAtOnce = 8
+
+// InsertRows inserts rows of width values each. head is the statement before VALUES, and tail the rest of it.
+func InsertRows(ctx context.Context, tx *sql.Tx, head string, width int, args []any, tail string) error {
+	if most := RowsAtOnce * width; len(args) >= most {
+		insert, err := tx.PrepareContext(ctx, head+" VALUES "+placeholders(RowsAtOnce, width)+" "+tail)
+		if err != nil {
+			return err
+		}
+		defer insert.Close()
+		for ; len(args) >= most; args = args[most:] {
+			if _, err := insert.ExecContext(ctx, args[:most]...); err != nil {
+				return err
+			}
+		}
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, head+" VALUES "+placeholders(len(args)/width, width)+" "+tail, args...)
+	return err
+}
+
+// placeholders returns n groups of width placeholders each.
+func placeholders(n, width int) string { return PlaceholdersFrom(1, n, width) }
+
+// PlaceholdersFrom returns n groups of width placeholders each that begin with $first.
+func PlaceholdersFrom(first, n, width int) string {
+	groups := make([]string, n)
+	for i := range n {
+		groups[i] = Numbered(i*width+first, width)
+	}
+	return strings.Join(groups, ",")
+}
+
+// Numbered returns a group of n placeholders that begin with $first.
+func Numbered(first, n int) string {
+	b := []byte{'('}
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, '$'), int64(first+i), 10)
+	}
+	return string(append(b, ')'))
+}
+
+// NextIDs reserves n consecutive IDs for rows of a table and returns the first.
+func NextIDs(ctx context.Context, tx *sql.Tx, table string, n int) (int64, error) {
+	var last int64
+	err := tx.QueryRowContext(ctx, `INSERT INTO sequences (name, last) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET last = sequences.last + excluded.last RETURNING last`, table, n).Scan(&last)
+	return last - int64(n) + 1, err
+}
+
+// Millis returns a time as it is stored: Unix milliseconds, or 0 for the zero time.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Instant returns the time that millis stored.
+func Instant(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// Length returns the duration that is stored as milliseconds.
+func Length(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+func Flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Affected returns how many rows a statement changed.
+func Affected(result sql.Result, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}

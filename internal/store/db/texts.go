@@ -1,0 +1,131 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"reprise/internal/search"
+)
+
+// Text are the words of a spelling, with spaces between; or those of an artist's name, with the negative number of the
+// artist: a service may list artists whom no spelling names.
+type Text struct {
+	ID                   int64
+	Title, Artist, Album string
+}
+
+// Fields are the parts of a text in which all words of a question must be, as both engines name them.
+type Fields struct{ columns, weights string }
+
+// These are the fields of a text that name an artist, an album and a track.
+var (
+	ArtistFields = Fields{"artist", "B"}
+	AlbumFields  = Fields{"album artist", "BC"}
+	TrackFields  = Fields{"title artist", "AB"}
+)
+
+// expression renders what a text must have for an engine: a word as word does, and the words for "and" and "or".
+func expression(all []search.Query, word func(search.Word) string, and, or string) string {
+	join := func(n int, part func(int) string, by string) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = part(i)
+		}
+		if n == 1 {
+			return parts[0]
+		}
+		return "(" + strings.Join(parts, by) + ")"
+	}
+	return join(len(all), func(i int) string {
+		return join(len(all[i]), func(j int) string {
+			return join(len(all[i][j]), func(k int) string {
+				return join(len(all[i][j][k]), func(l int) string { return word(all[i][j][k][l]) }, and)
+			}, or)
+		}, and)
+	}, or)
+}
+
+// AddTexts implements engine.
+func (f SQLiteFile) AddTexts(ctx context.Context, tx *sql.Tx, all []Text) error {
+	rows := make([]any, 0, 4*len(all))
+	for _, t := range all {
+		rows = append(rows, t.ID, t.Title, t.Artist, t.Album)
+	}
+	return InsertRows(ctx, tx, "INSERT INTO search_texts (rowid, title, artist, album)", 4, rows, "")
+}
+
+// Texts implements engine.
+func (f SQLiteFile) Texts(ctx context.Context, q Querier, in Fields, all []search.Query) ([]int64, error) {
+	match := "{" + in.columns + "} : (" + expression(all, func(w search.Word) string {
+		if w.Begin {
+			return `"` + w.Text + `"*`
+		}
+		return `"` + w.Text + `"`
+	}, " AND ", " OR ") + ")"
+	return numbers(ctx, q, "SELECT group_concat(rowid) FROM search_texts WHERE search_texts MATCH $1", match)
+}
+
+// AddTexts implements engine.
+func (p postgres) AddTexts(ctx context.Context, tx *sql.Tx, all []Text) error {
+	rows := make([]any, 0, 2*len(all))
+	for _, t := range all {
+		rows = append(rows, t.ID, vector(t))
+	}
+	return InsertRows(ctx, tx, "INSERT INTO search_texts (id, words)", 2, rows, "")
+}
+
+// vector returns a text as Postgres writes a tsvector: its columns have the weights A, B and C.
+func vector(t Text) string {
+	at := map[string][]string{}
+	for i, words := range []string{t.Title, t.Artist, t.Album} {
+		for w := range strings.FieldsSeq(words) {
+			place := string(rune('1'+i)) + string(rune('A'+i))
+			if !slices.Contains(at[w], place) {
+				at[w] = append(at[w], place)
+			}
+		}
+	}
+	var b strings.Builder
+	for w, places := range at {
+		b.WriteString("'" + w + "':" + strings.Join(places, ",") + " ")
+	}
+	return b.String()
+}
+
+// Texts implements engine.
+func (p postgres) Texts(ctx context.Context, q Querier, in Fields, all []search.Query) ([]int64, error) {
+	match := expression(all, func(w search.Word) string {
+		begin := ""
+		if w.Begin {
+			begin = "*"
+		}
+		return "'" + w.Text + "':" + begin + in.weights
+	}, " & ", " | ")
+	return numbers(ctx, q,
+		"SELECT string_agg(CAST(id AS TEXT), ',') FROM search_texts WHERE words @@ $1::tsquery", match)
+}
+
+// numbers reads many ids, with commas between: as rows they would take most of the time of a search.
+func numbers(ctx context.Context, q Querier, query string, args ...any) (all []int64, err error) {
+	scan := func(r Scanner) (text sql.NullString, err error) { return text, r.Scan(&text) }
+	rows, err := List(ctx, q, scan, query, args...)
+	if err != nil || len(rows) == 0 || !rows[0].Valid {
+		return nil, err
+	}
+	text := rows[0].String
+	all = make([]int64, 0, 1+strings.Count(text, ","))
+	id, sign := int64(0), int64(1)
+	for i := range len(text) {
+		switch text[i] {
+		case ',':
+			all, id, sign = append(all, sign*id), 0, 1
+		case '-':
+			sign = -1
+		default:
+			id = 10*id + int64(text[i]-'0')
+		}
+	}
+	return append(all, sign*id), nil
+}

@@ -1,0 +1,309 @@
+package imports
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"reprise/internal/delivery"
+	"reprise/internal/imports"
+	"reprise/internal/library"
+	"reprise/internal/music"
+	"reprise/internal/store/connections"
+	"reprise/internal/store/db"
+	"reprise/internal/store/intake"
+	"reprise/internal/store/listens"
+	"reprise/internal/store/runs"
+)
+
+// restoredListen is a listen from an export that is being imported.
+type restoredListen struct {
+	*library.StoredListen
+	id    int64 // of the stored listen that it matches; 0 for none
+	at    time.Time
+	in    intake.Pile      // where that listen is: among the kept or the deleted ones
+	fresh bool             // to be stored as a new listen
+	gets  []library.Source // sources to add
+}
+
+// SaveRestored stores listens that Reprise exported, and the progress of their import, in one transaction. Each is
+// stored as it was, with all its sources, and separate listens stay separate. If one of its sources is stored already,
+// or another connection reported the same play before the import, the stored listen gets the missing sources.
+func (s *Store) SaveRestored(ctx context.Context, v imports.Import, listens []library.StoredListen) (imports.Import,
+	error) {
+	now := v
+	err := s.db.Write(ctx, func(tx *sql.Tx) error {
+		all, err := s.restore(ctx, tx, v, listens)
+		if err != nil {
+			return err
+		}
+		added := 0
+		for _, r := range all {
+			if r.fresh {
+				added++
+			}
+		}
+		now.Added, now.Known = v.Added+added, v.Known+len(listens)-added
+		return saveProgress(ctx, tx, now)
+	})
+	if err != nil {
+		return v, err
+	}
+	return now, nil
+}
+
+func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, listens []library.StoredListen) (
+	[]*restoredListen, error) {
+	all := make([]*restoredListen, len(listens))
+	for i := range listens {
+		all[i] = &restoredListen{StoredListen: &listens[i], at: listens[i].PlayedAt, in: intake.Kept}
+	}
+	by, err := intake.CorrectedBy(ctx, tx, library.Intake{User: v.User, Connection: v.Connection})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b *restoredListen) int { return a.PlayedAt.Compare(b.PlayedAt) })
+	if err := findRestored(ctx, tx, v.User, by.Piles, all); err != nil {
+		return nil, err
+	}
+	if err := joinEarlier(ctx, tx, v, by, all); err != nil {
+		return nil, err
+	}
+	if err := s.addRestored(ctx, tx, v.User, all); err != nil {
+		return nil, err
+	}
+	return all, s.followRestored(ctx, tx, v.User, all)
+}
+
+// Place identifies a stored listen.
+type place struct {
+	id int64
+	at time.Time
+	in intake.Pile
+}
+
+// placesOf adds to `to` the listens in a pile that have one of these sources of a connection.
+func placesOf(ctx context.Context, tx *sql.Tx, in intake.Pile, user int64, conn library.ConnectionID, ids []string,
+	to map[library.Source]place) error {
+	scan := func(r db.Scanner) (none struct{}, err error) {
+		var id, at int64
+		source := library.Source{Connection: conn}
+		err = r.Scan(&source.SourceID, &id, &at)
+		to[source] = place{id, db.Instant(at), in}
+		return none, err
+	}
+	for chunk := range slices.Chunk(ids, 100) {
+		args := []any{user, conn}
+		for _, id := range chunk {
+			args = append(args, intake.SourceKey(user, conn, id))
+		}
+		// The cross join makes SQLite start with the keys.
+		_, err := db.List(ctx, tx, scan,
+			"SELECT "+listens.IdOf("s")+", l.id, l.played_at FROM "+in.Sources+" s CROSS JOIN "+
+				in.Listens+" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+connections.FromOne("s",
+				2)+" AND s.source_key IN "+
+				db.Numbered(3, len(chunk)), args...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findRestored finds the listens that have a stored source, and notes for each listen the sources to add. A source is
+// added only once.
+func findRestored(ctx context.Context, tx *sql.Tx, user int64, piles []intake.Pile, all []*restoredListen) error {
+	stored := map[library.Source]place{} // without Later
+	by := map[library.ConnectionID][]string{}
+	for _, r := range all {
+		for _, s := range r.Sources {
+			by[s.Connection] = append(by[s.Connection], s.SourceID)
+		}
+	}
+	for conn, ids := range by {
+		for _, in := range piles {
+			if err := placesOf(ctx, tx, in, user, conn, ids, stored); err != nil {
+				return err
+			}
+		}
+	}
+	given := map[library.Source]bool{}
+	for _, r := range all {
+		twice := false
+		for _, s := range r.Sources {
+			bare := library.Source{Connection: s.Connection, SourceID: s.SourceID}
+			p, known := stored[bare]
+			switch {
+			case given[bare]:
+				twice = true
+			case known && r.id == 0:
+				r.id, r.at, r.in = p.id, p.at, p.in
+			case !known:
+				r.gets = append(r.gets, s)
+			}
+		}
+		if twice && r.id == 0 { // a repeat within the file
+			r.id, r.gets = -1, nil
+		}
+		for _, s := range r.gets {
+			given[library.Source{Connection: s.Connection, SourceID: s.SourceID}] = true
+		}
+	}
+	return nil
+}
+
+// joinEarlier finds the listens that other connections reported before the import. Listens from the import itself are
+// not compared, since they were separate when they were exported.
+func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, by intake.Corrected, all []*restoredListen) error {
+	var unknown []*library.Listen
+	for _, r := range all {
+		if r.id == 0 && !r.Approximate {
+			unknown = append(unknown, &r.Listen)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	m, err := intake.PlaysAround(ctx, tx, v.User, by, unknown)
+	if err != nil {
+		return err
+	}
+	taken, err := importedSince(ctx, tx, v, by.Piles, m)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if r.id != 0 || r.Approximate {
+			continue
+		}
+		for _, p := range m.Known[music.MatchKey(r.Title, music.Indexed(r.Artist))] {
+			if !taken[p.ID] && p.CouldBe(r.StoredListen, by.Apart) {
+				r.id, r.at, r.in, taken[p.ID] = p.ID, p.At, intake.PileOf(p), true
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// importedSince returns the IDs of the plays in m that got a source after the import was uploaded.
+func importedSince(ctx context.Context, tx *sql.Tx, v imports.Import, piles []intake.Pile,
+	m *music.Matcher) (map[int64]bool,
+	error) {
+	var ids []any
+	for _, plays := range m.Known {
+		for _, p := range plays {
+			ids = append(ids, p.ID)
+		}
+	}
+	found := map[int64]bool{}
+	scan := func(r db.Scanner) (none struct{}, err error) {
+		var id int64
+		err = r.Scan(&id)
+		found[id] = true
+		return none, err
+	}
+	for _, in := range piles {
+		for chunk := range slices.Chunk(ids, 200) {
+			_, err := db.List(ctx, tx, scan, "SELECT listen_id FROM "+in.Sources+
+				" WHERE stored_at >= $1 AND listen_id IN "+db.Numbered(2, len(chunk)),
+				append([]any{v.CreatedAt.Unix()}, chunk...)...)
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// addRestored stores new listens and missing sources.
+func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
+	var fresh []*restoredListen
+	for _, r := range all {
+		if r.id == 0 {
+			r.fresh = true
+			fresh = append(fresh, r)
+		}
+	}
+	next, err := db.NextIDs(ctx, tx, "listens", len(fresh))
+	if err != nil {
+		return err
+	}
+	spellings, plays := make([]music.Spelling, len(fresh)), make([]*library.Listen, len(fresh))
+	for i, r := range fresh {
+		r.id, spellings[i], plays[i] = next+int64(i), music.SpellingOf(r.Track), &r.Listen
+	}
+	spelt, err := s.catalogue.Shelve(ctx, tx, spellings)
+	if err != nil {
+		return err
+	}
+	const listenWidth = 5
+	var rows []any
+	var names []string
+	for i, r := range fresh {
+		rows = append(rows, r.id, user, db.Millis(r.PlayedAt), db.Flag(r.Approximate), spelt[i])
+	}
+	for _, r := range all {
+		for _, source := range r.gets {
+			names = append(names, source.Player)
+		}
+	}
+	players, err := intake.PlayersOf(ctx, tx, names)
+	if err != nil {
+		return err
+	}
+	sources, ofRemoved := intake.SourceRows{Players: players}, intake.SourceRows{Players: players}
+	numbers, stored := map[library.ConnectionID]int64{}, time.Now().Unix()
+	for _, r := range all {
+		for _, source := range r.gets {
+			n, ok := numbers[source.Connection]
+			if !ok {
+				if n, err = intake.NumberOf(ctx, tx, source.Connection); err != nil {
+					return err
+				}
+				numbers[source.Connection] = n
+			}
+			to := &sources
+			if r.in.Removed {
+				to = &ofRemoved
+			}
+			to.Add(source.Player, r.id, n, intake.SourceKey(user, source.Connection, source.SourceID), source.SourceID,
+				r.PlayedAt.Add(source.Later).Sub(r.at).Milliseconds(), stored)
+		}
+	}
+	err = db.InsertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
+		rows, "")
+	if err != nil {
+		return err
+	}
+	return errors.Join(sources.Insert(ctx, tx, intake.Kept.Sources), ofRemoved.Insert(ctx, tx, intake.Removed.Sources))
+}
+
+// followRestored fills gaps with restored listens, and forwards them to the services that lack them.
+func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
+	var plays []delivery.Play
+	var times []int64
+	by := map[library.ConnectionID][]*library.Listen{}
+	for _, r := range all {
+		if r.in.Removed || !r.fresh && len(r.gets) == 0 {
+			continue
+		}
+		times = append(times, db.Millis(r.at))
+		plays = append(plays, delivery.Play{Listen: r.id, At: r.at, Fresh: r.fresh, Guess: r.Approximate,
+			Others: r.Sources})
+		for _, source := range r.gets {
+			if among := by[source.Connection]; len(among) == 0 || among[len(among)-1] != &r.Listen {
+				by[source.Connection] = append(among, &r.Listen)
+			}
+		}
+	}
+	for conn, fresh := range by {
+		if err := runs.FillGaps(ctx, tx, user, conn, fresh); err != nil {
+			return err
+		}
+	}
+	return errors.Join(intake.Touched(ctx, tx, user, times),
+		s.outbox.EnqueuePlays(ctx, tx, user, imports.Reprise, plays))
+}

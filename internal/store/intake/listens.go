@@ -1,0 +1,337 @@
+package intake
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/music"
+	"reprise/internal/store/catalogue"
+	"reprise/internal/store/connections"
+	"reprise/internal/store/db"
+	"reprise/internal/store/runs"
+	"reprise/internal/store/statistics"
+)
+
+// Touched is called for the listens of a person that a transaction has changed, with their times in milliseconds.
+func Touched(ctx context.Context, tx *sql.Tx, user int64, times []int64) error {
+	spans := map[int64]bool{}
+	for _, at := range times {
+		spans[db.SpanOf(time.UnixMilli(at))] = true
+	}
+	return statistics.ChangedListens(ctx, tx, user, spans)
+}
+
+// ListensChanged does what follows from listens having changed, gone or come back: their months are archived again.
+func (s *Store) ListensChanged(ctx context.Context, tx *sql.Tx, user int64, some []delivery.Play) error {
+	times := make([]int64, len(some))
+	for i, v := range some {
+		times[i] = v.At.UnixMilli()
+	}
+	routes, err := s.outbox.Routes(ctx, tx, user)
+	return errors.Join(err, s.outbox.EnqueueAll(ctx, tx, routes.Months(some)), Touched(ctx, tx, user, times))
+}
+
+// SaveListens stores a page of plays and the position that reading has reached. It leaves out plays that the connection
+// reported before; a play that another connection reported becomes a further source of that listen. It returns the
+// number of new listens.
+func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
+	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+		if err := connections.Current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
+			return err
+		}
+		if _, added, err = s.TakeIn(ctx, tx, page); err != nil {
+			return err
+		}
+		counts, err := s.newPlayCounts(ctx, page)
+		if err != nil {
+			return err
+		}
+		if err := savePlayCounts(ctx, tx, counts); err != nil {
+			return err
+		}
+		if page.Gap != nil {
+			if err := runs.NoteGap(ctx, tx, page.User, page.Connection, *page.Gap); err != nil {
+				return err
+			}
+		}
+		return db.ExecTx(ctx, tx, runs.SavePosition, page.User, page.Connection, library.Listens, page.Position,
+			page.Note)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return added, nil
+}
+
+// TakeIn stores the plays of a page that the connection has not reported before. It returns these plays and the number
+// of new listens.
+func (s *Store) TakeIn(
+	ctx context.Context, tx *sql.Tx, page library.Intake,
+) (fresh []*library.Listen, added int, err error) {
+	by, err := CorrectedBy(ctx, tx, page)
+	if err != nil {
+		return nil, 0, err
+	}
+	if fresh, err = unknownPlays(ctx, tx, page, by.Piles); err != nil || len(fresh) == 0 {
+		return fresh, 0, err
+	}
+	added, err = s.addPlays(ctx, tx, page, by, fresh)
+	return fresh, added, err
+}
+
+func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, by Corrected,
+	fresh []*library.Listen) (added int, err error) {
+	user, conn := page.User, page.Connection
+	m, err := PlaysAround(ctx, tx, user, by, fresh)
+	if err != nil {
+		return 0, err
+	}
+	reports, keys := make([]music.Report, len(fresh)), make([]int64, len(fresh))
+	for i, l := range fresh {
+		reports[i] = music.NewReport(conn, l.SourceID, l.PlayedAt, l.Duration)
+		reports[i].Sides = by.Apart[library.Source{Connection: conn, SourceID: l.SourceID}]
+		keys[i] = music.MatchKey(l.Title, music.Indexed(l.Artist))
+		if l.Approximate || !m.Join(&reports[i], keys[i]) {
+			added++
+		}
+	}
+	if added > 0 {
+		for _, in := range by.Piles {
+			echoed, err := echoes(ctx, tx, in, page, fresh, reports)
+			if err != nil {
+				return 0, err
+			}
+			added -= echoed
+		}
+	}
+	next, err := db.NextIDs(ctx, tx, "listens", added)
+	if err != nil {
+		return 0, err
+	}
+	spelt, err := s.spell(ctx, tx, fresh, reports)
+	if err != nil {
+		return 0, err
+	}
+	number, err := NumberOf(ctx, tx, conn)
+	if err != nil {
+		return 0, err
+	}
+	names := make([]string, len(fresh))
+	for i, l := range fresh {
+		names[i] = l.Player
+	}
+	players, err := PlayersOf(ctx, tx, names)
+	if err != nil {
+		return 0, err
+	}
+	const listenWidth, sourceWidth = 5, 7
+	now := time.Now().Unix()
+	plays := make([]delivery.Play, 0, len(fresh))
+	listens := make([]any, 0, added*listenWidth)
+	sources := SourceRows{players, make([]any, 0, len(fresh)*sourceWidth)}
+	gone := SourceRows{Players: players} // sources of listens that were deleted
+	for i, l := range fresh {
+		id, at, p := next, l.PlayedAt, reports[i].Play
+		if p == nil {
+			next++
+		} else {
+			id, at = p.ID, p.At
+		}
+		to := &sources
+		if p != nil && p.Removed {
+			to = &gone
+		}
+		to.Add(l.Player, id, number, SourceKey(user, conn, l.SourceID), l.SourceID,
+			l.PlayedAt.Sub(at).Milliseconds(), now)
+		if p != nil && p.Removed {
+			if err := respell(ctx, tx, id, spelt[i]); err != nil {
+				return 0, err
+			}
+			spelt[i] = 0
+			continue
+		}
+		if spelt[i] != 0 {
+			listens = append(listens, id, user, db.Millis(l.PlayedAt), db.Flag(l.Approximate), spelt[i])
+		}
+		plays = append(plays, delivery.Play{Listen: id, At: at, Fresh: p == nil, Guess: l.Approximate})
+	}
+	err = db.InsertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
+		listens, "ON CONFLICT (id) DO UPDATE SET spelling_id = excluded.spelling_id")
+	if err != nil {
+		return 0, err
+	}
+	for _, in := range by.Piles {
+		rows := &sources
+		if in.Removed {
+			rows = &gone
+		}
+		if err := rows.Insert(ctx, tx, in.Sources); err != nil {
+			return 0, err
+		}
+	}
+	spans := map[int64]bool{}
+	for _, p := range plays {
+		spans[db.SpanOf(p.At)] = true
+	}
+	for _, r := range m.Stored {
+		if !r.Moved {
+			continue
+		}
+		spans[db.SpanOf(r.Play.At)], spans[db.SpanOf(r.Was.At)] = true, true
+		if !r.Play.Removed {
+			plays = append(plays, delivery.Play{Listen: r.Play.ID, At: r.Play.At})
+		}
+	}
+	if err := statistics.ChangedListens(ctx, tx, user, spans); err != nil {
+		return 0, err
+	}
+	return added, errors.Join(moveSources(ctx, tx, user, m.Stored), s.outbox.EnqueuePlays(ctx, tx, user, conn, plays))
+}
+
+// spell returns the spelling of each play that is a new listen, or that tells a known one something new; 0 for the
+// others.
+func (s *Store) spell(ctx context.Context, tx *sql.Tx, fresh []*library.Listen, reports []music.Report) ([]int64,
+	error) {
+	var earlier []int64 // spellings of known listens that learn something
+	for i, l := range fresh {
+		if p := reports[i].Play; p != nil && p.Learns(l) {
+			earlier = append(earlier, p.Spelt)
+		}
+	}
+	slices.Sort(earlier)
+	stored, err := catalogue.SpellingsByID(ctx, tx, slices.Compact(earlier))
+	if err != nil {
+		return nil, err
+	}
+	var all []music.Spelling
+	var of []int
+	for i, l := range fresh {
+		p := reports[i].Play
+		switch {
+		case p == nil:
+			all = append(all, music.SpellingOf(l.Track))
+		case p.Learns(l) && stored[p.Spelt] != nil:
+			all = append(all, stored[p.Spelt].With(l.Track))
+		default:
+			continue
+		}
+		of = append(of, i)
+	}
+	ids, err := s.catalogue.Shelve(ctx, tx, all)
+	spelt := make([]int64, len(fresh))
+	for n, i := range of {
+		if err == nil {
+			spelt[i] = ids[n]
+		}
+	}
+	return spelt, err
+}
+
+// echoes finds reports of listens that were forwarded to this connection and have other names there: a provider may
+// change the spelling of artist and title, but keeps the second of the play. It assigns the listens to these reports,
+// and returns their number.
+func echoes(
+	ctx context.Context, tx *sql.Tx, in Pile, page library.Intake, fresh []*library.Listen, reports []music.Report,
+) (n int, err error) {
+	user, conn := page.User, page.Connection
+	type sent struct{ id, at int64 }
+	scan := func(r db.Scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
+	reporter, err := connections.AccountOf(ctx, tx, user, conn)
+	if err != nil {
+		return 0, err
+	}
+	all, err := db.List(ctx, tx, scan, "SELECT l.id, l.played_at FROM "+in.forwards+" f JOIN "+in.Listens+` l
+		ON l.id = f.listen_id
+		WHERE f.user_id = $1 AND `+reporter.In("f.connection", 5)+` AND l.played_at BETWEEN $3 AND $4
+		AND NOT EXISTS (SELECT 1 FROM `+in.Sources+" s WHERE s.listen_id = l.id AND "+connections.FromOne("s", 2)+")",
+		reporter.Args(user, conn, db.Millis(fresh[0].PlayedAt)-1000, db.Millis(fresh[len(fresh)-1].PlayedAt)+1000)...)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	bySecond := make(map[int64][]sent, len(all))
+	for _, v := range all {
+		bySecond[v.at/1000] = append(bySecond[v.at/1000], v)
+	}
+	taken := map[int64]bool{}
+	for i := range reports {
+		if reports[i].Play != nil {
+			taken[reports[i].Play.ID] = true
+		}
+	}
+	for i, l := range fresh {
+		ids := bySecond[l.PlayedAt.Unix()]
+		if reports[i].Play != nil || l.Approximate || len(ids) != 1 || taken[ids[0].id] {
+			continue
+		}
+		taken[ids[0].id] = true
+		// It learns nothing from this report.
+		reports[i].Play = &music.Play{ID: ids[0].id, At: db.Instant(ids[0].at), Fixed: true,
+			Removed: in.Removed}
+		n++
+	}
+	return n, nil
+}
+
+// PlayCounts returns what was counted of these tracks when they were read last, by track id.
+func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.ConnectionID,
+	tracks []string) (map[string]library.Counted, error) {
+	counts := make(map[string]library.Counted, len(tracks))
+	scan := func(r db.Scanner) (none struct{}, err error) {
+		var c library.Counted
+		var track string
+		var at int64
+		err = r.Scan(&track, &c.Plays, &at, &c.Looked)
+		c.PlayedAt = db.Instant(at)
+		counts[track] = c
+		return none, err
+	}
+	for chunk := range slices.Chunk(tracks, 500) {
+		args := []any{user, conn}
+		for _, t := range chunk {
+			args = append(args, t)
+		}
+		_, err := db.List(ctx, s.db.Reader, scan, `SELECT track_id, plays, played_at, looked FROM play_counts
+			WHERE user_id = $1 AND connection = $2 AND track_id IN `+db.Numbered(3, len(chunk)), args...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// newPlayCounts returns rows with the play counts of a page that differ from the stored ones.
+func (s *Store) newPlayCounts(ctx context.Context, page library.Intake) (rows []any, err error) {
+	var counted []*library.Listen
+	var tracks []string
+	last := map[string]bool{}
+	for i := range page.Listens {
+		if l := &page.Listens[i]; l.PlayCount > 0 && !last[l.Track.SourceID] {
+			last[l.Track.SourceID] = true
+			counted, tracks = append(counted, l), append(tracks, l.Track.SourceID)
+		}
+	}
+	if len(counted) == 0 {
+		return nil, nil
+	}
+	known, err := s.PlayCounts(ctx, page.User, page.Connection, tracks)
+	for _, l := range counted {
+		k := known[l.Track.SourceID]
+		if k.Plays != l.PlayCount || db.Millis(k.PlayedAt) != db.Millis(l.PlayedAt) {
+			rows = append(rows, page.User, page.Connection, l.Track.SourceID, l.PlayCount, db.Millis(l.PlayedAt),
+				page.Looked)
+		}
+	}
+	return rows, err
+}
+
+func savePlayCounts(ctx context.Context, tx *sql.Tx, rows []any) error {
+	return db.InsertRows(ctx, tx,
+		"INSERT INTO play_counts (user_id, connection, track_id, plays, played_at, looked)", 6, rows,
+		`ON CONFLICT (user_id, connection, track_id) DO UPDATE
+			SET plays = excluded.plays, played_at = excluded.played_at, looked = excluded.looked`)
+}

@@ -1,0 +1,123 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/queue"
+	"reprise/internal/store/connections"
+	"reprise/internal/store/db"
+)
+
+// Insert inserts deliveries and returns the id of the last one. If there is the same one already, it stays as it is,
+// but is re-driven when it is dead.
+func (s *Store) Insert(ctx context.Context, tx *sql.Tx, all ...delivery.Draft) (id int64, err error) {
+	due := map[queue.Send]bool{}
+	for _, d := range all {
+		var now bool
+		if id, now, err = s.put(ctx, tx, d); err != nil {
+			return 0, err
+		}
+		if now {
+			due[queue.Send{User: d.User, Connection: d.Connection}] = true
+		}
+	}
+	s.Jobs.Look() // at when the others are due
+	return id, s.Jobs.Insert(ctx, tx, slices.Collect(maps.Keys(due))...)
+}
+
+// put inserts a delivery. It reports whether its connection needs a job.
+func (s *Store) put(ctx context.Context, tx *sql.Tx, d delivery.Draft) (id int64, due bool, err error) {
+	key, now := d.Key(), time.Now()
+	err = tx.QueryRowContext(ctx, "SELECT id FROM deliveries WHERE idempotency_key = $1 AND "+unrepeated, key).Scan(&id)
+	if err == nil {
+		_, err = s.BecomeDue(ctx, tx, redriven, "d.id = $1 AND d.state = 'dead'", id)
+		return id, false, err
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return 0, false, err
+	}
+	if id, err = db.NextIDs(ctx, tx, "deliveries", 1); err != nil {
+		return 0, false, err
+	}
+	at := now
+	if d.Due.After(now) {
+		at = d.Due
+	}
+	err = db.ExecTx(ctx, tx, `INSERT INTO deliveries (id, user_id, connection, kind, ref, schema_version,
+		idempotency_key, items, history, state, max_attempts, due_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'scheduled', $10, $11, $12)`, id, d.User, d.Connection, d.Kind,
+		d.Ref, delivery.Schema, key, d.Items(), db.Flag(d.History), s.Options().Attempts, db.Millis(at), db.Millis(now))
+	return id, !at.After(now), errors.Join(err, assign(ctx, tx, id, d))
+}
+
+// unrepeated is the condition that there is no second delivery with the same key, word by word as in the index
+// deliveries_key.
+const unrepeated = "(state <> 'done' OR kind NOT IN ('write_playlist', 'archive', 'notify'))"
+
+// assign makes listens part of a delivery, whichever they were part of before.
+func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
+	if d.Kind == delivery.DeleteListens {
+		return assignDeletions(ctx, tx, id, d)
+	}
+	const width = 4
+	args := make([]any, 0, len(d.Listens)*width)
+	for _, listen := range d.Listens {
+		args = append(args, listen, d.Connection, d.User, id)
+	}
+	return db.InsertRows(ctx, tx, "INSERT INTO forwards (listen_id, connection, user_id, delivery_id)", width, args,
+		"ON CONFLICT (listen_id, connection) DO UPDATE SET delivery_id = excluded.delivery_id")
+}
+
+// Routes returns what decides where the listens of a person go.
+func (s *Store) Routes(ctx context.Context, tx *sql.Tx, user int64) (r delivery.Routes, err error) {
+	r = delivery.Routes{User: user, Now: time.Now(), ArchiveEvery: s.Options().ArchiveEvery}
+	if r.Rules, err = ForwardingRules(ctx, tx, user); err == nil && len(r.Rules) > 0 {
+		r.Accounts, err = connections.AccountsOf(ctx, tx, user)
+	}
+	return r, err
+}
+
+// EnqueuePlays enqueues the deliveries that follow from plays which have just been stored.
+func (s *Store) EnqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from library.ConnectionID,
+	plays []delivery.Play) error {
+	routes, err := s.Routes(ctx, tx, user)
+	if err != nil {
+		return err
+	}
+	return s.EnqueueAll(ctx, tx, routes.Drafts(from, plays))
+}
+
+func (s *Store) EnqueueAll(ctx context.Context, tx *sql.Tx, drafts []delivery.Draft) error {
+	for _, d := range drafts {
+		if delivery.Copies(d.Kind) {
+			if err := wanted(ctx, tx, d); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := s.Insert(ctx, tx, drafts...)
+	return err
+}
+
+// EnqueueCopy notes that ours has changed, and enqueues writing its copy. It returns the id of the delivery.
+func (s *Store) EnqueueCopy(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int64, error) {
+	if err := wanted(ctx, tx, d); err != nil {
+		return 0, err
+	}
+	return s.Insert(ctx, tx, d)
+}
+
+// wanted notes that what a copy is made of has changed.
+func wanted(ctx context.Context, tx *sql.Tx, d delivery.Draft) error {
+	return db.ExecTx(ctx, tx, `INSERT INTO copies (user_id, connection, kind, ref, wanted, written)
+		VALUES ($1, $2, $3, $4, 1, 0)
+		ON CONFLICT (user_id, connection, kind, ref) DO UPDATE SET wanted = copies.wanted + 1`,
+		d.User, d.Connection, d.Kind, d.Ref)
+}

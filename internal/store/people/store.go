@@ -1,0 +1,16 @@
+// Package people keeps accounts, their sessions, API tokens, links and what they did.
+package people
+
+import (
+	"reprise/internal/store/db"
+)
+
+// Store is that part of a database. It is safe for concurrent use.
+type Store struct {
+	db *db.DB
+}
+
+// New returns the part of a database.
+func New(d *db.DB) *Store {
+	return &Store{db: d}
+}

@@ -1,0 +1,154 @@
+package playlists
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"strconv"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/store/db"
+)
+
+const selectPlaylist = `SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position,
+	COALESCE((SELECT o.id ` + original + `), 0), COALESCE((SELECT o.name ` + original + `), '') FROM playlists `
+
+// original selects the playlist that one is our copy of.
+const original = `FROM copies c JOIN playlists o ON o.user_id = c.user_id AND CAST(o.id AS TEXT) = c.ref
+	WHERE c.user_id = playlists.user_id AND c.connection = playlists.connection AND c.kind = 'write_playlist'
+	AND c.remote_id = playlists.source_id ORDER BY o.id LIMIT 1`
+
+func scanPlaylist(r db.Scanner) (p library.StoredPlaylist, err error) {
+	err = r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active,
+		&p.Position, &p.CopyOf, &p.CopyName)
+	return p, err
+}
+
+// Playlists returns a user's playlists by connection, in the provider's order. Those that are gone come last.
+func (s *Store) Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error) {
+	return db.List(ctx, s.db.Reader, scanPlaylist,
+		selectPlaylist+"WHERE user_id = $1 ORDER BY active DESC, connection, position, id", user)
+}
+
+// ConnectionPlaylists returns the playlists of one connection.
+func (s *Store) ConnectionPlaylists(
+	ctx context.Context, user int64, conn library.ConnectionID,
+) ([]library.StoredPlaylist, error) {
+	return db.List(ctx, s.db.Reader, scanPlaylist,
+		selectPlaylist+"WHERE user_id = $1 AND connection = $2 ORDER BY position, id", user, conn)
+}
+
+// PlaylistsPart returns at most limit of a user's playlists, in the order of Playlists, from the one at offset on; the
+// first is at 0.
+func (s *Store) PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error) {
+	return db.List(ctx, s.db.Reader, scanPlaylist, selectPlaylist+
+		"WHERE user_id = $1 ORDER BY active DESC, connection, position, id LIMIT $2 OFFSET $3", user, limit, offset)
+}
+
+// CountPlaylists returns how many playlists a user has.
+func (s *Store) CountPlaylists(ctx context.Context, user int64) (n int, err error) {
+	err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM playlists WHERE user_id = $1", user).Scan(&n)
+	return n, db.Local(err)
+}
+
+// PlaylistOnly returns one playlist of a user without its tracks, or library.ErrNotFound.
+func (s *Store) PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error) {
+	p, err := scanPlaylist(s.db.Reader.QueryRowContext(ctx, selectPlaylist+"WHERE user_id = $1 AND id = $2", user, id))
+	return p, db.Found(err)
+}
+
+// Playlist returns one playlist of a user with its tracks, or library.ErrNotFound.
+func (s *Store) Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error) {
+	p, err := s.PlaylistOnly(ctx, user, id)
+	if err != nil {
+		return p, nil, err
+	}
+	tracks, err := s.PlaylistTracks(ctx, user, id, 0, math.MaxInt32)
+	return p, tracks, err
+}
+
+// PlaylistTracks returns at most limit tracks of a user's playlist, from the one at offset on; the first is at 0. There
+// are none of a playlist that does not exist.
+func (s *Store) PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error) {
+	scan := func(r db.Scanner) (t library.Track, err error) {
+		var ms int64
+		err = r.Scan(&t.Title, &t.Artist, &t.Album, &ms, &t.ISRC, &t.RecordingMBID, &t.SourceID)
+		t.Duration = time.Duration(ms) * time.Millisecond
+		return t, err
+	}
+	return db.List(ctx, s.db.Reader, scan, `SELECT title, artist, album, duration_ms, isrc, recording_mbid, source_id
+		FROM playlist_tracks WHERE playlist_id = (SELECT id FROM playlists WHERE user_id = $1 AND id = $2)
+		AND position >= $3 ORDER BY position LIMIT $4`, user, id, offset, limit)
+}
+
+// SavePlaylist stores a playlist and replaces all its tracks.
+func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist,
+	position int, tracks []library.Track) error {
+	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		id, err := db.NextIDs(ctx, tx, "playlists", 1)
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(ctx, `INSERT INTO playlists
+			(id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8)
+			ON CONFLICT (user_id, connection, source_id) DO UPDATE
+			SET name = excluded.name, snapshot = excluded.snapshot, track_count = excluded.track_count,
+				shrunk_to = -1, active = 1, position = excluded.position
+			RETURNING id`,
+			id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position).Scan(&id)
+		if err != nil {
+			return err
+		}
+		if err := db.ExecTx(ctx, tx, "DELETE FROM playlist_tracks WHERE playlist_id = $1", id); err != nil {
+			return err
+		}
+		const width = 9
+		args := make([]any, 0, len(tracks)*width)
+		for i, t := range tracks {
+			args = append(args, id, i, t.Title, t.Artist, t.Album, t.Duration.Milliseconds(), t.ISRC, t.RecordingMBID,
+				t.SourceID)
+		}
+		err = db.InsertRows(ctx, tx, `INSERT INTO playlist_tracks
+			(playlist_id, position, title, artist, album, duration_ms, isrc, recording_mbid, source_id)`,
+			width, args, "")
+		return errors.Join(err, s.copies.EnqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10)))
+	})
+}
+
+// RenamePlaylist stores a new name of a playlist and enqueues its copies. It does not change the tracks.
+func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error {
+	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		var user int64
+		err := tx.QueryRowContext(ctx, "UPDATE playlists SET name = $1 WHERE id = $2 RETURNING user_id", name, id).
+			Scan(&user)
+		if err != nil {
+			return db.Found(err)
+		}
+		return s.copies.EnqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10))
+	})
+}
+
+// MovePlaylists stores the positions of playlists, by their IDs. It does not enqueue their copies.
+func (s *Store) MovePlaylists(ctx context.Context, places map[int64]int) error {
+	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		for id, position := range places {
+			if err := db.ExecTx(ctx, tx, "UPDATE playlists SET position = $1 WHERE id = $2", position, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SetShrunk stores that a playlist was read with far fewer tracks, which is accepted only when it is read again.
+func (s *Store) SetShrunk(ctx context.Context, id int64, tracks int) error {
+	return s.db.Exec(ctx, "UPDATE playlists SET shrunk_to = $1 WHERE id = $2", tracks, id)
+}
+
+// SetGone marks a playlist as gone at its provider. Its tracks stay.
+func (s *Store) SetGone(ctx context.Context, id int64) error {
+	return s.db.Exec(ctx, "UPDATE playlists SET active = 0 WHERE id = $1", id)
+}
