@@ -29,7 +29,7 @@ type EntityKey struct {
 
 func (e *Keyed) Named() EntityKey { return EntityKey{e.Kind, e.Key} }
 
-// Untitled is the kind of what has the plays of an artist of which no title is known. It has no page.
+// Untitled is the kind of an entity that holds the plays of an artist without a title. It has no page.
 const Untitled = "untitled"
 
 // EntitiesOf returns the artists, the album and the track of a listen. See CreditsOf for alone.

@@ -43,7 +43,7 @@ func LookAt(ctx context.Context, at Place, busy bool, key *Key) (Look, error) {
 	return e.look(ctx, how, key)
 }
 
-// Glance is LookAt for a database that a server may be using and of which only the version is wanted.
+// Glance is LookAt for callers that need the version, while a server may be using the database.
 func Glance(ctx context.Context, at Place, key *Key) (Look, error) {
 	e, err := at.engine()
 	if err != nil {

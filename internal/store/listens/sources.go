@@ -10,7 +10,7 @@ import (
 	"reprise/internal/store/db"
 )
 
-// timeMark stands for the time in the stored name of a source. library.ID keeps control characters out of ids.
+// timeMark replaces the time in the stored name of a source. library.ID keeps control characters out of ids.
 const timeMark = "\x01"
 
 // NameIn returns what is stored of a source's id beside its key: the id with timeMark for the time. Plays of a song
