@@ -1,10 +1,5 @@
 package delivery
 
-import (
-	"fmt"
-	"strings"
-)
-
 // State is the state of a delivery.
 type State string
 
@@ -53,20 +48,4 @@ var Transitions = []Transition{
 	{Scheduled, "", "discarded"},
 	{Retrying, "", "discarded"},
 	{Parked, "", "discarded"},
-}
-
-// diagram draws the transitions as a Mermaid state diagram.
-func diagram() string {
-	var b strings.Builder
-	b.WriteString("stateDiagram-v2\n")
-	end := func(s State) string {
-		if s == "" {
-			return "[*]"
-		}
-		return string(s)
-	}
-	for _, t := range Transitions {
-		fmt.Fprintf(&b, "    %s --> %s: %s\n", end(t.From), end(t.To), t.When)
-	}
-	return b.String()
 }

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -68,4 +69,20 @@ func TestTheDiagramIsTheTable(t *testing.T) {
 		return
 	}
 	require.Equal(t, want, string(b))
+}
+
+// diagram draws the transitions as a Mermaid state diagram.
+func diagram() string {
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n")
+	end := func(s State) string {
+		if s == "" {
+			return "[*]"
+		}
+		return string(s)
+	}
+	for _, t := range Transitions {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", end(t.From), end(t.To), t.When)
+	}
+	return b.String()
 }

@@ -290,3 +290,13 @@ func contextWith(b bundle) context.Context {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// mode returns how an upstream behaves now; empty for an unknown one.
+func (w *World) mode(provider string) Mode {
+	g := w.gates[provider]
+	if g == nil {
+		return ""
+	}
+	m, _ := g.current()
+	return m
+}

@@ -53,17 +53,6 @@ func (s ListenBrainzServer) Refuse(titles ...string) {
 	s.lb.refused = slices.Clone(titles)
 }
 
-// submissions counts the calls of submit-listens among the last 10,000 requests, whatever was answered.
-func (s ListenBrainzServer) submissions() int {
-	n := 0
-	for _, c := range s.lb.list() {
-		if c.Path == submitPath {
-			n++
-		}
-	}
-	return n
-}
-
 const (
 	submitPath = "/1/submit-listens"
 	deletePath = "/1/delete-listen"

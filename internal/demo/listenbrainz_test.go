@@ -281,3 +281,14 @@ func TestRefusedListens(t *testing.T) {
 	require.Equal(t, 503, submit(good))
 	require.Equal(t, 5, b.ListenBrainz.submissions(), "whatever was answered")
 }
+
+// submissions counts the calls of submit-listens among the last 10,000 requests, whatever was answered.
+func (s ListenBrainzServer) submissions() int {
+	n := 0
+	for _, c := range s.lb.list() {
+		if c.Path == submitPath {
+			n++
+		}
+	}
+	return n
+}

@@ -12,27 +12,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// listing is a playlist of one account at Navidrome.
-type listing struct {
-	ID, Name string
-	Songs    []string // ids
-	Titles   []string // of the songs
-}
-
-// playlists returns the account's own playlists, the oldest first.
-func (s NavidromeServer) playlists(account string) []listing {
-	var all []listing
-	for _, l := range s.nd.home.playlistsOf(Navidrome, account) {
-		p := listing{ID: l.id, Name: l.name}
-		for _, id := range l.tracks {
-			t := &s.nd.home.cat.tracks[id]
-			p.Songs, p.Titles = append(p.Songs, t.navidromeID), append(p.Titles, t.title)
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
 // Scrobbled returns what scrobble accepted, in the order of arrival, repeats included.
 func (s NavidromeServer) Scrobbled() []Play {
 	s.nd.mu.Lock()

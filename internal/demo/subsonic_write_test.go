@@ -128,3 +128,24 @@ func TestPlaylistsAreReadWhileTheyAreWritten(t *testing.T) {
 	wg.Wait()
 	require.Len(t, b.Navidrome.playlists(Alice)[0].Songs, 18+40)
 }
+
+// listing is a playlist of one account at Navidrome.
+type listing struct {
+	ID, Name string
+	Songs    []string // ids
+	Titles   []string // of the songs
+}
+
+// playlists returns the account's own playlists, the oldest first.
+func (s NavidromeServer) playlists(account string) []listing {
+	var all []listing
+	for _, l := range s.nd.home.playlistsOf(Navidrome, account) {
+		p := listing{ID: l.id, Name: l.name}
+		for _, id := range l.tracks {
+			t := &s.nd.home.cat.tracks[id]
+			p.Songs, p.Titles = append(p.Songs, t.navidromeID), append(p.Titles, t.title)
+		}
+		all = append(all, p)
+	}
+	return all
+}

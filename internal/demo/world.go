@@ -210,16 +210,6 @@ func (w *World) Switch(provider string, m Mode) error {
 	return nil
 }
 
-// mode returns how an upstream behaves now; empty for an unknown one.
-func (w *World) mode(provider string) Mode {
-	g := w.gates[provider]
-	if g == nil {
-		return ""
-	}
-	m, _ := g.current()
-	return m
-}
-
 // Calls returns the last 10,000 requests to an upstream, oldest first; with [Options.InProcess] all of them.
 func (w *World) Calls(provider string) []Call {
 	return w.gate(provider).list()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 )
@@ -38,7 +37,7 @@ func TestThePageSaysWhatARepeatDoes(t *testing.T) {
 
 func TestThePageListsEveryProvider(t *testing.T) {
 	t.Parallel()
-	onPage(t, "services", providers.Overview(registry.Descriptions()))
+	onPage(t, "services", overviewOf(registry.Descriptions()))
 }
 
 // TestTheTablesAreThePage compares docs/providers.md with the tables of the code. Run with -update to rewrite it.
@@ -46,9 +45,9 @@ func TestTheTablesAreThePage(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for _, d := range registry.Descriptions() {
-		b.WriteString(d.Tables.Markdown() + "\n")
+		b.WriteString(markdownOf(d.Tables) + "\n")
 	}
-	b.WriteString(providers.GeneralMarkdown())
+	b.WriteString(generalMarkdown())
 	onPage(t, "tables", b.String())
 }
 

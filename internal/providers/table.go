@@ -99,3 +99,20 @@ func Send(call resilience.Call, req *http.Request, endpoint string, t Table,
 	explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
 	return Refusals{Table: t, Explain: explain}.Send(call, req, endpoint)
 }
+
+// Tables describes a provider's error tables for docs/providers.md.
+type Tables struct {
+	Provider string
+	Sources  []string // URLs of the provider's documentation of its errors
+	// Reading says where the code is in an answer, and what the tables leave out, in full sentences.
+	Reading string
+	// Own explains the codes that Reprise adds to the provider's.
+	Own map[string]string
+	Of  []NamedTable
+}
+
+// NamedTable is one of a provider's tables.
+type NamedTable struct {
+	Calls string // the calls that it applies to: "all calls"
+	Table Table
+}

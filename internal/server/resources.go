@@ -58,7 +58,6 @@ type Store interface {
 	songs.Store
 	tokens.Store
 	years.Store
-	HasUsers(context.Context) (bool, error)
 	Ping(context.Context) error
 }
 

@@ -65,13 +65,10 @@ func (r *row) plain() library.Listen {
 	at := int64(r.Date.UTS)
 	return library.Listen{
 		Track:    library.Track{Title: string(r.Title), Artist: string(r.Artist), Album: string(r.Album)},
-		SourceID: strconv.FormatInt(at, 10) + ":" + nameHash(string(r.Artist), string(r.Title)),
+		SourceID: strconv.FormatInt(at, 10) + ":" + library.NameHash(string(r.Artist), string(r.Title)),
 		PlayedAt: time.Unix(at, 0).UTC(),
 	}
 }
-
-// nameHash returns the id of a track, because Last.fm has none. It is stored, so it must never change.
-func nameHash(artist, title string) string { return library.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
 func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {

@@ -26,7 +26,7 @@ func TestListens(t *testing.T) {
 	require.NoError(t, err)
 	listen := func(at int64, artist, title, album string) library.Listen {
 		return library.Listen{Track: library.Track{Title: title, Artist: artist, Album: album},
-			SourceID: fmt.Sprint(at) + ":" + nameHash(artist, title), PlayedAt: unix(at)}
+			SourceID: fmt.Sprint(at) + ":" + library.NameHash(artist, title), PlayedAt: unix(at)}
 	}
 	require.Equal(t, []providers.ListenPage{{
 		Oldest: unix(1795197539), Total: 3,
@@ -36,9 +36,9 @@ func TestListens(t *testing.T) {
 			listen(1795197539, "Björk", "Jóga", "Homogenic"),
 		},
 	}}, pages, "what is playing now is no listen yet")
-	require.Equal(t, "ceabb6336dfd44e7935492af4ce04f9a", nameHash("Sigur Rós", "Svefn-g-englar"),
+	require.Equal(t, "ceabb6336dfd44e7935492af4ce04f9a", library.NameHash("Sigur Rós", "Svefn-g-englar"),
 		"as in every release before")
-	require.NotEqual(t, nameHash("AB", "C"), nameHash("A", "BC"))
+	require.NotEqual(t, library.NameHash("AB", "C"), library.NameHash("A", "BC"))
 }
 
 func TestListensInOtherForms(t *testing.T) {

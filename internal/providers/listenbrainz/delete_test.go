@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 )
@@ -31,7 +32,7 @@ func TestAListenIsDeletedByItsID(t *testing.T) {
 	})
 	require.NoError(t, a.DeleteListen(t.Context(), roygbivID))
 	require.Equal(t, 1, asked)
-	for _, id := range []string{"", "1795197851", "export/zip:1795197851", "1795197851:" + nameHash("a", "b")} {
+	for _, id := range []string{"", "1795197851", "export/zip:1795197851", "1795197851:" + library.NameHash("a", "b")} {
 		err := a.DeleteListen(t.Context(), id)
 		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item,
 			Scope: resilience.ScopeItem}, resilience.VerdictOf(err), id)

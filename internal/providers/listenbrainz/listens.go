@@ -89,14 +89,11 @@ func (l *listen) plain() library.Listen {
 			RecordingMBID: cmp.Or(m.Mapping.RecordingMBID, string(m.Info.RecordingMBID)),
 			SourceID:      msid,
 		},
-		SourceID: strconv.FormatInt(l.ListenedAt, 10) + ":" + cmp.Or(msid, nameHash(m.Artist, m.Title)),
+		SourceID: strconv.FormatInt(l.ListenedAt, 10) + ":" + cmp.Or(msid, library.NameHash(m.Artist, m.Title)),
 		PlayedAt: time.Unix(l.ListenedAt, 0).UTC(),
 		Player:   library.PlayedWith(string(m.Info.Player), string(m.Info.Client)),
 	}
 }
-
-// nameHash returns the id of a recording that has none. It is stored, so it must never change.
-func nameHash(artist, title string) string { return library.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
 func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {

@@ -48,7 +48,7 @@ func TestListens(t *testing.T) {
 			},
 			{
 				Track:    library.Track{Title: "Rehearsal", Artist: "The Neighbours"},
-				SourceID: "1795197300:" + nameHash("The Neighbours", "Rehearsal"), PlayedAt: at(1795197300),
+				SourceID: "1795197300:" + library.NameHash("The Neighbours", "Rehearsal"), PlayedAt: at(1795197300),
 			},
 			{
 				Track: library.Track{
@@ -63,9 +63,9 @@ func TestListens(t *testing.T) {
 
 func TestNameHash(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "a68baebc958b5822836dbc78c536d3c7", nameHash("a", "b"),
+	require.Equal(t, "a68baebc958b5822836dbc78c536d3c7", library.NameHash("a", "b"),
 		"stored listens are known by it: it must never change")
-	require.NotEqual(t, nameHash("ab", "c"), nameHash("a", "bc"))
+	require.NotEqual(t, library.NameHash("ab", "c"), library.NameHash("a", "bc"))
 }
 
 // history serves listens at these Unix seconds, newest first, as ListenBrainz does.

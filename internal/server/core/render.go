@@ -75,9 +75,6 @@ type Confirmation struct {
 // Field is a hidden field of a form.
 type Field struct{ Name, Value string }
 
-// Option is an option of a select element.
-type Option struct{ Value, Label string }
-
 // Confirm answers with a confirmation page.
 func (k *Core) Confirm(c echo.Context, v Confirmation) error {
 	d := ui.Dialog{Title: v.Title, Lead: v.Lead, Facts: v.Facts, Back: v.Back,

@@ -23,9 +23,6 @@ func ViewsFor[T, V any](ctx context.Context, all []T, view func(context.Context,
 	return ViewAll(all, func(v T) V { return view(ctx, v) })
 }
 
-// Mark is a state on a page, as a shape with a word.
-type Mark struct{ Shape, Word string }
-
 // Moment returns a time as the API writes it; nil for the zero time.
 func Moment(t time.Time) *string {
 	if t.IsZero() {

@@ -100,9 +100,7 @@ type Correction struct {
 }
 
 // View returns a correction as the API shows it.
-func View(c library.Correction) Correction { return view(c) }
-
-func view(c library.Correction) Correction {
+func View(c library.Correction) Correction {
 	v := Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
 		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: library.Stamp(c.MadeAt),
 		UndoneAt: core.Moment(c.UndoneAt), There: thereView(c.There), About: core.Text(c.About),
@@ -138,7 +136,7 @@ func (h *Handler) deleteOneAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, view(made))
+	return c.JSON(http.StatusOK, View(made))
 }
 
 // mostIDs is how many listens a call or a page names one by one.
@@ -207,7 +205,7 @@ func (h *Handler) deleteAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"count": made.Listens, "correction": view(made), "held_by": heldBy})
+	return c.JSON(http.StatusOK, map[string]any{"count": made.Listens, "correction": View(made), "held_by": heldBy})
 }
 
 func (h *Handler) list(c echo.Context) error {
@@ -215,7 +213,7 @@ func (h *Handler) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"corrections": core.ViewAll(page, view), "next": core.Text(next)})
+	return c.JSON(http.StatusOK, map[string]any{"corrections": core.ViewAll(page, View), "next": core.Text(next)})
 }
 
 // all returns the page of corrections that a request asks for.
@@ -244,5 +242,5 @@ func (h *Handler) undoAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, view(v))
+	return c.JSON(http.StatusOK, View(v))
 }

@@ -49,7 +49,7 @@ func (h *Handler) deleteInventedAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, view(made))
+	return c.JSON(http.StatusOK, View(made))
 }
 
 func (h *Handler) deleteInventedForm(c echo.Context) error {

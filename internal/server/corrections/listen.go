@@ -123,7 +123,7 @@ func (h *Handler) editAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"listen": l.Record(), "correction": view(made)})
+	return c.JSON(http.StatusOK, map[string]any{"listen": l.Record(), "correction": View(made)})
 }
 
 func (h *Handler) addAPI(c echo.Context) error {
@@ -143,7 +143,7 @@ func (h *Handler) addAPI(c echo.Context) error {
 	case there:
 		return c.JSON(http.StatusOK, map[string]any{"created": false, "listen": l.Record(), "correction": nil})
 	}
-	return c.JSON(http.StatusCreated, map[string]any{"created": true, "listen": l.Record(), "correction": view(made)})
+	return c.JSON(http.StatusCreated, map[string]any{"created": true, "listen": l.Record(), "correction": View(made)})
 }
 
 func (h *Handler) splitAPI(c echo.Context) error {
@@ -151,7 +151,7 @@ func (h *Handler) splitAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, view(made))
+	return c.JSON(http.StatusOK, View(made))
 }
 
 // why says why each further source of a listen is one of the same play.

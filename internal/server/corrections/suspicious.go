@@ -96,7 +96,7 @@ func (h *Handler) keepAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, view(made))
+	return c.JSON(http.StatusOK, View(made))
 }
 
 func (h *Handler) keepForm(c echo.Context) error {

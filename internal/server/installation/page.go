@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/config"
@@ -153,6 +152,3 @@ func FieldOf(ctx context.Context, i settings.Item, given map[string]string, refu
 	}
 	return f
 }
-
-// Fields shows fields below each other, for a form of any page.
-func Fields(all []ui.Field) templ.Component { return fields(all) }

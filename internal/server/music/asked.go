@@ -32,7 +32,7 @@ func Bounded(user int64, artist, from, to string) (library.ListenFilter, error) 
 
 // Asked returns the filter of the page of listens in the query of a request, and that query alone.
 func Asked(c echo.Context) (f library.ListenFilter, query url.Values, err error) {
-	f, err = filterOf(c, core.Zone(c))
+	f, err = FilterOf(c, core.Zone(c))
 	query = url.Values{}
 	for _, name := range filterNames {
 		if text := c.QueryParam(name); text != "" {

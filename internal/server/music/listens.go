@@ -14,8 +14,8 @@ import (
 	"reprise/internal/words"
 )
 
-// filterOf returns the filter in the query of a request. Its bounds may be days if there is a zone.
-func filterOf(c echo.Context, zone *time.Location) (library.ListenFilter, error) {
+// FilterOf returns the filter in the query of a request. Its bounds may be days if there is a zone.
+func FilterOf(c echo.Context, zone *time.Location) (library.ListenFilter, error) {
 	f := library.ListenFilter{User: core.UserOf(c).ID, Tag: c.QueryParam("tag"),
 		Source: library.ConnectionID(c.QueryParam("source")), Player: library.Player(c.QueryParam("player"))}
 	if err := ids(c, &f); err != nil {
@@ -128,7 +128,7 @@ func (h *Handler) listensAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := filterOf(c, nil)
+	f, err := FilterOf(c, nil)
 	if err != nil {
 		return err
 	}

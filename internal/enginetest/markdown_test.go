@@ -1,4 +1,4 @@
-package providers
+package enginetest_test
 
 import (
 	"errors"
@@ -10,32 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
-// Tables describes a provider's error tables for docs/providers.md.
-type Tables struct {
-	Provider string
-	Sources  []string // URLs of the provider's documentation of its errors
-	// Reading says where the code is in an answer, and what the tables leave out, in full sentences.
-	Reading string
-	// Own explains the codes that Reprise adds to the provider's.
-	Own map[string]string
-	Of  []NamedTable
-}
-
-// NamedTable is one of a provider's tables.
-type NamedTable struct {
-	Calls string // the calls that it applies to: "all calls"
-	Table Table
-}
-
 const tableHead = "| status | code | verdict | wait | what a person reads |\n| --- | --- | --- | --- | --- |\n"
 
-// Markdown renders the tables, each with its rows in order of precedence. Adjacent rows that differ only in their code
-// share a line, and a table that contains the first one refers to it.
-func (t Tables) Markdown() string {
+// markdownOf renders the tables, each with its rows in order of precedence. Adjacent rows that differ only in their
+// code share a line, and a table that contains the first one refers to it.
+func markdownOf(t providers.Tables) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\nDocumented at %s.\n", t.Provider, t.Reading,
 		strings.Join(links(t.Sources), " and "))
@@ -56,7 +40,7 @@ func (t Tables) Markdown() string {
 				for same < len(rows) && same != at && sharesLine(rows[0], rows[same]) {
 					same++
 				}
-				b.WriteString(t.line(rows[:same]))
+				b.WriteString(line(t, rows[:same]))
 			}
 			rows, at = rows[same:], at-same
 		}
@@ -65,12 +49,12 @@ func (t Tables) Markdown() string {
 }
 
 // sharesLine reports whether two rows differ only in their code.
-func sharesLine(a, b Row) bool {
+func sharesLine(a, b providers.Row) bool {
 	return a.Status == b.Status && a.Meaning == b.Meaning && a.Code != "" && b.Code != ""
 }
 
 // indexOf returns the index of part in whole, or -1.
-func indexOf(whole, part Table) int {
+func indexOf(whole, part providers.Table) int {
 	for i := range len(whole) - len(part) + 1 {
 		if len(part) > 0 && slices.Equal(whole[i:i+len(part)], part) {
 			return i
@@ -80,7 +64,7 @@ func indexOf(whole, part Table) int {
 }
 
 // line renders rows that differ only in their code.
-func (t Tables) line(rows Table) string {
+func line(t providers.Tables, rows providers.Table) string {
 	status, codes := "any", make([]string, len(rows))
 	if rows[0].Status != 0 {
 		status = strconv.Itoa(rows[0].Status)
@@ -146,8 +130,8 @@ func links(addresses []string) []string {
 	return out
 }
 
-// Overview renders a table of the providers: purpose, operator, pace and required settings.
-func Overview(all []Description) string {
+// overviewOf renders a table of the providers: purpose, operator, pace and required settings.
+func overviewOf(all []providers.Description) string {
 	var b strings.Builder
 	b.WriteString("| service | name | what for | servers of | requests per second | needs |\n" +
 		"| --- | --- | --- | --- | --- | --- |\n")
@@ -157,13 +141,13 @@ func Overview(all []Description) string {
 			pace = fmt.Sprintf("%g per %s", d.Pace.PerSecond, d.Pace.Per)
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s |\n",
-			d.DisplayName, d.Name, d.Purpose, d.Owner, pace, d.needs())
+			d.DisplayName, d.Name, d.Purpose, d.Owner, pace, needsOf(d))
 	}
 	return b.String()
 }
 
-// needs renders the required settings of a provider and where to get them.
-func (d Description) needs() string {
+// needsOf renders the required settings of a provider and where to get them.
+func needsOf(d providers.Description) string {
 	var all []string
 	for _, s := range d.Settings {
 		if s.Required {
@@ -176,9 +160,9 @@ func (d Description) needs() string {
 	return strings.Join(all, ", ")
 }
 
-// GeneralMarkdown renders the rules for all providers: the general table by status, the table of token endpoints, and
+// generalMarkdown renders the rules for all providers: the general table by status, the table of token endpoints, and
 // failures without an answer. It calls the functions that classify, so that it cannot differ from them.
-func GeneralMarkdown() string {
+func generalMarkdown() string {
 	var b strings.Builder
 	b.WriteString("## Every provider\n\n### Every provider: by status\n\n| status | verdict |\n| --- | --- |\n")
 	for _, g := range byMeaning(resilience.StatusMeaning) {
