@@ -96,23 +96,27 @@ func Handler() http.Handler {
 		h.Set("Content-Type", f.kind)
 		h.Add("Vary", "Accept-Encoding")
 		body, tag := f.body, f.hash
-		if takesGzip(r.Header.Values("Accept-Encoding")) {
-			if packed := f.packed(); packed != nil {
-				h.Set("Content-Encoding", "gzip")
-				body, tag = packed, tag+"-gzip"
+		for _, coding := range []string{"br", "gzip"} { // the smaller one first
+			if !takes(r.Header.Values("Accept-Encoding"), coding) {
+				continue
 			}
+			if packed := f.packed[coding](); packed != nil {
+				h.Set("Content-Encoding", coding)
+				body, tag = packed, tag+"-"+coding
+			}
+			break
 		}
 		h.Set("ETag", `"`+tag+`"`)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 	})
 }
 
-// takesGzip reports whether a browser takes what is compressed by gzip.
-func takesGzip(accepted []string) bool {
+// takes reports whether a browser takes what is compressed by a coding.
+func takes(accepted []string, coding string) bool {
 	takes := false
 	for part := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
-		coding, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
-		if strings.EqualFold(coding, "gzip") {
+		name, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
+		if strings.EqualFold(name, coding) {
 			takes = weight == "" || strings.TrimRight(strings.TrimPrefix(weight, "q="), "0.") != ""
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/andybalholm/brotli"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,11 +60,14 @@ func TestFilesAreSmallOnTheWire(t *testing.T) {
 		require.NoError(t, err)
 		return z
 	}
+	unbrotli := func(r io.Reader) io.Reader { return brotli.NewReader(r) }
 	for coding, reader := range map[string]func(io.Reader) io.Reader{
-		"gzip, deflate, br":   unzip,
-		"br;q=1, gzip;q=0.5":  unzip,
+		"gzip, deflate, br":   unbrotli,
+		"br;q=1, gzip;q=0.5":  unbrotli,
+		"br,gzip;q=0.":        unbrotli,
+		"gzip, br;q=0":        unzip,
+		"gzip, deflate":       unzip,
 		"identity;q=1, *;q=0": plain,
-		"br,gzip;q=0.":        plain,
 	} {
 		w := ask(address, coding)
 		if said := w.Header().Get("Content-Encoding"); said != "" {
