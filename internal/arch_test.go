@@ -104,11 +104,14 @@ var arrows = map[string][]string{
 	},
 	"internal/store/corrections": {
 		"internal/delivery", "internal/library", "internal/listening", "internal/music",
-		"internal/store/catalogue", "internal/store/connections", "internal/store/db", "internal/store/intake",
-		"internal/store/listens", "internal/store/outbox", "internal/store/statistics",
+		"internal/store/catalogue", "internal/store/connections", "internal/store/db",
+		"internal/store/deletions", "internal/store/intake", "internal/store/listens",
+		"internal/store/outbox", "internal/store/sendings", "internal/store/statistics",
 	},
-	"internal/store/db": {
-		"internal/cluster", "internal/library", "internal/resilience", "internal/search", "internal/tables",
+	"internal/store/db": {"internal/library", "internal/resilience", "internal/search", "internal/tables"},
+	"internal/store/deletions": {
+		"internal/delivery", "internal/library", "internal/store/connections", "internal/store/db",
+		"internal/store/listens", "internal/store/outbox",
 	},
 	"internal/store/digests": {
 		"internal/digest", "internal/library", "internal/providers", "internal/store/catalogue",
@@ -117,6 +120,10 @@ var arrows = map[string][]string{
 	"internal/store/enrichment": {
 		"internal/enrich", "internal/library", "internal/music", "internal/store/catalogue",
 		"internal/store/db", "internal/store/statistics",
+	},
+	"internal/store/forwarding": {
+		"internal/delivery", "internal/library", "internal/store/connections", "internal/store/db",
+		"internal/store/listens", "internal/store/outbox",
 	},
 	"internal/store/imports": {
 		"internal/delivery", "internal/imports", "internal/library", "internal/music",
@@ -141,9 +148,8 @@ var arrows = map[string][]string{
 		"internal/resilience", "internal/store/db", "internal/store/outbox",
 	},
 	"internal/store/outbox": {
-		"internal/delivery", "internal/library", "internal/music", "internal/notify", "internal/queue",
-		"internal/store/connections", "internal/store/db", "internal/store/listens",
-		"internal/store/statistics",
+		"internal/delivery", "internal/library", "internal/queue", "internal/store/connections",
+		"internal/store/db", "internal/store/listens", "internal/store/statistics",
 	},
 	"internal/store/people": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/store/connections",
@@ -158,6 +164,10 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/metrics", "internal/music", "internal/resilience",
 		"internal/store/connections", "internal/store/db",
 	},
+	"internal/store/sendings": {
+		"internal/library", "internal/music", "internal/store/connections", "internal/store/db",
+	},
+	"internal/store/servers": {"internal/cluster", "internal/store/db"},
 	"internal/store/settings": {
 		"internal/activity", "internal/library", "internal/settings", "internal/store/db",
 		"internal/store/people", "internal/store/runs",
@@ -168,13 +178,15 @@ var arrows = map[string][]string{
 	},
 	// The whole of it: it opens the subjects, and does what concerns several.
 	"internal/store": {
-		"internal/accounts", "internal/activity", "internal/delivery", "internal/library", "internal/metrics",
-		"internal/notify", "internal/removal", "internal/resilience", "internal/store/catalogue",
-		"internal/store/connections", "internal/store/copies", "internal/store/corrections",
-		"internal/store/db", "internal/store/digests", "internal/store/enrichment", "internal/store/imports",
-		"internal/store/intake", "internal/store/listens", "internal/store/lookup", "internal/store/notices",
-		"internal/store/outbox", "internal/store/people", "internal/store/playlists", "internal/store/rules",
-		"internal/store/runs", "internal/store/settings", "internal/store/statistics", "internal/tables",
+		"internal/accounts", "internal/activity", "internal/delivery", "internal/library",
+		"internal/metrics", "internal/notify", "internal/removal", "internal/resilience",
+		"internal/store/catalogue", "internal/store/connections", "internal/store/copies",
+		"internal/store/corrections", "internal/store/db", "internal/store/deletions",
+		"internal/store/digests", "internal/store/enrichment", "internal/store/forwarding",
+		"internal/store/imports", "internal/store/intake", "internal/store/listens", "internal/store/lookup",
+		"internal/store/notices", "internal/store/outbox", "internal/store/people",
+		"internal/store/playlists", "internal/store/rules", "internal/store/runs", "internal/store/sendings",
+		"internal/store/servers", "internal/store/settings", "internal/store/statistics", "internal/tables",
 	},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
@@ -311,8 +323,10 @@ var arrows = map[string][]string{
 		"internal/sync",
 	},
 	// It opens the database with its key, and counts in the words of the pages.
-	"internal/datadir": {"internal/accounts", "internal/activity", "internal/resilience",
-		"internal/store", "internal/store/db", "web"},
+	"internal/datadir": {
+		"internal/accounts", "internal/activity", "internal/resilience", "internal/store",
+		"internal/store/db", "internal/store/servers", "web",
+	},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {
 		"internal/config", "internal/datadir", "internal/providers", "internal/resilience", "internal/store/db", "web",

@@ -78,7 +78,7 @@ func (d Dir) CopyDatabase(ctx context.Context, from, to string, tell func(done, 
 // notCopied turns the error of a copy into a sentence.
 func (d Dir) notCopied(ctx context.Context, err error) error {
 	trouble, ok := errors.AsType[*resilience.LocalError](err)
-	unopened, at := errors.AsType[*db.UnopenedError](err)
+	unopened, at := errors.AsType[*store.UnopenedError](err)
 	switch {
 	case ctx.Err() != nil:
 		return err

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	"reprise/internal/store/db"
+	"reprise/internal/store/servers"
 )
 
 // Dir is a data directory, with the settings that say where its database and its key are.
@@ -64,8 +65,8 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 }
 
 // Servers connects to the list of the servers that share the database. Wrong keys are refused in a sentence.
-func (d Dir) Servers(ctx context.Context, key *db.Key) (*db.Servers, error) {
-	all, err := db.OpenServers(ctx, d.Place(), key)
+func (d Dir) Servers(ctx context.Context, key *db.Key) (*servers.Book, error) {
+	all, err := servers.Open(ctx, d.Place(), key)
 	if errors.Is(err, db.ErrWrongKey) {
 		return nil, fmt.Errorf("%w. All servers of the database %s need the same secret_key; nothing was changed", err,
 			d.Place())

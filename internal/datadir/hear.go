@@ -12,7 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"reprise/internal/store"
-	"reprise/internal/store/db"
+	"reprise/internal/store/servers"
 )
 
 // Hear calls changed each time that a command has changed who may sign in while this server runs, until ctx ends. It
@@ -20,7 +20,7 @@ import (
 // touches the lock, which the system watches. The server holds the lock.
 func (d Dir) Hear(ctx context.Context, changed func()) error {
 	if d.DatabaseURL != "" {
-		return db.Hear(ctx, d.Place(), changed)
+		return servers.Hear(ctx, d.Place(), changed)
 	}
 	path := filepath.Join(d.Path, lockFile)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // not every system has locks

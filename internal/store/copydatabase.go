@@ -56,7 +56,7 @@ func CopyDatabase(ctx context.Context, c CopyOf) (r tables.Result, err error) {
 		return r, err
 	}
 	if r, err = to.fill(ctx, from, c.Tell); err != nil {
-		return r, fmt.Errorf("the copy isn't complete: %w", db.Local(odd(err)))
+		return r, fmt.Errorf("the copy isn't complete: %w", db.Explain(odd(err)))
 	}
 	if err := to.Index(ctx); err != nil {
 		return r, err
@@ -68,7 +68,7 @@ func CopyDatabase(ctx context.Context, c CopyOf) (r tables.Result, err error) {
 func (c CopyOf) open(ctx context.Context, at db.Place) (*Store, error) {
 	d, err := db.Take(ctx, at, c.Key, true)
 	if err != nil {
-		return nil, &db.UnopenedError{Place: at.String(), Err: err}
+		return nil, &UnopenedError{Place: at.String(), Err: err}
 	}
 	s := parts(d)
 	s.Configure(outbox.Options{})
@@ -96,7 +96,7 @@ func (s *Store) tables(ctx context.Context) (names []string, err error) {
 	for _, t := range all {
 		names = append(names, t.Name)
 	}
-	return names, db.Local(err)
+	return names, db.Explain(err)
 }
 
 // prepareCopy makes the tables for a copy of another database, and marks them as an unfinished one.
@@ -166,3 +166,13 @@ func odd(err error) error {
 	}
 	return err
 }
+
+// UnopenedError names the one of two databases that could not be opened.
+type UnopenedError struct {
+	Place string
+	Err   error
+}
+
+func (e *UnopenedError) Error() string { return e.Place + ": " + e.Err.Error() }
+
+func (e *UnopenedError) Unwrap() error { return e.Err }

@@ -15,8 +15,8 @@ import (
 	"reprise/internal/queue"
 )
 
-// forwarding returns a database with two people who forward listens from Spotify to Last.fm, and have copies there.
-func forwarding(t testing.TB) (s *Store, alice, bob int64) {
+// twoForwarders returns a database with two people who forward listens from Spotify to Last.fm, and have copies there.
+func twoForwarders(t testing.TB) (s *Store, alice, bob int64) {
 	t.Helper()
 	s, alice = setup(t)
 	bob = addUser(t, s, "Bob", accounts.Member)
@@ -40,7 +40,7 @@ func rowsOf(t testing.TB, s *Store, user int64, table string) int {
 
 func TestDeliveriesWaitForAReconnect(t *testing.T) {
 	t.Parallel()
-	s, alice, bob := forwarding(t)
+	s, alice, bob := twoForwarders(t)
 	become(t, s, delivery.Done, deliveries(t, s, alice)[0].ID)
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", false))
 	require.Equal(t, []string{"lastfm done: A, B", "lastfm parked: C"}, enqueued(t, s, alice),
@@ -64,7 +64,7 @@ func TestDeliveriesWaitForAReconnect(t *testing.T) {
 
 func TestRemovingDataRemovesItsDeliveries(t *testing.T) {
 	t.Parallel()
-	s, alice, bob := forwarding(t)
+	s, alice, bob := twoForwarders(t)
 	all := deliveries(t, s, alice)
 	become(t, s, delivery.Done, all[0].ID)
 	become(t, s, delivery.Dead, all[1].ID)
@@ -89,7 +89,7 @@ func TestRemovingDataRemovesItsDeliveries(t *testing.T) {
 func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, alice, _ := forwarding(t)
+		s, alice, _ := twoForwarders(t)
 		ids := deliveries(t, s, alice)
 		stop := startQueue(t, s, func(id int64) delivery.State {
 			if id == ids[0].ID {
@@ -115,7 +115,7 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 
 func TestDeletedListensAreNotDelivered(t *testing.T) {
 	t.Parallel()
-	s, alice, bob := forwarding(t)
+	s, alice, bob := twoForwarders(t)
 	save(t, s, alice, "listenbrainz", track("B", 2.1)) // reported by another connection too, so it stays
 	all := deliveries(t, s, alice)
 	become(t, s, delivery.Done, all[1].ID)

@@ -13,7 +13,6 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/store/db"
-	"reprise/internal/store/outbox"
 	"reprise/internal/store/people"
 )
 
@@ -164,7 +163,7 @@ func (s *Store) compare(ctx context.Context) (r Restored, err error) {
 		if r.Tokens, err = db.List(ctx, tx, scanText, ownedTokens+revoked+" ORDER BY 1"); err != nil {
 			return err
 		}
-		gone, err = db.List(ctx, tx, outbox.ScanID, `SELECT id FROM users u WHERE role <> $1 AND NOT EXISTS
+		gone, err = db.List(ctx, tx, db.ScanID, `SELECT id FROM users u WHERE role <> $1 AND NOT EXISTS
 			(SELECT 1 FROM was.users w WHERE w.id = u.id AND w.role <> $1) ORDER BY id`, people.Leaving)
 		if err == nil {
 			r.Sent, err = db.Affected(tx.ExecContext(ctx, sentSince))

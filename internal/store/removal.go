@@ -67,18 +67,19 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 		"DELETE FROM deliveries WHERE user_id = $1 AND connection = $2 AND state <> 'running'",
 		"DELETE FROM forwards WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM listen_sources s WHERE "+
-			connections.FromOne("s",
-				2)+") AND id NOT IN (SELECT listen_id FROM listen_sources s WHERE NOT "+connections.FromOne("s", 2)+")",
+			connections.SourceOf("s",
+				2)+") AND id NOT IN (SELECT listen_id FROM listen_sources s WHERE NOT "+
+			connections.SourceOf("s", 2)+")",
 		"DELETE FROM listen_sources WHERE listen_id IN (SELECT id FROM listens WHERE user_id = $1) AND "+
-			connections.FromOne("listen_sources", 2),
+			connections.SourceOf("listen_sources", 2),
 		"DELETE FROM removed_forwards WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM deletions WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM removed_listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM removed_sources s WHERE "+
-			connections.FromOne("s",
-				2)+") AND id NOT IN (SELECT listen_id FROM removed_sources s WHERE NOT "+connections.FromOne("s",
+			connections.SourceOf("s",
+				2)+") AND id NOT IN (SELECT listen_id FROM removed_sources s WHERE NOT "+connections.SourceOf("s",
 			2)+")",
 		"DELETE FROM removed_sources WHERE listen_id IN (SELECT id FROM removed_listens WHERE user_id = $1) AND "+
-			connections.FromOne("removed_sources", 2),
+			connections.SourceOf("removed_sources", 2),
 		"DELETE FROM play_counts WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
 }
@@ -98,9 +99,9 @@ func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn
 		return p, err
 	}
 	plays, err := db.List(ctx, tx, scan, `SELECT l.played_at FROM listens l
-		JOIN listen_sources s ON s.listen_id = l.id AND `+connections.FromOne("s", 2)+`
+		JOIN listen_sources s ON s.listen_id = l.id AND `+connections.SourceOf("s", 2)+`
 		WHERE l.user_id = $1
-		AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+connections.FromOne("o",
+		AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+connections.SourceOf("o",
 		2)+")",
 		user, conn)
 	return errors.Join(err, s.EnqueueAll(ctx, tx, routes.Months(plays)))
@@ -168,7 +169,7 @@ func (s *Store) Counts(ctx context.Context, user int64) (c removal.Counts, err e
 		(SELECT count(*) FROM channels WHERE user_id = $1),
 		(SELECT count(*) FROM tokens WHERE user_id = $1)`, user).
 		Scan(&c.Listens, &c.Playlists, &c.Connections, &c.Deliveries, &c.Imports, &c.Channels, &c.Tokens)
-	return c, db.Local(err)
+	return c, db.Explain(err)
 }
 
 // SetRole changes the role of a person, and returns the one before. It returns accounts.ErrUnknown, and

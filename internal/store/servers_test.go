@@ -11,23 +11,24 @@ import (
 	"reprise/internal/cluster"
 	"reprise/internal/postgrestest"
 	"reprise/internal/store/db"
+	"reprise/internal/store/servers"
 )
 
 func TestServersOfPostgresTakeTurns(t *testing.T) {
 	t.Parallel()
 	if !postgrestest.On() {
-		_, err := db.OpenServers(t.Context(), db.Place{Dir: t.TempDir()}, nil)
+		_, err := servers.Open(t.Context(), db.Place{Dir: t.TempDir()}, nil)
 		require.ErrorContains(t, err, "can only share a Postgres database")
 		return
 	}
 	dir := t.TempDir()
 	s, at := openIn(t, dir), in(t, dir)
-	book, err := db.OpenServers(t.Context(), at, s.Key)
+	book, err := servers.Open(t.Context(), at, s.Key)
 	require.NoError(t, err)
 	defer book.Close()
 	other, err := db.NewKey(db.NewSecret())
 	require.NoError(t, err)
-	_, err = db.OpenServers(t.Context(), at, other)
+	_, err = servers.Open(t.Context(), at, other)
 	require.ErrorIs(t, err, db.ErrWrongKey)
 
 	one := cluster.Server{ID: "1", Name: "music", Address: "10.0.0.1:8421", Version: "1", Started: time.Now()}

@@ -18,8 +18,10 @@ import (
 	"reprise/internal/store/copies"
 	"reprise/internal/store/corrections"
 	"reprise/internal/store/db"
+	"reprise/internal/store/deletions"
 	"reprise/internal/store/digests"
 	"reprise/internal/store/enrichment"
+	"reprise/internal/store/forwarding"
 	"reprise/internal/store/imports"
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
@@ -30,6 +32,8 @@ import (
 	"reprise/internal/store/playlists"
 	"reprise/internal/store/rules"
 	"reprise/internal/store/runs"
+	"reprise/internal/store/sendings"
+	"reprise/internal/store/servers"
 	"reprise/internal/store/settings"
 	"reprise/internal/store/statistics"
 )
@@ -43,8 +47,12 @@ type (
 	catalogueStore   = catalogue.Store
 	statisticsStore  = statistics.Store
 	listensStore     = listens.Store
+	sendingsStore    = sendings.Store
 	outboxStore      = outbox.Store
+	forwardingStore  = forwarding.Store
+	deletionsStore   = deletions.Store
 	copiesStore      = copies.Store
+	serversStore     = servers.Store
 	noticesStore     = notices.Store
 	playlistsStore   = playlists.Store
 	intakeStore      = intake.Store
@@ -66,8 +74,12 @@ type Store struct {
 	*catalogueStore
 	*statisticsStore
 	*listensStore
+	*sendingsStore
 	*outboxStore
+	*forwardingStore
+	*deletionsStore
 	*copiesStore
+	*serversStore
 	*noticesStore
 	*playlistsStore
 	*intakeStore
@@ -143,12 +155,16 @@ func parts(d *db.DB) *Store {
 	s.statisticsStore = statistics.New(d, s.catalogueStore, s.peopleStore)
 	s.listensStore = listens.New(d, s.catalogueStore, s.statisticsStore)
 	s.outboxStore = outbox.New(d, s.connectionsStore, s.listensStore)
+	s.sendingsStore = sendings.New(d)
+	s.forwardingStore = forwarding.New(d, s.listensStore, s.outboxStore)
+	s.deletionsStore = deletions.New(d, s.listensStore, s.outboxStore)
 	s.copiesStore = copies.New(d, s.outboxStore)
 	s.noticesStore = notices.New(d, s.outboxStore)
+	s.serversStore = servers.New(d)
 	s.playlistsStore = playlists.New(d, s.copiesStore)
 	s.intakeStore = intake.New(d, s.catalogueStore, s.outboxStore)
-	s.correctionsStore = corrections.New(d, s.catalogueStore, s.intakeStore, s.listensStore, s.outboxStore,
-		s.statisticsStore)
+	s.correctionsStore = corrections.New(d, s.catalogueStore, s.deletionsStore, s.intakeStore, s.listensStore,
+		s.outboxStore, s.statisticsStore)
 	s.enrichmentStore = enrichment.New(d, s.catalogueStore, s.statisticsStore)
 	s.rulesStore = rules.New(d, s.catalogueStore, s.enrichmentStore, s.statisticsStore)
 	s.lookupStore = lookup.New(d, s.catalogueStore, s.listensStore, s.statisticsStore)

@@ -7,8 +7,8 @@ import (
 
 	"reprise/internal/metrics"
 	"reprise/internal/store/db"
-	"reprise/internal/store/outbox"
 	"reprise/internal/store/runs"
+	"reprise/internal/store/sendings"
 	"reprise/internal/store/settings"
 )
 
@@ -27,7 +27,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 		s.Exec(ctx, "DELETE FROM runs WHERE started_at <= $1", db.Millis(now.Add(-runs.KeepRuns))),
 		s.Exec(ctx, "DELETE FROM quarters WHERE start_at <= $1", db.Millis(now.Add(-metrics.KeepQuarters))),
 		s.TidyActivity(ctx, now),
-		s.ForgetSendings(ctx, now.Add(-outbox.LongSent)),
+		s.ForgetSendings(ctx, now.Add(-sendings.LongSent)),
 		s.Exec(ctx, "DELETE FROM videos WHERE id NOT IN (SELECT source_id FROM playlist_tracks) AND checked_at <= $1",
 			db.Millis(now.AddDate(0, 0, -7))),
 		s.Exec(ctx, `DELETE FROM messages WHERE ended_at > 0 AND ended_at <= $1 AND NOT EXISTS

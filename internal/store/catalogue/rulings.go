@@ -54,7 +54,7 @@ func (s *Store) Rulings(ctx context.Context) (*music.Rulings, error) {
 		CASE WHEN EXISTS (SELECT 1 FROM music_rules WHERE undone_at = 0)
 			THEN coalesce((SELECT max(id) FROM spellings), 0) ELSE -1 END`, Meanings).Scan(&version, &last)
 	if err != nil {
-		return nil, db.Local(err)
+		return nil, db.Explain(err)
 	}
 	if c.rulings != nil && c.version == version && c.last == last {
 		return c.rulings, nil

@@ -53,8 +53,8 @@ func OfProvider(column string, n int) string {
 	return fmt.Sprintf("($%[2]d = '' OR %[1]s = $%[2]d OR %[1]s LIKE CAST($%[2]d AS TEXT) || '-%%')", column, n)
 }
 
-// FromOne is the condition that a source s is of the connection $n.
-func FromOne(s string, n int) string {
+// SourceOf is the condition that a source s is of the connection $n.
+func SourceOf(s string, n int) string {
 	return s + ".connection = (SELECT number FROM connection_numbers WHERE connection = $" + strconv.Itoa(n) + ")"
 }
 

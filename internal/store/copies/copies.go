@@ -127,7 +127,7 @@ func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.outbox.BecomeDue(ctx, tx, outbox.Hastened, outbox.IsHastened+" AND d.id = $1", id)
+		_, err = s.outbox.BecomeDue(ctx, tx, outbox.Expedited, outbox.IsPending+" AND d.id = $1", id)
 		return err
 	})
 }
@@ -139,7 +139,7 @@ func (s *Store) CopyAgain(ctx context.Context, d delivery.Draft) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.outbox.BecomeDue(ctx, tx, outbox.Hastened, outbox.IsHastened+" AND d.id = $1", id)
+		_, err = s.outbox.BecomeDue(ctx, tx, outbox.Expedited, outbox.IsPending+" AND d.id = $1", id)
 		return err
 	})
 }

@@ -66,7 +66,7 @@ func moveOut(ctx context.Context, tx *sql.Tx, user int64, from held, to int64, v
 		db.ExecTx(ctx, tx, `INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)
 			VALUES ($1, $2, $3, $4, $5)`, to, user, db.Millis(v.At), from.approximate, from.spelt),
 		db.ExecTx(ctx, tx, `UPDATE listen_sources SET listen_id = $1, later = 0 WHERE listen_id = $2 AND `+
-			connections.FromOne("listen_sources", 3)+" AND "+listens.IdOf("listen_sources")+" = $4", to, from.id,
+			connections.SourceOf("listen_sources", 3)+" AND "+listens.IdOf("listen_sources")+" = $4", to, from.id,
 			v.Connection,
 			v.SourceID),
 		db.ExecTx(ctx, tx, `INSERT INTO forwards (listen_id, connection, user_id, delivery_id)
@@ -109,7 +109,7 @@ func (s *Store) rejoin(ctx context.Context, tx *sql.Tx, c library.Correction) er
 		}
 		err = errors.Join(
 			db.ExecTx(ctx, tx, `UPDATE listen_sources SET listen_id = $1, later = later + $5 WHERE listen_id = $2 AND `+
-				connections.FromOne("listen_sources", 3)+" AND "+listens.IdOf("listen_sources")+" = $4", into.id,
+				connections.SourceOf("listen_sources", 3)+" AND "+listens.IdOf("listen_sources")+" = $4", into.id,
 				from.id, v.Connection,
 				v.SourceID, from.at-into.at),
 			db.ExecTx(ctx, tx, `DELETE FROM listens WHERE id = $1

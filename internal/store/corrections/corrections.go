@@ -45,7 +45,7 @@ func (s *Store) Corrections(ctx context.Context, user int64, before string, limi
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)
 	}
-	return page, next, errors.Join(err, s.outbox.AddThere(ctx, page))
+	return page, next, errors.Join(err, s.deletions.AddThere(ctx, page))
 }
 
 // addCorrection stores a new correction, and gives it its ID.
@@ -82,7 +82,7 @@ func (s *Store) UndoCorrection(ctx context.Context, user, id int64) (c library.C
 		}
 	}
 	all := []library.Correction{c}
-	err = s.outbox.AddThere(ctx, all)
+	err = s.deletions.AddThere(ctx, all)
 	return all[0], err
 }
 

@@ -9,6 +9,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/store/db"
+	"reprise/internal/store/deletions"
 	"reprise/internal/store/listens"
 	"reprise/internal/store/outbox"
 )
@@ -39,7 +40,7 @@ func (s *Store) DeleteListens(ctx context.Context, v library.Selection) (library
 		return c, library.ErrNotFound
 	}
 	all := []library.Correction{c}
-	err := s.outbox.AddThere(ctx, all)
+	err := s.deletions.AddThere(ctx, all)
 	return all[0], err
 }
 
@@ -61,7 +62,7 @@ func (s *Store) selected(ctx context.Context, v library.Selection, before string
 // CountSelected returns how many listens a selection has, and the highest number of them.
 func (s *Store) CountSelected(ctx context.Context, v library.Selection) (n int, newest int64, err error) {
 	if len(v.IDs) > 0 {
-		some, err := listens.Theirs(ctx, s.db.Reader, v.User, v.IDs)
+		some, err := listens.Owned(ctx, s.db.Reader, v.User, v.IDs)
 		for _, l := range some {
 			newest = max(newest, l.Listen)
 		}
@@ -72,14 +73,14 @@ func (s *Store) CountSelected(ctx context.Context, v library.Selection) (n int, 
 	}
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM listens WHERE user_id = $1", v.User).
 		Scan(&newest)
-	return n, newest, db.Local(err)
+	return n, newest, db.Explain(err)
 }
 
 // deleteSome deletes listens as a part of a correction, which is stored with the first of them. They are to be deleted
 // at the connections in there, too.
 func (s *Store) deleteSome(ctx context.Context, tx *sql.Tx, c *library.Correction, there []library.ConnectionID,
 	ids []int64) error {
-	some, err := listens.Theirs(ctx, tx, c.User, ids)
+	some, err := listens.Owned(ctx, tx, c.User, ids)
 	if err != nil || len(some) == 0 {
 		return err
 	}
@@ -98,7 +99,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *sql.Tx, c *library.Correctio
 		err = s.putAway(ctx, tx, now, some)
 	}
 	if err == nil {
-		err = s.outbox.DeleteThere(ctx, tx, now, some, there)
+		err = s.deletions.DeleteThere(ctx, tx, now, some, there)
 	}
 	if err == nil {
 		*c = now
@@ -155,7 +156,7 @@ func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, c library.Correction)
 	some, err := db.List(ctx, tx, scan, `SELECT id, played_at FROM removed_listens WHERE correction_id = $1
 		ORDER BY id LIMIT $2`, c.ID, listens.DeleteAtOnce)
 	if err == nil {
-		err = outbox.KeepThere(ctx, tx, c)
+		err = deletions.KeepThere(ctx, tx, c)
 	}
 	if err != nil {
 		return false, err
@@ -191,7 +192,7 @@ func (s *Store) sendAgain(ctx context.Context, tx *sql.Tx, c library.Correction,
 	for _, r := range rules {
 		var ids []int64
 		err = errors.Join(err, db.InChunks(listens.IdsOf(some), func(these string, args []any) error {
-			more, err := db.List(ctx, tx, outbox.ScanID, `SELECT listen_id FROM removed_forwards
+			more, err := db.List(ctx, tx, db.ScanID, `SELECT listen_id FROM removed_forwards
 				WHERE connection = $1 AND delivery_id = -1 AND listen_id IN `+these+" ORDER BY listen_id",
 				append([]any{r.Connection}, args...)...)
 			ids = append(ids, more...)

@@ -198,7 +198,7 @@ func addedID(c library.Correction) string { return fmt.Sprintf("%d-%d", c.MadeAt
 func addedIn(ctx context.Context, tx *sql.Tx, in intake.Pile, c library.Correction) (id int64, err error) {
 	source := addedID(c)
 	err = tx.QueryRowContext(ctx, "SELECT s.listen_id FROM "+in.Sources+` s WHERE s.source_key = $1 AND `+
-		connections.FromOne("s", 2)+" AND "+listens.IdOf("s")+" = $3",
+		connections.SourceOf("s", 2)+" AND "+listens.IdOf("s")+" = $3",
 		intake.SourceKey(c.User, library.ByHand, source), library.ByHand, source).
 		Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -222,7 +222,7 @@ func (s *Store) takeAway(ctx context.Context, tx *sql.Tx, c library.Correction) 
 			return err
 		}
 		err = errors.Join(
-			db.ExecTx(ctx, tx, "DELETE FROM "+in.Sources+" WHERE listen_id = $1 AND "+connections.FromOne(in.Sources,
+			db.ExecTx(ctx, tx, "DELETE FROM "+in.Sources+" WHERE listen_id = $1 AND "+connections.SourceOf(in.Sources,
 				2)+
 				" AND "+listens.IdOf(in.Sources)+" = $3", id, library.ByHand, addedID(c)),
 			db.ExecTx(ctx, tx, "DELETE FROM "+in.Listens+" WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM "+in.Sources+

@@ -11,7 +11,7 @@ import (
 	"reprise/internal/store/db"
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
-	"reprise/internal/store/outbox"
+	"reprise/internal/store/sendings"
 )
 
 // Guess is a listen whose time is a guess, from a service that only counts the plays of a song.
@@ -67,7 +67,7 @@ func (s *Store) addSent(ctx context.Context, c library.Connection, sent map[int6
 		sent[track] = append(sent[track], db.Instant(at))
 		return none, err
 	}, `SELECT coalesce(p.track_id, 0), l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
-		JOIN spellings p ON p.id = l.spelling_id WHERE f.user_id = $1 AND f.connection = $2 AND `+outbox.SentAway,
+		JOIN spellings p ON p.id = l.spelling_id WHERE f.user_id = $1 AND f.connection = $2 AND `+sendings.SentAway,
 		c.User, c.ID)
 	return err
 }
@@ -98,7 +98,7 @@ func (s *Store) guesses(ctx context.Context, c library.Connection) (all []Guess,
 			"SELECT l.id, l.played_at + s.later, "+listens.IdOf(
 				"s")+", l.approximate, coalesce(p.track_id, 0) FROM "+in.Listens+
 				" l JOIN "+in.Sources+` s ON s.listen_id = l.id JOIN spellings p ON p.id = l.spelling_id
-			WHERE l.user_id = $1 AND `+connections.FromOne("s", 2)+" ORDER BY l.played_at, l.id", c.User, c.ID)
+			WHERE l.user_id = $1 AND `+connections.SourceOf("s", 2)+" ORDER BY l.played_at, l.id", c.User, c.ID)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -4,6 +4,7 @@ package corrections
 import (
 	"reprise/internal/store/catalogue"
 	"reprise/internal/store/db"
+	"reprise/internal/store/deletions"
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
 	"reprise/internal/store/outbox"
@@ -14,6 +15,7 @@ import (
 type Store struct {
 	db         *db.DB
 	catalogue  *catalogue.Store
+	deletions  *deletions.Store
 	intake     *intake.Store
 	listens    *listens.Store
 	outbox     *outbox.Store
@@ -21,10 +23,11 @@ type Store struct {
 }
 
 // New returns the part of a database.
-func New(d *db.DB, catalogue *catalogue.Store, intake *intake.Store, listens *listens.Store,
-	outbox *outbox.Store, statistics *statistics.Store) *Store {
+func New(d *db.DB, catalogue *catalogue.Store, deletions *deletions.Store, intake *intake.Store,
+	listens *listens.Store, outbox *outbox.Store, statistics *statistics.Store) *Store {
 	return &Store{
 		db:        d,
-		catalogue: catalogue, intake: intake, listens: listens, outbox: outbox, statistics: statistics,
+		catalogue: catalogue, deletions: deletions, intake: intake, listens: listens, outbox: outbox,
+		statistics: statistics,
 	}
 }

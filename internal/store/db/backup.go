@@ -86,7 +86,7 @@ func copyAndVerify(ctx context.Context, from, to string, key *Key) (Copied, erro
 	}
 	_, err = db.ExecContext(ctx, "VACUUM INTO $1", to)
 	if err := errors.Join(err, db.Close()); err != nil {
-		return Copied{}, fmt.Errorf("copy the database: %w", Local(err))
+		return Copied{}, fmt.Errorf("copy the database: %w", Explain(err))
 	}
 	if err := MarkCopy(ctx, to); err != nil {
 		return Copied{}, fmt.Errorf("copy the database: %w", err)
@@ -153,7 +153,7 @@ func MarkCopy(ctx context.Context, file string) error {
 	}
 	_, err = db.ExecContext(ctx, "INSERT INTO facts (name, value) VALUES ($1, '') ON CONFLICT (name) DO NOTHING",
 		CopyFact)
-	return errors.Join(Local(err), db.Close())
+	return errors.Join(Explain(err), db.Close())
 }
 
 // LookAtCopy looks at a copy in a file, which nobody uses, and checks all of it.

@@ -16,16 +16,6 @@ func (e *UnfinishedError) Error() string {
 		"the copy and starts over", e.Of)
 }
 
-// UnopenedError names the one of two databases that could not be opened.
-type UnopenedError struct {
-	Place string
-	Err   error
-}
-
-func (e *UnopenedError) Error() string { return e.Place + ": " + e.Err.Error() }
-
-func (e *UnopenedError) Unwrap() error { return e.Err }
-
 // NameUnfinished names the database in the error of an unfinished copy.
 func NameUnfinished(e engine, err error) error {
 	if _, ok := errors.AsType[*UnfinishedError](err); ok {

@@ -62,13 +62,13 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 	err = db.QueryRowContext(ctx, tables).Scan(&there)
 	if err != nil || there < 3 { // created, and still empty
 		l.Opens = true
-		return Local(err)
+		return Explain(err)
 	}
 	err = db.QueryRowContext(ctx, `SELECT
 		(SELECT coalesce(max(version_id), 0) FROM schema_version),
 		(SELECT count(*) FROM listens)`).Scan(&l.Step, &l.Listens)
 	if err != nil {
-		return Local(err)
+		return Explain(err)
 	}
 	l.By = UpgradedBy(ctx, db, l.Step)
 	if l.Step <= l.Newest {

@@ -35,14 +35,14 @@ func (s *DB) Migrate(ctx context.Context) error {
 	}
 	have, newest, err := p.GetVersions(ctx)
 	if err != nil {
-		return fmt.Errorf("read the database's version: %w", Local(err))
+		return fmt.Errorf("read the database's version: %w", Explain(err))
 	}
 	if have > newest {
 		return newer(s.engine, have, newest, UpgradedBy(ctx, s.Reader, have))
 	}
 	if have == 0 {
 		if _, err := p.Up(ctx); err != nil {
-			return fmt.Errorf("make the database: %w", Local(err))
+			return fmt.Errorf("make the database: %w", Explain(err))
 		}
 		if err := s.CheckKey(ctx); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (s *DB) upgrade(ctx context.Context, p *goose.Provider, have int64) error {
 		return fmt.Errorf("copy the database before the upgrade: %w", err)
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("upgrade the database: %w", Local(err))
+		return fmt.Errorf("upgrade the database: %w", Explain(err))
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (s *DB) upgrade(ctx context.Context, p *goose.Provider, have int64) error {
 func (s *DB) refuseUnreleased(ctx context.Context) error {
 	unreleased, err := s.has(ctx, s.Reader, "goose_db_version")
 	if err != nil {
-		return Local(err)
+		return Explain(err)
 	}
 	if unreleased {
 		return fmt.Errorf("the database %s is from before version 0.1.0, which this version cannot read. Export your "+

@@ -89,6 +89,48 @@ func await(ctx context.Context, c *pgx.Conn) error {
 // tryLock takes the same lock as oneServer, if it is free. It returns true also if there is no schema.
 const tryLock = "SELECT coalesce(pg_try_advisory_lock(hashtextextended(current_schema(), 8420)), true)"
 
+// errShared says what several servers need.
+var errShared = errors.New("several servers can only share a Postgres database. Set database_url")
+
+// OpenAlone opens one connection to a Postgres database, apart from those of an open DB: it takes no lock and changes
+// nothing. The error is [ErrWrongKey] if the key is not that of the database.
+func OpenAlone(ctx context.Context, at Place, key *Key) (*sql.DB, error) {
+	e, err := at.engine()
+	if err != nil {
+		return nil, err
+	}
+	p, ok := e.(postgres)
+	if !ok {
+		return nil, errShared
+	}
+	own := p.pool(func(context.Context, *pgx.Conn) error { return nil })
+	own.SetMaxOpenConns(1)
+	there, err := p.exists(ctx)
+	if err == nil && there {
+		var fits bool
+		if fits, err = opens(ctx, own, key); err == nil && !fits {
+			err = ErrWrongKey
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(Explain(err), own.Close())
+	}
+	return own, nil
+}
+
+// Connect opens a connection of pgx to a Postgres database, on which notifications come in.
+func Connect(ctx context.Context, at Place) (*pgx.Conn, error) {
+	e, err := at.engine()
+	if err != nil {
+		return nil, err
+	}
+	p, ok := e.(postgres)
+	if !ok {
+		return nil, errShared
+	}
+	return pgx.ConnectConfig(ctx, p.config)
+}
+
 func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql.DB, err error) {
 	again := false // a connection had the lock before
 	writer = p.pool(func(ctx context.Context, c *pgx.Conn) error {
@@ -124,7 +166,7 @@ func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql
 	})
 	reader.SetMaxOpenConns(readers)
 	reader.SetMaxIdleConns(readers)
-	return writer, reader, Local(writer.PingContext(ctx))
+	return writer, reader, Explain(writer.PingContext(ctx))
 }
 
 // pool returns a pool that calls prepare on each new connection.
@@ -199,7 +241,7 @@ func (p postgres) ask(ctx context.Context, fn func(*sql.DB) error) error {
 	if err == nil {
 		err = fn(reader)
 	}
-	return errors.Join(Local(err), writer.Close(), reader.Close())
+	return errors.Join(Explain(err), writer.Close(), reader.Close())
 }
 
 // Intact does nothing: Postgres checks its own pages.

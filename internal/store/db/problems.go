@@ -11,15 +11,15 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
-	"modernc.org/sqlite/lib"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
-// Local turns a database error into a *resilience.LocalError that says what to do. It returns sql.ErrNoRows and the
+// Explain turns a database error into a *resilience.LocalError that says what to do. It returns sql.ErrNoRows and the
 // error of a canceled context as they are.
-func Local(err error) error {
+func Explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}

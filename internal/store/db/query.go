@@ -19,7 +19,7 @@ func ExecTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 // Changed returns library.ErrNotFound if a statement changed no row.
 func Changed(result sql.Result, err error) error {
 	if err != nil {
-		return Local(err)
+		return Explain(err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return errors.Join(library.ErrNotFound, err)
@@ -72,18 +72,18 @@ func List[T any](
 ) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, Local(err)
+		return nil, Explain(err)
 	}
 	defer rows.Close()
 	var all []T
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return nil, Local(err)
+			return nil, Explain(err)
 		}
 		all = append(all, v)
 	}
-	return all, Local(rows.Err())
+	return all, Explain(rows.Err())
 }
 
 // Found returns library.ErrNotFound in place of sql.ErrNoRows.
@@ -91,7 +91,7 @@ func Found(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return library.ErrNotFound
 	}
-	return Local(err)
+	return Explain(err)
 }
 
 // RowsAtOnce is the most rows that InsertRows inserts with one statement. SQLite searches all placeholders of a
@@ -185,3 +185,6 @@ func Affected(result sql.Result, err error) (int, error) {
 	n, err := result.RowsAffected()
 	return int(n), err
 }
+
+// ScanID reads a row of one number.
+func ScanID(r Scanner) (id int64, err error) { return id, r.Scan(&id) }

@@ -16,7 +16,7 @@ import (
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	_ "modernc.org/sqlite"
-	"modernc.org/sqlite/lib"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"reprise/internal/tables"
 )
@@ -82,7 +82,7 @@ func (f SQLiteFile) create(ctx context.Context) error {
 	}
 	if err != nil {
 		_ = Remove(part)
-		return fmt.Errorf("the database %s cannot be opened: %w", f, Local(err))
+		return fmt.Errorf("the database %s cannot be opened: %w", f, Explain(err))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (f SQLiteFile) Intact(ctx context.Context, writer *sql.DB) error {
 		return nil
 	}
 	if err != nil && !isCode(err, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) {
-		return fmt.Errorf("the database %s cannot be opened: %w", f, Local(err))
+		return fmt.Errorf("the database %s cannot be opened: %w", f, Explain(err))
 	}
 	return damaged(f)
 }
@@ -136,7 +136,7 @@ func (f SQLiteFile) Rows() tables.Dialect { return tables.SQLite }
 // Shred makes SQLite overwrite freed data with zeros, so that it does not remain in free pages.
 func (f SQLiteFile) Shred(ctx context.Context, writer *sql.DB) error {
 	_, err := writer.ExecContext(ctx, "PRAGMA secure_delete = 1")
-	return Local(err)
+	return Explain(err)
 }
 
 // keep writes a consistent copy of the database to the file <name>.<step>.bak beside it. The file exists only when it
@@ -155,7 +155,7 @@ func CopyTo(ctx context.Context, writer *sql.DB, path string) error {
 		return err
 	}
 	if _, err := writer.ExecContext(ctx, "VACUUM INTO $1", part); err != nil {
-		return errors.Join(Local(err), os.Remove(part))
+		return errors.Join(Explain(err), os.Remove(part))
 	}
 	return os.Rename(part, path)
 }
@@ -226,7 +226,7 @@ func lookAtFile(ctx context.Context, dsn, check string, key *Key) (l Look, err e
 		return l, nil
 	}
 	if err != nil {
-		return l, Local(err)
+		return l, Explain(err)
 	}
 	return l, l.read(ctx, db,
 		"SELECT count(*) FROM sqlite_master WHERE name IN ('schema_version', 'facts', 'listens')", key)

@@ -42,7 +42,7 @@ func (s *DB) CheckKey(ctx context.Context) error {
 	case err != nil:
 		return NameUnfinished(s.engine, err)
 	case sealed == "":
-		return Local(s.MarkKey(ctx, s.Writer))
+		return Explain(s.MarkKey(ctx, s.Writer))
 	}
 	if _, err = s.Key.Open(sealed, keyCheckPlace); err != nil {
 		return ErrWrongKey
@@ -95,7 +95,7 @@ const provenFor = 10 * time.Second
 // Ping checks that the database can be read, and that it has been written in the last ten seconds, else now.
 func (s *DB) Ping(ctx context.Context) error {
 	if err := s.Reader.PingContext(ctx); err != nil {
-		return Local(err)
+		return Explain(err)
 	}
 	now := time.Now().UnixMilli()
 	if age := now - s.proven.Load(); age >= 0 && age < provenFor.Milliseconds() {
@@ -122,7 +122,7 @@ func (s *DB) Prove(ctx context.Context) error {
 func (s *DB) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := s.Writer.BeginTx(ctx, nil)
 	if err != nil {
-		return Local(err)
+		return Explain(err)
 	}
 	defer tx.Rollback() // does nothing after Commit; its own error would hide the first one
 	if err = fn(tx); err == nil {
@@ -131,11 +131,11 @@ func (s *DB) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // database/sql rolled back because ctx ended
 		err = ctx.Err()
 	}
-	return Local(err)
+	return Explain(err)
 }
 
 // Exec runs one statement in a transaction of its own.
 func (s *DB) Exec(ctx context.Context, query string, args ...any) error {
 	_, err := s.Writer.ExecContext(ctx, query, args...)
-	return Local(err)
+	return Explain(err)
 }

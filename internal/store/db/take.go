@@ -40,7 +40,7 @@ func (d *DB) Fits(ctx context.Context) error {
 	if err == nil && l.Step != l.Newest {
 		err = OtherVersion(d, l)
 	}
-	return Local(err)
+	return Explain(err)
 }
 
 // MakeUnfinished makes the tables in an empty database, and marks it as an unfinished copy of another one.
@@ -50,14 +50,14 @@ func (d *DB) MakeUnfinished(ctx context.Context, of string) error {
 		return fmt.Errorf("make the database: %w", err)
 	}
 	if _, err := p.UpTo(ctx, 1); err != nil { // which makes facts
-		return fmt.Errorf("make the database: %w", Local(err))
+		return fmt.Errorf("make the database: %w", Explain(err))
 	}
 	err = d.Exec(ctx, "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", Unfinished, of)
 	if err != nil {
 		return err
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("make the database: %w", Local(err))
+		return fmt.Errorf("make the database: %w", Explain(err))
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (d *DB) DropUnfinished(ctx context.Context) (err error) {
 		return d.Exec(ctx, "TRUNCATE search_texts, search_words, sequences")
 	}
 	if err := d.Close(); err != nil {
-		return Local(err)
+		return Explain(err)
 	}
 	for _, end := range []string{"", "-wal", "-shm"} { // SQLite ignores the others without the first
 		if err := os.Remove(f.Path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -45,7 +45,7 @@ func (s *Store) Digest(ctx context.Context, user, id int64) (digest.Digest, erro
 func (s *Store) DigestsWanted(ctx context.Context, user int64) (bool, error) {
 	var n int
 	err := s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM digest_people WHERE user_id = $1", user).Scan(&n)
-	return n > 0, db.Local(err)
+	return n > 0, db.Explain(err)
 }
 
 // DigestsSpent returns the costs of a person's digests since a time, deleted ones included, the newest first. User 0
@@ -86,7 +86,7 @@ func (s *Store) Heard(
 		FROM listens WHERE user_id = $1 AND played_at >= $2 AND played_at < $3`, user, from, to).
 		Scan(&h.Plays, &earlier)
 	if err != nil || h.Plays == 0 {
-		return h, db.Local(err)
+		return h, db.Explain(err)
 	}
 	music, err := s.statistics.Meanings(ctx)
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, need
 	err = s.db.Reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM entities
 		WHERE id > coalesce((SELECT last FROM enrichment_marks WHERE name = $1), 0))`, source).Scan(&fresh)
 	if err != nil || !fresh {
-		return false, db.Local(err)
+		return false, db.Explain(err)
 	}
 	err = s.db.Write(ctx, func(tx *sql.Tx) error {
 		last, err := catalogue.Mark(ctx, tx, source)

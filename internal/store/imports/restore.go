@@ -102,7 +102,7 @@ func placesOf(ctx context.Context, tx *sql.Tx, in intake.Pile, user int64, conn 
 		// The cross join makes SQLite start with the keys.
 		_, err := db.List(ctx, tx, scan,
 			"SELECT "+listens.IdOf("s")+", l.id, l.played_at FROM "+in.Sources+" s CROSS JOIN "+
-				in.Listens+" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+connections.FromOne("s",
+				in.Listens+" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+connections.SourceOf("s",
 				2)+" AND s.source_key IN "+
 				db.Numbered(3, len(chunk)), args...)
 		if err != nil {

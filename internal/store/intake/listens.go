@@ -248,7 +248,7 @@ func echoes(
 	all, err := db.List(ctx, tx, scan, "SELECT l.id, l.played_at FROM "+in.forwards+" f JOIN "+in.Listens+` l
 		ON l.id = f.listen_id
 		WHERE f.user_id = $1 AND `+reporter.In("f.connection", 5)+` AND l.played_at BETWEEN $3 AND $4
-		AND NOT EXISTS (SELECT 1 FROM `+in.Sources+" s WHERE s.listen_id = l.id AND "+connections.FromOne("s", 2)+")",
+		AND NOT EXISTS (SELECT 1 FROM `+in.Sources+" s WHERE s.listen_id = l.id AND "+connections.SourceOf("s", 2)+")",
 		reporter.Args(user, conn, db.Millis(fresh[0].PlayedAt)-1000, db.Millis(fresh[len(fresh)-1].PlayedAt)+1000)...)
 	if err != nil || len(all) == 0 {
 		return 0, err

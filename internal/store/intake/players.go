@@ -126,7 +126,7 @@ func (s *Store) LearnPlayers(ctx context.Context, tx *sql.Tx, page library.Intak
 			all, err := db.List(ctx, tx, scan,
 				"SELECT s.listen_id, s.source_key, "+listens.IdOf("s")+", l.played_at FROM "+
 					in.Sources+" s CROSS JOIN "+in.Listens+" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+
-					connections.FromOne("s", 2)+" AND s.player = 0 AND s.source_key IN "+db.Numbered(3, len(chunk)),
+					connections.SourceOf("s", 2)+" AND s.player = 0 AND s.source_key IN "+db.Numbered(3, len(chunk)),
 				append([]any{page.User, page.Connection}, chunk...)...)
 			if err != nil {
 				return err
@@ -137,7 +137,7 @@ func (s *Store) LearnPlayers(ctx context.Context, tx *sql.Tx, page library.Intak
 				}
 				err := db.ExecTx(ctx, tx, "UPDATE "+in.Sources+` SET player = $1
 					WHERE listen_id = $2 AND source_key = $3 AND `+listens.IdOf(
-					in.Sources)+" = $4 AND "+connections.FromOne(in.Sources, 5),
+					in.Sources)+" = $4 AND "+connections.SourceOf(in.Sources, 5),
 					players[named[v.id]], v.listen, v.key, v.id, page.Connection)
 				if err != nil {
 					return err

@@ -47,7 +47,7 @@ func NumberOf(ctx context.Context, tx *sql.Tx, conn library.ConnectionID) (numbe
 // SQLite begin with the keys.
 func KnownSources(in Pile) string {
 	return "SELECT " + listens.IdOf("s") + " FROM " + in.Sources + " s CROSS JOIN " + in.Listens + ` l
-	WHERE l.id = s.listen_id AND l.user_id = $1 AND ` + connections.FromOne("s", 2) + " AND s.source_key IN "
+	WHERE l.id = s.listen_id AND l.user_id = $1 AND ` + connections.SourceOf("s", 2) + " AND s.source_key IN "
 }
 
 // unknownPlays returns the plays of the page that the connection has not reported before, the earliest first.
@@ -89,7 +89,7 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*music.Re
 			continue
 		}
 		args := []any{r.Was.ID, SourceKey(user, r.Connection, r.SourceID), r.Connection, r.SourceID}
-		this := " WHERE listen_id = $1 AND source_key = $2 AND " + connections.FromOne(PileOf(r.Was).Sources, 3) +
+		this := " WHERE listen_id = $1 AND source_key = $2 AND " + connections.SourceOf(PileOf(r.Was).Sources, 3) +
 			" AND " + listens.IdOf(PileOf(r.Was).Sources) + " = $4"
 		var err error
 		if later := r.At.Sub(r.Play.At).Milliseconds(); r.Was.Removed == r.Play.Removed {

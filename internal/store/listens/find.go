@@ -15,8 +15,8 @@ import (
 // DeleteAtOnce is how many listens one transaction deletes or brings back, so that other writers do not wait long.
 const DeleteAtOnce = 1000
 
-// Theirs returns those of some listens that are a person's.
-func Theirs(ctx context.Context, q db.Querier, user int64, ids []int64) ([]delivery.Play, error) {
+// Owned returns those of some listens that are a person's.
+func Owned(ctx context.Context, q db.Querier, user int64, ids []int64) ([]delivery.Play, error) {
 	scan := func(r db.Scanner) (v delivery.Play, err error) {
 		var at int64
 		err = r.Scan(&v.Listen, &at)
@@ -177,7 +177,7 @@ func (s *Store) CountFound(ctx context.Context, f library.ListenFilter) (n int, 
 	where, args := within(f, []any{f.User})
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM listens l WHERE l.user_id = $1"+where,
 		args...).Scan(&n)
-	return n, db.Local(err)
+	return n, db.Explain(err)
 }
 
 func ScanListen(r db.Scanner) (l library.StoredListen, err error) {

@@ -60,7 +60,7 @@ func (s *Store) Joined(ctx context.Context, id uint32) (uint32, error) {
 	err := s.db.Reader.QueryRowContext(ctx, "SELECT coalesce((SELECT entity_id FROM joined_ids WHERE old_id = $1), $2)",
 		id, id).Scan(&id)
 	if err != nil {
-		return 0, db.Local(err)
+		return 0, db.Explain(err)
 	}
 	ruled, err := s.catalogue.Rulings(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ func (s *Store) indexSome(ctx context.Context) (more bool, err error) {
 		EXISTS (SELECT 1 FROM entities WHERE id > coalesce((SELECT last FROM sequences WHERE name = $2), 0))`,
 		IndexedSpellings, IndexedArtists).Scan(&behind)
 	if err != nil || !behind {
-		return false, db.Local(err)
+		return false, db.Explain(err)
 	}
 	err = s.db.Write(ctx, func(tx *sql.Tx) (err error) {
 		more, err = s.indexNext(ctx, tx)

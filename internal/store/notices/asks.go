@@ -68,7 +68,7 @@ func (s *Store) FirstSteps(ctx context.Context, user int64) (f accounts.FirstSte
 		return accounts.FirstSteps{Ended: true}, nil
 	}
 	f.Begun, f.Chosen, f.LeftOut, f.Ended = err == nil, split(chosen), split(leftOut), ended > 0
-	return f, db.Local(err)
+	return f, db.Explain(err)
 }
 
 // SaveFirstSteps stores how far a person's first steps have come.

@@ -188,7 +188,7 @@ func (s *Store) ChannelFailed(
 	if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
 		err = nil
 	}
-	return n, db.Local(err)
+	return n, db.Explain(err)
 }
 
 // ChannelStopped implements notify.ChannelStore.

@@ -168,7 +168,7 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 			FROM messages WHERE channel_id = $1 AND ended_at = 0 ORDER BY id`, channel)
 		for i := range all {
 			if err == nil && all[i].Event == notify.Resolved {
-				err = s.outbox.CaughtUp(ctx, tx, channel, &all[i])
+				err = caughtUp(ctx, tx, channel, &all[i])
 			}
 		}
 		return err

@@ -188,10 +188,10 @@ func (s *Store) SeeNotification(ctx context.Context, user, id int64) (bool, erro
 		"UPDATE notifications SET seen_at = $1 WHERE user_id = $2 AND id = $3 AND seen_at = 0",
 		db.Millis(time.Now()), user, id)
 	if err != nil {
-		return false, db.Local(err)
+		return false, db.Explain(err)
 	}
 	n, err := result.RowsAffected()
-	return n > 0, db.Local(err)
+	return n > 0, db.Explain(err)
 }
 
 // AckNotification implements notify.Store.

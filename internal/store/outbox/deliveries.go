@@ -132,7 +132,7 @@ func (s *Store) Redrive(ctx context.Context, f delivery.Filter, dry bool) (n int
 	if dry {
 		err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM deliveries d WHERE "+isRedriven+" AND "+clause,
 			args...).Scan(&n)
-		return n, db.Local(err)
+		return n, db.Explain(err)
 	}
 	err = s.db.Write(ctx, func(tx *sql.Tx) (err error) {
 		n, err = s.BecomeDue(ctx, tx, redriven, isRedriven+" AND "+clause, args...)
@@ -205,13 +205,13 @@ func (s *Store) DiscardDead(ctx context.Context, f delivery.Filter, dry bool) (n
 	clause, args := where(f)
 	if dry {
 		err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM deliveries d WHERE "+clause, args...).Scan(&n)
-		return n, db.Local(err)
+		return n, db.Explain(err)
 	}
 	for {
 		gone := 0
 		err = s.db.Write(ctx, func(tx *sql.Tx) error {
-			ids, err := db.List(ctx, tx, ScanID, "SELECT d.id FROM deliveries d WHERE "+clause+" ORDER BY d.id LIMIT "+
-				strconv.Itoa(discardAtOnce), args...)
+			ids, err := db.List(ctx, tx, db.ScanID, "SELECT d.id FROM deliveries d WHERE "+clause+
+				" ORDER BY d.id LIMIT "+strconv.Itoa(discardAtOnce), args...)
 			if err != nil {
 				return err
 			}
@@ -245,7 +245,7 @@ func (s *Store) TryAgain(ctx context.Context, diedBefore time.Time) (n int, err 
 // 1,000 of each. It returns the removed dead letters.
 func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (dead []delivery.Delivery, err error) {
 	err = s.db.Write(ctx, func(tx *sql.Tx) error {
-		done, err := db.List(ctx, tx, ScanID, `SELECT id FROM deliveries
+		done, err := db.List(ctx, tx, db.ScanID, `SELECT id FROM deliveries
 			WHERE state = 'done' AND ended_at < $1 LIMIT 1000`, db.Millis(doneBefore))
 		if err != nil {
 			return err

@@ -127,8 +127,6 @@ func (s *Store) Parked(ctx context.Context) ([]library.Connection, error) {
 		WHERE d.user_id = connections.user_id AND d.connection = connections.connection AND d.state = 'parked')`)
 }
 
-func ScanID(r db.Scanner) (id int64, err error) { return id, r.Scan(&id) }
-
 // WaitingFor says what waits to be sent to a connection; empty for nothing.
 func (s *Store) WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (words.Text, error) {
 	waiting, err := s.Waiting(ctx, user)

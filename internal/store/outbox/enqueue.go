@@ -75,6 +75,18 @@ func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
 		"ON CONFLICT (listen_id, connection) DO UPDATE SET delivery_id = excluded.delivery_id")
 }
 
+// ForwardingRules returns a person's forwarding rules, by provider.
+func ForwardingRules(ctx context.Context, q db.Querier, user int64) ([]delivery.Rule, error) {
+	scan := func(r db.Scanner) (v delivery.Rule, err error) {
+		var from, oldest, since int64
+		err = r.Scan(&v.User, &v.Connection, &v.Kind, &v.Batch, &from, &oldest, &since)
+		v.From, v.Oldest, v.Since = db.Instant(from), time.Duration(oldest)*time.Millisecond, db.Instant(since)
+		return v, err
+	}
+	return db.List(ctx, q, scan, `SELECT user_id, connection, kind, batch, from_at, oldest, since FROM forwarding
+		WHERE user_id = $1 ORDER BY connection`, user)
+}
+
 // Routes returns what decides where the listens of a person go.
 func (s *Store) Routes(ctx context.Context, tx *sql.Tx, user int64) (r delivery.Routes, err error) {
 	r = delivery.Routes{User: user, Now: time.Now(), ArchiveEvery: s.Options().ArchiveEvery}

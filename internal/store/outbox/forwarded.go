@@ -2,10 +2,12 @@ package outbox
 
 import (
 	"context"
+	"database/sql"
 
 	"reprise/internal/library"
 	"reprise/internal/store/db"
 	"reprise/internal/store/listens"
+	"reprise/internal/store/statistics"
 )
 
 // forwarded is a listen of a delivery, with one of its sources.
@@ -37,4 +39,15 @@ var selectForwarded = "SELECT " + listens.ListenColumns + `, f.delivery_id, f.us
 // forwardedIn returns the listens of a delivery, as they are stored now.
 func (s *Store) forwardedIn(ctx context.Context, delivery int64) ([]forwarded, error) {
 	return db.List(ctx, s.db.Reader, scanForwarded, selectForwarded, delivery)
+}
+
+// unforward forgets that some listens are forwarded, by a condition for rows of forwards.
+func unforward(ctx context.Context, tx *sql.Tx, condition string, args ...any) error {
+	err := db.ExecTx(ctx, tx, `UPDATE listen_columns SET version = version + 1 WHERE (user_id, span) IN
+		(SELECT forwards.user_id, `+statistics.SpanIn("listens.played_at")+` FROM forwards
+		JOIN listens ON listens.id = forwards.listen_id WHERE `+condition+")", args...)
+	if err != nil {
+		return err
+	}
+	return db.ExecTx(ctx, tx, "DELETE FROM forwards WHERE "+condition, args...)
 }

@@ -20,9 +20,9 @@ import (
 // Queue returns the queue in this database. A store that was opened beside a server has none.
 func (s *Store) Queue() *queue.Queue { return s.Jobs }
 
-// waits is the condition that a delivery is attempted when it is due. The indexes deliveries_due and deliveries_next
+// Pending is the condition that a delivery is attempted when it is due. The indexes deliveries_due and deliveries_next
 // have it, word by word.
-const waits = "state IN ('scheduled', 'retrying')"
+const Pending = "state IN ('scheduled', 'retrying')"
 
 // Waiting is an SQL expression for the state of a delivery that begins to wait.
 const Waiting = "CASE WHEN attempts > 0 THEN 'retrying' ELSE 'scheduled' END"
@@ -44,16 +44,16 @@ func DueMillis(t time.Time) int64 { return db.Millis(t.Add(time.Millisecond - 1)
 func (s *Store) Wake(ctx context.Context, after, until time.Time) (all []delivery.Due, next time.Time, err error) {
 	scan := func(r db.Scanner) (d delivery.Due, err error) { return d, r.Scan(&d.User, &d.Connection, &d.Count) }
 	// The writer is one connection, so this waits for a transaction that has changed what waits and is not over.
-	all, err = db.List(ctx, s.db.Writer, scan, "SELECT user_id, connection, count(*) FROM deliveries WHERE "+waits+
+	all, err = db.List(ctx, s.db.Writer, scan, "SELECT user_id, connection, count(*) FROM deliveries WHERE "+Pending+
 		" AND due_at > $1 AND due_at <= $2 GROUP BY user_id, connection", db.Millis(after), db.Millis(until))
 	if err != nil {
 		return nil, next, err
 	}
 	var first sql.NullInt64
-	err = s.db.Writer.QueryRowContext(ctx, "SELECT min(due_at) FROM deliveries WHERE "+waits+" AND due_at > $1",
+	err = s.db.Writer.QueryRowContext(ctx, "SELECT min(due_at) FROM deliveries WHERE "+Pending+" AND due_at > $1",
 		db.Millis(until)).Scan(&first)
 	if err != nil || len(all) == 0 {
-		return nil, db.Instant(first.Int64), db.Local(err)
+		return nil, db.Instant(first.Int64), db.Explain(err)
 	}
 	sends := make([]queue.Send, len(all))
 	for i, d := range all {
@@ -117,14 +117,14 @@ func (s *Store) FinishIn(ctx context.Context, tx *sql.Tx, to queue.Send, share d
 	case share.Park:
 		err = park(ctx, tx, OfConnection, to.User, to.Connection)
 	case !share.Until.IsZero():
-		err = db.ExecTx(ctx, tx, "UPDATE deliveries SET due_at = $3 WHERE "+OfConnection+" AND "+waits+
+		err = db.ExecTx(ctx, tx, "UPDATE deliveries SET due_at = $3 WHERE "+OfConnection+" AND "+Pending+
 			" AND due_at < $3", to.User, to.Connection, DueMillis(share.Until))
 	}
 	if err != nil {
 		return err
 	}
 	var more bool
-	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deliveries WHERE "+OfConnection+" AND "+waits+
+	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deliveries WHERE "+OfConnection+" AND "+Pending+
 		" AND due_at <= $3)", to.User, to.Connection, db.Millis(time.Now())).Scan(&more)
 	if err != nil || !more {
 		s.Jobs.Look() // at when the next one is due
@@ -164,7 +164,7 @@ const OfConnection = "user_id = $1 AND connection = $2"
 
 // park has the deliveries that wait wait for a person, of those with a condition.
 func park(ctx context.Context, tx *sql.Tx, which string, args ...any) error {
-	return db.ExecTx(ctx, tx, "UPDATE deliveries SET state = 'parked' WHERE "+waits+" AND "+which, args...)
+	return db.ExecTx(ctx, tx, "UPDATE deliveries SET state = 'parked' WHERE "+Pending+" AND "+which, args...)
 }
 
 // BecomeDue makes the deliveries due for which a condition holds, after these changes. It returns how many there were.
@@ -187,10 +187,10 @@ func (s *Store) BecomeDue(ctx context.Context, tx *sql.Tx, changes, which string
 const (
 	Released, IsParked   = "state = " + Waiting, "d.state = 'parked'"
 	redriven, isRedriven = "state = 'scheduled', attempts = 0, ended_at = 0", "d.state IN ('dead', 'retrying')"
-	Hastened, IsHastened = "attempts = attempts", "d." + waits // in the order in which they were made
+	Expedited, IsPending = "attempts = attempts", "d." + Pending // in the order in which they were made
 	// A dead letter that is tried again has one more attempt.
-	tried, isTried = "state = " + Waiting + `, ended_at = 0,
-		max_attempts = CASE WHEN attempts >= max_attempts THEN attempts + 1 ELSE max_attempts END`, "d.state = 'dead'"
+	tried = "state = " + Waiting + `, ended_at = 0,
+		max_attempts = CASE WHEN attempts >= max_attempts THEN attempts + 1 ELSE max_attempts END`
 )
 
 // Park has all that waits to be sent to a connection wait for a person.
@@ -210,7 +210,7 @@ func (s *Store) Release(ctx context.Context, to queue.Send) error {
 // what has died, except of what it delivers.
 func (s *Store) Revive(ctx context.Context, to queue.Send) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) (err error) {
-		for changes, which := range map[string]string{Released: IsParked, Hastened: IsHastened,
+		for changes, which := range map[string]string{Released: IsParked, Expedited: IsPending,
 			redriven: "d.state = 'dead' AND d.category <> 'item'"} {
 			_, e := s.BecomeDue(ctx, tx, changes, which+" AND "+OfConnection, to.User, to.Connection)
 			err = errors.Join(err, e)
@@ -222,7 +222,7 @@ func (s *Store) Revive(ctx context.Context, to queue.Send) error {
 // Earlier makes deliveries that wait due earlier by a time, because the system clock was set back by that. First
 // messages wait for a time of day and stay, as what is parked.
 func (s *Store) Earlier(ctx context.Context, by time.Duration) error {
-	return s.db.Exec(ctx, "UPDATE deliveries SET due_at = due_at - $1 WHERE "+waits+
+	return s.db.Exec(ctx, "UPDATE deliveries SET due_at = due_at - $1 WHERE "+Pending+
 		" AND due_at > $2 AND NOT (kind = 'notify' AND attempts = 0)", by.Milliseconds(), db.Millis(time.Now()))
 }
 
@@ -230,7 +230,7 @@ func (s *Store) Earlier(ctx context.Context, by time.Duration) error {
 func (s *Store) Backlog(ctx context.Context) (n int, err error) {
 	err = s.db.Reader.QueryRowContext(ctx,
 		"SELECT count(*) FROM deliveries WHERE state IN ('scheduled', 'retrying', 'running')").Scan(&n)
-	return n, db.Local(err)
+	return n, db.Explain(err)
 }
 
 // DeliveryCounts returns how many deliveries there are in each state, and when the oldest one was made that waits by
@@ -254,5 +254,5 @@ func (s *Store) DeliveryCounts(ctx context.Context) (counts map[delivery.State]i
 	err = s.db.Reader.QueryRowContext(ctx, `SELECT min(created_at) FROM deliveries
 		WHERE state IN ('scheduled', 'retrying', 'running')
 		AND NOT (kind = 'notify' AND state = 'scheduled' AND due_at > $1)`, db.Millis(time.Now())).Scan(&first)
-	return counts, db.Instant(first.Int64), db.Local(err)
+	return counts, db.Instant(first.Int64), db.Explain(err)
 }

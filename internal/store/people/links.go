@@ -88,7 +88,7 @@ func linked(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return accounts.ErrLink
 	}
-	return db.Local(err)
+	return db.Explain(err)
 }
 
 // Invitations returns the open invitations, the newest first.
@@ -101,7 +101,7 @@ func (s *Store) Invitations(ctx context.Context) ([]accounts.Link, error) {
 func (s *Store) DeleteInvitation(ctx context.Context, id int64) (there bool, err error) {
 	n, err := db.Affected(s.db.Writer.ExecContext(ctx, "DELETE FROM links WHERE id = $1 AND kind = $2", id,
 		accounts.Invitation))
-	return n > 0, db.Local(err)
+	return n > 0, db.Explain(err)
 }
 
 // takeLink removes a link that works and returns it, or accounts.ErrLink.

@@ -25,7 +25,7 @@ func (t Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, erro
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	} else if err != nil {
-		return nil, false, db.Local(err)
+		return nil, false, db.Explain(err)
 	}
 	b, err := base64.StdEncoding.DecodeString(data)
 	return b, err == nil, err
@@ -108,10 +108,10 @@ func (t Sessions) EndOthers(ctx context.Context, user int64, token string) (n in
 func (t Sessions) EndAll(ctx context.Context, user int64) (int, error) {
 	result, err := t.s.db.Writer.ExecContext(ctx, "DELETE FROM sessions WHERE user_id = $1", user)
 	if err != nil {
-		return 0, db.Local(err)
+		return 0, db.Explain(err)
 	}
 	n, err := result.RowsAffected()
-	return int(n), db.Local(err)
+	return int(n), db.Explain(err)
 }
 
 // Find implements scs.Store.

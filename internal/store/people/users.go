@@ -25,7 +25,7 @@ func Person(ctx context.Context, tx *sql.Tx, user int64) (accounts.User, error) 
 func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 	var n int
 	err := s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM users").Scan(&n)
-	return n > 0, db.Local(err)
+	return n > 0, db.Explain(err)
 }
 
 // AddUser implements accounts.Store. It stores a new account and returns it with its ID. Names are compared without
@@ -79,7 +79,7 @@ func known(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return accounts.ErrUnknown
 	}
-	return db.Local(err)
+	return db.Explain(err)
 }
 
 // Users returns all accounts, the oldest first, without those that are being removed.
@@ -94,7 +94,7 @@ func (s *Store) UsersPart(ctx context.Context, p accounts.Part) (part []accounts
 	const where = `WHERE role <> $1 AND name_key LIKE $2 ESCAPE '\'`
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM users "+where, Leaving, like).Scan(&total)
 	if err != nil {
-		return nil, 0, db.Local(err)
+		return nil, 0, db.Explain(err)
 	}
 	part, err = db.List(ctx, s.db.Reader, scanUser, selectUser+where+" AND id > $3 ORDER BY id LIMIT $4 OFFSET $5",
 		Leaving, like, p.After, p.Limit, p.Skip)

@@ -68,5 +68,5 @@ func (s *Store) DeleteYearLink(ctx context.Context, user int64, year int) error 
 	if err == nil && n == 0 {
 		return library.ErrNotFound
 	}
-	return db.Local(err)
+	return db.Explain(err)
 }

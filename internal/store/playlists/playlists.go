@@ -50,7 +50,7 @@ func (s *Store) PlaylistsPart(ctx context.Context, user int64, offset, limit int
 // CountPlaylists returns how many playlists a user has.
 func (s *Store) CountPlaylists(ctx context.Context, user int64) (n int, err error) {
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM playlists WHERE user_id = $1", user).Scan(&n)
-	return n, db.Local(err)
+	return n, db.Explain(err)
 }
 
 // PlaylistOnly returns one playlist of a user without its tracks, or library.ErrNotFound.

@@ -171,9 +171,9 @@ func (s *Store) artistByName(ctx context.Context, name string) (int64, error) {
 		known[key].ID).Scan(&told)
 	id := ruled.End(known[key].ID)
 	if !told || ruled.Names[id].Name != "" && music.Normal(ruled.Names[id].Name) != music.Normal(name) {
-		return 0, db.Local(err)
+		return 0, db.Explain(err)
 	}
-	return id, db.Local(err)
+	return id, db.Explain(err)
 }
 
 // UndoRule undoes a rule about an artist, an album or a track, and returns it. It does nothing if the rule is already
@@ -210,7 +210,7 @@ func (s *Store) UndoRule(ctx context.Context, id int64) (c library.Correction, e
 // RuleExists reports whether there is a rule about an artist, an album or a track with this ID, undone or not.
 func (s *Store) RuleExists(ctx context.Context, id int64) (there bool, err error) {
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM music_rules WHERE id = $1)", id).Scan(&there)
-	return there, db.Local(err)
+	return there, db.Explain(err)
 }
 
 // mostWorks caps the albums, and the tracks, that are listed of an artist.

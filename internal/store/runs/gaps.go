@@ -20,7 +20,7 @@ func NoteGap(ctx context.Context, tx *sql.Tx, user int64, conn library.Connectio
 	return errors.Join(
 		db.ExecTx(ctx, tx, `INSERT INTO gaps (user_id, connection, from_at, to_at, lost_to, noticed_at, recovered)
 			SELECT $1, $2, $3, $4, $5, $6, count(DISTINCT l.id) FROM listens l
-			JOIN listen_sources s ON s.listen_id = l.id AND `+connections.FromOne("s", 2)+`
+			JOIN listen_sources s ON s.listen_id = l.id AND `+connections.SourceOf("s", 2)+`
 			WHERE l.user_id = $1 AND l.played_at BETWEEN $7 AND $8 AND l.played_at + s.later BETWEEN $3 AND $4
 			ON CONFLICT (user_id, connection, from_at) DO UPDATE
 			SET to_at = excluded.to_at, lost_to = excluded.lost_to, recovered = excluded.recovered`,

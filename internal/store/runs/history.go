@@ -184,7 +184,7 @@ func (s *Store) lines(ctx context.Context, table, condition string, each func([]
 		"SELECT string_agg("+strings.Join(columns, " || ' ' || ")+", $1) FROM "+table+
 			" WHERE "+condition, "\n").Scan(&text)
 	if err != nil || !text.Valid {
-		return db.Local(err)
+		return db.Explain(err)
 	}
 	v := make([]string, len(columns))
 	last := len(v) - 1

@@ -97,7 +97,7 @@ func (s *Store) latestSpan(ctx context.Context, user int64) (latest int64, err e
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT coalesce(max(span), 0) FROM listen_columns WHERE user_id = $1",
 		user).
 		Scan(&latest)
-	return latest, db.Local(err)
+	return latest, db.Explain(err)
 }
 
 // someColumns calls fn for the columns of rows until fn returns false, and reports whether it did.
@@ -247,7 +247,7 @@ func (s *Store) Meanings(ctx context.Context) (*listening.Music, error) {
 	err := s.db.Reader.QueryRowContext(ctx, `SELECT coalesce((SELECT last FROM sequences WHERE name = $1), 0),
 		coalesce((SELECT max(id) FROM spellings), 0)`, catalogue.Meanings).Scan(&version, &last)
 	if err != nil {
-		return nil, db.Local(err)
+		return nil, db.Explain(err)
 	}
 	if m.music == nil || version != m.version {
 		m.music, m.last = &listening.Music{}, 0

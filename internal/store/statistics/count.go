@@ -36,7 +36,7 @@ func (s *Store) CountListens(ctx context.Context, user int64) (n int, err error)
 				WHERE user_id = $1 AND played_at >= $2 AND played_at < $3`,
 				user, v.number*db.SpanLength, (v.number+1)*db.SpanLength).Scan(&some)
 			if err != nil {
-				return 0, db.Local(err)
+				return 0, db.Explain(err)
 			}
 		}
 		next[v] = some

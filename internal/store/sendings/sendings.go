@@ -1,4 +1,4 @@
-package outbox
+package sendings
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func accountKey(c library.Connection) int64 {
 func (s *Store) LastSending(ctx context.Context) (n int64, err error) {
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM sequences WHERE name = $1", sendings).
 		Scan(&n)
-	return n, db.Local(err)
+	return n, db.Explain(err)
 }
 
 // Sending notes that plays of songs are about to be sent to the account of a connection, each Track with the SourceID

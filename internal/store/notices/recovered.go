@@ -1,4 +1,4 @@
-package outbox
+package notices
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 // endsWithin is how long before the end of a trouble the run or delivery may have ended that proved it over.
 const endsWithin = time.Second
 
-// CaughtUp fills in what was read and sent since the trouble ended that a channel's message is about. It counts for
+// caughtUp fills in what was read and sent since the trouble ended that a channel's message is about. It counts for
 // the person's own connections only.
-func (s *Store) CaughtUp(ctx context.Context, tx *sql.Tx, channel int64, w *notify.Waiting) error {
+func caughtUp(ctx context.Context, tx *sql.Tx, channel int64, w *notify.Waiting) error {
 	if strings.Contains(w.Cause, " of user ") || strings.HasSuffix(w.Cause, ":app") {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package db
+package servers
 
 import (
 	"context"
@@ -7,54 +7,38 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"reprise/internal/cluster"
+	"reprise/internal/store/db"
 )
 
-// Servers is the list of the servers that share a Postgres database, and of who leads them. It has a connection of its
+// Book is the list of the servers that share a Postgres database, and of who leads them. It has a connection of its
 // own, because a server is to be heard of while it may not write, and while a long transaction runs. Its statements are
-// for Postgres alone. Safe for concurrent use.
-type Servers struct{ db *sql.DB }
+// for Postgres alone. It is safe for concurrent use.
+type Book struct{ db *sql.DB }
 
-// OpenServers connects to the list of servers. It changes nothing. The error says what is wrong, also if the key is not
-// that of the database.
-func OpenServers(ctx context.Context, at Place, key *Key) (*Servers, error) {
-	e, err := at.engine()
+// Open connects to the list of servers. It changes nothing. The error says what is wrong; it is [db.ErrWrongKey] if the
+// key is not that of the database.
+func Open(ctx context.Context, at db.Place, key *db.Key) (*Book, error) {
+	own, err := db.OpenAlone(ctx, at, key)
 	if err != nil {
 		return nil, err
 	}
-	p, ok := e.(postgres)
-	if !ok {
-		return nil, errors.New("several servers can only share a Postgres database. Set database_url")
-	}
-	s := &Servers{p.pool(func(context.Context, *pgx.Conn) error { return nil })}
-	s.db.SetMaxOpenConns(1)
-	there, err := p.exists(ctx)
-	if err == nil && there {
-		var fits bool
-		if fits, err = opens(ctx, s.db, key); err == nil && !fits {
-			err = ErrWrongKey
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(Local(err), s.Close())
-	}
-	return s, nil
+	return &Book{own}, nil
 }
 
 // Close closes the connection.
-func (s *Servers) Close() error { return s.db.Close() }
+func (b *Book) Close() error { return b.db.Close() }
 
 // Fresh reports whether nobody has an account yet.
-func (s *Servers) Fresh(ctx context.Context) (bool, error) {
+func (b *Book) Fresh(ctx context.Context) (bool, error) {
 	var users bool
-	err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM users)").Scan(&users)
+	err := b.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM users)").Scan(&users)
 	if isEmpty(err) {
 		return true, nil
 	}
-	return !users, Local(err)
+	return !users, db.Explain(err)
 }
 
 // now is the database's time in milliseconds.
@@ -64,8 +48,8 @@ const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 const lateAfter = 10 * time.Minute
 
 // Beat implements cluster.Book.
-func (s *Servers) Beat(ctx context.Context, me cluster.Server) (cluster.Leader, error) {
-	_, err := s.db.ExecContext(ctx, `WITH gone AS (DELETE FROM servers WHERE seen_at < `+now+` - $6 AND id <> $1)
+func (b *Book) Beat(ctx context.Context, me cluster.Server) (cluster.Leader, error) {
+	_, err := b.db.ExecContext(ctx, `WITH gone AS (DELETE FROM servers WHERE seen_at < `+now+` - $6 AND id <> $1)
 		INSERT INTO servers (id, name, address, version, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, `+now+`)
 		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
 		me.ID, me.Name, me.Address, me.Version, me.Started.UnixMilli(), lateAfter.Milliseconds())
@@ -73,10 +57,10 @@ func (s *Servers) Beat(ctx context.Context, me cluster.Server) (cluster.Leader, 
 		return cluster.Leader{}, nil
 	}
 	if err != nil {
-		return cluster.Leader{}, Local(err)
+		return cluster.Leader{}, db.Explain(err)
 	}
-	l, err := scanLeader(s.db.QueryRowContext(ctx, "SELECT "+leaderColumns+" FROM leader"))
-	return l, Local(err)
+	l, err := scanLeader(b.db.QueryRowContext(ctx, "SELECT "+leaderColumns+" FROM leader"))
+	return l, db.Explain(err)
 }
 
 const leaderColumns = "server_id, address, lease, " + now + " - seen_at, released"
@@ -95,11 +79,11 @@ func isEmpty(err error) bool {
 }
 
 // Claim implements cluster.Book.
-func (s *Servers) Claim(ctx context.Context, me cluster.Server, backend uint32) (
+func (b *Book) Claim(ctx context.Context, me cluster.Server, backend uint32) (
 	before cluster.Leader, lease int64, err error) {
-	tx, err := s.db.BeginTx(ctx, nil)
+	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
-		return before, 0, Local(err)
+		return before, 0, db.Explain(err)
 	}
 	defer tx.Rollback()
 	before, err = scanLeader(tx.QueryRowContext(ctx, "SELECT "+leaderColumns+" FROM leader FOR UPDATE"))
@@ -113,61 +97,57 @@ func (s *Servers) Claim(ctx context.Context, me cluster.Server, backend uint32) 
 	if err == nil {
 		err = tx.Commit()
 	}
-	return before, lease, Local(err)
+	return before, lease, db.Explain(err)
 }
 
 // Confirm implements cluster.Book.
-func (s *Servers) Confirm(ctx context.Context, lease int64, backend uint32) (bool, error) {
-	return s.changed(ctx, `UPDATE leader SET seen_at = `+now+`, backend = $2
+func (b *Book) Confirm(ctx context.Context, lease int64, backend uint32) (bool, error) {
+	return b.changed(ctx, `UPDATE leader SET seen_at = `+now+`, backend = $2
 		WHERE lease = $1 AND released = 0`, lease, int64(backend))
 }
 
 // Depose implements cluster.Book. The condition is checked again: the leader may have been heard of meanwhile.
-func (s *Servers) Depose(ctx context.Context, lease int64, unconfirmed time.Duration) error {
-	_, err := s.db.ExecContext(ctx, `SELECT pg_terminate_backend(backend::integer) FROM leader
+func (b *Book) Depose(ctx context.Context, lease int64, unconfirmed time.Duration) error {
+	_, err := b.db.ExecContext(ctx, `SELECT pg_terminate_backend(backend::integer) FROM leader
 		JOIN pg_stat_activity a ON a.pid = backend AND a.datname = current_database() AND a.usename = current_user
 		WHERE lease = $1 AND released = 0 AND seen_at < `+now+` - $2`, lease, unconfirmed.Milliseconds())
-	return Local(err)
+	return db.Explain(err)
 }
 
 // Resign implements cluster.Book.
-func (s *Servers) Resign(ctx context.Context, lease int64) error {
-	_, err := s.changed(ctx, "UPDATE leader SET released = 1 WHERE lease = $1", lease)
+func (b *Book) Resign(ctx context.Context, lease int64) error {
+	_, err := b.changed(ctx, "UPDATE leader SET released = 1 WHERE lease = $1", lease)
 	return err
 }
 
 // Leave implements cluster.Book.
-func (s *Servers) Leave(ctx context.Context, id string) error {
-	_, err := s.changed(ctx, "DELETE FROM servers WHERE id = $1", id)
+func (b *Book) Leave(ctx context.Context, id string) error {
+	_, err := b.changed(ctx, "DELETE FROM servers WHERE id = $1", id)
 	return err
 }
 
-// Changed runs a statement and reports whether it has changed a row.
-func (s *Servers) changed(ctx context.Context, query string, args ...any) (bool, error) {
-	result, err := s.db.ExecContext(ctx, query, args...)
+// changed runs a statement and reports whether it has changed a row.
+func (b *Book) changed(ctx context.Context, query string, args ...any) (bool, error) {
+	result, err := b.db.ExecContext(ctx, query, args...)
 	if isEmpty(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, Local(err)
+		return false, db.Explain(err)
 	}
 	n, err := result.RowsAffected()
-	return n > 0, Local(err)
+	return n > 0, db.Explain(err)
 }
 
-// Servers returns the servers that share the database, the leader first, as they were heard of; none if the server is
-// alone.
-func (s *DB) Servers(ctx context.Context) ([]cluster.Server, error) { return servers(ctx, s.Reader) }
-
 // All implements cluster.Book.
-func (s *Servers) All(ctx context.Context) ([]cluster.Server, error) { return servers(ctx, s.db) }
+func (b *Book) All(ctx context.Context) ([]cluster.Server, error) { return list(ctx, b.db) }
 
-func servers(ctx context.Context, from *sql.DB) (all []cluster.Server, err error) {
+func list(ctx context.Context, from *sql.DB) (all []cluster.Server, err error) {
 	rows, err := from.QueryContext(ctx, `SELECT id, name, address, version, started_at, seen_at,
 		CASE WHEN id = (SELECT server_id FROM leader WHERE released = 0) THEN 1 ELSE 0 END AS leads
 		FROM servers ORDER BY 7 DESC, name, id`)
 	if err != nil {
-		return nil, Local(err)
+		return nil, db.Explain(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -179,5 +159,5 @@ func servers(ctx context.Context, from *sql.DB) (all []cluster.Server, err error
 		v.Started, v.Seen, v.Leads = time.UnixMilli(started).UTC(), time.UnixMilli(seen).UTC(), leads == 1
 		all = append(all, v)
 	}
-	return all, Local(rows.Err())
+	return all, db.Explain(rows.Err())
 }

@@ -1,4 +1,4 @@
-package outbox
+package forwarding
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"reprise/internal/store/connections"
 	"reprise/internal/store/db"
-	"reprise/internal/store/statistics"
 )
 
 // What became of a person's listens at a connection is counted by span, and kept with the version of the span. A page
@@ -96,17 +95,6 @@ func (s *Store) keepFates(ctx context.Context, user int64, target connections.Ac
 				account = excluded.account, forwarded = excluded.forwarded, there = excluded.there,
 				missing = excluded.missing`)
 	})
-}
-
-// unforward forgets that some listens are forwarded, by a condition for rows of forwards.
-func unforward(ctx context.Context, tx *sql.Tx, condition string, args ...any) error {
-	err := db.ExecTx(ctx, tx, `UPDATE listen_columns SET version = version + 1 WHERE (user_id, span) IN
-		(SELECT forwards.user_id, `+statistics.SpanIn("listens.played_at")+` FROM forwards
-		JOIN listens ON listens.id = forwards.listen_id WHERE `+condition+")", args...)
-	if err != nil {
-		return err
-	}
-	return db.ExecTx(ctx, tx, "DELETE FROM forwards WHERE "+condition, args...)
 }
 
 // sumOf adds up the counts of spans.

@@ -1,4 +1,4 @@
-package outbox
+package forwarding
 
 import (
 	"context"
@@ -12,22 +12,12 @@ import (
 	"reprise/internal/store/connections"
 	"reprise/internal/store/db"
 	"reprise/internal/store/listens"
+	"reprise/internal/store/outbox"
 )
 
 // ForwardingRules returns a person's forwarding rules, by provider.
 func (s *Store) ForwardingRules(ctx context.Context, user int64) ([]delivery.Rule, error) {
-	return ForwardingRules(ctx, s.db.Reader, user)
-}
-
-func ForwardingRules(ctx context.Context, q db.Querier, user int64) ([]delivery.Rule, error) {
-	scan := func(r db.Scanner) (v delivery.Rule, err error) {
-		var from, oldest, since int64
-		err = r.Scan(&v.User, &v.Connection, &v.Kind, &v.Batch, &from, &oldest, &since)
-		v.From, v.Oldest, v.Since = db.Instant(from), time.Duration(oldest)*time.Millisecond, db.Instant(since)
-		return v, err
-	}
-	return db.List(ctx, q, scan, `SELECT user_id, connection, kind, batch, from_at, oldest, since FROM forwarding
-		WHERE user_id = $1 ORDER BY connection`, user)
+	return outbox.ForwardingRules(ctx, s.db.Reader, user)
 }
 
 // forwardAtOnce is how many listens one transaction of StartForwarding enqueues, so that other writers do not wait
@@ -59,13 +49,13 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 			if err != nil {
 				return err
 			}
-			ids, err = db.List(ctx, tx, ScanID,
+			ids, err = db.List(ctx, tx, db.ScanID,
 				"SELECT l.id "+unforwarded(target, 4)+" ORDER BY l.played_at, l.id LIMIT $3",
 				target.Args(r.User, db.Millis(r.From), forwardAtOnce)...)
 			if err != nil {
 				return err
 			}
-			return errors.Join(s.EnqueueAll(ctx, tx, r.Batches(ids, true)), db.ExecTx(ctx, tx,
+			return errors.Join(s.outbox.EnqueueAll(ctx, tx, r.Batches(ids, true)), db.ExecTx(ctx, tx,
 				"UPDATE listen_columns SET version = version + 1 WHERE user_id = $1 AND span >= $2",
 				r.User, db.SpanOf(r.From)))
 		})
@@ -98,7 +88,7 @@ func (s *Store) enqueueAllMonths(ctx context.Context, tx *sql.Tx, r delivery.Rul
 		}
 		n, last = n+1, month
 		d := delivery.Draft{User: r.User, Connection: r.Connection, Kind: r.Kind, Ref: month, History: true}
-		if _, err := s.EnqueueCopy(ctx, tx, d); err != nil {
+		if _, err := s.outbox.EnqueueCopy(ctx, tx, d); err != nil {
 			return n, err
 		}
 	}
@@ -118,7 +108,7 @@ func (s *Store) CountUnforwarded(ctx context.Context, user int64, conn library.C
 	}
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) "+unforwarded(target, 3),
 		target.Args(user, db.Millis(from))...).Scan(&n)
-	return n, db.Local(err)
+	return n, db.Explain(err)
 }
 
 // StopForwarding deletes a forwarding rule. What was enqueued before stays.
@@ -167,10 +157,10 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 	}
 	c.Sent = max(0, c.Sent) // what was queued between the two queries is in the second one alone
 	var due sql.NullInt64
-	err = s.db.Reader.QueryRowContext(ctx, "SELECT min(due_at) FROM deliveries WHERE "+OfConnection+" AND "+waits,
-		user, conn).Scan(&due)
+	err = s.db.Reader.QueryRowContext(ctx, "SELECT min(due_at) FROM deliveries WHERE "+outbox.OfConnection+" AND "+
+		outbox.Pending, user, conn).Scan(&due)
 	c.Next = db.Instant(due.Int64)
-	return c, db.Local(err)
+	return c, db.Explain(err)
 }
 
 // ForwardedListens returns the newest listens with the outcome of forwarding each to a provider: those that are or
