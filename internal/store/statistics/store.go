@@ -15,7 +15,6 @@ type Store struct {
 
 	heard   playsCache
 	counted countCache
-	latest  latestCache
 	music   musicCache
 }
 
