@@ -16,6 +16,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/enginetest"
 	"reprise/internal/library"
+	"reprise/internal/soak"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
 )
@@ -204,9 +205,9 @@ func TestARefusedBatchIsHalvedToFindBadListens(t *testing.T) {
 		t.Skip("takes long under the race detector")
 	}
 	t.Parallel()
-	dir := t.TempDir()
+	dir, plays := t.TempDir(), soak.Count(t, 10_000, 3_000)
+	bad := plays / 1000
 	synctest.Test(t, func(t *testing.T) {
-		const plays, bad = 3000, 3
 		time.Sleep(time.Until(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)))
 		up := enginetest.NewUpstreams()
 		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
@@ -229,10 +230,10 @@ func TestARefusedBatchIsHalvedToFindBadListens(t *testing.T) {
 		n, err := e.Deliveries.Forward(context.Background(), user, "listenbrainz", true)
 		require.NoError(t, err)
 		require.Equal(t, plays, n)
-		time.Sleep(5 * time.Minute)
+		time.Sleep(time.Duration(bad) * 100 * time.Second)
 		require.Equal(t, delivery.ForwardingCounts{Sent: plays - bad, Refused: bad}, account(t, e, user))
 		require.Len(t, up.Plays("listenbrainz", "alice"), plays-bad)
-		require.Less(t, submissions(up), bad*(2*10+6),
+		require.Less(t, submissions(up), bad*(2*10+8),
 			"each bad one of a thousand costs two requests per halving, and a few where halves go out together")
 		time.Sleep(6 * time.Minute)
 		require.Equal(t, plays, e.Listens(user), "what comes back is nothing new")
