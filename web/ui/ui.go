@@ -26,6 +26,7 @@ type Frame struct {
 	Path     string // of the page, with its query
 	Help     string // address of the document that helps with it
 	Zone     string // IANA name; empty: the browser's
+	Days     string // IANA name of the zone in which the page groups by days
 	Theme    string // "light", "dark" or empty: the device's
 	User     string // name of who is signed in; empty: nobody
 	Serial   uint64 // of the last event that the page may know of

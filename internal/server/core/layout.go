@@ -21,7 +21,7 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	if u.ID == 0 {
 		return f, nil
 	}
-	f.User, f.Zone, f.Theme = u.Name, u.Zone, u.Theme
+	f.User, f.Zone, f.Days, f.Theme = u.Name, u.Zone, Zone(c).String(), u.Theme
 	path := k.pathOf(c)
 	if !ByScript(c) { // the flash is kept for a person
 		f.Flash, f.Serial = k.Sessions.popFlash(ctx).T(ctx), visitOf(ctx).serial

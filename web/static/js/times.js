@@ -63,15 +63,15 @@ export function timed(sentence) {
 }
 
 // The server groups by days, so it has to know the zone of a browser whose person has not chosen one. Another tab may
-// be in another zone, so each tells it again before it asks. tellZone returns whether that is news.
+// be in another zone, so each tells it again before it asks. tellZone returns whether the page was made for another
+// zone: the cookie says that of the next page only, as another page may have set it while this one was on its way.
 export function tellZone() {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone || !own) return false;
   const cookie = `reprise_zone=${encodeURIComponent(own)}`;
-  const known = document.cookie.split("; ").includes(cookie);
   const kept = `Path=/; Max-Age=34560000; SameSite=Lax${location.protocol === "https:" ? "; Secure" : ""}`;
   document.cookie = `${cookie}; ${kept}`;
-  return !known;
+  return own !== document.documentElement.dataset.days;
 }
 
 export function keepTimes() {
