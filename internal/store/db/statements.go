@@ -11,7 +11,7 @@ import (
 )
 
 // openSQLite returns a pool of connections that keep their statements prepared, because preparing a statement takes
-// longer than running most of them: without, BenchmarkDeliver/100 sends a quarter as much in a second.
+// longer than running most of them: without, BenchmarkDeliver/100 sends little more than half as much in a second.
 func openSQLite(dsn string, t *Traffic) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
