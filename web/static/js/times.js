@@ -63,8 +63,8 @@ export function timed(sentence) {
 }
 
 // The server groups by days, so it has to know the zone of a browser whose person has not chosen one. Another tab may
-// be in another zone, so each tells it again before it asks. tellZone returns whether the page was made for another
-// zone: the cookie says that of the next page only, as another page may have set it while this one was on its way.
+// be in another zone, so each tells it again before it asks. tellZone returns whether the page has the days of another
+// zone. The cookie can't tell: the page before may have set it while this one was on its way.
 export function tellZone() {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone || !own) return false;
