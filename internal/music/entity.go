@@ -22,11 +22,13 @@ func (e *Keyed) End() *Keyed {
 	return e
 }
 
+// EntityKey finds an entity: its kind, and the hash of its normal name.
 type EntityKey struct {
 	Kind string
 	Key  int64
 }
 
+// Named returns the key of the entity.
 func (e *Keyed) Named() EntityKey { return EntityKey{e.Kind, e.Key} }
 
 // Untitled is the kind of an entity that holds the plays of an artist without a title. It has no page.

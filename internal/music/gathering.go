@@ -119,7 +119,7 @@ func (g *Gathering) recording(e, here *Keyed) *Keyed {
 	return there
 }
 
-// Join makes one of two, and returns it: the one that was stored first.
+// join makes one of two, and returns it: the one that was stored first.
 func (g *Gathering) join(a, b *Keyed) *Keyed {
 	if a.ID == 0 || b.ID != 0 && b.ID < a.ID {
 		a, b = b, a

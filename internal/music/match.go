@@ -26,6 +26,7 @@ type Report struct {
 	Sides      Sides // on which it is of what is kept apart
 }
 
+// NewReport returns a report of a play that began at a time, of a track with a length; 0 if that is unknown.
 func NewReport(conn library.ConnectionID, sourceID string, at time.Time, length time.Duration) Report {
 	return Report{Connection: conn, reporter: reporterOf(conn, sourceID), SourceID: sourceID, At: at,
 		length: length}

@@ -39,6 +39,7 @@ var (
 		" with ", " / ", " • "}
 )
 
+// NormalTitle returns the normal name of a title, without guests and remarks such as "(2011 Remaster)".
 func NormalTitle(title string) string {
 	lower := strings.ToLower(title)
 	return Normal(lower[:min(firstOf(lower, titleMarks), remasterAt(lower))])

@@ -48,6 +48,7 @@ type Names struct {
 	channels map[library.ConnectionID]notify.Channel // by the provider name in their deliveries
 }
 
+// For returns the names for what some deliveries of a person are about.
 func (h *Namer) For(ctx context.Context, user int64, all ...delivery.Delivery) (n Names, err error) {
 	n = Names{language: words.From(ctx), registry: h.core.Registry, statuses: map[library.ConnectionID]syncer.Status{},
 		channels: map[library.ConnectionID]notify.Channel{}}
@@ -284,6 +285,7 @@ func (n Names) troubled(id library.ConnectionID) bool {
 		(state.Category == resilience.Upstream || state.Category == resilience.CircuitOpen)
 }
 
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

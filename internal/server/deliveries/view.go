@@ -8,6 +8,7 @@ import (
 	"reprise/internal/server/core"
 )
 
+// View is a delivery as the API shows it.
 type View struct {
 	ID            string  `json:"id"`
 	Provider      string  `json:"provider"`

@@ -254,6 +254,7 @@ type Part struct {
 	Imports []importView
 }
 
+// Part returns what the page of a connection shows of its imports; nil if its service has no export to read.
 func (h *Handler) Part(ctx context.Context, c library.Connection, p *providers.Provider) (*Part, error) {
 	if !imports.Reads(p.Name) {
 		return nil, nil

@@ -64,6 +64,7 @@ type SourceView struct {
 	Retry         bool     `json:"-"` // "Try again" may change something
 }
 
+// All returns the sources of facts about music, with how far each has been asked.
 func (h *Sources) All(ctx context.Context) ([]SourceView, error) {
 	views := []SourceView{}
 	if h.enrichment == nil {

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/store/db"
 )
 
+// Mark returns how far work with a name has come in the spellings or entities; 0 before it began.
 func Mark(ctx context.Context, tx *sql.Tx, name string) (last int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT last FROM enrichment_marks WHERE name = $1", name).Scan(&last)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -19,14 +20,17 @@ func Mark(ctx context.Context, tx *sql.Tx, name string) (last int64, err error) 
 	return last, err
 }
 
+// SetMark stores how far work with a name has come.
 func SetMark(ctx context.Context, tx *sql.Tx, name string, last int64) error {
 	return db.ExecTx(ctx, tx, `INSERT INTO enrichment_marks (name, last) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET last = excluded.last`, name, last)
 }
 
+// SelectEntity selects entities for [ScanEntity]; a condition follows.
 const SelectEntity = "SELECT e.id, e.kind, e.match_key, e.artist, e.title, e.album, e.duration_ms, e.isrc, e.mbid " +
 	"FROM entities e "
 
+// ScanEntity reads a row of [SelectEntity].
 func ScanEntity(r db.Scanner) (*music.Keyed, error) {
 	var e music.Keyed
 	var ms int64

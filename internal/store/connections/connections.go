@@ -20,9 +20,11 @@ func (s *Store) sealCredentials(table string, c library.Connection) (string, err
 	return s.db.Key.Seal(b, credentialsPlace(table, c.User, c.ID)), err
 }
 
+// SelectConnection selects connections for [Store.ScanConnection]; a condition follows.
 const SelectConnection = `SELECT user_id, connection, account_id, account, app, generation, credentials,
 	authorized_at, expires_at, paused, created_at, name FROM connections `
 
+// ScanConnection reads a row of [SelectConnection], and opens its credentials.
 func (s *Store) ScanConnection(r db.Scanner) (library.Connection, error) {
 	var c library.Connection
 	var sealed string

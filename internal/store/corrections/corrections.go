@@ -20,6 +20,7 @@ const (
 		coalesce(u.name, ''), r.entity_id FROM music_rules r LEFT JOIN users u ON u.id = r.made_by `
 )
 
+// ScanCorrection reads a row of [SelectRule], or of a correction of listens.
 func ScanCorrection(r db.Scanner) (c library.Correction, err error) {
 	var made, undone int64
 	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Listens, &c.Title, &c.Artist, &c.Becomes, &made, &undone, &c.About, &c.By,

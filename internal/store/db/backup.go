@@ -72,6 +72,7 @@ func existsAlready(file string) error {
 	return fmt.Errorf("%s exists already, and nothing was written over it. Name a file that does not exist yet", file)
 }
 
+// Remove removes a file. It is no error if there is none.
 func Remove(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err // nil if it was there

@@ -105,6 +105,7 @@ func newestStep() (newest int64, err error) {
 	return newest, err
 }
 
+// SettingPlace returns the place, in the sense of [Key.Seal], of the secret setting with a path.
 func SettingPlace(path string) string { return "settings.sealed." + path }
 
 // ReadSettings is Settings for a database. A nil key opens no secrets.

@@ -89,19 +89,20 @@ func await(ctx context.Context, c *pgx.Conn) error {
 // tryLock takes the same lock as oneServer, if it is free. It returns true also if there is no schema.
 const tryLock = "SELECT coalesce(pg_try_advisory_lock(hashtextextended(current_schema(), 8420)), true)"
 
-// errShared says what several servers need.
-var errShared = errors.New("several servers can only share a Postgres database. Set database_url")
+// shared returns the database at a place if several servers can share it.
+func shared(at Place) (postgres, error) {
+	if at.URL == "" {
+		return postgres{}, errors.New("several servers can only share a Postgres database. Set database_url")
+	}
+	return newPostgres(at.URL)
+}
 
 // OpenAlone opens one connection to a Postgres database, apart from those of an open DB: it takes no lock and changes
 // nothing. The error is [ErrWrongKey] if the key is not that of the database.
 func OpenAlone(ctx context.Context, at Place, key *Key) (*sql.DB, error) {
-	e, err := at.engine()
+	p, err := shared(at)
 	if err != nil {
 		return nil, err
-	}
-	p, ok := e.(postgres)
-	if !ok {
-		return nil, errShared
 	}
 	own := p.pool(func(context.Context, *pgx.Conn) error { return nil })
 	own.SetMaxOpenConns(1)
@@ -118,15 +119,11 @@ func OpenAlone(ctx context.Context, at Place, key *Key) (*sql.DB, error) {
 	return own, nil
 }
 
-// Connect opens a connection of pgx to a Postgres database, on which notifications come in.
+// Connect opens a connection of pgx to a Postgres database, on which to wait for notifications. The caller closes it.
 func Connect(ctx context.Context, at Place) (*pgx.Conn, error) {
-	e, err := at.engine()
+	p, err := shared(at)
 	if err != nil {
 		return nil, err
-	}
-	p, ok := e.(postgres)
-	if !ok {
-		return nil, errShared
 	}
 	return pgx.ConnectConfig(ctx, p.config)
 }
@@ -291,6 +288,7 @@ func (p postgres) Driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riverdatabasesql.New(writer)
 }
 
+// Rows returns what reads and writes rows of any table.
 func (p postgres) Rows() tables.Dialect { return tables.Postgres }
 
 // Shred does nothing: Postgres cleans what it frees.

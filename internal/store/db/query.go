@@ -11,6 +11,7 @@ import (
 	"reprise/internal/library"
 )
 
+// ExecTx runs a statement in a transaction. Its error is for [DB.Write], which explains it.
 func ExecTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	_, err := tx.ExecContext(ctx, query, args...)
 	return err
@@ -170,6 +171,7 @@ func Instant(ms int64) time.Time {
 // Length returns the duration that is stored as milliseconds.
 func Length(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
+// Flag returns a bool as it is stored: 1 or 0.
 func Flag(b bool) int {
 	if b {
 		return 1

@@ -94,6 +94,7 @@ func (s *DB) resealColumn(ctx context.Context, tx *sql.Tx, c SealedColumn, to *K
 	return n, nil
 }
 
+// Place returns the place, in the sense of [Key.Seal], of the column's text in a row.
 func (c SealedColumn) Place(row []any) string {
 	parts := []string{c.Table, c.Column}
 	for _, v := range row {
@@ -102,7 +103,7 @@ func (c SealedColumn) Place(row []any) string {
 	return strings.Join(parts, ".")
 }
 
-// read returns the texts of the column.
+// Read returns the texts of the column.
 func (c SealedColumn) Read(ctx context.Context, tx *sql.Tx) ([]SealedText, error) {
 	scan := func(r Scanner) (v SealedText, err error) {
 		v.Row = make([]any, len(c.row))

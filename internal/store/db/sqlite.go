@@ -90,6 +90,7 @@ func (f SQLiteFile) create(ctx context.Context) error {
 // partial ends the names of files that are still being written.
 const partial = ".part"
 
+// DSN returns the address of a database file for the driver, with more parameters, such as "mode=ro".
 func DSN(path, more string) string {
 	return address(path) +
 		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&" +
@@ -127,10 +128,12 @@ func (f SQLiteFile) has(ctx context.Context, db *sql.DB, table string) (there bo
 	return there, err
 }
 
+// Driver returns River's driver for the file.
 func (f SQLiteFile) Driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riversqlite.New(writer)
 }
 
+// Rows returns what reads and writes rows of any table.
 func (f SQLiteFile) Rows() tables.Dialect { return tables.SQLite }
 
 // Shred makes SQLite overwrite freed data with zeros, so that it does not remain in free pages.

@@ -13,6 +13,7 @@ import (
 // readers is the number of connections that read.
 const readers = 4
 
+// OtherVersion returns the error for a database that another version has written, with what to do.
 func OtherVersion(e engine, look Look) error {
 	if look.Step > look.Newest && look.By != "" {
 		return fmt.Errorf("the database %s was written by Reprise %s, which is newer than this program (step %d, this "+

@@ -77,7 +77,7 @@ func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, liste
 	return all, s.followRestored(ctx, tx, v.User, all)
 }
 
-// Place identifies a stored listen.
+// place identifies a stored listen.
 type place struct {
 	id int64
 	at time.Time

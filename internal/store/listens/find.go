@@ -33,6 +33,7 @@ func Owned(ctx context.Context, q db.Querier, user int64, ids []int64) ([]delive
 	return all, err
 }
 
+// IdsOf returns the ids of the listens that plays are.
 func IdsOf(some []delivery.Play) []int64 {
 	ids := make([]int64, len(some))
 	for i, v := range some {
@@ -180,6 +181,7 @@ func (s *Store) CountFound(ctx context.Context, f library.ListenFilter) (n int, 
 	return n, db.Explain(err)
 }
 
+// ScanListen reads a row of [SelectListen].
 func ScanListen(r db.Scanner) (l library.StoredListen, err error) {
 	var at, ms int64
 	err = r.Scan(&l.ID, &l.Title, &l.Artist, &l.Album, &at, &ms, &l.ISRC, &l.RecordingMBID, &l.Approximate)

@@ -26,11 +26,13 @@ const waitingMessages = `(SELECT count(*) FROM messages m
 		WHERE o.channel_id = m.channel_id AND o.notification_id = m.notification_id AND o.opened_at = m.opened_at
 		AND o.event <> m.event AND o.ended_at = 0))`
 
+// SelectChannel selects channels for [Store.ScanChannel]; a condition follows.
 const SelectChannel = `SELECT id, user_id, kind, name, url, setting <> '', least, quiet_from, quiet_to, zone,
 	errors_at_night, version, stopped_at, category, reason, failures, failing_since, last_sent_at, created_at,
 	` + waitingMessages + `
 	FROM channels `
 
+// ScanChannel reads a row of [SelectChannel], and opens its URL.
 func (s *Store) ScanChannel(r db.Scanner) (c notify.Channel, err error) {
 	var stopped, failing, sent, created int64
 	var sealed string

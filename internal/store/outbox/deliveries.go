@@ -25,10 +25,12 @@ func ParkDeliveries(ctx context.Context, tx *sql.Tx, user int64, conn library.Co
 		park(ctx, tx, OfConnection, user, conn))
 }
 
+// SelectDelivery selects deliveries d for [ScanDelivery]; a condition follows.
 const SelectDelivery = `SELECT d.id, d.user_id, d.connection, d.kind, d.ref, d.items, d.state, d.attempts,
 	d.max_attempts, d.due_at, d.ended_at, d.created_at, d.category, d.reason, d.answer, d.dead_since
 	FROM deliveries d `
 
+// ScanDelivery reads a row of [SelectDelivery].
 func ScanDelivery(r db.Scanner) (d delivery.Delivery, err error) {
 	var due, ended, created, dead int64
 	err = r.Scan(&d.ID, &d.User, &d.Connection, &d.Kind, &d.Ref, &d.Items, &d.State, &d.Attempts, &d.MaxAttempts,
@@ -38,7 +40,7 @@ func ScanDelivery(r db.Scanner) (d delivery.Delivery, err error) {
 	return d, err
 }
 
-// Where turns a filter into an SQL condition and its arguments.
+// where turns a filter into an SQL condition and its arguments.
 func where(f delivery.Filter) (string, []any) {
 	clauses, args := []string{"d.user_id = $1"}, []any{f.User}
 	add := func(clause string, v any) {

@@ -106,6 +106,7 @@ func (s *Store) EnqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from l
 	return s.EnqueueAll(ctx, tx, routes.Drafts(from, plays))
 }
 
+// EnqueueAll enqueues deliveries. Of copies, it also notes that what they are made of has changed.
 func (s *Store) EnqueueAll(ctx context.Context, tx *sql.Tx, drafts []delivery.Draft) error {
 	for _, d := range drafts {
 		if delivery.Copies(d.Kind) {

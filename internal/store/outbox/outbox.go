@@ -106,6 +106,7 @@ func (s *Store) Finish(ctx context.Context, job *river.Job[queue.Send], share de
 	})
 }
 
+// FinishIn is Finish without a job, in a transaction.
 func (s *Store) FinishIn(ctx context.Context, tx *sql.Tx, to queue.Send, share delivery.Share) error {
 	for _, e := range share.Ends {
 		if err := end(ctx, tx, e); err != nil {
@@ -133,7 +134,7 @@ func (s *Store) FinishIn(ctx context.Context, tx *sql.Tx, to queue.Send, share d
 	return s.Jobs.Insert(ctx, tx, to)
 }
 
-// End notes how an attempt at a delivery ended.
+// end notes how an attempt at a delivery ended.
 func end(ctx context.Context, tx *sql.Tx, e delivery.End) error {
 	ended := int64(0)
 	if !e.State.Live() {

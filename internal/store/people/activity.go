@@ -31,6 +31,7 @@ func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error { return AddEntry(ctx, tx, by, e) })
 }
 
+// AddEntry adds an entry to the activity log. An entry about a person who is gone is left out.
 func AddEntry(ctx context.Context, tx *sql.Tx, by activity.Actor, e activity.Entry) error {
 	if e.User != 0 {
 		if _, err := Person(ctx, tx, e.User); errors.Is(err, accounts.ErrUnknown) { // removed meanwhile

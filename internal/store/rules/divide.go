@@ -73,7 +73,7 @@ func distinct(names []string) (all []string) {
 	return all
 }
 
-// Leaving returns the albums and the tracks to split off from an artist, and the number of a person's listens to them.
+// leaving returns the albums and the tracks to split off from an artist, and the number of a person's listens to them.
 func (s *Store) leaving(ctx context.Context, user int64, h library.Heard, d library.Division) (parts []part, n int,
 	err error) {
 	albums, tracks, err := s.ofArtist(ctx, user, h.ID)

@@ -44,6 +44,8 @@ func (s *Store) SavePosition(
 	return s.db.Exec(ctx, SavePosition, user, conn, stream, reading, note)
 }
 
+// SavePosition stores the reading position of a stream with a note. Its arguments are the person, the connection, the
+// stream, the position and the note.
 const SavePosition = UpsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (user_id, connection, stream) DO UPDATE SET reading = excluded.reading, note = excluded.note`
 

@@ -233,7 +233,7 @@ func (s *Store) Meanings(ctx context.Context) (*listening.Music, error) {
 	return m.music, nil
 }
 
-// Meaning returns the meanings, by the rules, of the spellings with a higher ID than after, and of all other spellings
+// meant returns the meanings, by the rules, of the spellings with a higher ID than after, and of all other spellings
 // of the same tracks, since those may have gained artists.
 func (s *Store) meant(ctx context.Context, ruled *music.Rulings, after int64) ([]listening.Meaning, error) {
 	const those = " IN (SELECT track_id FROM spellings WHERE id > $1)"

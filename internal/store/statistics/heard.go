@@ -33,7 +33,7 @@ type Tally struct {
 	Last int64 // Unix seconds
 }
 
-// Add adds listens to those of a number, for which it makes room.
+// add adds listens to those of a number, for which it makes room.
 func add(all []Tally, id int64, t Tally) []Tally {
 	for int64(len(all)) <= id {
 		all = append(all, make([]Tally, max(id+1-int64(len(all)), 1<<10))...)
