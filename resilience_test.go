@@ -19,7 +19,7 @@ import (
 	"reprise/internal/enginetest"
 	"reprise/internal/events"
 	"reprise/internal/notify"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 )
@@ -105,7 +105,7 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		e.Stop()
 		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
 		err := e.Connections.SyncNow(context.Background(), alice, "spotify")
-		refused, ok := errors.AsType[*resilience.NotBeforeError](err)
+		refused, ok := errors.AsType[*backoff.NotBeforeError](err)
 		require.True(t, ok, "want the end of the hold, got %v", err)
 		require.WithinDuration(t, until, refused.State.Until, time.Second)
 		time.Sleep(time.Until(until) - time.Second)

@@ -23,28 +23,40 @@ import (
 var arrows = map[string][]string{
 	"internal/bounded":    {},
 	"internal/library":    {"internal/bounded"}, // how long a stranger's name may be
-	"internal/resilience": {"internal/bounded"},
-	"internal/events":     {"internal/library"},
-	"internal/bench":      {},
-	"internal/accounts":   {},
-	"internal/search":     {},
-	"internal/tables":     {},
-	"internal/cluster":    {"internal/resilience"}, // whether a failure is this machine's
-	"internal/upkeep":     {},
-	"internal/activity":   {"internal/accounts", "internal/library"},
-	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
-	"internal/export":     {"internal/library"},
-	"docs":                {},
-	"internal/words":      {},
-	"internal/card":       {},
-	"web":                 {"web/static"},
-	"web/static":          {},
+	"internal/resilience": {"internal/bounded", "internal/resilience/turns"},
+	// The parts of the resilience layer: what holds turns knows nothing, what judges knows no part but that, and the
+	// transport is above those that it asks.
+	"internal/resilience/turns":   {},
+	"internal/resilience/backoff": {"internal/resilience"},
+	"internal/resilience/hosts":   {"internal/resilience", "internal/resilience/backoff"},
+	"internal/resilience/transport": {
+		"internal/bounded", "internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts",
+		"internal/resilience/turns",
+	},
+	"internal/resilience/keys":        {"internal/resilience", "internal/resilience/backoff"},
+	"internal/resilience/backofftest": {"internal/resilience", "internal/resilience/backoff"},
+	"internal/events":                 {"internal/library"},
+	"internal/bench":                  {},
+	"internal/accounts":               {},
+	"internal/search":                 {},
+	"internal/tables":                 {},
+	"internal/cluster":                {"internal/resilience"}, // whether a failure is this machine's
+	"internal/upkeep":                 {},
+	"internal/activity":               {"internal/accounts", "internal/library"},
+	"internal/removal":                {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
+	"internal/export":                 {"internal/library"},
+	"docs":                            {},
+	"internal/words":                  {},
+	"internal/card":                   {},
+	"web":                             {"web/static"},
+	"web/static":                      {},
 	// The components show sentences, and link to the static files.
 	"web/ui":        {"internal/words", "web", "web/static"},
 	"web/ui/uitest": {"internal/words"},
 	// what settings a provider has, and the Secret
 	"internal/config": {
-		"internal/providers", "internal/resilience", "internal/words",
+		"internal/providers", "internal/resilience", "internal/resilience/backoff",
+		"internal/resilience/hosts", "internal/resilience/transport", "internal/words",
 	},
 	// It keeps what config checks, and notes who changed it.
 	"internal/settings": {
@@ -54,31 +66,50 @@ var arrows = map[string][]string{
 	// It asks as all calls go out, and tells the administrators.
 	"internal/updates": {"internal/notify", "internal/resilience"},
 	"internal/queue":   {"internal/library"}, // which connection a job is about
-	"internal/metrics": {"internal/resilience"},
+	"internal/metrics": {"internal/resilience", "internal/resilience/keys", "internal/resilience/transport"},
 	"internal/match":   {"internal/library"},
 	"internal/music":   {"internal/library"}, // what spellings mean, and which reports are of one play
 	// It counts listens by connections.
 	"internal/listening": {"internal/library"},
 	// What is wrong with a setting is read on a page.
-	"internal/providers": {"internal/library", "internal/resilience", "internal/words"},
-	"internal/oauth":     {"internal/library", "internal/providers", "internal/resilience"},
-	"internal/notify": {"internal/events", "internal/library", "internal/providers", "internal/resilience",
-		"internal/words"},
+	"internal/providers": {
+		"internal/library", "internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts",
+		"internal/resilience/keys", "internal/resilience/transport", "internal/words",
+	},
+	"internal/oauth": {
+		"internal/library", "internal/providers", "internal/resilience", "internal/resilience/backoff",
+	},
+	"internal/notify": {
+		"internal/events", "internal/library", "internal/providers", "internal/resilience",
+		"internal/resilience/backoff", "internal/resilience/hosts", "internal/words",
+	},
 	// It names a person to the administrators.
-	"internal/alerts": {"internal/accounts", "internal/activity", "internal/events", "internal/library",
-		"internal/notify", "internal/providers", "internal/resilience"},
+	"internal/alerts": {
+		"internal/accounts", "internal/activity", "internal/events", "internal/library", "internal/notify",
+		"internal/providers", "internal/resilience", "internal/resilience/backoff",
+		"internal/resilience/keys", "internal/resilience/transport",
+	},
 	// It tells the administrators and the members of what is needed and done.
-	"internal/asks": {"internal/accounts", "internal/activity", "internal/library", "internal/notify",
-		"internal/providers", "internal/resilience"},
-	"internal/sync": {"internal/activity", "internal/alerts", "internal/delivery", "internal/events",
-		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
-		"internal/resilience"},
+	"internal/asks": {
+		"internal/accounts", "internal/activity", "internal/library", "internal/notify", "internal/providers",
+		"internal/resilience", "internal/resilience/backoff",
+	},
+	"internal/sync": {
+		"internal/activity", "internal/alerts", "internal/delivery", "internal/events", "internal/library",
+		"internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience",
+		"internal/resilience/backoff", "internal/resilience/hosts", "internal/resilience/keys",
+		"internal/resilience/turns",
+	},
 	// It sends what notify has to tell.
-	"internal/channels": {"internal/library", "internal/notify", "internal/providers", "internal/resilience"},
+	"internal/channels": {
+		"internal/library", "internal/notify", "internal/providers", "internal/resilience",
+		"internal/resilience/hosts", "internal/resilience/transport",
+	},
 	// It tells the browsers of what changed, as all that carries or reads does.
 	"internal/delivery": {
 		"internal/activity", "internal/bounded", "internal/events", "internal/library", "internal/match",
 		"internal/metrics", "internal/providers", "internal/queue", "internal/resilience",
+		"internal/resilience/backoff",
 	},
 	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
 	// words of the pages. It undoes what an export of ours escapes.
@@ -87,16 +118,22 @@ var arrows = map[string][]string{
 		"internal/resilience",
 	},
 	// It tells when a digest has come, and leaves it to its caller to say what a failure means.
-	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
-		"internal/resilience"},
+	"internal/digest": {
+		"internal/bounded", "internal/events", "internal/library", "internal/providers",
+		"internal/resilience", "internal/resilience/backoff",
+	},
 	// It asks sources about music and tells of its progress.
-	"internal/enrich": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
+	"internal/enrich": {
+		"internal/events", "internal/library", "internal/providers", "internal/resilience",
+		"internal/resilience/backoff",
+	},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// Each subject of the store uses those below it, and the types of those whose interfaces it satisfies.
 	"internal/store/catalogue": {"internal/enrich", "internal/library", "internal/music", "internal/store/db"},
 	"internal/store/connections": {
-		"internal/delivery", "internal/library", "internal/oauth", "internal/resilience", "internal/store/db",
+		"internal/delivery", "internal/library", "internal/oauth", "internal/resilience",
+		"internal/resilience/keys", "internal/store/db",
 	},
 	"internal/store/copies": {
 		"internal/delivery", "internal/library", "internal/match", "internal/store/db",
@@ -162,7 +199,7 @@ var arrows = map[string][]string{
 	},
 	"internal/store/runs": {
 		"internal/delivery", "internal/library", "internal/metrics", "internal/music", "internal/resilience",
-		"internal/store/connections", "internal/store/db",
+		"internal/resilience/backoff", "internal/store/connections", "internal/store/db",
 	},
 	"internal/store/sendings": {
 		"internal/library", "internal/music", "internal/store/connections", "internal/store/db",
@@ -191,20 +228,19 @@ var arrows = map[string][]string{
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",
-		"internal/digest", "internal/enrich",
-		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
-		"internal/server/activity", "internal/server/site", "internal/server/admin", "internal/server/asks",
-		"internal/server/channels", "internal/server/connections",
-		"internal/server/core", "internal/server/corrections", "internal/server/deliveries", "internal/server/digests",
-		"internal/server/edge", "internal/server/export", "internal/server/feed", "internal/server/health",
-		"internal/server/help",
+		"internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library",
+		"internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/removal",
+		"internal/resilience", "internal/resilience/transport", "internal/server/activity",
+		"internal/server/admin", "internal/server/asks", "internal/server/channels",
+		"internal/server/connections", "internal/server/core", "internal/server/corrections",
+		"internal/server/deliveries", "internal/server/digests", "internal/server/edge",
+		"internal/server/export", "internal/server/feed", "internal/server/health", "internal/server/help",
 		"internal/server/imports", "internal/server/installation", "internal/server/listening",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/search", "internal/server/sessions",
-		"internal/server/settings", "internal/server/songs", "internal/server/years",
-		"internal/server/tokens", "internal/server/welcome", "internal/settings", "internal/sync",
-		"web", "web/static", "web/ui",
+		"internal/server/settings", "internal/server/site", "internal/server/songs", "internal/server/tokens",
+		"internal/server/welcome", "internal/server/years", "internal/settings", "internal/sync", "web",
+		"web/static", "web/ui",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
@@ -213,7 +249,8 @@ var arrows = map[string][]string{
 		"internal/server/core"},
 	"internal/server/admin": {
 		"internal/activity", "internal/digest", "internal/enrich", "internal/library", "internal/providers",
-		"internal/resilience", "internal/server/core", "internal/sync",
+		"internal/resilience", "internal/resilience/keys", "internal/resilience/transport",
+		"internal/server/core", "internal/sync",
 	},
 	"internal/server/channels": {
 		"internal/activity", "internal/channels", "internal/delivery", "internal/library", "internal/notify",
@@ -229,40 +266,40 @@ var arrows = map[string][]string{
 	},
 	"internal/server/connections": {
 		"internal/accounts", "internal/asks", "internal/delivery", "internal/library", "internal/metrics",
-		"internal/notify",
-		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
+		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience",
+		"internal/resilience/backoff", "internal/resilience/transport", "internal/server/activity",
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
 		"internal/server/music", "internal/settings", "internal/sync",
 	},
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
-		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels", "internal/delivery",
-		"internal/digest", "internal/events", "internal/imports", "internal/library",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync",
-		"web", "web/static",
+		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels",
+		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/library",
+		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience",
+		"internal/resilience/backoff", "internal/sync", "web", "web/static",
 	},
 	"internal/server/corrections": {
 		"internal/art", "internal/enrich", "internal/library", "internal/server/core", "internal/server/music",
 	},
 	"internal/server/deliveries": {
-		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
-		"internal/providers", "internal/resilience", "internal/server/core", "internal/sync",
+		"internal/channels", "internal/delivery", "internal/library", "internal/notify", "internal/providers",
+		"internal/resilience", "internal/resilience/backoff", "internal/server/core", "internal/sync",
 	},
 	"internal/server/digests": {
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
-		"internal/resilience", "internal/server/core", "internal/sync", "internal/words",
-		"web/ui",
+		"internal/resilience", "internal/resilience/backoff", "internal/server/core", "internal/sync",
+		"internal/words", "web/ui",
 	},
-	"internal/server/edge": {"internal/resilience"}, // which names are private
+	"internal/server/edge": {"internal/resilience/hosts"}, // which names are private
 	"internal/server/feed": {
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",
 	},
 	"internal/server/help": {"docs", "internal/server/core", "internal/words", "web/ui"},
 	"internal/server/health": {
-		"internal/accounts", "internal/cluster",
-		"internal/library", "internal/metrics", "internal/notify", "internal/providers",
-		"internal/resilience", "internal/server/connections", "internal/server/core", "internal/words", "web", "web/ui",
+		"internal/accounts", "internal/cluster", "internal/library", "internal/metrics", "internal/notify",
+		"internal/providers", "internal/resilience/backoff", "internal/resilience/transport",
+		"internal/server/connections", "internal/server/core", "internal/words", "web", "web/ui",
 	},
 	"internal/server/installation": {
 		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
@@ -283,7 +320,7 @@ var arrows = map[string][]string{
 	},
 	"internal/server/music": {
 		"internal/art", "internal/enrich", "internal/library", "internal/listening", "internal/resilience",
-		"internal/server/core", "internal/sync",
+		"internal/resilience/backoff", "internal/server/core", "internal/sync",
 	},
 	"internal/server/notifications": {"internal/notify", "internal/server/core", "internal/words", "web/ui"},
 	"internal/server/people": {
@@ -309,18 +346,19 @@ var arrows = map[string][]string{
 	},
 	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
 	// It moves people in by the program's own calls, and writes their past as rows. Each round has its own directory.
-	"internal/demo/household": {"internal/accounts", "internal/activity", "internal/channels", "internal/datadir",
-		"internal/delivery",
-		"internal/demo", "internal/digest", "internal/library", "internal/metrics", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/providers/registry", "internal/resilience",
-		"internal/store", "internal/sync"},
+	"internal/demo/household": {
+		"internal/accounts", "internal/activity", "internal/channels", "internal/datadir",
+		"internal/delivery", "internal/demo", "internal/digest", "internal/library", "internal/metrics",
+		"internal/notify", "internal/oauth", "internal/providers", "internal/providers/registry",
+		"internal/resilience", "internal/resilience/backoff", "internal/resilience/transport",
+		"internal/store", "internal/sync",
+	},
 
 	// It lists what may be counted everywhere, and collects it.
 	"internal/observe": {
-		"internal/channels", "internal/cluster",
-		"internal/delivery", "internal/events", "internal/library", "internal/metrics",
-		"internal/providers", "internal/providers/registry", "internal/resilience",
-		"internal/sync",
+		"internal/channels", "internal/cluster", "internal/delivery", "internal/events", "internal/library",
+		"internal/metrics", "internal/providers", "internal/providers/registry", "internal/resilience",
+		"internal/resilience/hosts", "internal/resilience/transport", "internal/sync",
 	},
 	// It opens the database with its key, and counts in the words of the pages.
 	"internal/datadir": {
@@ -329,18 +367,22 @@ var arrows = map[string][]string{
 	},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {
-		"internal/config", "internal/datadir", "internal/providers", "internal/resilience", "internal/store/db", "web",
+		"internal/config", "internal/datadir", "internal/providers", "internal/resilience",
+		"internal/resilience/hosts", "internal/resilience/transport", "internal/store/db", "web",
 	},
 
 	// It lists every adapter; TestArrows lets it import them. It notes which keys were refused.
-	"internal/providers/registry": {"internal/activity", "internal/library", "internal/providers",
-		"internal/resilience"},
+	"internal/providers/registry": {
+		"internal/activity", "internal/library", "internal/providers", "internal/resilience",
+		"internal/resilience/backoff", "internal/resilience/keys", "internal/resilience/transport",
+	},
 	// It chooses songs of a library.
 	"internal/providers/navidrome": {
 		"internal/library", "internal/match", "internal/providers", "internal/resilience",
 	},
 	"internal/providers/providertest": {
-		"internal/library", "internal/match", "internal/providers", "internal/resilience", "internal/soak",
+		"internal/library", "internal/match", "internal/providers", "internal/resilience",
+		"internal/resilience/backoff", "internal/resilience/transport", "internal/soak",
 	},
 
 	// For tests only: nothing that is built into the server may import these.
@@ -355,18 +397,20 @@ var arrows = map[string][]string{
 	"internal/enginetest": {
 		"internal/accounts", "internal/alerts", "internal/delivery", "internal/demo", "internal/events",
 		"internal/library", "internal/notify", "internal/oauth", "internal/providers",
-		"internal/providers/providertest", "internal/providers/registry", "internal/resilience", "internal/store",
-		"internal/storetest", "internal/sync",
+		"internal/providers/providertest", "internal/providers/registry", "internal/resilience/backoff",
+		"internal/resilience/keys", "internal/resilience/transport", "internal/resilience/turns",
+		"internal/store", "internal/storetest", "internal/sync",
 	},
 
 	// The wiring: with datadir, doctor and the demo's household the only importer of store, demo and the adapters.
 	"cmd/server": {
-		"internal/accounts", "internal/alerts", "internal/art", "internal/asks",
-		"internal/channels", "internal/cli", "internal/cluster", "internal/config", "internal/datadir",
-		"internal/delivery", "internal/demo", "internal/demo/household", "internal/digest", "internal/doctor",
-		"internal/enrich", "internal/events", "internal/imports",
-		"internal/notify", "internal/oauth", "internal/observe", "internal/providers", "internal/providers/registry",
-		"internal/removal", "internal/resilience", "internal/server", "internal/server/edge", "internal/settings",
+		"internal/accounts", "internal/alerts", "internal/art", "internal/asks", "internal/channels",
+		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
+		"internal/demo", "internal/demo/household", "internal/digest", "internal/doctor", "internal/enrich",
+		"internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/observe",
+		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
+		"internal/resilience/backoff", "internal/resilience/hosts", "internal/resilience/transport",
+		"internal/resilience/turns", "internal/server", "internal/server/edge", "internal/settings",
 		"internal/store", "internal/store/db", "internal/store/outbox", "internal/sync", "internal/updates",
 		"internal/upkeep",
 	},
@@ -376,7 +420,8 @@ var arrows = map[string][]string{
 
 // adapterArrows are those of every folder of internal/providers that the table does not name, so that a new adapter
 // touches nothing else.
-var adapterArrows = []string{"internal/library", "internal/providers", "internal/resilience"}
+var adapterArrows = []string{"internal/library", "internal/providers", "internal/resilience",
+	"internal/resilience/hosts", "internal/resilience/keys"}
 
 // everywhere is the catalogue, as every package may say something to people, except for those that are wordless: their
 // causes are values.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/soak"
 )
 
@@ -68,7 +68,7 @@ func TestADayOfAGoodGuest(t *testing.T) {
 			return lastfm(a) && a.Outcome == "success"
 		}))
 		for _, b := range i.server.Breakers.Status() {
-			require.Equal(t, resilience.BreakerClosed, b.State, b.Endpoint)
+			require.Equal(t, transport.BreakerClosed, b.State, b.Endpoint)
 		}
 
 		of := func(provider string) []attempt {

@@ -23,6 +23,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/observe"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server"
 	"reprise/internal/words"
 )
@@ -103,7 +104,7 @@ func (v *town) alert(user int64) {
 		Generation: c.Generation, Severity: notify.Error, Category: "auth", CreatedAt: time.Now(),
 		Title: words.Plain("Connect Navidrome again"), Message: words.Plain("The server refuses the password.")})
 	require.NoError(v.t, err)
-	stop := resilience.Stop{Key: resilience.Key{User: user, Provider: "navidrome", Connection: "navidrome"},
+	stop := backoff.Stop{Key: backoff.Key{User: user, Provider: "navidrome", Connection: "navidrome"},
 		Generation: c.Generation, Category: resilience.Auth, Since: time.Now()}
 	require.NoError(v.t, db.SaveStop(ctx, stop))
 	v.backoff.RestoreStop(stop)

@@ -8,7 +8,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 // Somebody mistypes the address of their server again and again, and hears so each time: afterwards no service is ill.
@@ -28,7 +28,7 @@ func TestAMistakeInAFormIsNoIllness(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, endpoints)
 		for _, b := range a.server.Breakers.Status() {
-			require.Equal(t, resilience.BreakerClosed, b.State, b.Endpoint)
+			require.Equal(t, transport.BreakerClosed, b.State, b.Endpoint)
 		}
 	})
 }

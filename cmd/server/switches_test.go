@@ -12,7 +12,8 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/soak"
 	syncer "reprise/internal/sync"
 )
@@ -108,7 +109,7 @@ var effects = map[demo.Mode]func(*switched){
 		st := s.status()
 		require.Equal(s.t, syncer.Held, st.Condition)
 		require.Empty(s.t, s.open(s.users[0]))
-		var held *resilience.NotBeforeError
+		var held *backoff.NotBeforeError
 		err := s.connections.SyncNow(context.Background(), s.users[0], st.Connection.ID)
 		require.ErrorAs(s.t, err, &held, "Sync now is refused")
 		require.Equal(s.t, st.State.Until, held.State.Until)
@@ -213,7 +214,7 @@ func TestEverySwitchDoesWhatItSays(t *testing.T) {
 }
 
 // forAll returns what prevents the installation's own calls of the service.
-func (s *switched) forAll() resilience.State {
+func (s *switched) forAll() backoff.State {
 	s.t.Helper()
 	state, _ := s.guard.StateForAll(s.server.Services.Get(s.service))
 	return state
@@ -222,14 +223,14 @@ func (s *switched) forAll() resilience.State {
 // waitsForAll requires that the installation's own calls wait by themselves, without an alert.
 func (s *switched) waitsForAll() {
 	s.t.Helper()
-	require.Equal(s.t, resilience.Waiting, s.forAll().Kind)
+	require.Equal(s.t, backoff.Waiting, s.forAll().Kind)
 	require.Empty(s.t, s.open(s.users[0]))
 }
 
 // heldForAll requires that the installation's own calls are held.
 func (s *switched) heldForAll() {
 	s.t.Helper()
-	require.Equal(s.t, resilience.Held, s.forAll().Kind)
+	require.Equal(s.t, backoff.Held, s.forAll().Kind)
 	require.Empty(s.t, s.open(s.users[0]))
 }
 
@@ -237,7 +238,7 @@ func (s *switched) heldForAll() {
 // are in these states.
 func (s *switched) goesOnForAll(states ...string) {
 	s.t.Helper()
-	require.Equal(s.t, resilience.Ready, s.forAll().Kind)
+	require.Equal(s.t, backoff.Ready, s.forAll().Kind)
 	require.NotEmpty(s.t, s.log.of(s.at, time.Now(), func(a attempt) bool {
 		return a.Provider == s.service && a.Outcome == "success"
 	}))
@@ -254,19 +255,19 @@ var factEffects = map[demo.Mode]func(*switched){
 	demo.RateLimited: (*switched).heldForAll,
 	demo.KeySpent:    func(s *switched) { s.goesOnForAll("cooling", "ready") },
 	demo.KeysSpent: func(s *switched) {
-		require.Equal(s.t, resilience.Held, s.forAll().Kind)
+		require.Equal(s.t, backoff.Held, s.forAll().Kind)
 		require.Equal(s.t, notify.CauseQuota, s.alert().Cause, "the administrator is told once")
 	},
 	demo.KeyInvalid: func(s *switched) {
-		keys := s.server.Services.Get(s.service).Keys.Keys()
+		all := s.server.Services.Get(s.service).Keys.Keys()
 		if s.service != demo.OpenAI { // one digest a week: it is not the last key's turn
-			require.Equal(s.t, resilience.KeyRefused, keys[len(keys)-1].State())
+			require.Equal(s.t, keys.Refused, all[len(all)-1].State())
 		}
 		s.goesOnForAll()
 	},
 	demo.Unavailable: (*switched).waitsForAll,
 	demo.Portal: func(s *switched) {
-		require.Equal(s.t, resilience.Waiting, s.forAll().Kind)
+		require.Equal(s.t, backoff.Waiting, s.forAll().Kind)
 		require.Equal(s.t, notify.Error, s.alert().Severity)
 	},
 	demo.Hang: (*switched).waitsForAll,

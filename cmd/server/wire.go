@@ -28,7 +28,9 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/removal"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server"
 	"reprise/internal/server/edge"
 	"reprise/internal/store"
@@ -42,10 +44,10 @@ import (
 // app is the whole program, wired.
 type app struct {
 	basics
-	backoff     *resilience.Backoff
+	backoff     *backoff.Manager
 	services    *providers.Registry
 	channels    *channels.Channels
-	screen      *resilience.Screen
+	screen      *hosts.Screen
 	web         atomic.Pointer[server.Server] // nil before it serves
 	guard       *syncer.Guard
 	builder     registry.Builder
@@ -64,7 +66,7 @@ type app struct {
 type basics struct {
 	config   config.Config // at the start
 	now      *current      // which apply changes
-	hosts    *resilience.Hosts
+	hosts    *hosts.Hosts
 	store    *store.Store
 	bus      *events.Bus
 	counters observe.Counters
@@ -79,21 +81,21 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	b := basics{config: c, now: newCurrent(c), hosts: resilience.NewHosts(c.Hosts(registry.Descriptions())), store: db,
+	b := basics{config: c, now: newCurrent(c), hosts: hosts.New(c.Hosts(registry.Descriptions())), store: db,
 		bus: &events.Bus{}, counters: counters, log: log}
 	if base == nil {
 		base = b.hosts.NewBase()
 	}
 	notifier := notify.New(db, b.bus, func(v notify.Severity) { counters.Told(string(v), "browser", "sent") })
 	alerts := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
-	transport := b.transport(base, alerts)
-	client := resilience.NewClient(transport)
+	roundTripper := b.transport(base, alerts)
+	client := transport.NewClient(roundTripper)
 	builder := registry.Builder{Client: client, Store: db, Rotated: counters.Rotation, Log: log}
-	registry, services, err := builder.All(ctx, c.Providers, c.Contact, c.Backoff(), b.follow(transport))
+	registry, services, err := builder.All(ctx, c.Providers, c.Contact, c.Backoff(), b.follow(roundTripper))
 	if err != nil {
 		return nil, err
 	}
-	backoff := resilience.NewBackoff(c.Backoff())
+	backoff := backoff.New(c.Backoff())
 	if err := syncer.Restore(ctx, backoff, registry, db); err != nil {
 		return nil, err
 	}
@@ -107,7 +109,7 @@ func wire(
 	sync := syncer.NewSyncer(reading, guard, db, b.bus)
 	reader := accounts.ReaderIn(db)
 	accounts := accounts.New(db, upkeep.HashesAtOnce())
-	channels, pushKey, err := b.newChannels(ctx, transport, screen)
+	channels, pushKey, err := b.newChannels(ctx, roundTripper, screen)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +140,8 @@ func wire(
 	}
 	enrichment := enrich.New(enrich.Config{Every: c.EnrichEvery, Services: services, Store: db, Guard: guard,
 		Pictures: art, Bus: b.bus, Log: log})
-	outside := &resilience.Transport{Base: base, Agent: transport.Agent, Log: log} // releases are no service's
-	updates := updates.New(updates.Options{Version: version, Client: resilience.NewClient(outside), Store: db,
+	outside := &transport.Transport{Base: base, Agent: roundTripper.Agent, Log: log} // releases are no service's
+	updates := updates.New(updates.Options{Version: version, Client: transport.NewClient(outside), Store: db,
 		Notifier: notifier, Log: log}, c.UpdatesURL)
 	pages := server.Config{Reach: reachOfSettings(c), OwnNames: edge.OwnNames(c.Listen),
 		Version: version, Store: db, Accounts: accounts, Removals: removals, Sessions: db.Sessions(),
@@ -147,10 +149,10 @@ func wire(
 		Imports: imports,
 		Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Flow: oauth.NewFlow(db, client),
 		Notifier: notifier, Asks: asks, Client: client,
-		Courier: courier, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
-		Uplink: transport.Uplink, Log: log, Rollup: counters.Rollup}
+		Courier: courier, PushKey: pushKey, Bus: b.bus, Breakers: roundTripper.Breakers,
+		Uplink: roundTripper.Uplink, Log: log, Rollup: counters.Rollup}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
-		Connections: connections, Breakers: transport.Breakers}
+		Connections: connections, Breakers: roundTripper.Breakers}
 	pages.Metrics = counters.Handler(now.States, log)
 	return &app{basics: b, backoff: backoff, services: services, channels: channels, screen: screen,
 			guard: guard, builder: builder, client: client, accounts: accounts, registry: registry,
@@ -163,7 +165,7 @@ func wire(
 
 // newChannels returns what sends messages outside the browser, and the public key by which push services know it.
 func (b basics) newChannels(
-	ctx context.Context, t *resilience.Transport, screen *resilience.Screen,
+	ctx context.Context, t *transport.Transport, screen *hosts.Screen,
 ) (*channels.Channels, string, error) {
 	vapid, err := b.store.Vapid(ctx, channels.NewVapid)
 	if err != nil {
@@ -172,7 +174,7 @@ func (b basics) newChannels(
 	keys := channels.ReadVapid(vapid)
 	own := *t
 	own.Agent = func() string { return config.Config{}.Agent(version) } // the contact address is for services only
-	return channels.New(channels.Config{Client: resilience.NewClient(&own), Dial: b.hosts.Dial(), Vapid: keys,
+	return channels.New(channels.Config{Client: transport.NewClient(&own), Dial: b.hosts.Dial(), Vapid: keys,
 		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell,
 		Screen: screen}), keys.Public, nil
 }

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -28,8 +29,8 @@ type Store interface {
 		advice words.Text,
 		detail string,
 	) error
-	SaveStop(context.Context, resilience.Stop) error
-	SaveHold(context.Context, resilience.Hold) error
+	SaveStop(context.Context, backoff.Stop) error
+	SaveHold(context.Context, backoff.Hold) error
 	Admins(context.Context) ([]int64, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	Outlines(context.Context) ([]library.Outline, error)
@@ -63,17 +64,17 @@ type Alerts struct {
 
 // New returns Alerts that know of no failure yet.
 func New(o Options) *Alerts {
-	j := &journal{log: o.Log, store: o.Store, down: map[resilience.Key]activity.Action{}}
+	j := &journal{log: o.Log, store: o.Store, down: map[backoff.Key]activity.Action{}}
 	return &Alerts{store: o.Store, notifier: o.Notifier, bus: o.Bus, log: o.Log, journal: j, memory: newMemory(),
 		teller: teller{store: o.Store, notifier: o.Notifier, journal: j}}
 }
 
 // Succeeded stores that a call succeeded, and closes the alerts that this disproves.
-func (a *Alerts) Succeeded(ctx context.Context, s providers.Subject, ch resilience.Change) error {
-	if s.Channel || ch.After.Kind == resilience.Stopped {
+func (a *Alerts) Succeeded(ctx context.Context, s providers.Subject, ch backoff.Change) error {
+	if s.Channel || ch.After.Kind == backoff.Stopped {
 		return nil
 	}
-	recovered := ch.Kind == resilience.Recovered
+	recovered := ch.Kind == backoff.Recovered
 	if recovered {
 		a.journal.recovered(ctx, s, ch)
 	}
@@ -82,7 +83,7 @@ func (a *Alerts) Succeeded(ctx context.Context, s providers.Subject, ch resilien
 		c := s.Connection
 		err = a.store.SaveSuccess(ctx, c.User, c.ID, s.Stream, time.Now())
 	}
-	if ch.After.Kind == resilience.Ready {
+	if ch.After.Kind == backoff.Ready {
 		err = errors.Join(err, a.close(ctx, s, ch))
 	}
 	if recovered && ch.State.Scope == resilience.ScopeApp {
@@ -93,7 +94,7 @@ func (a *Alerts) Succeeded(ctx context.Context, s providers.Subject, ch resilien
 
 // close closes the alerts that a success of one stream disproves: those about that stream, about the connection as a
 // whole, and about the app.
-func (a *Alerts) close(ctx context.Context, s providers.Subject, ch resilience.Change) error {
+func (a *Alerts) close(ctx context.Context, s providers.Subject, ch backoff.Change) error {
 	if a.memory.succeed(s.Key()) {
 		return nil
 	}
@@ -120,15 +121,15 @@ func (a *Alerts) close(ctx context.Context, s providers.Subject, ch resilience.C
 
 // Failed stores what a failure changed, tells the people who have to know, and notes it. What cannot be stored now is
 // drawn again by Finish.
-func (a *Alerts) Failed(ctx context.Context, s providers.Subject, f *resilience.Failure) error {
+func (a *Alerts) Failed(ctx context.Context, s providers.Subject, f *backoff.Failure) error {
 	return a.memory.draw(ctx, s.Key(), func(ctx context.Context) error { return a.consequences(ctx, s, f) })
 }
 
 // Finish repeats what follows from a stream's latest failure if it could not be stored.
-func (a *Alerts) Finish(ctx context.Context, k resilience.Key) error { return a.memory.redraw(ctx, k) }
+func (a *Alerts) Finish(ctx context.Context, k backoff.Key) error { return a.memory.redraw(ctx, k) }
 
 // consequences stores and announces what follows from a failure. It may be called again for the same failure.
-func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *resilience.Failure) error {
+func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *backoff.Failure) error {
 	a.telling.Lock()
 	defer a.telling.Unlock()
 	c, state := s.Connection, f.Change.State
@@ -138,7 +139,7 @@ func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *resil
 	}
 	var errs []error
 	if f.Change.NewHold && !ofKeys(f) {
-		hold := resilience.Hold{Key: at, Category: state.Category, Since: state.Since, Until: state.Until}
+		hold := backoff.Hold{Key: at, Category: state.Category, Since: state.Since, Until: state.Until}
 		errs = append(errs, a.store.SaveHold(ctx, hold))
 	}
 	if s.Channel { // its sender decides the rest
@@ -162,7 +163,7 @@ func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *resil
 }
 
 // keyOfScope returns the key of what a state is about. The installation has one for all its streams.
-func keyOfScope(s providers.Subject, scope resilience.Scope) resilience.Key {
+func keyOfScope(s providers.Subject, scope resilience.Scope) backoff.Key {
 	if s.Installation() {
 		scope = resilience.ScopeApp
 	}

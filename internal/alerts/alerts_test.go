@@ -20,6 +20,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -29,8 +30,8 @@ const admin, member = 1, 2
 type memoryStore struct {
 	mu     sync.Mutex
 	open   []notify.Notification
-	stops  []resilience.Stop
-	holds  []resilience.Hold
+	stops  []backoff.Stop
+	holds  []backoff.Hold
 	log    []activity.Entry
 	failed int  // times that a failure was stored
 	full   bool // nothing can be opened
@@ -88,12 +89,12 @@ func (m *memoryStore) SaveFailure(
 	return nil
 }
 
-func (m *memoryStore) SaveStop(_ context.Context, s resilience.Stop) error {
+func (m *memoryStore) SaveStop(_ context.Context, s backoff.Stop) error {
 	m.stops = append(m.stops, s)
 	return nil
 }
 
-func (m *memoryStore) SaveHold(_ context.Context, h resilience.Hold) error {
+func (m *memoryStore) SaveHold(_ context.Context, h backoff.Hold) error {
 	m.holds = append(m.holds, h)
 	return nil
 }
@@ -155,15 +156,15 @@ func setup() (*alerts.Alerts, *memoryStore) {
 }
 
 // stop is a failure with which something stops.
-func stop(c resilience.Category, scope resilience.Scope, seq uint64) *resilience.Failure {
-	state := resilience.State{Kind: resilience.Stopped, Category: c, Scope: scope, Since: time.Now(), Failures: 1}
-	return &resilience.Failure{Err: errors.New("refused"),
-		Verdict: resilience.Verdict{Class: resilience.Fatal, Category: c, Scope: scope},
-		Change:  resilience.Change{Kind: resilience.BecameFatal, State: state, After: state, Seq: seq}}
+func stop(c resilience.Category, scope resilience.Scope, seq uint64) *backoff.Failure {
+	state := backoff.State{Kind: backoff.Stopped, Category: c, Scope: scope, Since: time.Now(), Failures: 1}
+	return &backoff.Failure{Err: errors.New("refused"),
+		Judged: resilience.Verdict{Class: resilience.Fatal, Category: c, Scope: scope},
+		Change: backoff.Change{Kind: backoff.BecameFatal, State: state, After: state, Seq: seq}}
 }
 
 // success is one after which all streams are ready.
-func success(seq uint64) resilience.Change { return resilience.Change{AllReady: true, Seq: seq} }
+func success(seq uint64) backoff.Change { return backoff.Change{AllReady: true, Seq: seq} }
 
 func TestALateSuccessClosesNothing(t *testing.T) {
 	a, m := setup()
@@ -210,7 +211,7 @@ func TestAStopIsStoredOnlyAfterItWasTold(t *testing.T) {
 	m.full = false
 	require.NoError(t, a.Finish(ctx, s.Key()))
 	require.Equal(t, []string{"auth"}, m.causes(member))
-	require.Equal(t, []resilience.Stop{{Key: providers.KeyOf(s.Connection, ""), Generation: 1,
+	require.Equal(t, []backoff.Stop{{Key: providers.KeyOf(s.Connection, ""), Generation: 1,
 		Category: resilience.Auth, Since: m.stops[0].Since}}, m.stops)
 	require.NoError(t, a.Finish(ctx, s.Key()), "nothing is owed any more")
 	require.Len(t, m.stops, 1)
@@ -232,11 +233,11 @@ func TestOneWarningForAllStreamsGoesWithTheLast(t *testing.T) {
 	a, m := setup()
 	ctx, s := t.Context(), listensOf(member)
 	f := stop(resilience.Upstream, resilience.ScopeStream, 5)
-	f.Verdict.Class = resilience.Retriable
-	f.Change.Kind, f.Change.State.Kind = resilience.StillFailing, resilience.Waiting
+	f.Judged.Class = resilience.Retriable
+	f.Change.Kind, f.Change.State.Kind = backoff.StillFailing, backoff.Waiting
 	require.NoError(t, a.Failed(ctx, s, f))
 	require.Equal(t, []string{notify.CauseStill}, m.causes(member))
-	require.NoError(t, a.Succeeded(ctx, s, resilience.Change{Seq: 6}))
+	require.NoError(t, a.Succeeded(ctx, s, backoff.Change{Seq: 6}))
 	require.Equal(t, []string{notify.CauseStill}, m.causes(member), "another stream fails still")
 	other := s
 	other.Stream = library.Playlists
@@ -247,10 +248,10 @@ func TestOneWarningForAllStreamsGoesWithTheLast(t *testing.T) {
 func TestOfAChannelOnlyItsHoldIsStored(t *testing.T) {
 	a, m := setup()
 	f := stop(resilience.RateLimit, resilience.ScopeApp, 5)
-	f.Change.Kind, f.Change.NewHold = resilience.Began, true
-	f.Change.State.Kind, f.Change.State.Until = resilience.Held, time.Now().Add(time.Hour)
+	f.Change.Kind, f.Change.NewHold = backoff.Began, true
+	f.Change.State.Kind, f.Change.State.Until = backoff.Held, time.Now().Add(time.Hour)
 	require.NoError(t, a.Failed(t.Context(), providers.OfChannel(member, "channel-7", "ntfy", 1), f))
-	require.Equal(t, []resilience.Hold{{Key: resilience.Key{Connection: "channel-7", Provider: "channel-7"},
+	require.Equal(t, []backoff.Hold{{Key: backoff.Key{Connection: "channel-7", Provider: "channel-7"},
 		Category: resilience.RateLimit,
 		Since:    f.Change.State.Since, Until: f.Change.State.Until}}, m.holds)
 	require.Empty(t, m.open)

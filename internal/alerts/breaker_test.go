@@ -13,6 +13,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 // TestAChangedBreakerIsLogged: who follows the log sees what a breaker did, also when a person resets it.
@@ -22,10 +23,10 @@ func TestAChangedBreakerIsLogged(t *testing.T) {
 	m, bus := &memoryStore{}, &events.Bus{}
 	log := slog.New(slog.NewTextHandler(&out, nil))
 	told := alerts.New(alerts.Options{Store: m, Notifier: notify.New(m, bus, nil), Bus: bus, Log: log})
-	changed := func(c resilience.BreakerChange) { told.BreakerChanged(t.Context(), c) }
-	breakers := resilience.NewBreakers(resilience.BreakerOptions{Failures: 1, Changed: changed})
+	changed := func(c transport.BreakerChange) { told.BreakerChanged(t.Context(), c) }
+	breakers := transport.NewBreakers(transport.BreakerOptions{Failures: 1, Changed: changed})
 	down := func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
-	client := resilience.NewClient(&resilience.Transport{Base: upstream(down), Breakers: breakers})
+	client := transport.NewClient(&transport.Transport{Base: upstream(down), Breakers: breakers})
 	call := resilience.Call{Client: client, User: admin, Provider: "spotify"}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.spotify.com/v1/me", nil)
 	require.NoError(t, err)

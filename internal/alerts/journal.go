@@ -11,7 +11,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -28,7 +28,7 @@ type journal struct {
 	mu sync.Mutex
 	// down are the troubles whose end is to be noted, each with what was noted last; empty when a person has done
 	// something about it since, so that it is noted once more if it goes on.
-	down       map[resilience.Key]activity.Action
+	down       map[backoff.Key]activity.Action
 	uplinkLost bool // the log says that our own connection to the internet is lost
 }
 
@@ -41,7 +41,7 @@ func (j *journal) note(ctx context.Context, e activity.Entry) {
 
 // trouble notes what happened to a subject, once until a person has done something about it.
 func (j *journal) trouble(
-	ctx context.Context, s providers.Subject, st resilience.State, what activity.Action, detail words.Text,
+	ctx context.Context, s providers.Subject, st backoff.State, what activity.Action, detail words.Text,
 ) {
 	about := s.KeyFor(st.Scope)
 	j.mu.Lock()
@@ -53,13 +53,13 @@ func (j *journal) trouble(
 	}
 }
 
-func entry(about resilience.Key, what activity.Action, detail words.Text) activity.Entry {
+func entry(about backoff.Key, what activity.Action, detail words.Text) activity.Entry {
 	return activity.Entry{User: about.User, Action: what, Connection: library.ConnectionID(about.Connection),
 		Subject: about.Stream, Detail: detail}
 }
 
 // held notes a dictated wait if it is a long one.
-func (j *journal) held(ctx context.Context, s providers.Subject, st resilience.State) {
+func (j *journal) held(ctx context.Context, s providers.Subject, st backoff.State) {
 	if time.Until(st.Until) > noteworthy {
 		j.trouble(ctx, s, st, activity.Held, words.New("activity.held_until", "Until", st.Until))
 	}
@@ -67,15 +67,15 @@ func (j *journal) held(ctx context.Context, s providers.Subject, st resilience.S
 
 // recovered notes the end of troubles that were noted, or of one that took long. The state of ch is the oldest of those
 // that stood against the stream.
-func (j *journal) recovered(ctx context.Context, s providers.Subject, ch resilience.Change) {
+func (j *journal) recovered(ctx context.Context, s providers.Subject, ch backoff.Change) {
 	about := s.KeyFor(ch.State.Scope)
-	ended := []resilience.Key{about}
-	if ch.After.Kind == resilience.Ready { // nothing else prevents it
+	ended := []backoff.Key{about}
+	if ch.After.Kind == backoff.Ready { // nothing else prevents it
 		c := s.Connection
-		ended = slices.Compact([]resilience.Key{providers.AppKey(c), providers.KeyOf(c, ""), s.Key()})
+		ended = slices.Compact([]backoff.Key{providers.AppKey(c), providers.KeyOf(c, ""), s.Key()})
 	}
 	j.mu.Lock()
-	ended = slices.DeleteFunc(ended, func(k resilience.Key) bool {
+	ended = slices.DeleteFunc(ended, func(k backoff.Key) bool {
 		_, noted := j.down[k]
 		delete(j.down, k)
 		return !noted && (k != about || time.Since(ch.State.Since) <= noteworthy)
@@ -120,7 +120,7 @@ func (j *journal) renew(user int64, conn library.ConnectionID) {
 func (j *journal) forget(user int64, conn library.ConnectionID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	maps.DeleteFunc(j.down, func(about resilience.Key, _ activity.Action) bool {
+	maps.DeleteFunc(j.down, func(about backoff.Key, _ activity.Action) bool {
 		return about.Connection == string(conn) && about.User == user
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -16,15 +16,15 @@ import (
 type memory struct {
 	mu sync.Mutex
 	// failed is the Seq of the latest failure of a stream, a connection or an app.
-	failed map[resilience.Key]uint64
+	failed map[backoff.Key]uint64
 	// closed are the streams whose alerts were closed after their latest failure: a further success need not look.
-	closed map[resilience.Key]bool
+	closed map[backoff.Key]bool
 	// owed are the consequences that could not be stored, by stream.
-	owed map[resilience.Key]func(context.Context) error
+	owed map[backoff.Key]func(context.Context) error
 	// advice is what the latest failure of an app advised, for all its users.
-	advice map[resilience.Key]words.Text
+	advice map[backoff.Key]words.Text
 	// stored is when a success of a stream of deliveries was stored last.
-	stored map[resilience.Key]time.Time
+	stored map[backoff.Key]time.Time
 	// mended is who has done something about a connection or, without a user, an app, and when.
 	mended map[mendable]mending
 }
@@ -46,9 +46,9 @@ type mending struct {
 const mendedFor = 5 * time.Minute
 
 func newMemory() *memory {
-	return &memory{failed: map[resilience.Key]uint64{}, closed: map[resilience.Key]bool{},
-		owed:   map[resilience.Key]func(context.Context) error{},
-		advice: map[resilience.Key]words.Text{}, stored: map[resilience.Key]time.Time{},
+	return &memory{failed: map[backoff.Key]uint64{}, closed: map[backoff.Key]bool{},
+		owed:   map[backoff.Key]func(context.Context) error{},
+		advice: map[backoff.Key]words.Text{}, stored: map[backoff.Key]time.Time{},
 		mended: map[mendable]mending{}}
 }
 
@@ -78,11 +78,11 @@ func (m *memory) mender(s providers.Subject) int64 {
 }
 
 // fail notes a failure, after which alerts of everything that it concerns may be open.
-func (m *memory) fail(at resilience.Key, seq uint64) {
+func (m *memory) fail(at backoff.Key, seq uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.failed[at] = max(m.failed[at], seq)
-	maps.DeleteFunc(m.closed, func(k resilience.Key, _ bool) bool {
+	maps.DeleteFunc(m.closed, func(k backoff.Key, _ bool) bool {
 		return k.User == at.User && k.Connection == at.Connection || at.User == 0 && k.Provider == at.Provider
 	})
 }
@@ -91,7 +91,7 @@ func (m *memory) fail(at resilience.Key, seq uint64) {
 func (m *memory) failedSince(s providers.Subject, success uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, k := range []resilience.Key{s.Key(), providers.KeyOf(s.Connection, ""), s.AppKey()} {
+	for _, k := range []backoff.Key{s.Key(), providers.KeyOf(s.Connection, ""), s.AppKey()} {
 		if m.failed[k] > success {
 			return true
 		}
@@ -100,7 +100,7 @@ func (m *memory) failedSince(s providers.Subject, success uint64) bool {
 }
 
 // succeed drops what is owed for a stream, and reports whether its alerts have been closed already.
-func (m *memory) succeed(k resilience.Key) (closed bool) {
+func (m *memory) succeed(k backoff.Key) (closed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.owed, k)
@@ -108,7 +108,7 @@ func (m *memory) succeed(k resilience.Key) (closed bool) {
 }
 
 // close notes that the alerts of a stream have been closed.
-func (m *memory) close(k resilience.Key) {
+func (m *memory) close(k backoff.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed[k] = true
@@ -116,7 +116,7 @@ func (m *memory) close(k resilience.Key) {
 }
 
 // draw calls consequences, and keeps the function if it fails.
-func (m *memory) draw(ctx context.Context, k resilience.Key, consequences func(context.Context) error) error {
+func (m *memory) draw(ctx context.Context, k backoff.Key, consequences func(context.Context) error) error {
 	err := consequences(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,7 +128,7 @@ func (m *memory) draw(ctx context.Context, k resilience.Key, consequences func(c
 }
 
 // redraw calls the function that draw has kept for a stream, if there is one.
-func (m *memory) redraw(ctx context.Context, k resilience.Key) error {
+func (m *memory) redraw(ctx context.Context, k backoff.Key) error {
 	m.mu.Lock()
 	owed := m.owed[k]
 	m.mu.Unlock()
@@ -138,13 +138,13 @@ func (m *memory) redraw(ctx context.Context, k resilience.Key) error {
 	return m.draw(ctx, k, owed)
 }
 
-func (m *memory) setAdvice(app resilience.Key, advice words.Text) {
+func (m *memory) setAdvice(app backoff.Key, advice words.Text) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.advice[app] = advice
 }
 
-func (m *memory) adviceFor(app resilience.Key) words.Text {
+func (m *memory) adviceFor(app backoff.Key) words.Text {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.advice[app]
@@ -154,7 +154,7 @@ func (m *memory) adviceFor(app resilience.Key) words.Text {
 const storeEvery = time.Minute
 
 // store reports whether a success of a stream is to be stored now, and takes it for stored.
-func (m *memory) store(k resilience.Key, recovered bool) bool {
+func (m *memory) store(k backoff.Key, recovered bool) bool {
 	if k.Stream != library.Deliveries {
 		return true
 	}
@@ -177,6 +177,6 @@ func (m *memory) forget(user int64, conn library.ConnectionID) {
 	forget(m.stored, user, conn)
 }
 
-func forget[V any](m map[resilience.Key]V, user int64, conn library.ConnectionID) {
-	maps.DeleteFunc(m, func(k resilience.Key, _ V) bool { return k.User == user && k.Connection == string(conn) })
+func forget[V any](m map[backoff.Key]V, user int64, conn library.ConnectionID) {
+	maps.DeleteFunc(m, func(k backoff.Key, _ V) bool { return k.User == user && k.Connection == string(conn) })
 }

@@ -9,6 +9,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
 )
 
@@ -42,13 +43,13 @@ func (t teller) offline(ctx context.Context) error {
 }
 
 // BreakerChanged logs a change of a breaker, and refreshes the administrators' pages.
-func (a *Alerts) BreakerChanged(ctx context.Context, c resilience.BreakerChange) {
+func (a *Alerts) BreakerChanged(ctx context.Context, c transport.BreakerChange) {
 	a.log.Info("breaker changed", "endpoint", c.Endpoint, "from", c.From.String(), "to", c.To.String())
 	switch { // a reset by a person is noted as theirs
-	case c.From == resilience.BreakerClosed:
+	case c.From == transport.BreakerClosed:
 		a.Note(ctx, activity.Entry{Action: activity.BreakerOpened, Connection: library.ConnectionID(c.Provider),
 			Subject: c.Endpoint})
-	case c.From == resilience.BreakerHalfOpen && c.To == resilience.BreakerClosed:
+	case c.From == transport.BreakerHalfOpen && c.To == transport.BreakerClosed:
 		a.Note(ctx, activity.Entry{Action: activity.BreakerClosed, Connection: library.ConnectionID(c.Provider),
 			Subject: c.Endpoint})
 	}

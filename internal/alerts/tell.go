@@ -11,6 +11,8 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/words"
 )
 
@@ -34,28 +36,28 @@ type alert struct {
 }
 
 // tell opens the notification that a failure calls for, if it does, and notes it in the activity log.
-func (t teller) tell(ctx context.Context, s providers.Subject, f *resilience.Failure) error {
+func (t teller) tell(ctx context.Context, s providers.Subject, f *backoff.Failure) error {
 	state := f.Change.State
-	al := alert{subject: s, category: f.Verdict.Category, severity: notify.Warning,
+	al := alert{subject: s, category: f.Judged.Category, severity: notify.Warning,
 		detail: resilience.Excerpt(f.Error())}
 	al.forAll = state.Scope == resilience.ScopeApp || s.Installation()
 	switch {
-	case f.Change.Kind == resilience.BecameFatal:
+	case f.Change.Kind == backoff.BecameFatal:
 		return t.tellStop(ctx, al, f)
-	case f.Change.Kind == resilience.WentAstray:
+	case f.Change.Kind == backoff.WentAstray:
 		return t.tellAstray(ctx, al, f)
-	case f.Change.Kind == resilience.StillFailing:
+	case f.Change.Kind == backoff.StillFailing:
 		al.cause, al.words = notify.CauseStill, notify.StillFailing(s.Provider, s.Connection, state)
 		if err := t.open(ctx, al, s.Installation()); err != nil {
 			return err
 		}
 		t.journal.trouble(ctx, s, state, activity.StillFailing, words.Text{})
-	case f.Change.NewHold && f.Verdict.Category == resilience.Quota && al.forAll:
+	case f.Change.NewHold && f.Judged.Category == resilience.Quota && al.forAll:
 		al.cause, al.words = notify.CauseQuota, notify.ExplainForAll(s.Provider, state, adminAdvice(f))
 		return t.open(ctx, al, true)
-	case f.Change.NewHold && f.Verdict.Category == resilience.Permission && al.forAll:
+	case f.Change.NewHold && f.Judged.Category == resilience.Permission && al.forAll:
 		// It is tried again by itself, but will fail until the administrator has acted, as for a subscription.
-		al.cause = notify.Cause(f.Verdict.Category.String(), state.Scope, s.Stream)
+		al.cause = notify.Cause(f.Judged.Category.String(), state.Scope, s.Stream)
 		al.words = notify.ExplainForAll(s.Provider, state, adminAdvice(f))
 		return t.open(ctx, al, true)
 	}
@@ -63,7 +65,7 @@ func (t teller) tell(ctx context.Context, s providers.Subject, f *resilience.Fai
 }
 
 // tellAstray tells who has set the address that something else answers at. It is tried again all the same.
-func (t teller) tellAstray(ctx context.Context, al alert, f *resilience.Failure) error {
+func (t teller) tellAstray(ctx context.Context, al alert, f *backoff.Failure) error {
 	s, c, state := al.subject, al.subject.Connection, f.Change.State
 	al.category, al.severity = resilience.Config, notify.Error
 	if state.ForAdmin {
@@ -82,7 +84,7 @@ func (t teller) tellAstray(ctx context.Context, al alert, f *resilience.Failure)
 }
 
 // tellStop tells who has to act about a stop, and stores it.
-func (t teller) tellStop(ctx context.Context, al alert, f *resilience.Failure) error {
+func (t teller) tellStop(ctx context.Context, al alert, f *backoff.Failure) error {
 	s, c, state := al.subject, al.subject.Connection, f.Change.State
 	al.category, al.severity = state.Category, notify.Error
 	al.cause = notify.Cause(state.Category.String(), state.Scope, s.Stream)
@@ -117,7 +119,7 @@ func (t teller) tellStop(ctx context.Context, al alert, f *resilience.Failure) e
 		return err
 	}
 	// Last: a process that is killed before this finds the stop again, but is never stopped without having told.
-	err = t.store.SaveStop(ctx, resilience.Stop{Key: keyOfScope(s, state.Scope), Generation: c.Generation,
+	err = t.store.SaveStop(ctx, backoff.Stop{Key: keyOfScope(s, state.Scope), Generation: c.Generation,
 		Category: state.Category, ForAdmin: state.ForAdmin, Since: state.Since})
 	if err == nil {
 		t.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
@@ -235,7 +237,7 @@ var appCauses = []string{"config:app", "auth:app", "permission:app", notify.Caus
 // ofKeys reports whether a hold is that of the keys of a pool. Their waits are stored key by key, so that they end with
 // the keys: an administrator who has set another key does not wait.
 func ofKeys(err error) bool {
-	_, ok := errors.AsType[*resilience.KeysError](err)
+	_, ok := errors.AsType[*keys.Error](err)
 	return ok
 }
 
@@ -244,19 +246,19 @@ func AdviceOf(err error) words.Text {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		return providers.Advice(e)
 	}
-	if e, ok := errors.AsType[*resilience.KeysError](err); ok {
+	if e, ok := errors.AsType[*keys.Error](err); ok {
 		return words.Of(e.Advice)
 	}
 	if _, ok := errors.AsType[*resilience.SettingError](err); ok { // which one is the administrator's business
 		return words.New("alert.setting.person")
 	}
-	if _, ok := errors.AsType[*resilience.SetAsideError](err); ok {
+	if _, ok := errors.AsType[*SetAsideError](err); ok {
 		return words.New("alert.set_aside")
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return words.Of(e.Problem)
 	}
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Offline {
+	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok && e.Offline {
 		return notify.Offline()
 	}
 	return words.Text{}

@@ -23,6 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
+	"reprise/internal/resilience/turns"
 )
 
 // dot returns a small picture, a different one for each n. All have the same size.
@@ -235,7 +237,7 @@ func fetching(t *testing.T, s server, most int64) (*Cache, resilience.Call) {
 	hosts := []string{"fanart.tv", "127.0.0.1:81"}
 	c, err := Open(Options{Dir: t.TempDir(), Most: most, Hosts: func() []string { return hosts }})
 	require.NoError(t, err)
-	return c, resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: s}), Turn: &resilience.Turn{}}
+	return c, resilience.Call{Client: transport.NewClient(&transport.Transport{Base: s}), Turn: &turns.Turn{}}
 }
 
 func TestPicturesAreFetchedFromTheirHosts(t *testing.T) {

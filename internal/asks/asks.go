@@ -19,6 +19,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // Need is what only an administrator can do for a service.
@@ -62,7 +63,7 @@ type Options struct {
 	Notifier *notify.Notifier
 	Registry *providers.Registry
 	// AppState returns the state of the installation's app at a provider.
-	AppState func(*providers.Provider) resilience.State
+	AppState func(*providers.Provider) backoff.State
 	Log      *slog.Logger
 }
 
@@ -95,8 +96,8 @@ func (a *Asks) NeedOf(p *providers.Provider) Need {
 		}
 	}
 	state := a.opt.AppState(p)
-	held := state.Kind == resilience.Held && state.Until.After(time.Now())
-	if state.Kind == resilience.Stopped ||
+	held := state.Kind == backoff.Held && state.Until.After(time.Now())
+	if state.Kind == backoff.Stopped ||
 		held && (state.Category == resilience.Quota || state.Category == resilience.Permission) {
 		return App
 	}

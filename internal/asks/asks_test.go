@@ -18,6 +18,7 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 )
@@ -28,7 +29,7 @@ type bench struct {
 	t                  *testing.T
 	db                 *store.Store
 	registry           *providers.Registry
-	app                atomic.Value // the resilience.State of Spotify
+	app                atomic.Value // the backoff.State of Spotify
 	ann, ben, cat, dan int64
 }
 
@@ -39,7 +40,7 @@ func inHousehold(t *testing.T, test func(*bench)) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{t: t, db: db, registry: providers.NewRegistry(providertest.New(registry.Describe("spotify")))}
-		b.app.Store(resilience.State{})
+		b.app.Store(backoff.State{})
 		for name, to := range map[string]*int64{"Ann": &b.ann, "Ben": &b.ben, "Cat": &b.cat, "Dan": &b.dan} {
 			role := accounts.Member
 			if name < "C" {
@@ -50,7 +51,7 @@ func inHousehold(t *testing.T, test func(*bench)) {
 			*to = u.ID
 		}
 		b.Asks = asks.New(asks.Options{Store: db, Notifier: notify.New(db, &events.Bus{}, nil), Registry: b.registry,
-			AppState: func(*providers.Provider) resilience.State { return b.app.Load().(resilience.State) },
+			AppState: func(*providers.Provider) backoff.State { return b.app.Load().(backoff.State) },
 			Log:      slog.New(slog.DiscardHandler)})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -121,14 +122,14 @@ func TestAdministratorsReadOnceWhatIsAskedFor(t *testing.T) {
 func TestAnAskGoesOnUntilTheServiceWorks(t *testing.T) {
 	inHousehold(t, func(b *bench) {
 		b.ask(b.cat)
-		b.app.Store(resilience.State{Kind: resilience.Stopped, Category: resilience.Config, Scope: resilience.ScopeApp})
+		b.app.Store(backoff.State{Kind: backoff.Stopped, Category: resilience.Config, Scope: resilience.ScopeApp})
 		b.setUp() // with a wrong client id
 		require.Len(b.t, b.open(b.ann), 1, "the next thing to do, not both")
 		require.Empty(b.t, b.open(b.cat))
 		mine, err := b.Of(b.t.Context(), b.cat)
 		require.NoError(b.t, err)
 		require.Equal(b.t, asks.App, mine["spotify"].Need)
-		b.app.Store(resilience.State{})
+		b.app.Store(backoff.State{})
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		require.Empty(b.t, b.open(b.ann))
@@ -139,14 +140,14 @@ func TestAnAskGoesOnUntilTheServiceWorks(t *testing.T) {
 func TestThereIsNothingToAskForWhatWorks(t *testing.T) {
 	inHousehold(t, func(b *bench) {
 		b.setUp()
-		for _, state := range []resilience.State{{},
-			{Kind: resilience.Waiting, Until: time.Now().Add(time.Hour)},
-			{Kind: resilience.Held, Category: resilience.RateLimit, Until: time.Now().Add(time.Hour)}} {
+		for _, state := range []backoff.State{{},
+			{Kind: backoff.Waiting, Until: time.Now().Add(time.Hour)},
+			{Kind: backoff.Held, Category: resilience.RateLimit, Until: time.Now().Add(time.Hour)}} {
 			b.app.Store(state)
 			_, err := b.Ask(b.t.Context(), b.cat, b.registry.Get("spotify"))
 			require.ErrorIs(b.t, err, asks.ErrNothing)
 		}
-		b.app.Store(resilience.State{Kind: resilience.Held, Category: resilience.Quota,
+		b.app.Store(backoff.State{Kind: backoff.Held, Category: resilience.Quota,
 			Until: time.Now().Add(time.Hour)})
 		require.Equal(b.t, asks.App, b.ask(b.cat).Need)
 	})

@@ -16,12 +16,14 @@ import (
 
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
 )
 
 // Config is what sending needs.
 type Config struct {
-	Client *http.Client // on a resilience.Transport
+	Client *http.Client // on a transport.Transport
 	// Dial connects to mail servers and may refuse an address; nil dials every address.
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	Vapid Vapid
@@ -29,11 +31,11 @@ type Config struct {
 	// server as browsers reach it. Introduce changes both.
 	Contact, BaseURL string
 	// Told is called after every attempt that does not use Client, that is, after each mail; nil when nobody asks. See
-	// [resilience.Transport.Tell].
-	Told func(context.Context, resilience.Call, resilience.Attempt, error)
+	// [transport.Transport.Tell].
+	Told func(context.Context, resilience.Call, transport.Attempt, error)
 
 	// Screen decides what a person may read about a server that they have named; nil for everything.
-	Screen *resilience.Screen
+	Screen *hosts.Screen
 
 	discordURL, telegramURL string // other addresses of these services, for tests
 }
@@ -66,7 +68,7 @@ func New(c Config) *Channels {
 		c.telegramURL = "https://api.telegram.org"
 	}
 	if c.Dial == nil {
-		c.Dial = (&net.Dialer{Timeout: resilience.ConnectTimeout}).DialContext
+		c.Dial = (&net.Dialer{Timeout: hosts.ConnectTimeout}).DialContext
 	}
 	all := &Channels{Config: c, chats: chatMemory{got: map[string]bool{}}}
 	all.Introduce(c.Contact, c.BaseURL)

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
 )
 
@@ -145,7 +146,7 @@ func sendEmail(ctx context.Context, c *Channels, call resilience.Call, to *url.U
 	}
 	err = mailError(ctx, err)
 	if c.Told != nil {
-		c.Told(ctx, call, resilience.Attempt{Host: box.host, Endpoint: emailEndpoint, Start: start}, err)
+		c.Told(ctx, call, transport.Attempt{Host: box.host, Endpoint: emailEndpoint, Start: start}, err)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
 )
 
@@ -165,7 +166,7 @@ func TestASecondTryWithoutTLSIsNoSecondAttempt(t *testing.T) {
 	t.Parallel()
 	var told []error
 	config := newService(t).config()
-	config.Told = func(_ context.Context, _ resilience.Call, _ resilience.Attempt, err error) {
+	config.Told = func(_ context.Context, _ resilience.Call, _ transport.Attempt, err error) {
 		told = append(told,
 			err)
 	}

@@ -19,6 +19,8 @@ import (
 
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -65,7 +67,7 @@ func (s *service) host() string { return strings.TrimPrefix(s.URL, "http://") }
 
 // config returns the configuration that sends everything to the service.
 func (s *service) config() Config {
-	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
+	client := transport.NewClient(&transport.Transport{Base: hosts.NewBase(nil)})
 	return Config{Client: client, discordURL: s.URL, telegramURL: s.URL, BaseURL: "https://reprise.example.org"}
 }
 
@@ -236,9 +238,9 @@ func TestAWebhookMayAnswerWithAPage(t *testing.T) {
 	s := newService(t)
 	s.header, s.body = http.Header{"Content-Type": {"text/html"}}, "<html>ok</html>"
 	config, url := s.config(), s.urls()[webhook.Name]
-	config.Client = resilience.NewClient(&resilience.Transport{
-		Base:     resilience.NewBase(nil),
-		Breakers: resilience.NewBreakers(resilience.BreakerOptions{}),
+	config.Client = transport.NewClient(&transport.Transport{
+		Base:     hosts.NewBase(nil),
+		Breakers: transport.NewBreakers(transport.BreakerOptions{}),
 	})
 	c := New(config)
 	for range 10 { // enough failures to open the breaker, if they were any

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -70,7 +71,7 @@ func (h *house) plays(n int) {
 func (h *house) reconnects() {
 	h.t.Helper()
 	h.lastfm.rejecting(false)
-	h.backoff.Retry(resilience.Key{User: h.user, Provider: "lastfm", Connection: "lastfm",
+	h.backoff.Retry(backoff.Key{User: h.user, Provider: "lastfm", Connection: "lastfm",
 		Stream: library.Deliveries})
 	require.NoError(h.t, h.carried.Release(h.t.Context(), h.user, "lastfm"))
 }

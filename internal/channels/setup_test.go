@@ -26,6 +26,8 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
@@ -116,7 +118,7 @@ type house struct {
 	kept     *keptStore
 	notifier *notify.Notifier
 	carried  *delivery.Deliveries
-	backoff  *resilience.Backoff
+	backoff  *backoff.Manager
 	user     int64
 	channel  int64
 
@@ -157,17 +159,17 @@ func (h *house) start() {
 	t, ctx := h.t, context.Background()
 	h.db = storetest.Open(t, h.dir)
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
-	backoff := resilience.NewBackoff(resilience.Options{})
-	h.backoff = backoff
-	require.NoError(t, syncer.Restore(ctx, backoff, nil, h.db))
+	manager := backoff.New(backoff.Options{})
+	h.backoff = manager
+	require.NoError(t, syncer.Restore(ctx, manager, nil, h.db))
 	spotify := &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}}
 	lastfm := &providers.Provider{Description: providers.Description{Name: "lastfm", DisplayName: "Last.fm",
 		Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 1}},
 		Open: func(resilience.Call, library.Credentials) providers.Adapter { return h.lastfm }}
 	registry := providers.NewRegistry(spotify, lastfm)
 	h.notifier = notify.New(h.db, bus, nil)
-	client := resilience.NewClient(&resilience.Transport{Base: h.phone})
-	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Registry: registry, Keys: h.db, Client: client,
+	client := transport.NewClient(&transport.Transport{Base: h.phone})
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: manager, Registry: registry, Keys: h.db, Client: client,
 		Log: log, FirstDelay: time.Second,
 		Alerts: alerts.New(alerts.Options{Store: h.db, Notifier: h.notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, h.db, bus)

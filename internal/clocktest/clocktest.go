@@ -4,13 +4,33 @@ package clocktest
 
 import (
 	"reflect"
+	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Moves are what happens to the clock of a machine: the wall clock jumps, and the monotonic clock does not.
 var Moves = map[string]time.Duration{"an hour forward": time.Hour, "an hour back": -time.Hour,
 	"eight hours asleep": 8 * time.Hour}
+
+// Each runs a story for each of Moves: move does it to what the story has in memory.
+func Each(t *testing.T, story func(t *testing.T, move func(v any))) {
+	t.Parallel()
+	for name, d := range Moves {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			story(t, func(v any) { Set(v, d) })
+		})
+	}
+}
+
+// RequireIn requires that an instant is that far ahead, by the clock that people see, give or take half a minute.
+func RequireIn(t *testing.T, want time.Duration, at time.Time) {
+	t.Helper()
+	require.InDelta(t, want, at.Round(0).Sub(time.Now().Round(0)), float64(30*time.Second))
+}
 
 // Set makes all times that v points to look as if the system clock had been set by d, in whole seconds, since they were
 // noted. A suspended machine does the same: its monotonic clock stands still.

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
 )
 
 // write writes text to a file in a temporary directory and returns its path.
@@ -29,10 +30,10 @@ func load(file string, environ []string, overrides map[string]string) (Config, e
 	return Load(file, environ, overrides, registry.Descriptions())
 }
 
-func text(s string) providers.Value                  { return providers.Value{Text: s} }
-func hidden(s resilience.Secret) providers.Value     { return providers.Value{Secret: s} }
-func number(f float64) providers.Value               { return providers.Value{Number: &f} }
-func keys(all ...resilience.PoolKey) providers.Value { return providers.Value{Keys: all} }
+func text(s string) providers.Value              { return providers.Value{Text: s} }
+func hidden(s resilience.Secret) providers.Value { return providers.Value{Secret: s} }
+func number(f float64) providers.Value           { return providers.Value{Number: &f} }
+func pooled(all ...keys.Key) providers.Value     { return providers.Value{Keys: all} }
 
 func defaults(t testing.TB) Config {
 	t.Helper()
@@ -191,15 +192,15 @@ func TestEverySettingIsRead(t *testing.T) {
 			"youtube": {"api_url": text("http://127.0.0.1:3/youtube/v3"), "auth_url": text("http://127.0.0.1:3/auth"),
 				"token_url": text("http://127.0.0.1:3/token"), "client_id": text("id"),
 				"client_secret": hidden("secret"),
-				"keys": keys(resilience.PoolKey{Secret: "first-key"},
-					resilience.PoolKey{Secret: "second-key", Project: "home"})},
+				"keys": pooled(keys.Key{Secret: "first-key"},
+					keys.Key{Secret: "second-key", Project: "home"})},
 			"musicbrainz": {"api_url": text("http://mb.local"), "rate": number(20)},
 			"fanarttv": {"api_url": text("http://127.0.0.1:4"),
-				"keys":       keys(resilience.PoolKey{Secret: "fanart-key-1"}),
+				"keys":       pooled(keys.Key{Secret: "fanart-key-1"}),
 				"client_key": hidden("personal")},
 			"openai": {"api_url": text("http://127.0.0.1:4/v1"), "model": text("a-model"), "currency": text("EUR"),
-				"keys": keys(resilience.PoolKey{Secret: "third-key"},
-					resilience.PoolKey{Secret: "fourth-key", Project: "home"}),
+				"keys": pooled(keys.Key{Secret: "third-key"},
+					keys.Key{Secret: "fourth-key", Project: "home"}),
 				"price_in": number(0.15), "price_out": number(0)},
 			"navidrome": {},
 			"s3":        {},
@@ -301,7 +302,7 @@ func TestDigitsAreKeptAsWritten(t *testing.T) {
 	require.Equal(t, "0012345670123456", string(c.AdminToken))
 	require.Equal(t, "12345678901e5", c.Providers["lastfm"].Text("client_id"))
 	require.Equal(t, "0x1234567", string(c.Providers["lastfm"].Secret("client_secret")))
-	require.Equal(t, []resilience.PoolKey{{Secret: "00123456701"}, {Secret: "12345e10"}},
+	require.Equal(t, []keys.Key{{Secret: "00123456701"}, {Secret: "12345e10"}},
 		c.Providers["youtube"].Keys("keys"))
 	require.Equal(t, 10, c.Workers)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
 )
 
 func TestAllMistakesAreListed(t *testing.T) {
@@ -172,6 +173,6 @@ func TestAnInvalidKeyIsNotRepeated(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("first-key\nhome:second-key\n"), 0o600))
 	c, err := load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS_FILE=" + file}, nil)
 	require.NoError(t, err)
-	require.Equal(t, []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}},
+	require.Equal(t, []keys.Key{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}},
 		c.Providers["youtube"].Keys("keys"))
 }

@@ -4,13 +4,15 @@ import (
 	"net"
 
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 )
 
 // Hosts returns which hosts may be called. Some services block callers that they cannot contact; other servers with the
 // same API do not.
-func (c Config) Hosts(known []providers.Description) resilience.HostPolicy {
-	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact, Only: c.Simulated,
+func (c Config) Hosts(known []providers.Description) hosts.Policy {
+	policy := hosts.Policy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact, Only: c.Simulated,
 		OwnPort: c.Port()}
 	for _, d := range known {
 		policy.NeedContact = append(policy.NeedContact, d.Contact.Domains...)
@@ -19,8 +21,8 @@ func (c Config) Hosts(known []providers.Description) resilience.HostPolicy {
 }
 
 // Backoff returns the options of the backoff.
-func (c Config) Backoff() resilience.Options {
-	o := resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: c.BackoffJitter}
+func (c Config) Backoff() backoff.Options {
+	o := backoff.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: c.BackoffJitter}
 	if o.Jitter == 0 {
 		o.Jitter = -1 // none, to the backoff
 	}
@@ -28,8 +30,8 @@ func (c Config) Backoff() resilience.Options {
 }
 
 // Breakers returns the options of the breakers.
-func (c Config) Breakers() resilience.BreakerOptions {
-	return resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
+func (c Config) Breakers() transport.BreakerOptions {
+	return transport.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
 		MaxCooldown: c.BreakerMaxOpen}
 }
 

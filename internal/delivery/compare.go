@@ -15,6 +15,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // Drift is how a playlist's copy differs from what was written. Empty: not at all, as far as is known.
@@ -162,7 +163,7 @@ func (m *comparer) compareAt(ctx context.Context, copies []Copy) error {
 // compared again in a day.
 func ofOneCopy(ctx context.Context, err error) bool {
 	v := resilience.VerdictOf(err)
-	_, refused := errors.AsType[*resilience.NotBeforeError](err)
+	_, refused := errors.AsType[*backoff.NotBeforeError](err)
 	return !refused && ctx.Err() == nil && v.NotBefore.IsZero() &&
 		(v.Category == resilience.Contract || v.Category == resilience.Upstream)
 }

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -78,8 +79,8 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 
 func TestEveryOutcomeHasOneResult(t *testing.T) {
 	t.Parallel()
-	stopped := &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped}}
-	held := &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Held, Until: time.Now().Add(time.Hour)}}
+	stopped := &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Stopped}}
+	held := &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Held, Until: time.Now().Add(time.Hour)}}
 	for _, c := range []struct {
 		err  error
 		last bool

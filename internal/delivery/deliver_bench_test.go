@@ -30,7 +30,9 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
 	"reprise/internal/providers/providertest"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/store"
 	"reprise/internal/store/db"
 	syncer "reprise/internal/sync"
@@ -56,10 +58,10 @@ func startBacklog(b *testing.B, address string, n, people int) *delivery.Deliver
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
 	registry := providers.NewRegistry(provider)
 	guard := syncer.NewGuard(syncer.GuardOptions{
-		Backoff:  resilience.NewBackoff(resilience.Options{}),
+		Backoff:  backoff.New(backoff.Options{}),
 		Registry: registry,
 		Keys:     db,
-		Client:   resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}),
+		Client:   transport.NewClient(&transport.Transport{Base: hosts.NewBase(nil)}),
 		Log:      log,
 		Alerts:   alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log}),
 	})

@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 type Guard interface {
 	Do(context.Context, providers.Subject, func(context.Context, resilience.Call, providers.Adapter) error) error
 	// CaughtUp returns nil when everything that the provider had at a time has been read, or cannot be read.
-	// Otherwise it has it read now, and returns a *resilience.NotBeforeError.
+	// Otherwise it has it read now, and returns a *backoff.NotBeforeError.
 	CaughtUp(c library.Connection, at time.Time) error
 	// Ready reports whether deliveries to the connection need no person.
 	Ready(c library.Connection) bool

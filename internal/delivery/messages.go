@@ -11,7 +11,7 @@ import (
 // Messenger sends messages to channels outside the browser.
 type Messenger interface {
 	// Flush sends the messages that wait for a channel, as far as they may be sent now, and returns the id of the
-	// newest one that it has seen. A *resilience.NotBeforeError says when the rest may be sent. attempt is the number
+	// newest one that it has seen. A *backoff.NotBeforeError says when the rest may be sent. attempt is the number
 	// of the delivery's attempt.
 	Flush(ctx context.Context, user, channel int64, attempt int) (seen int64, err error)
 }

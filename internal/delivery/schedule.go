@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // Schedule is when a delivery that failed is tried again.
@@ -53,7 +53,7 @@ func (s Schedule) delay(n int) time.Duration {
 // its connection may call.
 func (s Schedule) due(n int, err error) time.Time {
 	at := time.Now().Add(s.delay(n))
-	if f, ok := errors.AsType[*resilience.Failure](err); ok {
+	if f, ok := errors.AsType[*backoff.Failure](err); ok {
 		if may := f.Change.After.Until; may.After(at) {
 			return may
 		}

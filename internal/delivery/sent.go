@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // sentStore notes which plays are sent to a library, so that reading it does not take them for plays that were missed.
@@ -50,7 +51,7 @@ func (d *listenDeliverer) submitNoted(ctx context.Context, there providers.Libra
 
 // uncertain reports whether something that was sent may have arrived although sending it ended with an error.
 func uncertain(err error) bool {
-	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if _, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 		return false // it was not sent
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // settle returns what follows from an outcome: the result in a word, and how the attempt ended. It notes in the share
@@ -23,8 +24,8 @@ func (w *worker) settle(ctx context.Context, a *attempt, s *Share, err error) (r
 	}
 	v := resilience.VerdictOf(err)
 	a.why = v.Category
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		if e.State.Kind == resilience.Stopped {
+	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
+		if e.State.Kind == backoff.Stopped {
 			s.Park = true
 			return "parked", a.unused(Parked)
 		}

@@ -15,7 +15,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // slow answers an attempt after a time, unless it is cut off.
@@ -65,7 +65,7 @@ func TestWhatWaitsIsSentInItsOrder(t *testing.T) {
 			want = append(want, title)
 			g.enqueue(func(context.Context) error {
 				if now := time.Now(); now.Before(until) {
-					return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Held, Until: until}}
+					return &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Held, Until: until}}
 				}
 				sent = append(sent, title)
 				return nil
@@ -174,7 +174,7 @@ func TestALongBacklogIsWarnedOfOnce(t *testing.T) {
 			Log: slog.New(log)}, delivery.Options{KeepDead: 3 * 24 * time.Hour})
 		away := time.Now().Add(24 * time.Hour)
 		held := func(context.Context) error {
-			return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Held, Until: away}}
+			return &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Held, Until: away}}
 		}
 		_, err := g.s.StartForwarding(t.Context(), delivery.Rule{User: g.user, Connection: "lastfm",
 			Kind: delivery.Scrobble, Batch: 1, From: day, Since: day}, false)

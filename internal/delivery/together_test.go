@@ -12,13 +12,13 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // Deliveries of a listen each that are due together go out with one call, and each has its own outcome.
 func TestDueListensGoOutTogether(t *testing.T) {
 	t.Parallel()
-	held := &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting,
+	held := &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Waiting,
 		Until: time.Now().Truncate(time.Second).Add(time.Hour)}}
 	for name, c := range map[string]struct {
 		outcome error // of the third of five

@@ -13,7 +13,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/postgrestest"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // The database is away when an attempt ends.
@@ -74,7 +74,7 @@ func TestEveryTransitionIsWalked(t *testing.T) {
 		g := newStage(t)
 		g.watch()
 		done, tried := g.enqueue(nil, "done"), g.enqueue(first(trouble), "tried twice")
-		waited := g.enqueue(first(&resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting,
+		waited := g.enqueue(first(&backoff.NotBeforeError{State: backoff.State{Kind: backoff.Waiting,
 			Until: time.Now().Add(3 * time.Second)}}), "waited")
 		bad, used := g.enqueue(always(badItem), "bad"), g.enqueue(always(trouble), "used up")
 		pair := g.enqueue(always(badItem), "bad one", "good one")

@@ -15,6 +15,9 @@ import (
 	"reprise/internal/providers/musicbrainz"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 )
 
 func (b bundle) fanart(path, key string) reply {
@@ -26,14 +29,14 @@ func (b bundle) fanart(path, key string) reply {
 }
 
 // transport is the program's own on the bundle's connections.
-func (b bundle) transport() *resilience.Transport {
-	return &resilience.Transport{Base: b.client.Transport, UserAgent: "Reprise/test (test@example.org)"}
+func (b bundle) transport() *transport.Transport {
+	return &transport.Transport{Base: b.client.Transport, UserAgent: "Reprise/test (test@example.org)"}
 }
 
 func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{RetryAfter: 90 * time.Second})
-	source := providertest.NewIn(providers.Installation{Client: resilience.NewClient(b.transport())},
+	source := providertest.NewIn(providers.Installation{Client: transport.NewClient(b.transport())},
 		musicbrainz.Describe(), "api_url", b.MusicBrainz.URL).Enricher
 	cat := theCatalog()
 	count := map[string]int{}
@@ -99,12 +102,12 @@ func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})
-	pool := resilience.NewKeyPool(FanartTV, []resilience.PoolKey{
+	pool := keys.New(FanartTV, []keys.Key{
 		{Secret: resilience.Secret(b.FanartTV.Keys[0])},
 		{Secret: resilience.Secret(b.FanartTV.Keys[1])},
-	}, resilience.Options{})
-	client := resilience.NewClient(
-		&resilience.KeyTransport{Base: b.transport(), Pool: pool, Put: fanarttv.Describe().Pool.Put},
+	}, backoff.Options{})
+	client := transport.NewClient(
+		&keys.Transport{Base: b.transport(), Pool: pool, Put: fanarttv.Describe().Pool.Put},
 	)
 	source := providertest.NewIn(providers.Installation{Client: client},
 		fanarttv.Describe(), "api_url", b.FanartTV.URL).Enricher

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -227,7 +228,7 @@ func (r *Runner) look(ctx context.Context) (again time.Time) {
 	if err == nil || ctx.Err() != nil {
 		return time.Time{}
 	}
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 		if e.State.Until.IsZero() { // until a person acts
 			return time.Time{}
 		}

@@ -15,6 +15,8 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/words"
 )
 
@@ -100,7 +102,7 @@ func TestSpentKeysHoldDigestsForADay(t *testing.T) {
 		require.Contains(t, h.Open(h.alice)[0].Message.String(), "billing page")
 		require.Empty(t, h.Open(h.bob))
 		state, words := h.Guard.StateForAll(h.Provider())
-		require.Equal(t, resilience.Held, state.Kind)
+		require.Equal(t, backoff.Held, state.Kind)
 		require.Contains(t, words.Message.String(), "The Language model quota is used up.")
 
 		h.stop()
@@ -134,7 +136,7 @@ func TestAnotherKeyIsUsedAtOnce(t *testing.T) {
 		_, words := h.Guard.StateForAll(h.Provider())
 		require.Contains(t, words.Message.String(), "billing page")
 		h.stop()
-		h.keys = append(h.keys, resilience.PoolKey{Secret: "key-three-3333"})
+		h.keys = append(h.keys, keys.Key{Secret: "key-three-3333"})
 		h.start()
 		require.Len(t, h.far.prompts(), 3)
 		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.alice))

@@ -21,7 +21,9 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/openai"
 	"reprise/internal/providers/providertest"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 	syncer "reprise/internal/sync"
 )
 
@@ -82,7 +84,7 @@ type house struct {
 	t          *testing.T
 	dir        string
 	far        *far
-	keys       []resilience.PoolKey
+	keys       []keys.Key
 	wrap       func(digest.Store) digest.Store
 	every      time.Duration // see digest.Options
 	alice, bob int64
@@ -98,7 +100,7 @@ func inHouse(t *testing.T, story func(t *testing.T, h *house)) {
 			far:  &far{status: 200, body: answer},
 			wrap: func(s digest.Store) digest.Store { return s },
 			dir:  dir,
-			keys: []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}},
+			keys: []keys.Key{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}},
 		}
 		h.start()
 		h.alice, h.bob = h.AddUser("Alice Liddell", accounts.Admin), h.AddUser("Bob Cratchit", accounts.Member)
@@ -115,11 +117,11 @@ func (h *house) start() {
 	)
 	waits, err := h.Store.Cooldowns(h.t.Context())
 	require.NoError(h.t, err)
-	pool := resilience.NewKeyPool("openai", h.keys, resilience.Options{})
+	pool := keys.New("openai", h.keys, backoff.Options{})
 	pool.Restore(waits)
-	keys := openai.Describe().Pool
-	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(h.far).Transport, Pool: pool,
-		Put: keys.Put, Advice: keys.Advice, Spent: keys.Spent, Save: h.Store.SaveCooldowns})
+	service := openai.Describe().Pool
+	client := transport.NewClient(&keys.Transport{Base: providertest.Client(h.far).Transport, Pool: pool,
+		Put: service.Put, Advice: service.Advice, Spent: service.Spent, Save: h.Store.SaveCooldowns})
 	p := providertest.NewIn(providers.Installation{Keyed: client, Keys: pool}, openai.Describe(), "model", "a-model",
 		"price_in", "0.15", "price_out", "0.6", "currency", "EUR")
 	h.Runner = digest.New(digest.Config{

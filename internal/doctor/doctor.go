@@ -17,7 +17,8 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/web"
 )
 
@@ -33,7 +34,7 @@ type Options struct {
 	Stored    int
 	Faults    []config.Fault
 	Dir       datadir.Dir
-	Hosts     resilience.HostPolicy
+	Hosts     hosts.Policy
 	Known     []providers.Description
 	UserAgent string
 	Listen    func(address string) (net.Listener, error) // as the server opens its address
@@ -77,8 +78,8 @@ func newDoctor(o Options) *doctor {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	base := o.Hosts.NewBase()
 	d := &doctor{Options: o, c: o.Config, held: o.Dir.InUse(), base: &http.Client{Transport: base, CheckRedirect: stay},
-		client: resilience.NewClient(&resilience.Transport{Base: base, UserAgent: o.UserAgent}),
-		own:    &http.Client{Transport: resilience.NewBase(nil), CheckRedirect: stay}}
+		client: transport.NewClient(&transport.Transport{Base: base, UserAgent: o.UserAgent}),
+		own:    &http.Client{Transport: hosts.NewBase(nil), CheckRedirect: stay}}
 	if d.c.BaseURL == "" {
 		d.c.BaseURL = "http://" + config.LoopbackFor(d.c.Listen)
 	}
@@ -103,20 +104,20 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	within, cancel := context.WithTimeout(ctx, networkTimeout)
 	defer cancel()
 	var page, keys []finding
-	var hosts []reached
+	var answered []reached
 	var g errgroup.Group
 	g.Go(func() error { page = d.page(within); return nil })
-	g.Go(func() error { hosts = d.hosts(within); return nil })
+	g.Go(func() error { answered = d.hosts(within); return nil })
 	g.Go(func() error { keys = d.keys(within); return nil })
 	_ = g.Wait() // findings are no errors
 	if ctx.Err() != nil {
 		return errors.New("stopped before the check was complete")
 	}
 	all := append(append(local, page...), d.redirects()...)
-	for _, h := range hosts {
+	for _, h := range answered {
 		all = append(all, h.finding)
 	}
-	return report(append(append(all, clock(hosts)), keys...), out)
+	return report(append(append(all, clock(answered)), keys...), out)
 }
 
 // stored says what was set in the browser.

@@ -22,7 +22,7 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/library"
 	"reprise/internal/providers/registry"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
 	"reprise/internal/server"
 	"reprise/internal/settings"
 	"reprise/internal/store"
@@ -41,7 +41,7 @@ func checked(t testing.TB, dir string, env []string, overrides ...string) ([]str
 	c, err := config.Load(file, env, set, registry.Descriptions())
 	var out strings.Builder
 	err = Run(t.Context(), Options{Config: c, Settings: err, Dir: datadir.Dir{Path: c.DataDir},
-		Hosts: resilience.HostPolicy{AllowPrivate: true, Contact: c.Contact,
+		Hosts: hosts.Policy{AllowPrivate: true, Contact: c.Contact,
 			NeedContact: []string{"listenbrainz.org"}},
 		UserAgent: "Reprise/test", Known: registry.Descriptions(), Listen: server.Listen}, &out)
 	return strings.Split(strings.TrimSpace(out.String()), "\n"), err

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/datadir"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
 	"reprise/internal/store/db"
 	"reprise/internal/words"
 	"reprise/web"
@@ -40,7 +41,7 @@ func (d *doctor) listening(ctx context.Context) finding {
 		}
 		return found(fine, "%s is free; the server can listen there.", d.c.Listen)
 	}
-	ctx, cancel := context.WithTimeout(ctx, resilience.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, hosts.ConnectTimeout)
 	defer cancel()
 	if d.live = d.isReprise(ctx, "http://"+config.LoopbackFor(d.c.Listen)); d.live {
 		return found(fine, "Reprise is running, and answers on %s.", d.c.Listen)
@@ -61,7 +62,7 @@ func (d *doctor) peers(ctx context.Context) []finding {
 	} else if !d.live && !d.held {
 		return []finding{found(problem, "cluster.listen: %s.", err)}
 	}
-	conn, err := (&net.Dialer{Timeout: resilience.ConnectTimeout}).DialContext(ctx, "tcp", at)
+	conn, err := (&net.Dialer{Timeout: hosts.ConnectTimeout}).DialContext(ctx, "tcp", at)
 	if err != nil {
 		return []finding{found(problem, "The other servers can't reach this one at %s: %v. Correct "+
 			"cluster.address, or let them through the firewall.", at, err)}
@@ -77,7 +78,7 @@ func (d *doctor) names() finding {
 			"read what a visitor's browser can reach here. List the names you use instead.")
 	}
 	all := slices.Clone(d.c.AllowedHosts)
-	if u, err := url.Parse(d.c.BaseURL); err == nil && resilience.IsPublicHost(u.Host) {
+	if u, err := url.Parse(d.c.BaseURL); err == nil && hosts.IsPublic(u.Host) {
 		all = append([]string{u.Hostname()}, all...)
 	}
 	if len(all) == 0 {

@@ -20,6 +20,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
 	"reprise/internal/words"
 	"reprise/web"
 )
@@ -52,7 +53,7 @@ func (d *doctor) hosts(ctx context.Context) []reached {
 		}
 		seen := map[string]bool{}
 		for _, address := range p.Addresses(settings) {
-			if host := resilience.HostOf(address); !seen[host] {
+			if host := hosts.Of(address); !seen[host] {
 				seen[host] = true
 				calls = append(calls, call{len(all), p.DisplayName, address})
 				all = append(all, reached{})
@@ -68,7 +69,7 @@ func (d *doctor) hosts(ctx context.Context) []reached {
 
 // reach makes one call to a host and accepts any answer.
 func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
-	host := resilience.HostOf(address)
+	host := hosts.Of(address)
 	resp, err := d.get(ctx, d.base, address)
 	if err != nil {
 		r.finding = found(problem, "Reprise can't reach %s: %s", name, whyNot(host, err))
@@ -163,9 +164,9 @@ func certificate(err error) string {
 const clockOff = time.Minute
 
 // clock compares our clock with the median of the services' clocks.
-func clock(hosts []reached) finding {
+func clock(answered []reached) finding {
 	var ahead []time.Duration
-	for _, h := range hosts {
+	for _, h := range answered {
 		if h.timed {
 			ahead = append(ahead, h.ahead)
 		}

@@ -24,7 +24,10 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
+	"reprise/internal/resilience/turns"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
@@ -35,7 +38,7 @@ type Engine struct {
 	Store       *store.Store
 	Bus         *events.Bus
 	Client      *http.Client
-	Backoff     *resilience.Backoff
+	Backoff     *backoff.Manager
 	Guard       *syncer.Guard
 	Syncer      *syncer.Syncer
 	Connections *syncer.Connections
@@ -66,12 +69,12 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	t.Helper()
 	ctx := context.Background()
 	db := storetest.Open(t, dir)
-	transport, backoff := &resilience.Transport{Base: up, Turns: resilience.NewTurns()}, resilience.Options{}
+	upstream, waits := &transport.Transport{Base: up, Turns: turns.New()}, backoff.Options{}
 	if up.Tune != nil {
-		up.Tune(transport, &backoff)
+		up.Tune(upstream, &waits)
 	}
-	client := resilience.NewClient(transport)
-	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(backoff),
+	client := transport.NewClient(upstream)
+	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: backoff.New(waits),
 		t: t, up: up,
 		Registry: providers.NewRegistry(
 			providertest.New(registry.Describe("spotify"), "client_id", up.Spotify.ClientID),
@@ -167,20 +170,20 @@ func (e *Engine) ConnectListenBrainz(user int64, account string) error {
 }
 
 // YouTubeKeys are the API keys of every engine.
-var YouTubeKeys = []resilience.PoolKey{{Secret: "youtube-key-aaaa"}, {Secret: "youtube-key-bbbb"},
+var YouTubeKeys = []keys.Key{{Secret: "youtube-key-aaaa"}, {Secret: "youtube-key-bbbb"},
 	{Secret: "youtube-key-cccc"}}
 
 // NewYouTube returns YouTube with these keys and further settings, as the server's wiring does.
-func (e *Engine) NewYouTube(keys []resilience.PoolKey, settings ...string) *providers.Provider {
-	for _, k := range keys {
+func (e *Engine) NewYouTube(own []keys.Key, settings ...string) *providers.Provider {
+	for _, k := range own {
 		e.up.YouTube.AddKeys(string(k.Secret))
 	}
 	waits, err := e.Store.Cooldowns(context.Background())
 	require.NoError(e.t, err)
-	pool := resilience.NewKeyPool("youtube", keys, resilience.Options{})
+	pool := keys.New("youtube", own, backoff.Options{})
 	pool.Restore(waits)
 	d := registry.Describe("youtube")
-	keyed := resilience.NewClient(&resilience.KeyTransport{Base: e.Client.Transport, Pool: pool, Put: d.Pool.Put,
+	keyed := transport.NewClient(&keys.Transport{Base: e.Client.Transport, Pool: pool, Put: d.Pool.Put,
 		Advice: d.Pool.Advice, Spent: d.Pool.Spent, Save: e.Store.SaveCooldowns})
 	in := providers.Installation{Client: e.Client, Keyed: keyed, Keys: pool}
 	return providertest.NewIn(in, d, append(settings, "client_id", e.up.YouTube.ClientID,

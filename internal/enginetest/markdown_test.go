@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -193,7 +194,7 @@ func generalMarkdown() string {
 		{"a complete answer of another shape than documented", &resilience.ContractError{}},
 		{"a setting that is missing or malformed", &resilience.SettingError{}},
 		{"a call that an open breaker holds back",
-			&resilience.NotBeforeError{State: resilience.State{Category: resilience.CircuitOpen}}},
+			&backoff.NotBeforeError{State: backoff.State{Category: resilience.CircuitOpen}}},
 		{"anything else", errors.New("something else")},
 	} {
 		v := resilience.VerdictOf(o.err)

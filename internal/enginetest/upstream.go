@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"reprise/internal/demo"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 )
 
 // What the simulated services tell.
@@ -35,7 +37,7 @@ type Upstreams struct {
 	*demo.World
 
 	// Tune, if set, changes the options of an engine before it starts.
-	Tune func(*resilience.Transport, *resilience.Options)
+	Tune func(*transport.Transport, *backoff.Options)
 
 	mu      sync.Mutex
 	refused []string // titles that ListenBrainz refuses
@@ -130,7 +132,7 @@ func (u *Upstreams) Vanish(video, how string) { u.YouTube.Vanish(video, how) }
 func (u *Upstreams) VideosAsked() []int { return u.YouTube.Asked() }
 
 // RefuseKey makes YouTube refuse a key, as "spent" or "invalid"; empty makes it accept the key again.
-func (u *Upstreams) RefuseKey(key resilience.PoolKey, why string) {
+func (u *Upstreams) RefuseKey(key keys.Key, why string) {
 	u.YouTube.Refuse(string(key.Secret), map[string]demo.Mode{"spent": demo.KeySpent, "invalid": demo.KeyInvalid}[why])
 }
 
@@ -141,13 +143,13 @@ func (u *Upstreams) SpendProject(spent bool) {
 }
 
 // KeyCalls returns the last four characters of the key of each request to YouTube that carried one, in their order.
-func (u *Upstreams) KeyCalls() (keys []string) {
+func (u *Upstreams) KeyCalls() (names []string) {
 	for _, c := range u.Calls(demo.YouTube) {
 		if key, ok := strings.CutPrefix(c.User, "key "); ok {
-			keys = append(keys, key)
+			names = append(names, key)
 		}
 	}
-	return keys
+	return names
 }
 
 // Revoke ends every authorization that an account has given at Spotify.

@@ -15,6 +15,8 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/words"
 )
 
@@ -221,7 +223,7 @@ func TestASourceThatAsksToWaitStopsNoOther(t *testing.T) {
 		b.tick()
 		require.Empty(t, b.facts.calls(), "not before the minute is over")
 		state, _ := b.guard.StateForAll(b.provider[0])
-		require.Equal(t, resilience.Held, state.Kind)
+		require.Equal(t, backoff.Held, state.Kind)
 		b.facts.answers(knows)
 		time.Sleep(time.Until(began.Add(65 * time.Second)))
 		settle()
@@ -231,8 +233,8 @@ func TestASourceThatAsksToWaitStopsNoOther(t *testing.T) {
 
 		// The other way round: no pictures for an hour, while facts go on.
 		b.art.answers(func(library.Entity) (library.Facts, error) {
-			return library.Facts{}, &resilience.KeysError{
-				Shortage: resilience.Shortage{
+			return library.Facts{}, &keys.Error{
+				Shortage: keys.Shortage{
 					Keys:     2,
 					Category: resilience.Quota,
 					Until:    time.Now().Add(30 * time.Minute),

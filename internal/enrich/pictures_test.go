@@ -11,6 +11,7 @@ import (
 	"reprise/internal/enrich"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -77,7 +78,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 		b.tick()
 		require.Equal(t, enrich.Progress{Waiting: 1}, b.progress("art"))
 		state, _ := b.guard.StateForAll(b.provider[1])
-		require.Equal(t, resilience.Ready, state.Kind, "the source is not to blame")
+		require.Equal(t, backoff.Ready, state.Kind, "the source is not to blame")
 		require.Equal(t, "The disk is full.", b.Trouble("art").String())
 		require.Empty(t, b.Trouble("facts").String())
 		b.gallery.fill(nil)

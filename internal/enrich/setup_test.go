@@ -23,6 +23,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
@@ -234,7 +235,7 @@ func (b *bench) restart() {
 	log := slog.New(slog.DiscardHandler)
 	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus, nil), Bus: b.bus, Log: log})
 	b.guard = syncer.NewGuard(syncer.GuardOptions{
-		Backoff: resilience.NewBackoff(resilience.Options{}),
+		Backoff: backoff.New(backoff.Options{}),
 		Keys:    b.db,
 		Alerts:  told,
 		Log:     log,

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -100,7 +101,7 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 			asked = true
 		}
 		o, err := w.ask(ctx, s, t)
-		if refused, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+		if refused, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 			return refused.State.Until, nil
 		}
 		if errors.Is(err, errSource) {
@@ -173,7 +174,7 @@ func (w *worker) ask(ctx context.Context, s Source, t Task) (Outcome, error) {
 // fail postpones a task whose failure may be its own fault. If it cannot be, fail returns the reason why nothing can be
 // asked now, and the task stays the next one.
 func (o *Outcome) fail(err error, now time.Time) error {
-	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if _, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 		return err
 	}
 	if _, ok := errors.AsType[*resilience.LocalError](err); ok {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 // Catalogue holds the closed sets of label values.
@@ -60,7 +60,7 @@ func (es *endpoints[V]) add(p Provider, begin func(label string) V) {
 		if host == "" {
 			host = p.Name
 		}
-		es.all[at] = begin(resilience.EndpointName(host, e.Name))
+		es.all[at] = begin(transport.EndpointName(host, e.Name))
 	}
 }
 

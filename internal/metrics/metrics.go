@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 // prefix begins every name of ours.
@@ -44,7 +45,7 @@ type Metrics struct {
 // attempts holds the counters of one endpoint, looked up once.
 type attempts struct {
 	endpoint string // the label
-	outcomes map[resilience.Outcome]prometheus.Counter
+	outcomes map[transport.Outcome]prometheus.Counter
 	took     prometheus.Observer
 }
 
@@ -141,12 +142,12 @@ func (m *Metrics) begin(c Catalogue) {
 }
 
 // breakerWays lists the possible changes of a breaker's state, each from the first to the second.
-var breakerWays = [][2]resilience.BreakerState{
-	{resilience.BreakerClosed, resilience.BreakerOpen},
-	{resilience.BreakerOpen, resilience.BreakerHalfOpen},
-	{resilience.BreakerHalfOpen, resilience.BreakerOpen},
-	{resilience.BreakerHalfOpen, resilience.BreakerClosed},
-	{resilience.BreakerOpen, resilience.BreakerClosed},
+var breakerWays = [][2]transport.BreakerState{
+	{transport.BreakerClosed, transport.BreakerOpen},
+	{transport.BreakerOpen, transport.BreakerHalfOpen},
+	{transport.BreakerHalfOpen, transport.BreakerOpen},
+	{transport.BreakerHalfOpen, transport.BreakerClosed},
+	{transport.BreakerOpen, transport.BreakerClosed},
 }
 
 // Follow makes the series of a provider's endpoints, at zero. Endpoints that are counted already go on.
@@ -158,10 +159,10 @@ func (m *Metrics) Follow(p Provider) {
 func (m *Metrics) beginAttempts(provider, endpoint string) *attempts {
 	a := &attempts{
 		endpoint: endpoint,
-		outcomes: map[resilience.Outcome]prometheus.Counter{},
+		outcomes: map[transport.Outcome]prometheus.Counter{},
 		took:     m.took.WithLabelValues(provider, endpoint),
 	}
-	for _, o := range resilience.Outcomes {
+	for _, o := range transport.Outcomes {
 		a.outcomes[o] = m.tries.WithLabelValues(provider, endpoint, string(o))
 	}
 	for _, way := range breakerWays {
@@ -199,7 +200,7 @@ func (m *Metrics) Handler(states func(context.Context) (States, error), log *slo
 }
 
 // Attempt counts an attempt at an upstream.
-func (m *Metrics) Attempt(a resilience.Attempt) {
+func (m *Metrics) Attempt(a transport.Attempt) {
 	if m == nil {
 		return
 	}
@@ -210,13 +211,13 @@ func (m *Metrics) Attempt(a resilience.Attempt) {
 		}
 	}
 	of.outcomes[a.Outcome].Inc()
-	if !a.Start.IsZero() && a.Outcome != resilience.WasCanceled {
+	if !a.Start.IsZero() && a.Outcome != transport.WasCanceled {
 		of.took.Observe(a.Took.Seconds())
 	}
 }
 
 // Breaker counts a change of a breaker's state.
-func (m *Metrics) Breaker(c resilience.BreakerChange) {
+func (m *Metrics) Breaker(c transport.BreakerChange) {
 	if m != nil {
 		m.transitions.WithLabelValues(m.endpointOf(c.Provider, c.Host, c.Route), c.From.String(), c.To.String()).Inc()
 	}

@@ -15,6 +15,7 @@ import (
 
 	"reprise/internal/metrics"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 var catalogue = metrics.Catalogue{
@@ -71,19 +72,19 @@ func TestPeoplesOwnServersShareOneEndpoint(t *testing.T) {
 	before := len(scrape(t, m))
 	for n := range 100 {
 		host := fmt.Sprintf("music-%d.example.org", n)
-		m.Attempt(resilience.Attempt{
+		m.Attempt(transport.Attempt{
 			Provider: "home",
 			Host:     host,
 			Endpoint: "GET /rest/ping",
 			Start:    time.Now(),
-			Outcome:  resilience.Success,
+			Outcome:  transport.Success,
 		})
-		m.Breaker(resilience.BreakerChange{
+		m.Breaker(transport.BreakerChange{
 			Provider: "home",
 			Host:     host,
 			Route:    "GET /rest/ping",
-			From:     resilience.BreakerClosed,
-			To:       resilience.BreakerOpen,
+			From:     transport.BreakerClosed,
+			To:       transport.BreakerOpen,
 		})
 	}
 	after := scrape(t, m)
@@ -97,19 +98,19 @@ func TestUnlistedEndpointsAreCountedAsOther(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(catalogue)
 	before := len(scrape(t, m))
-	for _, a := range []resilience.Attempt{
+	for _, a := range []transport.Attempt{
 		{Provider: "radio", Host: "api.example.org", Endpoint: "GET /new"},
 		{Provider: "radio", Host: "elsewhere.example.org", Endpoint: "GET /plays"},
 		{Provider: "unheard-of", Host: "api.example.org", Endpoint: "GET /plays"},
 	} {
-		a.Outcome = resilience.WasFatal
+		a.Outcome = transport.WasFatal
 		m.Attempt(a)
-		m.Breaker(resilience.BreakerChange{
+		m.Breaker(transport.BreakerChange{
 			Provider: a.Provider,
 			Host:     a.Host,
 			Route:    a.Endpoint,
-			From:     resilience.BreakerClosed,
-			To:       resilience.BreakerOpen,
+			From:     transport.BreakerClosed,
+			To:       transport.BreakerOpen,
 		})
 	}
 	after := scrape(t, m)
@@ -122,16 +123,16 @@ func TestUnlistedEndpointsAreCountedAsOther(t *testing.T) {
 func TestOnlyCallsThatWereMadeHaveADuration(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(catalogue)
-	a := resilience.Attempt{
+	a := transport.Attempt{
 		Provider: "radio",
 		Host:     "api.example.org",
 		Endpoint: "GET /plays",
-		Outcome:  resilience.BreakerStood,
+		Outcome:  transport.BreakerStood,
 	}
 	m.Attempt(a)
-	a.Start, a.Outcome = time.Now(), resilience.WasCanceled
+	a.Start, a.Outcome = time.Now(), transport.WasCanceled
 	m.Attempt(a)
-	a.Outcome, a.Took = resilience.WasRetriable, 300*time.Millisecond
+	a.Outcome, a.Took = transport.WasRetriable, 300*time.Millisecond
 	m.Attempt(a)
 	all := scrape(t, m)
 	require.Equal(t, "1", all[`upstream_duration_seconds_count{endpoint="GET api.example.org/plays",provider="radio"}`])
@@ -146,20 +147,20 @@ func TestOnlyCallsThatWereMadeHaveADuration(t *testing.T) {
 func TestASharedBreakerShowsTheWorstState(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(catalogue)
-	at := func(host string, s resilience.BreakerState) resilience.BreakerStatus {
-		return resilience.BreakerStatus{Provider: "home", Host: host, Route: "GET /rest/ping", State: s}
+	at := func(host string, s transport.BreakerState) transport.BreakerStatus {
+		return transport.BreakerStatus{Provider: "home", Host: host, Route: "GET /rest/ping", State: s}
 	}
-	var all []resilience.BreakerStatus
+	var all []transport.BreakerStatus
 	of := func(context.Context) (metrics.States, error) { return metrics.States{Breakers: all}, nil }
-	const closed, open, half = resilience.BreakerClosed, resilience.BreakerOpen, resilience.BreakerHalfOpen
+	const closed, open, half = transport.BreakerClosed, transport.BreakerOpen, transport.BreakerHalfOpen
 	for _, c := range []struct {
-		states []resilience.BreakerStatus
+		states []transport.BreakerStatus
 		want   string
 	}{
 		{nil, "0"},
-		{[]resilience.BreakerStatus{at("a", closed), at("b", half)}, "2"},
-		{[]resilience.BreakerStatus{at("a", open), at("b", half), at("c", closed)}, "1"},
-		{[]resilience.BreakerStatus{at("a", half), at("b", open)}, "1"},
+		{[]transport.BreakerStatus{at("a", closed), at("b", half)}, "2"},
+		{[]transport.BreakerStatus{at("a", open), at("b", half), at("c", closed)}, "1"},
+		{[]transport.BreakerStatus{at("a", half), at("b", open)}, "1"},
 	} {
 		all = c.states
 		require.Equal(t, c.want, scrapeWith(t, m, of)[`breaker_state{endpoint="GET home/rest/ping"}`])
@@ -173,8 +174,8 @@ func TestAScrapeWithoutADatabase(t *testing.T) {
 	all := scrapeWith(t, m, func(context.Context) (metrics.States, error) {
 		return metrics.States{
 				Clients: 3,
-				Breakers: []resilience.BreakerStatus{
-					{Provider: "radio", Host: "api.example.org", Route: "GET /plays", State: resilience.BreakerOpen},
+				Breakers: []transport.BreakerStatus{
+					{Provider: "radio", Host: "api.example.org", Route: "GET /plays", State: transport.BreakerOpen},
 				},
 			},
 			errors.New("disk I/O error")
@@ -189,8 +190,8 @@ func TestAScrapeWithoutADatabase(t *testing.T) {
 func TestNoMetricsCountNothing(t *testing.T) {
 	t.Parallel()
 	var m *metrics.Metrics
-	m.Attempt(resilience.Attempt{Outcome: resilience.Success})
-	m.Breaker(resilience.BreakerChange{})
+	m.Attempt(transport.Attempt{Outcome: transport.Success})
+	m.Breaker(transport.BreakerChange{})
 	m.Run("radio", "listens", "ok", time.Second)
 	m.Listens("radio", 1, 1)
 	m.Rotation("radio", resilience.Quota)
@@ -209,8 +210,8 @@ func TestAMovedProviderIsCountedAtBothHosts(t *testing.T) {
 	calls.Go(func() { m.Follow(now) })
 	for range 10 { // of a run under way
 		calls.Go(func() {
-			m.Attempt(resilience.Attempt{Provider: "radio", Host: "api.example.org", Endpoint: "GET /plays",
-				Outcome: resilience.Success})
+			m.Attempt(transport.Attempt{Provider: "radio", Host: "api.example.org", Endpoint: "GET /plays",
+				Outcome: transport.Success})
 		})
 	}
 	calls.Wait()
@@ -220,7 +221,7 @@ func TestAMovedProviderIsCountedAtBothHosts(t *testing.T) {
 	}
 	require.Equal(t, "10", scrape(t, m)[at("api.example.org")])
 	require.Equal(t, "0", scrape(t, m)[at("new.example.org")])
-	m.Attempt(resilience.Attempt{Provider: "radio", Host: "new.example.org", Endpoint: "GET /plays",
-		Outcome: resilience.Success})
+	m.Attempt(transport.Attempt{Provider: "radio", Host: "new.example.org", Endpoint: "GET /plays",
+		Outcome: transport.Success})
 	require.Equal(t, "1", scrape(t, m)[at("new.example.org")])
 }

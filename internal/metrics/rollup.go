@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 // Quarter is the tally of one endpoint in a quarter of an hour.
@@ -138,8 +139,8 @@ func (r *Rollup) cellLocked(k cellKey, at time.Time) *Quarter {
 }
 
 // Attempt adds an attempt to the quarter of an hour in which it ended. A failed proof says nothing about the service.
-func (r *Rollup) Attempt(a resilience.Attempt) {
-	if a.Outcome == resilience.WasCanceled || a.Proof && a.Outcome != resilience.Success {
+func (r *Rollup) Attempt(a transport.Attempt) {
+	if a.Outcome == transport.WasCanceled || a.Proof && a.Outcome != transport.Success {
 		return
 	}
 	k, now := r.name(a.Provider, a.Host, a.Endpoint), time.Now()
@@ -152,7 +153,7 @@ func (r *Rollup) Attempt(a resilience.Attempt) {
 	}
 	c.Attempts++
 	c.Took += a.Took
-	if a.Outcome != resilience.Success && !ours(a.Category) {
+	if a.Outcome != transport.Success && !ours(a.Category) {
 		c.Failures++
 	}
 }
@@ -163,21 +164,21 @@ func ours(c resilience.Category) bool {
 }
 
 // Breaker notes a change of a breaker's state.
-func (r *Rollup) Breaker(ch resilience.BreakerChange) {
+func (r *Rollup) Breaker(ch transport.BreakerChange) {
 	k, now := r.name(ch.Provider, ch.Host, ch.Route), time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, was := r.open[k]
 	switch {
-	case ch.To == resilience.BreakerClosed && was:
+	case ch.To == transport.BreakerClosed && was:
 		delete(s.hosts, ch.Host)
 		if len(s.hosts) == 0 {
 			r.passLocked(k, s.at, now)
 			delete(r.open, k)
 		}
-	case ch.To != resilience.BreakerClosed && was:
+	case ch.To != transport.BreakerClosed && was:
 		s.hosts[ch.Host] = true
-	case ch.To != resilience.BreakerClosed:
+	case ch.To != transport.BreakerClosed:
 		r.open[k] = since{at: now, hosts: map[string]bool{ch.Host: true}}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 // kept is a RollupStore in memory.
@@ -139,9 +140,9 @@ func (r *rolling) kill() {
 	r.stop()
 }
 
-func (r *rolling) attempts(n int, outcome resilience.Outcome) {
+func (r *rolling) attempts(n int, outcome transport.Outcome) {
 	for range n {
-		r.Attempt(resilience.Attempt{
+		r.Attempt(transport.Attempt{
 			Provider: "spotify",
 			Host:     "api.spotify.com",
 			Endpoint: "GET /v1/me",
@@ -152,8 +153,8 @@ func (r *rolling) attempts(n int, outcome resilience.Outcome) {
 	}
 }
 
-func (r *rolling) breaker(host string, to resilience.BreakerState) {
-	c := resilience.BreakerChange{Provider: "spotify", Host: host, Route: "GET /v1/me", To: to}
+func (r *rolling) breaker(host string, to transport.BreakerState) {
+	c := transport.BreakerChange{Provider: "spotify", Host: host, Route: "GET /v1/me", To: to}
 	if host != "api.spotify.com" {
 		c.Provider, c.Route = "navidrome", "GET /rest/ping"
 	}
@@ -179,41 +180,41 @@ func (r *rolling) health(endpoint string) (h Health) {
 
 func TestAnAttemptIsCountedInItsQuarter(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
-		r.attempts(3, resilience.Success)
-		r.attempts(1, resilience.WasRetriable)
-		r.attempts(5, resilience.WasCanceled) // says nothing
+		r.attempts(3, transport.Success)
+		r.attempts(1, transport.WasRetriable)
+		r.attempts(5, transport.WasCanceled) // says nothing
 		for _, c := range []resilience.Category{
 			resilience.Item, resilience.Auth, resilience.Permission, resilience.Config,
 		} {
-			r.Attempt(resilience.Attempt{
+			r.Attempt(transport.Attempt{
 				Provider: "spotify",
 				Host:     "api.spotify.com",
 				Endpoint: "GET /v1/me",
 				Start:    time.Now(),
-				Outcome:  resilience.WasFatal,
+				Outcome:  transport.WasFatal,
 				Category: c,
 			})
 		}
-		r.Attempt(resilience.Attempt{
+		r.Attempt(transport.Attempt{
 			Provider: "spotify",
 			Host:     "api.spotify.com",
 			Endpoint: "GET /v1/me",
-			Outcome:  resilience.BreakerStood,
+			Outcome:  transport.BreakerStood,
 		})
-		r.Attempt(resilience.Attempt{
+		r.Attempt(transport.Attempt{
 			Provider: "spotify",
 			Host:     "api.spotify.com",
 			Endpoint: "GET /v1/new",
 			Start:    time.Now(),
-			Outcome:  resilience.Success,
+			Outcome:  transport.Success,
 		})
 		for _, host := range []string{"music.home.arpa", "10.0.0.7"} {
-			r.Attempt(resilience.Attempt{
+			r.Attempt(transport.Attempt{
 				Provider: "navidrome",
 				Host:     host,
 				Endpoint: "GET /rest/ping",
 				Start:    time.Now(),
-				Outcome:  resilience.Success,
+				Outcome:  transport.Success,
 			})
 		}
 		h := r.health(me)
@@ -227,7 +228,7 @@ func TestAnAttemptIsCountedInItsQuarter(t *testing.T) {
 		require.Equal(r.t, "GET navidrome/rest/ping", r.Endpoint("navidrome", "10.0.0.7", "GET /rest/ping"))
 
 		r.pass(45 * time.Minute)
-		r.attempts(1, resilience.Success)
+		r.attempts(1, transport.Success)
 		require.Equal(r.t, 9, r.health(me).Hour.Attempts)
 		r.pass(15 * time.Minute)
 		h = r.health(me)
@@ -246,14 +247,14 @@ func TestAnAttemptIsCountedInItsQuarter(t *testing.T) {
 func TestTheTimeOfAnOpenBreakerIsSplit(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		r.pass(10 * time.Minute)
-		r.breaker("api.spotify.com", resilience.BreakerOpen)
+		r.breaker("api.spotify.com", transport.BreakerOpen)
 		r.pass(20 * time.Minute)
-		r.breaker("api.spotify.com", resilience.BreakerHalfOpen)
+		r.breaker("api.spotify.com", transport.BreakerHalfOpen)
 		r.pass(12 * time.Minute)
 		require.Equal(r.t, 32*time.Minute, r.health(me).Today.Open, "up to now")
 		require.Equal(r.t, 32*time.Minute, r.health(me).Today.Open, "looking adds nothing")
 		r.pass(8 * time.Minute)
-		r.breaker("api.spotify.com", resilience.BreakerClosed)
+		r.breaker("api.spotify.com", transport.BreakerClosed)
 		r.pass(9 * time.Minute)
 		var open []time.Duration
 		for _, q := range r.health(me).Quarters[92:] {
@@ -261,19 +262,19 @@ func TestTheTimeOfAnOpenBreakerIsSplit(t *testing.T) {
 		}
 		require.Equal(r.t, []time.Duration{5 * time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Minute}, open)
 
-		r.breaker("a.home.arpa", resilience.BreakerOpen)
+		r.breaker("a.home.arpa", transport.BreakerOpen)
 		r.pass(time.Minute)
-		r.breaker("b.home.arpa", resilience.BreakerOpen)
+		r.breaker("b.home.arpa", transport.BreakerOpen)
 		r.pass(time.Minute)
-		r.breaker("a.home.arpa", resilience.BreakerClosed)
+		r.breaker("a.home.arpa", transport.BreakerClosed)
 		r.pass(time.Minute)
-		r.breaker("b.home.arpa", resilience.BreakerClosed)
-		r.breaker("b.home.arpa", resilience.BreakerClosed)
+		r.breaker("b.home.arpa", transport.BreakerClosed)
+		r.breaker("b.home.arpa", transport.BreakerClosed)
 		require.Equal(r.t, 3*time.Minute, r.health("GET navidrome/rest/ping").Day.Open,
 			"two servers under one name count once")
 
-		r.breaker("api.spotify.com", resilience.BreakerOpen)
-		r.breaker("a.home.arpa", resilience.BreakerOpen)
+		r.breaker("api.spotify.com", transport.BreakerOpen)
+		r.breaker("a.home.arpa", transport.BreakerOpen)
 		r.pass(4 * time.Minute)
 		all, _, err := r.Health(r.t.Context())
 		require.NoError(r.t, err)
@@ -285,7 +286,7 @@ func TestTheTimeOfAnOpenBreakerIsSplit(t *testing.T) {
 // A machine without a clock starts in the past, and learns the time when a breaker is open.
 func TestALeapOfTheClockFillsAtMostWhatIsKept(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
-		r.breaker("api.spotify.com", resilience.BreakerOpen)
+		r.breaker("api.spotify.com", transport.BreakerOpen)
 		r.mu.Lock()
 		k := cellKey{provider: "spotify", endpoint: me}
 		r.open[k] = since{at: time.Now().AddDate(-2, 0, 0), hosts: r.open[k].hosts}
@@ -302,16 +303,16 @@ func TestALeapOfTheClockFillsAtMostWhatIsKept(t *testing.T) {
 func TestARestartLosesNothingAKillOneQuarter(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		r.pass(20 * time.Minute)
-		r.attempts(3, resilience.Success)
-		r.breaker("api.spotify.com", resilience.BreakerOpen)
+		r.attempts(3, transport.Success)
+		r.breaker("api.spotify.com", transport.BreakerOpen)
 		r.pass(time.Minute)
 		r.stop()
 		r.start()
-		r.attempts(2, resilience.WasRetriable)
+		r.attempts(2, transport.WasRetriable)
 		require.Equal(r.t, Tally{Attempts: 5, Failures: 2, Took: 5 * time.Second, Open: time.Minute},
 			r.health(me).Quarters[95])
 		r.pass(10 * time.Minute) // the next quarter has begun: that one is stored
-		r.attempts(7, resilience.Success)
+		r.attempts(7, transport.Success)
 		r.kill()
 		r.start()
 		require.Equal(r.t, 5, r.health(me).Day.Attempts)
@@ -321,11 +322,11 @@ func TestARestartLosesNothingAKillOneQuarter(t *testing.T) {
 func TestWhatCannotBeStoredIsStoredLater(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		r.kept.fail(errors.New("no space left"))
-		r.attempts(3, resilience.Success)
+		r.attempts(3, transport.Success)
 		r.pass(40 * time.Minute)
 		_, _, err := r.Health(r.t.Context())
 		require.Error(r.t, err)
-		r.attempts(1, resilience.WasRetriable)
+		r.attempts(1, transport.WasRetriable)
 		r.kept.fail(nil)
 		require.Equal(r.t, [2]int{4, 1}, [2]int{r.health(me).Day.Attempts, r.health(me).Day.Failures})
 		r.pass(6 * time.Minute)
@@ -333,7 +334,7 @@ func TestWhatCannotBeStoredIsStoredLater(t *testing.T) {
 		require.Equal(r.t, 4, r.health(me).Day.Attempts)
 
 		r.kept.fail(errors.New("no space left"))
-		r.attempts(1, resilience.Success)
+		r.attempts(1, transport.Success)
 		r.pass(KeepQuarters + time.Hour)
 		r.mu.Lock()
 		require.Empty(r.t, r.cells, "what nobody would look back at is let go")
@@ -345,10 +346,10 @@ func TestWhatCannotBeStoredIsStoredLater(t *testing.T) {
 // Reading writes nothing, and sums up the same fortnight once only.
 func TestReadingWritesNothing(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
-		r.attempts(4, resilience.Success)
+		r.attempts(4, transport.Success)
 		r.pass(26 * time.Hour)
 		writes := r.kept.written()
-		r.attempts(3, resilience.Success)
+		r.attempts(3, transport.Success)
 		for range 5 {
 			h := r.health(me)
 			require.Equal(r.t, [2]int{4, 3}, [2]int{h.Usual.Attempts, h.Hour.Attempts})
@@ -371,13 +372,13 @@ func TestHoursThatAreOverAreReadOnce(t *testing.T) {
 			}
 			return n
 		}
-		r.attempts(3, resilience.Success)
+		r.attempts(3, transport.Success)
 		r.pass(5 * time.Hour)
 		require.Equal(t, 3, count())
 		require.Equal(t, 3, count())
 		require.Equal(t, time.Now().Add(-time.Hour).Truncate(time.Hour), r.kept.hoursFrom)
 
-		r.attempts(2, resilience.Success)
+		r.attempts(2, transport.Success)
 		r.kept.fail(errors.New("the disk is full"))
 		r.pass(5 * time.Hour)
 		r.kept.fail(nil)
@@ -397,18 +398,18 @@ func TestAReadDuringAFlushFindsEachQuarterOnce(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for n := range 200 {
-				r.Attempt(resilience.Attempt{
+				r.Attempt(transport.Attempt{
 					Provider: "spotify",
 					Host:     "api.spotify.com",
 					Endpoint: "GET /v1/me",
 					Start:    time.Now(),
-					Outcome:  resilience.Success,
+					Outcome:  transport.Success,
 				})
-				r.Breaker(resilience.BreakerChange{
+				r.Breaker(transport.BreakerChange{
 					Provider: "spotify",
 					Host:     "api.spotify.com",
 					Route:    "GET /v1/me",
-					To:       resilience.BreakerState(n % 3),
+					To:       transport.BreakerState(n % 3),
 				})
 				if n%20 == 0 {
 					assert.NoError(t, r.Flush(context.Background()))
@@ -468,13 +469,13 @@ func TestTrends(t *testing.T) {
 
 func BenchmarkRollup(b *testing.B) {
 	r := NewRollup(services, &kept{all: map[cellKey]Quarter{}}, slog.New(slog.DiscardHandler))
-	a := resilience.Attempt{
+	a := transport.Attempt{
 		Provider: "spotify",
 		Host:     "api.spotify.com",
 		Endpoint: "GET /v1/me/playlists",
 		Start:    time.Now(),
 		Took:     time.Second,
-		Outcome:  resilience.Success,
+		Outcome:  transport.Success,
 	}
 	b.ReportAllocs()
 	for b.Loop() {

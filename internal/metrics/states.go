@@ -6,13 +6,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 )
 
 // States is what is read at a scrape.
 type States struct {
 	Providers  map[string]ProviderState
-	Breakers   []resilience.BreakerStatus
+	Breakers   []transport.BreakerStatus
 	Deliveries map[string]int // by state
 	Oldest     time.Time      // creation of the oldest delivery that waits for no person; zero without one
 	Clients    int            // browsers that receive events
@@ -27,7 +28,7 @@ type ProviderState struct {
 	HoldUntil   time.Time      // the latest end of a hold
 	LastSuccess time.Time      // the latest of all connections
 	Ends        time.Time      // the soonest end of an authorization
-	Keys        []resilience.KeyStatus
+	Keys        []keys.Status
 }
 
 // serverStates are the states of servers that share a database; see cluster.States.
@@ -129,19 +130,19 @@ func (p *puller) provider(tell func(*prometheus.Desc, float64, ...string), c Pro
 	for _, k := range s.Keys {
 		counts[k.State()]++
 	}
-	for _, state := range resilience.KeyStates {
+	for _, state := range keys.States {
 		tell(p.keys, float64(counts[state]), c.Name, state)
 	}
 }
 
 // breaker collects the worst state of each endpoint among the hosts that share its name.
-func (p *puller) breaker(tell func(*prometheus.Desc, float64, ...string), all []resilience.BreakerStatus) {
-	states := map[string]resilience.BreakerState{}
+func (p *puller) breaker(tell func(*prometheus.Desc, float64, ...string), all []transport.BreakerStatus) {
+	states := map[string]transport.BreakerState{}
 	for _, b := range all {
-		if b.State == resilience.BreakerClosed {
+		if b.State == transport.BreakerClosed {
 			continue
 		}
-		if name := p.m.endpointOf(b.Provider, b.Host, b.Route); states[name] != resilience.BreakerOpen {
+		if name := p.m.endpointOf(b.Provider, b.Host, b.Route); states[name] != transport.BreakerOpen {
 			states[name] = b.State
 		}
 	}

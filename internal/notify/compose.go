@@ -14,6 +14,8 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/hosts"
 	"reprise/internal/words"
 )
 
@@ -141,10 +143,10 @@ func troubleWith(ch Channel, v resilience.Verdict, err error) words.Text {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return words.Of(e.Problem)
 	}
-	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
+	if _, ok := errors.AsType[*hosts.ScreenedError](err); ok {
 		return words.Join(words.New("message.trouble.screened"), askAbout())
 	}
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 		if e.Offline {
 			return words.New("message.trouble.offline")
 		}

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -125,7 +126,7 @@ func NewCourier(opt CourierOptions) *Courier {
 func ChannelCause(id int64) string { return "channel " + number(id) }
 
 // Flush sends the waiting messages of a channel, as far as they may be sent now, and returns the number of the newest
-// message that it has seen. A *resilience.NotBeforeError names the time for the rest. attempt is the number of the
+// message that it has seen. A *backoff.NotBeforeError names the time for the rest. attempt is the number of the
 // delivery's attempt.
 func (c *Courier) Flush(ctx context.Context, user, id int64, attempt int) (seen int64, err error) {
 	ch, err := c.opt.Store.Channel(ctx, user, id)
@@ -136,7 +137,7 @@ func (c *Courier) Flush(ctx context.Context, user, id int64, attempt int) (seen 
 		return 0, err
 	}
 	if !ch.StoppedAt.IsZero() {
-		return 0, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped,
+		return 0, &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Stopped,
 			Category: resilience.ParseCategory(ch.Category), Since: ch.StoppedAt}}
 	}
 	all, err := c.opt.Store.WaitingMessages(ctx, id)
@@ -170,7 +171,7 @@ func (c *Courier) Flush(ctx context.Context, user, id int64, attempt int) (seen 
 func (w Waiting) underWay() bool { return !w.ToSend.IsZero() && time.Since(w.CreatedAt) < sendWithin }
 
 func waitUntil(at time.Time) error {
-	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting, Until: at}}
+	return &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Waiting, Until: at}}
 }
 
 // send sends messages one by one, or as a digest if there are many.
@@ -223,24 +224,24 @@ func (c *Courier) sendOne(ctx context.Context, ch Channel, attempt int, m Messag
 	for i := range of {
 		ids[i] = of[i].ID
 	}
-	failure, _ := errors.AsType[*resilience.Failure](err)
+	failure, _ := errors.AsType[*backoff.Failure](err)
 	switch {
 	case err == nil:
 		return c.sent(ctx, ch, m, ids)
 	case errors.Is(err, ErrUnsubscribed):
 		return c.gone(ctx, ch)
-	case failure == nil || failure.Verdict.Class == resilience.Canceled:
+	case failure == nil || failure.Judged.Class == resilience.Canceled:
 		return err
 	}
-	if _, waits := errors.AsType[*resilience.NotBeforeError](err); waits {
+	if _, waits := errors.AsType[*backoff.NotBeforeError](err); waits {
 		return err
 	}
-	v := failure.Verdict
+	v := failure.Judged
 	switch {
 	case v.Scope == resilience.ScopeItem:
 		c.told(m, ch, "dropped")
 		return errors.Join(c.opt.Store.MessagesDropped(ctx, ch.ID, ids), c.failed(ctx, ch, v, err))
-	case v.Class == resilience.Fatal || failure.Change.Kind == resilience.BecameFatal:
+	case v.Class == resilience.Fatal || failure.Change.Kind == backoff.BecameFatal:
 		c.told(m, ch, "failed")
 		return c.stopped(ctx, ch, v, err)
 	}
@@ -305,7 +306,7 @@ func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, ca
 	if v.Class == resilience.Fatal {
 		return cause
 	}
-	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped, Category: v.Category}}
+	return &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Stopped, Category: v.Category}}
 }
 
 // tell opens a notification about a channel.

@@ -9,6 +9,8 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/hosts"
 	"reprise/internal/words"
 )
 
@@ -36,11 +38,11 @@ func refusal(p *providers.Provider, name words.Text, err error) (why words.Text,
 		}
 		return words.Of(e.Problem), false
 	}
-	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
+	if _, ok := errors.AsType[*hosts.ScreenedError](err); ok {
 		return words.Join(words.New("refused.screened"), askAbout()), false
 	}
 	v := resilience.VerdictOf(err)
-	if kept, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if kept, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 		return held(name, v, kept), v.ForAdmin
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !words.Of(e.Advice()).IsZero() {
@@ -69,7 +71,7 @@ func refusal(p *providers.Provider, name words.Text, err error) (why words.Text,
 }
 
 // held words why a service is not called now.
-func held(name words.Text, v resilience.Verdict, kept *resilience.NotBeforeError) words.Text {
+func held(name words.Text, v resilience.Verdict, kept *backoff.NotBeforeError) words.Text {
 	switch {
 	case kept.Offline:
 		return words.New("refused.offline")

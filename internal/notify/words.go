@@ -7,6 +7,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -58,7 +59,7 @@ func Of(cause string, user int64) string { return fmt.Sprintf("%s of user %d", c
 
 // Trouble is a state of a connection that is put into words.
 type Trouble struct {
-	State   resilience.State
+	State   backoff.State
 	Stream  string
 	Advice  words.Text // the provider's own, if its table has any for this failure
 	Waiting words.Text // a clause that says what waits to be sent there: "37 listens are waiting"; empty for nothing
@@ -68,9 +69,9 @@ type Trouble struct {
 func Explain(p *providers.Provider, c library.Connection, t Trouble) Words {
 	name := p.Label(c)
 	switch t.State.Kind {
-	case resilience.Ready:
+	case backoff.Ready:
 		return Words{}
-	case resilience.Stopped:
+	case backoff.Stopped:
 		return explainStop(p, c, t)
 	}
 	if t.State.Astray {
@@ -134,7 +135,7 @@ func AstrayForAll(p *providers.Provider, advice words.Text) Words {
 }
 
 // continues says when a wait that was dictated ends.
-func continues(s resilience.State) words.Text {
+func continues(s backoff.State) words.Text {
 	if s.Until.IsZero() {
 		return words.New("alert.continues.soon")
 	}
@@ -142,7 +143,7 @@ func continues(s resilience.State) words.Text {
 }
 
 // explainQuota words a quota that is used up. That of a day ends at the midnight of a zone that its provider names.
-func explainQuota(p *providers.Provider, name words.Text, s resilience.State) (title, what, next words.Text) {
+func explainQuota(p *providers.Provider, name words.Text, s backoff.State) (title, what, next words.Text) {
 	title, what = words.New("alert.quota.title", "Name", name), words.New("alert.quota.message", "Name", name)
 	next = continues(s)
 	if p.QuotaDay == "" {
@@ -208,7 +209,7 @@ func explainStop(p *providers.Provider, c library.Connection, t Trouble) Words {
 }
 
 // denied says what a service does not let us do.
-func denied(name words.Text, s resilience.State, stream string) words.Text {
+func denied(name words.Text, s backoff.State, stream string) words.Text {
 	switch {
 	case stream == library.Deliveries:
 		return words.New("alert.permission.write", "Name", name)
@@ -226,7 +227,7 @@ func or(advice words.Text, usual string) words.Text {
 	return advice
 }
 
-func whyEnded(p *providers.Provider, c library.Connection, s resilience.State, advice words.Text) words.Text {
+func whyEnded(p *providers.Provider, c library.Connection, s backoff.State, advice words.Text) words.Text {
 	name := p.Label(c)
 	switch {
 	case !advice.IsZero():
@@ -249,8 +250,8 @@ func whyEnded(p *providers.Provider, c library.Connection, s resilience.State, a
 
 // ExplainForAll words a state of the installation's own calls of a provider, for its administrators. A state that is
 // Ready has no words.
-func ExplainForAll(p *providers.Provider, s resilience.State, advice words.Text) Words {
-	if s.Kind != resilience.Stopped {
+func ExplainForAll(p *providers.Provider, s backoff.State, advice words.Text) Words {
+	if s.Kind != backoff.Stopped {
 		return Explain(p, library.Connection{}, Trouble{State: s, Advice: advice})
 	}
 	name := p.Label(library.Connection{})
@@ -306,14 +307,14 @@ func WhenOffline() Words {
 }
 
 // StillFailing words the warning about trouble that has lasted at the longest backoff for a day.
-func StillFailing(p *providers.Provider, c library.Connection, s resilience.State) Words {
+func StillFailing(p *providers.Provider, c library.Connection, s backoff.State) Words {
 	name := p.Label(c)
 	return Words{Title: words.New("alert.still.title", "Name", name), Owner: Nobody,
 		Message: words.New("alert.still.message", "Name", name, "Since", words.Day(s.Since))}
 }
 
 // about returns what a state is about if that is one stream.
-func about(s resilience.State, stream string) words.Text {
+func about(s backoff.State, stream string) words.Text {
 	if s.Scope == resilience.ScopeStream && stream != "" {
 		return words.Each("stream.", stream)
 	}

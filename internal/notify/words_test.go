@@ -20,6 +20,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -101,8 +102,8 @@ func (b *book) write(out *strings.Builder) {
 
 // explained says every state of a connection: each category in each scope, with and without a provider's advice.
 func explained(t *testing.T, b *book) {
-	for _, s := range []resilience.State{{}, {Mendable: true}, {Mendable: true, ForAdmin: true}} {
-		s.Kind, s.Category, s.Scope, s.Astray = resilience.Waiting, resilience.Upstream, resilience.ScopeStream, true
+	for _, s := range []backoff.State{{}, {Mendable: true}, {Mendable: true, ForAdmin: true}} {
+		s.Kind, s.Category, s.Scope, s.Astray = backoff.Waiting, resilience.Upstream, resilience.ScopeStream, true
 		moved := providers.Advice(&resilience.AnswerError{MovedTo: "https://music.example.org"})
 		w := Explain(everyone[len(everyone)-1], library.Connection{}, Trouble{State: s, Advice: moved,
 			Waiting: words.Plain("37 listens are waiting")})
@@ -112,17 +113,17 @@ func explained(t *testing.T, b *book) {
 	since := time.Date(2027, 1, 14, 9, 12, 0, 0, time.UTC)
 	c := library.Connection{ExpiresAt: since.AddDate(0, 3, 0)}
 	for _, p := range everyone {
-		for _, kind := range []resilience.Kind{resilience.Waiting, resilience.Held, resilience.Stopped} {
+		for _, kind := range []backoff.Kind{backoff.Waiting, backoff.Held, backoff.Stopped} {
 			for category := resilience.Auth; category <= resilience.Unknown; category++ {
 				for scope := resilience.ScopeItem; scope <= resilience.ScopeEndpoint; scope++ {
 					for _, own := range []words.Text{{}, advice} {
-						s := resilience.State{Kind: kind, Category: category, Scope: scope, Since: since, Failures: 3}
+						s := backoff.State{Kind: kind, Category: category, Scope: scope, Since: since, Failures: 3}
 						w := Explain(p, c, Trouble{State: s, Stream: library.Listens, Advice: own})
 						requirePlain(t, w)
 						require.Contains(t, w.Message.String(), own.String())
-						require.Equal(t, kind == resilience.Stopped, w.Owner != Nobody,
+						require.Equal(t, kind == backoff.Stopped, w.Owner != Nobody,
 							"somebody must act when it stopped, else nobody")
-						require.Equal(t, kind == resilience.Stopped && category == resilience.Auth &&
+						require.Equal(t, kind == backoff.Stopped && category == resilience.Auth &&
 							scope != resilience.ScopeApp,
 							strings.HasPrefix(w.Title.String(), "Reconnect "),
 							"reconnecting helps when the permission ended, and only then: %v %v", category, scope)
@@ -149,7 +150,7 @@ func TestThePermissionEndedOnItsDay(t *testing.T) {
 	gone := "Spotify access has expired or was revoked."
 	for since, want := range map[time.Time]string{end.Add(time.Minute): ended, end.Add(-time.Hour): ended,
 		end.AddDate(0, 0, 3): ended, end.AddDate(0, 0, -3): gone} {
-		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+		s := backoff.State{Kind: backoff.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
 			Since: since}
 		w := Explain(spotify, library.Connection{ExpiresAt: end}, Trouble{State: s, Stream: library.Listens})
 		require.Equal(t,
@@ -230,8 +231,8 @@ func TestRefused(t *testing.T) {
 	for why, says := range map[resilience.Category]string{resilience.Network: "no internet connection",
 		resilience.CircuitOpen: "giving it a rest",
 		resilience.RateLimit:   "limiting requests"} {
-		kept := &resilience.NotBeforeError{Endpoint: "POST token endpoint", Offline: why == resilience.Network,
-			State: resilience.State{Kind: resilience.Waiting, Category: why}}
+		kept := &backoff.NotBeforeError{Endpoint: "POST token endpoint", Offline: why == resilience.Network,
+			State: backoff.State{Kind: backoff.Waiting, Category: why}}
 		w := Refused(spotify, kept)
 		requirePlain(t, w)
 		require.Contains(t, w.Message.String(), says)
@@ -246,12 +247,12 @@ func notices(t *testing.T, b *book) {
 			OAuth: &providers.OAuth{Months: months}}
 		c := library.Connection{ExpiresAt: since}
 		b.add(Ending(p, c), fmt.Sprint("an end after ", months, " months"), "")
-		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+		s := backoff.State{Kind: backoff.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
 			Since: since}
 		b.add(Explain(p, c, Trouble{State: s, Stream: library.Listens}),
 			fmt.Sprint("the end after ", months, " months"), "")
 	}
-	s := resilience.State{Kind: resilience.Stopped, Category: resilience.Config, Scope: resilience.ScopeConnection,
+	s := backoff.State{Kind: backoff.Stopped, Category: resilience.Config, Scope: resilience.ScopeConnection,
 		Since: since, ForAdmin: true}
 	b.add(
 		Explain(
@@ -264,7 +265,7 @@ func notices(t *testing.T, b *book) {
 	)
 	b.add(ForAdministrator(spotify, library.Connection{Account: "bob"}, "Bob", advice), "the same, to them", "")
 	b.add(ForAdministrator(spotify, library.Connection{}, "", words.Text{}), "the same, of their own", "")
-	b.add(StillFailing(spotify, library.Connection{}, resilience.State{Kind: resilience.Waiting,
+	b.add(StillFailing(spotify, library.Connection{}, backoff.State{Kind: backoff.Waiting,
 		Category: resilience.Upstream,
 		Since:    since}), "trouble for a day", "")
 	for _, w := range b.words {
@@ -301,32 +302,32 @@ func TestSentencesSayWhatHappensNext(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC)
 	c := library.Connection{}
-	say := func(name string, kind resilience.Kind, category resilience.Category, waiting words.Text) Words {
+	say := func(name string, kind backoff.Kind, category resilience.Category, waiting words.Text) Words {
 		p := &providers.Provider{Description: registry.Describe(name)}
 		if name == "spotify" {
 			p = spotify
 		}
-		return Explain(p, c, Trouble{Stream: library.Listens, Waiting: waiting, State: resilience.State{Kind: kind,
+		return Explain(p, c, Trouble{Stream: library.Listens, Waiting: waiting, State: backoff.State{Kind: kind,
 			Category: category, Scope: resilience.ScopeConnection, Until: until}})
 	}
 	plain := func(l *words.Language, w Words) string { return l.Plain(w.Message.In(l), until.Add(-time.Hour)) }
 	none := words.Text{}
 	for want, w := range map[string]Words{
-		"Last.fm is limiting requests. Reprise continues at 08:00.": say("lastfm", resilience.Held,
+		"Last.fm is limiting requests. Reprise continues at 08:00.": say("lastfm", backoff.Held,
 			resilience.RateLimit, none),
 		"Today's YouTube quota is used up. Reprise continues at midnight Pacific time (08:00 for you).": say("youtube",
-			resilience.Held, resilience.Quota, none),
+			backoff.Held, resilience.Quota, none),
 		"ListenBrainz isn't responding. Reprise retries automatically; nothing to do.": say("listenbrainz",
-			resilience.Waiting, resilience.Upstream, none),
+			backoff.Waiting, resilience.Upstream, none),
 		"Navidrome rejected the saved password. Did it change? Reconnect to continue; everything stored is safe.": say(
-			"navidrome", resilience.Stopped, resilience.Auth, none),
+			"navidrome", backoff.Stopped, resilience.Auth, none),
 		"Spotify access has expired or was revoked. Reconnect to continue; 37 listens are waiting.": say("spotify",
-			resilience.Stopped, resilience.Auth, words.Plain("37 listens are waiting")),
+			backoff.Stopped, resilience.Auth, words.Plain("37 listens are waiting")),
 	} {
 		require.Equal(t, want, plain(words.English, w))
 	}
 	require.Equal(t, "Das heutige Kontingent von YouTube ist aufgebraucht. Reprise macht um Mitternacht pazifischer "+
-		"Zeit weiter (bei dir: 08:00).", plain(words.German, say("youtube", resilience.Held, resilience.Quota, none)))
+		"Zeit weiter (bei dir: 08:00).", plain(words.German, say("youtube", backoff.Held, resilience.Quota, none)))
 }
 
 func TestCauseTellsStopsApart(t *testing.T) {

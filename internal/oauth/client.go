@@ -43,7 +43,7 @@ func authorize(call resilience.Call, token func(context.Context, string) (string
 
 // RoundTrip implements http.RoundTripper.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	again, err := resilience.Copies(req)
+	again, err := resilience.RequestOf(req).Copies(req)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ type Flow struct {
 	client *http.Client
 }
 
-// NewFlow returns a Flow that exchanges codes with client, which must be on a resilience.Transport.
+// NewFlow returns a Flow that exchanges codes with client, which must be on a transport.Transport.
 func NewFlow(states StateStore, client *http.Client) *Flow {
 	return &Flow{states: states, client: client}
 }

@@ -27,6 +27,8 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 )
@@ -98,7 +100,7 @@ func startInstallation(t *testing.T, program string, args ...string) *installati
 	require.NoError(t, json.NewDecoder(resp.Body).Decode(&found))
 
 	in := &installation{dir: t.TempDir(), userinfo: found.Userinfo, revocation: found.Revocation}
-	base := resilience.NewBase(nil)
+	base := hosts.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	in.client = client(inMemory(func(r *http.Request) (*http.Response, error) {
 		if strings.HasPrefix(r.URL.String(), found.Token) {
@@ -143,7 +145,7 @@ func (in *installation) consent(t *testing.T) (oauth.Request, url.Values) {
 	require.NoError(t, err)
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	browser := &http.Client{Jar: jar, Transport: in.client.Transport.(*resilience.Transport).Base,
+	browser := &http.Client{Jar: jar, Transport: in.client.Transport.(*transport.Transport).Base,
 		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 			if strings.HasPrefix(r.URL.String(), redirect) {
 				return http.ErrUseLastResponse

@@ -20,6 +20,8 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 )
 
 const (
@@ -42,12 +44,12 @@ func provider(tokenURL string) *providers.Provider {
 
 // client is the installation's, on a transport of its own.
 func client(rt http.RoundTripper) *http.Client {
-	return resilience.NewClient(&resilience.Transport{Base: rt})
+	return transport.NewClient(&transport.Transport{Base: rt})
 }
 
 // onLoopback is a client whose connections end with the test.
 func onLoopback(t *testing.T) *http.Client {
-	base := resilience.NewBase(nil)
+	base := hosts.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	return client(base)
 }

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // The keys of a token in library.Credentials.
@@ -48,7 +49,7 @@ type Tokens struct {
 	unsaved sync.Map
 }
 
-// NewTokens returns Tokens over a store. client, which must be on a resilience.Transport, calls the token endpoint.
+// NewTokens returns Tokens over a store. client, which must be on a transport.Transport, calls the token endpoint.
 func NewTokens(store CredentialStore, client *http.Client) *Tokens {
 	return &Tokens{store: store, client: client}
 }
@@ -86,7 +87,7 @@ func (t *Tokens) Fresh(
 			defer cancel()
 			return t.renew(ctx, call, p, c, stale)
 		})
-		if met, ok := errors.AsType[*resilience.NotBeforeError](err); ok && met.Met && !mine {
+		if met, ok := errors.AsType[*backoff.NotBeforeError](err); ok && met.Met && !mine {
 			continue // that was about the run of another caller, which may have been of another stream
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/oauth"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // roundTripper answers without a network.
@@ -33,12 +34,12 @@ func TestAStoppedRunRenewsNothing(t *testing.T) {
 		store := storeWith(connection())
 		store.reading = func() { time.Sleep(time.Second) }
 		tokens, p := oauth.NewTokens(store, client(far)), provider("https://accounts.example/token")
-		backoff := resilience.NewBackoff(resilience.Options{})
-		key := resilience.Key{User: user, Connection: "spotify", Provider: "spotify", Stream: "listens"}
-		stopped, _, _ := backoff.Acquire(key, 1)
+		manager := backoff.New(backoff.Options{})
+		key := backoff.Key{User: user, Connection: "spotify", Provider: "spotify", Stream: "listens"}
+		stopped, _, _ := manager.Acquire(key, 1)
 		same := stopped
 		key.Stream = "playlists"
-		other, _, _ := backoff.Acquire(key, 1)
+		other, _, _ := manager.Acquire(key, 1)
 
 		var errs [2]error
 		var got string
@@ -54,9 +55,9 @@ func TestAStoppedRunRenewsNothing(t *testing.T) {
 			Scope: resilience.ScopeStream})
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		var met *resilience.NotBeforeError
+		var met *backoff.NotBeforeError
 		require.ErrorAs(t, errs[0], &met)
-		require.Equal(t, resilience.Stopped, met.State.Kind)
+		require.Equal(t, backoff.Stopped, met.State.Kind)
 		require.NoError(t, errs[1])
 		require.Equal(t, "access-2", got)
 		require.Equal(t, 1, renewals)

@@ -31,6 +31,8 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	syncer "reprise/internal/sync"
 )
 
@@ -60,7 +62,7 @@ func New(ctx context.Context, o Options) (c Counters, err error) {
 }
 
 // Attempt counts an attempt at an upstream.
-func (c Counters) Attempt(ctx context.Context, a resilience.Attempt) {
+func (c Counters) Attempt(ctx context.Context, a transport.Attempt) {
 	c.Metrics.Attempt(a)
 	c.Rollup.Attempt(a)
 	c.Tracer.Attempt(ctx, a)
@@ -80,7 +82,7 @@ func (c Counters) Delivering(
 }
 
 // Breaker counts a change of a breaker.
-func (c Counters) Breaker(ch resilience.BreakerChange) {
+func (c Counters) Breaker(ch transport.BreakerChange) {
 	c.Metrics.Breaker(ch)
 	c.Rollup.Breaker(ch)
 }
@@ -120,7 +122,7 @@ func counted(d providers.Description, s providers.Settings) metrics.Provider {
 		}
 	}
 	if token := s.Text("token_url"); token != "" {
-		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(token),
+		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: hosts.Of(token),
 			Name: providers.TokenEndpoint})
 	}
 	if d.Enriches != nil && len(d.Enriches.Pictures) > 0 {
@@ -150,7 +152,7 @@ type Present struct {
 	Registry    *providers.Registry
 	Services    *providers.Registry // the providers that only the installation calls
 	Connections *syncer.Connections
-	Breakers    *resilience.Breakers
+	Breakers    *transport.Breakers
 }
 
 // States returns the current values.

@@ -19,6 +19,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 // Tracer makes spans. A nil Tracer makes none. It is safe for concurrent use.
@@ -106,7 +107,7 @@ func (t *Tracer) Began(
 }
 
 // Attempt makes the span of an attempt that has ended. A call that was not made, because of an open breaker, has none.
-func (t *Tracer) Attempt(ctx context.Context, a resilience.Attempt) {
+func (t *Tracer) Attempt(ctx context.Context, a transport.Attempt) {
 	if t == nil || a.Start.IsZero() {
 		return
 	}
@@ -132,7 +133,7 @@ func (t *Tracer) Attempt(ctx context.Context, a resilience.Attempt) {
 	if status, err := strconv.Atoi(a.Status); err == nil {
 		span.SetAttributes(attribute.Int("http.response.status_code", status))
 	}
-	if a.Outcome != resilience.Success && a.Outcome != resilience.WasCanceled {
+	if a.Outcome != transport.Success && a.Outcome != transport.WasCanceled {
 		span.SetAttributes(attribute.String("category", a.Category.String()))
 		span.SetStatus(codes.Error, a.Status)
 	}

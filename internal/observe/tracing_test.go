@@ -20,6 +20,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
 )
 
@@ -60,7 +61,7 @@ func TestARunIsATraceAndAnAttemptASpan(t *testing.T) {
 
 	ctx, end := tracer.Began(t.Context(), 7, "spotify", "listens")
 	start := time.Now().Add(-time.Second)
-	tracer.Attempt(ctx, resilience.Attempt{
+	tracer.Attempt(ctx, transport.Attempt{
 		User:     7,
 		Provider: "spotify",
 		Host:     "api.spotify.com",
@@ -69,10 +70,10 @@ func TestARunIsATraceAndAnAttemptASpan(t *testing.T) {
 		Start:    start,
 		Took:     250 * time.Millisecond,
 		Status:   "503",
-		Outcome:  resilience.WasRetriable,
+		Outcome:  transport.WasRetriable,
 		Category: resilience.Upstream,
 	})
-	notMade := resilience.Attempt{Provider: "spotify", Endpoint: "GET /v1/me", Outcome: resilience.BreakerStood}
+	notMade := transport.Attempt{Provider: "spotify", Endpoint: "GET /v1/me", Outcome: transport.BreakerStood}
 	tracer.Attempt(ctx, notMade)
 	end(library.Run{Result: "retriable", Category: "upstream", Words: words.Plain("Spotify has trouble")})
 	stop, cancel := context.WithCancel(t.Context())
@@ -110,7 +111,7 @@ func TestNoCollectorNoTraces(t *testing.T) {
 	ctx, end := none.Began(t.Context(), 1, "spotify", "listens")
 	require.Equal(t, t.Context(), ctx)
 	end(library.Run{})
-	none.Attempt(ctx, resilience.Attempt{Start: time.Now()})
+	none.Attempt(ctx, transport.Attempt{Start: time.Now()})
 	require.NoError(t, none.Run(ctx))
 }
 
@@ -147,7 +148,7 @@ func TestADeliveryIsOneTrace(t *testing.T) {
 	attempt := func(n int, result string, why resilience.Category) func(*Tracer) {
 		return func(tracer *Tracer) {
 			ctx, end := tracer.Delivering(t.Context(), d, n)
-			tracer.Attempt(ctx, resilience.Attempt{Start: time.Now(), Endpoint: "POST /1/submit-listens", Number: n})
+			tracer.Attempt(ctx, transport.Attempt{Start: time.Now(), Endpoint: "POST /1/submit-listens", Number: n})
 			end(result, why)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/words"
 )
 
@@ -137,9 +139,9 @@ type Enriches struct {
 
 // Installation is what every provider gets from the server besides its settings.
 type Installation struct {
-	Client  *http.Client        // calls on behalf of the installation
-	Keyed   *http.Client        // the same with a key of Keys on every request; nil without keys
-	Keys    *resilience.KeyPool // nil without keys
+	Client  *http.Client // calls on behalf of the installation
+	Keyed   *http.Client // the same with a key of Keys on every request; nil without keys
+	Keys    *keys.Pool   // nil without keys
 	Contact string
 	Domains map[string]string // each streaming service's [Description.Domain], by its name
 }
@@ -174,7 +176,7 @@ func (d Description) Lacks(s Settings, contact string) (paths []string) {
 	if empty {
 		return paths
 	}
-	policy := resilience.HostPolicy{Contact: contact, NeedContact: d.Contact.Domains}
+	policy := hosts.Policy{Contact: contact, NeedContact: d.Contact.Domains}
 	if contact == "" && d.Contact.Always || slices.ContainsFunc(d.Hosts(s), policy.LacksContact) {
 		return []string{contactSetting}
 	}
@@ -182,7 +184,7 @@ func (d Description) Lacks(s Settings, contact string) (paths []string) {
 }
 
 // Keys returns the installation's keys for the provider, or nil when they are not used.
-func (d Description) Keys(s Settings) []resilience.PoolKey {
+func (d Description) Keys(s Settings) []keys.Key {
 	if d.Pool == nil || d.Pool.With != "" && s[d.Pool.With].Empty() {
 		return nil
 	}
@@ -205,7 +207,7 @@ func (d Description) Addresses(s Settings) (all []string) {
 // Hosts returns the hosts of Addresses, with their ports.
 func (d Description) Hosts(s Settings) (all []string) {
 	for _, address := range d.Addresses(s) {
-		if host := resilience.HostOf(address); host != "" && !slices.Contains(all, host) {
+		if host := hosts.Of(address); host != "" && !slices.Contains(all, host) {
 			all = append(all, host)
 		}
 	}
@@ -214,8 +216,8 @@ func (d Description) Hosts(s Settings) (all []string) {
 
 // APIHost returns the host and port of the endpoints, or "" when people name their own server.
 func (d Description) APIHost(s Settings) string {
-	if hosts := d.Hosts(s); len(hosts) > 0 {
-		return hosts[0]
+	if all := d.Hosts(s); len(all) > 0 {
+		return all[0]
 	}
 	return ""
 }
@@ -235,7 +237,7 @@ func (d Description) Writes() bool { return slices.Contains(d.Streams, library.D
 // empty when they have named none.
 func (d Description) NamedHost(credentials library.Credentials) string {
 	for _, f := range d.Fields {
-		if host := resilience.HostOf(credentials[f.Name]); f.Kind == "url" && host != "" {
+		if host := hosts.Of(credentials[f.Name]); f.Kind == "url" && host != "" {
 			return host
 		}
 	}

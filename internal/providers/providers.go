@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/words"
 )
 
@@ -22,7 +23,7 @@ type Provider struct {
 	Settings Settings // the settings that it was built from
 	OAuth    *OAuth   // sign-in with OAuth; nil without
 	SignIn   *SignIn  // sign-in with the provider's own protocol; nil without
-	Keys     *resilience.KeyPool
+	Keys     *keys.Pool
 	// Missing lists the paths of required settings that are empty; nil when the provider can be used.
 	Missing []string
 	// App returns the app whose limits connections share: the client id, or the host of the user's own server.

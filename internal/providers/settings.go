@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/words"
 )
 
@@ -51,7 +52,7 @@ func (s Setting) List() bool { return s.Kind == Keys }
 type Value struct {
 	Text   string // Text, BaseURL, PageURL
 	Secret resilience.Secret
-	Keys   []resilience.PoolKey
+	Keys   []keys.Key
 	Number *float64 // Rate, Price; nil for an unknown price
 }
 
@@ -70,7 +71,7 @@ func (s Settings) Text(name string) string { return s[name].Text }
 func (s Settings) Secret(name string) resilience.Secret { return s[name].Secret }
 
 // Keys returns API keys without duplicates.
-func (s Settings) Keys(name string) []resilience.PoolKey { return s[name].Keys }
+func (s Settings) Keys(name string) []keys.Key { return s[name].Keys }
 
 // Number returns a rate or a price, and false when it is unknown.
 func (s Settings) Number(name string) (float64, bool) {
@@ -163,7 +164,7 @@ func (k Kind) Parse(text string) (v Value, err error) {
 	return v, err
 }
 
-func parseKeys(text string) (all []resilience.PoolKey, err error) {
+func parseKeys(text string) (all []keys.Key, err error) {
 	separates := func(r rune) bool { return r == ',' || unicode.IsSpace(r) }
 	for item := range strings.FieldsFuncSeq(text, separates) {
 		project, key, ok := strings.Cut(item, ":")
@@ -173,8 +174,8 @@ func parseKeys(text string) (all []resilience.PoolKey, err error) {
 		if len(key) < 8 {
 			return nil, words.Errorf("settings.wrong.key")
 		}
-		if !slices.ContainsFunc(all, func(k resilience.PoolKey) bool { return string(k.Secret) == key }) {
-			all = append(all, resilience.PoolKey{Secret: resilience.Secret(key), Project: project})
+		if !slices.ContainsFunc(all, func(k keys.Key) bool { return string(k.Secret) == key }) {
+			all = append(all, keys.Key{Secret: resilience.Secret(key), Project: project})
 		}
 	}
 	return all, nil

@@ -3,6 +3,7 @@ package providers
 import (
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // Subject is what a call is made for: a stream of a person's connection, the installation as a whole, or a channel of a
@@ -37,7 +38,7 @@ func OfChannel(user int64, name library.ConnectionID, kind string, version int64
 func (s Subject) Installation() bool { return s.Connection.User == 0 }
 
 // Key returns the key of the subject's state in a backoff.
-func (s Subject) Key() resilience.Key {
+func (s Subject) Key() backoff.Key {
 	k := KeyOf(s.Connection, s.Stream)
 	if s.Channel { // each channel is its own app
 		k.Provider = k.Connection
@@ -46,15 +47,15 @@ func (s Subject) Key() resilience.Key {
 }
 
 // AppKey returns the key of all subjects that share an app with s.
-func (s Subject) AppKey() resilience.Key {
+func (s Subject) AppKey() backoff.Key {
 	if s.Channel {
-		return resilience.Key{Connection: string(s.Connection.ID), Provider: string(s.Connection.ID)}
+		return backoff.Key{Connection: string(s.Connection.ID), Provider: string(s.Connection.ID)}
 	}
 	return AppKey(s.Connection)
 }
 
 // KeyFor returns the key of the subject's state in that scope: the app, the connection, or the stream.
-func (s Subject) KeyFor(scope resilience.Scope) resilience.Key {
+func (s Subject) KeyFor(scope resilience.Scope) backoff.Key {
 	switch scope {
 	case resilience.ScopeApp:
 		return s.AppKey()
@@ -65,12 +66,12 @@ func (s Subject) KeyFor(scope resilience.Scope) resilience.Key {
 }
 
 // KeyOf returns the key of a connection's stream in a backoff; an empty stream means the whole connection.
-func KeyOf(c library.Connection, stream string) resilience.Key {
-	return resilience.Key{User: c.User, Connection: string(c.ID), Provider: c.Provider(), App: c.App,
+func KeyOf(c library.Connection, stream string) backoff.Key {
+	return backoff.Key{User: c.User, Connection: string(c.ID), Provider: c.Provider(), App: c.App,
 		Stream: stream}
 }
 
 // AppKey returns the key of all connections that share an app with c.
-func AppKey(c library.Connection) resilience.Key {
-	return resilience.Key{Connection: c.Provider(), Provider: c.Provider(), App: c.App}
+func AppKey(c library.Connection) backoff.Key {
+	return backoff.Key{Connection: c.Provider(), Provider: c.Provider(), App: c.App}
 }

@@ -45,7 +45,7 @@ func Advice(e *resilience.AnswerError) words.Text {
 }
 
 // DecodeJSON decodes a successful answer into v. A body of another shape is a contract error. What it may hold was
-// bounded when it was read; see [resilience.Transport].
+// bounded when it was read; see [transport.Transport].
 func DecodeJSON(a *resilience.Answer, v any) error {
 	if err := json.Unmarshal(a.Body, v); err != nil {
 		what := "not valid JSON"

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
 )
 
@@ -38,8 +41,8 @@ func (d Description) Trials(s Settings, call resilience.Call, redirect string) (
 	}
 	for _, k := range d.Keys(s) {
 		keyed := call
-		keyed.Client = resilience.NewClient(&resilience.KeyTransport{Base: call.Client.Transport, Put: d.Pool.Put,
-			Pool: resilience.NewKeyPool(d.Name, []resilience.PoolKey{k}, resilience.Options{})})
+		keyed.Client = transport.NewClient(&keys.Transport{Base: call.Client.Transport, Put: d.Pool.Put,
+			Pool: keys.New(d.Name, []keys.Key{k}, backoff.Options{})})
 		all = append(all, Trial{What: d.Pool.KeyName + " …" + k.LastFour(), Advice: d.Pool.Advice,
 			Try: func(ctx context.Context) error {
 				return d.Pool.Try(ctx, Trying{Call: keyed, Settings: s})

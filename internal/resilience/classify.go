@@ -10,54 +10,62 @@ import (
 // contractPatience is how many broken answers in a row make a broken contract fatal; see docs/resilience.md.
 const contractPatience = 3
 
-// VerdictOf returns the verdict that err carries: that of a [Failure], or the one that the transport has fixed on an
-// answer. Any other error is judged by its type, never by its text: that can hold a name or a URL.
+// judged is an error that says itself what it means.
+type judged interface {
+	error
+	Verdict() Verdict
+}
+
+// VerdictOf returns the verdict that err carries. An error without one is a fault that nobody has foreseen; its text
+// is never looked at: that can hold a name or a URL.
 func VerdictOf(err error) Verdict {
 	if err == nil {
 		return Verdict{}
 	}
-	if e, ok := errors.AsType[*Failure](err); ok {
-		return e.Verdict
-	}
-	if e, ok := errors.AsType[*AnswerError](err); ok {
-		if e.verdict != nil {
-			return *e.verdict
-		}
-		return e.judge()
-	}
-	if e, ok := errors.AsType[*KeysError](err); ok {
-		return keysVerdict(e)
-	}
-	if e, ok := errors.AsType[*NotBeforeError](err); ok {
-		return Verdict{Class: Retriable, Category: e.State.Category, Scope: ScopeEndpoint, NotBefore: e.State.Until}
-	}
-	if e, ok := errors.AsType[*NetworkError](err); ok {
-		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection, FirstDelay: e.FirstDelay}
-	}
-	if _, ok := errors.AsType[*ScreenedError](err); ok {
-		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection}
-	}
-	if _, ok := errors.AsType[*ContractError](err); ok {
-		return Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: contractPatience}
-	}
-	if _, ok := errors.AsType[*SetAsideError](err); ok {
-		return Verdict{Class: Fatal, Category: Contract, Scope: ScopeStream}
-	}
-	if _, ok := errors.AsType[*SettingError](err); ok {
-		return Verdict{Class: Fatal, Category: Config, Scope: ScopeApp}
+	if e, ok := errors.AsType[judged](err); ok {
+		return e.Verdict()
 	}
 	if errors.Is(err, context.Canceled) {
 		return Verdict{Class: Canceled}
-	}
-	unknown := Verdict{Class: Retriable, Category: Unknown, Scope: ScopeConnection}
-	if _, ok := errors.AsType[*LocalError](err); ok { // no upstream is to blame, whatever the error wraps
-		return unknown
 	}
 	// A deadline counts as the upstream's silence: our own end of a run arrives as context.Canceled.
 	if errors.Is(err, context.DeadlineExceeded) {
 		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection}
 	}
-	return unknown
+	return unforeseen
+}
+
+var unforeseen = Verdict{Class: Retriable, Category: Unknown, Scope: ScopeConnection}
+
+// Verdict returns the verdict that was fixed when the answer was received.
+func (e *AnswerError) Verdict() Verdict {
+	if e.verdict != nil {
+		return *e.verdict
+	}
+	return e.judge()
+}
+
+// Verdict returns that of a fault of the network.
+func (e *NetworkError) Verdict() Verdict {
+	return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection, FirstDelay: e.FirstDelay}
+}
+
+// Verdict returns that of a broken contract: fatal if it stays broken.
+func (e *ContractError) Verdict() Verdict {
+	return Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: contractPatience}
+}
+
+// Verdict returns that of a setting, which concerns everybody.
+func (e *SettingError) Verdict() Verdict {
+	return Verdict{Class: Fatal, Category: Config, Scope: ScopeApp}
+}
+
+// Verdict blames no upstream, whatever the error wraps. Our own end of a run is none of its faults.
+func (e *LocalError) Verdict() Verdict {
+	if errors.Is(e.Err, context.Canceled) {
+		return Verdict{Class: Canceled}
+	}
+	return unforeseen
 }
 
 // judge returns what an answer means.
@@ -90,16 +98,7 @@ func (e *AnswerError) judge() Verdict {
 	return v
 }
 
-// keysVerdict is about all keys of a pool, and so about everybody who shares them: until the first key can be used
-// again, or until the administrator has set others.
-func keysVerdict(e *KeysError) Verdict {
-	if e.Until.IsZero() {
-		return Verdict{Class: Fatal, Category: e.Category, Scope: ScopeApp}
-	}
-	return Verdict{Class: Retriable, Category: e.Category, Scope: ScopeApp, NotBefore: e.Until}
-}
-
-// StatusMeaning returns what an HTTP status means if the provider's own table says nothing more exact. An unknown
+// StatusMeaning returns what an HTTP status means if the provider's own table says nothing more exact. An unforeseen
 // status means an upstream with trouble.
 func StatusMeaning(status int) Meaning {
 	switch status {

@@ -152,8 +152,6 @@ func TestEveryStatusMeansSomething(t *testing.T) {
 		require.Equal(t, class, v.Class, status)
 		require.Equal(t, category, v.Category, status)
 		require.NotContains(t, []Scope{ScopeNone, ScopeEndpoint, ScopeKey, ScopeApp}, v.Scope, status)
-		require.Contains(t, []Class{Retriable, Fatal}, new(Permit).whole(v).Class, status)
-		require.NotEqual(t, Item, new(Permit).whole(v).Category, status)
 	}
 }
 
@@ -263,14 +261,4 @@ func TestHowLongAVerdictSaysToWait(t *testing.T) {
 	require.EqualValues(t, 10, VerdictOf(&AnswerError{Status: 200, Meaning: generic}).FatalAfter)
 	require.Zero(t, VerdictOf(page(&AnswerError{Status: 200, Meaning: generic})).FatalAfter,
 		"a page never becomes fatal")
-}
-
-func TestAnItemOfTheWholeCall(t *testing.T) {
-	t.Parallel()
-	item := VerdictOf(answer(404))
-	v := new(Permit).whole(item)
-	require.Equal(t, [3]any{Fatal, Contract, ScopeStream}, [3]any{v.Class, v.Category, v.Scope})
-	for _, err := range []error{nil, answer(401), answer(503), context.Canceled, &SettingError{}} {
-		require.Equal(t, VerdictOf(err), new(Permit).whole(VerdictOf(err)), "only what speaks of one item changes")
-	}
 }

@@ -23,19 +23,19 @@ type AnswerError struct {
 	MovedTo  string // scheme and host of a redirect that was not followed; empty for none
 	Body     []byte // the whole answer (bounded), for the adapter's table; never logged
 
-	// NotBefore and BadWait are the wait that the answer dictated; see parseRetryAfter.
+	// NotBefore and BadWait are the wait that the answer dictated; see [AnswerError.ReadRetryAfter].
 	NotBefore time.Time
 	BadWait   bool
 
 	// Meaning is the row of the provider's table that matched; nil leaves it to the general table by status.
 	Meaning *Meaning
 
-	attempt int // its number, as the log shows it; 0 for an answer that no Transport has received
+	Header  http.Header // of the answer; never logged
+	Attempt int         // its number, as the log shows it; 0 for an answer that no transport has received
+	Unread  bool        // it was no answer of the service's kind, and has got advice since
 
-	unread  bool // it was no answer of the service's kind, and has got advice since
-	header  http.Header
-	pooled  bool     // the request carried a key of a pool
-	verdict *Verdict // fixed when it was received; nil for an answer that no Transport has received
+	pooled  bool     // the request Request a key of a pool
+	verdict *Verdict // fixed when it was received; nil for an answer that no transport has received
 }
 
 // Means gives an answer the meaning of a row of the provider's table, and with it another verdict: an adapter may know
@@ -47,7 +47,7 @@ func (e *AnswerError) Means(m *Meaning) {
 	}
 }
 
-// Unauthorized reports whether the answer refuses the credential that the request carried, so that a fresh one may
+// Unauthorized reports whether the answer refuses the credential that the request Request, so that a fresh one may
 // help.
 func (e *AnswerError) Unauthorized() bool { return e.Status == http.StatusUnauthorized && !e.HTML }
 
@@ -69,9 +69,6 @@ func (e *AnswerError) Advice() Cause {
 	}
 	return e.Meaning.Advice
 }
-
-// Header returns the first value of the answer's header of that name.
-func (e *AnswerError) Header(name string) string { return e.header.Get(name) }
 
 func (e *AnswerError) Error() string {
 	var b strings.Builder
@@ -96,7 +93,7 @@ func Advised(err error, advice Cause) error {
 	e, ok := errors.AsType[*AnswerError](err)
 	if c, broken := errors.AsType[*ContractError](err); !ok && broken {
 		e, ok = &AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK, Message: "unexpected answer: " + c.What,
-			unread: true}, true
+			Unread: true}, true
 	}
 	if !ok {
 		return err
@@ -111,8 +108,7 @@ type NetworkError struct {
 	Endpoint   string
 	Err        error         // never holds the request's URL
 	FirstDelay time.Duration // see [Verdict.FirstDelay]
-
-	attempt int // as of an AnswerError
+	Attempt    int           // as of an AnswerError
 }
 
 func (e *NetworkError) Error() string { return e.Endpoint + ": " + e.Err.Error() }
@@ -147,60 +143,6 @@ type LocalError struct {
 
 func (e *LocalError) Error() string { return e.Err.Error() }
 func (e *LocalError) Unwrap() error { return e.Err }
-
-// SetAsideError reports that a stream is not read because the process ended each time that it was.
-type SetAsideError struct {
-	Times int // in a row
-}
-
-func (e *SetAsideError) Error() string {
-	return "set aside: the server itself ended " + strconv.Itoa(e.Times) + " times in a row while it read this"
-}
-
-// NotBeforeError reports that a call was not made: its connection may not call now, or something that all users share
-// (a breaker, a pace, the uplink) forbids it, which is no failure of the connection.
-type NotBeforeError struct {
-	State    State
-	Endpoint string // that was not called; empty when the connection may not call at all
-	Offline  bool   // our own connection to the internet is lost
-	Busy     bool   // too many large answers are being read; see Turns
-	Met      bool   // the state came while the run was under way, which ends by it
-}
-
-func (e *NotBeforeError) Error() string {
-	text := "not called"
-	if e.Endpoint != "" {
-		text = e.Endpoint + " " + text
-	}
-	switch {
-	case e.State.Until.IsZero():
-		return text + ": " + e.State.Kind.String()
-	case e.Busy:
-		text += ", because other large answers are being read,"
-	case e.Offline:
-		text += ", because the uplink is lost,"
-	case e.State.Category == CircuitOpen:
-		text += ", because its breaker is open,"
-	}
-	return text + " before " + e.State.Until.UTC().Format(time.RFC3339)
-}
-
-// shared returns the error of a call that something shared by all users forbids.
-func shared(endpoint string, why Category, until time.Time) *NotBeforeError {
-	return &NotBeforeError{Endpoint: endpoint, Offline: why == Network,
-		State: State{Kind: Waiting, Category: why, Scope: ScopeEndpoint, Until: until}}
-}
-
-// Failure is a call that failed, with what that means and what it has changed. It is made once, where the outcome is
-// judged, and read by everybody above.
-type Failure struct {
-	Verdict Verdict
-	Change  Change // zero for a call that no permit was needed for
-	Err     error
-}
-
-func (e *Failure) Error() string { return e.Err.Error() }
-func (e *Failure) Unwrap() error { return e.Err }
 
 // IsItem reports whether err is about one item alone, so that the others can go on.
 func IsItem(err error) bool { return err != nil && VerdictOf(err).Scope == ScopeItem }

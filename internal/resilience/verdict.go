@@ -109,12 +109,12 @@ type Verdict struct {
 	// Astray says that something answered that does not speak the service's protocol, and Mendable that the address is
 	// somebody's to correct: the administrator's with ForAdmin, else the person's.
 	Astray, Mendable bool
-	// BadWait says that the upstream named a wait that cannot be used (see parseRetryAfter).
+	// BadWait says that the upstream named a wait that cannot be used (see [After]).
 	BadWait bool
 }
 
-// notBefore returns the end of the dictated wait after the nth such failure in a row, from 1; zero without one.
-func (v Verdict) notBefore(n int, now time.Time) time.Time {
+// EndOfWait returns the end of the dictated wait after the nth such failure in a row, from 1; zero without one.
+func (v Verdict) EndOfWait(n int, now time.Time) time.Time {
 	if v.HoldMax == 0 {
 		return v.NotBefore
 	}

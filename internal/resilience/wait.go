@@ -10,6 +10,11 @@ import (
 // maxWait is the longest wait that is believed; a longer one is taken for a mistake of the upstream.
 const maxWait = 48 * time.Hour
 
+// ReadRetryAfter notes the wait that the answer's Retry-After names.
+func (e *AnswerError) ReadRetryAfter() {
+	e.NotBefore, e.BadWait = parseRetryAfter(e.Header.Get("Retry-After"), time.Now())
+}
+
 // parseRetryAfter reads a Retry-After header in both its forms, seconds and HTTP date (RFC 9110, section 10.2.3). It
 // returns the zero time when there is none, and bad when there is one that cannot be used: unreadable, in the past,
 // zero, negative, or more than 48 h ahead.
@@ -28,16 +33,17 @@ func parseRetryAfter(value string, now time.Time) (notBefore time.Time, bad bool
 	return at, false
 }
 
-// byClock returns an instant that was noted earlier as the system clock has it now, which may have been set since, or
+// ByClock returns an instant that was noted earlier as the system clock has it now, which may have been set since, or
 // have gone on while the machine was suspended. An instant without a monotonic reading is a time of day, and stays.
-func byClock(at, now time.Time) time.Time {
+func ByClock(at, now time.Time) time.Time {
 	if at == at.Round(0) {
 		return at
 	}
 	return now.Add(at.Sub(now))
 }
 
-// After returns the instant so many seconds after now, or bad under the conditions of [parseRetryAfter].
+// After returns the instant so many seconds after now, or bad if that is none to wait for: now, in the past, or more
+// than 48 h ahead.
 func After(seconds float64, now time.Time) (notBefore time.Time, bad bool) {
 	if !(seconds <= maxWait.Seconds()) { // also NaN
 		return time.Time{}, true

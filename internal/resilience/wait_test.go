@@ -71,3 +71,17 @@ func TestAfter(t *testing.T) {
 		require.Zero(t, at, seconds)
 	}
 }
+
+// FuzzRetryAfter reads any Retry-After: what is believed lies ahead, and not further than two days.
+func FuzzRetryAfter(f *testing.F) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for _, value := range []string{"", "120", "0", "-1", "1e3", "1e308", "NaN", "Inf", "0x10", "1777636900", " 7 ",
+		"Fri, 01 May 2026 12:01:00 GMT", "Friday, 01-May-26 12:01:00 GMT", "Fri May  1 12:01:00 2026", "tomorrow"} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		at, bad := parseRetryAfter(value, now)
+		require.False(t, bad && !at.IsZero())
+		require.True(t, at.IsZero() || at.After(now) && !at.After(now.Add(maxWait)), "%v", at)
+	})
+}

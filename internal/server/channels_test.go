@@ -16,7 +16,9 @@ import (
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/notify"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 )
@@ -53,9 +55,9 @@ func (p *phone) url(topic string) string {
 
 // tells gives a household a courier.
 func (h *household) tells() {
-	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff.New(backoff.Options{}),
 		Log: slog.New(slog.DiscardHandler)})
-	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
+	client := transport.NewClient(&transport.Transport{Base: hosts.NewBase(nil)})
 	h.Config.Courier = notify.NewCourier(notify.CourierOptions{Store: h.db,
 		Sender: channels.New(channels.Config{Client: client}), Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
 		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: delivery.ChannelName,

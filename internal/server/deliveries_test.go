@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 func TestDeadLetterIsRedrivenByHand(t *testing.T) {
@@ -221,8 +222,8 @@ func TestAnOpenBreakerSaysSoOnThePage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		opens := time.Now().Add(10 * time.Minute)
-		h.far.fail(&resilience.NotBeforeError{Endpoint: "POST /submit", State: resilience.State{
-			Kind: resilience.Waiting, Category: resilience.CircuitOpen, Scope: resilience.ScopeEndpoint, Until: opens}})
+		h.far.fail(&backoff.NotBeforeError{Endpoint: "POST /submit", State: backoff.State{
+			Kind: backoff.Waiting, Category: resilience.CircuitOpen, Scope: resilience.ScopeEndpoint, Until: opens}})
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.hear("One")
 		h.carry()

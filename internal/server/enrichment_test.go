@@ -21,6 +21,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 )
@@ -39,7 +40,7 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	h.Art, err = art.Open(art.Options{Dir: h.t.TempDir(), Most: 1 << 20})
 	require.NoError(h.t, err)
 	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus, nil), Bus: h.Bus, Log: h.Log})
-	guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: h.db,
+	guard = syncer.NewGuard(syncer.GuardOptions{Backoff: backoff.New(backoff.Options{}), Keys: h.db,
 		Alerts: told, Log: h.Log})
 	source = &providers.Provider{Description: providers.Description{Name: "musicbrainz",
 		DisplayName: "MusicBrainz", Streams: []string{library.Enrichment},

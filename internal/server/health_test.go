@@ -17,15 +17,16 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/store"
 	"reprise/internal/store/db"
 	"reprise/internal/words"
 )
 
 // asked counts attempts at an endpoint of Spotify, made just now.
-func (h *household) asked(endpoint string, n int, outcome resilience.Outcome) {
+func (h *household) asked(endpoint string, n int, outcome transport.Outcome) {
 	for range n {
-		h.Rollup.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: endpoint,
+		h.Rollup.Attempt(transport.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: endpoint,
 			Start: time.Now(), Took: time.Second, Outcome: outcome})
 	}
 }
@@ -38,23 +39,23 @@ func TestHealthPageShowsTheStateOfServices(t *testing.T) {
 		require.Contains(t, page, `href="/settings/services"`)
 
 		for range 24 {
-			h.asked("GET /v1/me", 12, resilience.Success)
-			h.asked("GET /v1/me/playlists", 3, resilience.Success)
+			h.asked("GET /v1/me", 12, transport.Success)
+			h.asked("GET /v1/me/playlists", 3, transport.Success)
 			time.Sleep(time.Hour)
 		}
 		require.Contains(t, h.page("/health"), "No service was contacted in the last hour")
-		h.asked("GET /v1/me", 9, resilience.Success)
+		h.asked("GET /v1/me", 9, transport.Success)
 		page = h.page("/health")
 		require.Contains(t, page, "All services are working")
 		require.Contains(t, page, "100%")
 
-		h.Rollup.Attempt(resilience.Attempt{Provider: "email", Host: "mail.example.org", Endpoint: "SMTP",
-			Start: time.Now(), Outcome: resilience.WasRetriable})
+		h.Rollup.Attempt(transport.Attempt{Provider: "email", Host: "mail.example.org", Endpoint: "SMTP",
+			Start: time.Now(), Outcome: transport.WasRetriable})
 		page = h.page("/health")
 		require.Contains(t, page, "E-mail</strong>", "channels have the names by which people know them")
 		require.Contains(t, page, "No success in the last hour")
 
-		h.asked("GET /v1/me", 6, resilience.WasRetriable)
+		h.asked("GET /v1/me", 6, transport.WasRetriable)
 		page = h.page("/health")
 		require.Contains(t, page, "Spotify: 40% of 15 requests failed in the last hour. Usually it&#39;s 0%.")
 		require.Contains(t, page, "Spotify is failing more often than usual")
@@ -79,7 +80,7 @@ func TestHealthAgreesWithTheCards(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				h := newHousehold(t, delivery.Options{})
-				h.asked("GET /v1/me", 9, resilience.Success)
+				h.asked("GET /v1/me", 9, transport.Success)
 				require.Contains(t, h.page("/health"), "state-healthy")
 				c, failed := h.db.Connection(t.Context(), h.user, "spotify")
 				require.NoError(t, failed)
@@ -100,8 +101,8 @@ func TestHealthPageNamesChannels(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for range 4 {
-			h.Rollup.Attempt(resilience.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(),
-				Outcome: resilience.WasRetriable, Category: resilience.Network})
+			h.Rollup.Attempt(transport.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(),
+				Outcome: transport.WasRetriable, Category: resilience.Network})
 		}
 		require.Contains(t, h.page("/health"), "E-mail is failing more often than usual")
 	})
@@ -113,8 +114,8 @@ func TestHealthPageOfAPastDay(t *testing.T) {
 		now := time.Now()
 		noon := time.Date(now.Year(), now.Month(), now.Day()+1, 12, 0, 0, 0, now.Location())
 		time.Sleep(time.Until(noon))
-		h.asked("GET /v1/me", 3, resilience.Success)
-		h.asked("GET /v1/me", 1, resilience.WasRetriable)
+		h.asked("GET /v1/me", 3, transport.Success)
+		h.asked("GET /v1/me", 1, transport.WasRetriable)
 		time.Sleep(72 * time.Hour)
 		day := noon.Format(time.DateOnly)
 		page := h.page("/health?day=" + day)
@@ -136,9 +137,9 @@ func TestHealthPageOfAPastDay(t *testing.T) {
 // opened opens the breaker of an endpoint of Spotify, through a transport whose far side fails.
 func (h *household) opened() {
 	h.t.Helper()
-	h.Breakers = resilience.NewBreakers(resilience.BreakerOptions{Failures: 2, Changed: h.Rollup.Breaker})
+	h.Breakers = transport.NewBreakers(transport.BreakerOptions{Failures: 2, Changed: h.Rollup.Breaker})
 	h.restart()
-	client := resilience.NewClient(&resilience.Transport{Base: failing{}, Breakers: h.Breakers})
+	client := transport.NewClient(&transport.Transport{Base: failing{}, Breakers: h.Breakers})
 	for range 2 {
 		call := resilience.Call{Client: client, User: h.user, Provider: "spotify"}
 		req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, "https://api.spotify.com/v1/me", nil)
@@ -201,10 +202,10 @@ func TestHealthAPIForMonitors(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Empty(t, h.call("GET", "/health", "", 200)["endpoints"])
 		began := time.Now()
-		h.asked("GET /v1/me", 3, resilience.Success)
+		h.asked("GET /v1/me", 3, transport.Success)
 		time.Sleep(25 * time.Hour)
-		h.asked("GET /v1/me", 1, resilience.Success)
-		h.asked("GET /v1/me", 1, resilience.WasRetriable)
+		h.asked("GET /v1/me", 1, transport.Success)
+		h.asked("GET /v1/me", 1, transport.WasRetriable)
 		me := h.call("GET", "/health", "", 200)["endpoints"].([]any)[0].(map[string]any)
 		require.Equal(t, map[string]any{"attempts": 2.0, "failures": 1.0, "refused": 0.0, "failure_rate": 0.5,
 			"attempts_per_success": 2.0, "mean_ms": 1000.0, "open_seconds": 0.0}, me["last_hour"])
@@ -290,12 +291,12 @@ func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 func TestHoursOfAServiceAddUpItsEndpoints(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		h.asked("GET /v1/me", 3, resilience.Success)
-		h.asked("GET /v1/me/playlists", 1, resilience.WasRetriable)
+		h.asked("GET /v1/me", 3, transport.Success)
+		h.asked("GET /v1/me/playlists", 1, transport.WasRetriable)
 		require.NoError(t, h.Rollup.Flush(t.Context()))
-		h.asked("GET /v1/me", 2, resilience.Success)
+		h.asked("GET /v1/me", 2, transport.Success)
 		time.Sleep(2 * time.Hour)
-		h.asked("GET /v1/me", 1, resilience.Success)
+		h.asked("GET /v1/me", 1, transport.Success)
 		all := h.call("GET", "/health/hours?provider=spotify", "", 200)["hours"].([]any)
 		require.Len(t, all, 2, "an hour without calls is left out")
 		first := all[0].(map[string]any)

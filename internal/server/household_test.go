@@ -37,6 +37,7 @@ import (
 	registered "reprise/internal/providers/registry"
 	"reprise/internal/removal"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/settings"
 	"reprise/internal/store"
 	"reprise/internal/store/outbox"
@@ -235,7 +236,7 @@ func newHousehold(t testing.TB, opt delivery.Options) *household {
 		}
 	}
 	notifier := notify.New(db, bus, nil)
-	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff.New(backoff.Options{}),
 		Registry: registry, Keys: db, Log: log,
 		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)

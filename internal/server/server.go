@@ -37,7 +37,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/removal"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server/core"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/feed"
@@ -74,8 +74,8 @@ type Config struct {
 	Courier     *notify.Courier
 	PushKey     string // by which push services know this installation; public
 	Bus         *events.Bus
-	Breakers    *resilience.Breakers
-	Uplink      *resilience.Uplink
+	Breakers    *transport.Breakers
+	Uplink      *transport.Uplink
 	Log         *slog.Logger
 	Metrics     http.Handler // nil: /metrics does not exist
 	Rollup      *metrics.Rollup

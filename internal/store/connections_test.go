@@ -9,6 +9,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/store/db"
 	"reprise/internal/words"
 )
@@ -99,7 +100,7 @@ func TestReconnectingKeepsTheSameAccountsCursor(t *testing.T) {
 		for _, stream := range []string{"", library.Listens} {
 			require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", stream, words.Plain("advice"), "detail"))
 			require.NoError(t, s.SaveStop(t.Context(),
-				resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify",
+				backoff.Stop{Key: backoff.Key{User: user, Connection: "spotify", Provider: "spotify",
 					Stream: stream},
 					Generation: generation, Category: resilience.Auth, Since: at(1)}))
 		}
@@ -168,10 +169,10 @@ func household(t *testing.T) (s *Store, alice, bob int64) {
 			provider := string(id)
 			c := connect(t, s, user, id)
 			require.NoError(t, s.SaveStop(t.Context(),
-				resilience.Stop{Key: resilience.Key{User: user, Connection: provider, Provider: provider},
+				backoff.Stop{Key: backoff.Key{User: user, Connection: provider, Provider: provider},
 					Generation: c.Generation, Category: resilience.Auth, Since: at(1)}))
 			require.NoError(t, s.SaveHold(t.Context(),
-				resilience.Hold{Key: resilience.Key{User: user, Connection: provider, Provider: provider, App: "app"},
+				backoff.Hold{Key: backoff.Key{User: user, Connection: provider, Provider: provider, App: "app"},
 					Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
 			require.NoError(t, s.SavePending(t.Context(), c))
 			require.NoError(t, s.SaveState(t.Context(),
@@ -196,7 +197,7 @@ func TestDisconnecting(t *testing.T) {
 	t.Parallel()
 	for _, data := range []bool{false, true} {
 		s, alice, bob := household(t)
-		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: "spotify",
+		require.NoError(t, s.SaveHold(t.Context(), backoff.Hold{Key: backoff.Key{Connection: "spotify",
 			Provider: "spotify", App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
 		require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", data))
 		require.ErrorIs(t, s.DeleteConnection(t.Context(), alice, "spotify", data), library.ErrNotFound)

@@ -14,6 +14,8 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/store/db"
 	"reprise/internal/words"
 )
@@ -110,12 +112,12 @@ func TestStopsAreRestored(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	first := connect(t, s, user, "spotify")
-	stop := func(stream string, generation int64) resilience.Stop {
-		return resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app",
+	stop := func(stream string, generation int64) backoff.Stop {
+		return backoff.Stop{Key: backoff.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app",
 			Stream: stream}, Generation: generation,
 			Category: resilience.Auth, ForAdmin: stream == "", Since: at(3)}
 	}
-	stops := func() []resilience.Stop {
+	stops := func() []backoff.Stop {
 		all, err := s.Stops(t.Context())
 		require.NoError(t, err)
 		return all
@@ -123,7 +125,7 @@ func TestStopsAreRestored(t *testing.T) {
 	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", words.Text{}))
 	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)))
 	require.NoError(t, s.SaveStop(t.Context(), stop(library.Listens, first.Generation)))
-	require.ElementsMatch(t, []resilience.Stop{stop("", 1), stop(library.Listens, 1)}, stops())
+	require.ElementsMatch(t, []backoff.Stop{stop("", 1), stop(library.Listens, 1)}, stops())
 	require.NoError(t, s.ClearStops(t.Context(), user, "spotify"))
 	require.Empty(t, stops())
 	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
@@ -134,7 +136,7 @@ func TestStopsAreRestored(t *testing.T) {
 	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)), "no error for a late stop")
 	require.Empty(t, stops(), "the stop was of the old credential")
 	require.NoError(t, s.SaveStop(t.Context(), stop("", second.Generation)))
-	require.Equal(t, []resilience.Stop{stop("", 2)}, stops())
+	require.Equal(t, []backoff.Stop{stop("", 2)}, stops())
 	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", false))
 	require.NoError(t, s.SaveStop(t.Context(), stop("", second.Generation)))
 	require.Zero(t, number(t, s, "SELECT count(*) FROM streams"), "nothing is stored for a removed connection")
@@ -144,11 +146,11 @@ func TestHoldsAreNeverShortened(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	hold := func(user int64, stream string, category resilience.Category, until time.Duration) resilience.Hold {
-		return resilience.Hold{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app",
+	hold := func(user int64, stream string, category resilience.Category, until time.Duration) backoff.Hold {
+		return backoff.Hold{Key: backoff.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app",
 			Stream: stream}, Category: category, Since: now, Until: now.Add(until)}
 	}
-	for _, h := range []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour),
+	for _, h := range []backoff.Hold{hold(user, "", resilience.RateLimit, time.Hour),
 		hold(user, "", resilience.RateLimit, time.Minute),
 		hold(0, "", resilience.Quota, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour),
 		hold(user, library.Listens, resilience.Upstream, time.Hour),
@@ -157,7 +159,7 @@ func TestHoldsAreNeverShortened(t *testing.T) {
 	}
 	got, err := s.Holds(t.Context())
 	require.NoError(t, err)
-	require.ElementsMatch(t, []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour),
+	require.ElementsMatch(t, []backoff.Hold{hold(user, "", resilience.RateLimit, time.Hour),
 		hold(0, "", resilience.Quota, 3*time.Hour),
 		hold(user, library.Listens, resilience.Upstream, time.Hour)}, got, "those that have not ended")
 }
@@ -166,19 +168,19 @@ func TestCooldownsOfKeysAreNeverShortened(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	wait := func(provider, key string, category resilience.Category, until time.Duration) resilience.Cooldown {
-		return resilience.Cooldown{Provider: provider, Key: key, Category: category, Until: now.Add(until)}
+	wait := func(provider, key string, category resilience.Category, until time.Duration) keys.Cooldown {
+		return keys.Cooldown{Provider: provider, Key: key, Category: category, Until: now.Add(until)}
 	}
-	require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{wait("youtube", "a", resilience.Quota,
+	require.NoError(t, s.SaveCooldowns(t.Context(), []keys.Cooldown{wait("youtube", "a", resilience.Quota,
 		time.Hour),
 		wait("youtube", "b", resilience.Quota, time.Minute), wait("fanarttv", "a", resilience.RateLimit, time.Minute),
 		wait("youtube", "c", resilience.Quota, -time.Second)}))
-	require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{wait("youtube", "a", resilience.RateLimit,
+	require.NoError(t, s.SaveCooldowns(t.Context(), []keys.Cooldown{wait("youtube", "a", resilience.RateLimit,
 		time.Minute),
 		wait("youtube", "b", resilience.Quota, time.Hour)}))
 	got, err := s.Cooldowns(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []resilience.Cooldown{wait("fanarttv", "a", resilience.RateLimit, time.Minute),
+	require.Equal(t, []keys.Cooldown{wait("fanarttv", "a", resilience.RateLimit, time.Minute),
 		wait("youtube", "a", resilience.Quota, time.Hour),
 		wait("youtube", "b", resilience.Quota, time.Hour)}, got, "those that have not ended")
 }
@@ -253,10 +255,10 @@ func TestTidyDeletesExpiredRows(t *testing.T) {
 		require.NoError(t, s.KeepAnswer(t.Context(), user, name, []byte("an answer")))
 		require.NoError(t, s.Exec(t.Context(), "UPDATE answers SET kept_at = kept_at - $1 WHERE id = $2",
 			age.Milliseconds(), db.Fingerprint(name)))
-		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: name,
+		require.NoError(t, s.SaveHold(t.Context(), backoff.Hold{Key: backoff.Key{Connection: name,
 			Provider: name}, Until: now.Add(-age)}))
 		require.NoError(t, s.SaveCooldowns(t.Context(),
-			[]resilience.Cooldown{{Provider: name, Key: "a", Until: now.Add(-age)}}))
+			[]keys.Cooldown{{Provider: name, Key: "a", Until: now.Add(-age)}}))
 	}
 	require.NoError(t, s.Tidy(t.Context()))
 	for _, table := range []string{"sessions", "oauth_states", "answers", "pending_connections", "holds",

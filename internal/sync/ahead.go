@@ -8,7 +8,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/turns"
 )
 
 // panicked is a panic of another goroutine, with its stack.
@@ -21,7 +21,7 @@ type panicked struct {
 // large that there is no memory for two: then it holds the turn of the adapter's call. When the sequence ends, so has
 // the adapter. A panic of the adapter is raised in the caller.
 func ahead(
-	ctx context.Context, turn *resilience.Turn, source providers.ListenSource, span library.Span,
+	ctx context.Context, turn *turns.Turn, source providers.ListenSource, span library.Span,
 ) iter.Seq2[providers.ListenPage, error] {
 	type item struct {
 		page  providers.ListenPage

@@ -15,7 +15,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
 	"reprise/internal/notify"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
 )
@@ -159,7 +159,7 @@ type slowStore struct {
 	begun, goOn chan struct{}
 }
 
-func (s *slowStore) SaveStop(ctx context.Context, v resilience.Stop) error {
+func (s *slowStore) SaveStop(ctx context.Context, v backoff.Stop) error {
 	close(s.begun)
 	<-s.goOn
 	return s.Store.SaveStop(ctx, v)
@@ -259,7 +259,7 @@ func TestSyncNowSaysWhatItDoes(t *testing.T) {
 		enginetest.Settle()
 		up.Fail("spotify", enginetest.Status(503))
 		time.Sleep(3 * time.Hour)
-		_, refused := errors.AsType[*resilience.NotBeforeError](e.Connections.SyncNow(ctx, user, "spotify"))
+		_, refused := errors.AsType[*backoff.NotBeforeError](e.Connections.SyncNow(ctx, user, "spotify"))
 		require.True(t, refused, "waiting")
 		require.NoError(t, e.Connections.Pause(ctx, user, "spotify"))
 		require.ErrorIs(t, e.Connections.SyncNow(ctx, user, "spotify"), syncer.ErrPaused)

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 )
 
@@ -72,7 +73,7 @@ func TestAServerThatMovedIsItsPersonsToMend(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			s := e.Status(user, "listenbrainz")
 			require.Equal(t, syncer.NeedsReconnect, s.Condition)
-			require.Equal(t, resilience.Waiting, s.State.Kind, "it is tried again all the same")
+			require.Equal(t, backoff.Waiting, s.State.Kind, "it is tried again all the same")
 			require.Equal(t, notify.Person, s.Words.Owner)
 			require.Equal(t, "Check the address of Mine", s.Words.Title.String())
 			require.Equal(t, "The server answers, but "+map[bool]string{true: "with "}[far.e.HTML]+far.says+

@@ -11,7 +11,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // TestASetClockHidesNoUnreadListens: a listen that was stored after the latest reading waits until the service has been
@@ -21,7 +21,7 @@ func TestASetClockHidesNoUnreadListens(t *testing.T) {
 	for name, d := range clocktest.Moves {
 		radio := &providers.Provider{Description: providers.Description{Name: "radio",
 			Streams: []string{library.Listens}}}
-		g := NewGuard(GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
+		g := NewGuard(GuardOptions{Backoff: backoff.New(backoff.Options{}),
 			Log: slog.New(slog.DiscardHandler), Registry: providers.NewRegistry(radio)})
 		s := NewSyncer(Options{}, g, nil, &events.Bus{})
 		c := library.Connection{User: 1, ID: "radio"}

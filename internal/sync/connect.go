@@ -16,6 +16,9 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/turns"
 )
 
 // connector makes connections, and renews them.
@@ -75,7 +78,7 @@ func (m *connector) ConnectOAuth(
 }
 
 // Connect proves what a person has typed in by a real call, and stores it as the connection: c has its user, id and
-// credentials, and may have a name. If the proof fails, nothing is stored, and the error wraps a *resilience.Failure.
+// credentials, and may have a name. If the proof fails, nothing is stored, and the error wraps a *backoff.Failure.
 // If the connection leads to another account already, the new one waits and the error is an *OtherAccountError.
 func (m *connector) Connect(
 	ctx context.Context, p *providers.Provider, c library.Connection,
@@ -87,7 +90,7 @@ func (m *connector) Connect(
 // proof returns the call that proves a new credential, for which its person waits.
 func (m *connector) proof(p *providers.Provider, user int64) resilience.Call {
 	return resilience.Call{Client: m.guard.opt.Client, User: user, Provider: p.Name, Proof: true, Eager: true,
-		Turn: &resilience.Turn{}}
+		Turn: &turns.Turn{}}
 }
 
 func (m *connector) connect(
@@ -162,60 +165,60 @@ func (m *connector) Choices(
 	return otherAccount(m.guard.opt.Registry.Get(conn.Provider()), old, pending), nil
 }
 
-// Held returns a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait.
+// Held returns a *backoff.NotBeforeError while the provider has asked everybody who shares these limits to wait.
 // No call may be made then, not even to connect.
 func (m *connector) Held(p *providers.Provider, credentials library.Credentials) error {
-	state := m.guard.opt.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(credentials)})
-	if state.Kind == resilience.Held && state.Until.After(time.Now()) {
-		return &resilience.NotBeforeError{State: state}
+	state := m.guard.opt.Backoff.State(backoff.Key{Provider: p.Name, App: p.App(credentials)})
+	if state.Kind == backoff.Held && state.Until.After(time.Now()) {
+		return &backoff.NotBeforeError{State: state}
 	}
 	return nil
 }
 
 // ServiceState returns what keeps everybody from calling a provider now: all its keys are spent or refused, or the
 // installation's app is stopped or held. Ready if nothing does: only then may a page say that the service answers well.
-func (m *connector) ServiceState(p *providers.Provider) resilience.State {
-	if state := m.AppState(p); state.Kind == resilience.Stopped || state.Until.After(time.Now()) {
+func (m *connector) ServiceState(p *providers.Provider) backoff.State {
+	if state := m.AppState(p); state.Kind == backoff.Stopped || state.Until.After(time.Now()) {
 		return state
 	}
 	if p.Pool == nil || p.Pool.Instead { // without keys, calls go on with people's own permissions
-		return resilience.State{}
+		return backoff.State{}
 	}
 	short, ok := p.Keys.Short()
 	if !ok {
-		return resilience.State{}
+		return backoff.State{}
 	}
-	state := resilience.State{Kind: resilience.Held, Category: short.Category, Scope: resilience.ScopeApp,
+	state := backoff.State{Kind: backoff.Held, Category: short.Category, Scope: resilience.ScopeApp,
 		Until: short.Until}
 	if short.Until.IsZero() { // refused, until an administrator acts
-		state.Kind = resilience.Stopped
+		state.Kind = backoff.Stopped
 	}
 	return state
 }
 
 // AppState returns the state of the installation's app at a provider, which all connections share that name no server
 // of their own.
-func (m *connector) AppState(p *providers.Provider) resilience.State {
-	return m.guard.opt.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(nil)})
+func (m *connector) AppState(p *providers.Provider) backoff.State {
+	return m.guard.opt.Backoff.State(backoff.Key{Provider: p.Name, App: p.App(nil)})
 }
 
-// Refused judges the failure of an attempt to connect. It returns a *resilience.Failure of err, after storing the
+// Refused judges the failure of an attempt to connect. It returns a *backoff.Failure of err, after storing the
 // wait that the provider may have dictated.
 func (m *connector) Refused(
 	ctx context.Context, p *providers.Provider, credentials library.Credentials, err error,
 ) error {
 	v := resilience.VerdictOf(err)
-	failure := &resilience.Failure{Verdict: v, Err: err}
+	failure := &backoff.Failure{Judged: v, Err: err}
 	if v.Category == resilience.Unknown {
 		m.guard.opt.Metrics.Unclassified(p.Name)
 	}
 	if v.Scope != resilience.ScopeApp && v.Scope != resilience.ScopeKey || v.NotBefore.IsZero() {
 		return failure
 	}
-	hold := resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(credentials)}, Category: v.Category,
+	hold := backoff.Hold{Key: backoff.Key{Provider: p.Name, App: p.App(credentials)}, Category: v.Category,
 		Since: time.Now(), Until: v.NotBefore}
 	m.guard.opt.Backoff.RestoreHold(hold)
-	if _, ofKeys := errors.AsType[*resilience.KeysError](err); ofKeys { // stored key by key
+	if _, ofKeys := errors.AsType[*keys.Error](err); ofKeys { // stored key by key
 		return failure
 	}
 	return errors.Join(failure, m.store.SaveHold(context.WithoutCancel(ctx), hold))

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -20,7 +21,7 @@ type ConnectionStore interface {
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error
-	SaveHold(context.Context, resilience.Hold) error
+	SaveHold(context.Context, backoff.Hold) error
 	SaveConnection(context.Context, library.Connection) (library.Connection, error)
 	DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error
 	SetApp(ctx context.Context, user int64, conn library.ConnectionID, app string) error
@@ -150,7 +151,7 @@ func (m *Connections) SyncNow(ctx context.Context, user int64, conn library.Conn
 
 // Sync starts a run of every stream that may run. One that is under way has perhaps begun too early: followed says that
 // another one follows it. If none may run, because of a wait or because a person has to act first, Sync returns a
-// *resilience.NotBeforeError; ErrPaused if the connection is paused.
+// *backoff.NotBeforeError; ErrPaused if the connection is paused.
 func (m *Connections) Sync(ctx context.Context, user int64, conn library.ConnectionID) (followed bool, err error) {
 	followed, err = m.syncNow(ctx, user, conn)
 	if err == nil {
@@ -171,19 +172,19 @@ func (m *Connections) syncNow(ctx context.Context, user int64, conn library.Conn
 	if len(p.Streams) == 0 { // nothing is read there
 		return false, m.deliveries.Release(ctx, user, conn)
 	}
-	var against resilience.State
+	var against backoff.State
 	for _, stream := range p.Streams {
 		state := m.guard.state(c, stream)
-		if state.Kind != resilience.Stopped && !state.Until.After(time.Now()) {
+		if state.Kind != backoff.Stopped && !state.Until.After(time.Now()) {
 			followed = m.syncer.StartAnew(c)
 			m.publish(user, conn)
 			return followed, nil
 		}
-		if against.Kind == resilience.Ready || state.Kind == resilience.Held {
+		if against.Kind == backoff.Ready || state.Kind == backoff.Held {
 			against = state
 		}
 	}
-	return false, &resilience.NotBeforeError{State: against}
+	return false, &backoff.NotBeforeError{State: against}
 }
 
 // LookAgain makes everything due that a connection's provider did not give, and reads its playlists. The errors are
@@ -197,7 +198,7 @@ func (m *Connections) LookAgain(ctx context.Context, user int64, conn library.Co
 }
 
 // Retry is "Try again": it lifts a stop or a backoff, starts a run, and makes due all that waits to be sent. If a
-// dictated wait remains and keeps every stream from running, it is returned as a *resilience.NotBeforeError.
+// dictated wait remains and keeps every stream from running, it is returned as a *backoff.NotBeforeError.
 func (m *Connections) Retry(ctx context.Context, user int64, conn library.ConnectionID) error {
 	ctx = context.WithoutCancel(ctx)
 	c, err := m.store.Connection(ctx, user, conn)

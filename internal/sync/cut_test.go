@@ -22,6 +22,8 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/storetest"
 )
 
@@ -66,15 +68,15 @@ func (l lists) asked() (n int) {
 // reading is a reader of the playlists, over a real socket and with a real store.
 func reading(t *testing.T, cut ...string) (lists, *reader, library.Connection, providers.PlaylistSource) {
 	t.Helper()
-	l, base := newLists(t, false, cut...), resilience.NewBase(nil)
+	l, base := newLists(t, false, cut...), hosts.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
-	rd, c, source := readerOf(t, &resilience.Transport{Base: base, Once: true}, l.ListenBrainz.URL, false)
+	rd, c, source := readerOf(t, &transport.Transport{Base: base, Once: true}, l.ListenBrainz.URL, false)
 	return l, rd, c, source
 }
 
 // readerOf returns a reader of a ListenBrainz behind a transport, with a real store. With eager a person waits.
 func readerOf(
-	t *testing.T, through *resilience.Transport, url string, eager bool,
+	t *testing.T, through *transport.Transport, url string, eager bool,
 ) (*reader, library.Connection, providers.PlaylistSource) {
 	t.Helper()
 	db := storetest.Open(t, t.TempDir())
@@ -84,7 +86,7 @@ func readerOf(
 	c, err := db.SaveConnection(t.Context(), library.Connection{User: u.ID, ID: "listenbrainz", CreatedAt: time.Now()})
 	require.NoError(t, err)
 	p := providertest.New(registry.Describe("listenbrainz"), "api_url", url)
-	call := resilience.Call{Client: resilience.NewClient(through), Eager: eager}
+	call := resilience.Call{Client: transport.NewClient(through), Eager: eager}
 	a := p.Open(call, library.Credentials{"user": "ann"})
 	return &reader{store: db, bus: &events.Bus{}}, c, a.(providers.PlaylistSource)
 }
@@ -180,8 +182,8 @@ func TestACutPlaylistUnderItsBreaker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLists(t, true, "b")
-		rd, c, source := readerOf(t, &resilience.Transport{Base: l,
-			Breakers: resilience.NewBreakers(resilience.BreakerOptions{})}, l.ListenBrainz.URL,
+		rd, c, source := readerOf(t, &transport.Transport{Base: l,
+			Breakers: transport.NewBreakers(transport.BreakerOptions{})}, l.ListenBrainz.URL,
 			true) // a person has pressed "Sync now": all repeats are made
 		for range 3 {
 			_, _ = rd.readPlaylists(t.Context(), c, source)

@@ -6,6 +6,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // Deliveries is what a connection's recovery lets go out.
@@ -29,7 +30,7 @@ const askAgain = time.Second
 const historyAgain = 30 * time.Second
 
 // CaughtUp returns nil if everything that the provider had at that instant has been read, or cannot be read. Otherwise
-// it starts to read, and returns a *resilience.NotBeforeError.
+// it starts to read, and returns a *backoff.NotBeforeError.
 func (g DeliveryGuard) CaughtUp(c library.Connection, at time.Time) error {
 	p := g.opt.Registry.Get(c.Provider())
 	if p == nil || !p.Pulls(library.Listens) {
@@ -49,15 +50,15 @@ func (g DeliveryGuard) CaughtUp(c library.Connection, at time.Time) error {
 	}
 	state := g.state(c, library.Listens)
 	switch {
-	case state.Kind == resilience.Stopped && state.Scope == resilience.ScopeStream:
+	case state.Kind == backoff.Stopped && state.Scope == resilience.ScopeStream:
 		return nil // what it has cannot be known; that it is wanted there is
-	case state.Kind == resilience.Stopped, state.Until.After(time.Now()):
-		return &resilience.NotBeforeError{State: state}
+	case state.Kind == backoff.Stopped, state.Until.After(time.Now()):
+		return &backoff.NotBeforeError{State: state}
 	}
 	again := min(askAgain<<min(last.asked, 6), historyAgain)
 	if last.history {
 		again = historyAgain
 	}
 	g.Syncer.want(k)
-	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting, Until: time.Now().Add(again)}}
+	return &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Waiting, Until: time.Now().Add(again)}}
 }

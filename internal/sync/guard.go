@@ -17,19 +17,22 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/turns"
 )
 
 // GuardOptions are what [NewGuard] needs.
 type GuardOptions struct {
-	Backoff  *resilience.Backoff
-	Client   *http.Client // on a resilience.Transport
+	Backoff  *backoff.Manager
+	Client   *http.Client // on a transport.Transport
 	Tokens   *oauth.Tokens
 	Registry *providers.Registry
 	Keys     KeyStore
 	Alerts   *alerts.Alerts
 	Log      *slog.Logger
-	Metrics  *metrics.Metrics   // nil for none
-	Screen   *resilience.Screen // what a person may read about a server that they have named; nil for everything
+	Metrics  *metrics.Metrics // nil for none
+	Screen   *hosts.Screen    // what a person may read about a server that they have named; nil for everything
 	// FirstDelay is the base of the backoff of deliveries; 0 means that of the Backoff.
 	FirstDelay time.Duration
 }
@@ -39,7 +42,7 @@ type GuardOptions struct {
 type Guard struct {
 	opt   GuardOptions
 	first atomic.Int64 // FirstDelay
-	eager sync.Map     // streams (resilience.Key) whose next call a person is waiting for
+	eager sync.Map     // streams (backoff.Key) whose next call a person is waiting for
 }
 
 // NewGuard returns a Guard.
@@ -55,15 +58,15 @@ func (g *Guard) Configure(firstDelay time.Duration) { g.first.Store(int64(firstD
 // FirstDelay returns the base of the backoff of deliveries that holds now.
 func (g *Guard) FirstDelay() time.Duration { return time.Duration(g.first.Load()) }
 
-// Do makes a call if the subject may call now; otherwise it returns a *resilience.NotBeforeError. do is given the call,
+// Do makes a call if the subject may call now; otherwise it returns a *backoff.NotBeforeError. do is given the call,
 // and the adapter of the subject's connection that is opened for it, nil without one.
 //
 // The permit is asked for again before every request. A call that meets a stop or a hold breaks off, as if it had been
-// refused: the error is a *resilience.NotBeforeError, with Met.
+// refused: the error is a *backoff.NotBeforeError, with Met.
 //
-// If the call fails, the error wraps a *resilience.Failure, and its consequences have been drawn; those of a channel
+// If the call fails, the error wraps a *backoff.Failure, and its consequences have been drawn; those of a channel
 // are up to the caller. If the call breaks off because something shared by all users may not be called now, the error
-// also wraps a *resilience.NotBeforeError, with the time at which this stream may call again.
+// also wraps a *backoff.NotBeforeError, with the time at which this stream may call again.
 func (g *Guard) Do(
 	ctx context.Context, s providers.Subject, do func(context.Context, resilience.Call, providers.Adapter) error,
 ) error {
@@ -75,26 +78,26 @@ func (g *Guard) Do(
 	key := s.Key()
 	permit, state, ok := g.opt.Backoff.Acquire(key, s.Connection.Generation)
 	if !ok {
-		return errors.Join(&resilience.NotBeforeError{State: state}, g.opt.Alerts.Finish(ctx, key))
+		return errors.Join(&backoff.NotBeforeError{State: state}, g.opt.Alerts.Finish(ctx, key))
 	}
 	permit.Terms = g.terms(s)
 	_, eager := g.eager.LoadAndDelete(key)
 	call := resilience.Call{Client: g.opt.Client, User: key.User, Provider: s.Provider.Name, Stream: s.Stream,
-		Eager: eager, Attempt: s.Attempt, Permit: &permit, Turn: &resilience.Turn{}}
+		Eager: eager, Attempt: s.Attempt, Permit: &permit, Turn: &turns.Turn{}}
 	err := g.recovered(ctx, s, call, do)
 	call.Turn.End()
 	if !s.Channel { // the channels have done it
 		err = g.opt.Screen.Hide(ctx, call, s.Provider.NamedHost(s.Connection.Credentials), err)
 	}
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Met {
+	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok && e.Met {
 		return g.brokenOff(ctx, s, &permit, e)
 	}
 	v, learned := judged(s, err)
-	f := &resilience.Failure{Verdict: v, Change: permit.Done(learned), Err: err}
+	f := &backoff.Failure{Judged: v, Change: permit.Done(learned), Err: err}
 	if learned == v {
-		f.Verdict = f.Change.Verdict
+		f.Judged = f.Change.Verdict
 	}
-	if shared, ok := errors.AsType[*resilience.NotBeforeError](err); ok { // others may hold the same error
+	if shared, ok := errors.AsType[*backoff.NotBeforeError](err); ok { // others may hold the same error
 		mine := *shared
 		mine.State.Until = f.Change.After.Until // the backoff has spread these
 		f.Err = &mine
@@ -114,7 +117,7 @@ func (g *Guard) Do(
 		return noted
 	case learned.Class == resilience.OK:
 		return errors.Join(f, g.opt.Alerts.Succeeded(ctx, s, f.Change))
-	case f.Verdict.Class == resilience.Canceled, !f.Change.News():
+	case f.Judged.Class == resilience.Canceled, !f.Change.News():
 		return f
 	}
 	return errors.Join(f, g.opt.Alerts.Failed(ctx, s, f))
@@ -123,14 +126,14 @@ func (g *Guard) Do(
 // brokenOff ends a run that met the stop or hold of another run, which reports it. Nothing is learned from a request
 // that was not sent.
 func (g *Guard) brokenOff(
-	ctx context.Context, s providers.Subject, permit *resilience.Permit, e *resilience.NotBeforeError,
+	ctx context.Context, s providers.Subject, permit *backoff.Permit, e *backoff.NotBeforeError,
 ) error {
 	permit.Done(resilience.Verdict{Class: resilience.Canceled})
 	g.opt.Log.LogAttrs(context.Background(), slog.LevelInfo, "run broken off",
 		slog.String("provider", s.Provider.Name), slog.Int64("user_id", s.Connection.User),
 		slog.String("stream", s.Stream), slog.String("endpoint", e.Endpoint),
 		slog.String("category", e.State.Category.String()), slog.Time("until", e.State.Until))
-	return errors.Join(&resilience.NotBeforeError{State: e.State, Met: true},
+	return errors.Join(&backoff.NotBeforeError{State: e.State, Met: true},
 		g.opt.Alerts.Finish(context.WithoutCancel(ctx), s.Key()))
 }
 
@@ -141,7 +144,7 @@ func (g *Guard) Refuse(ctx context.Context, s providers.Subject, v resilience.Ve
 		return nil
 	}
 	ch := permit.Done(v)
-	f := &resilience.Failure{Verdict: ch.Verdict, Change: ch, Err: err}
+	f := &backoff.Failure{Judged: ch.Verdict, Change: ch, Err: err}
 	g.report(s, f, 0, 0)
 	return g.opt.Alerts.Failed(ctx, s, f)
 }
@@ -163,14 +166,14 @@ func judged(s providers.Subject, err error) (v, learned resilience.Verdict) {
 }
 
 // terms returns what outcomes of the subject's calls mean for its connection.
-func (g *Guard) terms(s providers.Subject) resilience.Terms {
-	t := resilience.Terms{Sends: s.Stream == library.Deliveries, First: g.FirstDelay(), Alone: s.Channel,
-		NamedBy: resilience.NamedByService}
+func (g *Guard) terms(s providers.Subject) backoff.Terms {
+	t := backoff.Terms{Sends: s.Stream == library.Deliveries, First: g.FirstDelay(), Alone: s.Channel,
+		NamedBy: backoff.NamedByService}
 	switch {
 	case s.Provider.NamedHost(s.Connection.Credentials) != "":
-		t.NamedBy = resilience.NamedByUser
+		t.NamedBy = backoff.NamedByUser
 	case s.Provider.OtherAddress() != "":
-		t.NamedBy = resilience.NamedBySetting
+		t.NamedBy = backoff.NamedBySetting
 	}
 	return t
 }
@@ -203,9 +206,9 @@ func (g *Guard) recovered(
 
 // report logs and counts an outcome. attempt is the number of the call's first attempt at each request, 0 if it made
 // none, and waited is the time since the failure before it.
-func (g *Guard) report(s providers.Subject, f *resilience.Failure, attempt int, waited time.Duration) {
-	v, ch := f.Verdict, f.Change
-	wait, ok := errors.AsType[*resilience.NotBeforeError](f.Err)
+func (g *Guard) report(s providers.Subject, f *backoff.Failure, attempt int, waited time.Duration) {
+	v, ch := f.Judged, f.Change
+	wait, ok := errors.AsType[*backoff.NotBeforeError](f.Err)
 	if v.Category == resilience.Unknown && !(ok && wait.Busy) {
 		g.opt.Metrics.Unclassified(s.Provider.Name)
 	}
@@ -216,7 +219,7 @@ func (g *Guard) report(s providers.Subject, f *resilience.Failure, attempt int, 
 	}
 	level := slog.LevelDebug
 	switch {
-	case ch.Kind == resilience.BecameFatal:
+	case ch.Kind == backoff.BecameFatal:
 		level = slog.LevelWarn
 	case ch.News():
 		level = slog.LevelInfo
@@ -239,11 +242,11 @@ func (g *Guard) report(s providers.Subject, f *resilience.Failure, attempt int, 
 
 // Ready reports whether deliveries to a connection may go out without a person having to act first.
 func (g *Guard) Ready(c library.Connection) bool {
-	return g.state(c, library.Deliveries).Kind != resilience.Stopped
+	return g.state(c, library.Deliveries).Kind != backoff.Stopped
 }
 
 // state returns what keeps a stream of a connection from calling now.
-func (g *Guard) state(c library.Connection, stream string) resilience.State {
+func (g *Guard) state(c library.Connection, stream string) backoff.State {
 	return g.opt.Backoff.State(providers.KeyOf(c, stream))
 }
 

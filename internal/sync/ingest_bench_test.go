@@ -19,7 +19,9 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
 	"reprise/internal/providers/providertest"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/store"
 	"reprise/internal/store/db"
 	syncer "reprise/internal/sync"
@@ -46,18 +48,18 @@ func BenchmarkIngest(b *testing.B) {
 		require.NoError(b, err)
 		bus := &events.Bus{}
 		rollup := metrics.NewRollup(metrics.Catalogue{}, db, slog.New(slog.DiscardHandler))
-		count := func(_ context.Context, a resilience.Attempt) {
+		count := func(_ context.Context, a transport.Attempt) {
 			began := time.Now()
 			rollup.Attempt(a)
 			counting += time.Since(began) // one connection's run makes one call at a time
 		}
-		client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil), Told: count})
+		client := transport.NewClient(&transport.Transport{Base: hosts.NewBase(nil), Told: count})
 		provider := providertest.New(listenbrainz.Describe(), "api_url", world.ListenBrainz.URL)
 		provider.Streams = []string{library.Listens}
 		log := slog.New(slog.DiscardHandler)
 		told := alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log})
 		guard := syncer.NewGuard(syncer.GuardOptions{
-			Backoff:  resilience.NewBackoff(resilience.Options{}),
+			Backoff:  backoff.New(backoff.Options{}),
 			Client:   client,
 			Tokens:   oauth.NewTokens(db, client),
 			Registry: providers.NewRegistry(provider),

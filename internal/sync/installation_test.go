@@ -15,6 +15,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -40,9 +41,9 @@ func TestInstallationTroubleIsForAdministrators(t *testing.T) {
 		require.NoError(t, do(nil), "what is said about one item stops nothing")
 
 		require.ErrorIs(t, do(blocked), blocked)
-		refused, ok := errors.AsType[*resilience.NotBeforeError](do(nil))
+		refused, ok := errors.AsType[*backoff.NotBeforeError](do(nil))
 		require.True(t, ok)
-		require.Equal(t, resilience.Stopped, refused.State.Kind)
+		require.Equal(t, backoff.Stopped, refused.State.Kind)
 		_, words := e.Guard.StateForAll(p)
 		require.Equal(t, notify.Administrator, words.Owner)
 		require.Contains(t, words.Message.String(), "Set contact.")
@@ -64,7 +65,7 @@ func TestInstallationTroubleIsForAdministrators(t *testing.T) {
 		require.ErrorIs(t, do(slow), slow)
 		e.Stop()
 		e = start()
-		_, ok = errors.AsType[*resilience.NotBeforeError](do(nil))
+		_, ok = errors.AsType[*backoff.NotBeforeError](do(nil))
 		require.True(t, ok, "held across a restart")
 		_, held = e.Guard.RetryForAll(t.Context(), p)
 		require.True(t, held)
@@ -81,6 +82,6 @@ func TestAPanicInAnInstallationsCallIsAFailure(t *testing.T) {
 			func(context.Context, resilience.Call, providers.Adapter) error { panic("a nil map") })
 		require.EqualError(t, err, "MusicBrainz: internal error")
 		state, _ := e.Guard.StateForAll(p)
-		require.Equal(t, resilience.Waiting, state.Kind)
+		require.Equal(t, backoff.Waiting, state.Kind)
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 )
@@ -77,7 +79,7 @@ func TestResettingAKeyEndsEverybodysStop(t *testing.T) {
 			// That may be wrong: one call finds out, and the stop is back.
 			was, err := e.Connections.ResetKey(by("Alice"), e.Registry.Get("youtube"), "bbbb")
 			require.NoError(t, err)
-			require.Equal(t, resilience.KeyRefused, was.State())
+			require.Equal(t, keys.Refused, was.State())
 			enginetest.Settle()
 			require.Equal(t, []string{"bbbb"}, up.KeyCalls()[before:])
 			require.Equal(t, syncer.NeedsAdmin, e.Status(member, "youtube").Condition)
@@ -101,7 +103,7 @@ func TestWhatTheClientIDWasToldIsNotLiftedByAKey(t *testing.T) {
 		up.Like("alice", "Another")
 		time.Sleep(15 * time.Minute)
 		until := time.Now().Add(time.Hour)
-		hold := resilience.Hold{Key: resilience.Key{Connection: "youtube", Provider: "youtube",
+		hold := backoff.Hold{Key: backoff.Key{Connection: "youtube", Provider: "youtube",
 			App: e.Registry.Get("youtube").App(nil)},
 			Category: resilience.RateLimit, Since: time.Now(), Until: until}
 		require.NoError(t, e.Store.SaveHold(context.Background(), hold))
@@ -119,15 +121,15 @@ func TestKeysThatWereRefusedStaySoAcrossARestart(t *testing.T) {
 		up.RefuseKey(enginetest.YouTubeKeys[2], "invalid")
 		up.Like("alice", "Another")
 		time.Sleep(15 * time.Minute)
-		require.Equal(t, resilience.KeyRefused, e.Registry.Get("youtube").Keys.Keys()[2].State())
+		require.Equal(t, keys.Refused, e.Registry.Get("youtube").Keys.Keys()[2].State())
 		e.Stop()
 		e = e.Again()
-		require.Equal(t, resilience.KeyRefused, e.Registry.Get("youtube").Keys.Keys()[2].State())
+		require.Equal(t, keys.Refused, e.Registry.Get("youtube").Keys.Keys()[2].State())
 		require.NoError(t, e.Store.Tidy(context.Background()))
 		require.NoError(t, e.Connections.Retry(context.Background(), admin, "youtube"))
 		e.Stop()
 		e = e.Again()
-		require.Equal(t, resilience.KeyReady, e.Registry.Get("youtube").Keys.Keys()[2].State(),
+		require.Equal(t, keys.Ready, e.Registry.Get("youtube").Keys.Keys()[2].State(),
 			"somebody has said that it is mended")
 	})
 }

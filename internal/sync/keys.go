@@ -7,14 +7,15 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
 )
 
 // KeyStore keeps the waits and refusals of the keys of the installation, and all other waits.
 type KeyStore interface {
 	ReadmitKeys(ctx context.Context, provider string) error
-	ForgetCooldowns(context.Context, []resilience.Cooldown) error
-	Holds(context.Context) ([]resilience.Hold, error)
+	ForgetCooldowns(context.Context, []keys.Cooldown) error
+	Holds(context.Context) ([]backoff.Hold, error)
 }
 
 // readmit takes back the keys that a provider has refused, because a person believes that their fault has been
@@ -32,12 +33,12 @@ func (g *Guard) readmit(ctx context.Context, p *providers.Provider) error {
 // returns the earlier status of the key; library.ErrNotFound if there is none. A key that is ready is left as it is.
 func (m *Connections) ResetKey(
 	ctx context.Context, p *providers.Provider, lastFour string,
-) (before resilience.KeyStatus, err error) {
+) (before keys.Status, err error) {
 	before, which := p.Keys.Reset(lastFour)
 	if which == nil {
 		return before, library.ErrNotFound
 	}
-	if before.State() == resilience.KeyReady {
+	if before.State() == keys.Ready {
 		return before, nil
 	}
 	if err := m.guard.opt.Keys.ForgetCooldowns(ctx, which); err != nil {

@@ -15,6 +15,8 @@ import (
 	"reprise/internal/enginetest"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
 	syncer "reprise/internal/sync"
 )
 
@@ -128,7 +130,7 @@ func TestWithAllKeysSpentPermissionsGoOn(t *testing.T) {
 				e.Stop()
 				e = e.Again()
 				everybody(syncer.Held)
-				var held *resilience.NotBeforeError
+				var held *backoff.NotBeforeError
 				require.ErrorAs(t, e.Connections.SyncNow(context.Background(), member, "youtube"), &held)
 				require.ErrorAs(t, e.Connections.Retry(context.Background(), member, "youtube"), &held)
 				time.Sleep(time.Until(reset) - time.Second)
@@ -172,7 +174,7 @@ func TestKeysReadWhatIsPublic(t *testing.T) {
 		require.Equal(t, 2, by["playlistItems by key"], "one public, one unlisted: %v", by)
 		require.Zero(t, by["playlists by key"])
 		for _, k := range e.Registry.Get("youtube").Keys.Keys() {
-			require.Equal(t, resilience.KeyReady, k.State())
+			require.Equal(t, keys.Ready, k.State())
 			require.Zero(t, k.Failures)
 		}
 	})
@@ -195,7 +197,7 @@ func TestAPlaylistMadePrivateIsReadOn(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, lists[0].TrackCount)
 		for _, k := range e.Registry.Get("youtube").Keys.Keys() {
-			require.Equal(t, resilience.KeyReady, k.State())
+			require.Equal(t, keys.Ready, k.State())
 		}
 	})
 }
@@ -242,11 +244,11 @@ func TestTheQuotaOfTheClientIDIsEverybodys(t *testing.T) {
 }
 
 func TestAServiceWithoutAKeyDoesNotAnswerWell(t *testing.T) {
-	for why, kind := range map[string]resilience.Kind{"spent": resilience.Held, "invalid": resilience.Stopped} {
+	for why, kind := range map[string]backoff.Kind{"spent": backoff.Held, "invalid": backoff.Stopped} {
 		t.Run(why, func(t *testing.T) {
 			keyed(t, newYear, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, _, _ int64) {
 				p := e.Registry.Get("youtube")
-				require.Equal(t, resilience.Ready, e.Connections.ServiceState(p).Kind)
+				require.Equal(t, backoff.Ready, e.Connections.ServiceState(p).Kind)
 				p.Pool.Instead = false
 				refuseAll(up, why)
 				up.SetYouTubePlaylist("alice", "PLrain", "public", "rain-1", "rain-2")

@@ -6,13 +6,14 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // Line is the state of reading from a connection, or of sending to it: the gravest of its streams'.
 type Line struct {
 	Stream        string // whose state it is
 	Condition     Condition
-	State         resilience.State
+	State         backoff.State
 	Words         notify.Words // why, and who must act; none while all is well
 	Detail        string
 	MovedTo       string // the address that its server redirects to; empty for none
@@ -33,7 +34,7 @@ func (l *Line) Liftable() bool {
 	}
 	switch l.State.Category {
 	case resilience.Quota, resilience.Auth, resilience.Permission, resilience.Config:
-		return l.State.Kind == resilience.Held || l.State.Kind == resilience.Stopped
+		return l.State.Kind == backoff.Held || l.State.Kind == backoff.Stopped
 	}
 	return false
 }
@@ -47,7 +48,7 @@ func (l *Line) add(st StreamStatus) {
 		l.LastSuccessAt = st.LastSuccessAt
 	}
 	graver := gravity[st.Condition] > gravity[l.Condition]
-	if graver || l.State.Kind == resilience.Ready && st.State.Kind != resilience.Ready {
+	if graver || l.State.Kind == backoff.Ready && st.State.Kind != backoff.Ready {
 		l.State, l.Stream, l.StreamSuccess = st.State, st.Stream, st.LastSuccessAt
 	}
 	if graver {
@@ -71,7 +72,7 @@ func (s Status) main() Line {
 		return *sent
 	case read.Condition == Paused, read.NeedsSomebody():
 		return *read
-	case sent.NeedsSomebody(), sent.Fails() && read.State.Kind == resilience.Ready:
+	case sent.NeedsSomebody(), sent.Fails() && read.State.Kind == backoff.Ready:
 		return *sent
 	default:
 		return *read

@@ -9,15 +9,16 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 func TestAConnectionHasTheGraverState(t *testing.T) {
 	t.Parallel()
-	held := resilience.State{Kind: resilience.Held, Category: resilience.RateLimit, Scope: resilience.ScopeStream}
-	stopped := resilience.State{Kind: resilience.Stopped, Category: resilience.Permission,
+	held := backoff.State{Kind: backoff.Held, Category: resilience.RateLimit, Scope: resilience.ScopeStream}
+	stopped := backoff.State{Kind: backoff.Stopped, Category: resilience.Permission,
 		Scope: resilience.ScopeStream}
-	failed := resilience.State{Kind: resilience.Waiting, Category: resilience.Network, Scope: resilience.ScopeStream}
-	is := func(c Condition, state resilience.State) StreamStatus {
+	failed := backoff.State{Kind: backoff.Waiting, Category: resilience.Network, Scope: resilience.ScopeStream}
+	is := func(c Condition, state backoff.State) StreamStatus {
 		return StreamStatus{Condition: c, State: state}
 	}
 	for name, c := range map[string]struct {
@@ -48,7 +49,7 @@ func TestAConnectionHasTheGraverState(t *testing.T) {
 // A stop of the whole connection says nothing of sending where nothing was ever sent.
 func TestSendingIsShownWhereSomethingIsSent(t *testing.T) {
 	t.Parallel()
-	whole := StreamStatus{Condition: NeedsReconnect, State: resilience.State{Kind: resilience.Stopped,
+	whole := StreamStatus{Condition: NeedsReconnect, State: backoff.State{Kind: backoff.Stopped,
 		Category: resilience.Auth, Scope: resilience.ScopeConnection}}
 	require.False(t, whole.sends(delivery.Waiting{}))
 	require.True(t, whole.sends(delivery.Waiting{Listens: 1}))
@@ -77,28 +78,28 @@ func TestTheGravestStreamIsTheLines(t *testing.T) {
 	l := &Line{}
 	l.add(StreamStatus{Stream: library.Listens, Condition: Healthy})
 	l.add(StreamStatus{Stream: library.Playlists, Condition: NeedsReconnect,
-		State: resilience.State{Kind: resilience.Stopped}})
-	l.add(StreamStatus{Stream: "others", Condition: Waiting, State: resilience.State{Kind: resilience.Waiting}})
+		State: backoff.State{Kind: backoff.Stopped}})
+	l.add(StreamStatus{Stream: "others", Condition: Waiting, State: backoff.State{Kind: backoff.Waiting}})
 	require.Equal(t, library.Playlists, l.Stream)
-	require.Equal(t, resilience.Stopped, l.State.Kind)
+	require.Equal(t, backoff.Stopped, l.State.Kind)
 	require.True(t, l.NeedsSomebody())
 }
 
 func TestWhatAnAdministratorCanLift(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		kind     resilience.Kind
+		kind     backoff.Kind
 		category resilience.Category
 		scope    resilience.Scope
 		want     bool
 	}{
-		{resilience.Held, resilience.Quota, resilience.ScopeApp, true},
-		{resilience.Stopped, resilience.Auth, resilience.ScopeApp, true},
-		{resilience.Held, resilience.RateLimit, resilience.ScopeApp, false},
-		{resilience.Stopped, resilience.Auth, resilience.ScopeConnection, false},
-		{resilience.Waiting, resilience.Upstream, resilience.ScopeEndpoint, false},
+		{backoff.Held, resilience.Quota, resilience.ScopeApp, true},
+		{backoff.Stopped, resilience.Auth, resilience.ScopeApp, true},
+		{backoff.Held, resilience.RateLimit, resilience.ScopeApp, false},
+		{backoff.Stopped, resilience.Auth, resilience.ScopeConnection, false},
+		{backoff.Waiting, resilience.Upstream, resilience.ScopeEndpoint, false},
 	} {
-		l := &Line{State: resilience.State{Kind: c.kind, Category: c.category, Scope: c.scope}}
+		l := &Line{State: backoff.State{Kind: c.kind, Category: c.category, Scope: c.scope}}
 		require.Equal(t, c.want, l.Liftable(), c)
 	}
 }

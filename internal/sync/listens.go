@@ -11,6 +11,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/turns"
 )
 
 // listenStore keeps listens and their positions.
@@ -25,7 +26,7 @@ type listenStore interface {
 type listenRun struct {
 	rd       *reader
 	c        library.Connection
-	turn     *resilience.Turn // of the call that reads
+	turn     *turns.Turn // of the call that reads
 	source   providers.ListenSource
 	position position
 	begun    time.Time
@@ -37,7 +38,7 @@ type listenRun struct {
 
 // readListens reads listens, and returns how many were new.
 func (rd *reader) readListens(
-	ctx context.Context, turn *resilience.Turn, c library.Connection, source providers.ListenSource,
+	ctx context.Context, turn *turns.Turn, c library.Connection, source providers.ListenSource,
 ) (added int, err error) {
 	begun := time.Now()
 	text, err := rd.store.Position(ctx, c.User, c.ID, library.Listens)

@@ -13,7 +13,7 @@ import (
 
 	"reprise/internal/alerts"
 	"reprise/internal/library"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // loopJitter is the share by which the interval of a loop varies, so that installations do not call in step.
@@ -130,7 +130,7 @@ func (rd *reader) announceEnds(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
-		if rd.guard.state(c, "").Kind != resilience.Stopped {
+		if rd.guard.state(c, "").Kind != backoff.Stopped {
 			errs = append(errs, rd.guard.opt.Alerts.Ending(ctx, p, c))
 		}
 	}

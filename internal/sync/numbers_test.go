@@ -11,7 +11,8 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/transport"
 	syncer "reprise/internal/sync"
 )
 
@@ -20,10 +21,10 @@ type told struct {
 	route string
 
 	mu  sync.Mutex
-	all []resilience.Attempt
+	all []transport.Attempt
 }
 
-func (l *told) add(_ context.Context, a resilience.Attempt) {
+func (l *told) add(_ context.Context, a transport.Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if strings.HasSuffix(a.Endpoint, l.route) {
@@ -46,7 +47,7 @@ func (l *told) numbers() (all []int) {
 func TestTriesOfReadingAreNumbered(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
 		of := &told{route: recent}
-		up.Tune = func(tr *resilience.Transport, _ *resilience.Options) { tr.Told = of.add }
+		up.Tune = func(tr *transport.Transport, _ *backoff.Options) { tr.Told = of.add }
 		e := start()
 		user := e.AddUser("Alice", accounts.Admin)
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 )
 
@@ -258,7 +259,7 @@ func TestTryAgainLiftsABackoffButNeverAHold(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		up.Fail("spotify", nil)
 		calls := len(up.Calls("spotify"))
-		_, held := errors.AsType[*resilience.NotBeforeError](e.Connections.Retry(ctx, user, "spotify"))
+		_, held := errors.AsType[*backoff.NotBeforeError](e.Connections.Retry(ctx, user, "spotify"))
 		require.True(t, held)
 		time.Sleep(time.Hour)
 		require.Len(t, up.Calls("spotify"), calls)

@@ -5,8 +5,9 @@ import (
 	"log/slog"
 	"sync"
 
+	"reprise/internal/alerts"
 	"reprise/internal/library"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/turns"
 )
 
 // mostCrashes is how many times in a row the process may end in the runs of a stream before the stream is set aside.
@@ -48,16 +49,16 @@ func (p *perils) load(ctx context.Context) error {
 	return nil
 }
 
-// enter begins a run, whose end calls leave. The error is a *resilience.SetAsideError if the process has ended in each
+// enter begins a run, whose end calls leave. The error is a *alerts.SetAsideError if the process has ended in each
 // of the latest runs of the stream; the next one may try again.
-func (p *perils) enter(ctx context.Context, turn *resilience.Turn, k Key) (leave func(), err error) {
+func (p *perils) enter(ctx context.Context, turn *turns.Turn, k Key) (leave func(), err error) {
 	p.mu.Lock()
 	times, safe := p.crashes[k], p.survived[k]
 	p.mu.Unlock()
 	leave = func() { p.unmark(ctx, k, true) }
 	if times >= mostCrashes {
 		leave()
-		return nil, &resilience.SetAsideError{Times: times}
+		return nil, &alerts.SetAsideError{Times: times}
 	}
 	if !safe {
 		p.watch(turn, k)
@@ -66,7 +67,7 @@ func (p *perils) enter(ctx context.Context, turn *resilience.Turn, k Key) (leave
 }
 
 // watch marks the run before its next large answer.
-func (p *perils) watch(turn *resilience.Turn, k Key) {
+func (p *perils) watch(turn *turns.Turn, k Key) {
 	turn.BeforeLarge(func(ctx context.Context) error {
 		p.mu.Lock()
 		p.marked[k] = true
@@ -76,7 +77,7 @@ func (p *perils) watch(turn *resilience.Turn, k Key) {
 }
 
 // progress notes that a run has stored something new.
-func (p *perils) progress(ctx context.Context, turn *resilience.Turn, k Key) {
+func (p *perils) progress(ctx context.Context, turn *turns.Turn, k Key) {
 	if p.unmark(ctx, k, false) {
 		p.watch(turn, k)
 	}

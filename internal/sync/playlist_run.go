@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // The limits of failures that may be about one playlist alone.
@@ -94,7 +95,7 @@ func (r *playlistRun) readOne(ctx context.Context, p listed) error {
 		r.skips.refused(ctx, p.Playlist, err)
 		return nil
 	case !mayBeOfOne(ctx, err):
-		if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.State.Category == resilience.CircuitOpen {
+		if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok && e.State.Category == resilience.CircuitOpen {
 			r.answered(ctx) // what opened the breaker comes last in the next run
 		}
 		return err
@@ -120,7 +121,7 @@ func (r *playlistRun) readOne(ctx context.Context, p listed) error {
 // mayBeOfOne reports whether a failure may be about one playlist alone: an answer that breaks off, an error of the
 // service, a broken contract.
 func mayBeOfOne(ctx context.Context, err error) bool {
-	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok || ctx.Err() != nil {
+	if _, ok := errors.AsType[*backoff.NotBeforeError](err); ok || ctx.Err() != nil {
 		return false
 	}
 	if _, ok := errors.AsType[*fullError](err); ok {

@@ -15,6 +15,8 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/turns"
 	"reprise/internal/words"
 )
 
@@ -68,7 +70,7 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 // read reads a stream, and returns how many rows that brought; [providers.ErrNotOffered] if the server does not offer
 // it.
 func (rd *reader) read(
-	ctx context.Context, turn *resilience.Turn, c library.Connection, stream string, a providers.Adapter,
+	ctx context.Context, turn *turns.Turn, c library.Connection, stream string, a providers.Adapter,
 ) (rows int, err error) {
 	switch stream {
 	case library.Listens:
@@ -135,7 +137,7 @@ func (rd *reader) record(ctx context.Context, c library.Connection, r library.Ru
 	r.Result, r.Category = v.Class.String(), v.Category.String()
 	if v.Failed() {
 		state := stateAfter(err)
-		if state.Kind == resilience.Stopped {
+		if state.Kind == backoff.Stopped {
 			r.Result = resilience.Fatal.String()
 		}
 		r.Detail = resilience.Excerpt(err.Error())
@@ -154,16 +156,16 @@ func (rd *reader) record(ctx context.Context, c library.Connection, r library.Ru
 }
 
 // stateAfter returns the state of a stream after a run that ended with err.
-func stateAfter(err error) resilience.State {
-	if f, ok := errors.AsType[*resilience.Failure](err); ok {
+func stateAfter(err error) backoff.State {
+	if f, ok := errors.AsType[*backoff.Failure](err); ok {
 		return f.Change.After
 	}
-	return resilience.State{}
+	return backoff.State{}
 }
 
 // refused reports whether a run was not allowed to begin.
 func refused(err error) bool {
-	e, ok := errors.AsType[*resilience.NotBeforeError](err)
+	e, ok := errors.AsType[*backoff.NotBeforeError](err)
 	return ok && e.Endpoint == ""
 }
 

@@ -13,7 +13,8 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/transport"
 	syncer "reprise/internal/sync"
 )
 
@@ -70,10 +71,10 @@ func outageCalls(t *testing.T, fault enginetest.Fault, once bool) (calls map[str
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		up := enginetest.NewUpstreams()
-		up.Tune = func(tr *resilience.Transport, b *resilience.Options) {
+		up.Tune = func(tr *transport.Transport, b *backoff.Options) {
 			half := func() float64 { return 0.5 }
 			tr.Once, tr.Rand, b.Rand = once, half, half
-			tr.Breakers = resilience.NewBreakers(resilience.BreakerOptions{})
+			tr.Breakers = transport.NewBreakers(transport.BreakerOptions{})
 		}
 		every := syncer.Options{ListensEvery: 5 * time.Minute, PlaylistsEvery: 5 * time.Minute}
 		e := enginetest.Start(t, dir, up, every, nil)
@@ -156,10 +157,10 @@ func restart(t *testing.T, people int, once bool) (recovered time.Duration, fail
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		up := enginetest.NewUpstreams()
-		up.Tune = func(tr *resilience.Transport, b *resilience.Options) {
+		up.Tune = func(tr *transport.Transport, b *backoff.Options) {
 			half := func() float64 { return 0.5 }
 			tr.Once, tr.Rand, b.Rand = once, half, half
-			tr.Breakers = resilience.NewBreakers(resilience.BreakerOptions{})
+			tr.Breakers = transport.NewBreakers(transport.BreakerOptions{})
 		}
 		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
 		var users []int64

@@ -12,7 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
 	syncer "reprise/internal/sync"
 )
 
@@ -62,7 +62,7 @@ func TestNewKeysEndTheStopForTheOldOnes(t *testing.T) {
 		require.Equal(t, syncer.NeedsAdmin, e.Status(admin, "youtube").Condition)
 		require.Equal(t, syncer.NeedsAdmin, e.Status(member, "youtube").Condition)
 		before := len(up.KeyCalls())
-		p := e.NewYouTube([]resilience.PoolKey{{Secret: "youtube-key-dddd"}})
+		p := e.NewYouTube([]keys.Key{{Secret: "youtube-key-dddd"}})
 		require.NoError(t, e.Connections.Replace(t.Context(), e.Registry, p))
 		enginetest.Settle()
 		require.Equal(t, syncer.Healthy, e.Status(admin, "youtube").Condition)

@@ -8,7 +8,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
 )
 
 // ScreenOptions are what NewScreen needs. All are required.
@@ -26,8 +26,8 @@ type ScreenOptions struct {
 // NewScreen returns what decides who may read why a server does not answer: administrators about all, and members about
 // those that the settings list, or that an administrator has connected. The others are hidden, so that nobody can find
 // out what listens in the network of this server.
-func NewScreen(o ScreenOptions) *resilience.Screen {
-	return &resilience.Screen{Log: o.Log, Trusts: func(ctx context.Context, user int64, host string) bool {
+func NewScreen(o ScreenOptions) *hosts.Screen {
+	return &hosts.Screen{Log: o.Log, Trusts: func(ctx context.Context, user int64, host string) bool {
 		if o.Allowed(host) {
 			return true
 		}

@@ -15,6 +15,8 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/transport"
 )
 
 // TestTwoStreamsThatMeetTheSameRefusal: both wait for one token, whose endpoint is not asked now; each comes
@@ -22,8 +24,8 @@ import (
 // of its own.
 func TestTwoStreamsThatMeetTheSameRefusal(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, _ int64) {
-		tr := e.Client.Transport.(*resilience.Transport)
-		tr.Paces = resilience.NewPaces(map[string]float64{"accounts.spotify.com": 0.001})
+		tr := e.Client.Transport.(*transport.Transport)
+		tr.Paces = transport.NewPaces(map[string]float64{"accounts.spotify.com": 0.001})
 		user := e.AddUser("Zed", accounts.Member)
 		access, refresh := up.Consent("zed")
 		now := time.Now()
@@ -39,7 +41,7 @@ func TestTwoStreamsThatMeetTheSameRefusal(t *testing.T) {
 		require.NoError(t, e.Connections.SyncNow(t.Context(), user, "spotify"))
 		time.Sleep(20 * time.Second)
 		s := e.Status(user, "spotify")
-		require.Equal(t, resilience.Waiting, s.State.Kind)
+		require.Equal(t, backoff.Waiting, s.State.Kind)
 		require.Equal(t, resilience.RateLimit, s.State.Category)
 	})
 }
@@ -53,8 +55,8 @@ func TestTheWordsOfAWaitAreThoseOfItsReason(t *testing.T) {
 		refuse := func(why resilience.Category, offline bool) {
 			err := e.Guard.Do(t.Context(), providers.OfConnection(c, library.Deliveries),
 				func(context.Context, resilience.Call, providers.Adapter) error {
-					return &resilience.NotBeforeError{Endpoint: "POST /1/submit-listens", Offline: offline,
-						State: resilience.State{Kind: resilience.Waiting, Category: why,
+					return &backoff.NotBeforeError{Endpoint: "POST /1/submit-listens", Offline: offline,
+						State: backoff.State{Kind: backoff.Waiting, Category: why,
 							Scope: resilience.ScopeEndpoint,
 							Until: time.Now().Add(time.Minute)}}
 				})

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
 	"reprise/internal/words"
 )
 
@@ -143,7 +144,7 @@ func (s *skips) refused(ctx context.Context, p library.Playlist, err error) {
 	v := resilience.VerdictOf(err)
 	reason := alerts.AdviceOf(err)
 	shown := s.rd.screened(ctx, s.c, err)
-	if _, hidden := errors.AsType[*resilience.ScreenedError](shown); hidden || reason.IsZero() {
+	if _, hidden := errors.AsType[*hosts.ScreenedError](shown); hidden || reason.IsZero() {
 		reason = reasonOf(v.Category)
 	}
 	s.put(library.Skipped{Kind: library.SkippedPlaylist, SourceID: p.SourceID, Name: p.Name, Snapshot: p.Snapshot,

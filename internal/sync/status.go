@@ -9,6 +9,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -39,7 +40,7 @@ var gravity = map[Condition]int{Healthy: 0, New: 1, Waiting: 2, Held: 3, Syncing
 type StreamStatus struct {
 	Stream        string
 	Condition     Condition
-	State         resilience.State
+	State         backoff.State
 	LastSuccessAt time.Time
 	Note          words.Text
 	History       bool          // some of the history before the first sync is still to be read
@@ -55,8 +56,8 @@ type StreamStatus struct {
 type Status struct {
 	Connection    library.Connection
 	Provider      *providers.Provider
-	Condition     Condition        // made of Reading and Sending; see main
-	State         resilience.State // the same
+	Condition     Condition     // made of Reading and Sending; see main
+	State         backoff.State // the same
 	Words         notify.Words
 	Detail        string
 	LastSuccessAt time.Time
@@ -137,7 +138,7 @@ func (m *statuses) status(
 		s.Streams = append(s.Streams, st)
 	}
 	for _, l := range []*Line{s.Reading, s.Sending} {
-		if l == nil || l.State.Kind == resilience.Ready {
+		if l == nil || l.State.Kind == backoff.Ready {
 			continue
 		}
 		r := record("")
@@ -178,9 +179,9 @@ func (m *statuses) streamStatus(c library.Connection, stream string, r library.S
 // takesUp reports whether sending is part of the status: where nothing is read it always is. What failed long ago is no
 // trouble any more when nothing waits, and a service that was never sent anything is ready.
 func (s *Status) takesUp(st *StreamStatus) bool {
-	over := st.State.Kind == resilience.Waiting && !st.State.Until.After(time.Now())
+	over := st.State.Kind == backoff.Waiting && !st.State.Until.After(time.Now())
 	if over && st.State.Scope == resilience.ScopeStream && s.Waiting == (delivery.Waiting{}) {
-		st.State = resilience.State{}
+		st.State = backoff.State{}
 		st.Condition = New
 		if !st.LastSuccessAt.IsZero() {
 			st.Condition = Healthy
@@ -201,14 +202,14 @@ func (st StreamStatus) sends(waiting delivery.Waiting) bool {
 	return !ofConnection || st.Condition == Syncing || !st.LastSuccessAt.IsZero() || waiting != (delivery.Waiting{})
 }
 
-func condition(c library.Connection, s resilience.State, r library.StreamRecord, running bool) Condition {
+func condition(c library.Connection, s backoff.State, r library.StreamRecord, running bool) Condition {
 	switch {
 	case c.Paused:
 		return Paused
-	case s.Kind == resilience.Stopped &&
+	case s.Kind == backoff.Stopped &&
 		(s.ForAdmin || s.Scope == resilience.ScopeApp || s.Category == resilience.Contract):
 		return NeedsAdmin
-	case s.Kind == resilience.Stopped:
+	case s.Kind == backoff.Stopped:
 		return NeedsReconnect
 	case s.Mendable && s.ForAdmin:
 		return NeedsAdmin
@@ -216,9 +217,9 @@ func condition(c library.Connection, s resilience.State, r library.StreamRecord,
 		return NeedsReconnect
 	case running && !s.Until.After(time.Now()): // else the run is about to be refused
 		return Syncing
-	case s.Kind == resilience.Held:
+	case s.Kind == backoff.Held:
 		return Held
-	case s.Kind == resilience.Waiting:
+	case s.Kind == backoff.Waiting:
 		return Waiting
 	case r.LastSuccessAt.IsZero():
 		return New
@@ -228,13 +229,13 @@ func condition(c library.Connection, s resilience.State, r library.StreamRecord,
 
 // HeldStore has the stops and waits that outlive a restart.
 type HeldStore interface {
-	Stops(context.Context) ([]resilience.Stop, error)
-	Holds(context.Context) ([]resilience.Hold, error)
+	Stops(context.Context) ([]backoff.Stop, error)
+	Holds(context.Context) ([]backoff.Hold, error)
 }
 
 // Restore restores what the backoff must know after a restart: the stops, and the waits that upstreams dictated.
 // Those of keys are in their pools.
-func Restore(ctx context.Context, b *resilience.Backoff, known *providers.Registry, store HeldStore) error {
+func Restore(ctx context.Context, b *backoff.Manager, known *providers.Registry, store HeldStore) error {
 	stops, err := store.Stops(ctx)
 	if err != nil {
 		return err
@@ -254,8 +255,8 @@ func Restore(ctx context.Context, b *resilience.Backoff, known *providers.Regist
 			continue // calls go on with people's own permissions
 		}
 		if s, short := p.Keys.Short(); short {
-			k := resilience.Key{Provider: p.Name, App: p.App(nil)}
-			b.RestoreHold(resilience.Hold{Key: k, Category: s.Category, Since: time.Now(), Until: s.Until})
+			k := backoff.Key{Provider: p.Name, App: p.App(nil)}
+			b.RestoreHold(backoff.Hold{Key: k, Category: s.Category, Since: time.Now(), Until: s.Until})
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // SurveyStore is what a survey is made of.
@@ -85,12 +85,12 @@ func (m *statuses) conditionOf(p *providers.Provider, st library.Standing, s *Su
 	return now
 }
 
-func (s *Survey) note(state resilience.State) {
+func (s *Survey) note(state backoff.State) {
 	switch {
 	case state.Until.IsZero(): // stopped, or a call is finding out
-	case state.Kind == resilience.Waiting && (s.NextAttempt.IsZero() || state.Until.Before(s.NextAttempt)):
+	case state.Kind == backoff.Waiting && (s.NextAttempt.IsZero() || state.Until.Before(s.NextAttempt)):
 		s.NextAttempt = state.Until
-	case state.Kind == resilience.Held && state.Until.After(s.HoldUntil):
+	case state.Kind == backoff.Held && state.Until.After(s.HoldUntil):
 		s.HoldUntil = state.Until
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // Store is what reading needs.
@@ -175,7 +176,7 @@ func (s *Syncer) ended(ctx context.Context, r *run, err error) (next *run) {
 // requeueLocked makes a failed run due when its backoff ends, not at the next tick. One that was refused because
 // another run is finding out waits for that one.
 func (s *Syncer) requeueLocked(k Key, err error) {
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); !ok {
+	if e, ok := errors.AsType[*backoff.NotBeforeError](err); !ok {
 		if until := stateAfter(err).Until; !until.IsZero() {
 			s.queue.add(k, until)
 		}
@@ -183,7 +184,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		switch {
 		case !e.State.Until.IsZero():
 			s.queue.add(k, e.State.Until)
-		case e.State.Kind == resilience.Stopped:
+		case e.State.Kind == backoff.Stopped:
 		case anyRun(s.runs, k.Connection.Provider()):
 			s.behind[k] = true
 		default: // the run that was finding out has ended meanwhile

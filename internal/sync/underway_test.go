@@ -15,6 +15,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 )
 
@@ -138,11 +139,11 @@ func TestAHoldReachesADeliveryUnderWay(t *testing.T) {
 			return nil
 		})
 		require.Equal(t, 2, sent)
-		held, ok := errors.AsType[*resilience.NotBeforeError](err)
+		held, ok := errors.AsType[*backoff.NotBeforeError](err)
 		require.True(t, ok, "%v", err)
-		require.Equal(t, resilience.Held, held.State.Kind)
+		require.Equal(t, backoff.Held, held.State.Kind)
 		require.Equal(t, 39*time.Second, time.Until(held.State.Until))
-		_, failed := errors.AsType[*resilience.Failure](err)
+		_, failed := errors.AsType[*backoff.Failure](err)
 		require.False(t, failed, "what was not sent has not failed")
 	})
 }

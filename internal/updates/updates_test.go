@@ -16,7 +16,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/events"
 	"reprise/internal/notify"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/storetest"
 )
 
@@ -92,7 +92,7 @@ func inHousehold(t *testing.T, url string, test func(*household)) {
 			return all
 		}
 		h.Looker = New(Options{Version: "0.1.0", Store: db, Notifier: notify.New(db, &events.Bus{}, nil),
-			Client: resilience.NewClient(&resilience.Transport{Base: &h.forge, UserAgent: "Reprise/0.1.0"}),
+			Client: transport.NewClient(&transport.Transport{Base: &h.forge, UserAgent: "Reprise/0.1.0"}),
 			Log:    slog.New(slog.NewTextHandler(&h.log, nil))}, url)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)

@@ -12,7 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
 )
@@ -94,7 +94,7 @@ func (p Program) readAll(ctx context.Context, u accounts.User, now time.Time) (P
 func endpoints(settings map[string]providers.Settings) (all []Endpoint) {
 	for _, d := range registry.Descriptions() {
 		for _, route := range d.Endpoints {
-			label := resilience.EndpointName(d.APIHost(settings[d.Name]), route)
+			label := transport.EndpointName(d.APIHost(settings[d.Name]), route)
 			all = append(all, Endpoint{Provider: d.Name, Route: route, Label: label})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -84,8 +85,8 @@ func (t *teller) name(user int64) string {
 func (t *teller) fail(r *library.Run, p *providers.Provider, c library.Connection, in *incident) {
 	r.Result, r.Category, r.Detail = resilience.Retriable.String(), in.category.String(), in.detail
 	r.Took = t.around(3 * time.Second)
-	r.Words = notify.Explain(p, c, notify.Trouble{Stream: r.Stream, State: resilience.State{
-		Kind: resilience.Waiting, Category: in.category, Scope: resilience.ScopeConnection, Since: in.from}}).Title
+	r.Words = notify.Explain(p, c, notify.Trouble{Stream: r.Stream, State: backoff.State{
+		Kind: backoff.Waiting, Category: in.category, Scope: resilience.ScopeConnection, Since: in.from}}).Title
 }
 
 // noticed is how long a connection is not read before that counts as a gap.
@@ -112,7 +113,7 @@ func (t *teller) troubles(p Person, c library.Connection) {
 			note(in.to, activity.Recovered, Person{}, "", since)
 		case stopped:
 			provider := t.Provider(in.provider)
-			w := notify.Explain(provider, c, notify.Trouble{State: resilience.State{Kind: resilience.Stopped,
+			w := notify.Explain(provider, c, notify.Trouble{State: backoff.State{Kind: backoff.Stopped,
 				Category: in.category, Scope: resilience.ScopeConnection, Since: in.from}})
 			note(in.from, activity.Stopped, Person{}, "", w.Message)
 			note(in.to, activity.Reconnected, p, c.Account, words.Text{})

@@ -14,6 +14,9 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 )
 
 const (
@@ -169,9 +172,9 @@ func TestNoArtIsASuccess(t *testing.T) {
 }
 
 // keyed returns a source with a pool of these keys, wired as in production.
-func keyed(far providertest.Respond, keys ...resilience.PoolKey) (providers.Enricher, *resilience.KeyPool) {
-	pool := resilience.NewKeyPool("fanarttv", keys, resilience.Options{})
-	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool,
+func keyed(far providertest.Respond, own ...keys.Key) (providers.Enricher, *keys.Pool) {
+	pool := keys.New("fanarttv", own, backoff.Options{})
+	client := transport.NewClient(&keys.Transport{Base: providertest.Client(far).Transport, Pool: pool,
 		Put: putKey, Advice: keyAdvice})
 	return asking(client, "client_key", "personal-key"), pool
 }
@@ -190,7 +193,7 @@ func TestKeys(t *testing.T) {
 				return status, http.Header{"Retry-After": {"600"}}, `{"status":"error","error message":"No"}`
 			}
 			return well(r)
-		}, resilience.PoolKey{Secret: "fanart-key-one"}, resilience.PoolKey{Secret: "fanart-key-two"})
+		}, keys.Key{Secret: "fanart-key-one"}, keys.Key{Secret: "fanart-key-two"})
 		require.Same(t, pool, providertest.NewIn(providers.Installation{Keys: pool}, Describe()).Keys)
 
 		// The next key is used after one is limited or refused.
@@ -214,7 +217,7 @@ func TestKeys(t *testing.T) {
 
 		refusals["fanart-key-one"] = 401
 		_, err = s.Enrich(t.Context(), resilience.Call{}, band)
-		var short *resilience.KeysError
+		var short *keys.Error
 		require.ErrorAs(t, err, &short)
 		require.Equal(t, keyAdvice, short.Advice)
 		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth,

@@ -8,6 +8,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
 	"reprise/internal/words"
 )
 
@@ -51,7 +52,7 @@ func Describe() providers.Description {
 
 func build(s providers.Settings, in providers.Installation) (providers.Provider, error) {
 	base := apiBase(s.Text("api_url"))
-	installation := server{base: base, host: cmp.Or(resilience.HostOf(base), base)}
+	installation := server{base: base, host: cmp.Or(hosts.Of(base), base)}
 	return providers.Provider{
 		App: func(cred library.Credentials) string {
 			at, _ := serverAt(cred[urlField], installation)

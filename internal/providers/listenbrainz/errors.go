@@ -66,7 +66,7 @@ func explain(e *resilience.AnswerError) {
 	if e.Status != http.StatusTooManyRequests {
 		return
 	}
-	if reset := e.Header("X-RateLimit-Reset-In"); reset != "" {
+	if reset := e.Header.Get("X-RateLimit-Reset-In"); reset != "" {
 		seconds, err := strconv.ParseFloat(reset, 64)
 		if err != nil {
 			seconds = -1

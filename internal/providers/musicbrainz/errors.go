@@ -39,7 +39,7 @@ func explain(e *resilience.AnswerError) {
 	if json.Unmarshal(e.Body, &body) == nil {
 		e.Message = resilience.Excerpt(body.Error)
 	}
-	if e.Status == http.StatusServiceUnavailable && e.Header("Retry-After") == "0" {
+	if e.Status == http.StatusServiceUnavailable && e.Header.Get("Retry-After") == "0" {
 		e.BadWait = false
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
 	"reprise/internal/supysonictest"
 )
 
@@ -62,7 +62,7 @@ func TestAwkwardSongs(t *testing.T) {
 	for name, s := range simulated() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			base := resilience.NewBase(nil)
+			base := hosts.NewBase(nil)
 			t.Cleanup(base.CloseIdleConnections)
 			w := providertest.New(navidrome.Describe()).Open(providertest.Call(base),
 				library.Credentials{"url": s.serve(t), "username": "anna", "password": "x", "auth": "token",
@@ -161,7 +161,7 @@ func TestAwkwardSongsOnARealServer(t *testing.T) {
 		songs[i] = supysonictest.Song{Title: s.Title, Artist: s.Artist, Album: s.Album, Length: s.Duration}
 	}
 	server := supysonictest.StartWith(t, songs)
-	base := resilience.NewBase(nil)
+	base := hosts.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	w := providertest.New(navidrome.Describe()).Open(providertest.Call(base),
 		library.Credentials{"url": server.URL, "username": server.Username, "password": server.Password,

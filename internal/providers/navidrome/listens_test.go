@@ -13,6 +13,7 @@ import (
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 var lastPlay = time.Date(2026, 11, 1, 20, 15, 0, 0, time.UTC)
@@ -194,8 +195,8 @@ func TestAMissingListOfPlaysOpensNoBreaker(t *testing.T) {
 	t.Parallel()
 	routes := navidromeRoutes(t)
 	delete(routes, "GET /music/api/scrobble")
-	call := resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: providertest.Routes(routes),
-		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: 2})})}
+	call := resilience.Call{Client: transport.NewClient(&transport.Transport{Base: providertest.Routes(routes),
+		Breakers: transport.NewBreakers(transport.BreakerOptions{Failures: 2})})}
 	for range 5 {
 		_, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(call,
 			merge(geoff, library.Credentials{"auth": "token", "native": "yes"})), library.Span{})

@@ -135,7 +135,7 @@ func (a *adapter) getOnce(
 	answer, err := a.do(resilience.ByMethod, req, endpoint, providers.Refusals{Table: ownAPI})
 	var next string
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
-		next = e.Header(tokenHeader)
+		next = e.Header.Get(tokenHeader)
 	} else if err == nil {
 		next = answer.Header.Get(tokenHeader)
 	}

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 func prove(t *testing.T, upstream providertest.Respond, creds library.Credentials) (providers.Account, error) {
@@ -209,7 +210,7 @@ func TestAServerAtHomeIsTriedAgainSoon(t *testing.T) {
 	far.Close()
 	_, err := prove(t, func(req *http.Request) (int, http.Header, string) { return 502, nil, "" }, geoff)
 	require.Zero(t, resilience.VerdictOf(err).FirstDelay, "it is there, and says so itself")
-	call := resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: http.DefaultTransport})}
+	call := resilience.Call{Client: transport.NewClient(&transport.Transport{Base: http.DefaultTransport})}
 	_, err = providertest.New(navidrome.Describe()).Open(call,
 		merge(geoff, library.Credentials{"url": far.URL})).Prove(t.Context())
 	requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network,

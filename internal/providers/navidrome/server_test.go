@@ -16,7 +16,8 @@ import (
 	"time"
 
 	"reprise/internal/library"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 )
 
 // server simulates Navidrome: the Subsonic API as far as connecting needs it, and its own API, where tokens expire,
@@ -50,8 +51,8 @@ func newServer(t testing.TB) *server {
 	t.Helper()
 	s, mux := newSimulation()
 	s.Server = httptest.NewServer(mux)
-	base := resilience.NewBase(nil)
-	s.client = resilience.NewClient(&resilience.Transport{Base: base})
+	base := hosts.NewBase(nil)
+	s.client = transport.NewClient(&transport.Transport{Base: base})
 	t.Cleanup(func() { base.CloseIdleConnections(); s.Close() })
 	return s
 }

@@ -11,6 +11,8 @@ import (
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/supysonictest"
 )
 
@@ -20,9 +22,9 @@ func TestRealServer(t *testing.T) {
 	server := supysonictest.Start(t)
 	server.CreatePlaylist("Rain", "High", "Low", "High")
 	p := providertest.New(navidrome.Describe())
-	base := resilience.NewBase(nil)
+	base := hosts.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
-	call := resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})}
+	call := resilience.Call{Client: transport.NewClient(&transport.Transport{Base: base, UserAgent: "Reprise/test"})}
 	creds := library.Credentials{"url": server.URL + "/rest/", "username": server.Username, "password": server.Password}
 
 	account, err := p.Open(call, creds).Prove(t.Context())

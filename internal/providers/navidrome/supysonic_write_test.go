@@ -12,6 +12,8 @@ import (
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/supysonictest"
 )
 
@@ -21,9 +23,9 @@ func TestRealServerIsWritten(t *testing.T) {
 	t.Parallel()
 	server := supysonictest.Start(t)
 	p := providertest.New(navidrome.Describe())
-	base := resilience.NewBase(nil)
+	base := hosts.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
-	call := resilience.Call{Client: resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})}
+	call := resilience.Call{Client: transport.NewClient(&transport.Transport{Base: base, UserAgent: "Reprise/test"})}
 	creds := library.Credentials{"url": server.URL, "username": server.Username, "password": server.Password}
 	account, err := p.Open(call, creds).Prove(t.Context())
 	require.NoError(t, err)

@@ -166,17 +166,18 @@ func codeOf(code, message string) string {
 // noteReset reads the end of a limit when there is no Retry-After: the reset of the limit that is used up, else the
 // later reset of both.
 func noteReset(e *resilience.AnswerError) {
-	if !e.NotBefore.IsZero() || e.Header("Retry-After") != "" {
+	if !e.NotBefore.IsZero() || e.Header.Get("Retry-After") != "" {
 		return
 	}
 	var longest time.Duration
 	for _, of := range []string{"requests", "tokens"} {
-		wait, ok := parseReset(e.Header("x-ratelimit-reset-" + of))
+		wait, ok := parseReset(e.Header.Get("x-ratelimit-reset-" + of))
 		switch {
 		case !ok:
-		case strings.TrimSpace(e.Header("x-ratelimit-remaining-"+of)) == "0":
+		case strings.TrimSpace(e.Header.Get("x-ratelimit-remaining-"+of)) == "0":
 			longest = max(longest, wait)
-		case e.Header("x-ratelimit-remaining-requests") != "0" && e.Header("x-ratelimit-remaining-tokens") != "0":
+		case e.Header.Get("x-ratelimit-remaining-requests") != "0" &&
+			e.Header.Get("x-ratelimit-remaining-tokens") != "0":
 			longest = max(longest, wait)
 		}
 	}

@@ -18,6 +18,9 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 )
 
 var prompt = providers.Prompt{System: "Write.", User: "Artists:\n- Sigur Rós (3)"}
@@ -269,8 +272,8 @@ func TestASpentAccountWaitsADay(t *testing.T) {
 func TestKeysTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		keys := []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}, {Secret: "key-three-3333"}}
-		pool := resilience.NewKeyPool("openai", keys, resilience.Options{})
+		own := []keys.Key{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}, {Secret: "key-three-3333"}}
+		pool := keys.New("openai", own, backoff.Options{})
 		answers := map[string]string{
 			"1111": "401-invalid_api_key", "2222": "429-insufficient_quota", "3333": "completion",
 		}
@@ -287,7 +290,7 @@ func TestKeysTakeTurns(t *testing.T) {
 			_, _ = fmt.Sscan(answers[last][:3], &status)
 			return status, nil, providertest.Golden(t, answers[last]+".json")
 		})
-		client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool,
+		client := transport.NewClient(&keys.Transport{Base: providertest.Client(far).Transport, Pool: pool,
 			Put: putKey, Advice: keyAdvice, Spent: spentAdvice})
 		c := asking(client, "model", "a-model")
 		got, err := c.Complete(t.Context(), resilience.Call{}, prompt)
@@ -298,7 +301,7 @@ func TestKeysTakeTurns(t *testing.T) {
 		answers["3333"] = "429-insufficient_quota"
 		_, err = c.Complete(t.Context(), resilience.Call{}, prompt)
 		require.NotContains(t, err.Error(), "key-")
-		var short *resilience.KeysError
+		var short *keys.Error
 		require.ErrorAs(t, err, &short)
 		require.Contains(t, short.Advice.String(), "billing page")
 		require.Equal(t, resilience.Verdict{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeApp,

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 )
 
 // Suite is one provider under test.
@@ -193,7 +194,7 @@ func (c *capability) try(ctx context.Context, t *testing.T, rt http.RoundTripper
 	pages, err := c.read(ctx, t, c.open(spy))
 	if err != nil {
 		c.checkText(t, err.Error(), sent)
-		err = &resilience.Failure{Verdict: resilience.VerdictOf(err), Err: err} // as the guard does
+		err = &backoff.Failure{Judged: resilience.VerdictOf(err), Err: err} // as the guard does
 	}
 	return pages, err
 }
@@ -261,7 +262,7 @@ func (c *capability) fine(status int) bool { return slices.Contains(c.Fine, stat
 // listed returns an upstream that fails the test for endpoints that the provider does not list.
 func listed(t *testing.T, p *providers.Provider, next Respond) Respond {
 	return func(req *http.Request) (int, http.Header, string) {
-		assert.Contains(t, p.Endpoints, resilience.EndpointOf(req),
+		assert.Contains(t, p.Endpoints, resilience.RequestOf(req).To.Name,
 			"%s calls an endpoint that it does not list", p.Name)
 		return next(req)
 	}

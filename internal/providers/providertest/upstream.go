@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 // Respond is an upstream. It answers a request with a status, further headers (may be nil) and a body.
@@ -62,7 +63,7 @@ func (routed) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
 // Client returns the production HTTP client with rt as the network.
 func Client(rt http.RoundTripper) *http.Client {
-	return resilience.NewClient(&resilience.Transport{Base: rt, UserAgent: "Reprise/test (test@example.org)"})
+	return transport.NewClient(&transport.Transport{Base: rt, UserAgent: "Reprise/test (test@example.org)"})
 }
 
 // Call returns a call through Client(rt).

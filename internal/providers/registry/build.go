@@ -10,12 +10,15 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 )
 
 // Store keeps the waits of keys across restarts, and notes which keys were refused.
 type Store interface {
-	Cooldowns(context.Context) ([]resilience.Cooldown, error)
-	SaveCooldowns(context.Context, []resilience.Cooldown) error
+	Cooldowns(context.Context) ([]keys.Cooldown, error)
+	SaveCooldowns(context.Context, []keys.Cooldown) error
 	Note(context.Context, activity.Entry) error
 }
 
@@ -30,14 +33,14 @@ type Builder struct {
 // All returns every provider: those that people connect to, and separately those that the installation uses. follow is
 // called with each, and with each later one that replaces it.
 func (b Builder) All(
-	ctx context.Context, settings map[string]providers.Settings, contact string, backoff resilience.Options,
+	ctx context.Context, settings map[string]providers.Settings, contact string, options backoff.Options,
 	follow func(*providers.Provider),
 ) (connected, services *providers.Registry, err error) {
 	connected, services = providers.NewRegistry(), providers.NewRegistry()
 	connected.Follow(follow)
 	services.Follow(follow)
 	for _, d := range Descriptions() {
-		p, err := b.Build(ctx, d, settings[d.Name], contact, backoff)
+		p, err := b.Build(ctx, d, settings[d.Name], contact, options)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -50,19 +53,19 @@ func (b Builder) All(
 	return connected, services, nil
 }
 
-// Build returns one provider. contact is the administrator's address, and backoff is how long its keys wait.
+// Build returns one provider. contact is the administrator's address, and options say how long its keys wait.
 func (b Builder) Build(
-	ctx context.Context, d providers.Description, s providers.Settings, contact string, backoff resilience.Options,
+	ctx context.Context, d providers.Description, s providers.Settings, contact string, options backoff.Options,
 ) (*providers.Provider, error) {
 	in := providers.Installation{Client: b.Client, Contact: contact, Domains: domains()}
-	if keys := d.Keys(s); len(keys) > 0 {
+	if own := d.Keys(s); len(own) > 0 {
 		waits, err := b.Store.Cooldowns(ctx)
 		if err != nil {
 			return nil, err
 		}
-		in.Keys = resilience.NewKeyPool(d.Name, keys, backoff)
+		in.Keys = keys.New(d.Name, own, options)
 		in.Keys.Restore(waits)
-		in.Keyed = resilience.NewClient(b.keyed(d, in.Keys))
+		in.Keyed = transport.NewClient(b.keyed(d, in.Keys))
 	}
 	return d.New(s, in)
 }
@@ -79,10 +82,10 @@ func domains() map[string]string {
 }
 
 // keyed returns a transport that puts a key of the pool on every request and keeps the pool's waits across restarts.
-func (b Builder) keyed(d providers.Description, pool *resilience.KeyPool) *resilience.KeyTransport {
-	return &resilience.KeyTransport{Base: b.Client.Transport, Pool: pool,
+func (b Builder) keyed(d providers.Description, pool *keys.Pool) *keys.Transport {
+	return &keys.Transport{Base: b.Client.Transport, Pool: pool,
 		Put: d.Pool.Put, Advice: d.Pool.Advice, Spent: d.Pool.Spent,
-		Save: func(ctx context.Context, begun []resilience.Cooldown) error {
+		Save: func(ctx context.Context, begun []keys.Cooldown) error {
 			err := b.Store.SaveCooldowns(ctx, begun)
 			for _, w := range begun {
 				if w.Until.IsZero() {

@@ -13,6 +13,8 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/transport"
 )
 
 // sink keeps the last body that was sent, and says that all is well.
@@ -29,11 +31,11 @@ func (s *sink) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestStreamingServicesAreNamedToOthers(t *testing.T) {
 	t.Parallel()
 	far := &sink{}
-	client := resilience.NewClient(&resilience.Transport{Base: far})
+	client := transport.NewClient(&transport.Transport{Base: far})
 	d := registry.Describe("listenbrainz")
 	settings, err := d.Read(nil)
 	require.NoError(t, err)
-	p, err := registry.Builder{Client: client}.Build(t.Context(), d, settings, "", resilience.Options{})
+	p, err := registry.Builder{Client: client}.Build(t.Context(), d, settings, "", backoff.Options{})
 	require.NoError(t, err)
 	taker := p.Open(resilience.Call{Client: client},
 		library.Credentials{"token": "t", "user": "geoff"}).(providers.ListenTaker)

@@ -21,6 +21,8 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
+	"reprise/internal/resilience/turns"
 )
 
 // mostCalls is after how many calls the parrot falls silent, so that a walk over pages without an end ends.
@@ -59,7 +61,7 @@ var everything = library.Credentials{"url": "http://music.example.org", "usernam
 
 // exercise makes every call that an adapter of the provider can make, each with upstreams that answer as p does.
 func exercise(t *testing.T, d providers.Description, credentials library.Credentials, p parrot) {
-	ctx, turn := t.Context(), &resilience.Turn{}
+	ctx, turn := t.Context(), &turns.Turn{}
 	defer turn.End()
 	var settings []string
 	for _, s := range d.Settings {
@@ -69,7 +71,7 @@ func exercise(t *testing.T, d providers.Description, credentials library.Credent
 	}
 	open := func() (*providers.Provider, resilience.Call) {
 		far := p
-		client := resilience.NewClient(&resilience.Transport{Base: &far, Turns: resilience.NewTurns()})
+		client := transport.NewClient(&transport.Transport{Base: &far, Turns: turns.New()})
 		in := providers.Installation{Client: client, Keyed: client, Contact: "a@example.org"}
 		provider := providertest.NewIn(in, d, settings...)
 		return provider, resilience.Call{Client: client, User: 1, Provider: d.Name, Turn: turn}

@@ -83,7 +83,7 @@ func (a *adapter) explain(err error, header http.Header) error {
 	if !e.HTML && words.Decode(&refusal) == nil {
 		e.Code, e.Message = resilience.Excerpt(refusal.Code), resilience.Excerpt(a.redact(refusal.Message))
 	}
-	a.told, a.moved = firstOf(refusal.Region, e.Header(regionHeader), header.Get(regionHeader)), e.MovedTo
+	a.told, a.moved = firstOf(refusal.Region, e.Header.Get(regionHeader), header.Get(regionHeader)), e.MovedTo
 	return table.Apply(e)
 }
 

@@ -17,6 +17,8 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/s3"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/s3test"
 )
 
@@ -32,12 +34,12 @@ func setupReal(t *testing.T, args ...string) *real {
 	t.Helper()
 	s := s3test.Start(t, args...)
 	s.MakeBucket("music")
-	base := resilience.NewBase(nil)
+	base := hosts.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	r := &requests{next: base}
 	return &real{
 		Server: s, requests: r,
-		client: resilience.NewClient(&resilience.Transport{Base: r, UserAgent: "Reprise/test"}),
+		client: transport.NewClient(&transport.Transport{Base: r, UserAgent: "Reprise/test"}),
 		credentials: library.Credentials{
 			"endpoint": s.URL, "bucket": "music", "access_key": s.AccessKey, "secret_key": s.SecretKey,
 			"region": s.Region,
@@ -238,7 +240,7 @@ func TestRealServerBehindTheDialGuard(t *testing.T) {
 	t.Parallel()
 	r := setupReal(t)
 	dialer := &net.Dialer{Control: ssrf.New(ssrf.WithAnyPort()).Safe}
-	base := resilience.NewBase(dialer.DialContext)
+	base := hosts.NewBase(dialer.DialContext)
 	t.Cleanup(base.CloseIdleConnections)
 	a := providertest.New(s3.Describe()).Open(providertest.Call(base), r.credentials)
 	_, err := keep(t.Context(), a, "x", october)

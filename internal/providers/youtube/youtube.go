@@ -18,6 +18,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/words"
 )
 
@@ -62,8 +63,8 @@ func (a *adapter) getPublic(
 		return a.get(ctx, a.call, route, query, etag, v)
 	}
 	unchanged, err = a.get(ctx, a.public, route, query, etag, v)
-	keys, short := errors.AsType[*resilience.KeysError](err)
-	spent := short && !keys.Until.IsZero() // else the administrator has to mend the keys
+	none, short := errors.AsType[*keys.Error](err)
+	spent := short && !none.Until.IsZero() // else the administrator has to mend the keys
 	if spent || resilience.IsItem(err) && !tokenRejected(err) {
 		return a.get(ctx, a.call, route, query, etag, v)
 	}

@@ -17,6 +17,9 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 )
 
 func open(far providertest.Respond, credentials library.Credentials) *adapter {
@@ -356,8 +359,8 @@ func TestPublicDataUsesTheKeys(t *testing.T) {
 
 // keyedAdapter returns an adapter of an installation with a key.
 func keyedAdapter(far providertest.Respond) *adapter {
-	pool := resilience.NewKeyPool("youtube", []resilience.PoolKey{{Secret: "AIza-first-key"}}, resilience.Options{})
-	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport,
+	pool := keys.New("youtube", []keys.Key{{Secret: "AIza-first-key"}}, backoff.Options{})
+	public := transport.NewClient(&keys.Transport{Base: providertest.Client(far).Transport,
 		Pool: pool, Put: putKey})
 	p := providertest.NewIn(providers.Installation{Keyed: public, Keys: pool}, Describe())
 	return p.Open(providertest.Call(far), nil).(*adapter)

@@ -10,7 +10,7 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/library"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
@@ -18,11 +18,11 @@ import (
 // Breakers answers for the breakers of endpoints.
 type Breakers struct {
 	core     *core.Core
-	breakers *resilience.Breakers
+	breakers *transport.Breakers
 }
 
 // NewBreakers returns Breakers.
-func NewBreakers(k *core.Core, breakers *resilience.Breakers) *Breakers {
+func NewBreakers(k *core.Core, breakers *transport.Breakers) *Breakers {
 	return &Breakers{core: k, breakers: breakers}
 }
 
@@ -47,7 +47,7 @@ type BreakerView struct {
 }
 
 // ViewBreaker returns the view of a breaker.
-func ViewBreaker(b resilience.BreakerStatus) BreakerView {
+func ViewBreaker(b transport.BreakerStatus) BreakerView {
 	return BreakerView{Endpoint: b.Endpoint, State: b.State.String(), Failures: b.Failures,
 		Since: core.Moment(b.Since), Until: core.Moment(b.Until)}
 }
@@ -55,9 +55,9 @@ func ViewBreaker(b resilience.BreakerStatus) BreakerView {
 // Part returns the breakers that are not closed as a part of a page.
 func (h *Breakers) Part(context.Context) (templ.Component, error) {
 	all := h.breakers.Status()
-	var open []resilience.BreakerStatus
+	var open []transport.BreakerStatus
 	for _, b := range all {
-		if b.State != resilience.BreakerClosed {
+		if b.State != transport.BreakerClosed {
 			open = append(open, b)
 		}
 	}
@@ -72,12 +72,12 @@ var errNoBreaker = &core.Refusal{Status: http.StatusNotFound, Title: words.New("
 	Detail: words.New("breaker.none.text")}
 
 // reset closes a breaker, and returns its state before.
-func (h *Breakers) reset(c echo.Context, endpoint string) (resilience.BreakerState, error) {
+func (h *Breakers) reset(c echo.Context, endpoint string) (transport.BreakerState, error) {
 	previous, ok := h.breakers.Reset(endpoint)
 	if !ok {
 		return previous, errNoBreaker
 	}
-	if previous != resilience.BreakerClosed {
+	if previous != transport.BreakerClosed {
 		h.core.Note(c.Request().Context(), activity.Entry{Action: activity.BreakerReset,
 			Connection: h.providerOf(endpoint), Subject: endpoint})
 	}
@@ -104,7 +104,7 @@ func (h *Breakers) resetAPI(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, map[string]string{"previous_state": previous.String(),
-		"new_state": resilience.BreakerClosed.String()})
+		"new_state": transport.BreakerClosed.String()})
 }
 
 // resetForm answers the buttons on the page of the server and on the health page, which can be about several endpoints.

@@ -15,7 +15,7 @@ import (
 	"reprise/internal/enrich"
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -59,7 +59,7 @@ type KeyView struct {
 	Failures    int     `json:"failures"`
 }
 
-func viewKey(ctx context.Context, p *providers.Provider, k resilience.KeyStatus) KeyView {
+func viewKey(ctx context.Context, p *providers.Provider, k keys.Status) KeyView {
 	return KeyView{Provider: p.Name, DisplayName: p.DisplayName, Project: k.Project, LastFour: k.LastFour,
 		State: k.State(), Until: core.Moment(k.Until), Why: why(k).T(ctx), Failures: k.Failures}
 }
@@ -69,7 +69,7 @@ func (h *Keys) list(c echo.Context) error {
 	all := []KeyView{}
 	for _, p := range h.core.Services() {
 		all = append(all,
-			core.ViewAll(p.Keys.Keys(), func(k resilience.KeyStatus) KeyView { return viewKey(ctx, p, k) })...)
+			core.ViewAll(p.Keys.Keys(), func(k keys.Status) KeyView { return viewKey(ctx, p, k) })...)
 	}
 	return c.JSON(http.StatusOK, map[string]any{"keys": all})
 }
@@ -89,7 +89,7 @@ func (h *Keys) one(c echo.Context) (*providers.Provider, string, error) {
 }
 
 // reset takes a key back into use, and wakes up what may be waiting for it.
-func (h *Keys) reset(c echo.Context) (before resilience.KeyStatus, err error) {
+func (h *Keys) reset(c echo.Context) (before keys.Status, err error) {
 	p, lastFour, err := h.one(c)
 	if err != nil {
 		return before, err
@@ -114,7 +114,7 @@ func (h *Keys) resetAPI(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, map[string]string{"previous_state": before.State(),
-		"new_state": resilience.KeyReady})
+		"new_state": keys.Ready})
 }
 
 func (h *Keys) resetPage(c echo.Context) error {
@@ -123,7 +123,7 @@ func (h *Keys) resetPage(c echo.Context) error {
 		return err
 	}
 	all := p.Keys.Keys()
-	i := slices.IndexFunc(all, func(k resilience.KeyStatus) bool { return k.LastFour == lastFour })
+	i := slices.IndexFunc(all, func(k keys.Status) bool { return k.LastFour == lastFour })
 	if i < 0 {
 		return errNoKey
 	}

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -65,7 +65,7 @@ func keysPart(all []key) templ.Component {
 }
 
 // breakersPart is the part of a page about endpoints; all is how many have been called.
-func breakersPart(open []resilience.BreakerStatus, all int) templ.Component {
+func breakersPart(open []transport.BreakerStatus, all int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -10,18 +10,20 @@ import (
 	"github.com/a-h/templ"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
 
 // key is a key with the service that it belongs to.
 type key struct {
-	resilience.KeyStatus
+	keys.Status
 	provider, service string
 }
 
 // why says why a key cannot be used now; zero if it can.
-func why(k resilience.KeyStatus) words.Text {
+func why(k keys.Status) words.Text {
 	switch {
 	case k.Invalid && k.Category == resilience.Config:
 		return words.New("key.why.not_for_this")
@@ -36,22 +38,22 @@ func why(k resilience.KeyStatus) words.Text {
 }
 
 // state says in a sentence whether a key can be used.
-func state(k resilience.KeyStatus) words.Text {
+func state(k keys.Status) words.Text {
 	switch k.State() {
-	case resilience.KeyCooling:
+	case keys.Cooling:
 		return words.New("key.state.cooling", "Why", why(k), "Until", k.Until)
-	case resilience.KeyRefused:
+	case keys.Refused:
 		return words.New("key.state.refused", "Why", why(k))
 	}
 	return words.New("key.state.ready")
 }
 
 // lead says what trying a key again means.
-func lead(service string, k resilience.KeyStatus) words.Text {
+func lead(service string, k keys.Status) words.Text {
 	switch k.State() {
-	case resilience.KeyRefused:
+	case keys.Refused:
 		return words.New("key.lead.refused", "Service", service, "Why", why(k))
-	case resilience.KeyCooling:
+	case keys.Cooling:
 		return words.New("key.lead.cooling", "Service", service, "Until", k.Until, "Why", why(k))
 	}
 	return words.New("key.lead.ready")
@@ -60,7 +62,7 @@ func lead(service string, k resilience.KeyStatus) words.Text {
 // keyTable returns keys as a table, without the columns in which there would be nothing.
 func keyTable(ctx context.Context, all []key) ui.Grid {
 	projects := slices.ContainsFunc(all, func(k key) bool { return k.Project != "" })
-	spent := slices.ContainsFunc(all, func(k key) bool { return k.State() != resilience.KeyReady })
+	spent := slices.ContainsFunc(all, func(k key) bool { return k.State() != keys.Ready })
 	g := ui.Grid{Columns: []string{words.T(ctx, "key.service"), words.T(ctx, "key.key")}}
 	if projects {
 		g.Columns = append(g.Columns, words.T(ctx, "key.project"))
@@ -75,8 +77,8 @@ func keyTable(ctx context.Context, all []key) ui.Grid {
 		if projects {
 			cells = append(cells, ui.Name(cmp.Or(k.Project, "–")))
 		}
-		cells = append(cells, ui.Say(state(k.KeyStatus).T(ctx)))
-		if k.State() != resilience.KeyReady {
+		cells = append(cells, ui.Say(state(k.Status).T(ctx)))
+		if k.State() != keys.Ready {
 			cells = append(cells, ui.Button(ui.Action{Label: words.T(ctx, "key.try"), DescribedBy: id,
 				URL: "/settings/server/keys/" + k.provider + "/" + url.PathEscape(k.LastFour) + "/reset"}))
 		} else if spent {
@@ -99,13 +101,13 @@ func endpoints(ctx context.Context, open, all int) string {
 }
 
 // breakerTable returns the breakers that are not closed as a table.
-func breakerTable(ctx context.Context, open []resilience.BreakerStatus) ui.Grid {
+func breakerTable(ctx context.Context, open []transport.BreakerStatus) ui.Grid {
 	g := ui.Grid{Columns: []string{words.T(ctx, "breaker.endpoint"), words.T(ctx, "breaker.status"),
 		words.T(ctx, "breaker.since"), words.T(ctx, "key.action")}}
 	for i, b := range open {
 		id := "endpoint-" + strconv.Itoa(i)
 		what := words.New("breaker.trying")
-		if b.State == resilience.BreakerOpen {
+		if b.State == transport.BreakerOpen {
 			what = words.New("breaker.paused", "Until", b.Until)
 		}
 		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{labelledCode(id, b.Endpoint), ui.Say(what.T(ctx)),

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
 	"reprise/web/ui/uitest"
 )
@@ -17,14 +19,14 @@ func TestKeysSayWhetherTheyCanBeUsed(t *testing.T) {
 	t.Parallel()
 	until := time.Now().Add(time.Hour)
 	for name, c := range map[string]struct {
-		key  resilience.KeyStatus
+		key  keys.Status
 		says string
 	}{
-		"ready":     {resilience.KeyStatus{}, "key.state.ready"},
-		"spent":     {resilience.KeyStatus{Until: until, Category: resilience.Quota}, "key.state.cooling"},
-		"too often": {resilience.KeyStatus{Until: until, Category: resilience.RateLimit}, "key.state.cooling"},
-		"refused":   {resilience.KeyStatus{Invalid: true, Category: resilience.Auth}, "key.state.refused"},
-		"not for this": {resilience.KeyStatus{Invalid: true, Category: resilience.Config},
+		"ready":     {keys.Status{}, "key.state.ready"},
+		"spent":     {keys.Status{Until: until, Category: resilience.Quota}, "key.state.cooling"},
+		"too often": {keys.Status{Until: until, Category: resilience.RateLimit}, "key.state.cooling"},
+		"refused":   {keys.Status{Invalid: true, Category: resilience.Auth}, "key.state.refused"},
+		"not for this": {keys.Status{Invalid: true, Category: resilience.Config},
 			"key.state.refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,16 +49,16 @@ func TestKeysSayWhetherTheyCanBeUsed(t *testing.T) {
 // A column with nothing in it is left out, and every row has a cell for each that is there.
 func TestKeysHaveNoEmptyColumns(t *testing.T) {
 	t.Parallel()
-	ready := resilience.KeyStatus{LastFour: "0001"}
+	ready := keys.Status{LastFour: "0001"}
 	named, spent := ready, ready
 	named.Project, spent.Invalid = "home", true
 	for name, c := range map[string]struct {
-		keys    []resilience.KeyStatus
+		keys    []keys.Status
 		columns []string
 	}{
-		"all ready": {[]resilience.KeyStatus{ready, ready}, []string{"Service", "Key", "Status"}},
-		"a project": {[]resilience.KeyStatus{ready, named}, []string{"Service", "Key", "Project", "Status"}},
-		"one refused": {[]resilience.KeyStatus{ready, named, spent},
+		"all ready": {[]keys.Status{ready, ready}, []string{"Service", "Key", "Status"}},
+		"a project": {[]keys.Status{ready, named}, []string{"Service", "Key", "Project", "Status"}},
+		"one refused": {[]keys.Status{ready, named, spent},
 			[]string{"Service", "Key", "Project", "Status", "Action"}},
 	} {
 		var all []key
@@ -76,9 +78,9 @@ func TestEndpointsThatArePausedAreListed(t *testing.T) {
 	none := uitest.HTML(t, words.English, breakersPart(nil, 3))
 	require.Contains(t, none, "3")
 	require.NotContains(t, none, "<table")
-	open := breakersPart([]resilience.BreakerStatus{
-		{Endpoint: "GET api.spotify.com/v1/me", State: resilience.BreakerOpen, Since: time.Now(), Until: time.Now()},
-		{Endpoint: "GET example.org/" + uitest.Mark, State: resilience.BreakerHalfOpen, Since: time.Now()}}, 3)
+	open := breakersPart([]transport.BreakerStatus{
+		{Endpoint: "GET api.spotify.com/v1/me", State: transport.BreakerOpen, Since: time.Now(), Until: time.Now()},
+		{Endpoint: "GET example.org/" + uitest.Mark, State: transport.BreakerHalfOpen, Since: time.Now()}}, 3)
 	html := uitest.HTML(t, words.English, open)
 	require.Contains(t, html, `value="GET api.spotify.com/v1/me"`)
 	require.Contains(t, html, words.T(t.Context(), "breaker.trying"))

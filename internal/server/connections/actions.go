@@ -8,7 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
@@ -108,7 +108,7 @@ func (h *Handler) actForm(c echo.Context) error {
 	if action == "sync" && len(p.Streams) == 0 {
 		flash = words.New("connection.done.write", "Name", label)
 	}
-	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if _, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 		flash, err = words.Plain(h.core.Problem(c, err).Detail), nil
 	}
 	if err != nil {

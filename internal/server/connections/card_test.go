@@ -13,6 +13,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -103,7 +104,7 @@ func TestThePageOfAConnectionReconnects(t *testing.T) {
 	} {
 		v := connected("needs_reconnect", "needs_reconnect")
 		st := syncer.Status{Condition: syncer.NeedsReconnect, Provider: reads(library.Listens),
-			State: resilience.State{Kind: resilience.Stopped, Category: row.category}}
+			State: backoff.State{Kind: backoff.Stopped, Category: row.category}}
 		st.Connection.ID = "spotify"
 		v.Actions = actionsFor(row.in, st)
 		banner := core.Notification{ID: "1", Severity: "error", Connection: "spotify",
@@ -166,7 +167,7 @@ func TestACardHasOneAction(t *testing.T) {
 		st := syncer.Status{Condition: syncer.Condition(state), Provider: reads(library.Listens),
 			Reading: &syncer.Line{}}
 		if state == "waiting" || state == "held" {
-			st.Reading.State.Kind = resilience.Waiting
+			st.Reading.State.Kind = backoff.Waiting
 		}
 		st.Connection.ID = "spotify"
 		v.Actions = actionsFor(t.Context(), st)

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -325,7 +326,7 @@ func refused(p *providers.Provider, err error) error {
 	if _, ok := errors.AsType[*core.Refusal](err); ok { // of the form, before the provider was asked
 		return err
 	}
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Endpoint == "" {
+	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok && e.Endpoint == "" {
 		return err
 	}
 	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {

@@ -7,6 +7,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -34,7 +35,7 @@ func viewLine(ctx context.Context, stem string, l *syncer.Line) *lineView {
 		return nil
 	}
 	v := &lineView{State: string(l.Condition), LastSuccessAt: core.Moment(l.LastSuccessAt), Liftable: l.Liftable()}
-	if l.State.Kind == resilience.Ready {
+	if l.State.Kind == backoff.Ready {
 		return v
 	}
 	category := l.State.Category.String()
@@ -48,9 +49,9 @@ func viewLine(ctx context.Context, stem string, l *syncer.Line) *lineView {
 // beganWords says what began with a trouble, and when.
 func beganWords(stem string, l *syncer.Line) words.Text {
 	switch l.State.Kind {
-	case resilience.Waiting:
+	case backoff.Waiting:
 		return words.Each("alerts.since_", stem+"_waits", "Since", l.State.Since)
-	case resilience.Held:
+	case backoff.Held:
 		return words.Each("alerts.since_", stem+"_held", "Since", l.State.Since)
 	}
 	what, last := stem, l.LastSuccessAt

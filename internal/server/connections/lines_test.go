@@ -13,6 +13,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 )
@@ -22,15 +23,15 @@ func TestALineSaysWhatBegan(t *testing.T) {
 	at := time.Date(2026, 11, 22, 14, 5, 0, 0, time.UTC)
 	for _, c := range []struct {
 		stem   string
-		kind   resilience.Kind
+		kind   backoff.Kind
 		en, de string
 	}{
-		{stem: "sending", kind: resilience.Waiting, en: "Sending has been waiting since", de: "mit dem Senden"},
-		{stem: "reading", kind: resilience.Held, en: "Reading has been on hold since", de: "Das Lesen ruht seit"},
-		{stem: "reading", kind: resilience.Stopped, en: "Nothing has been read since", de: "liest Reprise nichts mehr"},
+		{stem: "sending", kind: backoff.Waiting, en: "Sending has been waiting since", de: "mit dem Senden"},
+		{stem: "reading", kind: backoff.Held, en: "Reading has been on hold since", de: "Das Lesen ruht seit"},
+		{stem: "reading", kind: backoff.Stopped, en: "Nothing has been read since", de: "liest Reprise nichts mehr"},
 	} {
-		l := &syncer.Line{Condition: syncer.Held, State: resilience.State{Kind: c.kind, Since: at}}
-		if c.kind == resilience.Stopped {
+		l := &syncer.Line{Condition: syncer.Held, State: backoff.State{Kind: c.kind, Since: at}}
+		if c.kind == backoff.Stopped {
 			l.State.Since, l.LastSuccessAt = at.Add(time.Hour), at
 		}
 		for language, want := range map[*words.Language]string{words.English: c.en, words.German: c.de} {
@@ -59,12 +60,12 @@ func TestWhatStoppedSaysWhenItWasReadLast(t *testing.T) {
 		{"reading", syncer.Line{}, "Nothing has been read yet."},
 		{"sending", syncer.Line{}, "Nothing has been sent yet."},
 		{"reading", syncer.Line{Stream: library.Playlists, LastSuccessAt: later, StreamSuccess: read,
-			State: resilience.State{Scope: resilience.ScopeStream}},
+			State: backoff.State{Scope: resilience.ScopeStream}},
 			"No playlists have been read since 2026-11-22T13:05:00Z."},
 		{"reading", syncer.Line{Stream: library.Listens, LastSuccessAt: later,
-			State: resilience.State{Scope: resilience.ScopeStream}}, "No listens have been read yet."},
+			State: backoff.State{Scope: resilience.ScopeStream}}, "No listens have been read yet."},
 	} {
-		c.line.State.Kind, c.line.State.Since = resilience.Stopped, failed
+		c.line.State.Kind, c.line.State.Since = backoff.Stopped, failed
 		v := viewLine(words.With(t.Context(), words.English), c.stem, &c.line)
 		require.Equal(t, c.want, strings.NewReplacer("\u2068", "", "\u2069", "").Replace(v.Began))
 	}
@@ -81,9 +82,9 @@ func TestOnlyAdministratorsLiftAHold(t *testing.T) {
 	t.Parallel()
 	h := &Statuses{store: household{}}
 	spent := &syncer.Line{Condition: syncer.Held, Words: notify.Words{Owner: notify.Nobody},
-		State: resilience.State{Kind: resilience.Held, Category: resilience.Quota, Scope: resilience.ScopeApp}}
+		State: backoff.State{Kind: backoff.Held, Category: resilience.Quota, Scope: resilience.ScopeApp}}
 	busy := &syncer.Line{Condition: syncer.Held,
-		State: resilience.State{Kind: resilience.Held, Category: resilience.RateLimit, Scope: resilience.ScopeApp}}
+		State: backoff.State{Kind: backoff.Held, Category: resilience.RateLimit, Scope: resilience.ScopeApp}}
 	for _, c := range []struct {
 		user int64
 		line *syncer.Line
@@ -102,7 +103,7 @@ func TestALiftLeadsToWhatIsMended(t *testing.T) {
 	registered, keys := &providers.Registration{}, &providers.Pool{}
 	line := func(c resilience.Category, scope resilience.Scope) *syncer.Line {
 		return &syncer.Line{Condition: syncer.NeedsAdmin,
-			State: resilience.State{Kind: resilience.Stopped, Category: c, Scope: scope}}
+			State: backoff.State{Kind: backoff.Stopped, Category: c, Scope: scope}}
 	}
 	for name, c := range map[string]struct {
 		provider providers.Description

@@ -7,6 +7,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 )
@@ -17,12 +18,12 @@ func TestTheFormHasTheAddressOfARedirect(t *testing.T) {
 		{Name: "url", Kind: "url"}, {Name: "username", Kind: "text"}}}}
 	const old, moved = "http://music.local:4533/nd", "https://music.example.org"
 	for name, c := range map[string]struct {
-		state resilience.State
+		state backoff.State
 		want  string
 	}{
-		"moved":               {resilience.State{Mendable: true}, moved + "/nd"},
-		"for the first time":  {resilience.State{}, old},
-		"one of the settings": {resilience.State{Mendable: true, ForAdmin: true}, old},
+		"moved":               {backoff.State{Mendable: true}, moved + "/nd"},
+		"for the first time":  {backoff.State{}, old},
+		"one of the settings": {backoff.State{Mendable: true, ForAdmin: true}, old},
 	} {
 		f := filled{provider: p, values: typed{"url": old, "username": "ada"}}
 		f.moved(syncer.Status{Sending: &syncer.Line{State: c.state, MovedTo: moved}})

@@ -13,7 +13,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
 	"reprise/internal/words"
@@ -26,7 +26,7 @@ type overview struct {
 	store    Store
 	statuses *Statuses
 	rows     *music.Rows
-	uplink   *resilience.Uplink
+	uplink   *transport.Uplink
 }
 
 // statusView is the start page.

@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -119,7 +119,7 @@ func (h *skipped) retryForm(c echo.Context) error {
 	}
 	flash := words.New("connection.skipped.looking")
 	err = h.connections.LookAgain(c.Request().Context(), core.UserOf(c).ID, id)
-	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if _, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 		flash, err = words.Plain(h.core.Problem(c, err).Detail), nil
 	}
 	if err != nil {

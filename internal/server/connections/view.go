@@ -8,6 +8,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -95,10 +96,10 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 		Note: c.Note.T(ctx), Reads: c.Reading != nil, Archives: c.Provider.Takes.Archive}
 	v.Reading, v.Sending = viewLine(ctx, "reading", c.Reading), viewLine(ctx, "sending", c.Sending)
 	v.Actions = h.withLift(ctx, c, v.Actions)
-	if m := plainMessage(c); !m.IsZero() && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
+	if m := plainMessage(c); !m.IsZero() && (c.State.Kind == backoff.Ready || c.Condition == syncer.Paused) {
 		v.Message = m.T(ctx)
 	}
-	if c.State.Kind != resilience.Ready {
+	if c.State.Kind != backoff.Ready {
 		category := c.State.Category.String()
 		v.Category, v.Since, v.NextAttemptAt = &category, core.Moment(c.State.Since), core.Moment(c.State.Until)
 		v.ConsecutiveFailures = c.State.Failures
@@ -173,7 +174,7 @@ func actionsFor(ctx context.Context, s syncer.Status) []actionView {
 		return actionView{Action: name, Label: words.Each("action.", name).T(ctx)}
 	}
 	retry, pause := action("retry"), action("pause")
-	calm := s.Reading != nil && s.Reading.State.Kind == resilience.Ready // only sending waits
+	calm := s.Reading != nil && s.Reading.State.Kind == backoff.Ready // only sending waits
 	switch s.Condition {
 	case syncer.Paused:
 		return []actionView{action("resume")}

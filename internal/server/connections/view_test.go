@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 	"reprise/web/ui/uitest"
@@ -29,7 +30,7 @@ func TestReconnectLeadsToTheSameConnection(t *testing.T) {
 	actions := actionsFor(t.Context(), syncer.Status{Condition: syncer.NeedsReconnect,
 		Connection: library.Connection{ID: "navidrome-2"},
 		Provider:   &providers.Provider{Description: providers.Description{Name: "navidrome"}},
-		State:      resilience.State{Kind: resilience.Stopped, Category: resilience.Auth}})
+		State:      backoff.State{Kind: backoff.Stopped, Category: resilience.Auth}})
 	require.Equal(t, "/connect/navidrome-2", actions[0].URL)
 }
 
@@ -53,8 +54,8 @@ func TestPausedSaysWhatWaits(t *testing.T) {
 func onlyTakes() syncer.Status {
 	p := reads(library.Listens, library.Playlists)
 	p.Takes.Listens = "submit_listens"
-	line := syncer.Line{Stream: library.Deliveries, Condition: syncer.Waiting, State: resilience.State{
-		Kind: resilience.Waiting, Category: resilience.Network, Scope: resilience.ScopeStream}}
+	line := syncer.Line{Stream: library.Deliveries, Condition: syncer.Waiting, State: backoff.State{
+		Kind: backoff.Waiting, Category: resilience.Network, Scope: resilience.ScopeStream}}
 	line.Words.Message = words.Plain("Reprise can't reach Koito.")
 	return syncer.Status{Connection: library.Connection{ID: "listenbrainz", Name: "Koito"}, Provider: p,
 		Condition: line.Condition, State: line.State, Words: line.Words, Sending: &line,
@@ -79,8 +80,8 @@ func TestWhatIsOnlySentToShowsItsSending(t *testing.T) {
 	require.Equal(t, "listenbrainz-retry", card.Action.ID)
 
 	well := onlyTakes()
-	well.Condition, well.State, well.Sending.Condition = syncer.Healthy, resilience.State{}, syncer.Healthy
-	well.Sending.State, well.Waiting = resilience.State{}, delivery.Waiting{}
+	well.Condition, well.State, well.Sending.Condition = syncer.Healthy, backoff.State{}, syncer.Healthy
+	well.Sending.State, well.Waiting = backoff.State{}, delivery.Waiting{}
 	v = (&Statuses{}).view(t.Context(), well)
 	require.Equal(t, "Connected. Reprise sends what you forward to it.", v.Message)
 	require.Equal(t, "pause", v.Actions[0].Action, "there is nothing to sync")

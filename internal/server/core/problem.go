@@ -16,6 +16,7 @@ import (
 	"reprise/internal/imports"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 )
@@ -75,7 +76,7 @@ func (k *Core) refusal(c echo.Context, err error) *Refusal {
 
 // typed returns the words for an error whose type carries the details; nil for other errors.
 func (k *Core) typed(c echo.Context, err error) *Refusal {
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 		return NotBefore(k.serviceOf(c), e.State)
 	}
 	if e, ok := errors.AsType[*syncer.OtherAccountError](err); ok && e.Moved {

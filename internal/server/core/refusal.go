@@ -13,7 +13,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 )
@@ -150,14 +150,14 @@ func HTTPProblem(code int) *Refusal {
 }
 
 // NotBefore returns the refusal of a call to a service that may not be made now.
-func NotBefore(service words.Text, state resilience.State) *Refusal {
+func NotBefore(service words.Text, state backoff.State) *Refusal {
 	r := &Refusal{Status: http.StatusConflict, Title: words.New("problem.not_now.title"), Until: state.Until}
 	switch {
-	case state.Kind == resilience.Held && state.Until.IsZero():
+	case state.Kind == backoff.Held && state.Until.IsZero():
 		r.Detail = words.New("problem.not_now.trial", "Service", service)
-	case state.Kind == resilience.Held:
+	case state.Kind == backoff.Held:
 		r.Detail = words.New("problem.not_now.until", "Service", service, "Until", state.Until)
-	case state.Kind == resilience.Stopped:
+	case state.Kind == backoff.Stopped:
 		r.Detail = words.New("problem.not_now.stopped", "Service", service)
 	default:
 		r.Detail = words.New("problem.not_now.failed", "Service", service)

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -244,9 +245,9 @@ func (n Names) Obstacle(id library.ConnectionID, kind string) (reason string, un
 		}
 		trouble := notify.Trouble{State: state, Stream: stream.Stream}
 		switch {
-		case state.Kind == resilience.Ready || reads && state.Kind == resilience.Stopped &&
+		case state.Kind == backoff.Ready || reads && state.Kind == backoff.Stopped &&
 			state.Scope == resilience.ScopeStream:
-		case state.Kind == resilience.Stopped:
+		case state.Kind == backoff.Stopped:
 			title := notify.Explain(st.Provider, st.Connection, trouble).Title
 			return n.say(words.New("deliveries.why.fixed", "Title", title)), until
 		default:
@@ -281,7 +282,7 @@ func (n Names) troubled(id library.ConnectionID) bool {
 		return false
 	}
 	state := sending.State
-	return state.Kind == resilience.Waiting &&
+	return state.Kind == backoff.Waiting &&
 		(state.Category == resilience.Upstream || state.Category == resilience.CircuitOpen)
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -124,7 +124,7 @@ func (n Names) waitingForYou(ctx context.Context, id library.ConnectionID, w *de
 		l.Why, l.Actions = words.T(ctx, "deliveries.paused", "Name", name), []ui.Action{look}
 	case st.Sending != nil && st.Sending.Condition == syncer.NeedsReconnect:
 		l.Why, l.Actions = st.Sending.Words.Title.T(ctx)+".", []ui.Action{reconnect}
-	case st.Sending != nil && st.Sending.State.Kind != resilience.Ready:
+	case st.Sending != nil && st.Sending.State.Kind != backoff.Ready:
 		l.Why, l.Actions = st.Sending.Words.Title.T(ctx)+".", []ui.Action{look}
 	default:
 		l.Shape, l.Says = "scheduled", words.T(ctx, "deliveries.soon", "Count", many(w), "What", w.Counts(),
@@ -138,7 +138,7 @@ func (n Names) goingOut(ctx context.Context, id library.ConnectionID, w *deliver
 	args := []any{"Count", many(w), "What", w.Counts(), "Name", n.connection(id)}
 	l := groupLine{Shape: "running", Says: words.T(ctx, "deliveries.soon", args...)}
 	s := n.statuses[id].Sending
-	if s == nil || s.State.Kind == resilience.Ready {
+	if s == nil || s.State.Kind == backoff.Ready {
 		return l
 	}
 	l.Shape, l.Why = "waiting", s.Words.Title.T(ctx)+"."

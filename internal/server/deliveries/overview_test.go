@@ -11,7 +11,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 	"reprise/web/ui"
@@ -31,9 +31,9 @@ func TestWhatWaitsIsOneSentence(t *testing.T) {
 	stamp := until.Format(time.RFC3339)
 	title := words.Plain("Last.fm is limiting requests")
 	held := &syncer.Line{Condition: syncer.Held, Words: notify.Words{Title: title},
-		State: resilience.State{Kind: resilience.Held, Until: until}}
+		State: backoff.State{Kind: backoff.Held, Until: until}}
 	gone := &syncer.Line{Condition: syncer.NeedsReconnect, Words: notify.Words{Title: words.Plain("Access expired")},
-		State: resilience.State{Kind: resilience.Stopped}}
+		State: backoff.State{Kind: backoff.Stopped}}
 	waits := []delivery.Tally{{Connection: "lastfm", Kind: delivery.Scrobble, State: delivery.Retrying, Items: 20},
 		{Connection: "lastfm", Kind: delivery.Scrobble, State: delivery.Scheduled, Items: 6}}
 	parked := []delivery.Tally{{Connection: "lastfm", Kind: delivery.Scrobble, State: delivery.Parked, Items: 1}}

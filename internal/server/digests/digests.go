@@ -13,6 +13,7 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -70,16 +71,16 @@ func (h *Handler) obstacle(ctx context.Context, admin bool) obstacleView {
 	v := obstacleView{State: "waiting", Category: core.Text(state.Category.String()), Message: w.Message.T(ctx),
 		NextAttemptAt: core.Moment(state.Until)}
 	switch state.Kind {
-	case resilience.Ready:
+	case backoff.Ready:
 		return obstacleView{State: "ready"}
-	case resilience.Held:
+	case backoff.Held:
 		v.State = "held"
-	case resilience.Stopped:
+	case backoff.Stopped:
 		v.State = "needs_admin"
 	}
 	switch {
 	case admin:
-	case state.Kind == resilience.Stopped:
+	case state.Kind == backoff.Stopped:
 		v.Message = words.T(ctx, "digest.stopped")
 	case state.Category == resilience.Quota:
 		v.Message = words.T(ctx, "digest.spent_for_now")

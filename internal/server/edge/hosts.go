@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/hosts"
 )
 
 // AnyHost is the name that means all.
@@ -43,7 +43,7 @@ func (h Hosts) Allow(host string) bool {
 			return true
 		}
 	}
-	return h.names[name] || name != "" && !strings.ContainsAny(name, "[]@/%<> ") && !resilience.IsPublicHost(name)
+	return h.names[name] || name != "" && !strings.ContainsAny(name, "[]@/%<> ") && !hosts.IsPublic(name)
 }
 
 // plain returns a host in lower case, without its port and the dot of the root.

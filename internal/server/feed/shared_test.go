@@ -22,7 +22,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
 	"reprise/internal/providers/providertest"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
@@ -94,7 +94,7 @@ func watch(t *testing.T, streams int) *watched {
 	w := &watched{store: &counted{}, bus: bus, got: make([][]string, streams)}
 	registry := providers.NewRegistry(providertest.New(listenbrainz.Describe(), "api_url", "http://127.0.0.1"))
 	guard := syncer.NewGuard(syncer.GuardOptions{Registry: registry,
-		Backoff: resilience.NewBackoff(resilience.Options{})})
+		Backoff: backoff.New(backoff.Options{})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, nil, bus)
 	conns := syncer.NewConnections(guard, pull, nil, nil, bus)
 	k, err := core.New(core.Options{BaseURL: "http://127.0.0.1:8420", Log: slog.New(slog.DiscardHandler)})

@@ -13,7 +13,8 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
@@ -21,15 +22,15 @@ import (
 
 // Guard says what keeps the installation's own calls to a service from going out. It is implemented by sync.Guard.
 type Guard interface {
-	StateForAll(*providers.Provider) (resilience.State, notify.Words)
+	StateForAll(*providers.Provider) (backoff.State, notify.Words)
 }
 
 // Sources are what the numbers and states come from.
 type Sources struct {
 	Statuses *connections.Statuses
 	Rollup   *metrics.Rollup
-	Breakers *resilience.Breakers
-	Uplink   *resilience.Uplink
+	Breakers *transport.Breakers
+	Uplink   *transport.Uplink
 	Guard    Guard
 	Servers  ServerStore
 }
@@ -169,17 +170,17 @@ func (h *Handler) standings(ctx context.Context, user int64) (map[string]standin
 }
 
 // kinds are the states of the installation's own calls.
-var kinds = map[resilience.Kind]string{resilience.Stopped: needsAdmin, resilience.Held: held,
-	resilience.Waiting: waiting}
+var kinds = map[backoff.Kind]string{backoff.Stopped: needsAdmin, backoff.Held: held,
+	backoff.Waiting: waiting}
 
 // endpointKey names an endpoint of the roll-up.
 type endpointKey struct{ provider, endpoint string }
 
 // open returns the breakers that are not closed.
-func (h *Handler) open() map[endpointKey][]resilience.BreakerStatus {
-	open := map[endpointKey][]resilience.BreakerStatus{}
+func (h *Handler) open() map[endpointKey][]transport.BreakerStatus {
+	open := map[endpointKey][]transport.BreakerStatus{}
 	for _, b := range h.Breakers.Status() {
-		if b.State != resilience.BreakerClosed {
+		if b.State != transport.BreakerClosed {
 			k := endpointKey{b.Provider, h.Rollup.Endpoint(b.Provider, b.Host, b.Route)}
 			open[k] = append(open[k], b)
 		}

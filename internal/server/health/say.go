@@ -8,7 +8,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
@@ -130,7 +130,7 @@ func (r *remark) add(e numbers, trouble string) {
 	}
 	for _, br := range e.open {
 		r.breakers = append(r.breakers, br.Endpoint)
-		if br.State == resilience.BreakerOpen && (r.until.IsZero() || br.Until.Before(r.until)) {
+		if br.State == transport.BreakerOpen && (r.until.IsZero() || br.Until.Before(r.until)) {
 			r.until = br.Until
 		}
 	}

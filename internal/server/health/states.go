@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"reprise/internal/metrics"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 )
 
 // The states of a service. The first six are those of connections.
@@ -44,12 +44,12 @@ func shapeOf(state string) string {
 // numbers are the calls to a service, or to one of its endpoints.
 type numbers struct {
 	metrics.Health
-	open []resilience.BreakerStatus
+	open []transport.BreakerStatus
 }
 
 // state returns the present state by the calls alone.
 func (n numbers) state() string {
-	isOpen := func(b resilience.BreakerStatus) bool { return b.State == resilience.BreakerOpen }
+	isOpen := func(b transport.BreakerStatus) bool { return b.State == transport.BreakerOpen }
 	switch {
 	case slices.ContainsFunc(n.open, isOpen):
 		return left

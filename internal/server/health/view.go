@@ -9,7 +9,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server/connections"
 	"reprise/internal/words"
 	"reprise/web/ui"
@@ -79,7 +79,7 @@ type builder struct {
 	now time.Time
 	counted
 	standings map[string]standing
-	open      map[endpointKey][]resilience.BreakerStatus
+	open      map[endpointKey][]transport.BreakerStatus
 	offline   bool
 	mayReset  bool
 	name      displayName

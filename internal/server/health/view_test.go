@@ -11,7 +11,7 @@ import (
 	"reprise/internal/cluster"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/resilience"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server/connections"
 	"reprise/internal/words"
 )
@@ -85,7 +85,7 @@ func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
 		require.Equal(t, at == 1, v.Shape == "healthy", card)
 	}
 	b := build(words.English, endpoint("spotify", "GET y/z", fine))
-	b.open = map[endpointKey][]resilience.BreakerStatus{{"spotify", "GET y/z"}: {{State: resilience.BreakerOpen,
+	b.open = map[endpointKey][]transport.BreakerStatus{{"spotify", "GET y/z"}: {{State: transport.BreakerOpen,
 		Endpoint: "GET y/z", Until: noon.Add(time.Minute)}}}
 	b.standings = map[string]standing{"spotify": {"waiting", "It isn't responding.", true}}
 	s := b.page().Services[0]
@@ -123,9 +123,9 @@ func TestRemarksAreAboutWhatPeopleKnow(t *testing.T) {
 		lists, made := "GET x/1/user/{name}/playlists", "GET x/1/user/{name}/playlists/createdfor"
 		b := build(row.l, listens, count, token, endpoint("listenbrainz", lists, fine),
 			endpoint("listenbrainz", made, fine))
-		b.mayReset, b.open = true, map[endpointKey][]resilience.BreakerStatus{}
+		b.mayReset, b.open = true, map[endpointKey][]transport.BreakerStatus{}
 		for _, e := range []string{lists, made} {
-			b.open[endpointKey{"listenbrainz", e}] = []resilience.BreakerStatus{{State: resilience.BreakerOpen,
+			b.open[endpointKey{"listenbrainz", e}] = []transport.BreakerStatus{{State: transport.BreakerOpen,
 				Endpoint: e, Until: noon.Add(time.Minute)}}
 		}
 		remarks := map[string]remarkView{}
@@ -153,9 +153,9 @@ func TestOneRemarkForOneStream(t *testing.T) {
 	slower := endpoint("listenbrainz", slow, fine)
 	slower.Trend, slower.Usual = metrics.Slower, metrics.Tally{Attempts: 9}
 	b := build(words.English, bad, endpoint("listenbrainz", paused, fine), slower)
-	b.mayReset, b.open = true, map[endpointKey][]resilience.BreakerStatus{
-		{"listenbrainz", paused}: {{State: resilience.BreakerOpen, Endpoint: paused, Until: noon.Add(time.Minute)}},
-		{"listenbrainz", shaky}:  {{State: resilience.BreakerHalfOpen, Endpoint: shaky}}}
+	b.mayReset, b.open = true, map[endpointKey][]transport.BreakerStatus{
+		{"listenbrainz", paused}: {{State: transport.BreakerOpen, Endpoint: paused, Until: noon.Add(time.Minute)}},
+		{"listenbrainz", shaky}:  {{State: transport.BreakerHalfOpen, Endpoint: shaky}}}
 	remarks := b.page().Services[0].Remarks
 	require.Len(t, remarks, 2, "one for listens, one for the rest")
 	require.Contains(t, remarks[0].Text, "Reading listens: paused after repeated failures. Reprise tries again at ")

@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/enrich"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -86,15 +87,15 @@ func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich
 		return v
 	}
 	state, w := h.guard.StateForAll(source.Provider)
-	v.Message, v.Retry = w.Message.T(ctx), state.Kind == resilience.Stopped || state.Kind == resilience.Waiting ||
-		p.PutOff > 0 && state.Kind == resilience.Ready
+	v.Message, v.Retry = w.Message.T(ctx), state.Kind == backoff.Stopped || state.Kind == backoff.Waiting ||
+		p.PutOff > 0 && state.Kind == backoff.Ready
 	v.Category = core.Text(state.Category.String())
 	switch {
-	case state.Kind == resilience.Stopped:
+	case state.Kind == backoff.Stopped:
 		v.State = string(syncer.NeedsAdmin)
-	case state.Kind == resilience.Held:
+	case state.Kind == backoff.Held:
 		v.State, v.NextAttemptAt = string(syncer.Held), core.Moment(state.Until)
-	case state.Kind == resilience.Waiting:
+	case state.Kind == backoff.Waiting:
 		v.State, v.NextAttemptAt = string(syncer.Waiting), core.Moment(state.Until)
 	case h.enrichment.Running(v.Provider):
 		v.State = string(syncer.Syncing)

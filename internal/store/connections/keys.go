@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/keys"
 	"reprise/internal/store/db"
 )
 
@@ -14,7 +15,7 @@ import (
 const forever = math.MaxInt64
 
 // SaveCooldowns stores cooldowns of keys, so that they survive a restart. If a key has one already, the later end wins.
-func (s *Store) SaveCooldowns(ctx context.Context, waits []resilience.Cooldown) error {
+func (s *Store) SaveCooldowns(ctx context.Context, waits []keys.Cooldown) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		for _, w := range waits {
 			until := db.Millis(w.Until)
@@ -34,8 +35,8 @@ func (s *Store) SaveCooldowns(ctx context.Context, waits []resilience.Cooldown) 
 }
 
 // Cooldowns returns the cooldowns of keys that have not ended.
-func (s *Store) Cooldowns(ctx context.Context) ([]resilience.Cooldown, error) {
-	scan := func(r db.Scanner) (w resilience.Cooldown, err error) {
+func (s *Store) Cooldowns(ctx context.Context) ([]keys.Cooldown, error) {
+	scan := func(r db.Scanner) (w keys.Cooldown, err error) {
 		var category string
 		var until int64
 		err = r.Scan(&w.Provider, &w.Key, &category, &until)
@@ -55,9 +56,9 @@ func (s *Store) ReadmitKeys(ctx context.Context, provider string) error {
 }
 
 // ForgetCooldowns deletes the cooldowns of these keys, including those of refused keys.
-func (s *Store) ForgetCooldowns(ctx context.Context, keys []resilience.Cooldown) error {
+func (s *Store) ForgetCooldowns(ctx context.Context, cooldowns []keys.Cooldown) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
-		for _, k := range keys {
+		for _, k := range cooldowns {
 			err := db.ExecTx(ctx, tx, "DELETE FROM key_cooldowns WHERE provider = $1 AND fingerprint = $2",
 				k.Provider, k.Key)
 			if err != nil {

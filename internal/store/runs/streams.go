@@ -7,6 +7,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/store/db"
 	"reprise/internal/words"
 )
@@ -69,7 +70,7 @@ func (s *Store) SaveFailure(
 
 // SaveStop stores a stop, so that a dead credential is not sent again after a restart. It stores nothing if the
 // connection is gone or has another generation, because that credential is not used any more.
-func (s *Store) SaveStop(ctx context.Context, v resilience.Stop) error {
+func (s *Store) SaveStop(ctx context.Context, v backoff.Stop) error {
 	return s.db.Exec(ctx, UpsertStream+`stop_category, stop_since, stop_admin)
 		SELECT user_id, connection, $3, $4, $5, $7 FROM connections
 		WHERE user_id = $1 AND connection = $2 AND generation = $6
@@ -86,8 +87,8 @@ func (s *Store) ClearStops(ctx context.Context, user int64, conn library.Connect
 }
 
 // Stops returns all stops.
-func (s *Store) Stops(ctx context.Context) ([]resilience.Stop, error) {
-	scan := func(r db.Scanner) (v resilience.Stop, err error) {
+func (s *Store) Stops(ctx context.Context) ([]backoff.Stop, error) {
+	scan := func(r db.Scanner) (v backoff.Stop, err error) {
 		var category string
 		var since int64
 		err = r.Scan(&v.Key.User, &v.Key.Connection, &v.Key.App, &v.Key.Stream, &v.Generation, &category, &since,
@@ -104,7 +105,7 @@ func (s *Store) Stops(ctx context.Context) ([]resilience.Stop, error) {
 }
 
 // SaveHold stores a hold, so that it survives a restart. If the hold exists already, the later end wins.
-func (s *Store) SaveHold(ctx context.Context, h resilience.Hold) error {
+func (s *Store) SaveHold(ctx context.Context, h backoff.Hold) error {
 	about := h.Key.Connection
 	if h.Key.User == 0 { // the hold is for all connections to the provider
 		about = h.Key.Provider
@@ -118,8 +119,8 @@ func (s *Store) SaveHold(ctx context.Context, h resilience.Hold) error {
 }
 
 // Holds returns the holds that have not ended.
-func (s *Store) Holds(ctx context.Context) ([]resilience.Hold, error) {
-	scan := func(r db.Scanner) (v resilience.Hold, err error) {
+func (s *Store) Holds(ctx context.Context) ([]backoff.Hold, error) {
+	scan := func(r db.Scanner) (v backoff.Hold, err error) {
 		var category string
 		var since, until int64
 		err = r.Scan(&v.Key.Connection, &v.Key.App, &v.Key.User, &v.Key.Stream, &category, &since, &until)

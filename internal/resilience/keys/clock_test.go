@@ -1,0 +1,27 @@
+package keys
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/clocktest"
+
+	"reprise/internal/resilience"
+)
+
+func TestTheClockMovesNoKey(t *testing.T) {
+	clocktest.Each(t, func(t *testing.T, move func(any)) {
+		p := poolOf("aaaa")
+		require.Equal(t, "aaaa", leased(p, until(tooFast, time.Now().Add(time.Hour))))
+		move(p)
+		clocktest.Pass(p, 59*time.Minute)
+		require.Empty(t, leased(p, resilience.Verdict{}))
+		st, short := p.Short()
+		require.True(t, short)
+		clocktest.RequireIn(t, time.Minute, st.Until)
+		clocktest.Pass(p, time.Minute)
+		require.Equal(t, "aaaa", leased(p, resilience.Verdict{}))
+	})
+}
