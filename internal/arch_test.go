@@ -182,7 +182,7 @@ var arrows = map[string][]string{
 	},
 	"internal/store/notices": {
 		"internal/accounts", "internal/asks", "internal/delivery", "internal/library", "internal/notify",
-		"internal/resilience", "internal/store/db", "internal/store/outbox",
+		"internal/queue", "internal/resilience", "internal/store/db", "internal/store/outbox",
 	},
 	"internal/store/outbox": {
 		"internal/delivery", "internal/library", "internal/queue", "internal/store/connections",

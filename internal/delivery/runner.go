@@ -3,7 +3,6 @@ package delivery
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,20 +24,19 @@ type runner struct {
 	failed atomic.Bool // something that care does has failed
 }
 
-// errorsOnly passes on River's errors. Failures of deliveries are logged here.
-type errorsOnly struct{ slog.Handler }
-
-// Enabled implements slog.Handler.
-func (h errorsOnly) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= slog.LevelError && h.Handler.Enabled(ctx, l)
-}
+const (
+	// mostAtOnce is how many connections are sent to at once at most. How many attempts are under way is up to Workers.
+	mostAtOnce = 1000
+	// stopGrace is how long a stop waits for the shares under way before it cuts them off.
+	stopGrace = 5 * time.Second
+)
 
 // runStore is what running the queue needs of the store.
 type runStore interface {
 	// Resume makes all deliveries due that are noted as running. Nobody may be working on any.
 	Resume(context.Context) error
-	// Wake inserts jobs for the deliveries that became due after a time and until another one, and returns them by
-	// connection, and when the next one becomes due; zero if none does.
+	// Wake returns the deliveries that became due after a time and until another one, by connection, and when the next
+	// one becomes due; zero if none does.
 	Wake(ctx context.Context, after, until time.Time) (all []Due, next time.Time, err error)
 	// Earlier makes deliveries that wait due earlier by a time.
 	Earlier(ctx context.Context, by time.Duration) error
@@ -58,21 +56,22 @@ func (r *runner) run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { daily.run(ctx) })
 	others.Go(func() { r.follow(ctx) })
-	err := r.Store.Queue().Work(ctx, queue.Crew{Worker: r.worker, Due: r.wake, Earlier: r.Store.Earlier,
-		Log:    slog.New(errorsOnly{r.Log.Handler()}),
+	err := queue.Work(ctx, r.Store.Queue(), queue.Crew[queue.Send]{Work: r.worker.work, AtOnce: mostAtOnce,
+		Grace: stopGrace, Due: r.wake, Earlier: r.Store.Earlier, Log: r.Log,
 		Failed: func(err error) { r.careFailed(ctx, err) }})
 	stop()
 	others.Wait()
 	return err
 }
 
-// wake has jobs inserted for what has become due, and logs how many deliveries their worker has before it.
-func (r *runner) wake(ctx context.Context, after, until time.Time) (next time.Time, err error) {
+// wake returns jobs for what has become due, and logs how many deliveries their worker has before it.
+func (r *runner) wake(ctx context.Context, after, until time.Time) (jobs []queue.Send, next time.Time, err error) {
 	all, next, err := r.Store.Wake(ctx, after, until)
 	for _, d := range all {
 		r.Log.Info("deliveries are due", "user_id", d.User, "provider", d.Connection, "count", d.Count)
+		jobs = append(jobs, d.Send)
 	}
-	return next, err
+	return jobs, next, err
 }
 
 // changed has browsers told of the end of attempts.

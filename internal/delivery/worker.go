@@ -74,7 +74,6 @@ var errStopped = errors.New("the connection is gone or paused")
 
 // worker makes attempts at the deliveries of one connection after the other, as River asks for.
 type worker struct {
-	river.WorkerDefaults[queue.Send]
 	registry *providers.Registry
 	store    workerStore
 	log      *slog.Logger
@@ -121,9 +120,9 @@ func newWorker(p Parts, opt *options, b *browsers) *worker {
 	return w
 }
 
-// Work implements river.Worker. It takes a share of what is due to a connection, attempts it in order, and stores all
+// work works a job. It takes a share of what is due to a connection, attempts it in order, and stores all
 // ends together. A share is small enough that other connections do not wait long for their turn.
-func (w *worker) Work(ctx context.Context, job *river.Job[queue.Send]) error {
+func (w *worker) work(ctx context.Context, job *river.Job[queue.Send]) error {
 	free, ok := w.opt.slot(ctx)
 	if !ok {
 		return river.JobSnooze(0)
@@ -157,12 +156,6 @@ const (
 	// shareContended is the same while others wait for their turn.
 	shareContended = time.Second
 )
-
-// Timeout implements river.Worker. Each attempt has a deadline of its own.
-func (w *worker) Timeout(*river.Job[queue.Send]) time.Duration { return -1 }
-
-// NextRetry implements river.Worker. It is soon enough that River needs no scheduler for it.
-func (w *worker) NextRetry(*river.Job[queue.Send]) time.Time { return time.Now().Add(time.Second) }
 
 // insist does something with the database until it succeeds, or ctx ends: an end that is not stored would have its
 // delivery repeated.

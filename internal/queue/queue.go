@@ -1,12 +1,12 @@
 // Package queue is the seam to River, the queue of jobs.
 //
-// There is one kind of job: [Send] asks for a look at what is due to be sent to one connection. River's table holds no
-// schedule and nothing that outlives the process. What is sent, and when, is in the table deliveries; whoever makes
-// some of it due inserts a Send in the same transaction, and so does the alarm of [Queue.Work] when time does.
+// A job asks for a look at what is due: [Send] at what is to be sent to one connection. River's table holds no schedule
+// and nothing that outlives the process. What is to be done, and when, is in the tables of those who do it; whoever
+// makes some of it due inserts a job, and so does the alarm of [Work] when time does.
 //
-// A Send is unique among those that have not ended. So one connection has one at a time, inserting another changes
-// nothing, and the worker ends its job in a transaction that then looks for what has become due meanwhile: who inserts
-// waits for that transaction, or is seen by it.
+// A job is unique among those that have not ended. So one connection has one Send at a time, inserting another changes
+// nothing, and a worker ends its job in a transaction, behind which it is looked for what has become due meanwhile: who
+// inserts waits for that transaction, or is seen by the look.
 //
 // A Queue is safe for concurrent use.
 package queue
@@ -14,8 +14,10 @@ package queue
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -40,16 +42,20 @@ var unended = []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobSta
 	rivertype.JobStateRunning, rivertype.JobStateScheduled}
 
 // InsertOpts implements river.JobArgsWithInsertOpts.
-func (Send) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: unended}}
+func (s Send) InsertOpts() river.InsertOpts { return Unique(s) }
+
+// Unique returns the options of a job that is unique among those that have not ended. Its queue has the name of its
+// kind.
+func Unique(job river.JobArgs) river.InsertOpts {
+	return river.InsertOpts{Queue: job.Kind(), UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: unended}}
 }
 
 // Queue is River's tables in one database.
 type Queue struct {
 	driver riverdriver.Driver[*sql.Tx]
+	db     *sql.DB
 	client *river.Client[*sql.Tx] // inserts and lists only
-	// look has a value when the alarm is to look at what is due.
-	look chan struct{}
+	looks  sync.Map               // channel by kind of job, with a value when its alarm is to look at what is due
 }
 
 // Open brings River's tables up to date, empties the one of jobs, and returns the queue in them. No other process may
@@ -71,41 +77,68 @@ func Open(ctx context.Context, driver riverdriver.Driver[*sql.Tx], db *sql.DB) (
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{driver: driver, client: client, look: make(chan struct{}, 1)}, nil
+	return &Queue{driver: driver, db: db, client: client}, nil
 }
 
-// Insert inserts jobs in a transaction.
-func (q *Queue) Insert(ctx context.Context, tx *sql.Tx, all ...Send) error {
+// Insert inserts jobs of a kind in a transaction.
+func Insert[T river.JobArgs](ctx context.Context, q *Queue, tx *sql.Tx, all ...T) error {
 	if len(all) == 0 {
 		return nil
 	}
+	q.Look(all[0].Kind())
+	return insert(ctx, q, tx, all)
+}
+
+func insert[T river.JobArgs](ctx context.Context, q *Queue, tx *sql.Tx, all []T) error {
 	jobs := make([]river.InsertManyParams, len(all))
 	for i, one := range all {
 		jobs[i].Args = one
 	}
 	_, err := q.client.InsertManyTx(ctx, tx, jobs)
-	q.Look()
 	return err
 }
 
 // Complete ends a job that is under way, in a transaction. It locks the job until the transaction ends.
-func (q *Queue) Complete(ctx context.Context, tx *sql.Tx, job *river.Job[Send]) error {
+func Complete[T river.JobArgs](ctx context.Context, tx *sql.Tx, job *river.Job[T]) error {
 	_, err := river.JobCompleteTx[riverdriver.Driver[*sql.Tx]](ctx, tx, job)
 	return err
 }
 
-// Look has the alarm look soon at what is due: what waits has changed. It may be called in the transaction that changes
-// it, because the alarm waits for that.
-func (q *Queue) Look() {
+// End is Complete in a transaction of its own. Then it is looked for what has become due meanwhile.
+func End[T river.JobArgs](ctx context.Context, q *Queue, job *river.Job[T]) error {
+	err := q.write(ctx, func(tx *sql.Tx) error { return Complete(ctx, tx, job) })
+	q.Look(job.Kind)
+	return err
+}
+
+func (q *Queue) write(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := q.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// Look has the alarm of a kind of job look soon at what is due: what waits has changed. It may be called in the
+// transaction that changes it, because the alarm waits for that.
+func (q *Queue) Look(kind string) {
 	select {
-	case q.look <- struct{}{}:
+	case q.look(kind) <- struct{}{}:
 	default:
 	}
 }
 
-// busy reports whether a job has not ended.
-func (q *Queue) busy(ctx context.Context) (bool, error) {
-	list, err := q.client.JobList(ctx, river.NewJobListParams().States(unended...).First(1))
+func (q *Queue) look(kind string) chan struct{} {
+	c, _ := q.looks.LoadOrStore(kind, make(chan struct{}, 1))
+	return c.(chan struct{})
+}
+
+// busy reports whether a job of a kind has not ended.
+func (q *Queue) busy(ctx context.Context, kind string) (bool, error) {
+	list, err := q.client.JobList(ctx, river.NewJobListParams().Kinds(kind).States(unended...).First(1))
 	return err == nil && len(list.Jobs) > 0, err
 }
 

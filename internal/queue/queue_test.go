@@ -21,7 +21,6 @@ import (
 
 // counter is a queue whose worker takes pings of connections, each of which is due at a time.
 type counter struct {
-	river.WorkerDefaults[queue.Send]
 	*testing.T
 	place db.Place
 	s     *store.Store
@@ -86,9 +85,9 @@ func (c *counter) put(to queue.Send) {
 		if _, err := tx.Exec(addPing, to.User, to.Connection, time.Now().UnixMilli()); err != nil {
 			return err
 		}
-		return c.s.Queue().Insert(context.Background(), tx, to)
+		return queue.Insert(context.Background(), c.s.Queue(), tx, to)
 	}))
-	c.s.Queue().Look() // the transaction was not one of the store's writer, for which a look waits
+	c.s.Queue().Look(to.Kind()) // the transaction was not one of the store's writer, for which a look waits
 }
 
 // later adds a ping that is due later, without a job.
@@ -96,55 +95,52 @@ func (c *counter) later(to queue.Send, after time.Duration) {
 	c.Helper()
 	_, err := c.db.Exec(addPing, to.User, to.Connection, time.Now().Add(after).UnixMilli())
 	require.NoError(c, err)
-	c.s.Queue().Look()
+	c.s.Queue().Look(to.Kind())
 }
 
 // due is the alarm's look.
-func (c *counter) due(ctx context.Context, after, until time.Time) (next time.Time, err error) {
-	err = c.in(func(tx *sql.Tx) error {
-		var n int
-		err := tx.QueryRow("SELECT count(*) FROM pings WHERE taken = 0 AND due > $1 AND due <= $2",
-			max(after.UnixMilli(), 0), until.UnixMilli()).Scan(&n)
-		if err == nil && n > 0 {
-			err = c.s.Queue().Insert(ctx, tx, to)
-		}
-		return err
-	})
+func (c *counter) due(ctx context.Context, after, until time.Time) (jobs []queue.Send, next time.Time, err error) {
+	var n int
+	err = c.db.QueryRow("SELECT count(*) FROM pings WHERE taken = 0 AND due > $1 AND due <= $2",
+		max(after.UnixMilli(), 0), until.UnixMilli()).Scan(&n)
 	if err != nil {
-		return next, err
+		return nil, next, err
+	}
+	if n > 0 {
+		jobs = []queue.Send{to}
 	}
 	var first sql.NullInt64
 	err = c.db.QueryRow("SELECT min(due) FROM pings WHERE taken = 0 AND due > $1", until.UnixMilli()).Scan(&first)
 	if first.Valid {
 		next = time.UnixMilli(first.Int64)
 	}
-	return next, err
+	return jobs, next, err
 }
 
-// Work implements river.Worker.
-func (c *counter) Work(ctx context.Context, job *river.Job[queue.Send]) error {
+// take works a job.
+func (c *counter) take(ctx context.Context, job *river.Job[queue.Send]) error {
 	c.mu.Lock()
 	c.seen = append(c.seen, job.Args)
 	c.mu.Unlock()
 	c.work()
 	const mine = " WHERE person = $1 AND connection = $2 AND taken = 0 AND due <= $3"
-	take := func(tx *sql.Tx) error {
+	mark := func(tx *sql.Tx) error {
 		_, err := tx.Exec("UPDATE pings SET taken = 1"+mine, job.Args.User, job.Args.Connection,
 			time.Now().UnixMilli())
 		return err
 	}
-	if err := c.in(take); err != nil {
+	if err := c.in(mark); err != nil {
 		return err
 	}
 	return c.in(func(tx *sql.Tx) error {
-		if err := c.s.Queue().Complete(ctx, tx, job); err != nil {
+		if err := queue.Complete(ctx, tx, job); err != nil {
 			return err
 		}
 		var more bool
 		err := tx.QueryRow("SELECT count(*) > 0 FROM pings"+mine, job.Args.User, job.Args.Connection,
 			time.Now().UnixMilli()).Scan(&more)
 		if err == nil && more {
-			err = c.s.Queue().Insert(ctx, tx, job.Args)
+			err = queue.Insert(ctx, c.s.Queue(), tx, job.Args)
 		}
 		return err
 	})
@@ -170,7 +166,8 @@ func (c *counter) run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		assert.NoError(c, c.s.Queue().Work(ctx, queue.Crew{Worker: c, Due: c.due,
+		assert.NoError(c, queue.Work(ctx, c.s.Queue(), queue.Crew[queue.Send]{Work: c.take, AtOnce: 1000,
+			Grace: 5 * time.Second, Due: c.due,
 			Earlier: func(context.Context, time.Duration) error { return nil },
 			Log:     slog.New(slog.DiscardHandler), Failed: func(err error) { assert.NoError(c, err) }}))
 	})

@@ -5,63 +5,94 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 )
 
-// Crew is what Work works jobs with.
-type Crew struct {
-	Worker river.Worker[Send]
-	// Due inserts jobs for what has become due after a time and until another one, and returns when more becomes due;
-	// zero for never.
-	Due func(ctx context.Context, after, until time.Time) (next time.Time, err error)
-	// Earlier makes what waits due earlier by a time, because the system clock was set back by that.
+// Crew is what Work works the jobs of a kind with.
+type Crew[T river.JobArgs] struct {
+	// Work works a job, and ends it, by Complete or End. River has a job worked again a second after an error.
+	Work   func(ctx context.Context, job *river.Job[T]) error
+	AtOnce int           // how many jobs are under way at most
+	Grace  time.Duration // how long a stop waits for the jobs under way before it cuts them off
+	// Due returns jobs for what has become due after a time and until another one, and when more becomes due; zero for
+	// never. Each is there once; those that have not ended may be among them.
+	Due func(ctx context.Context, after, until time.Time) (jobs []T, next time.Time, err error)
+	// Earlier makes what waits due earlier by a time, because the system clock was set back by that. Nil if nothing
+	// that waits is by that clock.
 	Earlier func(ctx context.Context, by time.Duration) error
-	Log     *slog.Logger // River's
+	Log     *slog.Logger // of River's errors
 	Failed  func(error)  // is called with errors of the database, and must not block
 }
 
 const (
-	// mostAtOnce is how many jobs are under way at most.
-	mostAtOnce = 1000
 	// restAfter is how often it is asked whether there is still something to do.
 	restAfter = 5 * time.Second
-	// stopGrace is how long a stop waits for the jobs under way before it cuts them off.
-	stopGrace = 5 * time.Second
 	// pollEvery is how often River looks for jobs where nothing notifies it, and for those that it has missed.
 	pollEvery = 100 * time.Millisecond
 	// keepEnded is how long River keeps a job that has ended. Nothing reads it.
 	keepEnded = time.Minute
+	// never is when a job that is under way counts as stuck: a start empties the table of those of a dead process, and
+	// none has to end soon.
+	never = 10 * 365 * 24 * time.Hour
 	// lookEvery is the shortest time between two looks at what is due.
 	lookEvery = 20 * time.Millisecond
 	// longestSleep bounds how late a look is after the machine was asleep, while something waits.
 	longestSleep = time.Minute
 )
 
+// errorsOnly passes on errors. River logs each start and stop besides.
+type errorsOnly struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h errorsOnly) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelError && h.Handler.Enabled(ctx, l)
+}
+
+// soon is when a job is worked again that has failed: so soon that River needs no scheduler for it.
+type soon struct{}
+
+// NextRetry implements river.ClientRetryPolicy.
+func (soon) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }
+
+// Again returns when what is done every so often is done next: a tenth later at most, so that installations do not call
+// in step.
+func Again(now time.Time, every time.Duration) time.Time {
+	return now.Add(time.Duration(float64(every) * (1 + 0.1*rand.Float64())))
+}
+
 // alarm starts and stops River, which asks its database all the time, and wakes it for what becomes due.
-type alarm struct {
+type alarm[T river.JobArgs] struct {
 	*Queue
-	Crew
+	Crew[T]
+	kind   string
 	client *river.Client[*sql.Tx]
 	runs   bool
+	news   bool      // jobs may have been inserted since River stopped
 	looked time.Time // for what was due
 	asked  time.Time // whether there is something to do, while River runs
 }
 
-// Work has the worker work jobs until ctx ends, and returns when every job has ended. River runs while there are jobs:
-// without any, nothing is asked of the database until something is due or changes.
-func (q *Queue) Work(ctx context.Context, c Crew) error {
-	workers := river.NewWorkers()
-	river.AddWorker(workers, c.Worker)
+// Work has the worker work the jobs of a kind until ctx ends, and returns when every job has ended. River runs while
+// there are jobs: without any, nothing is asked of the database until something is due or changes. Each kind has a
+// River of its own, so that one that takes hours keeps no other running.
+func Work[T river.JobArgs](ctx context.Context, q *Queue, c Crew[T]) error {
+	var of T
+	workers, kind := river.NewWorkers(), of.Kind()
+	river.AddWorker(workers, river.WorkFunc(c.Work))
 	client, err := river.NewClient(q.driver, &river.Config{
-		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: mostAtOnce}},
-		Logger: c.Log, SoftStopTimeout: stopGrace, CompletedJobRetentionPeriod: keepEnded,
-		FetchCooldown: river.FetchCooldownMin, FetchPollInterval: pollEvery})
+		Workers: workers, Queues: map[string]river.QueueConfig{kind: {MaxWorkers: c.AtOnce}},
+		JobTimeout: -1, RetryPolicy: soon{}, RescueStuckJobsAfter: never, CompletedJobRetentionPeriod: keepEnded,
+		FetchCooldown: river.FetchCooldownMin, FetchPollInterval: pollEvery,
+		SoftStopTimeout: max(c.Grace, time.Millisecond), Logger: slog.New(errorsOnly{c.Log.Handler()})})
 	if err != nil {
 		return fmt.Errorf("open queue: %w", err)
 	}
-	a := &alarm{Queue: q, Crew: c, client: client}
+	look := q.look(kind)
+	a := &alarm[T]{Queue: q, Crew: c, kind: kind, client: client, news: true}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -69,7 +100,8 @@ func (q *Queue) Work(ctx context.Context, c Crew) error {
 		case <-ctx.Done():
 			return a.stop(ctx)
 		case <-timer.C:
-		case <-q.look:
+		case <-look:
+			a.news = true
 			if wait := lookEvery - time.Since(a.looked); wait > 0 && !a.looked.IsZero() {
 				timer.Reset(wait)
 				continue
@@ -91,28 +123,27 @@ func (q *Queue) Work(ctx context.Context, c Crew) error {
 
 // once has jobs inserted for what is due, and River run if there are any. It returns when it is to be called again; 0
 // for not before a look.
-func (a *alarm) once(ctx context.Context) (sleep time.Duration, err error) {
+func (a *alarm[T]) once(ctx context.Context) (sleep time.Duration, err error) {
 	now := time.Now()
-	if by := setBack(a.looked, now); by > 0 {
+	if by := setBack(a.looked, now); by > 0 && a.Earlier != nil {
 		if err := a.Earlier(ctx, by); err != nil {
 			return 0, err
 		}
 		a.looked = a.looked.Round(0).Add(-by)
 	}
-	next, err := a.Due(ctx, a.looked, now)
+	jobs, next, err := a.Due(ctx, a.looked, now)
+	if err == nil && len(jobs) > 0 {
+		err = a.write(ctx, func(tx *sql.Tx) error { return insert(ctx, a.Queue, tx, jobs) })
+	}
 	if err != nil {
 		return 0, err
 	}
-	a.looked = now
-	if !a.runs || now.Sub(a.asked) >= restAfter {
-		busy, err := a.busy(ctx)
-		if err == nil && busy != a.runs {
-			err = a.turn(ctx, busy)
-		}
-		if err != nil {
+	a.looked, a.news = now, a.news || len(jobs) > 0
+	if !a.runs && a.news || a.runs && now.Sub(a.asked) >= restAfter {
+		if err := a.rest(ctx); err != nil {
 			return 0, err
 		}
-		a.asked = now
+		a.asked, a.news = now, false
 	}
 	if !next.IsZero() {
 		sleep = max(min(time.Until(next), longestSleep), time.Millisecond)
@@ -123,9 +154,13 @@ func (a *alarm) once(ctx context.Context) (sleep time.Duration, err error) {
 	return sleep, nil
 }
 
-// turn starts River, or stops it.
-func (a *alarm) turn(ctx context.Context, on bool) error {
-	if !on {
+// rest starts River if there is a job that has not ended, and stops it if there is none.
+func (a *alarm[T]) rest(ctx context.Context) error {
+	busy, err := a.busy(ctx, a.kind)
+	switch {
+	case err != nil || busy == a.runs:
+		return err
+	case !busy:
 		return a.stop(ctx)
 	}
 	if err := a.client.Start(context.WithoutCancel(ctx)); err != nil {
@@ -136,7 +171,7 @@ func (a *alarm) turn(ctx context.Context, on bool) error {
 }
 
 // stop stops River. It returns when every job has ended.
-func (a *alarm) stop(ctx context.Context) error {
+func (a *alarm[T]) stop(ctx context.Context) error {
 	if !a.runs {
 		return nil
 	}

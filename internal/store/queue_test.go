@@ -23,12 +23,11 @@ import (
 
 // worker takes what is due, and has a function of the test say what becomes of each.
 type worker struct {
-	river.WorkerDefaults[queue.Send]
 	s  *Store
 	do func(id int64) delivery.State
 }
 
-func (w *worker) Work(ctx context.Context, job *river.Job[queue.Send]) error {
+func (w *worker) work(ctx context.Context, job *river.Job[queue.Send]) error {
 	all, err := w.s.Take(ctx, job.Args, 1)
 	if err != nil {
 		return err
@@ -52,11 +51,15 @@ func startQueue(t testing.TB, s *Store, do func(id int64) delivery.State) (stop 
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		due := func(ctx context.Context, after, until time.Time) (time.Time, error) {
-			_, next, err := s.Wake(ctx, after, until)
-			return next, err
+		due := func(ctx context.Context, after, until time.Time) (jobs []queue.Send, next time.Time, err error) {
+			all, next, err := s.Wake(ctx, after, until)
+			for _, d := range all {
+				jobs = append(jobs, d.Send)
+			}
+			return jobs, next, err
 		}
-		assert.NoError(t, s.Queue().Work(ctx, queue.Crew{Worker: &worker{s: s, do: do}, Due: due, Earlier: s.Earlier,
+		assert.NoError(t, queue.Work(ctx, s.Queue(), queue.Crew[queue.Send]{Work: (&worker{s: s, do: do}).work,
+			AtOnce: 1000, Grace: 5 * time.Second, Due: due, Earlier: s.Earlier,
 			Log: slog.New(slog.DiscardHandler), Failed: func(err error) { assert.NoError(t, err) }}))
 	})
 	return func() { cancel(); running.Wait() }

@@ -28,8 +28,8 @@ func (s *Store) Insert(ctx context.Context, tx *sql.Tx, all ...delivery.Draft) (
 			due[queue.Send{User: d.User, Connection: d.Connection}] = true
 		}
 	}
-	s.Jobs.Look() // at when the others are due
-	return id, s.Jobs.Insert(ctx, tx, slices.Collect(maps.Keys(due))...)
+	s.Jobs.Look(queue.Send{}.Kind()) // at when the others are due
+	return id, queue.Insert(ctx, s.Jobs, tx, slices.Collect(maps.Keys(due))...)
 }
 
 // put inserts a delivery. It reports whether its connection needs a job.

@@ -39,8 +39,8 @@ func hasState(states ...delivery.State) string {
 // DueMillis returns a time as it is stored of what is due: not before that time.
 func DueMillis(t time.Time) int64 { return db.Millis(t.Add(time.Millisecond - 1)) }
 
-// Wake inserts jobs for the deliveries that became due after a time and until another one, and returns them by
-// connection, and when the next one becomes due; zero if none does.
+// Wake returns the deliveries that became due after a time and until another one, by connection, and when the next one
+// becomes due; zero if none does.
 func (s *Store) Wake(ctx context.Context, after, until time.Time) (all []delivery.Due, next time.Time, err error) {
 	scan := func(r db.Scanner) (d delivery.Due, err error) { return d, r.Scan(&d.User, &d.Connection, &d.Count) }
 	// The writer is one connection, so this waits for a transaction that has changed what waits and is not over.
@@ -52,15 +52,7 @@ func (s *Store) Wake(ctx context.Context, after, until time.Time) (all []deliver
 	var first sql.NullInt64
 	err = s.db.Writer.QueryRowContext(ctx, "SELECT min(due_at) FROM deliveries WHERE "+Pending+" AND due_at > $1",
 		db.Millis(until)).Scan(&first)
-	if err != nil || len(all) == 0 {
-		return nil, db.Instant(first.Int64), db.Explain(err)
-	}
-	sends := make([]queue.Send, len(all))
-	for i, d := range all {
-		sends[i] = d.Send
-	}
-	return all, db.Instant(first.Int64),
-		s.db.Write(ctx, func(tx *sql.Tx) error { return s.Jobs.Insert(ctx, tx, sends...) })
+	return all, db.Instant(first.Int64), db.Explain(err)
 }
 
 // Resume makes all deliveries due that are noted as running. Nobody may be working on any.
@@ -99,7 +91,7 @@ func (s *Store) Finish(ctx context.Context, job *river.Job[queue.Send], share de
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		// This comes first: who makes something due meanwhile finds the job under way, and waits, or has been seen
 		// by what follows.
-		if err := s.Jobs.Complete(ctx, tx, job); err != nil {
+		if err := queue.Complete(ctx, tx, job); err != nil {
 			return err
 		}
 		return s.FinishIn(ctx, tx, job.Args, share)
@@ -128,10 +120,10 @@ func (s *Store) FinishIn(ctx context.Context, tx *sql.Tx, to queue.Send, share d
 	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deliveries WHERE "+OfConnection+" AND "+Pending+
 		" AND due_at <= $3)", to.User, to.Connection, db.Millis(time.Now())).Scan(&more)
 	if err != nil || !more {
-		s.Jobs.Look() // at when the next one is due
+		s.Jobs.Look(queue.Send{}.Kind()) // at when the next one is due
 		return err
 	}
-	return s.Jobs.Insert(ctx, tx, to)
+	return queue.Insert(ctx, s.Jobs, tx, to)
 }
 
 // end notes how an attempt at a delivery ended.
@@ -181,7 +173,7 @@ func (s *Store) BecomeDue(ctx context.Context, tx *sql.Tx, changes, which string
 	slices.SortFunc(all, func(a, b queue.Send) int {
 		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Connection, b.Connection))
 	})
-	return n, s.Jobs.Insert(ctx, tx, slices.Compact(all)...)
+	return n, queue.Insert(ctx, s.Jobs, tx, slices.Compact(all)...)
 }
 
 // The changes of BecomeDue, and which deliveries each is for.
