@@ -120,7 +120,7 @@ var arrows = map[string][]string{
 	// It tells when a digest has come, and leaves it to its caller to say what a failure means.
 	"internal/digest": {
 		"internal/bounded", "internal/events", "internal/library", "internal/providers",
-		"internal/resilience", "internal/resilience/backoff",
+		"internal/queue", "internal/resilience", "internal/resilience/backoff",
 	},
 	// It asks sources about music and tells of its progress.
 	"internal/enrich": {

@@ -7,14 +7,16 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/go-co-op/gocron/v2"
+	"github.com/riverqueue/river"
 
 	"reprise/internal/bounded"
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
@@ -27,6 +29,7 @@ type Guard interface {
 
 // Store keeps digests and listens.
 type Store interface {
+	Queue() *queue.Queue
 	weekStore
 	wishStore
 }
@@ -88,10 +91,12 @@ const (
 
 // Runner writes digests. Make it with New, and run it with Run. It is safe for concurrent use.
 type Runner struct {
-	c    Config
-	wake chan struct{}
+	c Config
 
-	unsaved []Digest // answers that could not be stored yet; used by Run only
+	unsaved []Digest // answers that could not be stored yet; used by the job under way only
+
+	mu   sync.Mutex
+	next time.Time // when to look for what is due
 }
 
 // New returns a Runner.
@@ -102,7 +107,7 @@ func New(c Config) *Runner {
 	if c.Zone == nil {
 		c.Zone = time.Local
 	}
-	return &Runner{c: c, wake: make(chan struct{}, 1)}
+	return &Runner{c: c}
 }
 
 // Options returns the options, with defaults filled in.
@@ -174,65 +179,95 @@ func (r *Runner) Delete(ctx context.Context, user, id int64) error {
 
 func (r *Runner) tell(user int64) { r.c.Bus.Publish(user, events.Event{Type: events.Digest}) }
 
-// Look makes Run look for due digests now.
-func (r *Runner) Look() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
+// Look has what is due written now.
+func (r *Runner) Look() { r.lookAt(time.Time{}) }
+
+// lookAt has it looked at a time for what is due.
+func (r *Runner) lookAt(at time.Time) {
+	r.mu.Lock()
+	r.next = at
+	r.mu.Unlock()
+	r.c.Store.Queue().Look(Job{}.Kind())
 }
+
+// Job asks for the digest of a person's week.
+type Job struct {
+	User int64  `json:"user"`
+	Week string `json:"week"` // see Digest
+}
+
+// Kind implements river.JobArgs.
+func (Job) Kind() string { return "digest" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (j Job) InsertOpts() river.InsertOpts { return queue.Unique(j) }
 
 // Run writes due digests, one after the other, until ctx ends. It returns an error if it cannot start.
 func (r *Runner) Run(ctx context.Context) error {
-	quiet := gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError))
-	loop, err := gocron.NewScheduler(quiet, gocron.WithStopTimeout(15*time.Second))
-	if err != nil {
-		return fmt.Errorf("start digests: %w", err)
-	}
-	jitter := r.c.Every / 10 // so that installations do not call in step
-	_, err = loop.NewJob(
-		gocron.DurationRandomJob(r.c.Every-jitter, r.c.Every+jitter),
-		gocron.NewTask(r.Look),
-		gocron.WithName("digests"),
-		gocron.WithStartAt(gocron.WithStartImmediately()),
-	)
-	if err != nil {
-		return errors.Join(fmt.Errorf("start digests: %w", err), loop.Shutdown())
-	}
-	loop.Start()
-	for ctx.Err() == nil {
-		var again <-chan time.Time
-		if at := r.look(ctx); !at.IsZero() {
-			again = time.After(time.Until(at))
-		}
-		select {
-		case <-ctx.Done():
-		case <-r.wake:
-		case <-again:
-		}
-	}
-	return loop.Shutdown()
+	return queue.Work(ctx, r.c.Store.Queue(), queue.Crew[Job]{Work: r.work, AtOnce: 1,
+		Grace: patience, Due: r.due, Log: r.c.Log,
+		Failed: func(err error) { r.c.Log.Error("digests cannot be looked up", "err", err) }})
 }
 
-// look writes what is due now. It returns when to look again, or zero for the loop's next time.
-func (r *Runner) look(ctx context.Context) (again time.Time) {
+// due returns jobs for what is due when it is time to look, and when it is again.
+func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock() // who asks meanwhile is seen, or has it looked again
+	if r.next.After(now) {
+		return nil, r.next, nil
+	}
+	if r.Provider() != nil {
+		if jobs, err = r.jobs(ctx, now.In(r.c.Zone)); err != nil {
+			return nil, r.next, err
+		}
+	}
+	r.next = queue.Again(now, r.c.Every)
+	return jobs, r.next, nil
+}
+
+// jobs returns a job for each digest that is due.
+func (r *Runner) jobs(ctx context.Context, now time.Time) (all []Job, err error) {
+	week := lastFull(now)
+	for range goBack {
+		due, err := r.c.Store.DueDigests(ctx, week)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range due {
+			job := Job{d.User, d.Week} // what a person asked for is due in every week
+			if (d.Asked || !now.Before(week.To.Add(r.c.Late))) && !slices.Contains(all, job) {
+				all = append(all, job)
+			}
+		}
+		week = week.Before()
+	}
+	return all, nil
+}
+
+// work works a job. What could not be written is still due, and looked at when it may be tried again.
+func (r *Runner) work(ctx context.Context, job *river.Job[Job]) error {
 	defer func() {
 		if p := recover(); p != nil {
 			r.c.Log.Error("digest panicked", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
-	if r.Provider() == nil {
-		return time.Time{}
+	err := r.writeDue(ctx, job.Args)
+	if err != nil && ctx.Err() == nil {
+		r.tell(job.Args.User)
+		if at := r.again(err); !at.IsZero() {
+			defer r.lookAt(at)
+		}
 	}
-	err := r.writeDue(ctx)
-	if err == nil || ctx.Err() != nil {
-		return time.Time{}
-	}
+	return queue.End(context.WithoutCancel(ctx), r.c.Store.Queue(), job)
+}
+
+// again returns when to look again after a failure; zero for the next usual time.
+func (r *Runner) again(err error) time.Time {
 	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok {
 		if e.State.Until.IsZero() { // until a person acts
 			return time.Time{}
 		}
-		return later(e.State.Until, time.Now().Add(time.Second))
+		return time.Now().Add(max(time.Until(e.State.Until), time.Second))
 	}
 	if _, ok := errors.AsType[*resilience.LocalError](err); ok {
 		r.c.Log.Error("digest cannot be stored", "err", err)
@@ -241,14 +276,7 @@ func (r *Runner) look(ctx context.Context) (again time.Time) {
 	return time.Now().Add(time.Second) // the guard then says how long to wait
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func (r *Runner) writeDue(ctx context.Context) error {
+func (r *Runner) writeDue(ctx context.Context, job Job) error {
 	for len(r.unsaved) > 0 { // before paying for more
 		if err := r.c.Store.SaveDigest(ctx, r.unsaved[0]); err != nil {
 			return err
@@ -256,33 +284,15 @@ func (r *Runner) writeDue(ctx context.Context) error {
 		r.tell(r.unsaved[0].User)
 		r.unsaved = r.unsaved[1:]
 	}
-	now := time.Now().In(r.c.Zone)
-	week := lastFull(now)
-	for range goBack {
-		due, err := r.c.Store.DueDigests(ctx, week)
-		if err != nil {
-			return err
-		}
-		for _, d := range due {
-			if !d.Asked && now.Before(week.To.Add(r.c.Late)) {
-				continue
-			}
-			of, err := named(d.Week, r.c.Zone)
-			if err != nil {
-				return err
-			}
-			if err := r.write(ctx, d, of); err != nil {
-				r.tell(d.User)
-				return err
-			}
-		}
-		week = week.Before()
+	week, err := named(job.Week, r.c.Zone)
+	if err != nil || r.Provider() == nil { // taken away meanwhile
+		return err
 	}
-	return ctx.Err()
+	return r.write(ctx, job, week)
 }
 
 // write writes one digest. After an error it is still due.
-func (r *Runner) write(ctx context.Context, due Due, week Week) error {
+func (r *Runner) write(ctx context.Context, due Job, week Week) error {
 	heard, err := r.c.Store.Heard(ctx, due.User, week, usual)
 	if err != nil {
 		return err
@@ -326,7 +336,7 @@ func (r *Runner) write(ctx context.Context, due Due, week Week) error {
 }
 
 // stillDue reports whether a digest is still to be written.
-func (r *Runner) stillDue(ctx context.Context, due Due, week Week) (bool, error) {
+func (r *Runner) stillDue(ctx context.Context, due Job, week Week) (bool, error) {
 	all, err := r.c.Store.DueDigests(ctx, week)
 	same := func(d Due) bool { return d.User == due.User && d.Week == due.Week }
 	return slices.ContainsFunc(all, same), err
@@ -359,27 +369,9 @@ func (r *Runner) complete(
 ) (out providers.Completion, err error) {
 	subject := providers.OfInstallation(model, library.Digest)
 	err = r.c.Guard.Do(ctx, subject, func(ctx context.Context, call resilience.Call, _ providers.Adapter) error {
-		ctx, cancel := patient(ctx)
-		defer cancel()
 		out, err = model.Model.Complete(ctx, call, p)
 		out.Text, out.Model = bounded.Cut(out.Text, longest, 4*longest), library.Name(out.Model)
 		return err
 	})
 	return out, err
-}
-
-// patient returns a context that ends a while after ctx does.
-func patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(patience):
-			cancel()
-		case <-longer.Done():
-		}
-	})
-	return longer, func() {
-		stop()
-		cancel()
-	}
 }

@@ -22,7 +22,7 @@ import (
 
 func TestADigestIsWrittenOnceForThoseWhoWantIt(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		h.rarely()
+		h.rarely(10 * time.Hour)
 		require.NoError(t, h.Switch(t.Context(), h.alice, true))
 		h.until(1, 12)
 		require.Empty(t, h.far.prompts(), "nothing was heard")
@@ -72,7 +72,7 @@ func TestADigestIsWrittenOnceForThoseWhoWantIt(t *testing.T) {
 
 func TestMissedWeeksAreWrittenAfterAPause(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		h.rarely()
+		h.rarely(10 * time.Hour)
 		h.hears(h.alice, "Before it was wanted")
 		h.until(5, 0)
 		h.hears(h.alice, "Untitled 1")
@@ -168,7 +168,7 @@ func TestAWrongModelStopsUntilSomebodyRetries(t *testing.T) {
 
 func TestARequestedDigestIsWrittenEvenLate(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		h.rarely()
+		h.rarely(100 * time.Hour)
 		h.hears(h.bob, "Untitled 2")
 		h.far.answers(404, wrongName)
 		h.until(3, 1)
@@ -302,11 +302,11 @@ func TestAnAnswerIsKeptUntilItCanBeStored(t *testing.T) {
 		h.start()
 		h.hears(h.bob, "Untitled 2")
 		require.NoError(t, h.Switch(t.Context(), h.bob, true))
-		h.until(3, 12)
+		h.until(3, 5)
 		require.Len(t, h.far.prompts(), 1)
 		require.Empty(t, h.written(h.bob))
 		full.Store(false)
-		h.until(3, 13)
+		h.until(3, 6)
 		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob))
 		require.Len(t, h.far.prompts(), 1)
 	})
@@ -340,14 +340,11 @@ func TestWithoutAModelNothingIsWritten(t *testing.T) {
 	r := digest.New(digest.Config{})
 	require.Nil(t, r.Provider())
 	require.ErrorIs(t, r.Ask(t.Context(), 1), digest.ErrOff)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.NoError(t, r.Run(ctx))
 }
 
 func TestADigestIsInItsReadersLanguage(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		h.rarely()
+		h.rarely(10 * time.Hour)
 		require.NoError(t, h.Store.SetChoices(t.Context(), h.alice, accounts.Choices{Language: "de"}))
 		h.hears(h.alice, "Untitled 1")
 		h.hears(h.bob, "Untitled 1")

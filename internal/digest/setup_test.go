@@ -153,10 +153,10 @@ func (h *house) start() {
 }
 
 // rarely makes the runner look less often, so that the test runs faster.
-func (h *house) rarely() {
+func (h *house) rarely(every time.Duration) {
 	h.t.Helper()
 	h.stop()
-	h.every = 10 * time.Hour
+	h.every = every
 	h.start()
 }
 
