@@ -115,7 +115,7 @@ var arrows = map[string][]string{
 	// words of the pages. It undoes what an export of ours escapes.
 	"internal/imports": {
 		"internal/bounded", "internal/events", "internal/export", "internal/library", "internal/notify",
-		"internal/resilience",
+		"internal/queue", "internal/resilience",
 	},
 	// It tells when a digest has come, and leaves it to its caller to say what a failure means.
 	"internal/digest": {

@@ -278,7 +278,7 @@ func TestAnImportWaitsForRoomAndGoesOn(t *testing.T) {
 		require.Equal(t, "The disk is full. Make room on it.", b.Trouble(v.ID).String())
 		require.Equal(t, b.Trouble(v.ID), b.AnyTrouble())
 		require.Equal(t, imports.Done, b.state(friend, small.ID).State, "what still fits is read")
-		time.Sleep(time.Hour)
+		time.Sleep(10 * time.Minute)
 		require.NotEmpty(t, b.Trouble(v.ID).String())
 		db.set(false)
 		time.Sleep(time.Minute)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/queue"
 	"reprise/internal/words"
 )
 
@@ -118,6 +119,7 @@ var (
 
 // Store keeps imports and listens.
 type Store interface {
+	Queue() *queue.Queue
 	// AddImport stores a new import and returns it with its ID. It returns ErrBusy if the person has most open ones.
 	AddImport(ctx context.Context, v Import, most int) (Import, error)
 	// Connection returns one of a person's connections, or library.ErrNotFound.

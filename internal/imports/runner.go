@@ -9,15 +9,18 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/riverqueue/river"
 	"golang.org/x/sync/semaphore"
 
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
@@ -64,7 +67,6 @@ type Runner struct {
 	c       Config
 	since   time.Time // older files belong to an earlier process
 	maxRows int
-	wake    chan struct{}
 	turn    *semaphore.Weighted // of the one import that is being read; first come, first served
 	waiting atomic.Int32        // imports that wait for their turn
 
@@ -73,7 +75,7 @@ type Runner struct {
 
 	mu        sync.Mutex
 	receiving map[int64]bool       // people who are sending a file
-	reading   map[int64]bool       // people whose file is open
+	waits     map[int64]time.Time  // until when the imports of a person wait after a failure
 	trouble   map[int64]words.Text // why an import waits, by its ID
 }
 
@@ -83,80 +85,70 @@ func New(c Config) *Runner {
 		c:         c,
 		since:     time.Now().Add(-fileClock),
 		maxRows:   maxRows,
-		wake:      make(chan struct{}, 1),
 		turn:      semaphore.NewWeighted(1),
 		receiving: map[int64]bool{},
-		reading:   map[int64]bool{},
+		waits:     map[int64]time.Time{},
 		trouble:   map[int64]words.Text{},
 	}
 }
 
+// Job asks for a person's oldest open import to be read.
+type Job struct {
+	User int64 `json:"user"`
+}
+
+// Kind implements river.JobArgs.
+func (Job) Kind() string { return "import" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (j Job) InsertOpts() river.InsertOpts { return queue.Unique(j) }
+
 // Run reads the waiting files until ctx ends. The next Run continues.
 func (r *Runner) Run(ctx context.Context) error {
 	r.sweep(ctx)
-	var readers sync.WaitGroup
-	defer readers.Wait()
-	for ctx.Err() == nil {
-		var again <-chan time.Time // who adds one, or leaves one, wakes Run
-		open, err := r.c.Store.OpenImports(ctx)
-		if err != nil && ctx.Err() == nil {
-			r.c.Log.Error("imports cannot be looked up", "err", err)
-			again = time.After(tryAgain)
-		}
-		for _, v := range open {
-			if r.take(v.User) {
-				readers.Go(func() {
-					defer r.leave(v.User)
-					r.follow(ctx, v)
-				})
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-r.wake:
-		case <-again:
-		}
-	}
-	return nil
+	return queue.Work(ctx, r.c.Store.Queue(), queue.Crew[Job]{Work: r.work, AtOnce: maxReaders,
+		Due: r.due, Log: r.c.Log,
+		Failed: func(err error) { r.c.Log.Error("imports cannot be looked up", "err", err) }})
 }
 
-// take reserves the reader of a person. It returns false if that reads a file, or if there are too many readers.
-func (r *Runner) take(user int64) bool {
+// look has it looked for open imports.
+func (r *Runner) look() { r.c.Store.Queue().Look(Job{}.Kind()) }
+
+// due returns a job for everybody who has an open import, unless it waits, and when the first may go on.
+func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next time.Time, err error) {
+	open, err := r.c.Store.OpenImports(ctx)
+	if err != nil {
+		return nil, next, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.reading[user] || len(r.reading) >= maxReaders {
-		return false
+	for _, v := range open {
+		until, job := r.waits[v.User], Job{v.User}
+		switch {
+		case slices.Contains(jobs, job):
+		case !until.After(now):
+			jobs = append(jobs, job)
+		case next.IsZero() || until.Before(next):
+			next = until
+		}
 	}
-	r.reading[user] = true
-	return true
+	return jobs, next, nil
 }
 
-func (r *Runner) leave(user int64) {
+// work works a job. An import that cannot go on waits for a while.
+func (r *Runner) work(ctx context.Context, job *river.Job[Job]) error {
+	open, err := r.c.Store.OpenImports(ctx)
+	if i := slices.IndexFunc(open, func(v Import) bool { return v.User == job.Args.User }); i >= 0 {
+		err = r.read(ctx, open[i])
+	}
 	r.mu.Lock()
-	delete(r.reading, user)
+	delete(r.waits, job.Args.User)
+	if err != nil && ctx.Err() == nil {
+		r.c.Log.Error("import cannot continue", "user_id", job.Args.User, "err", err)
+		r.waits[job.Args.User] = time.Now().Add(tryAgain)
+	}
 	r.mu.Unlock()
-	r.look()
-}
-
-// look makes Run look for open imports.
-func (r *Runner) look() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
-
-// follow reads one import to its end, and waits for a while if that cannot go on.
-func (r *Runner) follow(ctx context.Context, v Import) {
-	err := r.read(ctx, v)
-	if err == nil || ctx.Err() != nil {
-		return
-	}
-	r.c.Log.Error("import cannot continue", "user_id", v.User, "provider", v.Connection, "err", err)
-	select {
-	case <-ctx.Done():
-	case <-time.After(tryAgain):
-	}
+	return queue.End(context.WithoutCancel(ctx), r.c.Store.Queue(), job)
 }
 
 // sweep removes files that earlier processes have left behind.

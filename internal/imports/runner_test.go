@@ -59,7 +59,8 @@ func (b *bench) runner(s imports.Store) *imports.Runner {
 }
 
 func (b *bench) config(s imports.Store) imports.Config {
-	return imports.Config{Dir: b.dir, Store: s, Bus: b.bus, Notifier: b.told, Log: slog.New(slog.DiscardHandler)}
+	return imports.Config{Dir: b.dir, Store: s, Bus: b.bus, Notifier: b.told,
+		Log: slog.New(slog.DiscardHandler)}
 }
 
 // files returns the names of the files that are kept.
