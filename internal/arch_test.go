@@ -124,7 +124,7 @@ var arrows = map[string][]string{
 	},
 	// It asks sources about music and tells of its progress.
 	"internal/enrich": {
-		"internal/events", "internal/library", "internal/providers", "internal/resilience",
+		"internal/events", "internal/library", "internal/providers", "internal/queue", "internal/resilience",
 		"internal/resilience/backoff",
 	},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.

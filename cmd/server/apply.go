@@ -39,9 +39,9 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.channels.Introduce(now.Contact, now.BaseURL)
 	a.server.Courier.Move(now.BaseURL)
 	a.updates.Configure(now.UpdatesURL)
+	a.server.Enrichment.SetEvery(now.EnrichEvery)
 	err := errors.Join(
 		a.server.Syncer.Configure(syncOptions(now)),
-		a.server.Enrichment.SetEvery(now.EnrichEvery),
 		a.adopt(ctx, before, now),
 		a.replace(ctx, before, now),
 	)

@@ -18,6 +18,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
@@ -136,6 +137,7 @@ type Told struct {
 
 // Store keeps the queue and the answers.
 type Store interface {
+	Queue() *queue.Queue
 	// Enqueue adds entities of these kinds that are new to a source to its queue, some thousand at a time: due now, or
 	// waiting for the MBID that the source in needs finds. It returns whether there may be more.
 	Enqueue(ctx context.Context, source string, kinds []string, needs string) (more bool, err error)

@@ -155,7 +155,7 @@ func TestTasksAreAskedSoonAfterAnOutage(t *testing.T) {
 			settle()
 		}
 		again(but("artist A", fails(http.StatusBadRequest)))
-		require.Equal(t, []string{"artist A", "track A/T"}, b.facts.calls(), "for any reason of their failures")
+		require.ElementsMatch(t, []string{"artist A", "track A/T"}, b.facts.calls(), "for any reason of their failures")
 		require.Equal(t, enrich.Progress{Done: 1, Failed: 1, PutOff: 1}, b.progress("facts"))
 		for _, answer := range []error{refused, fails(http.StatusBadRequest)} {
 			require.LessOrEqual(t,

@@ -3,20 +3,18 @@ package enrich
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/go-co-op/gocron/v2"
-
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/queue"
 	"reprise/internal/words"
-)
 
-// loopJitter is the share by which the loop's interval varies, so that installations do not call in step.
-const loopJitter = 0.1
+	"github.com/riverqueue/river"
+)
 
 // Config is what a Runner works with.
 type Config struct {
@@ -32,12 +30,12 @@ type Config struct {
 // Runner asks the sources. Make it with New, and run it with Run. It is safe for concurrent use.
 type Runner struct {
 	c       Config
-	ticked  chan struct{}
 	workers map[string]*worker // by source
 
-	mu    sync.Mutex       // for c.Every and the loop
-	loops gocron.Scheduler // nil while nothing runs
-	job   gocron.Job
+	mu   sync.Mutex // for c.Every and what follows
+	tick time.Time  // when the next one is
+	// again is when a source may be asked again, by its name. One that is missing waits for the next tick.
+	again map[string]time.Time
 }
 
 // New returns a Runner.
@@ -45,9 +43,9 @@ func New(c Config) *Runner {
 	if c.Every == 0 {
 		c.Every = time.Hour
 	}
-	r := &Runner{c: c, ticked: make(chan struct{}, 1), workers: map[string]*worker{}}
+	r := &Runner{c: c, workers: map[string]*worker{}, again: map[string]time.Time{}}
 	for _, s := range r.Sources() {
-		r.workers[s.Provider.Name] = &worker{name: s.Provider.Name, r: r, poke: make(chan struct{}, 1)}
+		r.workers[s.Provider.Name] = &worker{name: s.Provider.Name, r: r}
 	}
 	return r
 }
@@ -97,7 +95,20 @@ func (r *Runner) Trouble(source string) words.Text {
 }
 
 // Tick requests a tick now, and returns at once.
-func (r *Runner) Tick() { wake(r.ticked) }
+func (r *Runner) Tick() {
+	r.mu.Lock()
+	r.tick = time.Time{}
+	r.mu.Unlock()
+	r.c.Store.Queue().Look(Job{}.Kind())
+}
+
+// wake has a source asked at a time.
+func (r *Runner) wake(source string, at time.Time) {
+	r.mu.Lock()
+	r.again[source] = at
+	r.mu.Unlock()
+	r.c.Store.Queue().Look(Job{}.Kind())
+}
 
 // Retry makes the postponed tasks of a source due, and requests a tick.
 func (r *Runner) Retry(ctx context.Context, source string) error {
@@ -106,67 +117,96 @@ func (r *Runner) Retry(ctx context.Context, source string) error {
 	return err
 }
 
-// Run works until ctx ends, and waits for the calls under way.
-func (r *Runner) Run(ctx context.Context) error {
-	loops, err := r.startLoop()
-	if err != nil {
-		return err
-	}
-	var running sync.WaitGroup
-	for _, w := range r.workers {
-		running.Go(func() { w.run(ctx) })
-	}
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-r.ticked:
-			r.tick(ctx)
-		}
-	}
-	running.Wait() // before Shutdown, which waits actively
-	r.mu.Lock()
-	r.loops = nil
-	r.mu.Unlock()
-	return loops.Shutdown()
+// Job asks for a turn at a source.
+type Job struct {
+	Source string `json:"source"`
 }
 
-// startLoop starts the loop that requests a tick at every interval.
-func (r *Runner) startLoop() (gocron.Scheduler, error) {
-	quiet := gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError))
-	loops, err := gocron.NewScheduler(quiet, gocron.WithStopTimeout(15*time.Second))
-	if err != nil {
-		return nil, fmt.Errorf("start loop: %w", err)
+// Kind implements river.JobArgs.
+func (Job) Kind() string { return "enrich" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (j Job) InsertOpts() river.InsertOpts { return queue.Unique(j) }
+
+// Run works until ctx ends, and waits for the calls under way.
+func (r *Runner) Run(ctx context.Context) error {
+	return queue.Work(ctx, r.c.Store.Queue(), queue.Crew[Job]{Work: r.work, AtOnce: max(len(r.workers), 1),
+		Due: r.due, Log: r.c.Log,
+		Failed: func(err error) { r.c.Log.Error("enrichment cannot be looked up", "err", err) }})
+}
+
+// due returns a job for each source that has something to ask and may be asked, and when the next one may. At a tick it
+// adds new music to the queues of the sources first.
+func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next time.Time, err error) {
+	if r.ticks(now) {
+		if err := r.fill(ctx); err != nil && ctx.Err() == nil { // the next tick continues
+			r.c.Log.Error("loop failed", "err", err, "loop", "enrichment")
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.job, err = loops.NewJob(jittered(r.c.Every), gocron.NewTask(r.Tick), gocron.WithName("enrichment"),
-		gocron.WithStartAt(gocron.WithStartImmediately()))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start loop: %w", err), loops.Shutdown())
+	next = r.tick
+	for source, at := range r.again {
+		switch {
+		case !at.After(now) && r.idle(ctx, source):
+			delete(r.again, source)
+		case !at.After(now):
+			jobs = append(jobs, Job{source})
+		case at.Before(next):
+			next = at
+		}
 	}
-	r.loops = loops
-	loops.Start()
-	return loops, nil
+	return jobs, next, nil
 }
 
-func jittered(every time.Duration) gocron.JobDefinition {
-	jitter := time.Duration(float64(every) * loopJitter)
-	return gocron.DurationRandomJob(every-jitter, every+jitter)
+// idle reports whether there is nothing to ask a source.
+func (r *Runner) idle(ctx context.Context, source string) bool {
+	if r.source(source).Enricher == nil {
+		return true
+	}
+	_, err := r.c.Store.NextTask(ctx, source)
+	return errors.Is(err, library.ErrNotFound)
+}
+
+// ticks reports whether it is time for a tick, and sets the time of the next one. Then every source may be asked.
+func (r *Runner) ticks(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tick.After(now) {
+		return false
+	}
+	r.tick = queue.Again(now, r.c.Every)
+	for source := range r.workers {
+		r.again[source] = now
+	}
+	return true
+}
+
+// work works a job.
+func (r *Runner) work(ctx context.Context, job *river.Job[Job]) error {
+	source := job.Args.Source
+	r.mu.Lock()
+	delete(r.again, source)
+	r.mu.Unlock()
+	until, err := r.workers[source].turn(ctx)
+	if err != nil && ctx.Err() == nil { // the next tick tries again
+		r.c.Log.Error("enrichment cannot continue", "provider", source, "err", err)
+	}
+	if !until.IsZero() {
+		r.wake(source, time.Now().Add(max(time.Until(until), time.Second)))
+	}
+	return queue.End(context.WithoutCancel(ctx), r.c.Store.Queue(), job)
 }
 
 // SetEvery changes how often the runner looks for new listens and due tasks.
-func (r *Runner) SetEvery(every time.Duration) (err error) {
+func (r *Runner) SetEvery(every time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if every == r.c.Every {
-		return nil
+	if every != r.c.Every {
+		r.tick = r.tick.Add(every - r.c.Every)
+		r.c.Every = every
+		r.c.Store.Queue().Look(Job{}.Kind())
 	}
-	r.c.Every = every
-	if r.loops != nil {
-		r.job, err = r.loops.Update(r.job.ID(), jittered(every), gocron.NewTask(r.Tick),
-			gocron.WithName("enrichment"))
-	}
-	return err
 }
 
 // Every returns how often the runner looks for new listens and due tasks.
@@ -174,16 +214,6 @@ func (r *Runner) Every() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.c.Every
-}
-
-// tick adds new music to the queue, and wakes the workers.
-func (r *Runner) tick(ctx context.Context) {
-	if err := r.fill(ctx); err != nil && ctx.Err() == nil { // the next tick continues
-		r.c.Log.Error("loop failed", "err", err, "loop", "enrichment")
-	}
-	for _, w := range r.workers {
-		wake(w.poke)
-	}
 }
 
 // fill adds new music and lost pictures to the queue.
@@ -209,13 +239,6 @@ func all(some func() (more bool, err error)) error {
 		if more, err := some(); err != nil || !more {
 			return err
 		}
-	}
-}
-
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }
 

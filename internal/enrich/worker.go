@@ -31,34 +31,12 @@ var putOff = [...]time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 type worker struct {
 	name string // of the source
 	r    *Runner
-	poke chan struct{}
 	busy atomic.Bool
 	// trouble is the failure on our own side that ended the latest turn, for a person; nil without one.
 	trouble atomic.Pointer[words.Text]
 
 	progress        Progress
 	toldAt, shownAt time.Time
-}
-
-// run takes turns until ctx ends: when the worker is woken, and when the source may be asked again.
-func (w *worker) run(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for ctx.Err() == nil {
-		timer.Stop()
-		until, err := w.turn(ctx)
-		if err != nil && ctx.Err() == nil { // the next tick tries again
-			w.r.c.Log.Error("enrichment cannot continue", "provider", w.name, "err", err)
-		}
-		if !until.IsZero() {
-			timer.Reset(max(time.Until(until), time.Second))
-		}
-		select {
-		case <-ctx.Done():
-		case <-w.poke:
-		case <-timer.C:
-		}
-	}
 }
 
 // turn asks until nothing is due or the source may not be asked. It returns when it may be asked again; zero when that
@@ -251,6 +229,6 @@ func (w *worker) show(ctx context.Context) {
 	w.shownAt = time.Now()
 	w.r.tell(ctx, events.Event{Type: events.Enrichment, Connection: library.ConnectionID(w.name)})
 	for _, name := range w.r.needing(w.name) {
-		wake(w.r.workers[name].poke)
+		w.r.wake(name, time.Now())
 	}
 }
