@@ -78,6 +78,28 @@ func BenchmarkListensOfARareArtist(b *testing.B) {
 	}
 }
 
+// BenchmarkRuledPage measures a page of listens, with the meanings of their songs, in a library for which people have
+// made a hundred rules. It is what the rules are kept in memory for.
+func BenchmarkRuledPage(b *testing.B) {
+	s, user, _ := manyListens(b, 20_000)
+	for i := range 100 {
+		links, err := s.Links(b.Context(), []library.Track{{Artist: fmt.Sprint("Artist ", i)}})
+		require.NoError(b, err)
+		_, err = s.RenameMusic(b.Context(), user, library.KindArtist, links[0].Artist, fmt.Sprint("The Artist ", i))
+		require.NoError(b, err)
+	}
+	for b.Loop() {
+		page, _, err := s.FindListens(b.Context(), library.ListenFilter{User: user}, "", 50)
+		require.NoError(b, err)
+		tracks := make([]library.Track, len(page))
+		for i, l := range page {
+			tracks[i] = l.Track
+		}
+		_, err = s.Links(b.Context(), tracks)
+		require.NoError(b, err)
+	}
+}
+
 // BenchmarkArtistPage measures the numbers on the page of an artist. BenchmarkListeningPage measures Listening for a
 // week and for all time; "of-week" is the time of the latter relative to the former.
 func BenchmarkArtistPage(b *testing.B) {

@@ -12,7 +12,7 @@ type NotBeforeError struct {
 	State    State
 	Endpoint string // that was not called; empty when the connection may not call at all
 	Offline  bool   // our own connection to the internet is lost
-	Busy     bool   // too many large answers are being read; see Turns
+	Busy     bool   // too many large answers are being read; see turns.Queue
 	Met      bool   // the state came while the run was under way, which ends by it
 }
 

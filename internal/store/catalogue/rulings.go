@@ -35,7 +35,8 @@ func (s *Store) IsChosen(name string) bool {
 	return false
 }
 
-// rulingsCache holds the rulings. It is safe for concurrent use.
+// rulingsCache holds the rulings. BenchmarkRuledPage takes half as long again without it. It is safe for concurrent
+// use.
 type rulingsCache struct {
 	mu      sync.Mutex
 	rulings *music.Rulings
