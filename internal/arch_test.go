@@ -344,7 +344,8 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/events", "internal/library",
 		"internal/server/core",
 	},
-	"internal/demo": {"internal/words", "web/ui"}, // its page is one of the pages
+	"internal/demo":          {"internal/words", "web/ui"}, // its page is one of the pages
+	"internal/demo/demotest": {"internal/demo"},
 	// It moves people in by the program's own calls, and writes their past as rows. Each round has its own directory.
 	"internal/demo/household": {
 		"internal/accounts", "internal/activity", "internal/channels", "internal/datadir",
@@ -380,7 +381,7 @@ var arrows = map[string][]string{
 	"internal/providers/navidrome": {
 		"internal/library", "internal/match", "internal/providers", "internal/resilience",
 	},
-	"internal/providers/providertest": {
+	"internal/providers/providertest": {"internal/demo",
 		"internal/library", "internal/match", "internal/providers", "internal/resilience",
 		"internal/resilience/backoff", "internal/resilience/transport", "internal/soak",
 	},

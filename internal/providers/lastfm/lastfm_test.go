@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/demo"
+	"reprise/internal/demo/demotest"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
@@ -75,18 +77,20 @@ func collect[V any](seq iter.Seq2[V, error]) (values []V, err error) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	far := healthy(t)
 	aboutTheCall := map[int]resilience.Meaning{}
 	for _, status := range []int{400, 404, 410, 422} {
 		aboutTheCall[status] = unknownCall
 	}
+	world, _ := demotest.Start(t, demo.LastFM, "", nil) // its keys are those of every one
 	providertest.Run(t, providertest.Suite{
-		Provider:    providertest.New(Describe(), append(config, "api_url", "https://ws.example.org/2.0")...),
-		Credentials: library.Credentials{sessionField: sessionKey, userField: "geoff"},
-		Secrets:     []string{apiKey, secret, sessionKey},
-		Prove:       providertest.Capability{Healthy: far},
-		Listens:     providertest.Capability{Healthy: far},
-		Submit:      providertest.Capability{Healthy: far, Statuses: aboutTheCall},
+		Provider: providertest.New(Describe(), "client_id", world.LastFM.ClientID, "client_secret",
+			world.LastFM.ClientSecret, "api_url", world.LastFM.URL),
+		Secrets: []string{world.LastFM.ClientID, world.LastFM.ClientSecret},
+		Submit:  providertest.Capability{Statuses: aboutTheCall},
+		Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
+			w, far := demotest.Start(t, demo.LastFM, "", nil)
+			return far, library.Credentials{sessionField: w.LastFM.Authorize(demo.Alice), userField: demo.Alice}
+		},
 	})
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/demo"
+	"reprise/internal/demo/demotest"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
@@ -59,22 +61,24 @@ func healthy(t *testing.T) providertest.Respond {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	far := healthy(t)
+	const list = "96485e27-967a-492c-9d04-c5a819baa2f3"
 	providertest.Run(t, providertest.Suite{
-		Provider:    providertest.New(Describe(), "api_url", "https://api.example.org/"),
-		Credentials: library.Credentials{tokenField: token, userField: "geoff"},
-		Playlist:    library.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"},
-		Prove:       providertest.Capability{Healthy: far},
+		Provider: providertest.New(Describe()),
+		Playlist: library.Playlist{SourceID: list},
+		Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
+			w, far := demotest.Start(t, demo.ListenBrainz, list, nil)
+			return far, library.Credentials{tokenField: w.ListenBrainz.Token(demo.Alice), userField: demo.Alice}
+		},
 		Listens: providertest.Capability{
-			Healthy: far, Fine: []int{204},
+			Fine:   []int{204},
 			Faults: func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/listen-count") },
 		},
-		Playlists: providertest.Capability{Healthy: far, Fine: []int{204}},
-		Tracks:    providertest.Capability{Healthy: far, Fine: []int{204}},
-		Submit: providertest.Capability{Healthy: far,
+		Playlists: providertest.Capability{Fine: []int{204}},
+		Tracks:    providertest.Capability{Fine: []int{204}},
+		Submit: providertest.Capability{
 			Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
 		Deleted: roygbivID,
-		Delete: providertest.Capability{Healthy: far,
+		Delete: providertest.Capability{Healthy: healthy(t), // of a listen that it has
 			Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
 	})
 }

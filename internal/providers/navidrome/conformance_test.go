@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/demo"
+	"reprise/internal/demo/demotest"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
@@ -65,6 +67,7 @@ var passing = resilience.Meaning{Class: resilience.Retriable, Category: resilien
 	Scope: resilience.ScopeStream, FatalAfter: 10}
 
 func TestConformance(t *testing.T) {
+	const list = "2oLgAYDkWcN0LNPHGM5nLr"
 	older := navidromeRoutes(t)
 	delete(older, "GET /music/api/scrobble")
 	servers := map[string]struct {
@@ -73,7 +76,7 @@ func TestConformance(t *testing.T) {
 		// A missing list of plays is not a fault of an older server.
 		faults func(*http.Request) bool
 	}{
-		"every play": {navidromeRoutes(t), library.Credentials{"auth": "token", "form": "yes", "native": "yes"}, nil},
+		"every play": {nil, library.Credentials{"auth": "token", "form": "yes", "native": "yes"}, nil},
 		"last plays": {older, library.Credentials{"auth": "token", "native": "yes"},
 			func(req *http.Request) bool { return req.URL.Path != "/music/api/scrobble" }},
 		"albums":      {albumRoutes(t), library.Credentials{"auth": "password", "form": "yes", "native": "no"}, nil},
@@ -81,8 +84,10 @@ func TestConformance(t *testing.T) {
 	}
 	for name, server := range servers {
 		t.Run(name, func(t *testing.T) {
-			healthy := providertest.Capability{Healthy: providertest.Routes(server.routes),
-				Statuses: map[int]resilience.Meaning{404: passing}}
+			healthy := providertest.Capability{Statuses: map[int]resilience.Meaning{404: passing}}
+			if server.routes != nil { // else it is simulated
+				healthy.Healthy = providertest.Routes(server.routes)
+			}
 			lists := healthy
 			lists.Fine = []int{http.StatusNotImplemented}
 			if server.learned == nil {
@@ -91,14 +96,22 @@ func TestConformance(t *testing.T) {
 			plays := lists
 			plays.Faults = server.faults
 			sent := lists
+			if server.routes == nil { // the plays are of songs that it has
+				sent.Healthy = providertest.Routes(navidromeRoutes(t))
+			}
 			sent.Statuses = map[int]resilience.Meaning{400: aboutTheCall, 404: passing, 410: aboutTheCall,
 				422: aboutTheCall}
 			providertest.Run(t, providertest.Suite{
 				Provider:    providertest.New(navidrome.Describe()),
 				Credentials: merge(geoff, server.learned),
 				Span:        library.Span{After: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-				Playlist:    library.Playlist{SourceID: "2oLgAYDkWcN0LNPHGM5nLr"},
+				Playlist:    library.Playlist{SourceID: list},
 				Prove:       healthy, Listens: plays, Playlists: lists, Tracks: lists, Submit: sent,
+				Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
+					w, far := demotest.Start(t, demo.Navidrome, list, nil)
+					return far, merge(server.learned, library.Credentials{"url": w.Navidrome.URL,
+						"username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)})
+				},
 			})
 		})
 	}

@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"context"
+	"io"
 	"iter"
 	"maps"
 	"net/http"
@@ -36,6 +37,10 @@ type Suite struct {
 	Deleted string
 
 	Prove, Listens, Playlists, Tracks, Submit, Delete Capability
+
+	// Simulated, if not nil, starts the simulated service in the bubble of each test, and returns it with the
+	// credentials of an account there. It then answers for every capability without a Healthy of its own.
+	Simulated func(*testing.T) (http.RoundTripper, library.Credentials)
 }
 
 // Capability describes the provider's answers for one capability of an adapter. All but Prove are optional.
@@ -63,7 +68,7 @@ func Run(t *testing.T, s Suite) {
 			for _, p := range promises {
 				t.Run(p.name, func(t *testing.T) {
 					t.Parallel()
-					synctest.Test(t, func(t *testing.T) { p.check(t, c) })
+					synctest.Test(t, func(t *testing.T) { p.check(t, c.begin(t)) })
 				})
 			}
 		})
@@ -89,6 +94,25 @@ func (s *Suite) checkProvider(t *testing.T) {
 		require.Contains(t, []string{"text", "url", "password", "checkbox"}, f.Kind, f.Name)
 	}
 	s.checkTakes(t)
+}
+
+// begin returns the capability at a service of its own, if that is simulated.
+func (c *capability) begin(t *testing.T) *capability {
+	if c.Healthy != nil {
+		return c
+	}
+	far, credentials := c.suite.Simulated(t)
+	suite, own := *c.suite, *c
+	suite.Credentials, own.suite = credentials, &suite
+	own.secrets = suite.secrets()
+	own.Healthy = listed(t, suite.Provider, func(req *http.Request) (int, http.Header, string) {
+		resp, err := far.RoundTrip(req)
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		return resp.StatusCode, resp.Header, string(body)
+	})
+	return &own
 }
 
 // capability is a capability with the functions that its checks need.
@@ -137,15 +161,24 @@ func (s *Suite) capabilities(t *testing.T) []*capability {
 				return []any{taken}, nil
 			}})
 	}
-	secrets := slices.Clone(s.Secrets)
+	for _, c := range all {
+		c.suite, c.secrets = s, s.secrets()
+		if c.Healthy != nil {
+			c.Healthy = listed(t, s.Provider, c.Healthy)
+			continue
+		}
+		require.NotNil(t, s.Simulated, "%s has no healthy upstream in the suite", c.name)
+	}
+	return all
+}
+
+// secrets returns what no error may contain.
+func (s *Suite) secrets() []string {
+	all := slices.Clone(s.Secrets)
 	for _, f := range s.Provider.Fields {
 		if v := s.Credentials[f.Name]; f.Kind == "password" && v != "" {
-			secrets = append(secrets, v)
+			all = append(all, v)
 		}
-	}
-	for _, c := range all {
-		require.NotNil(t, c.Healthy, "%s has no healthy upstream in the suite", c.name)
-		c.suite, c.secrets, c.Healthy = s, secrets, listed(t, s.Provider, c.Healthy)
 	}
 	return all
 }

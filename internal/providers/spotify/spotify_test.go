@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/demo"
+	"reprise/internal/demo/demotest"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
@@ -41,17 +43,18 @@ func item(status int) resilience.Meaning {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	const list = "37i9dQZF1EP6YuccBxUcC1"
 	providertest.Run(t, providertest.Suite{
-		Provider:    providertest.New(Describe(), "api_url", "https://api.example.org/", "client_id", "client"),
-		Playlist:    library.Playlist{SourceID: "37i9dQZF1EP6YuccBxUcC1"},
-		Credentials: library.Credentials{accountField: "geoff"},
-		Prove:       providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "me.json"))},
-		Listens: providertest.Capability{
-			Healthy: providertest.Always(200, providertest.Golden(t, "recently-played.json"))},
-		Playlists: providertest.Capability{Healthy: paged(t, "playlists-1.json", "playlists-2.json")},
-		Tracks: providertest.Capability{
-			Healthy:  paged(t, "items-1.json", "items-2.json"),
-			Statuses: map[int]resilience.Meaning{403: item(403), 404: item(404)},
+		Provider: providertest.New(Describe(), "client_id", "client"),
+		Playlist: library.Playlist{SourceID: list},
+		// It has told of a version, so that a list may be unchanged.
+		Playlists: providertest.Capability{Fine: []int{http.StatusNotModified}},
+		Tracks:    providertest.Capability{Statuses: map[int]resilience.Meaning{403: item(403), 404: item(404)}},
+		Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
+			_, far := demotest.Start(t, demo.Spotify, list, func(w *demo.World) string {
+				return w.Spotify.Authorize(demo.Alice, "user-read-recently-played", "playlist-read-private").AccessToken
+			})
+			return far, library.Credentials{accountField: demo.Alice}
 		},
 	})
 }

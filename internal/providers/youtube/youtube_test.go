@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/demo"
+	"reprise/internal/demo/demotest"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
@@ -58,14 +60,20 @@ func healthy(t *testing.T) providertest.Respond {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	const list = "PLrain0001"
 	statuses := map[int]resilience.Meaning{409: later}
 	providertest.Run(t, providertest.Suite{
-		Provider: providertest.New(Describe(), "api_url", "https://api.example.org/youtube/v3/",
-			"client_id", "client"),
-		Playlist:  library.Playlist{SourceID: "PLrain0001"},
-		Prove:     providertest.Capability{Healthy: healthy(t), Statuses: statuses},
-		Playlists: providertest.Capability{Healthy: healthy(t), Statuses: statuses},
-		Tracks:    providertest.Capability{Healthy: healthy(t), Statuses: statuses},
+		Provider:  providertest.New(Describe(), "client_id", "client"),
+		Playlist:  library.Playlist{SourceID: list},
+		Prove:     providertest.Capability{Statuses: statuses},
+		Playlists: providertest.Capability{Statuses: statuses},
+		Tracks:    providertest.Capability{Statuses: statuses},
+		Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
+			_, far := demotest.Start(t, demo.YouTube, list, func(w *demo.World) string {
+				return w.YouTube.Authorize(demo.Alice, "https://www.googleapis.com/auth/youtube.readonly").AccessToken
+			})
+			return far, nil
+		},
 	})
 }
 
