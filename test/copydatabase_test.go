@@ -24,6 +24,9 @@ var toldChecksum = regexp.MustCompile(`The copy is complete: .+ in \d+ tables, r
 // lastSeen matches when somebody was here, which each look at it changes.
 var lastSeen = regexp.MustCompile(`("last_(?:seen|used)_at": ?)"[^"]+"`)
 
+// onTheWay matches how many deliveries wait: a server that has started attempts those that are due.
+var onTheWay = regexp.MustCompile(`"(?:scheduled|retrying|running)": ?\d+`)
+
 // answers returns what the API answers about what is stored.
 func (v *person) answers() map[string]string {
 	v.t.Helper()
@@ -38,7 +41,7 @@ func (v *person) answers() map[string]string {
 			continue
 		}
 		require.Equal(v.t, 200, resp.StatusCode, "%s: %s", path, body)
-		all[path] = lastSeen.ReplaceAllString(string(body), `$1"now"`)
+		all[path] = onTheWay.ReplaceAllString(lastSeen.ReplaceAllString(string(body), `$1"now"`), `"waiting": 0`)
 	}
 	return all
 }
