@@ -34,7 +34,7 @@ type AnswerError struct {
 	Attempt int         // its number, as the log shows it; 0 for an answer that no transport has received
 	Unread  bool        // it was no answer of the service's kind, and has got advice since
 
-	pooled  bool     // the request Request a key of a pool
+	pooled  bool     // the request carried a key of a pool
 	verdict *Verdict // fixed when it was received; nil for an answer that no transport has received
 }
 
@@ -47,7 +47,7 @@ func (e *AnswerError) Means(m *Meaning) {
 	}
 }
 
-// Unauthorized reports whether the answer refuses the credential that the request Request, so that a fresh one may
+// Unauthorized reports whether the answer refuses the credential that the request carried, so that a fresh one may
 // help.
 func (e *AnswerError) Unauthorized() bool { return e.Status == http.StatusUnauthorized && !e.HTML }
 

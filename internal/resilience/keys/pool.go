@@ -196,8 +196,8 @@ func (l *lease) done(v resilience.Verdict) []Cooldown {
 	return nil
 }
 
-// ofKey reports whether a failure is the fault of the key that the request Request. Every refusal of the credential
-// is, since the request Request no other.
+// ofKey reports whether a failure is the fault of the key that the request carried. Every refusal of the credential
+// is, since the request carried no other.
 func ofKey(v resilience.Verdict) bool {
 	return v.Scope == resilience.ScopeKey || v.Class == resilience.Fatal && v.Category == resilience.Auth
 }
