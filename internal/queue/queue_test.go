@@ -269,6 +269,23 @@ func TestAJobOfAKilledProcessBlocksNothing(t *testing.T) {
 	})
 }
 
+// An import or a round of enrichment may take hours. River takes no such job for stuck, and doesn't start it again.
+func TestAJobOfManyHoursIsWorkedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := begin(t)
+		c.work = func() { time.Sleep(2 * time.Minute) }
+		c.put(to)
+		stop := c.run()
+		time.Sleep(time.Second)
+		_, err := c.db.Exec("UPDATE river_job SET attempted_at = '1999-12-31 12:00:00'") // as if it had begun then
+		require.NoError(t, err)
+		time.Sleep(4 * time.Minute)
+		require.Equal(t, []queue.Send{to}, c.jobs())
+		stop()
+	})
+}
+
 func TestAStopWaitsForTheJobUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
