@@ -35,9 +35,9 @@ const (
 type runStore interface {
 	// Resume makes all deliveries due that are noted as running. Nobody may be working on any.
 	Resume(context.Context) error
-	// Wake returns the deliveries that became due after a time and until another one, by connection, and when the next
+	// Due returns the deliveries that became due after a time and until another one, by connection, and when the next
 	// one becomes due; zero if none does.
-	Wake(ctx context.Context, after, until time.Time) (all []Due, next time.Time, err error)
+	Due(ctx context.Context, after, until time.Time) (all []Due, next time.Time, err error)
 	// Earlier makes deliveries that wait due earlier by a time.
 	Earlier(ctx context.Context, by time.Duration) error
 	// Release makes due what is parked of a connection.
@@ -57,16 +57,16 @@ func (r *runner) run(ctx context.Context) error {
 	others.Go(func() { daily.run(ctx) })
 	others.Go(func() { r.follow(ctx) })
 	err := queue.Work(ctx, r.Store.Queue(), queue.Crew[queue.Send]{Work: r.worker.work, AtOnce: mostAtOnce,
-		Grace: stopGrace, Due: r.wake, Earlier: r.Store.Earlier, Log: r.Log,
+		Grace: stopGrace, Due: r.due, Earlier: r.Store.Earlier, Log: r.Log,
 		Failed: func(err error) { r.careFailed(ctx, err) }})
 	stop()
 	others.Wait()
 	return err
 }
 
-// wake returns jobs for what has become due, and logs how many deliveries their worker has before it.
-func (r *runner) wake(ctx context.Context, after, until time.Time) (jobs []queue.Send, next time.Time, err error) {
-	all, next, err := r.Store.Wake(ctx, after, until)
+// due returns jobs for what has become due, and logs how many deliveries each is about.
+func (r *runner) due(ctx context.Context, after, until time.Time) (jobs []queue.Send, next time.Time, err error) {
+	all, next, err := r.Store.Due(ctx, after, until)
 	for _, d := range all {
 		r.Log.Info("deliveries are due", "user_id", d.User, "provider", d.Connection, "count", d.Count)
 		jobs = append(jobs, d.Send)

@@ -182,7 +182,7 @@ func (r *Runner) tell(user int64) { r.c.Bus.Publish(user, events.Event{Type: eve
 // Look has what is due written now.
 func (r *Runner) Look() { r.lookAt(time.Time{}) }
 
-// lookAt has it looked at a time for what is due.
+// lookAt sets when to look up what is due.
 func (r *Runner) lookAt(at time.Time) {
 	r.mu.Lock()
 	r.next = at
@@ -209,10 +209,10 @@ func (r *Runner) Run(ctx context.Context) error {
 		Failed: func(err error) { r.c.Log.Error("digests cannot be looked up", "err", err) }})
 }
 
-// due returns jobs for what is due when it is time to look, and when it is again.
+// due returns jobs for what is due, if it is time to look, and when it is time again.
 func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next time.Time, err error) {
 	r.mu.Lock()
-	defer r.mu.Unlock() // who asks meanwhile is seen, or has it looked again
+	defer r.mu.Unlock() // a request that comes now is found, or sets r.next after this
 	if r.next.After(now) {
 		return nil, r.next, nil
 	}
@@ -244,7 +244,7 @@ func (r *Runner) jobs(ctx context.Context, now time.Time) (all []Job, err error)
 	return all, nil
 }
 
-// work works a job. What could not be written is still due, and looked at when it may be tried again.
+// work works a job. A digest that could not be written is still due; it is tried again when that may help.
 func (r *Runner) work(ctx context.Context, job *river.Job[Job]) error {
 	defer func() {
 		if p := recover(); p != nil {

@@ -33,8 +33,8 @@ type Runner struct {
 	workers map[string]*worker // by source
 
 	mu   sync.Mutex // for c.Every and what follows
-	tick time.Time  // when the next one is
-	// again is when a source may be asked again, by its name. One that is missing waits for the next tick.
+	tick time.Time  // the next one
+	// again is when each source is asked next. One that is not there waits for the next tick.
 	again map[string]time.Time
 }
 
@@ -135,8 +135,8 @@ func (r *Runner) Run(ctx context.Context) error {
 		Failed: func(err error) { r.c.Log.Error("enrichment cannot be looked up", "err", err) }})
 }
 
-// due returns a job for each source that has something to ask and may be asked, and when the next one may. At a tick it
-// adds new music to the queues of the sources first.
+// due returns a job for each source that may be asked and for which there is a task, and when the next one may be
+// asked. At a tick it first adds new music to the tasks.
 func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next time.Time, err error) {
 	if r.ticks(now) {
 		if err := r.fill(ctx); err != nil && ctx.Err() == nil { // the next tick continues
@@ -159,7 +159,7 @@ func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next ti
 	return jobs, next, nil
 }
 
-// idle reports whether there is nothing to ask a source.
+// idle reports whether there is no task for a source.
 func (r *Runner) idle(ctx context.Context, source string) bool {
 	if r.source(source).Enricher == nil {
 		return true
@@ -168,7 +168,7 @@ func (r *Runner) idle(ctx context.Context, source string) bool {
 	return errors.Is(err, library.ErrNotFound)
 }
 
-// ticks reports whether it is time for a tick, and sets the time of the next one. Then every source may be asked.
+// ticks reports whether it is time for a tick. If so, it sets the time of the next one, and every source may be asked.
 func (r *Runner) ticks(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

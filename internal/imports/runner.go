@@ -75,7 +75,7 @@ type Runner struct {
 
 	mu        sync.Mutex
 	receiving map[int64]bool       // people who are sending a file
-	waits     map[int64]time.Time  // until when the imports of a person wait after a failure
+	waits     map[int64]time.Time  // when the imports of a person may go on after a failure
 	trouble   map[int64]words.Text // why an import waits, by its ID
 }
 
@@ -111,10 +111,10 @@ func (r *Runner) Run(ctx context.Context) error {
 		Failed: func(err error) { r.c.Log.Error("imports cannot be looked up", "err", err) }})
 }
 
-// look has it looked for open imports.
+// look has Run look for open imports.
 func (r *Runner) look() { r.c.Store.Queue().Look(Job{}.Kind()) }
 
-// due returns a job for everybody who has an open import, unless it waits, and when the first may go on.
+// due returns a job for each person with an open import that does not wait, and when the first that waits may go on.
 func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next time.Time, err error) {
 	open, err := r.c.Store.OpenImports(ctx)
 	if err != nil {

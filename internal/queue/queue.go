@@ -1,12 +1,12 @@
 // Package queue is the seam to River, the queue of jobs.
 //
-// A job asks for a look at what is due: [Send] at what is to be sent to one connection. River's table holds no schedule
-// and nothing that outlives the process. What is to be done, and when, is in the tables of those who do it; whoever
-// makes some of it due inserts a job, and so does the alarm of [Work] when time does.
+// A job asks for a look at what is due: a [Send] at what is to be sent to one connection. River's table holds no
+// schedule and nothing that outlives the process. Other tables say what is to be done, and when. A job is inserted when
+// something becomes due: by the change that makes it so, or by the alarm of [Work] when its time has come.
 //
-// A job is unique among those that have not ended. So one connection has one Send at a time, inserting another changes
-// nothing, and a worker ends its job in a transaction, behind which it is looked for what has become due meanwhile: who
-// inserts waits for that transaction, or is seen by the look.
+// A job is unique among those that have not ended: one connection has one Send at a time, and inserting another changes
+// nothing. A worker ends its job in a transaction, and what is due is looked up after that. So an insertion during the
+// job either waits for that transaction, or is about something that the look finds.
 //
 // A Queue is safe for concurrent use.
 package queue
@@ -55,7 +55,7 @@ type Queue struct {
 	driver riverdriver.Driver[*sql.Tx]
 	db     *sql.DB
 	client *river.Client[*sql.Tx] // inserts and lists only
-	looks  sync.Map               // channel by kind of job, with a value when its alarm is to look at what is due
+	looks  sync.Map               // channel by kind of job, with a value when its alarm is to look up what is due
 }
 
 // Open brings River's tables up to date, empties the one of jobs, and returns the queue in them. No other process may
@@ -104,7 +104,7 @@ func Complete[T river.JobArgs](ctx context.Context, tx *sql.Tx, job *river.Job[T
 	return err
 }
 
-// End is Complete in a transaction of its own. Then it is looked for what has become due meanwhile.
+// End is Complete in a transaction of its own. What has become due during the job is looked up after it.
 func End[T river.JobArgs](ctx context.Context, q *Queue, job *river.Job[T]) error {
 	err := q.write(ctx, func(tx *sql.Tx) error { return Complete(ctx, tx, job) })
 	q.Look(job.Kind)

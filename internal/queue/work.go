@@ -14,15 +14,15 @@ import (
 
 // Crew is what Work works the jobs of a kind with.
 type Crew[T river.JobArgs] struct {
-	// Work works a job, and ends it, by Complete or End. River has a job worked again a second after an error.
+	// Work works a job, and ends it with Complete or End. After an error River works it again, a second later.
 	Work   func(ctx context.Context, job *river.Job[T]) error
 	AtOnce int           // how many jobs are under way at most
 	Grace  time.Duration // how long a stop waits for the jobs under way before it cuts them off
 	// Due returns jobs for what has become due after a time and until another one, and when more becomes due; zero for
-	// never. Each is there once; those that have not ended may be among them.
+	// never. No two are the same, but a job that has not ended may be among them.
 	Due func(ctx context.Context, after, until time.Time) (jobs []T, next time.Time, err error)
-	// Earlier makes what waits due earlier by a time, because the system clock was set back by that. Nil if nothing
-	// that waits is by that clock.
+	// Earlier makes what waits due earlier by a time, because the system clock was set back by that. Nil if what waits
+	// doesn't depend on that clock.
 	Earlier func(ctx context.Context, by time.Duration) error
 	Log     *slog.Logger // of River's errors
 	Failed  func(error)  // is called with errors of the database, and must not block
@@ -35,8 +35,8 @@ const (
 	pollEvery = 100 * time.Millisecond
 	// keepEnded is how long River keeps a job that has ended. Nothing reads it.
 	keepEnded = time.Minute
-	// never is when a job that is under way counts as stuck: a start empties the table of those of a dead process, and
-	// none has to end soon.
+	// never is how long a job must have been under way for River to take it for stuck, and to start it again. None is:
+	// a job may take hours, and those of a dead process went when the table was emptied at the start.
 	never = 10 * 365 * 24 * time.Hour
 	// lookEvery is the shortest time between two looks at what is due.
 	lookEvery = 20 * time.Millisecond
@@ -44,7 +44,7 @@ const (
 	longestSleep = time.Minute
 )
 
-// errorsOnly passes on errors. River logs each start and stop besides.
+// errorsOnly passes on errors, and drops what River logs at each start and stop.
 type errorsOnly struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
@@ -52,14 +52,14 @@ func (h errorsOnly) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelError && h.Handler.Enabled(ctx, l)
 }
 
-// soon is when a job is worked again that has failed: so soon that River needs no scheduler for it.
+// soon is when River works a job again that has failed. It is so soon that River needs no scheduler for it.
 type soon struct{}
 
 // NextRetry implements river.ClientRetryPolicy.
 func (soon) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }
 
-// Again returns when what is done every so often is done next: a tenth later at most, so that installations do not call
-// in step.
+// Again returns the next time of something that is done regularly: up to a tenth later than the interval, so that
+// installations do not call in step.
 func Again(now time.Time, every time.Duration) time.Time {
 	return now.Add(time.Duration(float64(every) * (1 + 0.1*rand.Float64())))
 }

@@ -11,8 +11,7 @@
 // failure), [NetworkError] (no complete answer), [ContractError] (an answer that breaks the documented shape) and
 // [SettingError] (we could not even ask). Each has a [Verdict], which [VerdictOf] reads. That on an answer is fixed by
 // the transport, once; an adapter that knows more of what it asked gives the answer another meaning with
-// [AnswerError.Means]. What an outcome means for the whole call is decided by
-// backoff.Permit.Done.
+// [AnswerError.Means]. What an outcome means for the whole call is decided by backoff.Permit.Done.
 //
 // Why something failed is a [Cause], a value without words.
 //

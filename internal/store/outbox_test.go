@@ -52,7 +52,7 @@ func TestDueDeliveriesAreToldOfWhenTheyAreDue(t *testing.T) {
 		}
 		require.Zero(t, number(t, s, "SELECT count(*) FROM river_job"), "nothing is due")
 		look := func(after, until time.Duration) ([]delivery.Due, time.Duration) {
-			all, next, err := s.Wake(t.Context(), began.Add(after), began.Add(until))
+			all, next, err := s.Due(t.Context(), began.Add(after), began.Add(until))
 			require.NoError(t, err)
 			if next.IsZero() {
 				return all, 0

@@ -52,7 +52,7 @@ func startQueue(t testing.TB, s *Store, do func(id int64) delivery.State) (stop 
 	var running sync.WaitGroup
 	running.Go(func() {
 		due := func(ctx context.Context, after, until time.Time) (jobs []queue.Send, next time.Time, err error) {
-			all, next, err := s.Wake(ctx, after, until)
+			all, next, err := s.Due(ctx, after, until)
 			for _, d := range all {
 				jobs = append(jobs, d.Send)
 			}

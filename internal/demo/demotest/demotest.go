@@ -15,9 +15,9 @@ import (
 // now is after the plays that the suite of providertest sends.
 var now = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-// Start starts the demo's services in the bubble of a test. Alice has heard something on each of the last days, and
-// has more playlists at the service than a page holds, of which the first, with that id, has several pages, too. With a
-// token, requests carry it, as those of a connection do that a person has consented to.
+// Start starts the demo's services in the bubble of a test. Alice has heard something on each of the last 30 days. With
+// an id of a playlist, her playlists at the service fill more than one page, and so do the tracks of the one with that
+// id. With a token, each request carries it, as it does after a person's consent.
 func Start(
 	t *testing.T, service, playlist string, token func(*demo.World) string,
 ) (*demo.World, http.RoundTripper) {

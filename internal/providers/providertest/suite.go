@@ -38,8 +38,8 @@ type Suite struct {
 
 	Prove, Listens, Playlists, Tracks, Submit, Delete Capability
 
-	// Simulated, if not nil, starts the simulated service in the bubble of each test, and returns it with the
-	// credentials of an account there. It then answers for every capability without a Healthy of its own.
+	// Simulated starts the simulated service in the bubble of a test, and returns it with the credentials of an account
+	// there. It answers for each capability without a Healthy. Nil if all have one.
 	Simulated func(*testing.T) (http.RoundTripper, library.Credentials)
 }
 

@@ -39,9 +39,9 @@ func hasState(states ...delivery.State) string {
 // DueMillis returns a time as it is stored of what is due: not before that time.
 func DueMillis(t time.Time) int64 { return db.Millis(t.Add(time.Millisecond - 1)) }
 
-// Wake returns the deliveries that became due after a time and until another one, by connection, and when the next one
+// Due returns the deliveries that became due after a time and until another one, by connection, and when the next one
 // becomes due; zero if none does.
-func (s *Store) Wake(ctx context.Context, after, until time.Time) (all []delivery.Due, next time.Time, err error) {
+func (s *Store) Due(ctx context.Context, after, until time.Time) (all []delivery.Due, next time.Time, err error) {
 	scan := func(r db.Scanner) (d delivery.Due, err error) { return d, r.Scan(&d.User, &d.Connection, &d.Count) }
 	// The writer is one connection, so this waits for a transaction that has changed what waits and is not over.
 	all, err = db.List(ctx, s.db.Writer, scan, "SELECT user_id, connection, count(*) FROM deliveries WHERE "+Pending+
