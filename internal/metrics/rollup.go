@@ -216,7 +216,7 @@ func (r *Rollup) Run(ctx context.Context) error {
 }
 
 func (r *Rollup) keep(ctx context.Context) {
-	if err := r.Flush(ctx); err != nil {
+	if err := r.Flush(ctx); err != nil && ctx.Err() == nil {
 		r.log.Error("roll-up cannot be stored", "err", err)
 	}
 }

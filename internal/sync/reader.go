@@ -40,7 +40,9 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 		return nil
 	}
 	if err != nil {
-		rd.log.Error("connection cannot be loaded", "user_id", k.User, "provider", k.Connection, "err", err)
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			rd.log.Error("connection cannot be loaded", "user_id", k.User, "provider", k.Connection, "err", err)
+		}
 		return err
 	}
 	r := library.Run{User: k.User, Connection: k.Connection, Stream: k.Stream, Started: time.Now()}

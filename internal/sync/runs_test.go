@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
@@ -272,5 +274,38 @@ func TestClosingTheTabDoesNotInterruptChanges(t *testing.T) {
 		})
 		_, err := e.Store.Connection(context.Background(), user, "listenbrainz")
 		require.ErrorIs(t, err, library.ErrNotFound)
+	})
+}
+
+// tardy is a store that says when it is asked for a connection, and answers after the question is withdrawn.
+type tardy struct {
+	*store.Store
+	waits atomic.Bool // otherwise it answers at once
+	asked chan struct{}
+}
+
+func (s *tardy) Connection(ctx context.Context, user int64, id library.ConnectionID) (library.Connection, error) {
+	if s.waits.Load() {
+		s.asked <- struct{}{}
+		<-ctx.Done()
+	}
+	return s.Store.Connection(ctx, user, id)
+}
+
+// TestAStopAmidALookIsNoError: the server ends while a run looks up its connection.
+func TestAStopAmidALookIsNoError(t *testing.T) {
+	restartable(t, func(t *testing.T, up *enginetest.Upstreams, _ func() *enginetest.Engine) {
+		kept := &tardy{asked: make(chan struct{}, 10)}
+		e := enginetest.Start(t, t.TempDir(), up, syncer.Options{}, func(s *store.Store) enginetest.Store {
+			kept.Store = s
+			return kept
+		})
+		require.NoError(t, e.ConnectListenBrainz(e.AddUser("Alice", accounts.Admin), "alice"))
+		enginetest.Settle()
+		log := logged(e)
+		kept.waits.Store(true)
+		<-kept.asked
+		e.Stop()
+		require.NotContains(t, log.String(), `"level":"ERROR"`)
 	})
 }
