@@ -38,7 +38,9 @@ func newDemo(t *testing.T) *guest {
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)
-		require.Empty(t, log.String(), "a healthy demo warns of nothing")
+		for line := range strings.Lines(log.String()) { // what a visitor has revoked may be met before the reset
+			require.Contains(t, line, "invalid_grant", "a healthy demo warns of nothing else")
+		}
 	})
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
