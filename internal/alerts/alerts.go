@@ -71,7 +71,7 @@ func New(o Options) *Alerts {
 
 // Succeeded stores that a call succeeded, and closes the alerts that this disproves.
 func (a *Alerts) Succeeded(ctx context.Context, s providers.Subject, ch backoff.Change) error {
-	if s.Channel || ch.After.Kind == backoff.Stopped {
+	if s.Channel || ch.Stream.Kind == backoff.Stopped {
 		return nil
 	}
 	recovered := ch.Kind == backoff.Recovered
@@ -83,10 +83,10 @@ func (a *Alerts) Succeeded(ctx context.Context, s providers.Subject, ch backoff.
 		c := s.Connection
 		err = a.store.SaveSuccess(ctx, c.User, c.ID, s.Stream, time.Now())
 	}
-	if ch.After.Kind == backoff.Ready {
+	if ch.Stream.Kind == backoff.Ready {
 		err = errors.Join(err, a.close(ctx, s, ch))
 	}
-	if recovered && ch.State.Scope == resilience.ScopeApp {
+	if recovered && ch.Fault.Scope == resilience.ScopeApp {
 		err = errors.Join(err, a.Publish(ctx, s.Connection))
 	}
 	return err
@@ -132,7 +132,7 @@ func (a *Alerts) Finish(ctx context.Context, k backoff.Key) error { return a.mem
 func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *backoff.Failure) error {
 	a.telling.Lock()
 	defer a.telling.Unlock()
-	c, state := s.Connection, f.Change.State
+	c, state := s.Connection, f.Change.Fault
 	at := keyOfScope(s, state.Scope)
 	if !s.Channel {
 		a.memory.fail(at, f.Change.Seq)

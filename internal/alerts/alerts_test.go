@@ -158,9 +158,8 @@ func setup() (*alerts.Alerts, *memoryStore) {
 // stop is a failure with which something stops.
 func stop(c resilience.Category, scope resilience.Scope, seq uint64) *backoff.Failure {
 	state := backoff.State{Kind: backoff.Stopped, Category: c, Scope: scope, Since: time.Now(), Failures: 1}
-	return &backoff.Failure{Err: errors.New("refused"),
-		Judged: resilience.Verdict{Class: resilience.Fatal, Category: c, Scope: scope},
-		Change: backoff.Change{Kind: backoff.BecameFatal, State: state, After: state, Seq: seq}}
+	return &backoff.Failure{Err: errors.New("refused"), Change: backoff.Change{Kind: backoff.BecameFatal, Fault: state,
+		Verdict: resilience.Verdict{Class: resilience.Fatal, Category: c, Scope: scope}, Stream: state, Seq: seq}}
 }
 
 // success is one after which all streams are ready.
@@ -233,8 +232,8 @@ func TestOneWarningForAllStreamsGoesWithTheLast(t *testing.T) {
 	a, m := setup()
 	ctx, s := t.Context(), listensOf(member)
 	f := stop(resilience.Upstream, resilience.ScopeStream, 5)
-	f.Judged.Class = resilience.Retriable
-	f.Change.Kind, f.Change.State.Kind = backoff.StillFailing, backoff.Waiting
+	f.Change.Verdict.Class = resilience.Retriable
+	f.Change.Kind, f.Change.Fault.Kind = backoff.StillFailing, backoff.Waiting
 	require.NoError(t, a.Failed(ctx, s, f))
 	require.Equal(t, []string{notify.CauseStill}, m.causes(member))
 	require.NoError(t, a.Succeeded(ctx, s, backoff.Change{Seq: 6}))
@@ -249,11 +248,11 @@ func TestOfAChannelOnlyItsHoldIsStored(t *testing.T) {
 	a, m := setup()
 	f := stop(resilience.RateLimit, resilience.ScopeApp, 5)
 	f.Change.Kind, f.Change.NewHold = backoff.Began, true
-	f.Change.State.Kind, f.Change.State.Until = backoff.Held, time.Now().Add(time.Hour)
+	f.Change.Fault.Kind, f.Change.Fault.Until = backoff.Held, time.Now().Add(time.Hour)
 	require.NoError(t, a.Failed(t.Context(), providers.OfChannel(member, "channel-7", "ntfy", 1), f))
 	require.Equal(t, []backoff.Hold{{Key: backoff.Key{Connection: "channel-7", Provider: "channel-7"},
 		Category: resilience.RateLimit,
-		Since:    f.Change.State.Since, Until: f.Change.State.Until}}, m.holds)
+		Since:    f.Change.Fault.Since, Until: f.Change.Fault.Until}}, m.holds)
 	require.Empty(t, m.open)
 	require.Empty(t, m.log)
 	require.Zero(t, m.failed)

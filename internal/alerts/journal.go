@@ -68,9 +68,9 @@ func (j *journal) held(ctx context.Context, s providers.Subject, st backoff.Stat
 // recovered notes the end of troubles that were noted, or of one that took long. The state of ch is the oldest of those
 // that stood against the stream.
 func (j *journal) recovered(ctx context.Context, s providers.Subject, ch backoff.Change) {
-	about := s.KeyFor(ch.State.Scope)
+	about := s.KeyFor(ch.Fault.Scope)
 	ended := []backoff.Key{about}
-	if ch.After.Kind == backoff.Ready { // nothing else prevents it
+	if ch.Stream.Kind == backoff.Ready { // nothing else prevents it
 		c := s.Connection
 		ended = slices.Compact([]backoff.Key{providers.AppKey(c), providers.KeyOf(c, ""), s.Key()})
 	}
@@ -78,13 +78,13 @@ func (j *journal) recovered(ctx context.Context, s providers.Subject, ch backoff
 	ended = slices.DeleteFunc(ended, func(k backoff.Key) bool {
 		_, noted := j.down[k]
 		delete(j.down, k)
-		return !noted && (k != about || time.Since(ch.State.Since) <= noteworthy)
+		return !noted && (k != about || time.Since(ch.Fault.Since) <= noteworthy)
 	})
 	j.mu.Unlock()
 	for _, k := range ended {
 		var since words.Text
 		if k == about {
-			since = words.Plain(library.Stamp(ch.State.Since))
+			since = words.Plain(library.Stamp(ch.Fault.Since))
 		}
 		j.note(ctx, entry(k, activity.Recovered, since))
 	}

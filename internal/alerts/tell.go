@@ -37,8 +37,8 @@ type alert struct {
 
 // tell opens the notification that a failure calls for, if it does, and notes it in the activity log.
 func (t teller) tell(ctx context.Context, s providers.Subject, f *backoff.Failure) error {
-	state := f.Change.State
-	al := alert{subject: s, category: f.Judged.Category, severity: notify.Warning,
+	state := f.Change.Fault
+	al := alert{subject: s, category: f.Verdict().Category, severity: notify.Warning,
 		detail: resilience.Excerpt(f.Error())}
 	al.forAll = state.Scope == resilience.ScopeApp || s.Installation()
 	switch {
@@ -52,12 +52,12 @@ func (t teller) tell(ctx context.Context, s providers.Subject, f *backoff.Failur
 			return err
 		}
 		t.journal.trouble(ctx, s, state, activity.StillFailing, words.Text{})
-	case f.Change.NewHold && f.Judged.Category == resilience.Quota && al.forAll:
+	case f.Change.NewHold && f.Verdict().Category == resilience.Quota && al.forAll:
 		al.cause, al.words = notify.CauseQuota, notify.ExplainForAll(s.Provider, state, adminAdvice(f))
 		return t.open(ctx, al, true)
-	case f.Change.NewHold && f.Judged.Category == resilience.Permission && al.forAll:
+	case f.Change.NewHold && f.Verdict().Category == resilience.Permission && al.forAll:
 		// It is tried again by itself, but will fail until the administrator has acted, as for a subscription.
-		al.cause = notify.Cause(f.Judged.Category.String(), state.Scope, s.Stream)
+		al.cause = notify.Cause(f.Verdict().Category.String(), state.Scope, s.Stream)
 		al.words = notify.ExplainForAll(s.Provider, state, adminAdvice(f))
 		return t.open(ctx, al, true)
 	}
@@ -66,7 +66,7 @@ func (t teller) tell(ctx context.Context, s providers.Subject, f *backoff.Failur
 
 // tellAstray tells who has set the address that something else answers at. It is tried again all the same.
 func (t teller) tellAstray(ctx context.Context, al alert, f *backoff.Failure) error {
-	s, c, state := al.subject, al.subject.Connection, f.Change.State
+	s, c, state := al.subject, al.subject.Connection, f.Change.Fault
 	al.category, al.severity = resilience.Config, notify.Error
 	if state.ForAdmin {
 		al.forAll, al.astray, al.cause = true, true, notify.Cause(al.category.String(), resilience.ScopeApp, "")
@@ -85,7 +85,7 @@ func (t teller) tellAstray(ctx context.Context, al alert, f *backoff.Failure) er
 
 // tellStop tells who has to act about a stop, and stores it.
 func (t teller) tellStop(ctx context.Context, al alert, f *backoff.Failure) error {
-	s, c, state := al.subject, al.subject.Connection, f.Change.State
+	s, c, state := al.subject, al.subject.Connection, f.Change.Fault
 	al.category, al.severity = state.Category, notify.Error
 	al.cause = notify.Cause(state.Category.String(), state.Scope, s.Stream)
 	if al.forAll { // not stored: other settings may end it

@@ -54,7 +54,7 @@ func (s Schedule) delay(n int) time.Duration {
 func (s Schedule) due(n int, err error) time.Time {
 	at := time.Now().Add(s.delay(n))
 	if f, ok := errors.AsType[*backoff.Failure](err); ok {
-		if may := f.Change.After.Until; may.After(at) {
+		if may := f.Change.Stream.Until; may.After(at) {
 			return may
 		}
 	}

@@ -230,13 +230,13 @@ func (c *Courier) sendOne(ctx context.Context, ch Channel, attempt int, m Messag
 		return c.sent(ctx, ch, m, ids)
 	case errors.Is(err, ErrUnsubscribed):
 		return c.gone(ctx, ch)
-	case failure == nil || failure.Judged.Class == resilience.Canceled:
+	case failure == nil || failure.Verdict().Class == resilience.Canceled:
 		return err
 	}
 	if _, waits := errors.AsType[*backoff.NotBeforeError](err); waits {
 		return err
 	}
-	v := failure.Judged
+	v := failure.Verdict()
 	switch {
 	case v.Scope == resilience.ScopeItem:
 		c.told(m, ch, "dropped")

@@ -208,7 +208,7 @@ func (m *connector) Refused(
 	ctx context.Context, p *providers.Provider, credentials library.Credentials, err error,
 ) error {
 	v := resilience.VerdictOf(err)
-	failure := &backoff.Failure{Judged: v, Err: err}
+	failure := &backoff.Failure{Change: backoff.Change{Verdict: v}, Err: err}
 	if v.Category == resilience.Unknown {
 		m.guard.opt.Metrics.Unclassified(p.Name)
 	}

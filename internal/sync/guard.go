@@ -92,14 +92,10 @@ func (g *Guard) Do(
 	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok && e.Met {
 		return g.brokenOff(ctx, s, &permit, e)
 	}
-	v, learned := judged(s, err)
-	f := &backoff.Failure{Judged: v, Change: permit.Done(learned), Err: err}
-	if learned == v {
-		f.Judged = f.Change.Verdict
-	}
+	f := &backoff.Failure{Change: permit.Done(judged(s, err)), Err: err}
 	if shared, ok := errors.AsType[*backoff.NotBeforeError](err); ok { // others may hold the same error
 		mine := *shared
-		mine.State.Until = f.Change.After.Until // the backoff has spread these
+		mine.State.Until = f.Change.Stream.Until // the backoff has spread these
 		f.Err = &mine
 	}
 	g.report(s, f, call.First(), permit.Waited())
@@ -115,9 +111,9 @@ func (g *Guard) Do(
 			return nil
 		}
 		return noted
-	case learned.Class == resilience.OK:
+	case f.Verdict().Class == resilience.OK, f.Verdict().Scope == resilience.ScopeItem: // the call itself went well
 		return errors.Join(f, g.opt.Alerts.Succeeded(ctx, s, f.Change))
-	case f.Judged.Class == resilience.Canceled, !f.Change.News():
+	case f.Verdict().Class == resilience.Canceled, !f.Change.News():
 		return f
 	}
 	return errors.Join(f, g.opt.Alerts.Failed(ctx, s, f))
@@ -143,32 +139,26 @@ func (g *Guard) Refuse(ctx context.Context, s providers.Subject, v resilience.Ve
 	if !ok {
 		return nil
 	}
-	ch := permit.Done(v)
-	f := &backoff.Failure{Judged: ch.Verdict, Change: ch, Err: err}
+	f := &backoff.Failure{Change: permit.Done(v), Err: err}
 	g.report(s, f, 0, 0)
 	return g.opt.Alerts.Failed(ctx, s, f)
 }
 
-// judged returns the verdict on an outcome, and what the backoff learns from it.
-func judged(s providers.Subject, err error) (v, learned resilience.Verdict) {
+// judged returns the verdict on the outcome of a call for a subject.
+func judged(s providers.Subject, err error) resilience.Verdict {
 	switch {
 	case errors.Is(err, library.ErrNotThere):
-		return v, v
+		return resilience.Verdict{}
 	case errors.Is(err, providers.ErrNotOffered) && s.Stream != library.Deliveries: // perhaps without a call
-		v.Class = resilience.Canceled
-		return v, v
+		return resilience.Verdict{Class: resilience.Canceled}
 	}
-	v = resilience.VerdictOf(err)
-	if v.Scope == resilience.ScopeItem && (s.Channel || s.Installation()) { // says nothing about any other call
-		return v, learned
-	}
-	return v, v
+	return resilience.VerdictOf(err)
 }
 
 // terms returns what outcomes of the subject's calls mean for its connection.
 func (g *Guard) terms(s providers.Subject) backoff.Terms {
 	t := backoff.Terms{Sends: s.Stream == library.Deliveries, First: g.FirstDelay(), Alone: s.Channel,
-		NamedBy: backoff.NamedByService}
+		Items: s.Channel || s.Installation(), NamedBy: backoff.NamedByService}
 	switch {
 	case s.Provider.NamedHost(s.Connection.Credentials) != "":
 		t.NamedBy = backoff.NamedByUser
@@ -207,7 +197,7 @@ func (g *Guard) recovered(
 // report logs and counts an outcome. attempt is the number of the call's first attempt at each request, 0 if it made
 // none, and waited is the time since the failure before it.
 func (g *Guard) report(s providers.Subject, f *backoff.Failure, attempt int, waited time.Duration) {
-	v, ch := f.Judged, f.Change
+	v, ch := f.Verdict(), f.Change
 	wait, ok := errors.AsType[*backoff.NotBeforeError](f.Err)
 	if v.Category == resilience.Unknown && !(ok && wait.Busy) {
 		g.opt.Metrics.Unclassified(s.Provider.Name)
@@ -231,8 +221,8 @@ func (g *Guard) report(s providers.Subject, f *backoff.Failure, attempt int, wai
 	if waited > 0 {
 		attrs = append(attrs, slog.Int64("waited_ms", waited.Milliseconds()))
 	}
-	if !ch.State.Until.IsZero() {
-		attrs = append(attrs, slog.Time("until", ch.State.Until))
+	if !ch.Fault.Until.IsZero() {
+		attrs = append(attrs, slog.Time("until", ch.Fault.Until))
 	}
 	if f.Err != nil {
 		attrs = append(attrs, slog.String("err", resilience.Excerpt(f.Err.Error())))

@@ -160,7 +160,7 @@ func (rd *reader) record(ctx context.Context, c library.Connection, r library.Ru
 // stateAfter returns the state of a stream after a run that ended with err.
 func stateAfter(err error) backoff.State {
 	if f, ok := errors.AsType[*backoff.Failure](err); ok {
-		return f.Change.After
+		return f.Change.Stream
 	}
 	return backoff.State{}
 }

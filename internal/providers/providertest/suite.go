@@ -227,7 +227,8 @@ func (c *capability) try(ctx context.Context, t *testing.T, rt http.RoundTripper
 	pages, err := c.read(ctx, t, c.open(spy))
 	if err != nil {
 		c.checkText(t, err.Error(), sent)
-		err = &backoff.Failure{Judged: resilience.VerdictOf(err), Err: err} // as the guard does
+		v := resilience.VerdictOf(err)
+		err = &backoff.Failure{Change: backoff.Change{Verdict: v}, Err: err} // as the guard does
 	}
 	return pages, err
 }

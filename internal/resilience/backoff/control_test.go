@@ -38,7 +38,7 @@ func TestTryAgain(t *testing.T) {
 				require.Zero(t, b.Refused(backofftest.Listens).Until, "one call finds out")
 				ch := probe.Done(backofftest.Well)
 				require.Equal(t, [3]any{backoff.Recovered, c.scope, before.Since},
-					[3]any{ch.Kind, ch.State.Scope, ch.State.Since})
+					[3]any{ch.Kind, ch.Fault.Scope, ch.Fault.Since})
 				require.Equal(t, backoff.State{}, b.State(backofftest.Listens))
 			})
 		})
@@ -61,7 +61,7 @@ func TestTryAgainInVain(t *testing.T) {
 		time.Sleep(time.Hour)
 		b.Retry(backofftest.Bobs)
 		ch := b.Call(backofftest.Bobs, backofftest.Refused)
-		require.Equal(t, [2]any{backoff.BecameFatal, since}, [2]any{ch.Kind, ch.State.Since})
+		require.Equal(t, [2]any{backoff.BecameFatal, since}, [2]any{ch.Kind, ch.Fault.Since})
 	})
 }
 

@@ -29,7 +29,7 @@ func TestAHundredFatalFailuresAreToldOnce(t *testing.T) {
 			if ch.News() {
 				news++
 				require.Equal(t, backoff.Change{Kind: backoff.BecameFatal,
-					State: backoff.State{Kind: backoff.Stopped, Category: resilience.Auth,
+					Fault: backoff.State{Kind: backoff.Stopped, Category: resilience.Auth,
 						Scope: resilience.ScopeConnection, Since: time.Now(),
 						Failures: 1}}, backofftest.Told(ch))
 			}
@@ -56,7 +56,7 @@ func TestNoOutcomeEndsAStop(t *testing.T) {
 				time.Sleep(time.Minute)
 				require.NotEqual(t, backoff.Recovered, old.Done(late).Kind)
 				time.Sleep(24 * time.Hour)
-				require.Equal(t, stop.State, b.Refused(backofftest.Listens))
+				require.Equal(t, stop.Fault, b.Refused(backofftest.Listens))
 			})
 		})
 	}
@@ -90,7 +90,7 @@ func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 			b.Fail(backofftest.Listens, backofftest.Misshapen, 1)
 			time.Sleep(time.Until(b.State(backofftest.Listens).Until))
 			require.Equal(t, backoff.Change{Kind: backoff.BecameFatal,
-				State: backoff.State{Kind: backoff.Stopped, Category: resilience.Contract,
+				Fault: backoff.State{Kind: backoff.Stopped, Category: resilience.Contract,
 					Scope: resilience.ScopeStream, Since: since, Failures: 3}},
 				backofftest.Told(b.Call(backofftest.Listens, backofftest.Misshapen)))
 			require.Equal(t, backoff.Unchanged, b.Call(backofftest.Playlists, backofftest.Well).Kind)
@@ -132,7 +132,7 @@ func TestWhatCountsTowardsABrokenContract(t *testing.T) {
 			time.Sleep(time.Until(b.State(backofftest.Listens).Until))
 			ch := b.Call(backofftest.Listens, generic)
 			require.Equal(t, [3]any{backoff.BecameFatal, resilience.Contract, 15},
-				[3]any{ch.Kind, ch.State.Category, ch.State.Failures})
+				[3]any{ch.Kind, ch.Fault.Category, ch.Fault.Failures})
 		})
 	})
 	t.Run("another such category counts for itself", func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestStillFailingIsToldOnceAfterADayAtTheCap(t *testing.T) {
 		}
 		require.Len(t, told, 1)
 		require.Equal(t, backoff.StillFailing, told[0].Kind)
-		require.Equal(t, since, told[0].State.Since)
+		require.Equal(t, since, told[0].Fault.Since)
 		require.GreaterOrEqual(t, at.Sub(atCap), 24*time.Hour)
 		require.Less(t, at.Sub(atCap), 24*time.Hour+30*time.Minute)
 		require.Equal(t, backoff.Waiting, b.State(backofftest.Listens).Kind, "it never stops trying")

@@ -19,28 +19,28 @@ func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 		began := time.Now()
 		ch := b.Call(backofftest.Listens, backofftest.Limited(24*time.Hour))
 		require.Equal(t, backoff.Change{Kind: backoff.Began, NewHold: true,
-			State: backoff.State{Kind: backoff.Held, Category: resilience.RateLimit, Scope: resilience.ScopeApp,
+			Fault: backoff.State{Kind: backoff.Held, Category: resilience.RateLimit, Scope: resilience.ScopeApp,
 				Since: began, Until: began.Add(24 * time.Hour), Failures: 1}},
 			backofftest.Told(ch))
 
 		b.Manager = backoff.New(backoff.Options{}) // a restart, and what was stored
 		b.RestoreHold(backoff.Hold{Key: backoff.Key{Connection: "spotify", Provider: "spotify", App: "client"},
-			Category: resilience.RateLimit, Since: ch.State.Since,
-			Until: ch.State.Until})
+			Category: resilience.RateLimit, Since: ch.Fault.Since,
+			Until: ch.Fault.Until})
 		b.Reconnected(backofftest.SpotifyOf(2, ""), 1)
 		for range 24*12 - 1 {
 			time.Sleep(5 * time.Minute)
 			for _, k := range []backoff.Key{backofftest.Listens, backofftest.Playlists, backofftest.Bobs} {
-				require.Equal(t, ch.State, b.Refused(k))
+				require.Equal(t, ch.Fault, b.Refused(k))
 				state, held := b.Retry(k)
 				require.True(t, held)
-				require.Equal(t, ch.State, state)
+				require.Equal(t, ch.Fault, state)
 			}
 			require.Equal(t, backoff.Unchanged, b.Call(backoff.Key{User: 1, Connection: "spotify", Provider: "spotify",
 				App: "other", Stream: "listens"},
 				backofftest.Well).Kind)
 		}
-		time.Sleep(time.Until(ch.State.Until) - time.Nanosecond)
+		time.Sleep(time.Until(ch.Fault.Until) - time.Nanosecond)
 		b.Refused(backofftest.Bobs)
 		time.Sleep(time.Nanosecond)
 
@@ -48,7 +48,7 @@ func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 		require.Zero(t, b.Refused(backofftest.Listens).Until, "one finds out for all")
 		recovered := probe.Done(backofftest.Well)
 		require.Equal(t, [3]any{backoff.Recovered, backoff.Held, resilience.ScopeApp},
-			[3]any{recovered.Kind, recovered.State.Kind, recovered.State.Scope})
+			[3]any{recovered.Kind, recovered.Fault.Kind, recovered.Fault.Scope})
 		require.Equal(t, backoff.Unchanged, b.Call(backofftest.Listens, backofftest.Well).Kind)
 	})
 }
@@ -150,7 +150,7 @@ func TestCallsUnderWayDoNotEndAHold(t *testing.T) {
 				probe := b.Permit(backofftest.Listens)
 				ch := other.Done(backofftest.Limited(24 * time.Hour))
 				require.True(t, ch.NewHold)
-				require.Equal(t, 24*time.Hour, time.Until(ch.State.Until),
+				require.Equal(t, 24*time.Hour, time.Until(ch.Fault.Until),
 					"known, although another call is finding out")
 				probe.Done(v)
 				third.Done(v)
@@ -171,7 +171,7 @@ func TestALateHoldOfAReadyApp(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.Call(backofftest.Listens, backofftest.Well)
 		require.Equal(t, backoff.Change{Kind: backoff.Began, NewHold: true,
-			State: backoff.State{Kind: backoff.Held, Category: resilience.RateLimit, Scope: resilience.ScopeApp,
+			Fault: backoff.State{Kind: backoff.Held, Category: resilience.RateLimit, Scope: resilience.ScopeApp,
 				Since: time.Now(), Until: time.Now().Add(time.Hour), Failures: 1}},
 			backofftest.Told(late.Done(backofftest.Limited(time.Hour))))
 	})
@@ -201,7 +201,7 @@ func TestARateLimitWithoutAUsableTimeIsABackoff(t *testing.T) {
 				v := resilience.VerdictOf(err)
 				ch := b.Call(backofftest.Listens, v)
 				require.Equal(t, [3]any{backoff.Waiting, resilience.ScopeConnection, false},
-					[3]any{ch.State.Kind, ch.State.Scope, ch.NewHold})
+					[3]any{ch.Fault.Kind, ch.Fault.Scope, ch.NewHold})
 				require.Equal(t, time.Minute, b.Fail(backofftest.Listens, v, 1))
 				require.Equal(t, backoff.Unchanged, b.Call(backofftest.Bobs, backofftest.Well).Kind,
 					"each finds its own pace")
@@ -213,15 +213,15 @@ func TestARateLimitWithoutAUsableTimeIsABackoff(t *testing.T) {
 func TestAnOutageWithRetryAfterWaitsAtLeastThat(t *testing.T) {
 	backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 		ch := b.Call(backofftest.Listens, backofftest.Outage(10*time.Minute))
-		require.Equal(t, [2]any{backoff.Held, true}, [2]any{ch.State.Kind, ch.NewHold})
-		require.Equal(t, 10*time.Minute, time.Until(ch.State.Until))
+		require.Equal(t, [2]any{backoff.Held, true}, [2]any{ch.Fault.Kind, ch.NewHold})
+		require.Equal(t, 10*time.Minute, time.Until(ch.Fault.Until))
 		require.Equal(t, backoff.Unchanged, b.Call(backofftest.Playlists, backofftest.Well).Kind,
 			"the other stream goes on")
 
 		b.Fail(backofftest.Listens, backofftest.Unavailable, 4)
 		time.Sleep(time.Until(b.State(backofftest.Listens).Until))
 		ch = b.Call(backofftest.Listens, backofftest.Outage(time.Minute))
-		require.Equal(t, [2]any{backoff.Waiting, 16 * time.Minute}, [2]any{ch.State.Kind, time.Until(ch.State.Until)},
+		require.Equal(t, [2]any{backoff.Waiting, 16 * time.Minute}, [2]any{ch.Fault.Kind, time.Until(ch.Fault.Until)},
 			"its own backoff is longer")
 		require.False(t, ch.NewHold, "and that is no hold")
 
@@ -352,13 +352,13 @@ func TestAHoldThatGrows(t *testing.T) {
 		for _, want := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute,
 			time.Hour, time.Hour} {
 			ch := b.Call(backofftest.Listens, resilience.VerdictOf(limit))
-			require.Equal(t, backoff.Held, ch.State.Kind)
-			require.Equal(t, want, time.Until(ch.State.Until))
+			require.Equal(t, backoff.Held, ch.Fault.Kind)
+			require.Equal(t, want, time.Until(ch.Fault.Until))
 			time.Sleep(want)
 		}
 		require.Equal(t, backoff.Recovered, b.Call(backofftest.Listens, resilience.Verdict{}).Kind)
 		require.Equal(t, 5*time.Minute,
-			time.Until(b.Call(backofftest.Listens, resilience.VerdictOf(limit)).State.Until),
+			time.Until(b.Call(backofftest.Listens, resilience.VerdictOf(limit)).Fault.Until),
 			"a success starts over")
 	})
 }

@@ -135,10 +135,10 @@ func TestAFailureHoldsWhatItSpeaksOf(t *testing.T) {
 		t.Run(c.v.Class.String()+" "+c.v.Category.String()+" "+c.v.Scope.String(), func(t *testing.T) {
 			backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 				ch := b.Call(backofftest.Listens, c.v)
-				require.Equal(t, c.scope, ch.State.Scope)
+				require.Equal(t, c.scope, ch.Fault.Scope)
 				for _, k := range c.blocked {
-					require.Equal(t, ch.State, b.Refused(k), k)
-					require.Equal(t, ch.State, b.State(k), k)
+					require.Equal(t, ch.Fault, b.Refused(k), k)
+					require.Equal(t, ch.Fault, b.State(k), k)
 				}
 				for _, k := range c.free {
 					require.Equal(t, backoff.Unchanged, b.Call(k, backofftest.Well).Kind, k)
@@ -222,7 +222,7 @@ func TestRecoveredNamesTheOldestTrouble(t *testing.T) {
 		time.Sleep(time.Hour)
 		ch := b.Call(backofftest.Listens, backofftest.Well)
 		require.Equal(t, [3]any{backoff.Recovered, resilience.ScopeStream, since},
-			[3]any{ch.Kind, ch.State.Scope, ch.State.Since})
+			[3]any{ch.Kind, ch.Fault.Scope, ch.Fault.Since})
 
 		since = time.Now()
 		b.Fail(backofftest.Listens, backofftest.Unreachable, 1)
@@ -230,7 +230,7 @@ func TestRecoveredNamesTheOldestTrouble(t *testing.T) {
 		time.Sleep(time.Hour)
 		ch = b.Call(backofftest.Listens, backofftest.Well)
 		require.Equal(t, [3]any{backoff.Recovered, resilience.ScopeConnection, since},
-			[3]any{ch.Kind, ch.State.Scope, ch.State.Since})
+			[3]any{ch.Kind, ch.Fault.Scope, ch.Fault.Since})
 	})
 }
 

@@ -43,13 +43,12 @@ func (e *NotBeforeError) Verdict() resilience.Verdict {
 // Failure is a call that failed, with what that means and what it has changed. It is made once, where the outcome is
 // judged, and read by everybody above.
 type Failure struct {
-	Judged resilience.Verdict
-	Change Change // zero for a call that no permit was needed for
+	Change Change // for a call that needed no permit, its verdict alone
 	Err    error
 }
 
 // Verdict returns what the outcome means for the whole call.
-func (e *Failure) Verdict() resilience.Verdict { return e.Judged }
+func (e *Failure) Verdict() resilience.Verdict { return e.Change.Verdict }
 
 func (e *Failure) Error() string { return e.Err.Error() }
 func (e *Failure) Unwrap() error { return e.Err }

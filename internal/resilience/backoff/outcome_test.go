@@ -3,6 +3,7 @@ package backoff
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -42,4 +43,22 @@ func TestAnItemOfTheWholeCall(t *testing.T) {
 		{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp}} {
 		require.Equal(t, v, new(Permit).whole(v))
 	}
+}
+
+// TestAnItemOfACallThatWentWell: the verdict on the item stays, and the call ends a trouble like any other.
+func TestAnItemOfACallThatWentWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, k := New(Options{}), Key{User: 1, Connection: "lastfm", Provider: "lastfm"}
+		p, _, _ := b.Acquire(k, 0)
+		p.Done(resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream,
+			Scope: resilience.ScopeConnection})
+		time.Sleep(time.Until(b.State(k).Until))
+		p, _, ok := b.Acquire(k, 0)
+		require.True(t, ok)
+		p.Terms.Items = true
+		item := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeItem}
+		ch := p.Done(item)
+		require.Equal(t, item, ch.Verdict)
+		require.Equal(t, [2]any{Recovered, Ready}, [2]any{ch.Kind, b.State(k).Kind})
+	})
 }

@@ -32,6 +32,8 @@ type Terms struct {
 	Sends bool
 	First time.Duration
 	Alone bool // nothing else uses the connection
+	// Items says that an item's failure tells nothing about any other call: the service took the call itself well.
+	Items bool
 }
 
 // NamedBy says who has named the server that a call goes to, and so can correct its address.
@@ -185,26 +187,33 @@ func (p *Permit) Done(v resilience.Verdict) Change {
 	p.b = nil
 	v = p.whole(v)
 	b.mu.Lock()
-	if v.Class == resilience.OK &&
+	learned := v
+	if v.Scope == resilience.ScopeItem {
+		learned = resilience.Verdict{}
+	}
+	if learned.Class == resilience.OK &&
 		p.c.kind|p.app.kind|p.s.kind == Ready { // the usual case: nothing to end, and no probe
 		ready, seq := p.allReadyLocked(), b.seq
 		b.mu.Unlock()
-		return Change{AllReady: ready, Seq: seq}
+		return Change{Verdict: v, AllReady: ready, Seq: seq}
 	}
 	defer b.mu.Unlock()
-	ch := p.doneLocked(b, v)
+	ch := p.doneLocked(b, learned)
 	ch.Verdict = v
-	ch.After, ch.AllReady, ch.Seq = p.stateLocked(time.Now()), p.allReadyLocked(), b.seq
+	ch.Stream, ch.AllReady, ch.Seq = p.stateLocked(time.Now()), p.allReadyLocked(), b.seq
 	return ch
 }
 
 // whole returns what an outcome means for the whole call. An item's failure that got this far could not be skipped: it
 // was about the call itself, and so the contract is broken. See docs/resilience.md.
 func (p *Permit) whole(v resilience.Verdict) resilience.Verdict {
+	t := &p.Terms
 	if v.Scope == resilience.ScopeItem {
+		if t.Items {
+			return v
+		}
 		v.Category, v.Scope = resilience.Contract, resilience.ScopeStream
 	}
-	t := &p.Terms
 	if t.Sends && v.Category == resilience.Network && v.Scope == resilience.ScopeConnection {
 		v.Scope = resilience.ScopeStream
 	}
@@ -279,7 +288,7 @@ func (p *Permit) succeedLocked() Change {
 	if ended.Kind == Ready {
 		return Change{}
 	}
-	return Change{Kind: Recovered, State: ended}
+	return Change{Kind: Recovered, Fault: ended}
 }
 
 func (b *Manager) stopLocked(u *unit, scope resilience.Scope, v resilience.Verdict) Change {
@@ -290,7 +299,7 @@ func (b *Manager) stopLocked(u *unit, scope resilience.Scope, v resilience.Verdi
 	b.seq++
 	u.kind, u.category, u.until, u.failedAt = Stopped, v.Category, time.Time{}, b.seq
 	u.forAdmin, u.strays, u.mendable = v.ForAdmin, 0, false
-	return Change{Kind: BecameFatal, State: u.state(scope, now)}
+	return Change{Kind: BecameFatal, Fault: u.state(scope, now)}
 }
 
 func (p *Permit) waitLocked(b *Manager, u *unit, scope resilience.Scope, v resilience.Verdict) Change {
@@ -325,7 +334,7 @@ func (p *Permit) waitLocked(b *Manager, u *unit, scope resilience.Scope, v resil
 	u.settle(now)
 	b.seq++
 	u.failedAt = b.seq
-	ch := Change{State: u.state(scope, now), NewHold: longer && u.kind == Held}
+	ch := Change{Fault: u.state(scope, now), NewHold: longer && u.kind == Held}
 	switch {
 	case before == Ready:
 		ch.Kind = Began
@@ -359,7 +368,7 @@ func (b *Manager) putOffLocked(u *unit, v resilience.Verdict, permit uint64) Cha
 	u.settle(now)
 	b.seq++
 	u.failedAt = b.seq
-	ch := Change{State: u.state(resilience.ScopeStream, now)}
+	ch := Change{Fault: u.state(resilience.ScopeStream, now)}
 	switch {
 	case began:
 		ch.Kind = Began

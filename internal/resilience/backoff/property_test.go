@@ -133,8 +133,8 @@ func (m *model) done() {
 	m.permits = slices.Delete(m.permits, i, i+1)
 	ch := p.Done(v)
 	m.note("done %v generation %d: %+v → %+v", p.key, p.generation, v, ch)
-	m.require(ch.After == m.State(p.key), "it says where the stream stands: %+v", m.State(p.key))
-	m.require(!ch.AllReady || ch.After.Kind == backoff.Ready, "all streams are ready only if this one is")
+	m.require(ch.Stream == m.State(p.key), "it says where the stream stands: %+v", m.State(p.key))
+	m.require(!ch.AllReady || ch.Stream.Kind == backoff.Ready, "all streams are ready only if this one is")
 	m.require(ch.Seq >= m.seq, "changes are in order")
 	m.seq = ch.Seq
 	if p.generation < m.generation[p.key.User] || v.Class == resilience.Canceled {
@@ -144,15 +144,15 @@ func (m *model) done() {
 	f := fault(p.key, v.Scope)
 	switch {
 	case ch.Kind == backoff.BecameFatal:
-		m.require(!m.stopped[f] && ch.State.Kind == backoff.Stopped, "told once")
+		m.require(!m.stopped[f] && ch.Fault.Kind == backoff.Stopped, "told once")
 		m.stopped[f] = true
 	case ch.Kind == backoff.Recovered:
-		m.require(v.Class == resilience.OK && ch.State.Kind != backoff.Stopped,
+		m.require(v.Class == resilience.OK && ch.Fault.Kind != backoff.Stopped,
 			"only a success recovers, and not from a stop")
 	case ch.Kind == backoff.Began:
-		m.require(v.Class == resilience.Retriable && ch.State.Kind != backoff.Ready, "a wait began")
+		m.require(v.Class == resilience.Retriable && ch.Fault.Kind != backoff.Ready, "a wait began")
 	}
-	m.require(!ch.NewHold || ch.State.Kind == backoff.Held && ch.State.Until.After(time.Now()), "a hold is one")
+	m.require(!ch.NewHold || ch.Fault.Kind == backoff.Held && ch.Fault.Until.After(time.Now()), "a hold is one")
 	if v.Class == resilience.Retriable && v.NotBefore.After(m.dictated[f]) {
 		m.dictated[f] = v.NotBefore
 	}

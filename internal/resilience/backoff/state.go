@@ -51,21 +51,22 @@ const (
 // sees each change, and nobody has to ask for the state again to draw its consequences.
 type Change struct {
 	Kind ChangeKind
-	// State is that of what failed, after the outcome; for Recovered, the state that ended. It is zero if the outcome
-	// told nothing new.
-	State State
-	// NewHold is set if State.Until is a hold that was not known before, or a longer one: it must survive a restart.
+	// Fault is the state of what failed, after the outcome; for Recovered, the state that ended. It is zero if the
+	// outcome told nothing new.
+	Fault State
+	// NewHold is set if Fault.Until is a hold that was not known before, or a longer one: it must survive a restart.
 	NewHold bool
 
-	// Verdict is what the outcome means for the whole call, as it was learned.
+	// Verdict is what the outcome means for the whole call. Only an item's failure that is no failure of the call has
+	// ScopeItem.
 	Verdict  resilience.Verdict
-	After    State  // of the stream, as [Manager.State] returns it
+	Stream   State  // of the stream, as [Manager.State] returns it
 	AllReady bool   // every stream of the connection may call
 	Seq      uint64 // orders changes: an outcome with a smaller number was there first
 }
 
 // News reports whether the outcome told anything that was not known, if only one more failure.
-func (c Change) News() bool { return c.State.Kind != Ready }
+func (c Change) News() bool { return c.Fault.Kind != Ready }
 
 // straysTold is how many answers astray in a row show that the address is wrong. A single one may be a proxy's while
 // the server behind it restarts.

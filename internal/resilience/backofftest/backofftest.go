@@ -81,7 +81,7 @@ func (b Manager) Refused(k backoff.Key) backoff.State {
 
 // Told is what a change announces, without the state of its stream after it.
 func Told(ch backoff.Change) backoff.Change {
-	return backoff.Change{Kind: ch.Kind, State: ch.State, NewHold: ch.NewHold}
+	return backoff.Change{Kind: ch.Kind, Fault: ch.Fault, NewHold: ch.NewHold}
 }
 
 // Call is one call with its outcome.

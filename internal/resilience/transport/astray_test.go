@@ -19,8 +19,8 @@ func TestTheSecondStrayAnswerInARowIsTold(t *testing.T) {
 	backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 		first := b.Call(backofftest.Listens, stray)
 		require.Equal(t, backoff.Began, first.Kind)
-		require.True(t, first.State.Astray)
-		require.False(t, first.State.Mendable)
+		require.True(t, first.Fault.Astray)
+		require.False(t, first.Fault.Mendable)
 		time.Sleep(time.Minute)
 		require.Equal(t, backoff.Unchanged, b.Call(backofftest.Listens, backofftest.Unavailable).Kind,
 			"another failure lies between")
@@ -30,8 +30,8 @@ func TestTheSecondStrayAnswerInARowIsTold(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		second := b.Call(backofftest.Listens, stray)
 		require.Equal(t, backoff.WentAstray, second.Kind)
-		require.Equal(t, backoff.Waiting, second.State.Kind, "it is tried again all the same")
-		require.True(t, second.State.Mendable)
+		require.Equal(t, backoff.Waiting, second.Fault.Kind, "it is tried again all the same")
+		require.True(t, second.Fault.Mendable)
 		time.Sleep(10 * time.Minute)
 		require.Equal(t, backoff.Unchanged, b.Call(backofftest.Listens, stray).Kind, "it is told once")
 		b.Retry(backoff.Key{User: backofftest.Listens.User, Connection: backofftest.Listens.Connection,

@@ -355,12 +355,12 @@ func TestAnOpenBreakerIsNoFailureOfTheConnection(t *testing.T) {
 		}
 		ch := b.Call(backofftest.Listens, open(time.Minute))
 		began := time.Now()
-		require.Equal(t, backoff.Change{Kind: backoff.Began, State: backoff.State{Kind: backoff.Waiting,
+		require.Equal(t, backoff.Change{Kind: backoff.Began, Fault: backoff.State{Kind: backoff.Waiting,
 			Category: resilience.CircuitOpen, Scope: resilience.ScopeStream,
 			Since: began,
 			Until: began.Add(time.Minute + time.Minute/8)}}, backofftest.Told(
 			ch), "a little later than the probe, and not with everybody")
-		require.Equal(t, ch.State, b.Refused(backofftest.Listens))
+		require.Equal(t, ch.Fault, b.Refused(backofftest.Listens))
 		time.Sleep(2 * time.Minute)
 		require.Equal(t, backoff.Change{}, backofftest.Told(b.Call(backofftest.Listens, open(time.Minute))),
 			"said once")
@@ -374,7 +374,7 @@ func TestAnOpenBreakerIsNoFailureOfTheConnection(t *testing.T) {
 			"why it waits is still the failure")
 		require.Equal(t, 1, b.State(backofftest.Listens).Failures)
 		time.Sleep(2 * time.Minute)
-		require.Equal(t, 2, b.Call(backofftest.Listens, backofftest.Unavailable).State.Failures)
+		require.Equal(t, 2, b.Call(backofftest.Listens, backofftest.Unavailable).Fault.Failures)
 
 		b.Call(backofftest.Playlists, backofftest.Forbidden)
 		require.Equal(t, backoff.Stopped, b.State(backofftest.Playlists).Kind)
@@ -405,7 +405,7 @@ func TestWhyAStreamWaitsIsSaidAnewWhenItChanges(t *testing.T) {
 		require.Equal(t, backoff.Change{}, backofftest.Told(put(resilience.Network)))
 		ch := put(resilience.CircuitOpen)
 		require.Equal(t, backoff.Unchanged, ch.Kind)
-		require.Equal(t, resilience.CircuitOpen, ch.State.Category)
+		require.Equal(t, resilience.CircuitOpen, ch.Fault.Category)
 	})
 }
 

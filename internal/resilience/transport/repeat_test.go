@@ -278,7 +278,7 @@ func TestRepeatingEndsAtAGuard(t *testing.T) {
 			held := b.Call(backofftest.Playlists, backofftest.Limited(time.Hour))
 			time.Sleep(time.Second)
 			synctest.Wait()
-			requireMet(t, err, held.State)
+			requireMet(t, err, held.Fault)
 			require.Equal(t, 1, up.seen())
 		})
 	})

@@ -137,10 +137,10 @@ func TestWhatWaitsForItsTurnIsNotSent(t *testing.T) {
 		held := b.Call(backofftest.Playlists, backofftest.Limited(40*time.Second))
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		requireMet(t, err, held.State)
+		requireMet(t, err, held.Fault)
 		require.Equal(t, 1, up.seen())
 		require.Equal(t, backoff.Unchanged, run.Done(backofftest.OurEnd).Kind)
-		require.Equal(t, held.State, b.State(backofftest.Listens), "nothing is learned from it")
+		require.Equal(t, held.Fault, b.State(backofftest.Listens), "nothing is learned from it")
 	})
 }
 
@@ -151,6 +151,6 @@ func TestARunThatMeetsTwoStatesEndsByTheWorse(t *testing.T) {
 		b.Call(backofftest.Bobs, backofftest.Limited(time.Hour))
 		stopped := other.Done(backofftest.Refused)
 		err := request(t.Context(), t, &Transport{Base: &far{}}, run)
-		requireMet(t, err, stopped.State)
+		requireMet(t, err, stopped.Fault)
 	})
 }
