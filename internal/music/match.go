@@ -55,10 +55,59 @@ type Play struct {
 	Reports []*Report
 }
 
-// Matcher finds the stored listen that is the same play as a new report from another connection.
+// Matcher finds the stored listens that new reports of a connection are of.
 type Matcher struct {
 	Known  map[int64][]*Play // by match key, the earliest first
 	Stored []*Report         // all reports of the known plays
+	// Sent are listens that were forwarded to the connection and that it has not told of.
+	Sent []*Play
+	// Apart says on which side of what is kept apart a source is.
+	Apart map[library.Source]Sides
+}
+
+// Recognise returns a report of each play of a page, the earliest first, with the listen that it is of, nil for a new
+// one.
+func (m *Matcher) Recognise(conn library.ConnectionID, page []*library.Listen) []Report {
+	reports := make([]Report, len(page))
+	for i, l := range page {
+		reports[i] = NewReport(conn, l.SourceID, l.PlayedAt, l.Duration)
+		reports[i].Sides = m.Apart[library.Source{Connection: conn, SourceID: l.SourceID}]
+		if !l.Approximate {
+			m.Join(&reports[i], MatchKey(l.Title, Indexed(l.Artist)))
+		}
+	}
+	m.echoes(page, reports, false)
+	m.echoes(page, reports, true)
+	return reports
+}
+
+// echoes finds reports of listens that were forwarded to the connection and have other names there, among those that
+// were deleted or not: a provider may change the spelling of artist and title, but keeps the second of the play.
+func (m *Matcher) echoes(page []*library.Listen, reports []Report, removed bool) {
+	bySecond := map[int64][]*Play{}
+	for _, p := range m.Sent {
+		if p.Removed == removed {
+			bySecond[p.At.Unix()] = append(bySecond[p.At.Unix()], p)
+		}
+	}
+	if len(bySecond) == 0 {
+		return
+	}
+	taken := map[int64]bool{}
+	for i := range reports {
+		if p := reports[i].Play; p != nil {
+			taken[p.ID] = true
+		}
+	}
+	for i, l := range page {
+		sent := bySecond[l.PlayedAt.Unix()]
+		if reports[i].Play != nil || l.Approximate || len(sent) != 1 || taken[sent[0].ID] {
+			continue
+		}
+		taken[sent[0].ID] = true
+		sent[0].Fixed = true // it learns nothing from this report
+		reports[i].Play = sent[0]
+	}
 }
 
 // maxRearranged limits the search for an order of repeats.

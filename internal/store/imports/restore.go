@@ -239,46 +239,26 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 	if err != nil {
 		return err
 	}
-	const listenWidth = 5
-	var rows []any
-	var names []string
+	var conns []library.ConnectionID
+	var players []string
+	for _, r := range all {
+		for _, source := range r.gets {
+			conns, players = append(conns, source.Connection), append(players, source.Player)
+		}
+	}
+	rows, err := intake.NewRows(ctx, tx, user, conns, players)
+	if err != nil {
+		return err
+	}
 	for i, r := range fresh {
-		rows = append(rows, r.id, user, db.Millis(r.PlayedAt), db.Flag(r.Approximate), spelt[i])
+		rows.Listen(r.id, r.PlayedAt, r.Approximate, spelt[i])
 	}
 	for _, r := range all {
 		for _, source := range r.gets {
-			names = append(names, source.Player)
+			rows.Source(r.in, r.id, source, r.PlayedAt.Add(source.Later).Sub(r.at))
 		}
 	}
-	players, err := intake.PlayersOf(ctx, tx, names)
-	if err != nil {
-		return err
-	}
-	sources, ofRemoved := intake.SourceRows{Players: players}, intake.SourceRows{Players: players}
-	numbers, stored := map[library.ConnectionID]int64{}, time.Now().Unix()
-	for _, r := range all {
-		for _, source := range r.gets {
-			n, ok := numbers[source.Connection]
-			if !ok {
-				if n, err = intake.NumberOf(ctx, tx, source.Connection); err != nil {
-					return err
-				}
-				numbers[source.Connection] = n
-			}
-			to := &sources
-			if r.in.Removed {
-				to = &ofRemoved
-			}
-			to.Add(source.Player, r.id, n, intake.SourceKey(user, source.Connection, source.SourceID), source.SourceID,
-				r.PlayedAt.Add(source.Later).Sub(r.at).Milliseconds(), stored)
-		}
-	}
-	err = db.InsertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
-		rows, "")
-	if err != nil {
-		return err
-	}
-	return errors.Join(sources.Insert(ctx, tx, intake.Kept.Sources), ofRemoved.Insert(ctx, tx, intake.Removed.Sources))
+	return rows.Insert(ctx, tx)
 }
 
 // followRestored fills gaps with restored listens, and forwards them to the services that lack them.

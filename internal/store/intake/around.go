@@ -22,7 +22,7 @@ const fewPlays = 16
 // PlaysAround returns a matcher with the stored plays that those of a page, which are sorted by time, may be.
 func PlaysAround(ctx context.Context, tx *sql.Tx, user int64, by Corrected,
 	fresh []*library.Listen) (*music.Matcher, error) {
-	m := &music.Matcher{Known: map[int64][]*music.Play{}}
+	m := &music.Matcher{Known: map[int64][]*music.Play{}, Apart: by.Apart}
 	for from := 0; from < len(fresh); {
 		to := from + 1
 		for to < len(fresh) && fresh[to].PlayedAt.Sub(fresh[to-1].PlayedAt) < lull {

@@ -84,113 +84,49 @@ func (s *Store) TakeIn(
 	return fresh, added, err
 }
 
+// addPlays stores plays that the connection has not reported before: it reads which listens they may be of, has package
+// music say which they are of, and writes that down.
 func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, by Corrected,
 	fresh []*library.Listen) (added int, err error) {
-	user, conn := page.User, page.Connection
-	m, err := PlaysAround(ctx, tx, user, by, fresh)
+	m, err := PlaysAround(ctx, tx, page.User, by, fresh)
 	if err != nil {
 		return 0, err
 	}
-	reports, keys := make([]music.Report, len(fresh)), make([]int64, len(fresh))
-	for i, l := range fresh {
-		reports[i] = music.NewReport(conn, l.SourceID, l.PlayedAt, l.Duration)
-		reports[i].Sides = by.Apart[library.Source{Connection: conn, SourceID: l.SourceID}]
-		keys[i] = music.MatchKey(l.Title, music.Indexed(l.Artist))
-		if l.Approximate || !m.Join(&reports[i], keys[i]) {
-			added++
-		}
-	}
-	if added > 0 {
-		for _, in := range by.Piles {
-			echoed, err := echoes(ctx, tx, in, page, fresh, reports)
-			if err != nil {
-				return 0, err
-			}
-			added -= echoed
-		}
-	}
-	next, err := db.NextIDs(ctx, tx, "listens", added)
-	if err != nil {
+	if m.Sent, err = sentPlays(ctx, tx, page, by.Piles, fresh); err != nil {
 		return 0, err
 	}
+	reports := m.Recognise(page.Connection, fresh)
 	spelt, err := s.spell(ctx, tx, fresh, reports)
 	if err != nil {
 		return 0, err
 	}
-	number, err := NumberOf(ctx, tx, conn)
+	rows, err := newRows(ctx, tx, page, fresh, reports)
 	if err != nil {
 		return 0, err
 	}
-	names := make([]string, len(fresh))
 	for i, l := range fresh {
-		names[i] = l.Player
-	}
-	players, err := PlayersOf(ctx, tx, names)
-	if err != nil {
-		return 0, err
-	}
-	const listenWidth, sourceWidth = 5, 7
-	now := time.Now().Unix()
-	plays := make([]delivery.Play, 0, len(fresh))
-	listens := make([]any, 0, added*listenWidth)
-	sources := SourceRows{players, make([]any, 0, len(fresh)*sourceWidth)}
-	gone := SourceRows{Players: players} // sources of listens that were deleted
-	for i, l := range fresh {
-		id, at, p := next, l.PlayedAt, reports[i].Play
-		if p == nil {
-			next++
-		} else {
-			id, at = p.ID, p.At
-		}
-		to := &sources
-		if p != nil && p.Removed {
-			to = &gone
-		}
-		to.Add(l.Player, id, number, SourceKey(user, conn, l.SourceID), l.SourceID,
-			l.PlayedAt.Sub(at).Milliseconds(), now)
-		if p != nil && p.Removed {
-			if err := respell(ctx, tx, id, spelt[i]); err != nil {
-				return 0, err
-			}
-			spelt[i] = 0
-			continue
-		}
-		if spelt[i] != 0 {
-			listens = append(listens, id, user, db.Millis(l.PlayedAt), db.Flag(l.Approximate), spelt[i])
-		}
-		plays = append(plays, delivery.Play{Listen: id, At: at, Fresh: p == nil, Guess: l.Approximate})
-	}
-	err = db.InsertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", listenWidth,
-		listens, "ON CONFLICT (id) DO UPDATE SET spelling_id = excluded.spelling_id")
-	if err != nil {
-		return 0, err
-	}
-	for _, in := range by.Piles {
-		rows := &sources
-		if in.Removed {
-			rows = &gone
-		}
-		if err := rows.Insert(ctx, tx, in.Sources); err != nil {
+		if err := rows.add(ctx, tx, l, reports[i].Play, spelt[i]); err != nil {
 			return 0, err
 		}
 	}
-	spans := map[int64]bool{}
-	for _, p := range plays {
-		spans[db.SpanOf(p.At)] = true
+	times := make([]int64, 0, len(fresh))
+	for _, p := range rows.plays {
+		times = append(times, db.Millis(p.At))
 	}
 	for _, r := range m.Stored {
 		if !r.Moved {
 			continue
 		}
-		spans[db.SpanOf(r.Play.At)], spans[db.SpanOf(r.Was.At)] = true, true
+		times = append(times, db.Millis(r.Play.At), db.Millis(r.Was.At))
 		if !r.Play.Removed {
-			plays = append(plays, delivery.Play{Listen: r.Play.ID, At: r.Play.At})
+			rows.plays = append(rows.plays, delivery.Play{Listen: r.Play.ID, At: r.Play.At})
 		}
 	}
-	if err := statistics.ChangedListens(ctx, tx, user, spans); err != nil {
+	if err := rows.Insert(ctx, tx); err != nil {
 		return 0, err
 	}
-	return added, errors.Join(moveSources(ctx, tx, user, m.Stored), s.outbox.EnqueuePlays(ctx, tx, user, conn, plays))
+	return rows.added, errors.Join(moveSources(ctx, tx, page.User, m.Stored), Touched(ctx, tx, page.User, times),
+		s.outbox.EnqueuePlays(ctx, tx, page.User, page.Connection, rows.plays))
 }
 
 // spell returns the spelling of each play that is a new listen, or that tells a known one something new; 0 for the
@@ -232,49 +168,35 @@ func (s *Store) spell(ctx context.Context, tx *sql.Tx, fresh []*library.Listen, 
 	return spelt, err
 }
 
-// echoes finds reports of listens that were forwarded to this connection and have other names there: a provider may
-// change the spelling of artist and title, but keeps the second of the play. It assigns the listens to these reports,
-// and returns their number.
-func echoes(
-	ctx context.Context, tx *sql.Tx, in Pile, page library.Intake, fresh []*library.Listen, reports []music.Report,
-) (n int, err error) {
+// sentPlays returns the listens around a page that were forwarded to its connection and that it has not told of.
+func sentPlays(
+	ctx context.Context, tx *sql.Tx, page library.Intake, piles []Pile, fresh []*library.Listen,
+) (all []*music.Play, err error) {
 	user, conn := page.User, page.Connection
-	type sent struct{ id, at int64 }
-	scan := func(r db.Scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
 	reporter, err := connections.AccountOf(ctx, tx, user, conn)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	all, err := db.List(ctx, tx, scan, "SELECT l.id, l.played_at FROM "+in.forwards+" f JOIN "+in.Listens+` l
-		ON l.id = f.listen_id
-		WHERE f.user_id = $1 AND `+reporter.In("f.connection", 5)+` AND l.played_at BETWEEN $3 AND $4
-		AND NOT EXISTS (SELECT 1 FROM `+in.Sources+" s WHERE s.listen_id = l.id AND "+connections.SourceOf("s", 2)+")",
-		reporter.Args(user, conn, db.Millis(fresh[0].PlayedAt)-1000, db.Millis(fresh[len(fresh)-1].PlayedAt)+1000)...)
-	if err != nil || len(all) == 0 {
-		return 0, err
-	}
-	bySecond := make(map[int64][]sent, len(all))
-	for _, v := range all {
-		bySecond[v.at/1000] = append(bySecond[v.at/1000], v)
-	}
-	taken := map[int64]bool{}
-	for i := range reports {
-		if reports[i].Play != nil {
-			taken[reports[i].Play.ID] = true
+	for _, in := range piles {
+		scan := func(r db.Scanner) (*music.Play, error) {
+			var at int64
+			p := &music.Play{Removed: in.Removed}
+			err := r.Scan(&p.ID, &at)
+			p.At = db.Instant(at)
+			return p, err
 		}
-	}
-	for i, l := range fresh {
-		ids := bySecond[l.PlayedAt.Unix()]
-		if reports[i].Play != nil || l.Approximate || len(ids) != 1 || taken[ids[0].id] {
-			continue
+		some, err := db.List(ctx, tx, scan, "SELECT l.id, l.played_at FROM "+in.forwards+" f JOIN "+in.Listens+` l
+			ON l.id = f.listen_id
+			WHERE f.user_id = $1 AND `+reporter.In("f.connection", 5)+` AND l.played_at BETWEEN $3 AND $4 AND NOT EXISTS
+			(SELECT 1 FROM `+in.Sources+" s WHERE s.listen_id = l.id AND "+connections.SourceOf("s", 2)+")",
+			reporter.Args(user, conn, db.Millis(fresh[0].PlayedAt)-1000,
+				db.Millis(fresh[len(fresh)-1].PlayedAt)+1000)...)
+		if err != nil {
+			return nil, err
 		}
-		taken[ids[0].id] = true
-		// It learns nothing from this report.
-		reports[i].Play = &music.Play{ID: ids[0].id, At: db.Instant(ids[0].at), Fixed: true,
-			Removed: in.Removed}
-		n++
+		all = append(all, some...)
 	}
-	return n, nil
+	return all, nil
 }
 
 // PlayCounts returns what was counted of these tracks when they were read last, by track id.

@@ -122,11 +122,3 @@ func PileOf(p *music.Play) Pile {
 	}
 	return Kept
 }
-
-// respell gives a listen that was deleted another spelling, unless that is 0.
-func respell(ctx context.Context, tx *sql.Tx, id, spelling int64) error {
-	if spelling == 0 {
-		return nil
-	}
-	return db.ExecTx(ctx, tx, "UPDATE removed_listens SET spelling_id = $2 WHERE id = $1", id, spelling)
-}

@@ -30,19 +30,6 @@ func SourceKey(user int64, conn library.ConnectionID, id string) int64 {
 	return (listens.TimeIn(id)&math.MaxInt32)<<16 | int64(sum>>16^sum&math.MaxUint16)
 }
 
-// NumberOf returns the number of a connection, which it gets when it is asked for first.
-func NumberOf(ctx context.Context, tx *sql.Tx, conn library.ConnectionID) (number int64, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT number FROM connection_numbers WHERE connection = $1", conn).Scan(&number)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return number, err
-	}
-	if number, err = db.NextIDs(ctx, tx, "connection_numbers", 1); err != nil {
-		return 0, err
-	}
-	return number, db.ExecTx(ctx, tx, "INSERT INTO connection_numbers (number, connection) VALUES ($1, $2)", number,
-		conn)
-}
-
 // KnownSources selects the ids of a person's sources of a connection that have one of some keys. The cross join makes
 // SQLite begin with the keys.
 func KnownSources(in Pile) string {
