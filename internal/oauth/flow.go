@@ -166,11 +166,12 @@ func (f *Flow) exchange(ctx context.Context, r Request, s State, answer url.Valu
 		return &resilience.ContractError{Endpoint: authorizationPage, What: "neither a code nor an error"}
 	}
 	now, call := time.Now(), f.call(r)
+	secrets := []string{code, s.Verifier, r.Provider.OAuth.ClientSecret}
 	call.Effect = resilience.Read // a code that was taken before a server failed is refused then, which is no worse
-	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(through(ctx, call), code,
+	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(through(ctx, call, secrets...), code,
 		oauth2.VerifierOption(s.Verifier))
 	if err != nil {
-		return tokenError(err, code, s.Verifier, r.Provider.OAuth.ClientSecret)
+		return tokenError(err, secrets...)
 	}
 	g.Credentials, g.AuthorizedAt = merge(nil, token), now
 	if months := r.Provider.OAuth.Months; months > 0 {

@@ -125,9 +125,11 @@ func (t *Tokens) renew(
 		return "", errNoRenewal
 	}
 	call.Client = t.client
-	token, err := config(p.OAuth, "").TokenSource(through(ctx, call), &oauth2.Token{RefreshToken: old}).Token()
+	secrets := []string{old, p.OAuth.ClientSecret}
+	source := config(p.OAuth, "").TokenSource(through(ctx, call, secrets...), &oauth2.Token{RefreshToken: old})
+	token, err := source.Token()
 	if err != nil {
-		return "", tokenError(err, old, p.OAuth.ClientSecret)
+		return "", tokenError(err, secrets...)
 	}
 	now.Credentials = merge(now.Credentials, token)
 	err = t.save(ctx, now)
@@ -193,58 +195,53 @@ func merge(old library.Credentials, t *oauth2.Token) library.Credentials {
 func Credentials(t *oauth2.Token) library.Credentials { return merge(nil, t) }
 
 // through returns a context in which the oauth2 package sends its requests as parts of the call: it takes its client
-// from there and nowhere else.
-func through(ctx context.Context, call resilience.Call) context.Context {
+// from there and nowhere else. Some servers repeat what they were sent: the secrets don't appear in an error's text.
+func through(ctx context.Context, call resilience.Call, secrets ...string) context.Context {
 	endpoint := resilience.Endpoint{Name: providers.TokenEndpoint,
-		Reader: resilience.Reader{Explain: func(e *resilience.AnswerError) {
-			code, _ := refusal(e)
-			e.Meaning = meaning(e.Status, code)
-		}}}
+		Reader: resilience.Reader{Explain: func(e *resilience.AnswerError) { explain(e, secrets) }}}
 	client := *call.Client
 	client.Transport = call.Transport(endpoint)
 	return context.WithValue(ctx, oauth2.HTTPClient, &client)
 }
 
-// refusal returns the error in the body of an answer of a token endpoint.
-func refusal(e *resilience.AnswerError) (code, description string) {
+// explain reads the error in the body of an answer of a token endpoint.
+func explain(e *resilience.AnswerError, secrets []string) {
 	var body struct {
 		Error       string `json:"error"`
 		Description string `json:"error_description"`
 	}
 	if e.HTML || json.Unmarshal(e.Body, &body) != nil {
-		return "", ""
+		body.Error, body.Description = "", ""
 	}
-	return body.Error, body.Description
+	e.Code, e.Message = excerpt(body.Error, secrets), excerpt(body.Description, secrets)
+	e.Meaning = meaning(e.Status, body.Error)
 }
 
-// tokenError returns the error of the oauth2 package as one of package resilience. Some servers repeat what they were
-// sent: secrets must not appear in the error's text.
+// tokenError returns the error of the oauth2 package as one of package resilience.
 func tokenError(err error, secrets ...string) error {
-	words := func(text string) string { return resilience.Excerpt(hide(text, secrets)) }
 	if re, ok := errors.AsType[*oauth2.RetrieveError](err); ok { // an error inside a 2xx, or a redirect
 		return &resilience.AnswerError{Endpoint: providers.TokenEndpoint, Status: re.Response.StatusCode,
-			Code:    words(re.ErrorCode),
-			Message: words(re.ErrorDescription), Meaning: meaning(re.Response.StatusCode, re.ErrorCode)}
+			Code: excerpt(re.ErrorCode, secrets), Message: excerpt(re.ErrorDescription, secrets),
+			Meaning: meaning(re.Response.StatusCode, re.ErrorCode)}
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
-		code, description := refusal(e)
-		e.Code, e.Message = words(code), words(description)
 		return e
 	}
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		return ue.Err // typed by the transport; the URL stays out of it
 	}
 	return &resilience.ContractError{Endpoint: providers.TokenEndpoint,
-		What: words(strings.TrimPrefix(err.Error(), "oauth2: "))}
+		What: excerpt(strings.TrimPrefix(err.Error(), "oauth2: "), secrets)}
 }
 
-func hide(text string, secrets []string) string {
+// excerpt shortens a server's words, without the secrets that it may have repeated.
+func excerpt(text string, secrets []string) string {
 	for _, s := range secrets {
 		if s != "" {
 			text = strings.ReplaceAll(text, s, resilience.Secret(s).String())
 		}
 	}
-	return text
+	return resilience.Excerpt(text)
 }
 
 // meaning is TokenMeaning, with the two codes by which a server reports trouble of its own (RFC 6749, section

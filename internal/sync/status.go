@@ -147,7 +147,7 @@ func (m *statuses) status(
 		}
 		advice := r.Advice
 		if l.State.Scope == resilience.ScopeApp {
-			advice = m.guard.opt.Alerts.Advice(c)
+			advice = m.guard.opt.Alerts.Advice(c) // what is about the app is stored with no connection
 		}
 		l.Words = notify.Explain(p, c, notify.Trouble{State: l.State, Stream: l.Stream, Advice: advice,
 			Waiting: waiting.Clause()})
