@@ -41,7 +41,7 @@ import (
 // caughtUp is a guard that never reads the target first, which is not measured here.
 type caughtUp struct{ *syncer.Guard }
 
-func (caughtUp) CaughtUp(library.Connection, time.Time) error { return nil }
+func (caughtUp) ReadSince(library.Connection, time.Time) error { return nil }
 
 // startBacklog returns the deliveries of a new database in which n deliveries of one listen each wait for the
 // ListenBrainz at an address, divided among so many people.

@@ -65,9 +65,10 @@ func (o Options) withDefaults() Options {
 // Guard is asked before every call; see the sync package.
 type Guard interface {
 	Do(context.Context, providers.Subject, func(context.Context, resilience.Call, providers.Adapter) error) error
-	// CaughtUp returns nil when everything that the provider had at a time has been read, or cannot be read.
-	// Otherwise it has it read now, and returns a *backoff.NotBeforeError.
-	CaughtUp(c library.Connection, at time.Time) error
+	// ReadSince returns nil when everything that the provider had at a time has been read, or cannot be read.
+	// Otherwise it has it read now, and returns a *backoff.NotBeforeError: the first attempt at a new delivery is
+	// usually put off by that.
+	ReadSince(c library.Connection, at time.Time) error
 	// Ready reports whether deliveries to the connection need no person.
 	Ready(c library.Connection) bool
 }

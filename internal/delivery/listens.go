@@ -38,7 +38,7 @@ type listenDeliverer struct {
 // these very plays before a second attempt, and if they may have been sent before the database was restored.
 func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *attempt) error {
 	takes := d.registry.Get(c.Provider()).Takes
-	if err := d.guard.CaughtUp(c, a.CreatedAt); err != nil {
+	if err := d.guard.ReadSince(c, a.CreatedAt); err != nil {
 		return err
 	}
 	plays, err := d.store.ListensOf(ctx, a.ID)
@@ -81,7 +81,7 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 // and returns the outcome for each. If the call is refused whole, it is repeated with each half of them.
 func (d *listenDeliverer) together(ctx context.Context, c library.Connection, all []*attempt) []error {
 	newest := slices.MaxFunc(all, func(a, b *attempt) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	if err := d.guard.CaughtUp(c, newest.CreatedAt); err != nil {
+	if err := d.guard.ReadSince(c, newest.CreatedAt); err != nil {
 		return alike(all, err)
 	}
 	var plays []library.StoredListen

@@ -116,7 +116,7 @@ func (o opened) Do(
 	return f(ctx, resilience.Call{}, o.to)
 }
 
-func (opened) CaughtUp(library.Connection, time.Time) error { return nil }
+func (opened) ReadSince(library.Connection, time.Time) error { return nil }
 
 // putBack is a listenStore that was restored.
 type putBack struct {

@@ -39,7 +39,7 @@ func (d *dictator) Do(ctx context.Context, _ providers.Subject,
 	do func(context.Context, resilience.Call, providers.Adapter) error) error {
 	return do(ctx, resilience.Call{}, d)
 }
-func (d *dictator) CaughtUp(library.Connection, time.Time) error           { return nil }
+func (d *dictator) ReadSince(library.Connection, time.Time) error          { return nil }
 func (d *dictator) Ready(library.Connection) bool                          { return d.ready }
 func (d *dictator) Prove(context.Context) (a providers.Account, err error) { return a, nil }
 

@@ -32,7 +32,7 @@ func TestASetClockHidesNoUnreadListens(t *testing.T) {
 		s.reader.last.of[Key{1, "radio", library.Listens}] = last
 		ago := func(minutes time.Duration) time.Time { return time.Now().Add(-minutes * time.Minute).Round(0) }
 		deliveries := DeliveryGuard{g, s}
-		require.Error(t, deliveries.CaughtUp(c, ago(0)), name)
-		require.NoError(t, deliveries.CaughtUp(c, ago(2)), name)
+		require.Error(t, deliveries.ReadSince(c, ago(0)), name)
+		require.NoError(t, deliveries.ReadSince(c, ago(2)), name)
 	}
 }

@@ -29,9 +29,9 @@ const askAgain = time.Second
 // historyAgain is the same while the provider's history is still being read, which takes minutes.
 const historyAgain = 30 * time.Second
 
-// CaughtUp returns nil if everything that the provider had at that instant has been read, or cannot be read. Otherwise
+// ReadSince returns nil if everything that the provider had at that instant has been read, or cannot be read. Otherwise
 // it starts to read, and returns a *backoff.NotBeforeError.
-func (g DeliveryGuard) CaughtUp(c library.Connection, at time.Time) error {
+func (g DeliveryGuard) ReadSince(c library.Connection, at time.Time) error {
 	p := g.opt.Registry.Get(c.Provider())
 	if p == nil || !p.Pulls(library.Listens) {
 		return nil
