@@ -122,52 +122,43 @@ func (a *Alerts) close(ctx context.Context, s providers.Subject, ch backoff.Chan
 // Failed stores what a failure changed, tells the people who have to know, and notes it. What cannot be stored now is
 // drawn again by Finish.
 func (a *Alerts) Failed(ctx context.Context, s providers.Subject, f *backoff.Failure) error {
-	return a.memory.draw(ctx, s.Key(), func(ctx context.Context) error { return a.consequences(ctx, s, f) })
+	v := find(s, f)
+	return a.memory.draw(ctx, s.Key(), func(ctx context.Context) error { return a.consequences(ctx, v) })
 }
 
 // Finish repeats what follows from a stream's latest failure if it could not be stored.
 func (a *Alerts) Finish(ctx context.Context, k backoff.Key) error { return a.memory.redraw(ctx, k) }
 
-// consequences stores and announces what follows from a failure. It may be called again for the same failure.
-func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *backoff.Failure) error {
+// consequences stores and announces what follows from a finding. It may be called again for the same one.
+func (a *Alerts) consequences(ctx context.Context, v finding) error {
 	a.telling.Lock()
 	defer a.telling.Unlock()
-	c, state := s.Connection, f.Change.Fault
-	at := keyOfScope(s, state.Scope)
+	s, c, state, about := v.subject, v.subject.Connection, v.change.Fault, v.about()
 	if !s.Channel {
-		a.memory.fail(at, f.Change.Seq)
+		a.memory.fail(about, v.change.Seq)
 	}
 	var errs []error
-	if f.Change.NewHold && !ofKeys(f) {
-		hold := backoff.Hold{Key: at, Category: state.Category, Since: state.Since, Until: state.Until}
+	if v.change.NewHold && !v.ofKeys {
+		hold := backoff.Hold{Key: about, Category: state.Category, Since: state.Since, Until: state.Until}
 		errs = append(errs, a.store.SaveHold(ctx, hold))
 	}
 	if s.Channel { // its sender decides the rest
 		return errors.Join(errs...)
 	}
 	if !s.Installation() {
-		detail := resilience.Excerpt(f.Error())
-		errs = append(errs, a.store.SaveFailure(ctx, c.User, c.ID, at.Stream, AdviceOf(f), detail))
+		errs = append(errs, a.store.SaveFailure(ctx, c.User, c.ID, about.Stream, v.advice, v.detail))
 	}
-	errs = append(errs, a.teller.tell(ctx, s, f))
-	if f.Change.NewHold {
+	errs = append(errs, a.teller.tell(ctx, v))
+	if v.change.NewHold {
 		a.journal.held(ctx, s, state)
 	}
 	if s.Installation() {
-		a.memory.setAdvice(at, adminAdvice(f))
+		a.memory.setAdvice(about, v.adminAdvice)
 	} else if state.Scope == resilience.ScopeApp {
-		a.memory.setAdvice(at, AdviceOf(f))
+		a.memory.setAdvice(about, v.advice)
 		errs = append(errs, a.Publish(ctx, c))
 	}
 	return errors.Join(errs...)
-}
-
-// keyOfScope returns the key of what a state is about. The installation has one for all its streams.
-func keyOfScope(s providers.Subject, scope resilience.Scope) backoff.Key {
-	if s.Installation() {
-		scope = resilience.ScopeApp
-	}
-	return s.KeyFor(scope)
 }
 
 // Advice returns what the latest failure of a connection's app said should be done about it; empty for nothing.

@@ -12,7 +12,6 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/backoff"
-	"reprise/internal/resilience/keys"
 	"reprise/internal/words"
 )
 
@@ -25,113 +24,123 @@ type teller struct {
 
 // alert is a notification in the making.
 type alert struct {
-	subject  providers.Subject
+	finding
+	to       audience
 	forAll   bool // about the installation, not about one connection
 	astray   bool // about an address of the settings
 	cause    string
 	category resilience.Category
 	severity notify.Severity
 	words    notify.Words
-	detail   string
+	noted    activity.Action // what the activity log says; empty for nothing
 }
 
-// tell opens the notification that a failure calls for, if it does, and notes it in the activity log.
-func (t teller) tell(ctx context.Context, s providers.Subject, f *backoff.Failure) error {
-	state := f.Change.Fault
-	al := alert{subject: s, category: f.Verdict().Category, severity: notify.Warning,
-		detail: resilience.Excerpt(f.Error())}
-	al.forAll = state.Scope == resilience.ScopeApp || s.Installation()
+// audience is whom an alert is opened for.
+type audience uint8
+
+const (
+	itsPerson       audience = iota // whose connection it is
+	administrators                  // once for each, in the same words
+	mendersOfTheirs                 // once for each administrator, who alone can mend a person's connection
+)
+
+// alertOf decides what is told about a finding, and whom; told is false for nothing. waiting is a clause that says what
+// waits to be sent to the connection.
+func alertOf(v finding, waiting words.Text) (al alert, told bool) {
+	s, c, state := v.subject, v.subject.Connection, v.change.Fault
+	al = alert{finding: v, category: v.change.Verdict.Category, severity: notify.Warning, forAll: v.forAll()}
 	switch {
-	case f.Change.Kind == backoff.BecameFatal:
-		return t.tellStop(ctx, al, f)
-	case f.Change.Kind == backoff.WentAstray:
-		return t.tellAstray(ctx, al, f)
-	case f.Change.Kind == backoff.StillFailing:
-		al.cause, al.words = notify.CauseStill, notify.StillFailing(s.Provider, s.Connection, state)
-		if err := t.open(ctx, al, s.Installation()); err != nil {
-			return err
+	case v.change.Kind == backoff.StillFailing:
+		al.cause, al.noted = notify.CauseStill, activity.StillFailing
+		al.words = notify.StillFailing(s.Provider, c, state)
+		if s.Installation() {
+			al.to = administrators
 		}
-		t.journal.trouble(ctx, s, state, activity.StillFailing, words.Text{})
-	case f.Change.NewHold && f.Verdict().Category == resilience.Quota && al.forAll:
-		al.cause, al.words = notify.CauseQuota, notify.ExplainForAll(s.Provider, state, adminAdvice(f))
-		return t.open(ctx, al, true)
-	case f.Change.NewHold && f.Verdict().Category == resilience.Permission && al.forAll:
-		// It is tried again by itself, but will fail until the administrator has acted, as for a subscription.
-		al.cause = notify.Cause(f.Verdict().Category.String(), state.Scope, s.Stream)
-		al.words = notify.ExplainForAll(s.Provider, state, adminAdvice(f))
-		return t.open(ctx, al, true)
+		return al, true
+	case v.change.Kind == backoff.BecameFatal:
+		al.category, al.severity, al.noted = state.Category, notify.Error, activity.Stopped
+	case v.change.Kind == backoff.WentAstray: // who has set the address is told; it is tried again all the same
+		al.category, al.severity = resilience.Config, notify.Error
+		al.astray = state.ForAdmin
+	case !v.change.NewHold || !al.forAll:
+		return al, false
+	case al.category == resilience.Quota:
+		al.cause = notify.CauseQuota
+	case al.category != resilience.Permission:
+		return al, false
+	} // a refusal is tried again by itself, but fails until an administrator has acted, as for a subscription
+	switch {
+	case al.astray:
+		al.to, al.forAll, al.cause = administrators, true, notify.Cause(al.category.String(), resilience.ScopeApp, "")
+		al.words = notify.AstrayForAll(s.Provider, v.advice)
+		return al, true
+	case al.cause == "":
+		al.cause = notify.Cause(al.category.String(), state.Scope, s.Stream)
 	}
-	return nil
-}
-
-// tellAstray tells who has set the address that something else answers at. It is tried again all the same.
-func (t teller) tellAstray(ctx context.Context, al alert, f *backoff.Failure) error {
-	s, c, state := al.subject, al.subject.Connection, f.Change.Fault
-	al.category, al.severity = resilience.Config, notify.Error
-	if state.ForAdmin {
-		al.forAll, al.astray, al.cause = true, true, notify.Cause(al.category.String(), resilience.ScopeApp, "")
-		al.words = notify.AstrayForAll(s.Provider, AdviceOf(f))
-		return t.open(ctx, al, true)
+	if al.forAll {
+		al.to, al.words = administrators, notify.ExplainForAll(s.Provider, state, v.adminAdvice)
+		return al, true
 	}
-	waiting, err := t.store.WaitingFor(ctx, c.User, c.ID)
-	if err != nil {
-		return err
-	}
-	al.cause = notify.Cause(al.category.String(), state.Scope, s.Stream)
-	al.words = notify.Explain(s.Provider, c, notify.Trouble{State: state, Stream: s.Stream, Advice: AdviceOf(f),
+	al.words = notify.Explain(s.Provider, c, notify.Trouble{State: state, Stream: s.Stream, Advice: v.advice,
 		Waiting: waiting})
-	return t.open(ctx, al, false)
+	if v.change.Kind == backoff.BecameFatal {
+		if al.words.Owner == notify.Administrator {
+			al.to, al.cause = administrators, notify.Of(al.cause, c.User)
+		}
+		if state.ForAdmin {
+			al.to = mendersOfTheirs
+		}
+	}
+	return al, true
 }
 
-// tellStop tells who has to act about a stop, and stores it.
-func (t teller) tellStop(ctx context.Context, al alert, f *backoff.Failure) error {
-	s, c, state := al.subject, al.subject.Connection, f.Change.Fault
-	al.category, al.severity = state.Category, notify.Error
-	al.cause = notify.Cause(state.Category.String(), state.Scope, s.Stream)
-	if al.forAll { // not stored: other settings may end it
-		al.words = notify.ExplainForAll(s.Provider, state, adminAdvice(f))
-		if err := t.open(ctx, al, true); err != nil {
+// tell opens the notification that a finding calls for, if it does, stores a stop, and notes it in the activity log.
+func (t teller) tell(ctx context.Context, v finding) error {
+	s, c, state := v.subject, v.subject.Connection, v.change.Fault
+	stopped := v.change.Kind == backoff.BecameFatal && !v.forAll() // of all it is not stored: other settings may end it
+	var waiting words.Text
+	if stopped || v.change.Kind == backoff.WentAstray {
+		var err error
+		if waiting, err = t.store.WaitingFor(ctx, c.User, c.ID); err != nil {
 			return err
 		}
-		t.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
+	}
+	al, told := alertOf(v, waiting)
+	if !told {
 		return nil
 	}
-	waiting, err := t.store.WaitingFor(ctx, c.User, c.ID)
-	if err != nil {
-		return err
-	}
-	al.words = notify.Explain(s.Provider, c, notify.Trouble{State: state, Stream: s.Stream,
-		Advice: AdviceOf(f), Waiting: waiting})
-	forAdmins := al.words.Owner == notify.Administrator
-	if forAdmins {
-		al.cause = notify.Of(al.cause, c.User)
-	}
-	if state.ForAdmin {
-		err = t.openAboutPerson(ctx, al, f)
-	} else {
-		err = t.open(ctx, al, forAdmins)
-	}
-	if state.Category == resilience.Auth { // it has ended, so that it will end is no news
+	err := t.open(ctx, al)
+	if stopped && state.Category == resilience.Auth { // it has ended, so that it will end is no news
 		err = errors.Join(err, t.notifier.Resolve(ctx, c.User, c.ID,
 			notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
 	}
-	if err != nil {
-		return err
+	if err == nil && stopped {
+		// Last: a process that is killed before this finds the stop again, but is never stopped without having told.
+		err = t.store.SaveStop(ctx, backoff.Stop{Key: v.about(), Generation: c.Generation, Category: state.Category,
+			ForAdmin: state.ForAdmin, Since: state.Since})
 	}
-	// Last: a process that is killed before this finds the stop again, but is never stopped without having told.
-	err = t.store.SaveStop(ctx, backoff.Stop{Key: keyOfScope(s, state.Scope), Generation: c.Generation,
-		Category: state.Category, ForAdmin: state.ForAdmin, Since: state.Since})
-	if err == nil {
-		t.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
+	if err == nil && al.noted != "" {
+		t.journal.trouble(ctx, s, state, al.noted, al.note())
 	}
 	return err
 }
 
-// open opens an alert for the connection's person or, with forAdmins, once for every administrator.
-func (t teller) open(ctx context.Context, al alert, forAdmins bool) error {
+// note is what the activity log says of an alert besides that there was one.
+func (al alert) note() words.Text {
+	if al.noted == activity.Stopped {
+		return al.words.Message
+	}
+	return words.Text{}
+}
+
+// open opens an alert for its audience.
+func (t teller) open(ctx context.Context, al alert) error {
 	c := al.subject.Connection
-	if !forAdmins {
+	switch al.to {
+	case itsPerson:
 		return t.notifier.Open(ctx, al.notification(c.User, c.Generation))
+	case mendersOfTheirs:
+		return t.openAboutPerson(ctx, al)
 	}
 	return t.notifier.OpenForAdmins(ctx, func(id int64) notify.Notification {
 		n := al.notification(id, 0)
@@ -143,18 +152,18 @@ func (t teller) open(ctx context.Context, al alert, forAdmins bool) error {
 }
 
 // openAboutPerson opens an alert for every administrator that says whose connection they have to mend, and how.
-func (t teller) openAboutPerson(ctx context.Context, al alert, err error) error {
+func (t teller) openAboutPerson(ctx context.Context, al alert) error {
 	c := al.subject.Connection
-	person, failed := t.store.UserByID(ctx, c.User)
-	if failed != nil {
-		return failed
+	person, err := t.store.UserByID(ctx, c.User)
+	if err != nil {
+		return err
 	}
 	return t.notifier.OpenForAdmins(ctx, func(id int64) notify.Notification {
 		one, whose := al, person.Name
 		if id == c.User {
 			whose = ""
 		}
-		one.words = notify.ForAdministrator(al.subject.Provider, c, whose, adminAdvice(err))
+		one.words = notify.ForAdministrator(al.subject.Provider, c, whose, al.adminAdvice)
 		n := one.notification(id, 0)
 		n.Action = al.adminAction()
 		if id == c.User {
@@ -176,8 +185,8 @@ func (a *Alerts) NotLetIn(ctx context.Context, p *providers.Provider, c library.
 	cause := notify.Of(notify.Cause(v.Category.String(), resilience.ScopeConnection, ""), c.User)
 	a.telling.Lock()
 	defer a.telling.Unlock()
-	return a.teller.openAboutPerson(ctx, alert{subject: s, cause: cause, category: v.Category,
-		severity: notify.Error, detail: resilience.Excerpt(err.Error())}, err)
+	return a.teller.openAboutPerson(ctx, alert{finding: find(s, &backoff.Failure{Err: err}), cause: cause,
+		category: v.Category, severity: notify.Error})
 }
 
 // notification is an alert as its connection's person reads it.
@@ -233,44 +242,3 @@ func causesOf(user int64, stream string) (own, admins []string) {
 
 // appCauses are the causes of alerts about the installation as a whole; any call that succeeds disproves them.
 var appCauses = []string{"config:app", "auth:app", "permission:app", notify.CauseQuota}
-
-// ofKeys reports whether a hold is that of the keys of a pool. Their waits are stored key by key, so that they end with
-// the keys: an administrator who has set another key does not wait.
-func ofKeys(err error) bool {
-	_, ok := errors.AsType[*keys.Error](err)
-	return ok
-}
-
-// AdviceOf returns what a failure itself says a person should do about it.
-func AdviceOf(err error) words.Text {
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
-		return providers.Advice(e)
-	}
-	if e, ok := errors.AsType[*keys.Error](err); ok {
-		return words.Of(e.Advice)
-	}
-	if _, ok := errors.AsType[*resilience.SettingError](err); ok { // which one is the administrator's business
-		return words.New("alert.setting.person")
-	}
-	if _, ok := errors.AsType[*SetAsideError](err); ok {
-		return words.New("alert.set_aside")
-	}
-	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return words.Of(e.Problem)
-	}
-	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok && e.Offline {
-		return notify.Offline()
-	}
-	return words.Text{}
-}
-
-// adminAdvice is AdviceOf for administrators, who can do something about the settings.
-func adminAdvice(err error) words.Text {
-	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return words.Join(words.New("alert.setting.admin", "Setting", e.Setting), words.Of(e.Problem))
-	}
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.ForAdmin != nil {
-		return words.Of(e.Meaning.ForAdmin)
-	}
-	return AdviceOf(err)
-}

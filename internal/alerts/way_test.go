@@ -30,7 +30,8 @@ func TestAdministratorsAreLedToWhatTheyMend(t *testing.T) {
 		"the weekly digest":     {youtube, library.Digest, resilience.Config, "/digest"},
 		"covers and other data": {youtube, library.Enrichment, resilience.Quota, "/settings/server#enrichment"},
 	} {
-		al := alert{subject: providers.Subject{Provider: c.provider, Stream: c.stream}, category: c.category}
+		s := providers.Subject{Provider: c.provider, Stream: c.stream}
+		al := alert{finding: finding{subject: s}, category: c.category}
 		require.Equal(t, c.want, al.adminAction().URL, name)
 	}
 }

@@ -80,7 +80,7 @@ func (g *Guard) Do(
 	if !ok {
 		return errors.Join(&backoff.NotBeforeError{State: state}, g.opt.Alerts.Finish(ctx, key))
 	}
-	permit.Terms = g.terms(s)
+	permit.Terms = s.Terms(g.FirstDelay())
 	_, eager := g.eager.LoadAndDelete(key)
 	call := resilience.Call{Client: g.opt.Client, User: key.User, Provider: s.Provider.Name, Stream: s.Stream,
 		Eager: eager, Attempt: s.Attempt, Permit: &permit, Turn: &turns.Turn{}}
@@ -153,19 +153,6 @@ func judged(s providers.Subject, err error) resilience.Verdict {
 		return resilience.Verdict{Class: resilience.Canceled}
 	}
 	return resilience.VerdictOf(err)
-}
-
-// terms returns what outcomes of the subject's calls mean for its connection.
-func (g *Guard) terms(s providers.Subject) backoff.Terms {
-	t := backoff.Terms{Sends: s.Stream == library.Deliveries, First: g.FirstDelay(), Alone: s.Channel,
-		Items: s.Channel || s.Installation(), NamedBy: backoff.NamedByService}
-	switch {
-	case s.Provider.NamedHost(s.Connection.Credentials) != "":
-		t.NamedBy = backoff.NamedByUser
-	case s.Provider.OtherAddress() != "":
-		t.NamedBy = backoff.NamedBySetting
-	}
-	return t
 }
 
 // recovered makes a call, and turns a panic of an adapter into that call's failure.
