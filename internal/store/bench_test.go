@@ -95,7 +95,9 @@ func BenchmarkBareInserts(b *testing.B) {
 			require.NoError(b, err)
 		}
 		b.StopTimer()
-		require.Equal(b, benchRows, count(b, s, user))
+		var stored int // without a join: these listens have no spelling
+		require.NoError(b, s.Writer.QueryRow("SELECT count(*) FROM listens").Scan(&stored))
+		require.Equal(b, benchRows, stored)
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(benchRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
