@@ -21,14 +21,8 @@ import (
 // Store keeps what must survive a restart.
 type Store interface {
 	SaveSuccess(ctx context.Context, user int64, conn library.ConnectionID, stream string, at time.Time) error
-	SaveFailure(
-		ctx context.Context,
-		user int64,
-		conn library.ConnectionID,
-		stream string,
-		advice words.Text,
-		detail string,
-	) error
+	SaveFailure(ctx context.Context, user int64, conn library.ConnectionID, stream string, advice words.Text,
+		detail string) error
 	SaveStop(context.Context, backoff.Stop) error
 	SaveHold(context.Context, backoff.Hold) error
 	Admins(context.Context) ([]int64, error)

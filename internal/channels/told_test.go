@@ -205,11 +205,8 @@ func TestAFatalFailureStopsTheChannel(t *testing.T) {
 		require.Equal(t, 2, h.phone.tries(), "the first message and one more")
 		require.Equal(t, map[delivery.State]int{delivery.Parked: 1}, h.deliveries())
 		require.Contains(t, h.open(), "My phone needs you")
-		require.Equal(
-			t,
-			"ntfy doesn't allow messages to be sent there. Check the token, or what it may do.",
-			h.state().Reason.String(),
-		)
+		require.Equal(t, "ntfy doesn't allow messages to be sent there. Check the token, or what it may do.",
+			h.state().Reason.String())
 		require.Equal(t, 2, h.state().Waiting)
 
 		require.Error(t, h.SendTest(t.Context(), h.user, h.channel))

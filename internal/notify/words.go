@@ -149,15 +149,8 @@ func explainQuota(p *providers.Provider, name words.Text, s backoff.State) (titl
 	if p.QuotaDay == "" {
 		return title, what, next
 	}
-	title, what = words.New(
-		"alert.quota.today.title",
-		"Name",
-		name,
-	), words.New(
-		"alert.quota.today.message",
-		"Name",
-		name,
-	)
+	title = words.New("alert.quota.today.title", "Name", name)
+	what = words.New("alert.quota.today.message", "Name", name)
 	if !s.Until.IsZero() {
 		next = words.Each("alert.midnight.", p.QuotaDay, "Until", s.Until)
 	}
@@ -235,15 +228,8 @@ func whyEnded(p *providers.Provider, c library.Connection, s backoff.State, advi
 	case p.OAuth == nil && p.SignIn == nil:
 		return words.Each("alert.auth.", p.Secret(), "Name", name)
 	case !c.ExpiresAt.IsZero() && !s.Since.Before(c.ExpiresAt.Add(-12*time.Hour)):
-		return words.New(
-			"alert.auth.expired",
-			"Name",
-			name,
-			"Day",
-			words.Day(c.ExpiresAt),
-			"Every",
-			every(p.OAuth.Months),
-		)
+		return words.New("alert.auth.expired", "Name", name, "Day", words.Day(c.ExpiresAt), "Every",
+			every(p.OAuth.Months))
 	}
 	return words.New("alert.auth.revoked", "Name", name)
 }
@@ -261,11 +247,7 @@ func ExplainForAll(p *providers.Provider, s backoff.State, advice words.Text) Wo
 				words.New("alert.contract.yours"))}
 	}
 	return Words{Title: words.New("alert.admin.title", "Name", name), Owner: Administrator, Message: words.Join(
-		words.New(
-			"alert.app.message",
-			"Name",
-			name,
-		),
+		words.New("alert.app.message", "Name", name),
 		or(advice, "alert.settings.advice"),
 		words.New("alert.settings.next"),
 	)}

@@ -89,14 +89,8 @@ func (b *book) write(out *strings.Builder) {
 			}
 			cases = append(cases, c.when)
 		}
-		fmt.Fprintf(
-			out,
-			"## %s\n%s\nFor %s: %s.\n\n",
-			w.Title.String(),
-			w.Message.String(),
-			owners[w.Owner],
-			strings.Join(cases, ", "),
-		)
+		fmt.Fprintf(out, "## %s\n%s\nFor %s: %s.\n\n", w.Title.String(), w.Message.String(), owners[w.Owner],
+			strings.Join(cases, ", "))
 	}
 }
 
@@ -203,12 +197,8 @@ func refusedWords(t *testing.T, b *book) {
 			requirePlain(t, w)
 			require.Contains(t, w.Message.String(), "Nothing was saved.")
 			require.NotEqual(t, Nobody, w.Owner)
-			require.Equal(
-				t,
-				w.Owner == Administrator,
-				strings.Contains(w.Message.String(), "administrator"),
-				w.Message.String(),
-			)
+			require.Equal(t, w.Owner == Administrator, strings.Contains(w.Message.String(), "administrator"),
+				w.Message.String())
 			when, scope, _ := strings.Cut(name, " in ")
 			b.add(w, when, scope)
 		}
@@ -255,11 +245,8 @@ func notices(t *testing.T, b *book) {
 	s := backoff.State{Kind: backoff.Stopped, Category: resilience.Config, Scope: resilience.ScopeConnection,
 		Since: since, ForAdmin: true}
 	b.add(
-		Explain(
-			spotify,
-			library.Connection{},
-			Trouble{State: s, Stream: library.Listens, Waiting: words.Plain("37 listens are waiting")},
-		),
+		Explain(spotify, library.Connection{},
+			Trouble{State: s, Stream: library.Listens, Waiting: words.Plain("37 listens are waiting")}),
 		"what only the administrator can mend, to the person",
 		"",
 	)

@@ -64,13 +64,8 @@ func (t *Tracer) Delivering(
 	if t == nil {
 		return ctx, func(string, resilience.Category) {}
 	}
-	about := trace.WithAttributes(
-		attribute.Int64("delivery_id", d.ID),
-		attribute.Int64("user_id", d.User),
-		attribute.String("provider", d.Provider),
-		attribute.String("kind", d.Kind),
-		attribute.Int("attempt", attempt),
-	)
+	about := trace.WithAttributes(attribute.Int64("delivery_id", d.ID), attribute.Int64("user_id", d.User),
+		attribute.String("provider", d.Provider), attribute.String("kind", d.Kind), attribute.Int("attempt", attempt))
 	ctx = context.WithValue(ctx, deliveryKey{}, d)
 	ctx, root := t.tracer.Start(ctx, "deliver "+d.Provider+" "+d.Kind, trace.WithNewRoot(),
 		trace.WithTimestamp(d.Created), about)

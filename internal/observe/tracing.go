@@ -89,10 +89,7 @@ func (t *Tracer) Began(
 		return ctx, func(library.Run) {}
 	}
 	ctx, span := t.tracer.Start(ctx, "sync "+provider+" "+stream, trace.WithNewRoot(), trace.WithAttributes(
-		attribute.Int64("user_id", user),
-		attribute.String("provider", provider),
-		attribute.String("stream", stream),
-	))
+		attribute.Int64("user_id", user), attribute.String("provider", provider), attribute.String("stream", stream)))
 	return ctx, func(r library.Run) {
 		if r.Result == "" {
 			r.Result = "not let in"

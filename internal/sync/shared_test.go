@@ -63,11 +63,8 @@ func TestTheWordsOfAWaitAreThoseOfItsReason(t *testing.T) {
 			require.Error(t, err)
 		}
 		refuse(resilience.Network, true)
-		require.Contains(
-			t,
-			e.Status(user, "listenbrainz").Sending.Words.Message.String(),
-			"This server's own internet connection",
-		)
+		require.Contains(t, e.Status(user, "listenbrainz").Sending.Words.Message.String(),
+			"This server's own internet connection")
 		time.Sleep(80 * time.Second)
 		refuse(resilience.CircuitOpen, false)
 		s := e.Status(user, "listenbrainz").Sending
