@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -61,6 +62,23 @@ func TestListensAreDeletedByAFilter(t *testing.T) {
 		made := h.call(http.MethodPost, "/listens/delete", `{"artist":"SIGUR RÓS"}`, http.StatusOK)
 		require.EqualValues(t, 3, made["count"])
 		require.Empty(t, titlesOf(h))
+	})
+}
+
+// The page that asks before listens are deleted learns that they are gone, and is brought up to date while the browser
+// is on its way to the page that says so.
+func TestADeletionIsSaidDespiteARefresh(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.hear("Ára bátur", "Hoppípolla")
+		ask := "/listens/delete?artist=" + url.QueryEscape("Sigur Rós")
+		form := regexp.MustCompile(`action="(/listens/delete\?[^"]+)"`).FindStringSubmatch(h.page(ask))
+		require.NotNil(t, form)
+		to := h.submit(html.UnescapeString(form[1]), http.StatusSeeOther).Header().Get("Location")
+		require.Equal(t, http.StatusSeeOther, h.knock(http.MethodGet, ask, "X-Reprise-Refresh", "/listens/delete").Code)
+		page := h.page(to)
+		require.Contains(t, page, "2 listens deleted")
+		require.NotContains(t, page, "nothing to delete")
 	})
 }
 

@@ -88,9 +88,12 @@ func (k *Core) Confirm(c echo.Context, v Confirmation) error {
 	return k.Show(c, http.StatusOK, v.Title, ui.Ask(d))
 }
 
-// Done ends a form: it redirects to a page of ours, which says what was done.
+// Done ends a form: it redirects to a page of ours, which says what was done. A page that a script brings up to date
+// has done nothing, and leaves the sentence of the form that was sent from it.
 func (k *Core) Done(c echo.Context, to string, said words.Text) error {
-	k.Sessions.Flash(c.Request().Context(), said)
+	if !ByScript(c) {
+		k.Sessions.Flash(c.Request().Context(), said)
+	}
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
