@@ -116,14 +116,14 @@ func (a *Alerts) close(ctx context.Context, s providers.Subject, ch backoff.Chan
 // Failed stores what a failure changed, tells the people who have to know, and notes it. What cannot be stored now is
 // drawn again by Finish.
 func (a *Alerts) Failed(ctx context.Context, s providers.Subject, f *backoff.Failure) error {
-	v := find(s, f)
+	v := find(s, f.Change, f)
 	return a.memory.draw(ctx, s.Key(), func(ctx context.Context) error { return a.consequences(ctx, v) })
 }
 
 // Finish repeats what follows from a stream's latest failure if it could not be stored.
 func (a *Alerts) Finish(ctx context.Context, k backoff.Key) error { return a.memory.redraw(ctx, k) }
 
-// consequences stores and announces what follows from a finding. It may be called again for the same one.
+// consequences stores and announces what follows from a finding. It may be called again with the same one.
 func (a *Alerts) consequences(ctx context.Context, v finding) error {
 	a.telling.Lock()
 	defer a.telling.Unlock()

@@ -11,22 +11,23 @@ import (
 	"reprise/internal/words"
 )
 
-// finding is what a failure has shown. It is read from the failure once; everything that follows is decided from it.
+// finding is what alerts need to know of a failure. It is read from the failure once.
 type finding struct {
 	subject     providers.Subject
 	change      backoff.Change
-	detail      string     // the error, for whoever looks after it
-	advice      words.Text // what a person should do about it; empty for the usual advice
-	adminAdvice words.Text // what an administrator should do
-	// ofKeys says that a hold is that of the keys of a pool. Their waits are stored key by key, so that they end with
-	// the keys: an administrator who has set another key does not wait.
+	detail      string     // the error's text
+	advice      words.Text // what the connection's person should do about it; empty for the usual advice
+	adminAdvice words.Text // what an administrator should do about it
+	// ofKeys says that the keys of a pool have to wait. Their waits are stored key by key, so that they end with the
+	// keys: an administrator who has set another key does not wait.
 	ofKeys bool
 }
 
-func find(s providers.Subject, f *backoff.Failure) finding {
-	_, ofKeys := errors.AsType[*keys.Error](f)
-	return finding{subject: s, change: f.Change, detail: resilience.Excerpt(f.Error()), advice: AdviceOf(f),
-		adminAdvice: adminAdvice(f), ofKeys: ofKeys}
+// find returns the finding of a call that failed with err, which changed what the backoff knows.
+func find(s providers.Subject, ch backoff.Change, err error) finding {
+	_, ofKeys := errors.AsType[*keys.Error](err)
+	return finding{subject: s, change: ch, detail: resilience.Excerpt(err.Error()), advice: AdviceOf(err),
+		adminAdvice: adminAdvice(err), ofKeys: ofKeys}
 }
 
 // forAll reports whether the finding is about the installation's app, not about one connection.

@@ -32,114 +32,137 @@ type alert struct {
 	category resilience.Category
 	severity notify.Severity
 	words    notify.Words
-	noted    activity.Action // what the activity log says; empty for nothing
+	noted    activity.Action // goes into the activity log, with note; empty for nothing
+	note     words.Text
 }
 
-// audience is whom an alert is opened for.
+// audience is the people that an alert is opened for.
 type audience uint8
 
 const (
-	itsPerson       audience = iota // whose connection it is
-	administrators                  // once for each, in the same words
-	mendersOfTheirs                 // once for each administrator, who alone can mend a person's connection
+	toPerson            audience = iota // the connection's own
+	toAdmins                            // every administrator, in the same words
+	toAdminsAboutPerson                 // every administrator, in words that name the connection's person
 )
 
-// alertOf decides what is told about a finding, and whom; told is false for nothing. waiting is a clause that says what
-// waits to be sent to the connection.
-func alertOf(v finding, waiting words.Text) (al alert, told bool) {
+// alertOf decides whether a finding is told, what the alert says, and to whom. waiting is a clause that says what waits
+// to be sent to the connection; see waits.
+func alertOf(v finding, waiting words.Text) (al alert, tell bool) {
 	s, c, state := v.subject, v.subject.Connection, v.change.Fault
 	al = alert{finding: v, category: v.change.Verdict.Category, severity: notify.Warning, forAll: v.forAll()}
 	switch {
+	case v.change.Kind == backoff.BecameFatal:
+		return stopAlert(al, waiting), true
+	case v.change.Kind == backoff.WentAstray:
+		return astrayAlert(al, waiting), true
 	case v.change.Kind == backoff.StillFailing:
 		al.cause, al.noted = notify.CauseStill, activity.StillFailing
 		al.words = notify.StillFailing(s.Provider, c, state)
 		if s.Installation() {
-			al.to = administrators
+			al.to = toAdmins
 		}
 		return al, true
-	case v.change.Kind == backoff.BecameFatal:
-		al.category, al.severity, al.noted = state.Category, notify.Error, activity.Stopped
-	case v.change.Kind == backoff.WentAstray: // who has set the address is told; it is tried again all the same
-		al.category, al.severity = resilience.Config, notify.Error
-		al.astray = state.ForAdmin
 	case !v.change.NewHold || !al.forAll:
 		return al, false
 	case al.category == resilience.Quota:
 		al.cause = notify.CauseQuota
-	case al.category != resilience.Permission:
-		return al, false
-	} // a refusal is tried again by itself, but fails until an administrator has acted, as for a subscription
-	switch {
-	case al.astray:
-		al.to, al.forAll, al.cause = administrators, true, notify.Cause(al.category.String(), resilience.ScopeApp, "")
-		al.words = notify.AstrayForAll(s.Provider, v.advice)
-		return al, true
-	case al.cause == "":
+	case al.category == resilience.Permission:
+		// It is tried again by itself, but fails until the administrator has acted, as for a subscription.
 		al.cause = notify.Cause(al.category.String(), state.Scope, s.Stream)
+	default:
+		return al, false
 	}
-	if al.forAll {
-		al.to, al.words = administrators, notify.ExplainForAll(s.Provider, state, v.adminAdvice)
-		return al, true
-	}
-	al.words = notify.Explain(s.Provider, c, notify.Trouble{State: state, Stream: s.Stream, Advice: v.advice,
-		Waiting: waiting})
-	if v.change.Kind == backoff.BecameFatal {
-		if al.words.Owner == notify.Administrator {
-			al.to, al.cause = administrators, notify.Of(al.cause, c.User)
-		}
-		if state.ForAdmin {
-			al.to = mendersOfTheirs
-		}
-	}
+	al.to, al.words = toAdmins, notify.ExplainForAll(s.Provider, state, v.adminAdvice)
 	return al, true
 }
 
-// tell opens the notification that a finding calls for, if it does, stores a stop, and notes it in the activity log.
-func (t teller) tell(ctx context.Context, v finding) error {
-	s, c, state := v.subject, v.subject.Connection, v.change.Fault
-	stopped := v.change.Kind == backoff.BecameFatal && !v.forAll() // of all it is not stored: other settings may end it
-	var waiting words.Text
-	if stopped || v.change.Kind == backoff.WentAstray {
-		var err error
-		if waiting, err = t.store.WaitingFor(ctx, c.User, c.ID); err != nil {
-			return err
+// stopAlert tells those who have to act about a stop.
+func stopAlert(al alert, waiting words.Text) alert {
+	s, c, state := al.subject, al.subject.Connection, al.change.Fault
+	al.category, al.severity = state.Category, notify.Error
+	al.cause = notify.Cause(state.Category.String(), state.Scope, s.Stream)
+	if al.forAll {
+		al.to, al.words = toAdmins, notify.ExplainForAll(s.Provider, state, al.adminAdvice)
+	} else {
+		al.words = al.explain(waiting)
+		if al.words.Owner == notify.Administrator {
+			al.to, al.cause = toAdmins, notify.Of(al.cause, c.User)
+		}
+		if state.ForAdmin {
+			al.to = toAdminsAboutPerson
 		}
 	}
-	al, told := alertOf(v, waiting)
-	if !told {
+	al.noted, al.note = activity.Stopped, al.words.Message
+	return al
+}
+
+// astrayAlert tells those who have set the address that something else answers at. It is tried again all the same.
+func astrayAlert(al alert, waiting words.Text) alert {
+	al.category, al.severity = resilience.Config, notify.Error
+	scope, stream := al.change.Fault.Scope, al.subject.Stream
+	if al.change.Fault.ForAdmin {
+		al.to, al.forAll, al.astray = toAdmins, true, true
+		al.words = notify.AstrayForAll(al.subject.Provider, al.advice)
+		scope = resilience.ScopeApp
+	} else {
+		al.words = al.explain(waiting)
+	}
+	al.cause = notify.Cause(al.category.String(), scope, stream)
+	return al
+}
+
+// explain words a finding for the connection's person.
+func (v finding) explain(waiting words.Text) notify.Words {
+	return notify.Explain(v.subject.Provider, v.subject.Connection, notify.Trouble{State: v.change.Fault,
+		Stream: v.subject.Stream, Advice: v.advice, Waiting: waiting})
+}
+
+// stopped reports whether the finding stops a connection. A stop of the whole installation is not stored, since other
+// settings may end it.
+func (v finding) stopped() bool { return v.change.Kind == backoff.BecameFatal && !v.forAll() }
+
+// waits returns a clause that says what waits to be sent to the connection, if the alert says that.
+func (t teller) waits(ctx context.Context, v finding) (words.Text, error) {
+	if v.stopped() || v.change.Kind == backoff.WentAstray && !v.change.Fault.ForAdmin {
+		return t.store.WaitingFor(ctx, v.subject.Connection.User, v.subject.Connection.ID)
+	}
+	return words.Text{}, nil
+}
+
+// tell opens the alert that a finding calls for, if any, stores a stop, and writes both into the activity log.
+func (t teller) tell(ctx context.Context, v finding) error {
+	waiting, err := t.waits(ctx, v)
+	if err != nil {
+		return err
+	}
+	al, tell := alertOf(v, waiting)
+	if !tell {
 		return nil
 	}
-	err := t.open(ctx, al)
-	if stopped && state.Category == resilience.Auth { // it has ended, so that it will end is no news
+	c, state := v.subject.Connection, v.change.Fault
+	err = t.open(ctx, al)
+	if v.stopped() && state.Category == resilience.Auth { // it has ended, so that it will end is no news
 		err = errors.Join(err, t.notifier.Resolve(ctx, c.User, c.ID,
 			notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
 	}
-	if err == nil && stopped {
+	if err == nil && v.stopped() {
 		// Last: a process that is killed before this finds the stop again, but is never stopped without having told.
 		err = t.store.SaveStop(ctx, backoff.Stop{Key: v.about(), Generation: c.Generation, Category: state.Category,
 			ForAdmin: state.ForAdmin, Since: state.Since})
 	}
 	if err == nil && al.noted != "" {
-		t.journal.trouble(ctx, s, state, al.noted, al.note())
+		t.journal.trouble(ctx, v.subject, state, al.noted, al.note)
 	}
 	return err
-}
-
-// note is what the activity log says of an alert besides that there was one.
-func (al alert) note() words.Text {
-	if al.noted == activity.Stopped {
-		return al.words.Message
-	}
-	return words.Text{}
 }
 
 // open opens an alert for its audience.
 func (t teller) open(ctx context.Context, al alert) error {
 	c := al.subject.Connection
 	switch al.to {
-	case itsPerson:
+	case toPerson:
 		return t.notifier.Open(ctx, al.notification(c.User, c.Generation))
-	case mendersOfTheirs:
+	case toAdminsAboutPerson:
 		return t.openAboutPerson(ctx, al)
 	}
 	return t.notifier.OpenForAdmins(ctx, func(id int64) notify.Notification {
@@ -185,7 +208,7 @@ func (a *Alerts) NotLetIn(ctx context.Context, p *providers.Provider, c library.
 	cause := notify.Of(notify.Cause(v.Category.String(), resilience.ScopeConnection, ""), c.User)
 	a.telling.Lock()
 	defer a.telling.Unlock()
-	return a.teller.openAboutPerson(ctx, alert{finding: find(s, &backoff.Failure{Err: err}), cause: cause,
+	return a.teller.openAboutPerson(ctx, alert{finding: find(s, backoff.Change{}, err), cause: cause,
 		category: v.Category, severity: notify.Error})
 }
 

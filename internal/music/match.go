@@ -55,18 +55,16 @@ type Play struct {
 	Reports []*Report
 }
 
-// Matcher finds the stored listens that new reports of a connection are of.
+// Matcher finds out which stored listens a connection reports.
 type Matcher struct {
 	Known  map[int64][]*Play // by match key, the earliest first
 	Stored []*Report         // all reports of the known plays
-	// Sent are listens that were forwarded to the connection and that it has not told of.
-	Sent []*Play
-	// Apart says on which side of what is kept apart a source is.
+	Sent   []*Play           // forwarded to the connection, which has not reported them yet
+	// Apart holds the sides of the sources that the person keeps apart.
 	Apart map[library.Source]Sides
 }
 
-// Recognise returns a report of each play of a page, the earliest first, with the listen that it is of, nil for a new
-// one.
+// Recognise returns a report for each play of a page, which is sorted by time. The report of a new listen has no Play.
 func (m *Matcher) Recognise(conn library.ConnectionID, page []*library.Listen) []Report {
 	reports := make([]Report, len(page))
 	for i, l := range page {
@@ -76,13 +74,15 @@ func (m *Matcher) Recognise(conn library.ConnectionID, page []*library.Listen) [
 			m.Join(&reports[i], MatchKey(l.Title, Indexed(l.Artist)))
 		}
 	}
-	m.echoes(page, reports, false)
-	m.echoes(page, reports, true)
+	for _, removed := range []bool{false, true} {
+		m.echoes(page, reports, removed)
+	}
 	return reports
 }
 
-// echoes finds reports of listens that were forwarded to the connection and have other names there, among those that
-// were deleted or not: a provider may change the spelling of artist and title, but keeps the second of the play.
+// echoes finds plays that were forwarded to the connection and come back under other names: a provider may change the
+// spelling of artist and title, but keeps the second of the play. removed chooses between the listens that the person
+// has deleted and the others, which are tried first.
 func (m *Matcher) echoes(page []*library.Listen, reports []Report, removed bool) {
 	bySecond := map[int64][]*Play{}
 	for _, p := range m.Sent {

@@ -1,10 +1,11 @@
 package providers
 
 import (
+	"time"
+
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/backoff"
-	"time"
 )
 
 // Subject is what a call is made for: a stream of a person's connection, the installation as a whole, or a channel of a
@@ -38,8 +39,8 @@ func OfChannel(user int64, name library.ConnectionID, kind string, version int64
 // Installation reports whether the subject is the installation itself.
 func (s Subject) Installation() bool { return s.Connection.User == 0 }
 
-// Terms returns what outcomes of the subject's calls mean for its connection. first is the base of the waits of what is
-// sent.
+// Terms returns what the outcome of a call for the subject means for its connection. first is the base of the backoff
+// of deliveries.
 func (s Subject) Terms(first time.Duration) backoff.Terms {
 	t := backoff.Terms{Sends: s.Stream == library.Deliveries, First: first, Alone: s.Channel,
 		Items: s.Channel || s.Installation(), NamedBy: backoff.NamedByService}

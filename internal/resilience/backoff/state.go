@@ -57,8 +57,7 @@ type Change struct {
 	// NewHold is set if Fault.Until is a hold that was not known before, or a longer one: it must survive a restart.
 	NewHold bool
 
-	// Verdict is what the outcome means for the whole call. Only an item's failure that is no failure of the call has
-	// ScopeItem.
+	// Verdict is what the outcome means for the whole call. Its scope is an item only if [Terms] has Items.
 	Verdict  resilience.Verdict
 	Stream   State  // of the stream, as [Manager.State] returns it
 	AllReady bool   // every stream of the connection may call

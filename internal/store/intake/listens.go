@@ -84,8 +84,8 @@ func (s *Store) TakeIn(
 	return fresh, added, err
 }
 
-// addPlays stores plays that the connection has not reported before: it reads which listens they may be of, has package
-// music say which they are of, and writes that down.
+// addPlays stores plays that the connection has not reported before. It loads the listens that they may be, asks
+// package music which of them they are, and stores the answer.
 func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, by Corrected,
 	fresh []*library.Listen) (added int, err error) {
 	m, err := PlaysAround(ctx, tx, page.User, by, fresh)
@@ -100,7 +100,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 	if err != nil {
 		return 0, err
 	}
-	rows, err := newRows(ctx, tx, page, fresh, reports)
+	rows, err := newPageRows(ctx, tx, page, fresh, reports)
 	if err != nil {
 		return 0, err
 	}
@@ -168,7 +168,7 @@ func (s *Store) spell(ctx context.Context, tx *sql.Tx, fresh []*library.Listen, 
 	return spelt, err
 }
 
-// sentPlays returns the listens around a page that were forwarded to its connection and that it has not told of.
+// sentPlays returns the listens around a page that were forwarded to its connection and that it has not reported yet.
 func sentPlays(
 	ctx context.Context, tx *sql.Tx, page library.Intake, piles []Pile, fresh []*library.Listen,
 ) (all []*music.Play, err error) {

@@ -15,7 +15,7 @@ import (
 	"reprise/internal/store/listens"
 )
 
-// Rows are rows of listens and of their sources, which are inserted together.
+// Rows collects rows of listens and of their sources, and inserts them together. It is not safe for concurrent use.
 type Rows struct {
 	user        int64
 	connections map[library.ConnectionID]int64 // their numbers
@@ -25,7 +25,7 @@ type Rows struct {
 	kept, gone  []any // sources of listens that are kept, and of those that were deleted
 }
 
-// NewRows returns no rows yet, for a person's sources that name these connections and players. It sorts players.
+// NewRows returns an empty Rows for the sources of a person that name these connections and players. It sorts players.
 func NewRows(
 	ctx context.Context, tx *sql.Tx, user int64, conns []library.ConnectionID, players []string,
 ) (r *Rows, err error) {
@@ -46,8 +46,8 @@ func (r *Rows) Listen(id int64, at time.Time, approximate bool, spelling int64) 
 	r.listens = append(r.listens, id, r.user, db.Millis(at), db.Flag(approximate), spelling)
 }
 
-// Source adds a source of a listen that is in a pile. later is how much later than the listen it is. Those without any
-// player are shorter, since every value costs time.
+// Source adds a source of a listen in a pile; later is its time after the listen's. If no source has a player, the rows
+// leave it out, since every value costs time.
 func (r *Rows) Source(in Pile, listen int64, from library.Source, later time.Duration) {
 	to := &r.kept
 	if in.Removed {
@@ -93,16 +93,16 @@ func (r *Rows) insertSources(ctx context.Context, tx *sql.Tx, table string, rows
 		"ON CONFLICT DO NOTHING") // that key of one listen and one connection twice, once in a hundred lives
 }
 
-// pageRows are the rows of a page.
+// pageRows collects the rows of the plays that a connection has reported on a page.
 type pageRows struct {
 	*Rows
 	from  library.ConnectionID
-	next  int64 // the id of the next new listen
-	added int   // new listens
-	plays []delivery.Play
+	next  int64           // the id of the next new listen
+	added int             // new listens
+	plays []delivery.Play // all but those of deleted listens
 }
 
-func newRows(
+func newPageRows(
 	ctx context.Context, tx *sql.Tx, page library.Intake, fresh []*library.Listen, reports []music.Report,
 ) (r pageRows, err error) {
 	r.from, r.plays = page.Connection, make([]delivery.Play, 0, len(fresh))
@@ -120,7 +120,8 @@ func newRows(
 	return r, err
 }
 
-// add adds the rows of a play of p, nil for a new listen. spelling is 0 for a known listen that learns nothing.
+// add adds the rows of a play, which is the listen p, nil for a new one. spelling is 0 for a known listen that learns
+// nothing.
 func (r *pageRows) add(ctx context.Context, tx *sql.Tx, l *library.Listen, p *music.Play, spelling int64) error {
 	fresh := p == nil
 	if fresh {
