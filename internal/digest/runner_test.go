@@ -215,6 +215,8 @@ func TestAnOutageIsWaitedOut(t *testing.T) {
 		h.hears(h.bob, "Untitled 2")
 		h.far.answers(503, `{"error":{"message":"overloaded"}}`)
 		require.NoError(t, h.Switch(t.Context(), h.bob, true))
+		h.until(3, 3)
+		h.Look() // looks of its own are up to 66 minutes apart
 		h.until(3, 4)
 		require.Empty(t, h.Open(h.alice), "nobody is notified")
 		require.Greater(t, len(h.far.prompts()), 3)
