@@ -65,7 +65,7 @@ var arrows = map[string][]string{
 	"internal/cli": {"internal/datadir"}, // what its commands work on
 	// It asks as all calls go out, and tells the administrators.
 	"internal/updates": {"internal/notify", "internal/resilience"},
-	"internal/queue":   {"internal/library"}, // which connection a job is about
+	"internal/queue":   {},
 	"internal/metrics": {"internal/resilience", "internal/resilience/keys", "internal/resilience/transport"},
 	"internal/match":   {"internal/library"},
 	"internal/music":   {"internal/library"}, // what spellings mean, and which reports are of one play
@@ -182,7 +182,7 @@ var arrows = map[string][]string{
 	},
 	"internal/store/notices": {
 		"internal/accounts", "internal/asks", "internal/delivery", "internal/library", "internal/notify",
-		"internal/queue", "internal/resilience", "internal/store/db", "internal/store/outbox",
+		"internal/resilience", "internal/store/db", "internal/store/outbox",
 	},
 	"internal/store/outbox": {
 		"internal/delivery", "internal/library", "internal/queue", "internal/store/connections",

@@ -18,7 +18,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/promtest"
 	"reprise/internal/providers/registry"
-	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 )
@@ -154,7 +153,7 @@ func BenchmarkScrape(b *testing.B) {
 			a := wired(b)
 			crowd(b, a, connections/len(a.registry.All())+1)
 			owe(b, a.store, 0, 5_000)
-			require.NoError(b, a.store.Park(context.Background(), queue.Send{User: 1, Connection: "lastfm"}))
+			require.NoError(b, a.store.Park(context.Background(), delivery.Send{User: 1, Connection: "lastfm"}))
 			owe(b, a.store, 5_000, 10_000)
 			text := a.scrapeText(b)
 			require.Equal(b, 5_000.0, promtest.Parse(b, text)[`deliveries{state="parked"}`])

@@ -8,7 +8,6 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 )
 
 // browsers tells people's browsers that their deliveries have changed.
@@ -29,7 +28,7 @@ const tellEvery = time.Second
 
 // changed tells the browsers of a person that deliveries to a connection have changed, unless they were told a moment
 // ago: then it returns false, and tellLater does it.
-func (b *browsers) changed(to queue.Send) bool {
+func (b *browsers) changed(to Send) bool {
 	b.mu.Lock()
 	soon := time.Since(b.told[to.User]) < tellEvery
 	if soon {

@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 )
 
 // personStore is what the acts of people need of the store.
@@ -23,7 +22,7 @@ type personStore interface {
 	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
 	// Revive makes due all that waits to be sent to a connection, whether it is parked or waits for its next attempt,
 	// and what has died, except of what it delivers.
-	Revive(context.Context, queue.Send) error
+	Revive(context.Context, Send) error
 	// Backlog returns how many deliveries of all people wait or run.
 	Backlog(context.Context) (int, error)
 	Discard(ctx context.Context, user, id int64) error
@@ -168,5 +167,5 @@ func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error 
 // what has died of the connection's trouble. The person has done what was needed, or asks for it.
 func (d *Deliveries) Release(ctx context.Context, user int64, conn library.ConnectionID) error {
 	defer d.publish(user, conn)
-	return d.Store.Revive(ctx, queue.Send{User: user, Connection: conn})
+	return d.Store.Revive(ctx, Send{User: user, Connection: conn})
 }

@@ -41,7 +41,7 @@ type runStore interface {
 	// Earlier makes deliveries that wait due earlier by a time.
 	Earlier(ctx context.Context, by time.Duration) error
 	// Release makes due what is parked of a connection.
-	Release(context.Context, queue.Send) error
+	Release(context.Context, Send) error
 }
 
 // run implements Deliveries.Run.
@@ -56,7 +56,7 @@ func (r *runner) run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { daily.run(ctx) })
 	others.Go(func() { r.follow(ctx) })
-	err := queue.Work(ctx, r.Store.Queue(), queue.Crew[queue.Send]{Work: r.worker.work, AtOnce: mostAtOnce,
+	err := queue.Work(ctx, r.Store.Queue(), queue.Crew[Send]{Work: r.worker.work, AtOnce: mostAtOnce,
 		Grace: stopGrace, Due: r.due, Earlier: r.Store.Earlier, Log: r.Log,
 		Failed: func(err error) { r.careFailed(ctx, err) }})
 	stop()
@@ -65,7 +65,7 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // due returns jobs for what has become due, and logs how many deliveries each is about.
-func (r *runner) due(ctx context.Context, after, until time.Time) (jobs []queue.Send, next time.Time, err error) {
+func (r *runner) due(ctx context.Context, after, until time.Time) (jobs []Send, next time.Time, err error) {
 	all, next, err := r.Store.Due(ctx, after, until)
 	for _, d := range all {
 		r.Log.Info("deliveries are due", "user_id", d.User, "provider", d.Connection, "count", d.Count)
@@ -75,7 +75,7 @@ func (r *runner) due(ctx context.Context, after, until time.Time) (jobs []queue.
 }
 
 // changed has browsers told of the end of attempts.
-func (r *runner) changed(to queue.Send) {
+func (r *runner) changed(to Send) {
 	if !r.browsers.changed(to) {
 		select {
 		case r.later <- struct{}{}:
@@ -90,7 +90,7 @@ func (r *runner) releaseReady(ctx context.Context) error {
 	connections, err := r.Store.Parked(ctx)
 	for _, c := range connections {
 		if r.Registry.Get(c.Provider()) != nil && !c.Paused && r.Guard.Ready(c) {
-			err = errors.Join(err, r.Store.Release(ctx, queue.Send{User: c.User, Connection: c.ID}))
+			err = errors.Join(err, r.Store.Release(ctx, Send{User: c.User, Connection: c.ID}))
 		}
 	}
 	return errors.Join(err, r.Store.ReleaseChannels(ctx))

@@ -3,14 +3,28 @@ package delivery
 import (
 	"time"
 
+	"github.com/riverqueue/river"
+
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/queue"
 )
 
+// Send is the job that asks for a look at what is due to be sent to a person's connection.
+type Send struct {
+	User       int64                `json:"user"`
+	Connection library.ConnectionID `json:"connection"`
+}
+
+// Kind implements river.JobArgs.
+func (Send) Kind() string { return "send" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (s Send) InsertOpts() river.InsertOpts { return queue.Unique(s) }
+
 // Due is how many deliveries have become due to a connection.
 type Due struct {
-	queue.Send
+	Send
 	Count int
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/queue"
 	"reprise/internal/resilience"
 )
 
@@ -43,9 +42,9 @@ func (a *attempt) last() bool { return a.Number >= a.Most }
 type workerStore interface {
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	// Take notes the oldest deliveries that are due to a connection as running, at most so many, and returns them.
-	Take(ctx context.Context, to queue.Send, most int) ([]Taken, error)
+	Take(ctx context.Context, to Send, most int) ([]Taken, error)
 	// Finish ends a job with what became of the deliveries that it took. If more is due, the next job is inserted.
-	Finish(context.Context, *river.Job[queue.Send], Share) error
+	Finish(context.Context, *river.Job[Send], Share) error
 	endStore
 }
 
@@ -81,12 +80,12 @@ type worker struct {
 	opt      *options
 	kinds    map[string]deliverer
 	listens  *listenDeliverer
-	messages *messageDeliverer   // nil: there are no channels
-	changed  func(to queue.Send) // is called when the ends of a share are stored
-	stopping func() bool         // whether no attempt is to begin any more
+	messages *messageDeliverer // nil: there are no channels
+	changed  func(to Send)     // is called when the ends of a share are stored
+	stopping func() bool       // whether no attempt is to begin any more
 
 	mu      sync.Mutex
-	working map[queue.Send]work // shares under way
+	working map[Send]work // shares under way
 }
 
 // work is a share under way.
@@ -106,7 +105,7 @@ func newWorker(p Parts, opt *options, b *browsers) *worker {
 	listens := &listenDeliverer{guard: p.Guard, store: p.Store, registry: p.Registry, metrics: counts}
 	copies := copyWriter{guard: p.Guard, store: p.Store, browsers: b}
 	w := &worker{registry: p.Registry, store: p.Store, log: p.Log, metrics: counts, opt: opt, listens: listens,
-		working: map[queue.Send]work{},
+		working: map[Send]work{},
 		kinds: map[string]deliverer{
 			SubmitListens: listens,
 			Scrobble:      listens,
@@ -122,7 +121,7 @@ func newWorker(p Parts, opt *options, b *browsers) *worker {
 
 // work works a job. It takes a share of what is due to a connection, attempts it in order, and stores all
 // ends together. A share is small enough that other connections do not wait long for their turn.
-func (w *worker) work(ctx context.Context, job *river.Job[queue.Send]) error {
+func (w *worker) work(ctx context.Context, job *river.Job[Send]) error {
 	free, ok := w.opt.slot(ctx)
 	if !ok {
 		return river.JobSnooze(0)
@@ -174,7 +173,7 @@ func (w *worker) insist(ctx context.Context, do func(context.Context) error) err
 }
 
 // begin notes that a share is under way, until end is called.
-func (w *worker) begin(ctx context.Context, to queue.Send) (_ context.Context, end func()) {
+func (w *worker) begin(ctx context.Context, to Send) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	now := work{cancel: cancel, done: make(chan struct{})}
 	w.mu.Lock()

@@ -1,8 +1,8 @@
 // Package queue is the seam to River, the queue of jobs.
 //
-// A job asks for a look at what is due: a [Send] at what is to be sent to one connection. River's table holds no
-// schedule and nothing that outlives the process. Other tables say what is to be done, and when. A job is inserted when
-// something becomes due: by the change that makes it so, or by the alarm of [Work] when its time has come.
+// A job asks for a look at what is due, as delivery.Send does at what is to be sent to one connection. River's table
+// holds no schedule and nothing that outlives the process. Other tables say what is to be done, and when. A job is
+// inserted when something becomes due: by the change that makes it so, or by the alarm of [Work] when its time comes.
 //
 // A job is unique among those that have not ended: one connection has one Send at a time, and inserting another changes
 // nothing. A worker ends its job in a transaction, and what is due is looked up after that. So an insertion during the
@@ -24,25 +24,11 @@ import (
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
-
-	"reprise/internal/library"
 )
-
-// Send asks for a look at what is due to be sent to a person's connection.
-type Send struct {
-	User       int64                `json:"user"`
-	Connection library.ConnectionID `json:"connection"`
-}
-
-// Kind implements river.JobArgs.
-func (Send) Kind() string { return "send" }
 
 // unended are the states of jobs that have not ended.
 var unended = []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
 	rivertype.JobStateRunning, rivertype.JobStateScheduled}
-
-// InsertOpts implements river.JobArgsWithInsertOpts.
-func (s Send) InsertOpts() river.InsertOpts { return Unique(s) }
 
 // Unique returns the options of a job that is unique among those that have not ended. Its queue has the name of its
 // kind.

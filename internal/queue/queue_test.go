@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/delivery"
 	"reprise/internal/postgrestest"
 	"reprise/internal/queue"
 	"reprise/internal/store"
@@ -28,11 +29,11 @@ type counter struct {
 	work  func()  // is called for each job, before it looks what is due
 
 	mu   sync.Mutex
-	seen []queue.Send
+	seen []delivery.Send
 }
 
 // to is where the pings of the tests go.
-var to = queue.Send{User: 1, Connection: "lastfm"}
+var to = delivery.Send{User: 1, Connection: "lastfm"}
 
 // begin returns a counter with a store.
 func begin(t *testing.T) *counter {
@@ -79,7 +80,7 @@ func (c *counter) in(fn func(*sql.Tx) error) error {
 const addPing = "INSERT INTO pings (person, connection, due) VALUES ($1, $2, $3)"
 
 // put adds a ping that is due now, with its job.
-func (c *counter) put(to queue.Send) {
+func (c *counter) put(to delivery.Send) {
 	c.Helper()
 	assert.NoError(c, c.in(func(tx *sql.Tx) error {
 		if _, err := tx.Exec(addPing, to.User, to.Connection, time.Now().UnixMilli()); err != nil {
@@ -91,7 +92,7 @@ func (c *counter) put(to queue.Send) {
 }
 
 // later adds a ping that is due later, without a job.
-func (c *counter) later(to queue.Send, after time.Duration) {
+func (c *counter) later(to delivery.Send, after time.Duration) {
 	c.Helper()
 	_, err := c.db.Exec(addPing, to.User, to.Connection, time.Now().Add(after).UnixMilli())
 	require.NoError(c, err)
@@ -99,7 +100,7 @@ func (c *counter) later(to queue.Send, after time.Duration) {
 }
 
 // due is the alarm's look.
-func (c *counter) due(ctx context.Context, after, until time.Time) (jobs []queue.Send, next time.Time, err error) {
+func (c *counter) due(ctx context.Context, after, until time.Time) (jobs []delivery.Send, next time.Time, err error) {
 	var n int
 	err = c.db.QueryRow("SELECT count(*) FROM pings WHERE taken = 0 AND due > $1 AND due <= $2",
 		max(after.UnixMilli(), 0), until.UnixMilli()).Scan(&n)
@@ -107,7 +108,7 @@ func (c *counter) due(ctx context.Context, after, until time.Time) (jobs []queue
 		return nil, next, err
 	}
 	if n > 0 {
-		jobs = []queue.Send{to}
+		jobs = []delivery.Send{to}
 	}
 	var first sql.NullInt64
 	err = c.db.QueryRow("SELECT min(due) FROM pings WHERE taken = 0 AND due > $1", until.UnixMilli()).Scan(&first)
@@ -118,7 +119,7 @@ func (c *counter) due(ctx context.Context, after, until time.Time) (jobs []queue
 }
 
 // take works a job.
-func (c *counter) take(ctx context.Context, job *river.Job[queue.Send]) error {
+func (c *counter) take(ctx context.Context, job *river.Job[delivery.Send]) error {
 	c.mu.Lock()
 	c.seen = append(c.seen, job.Args)
 	c.mu.Unlock()
@@ -147,7 +148,7 @@ func (c *counter) take(ctx context.Context, job *river.Job[queue.Send]) error {
 }
 
 // jobs returns the connections of the jobs since the last call.
-func (c *counter) jobs() []queue.Send {
+func (c *counter) jobs() []delivery.Send {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seen := c.seen
@@ -166,7 +167,7 @@ func (c *counter) run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		assert.NoError(c, queue.Work(ctx, c.s.Queue(), queue.Crew[queue.Send]{Work: c.take, AtOnce: 1000,
+		assert.NoError(c, queue.Work(ctx, c.s.Queue(), queue.Crew[delivery.Send]{Work: c.take, AtOnce: 1000,
 			Grace: 5 * time.Second, Due: c.due,
 			Earlier: func(context.Context, time.Duration) error { return nil },
 			Log:     slog.New(slog.DiscardHandler), Failed: func(err error) { assert.NoError(c, err) }}))
@@ -199,7 +200,7 @@ func TestNothingIsAskedWhileNothingIsDue(t *testing.T) {
 			require.Equal(t, 1, c.left())
 			time.Sleep(2 * time.Second)
 			require.Zero(t, c.left())
-			require.Equal(t, []queue.Send{to, to}, c.jobs())
+			require.Equal(t, []delivery.Send{to, to}, c.jobs())
 			silent()
 		}
 		stop()
@@ -210,7 +211,7 @@ func TestAConnectionHasOneJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := begin(t)
-		other := queue.Send{User: 2, Connection: "lastfm"}
+		other := delivery.Send{User: 2, Connection: "lastfm"}
 		for range 5 {
 			c.put(to)
 			c.put(other)
@@ -219,7 +220,7 @@ func TestAConnectionHasOneJob(t *testing.T) {
 		time.Sleep(time.Second)
 		seen := c.jobs()
 		require.Len(t, seen, 2)
-		require.ElementsMatch(t, []queue.Send{to, other}, seen)
+		require.ElementsMatch(t, []delivery.Send{to, other}, seen)
 		require.Zero(t, c.left())
 		stop()
 	})
@@ -263,7 +264,7 @@ func TestAJobOfAKilledProcessBlocksNothing(t *testing.T) {
 		c.open()
 		stop = c.run()
 		time.Sleep(time.Second)
-		require.Equal(t, []queue.Send{to}, c.jobs())
+		require.Equal(t, []delivery.Send{to}, c.jobs())
 		require.Zero(t, c.left())
 		stop()
 	})
@@ -281,7 +282,7 @@ func TestAJobOfManyHoursIsWorkedOnce(t *testing.T) {
 		_, err := c.db.Exec("UPDATE river_job SET attempted_at = '1999-12-31 12:00:00'") // as if it had begun then
 		require.NoError(t, err)
 		time.Sleep(4 * time.Minute)
-		require.Equal(t, []queue.Send{to}, c.jobs())
+		require.Equal(t, []delivery.Send{to}, c.jobs())
 		stop()
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 	"reprise/internal/store/outbox"
 	"reprise/internal/words"
 )
@@ -166,7 +165,7 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		become(t, s, delivery.Running, ids[2])
 		become(t, s, delivery.Dead, ids[3])
 		for range 2 {
-			require.NoError(t, s.Park(t.Context(), queue.Send{User: alice, Connection: "lastfm"}))
+			require.NoError(t, s.Park(t.Context(), delivery.Send{User: alice, Connection: "lastfm"}))
 			require.Equal(t, []string{"lastfm parked: ", "lastfm parked: ", "lastfm running: ", "lastfm dead: ",
 				"lastfm parked: ", "listenbrainz scheduled: "}, statesOf(t, s, alice))
 		}
@@ -184,7 +183,7 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		become(t, s, delivery.Done, ids[2])
 		require.ElementsMatch(t, others, taken(t, s), "what is parked stays, however long")
 		time.Sleep(365 * 24 * time.Hour)
-		require.NoError(t, s.Release(t.Context(), queue.Send{User: alice, Connection: "lastfm"}))
+		require.NoError(t, s.Release(t.Context(), delivery.Send{User: alice, Connection: "lastfm"}))
 		require.Equal(t, []string{"retrying", "1 of 1"}, standing(t, s, alice, ids[0]),
 			"its attempts are as they were")
 		require.Equal(t, "dead", standing(t, s, alice, ids[3])[0])
@@ -211,7 +210,7 @@ func TestTheRunningOneParksItself(t *testing.T) {
 			enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
 		stop := startQueue(t, s, func(id int64) delivery.State {
 			assert.Equal(t, ids[0], id)
-			assert.NoError(t, s.Park(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
+			assert.NoError(t, s.Park(t.Context(), delivery.Send{User: user, Connection: "lastfm"}))
 			assert.Equal(t, "running", standing(t, s, user, id)[0], "nobody else touches what is running")
 			return delivery.Parked
 		})
@@ -220,7 +219,7 @@ func TestTheRunningOneParksItself(t *testing.T) {
 		for _, id := range ids {
 			require.Equal(t, []string{"parked", "0 of 1"}, standing(t, s, user, id), "no attempt is used up")
 		}
-		require.NoError(t, s.Release(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
+		require.NoError(t, s.Release(t.Context(), delivery.Send{User: user, Connection: "lastfm"}))
 		require.Equal(t, ids, taken(t, s))
 	})
 }
@@ -229,7 +228,7 @@ func TestTheRunningOneParksItself(t *testing.T) {
 func postpone(t testing.TB, s *Store, user int64, until time.Time) {
 	t.Helper()
 	require.NoError(t, s.Write(context.Background(), func(tx *sql.Tx) error {
-		return s.FinishIn(context.Background(), tx, queue.Send{User: user, Connection: "lastfm"},
+		return s.FinishIn(context.Background(), tx, delivery.Send{User: user, Connection: "lastfm"},
 			delivery.Share{Until: until})
 	}))
 }
@@ -266,7 +265,7 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 
 		parked := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 			Ref: "parked"})
-		require.NoError(t, s.Park(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
+		require.NoError(t, s.Park(t.Context(), delivery.Send{User: user, Connection: "lastfm"}))
 		postpone(t, s, user, time.Now().Add(time.Hour))
 		require.Equal(t, "parked", standing(t, s, user, parked)[0], "what is parked stays parked")
 	})
@@ -285,7 +284,7 @@ func TestReviveLeavesBadItemsDead(t *testing.T) {
 	}
 	other := enqueue(t, s, delivery.Draft{User: user, Connection: "listenbrainz", Kind: delivery.Scrobble})
 	become(t, s, delivery.Dead, other)
-	require.NoError(t, s.Revive(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
+	require.NoError(t, s.Revive(t.Context(), delivery.Send{User: user, Connection: "lastfm"}))
 	for i, want := range []string{"dead", "scheduled", "scheduled", "scheduled"} {
 		require.Equal(t, want, standing(t, s, user, ids[i])[0])
 	}
@@ -314,8 +313,8 @@ func TestWaitingCountsByProvider(t *testing.T) {
 		"s3": {Months: 2}}, owing())
 	all := deliveries(t, s, user)
 	become(t, s, delivery.Running, all[0].ID)
-	require.NoError(t, s.Park(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
-	require.NoError(t, s.Park(t.Context(), queue.Send{User: user, Connection: "navidrome"}))
+	require.NoError(t, s.Park(t.Context(), delivery.Send{User: user, Connection: "lastfm"}))
+	require.NoError(t, s.Park(t.Context(), delivery.Send{User: user, Connection: "navidrome"}))
 	become(t, s, delivery.Done, all[3].ID)
 	become(t, s, delivery.Dead, all[5].ID)
 	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1},

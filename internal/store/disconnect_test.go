@@ -12,7 +12,6 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/match"
-	"reprise/internal/queue"
 )
 
 // twoForwarders returns a database with two people who forward listens from Spotify to Last.fm, and have copies there.
@@ -58,7 +57,7 @@ func TestDeliveriesWaitForAReconnect(t *testing.T) {
 	waiting, err := s.Parked(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []library.Connection{c}, waiting)
-	require.NoError(t, s.Release(t.Context(), queue.Send{User: alice, Connection: "lastfm"}))
+	require.NoError(t, s.Release(t.Context(), delivery.Send{User: alice, Connection: "lastfm"}))
 	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C"}, enqueued(t, s, alice))
 }
 
@@ -102,7 +101,7 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 		stop()
 		require.Equal(t, []string{"lastfm parked: "}, enqueued(t, s, alice))
 		connect(t, s, alice, "lastfm")
-		require.NoError(t, s.Release(t.Context(), queue.Send{User: alice, Connection: "lastfm"}))
+		require.NoError(t, s.Release(t.Context(), delivery.Send{User: alice, Connection: "lastfm"}))
 		require.Equal(t, ids[0].ID, taken(t, s)[0])
 		plays, err := s.ListensOf(t.Context(), ids[0].ID)
 		require.NoError(t, err)

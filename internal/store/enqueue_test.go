@@ -15,7 +15,6 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/queue"
 	"reprise/internal/store/db"
 	"reprise/internal/store/outbox"
 )
@@ -231,7 +230,7 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 		require.Equal(t, id, enqueue(t, s, o), "retrying")
 		require.Equal(t, []string{"retrying", "1 of 7"}, standing(t, s, alice, id),
 			"it keeps the attempts that are used up")
-		require.NoError(t, s.Park(t.Context(), queue.Send{User: alice, Connection: o.Connection}))
+		require.NoError(t, s.Park(t.Context(), delivery.Send{User: alice, Connection: o.Connection}))
 		require.Equal(t, id, enqueue(t, s, o), "parked")
 		require.Equal(t, []string{"parked", "1 of 7"}, standing(t, s, alice, id))
 		become(t, s, delivery.Dead, id)

@@ -11,7 +11,6 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
@@ -178,7 +177,7 @@ func TestWaitingDeliveriesAreCountedWithTheirAge(t *testing.T) {
 		_, oldest, err = s.DeliveryCounts(t.Context())
 		require.NoError(t, err)
 		require.True(t, began.Add(2*time.Minute).Equal(oldest), oldest)
-		require.NoError(t, s.Park(t.Context(), queue.Send{User: user, Connection: "lastfm"}))
+		require.NoError(t, s.Park(t.Context(), delivery.Send{User: user, Connection: "lastfm"}))
 		become(t, s, delivery.Done, ids[2])
 		counts, oldest, err = s.DeliveryCounts(t.Context())
 		require.NoError(t, err)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
-	"reprise/internal/queue"
 	"reprise/internal/store/db"
 )
 
@@ -59,7 +58,7 @@ func TestDueDeliveriesAreToldOfWhenTheyAreDue(t *testing.T) {
 			}
 			return all, next.Sub(began)
 		}
-		to := queue.Send{User: user, Connection: "lastfm"}
+		to := delivery.Send{User: user, Connection: "lastfm"}
 		all, next := look(-time.Second, 2*time.Second)
 		require.Empty(t, all)
 		require.Equal(t, 3*time.Second, next)

@@ -27,7 +27,7 @@ type worker struct {
 	do func(id int64) delivery.State
 }
 
-func (w *worker) work(ctx context.Context, job *river.Job[queue.Send]) error {
+func (w *worker) work(ctx context.Context, job *river.Job[delivery.Send]) error {
 	all, err := w.s.Take(ctx, job.Args, 1)
 	if err != nil {
 		return err
@@ -51,14 +51,14 @@ func startQueue(t testing.TB, s *Store, do func(id int64) delivery.State) (stop 
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		due := func(ctx context.Context, after, until time.Time) (jobs []queue.Send, next time.Time, err error) {
+		due := func(ctx context.Context, after, until time.Time) (jobs []delivery.Send, next time.Time, err error) {
 			all, next, err := s.Due(ctx, after, until)
 			for _, d := range all {
 				jobs = append(jobs, d.Send)
 			}
 			return jobs, next, err
 		}
-		assert.NoError(t, queue.Work(ctx, s.Queue(), queue.Crew[queue.Send]{Work: (&worker{s: s, do: do}).work,
+		assert.NoError(t, queue.Work(ctx, s.Queue(), queue.Crew[delivery.Send]{Work: (&worker{s: s, do: do}).work,
 			AtOnce: 1000, Grace: 5 * time.Second, Due: due, Earlier: s.Earlier,
 			Log: slog.New(slog.DiscardHandler), Failed: func(err error) { assert.NoError(t, err) }}))
 	})

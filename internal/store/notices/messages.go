@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/notify"
-	"reprise/internal/queue"
 	"reprise/internal/store/db"
 	"reprise/internal/store/outbox"
 )
@@ -138,7 +137,7 @@ func (s *Store) enqueueNotify(ctx context.Context, tx *sql.Tx, user, channel int
 	if released {
 		allowed = "state IN ('scheduled', 'retrying', 'parked')"
 	}
-	s.outbox.Jobs.Look(queue.Send{}.Kind())
+	s.outbox.Jobs.Look(delivery.Send{}.Kind())
 	return db.ExecTx(ctx, tx,
 		"UPDATE deliveries SET state = "+outbox.Waiting+", due_at = $1 WHERE id = $2 AND "+allowed+
 			" AND (due_at > $1 OR state = 'parked')", db.Millis(d.Due), id)

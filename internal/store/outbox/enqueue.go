@@ -18,17 +18,17 @@ import (
 // Insert inserts deliveries and returns the id of the last one. If there is the same one already, it stays as it is,
 // but is re-driven when it is dead.
 func (s *Store) Insert(ctx context.Context, tx *sql.Tx, all ...delivery.Draft) (id int64, err error) {
-	due := map[queue.Send]bool{}
+	due := map[delivery.Send]bool{}
 	for _, d := range all {
 		var now bool
 		if id, now, err = s.put(ctx, tx, d); err != nil {
 			return 0, err
 		}
 		if now {
-			due[queue.Send{User: d.User, Connection: d.Connection}] = true
+			due[delivery.Send{User: d.User, Connection: d.Connection}] = true
 		}
 	}
-	s.Jobs.Look(queue.Send{}.Kind()) // at when the others are due
+	s.Jobs.Look(delivery.Send{}.Kind()) // at when the others are due
 	return id, queue.Insert(ctx, s.Jobs, tx, slices.Collect(maps.Keys(due))...)
 }
 

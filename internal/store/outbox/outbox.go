@@ -63,7 +63,7 @@ func (s *Store) Resume(ctx context.Context) error {
 
 // Take notes the oldest deliveries that are due to a connection as running, at most so many, and returns them. Those
 // that are noted as running already are among them: their ends could not be stored.
-func (s *Store) Take(ctx context.Context, to queue.Send, most int) ([]delivery.Taken, error) {
+func (s *Store) Take(ctx context.Context, to delivery.Send, most int) ([]delivery.Taken, error) {
 	scan := func(r db.Scanner) (d delivery.Taken, err error) {
 		var created int64
 		err = r.Scan(&d.ID, &d.Kind, &d.Ref, &d.Schema, &created, &d.History, &d.Items, &d.Number, &d.Most)
@@ -87,7 +87,7 @@ func (s *Store) Take(ctx context.Context, to queue.Send, most int) ([]delivery.T
 
 // Finish ends a job with what became of the deliveries that it took. If more is due to its connection, the next job is
 // inserted.
-func (s *Store) Finish(ctx context.Context, job *river.Job[queue.Send], share delivery.Share) error {
+func (s *Store) Finish(ctx context.Context, job *river.Job[delivery.Send], share delivery.Share) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		// This comes first: who makes something due meanwhile finds the job under way, and waits, or has been seen
 		// by what follows.
@@ -99,7 +99,7 @@ func (s *Store) Finish(ctx context.Context, job *river.Job[queue.Send], share de
 }
 
 // FinishIn is Finish without a job, in a transaction.
-func (s *Store) FinishIn(ctx context.Context, tx *sql.Tx, to queue.Send, share delivery.Share) error {
+func (s *Store) FinishIn(ctx context.Context, tx *sql.Tx, to delivery.Send, share delivery.Share) error {
 	for _, e := range share.Ends {
 		if err := end(ctx, tx, e); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (s *Store) FinishIn(ctx context.Context, tx *sql.Tx, to queue.Send, share d
 	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deliveries WHERE "+OfConnection+" AND "+Pending+
 		" AND due_at <= $3)", to.User, to.Connection, db.Millis(time.Now())).Scan(&more)
 	if err != nil || !more {
-		s.Jobs.Look(queue.Send{}.Kind()) // at when the next one is due
+		s.Jobs.Look(delivery.Send{}.Kind()) // at when the next one is due
 		return err
 	}
 	return queue.Insert(ctx, s.Jobs, tx, to)
@@ -162,7 +162,7 @@ func park(ctx context.Context, tx *sql.Tx, which string, args ...any) error {
 
 // BecomeDue makes the deliveries due for which a condition holds, after these changes. It returns how many there were.
 func (s *Store) BecomeDue(ctx context.Context, tx *sql.Tx, changes, which string, args ...any) (int, error) {
-	scan := func(r db.Scanner) (to queue.Send, err error) { return to, r.Scan(&to.User, &to.Connection) }
+	scan := func(r db.Scanner) (to delivery.Send, err error) { return to, r.Scan(&to.User, &to.Connection) }
 	args = append(args, db.Millis(time.Now()))
 	all, err := db.List(ctx, tx, scan, fmt.Sprintf("UPDATE deliveries AS d SET %s, due_at = $%d WHERE %s "+
 		"RETURNING user_id, connection", changes, len(args), which), args...)
@@ -170,7 +170,7 @@ func (s *Store) BecomeDue(ctx context.Context, tx *sql.Tx, changes, which string
 		return 0, err
 	}
 	n := len(all)
-	slices.SortFunc(all, func(a, b queue.Send) int {
+	slices.SortFunc(all, func(a, b delivery.Send) int {
 		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Connection, b.Connection))
 	})
 	return n, queue.Insert(ctx, s.Jobs, tx, slices.Compact(all)...)
@@ -187,12 +187,12 @@ const (
 )
 
 // Park has all that waits to be sent to a connection wait for a person.
-func (s *Store) Park(ctx context.Context, to queue.Send) error {
+func (s *Store) Park(ctx context.Context, to delivery.Send) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error { return park(ctx, tx, OfConnection, to.User, to.Connection) })
 }
 
 // Release makes due what is parked of a connection.
-func (s *Store) Release(ctx context.Context, to queue.Send) error {
+func (s *Store) Release(ctx context.Context, to delivery.Send) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		_, err := s.BecomeDue(ctx, tx, Released, IsParked+" AND "+OfConnection, to.User, to.Connection)
 		return err
@@ -201,7 +201,7 @@ func (s *Store) Release(ctx context.Context, to queue.Send) error {
 
 // Revive makes due all that waits to be sent to a connection, whether it is parked or waits for its next attempt, and
 // what has died, except of what it delivers.
-func (s *Store) Revive(ctx context.Context, to queue.Send) error {
+func (s *Store) Revive(ctx context.Context, to delivery.Send) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) (err error) {
 		for changes, which := range map[string]string{Released: IsParked, Expedited: IsPending,
 			redriven: "d.state = 'dead' AND d.category <> 'item'"} {
