@@ -403,6 +403,16 @@ var arrows = map[string][]string{
 		"internal/store", "internal/storetest", "internal/sync",
 	},
 
+	"internal/server/servertest": {
+		"internal/accounts", "internal/alerts", "internal/asks", "internal/channels", "internal/config",
+		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/library",
+		"internal/metrics", "internal/notify", "internal/postgrestest", "internal/providers",
+		"internal/providers/providertest", "internal/providers/registry", "internal/removal",
+		"internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts",
+		"internal/resilience/transport", "internal/server", "internal/settings", "internal/soak",
+		"internal/store", "internal/store/outbox", "internal/storetest", "internal/sync", "internal/words", "web",
+	},
+
 	// The wiring: with datadir, doctor and the demo's household the only importer of store, demo and the adapters.
 	"cmd/server": {
 		"internal/accounts", "internal/alerts", "internal/art", "internal/asks", "internal/channels",

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"net/http"
@@ -14,20 +14,21 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/server/servertest"
 )
 
 // Calls without a session or a token get 401, and calls with a token of too small a scope get 403.
 func TestEveryCallOfTheAPINeedsAScope(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		h.as(0)
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		h.As(0)
 		open := []string{"GET /api/v1/openapi.yaml", "POST /api/v1/setup", "POST /api/v1/session",
 			"POST /api/v1/invitation", "POST /api/v1/reset"}
-		owner, err := h.db.UserByID(t.Context(), h.user)
+		owner, err := h.DB.UserByID(t.Context(), h.User)
 		require.NoError(t, err)
 		secrets := map[accounts.Scope]string{}
 		for _, scope := range []accounts.Scope{accounts.Read, accounts.Operate, accounts.Full} {
-			_, secrets[scope], err = accounts.MakeToken(t.Context(), h.db, owner,
+			_, secrets[scope], err = accounts.MakeToken(t.Context(), h.DB, owner,
 				accounts.TokenRequest{Name: string(scope), Scope: scope})
 			require.NoError(t, err)
 		}
@@ -42,7 +43,7 @@ func TestEveryCallOfTheAPINeedsAScope(t *testing.T) {
 		}
 		param := regexp.MustCompile(`:\w+`)
 		walked := 0
-		for _, route := range h.echo.Routes() {
+		for _, route := range h.Router().Routes() {
 			if !strings.HasPrefix(route.Path, "/api/v1/") || strings.Contains(route.Path, "*") {
 				continue
 			}
@@ -85,28 +86,28 @@ func needed(method, route string) accounts.Scope {
 }
 
 // mayScrape says whether the server would answer a request for the metrics.
-func (h *household) mayScrape(r *http.Request) bool {
-	h.t.Helper()
-	r = r.Clone(h.t.Context())
+func mayScrape(h *servertest.Household, r *http.Request) bool {
+	h.T.Helper()
+	r = r.Clone(h.T.Context())
 	r.URL.Path = "/metrics"
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	require.Contains(h.t, []int{http.StatusOK, http.StatusUnauthorized}, w.Code)
+	require.Contains(h.T, []int{http.StatusOK, http.StatusUnauthorized}, w.Code)
 	return w.Code == http.StatusOK
 }
 
 // A token of full scope is no more than a member's once its owner is no administrator any more.
 func TestAdminTokenLosesItsScopeWithTheRole(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		member := h.other("Ben")
-		ben, err := h.db.UserByID(t.Context(), member)
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		member := h.Other("Ben")
+		ben, err := h.DB.UserByID(t.Context(), member)
 		require.NoError(t, err)
 		ben.Role = accounts.Admin // as it was when he made it
-		_, secret, err := accounts.MakeToken(t.Context(), h.db, ben,
+		_, secret, err := accounts.MakeToken(t.Context(), h.DB, ben,
 			accounts.TokenRequest{Name: "scripts", Scope: accounts.Full})
 		require.NoError(t, err)
-		h.as(0)
+		h.As(0)
 		for path, want := range map[string]int{"/api/v1/admin/users": http.StatusForbidden,
 			"/api/v1/connections": http.StatusOK} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
@@ -114,26 +115,26 @@ func TestAdminTokenLosesItsScopeWithTheRole(t *testing.T) {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)
 			require.Equal(t, want, w.Code, "%s: %s", path, w.Body)
-			require.False(t, h.mayScrape(r), "nor the metrics")
+			require.False(t, mayScrape(h, r), "nor the metrics")
 		}
 	})
 }
 
 func TestWhoMayScrape(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
 		h.AdminToken = "sixteen-characters-and-more"
-		h.restart()
-		owner, err := h.db.UserByID(t.Context(), h.user)
+		h.Restart()
+		owner, err := h.DB.UserByID(t.Context(), h.User)
 		require.NoError(t, err)
 		token := func(scope accounts.Scope) string {
-			_, secret, err := accounts.MakeToken(t.Context(), h.db, owner,
+			_, secret, err := accounts.MakeToken(t.Context(), h.DB, owner,
 				accounts.TokenRequest{Name: string(scope), Scope: scope})
 			require.NoError(t, err)
 			return "Bearer " + secret
 		}
-		h.page("/") // signs in
-		cookie := h.session[0].String()
+		h.Page("/") // signs in
+		cookie := h.Session[0].String()
 		for _, c := range []struct {
 			what, peer, header, value string
 			want                      bool
@@ -156,26 +157,26 @@ func TestWhoMayScrape(t *testing.T) {
 			if c.header != "" {
 				r.Header.Set(c.header, c.value)
 			}
-			require.Equal(t, c.want, h.mayScrape(r), "%s: %s", c.what, c.header)
+			require.Equal(t, c.want, mayScrape(h, r), "%s: %s", c.what, c.header)
 		}
 		h.AdminToken = ""
-		h.restart()
+		h.Restart()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
 		r.Header.Set("Authorization", "Bearer ")
-		require.False(t, h.mayScrape(r), "no token is not an empty one")
+		require.False(t, mayScrape(h, r), "no token is not an empty one")
 	})
 }
 
 // The process is alive all the time, but ready only while it does its work.
 func TestReadyNeedsDatabaseAndTickingLoops(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
 		is := func(status int, words string) {
 			t.Helper()
-			w := h.do(http.MethodGet, "/readyz", "", "")
+			w := h.Do(http.MethodGet, "/readyz", "", "")
 			require.Equal(t, status, w.Code)
 			require.Contains(t, w.Body.String(), words)
-			require.Equal(t, http.StatusOK, h.do(http.MethodGet, "/livez", "", "").Code)
+			require.Equal(t, http.StatusOK, h.Do(http.MethodGet, "/livez", "", "").Code)
 		}
 		is(http.StatusServiceUnavailable, "loops: have not ticked")
 		h.Syncer.Tick(t.Context(), library.Listens)
@@ -184,7 +185,7 @@ func TestReadyNeedsDatabaseAndTickingLoops(t *testing.T) {
 		is(http.StatusServiceUnavailable, "loops: have not ticked")
 		h.Syncer.Tick(t.Context(), library.Listens)
 		is(http.StatusOK, "ok")
-		require.NoError(t, h.db.Close())
+		require.NoError(t, h.DB.Close())
 		is(http.StatusServiceUnavailable, "database: ")
 	})
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -12,16 +12,18 @@ import (
 	"golang.org/x/net/html"
 
 	"reprise/internal/delivery"
+	"reprise/internal/server"
+	"reprise/internal/server/servertest"
 )
 
 const below = "/music" // the path of base_url, which sections of ours also begin with
 
 // atPath returns a household whose server is reached at a path of its host.
-func atPath(t *testing.T) *household {
-	h := newHousehold(t, delivery.Options{})
+func atPath(t *testing.T) *servertest.Household {
+	h := servertest.New(t, delivery.Options{})
 	h.BaseURL = "https://music.example.org" + below
-	h.restart()
-	h.heard("Svefn-g-englar", "Starálfur")
+	h.Restart()
+	h.Heard("Svefn-g-englar", "Starálfur")
 	return h
 }
 
@@ -61,15 +63,15 @@ func shown(t *testing.T, name string, w *httptest.ResponseRecorder) []string {
 }
 
 func TestEveryAddressIsBelowThePath(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
 		h := atPath(t)
 		walked := 0
-		h.eachRoute(func(name, _ string, w *httptest.ResponseRecorder) {
+		eachRoute(h, func(name, _ string, w *httptest.ResponseRecorder) {
 			if len(shown(t, name, w)) > 0 {
 				walked++
 			}
 			if name == "POST /logout" {
-				h.as(h.user)
+				h.As(h.User)
 			}
 		})
 		require.Greater(t, walked, 50)
@@ -77,7 +79,7 @@ func TestEveryAddressIsBelowThePath(t *testing.T) {
 		// The pages as they are found by following links lead to each other.
 		known := []string{below + "/", below + "/settings/server", below + "/listens?q=nothing"}
 		for i := 0; i < len(known) && i < 300; i++ {
-			w := h.do(http.MethodGet, known[i], "", "")
+			w := h.Do(http.MethodGet, known[i], "", "")
 			require.NotEqual(t, http.StatusNotFound, w.Code, known[i])
 			for _, to := range shown(t, known[i], w) {
 				if !slices.Contains(known, to) {
@@ -87,9 +89,9 @@ func TestEveryAddressIsBelowThePath(t *testing.T) {
 		}
 		require.Greater(t, len(known), 50)
 
-		h.as(0) // the pages before somebody has signed in
+		h.As(0) // the pages before somebody has signed in
 		for _, path := range []string{"/login", "/offline", "/nowhere", "/"} {
-			shown(t, path, h.do(http.MethodGet, below+path, "", ""))
+			shown(t, path, h.Do(http.MethodGet, below+path, "", ""))
 		}
 	})
 }
@@ -98,48 +100,48 @@ func TestEveryAddressIsBelowThePath(t *testing.T) {
 func TestARequestWithOrWithoutThePath(t *testing.T) {
 	t.Parallel()
 	h := atPath(t)
-	artist := text(h.do(http.MethodGet, "/music/music/artist/1", "", ""))
+	artist := servertest.Text(h.Do(http.MethodGet, "/music/music/artist/1", "", ""))
 	require.Contains(t, artist, "Sigur Rós")
-	require.Equal(t, artist, h.page("/music/artist/1"), "a proxy has removed the path")
+	require.Equal(t, artist, h.Page("/music/artist/1"), "a proxy has removed the path")
 	for path, want := range map[string]int{"/music": 200, "/music/": 200, "/": 200, "/music/listens": 200,
 		"/listens": 200, "/musical": 404, "/music/nowhere": 404, "/music/livez": 200, "/livez": 200,
 		"/music/sw.js":          200,
 		"/music/static/app.css": 200, "/static/app.css": 200, "/music/manifest.webmanifest": 200, "/music//livez": 404,
 		"/music/api/v1/listens": 200, "/api/v1/listens": 200, "/music/api/v1/nowhere": 404, "/%6dusic/livez": 404} {
-		require.Equal(t, want, h.do(http.MethodGet, path, "", "").Code, path)
+		require.Equal(t, want, h.Do(http.MethodGet, path, "", "").Code, path)
 	}
-	require.Contains(t, h.do(http.MethodGet, "/music/api/v1/openapi.yaml", "", "").Body.String(), "../v1")
+	require.Contains(t, h.Do(http.MethodGet, "/music/api/v1/openapi.yaml", "", "").Body.String(), "../v1")
 }
 
 func TestFormsLeadBackBelowThePath(t *testing.T) {
 	t.Parallel()
 	h := atPath(t)
-	w := h.submit("/music/language", http.StatusSeeOther, "language", "de", "return_to", "/listens?q=x")
+	w := h.Submit("/music/language", http.StatusSeeOther, "language", "de", "return_to", "/listens?q=x")
 	require.Equal(t, "/music/listens?q=x", w.Header().Get("Location"))
-	w = h.knock(http.MethodPost, "/music/address/keep", "Referer", "https://music.example.org/music/music/artist/1")
+	w = h.Knock(http.MethodPost, "/music/address/keep", "Referer", "https://music.example.org/music/music/artist/1")
 	require.Equal(t, "/music/music/artist/1", w.Header().Get("Location"), "back to where the form was")
-	w = h.knock(http.MethodGet, "/music/search?q=sigur", "X-Reprise-Refresh", "/music/search")
-	require.Regexp(t, `href="/music/search" [^>]*aria-current="page"`, text(w))
-	h.as(0)
-	w = h.do(http.MethodGet, "/music/listens?q=x", "", "")
+	w = h.Knock(http.MethodGet, "/music/search?q=sigur", "X-Reprise-Refresh", "/music/search")
+	require.Regexp(t, `href="/music/search" [^>]*aria-current="page"`, servertest.Text(w))
+	h.As(0)
+	w = h.Do(http.MethodGet, "/music/listens?q=x", "", "")
 	require.Equal(t, "/music/login?after=%2Flistens%3Fq%3Dx", w.Header().Get("Location"))
 }
 
 func TestThePathChangesWhileTheServerRuns(t *testing.T) {
 	t.Parallel()
 	h := atPath(t)
-	require.Contains(t, h.page("/music/listens"), `href="/music/playlists"`)
+	require.Contains(t, h.Page("/music/listens"), `href="/music/playlists"`)
 	for base, path := range map[string]string{"https://music.example.org": "", "https://example.org/a/b": "/a/b"} {
-		require.NoError(t, h.Configure(Reach{BaseURL: base}))
-		require.Contains(t, h.page(path+"/listens"), `href="`+path+`/playlists"`)
-		require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/music/listens", "", "").Code)
+		require.NoError(t, h.Configure(server.Reach{BaseURL: base}))
+		require.Contains(t, h.Page(path+"/listens"), `href="`+path+`/playlists"`)
+		require.Equal(t, http.StatusNotFound, h.Do(http.MethodGet, "/music/listens", "", "").Code)
 	}
 }
 
 // A server that passes requests on has the path in them, too.
 func TestAServerThatDoesNotLeadKnowsThePath(t *testing.T) {
 	t.Parallel()
-	f, err := NewFront("1.2.3", "https://music.example.org/music")
+	f, err := server.NewFront("1.2.3", "https://music.example.org/music")
 	require.NoError(t, err)
 	ask := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"compress/gzip"
@@ -12,17 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/server"
+	"reprise/internal/server/servertest"
 	"reprise/web/static"
 )
 
 // Pages and lists travel compressed; streams of events, small answers and what is compressed already as they are.
 func TestAnswersTravelCompressed(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, delivery.Options{})
+	h := servertest.New(t, delivery.Options{})
 	style, _ := static.URL("app.css")
 	for path, want := range map[string]string{"/settings": "gzip", "/api/v1/openapi.yaml": "gzip", "/livez": "",
 		style: "br"} {
-		plain, packed := h.coded(path, ""), h.coded(path, "gzip, deflate, br, zstd")
+		plain, packed := coded(h, path, ""), coded(h, path, "gzip, deflate, br, zstd")
 		require.Equal(t, http.StatusOK, packed.Code, path)
 		require.Equal(t, want, packed.Header().Get("Content-Encoding"), path)
 		require.Contains(t, packed.Header().Values("Vary"), "Accept-Encoding", path)
@@ -44,12 +46,12 @@ func TestAnswersTravelCompressed(t *testing.T) {
 	for kind, want := range map[string]bool{"text/html; charset=utf-8": true, "application/problem+json": true,
 		"image/svg+xml": true, "application/x-ndjson": true, "text/event-stream": false, "image/webp": false,
 		"application/zip": false, "application/octet-stream": false} {
-		require.Equal(t, want, shrinks(kind), kind)
+		require.Equal(t, want, server.Shrinks(kind), kind)
 	}
 }
 
 // coded asks for a page as a browser that takes some codings.
-func (h *household) coded(path, codings string) *httptest.ResponseRecorder {
+func coded(h *servertest.Household, path, codings string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, h.BaseURL+path, nil)
 	r.Header.Set("Accept-Encoding", codings)
 	w := httptest.NewRecorder()

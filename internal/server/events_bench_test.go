@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 the frame of this project names nhooyr.io/websocket; its successor has the same API
 
-package server
+package server_test
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/notify"
-	"reprise/internal/server/edge"
+	"reprise/internal/server/servertest"
 	"reprise/internal/words"
 )
 
@@ -210,23 +210,22 @@ func footprint() (bytes uint64, goroutines int) {
 // BenchmarkEvents measures what 1,000 open pages of one person cost, and how fast each kind of event reaches them,
 // beside the websocket library alone with the same messages, in the same run.
 func BenchmarkEvents(b *testing.B) {
-	h := newHousehold(b, delivery.Options{})
-	h.feed.Streams = 0
-	h.edge.Room = edge.Room{Total: 2 * sockets, PerAddress: 2 * sockets, PerPerson: 2 * sockets}
+	h := servertest.New(b, delivery.Options{})
+	h.Unbounded(2 * sockets)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx, listener, time.Second) }()
 	b.Cleanup(func() { stop(); require.NoError(b, <-ended) })
-	h.page("/")
-	h.heard("Svefn-g-englar")
-	require.NoError(b, h.Notifier.Open(b.Context(), notify.Notification{User: h.user, Connection: "spotify",
+	h.Page("/")
+	h.Heard("Svefn-g-englar")
+	require.NoError(b, h.Notifier.Open(b.Context(), notify.Notification{User: h.User, Connection: "spotify",
 		Cause: "auth", Severity: notify.Error, Title: words.Plain("Spotify needs to be reconnected")}))
-	open, err := h.db.Notifications(b.Context(), h.user, true)
+	open, err := h.DB.Notifications(b.Context(), h.User, true)
 	require.NoError(b, err)
 	header := http.Header{}
-	for _, c := range h.session {
+	for _, c := range h.Session {
 		header.Add("Cookie", c.Name+"="+c.Value)
 	}
 
@@ -255,7 +254,7 @@ func BenchmarkEvents(b *testing.B) {
 		{Type: events.Deliveries, Connection: "lastfm"},
 	} {
 		b.Run(string(e.Type), func(b *testing.B) {
-			mine := func() { h.Bus.Publish(h.user, e) }
+			mine := func() { h.Bus.Publish(h.User, e) }
 			ours.rounds(2, &pace{}, mine)
 			mu.Lock()
 			message := slices.Clone(last)

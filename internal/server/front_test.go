@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"testing"
 
+	"reprise/internal/server"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,7 +16,7 @@ import (
 // its style.
 func TestAServerThatDoesNotLeadSaysSo(t *testing.T) {
 	t.Parallel()
-	f, err := NewFront("1.2.3", "")
+	f, err := server.NewFront("1.2.3", "")
 	require.NoError(t, err)
 	ask := func(method, path, language string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, nil)

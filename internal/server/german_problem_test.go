@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"html"
@@ -13,14 +13,15 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
+	"reprise/internal/server/servertest"
 	"reprise/internal/words"
 )
 
 // Who reads German reads it where something does not work, too: on a page, and in an answer to a program.
 func TestProblemsAreSaidInGerman(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		h.call(http.MethodGet, "/playlists", "", http.StatusOK) // signs in
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		h.Call(http.MethodGet, "/playlists", "", http.StatusOK) // signs in
 		for path, want := range map[string]string{
 			"/nowhere":                           "Seite nicht gefunden",
 			"/health?day=2001-01-01":             "Wähle einen dieser Tage.",
@@ -33,10 +34,10 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 			"/api/v1/activity?provider=napster":  "provider kann nicht „napster“ sein.",
 			"/api/v1/deliveries?state=forgotten": "state kann nicht „forgotten“ sein.",
 		} {
-			w := h.knock(http.MethodGet, path, "Accept-Language", "de")
+			w := h.Knock(http.MethodGet, path, "Accept-Language", "de")
 			require.Contains(t, html.UnescapeString(w.Body.String()), want, path)
 		}
-		w := h.knock(http.MethodGet, "/api/v1/nowhere", "Accept-Language", "fr, en;q=0.5")
+		w := h.Knock(http.MethodGet, "/api/v1/nowhere", "Accept-Language", "fr, en;q=0.5")
 		require.Contains(t, w.Body.String(), `"title":"Page not found"`)
 	})
 }
@@ -44,50 +45,50 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 // Forms that are sent with a mistake say it in the language of their page.
 func TestFormsSayMistakesInGerman(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, delivery.Options{})
-	h.tells()
+	h := servertest.New(t, delivery.Options{})
+	h.Tells()
 	h.Registry.Replace(providertest.New(registry.Describe("navidrome")))
-	h.call(http.MethodPatch, "/account", `{"language":"de"}`, http.StatusOK)
-	w := h.submit("/connect/navidrome", http.StatusUnprocessableEntity, "url", "https://music.example.org")
-	require.Contains(t, text(w), "Bitte ausfüllen: Benutzername.")
-	phone := newPhone(t).url("topic")
-	w = h.submit("/settings/notifications", http.StatusUnprocessableEntity, "address", phone, "severity", "error",
+	h.Call(http.MethodPatch, "/account", `{"language":"de"}`, http.StatusOK)
+	w := h.Submit("/connect/navidrome", http.StatusUnprocessableEntity, "url", "https://music.example.org")
+	require.Contains(t, servertest.Text(w), "Bitte ausfüllen: Benutzername.")
+	phone := servertest.NewPhone(t).Address("topic")
+	w = h.Submit("/settings/notifications", http.StatusUnprocessableEntity, "address", phone, "severity", "error",
 		"quiet_from", "22:00")
-	require.Contains(t, text(w), "Fülle beides aus oder keins von beiden.")
+	require.Contains(t, servertest.Text(w), "Fülle beides aus oder keins von beiden.")
 }
 
 // Why a delivery failed is stored once, and everybody reads it in their own language. What they read selects it.
 func TestWhyADeliveryFailedIsSaidInGerman(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
-		h.hear("Poison")
-		h.far.fail(answer(http.StatusBadRequest, resilience.Item, resilience.ScopeItem, ""))
-		h.carry()
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		h.Call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		h.Hear("Poison")
+		h.Far.Fail(servertest.Answer(http.StatusBadRequest, resilience.Item, resilience.ScopeItem, ""))
+		h.Carry()
 		for language, want := range map[string]string{"de": "Der Dienst nimmt das nicht an.",
 			"en": "The service doesn't accept this."} {
 			for _, path := range []string{"/deliveries", "/deliveries?list=all",
 				"/deliveries/redrive?reason=" + url.QueryEscape(want), "/api/v1/deliveries?state=dead"} {
-				w := h.knock(http.MethodGet, path, "Accept-Language", language)
+				w := h.Knock(http.MethodGet, path, "Accept-Language", language)
 				require.Contains(t, html.UnescapeString(w.Body.String()), want, "%s in %s", path, language)
 			}
 			body := `{"filter":{"reason":"` + want + `"},"dry_run":true}`
-			require.EqualValues(t, 1, h.call(http.MethodPost, "/deliveries/redrive", body, http.StatusOK)["count"])
+			require.EqualValues(t, 1, h.Call(http.MethodPost, "/deliveries/redrive", body, http.StatusOK)["count"])
 		}
 	})
 }
 
 // Trouble of this server's own is said in the language of the one who meets it.
 func TestAFullDiskIsSaidInGerman(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		h.call(http.MethodGet, "/playlists", "", http.StatusOK)
-		h.Sessions = &broken{SessionStore: h.db.Sessions(), find: &resilience.LocalError{
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		h.Call(http.MethodGet, "/playlists", "", http.StatusOK)
+		h.Sessions = &broken{SessionStore: h.DB.Sessions(), find: &resilience.LocalError{
 			Problem: words.New("trouble.database.full"), Err: io.ErrShortWrite}}
-		h.restart()
+		h.Restart()
 		for language, want := range map[string]string{"de": "Die Festplatte ist voll.", "en": "The disk is full."} {
 			for _, path := range []string{"/listens", "/api/v1/listens"} {
-				w := h.knock(http.MethodGet, path, "Accept-Language", language)
+				w := h.Knock(http.MethodGet, path, "Accept-Language", language)
 				require.Contains(t, w.Body.String(), want, "%s in %s", path, language)
 			}
 		}

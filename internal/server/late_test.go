@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/server/servertest"
 )
 
 // pausing is a body whose sender waits after the first byte until something has happened.
@@ -33,8 +34,9 @@ func (p *pausing) Read(b []byte) (int, error) {
 }
 
 // slowly sends a request whose body arrives only after something has happened.
-func (b *browser) slowly(method, path, body string, happens func(), headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(b.t.Context(), method, path,
+func slowly(b *servertest.Browser, method, path, body string, happens func(),
+	headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(b.T.Context(), method, path,
 		&pausing{first: happens, rest: strings.NewReader(body)})
 	r.Header.Set("Content-Type", "application/json")
 	if strings.Contains(body, "=") {
@@ -43,8 +45,8 @@ func (b *browser) slowly(method, path, body string, happens func(), headers ...s
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	r.RemoteAddr = b.address + ":1"
-	for _, c := range b.cookies {
+	r.RemoteAddr = b.Address + ":1"
+	for _, c := range b.Cookies {
 		r.AddCookie(c)
 	}
 	w := httptest.NewRecorder()
@@ -54,10 +56,10 @@ func (b *browser) slowly(method, path, body string, happens func(), headers ...s
 
 // Somebody who is about to lose a right keeps requests open, and finishes them afterwards.
 func TestARequestFinishedTooLateIsRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := public(t)
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.Public(t)
 		ctx := t.Context()
-		mal, err := h.Accounts.Create(ctx, "Mal", password, accounts.Admin, false)
+		mal, err := h.Accounts.Create(ctx, "Mal", servertest.Password, accounts.Admin, false)
 		require.NoError(t, err)
 		role := func(to string) func() {
 			return func() {
@@ -65,7 +67,7 @@ func TestARequestFinishedTooLateIsRefused(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		b := h.browser("192.0.2.1", firefox, "Mal")
+		b := h.Browser("192.0.2.1", servertest.Firefox, "Mal")
 		for _, try := range [][3]string{
 			{http.MethodPost, "/api/v1/admin/invitations", `{"role":"admin"}`},
 			{http.MethodPatch, fmt.Sprint("/api/v1/admin/users/", mal.ID), `{"role":"admin"}`},
@@ -73,50 +75,50 @@ func TestARequestFinishedTooLateIsRefused(t *testing.T) {
 			{http.MethodPost, fmt.Sprint("/settings/people/", mal.ID, "/role"), "role=admin"},
 		} {
 			role(accounts.Admin)()
-			w := b.slowly(try[0], try[1], try[2], role(accounts.Member))
+			w := slowly(b, try[0], try[1], try[2], role(accounts.Member))
 			require.Equal(t, http.StatusForbidden, w.Code, "%s: %s", try[1], w.Body)
 		}
-		invited, err := h.db.Invitations(ctx)
+		invited, err := h.DB.Invitations(ctx)
 		require.NoError(t, err)
 		require.Empty(t, invited)
-		u, err := h.db.UserByID(ctx, mal.ID)
+		u, err := h.DB.UserByID(ctx, mal.ID)
 		require.NoError(t, err)
 		require.Equal(t, accounts.Member, u.Role)
 
-		_, secret, err := accounts.MakeToken(ctx, h.db, u, accounts.TokenRequest{Name: "t", Scope: accounts.Operate})
+		_, secret, err := accounts.MakeToken(ctx, h.DB, u, accounts.TokenRequest{Name: "t", Scope: accounts.Operate})
 		require.NoError(t, err)
-		program := &browser{household: h, address: "192.0.2.1"}
-		w := program.slowly(http.MethodPost, "/api/v1/channels", `{"url":"ntfy://ntfy.sh/t"}`, func() {
-			all, err := h.db.Tokens(ctx, mal.ID)
+		program := &servertest.Browser{Household: h, Address: "192.0.2.1"}
+		w := slowly(program, http.MethodPost, "/api/v1/channels", `{"url":"ntfy://ntfy.sh/t"}`, func() {
+			all, err := h.DB.Tokens(ctx, mal.ID)
 			require.NoError(t, err)
-			require.NoError(t, h.db.DeleteToken(ctx, mal.ID, all[0].ID))
+			require.NoError(t, h.DB.DeleteToken(ctx, mal.ID, all[0].ID))
 		}, "Authorization", "Bearer "+secret)
 		require.Equal(t, http.StatusUnauthorized, w.Code, "its token was revoked meanwhile")
 	})
 }
 
 func TestAnEndedSessionLeavesNothingBehind(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := public(t)
-		owner := h.browser("192.0.2.1", firefox, "Bea")
-		end := func() { require.Equal(t, http.StatusOK, owner.ask(http.MethodDelete, "/api/v1/sessions", "").Code) }
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.Public(t)
+		owner := h.Browser("192.0.2.1", servertest.Firefox, "Bea")
+		end := func() { require.Equal(t, http.StatusOK, owner.Ask(http.MethodDelete, "/api/v1/sessions", "").Code) }
 		for _, try := range [][2]string{
 			{"/api/v1/tokens", `{"name":"late","scope":"operate"}`},
 			{"/settings/programs", "name=late&scope=operate"},
 			{"/api/v1/imports?provider=spotify&name=Streaming_History_Audio_2023.json",
 				`[{"ts":"2023-01-01T10:00:00Z","ms_played":200000}]`},
 		} {
-			thief := h.browser("192.0.2.66", firefox, "Bea")
-			w := thief.slowly(http.MethodPost, try[0], try[1], end)
+			thief := h.Browser("192.0.2.66", servertest.Firefox, "Bea")
+			w := slowly(thief, http.MethodPost, try[0], try[1], end)
 			require.Contains(t, []int{http.StatusUnauthorized, http.StatusSeeOther}, w.Code, "%s: %s", try[0], w.Body)
-			require.False(t, thief.isSignedIn())
+			require.False(t, thief.IsSignedIn())
 		}
-		bea, err := h.db.UserByName(t.Context(), "Bea")
+		bea, err := h.DB.UserByName(t.Context(), "Bea")
 		require.NoError(t, err)
-		tokens, err := h.db.Tokens(t.Context(), bea.ID)
+		tokens, err := h.DB.Tokens(t.Context(), bea.ID)
 		require.NoError(t, err)
 		require.Empty(t, tokens, "a new password would not end it")
-		all, err := h.db.Imports(t.Context(), bea.ID)
+		all, err := h.DB.Imports(t.Context(), bea.ID)
 		require.NoError(t, err)
 		require.Empty(t, all)
 	})

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"log/slog"
@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/providers"
+	"reprise/internal/server"
 	"reprise/web"
 )
 
-func newServer(t *testing.T) *Server {
+func newServer(t *testing.T) *server.Server {
 	t.Helper()
-	s, err := New(Config{Reach: Reach{BaseURL: "http://127.0.0.1:8420"}, OwnNames: []string{"example.com"},
-		Log: slog.New(slog.DiscardHandler)})
+	s, err := server.New(server.Config{Reach: server.Reach{BaseURL: "http://127.0.0.1:8420"},
+		OwnNames: []string{"example.com"}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	return s
 }
@@ -39,7 +40,7 @@ func TestOpenAPIAndRoutesAgree(t *testing.T) {
 		}
 	}
 	param := regexp.MustCompile(`:(\w+)`)
-	for _, r := range newServer(t).echo.Routes() {
+	for _, r := range newServer(t).Router().Routes() {
 		path, ours := strings.CutPrefix(r.Path, "/api/v1")
 		if !ours || !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch,
 			http.MethodDelete}, r.Method) || strings.Contains(path, "*") || path == "" {
@@ -56,18 +57,18 @@ func TestOpenAPINamesTheProviders(t *testing.T) {
 	for _, name := range []string{"spotify", "radio"} {
 		registry.Replace(&providers.Provider{Description: providers.Description{Name: name}})
 	}
-	s, err := New(Config{Reach: Reach{BaseURL: "http://127.0.0.1:8420"}, OwnNames: []string{"example.com"},
-		Log: slog.New(slog.DiscardHandler), Registry: registry})
+	s, err := server.New(server.Config{Reach: server.Reach{BaseURL: "http://127.0.0.1:8420"},
+		OwnNames: []string{"example.com"}, Log: slog.New(slog.DiscardHandler), Registry: registry})
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
-	s.echo.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/openapi.yaml", nil))
-	var described struct {
+	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/openapi.yaml", nil))
+	var description struct {
 		Components struct {
 			Parameters map[string]struct{ Schema struct{ Enum []string } }
 		}
 	}
-	require.NoError(t, yaml.Unmarshal(w.Body.Bytes(), &described))
-	require.Equal(t, []string{"spotify", "radio"}, described.Components.Parameters["Provider"].Schema.Enum)
+	require.NoError(t, yaml.Unmarshal(w.Body.Bytes(), &description))
+	require.Equal(t, []string{"spotify", "radio"}, description.Components.Parameters["Provider"].Schema.Enum)
 	require.Contains(t, w.Body.String(), "enum: [spotify, reprise] }", "those whose exports can be imported")
 	require.NotContains(t, w.Body.String(), "{exports}")
 }

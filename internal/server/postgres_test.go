@@ -1,15 +1,9 @@
-package server
+package server_test
 
 import (
 	"testing"
 
-	"reprise/internal/postgrestest"
+	"reprise/internal/server/servertest"
 )
 
-// The tests of this package ask Postgres what the store's own tests do not.
-func TestEverythingOnPostgres(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the tests without the race detector run it")
-	}
-	postgrestest.Again(t, ".")
-}
+func TestEverythingOnPostgres(t *testing.T) { servertest.OnPostgres(t) }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -11,15 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/server/servertest"
 )
 
 // An operator sees in the log that somebody tries doors, and which.
 func TestRefusedAccessIsLogged(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
 		var log bytes.Buffer
 		h.Log = slog.New(slog.NewJSONHandler(&log, nil))
-		h.as(h.other("Ben"))
+		h.As(h.Other("Ben"))
 		said := func(parts ...string) {
 			t.Helper()
 			require.Equal(t, 1, strings.Count(log.String(), "access refused"), log.String())
@@ -30,17 +31,17 @@ func TestRefusedAccessIsLogged(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		for range 5 { // of one address one line a minute
-			h.call(http.MethodGet, "/admin/users?token=not-for-the-log", "", http.StatusForbidden)
+			h.Call(http.MethodGet, "/admin/users?token=not-for-the-log", "", http.StatusForbidden)
 		}
 		require.NotContains(t, log.String(), "not-for-the-log")
 		said(`"endpoint":"GET /api/v1/admin/users"`, `"status":403`, `"user_id":2`)
-		h.submit("/settings/people", http.StatusForbidden)
+		h.Submit("/settings/people", http.StatusForbidden)
 		said(`"endpoint":"POST /settings/people"`, `"user_id":2`)
 
-		h.as(0)
-		h.knock(http.MethodPost, "/login", "Origin", "https://evil.example")
+		h.As(0)
+		h.Knock(http.MethodPost, "/login", "Origin", "https://evil.example")
 		said(`"endpoint":"POST /login"`, `"status":403`, `"user_id":0`)
-		h.call(http.MethodGet, "/connections", "", http.StatusUnauthorized)
+		h.Call(http.MethodGet, "/connections", "", http.StatusUnauthorized)
 		require.NotContains(t, log.String(), "access refused", "who has not signed in yet tries no door")
 	})
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"flag"
@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write what the golden files hold again"
 func TestListOfRoutes(t *testing.T) {
 	t.Parallel()
 	var routes []string
-	for _, r := range newServer(t).echo.Routes() {
+	for _, r := range newServer(t).Router().Routes() {
 		if r.Method != echo.RouteNotFound {
 			routes = append(routes, r.Method+" "+r.Path)
 		}

@@ -122,6 +122,9 @@ func New(c Config) (*Server, error) {
 	return nil, err
 }
 
+// Router returns what finds the handler of a request. Tests go through all of its routes.
+func (s *Server) Router() *echo.Echo { return s.echo }
+
 // ServeHTTP implements http.Handler. It answers a HEAD, as monitors send it, like a GET; net/http leaves the body
 // out.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

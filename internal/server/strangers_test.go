@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -10,34 +10,35 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/server/servertest"
 )
 
 // An upstream, a file and a person can all choose names that look like parts of a page.
 func TestHostileNamesStayText(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
 		const hostile = `</title><script>alert(1)</script>"' onclick=alert(1) x="{{.}}`
-		h.hear(hostile)
-		h.submit("/connections/spotify/name", http.StatusSeeOther, "name", "<script>alert(1)</script>")
-		h.submit("/settings/programs", http.StatusOK, "name", "<script>alert(1)</script>", "scope", "read")
+		h.Hear(hostile)
+		h.Submit("/connections/spotify/name", http.StatusSeeOther, "name", "<script>alert(1)</script>")
+		h.Submit("/settings/programs", http.StatusOK, "name", "<script>alert(1)</script>", "scope", "read")
 		for _, path := range []string{"/", "/listens", "/connections/spotify", "/settings", "/activity", "/imports"} {
-			page := h.page(path)
+			page := h.Page(path)
 			require.NotContains(t, page, "<script>alert", path)
 			require.NotContains(t, page, `" onclick=`, path)
 			require.NotContains(t, page, `' onclick=`, path)
 		}
-		require.Contains(t, h.page("/listens"), "&lt;script&gt;alert(1)&lt;/script&gt;")
-		listen := h.call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)[0].(map[string]any)
+		require.Contains(t, h.Page("/listens"), "&lt;script&gt;alert(1)&lt;/script&gt;")
+		listen := h.Call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)[0].(map[string]any)
 		require.Equal(t, hostile, listen["track"], "it is kept as it is")
 	})
 }
 
 // Without a trusted proxy in between, the header X-Forwarded-For is ignored.
 func TestOnlyTrustedProxiesNameTheBrowser(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := public(t)
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.Public(t)
 		h.TrustedProxies = []string{"10.0.0.0/8"}
-		h.restart()
+		h.Restart()
 		guess := func(i int, peer, forwarded string) int {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/session",
 				strings.NewReader(fmt.Sprintf(`{"name":"nobody %d","password":"guess"}`, i)))
@@ -54,8 +55,8 @@ func TestOnlyTrustedProxiesNameTheBrowser(t *testing.T) {
 			if i == 10 {
 				want = http.StatusTooManyRequests
 			}
-			require.Equal(t, want, guess(i, "203.0.113.7", address(i)), i)
-			require.Equal(t, want, guess(20+i, "10.0.0.1", fmt.Sprintf("%s, 198.51.100.7", address(i))), i)
+			require.Equal(t, want, guess(i, "203.0.113.7", servertest.Address(i)), i)
+			require.Equal(t, want, guess(20+i, "10.0.0.1", fmt.Sprintf("%s, 198.51.100.7", servertest.Address(i))), i)
 		}
 		require.Equal(t, http.StatusUnauthorized, guess(50, "10.0.0.1", "192.0.2.50"), "another browser")
 	})
@@ -64,20 +65,20 @@ func TestOnlyTrustedProxiesNameTheBrowser(t *testing.T) {
 // A session that somebody planted before does not become the one of the person who signs in.
 func TestSignInMakesANewSession(t *testing.T) {
 	t.Parallel()
-	h := public(t)
+	h := servertest.Public(t)
 	signIn := func() *http.Cookie {
-		h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password)
-		require.Equal(t, "__Host-reprise_session", h.session[0].Name)
-		return h.session[0]
+		h.Submit("/login", http.StatusSeeOther, "name", "Bea", "password", servertest.Password)
+		require.Equal(t, "__Host-reprise_session", h.Session[0].Name)
+		return h.Session[0]
 	}
 	first := signIn()
-	h.session = []*http.Cookie{first}
+	h.Session = []*http.Cookie{first}
 	second := signIn()
 	require.NotEqual(t, first.Value, second.Value)
 	for cookie, want := range map[*http.Cookie]int{first: http.StatusSeeOther, second: http.StatusOK} {
-		h.session = []*http.Cookie{cookie}
-		require.Equal(t, want, h.knock(http.MethodGet, "/listens").Code)
+		h.Session = []*http.Cookie{cookie}
+		require.Equal(t, want, h.Knock(http.MethodGet, "/listens").Code)
 	}
-	h.session = []*http.Cookie{{Name: first.Name, Value: "chosen-by-somebody-else"}}
+	h.Session = []*http.Cookie{{Name: first.Name, Value: "chosen-by-somebody-else"}}
 	require.NotEqual(t, "chosen-by-somebody-else", signIn().Value)
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"net/http"
@@ -11,21 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/server/servertest"
 	"reprise/web/static"
 )
 
 var parameter = regexp.MustCompile(`:\w+`)
 
 // eachRoute calls see with every route, a path of it, and what the present person is answered there.
-func (h *household) eachRoute(see func(name, path string, w *httptest.ResponseRecorder)) {
-	h.t.Helper()
-	for _, r := range h.echo.Routes() {
+func eachRoute(h *servertest.Household, see func(name, path string, w *httptest.ResponseRecorder)) {
+	h.T.Helper()
+	for _, r := range h.Router().Routes() {
 		if !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch,
 			http.MethodDelete}, r.Method) {
 			continue // echo's own, for paths that do not exist
 		}
 		path := strings.ReplaceAll(parameter.ReplaceAllString(r.Path, "1"), "*", "app.css")
-		see(r.Method+" "+r.Path, path, h.do(r.Method, path, "", ""))
+		see(r.Method+" "+r.Path, path, h.Do(r.Method, path, "", ""))
 	}
 }
 
@@ -40,12 +41,12 @@ var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.
 
 // The API has its own test, which also tries tokens.
 func TestStrangersSeeNoPage(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		h.as(0)
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		h.As(0)
 		walked := 0
-		h.eachRoute(func(name, path string, w *httptest.ResponseRecorder) {
-			h.session = nil
+		eachRoute(h, func(name, path string, w *httptest.ResponseRecorder) {
+			h.Session = nil
 			if slices.Contains(openToAll, name) {
 				return
 			}
@@ -68,14 +69,14 @@ var administration = []string{"/api/v1/admin/", "/settings/people", "/settings/s
 	"/settings/server/metadata/"}
 
 func TestMembersDoNotAdminister(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		member := h.other("Ben")
-		h.as(member)
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		member := h.Other("Ben")
+		h.As(member)
 		walked := 0
-		h.eachRoute(func(name, path string, w *httptest.ResponseRecorder) {
+		eachRoute(h, func(name, path string, w *httptest.ResponseRecorder) {
 			if name == "DELETE /api/v1/session" || name == "POST /logout" {
-				h.as(member)
+				h.As(member)
 			}
 			if slices.ContainsFunc(administration, func(p string) bool { return strings.HasPrefix(path, p) }) {
 				walked++
@@ -118,29 +119,29 @@ func requireHeaders(t *testing.T, name string, w *httptest.ResponseRecorder) {
 }
 
 func TestEveryAnswerHasTheHeaders(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		for _, who := range []int64{h.user, 0} {
-			h.as(who)
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		for _, who := range []int64{h.User, 0} {
+			h.As(who)
 			check := func(name, path string, w *httptest.ResponseRecorder) {
 				requireHeaders(t, name, w)
 				kept := slices.Contains([]string{"GET /static/*", "GET /sw.js", "GET /manifest.webmanifest"}, name)
 				require.Equal(t, kept && w.Code < 400, w.Header().Get("Cache-Control") != "no-store", name)
 			}
-			h.eachRoute(check)
+			eachRoute(h, check)
 			files := regexp.MustCompile(`/static/[a-z.0-9-]+`).FindAllString(string(static.Worker()), -1)
 			require.Greater(t, len(files), 10)
 			for _, file := range append(files, "/static/licences.txt", "/static/sprite.svg", "/static/app.js") {
-				w := h.do(http.MethodGet, file, "", "")
+				w := h.Do(http.MethodGet, file, "", "")
 				require.Equal(t, http.StatusOK, w.Code, file)
 				check("GET /static/*", file, w)
 			}
-			check("an unknown page", "", h.do(http.MethodGet, "/nowhere", "", ""))
-			check("an unknown file", "", h.do(http.MethodGet, "/static/nothing.css", "", ""))
-			check("another host", "", h.at("evil.example", "/"))
-			check("another site", "", h.knock(http.MethodPost, "/logout", "Origin", "https://evil.example"))
+			check("an unknown page", "", h.Do(http.MethodGet, "/nowhere", "", ""))
+			check("an unknown file", "", h.Do(http.MethodGet, "/static/nothing.css", "", ""))
+			check("another host", "", h.At("evil.example", "/"))
+			check("another site", "", h.Knock(http.MethodPost, "/logout", "Origin", "https://evil.example"))
 			for _, method := range []string{http.MethodTrace, http.MethodOptions} {
-				w := h.do(method, "/", "", "")
+				w := h.Do(method, "/", "", "")
 				require.Contains(t, []int{http.StatusMethodNotAllowed, http.StatusSeeOther}, w.Code, method)
 				check(method, "/", w)
 			}
@@ -151,21 +152,21 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 // What goes wrong after an answer was said to be worth keeping is not kept.
 func TestNoCacheKeepsAnError(t *testing.T) {
 	t.Parallel()
-	h, w := newHousehold(t, delivery.Options{}), httptest.NewRecorder()
-	c := h.echo.NewContext(httptest.NewRequest(http.MethodGet, "/api/v1/listens", nil), w)
+	h, w := servertest.New(t, delivery.Options{}), httptest.NewRecorder()
+	c := h.Router().NewContext(httptest.NewRequest(http.MethodGet, "/api/v1/listens", nil), w)
 	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
 	w.Header().Set("ETag", `"a card"`)
-	h.echo.HTTPErrorHandler(errBox, c)
+	h.Router().HTTPErrorHandler(servertest.ErrUnreachable, c)
 	require.GreaterOrEqual(t, w.Code, 400)
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Empty(t, w.Header().Get("ETag"))
 }
 
 func TestEveryPageOffersToSignOut(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
 		walked := 0
-		h.eachRoute(func(name, _ string, w *httptest.ResponseRecorder) {
+		eachRoute(h, func(name, _ string, w *httptest.ResponseRecorder) {
 			if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") ||
 				slices.Contains(openToAll, name) {
 				return
@@ -179,10 +180,10 @@ func TestEveryPageOffersToSignOut(t *testing.T) {
 
 func TestNoFolderIsListed(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, delivery.Options{})
+	h := servertest.New(t, delivery.Options{})
 	for _, path := range []string{"/static/", "/static", "/static/../static/", "/static/%2e%2e/", "/art/",
 		"/.git/config", "/static/../templates/layout.html"} {
-		w := h.do(http.MethodGet, path, "", "")
+		w := h.Do(http.MethodGet, path, "", "")
 		require.NotEqual(t, http.StatusOK, w.Code, path)
 		require.NotContains(t, w.Body.String(), "app.css</a>", path)
 	}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
+	"reprise/internal/server/servertest"
 	"reprise/internal/words"
 )
 
@@ -37,23 +38,23 @@ func (b *broken) CommitCtx(ctx context.Context, token string, data []byte, expir
 
 // The error has the database's own words and a link to try again. It replaces a page that was ready.
 func TestEveryPageSaysThatTheDatabaseFails(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		require.Contains(t, h.page("/listens"), "<h1>Listens</h1>")
-		sessions := &broken{SessionStore: h.db.Sessions()}
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		require.Contains(t, h.Page("/listens"), "<h1>Listens</h1>")
+		sessions := &broken{SessionStore: h.DB.Sessions()}
 		h.Sessions = sessions
-		h.restart()
+		h.Restart()
 		full := &resilience.LocalError{Problem: words.Plain("The disk is full. Make room on it."),
 			Err: context.DeadlineExceeded}
 		for _, what := range []string{"looked up", "kept"} {
-			*sessions = broken{SessionStore: h.db.Sessions()}
+			*sessions = broken{SessionStore: h.DB.Sessions()}
 			if what == "looked up" {
 				sessions.find = full
 			} else {
 				sessions.commit = full
-				h.session = nil // so that there is a new one to be kept
+				h.Session = nil // so that there is a new one to be kept
 			}
-			w := h.do(http.MethodGet, "/listens?before=x%26y", "", "")
+			w := h.Do(http.MethodGet, "/listens?before=x%26y", "", "")
 			require.Equal(t, http.StatusServiceUnavailable, w.Code, what)
 			require.NotEmpty(t, w.Header().Get("Retry-After"), what)
 			require.Contains(t, w.Header().Get("Content-Type"), "text/html", what)
@@ -65,17 +66,17 @@ func TestEveryPageSaysThatTheDatabaseFails(t *testing.T) {
 			require.Contains(t, page, `href="/listens?before=x%26y">Try again</a>`, what)
 			require.NotContains(t, page, "<h1>Listens</h1>", what)
 
-			w = h.submit("/connections/spotify/pause", http.StatusServiceUnavailable)
+			w = h.Submit("/connections/spotify/pause", http.StatusServiceUnavailable)
 			require.Empty(t, w.Header().Get("Location"), what)
 			require.Equal(t, 1, strings.Count(w.Body.String(), full.Problem.String()), what)
 
 			require.Equal(t, full.Problem.String(),
-				h.call(http.MethodGet, "/listens", "", http.StatusServiceUnavailable)["detail"], what)
-			w = h.do(http.MethodGet, "/api/v1/connections", "", "")
+				h.Call(http.MethodGet, "/listens", "", http.StatusServiceUnavailable)["detail"], what)
+			w = h.Do(http.MethodGet, "/api/v1/connections", "", "")
 			require.NotEmpty(t, w.Header().Get("Retry-After"), what)
 			require.Equal(t, 1, strings.Count(w.Body.String(), `"status"`), what)
 		}
-		*sessions = broken{SessionStore: h.db.Sessions()}
-		require.Contains(t, h.page("/listens"), "<h1>Listens</h1>")
+		*sessions = broken{SessionStore: h.DB.Sessions()}
+		require.Contains(t, h.Page("/listens"), "<h1>Listens</h1>")
 	})
 }

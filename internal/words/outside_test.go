@@ -35,7 +35,7 @@ var outside = map[string]string{
 
 // aside matches files that nobody who uses Reprise reads: what shows each component to those who build pages, what
 // shows how to write a provider, what tests are made of, and what a language model is asked.
-var aside = regexp.MustCompile(`web/ui/gallery|digest/prompt.go|providers/example/|providertest/`)
+var aside = regexp.MustCompile(`web/ui/gallery|digest/prompt.go|providers/example/|providertest/|servertest/`)
 
 var (
 	// asSentence matches what begins like a sentence, or begins with a capital and ends like one.

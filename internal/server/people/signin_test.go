@@ -1,0 +1,80 @@
+package people_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/server/servertest"
+)
+
+// cookieNames returns the names of the cookies that an answer sets; those that it deletes with a minus sign.
+func cookieNames(w *httptest.ResponseRecorder) (names []string) {
+	for _, c := range w.Result().Cookies() {
+		if c.MaxAge < 0 {
+			c.Name = "-" + c.Name
+		}
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// A cookie of this prefix cannot be set by another host of the domain, nor without TLS.
+func TestCookieIsBoundToTheHostBehindTLS(t *testing.T) {
+	t.Parallel()
+	h := servertest.Public(t)
+	w := h.Submit("/login", http.StatusSeeOther, "name", "Bea", "password", servertest.Password)
+	require.Contains(t, cookieNames(w), "__Host-reprise_session")
+	cookie := h.Session[0]
+	require.Equal(t, "/", cookie.Path)
+	require.True(t, cookie.Secure)
+	require.Empty(t, cookie.Domain)
+	require.Equal(t, http.StatusOK, h.Knock(http.MethodGet, "/listens").Code)
+
+	// the token of a session of today is no good under the old name, which another host of the domain could set
+	h.Session[0].Name = "reprise_session"
+	require.Equal(t, http.StatusSeeOther, h.Knock(http.MethodGet, "/listens").Code)
+
+	plain := servertest.New(t, delivery.Options{})
+	plain.Page("/")
+	require.Equal(t, "reprise_session", plain.Session[0].Name, "without TLS browsers refuse the prefix")
+}
+
+// Who was signed in before the upgrade stays signed in: the cookie of the old name is exchanged once.
+func TestOldCookieIsExchanged(t *testing.T) {
+	t.Parallel()
+	h := servertest.Public(t)
+	base := h.BaseURL
+	h.BaseURL = "http://127.0.0.1:8420" // where the cookie has the old name
+	h.As(0)
+	h.Submit("/login", http.StatusSeeOther, "name", "Bea", "password", servertest.Password)
+	session := h.Session
+	h.BaseURL = base
+	h.As(0)
+	h.Session = session
+	w := h.Knock(http.MethodGet, "/listens")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.ElementsMatch(t, []string{"__Host-reprise_session", "-reprise_session"}, cookieNames(w))
+	h.Session = w.Result().Cookies()[:1]
+	w = h.Knock(http.MethodGet, "/listens")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Empty(t, cookieNames(w), "once")
+}
+
+func TestNoCacheKeepsSignInPages(t *testing.T) {
+	t.Parallel()
+	h := servertest.Public(t)
+	require.Equal(t, "no-store", h.Knock(http.MethodGet, "/login").Header().Get("Cache-Control"))
+	w := h.Submit("/login", http.StatusUnauthorized, "name", "Bea", "password", "not this one")
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	h.SetupCode = "CODE"
+	h.As(0)
+	for _, path := range []string{"/setup", "/setup?code=CODE", "/setup?code=wrong"} {
+		require.Equal(t, "no-store", h.Knock(http.MethodGet, path).Header().Get("Cache-Control"), path)
+	}
+	w = h.Do(http.MethodPost, "/api/v1/setup", `{"code":"wrong"}`, "application/json")
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+}

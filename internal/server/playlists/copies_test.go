@@ -1,0 +1,109 @@
+package playlists_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/server/servertest"
+)
+
+func TestPlaylistCopyIsWrittenWithAReport(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		id := h.Playlist("Rain", "One", "Two", "Three")
+		h.Far.Has = []library.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute,
+			ISRC: "ISA012500000", SourceID: "1"},
+			{Title: "Two", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "2"}}
+		path := "/playlists/" + id + "/copies/navidrome"
+		require.Equal(t, false, h.Call(http.MethodGet, path, "", http.StatusOK)["enabled"])
+		require.Contains(t, h.Page("/playlists/"+id), "Copy this playlist to Navidrome")
+
+		written := h.Call(http.MethodPut, path, "", http.StatusAccepted)
+		require.Equal(t, "Playlist Rain to Navidrome", written["delivery"].(map[string]any)["subject"])
+		require.Equal(t, false, written["up_to_date"])
+		h.Carry()
+		now := h.Call(http.MethodGet, path, "", http.StatusOK)
+		require.Equal(t, true, now["up_to_date"])
+		report := now["report"].(map[string]any)
+		require.EqualValues(t, 2, report["matched"])
+		require.EqualValues(t, 3, report["total"])
+		html := h.Page("/playlists/" + id)
+		require.Contains(t, html, "2 of 3 tracks found there")
+		require.Contains(t, html, "by its ISRC")
+		require.Contains(t, html, "same title and artist")
+		require.Contains(t, html, "1 track not found on Navidrome")
+
+		h.Submit("/playlists/"+id+"/copies/navidrome", http.StatusSeeOther, "write", "stop")
+		require.Contains(t, h.Page("/playlists/"+id), "The copy there stays as it is.")
+		h.Submit("/playlists/"+id+"/copies/navidrome", http.StatusSeeOther, "write", "start")
+		h.Call(http.MethodDelete, path, "", http.StatusNoContent)
+		require.Equal(t, false, h.Call(http.MethodGet, path, "", http.StatusOK)["enabled"])
+	})
+}
+
+func TestTooFewMatchesWriteNothing(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		id := h.Playlist("Rain", "One", "Two", "Three")
+		h.Call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
+		h.Carry()
+		html := h.Page("/playlists/" + id)
+		require.Contains(t, html, "Nothing was written: only 0 of 3 tracks were found on Navidrome")
+		require.Contains(t, html, "Could not be sent")
+		require.Equal(t, "Only 0 of 3 tracks were found there, so nothing was written.", h.Only("state=dead")["reason"])
+	})
+}
+
+func TestPlaylistCopyIsRefusedWhereNotTaken(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		id := h.Playlist("Rain", "One")
+		for path, status := range map[string]int{"/playlists/" + id +
+			"/copies/lastfm": http.StatusUnprocessableEntity, "/playlists/" + id +
+			"/copies/spotify": http.StatusUnprocessableEntity,
+			"/playlists/99/copies/navidrome": http.StatusNotFound,
+			"/playlists/x/copies/navidrome":  http.StatusNotFound, "/playlists/" + id +
+				"/copies/nobody": http.StatusNotFound} {
+			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+				h.Call(method, path, "", status)
+			}
+		}
+		h.Call(http.MethodDelete, "/connections/navidrome", "", http.StatusNoContent)
+		h.Call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusNotFound)
+		require.NotContains(t, h.Page("/playlists/"+id), "Copy this playlist")
+	})
+}
+
+func TestOurOwnCopyIsMarkedAsOne(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		id := h.Playlist("Rain", "One")
+		h.Far.Has = []library.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "1"}}
+		h.Call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
+		h.Carry()
+		kept, err := h.DB.Copy(t.Context(), h.User, "navidrome", delivery.WritePlaylist, id)
+		require.NoError(t, err)
+		require.NotEmpty(t, kept.RemoteID)
+		for _, source := range []string{kept.RemoteID, "their-own"} { // as the next sync reads them
+			require.NoError(t, h.DB.SavePlaylist(t.Context(), h.User, "navidrome",
+				library.Playlist{SourceID: source, Name: "Rain"}, 0, []library.Track{{Title: "One"}}))
+		}
+		marks := map[string]any{}
+		for _, p := range h.Call(http.MethodGet, "/playlists", "", http.StatusOK)["playlists"].([]any) {
+			list := p.(map[string]any)
+			marks[list["source_id"].(string)] = list["copy_of"]
+			if list["source_id"] == kept.RemoteID {
+				html := h.Page("/playlists/" + list["id"].(string))
+				require.Contains(t, html, `href="/playlists/`+id+`">Open the original</a>`)
+				require.NotContains(t, html, "Copy this playlist to")
+			}
+		}
+		require.Equal(t, map[string]any{"Rain": nil, kept.RemoteID: id, "their-own": nil}, marks)
+		require.Contains(t, h.Page("/playlists"), "Reprise&#39;s copy of Rain")
+	})
+}

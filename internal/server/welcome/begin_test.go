@@ -1,0 +1,61 @@
+package welcome_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/server/servertest"
+)
+
+// A start page without a connection begins the first steps with its one main button, also for those who ended them.
+func TestEmptyStartPageBeginsTheFirstSteps(t *testing.T) {
+	t.Parallel()
+	h := servertest.New(t, delivery.Options{})
+	h.Unregistered()
+	h.As(h.Other("Ben"))
+	for range 2 {
+		page := h.Page("/")
+		require.Contains(t, page, `id="begin"`)
+		require.Equal(t, 1, strings.Count(page, `class="button"`), "one main action")
+		require.NotContains(t, page, `id="notice-first-steps"`)
+		w := h.Do(http.MethodGet, "/welcome", "", "")
+		require.Equal(t, "/welcome/services", w.Header().Get("Location"))
+		h.Submit("/welcome/end", http.StatusSeeOther)
+	}
+}
+
+// With a connection, a member asks there for each service that an administrator has to set up first.
+func TestMemberAsksForAnotherService(t *testing.T) {
+	t.Parallel()
+	h := servertest.New(t, delivery.Options{})
+	h.Call(http.MethodDelete, "/connections/lastfm", "", http.StatusNoContent)
+	h.Unregistered()
+	require.NotContains(t, h.Page("/"), "Ask for Last.fm", "she sets it up herself")
+	h.User = h.Other("Ben")
+	h.As(h.User)
+	h.Connect("navidrome")
+	page := h.Page("/")
+	require.Contains(t, page, `action="/ask/lastfm"`)
+	require.Contains(t, page, ">Ask for Last.fm</button>")
+	require.NotContains(t, page, `id="begin"`)
+	h.Submit("/ask/lastfm", http.StatusSeeOther)
+	require.Len(t, h.Call(http.MethodGet, "/asks", "", http.StatusOK)["asks"], 1)
+}
+
+// Status leads back to the first steps until the last one is done, and then no longer mentions them.
+func TestTheFirstStepsEndWithTheLastService(t *testing.T) {
+	t.Parallel()
+	h := servertest.New(t, delivery.Options{})
+	h.User = h.Other("Ben")
+	h.As(h.User)
+	h.Do(http.MethodGet, "/welcome", "", "")
+	h.Submit("/welcome/services", http.StatusSeeOther, "service", "navidrome", "service", "listenbrainz")
+	h.Connect("navidrome")
+	require.Contains(t, h.Page("/"), `id="notice-first-steps"`)
+	h.Submit("/welcome/later/listenbrainz", http.StatusSeeOther)
+	require.NotContains(t, h.Page("/"), `id="notice-first-steps"`)
+}
