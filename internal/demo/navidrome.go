@@ -249,7 +249,8 @@ func (nd *navidrome) nativeScrobbles(w http.ResponseWriter, r *http.Request, p *
 	}
 	part(w, r, len(rows), func(i int) object {
 		s := rows[i]
-		return object{"id": s.id, "mediaFileId": nd.home.cat.tracks[s.track].navidromeID, "submissionTime": s.at}
+		t, _ := nd.home.song(int(s.track))
+		return object{"id": s.id, "mediaFileId": t.navidromeID, "submissionTime": s.at}
 	})
 }
 
@@ -257,8 +258,10 @@ func (nd *navidrome) nativeSongs(w http.ResponseWriter, r *http.Request, p *pers
 	played := nd.home.played(p)
 	songs := nd.home.localTracks()
 	if ids := r.URL.Query()["id"]; len(ids) > 0 {
-		songs = slices.DeleteFunc(songs,
-			func(id int) bool { return !slices.Contains(ids, nd.home.cat.tracks[id].navidromeID) })
+		songs = slices.DeleteFunc(songs, func(id int) bool {
+			t, _ := nd.home.song(id)
+			return !slices.Contains(ids, t.navidromeID)
+		})
 	}
 	if r.FormValue("_sort") == "play_date" || r.FormValue("_sort") == "playDate" {
 		slices.SortStableFunc(songs, func(a, b int) int { return cmp.Compare(played[a].last, played[b].last) })
@@ -279,7 +282,7 @@ func (nd *navidrome) nativeSong(w http.ResponseWriter, r *http.Request, p *perso
 }
 
 func (nd *navidrome) nativeRow(id int, plays count) object {
-	t, a := &nd.home.cat.tracks[id], nd.home.cat.albumOf(id)
+	t, a := nd.home.song(id)
 	o := object{
 		"id": t.navidromeID, "title": t.title, "album": a.title, "albumId": base62("album" + a.artist + a.title),
 		"artist": a.artist, "artistId": base62("artist" + a.artist), "albumArtist": a.artist, "libraryId": 1,

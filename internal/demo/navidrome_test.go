@@ -90,6 +90,25 @@ type subsonicSong struct {
 	ISRC                              []string
 }
 
+// Songs that a test adds to a playlist are in the library, as in that of a real server.
+func TestSubsonicHasTheSongsOfItsPlaylists(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Options{})
+	song := Song{Artist: "Amiina", Title: "Rugla", Album: "Kurr", Duration: 3 * time.Minute}
+	b.SetPlaylist(Navidrome, Alice, List{ID: "mine", Name: "Mine", Songs: []Song{song}})
+	type list struct {
+		Duration int
+		Entry    []subsonicSong
+	}
+	whole := decode[list](t, b.rest("getPlaylist", b.with("id", "mine"))["playlist"])
+	require.Equal(t, 180, whole.Duration)
+	require.Len(t, whole.Entry, 1)
+	require.Equal(t, "Rugla", whole.Entry[0].Title)
+	one := decode[subsonicSong](t, b.rest("getSong", b.with("id", whole.Entry[0].ID))["song"])
+	require.Equal(t, "Kurr", one.Album)
+	require.Len(t, b.search("rugla", "songCount", "5"), 1)
+}
+
 func TestSubsonicReading(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})

@@ -68,7 +68,11 @@ func (w *World) SetPlaylist(service, account string, l List) {
 	list := &playlist{service: service, id: l.ID, name: l.Name, owner: account, changed: w.opts.Now(),
 		public: l.Privacy != "private", unlisted: l.Privacy == "unlisted"}
 	for _, s := range l.Songs {
-		list.tracks = append(list.tracks, w.home.trackLocked(s, nil))
+		id := w.home.trackLocked(s, nil)
+		list.tracks = append(list.tracks, id)
+		if n := id - len(w.home.cat.tracks); n >= 0 && service == Navidrome {
+			w.home.added[n].album.local = true
+		}
 	}
 	lists := slices.Clone(p.playlists)
 	switch i := slices.IndexFunc(lists, is); {
@@ -121,7 +125,8 @@ func (h *household) trackLocked(s Song, metadata object) int {
 	h.metas = append(h.metas, meta{msid: uuid("msid" + name), json: body, atHome: body, compare: name})
 	h.added = append(h.added, &added{
 		track: track{title: s.Title, number: 1, duration: s.Duration, mbid: uuid("recording" + name),
-			spotifyID: base62("spotify" + name), videoID: s.Video, blocked: s.Blocked},
+			spotifyID: base62("spotify" + name), navidromeID: base62("navidrome" + name),
+			videoID: s.Video, blocked: s.Blocked},
 		album: album{artist: s.Artist, title: s.Album, genre: s.Genre},
 	})
 	h.byName[key] = id

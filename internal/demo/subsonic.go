@@ -145,7 +145,8 @@ func (nd *navidrome) getUser(r *http.Request, p *person) (object, *subsonicError
 func (nd *navidrome) playlistObject(l *playlist) object {
 	var length time.Duration
 	for _, id := range l.tracks {
-		length += nd.home.cat.tracks[id].duration
+		t, _ := nd.home.song(id)
+		length += t.duration
 	}
 	return object{
 		"id": l.id, "name": l.name, "comment": l.description, "songCount": len(l.tracks),
@@ -190,7 +191,11 @@ func (nd *navidrome) wholePlaylist(id string, p *person) (object, *subsonicError
 }
 
 func (nd *navidrome) song(id int, plays count) object {
-	t, a := &nd.home.cat.tracks[id], nd.home.cat.albumOf(id)
+	t, a := nd.home.song(id)
+	recording := t.mbid
+	if unmatched(id) {
+		recording = ""
+	}
 	albumID, artistID := base62("album"+a.artist+a.title), base62("artist"+a.artist)
 	o := object{
 		"id": t.navidromeID, "parent": albumID, "isDir": false, "title": t.title, "album": a.title, "artist": a.artist,
@@ -202,7 +207,7 @@ func (nd *navidrome) song(id int, plays count) object {
 		"path":      a.artist + "/" + a.title + "/" + fmt.Sprintf("%02d - %s.flac", t.number, t.title), "discNumber": 1,
 		"created": nd.home.born.AddDate(-1, 0, -id).UTC().Format(time.RFC3339), "albumId": albumID,
 		"artistId": artistID, "type": "music",
-		"isVideo": false, "mediaType": "song", "musicBrainzId": nd.home.cat.tagged(id), "isrc": []string{t.isrc},
+		"isVideo": false, "mediaType": "song", "musicBrainzId": recording, "isrc": []string{t.isrc},
 		"artists": []object{{"id": artistID, "name": a.artist}}, "displayArtist": a.artist,
 	}
 	if plays.n > 0 {
@@ -353,12 +358,22 @@ func (h *household) localTracks() []int {
 			ids = append(ids, i)
 		}
 	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for i, a := range h.added {
+		if a.album.local {
+			ids = append(ids, len(h.cat.tracks)+i)
+		}
+	}
 	return ids
 }
 
 // localTrack returns the track with one of Navidrome's ids; -1 without one.
 func (h *household) localTrack(id string) int {
-	return slices.IndexFunc(h.cat.tracks, func(t track) bool {
-		return t.navidromeID == id && h.cat.albums[t.album].local
-	})
+	for _, i := range h.localTracks() {
+		if t, _ := h.song(i); t.navidromeID == id {
+			return i
+		}
+	}
+	return -1
 }

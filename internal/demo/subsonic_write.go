@@ -20,11 +20,11 @@ func (s NavidromeServer) Scrobbled() []Play {
 }
 
 func (nd *navidrome) received(p *person, track int, seconds int64) {
-	t := &nd.home.cat.tracks[track]
+	t, a := nd.home.song(track)
 	nd.mu.Lock()
 	defer nd.mu.Unlock()
 	nd.scrobbled = append(nd.scrobbled, Play{
-		Account: p.name, Title: t.title, Artist: nd.home.cat.albumOf(track).artist, At: time.Unix(seconds, 0),
+		Account: p.name, Title: t.title, Artist: a.artist, At: time.Unix(seconds, 0),
 	})
 }
 
@@ -36,8 +36,8 @@ func (nd *navidrome) search3(r *http.Request, p *person) (object, *subsonicError
 	wanted := terms(r.FormValue("query"))
 	var found []int
 	for _, id := range nd.home.localTracks() {
-		a := nd.home.cat.albumOf(id)
-		has := terms(nd.home.cat.tracks[id].title + " " + a.artist + " " + a.title)
+		t, a := nd.home.song(id)
+		has := terms(t.title + " " + a.artist + " " + a.title)
 		begins := func(w string) bool {
 			return slices.ContainsFunc(has, func(h string) bool { return strings.HasPrefix(h, w) })
 		}
@@ -123,6 +123,7 @@ func (nd *navidrome) updatePlaylist(r *http.Request, p *person) (object, *subson
 		}
 		gone[i] = true
 	}
+	added := nd.songs(r.Form["songIdToAdd"])
 	return object{}, nd.change(p, id, func(l *playlist) {
 		if r.Form.Has("name") {
 			l.name = r.FormValue("name")
@@ -139,7 +140,7 @@ func (nd *navidrome) updatePlaylist(r *http.Request, p *person) (object, *subson
 				kept = append(kept, id)
 			}
 		}
-		l.tracks = append(kept, nd.songs(r.Form["songIdToAdd"])...)
+		l.tracks = append(kept, added...)
 	})
 }
 
