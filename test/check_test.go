@@ -30,24 +30,6 @@ import (
 	"reprise/internal/demo"
 )
 
-// service answers every request with an empty object, and with a clock that is ahead of ours.
-func service(t testing.TB, ahead time.Duration, secure bool) string {
-	t.Helper()
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, "{}")
-	}))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	if secure {
-		s.StartTLS()
-	} else {
-		s.Start()
-	}
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
 // nobody is an address where nothing listens: no other test gets this port, as it might one that was just freed.
 const nobody = "127.0.0.1:1"
 
@@ -207,9 +189,13 @@ func fingerprints(t testing.TB, dir string) map[string]string {
 
 func TestACheckChangesNothing(t *testing.T) {
 	t.Parallel()
-	here := service(t, 0, false)
-	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + here,
-		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + here}
+	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer here.Close()
+	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + here.URL,
+		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + here.URL}
 	missing := filepath.Join(t.TempDir(), "not", "there")
 	lines, err := checked(t, missing, env)
 	require.NoError(t, err)
