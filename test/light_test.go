@@ -23,7 +23,7 @@ type wire struct {
 	kinds map[network.RequestID]network.ResourceType
 	pages []string  // that were loaded
 	asked []string  // by a script
-	bytes float64   // of everything but covers
+	bytes float64   // of the rest, without covers
 	fresh []float64 // the bytes of each answer to a script
 }
 
@@ -45,11 +45,11 @@ func listenTo(tab context.Context) *wire {
 			}
 		case *network.EventLoadingFinished:
 			kind, counts := w.kinds[ev.RequestID]
-			if counts {
-				w.bytes += ev.EncodedDataLength
-			}
-			if kind == network.ResourceTypeFetch {
+			switch {
+			case kind == network.ResourceTypeFetch:
 				w.fresh = append(w.fresh, ev.EncodedDataLength)
+			case counts:
+				w.bytes += ev.EncodedDataLength
 			}
 		}
 	})
