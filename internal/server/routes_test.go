@@ -3,6 +3,7 @@ package server_test
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,4 +31,24 @@ func TestListOfRoutes(t *testing.T) {
 	want, err := os.ReadFile("testdata/routes.txt")
 	require.NoError(t, err)
 	require.Equal(t, string(want), list)
+}
+
+// A folder with calls looks after each of them, see servertest.Main.
+func TestEveryFolderWatchesItsCalls(t *testing.T) {
+	t.Parallel()
+	folders := map[string]bool{}
+	for _, r := range newServer(t).Router().Routes() {
+		folder, ours := strings.CutPrefix(r.Name, "reprise/internal/server/")
+		if folder, _, _ = strings.Cut(folder, "."); ours && strings.HasPrefix(r.Path, "/api/v1/") &&
+			r.Method != echo.RouteNotFound {
+			folders[folder] = true
+		}
+	}
+	require.Greater(t, len(folders), 20)
+	delete(folders, "feed") // its calls are streams, and have tests of their own
+	for folder := range folders {
+		main, err := os.ReadFile(filepath.Join(folder, "main_test.go"))
+		require.NoError(t, err, "%s has calls", folder)
+		require.Contains(t, string(main), "servertest.Main(m)", folder)
+	}
 }

@@ -29,10 +29,6 @@ func TestProgramsManagePeople(t *testing.T) {
 		require.Equal(t, "Benjamin", h.Call(http.MethodPatch, "/admin/users/ben", `{"name":"Benjamin"}`,
 			http.StatusOK)["name"])
 		h.Call(http.MethodDelete, "/admin/users/Benjamin/sessions", "", http.StatusOK)
-		h.Call(http.MethodPatch, "/account", `{"language":"de","time_zone":"Europe/Berlin","theme":"dark"}`,
-			http.StatusOK)
-		require.Equal(t, "de", h.Call(http.MethodGet, "/account", "", http.StatusOK)["language"])
-		h.Call(http.MethodPatch, "/account", `{"language":""}`, http.StatusOK)
 
 		h.Call(http.MethodPost, "/admin/invitations", `{"name":"Dora"}`, http.StatusCreated)
 		open := h.Call(http.MethodGet, "/admin/invitations", "", http.StatusOK)["invitations"].([]any)
