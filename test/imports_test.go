@@ -97,7 +97,7 @@ func TestFilesThatCannotBeImported(t *testing.T) {
 	require.Contains(t, page, "Choose a file from a Last.fm exporter")
 	require.Contains(t, page, `<option value="lastfm" selected>`)
 	require.Contains(t, v.upload("/imports?provider=spotify", "", "", nil, 422), "Choose a file first.")
-	require.Equal(t, 422, v.sendFile("provider=nobody", strings.NewReader("x")).StatusCode)
+	require.Equal(t, 400, v.sendFile("provider=nobody", strings.NewReader("x")).StatusCode)
 	require.Equal(t, 422, v.sendFile("provider=spotify", bytes.NewReader(make([]byte, 3<<20))).StatusCode,
 		"larger than other requests may be")
 	huge, err := http.NewRequest("POST", v.base+"/api/v1/imports?provider=spotify", io.LimitReader(endless{}, 3<<30))

@@ -91,11 +91,11 @@ func TestATokenEnds(t *testing.T) {
 		in   object
 		want string
 	}{
-		{object{"name": "", "scope": "read"}, "a name"},
-		{object{"name": "x", "scope": "everything"}, "The scope must be"},
+		{object{"name": "", "scope": "read"}, `"name" is empty.`},
+		{object{"name": "x", "scope": "everything"}, "It is one of these: read, operate, admin."},
 		{object{"name": "x", "scope": "read", "expires_at": "2001-01-01T00:00:00Z"}, "already have expired"},
 		{object{"name": "x", "scope": "read", "expires_at": "9999-01-01T00:00:00Z"}, "ten years"},
-		{object{"name": "x", "scope": "read", "expires_at": "tomorrow"}, "a time such as"},
+		{object{"name": "x", "scope": "read", "expires_at": "tomorrow"}, "Write expires_at like"},
 	} {
 		require.Contains(t, v.call("POST", "/tokens", c.in, 422)["detail"], c.want)
 	}

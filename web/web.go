@@ -1,25 +1,14 @@
-// Package web is the browser's side: the addresses of the static files, and the description of the API. All of it is in
-// the binary, and nothing is fetched from another host.
+// Package web is the browser's side: the addresses of the static files. All of them are in the binary, and nothing is
+// fetched from another host. Beside it lies the description of the API, for those who read it without a server.
 package web
 
 import (
-	_ "embed"
 	"fmt"
-	"strings"
 
 	"reprise/web/static"
 )
 
-//go:embed openapi.yaml
-var openAPI string
-
-// OpenAPI returns the description of the JSON API, with the names of the providers that people connect, and of those
-// whose exports can be imported.
-func OpenAPI(connections, exports []string) []byte {
-	names := strings.NewReplacer("'{connections}'", strings.Join(connections, ", "),
-		"'{exports}'", strings.Join(exports, ", "))
-	return []byte(names.Replace(openAPI))
-}
+//go:generate go run reprise/internal/server/openapi
 
 // Asset returns the address of a static file. It panics if there is no such file, which is a mistake in the program.
 func Asset(name string) string {

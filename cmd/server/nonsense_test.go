@@ -24,8 +24,8 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/server/servertest"
 	"reprise/internal/soak"
-	"reprise/web"
 )
 
 // complaints are the lines of the log that say that a request met a fault of ours.
@@ -84,7 +84,7 @@ var inPath = regexp.MustCompile(`:\w+|\*`)
 func (b *babbler) pick(from []string) string { return from[b.IntN(len(from))] }
 
 // object returns a JSON object with some of the fields of a call.
-func (b *babbler) object(known web.Fields) map[string]any {
+func (b *babbler) object(known servertest.Fields) map[string]any {
 	o := map[string]any{}
 	for name, below := range known {
 		switch n := b.IntN(10); {
@@ -114,7 +114,7 @@ func (b *babbler) values(names []string) url.Values {
 }
 
 // body returns a body and its type for a call or a form.
-func (b *babbler) body(call web.Call) (body, kind string) {
+func (b *babbler) body(call servertest.Call) (body, kind string) {
 	switch b.IntN(12) {
 	case 0:
 		return "", ""
@@ -252,7 +252,7 @@ func (l *living) past(user int64) {
 
 // bother sends nonsense to a route.
 func (b *babbler) bother(method, route string, said *complaints) {
-	call := web.Calls()[method+" "+route]
+	call := servertest.Calls()[method+" "+route]
 	asked := slices.Concat(call.Query, []string{"return_to", "limit", "before"}[:b.IntN(4)])
 	for n := range b.tries {
 		path := inPath.ReplaceAllStringFunc(route, func(string) string {

@@ -53,11 +53,12 @@ func ReadVapid(text string) Vapid {
 
 // Subscription is what a browser sends when it agrees to receive pushes.
 type Subscription struct {
-	Endpoint string `json:"endpoint"`
+	_        struct{} `additionalProperties:"true"` // browsers say when it ends, too
+	Endpoint string   `json:"endpoint" required:"false"`
 	Keys     struct {
-		P256dh string `json:"p256dh"`
-		Auth   string `json:"auth"`
-	} `json:"keys"`
+		P256dh string `json:"p256dh" required:"false"`
+		Auth   string `json:"auth" required:"false"`
+	} `json:"keys" required:"false"`
 }
 
 // URL returns the URL of the browser's channel.

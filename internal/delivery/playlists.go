@@ -28,19 +28,19 @@ type Report struct {
 	Total   int           `json:"total"`
 	Matched int           `json:"matched"`
 	Tracks  []ReportTrack `json:"tracks"`
-	Done    string        `json:"done"` // "created", "changed", "unchanged", or "nothing" when too few tracks are there
+	Done    string        `json:"done" enum:"created,changed,unchanged,nothing" doc:"nothing means that too few tracks were found and nothing was written."` // "created", "changed", "unchanged", or "nothing" when too few tracks are there
 }
 
 // ReportTrack is the result for one track.
 type ReportTrack struct {
 	Title  string    `json:"title"`
 	Artist string    `json:"artist"`
-	How    match.How `json:"how"` // empty: not found there
-	Score  float64   `json:"score,omitempty"`
-	Found  string    `json:"found,omitempty"` // artist and title there, if matched by score
+	How    match.How `json:"how" enum:"isrc,mbid,name,score,choice," doc:"How it was recognised (choice, by you); empty when it was not."` // empty: not found there
+	Score  float64   `json:"score,omitempty" doc:"How sure that is; with score only."`
+	Found  string    `json:"found,omitempty" doc:"What was found; with score only."` // artist and title there, if matched by score
 	// Question is the id of the question about which track it is, and Offered how many there are; empty without
-	Question string `json:"question,omitempty"`
-	Offered  int    `json:"offered,omitempty"`
+	Question string `json:"question,omitempty" doc:"The id of the question about which song it is, if any."`
+	Offered  int    `json:"offered,omitempty" doc:"How many songs there could be it; if there is a question."`
 }
 
 // matchStore remembers which tracks a provider has.

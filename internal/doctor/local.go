@@ -100,7 +100,7 @@ func (d *doctor) isReprise(ctx context.Context, address string) bool {
 		return false
 	}
 	defer resp.Body.Close()
-	head := make([]byte, 200)
+	head := make([]byte, 2000)
 	n, _ := io.ReadFull(resp.Body, head)
 	return strings.Contains(string(head[:n]), "title: Reprise")
 }

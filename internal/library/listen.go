@@ -77,21 +77,21 @@ type ListenRecord struct {
 	Track         string         `json:"track"`
 	Artist        string         `json:"artist"`
 	Album         string         `json:"album"`
-	PlayedAt      string         `json:"played_at"` // see Stamp
+	PlayedAt      string         `json:"played_at" format:"date-time"` // see Stamp
 	DurationMS    *int64         `json:"duration_ms"`
 	ISRC          *string        `json:"isrc"`
 	RecordingMBID *string        `json:"recording_mbid"`
-	Approximate   bool           `json:"approximate"`
+	Approximate   bool           `json:"approximate" doc:"played_at is a guess."`
 	Sources       []SourceRecord `json:"sources"`
 }
 
 // SourceRecord is a Source as programs read it.
 type SourceRecord struct {
 	Provider   string       `json:"provider"`
-	Connection ConnectionID `json:"connection"`
+	Connection ConnectionID `json:"connection" doc:"Its provider, and from the second connection on, a number."`
 	SourceID   string       `json:"source_id"`
-	LaterMS    int64        `json:"later_ms,omitempty"` // see Source.Later
-	Player     string       `json:"player,omitempty"`
+	LaterMS    int64        `json:"later_ms,omitempty" doc:"How much later this source's time is than played_at; left out if it is not."` // see Source.Later
+	Player     string       `json:"player,omitempty" doc:"What it was played with; left out if the source does not say."`
 }
 
 // Record returns the listen as programs read it.

@@ -12,7 +12,6 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/server/servertest"
-	"reprise/web"
 )
 
 // A list is in every answer, empty or not, so that a program can go through it without asking first.
@@ -45,7 +44,7 @@ func TestEmptyListsOfANewcomer(t *testing.T) {
 		require.NoError(t, err)
 		h.As(newcomer.ID)
 		asked := 0
-		for call := range web.Calls() {
+		for call := range servertest.Calls() {
 			method, route, _ := strings.Cut(call, " ")
 			path := strings.TrimPrefix(route, "/api/v1")
 			if method != http.MethodGet || strings.ContainsAny(path, ":.") || strings.HasPrefix(path, "/events") {

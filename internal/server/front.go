@@ -23,7 +23,6 @@ func NewFront(version, baseURL string) (Front, error) {
 		return Front{}, err
 	}
 	e := echo.New()
-	e.JSONSerializer = core.JSON{}
 	e.Use(core.Speak, func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			protect(c.Response().Header(), base.URL())

@@ -12,7 +12,6 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/providers/registry"
 	"reprise/internal/server/servertest"
-	"reprise/web"
 )
 
 // A filter with a typing mistake would otherwise be answered with everything.
@@ -58,7 +57,7 @@ func TestEveryCallKnowsItsParameters(t *testing.T) {
 			if !strings.HasPrefix(path, "/api/") {
 				return
 			}
-			call, ok := web.Calls()[name]
+			call, ok := servertest.Calls()[name]
 			require.True(t, ok, name)
 			walked++
 			w := ask(method, path, "?nonsense=1")
@@ -69,7 +68,7 @@ func TestEveryCallKnowsItsParameters(t *testing.T) {
 					"has no parameter", name)
 			}
 		})
-		require.Equal(t, len(web.Calls()), walked)
+		require.Equal(t, len(servertest.Calls()), walked)
 	})
 }
 
@@ -119,7 +118,7 @@ func TestCallsTakeJSONOnly(t *testing.T) {
 // The fields of every provider are in the description, or nobody could connect it by a call.
 func TestFieldsOfProvidersAreDescribed(t *testing.T) {
 	t.Parallel()
-	taken := web.Calls()["PUT /api/v1/connections/:id"].Body
+	taken := servertest.Calls()["PUT /api/v1/connections/:id"].Body
 	asked := 0
 	for _, p := range registry.Descriptions() {
 		for _, f := range p.Fields {

@@ -14,7 +14,7 @@ import (
 
 	"reprise/internal/providers"
 	"reprise/internal/server"
-	"reprise/web"
+	"reprise/internal/server/servertest"
 )
 
 func newServer(t *testing.T) *server.Server {
@@ -30,7 +30,7 @@ func TestOpenAPIAndRoutesAgree(t *testing.T) {
 	var description struct {
 		Paths map[string]map[string]any `yaml:"paths"`
 	}
-	require.NoError(t, yaml.Unmarshal(web.OpenAPI(nil, nil), &description))
+	require.NoError(t, yaml.Unmarshal(servertest.APIText(), &description))
 	var described, served []string
 	for path, operations := range description.Paths {
 		for method := range operations {
@@ -62,15 +62,24 @@ func TestOpenAPINamesTheProviders(t *testing.T) {
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/openapi.yaml", nil))
+	type parameters []struct {
+		Name   string
+		Schema struct{ Enum []string }
+	}
 	var description struct {
-		Components struct {
-			Parameters map[string]struct{ Schema struct{ Enum []string } }
-		}
+		Paths map[string]map[string]struct{ Parameters parameters }
 	}
 	require.NoError(t, yaml.Unmarshal(w.Body.Bytes(), &description))
-	require.Equal(t, []string{"spotify", "radio"}, description.Components.Parameters["Provider"].Schema.Enum)
-	require.Contains(t, w.Body.String(), "enum: [spotify, reprise] }", "those whose exports can be imported")
-	require.NotContains(t, w.Body.String(), "{exports}")
+	choices := map[string][]string{}
+	for _, path := range []string{"/imports"} {
+		for _, p := range description.Paths[path]["post"].Parameters {
+			if p.Name == "provider" {
+				choices[path] = p.Schema.Enum
+			}
+		}
+	}
+	require.Equal(t, map[string][]string{"/imports": {"spotify", "reprise"}}, choices,
+		"files are read of those whose exports can be imported")
 }
 
 // Programs that make a client from the description name its calls by these ids, and read problems of each of them.
@@ -84,7 +93,7 @@ func TestEveryCallSaysWhatItIsAndRefuses(t *testing.T) {
 		Paths      map[string]map[string]yaml.RawMessage
 		Components struct{ Responses map[string]response }
 	}
-	require.NoError(t, yaml.Unmarshal(web.OpenAPI(nil, nil), &description))
+	require.NoError(t, yaml.Unmarshal(servertest.APIText(), &description))
 	ids := map[string]string{}
 	for path, operations := range description.Paths {
 		for method, text := range operations {

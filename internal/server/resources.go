@@ -64,7 +64,7 @@ type Store interface {
 // resource answers for one kind of thing, in pages and in the API.
 type resource interface {
 	Pages(*echo.Group)
-	API(*echo.Group)
+	API(*core.API)
 }
 
 // resources are all parts of the server.
@@ -78,6 +78,8 @@ type resources struct {
 	feed      *feed.Handler
 	years     *years.Handler
 	resources []resource
+	described func() ([]byte, error) // the API, in YAML
+	handlers  map[string]string      // of its calls, see core.API
 }
 
 // changeable returns the settings; nil if they cannot be changed.

@@ -12,14 +12,12 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
-	files "reprise/internal/imports"
 	"reprise/internal/server/core"
 	"reprise/internal/server/corrections"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/help"
 	"reprise/internal/server/imports"
 	"reprise/internal/words"
-	"reprise/web"
 	"reprise/web/static"
 	"reprise/web/ui"
 )
@@ -41,7 +39,7 @@ const maxBody = "256K"
 func (r *resources) routes() (*echo.Echo, error) {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	e.HTTPErrorHandler, e.JSONSerializer = r.core.AnswerError, core.JSON{}
+	e.HTTPErrorHandler = r.core.AnswerError
 	e.IPExtractor = func(req *http.Request) string { return r.reach.Load().extract(req) }
 	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody,
 		Skipper: func(c echo.Context) bool { return imports.TakesFiles(c) || corrections.TakesPictures(c) }})
@@ -52,26 +50,34 @@ func (r *resources) routes() (*echo.Echo, error) {
 	r.probeRoutes(e)
 	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 	r.core.App(e)
-	e.GET("/api/v1/openapi.yaml", r.openAPI, core.KnownParameters)
-	r.feed.Routes(e)
-
 	r.years.Open(e)
 
 	session := e.Group("", r.core.Sessions.With)
-	open := session.Group("", core.KnownParameters)
-	r.people.Open(open)
+	open := core.NewAPI(e, e.Group("/api/v1"), r.core.Access)
+	r.feed.API(open)
+	r.people.Open(session)
+	r.people.OpenAPI(open.On(session.Group("/api/v1")))
 	help.New(r.core).Open(session.Group("", r.core.Sessions.MaySignIn))
-	open.POST("/language", r.core.SpeakFrom)
-	r.redeemer.Open(open)
+	session.POST("/language", r.core.SpeakFrom)
+	r.redeemer.Open(session)
+	r.redeemer.OpenAPI(open.On(session.Group("/api/v1")))
 	whole := r.core.WaitForBody(imports.TakesFiles)
 	pages := session.Group("", r.core.Sessions.MustSignIn, whole)
-	api := e.Group("/api/v1", r.core.Access.MayCall, core.KnownParameters, whole, r.core.Once)
+	api := open.On(e.Group("/api/v1", r.core.Access.MayCall, whole, core.ForAdministrators, r.core.Once))
 	for _, one := range r.resources {
 		one.Pages(pages)
 		one.API(api)
 	}
 	r.settings.Pages(pages)
 	r.settings.API(api)
+	core.Get(open, "/openapi.yaml", r.openAPI, core.Call{
+		ID:      "getDescription",
+		Summary: "This description",
+		Open:    true,
+		Answer:  "OpenAPI 3.1.",
+		Types:   []string{"application/yaml"},
+	})
+	r.described, r.handlers = open.Describe(), open.Handlers()
 	if r.Demo != nil {
 		pages.Any("/demo/*", r.demo)
 		pages.GET("/demo/components", func(c echo.Context) error {
@@ -96,17 +102,13 @@ func (r *resources) demo(c echo.Context) (err error) {
 	return err
 }
 
-// openAPI serves the description of the API, with the names of the providers.
-func (r *resources) openAPI(c echo.Context) error {
-	var names, exports []string
-	for _, p := range r.core.Registry.All() {
-		names = append(names, p.Name)
-		if files.Reads(p.Name) {
-			exports = append(exports, p.Name)
-		}
+// openAPI sends the description of the API.
+func (r *resources) openAPI(c echo.Context, _ *core.None) (out core.Sent[core.None], _ error) {
+	text, err := r.described()
+	if err != nil {
+		return out, err
 	}
-	exports = append(exports, files.Reprise)
-	return c.Blob(http.StatusOK, "application/yaml", web.OpenAPI(names, exports))
+	return out, c.Blob(http.StatusOK, "application/yaml", text)
 }
 
 // secure is middleware that sets the headers that keep other sites out, and refuses requests that another site

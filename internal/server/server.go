@@ -125,6 +125,13 @@ func New(c Config) (*Server, error) {
 // Router returns what finds the handler of a request. Tests go through all of its routes.
 func (s *Server) Router() *echo.Echo { return s.echo }
 
+// Handlers returns the names of the functions behind the calls of the API, by method and path, such as
+// "GET /playlists/{id}".
+func (s *Server) Handlers() map[string]string { return s.resources.handlers }
+
+// Description returns the description of the API, in YAML.
+func (s *Server) Description() ([]byte, error) { return s.resources.described() }
+
 // ServeHTTP implements http.Handler. It answers a HEAD, as monitors send it, like a GET; net/http leaves the body
 // out.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

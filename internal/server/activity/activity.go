@@ -37,10 +37,18 @@ func New(k *core.Core, store Store) *Handler { return &Handler{core: k, store: s
 func (h *Handler) Pages(g *echo.Group) { g.GET("/activity", h.page) }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) { g.GET("/activity", h.list) }
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/activity", h.list, core.Call{
+		ID:      "listActivity",
+		Summary: "What people and the server did, newest first",
+		Description: "Entries about the signed-in user, and for administrators also about the whole server. Kept " +
+			"for 90 days.",
+		Answer: "A page of the log.",
+	})
+}
 
 // Latest returns the newest entries about a connection.
-func (h *Handler) Latest(c echo.Context, id library.ConnectionID) ([]View, error) {
+func (h *Handler) Latest(c echo.Context, id library.ConnectionID) ([]Activity, error) {
 	all, _, err := h.entries(c, activity.Filter{Connection: id}, "", latest)
 	return all, err
 }
@@ -48,17 +56,17 @@ func (h *Handler) Latest(c echo.Context, id library.ConnectionID) ([]View, error
 // latest is how many entries the page of a connection shows.
 const latest = 10
 
-// View is an entry of the log.
-type View struct {
+// Activity is an entry of the log.
+type Activity struct {
 	ID         string  `json:"id"`
-	At         string  `json:"at"`
-	Actor      *string `json:"actor"` // null for the server itself
-	Action     string  `json:"action"`
+	At         string  `json:"at" format:"date-time"`
+	Actor      *string `json:"actor" doc:"Who did it; null for the server itself."` // null for the server itself
+	Action     string  `json:"action" doc:"Such as paused, stopped or key_reset."`
 	Provider   *string `json:"provider"`
-	Connection *string `json:"connection"`
-	Subject    string  `json:"subject,omitempty"`
-	Times      int     `json:"times,omitempty"` // if more than once
-	Message    string  `json:"message"`
+	Connection *string `json:"connection" doc:"Its id; the provider if it is about all of them."`
+	Subject    string  `json:"subject,omitempty" doc:"What else it is about, such as an endpoint or a name."`
+	Times      int     `json:"times,omitempty" doc:"How often it happened in an hour or a day; absent for once."` // if more than once
+	Message    string  `json:"message" doc:"The same in words."`
 	Request    string  `json:"-"` // what failed, for those who look into it
 	Trouble    bool    `json:"-"` // a problem began
 	End        bool    `json:"-"` // a problem ended
@@ -70,8 +78,8 @@ var (
 	ends = []activity.Action{activity.Recovered, activity.BreakerClosed, activity.UplinkBack}
 )
 
-func viewOf(ctx context.Context, e activity.Entry, label func(library.ConnectionID) string) View {
-	v := View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
+func viewOf(ctx context.Context, e activity.Entry, label func(library.ConnectionID) string) Activity {
+	v := Activity{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
 		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
 		Connection: core.Text(string(e.Connection)),
 		Subject:    e.Subject, Request: e.Request(), Message: e.Sentence(words.Plain(label(e.Connection))).T(ctx),
@@ -84,7 +92,7 @@ func viewOf(ctx context.Context, e activity.Entry, label func(library.Connection
 
 // entries returns a page of the entries about the user of a request, and for administrators also about the
 // installation.
-func (h *Handler) entries(c echo.Context, f activity.Filter, before string, limit int) ([]View, string, error) {
+func (h *Handler) entries(c echo.Context, f activity.Filter, before string, limit int) ([]Activity, string, error) {
 	ctx, u := c.Request().Context(), core.UserOf(c)
 	f.User, f.Installation = u.ID, u.Role == accounts.Admin
 	label, err := h.core.Labels(ctx, u.ID)
@@ -92,11 +100,11 @@ func (h *Handler) entries(c echo.Context, f activity.Filter, before string, limi
 		return nil, "", err
 	}
 	page, next, err := h.store.Activity(ctx, f, before, limit)
-	return core.ViewAll(page, func(e activity.Entry) View { return viewOf(ctx, e, label) }), next, err
+	return core.ViewAll(page, func(e activity.Entry) Activity { return viewOf(ctx, e, label) }), next, err
 }
 
 // asked returns the page of entries that the query of a request selects.
-func (h *Handler) asked(c echo.Context) (page []View, next string, err error) {
+func (h *Handler) asked(c echo.Context) (page []Activity, next string, err error) {
 	n, err := core.Limit(c)
 	if err != nil {
 		return nil, "", err
@@ -113,18 +121,29 @@ func (h *Handler) asked(c echo.Context) (page []View, next string, err error) {
 	return h.entries(c, about, c.QueryParam("before"), n)
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listActivityRequest struct {
+	core.Paged
+	Provider   string `query:"provider" doc:"One service only."`
+	Connection string `query:"connection" doc:"One connection only, by its id."`
+}
+
+type listActivityAnswer struct {
+	Activity []Activity `json:"activity"`
+	Next     *string    `json:"next"`
+}
+
+func (h *Handler) list(c echo.Context, _ *listActivityRequest) (out listActivityAnswer, _ error) {
 	page, next, err := h.asked(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"activity": page, "next": core.Text(next)})
+	return listActivityAnswer{Activity: page, Next: core.Text(next)}, nil
 }
 
 // pageView is the page of the log.
 type pageView struct {
 	Head     ui.Heading
-	Entries  []View
+	Entries  []Activity
 	Services []ui.Option
 	Provider string // empty for all
 	None     string // why there are no entries

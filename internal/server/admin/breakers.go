@@ -32,23 +32,31 @@ func (h *Breakers) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Breakers) API(g *echo.Group) {
-	g.GET("/admin/breakers", h.list, core.MustBeAdmin)
-	g.POST("/admin/breakers/:endpoint/reset", h.resetAPI, core.MustBeAdmin)
+func (h *Breakers) API(a *core.API) {
+	core.Get(a, "/admin/breakers", h.list, core.Call{
+		ID:      "listBreakers",
+		Summary: "The breakers of all endpoints called since the start (administrators only)",
+		Answer:  "Those with problems first.",
+	})
+	core.Post(a, "/admin/breakers/{endpoint}/reset", h.resetAPI, core.Call{
+		ID:      "resetBreaker",
+		Summary: "Close a breaker, so that calls go out again at once (administrators only); may be repeated",
+		Answer:  "The state before and after.",
+	})
 }
 
-// BreakerView is a breaker in the API.
-type BreakerView struct {
-	Endpoint string  `json:"endpoint"`
-	State    string  `json:"state"`
-	Failures int     `json:"failures"`
-	Since    *string `json:"since"`
-	Until    *string `json:"until"`
+// Breaker is a breaker in the API.
+type Breaker struct {
+	Endpoint string  `json:"endpoint" doc:"Method, host and route template: \"GET api.spotify.com/v1/me\"."`
+	State    string  `json:"state" enum:"BreakerState"`
+	Failures int     `json:"failures" doc:"In a row."`
+	Since    *string `json:"since" format:"date-time"`
+	Until    *string `json:"until" format:"date-time"`
 }
 
 // ViewBreaker returns the view of a breaker.
-func ViewBreaker(b transport.BreakerStatus) BreakerView {
-	return BreakerView{Endpoint: b.Endpoint, State: b.State.String(), Failures: b.Failures,
+func ViewBreaker(b transport.BreakerStatus) Breaker {
+	return Breaker{Endpoint: b.Endpoint, State: b.State.String(), Failures: b.Failures,
 		Since: core.Moment(b.Since), Until: core.Moment(b.Until)}
 }
 
@@ -64,8 +72,12 @@ func (h *Breakers) Part(context.Context) (templ.Component, error) {
 	return breakersPart(open, len(all)), nil
 }
 
-func (h *Breakers) list(c echo.Context) error {
-	return c.JSON(http.StatusOK, map[string]any{"breakers": core.ViewAll(h.breakers.Status(), ViewBreaker)})
+type listBreakersAnswer struct {
+	Breakers []Breaker `json:"breakers"`
+}
+
+func (h *Breakers) list(c echo.Context, _ *core.None) (out listBreakersAnswer, _ error) {
+	return listBreakersAnswer{Breakers: core.ViewAll(h.breakers.Status(), ViewBreaker)}, nil
 }
 
 var errNoBreaker = &core.Refusal{Status: http.StatusNotFound, Title: words.New("breaker.none.title"),
@@ -94,17 +106,25 @@ func (h *Breakers) providerOf(endpoint string) library.ConnectionID {
 	return ""
 }
 
-func (h *Breakers) resetAPI(c echo.Context) error {
-	name, err := url.PathUnescape(c.Param("endpoint"))
+type resetBreakerRequest struct {
+	Endpoint string `path:"endpoint" doc:"As in the list, percent-encoded."`
+}
+
+type resetBreakerAnswer struct {
+	PreviousState string `json:"previous_state" enum:"BreakerState"`
+	NewState      string `json:"new_state" enum:"BreakerState"`
+}
+
+func (h *Breakers) resetAPI(c echo.Context, in *resetBreakerRequest) (out resetBreakerAnswer, _ error) {
+	name, err := url.PathUnescape(in.Endpoint)
 	if err != nil {
-		return errNoBreaker
+		return out, errNoBreaker
 	}
 	previous, err := h.reset(c, name)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]string{"previous_state": previous.String(),
-		"new_state": transport.BreakerClosed.String()})
+	return resetBreakerAnswer{PreviousState: previous.String(), NewState: transport.BreakerClosed.String()}, nil
 }
 
 // resetForm answers the buttons on the page of the server and on the health page, which can be about several endpoints.

@@ -42,36 +42,48 @@ func (h *Keys) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Keys) API(g *echo.Group) {
-	g.GET("/admin/keys", h.list, core.MustBeAdmin)
-	g.POST("/admin/keys/:provider/:last4/reset", h.resetAPI, core.MustBeAdmin)
+func (h *Keys) API(a *core.API) {
+	core.Get(a, "/admin/keys", h.list, core.Call{
+		ID:      "listKeys",
+		Summary: "This server's API keys, by their last four characters (administrators only)",
+		Answer:  "In the order of the settings.",
+	})
+	core.Post(a, "/admin/keys/{provider}/{last4}/reset", h.resetAPI, core.Call{
+		ID:      "resetKey",
+		Summary: "Use a cooling or refused key again at once (administrators only); may be repeated",
+		Answer:  "The state before and after.",
+	})
 }
 
-// KeyView is a key without its secret part, for administrators.
-type KeyView struct {
+// Key is a key without its secret part, for administrators.
+type Key struct {
 	Provider    string  `json:"provider"`
 	DisplayName string  `json:"display_name"`
 	Project     string  `json:"project,omitempty"`
 	LastFour    string  `json:"last_four"`
-	State       string  `json:"state"`
-	Until       *string `json:"until"`            // the end of its cooldown
-	Why         string  `json:"reason,omitempty"` // of its cooldown, or of the provider's refusal
-	Failures    int     `json:"failures"`
+	State       string  `json:"state" enum:"KeyState"`
+	Until       *string `json:"until" format:"date-time"` // the end of its cooldown
+	Why         string  `json:"reason,omitempty"`         // of its cooldown, or of the provider's refusal
+	Failures    int     `json:"failures" doc:"Recent ones."`
 }
 
-func viewKey(ctx context.Context, p *providers.Provider, k keys.Status) KeyView {
-	return KeyView{Provider: p.Name, DisplayName: p.DisplayName, Project: k.Project, LastFour: k.LastFour,
+func viewKey(ctx context.Context, p *providers.Provider, k keys.Status) Key {
+	return Key{Provider: p.Name, DisplayName: p.DisplayName, Project: k.Project, LastFour: k.LastFour,
 		State: k.State(), Until: core.Moment(k.Until), Why: why(k).T(ctx), Failures: k.Failures}
 }
 
-func (h *Keys) list(c echo.Context) error {
+type listKeysAnswer struct {
+	Keys []Key `json:"keys"`
+}
+
+func (h *Keys) list(c echo.Context, _ *core.None) (out listKeysAnswer, _ error) {
 	ctx := c.Request().Context()
-	all := []KeyView{}
+	all := []Key{}
 	for _, p := range h.core.Services() {
 		all = append(all,
-			core.ViewAll(p.Keys.Keys(), func(k keys.Status) KeyView { return viewKey(ctx, p, k) })...)
+			core.ViewAll(p.Keys.Keys(), func(k keys.Status) Key { return viewKey(ctx, p, k) })...)
 	}
-	return c.JSON(http.StatusOK, map[string]any{"keys": all})
+	return listKeysAnswer{Keys: all}, nil
 }
 
 var errNoKey = &core.Refusal{Status: http.StatusNotFound, Title: words.New("key.none.title"),
@@ -108,13 +120,22 @@ func (h *Keys) reset(c echo.Context) (before keys.Status, err error) {
 	return before, err
 }
 
-func (h *Keys) resetAPI(c echo.Context) error {
+type resetKeyRequest struct {
+	core.Provider
+	Last4 string `path:"last4" doc:"The last four characters of the key."`
+}
+
+type resetKeyAnswer struct {
+	PreviousState string `json:"previous_state" enum:"KeyState"`
+	NewState      string `json:"new_state" enum:"KeyState"`
+}
+
+func (h *Keys) resetAPI(c echo.Context, _ *resetKeyRequest) (out resetKeyAnswer, _ error) {
 	before, err := h.reset(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]string{"previous_state": before.State(),
-		"new_state": keys.Ready})
+	return resetKeyAnswer{PreviousState: before.State(), NewState: keys.Ready}, nil
 }
 
 func (h *Keys) resetPage(c echo.Context) error {

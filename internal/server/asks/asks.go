@@ -36,34 +36,56 @@ func New(k *core.Core, a *asks.Asks) *Handler {
 func (h *Handler) Pages(g *echo.Group) { g.POST("/ask/:provider", h.form) }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/asks", h.list)
-	g.POST("/asks", h.ask)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/asks", h.list, core.Call{
+		ID:      "listAsks",
+		Summary: "What the user has asked the administrators for, as long as it is open",
+		Answer:  "In the order of the services.",
+	})
+	core.Post(a, "/asks", h.ask, core.Call{
+		ID:      "ask",
+		Choices: map[string][]string{"provider": h.core.ProviderNames()},
+		Summary: "Ask the administrators for a service that they have to set up or repair first",
+		Description: "Each administrator gets one notification about the service, however many people ask. When " +
+			"the service is ready, it closes, and everybody who asked gets a notification. Asking again returns " +
+			"the first request.",
+		Answer: "The administrators know.",
+		Status: http.StatusCreated,
+		Refusals: map[int]string{
+			http.StatusNotFound:        "",
+			http.StatusConflict:        "The service is ready already, or the user is an administrator.",
+			http.StatusTooManyRequests: "Asked too often; `Retry-After` says when to ask again.",
+		},
+	})
 }
 
-// View is what a person asked for.
-type View struct {
+// Ask is what a person asked for.
+type Ask struct {
 	Provider string `json:"provider"`
-	Need     string `json:"need"`
-	AskedAt  string `json:"asked_at"`
+	Need     string `json:"need" enum:"setup,keys,app" doc:"What has to happen: set the service up, give it a key that is neither used up nor refused, or make the service accept this server's app again."`
+	AskedAt  string `json:"asked_at" format:"date-time"`
 }
 
-func viewOf(a asks.Ask) View {
-	return View{Provider: a.Provider, Need: string(a.Need), AskedAt: library.Stamp(a.AskedAt)}
+func viewOf(a asks.Ask) Ask {
+	return Ask{Provider: a.Provider, Need: string(a.Need), AskedAt: library.Stamp(a.AskedAt)}
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listAsksAnswer struct {
+	Asks []Ask `json:"asks"`
+}
+
+func (h *Handler) list(c echo.Context, _ *core.None) (out listAsksAnswer, _ error) {
 	mine, err := h.asks.Of(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	all := []View{}
+	all := []Ask{}
 	for _, p := range h.core.Registry.All() {
 		if a, ok := mine[p.Name]; ok {
 			all = append(all, viewOf(a))
 		}
 	}
-	return c.JSON(http.StatusOK, map[string]any{"asks": all})
+	return listAsksAnswer{Asks: all}, nil
 }
 
 // Put asks for a service on behalf of the user of a request. Administrators, who would ask themselves, are refused.
@@ -88,18 +110,20 @@ func (h *Handler) Put(c echo.Context, provider string) (asks.Ask, *providers.Pro
 	return a, p, err
 }
 
-func (h *Handler) ask(c echo.Context) error {
-	in, err := core.Body[struct {
+type askRequest struct {
+	core.IdempotencyKey
+	Body struct {
 		Provider string `json:"provider"`
-	}](c)
-	if err != nil {
-		return err
 	}
-	a, _, err := h.Put(c, in.Provider)
+}
+
+func (h *Handler) ask(c echo.Context, in *askRequest) (out Ask, _ error) {
+	body := in.Body
+	a, _, err := h.Put(c, body.Provider)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusCreated, viewOf(a))
+	return viewOf(a), nil
 }
 
 func (h *Handler) form(c echo.Context) error {

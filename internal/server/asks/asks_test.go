@@ -21,7 +21,7 @@ func TestMembersAskAdministrators(t *testing.T) {
 	}
 	ask(http.StatusConflict) // an administrator
 	h.As(ben)
-	h.Call(http.MethodPost, "/asks", `{"provider":"napster"}`, http.StatusNotFound)
+	h.Call(http.MethodPost, "/asks", `{"provider":"napster"}`, http.StatusUnprocessableEntity)
 	h.Call(http.MethodPost, "/asks", `{"provider":"spotify"}`, http.StatusConflict)
 	asked := ask(http.StatusCreated)
 	require.Equal(t, "setup", asked["need"])

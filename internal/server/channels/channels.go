@@ -51,12 +51,40 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/channels", h.list)
-	g.POST("/channels", h.addAPI)
-	g.PATCH("/channels/:id", h.changeAPI)
-	g.DELETE("/channels/:id", h.removeAPI)
-	g.POST("/channels/:id/test", h.testAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/channels", h.list, core.Call{
+		ID:      "listChannels",
+		Summary: "Where you get notifications outside the browser",
+		Answer:  "The oldest first.",
+	})
+	core.Post(a, "/channels", h.addAPI, core.Call{
+		ID:          "addChannel",
+		Summary:     "Add a channel",
+		Description: "Reprise sends a first message at once, and stores nothing if that fails.",
+		Answer:      "The first message arrived, and the channel is stored.",
+		Status:      http.StatusCreated,
+		Refusals:    map[int]string{http.StatusConflict: "", http.StatusUnprocessableEntity: ""},
+	})
+	core.Patch(a, "/channels/{id}", h.changeAPI, core.Call{
+		ID:      "changeChannel",
+		Summary: "Change a channel",
+		Description: "Anything you leave out stays as it is. Another address gets a first message, and is not " +
+			"stored if that fails. Reprise forgets earlier failures of the channel, and sends what is waiting.",
+		Answer:   "As it is now.",
+		Refusals: map[int]string{http.StatusConflict: "", http.StatusUnprocessableEntity: ""},
+	})
+	core.Delete(a, "/channels/{id}", h.removeAPI, core.Call{
+		ID:       "removeChannel",
+		Summary:  "Remove a channel",
+		Answer:   "Removed; Reprise no longer sends what was waiting for it.",
+		Refusals: map[int]string{http.StatusConflict: ""},
+	})
+	core.Post(a, "/channels/{id}/test", h.testAPI, core.Call{
+		ID:       "testChannel",
+		Summary:  "Send a test now",
+		Answer:   "Sent; the message says where to look for it.",
+		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
+	})
 }
 
 func minutesOf(text string) (int, error) {
@@ -95,7 +123,7 @@ func (h *Handler) add(ctx context.Context, user int64, in channelInput) (notify.
 		return ch, err
 	}
 	ch.Kind, ch.URL = kind, resilience.Secret(url)
-	if err := in.wishes(&ch); err != nil {
+	if err := in.copyTo(&ch); err != nil {
 		return ch, err
 	}
 	if ch.Name == "" {
@@ -158,7 +186,7 @@ func (h *Handler) change(c echo.Context, in channelInput) (notify.Channel, error
 		}
 		ch.URL = resilience.Secret(url)
 	}
-	if err := in.wishes(&ch); err != nil {
+	if err := in.copyTo(&ch); err != nil {
 		return ch, err
 	}
 	if ch.Name == "" {
@@ -178,48 +206,57 @@ func (h *Handler) remove(c echo.Context) (notify.Channel, error) {
 	return h.done(ctx, activity.ChannelRemoved, ch, h.courier.Remove(ctx, ch.User, ch.ID))
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listChannelsAnswer struct {
+	Channels []Channel `json:"channels"`
+}
+
+func (h *Handler) list(c echo.Context, _ *core.None) (out listChannelsAnswer, _ error) {
 	all, err := h.courier.All(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"channels": core.ViewAll(all, func(ch notify.Channel) channelView {
+	return listChannelsAnswer{Channels: core.ViewAll(all, func(ch notify.Channel) Channel {
 		return viewChannel(c.Request().Context(), ch)
-	})})
+	})}, nil
 }
 
-func (h *Handler) addAPI(c echo.Context) error {
-	in, err := core.Body[channelInput](c)
-	if err != nil {
-		return err
-	}
-	ch, err := h.add(c.Request().Context(), core.UserOf(c).ID, in)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusCreated, viewChannel(c.Request().Context(), ch))
+type addChannelRequest struct {
+	core.IdempotencyKey
+	Body channelInput
 }
 
-func (h *Handler) changeAPI(c echo.Context) error {
-	in, err := core.Body[channelInput](c)
+func (h *Handler) addAPI(c echo.Context, in *addChannelRequest) (out Channel, _ error) {
+	ch, err := h.add(c.Request().Context(), core.UserOf(c).ID, in.Body)
 	if err != nil {
-		return err
+		return out, err
 	}
-	if _, err = h.change(c, in); err != nil {
-		return err
+	return viewChannel(c.Request().Context(), ch), nil
+}
+
+type changeChannelRequest struct {
+	core.ByID
+	Body struct {
+		URL    string            `json:"url" required:"false"`
+		Fields map[string]string `json:"fields" required:"false"`
+		Wishes
+	}
+}
+
+func (h *Handler) changeAPI(c echo.Context, in *changeChannelRequest) (out Channel, _ error) {
+	given := channelInput{URL: in.Body.URL, Fields: in.Body.Fields, Wishes: in.Body.Wishes}
+	if _, err := h.change(c, given); err != nil {
+		return out, err
 	}
 	ch, err := h.one(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, viewChannel(c.Request().Context(), ch))
+	return viewChannel(c.Request().Context(), ch), nil
 }
 
-func (h *Handler) removeAPI(c echo.Context) error {
-	if _, err := h.remove(c); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (h *Handler) removeAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
+	_, err := h.remove(c)
+	return out, err
 }
 
 // test sends a message at once, and returns where to look for it.
@@ -244,10 +281,14 @@ func sentTo(kind string) words.Text {
 	return k.Sent
 }
 
-func (h *Handler) testAPI(c echo.Context) error {
+type testChannelAnswer struct {
+	Message string `json:"message"`
+}
+
+func (h *Handler) testAPI(c echo.Context, _ *core.ByID) (out testChannelAnswer, _ error) {
 	said, err := h.test(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]string{"message": said.T(c.Request().Context())})
+	return testChannelAnswer{Message: said.T(c.Request().Context())}, nil
 }

@@ -89,7 +89,7 @@ func TestInvalidChannelsAreRefused(t *testing.T) {
 		`{}`:                 "There's no such kind of channel.",
 		`{"kind":"ntfy"}`:    "Fill in: Topic.",
 		`{"url":"secret99"}`: "This isn't the address of a channel.",
-		`{"url":"` + url + `","severity":"loud"}`:            "Choose what to send: info, ",
+		`{"url":"` + url + `","severity":"loud"}`:            "It is one of these: info, ",
 		`{"url":"` + url + `","quiet_from":"25:00"}`:         "Write a time like 22:30.",
 		`{"url":"` + url + `","quiet_from":"22:00"}`:         "Fill in both, or neither.",
 		`{"url":"` + url + `","zone":"Vienna"}`:              "Reprise doesn't know this time zone.",

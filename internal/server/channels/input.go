@@ -10,19 +10,24 @@ import (
 	"reprise/internal/words"
 )
 
-// channelInput adds or changes a channel. In a change, missing fields keep their values.
+// Wishes are what may be wished of a channel. In a change, missing ones stay as they are.
+type Wishes struct {
+	Name          *string `json:"name" required:"false" maxLength:"60" nullable:"false"`
+	Severity      *string `json:"severity" required:"false" enum:"info,success,warning,error" nullable:"false" doc:"The least severe to send."`
+	QuietFrom     *string `json:"quiet_from" required:"false" doc:"A time of day such as 22:30; empty for no quiet hours."`
+	QuietTo       *string `json:"quiet_to" required:"false"`
+	Zone          *string `json:"zone" required:"false" nullable:"false" doc:"IANA name of the time zone of the quiet hours; empty: that of the server."`
+	ErrorsAtNight *bool   `json:"errors_at_night" required:"false" nullable:"false" doc:"Send errors in quiet hours too."`
+}
+
+// channelInput adds a channel.
 type channelInput struct {
-	Kind          string                 `json:"kind"`
-	Name          *string                `json:"name"`
-	URL           string                 `json:"url"`
-	Fields        map[string]string      `json:"fields"`
-	Subscription  *channels.Subscription `json:"subscription"`
-	Replaces      string                 `json:"replaces"` // the address that this browser had before
-	Severity      *string                `json:"severity"`
-	QuietFrom     *string                `json:"quiet_from"`
-	QuietTo       *string                `json:"quiet_to"`
-	Zone          *string                `json:"zone"`
-	ErrorsAtNight *bool                  `json:"errors_at_night"`
+	Kind         string                 `json:"kind" required:"false" enum:"ntfy,gotify,discord,telegram,email,webhook,webpush"`
+	URL          string                 `json:"url" required:"false" doc:"Such as ntfy://ntfy.sh/topic; docs/channels.md has all forms."`
+	Fields       map[string]string      `json:"fields" required:"false" doc:"Instead of a URL, the fields of the page."`
+	Subscription *channels.Subscription `json:"subscription" required:"false" doc:"Of a browser, as PushManager.subscribe gives it."`
+	Replaces     string                 `json:"replaces" required:"false" doc:"The address of an earlier subscription of the same browser."`
+	Wishes
 }
 
 // address returns the kind and the URL of the channel.
@@ -44,8 +49,8 @@ func (in channelInput) address() (kind, url string, err error) {
 
 const longestName = 60 // of a channel, in characters
 
-// wishes copies the name and the wishes to ch.
-func (in channelInput) wishes(ch *notify.Channel) error {
+// copyTo copies the name and the wishes to ch.
+func (in Wishes) copyTo(ch *notify.Channel) error {
 	if in.Name != nil {
 		if ch.Name = strings.TrimSpace(*in.Name); utf8.RuneCountInString(ch.Name) > longestName {
 			return core.Check(words.New("channels.problem.long_name", "Most", longestName))

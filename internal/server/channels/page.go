@@ -93,7 +93,7 @@ func cardOf(ctx context.Context, ch notify.Channel, failed []delivery.Group) car
 }
 
 // facts say what a channel gets and when, and what waits for it.
-func facts(ctx context.Context, ch notify.Channel, v channelView) []string {
+func facts(ctx context.Context, ch notify.Channel, v Channel) []string {
 	all := []string{words.Each("channels.heard.", v.Severity).T(ctx)}
 	if v.QuietFrom != nil && v.QuietTo != nil {
 		id := words.New("channels.quiet", "From", *v.QuietFrom, "To", *v.QuietTo)

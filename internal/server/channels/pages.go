@@ -28,7 +28,7 @@ type wishesView struct {
 	ErrorsAtNight                            bool
 }
 
-func (in channelInput) view() wishesView {
+func (in Wishes) view() wishesView {
 	return wishesView{Name: *in.Name, Severity: *in.Severity, QuietFrom: *in.QuietFrom, QuietTo: *in.QuietTo,
 		Zone: *in.Zone, ErrorsAtNight: *in.ErrorsAtNight}
 }
@@ -63,9 +63,9 @@ func (h *pages) show(c echo.Context, status int, in typed) error {
 func channelForm(c echo.Context) channelInput {
 	value := func(name string) *string { v := c.FormValue(name); return &v }
 	night := c.FormValue("errors_at_night") != ""
-	in := channelInput{Kind: c.FormValue("kind"), Name: value("name"), URL: c.FormValue("address"),
+	in := channelInput{Kind: c.FormValue("kind"), URL: c.FormValue("address"), Wishes: Wishes{Name: value("name"),
 		Severity: value("severity"), QuietFrom: value("quiet_from"), QuietTo: value("quiet_to"),
-		Zone: value("zone"), ErrorsAtNight: &night}
+		Zone: value("zone"), ErrorsAtNight: &night}}
 	if k, ok := channels.KindOf(in.Kind); ok {
 		in.Fields = map[string]string{}
 		for _, f := range k.Fields {

@@ -11,29 +11,29 @@ import (
 	"reprise/internal/server/core"
 )
 
-// channelView is a channel in the API and on pages. Address leaves out the secrets.
-type channelView struct {
+// Channel is a channel in the API and on pages. Address leaves out the secrets.
+type Channel struct {
 	ID            string  `json:"id"`
-	Kind          string  `json:"kind"`
-	Name          string  `json:"name"`
-	Address       string  `json:"address"`
-	FromSettings  bool    `json:"from_settings"`
-	Severity      string  `json:"severity"`
-	QuietFrom     *string `json:"quiet_from"`
-	QuietTo       *string `json:"quiet_to"`
-	Zone          string  `json:"zone"`
-	ErrorsAtNight bool    `json:"errors_at_night"`
-	State         string  `json:"state"` // working, failing or stopped
+	Kind          string  `json:"kind" enum:"ntfy,gotify,discord,telegram,email,webhook,webpush"`
+	Name          string  `json:"name" required:"false" maxLength:"60"`
+	Address       string  `json:"address" doc:"Its host, and the end of what is secret in its URL."`
+	FromSettings  bool    `json:"from_settings" doc:"It stems from notify.urls and is changed there."`
+	Severity      string  `json:"severity" required:"false" enum:"info,success,warning,error" doc:"The least severe to send."`
+	QuietFrom     *string `json:"quiet_from" required:"false" doc:"A time of day such as 22:30; empty for no quiet hours."`
+	QuietTo       *string `json:"quiet_to" required:"false"`
+	Zone          string  `json:"zone" required:"false" doc:"IANA name of the time zone of the quiet hours; empty: that of the server."`
+	ErrorsAtNight bool    `json:"errors_at_night" required:"false" doc:"Send errors in quiet hours too."`
+	State         string  `json:"state" enum:"working,failing,stopped"` // working, failing or stopped
 	Category      *string `json:"category"`
-	Message       string  `json:"message"`
-	Since         *string `json:"since"`
+	Message       string  `json:"message" doc:"Why it fails, in words."`
+	Since         *string `json:"since" format:"date-time"`
 	Waiting       int     `json:"waiting"`
-	LastSentAt    *string `json:"last_sent_at"`
-	CreatedAt     string  `json:"created_at"`
+	LastSentAt    *string `json:"last_sent_at" format:"date-time"`
+	CreatedAt     string  `json:"created_at" format:"date-time"`
 }
 
-func viewChannel(ctx context.Context, c notify.Channel) channelView {
-	v := channelView{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Name: c.Name,
+func viewChannel(ctx context.Context, c notify.Channel) Channel {
+	v := Channel{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Name: c.Name,
 		Address: channels.Shown(c.Kind, string(c.URL)).T(ctx), FromSettings: c.FromSettings, Severity: string(c.Least),
 		QuietFrom: clockTime(c.QuietFrom), QuietTo: clockTime(c.QuietTo), Zone: c.Zone,
 		ErrorsAtNight: c.ErrorsAtNight, State: "working",

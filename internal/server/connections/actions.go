@@ -30,64 +30,71 @@ func (h *Handler) act(
 	return false, core.HTTPProblem(http.StatusNotFound)
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listConnectionsAnswer struct {
+	Connections []Connection `json:"connections"`
+}
+
+func (h *Handler) list(c echo.Context, _ *core.None) (out listConnectionsAnswer, _ error) {
 	all, err := h.statuses.All(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"connections": all})
+	return listConnectionsAnswer{Connections: all}, nil
 }
 
-func (h *Handler) oneAPI(c echo.Context) error {
-	v, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, library.ConnectionID(c.Param("id")))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, v)
+func (h *Handler) oneAPI(c echo.Context, in *core.ConnectionID) (out Connection, _ error) {
+	return h.statuses.One(c.Request().Context(), core.UserOf(c).ID, library.ConnectionID(in.ID))
 }
 
-func (h *Handler) actAPI(c echo.Context) error {
+// stateAnswer is what a connection is doing after an action.
+type stateAnswer struct {
+	State string `json:"state" enum:"ConnectionState"`
+}
+
+// syncAnswer is what a connection is doing after it was told to read.
+type syncAnswer struct {
+	State    string `json:"state" enum:"ConnectionState"`
+	Followed bool   `json:"followed" doc:"whether a sync was running; another one follows as soon as it has ended"`
+}
+
+func (h *Handler) syncAPI(c echo.Context, _ *core.ConnectionID) (out syncAnswer, err error) {
+	out.State, out.Followed, err = h.acted(c, "sync")
+	return out, err
+}
+
+func (h *Handler) actAPI(action string) core.Handle[core.ConnectionID, stateAnswer] {
+	return func(c echo.Context, _ *core.ConnectionID) (out stateAnswer, err error) {
+		out.State, _, err = h.acted(c, action)
+		return out, err
+	}
+}
+
+// acted does something with the connection that a request names, and returns its state afterwards.
+func (h *Handler) acted(c echo.Context, action string) (state string, followed bool, err error) {
 	id, _, err := h.core.Connection(c)
 	if err != nil {
-		return err
+		return "", false, err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	path := c.Path()
-	action := path[lastSlash(path)+1:]
-	followed, err := h.act(ctx, user, id, action)
-	if err != nil {
-		return err
+	if followed, err = h.act(ctx, user, id, action); err != nil {
+		return "", false, err
 	}
 	v, err := h.statuses.One(ctx, user, id)
-	if err != nil {
-		return err
-	}
-	answer := map[string]any{"state": v.State}
-	if action == "sync" {
-		answer["followed"] = followed
-	}
-	return c.JSON(http.StatusAccepted, answer)
+	return v.State, followed, err
 }
 
-func lastSlash(path string) int {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == '/' {
-			return i
-		}
-	}
-	return -1
+type disconnectRequest struct {
+	core.ConnectionID
+	Data string `query:"data" enum:"keep,delete" doc:"With 'delete', Reprise also deletes the playlists, the listens that came from this connection alone, and what is waiting to be sent there."`
 }
 
-func (h *Handler) disconnectAPI(c echo.Context) error {
-	data := c.QueryParam("data")
+func (h *Handler) disconnectAPI(c echo.Context, in *disconnectRequest) (out core.None, _ error) {
+	data := in.Data
 	if data != "" && data != "keep" && data != "delete" {
-		return core.NotAChoice("data", data, "keep", "delete")
+		return out, core.NotAChoice("data", data, "keep", "delete")
 	}
-	if err := h.connections.Disconnect(c.Request().Context(), core.UserOf(c).ID,
-		library.ConnectionID(c.Param("id")), data == "delete"); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return out, h.connections.Disconnect(c.Request().Context(), core.UserOf(c).ID,
+		library.ConnectionID(in.ID), data == "delete")
 }
 
 func (h *Handler) actForm(c echo.Context) error {
@@ -141,23 +148,21 @@ func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error 
 	return h.core.Done(c, "/", said)
 }
 
+type renameConnectionRequest struct {
+	core.ConnectionID
+	Body struct {
+		Name string `json:"name" maxLength:"60" doc:"Empty for the provider's name."`
+	}
+}
+
 // renameAPI gives a connection another name.
-func (h *Handler) renameAPI(c echo.Context) error {
-	in, err := core.Body[struct {
-		Name string `json:"name"`
-	}](c)
+func (h *Handler) renameAPI(c echo.Context, in *renameConnectionRequest) (out Connection, _ error) {
+	body := in.Body
+	id, err := h.rename(c, body.Name)
 	if err != nil {
-		return err
+		return out, err
 	}
-	id, err := h.rename(c, in.Name)
-	if err != nil {
-		return err
-	}
-	v, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, id)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, v)
+	return h.statuses.One(c.Request().Context(), core.UserOf(c).ID, id)
 }
 
 func (h *Handler) renameForm(c echo.Context) error {

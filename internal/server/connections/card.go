@@ -69,7 +69,7 @@ func readerOf(u accounts.User, path string, open []core.Notification) reader {
 }
 
 // newCard returns the card of a connection.
-func newCard(ctx context.Context, v View, r reader) CardView {
+func newCard(ctx context.Context, v Connection, r reader) CardView {
 	c := CardView{ID: v.ID, Provider: v.Provider, Name: v.DisplayName, Account: v.Account, Note: v.Note,
 		Progress: progressOf(ctx, v)}
 	state := syncer.Condition(v.State)
@@ -99,7 +99,7 @@ func newCard(ctx context.Context, v View, r reader) CardView {
 }
 
 // announced notes what notifications say about a connection: the banner that says what is the matter, or notices.
-func (c *CardView) announced(v View, r reader, needsPerson bool) {
+func (c *CardView) announced(v Connection, r reader, needsPerson bool) {
 	for _, n := range r.Open {
 		switch {
 		case n.Connection != v.ID:
@@ -119,7 +119,7 @@ func (c *CardView) announced(v View, r reader, needsPerson bool) {
 }
 
 // main returns the line that the state of a connection is of; nil if there is none.
-func (v View) main() *lineView {
+func (v Connection) main() *ConnectionLine {
 	if v.Reading != nil && v.Reading.State == v.State {
 		return v.Reading
 	}
@@ -127,12 +127,12 @@ func (v View) main() *lineView {
 }
 
 // sides returns reading and sending where they differ, and one of them has trouble; nil otherwise.
-func sides(ctx context.Context, v View, admin bool) []sideView {
+func sides(ctx context.Context, v Connection, admin bool) []sideView {
 	if v.Reading == nil || v.Sending == nil || v.Reading.State == v.Sending.State ||
 		v.Reading.Category == nil && v.Sending.Category == nil || syncer.Condition(v.State) == syncer.Paused {
 		return nil
 	}
-	one := func(label string, l *lineView) sideView {
+	one := func(label string, l *ConnectionLine) sideView {
 		return sideView{Label: label, State: StateMark(ctx, l.State, admin), Says: l.Message,
 			Began: l.Began, Next: nextOf(l.Message, l.NextAttemptAt)}
 	}
@@ -170,7 +170,7 @@ func StateMark(ctx context.Context, state string, admin bool) ui.Mark {
 }
 
 // lastWords says what was done with a service last.
-func lastWords(ctx context.Context, v View) string {
+func lastWords(ctx context.Context, v Connection) string {
 	switch {
 	case v.LastSuccessAt == nil && !v.Reads:
 		return words.T(ctx, "status.not_sent")
@@ -185,7 +185,7 @@ func lastWords(ctx context.Context, v View) string {
 }
 
 // waitingWords says what waits to be sent to a service.
-func waitingWords(ctx context.Context, v View) (all []string) {
+func waitingWords(ctx context.Context, v Connection) (all []string) {
 	n := v.Waiting.Listens + v.Waiting.Playlists + v.Waiting.Months
 	if waits := n - v.Waiting.Parked; waits > 0 {
 		all = append(all, words.T(ctx, "status.owed", "Count", waits))
@@ -197,7 +197,7 @@ func waitingWords(ctx context.Context, v View) (all []string) {
 }
 
 // mainAction returns the one thing to do on a card; nil for none. What the banner offers, the card does not.
-func mainAction(ctx context.Context, v View, announced bool) *ui.Action {
+func mainAction(ctx context.Context, v Connection, announced bool) *ui.Action {
 	for _, a := range v.offered() {
 		switch {
 		case a.Action == "pause", announced && a.Action == "reconnect":
@@ -206,14 +206,14 @@ func mainAction(ctx context.Context, v View, announced bool) *ui.Action {
 		return button(v, a)
 	}
 	if syncer.Condition(v.State) == syncer.Syncing && v.Category == nil { // joins the run; nothing jumps
-		return button(v, actionView{Action: "sync", Label: words.T(ctx, "action.sync")})
+		return button(v, ConnectionAction{Action: "sync", Label: words.T(ctx, "action.sync")})
 	}
 	return nil
 }
 
 // offered returns what pages offer of what can be done: no new try where it takes a reconnection, which comes first
 // then.
-func (v View) offered() (all []actionView) {
+func (v Connection) offered() (all []ConnectionAction) {
 	reconnect := false
 	for _, a := range v.Actions {
 		if a.Action != "retry" || !reconnect {
@@ -225,7 +225,7 @@ func (v View) offered() (all []actionView) {
 }
 
 // askFor returns how a member asks for the end of a wait that only an administrator can end; nil for none.
-func askFor(ctx context.Context, v View, admin bool) *ui.Action {
+func askFor(ctx context.Context, v Connection, admin bool) *ui.Action {
 	liftable := v.Reading != nil && v.Reading.Liftable || v.Sending != nil && v.Sending.Liftable
 	if admin || !liftable {
 		return nil
@@ -235,7 +235,7 @@ func askFor(ctx context.Context, v View, admin bool) *ui.Action {
 }
 
 // button returns the button of something that can be done with a connection.
-func button(v View, a actionView) *ui.Action {
+func button(v Connection, a ConnectionAction) *ui.Action {
 	b := &ui.Action{ID: v.ID + "-" + a.Action, Label: a.Label, URL: a.URL, DescribedBy: "name-" + v.ID}
 	if a.URL == "" {
 		b.Post = "/connections/" + v.ID + "/" + a.Action
@@ -245,7 +245,7 @@ func button(v View, a actionView) *ui.Action {
 }
 
 // progressOf returns the bars of a connection. Those of runs are hidden until an event says that one takes long.
-func progressOf(ctx context.Context, v View) (all []ui.Bar) {
+func progressOf(ctx context.Context, v Connection) (all []ui.Bar) {
 	for _, s := range v.Streams {
 		if s.Stream == library.Deliveries {
 			continue

@@ -25,18 +25,18 @@ import (
 var at = library.Stamp(time.Date(2026, 11, 20, 21, 4, 11, 0, time.UTC))
 
 // connected returns a connection that reads listens and sends; what is read is in one state, and sending in another.
-func connected(reading, sending string) View {
-	line := func(state, message string) *lineView {
-		l := &lineView{State: state}
+func connected(reading, sending string) Connection {
+	line := func(state, message string) *ConnectionLine {
+		l := &ConnectionLine{State: state}
 		if c := syncer.Condition(state); needs(c) || c == syncer.Waiting || c == syncer.Held {
 			category := "upstream"
 			l.Category, l.Message, l.Since, l.Began = &category, message, &at, "It began at "+at+"."
 		}
 		return l
 	}
-	v := View{ID: "spotify", Provider: "spotify", DisplayName: "Spotify", Account: "alice", State: reading,
+	v := Connection{ID: "spotify", Provider: "spotify", DisplayName: "Spotify", Account: "alice", State: reading,
 		Message: "What is the case.", Reads: true, LastSuccessAt: &at, Reading: line(reading, "What is the case."),
-		Sending: line(sending, "What keeps it."), Streams: []streamView{
+		Sending: line(sending, "What keeps it."), Streams: []StreamState{
 			{Stream: library.Listens, State: reading}, {Stream: library.Deliveries, State: sending}}}
 	main := v.Reading
 	if needs(syncer.Condition(sending)) && !needs(syncer.Condition(reading)) {
@@ -56,9 +56,9 @@ func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	warning := core.Notification{ID: "2", Severity: "warning", Connection: "spotify", Title: "A notice",
 		Action: reconnect}
 	stopped := connected("needs_reconnect", "needs_reconnect")
-	stopped.Actions = []actionView{{Action: "reconnect", Label: "Reconnect", URL: "/connect/spotify"},
+	stopped.Actions = []ConnectionAction{{Action: "reconnect", Label: "Reconnect", URL: "/connect/spotify"},
 		{Action: "retry", Label: "Try again"}, {Action: "pause", Label: "Pause"}}
-	show := func(v View, path string, open ...core.Notification) CardView {
+	show := func(v Connection, path string, open ...core.Notification) CardView {
 		return newCard(t.Context(), v, reader{Path: path, Open: open})
 	}
 
@@ -188,7 +188,7 @@ func TestAHoldThatCanBeLiftedHasTheWay(t *testing.T) {
 	v := connected("held", "held")
 	v.Reading.Liftable, v.Provider = true, "youtube"
 	const liftAt = "/settings/server#keys"
-	v.Actions = []actionView{{Action: "lift", Label: "Add a key", URL: liftAt}, {Action: "pause", Label: "Pause"}}
+	v.Actions = []ConnectionAction{{Action: "lift", Label: "Add a key", URL: liftAt}, {Action: "pause", Label: "Pause"}}
 	require.Equal(t, liftAt, newCard(t.Context(), v, reader{Admin: true}).Action.URL)
 	v.Actions = v.Actions[1:]
 	require.Equal(t, "/ask/youtube", newCard(t.Context(), v, reader{}).Action.Post)
@@ -205,14 +205,14 @@ func TestAnAdministratorReadsNeedsYou(t *testing.T) {
 
 func TestHeadlineOfConnections(t *testing.T) {
 	t.Parallel()
-	of := func(states ...string) (all []View) {
+	of := func(states ...string) (all []Connection) {
 		for _, s := range states {
-			all = append(all, View{ID: s, Provider: s, State: s, DisplayName: "Spotify"})
+			all = append(all, Connection{ID: s, Provider: s, State: s, DisplayName: "Spotify"})
 		}
 		return all
 	}
 	for _, c := range []struct {
-		all            []View
+		all            []Connection
 		offline, admin bool
 		want           string
 	}{
@@ -223,7 +223,7 @@ func TestHeadlineOfConnections(t *testing.T) {
 		{of("needs_admin", "held"), true, false, "Spotify needs the administrator, 1 is waiting"},
 		{of("needs_admin", "waiting", "needs_reconnect", "held"), false, true,
 			"2 services need you, 2 are waiting"},
-		{[]View{{Provider: "spotify", State: "held", DisplayName: "Spotify"},
+		{[]Connection{{Provider: "spotify", State: "held", DisplayName: "Spotify"},
 			{Provider: "spotify", State: "needs_reconnect", DisplayName: "Mine"}}, false, true, "Mine needs you"},
 		{of("needs_admin"), false, true, "Spotify needs you"},
 		{of("needs_admin", "needs_reconnect"), false, false, "2 services need you"},

@@ -125,20 +125,107 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/connections", h.list)
-	g.GET("/connections/:id", h.oneAPI)
-	g.GET("/connections/:id/runs", h.runs.api)
-	g.GET("/connections/:id/skipped", h.skipped.api)
-	g.POST("/connections/:id/skipped/retry", h.skipped.retryAPI)
-	g.PUT("/connections/:id", h.connect.api)
-	g.PATCH("/connections/:id", h.renameAPI)
-	g.DELETE("/connections/:id", h.disconnectAPI)
-	g.POST("/connections/:id/sync", h.actAPI)
-	g.POST("/connections/:id/retry", h.actAPI)
-	g.POST("/connections/:id/pause", h.actAPI)
-	g.POST("/connections/:id/resume", h.actAPI)
-	g.GET("/connections/:id/forwarding", h.forwarding.api)
-	g.PUT("/connections/:id/forwarding", h.forwarding.startAPI)
-	g.DELETE("/connections/:id/forwarding", h.forwarding.stopAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/connections", h.list, core.Call{
+		ID:      "listConnections",
+		Summary: "All connections of the signed-in user",
+		Answer:  "The connections.",
+	})
+	core.Get(a, "/connections/{id}", h.oneAPI, core.Call{
+		ID:      "getConnection",
+		Summary: "One connection",
+		Answer:  "The connection.",
+	})
+	core.Get(a, "/connections/{id}/runs", h.runs.api, core.Call{
+		ID:      "listRuns",
+		Summary: "The runs of the last 24 hours and their results, newest first",
+		Answer:  "A page of runs. There are none for a provider that Reprise only writes to.",
+	})
+	core.Get(a, "/connections/{id}/skipped", h.skipped.api, core.Call{
+		ID: "listSkipped",
+		Summary: "What the service lists but doesn't let Reprise read, such as a private playlist; at most " +
+			"1,000 items",
+		Description: "Reprise tries each one again once a day. An item leaves the list when Reprise can read it, " +
+			"or when the service no longer lists it. If the answer for a playlist broke off or was unusable, " +
+			"Reprise tries it twice more first.",
+		Answer: "Playlists first, then tracks; each sorted by name.",
+	})
+	core.Post(a, "/connections/{id}/skipped/retry", h.skipped.retryAPI, core.Call{
+		ID:       "retrySkipped",
+		Summary:  "Try everything again now that was skipped",
+		Answer:   "Accepted.",
+		Status:   http.StatusAccepted,
+		Refusals: map[int]string{http.StatusConflict: ""},
+	})
+	core.Put(a, "/connections/{id}", h.connect.api, core.Call{
+		ID:      "connect",
+		Summary: "Connect, or reconnect, a provider with credentials that you type",
+		Description: "Reprise stores nothing until a real call has proved the credentials. If they belong to " +
+			"another account than before, the answer is 409 with `old_account` and `new_account`; send " +
+			"`\"other_account\": \"accept\"` to switch to it, or, if the same server has a new address, " +
+			"`\"moved\"`, which keeps everything. Services that ask for your consent are connected in a browser, " +
+			"at `/connect/{provider}`.",
+		Answer:   "Proved and stored.",
+		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
+	})
+	core.Patch(a, "/connections/{id}", h.renameAPI, core.Call{
+		ID:      "renameConnection",
+		Summary: "Rename",
+		Answer:  "The connection.",
+	})
+	core.Delete(a, "/connections/{id}", h.disconnectAPI, core.Call{
+		ID:      "disconnect",
+		Summary: "Disconnect",
+		Answer:  "Disconnected.",
+	})
+	core.Post(a, "/connections/{id}/sync", h.syncAPI, core.Call{
+		ID:       "syncConnection",
+		Summary:  "Read now; if a sync is running, another one follows",
+		Answer:   "A sync has started, or follows the one that is running.",
+		Status:   http.StatusAccepted,
+		Refusals: map[int]string{http.StatusConflict: ""},
+	})
+	core.Post(a, "/connections/{id}/retry", h.actAPI("retry"), core.Call{
+		ID: "retryConnection",
+		Summary: "Try again and send what is waiting; lifts a stop or a backoff, never a wait that the provider " +
+			"demanded",
+		Answer:   "Accepted.",
+		Status:   http.StatusAccepted,
+		Refusals: map[int]string{http.StatusConflict: ""},
+	})
+	core.Post(a, "/connections/{id}/pause", h.actAPI("pause"), core.Call{
+		ID:      "pauseConnection",
+		Summary: "Stop reading until resumed",
+		Answer:  "Accepted.",
+		Status:  http.StatusAccepted,
+	})
+	core.Post(a, "/connections/{id}/resume", h.actAPI("resume"), core.Call{
+		ID:      "resumeConnection",
+		Summary: "Resume reading",
+		Answer:  "Accepted.",
+		Status:  http.StatusAccepted,
+	})
+	core.Get(a, "/connections/{id}/forwarding", h.forwarding.api, core.Call{
+		ID:       "getForwarding",
+		Summary:  "Whether Reprise forwards listens to this connection, and what happened to them",
+		Answer:   "Forwarding to this provider.",
+		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
+	})
+	core.Put(a, "/connections/{id}/forwarding", h.forwarding.startAPI, core.Call{
+		ID:       "startForwarding",
+		Optional: true,
+		Summary:  "Forward listens from now on",
+		Description: "A listen never goes back to the provider it came from. With `earlier`, listens from before " +
+			"go out, too, if the provider accepts them and doesn't have them yet. Asking twice changes nothing.",
+		Answer: "Forwarding to this provider.",
+		Refusals: map[int]string{
+			http.StatusUnprocessableEntity: "",
+			http.StatusTooManyRequests:     "Too much is waiting already; see Retry-After (seconds).",
+		},
+	})
+	core.Delete(a, "/connections/{id}/forwarding", h.forwarding.stopAPI, core.Call{
+		ID:      "stopForwarding",
+		Summary: "Stop forwarding; what is already waiting still goes out",
+		Answer:  "Stopped.",
+	})
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
@@ -55,31 +57,58 @@ func nameOf(typed string) (string, error) {
 	return name, nil
 }
 
+type connectRequest struct {
+	core.ConnectionID
+	Body fields `doc:"The fields of the provider."`
+}
+
+// fields are what a call gives a provider, text or true, by name.
+type fields map[string]any
+
+// Schema implements huma.SchemaProvider.
+func (fields) Schema(r huma.Registry) *huma.Schema {
+	return huma.SchemaFromType(r, reflect.TypeFor[anyFields]())
+}
+
+// anyFields are the fields of all providers.
+type anyFields struct {
+	_            struct{} `additionalProperties:"true"` // of other providers, which api refuses by name
+	Token        string   `json:"token,omitempty" doc:"ListenBrainz"`
+	URL          string   `json:"url,omitempty" doc:"Navidrome and other Subsonic servers; for ListenBrainz a compatible server, or empty."`
+	Username     string   `json:"username,omitempty" doc:"Navidrome"`
+	Password     string   `json:"password,omitempty" doc:"Navidrome"`
+	APIKey       string   `json:"apikey,omitempty" doc:"Navidrome; instead of name and password where the server offers it"`
+	Endpoint     string   `json:"endpoint,omitempty" doc:"S3; the storage's address; empty for Amazon"`
+	Bucket       string   `json:"bucket,omitempty" doc:"S3"`
+	AccessKey    string   `json:"access_key,omitempty" doc:"S3"`
+	SecretKey    string   `json:"secret_key,omitempty" doc:"S3"`
+	Region       string   `json:"region,omitempty" doc:"S3; usually not needed"`
+	Prefix       string   `json:"prefix,omitempty" doc:"S3; the folder in the bucket"`
+	Insecure     bool     `json:"insecure,omitempty" doc:"Navidrome; the password may be sent unprotected"`
+	Name         string   `json:"name,omitempty" maxLength:"60" doc:"The name of the connection; empty keeps it."`
+	OtherAccount string   `json:"other_account,omitempty" enum:"accept,moved"`
+}
+
 // api connects with the fields of a provider as JSON. With "other_account": "accept" it takes an account other than
 // the previous one without asking, and with "moved" the same account of a server that has another address now.
-func (h *connect) api(c echo.Context) error {
+func (h *connect) api(c echo.Context, in *connectRequest) (out Connection, _ error) {
 	id, p, err := h.core.Connection(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	if p.InBrowser() {
-		return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("connect.browser"),
+		return out, &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("connect.browser"),
 			Detail: words.New("connect.browser_text", "Name", p.DisplayName,
 				"Address", h.core.BaseURL()+"/connect/"+string(id))}
 	}
-	given, err := core.Body[map[string]any](c)
-	if err != nil {
-		return err
-	}
-	delete(given, "id") // echo adds what is in the path
 	takes := []string{"name", "other_account"}
 	for _, f := range p.Fields {
 		takes = append(takes, f.Name)
 	}
 	texts := map[string]string{}
-	for name, value := range given {
-		if !slices.Contains(takes, name) { // a field of another provider; core refuses those of none
-			return core.Unknown("field", name, takes)
+	for name, value := range in.Body {
+		if !slices.Contains(takes, name) { // a field of another provider; those of none are refused before
+			return out, core.Unknown("field", name, takes)
 		}
 		switch v := value.(type) {
 		case string:
@@ -89,17 +118,17 @@ func (h *connect) api(c echo.Context) error {
 				texts[name] = "true"
 			}
 		default:
-			return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.input.sent"),
+			return out, &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.input.sent"),
 				Detail: words.New("problem.field.not_text", "Name", name)}
 		}
 	}
 	fields, err := fieldsOf(c.Request().Context(), p, texts)
 	if err != nil {
-		return err
+		return out, err
 	}
 	name, err := nameOf(texts["name"])
 	if err != nil {
-		return err
+		return out, err
 	}
 	waiting, done := core.Waits(c)
 	defer done()
@@ -114,13 +143,9 @@ func (h *connect) api(c echo.Context) error {
 		}
 	}
 	if err != nil {
-		return refused(h.named(c, id, fields, name, err), err)
+		return out, refused(h.named(c, id, fields, name, err), err)
 	}
-	v, err := h.statuses.One(ctx, user, id)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, v)
+	return h.statuses.One(ctx, user, id)
 }
 
 // invalid returns the problem of a form or a call with something that cannot be used.

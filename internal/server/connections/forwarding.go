@@ -3,7 +3,6 @@ package connections
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,15 +30,15 @@ type forwarding struct {
 }
 
 // forwardingView counts a user's listens by what became of them at a provider.
-type forwardingView struct {
+type Forwarding struct {
 	Enabled        bool    `json:"enabled"`
-	EarlierListens int     `json:"earlier_listens"` // neither there nor waiting
-	Sent           int     `json:"sent"`
-	Waiting        int     `json:"waiting"`
-	Parked         int     `json:"parked"`
-	Refused        int     `json:"refused"`
-	There          int     `json:"there"`
-	NextAttemptAt  *string `json:"next_attempt_at"`
+	EarlierListens int     `json:"earlier_listens" minimum:"0" doc:"Stored here, unknown to the provider, and not on the way there."` // neither there nor waiting
+	Sent           int     `json:"sent" minimum:"0"`
+	Waiting        int     `json:"waiting" minimum:"0"`
+	Parked         int     `json:"parked" minimum:"0" doc:"Waiting for a person."`
+	Refused        int     `json:"refused" minimum:"0" doc:"Could not be sent."`
+	There          int     `json:"there" minimum:"0" doc:"The provider already had them."`
+	NextAttemptAt  *string `json:"next_attempt_at" format:"date-time"`
 }
 
 // taker returns the connection that a request's path names, if it takes listens.
@@ -56,8 +55,8 @@ func (h *forwarding) taker(c echo.Context) (syncer.Status, error) {
 
 func (h *forwarding) view(
 	ctx context.Context, user int64, conn library.ConnectionID,
-) (forwardingView, error) {
-	var v forwardingView
+) (Forwarding, error) {
+	var v Forwarding
 	rules, err := h.store.ForwardingRules(ctx, user)
 	if err != nil {
 		return v, err
@@ -66,7 +65,7 @@ func (h *forwarding) view(
 	if err != nil {
 		return v, err
 	}
-	v = forwardingView{Sent: a.Sent, Waiting: a.Waiting, Parked: a.Parked, Refused: a.Refused, There: a.There,
+	v = Forwarding{Sent: a.Sent, Waiting: a.Waiting, Parked: a.Parked, Refused: a.Refused, There: a.There,
 		Enabled: slices.ContainsFunc(rules, func(r delivery.Rule) bool { return r.Connection == conn })}
 	if a.Waiting > 0 {
 		v.NextAttemptAt = core.Moment(a.Next)
@@ -93,49 +92,43 @@ func (h *forwarding) set(
 	return h.deliveries.Forward(ctx, user, conn, earlier)
 }
 
-func (h *forwarding) api(c echo.Context) error {
+func (h *forwarding) api(c echo.Context, _ *core.ConnectionID) (out Forwarding, _ error) {
 	st, err := h.taker(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	v, err := h.view(c.Request().Context(), core.UserOf(c).ID, st.Connection.ID)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, v)
+	return h.view(c.Request().Context(), core.UserOf(c).ID, st.Connection.ID)
 }
 
-func (h *forwarding) startAPI(c echo.Context) error {
+type startForwardingRequest struct {
+	core.ConnectionID
+	Body struct {
+		Earlier bool `json:"earlier" required:"false"`
+	}
+}
+
+func (h *forwarding) startAPI(c echo.Context, in *startForwardingRequest) (out Forwarding, _ error) {
 	st, err := h.taker(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	in, err := core.Body[struct {
-		Earlier bool `json:"earlier"`
-	}](c)
-	if err == nil {
-		_, err = h.set(c.Request().Context(), core.UserOf(c).ID, st.Connection.ID, true, in.Earlier)
+	if _, err = h.set(c.Request().Context(), core.UserOf(c).ID, st.Connection.ID, true, in.Body.Earlier); err != nil {
+		return out, err
 	}
-	if err != nil {
-		return err
-	}
-	return h.api(c)
+	return h.api(c, &in.ConnectionID)
 }
 
-func (h *forwarding) stopAPI(c echo.Context) error {
+func (h *forwarding) stopAPI(c echo.Context, _ *core.ConnectionID) (out core.None, _ error) {
 	st, err := h.taker(c)
 	if err == nil {
 		_, err = h.set(c.Request().Context(), core.UserOf(c).ID, st.Connection.ID, false, false)
 	}
-	if err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return out, err
 }
 
 // forwardPart is the part of a connection's page about forwarding.
 type forwardPart struct {
-	forwardingView
+	Forwarding
 	Page     string // address of the connection's page
 	Name     string // of the connection
 	Lead     string
@@ -168,7 +161,7 @@ func (h *forwarding) part(
 	if err != nil {
 		return nil, err
 	}
-	part := &forwardPart{forwardingView: v, Page: "/connections/" + string(c.ID), Name: c.Label(p.Called().T(ctx))}
+	part := &forwardPart{Forwarding: v, Page: "/connections/" + string(c.ID), Name: c.Label(p.Called().T(ctx))}
 	part.say(ctx, span(ctx, p.Takes.Oldest))
 	if p.Takes.Library && len(part.Figures) > 0 {
 		part.Songs = part.Page + "/songs"

@@ -26,7 +26,7 @@ func (h headline) except(ctx context.Context, failed int) headline {
 }
 
 // headlineOf returns the headline for connections, to an administrator or a member.
-func headlineOf(ctx context.Context, all []View, offline, admin bool) headline {
+func headlineOf(ctx context.Context, all []Connection, offline, admin bool) headline {
 	var n Needs
 	you := admin
 	seen := map[string]bool{}
@@ -64,7 +64,7 @@ type Needs struct{ Person, Time []string }
 
 // Add adds a service by its state, if that needs anything.
 func (n *Needs) Add(state, name string) {
-	switch attention(View{State: state}) {
+	switch attention(Connection{State: state}) {
 	case 2:
 		n.Person = append(n.Person, name)
 	case 1:
@@ -88,7 +88,7 @@ func (n Needs) Words(you bool) words.Text {
 }
 
 // attention says how much a connection needs it: 2 for a person's, 1 for none, 0 when all is well.
-func attention(v View) int {
+func attention(v Connection) int {
 	switch syncer.Condition(v.State) {
 	case syncer.NeedsReconnect, syncer.NeedsAdmin:
 		return 2

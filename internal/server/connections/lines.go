@@ -13,28 +13,32 @@ import (
 	"reprise/internal/words"
 )
 
-// lineView is reading from a connection, or sending to it: its state, why, since when, what happens next, who must act.
-type lineView struct {
-	State         string  `json:"state"`
-	Category      *string `json:"category"`
-	Message       string  `json:"message"`
-	Since         *string `json:"since"`
-	NextAttemptAt *string `json:"next_attempt_at"`
-	LastSuccessAt *string `json:"last_success_at"`
-	Owner         *string `json:"owner"` // who must act: you or administrator; nil for nobody
-	Began         string  `json:"-"`     // what began, and when: "Sending has waited since …"
-	Liftable      bool    `json:"-"`     // an administrator can end it: members may ask for that
+// ConnectionLine is reading from a connection, or sending to it: its state, why, since when, what happens next, and
+// who must act.
+type ConnectionLine struct {
+	State         string  `json:"state" enum:"ConnectionState"`
+	Category      *string `json:"category" enum:"Category"`
+	Message       string  `json:"message" doc:"Why; empty when nothing is wrong."`
+	Since         *string `json:"since" format:"date-time"`
+	NextAttemptAt *string `json:"next_attempt_at" format:"date-time"`
+	LastSuccessAt *string `json:"last_success_at" format:"date-time"`
+	Owner         *string `json:"owner" enum:"you,administrator" doc:"Who must act."` // who must act: you or administrator; nil for nobody
+	// Began is what began, and when: "Sending has waited since …"
+	Began string `json:"-"`
+	// Liftable says that an administrator can end it: members may ask for that
+	Liftable bool `json:"-"`
 }
 
 // owners are those who must act, in the API.
 var owners = map[notify.Owner]string{notify.Person: "you", notify.Administrator: "administrator"}
 
 // viewLine returns the view of a line; nil for none. stem is "reading" or "sending".
-func viewLine(ctx context.Context, stem string, l *syncer.Line) *lineView {
+func viewLine(ctx context.Context, stem string, l *syncer.Line) *ConnectionLine {
 	if l == nil {
 		return nil
 	}
-	v := &lineView{State: string(l.Condition), LastSuccessAt: core.Moment(l.LastSuccessAt), Liftable: l.Liftable()}
+	v := &ConnectionLine{State: string(l.Condition), LastSuccessAt: core.Moment(l.LastSuccessAt),
+		Liftable: l.Liftable()}
 	if l.State.Kind == backoff.Ready {
 		return v
 	}
@@ -68,7 +72,7 @@ func beganWords(stem string, l *syncer.Line) words.Text {
 func liftable(s syncer.Status) bool { return s.Reading.Liftable() || s.Sending.Liftable() }
 
 // withLift puts the way to end a wait before other actions, for administrators. Members ask for it.
-func (h *Statuses) withLift(ctx context.Context, s syncer.Status, actions []actionView) []actionView {
+func (h *Statuses) withLift(ctx context.Context, s syncer.Status, actions []ConnectionAction) []ConnectionAction {
 	if !liftable(s) {
 		return actions
 	}
@@ -80,10 +84,10 @@ func (h *Statuses) withLift(ctx context.Context, s syncer.Status, actions []acti
 	if !line.Liftable() {
 		line = s.Sending
 	}
-	do := actionView{Action: "lift", Label: words.T(ctx, "alerts.lift"),
+	do := ConnectionAction{Action: "lift", Label: words.T(ctx, "alerts.lift"),
 		URL: s.Provider.MendAt(line.State.Category, line.State.Scope)}
 	if strings.HasPrefix(do.URL, "/setup/") {
 		do.Label = words.T(ctx, "status.set_up", "Name", s.Provider.Called())
 	}
-	return append([]actionView{do}, actions...)
+	return append([]ConnectionAction{do}, actions...)
 }

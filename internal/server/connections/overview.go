@@ -73,7 +73,7 @@ func (h *overview) page(c echo.Context) error {
 		return err
 	}
 	// Connections that need a person come first.
-	slices.SortStableFunc(all, func(a, b View) int { return attention(b) - attention(a) })
+	slices.SortStableFunc(all, func(a, b Connection) int { return attention(b) - attention(a) })
 	_, offline := h.uplink.Offline()
 	r := readerOf(user, "/", open)
 	counts, err := h.store.CountDeliveries(ctx, delivery.Filter{User: user.ID, State: delivery.Dead})
@@ -111,7 +111,7 @@ func (h *Handler) Card(ctx context.Context, u accounts.User, id library.Connecti
 		return CardView{}, err
 	}
 	r := readerOf(u, "/", open)
-	cards, err := h.overview.cards(ctx, u.ID, []View{v}, r)
+	cards, err := h.overview.cards(ctx, u.ID, []Connection{v}, r)
 	if err != nil {
 		return CardView{}, err
 	}
@@ -119,7 +119,7 @@ func (h *Handler) Card(ctx context.Context, u accounts.User, id library.Connecti
 }
 
 // cards returns the cards of connections, with what happened there today.
-func (h *overview) cards(ctx context.Context, user int64, all []View, r reader) ([]CardView, error) {
+func (h *overview) cards(ctx context.Context, user int64, all []Connection, r reader) ([]CardView, error) {
 	now := time.Now()
 	today, err := h.store.HeardSince(ctx, user, midnight(now.In(r.Zone)))
 	if err != nil {
@@ -183,9 +183,9 @@ func coversOf(ctx context.Context, rows []music.Row) (all []cover) {
 const coverLength = 56
 
 // offers returns what can be connected and is not.
-func (h *overview) offers(ctx context.Context, all []View, admin bool) (offers []offer) {
+func (h *overview) offers(ctx context.Context, all []Connection, admin bool) (offers []offer) {
 	for _, p := range h.core.Registry.All() {
-		if !slices.ContainsFunc(all, func(v View) bool { return v.Provider == p.Name }) {
+		if !slices.ContainsFunc(all, func(v Connection) bool { return v.Provider == p.Name }) {
 			offers = append(offers, offerOf(ctx, p, admin))
 		}
 	}
@@ -228,10 +228,10 @@ func notReady(offers []offer) string {
 }
 
 // others returns what a person can connect once more.
-func (h *overview) others(ctx context.Context, all []View) (others []ui.Named) {
+func (h *overview) others(ctx context.Context, all []Connection) (others []ui.Named) {
 	for _, p := range h.core.Registry.All() {
 		taken := func(id library.ConnectionID) bool {
-			return slices.ContainsFunc(all, func(v View) bool { return v.ID == string(id) })
+			return slices.ContainsFunc(all, func(v Connection) bool { return v.ID == string(id) })
 		}
 		next, free := library.NextConnectionID(p.Name, taken)
 		if free && next.Number() > 1 && p.Registered() {

@@ -49,7 +49,7 @@ type connectionDetails struct {
 	Gaps       []string
 	FillGaps   bool          // one of them can be filled by an import
 	Import     *imports.Part // if its export can be imported
-	Activity   []activity.View
+	Activity   []activity.Activity
 	Disconnect disconnectPart
 }
 
@@ -85,7 +85,7 @@ func (h *page) show(c echo.Context) error {
 }
 
 // detailsOf returns what the page of a connection says of its state.
-func detailsOf(ctx context.Context, w View, r reader) connectionDetails {
+func detailsOf(ctx context.Context, w Connection, r reader) connectionDetails {
 	v := connectionDetails{Card: newCard(ctx, w, r), Path: r.Path, Detail: w.Detail,
 		Streams: streamTable(ctx, w, r.Admin)}
 	v.Head = ui.Heading{ID: "name-" + w.ID, Title: w.DisplayName, Sub: w.Account, State: &v.Card.State, Back: "/",
@@ -117,7 +117,7 @@ func detailsOf(ctx context.Context, w View, r reader) connectionDetails {
 }
 
 // streamTable returns the table of what is read and sent.
-func streamTable(ctx context.Context, w View, admin bool) ui.Grid {
+func streamTable(ctx context.Context, w Connection, admin bool) ui.Grid {
 	g := ui.Grid{Class: "streams", Columns: []string{words.T(ctx, "connection.stream"),
 		words.T(ctx, "connection.state"), words.T(ctx, "connection.last"), words.T(ctx, "connection.next_time")}}
 	for _, s := range w.Streams {

@@ -22,24 +22,24 @@ type runs struct {
 	statuses *Statuses
 }
 
-// runView is a run in the API and on pages.
-type runView struct {
-	Stream    string  `json:"stream"`
-	StartedAt string  `json:"started_at"`
+// Run is a run in the API and on pages.
+type Run struct {
+	Stream    string  `json:"stream" enum:"listens,playlists"`
+	StartedAt string  `json:"started_at" format:"date-time"`
 	TookMS    int64   `json:"took_ms"`
-	Rows      int     `json:"rows"`
-	Result    string  `json:"result"`
-	Category  *string `json:"category"`
-	Words     *string `json:"words"`
-	Detail    *string `json:"detail"`
+	Rows      int     `json:"rows" doc:"New listens, or playlists read."`
+	Result    string  `json:"result" enum:"ok,retriable,fatal"`
+	Category  *string `json:"category" doc:"Of the failure."`
+	Words     *string `json:"words" doc:"What went wrong, for a person."`
+	Detail    *string `json:"detail" doc:"What the provider said."`
 	Name      string  `json:"-"` // of the stream
 	Took      string  `json:"-"`
 	Came      string  `json:"-"` // what it came to
 	Outcome   string  `json:"-"` // as in ui.Slot
 }
 
-func viewRun(ctx context.Context, r library.Run) runView {
-	v := runView{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
+func viewRun(ctx context.Context, r library.Run) Run {
+	v := Run{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
 		Result: r.Result, Category: core.Text(r.Category),
 		Words: core.Text(r.Words.T(ctx)), Detail: core.Text(r.Detail), Took: core.Took(ctx, r.Took),
 		Name: words.Each("part.", r.Stream).T(ctx), Outcome: r.Result, Came: cameTo(ctx, r)}
@@ -83,8 +83,8 @@ func cameTo(ctx context.Context, r library.Run) string {
 type runsPart struct {
 	From   time.Time
 	Strips []dayOf
-	Runs   []runView // the newest
-	All    string    // address of the page of all; empty if these are all
+	Runs   []Run  // the newest
+	All    string // address of the page of all; empty if these are all
 }
 
 // dayOf is the last day of a stream.
@@ -117,7 +117,7 @@ func (h *runs) part(ctx context.Context, st syncer.Status) (*runsPart, error) {
 			Slots: slots(ctx, some, from, quarterHour)})
 	}
 	page, next, err := h.store.Runs(ctx, c.User, c.ID, from, "", newestRuns)
-	v.Runs = core.ViewAll(page, func(r library.Run) runView { return viewRun(ctx, r) })
+	v.Runs = core.ViewAll(page, func(r library.Run) Run { return viewRun(ctx, r) })
 	if next != "" {
 		v.All = "/connections/" + string(c.ID) + "/runs"
 	}
@@ -125,7 +125,7 @@ func (h *runs) part(ctx context.Context, st syncer.Status) (*runsPart, error) {
 }
 
 // asked returns a connection and the page of its runs that a request selects.
-func (h *runs) asked(c echo.Context) (v View, page []runView, next string, err error) {
+func (h *runs) asked(c echo.Context) (v Connection, page []Run, next string, err error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	id, _, err := h.core.Connection(c)
 	if err != nil {
@@ -139,21 +139,31 @@ func (h *runs) asked(c echo.Context) (v View, page []runView, next string, err e
 		return v, nil, "", err
 	}
 	all, next, err := h.store.Runs(ctx, user, id, time.Now().Add(-24*time.Hour), c.QueryParam("before"), n)
-	return v, core.ViewAll(all, func(r library.Run) runView { return viewRun(ctx, r) }), next, err
+	return v, core.ViewAll(all, func(r library.Run) Run { return viewRun(ctx, r) }), next, err
 }
 
-func (h *runs) api(c echo.Context) error {
+type listRunsRequest struct {
+	core.ConnectionID
+	core.Paged
+}
+
+type listRunsAnswer struct {
+	Runs []Run   `json:"runs"`
+	Next *string `json:"next" doc:"Cursor of the next page; null at the end."`
+}
+
+func (h *runs) api(c echo.Context, _ *listRunsRequest) (out listRunsAnswer, _ error) {
 	_, all, next, err := h.asked(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"runs": all, "next": core.Text(next)})
+	return listRunsAnswer{Runs: all, Next: core.Text(next)}, nil
 }
 
 // runsView is the page of a connection's runs.
 type runsView struct {
 	Head  ui.Heading
-	Runs  []runView
+	Runs  []Run
 	Back  string // the connection's page
 	Pages ui.Pages
 }

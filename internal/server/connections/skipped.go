@@ -3,7 +3,6 @@ package connections
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/a-h/templ"
@@ -30,23 +29,23 @@ type skipped struct {
 	statuses    *Statuses
 }
 
-// skippedView is one such item.
-type skippedView struct {
-	Kind         string  `json:"kind"`
-	SourceID     string  `json:"source_id"`
+// Skipped is one such item.
+type Skipped struct {
+	Kind         string  `json:"kind" enum:"playlist,track"`
+	SourceID     string  `json:"source_id" doc:"At the service, or the position in the playlist."`
 	Name         string  `json:"name"`
-	PlaylistID   *string `json:"playlist_source_id"` // that a track is in
+	PlaylistID   *string `json:"playlist_source_id" doc:"The playlist of a track."` // that a track is in
 	PlaylistName *string `json:"playlist_name"`
-	Category     string  `json:"category"`
-	Reason       string  `json:"reason"`
-	Answer       *string `json:"answer"`
-	Since        string  `json:"since"`
-	TriedAt      string  `json:"tried_at"`
-	RetryAt      string  `json:"retry_at"`
+	Category     string  `json:"category" enum:"item,network,upstream,contract"`
+	Reason       string  `json:"reason" doc:"Why, for a person."`
+	Answer       *string `json:"answer" doc:"What the service said."`
+	Since        string  `json:"since" format:"date-time"`
+	TriedAt      string  `json:"tried_at" format:"date-time"`
+	RetryAt      string  `json:"retry_at" format:"date-time"`
 }
 
-func viewSkipped(ctx context.Context, v library.Skipped) skippedView {
-	return skippedView{Kind: v.Kind, SourceID: v.SourceID, Name: v.Name, PlaylistID: core.Text(v.Playlist),
+func viewSkipped(ctx context.Context, v library.Skipped) Skipped {
+	return Skipped{Kind: v.Kind, SourceID: v.SourceID, Name: v.Name, PlaylistID: core.Text(v.Playlist),
 		PlaylistName: core.Text(v.In), Category: v.Category, Reason: v.Reason.T(ctx), Answer: core.Text(v.Answer),
 		Since: library.Stamp(v.Since), TriedAt: library.Stamp(v.TriedAt), RetryAt: library.Stamp(v.RetryAt)}
 }
@@ -83,33 +82,37 @@ func (h *skipped) part(ctx context.Context, user int64, conn library.ConnectionI
 	return part, nil
 }
 
-func (h *skipped) api(c echo.Context) error {
+type listSkippedAnswer struct {
+	Skipped []Skipped `json:"skipped"`
+}
+
+func (h *skipped) api(c echo.Context, in *core.ConnectionID) (out listSkippedAnswer, _ error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	v, err := h.statuses.One(ctx, user, library.ConnectionID(c.Param("id")))
+	v, err := h.statuses.One(ctx, user, library.ConnectionID(in.ID))
 	if err != nil {
-		return err
+		return out, err
 	}
 	all, err := h.store.Skipped(ctx, user, library.ConnectionID(v.ID))
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"skipped": core.ViewsFor(ctx, all, viewSkipped)})
+	return listSkippedAnswer{Skipped: core.ViewsFor(ctx, all, viewSkipped)}, nil
 }
 
-func (h *skipped) retryAPI(c echo.Context) error {
+func (h *skipped) retryAPI(c echo.Context, _ *core.ConnectionID) (out stateAnswer, _ error) {
 	id, _, err := h.core.Connection(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	if err := h.connections.LookAgain(ctx, user, id); err != nil {
-		return err
+		return out, err
 	}
 	v, err := h.statuses.One(ctx, user, id)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusAccepted, map[string]string{"state": v.State})
+	return stateAnswer{State: v.State}, nil
 }
 
 func (h *skipped) retryForm(c echo.Context) error {

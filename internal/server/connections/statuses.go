@@ -34,16 +34,16 @@ func NewStatuses(
 }
 
 // All returns the views of all connections of a user.
-func (h *Statuses) All(ctx context.Context, user int64) ([]View, error) {
+func (h *Statuses) All(ctx context.Context, user int64) ([]Connection, error) {
 	all, err := h.connections.StatusOf(ctx, user, h.store)
 	return core.ViewsFor(ctx, all, h.view), err
 }
 
 // One returns the view of one connection, or library.ErrNotFound.
-func (h *Statuses) One(ctx context.Context, user int64, conn library.ConnectionID) (View, error) {
+func (h *Statuses) One(ctx context.Context, user int64, conn library.ConnectionID) (Connection, error) {
 	st, err := h.Status(ctx, user, conn)
 	if err != nil {
-		return View{}, err
+		return Connection{}, err
 	}
 	return h.view(ctx, st), nil
 }

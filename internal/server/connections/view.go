@@ -14,49 +14,49 @@ import (
 	"reprise/internal/words"
 )
 
-// View is a connection in the API and in events.
-type View struct {
-	ID                  string           `json:"id"`
-	Name                string           `json:"name"` // given by its person; may be empty
-	Provider            string           `json:"provider"`
-	DisplayName         string           `json:"display_name"`
-	Account             string           `json:"account"`
-	State               string           `json:"state"`
-	Category            *string          `json:"category"`
-	Message             string           `json:"message"`
-	Detail              string           `json:"detail,omitempty"`
-	Note                string           `json:"note,omitempty"` // what its server does not offer
-	Since               *string          `json:"since"`
-	NextAttemptAt       *string          `json:"next_attempt_at"`
-	LastSuccessAt       *string          `json:"last_success_at"`
-	ConsecutiveFailures int              `json:"consecutive_failures"`
-	ExpiresAt           *string          `json:"expires_at"`
-	ParkedDeliveries    int              `json:"parked_deliveries"`
-	Reading             *lineView        `json:"reading"` // nil where nothing is read
-	Sending             *lineView        `json:"sending"` // nil where something is read, and nothing was ever sent
-	Streams             []streamView     `json:"streams"`
-	Actions             []actionView     `json:"actions"`
-	Reads               bool             `json:"-"` // false: things are only sent there
-	Archives            bool             `json:"-"` // months of listens are
-	Every               string           `json:"-"` // the shortest interval of its streams, in words
-	Spread              string           `json:"-"` // why it is read less often than the loops tick
-	Waiting             delivery.Waiting `json:"-"` // what waits to be sent there
+// Connection is a connection in the API and in events.
+type Connection struct {
+	ID                  string             `json:"id" doc:"Unique among the connections of this user."`
+	Name                string             `json:"name" doc:"Given by its user; may be empty."` // given by its person; may be empty
+	Provider            string             `json:"provider"`
+	DisplayName         string             `json:"display_name" doc:"What people read: its name, or that of the provider."`
+	Account             string             `json:"account"`
+	State               string             `json:"state" enum:"ConnectionState" doc:"The state of reading, or of sending if nothing is read, or only sending needs somebody or fails. A limit that the service asks to keep while sending is in 'sending' only."`
+	Category            *string            `json:"category" enum:"Category"`
+	Message             string             `json:"message" doc:"A plain sentence."`
+	Detail              string             `json:"detail,omitempty" doc:"The latest failure in the service's words."`
+	Note                string             `json:"note,omitempty" doc:"What its server doesn't offer, and what to do instead."` // what its server does not offer
+	Since               *string            `json:"since" format:"date-time"`
+	NextAttemptAt       *string            `json:"next_attempt_at" format:"date-time"`
+	LastSuccessAt       *string            `json:"last_success_at" format:"date-time"`
+	ConsecutiveFailures int                `json:"consecutive_failures" minimum:"0"`
+	ExpiresAt           *string            `json:"expires_at" format:"date-time"`
+	ParkedDeliveries    int                `json:"parked_deliveries" minimum:"0" doc:"Listens, playlists and months that wait for a person before Reprise sends them."`
+	Reading             *ConnectionLine    `json:"reading" doc:"Null if Reprise reads nothing there."`                 // nil where nothing is read
+	Sending             *ConnectionLine    `json:"sending" doc:"Null if something is read and nothing was ever sent."` // nil where something is read, and nothing was ever sent
+	Streams             []StreamState      `json:"streams" doc:"Those that its server offers."`
+	Actions             []ConnectionAction `json:"actions" doc:"What the person can do, the most sensible first."`
+	Reads               bool               `json:"-"` // false: things are only sent there
+	Archives            bool               `json:"-"` // months of listens are
+	Every               string             `json:"-"` // the shortest interval of its streams, in words
+	Spread              string             `json:"-"` // why it is read less often than the loops tick
+	Waiting             delivery.Waiting   `json:"-"` // what waits to be sent there
 }
 
-type streamView struct {
-	Stream        string  `json:"stream"`
-	State         string  `json:"state"`
-	NextAttemptAt *string `json:"next_attempt_at"`
-	LastSuccessAt *string `json:"last_success_at"`
-	EverySeconds  int     `json:"every_seconds,omitempty"` // how often it is read at the moment
-	Note          string  `json:"note,omitempty"`
-	HistoryDone   int     `json:"history_done,omitempty"`
-	HistoryTotal  int     `json:"history_total,omitempty"`
+type StreamState struct {
+	Stream        string  `json:"stream" enum:"listens,playlists,deliveries" doc:"deliveries is what is sent there."`
+	State         string  `json:"state" enum:"ConnectionState"`
+	NextAttemptAt *string `json:"next_attempt_at" format:"date-time"`
+	LastSuccessAt *string `json:"last_success_at" format:"date-time"`
+	EverySeconds  int     `json:"every_seconds,omitempty" minimum:"1" doc:"How often it is read at the moment; absent if nothing is. Where many accounts share the pace of a service, this is longer than the interval of the settings."` // how often it is read at the moment
+	Note          string  `json:"note,omitempty" doc:"What a person should know about the data."`
+	HistoryDone   int     `json:"history_done,omitempty" doc:"Plays read of the history before the first sync, while it is being read."`
+	HistoryTotal  int     `json:"history_total,omitempty" doc:"All of them, as far as the provider says."`
 	Next          string  `json:"-"` // when it is attempted next, in words, if there is no time
 }
 
-type actionView struct {
-	Action string `json:"action"`
+type ConnectionAction struct {
+	Action string `json:"action" enum:"reconnect,retry,sync,pause,resume,lift" doc:"lift is for administrators: where to end a wait of everybody, such as a spent key."`
 	Label  string `json:"label"`
 	URL    string `json:"url,omitempty"`
 }
@@ -86,12 +86,12 @@ func plainMessage(s syncer.Status) words.Text {
 	return words.Each("state.", string(s.Condition))
 }
 
-func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
-	v := View{ID: string(c.Connection.ID), Name: c.Connection.Name, Provider: c.Provider.Name,
+func (h *Statuses) view(ctx context.Context, c syncer.Status) Connection {
+	v := Connection{ID: string(c.Connection.ID), Name: c.Connection.Name, Provider: c.Provider.Name,
 		DisplayName: c.Connection.Label(c.Provider.Called().T(ctx)), Account: c.Connection.Account,
 		State: string(c.Condition), Message: c.Words.Message.T(ctx), Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
-		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []streamView{},
+		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(ctx, c), Streams: []StreamState{},
 		ParkedDeliveries: c.Waiting.Parked, Waiting: c.Waiting,
 		Note: c.Note.T(ctx), Reads: c.Reading != nil, Archives: c.Provider.Takes.Archive}
 	v.Reading, v.Sending = viewLine(ctx, "reading", c.Reading), viewLine(ctx, "sending", c.Sending)
@@ -114,7 +114,7 @@ func (h *Statuses) view(ctx context.Context, c syncer.Status) View {
 		if every > 0 && (soonest == 0 || every < soonest) {
 			soonest, v.Every = every, rhythm(every).T(ctx)
 		}
-		sv := streamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
+		sv := StreamState{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
 			EverySeconds:  int(every.Seconds()),
 			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note.T(ctx),
 			Next: nextWords(st, every).T(ctx)}
@@ -169,46 +169,46 @@ func unitOf(d time.Duration) (name string, n int) {
 }
 
 // actionsFor returns what the person can do, the most useful first.
-func actionsFor(ctx context.Context, s syncer.Status) []actionView {
-	action := func(name string) actionView {
-		return actionView{Action: name, Label: words.Each("action.", name).T(ctx)}
+func actionsFor(ctx context.Context, s syncer.Status) []ConnectionAction {
+	action := func(name string) ConnectionAction {
+		return ConnectionAction{Action: name, Label: words.Each("action.", name).T(ctx)}
 	}
 	retry, pause := action("retry"), action("pause")
 	calm := s.Reading != nil && s.Reading.State.Kind == backoff.Ready // only sending waits
 	switch s.Condition {
 	case syncer.Paused:
-		return []actionView{action("resume")}
+		return []ConnectionAction{action("resume")}
 	case syncer.NeedsReconnect:
 		reconnect := action("reconnect")
 		reconnect.URL = "/connect/" + string(s.Connection.ID)
 		if s.State.Category == resilience.Permission {
-			return []actionView{retry, reconnect, pause}
+			return []ConnectionAction{retry, reconnect, pause}
 		}
-		return []actionView{reconnect, retry, pause}
+		return []ConnectionAction{reconnect, retry, pause}
 	case syncer.Waiting, syncer.Held:
-		all := []actionView{pause}
+		all := []ConnectionAction{pause}
 		if calm {
-			all = []actionView{action("sync"), pause}
+			all = []ConnectionAction{action("sync"), pause}
 		}
 		if s.Condition == syncer.Waiting {
-			return append([]actionView{retry}, all...)
+			return append([]ConnectionAction{retry}, all...)
 		}
 		return all
 	case syncer.NeedsAdmin:
-		return []actionView{retry, pause}
+		return []ConnectionAction{retry, pause}
 	case syncer.Syncing:
-		return []actionView{pause}
+		return []ConnectionAction{pause}
 	}
 	switch {
 	case s.Reading == nil:
-		return []actionView{pause}
+		return []ConnectionAction{pause}
 	case s.Sending != nil && s.Sending.Condition == syncer.Waiting:
-		return []actionView{action("sync"), retry, pause}
+		return []ConnectionAction{action("sync"), retry, pause}
 	}
-	return []actionView{action("sync"), pause}
+	return []ConnectionAction{action("sync"), pause}
 }
 
 // has says whether a connection has a stream.
-func (v View) has(stream string) bool {
-	return slices.ContainsFunc(v.Streams, func(s streamView) bool { return s.Stream == stream })
+func (v Connection) has(stream string) bool {
+	return slices.ContainsFunc(v.Streams, func(s StreamState) bool { return s.Stream == stream })
 }

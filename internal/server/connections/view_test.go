@@ -69,7 +69,7 @@ func TestWhatIsOnlySentToShowsItsSending(t *testing.T) {
 	require.Equal(t, "waiting", v.State)
 	require.Nil(t, v.Reading)
 	require.Equal(t, "Koito is taking a break; nothing for you to do",
-		headlineOf(t.Context(), []View{v}, false, false).State.Word)
+		headlineOf(t.Context(), []Connection{v}, false, false).State.Word)
 	card := newCard(t.Context(), v, reader{Path: "/"})
 	html := uitest.HTML(t, words.English, Card(card))
 	for _, says := range []string{"Retrying soon", "Reprise can&#39;t reach Koito.", "3 waiting to be sent",
@@ -106,7 +106,7 @@ func TestNextAttemptInWords(t *testing.T) {
 		require.Equal(t, c.want, nextWords(c.st, c.every).String())
 	}
 	require.Equal(t, "spätestens in 5 Sekunden", nextWords(syncer.StreamStatus{}, 5*time.Second).In(words.German))
-	require.Equal(t, "Next", streamTable(t.Context(), View{}, false).Columns[3])
+	require.Equal(t, "Next", streamTable(t.Context(), Connection{}, false).Columns[3])
 }
 
 // A listen that a service has was only noticed there at a time.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -29,35 +30,17 @@ type tokenStore interface {
 	TouchToken(ctx context.Context, id int64, at time.Time) error
 }
 
-// bySession is what a call needs that no token is good for.
-const bySession accounts.Scope = "session"
-
-// exceptions are the calls that need another scope than their method and path imply.
-var exceptions = map[string]accounts.Scope{
-	"DELETE /api/v1/session":      bySession,
-	"DELETE /api/v1/sessions":     bySession, // or who has stolen a token could keep its owner out
-	"DELETE /api/v1/sessions/:id": bySession,
-	"DELETE /api/v1/account":      bySession,
-	"POST /api/v1/tokens":         bySession, // a token that makes tokens could never be revoked for good
-	"GET /api/v1/tokens":          accounts.Operate,
-	"GET /api/v1/sessions":        accounts.Operate,
-}
-
-// byAddress are the calls that take a token in the address, because the programs that make them send no headers. The
-// token must have the scope "read" only, since addresses are passed on and logged on the way.
-var byAddress = map[string]bool{"/api/v1/feed.atom": true, "/api/v1/feed.json": true}
+// BySession is the scope of a call that no token is good for.
+const BySession accounts.Scope = "session"
 
 // errOpen refuses a token in the address that has more than the scope "read".
 var errOpen = &Refusal{Status: http.StatusForbidden, Title: words.New("problem.token.address"), challenge: smallScope,
 	Detail: words.New("problem.token.address_text")}
 
-// needOf returns the scope that a call of the API needs. Every call needs one.
-func needOf(method, route string) accounts.Scope {
-	if need, ok := exceptions[method+" "+route]; ok {
-		return need
-	}
+// needOf returns the scope that a call needs which does not say which.
+func needOf(method, path string) accounts.Scope {
 	switch {
-	case strings.HasPrefix(route, "/api/v1/admin/"):
+	case strings.HasPrefix(path, "/admin/"):
 		return accounts.Full
 	case method == http.MethodGet || method == http.MethodHead:
 		return accounts.Read
@@ -72,7 +55,16 @@ type Access struct {
 	adminToken atomic.Pointer[resilience.Secret]
 	log        *slog.Logger
 	wrong      *wrongTokens
-	refused    *Throttle // bounds the lines of the log
+	refused    *Throttle         // bounds the lines of the log
+	calls      map[string]access // by method and route; complete before the first request
+}
+
+// access says who may make a call.
+type access struct {
+	need accounts.Scope
+	// byAddress says that a token may be in the address, because the programs that make the call send no headers. It
+	// must have the scope "read" only, since addresses are passed on and logged on the way.
+	byAddress bool
 }
 
 // bearer is the caller that a token names.
@@ -101,7 +93,8 @@ func (a *Access) MayCall(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		secret, ok := bearerOf(c.Request())
 		open := false
-		if !ok && byAddress[c.Path()] {
+		call := a.calls[c.Request().Method+" "+c.Path()]
+		if !ok && call.byAddress {
 			secret = c.QueryParam("token")
 			open = secret != ""
 		}
@@ -111,7 +104,7 @@ func (a *Access) MayCall(next echo.HandlerFunc) echo.HandlerFunc {
 		ctx := c.Request().Context()
 		b, err := a.bearer(c.Request(), c.RealIP(), secret)
 		if err == nil {
-			err = b.allowed(needOf(c.Request().Method, c.Path()))
+			err = b.allowed(cmp.Or(call.need, accounts.Read))
 		}
 		if err == nil && open && b.token.Scope != accounts.Read {
 			err = errOpen
@@ -169,7 +162,7 @@ var ErrScrape error = &Refusal{Status: http.StatusUnauthorized, Title: words.New
 // allowed returns nil if the token is good for what a call needs.
 func (b bearer) allowed(need accounts.Scope) error {
 	switch {
-	case need == bySession:
+	case need == BySession:
 		return &Refusal{Status: http.StatusForbidden, Title: words.New("problem.token.none"),
 			challenge: smallScope,
 			Detail:    words.New("problem.token.none_text")}

@@ -86,7 +86,7 @@ func New(o Options) (*Core, error) {
 		Registry: o.Registry, Log: o.Log,
 		Sessions: sessions,
 		Access: &Access{sessions: sessions, store: o.Store, log: o.Log,
-			wrong: newWrongTokens(), refused: NewThrottle(refusedEvery)},
+			calls: map[string]access{}, wrong: newWrongTokens(), refused: NewThrottle(refusedEvery)},
 		tries: newTries(), refused: NewThrottle(refusedEvery),
 		refusedAll: NewThrottle(refusedInAll),
 		version:    o.Version,
@@ -140,6 +140,14 @@ func (k *Core) Services() []*providers.Provider {
 		}
 	}
 	return all
+}
+
+// ProviderNames returns the names of the providers that people connect.
+func (k *Core) ProviderNames() (names []string) {
+	for _, p := range k.Registry.All() {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // ProviderName returns what the reader of a context calls a provider, set up or not.

@@ -1,57 +1,23 @@
 package core
 
 import (
-	"maps"
-	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/words"
-	"reprise/web"
 )
 
-// KnownParameters is middleware that refuses calls of the API whose query has a parameter that the call does not take.
-// A mistyped filter would otherwise be a filter that is not there. It runs once the caller is known.
-func KnownParameters(next echo.HandlerFunc) echo.HandlerFunc {
-	known := func(c echo.Context) error {
-		if err := CheckQuery(c); err != nil {
-			return err
+// ForAdministrators is middleware that lets only administrators and the operator through where a path says so.
+func ForAdministrators(next echo.HandlerFunc) echo.HandlerFunc {
+	guarded := MustBeAdmin(next)
+	return func(c echo.Context) error {
+		if strings.HasPrefix(c.Path(), "/api/v1/admin/") {
+			return guarded(c)
 		}
 		return next(c)
 	}
-	ofAdministrators := MustBeAdmin(known)
-	return func(c echo.Context) error {
-		if strings.HasPrefix(c.Path(), "/api/v1/admin/") {
-			return ofAdministrators(c)
-		}
-		return known(c)
-	}
-}
-
-// CheckQuery returns a problem if the query of a call has a parameter that the call does not take.
-func CheckQuery(c echo.Context) error {
-	if c.Request().URL.RawQuery == "" {
-		return nil
-	}
-	call, ok := web.Calls()[c.Request().Method+" "+c.Path()]
-	if !ok {
-		return nil
-	}
-	query, err := url.ParseQuery(c.Request().URL.RawQuery)
-	if err != nil {
-		return &Refusal{Status: http.StatusBadRequest, Title: words.New("problem.unreadable.title"),
-			Detail: words.New("problem.unreadable.query")}
-	}
-	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(call.Query, name) {
-			return Unknown(aParameter, name, call.Query)
-		}
-	}
-	return nil
 }
 
 // What a call may not take.
@@ -87,30 +53,4 @@ func Unknown(what, name string, known []string) *Refusal {
 		title, text = words.New("problem.field.title"), words.New("problem.field.text", "Name", quoted)
 	}
 	return BadRequest(title, words.Join(text, hint))
-}
-
-// knownFields returns a problem if value has a field that is not among those that a call takes, at any depth.
-func knownFields(value any, fields web.Fields) *Refusal {
-	if fields == nil {
-		return nil
-	}
-	switch v := value.(type) {
-	case []any:
-		for _, one := range v {
-			if p := knownFields(one, fields); p != nil {
-				return p
-			}
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			below, ok := fields[name]
-			if !ok {
-				return Unknown(aField, name, slices.Sorted(maps.Keys(fields)))
-			}
-			if p := knownFields(v[name], below); p != nil {
-				return p
-			}
-		}
-	}
-	return nil
 }

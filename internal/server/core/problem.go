@@ -28,11 +28,11 @@ type Problem struct {
 	Status     int        `json:"status"`
 	Title      string     `json:"title"`
 	Detail     string     `json:"detail,omitempty"`
-	Until      *time.Time `json:"until,omitempty"`       // of a wait
-	OldAccount string     `json:"old_account,omitempty"` // of a choice between accounts
+	Until      *time.Time `json:"until,omitempty" doc:"When a wait ends."` // of a wait
+	OldAccount string     `json:"old_account,omitempty"`                   // of a choice between accounts
 	NewAccount string     `json:"new_account,omitempty"`
 	// Fields says what is wrong with each of several fields, by name.
-	Fields map[string]string `json:"fields,omitempty"`
+	Fields map[string]string `json:"fields,omitempty" doc:"What is wrong, by field."`
 }
 
 // Seconds after which a request is worth repeating.
@@ -197,12 +197,8 @@ func (k *Core) AnswerError(err error, c echo.Context) {
 }
 
 func writeProblem(c echo.Context, p *Problem) error {
-	out := *p
-	if out.Type == "" {
-		out.Type = "about:blank"
-	}
-	c.Response().Header().Set(echo.HeaderContentType, "application/problem+json")
-	return c.JSON(out.Status, out)
+	c.Response().Header().Set(echo.HeaderContentType, problemType)
+	return c.JSON(p.Status, p)
 }
 
 // RecoverPanic is middleware that turns a panic into an error page, and logs its stack. It lets http.ErrAbortHandler

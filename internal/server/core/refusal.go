@@ -39,7 +39,7 @@ func (r *Refusal) Error() string { return r.Title.String() }
 
 // Problem returns the refusal in the language of a context.
 func (r *Refusal) Problem(ctx context.Context) *Problem {
-	p := &Problem{Status: r.Status, Title: r.Title.T(ctx), Detail: r.Detail.T(ctx),
+	p := &Problem{Type: "about:blank", Status: r.Status, Title: r.Title.T(ctx), Detail: r.Detail.T(ctx),
 		OldAccount: r.OldAccount, NewAccount: r.NewAccount}
 	if !r.Until.IsZero() {
 		until := r.Until.UTC()

@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -57,21 +56,9 @@ func Number(text string) (int64, error) {
 	return id, nil
 }
 
-// Body reads the JSON or the form that a request carries. Calls of the API carry JSON: the fields of a form would be
-// left out without a word, and curl sends a form by default.
-func Body[T any](c echo.Context) (v T, err error) {
-	if isAPI(c) && c.Request().ContentLength != 0 {
-		header := c.Request().Header
-		kind, _, err := mime.ParseMediaType(header.Get(echo.HeaderContentType))
-		if err != nil || kind != echo.MIMEApplicationJSON {
-			return v, HTTPProblem(http.StatusUnsupportedMediaType)
-		}
-		header.Set(echo.HeaderContentType, kind) // echo minds upper and lower case
-	}
+// Filled returns what a person filled into a form of a page, by the tags of T.
+func Filled[T any](c echo.Context) (v T, err error) {
 	if err = c.Bind(&v); err != nil {
-		if p, ok := errors.AsType[*Refusal](err); ok {
-			return v, p
-		}
 		status := http.StatusBadRequest
 		if he, ok := errors.AsType[*echo.HTTPError](err); ok {
 			status = he.Code

@@ -66,37 +66,103 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.POST("/listens", h.addAPI)
-	g.PATCH("/listens/:id", h.editAPI)
-	g.DELETE("/listens/:id", h.deleteOneAPI)
-	g.POST("/listens/:id/split", h.splitAPI)
-	g.POST("/listens/delete", h.deleteAPI)
-	g.GET("/corrections", h.list)
-	g.GET("/listens/suspicious", h.suspiciousAPI)
-	g.POST("/listens/suspicious/:id/keep", h.keepAPI)
-	g.GET("/listens/invented", h.inventedAPI)
-	g.POST("/listens/invented/delete", h.deleteInventedAPI)
-	g.POST("/corrections/:id/undo", h.undoAPI)
-	h.rulesAPI(g)
+func (h *Handler) API(a *core.API) {
+	core.Post(a, "/listens", h.addAPI, core.Call{
+		ID:      "addListen",
+		Summary: "Add a listen by hand; it is sent to the services that you forward to",
+		Description: "A title and an artist in the same second are one listen, so a call may be repeated. What a " +
+			"service has reported is there already, too.",
+		Answer: "The listen that was there already.",
+		Also: map[int]string{
+			http.StatusCreated: "The new listen, and the correction, which can be undone.",
+		},
+		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
+	})
+	core.Patch(a, "/listens/{id}", h.editAPI, core.Call{
+		ID:       "editListen",
+		Summary:  "Change a listen; what services report of it later is still the same listen",
+		Answer:   "The listen, and the correction, which can be undone.",
+		Refusals: map[int]string{http.StatusConflict: "", http.StatusUnprocessableEntity: ""},
+	})
+	core.Delete(a, "/listens/{id}", h.deleteOneAPI, core.Call{
+		ID:      "deleteListen",
+		Summary: "Delete a listen; it does not come back with a sync or an import",
+		Answer:  "The correction, which can be undone.",
+		Refusals: map[int]string{
+			http.StatusUnprocessableEntity: "",
+			http.StatusTooManyRequests:     "Too much is waiting already; see Retry-After (seconds).",
+		},
+	})
+	core.Post(a, "/listens/{id}/split", h.splitAPI, core.Call{
+		ID:       "splitListen",
+		Summary:  "Make a listen of each of its sources, and keep them apart from now on",
+		Answer:   "The correction, which can be undone.",
+		Refusals: map[int]string{http.StatusConflict: ""},
+	})
+	core.Post(a, "/listens/delete", h.deleteAPI, core.Call{
+		ID:      "deleteListens",
+		Summary: "Delete listens by their ids or by a filter; they do not come back with a sync or an import",
+		Answer:  "How many there are, and unless they were only counted, the correction, which can be undone.",
+		Refusals: map[int]string{
+			http.StatusNotFound:            "",
+			http.StatusUnprocessableEntity: "",
+			http.StatusTooManyRequests:     "Too much is waiting already; see Retry-After (seconds).",
+		},
+	})
+	core.Get(a, "/corrections", h.list, core.Call{
+		ID:      "listCorrections",
+		Summary: "What you have corrected, newest first",
+		Answer:  "A page of corrections.",
+	})
+	core.Get(a, "/listens/suspicious", h.suspiciousAPI, core.Call{
+		ID:      "listSuspiciousListens",
+		Summary: "Listens that can hardly be what happened, latest first",
+		Description: "A pair is one track twice before it can have ended, or within 30 seconds if its length is " +
+			"unknown. A stretch is ten listens or more within a minute. Those that you kept are left out.",
+		Answer: "A page of suspicious listens.",
+	})
+	core.Post(a, "/listens/suspicious/{id}/keep", h.keepAPI, core.Call{
+		ID:      "keepSuspiciousListens",
+		Summary: "Keep suspicious listens, which aren't listed as such again",
+		Answer:  "The correction, which can be undone; the one before if they are kept already.",
+	})
+	core.Get(a, "/listens/invented", h.inventedAPI, core.Call{
+		ID:      "countInventedListens",
+		Summary: "How many of your listens were never played",
+		Description: "Earlier versions took plays that they had sent to a music server, which only counts plays, " +
+			"for plays that they had missed there, and stored listens with guessed times for them.",
+		Answer: "Their number.",
+	})
+	core.Post(a, "/listens/invented/delete", h.deleteInventedAPI, core.Call{
+		ID:       "deleteInventedListens",
+		Summary:  "Delete your listens that were never played",
+		Answer:   "The correction, which can be undone.",
+		Refusals: map[int]string{http.StatusNotFound: ""},
+	})
+	core.Post(a, "/corrections/{id}/undo", h.undoAPI, core.Call{
+		ID:      "undoCorrection",
+		Summary: "Undo a correction; one that is undone stays so",
+		Answer:  "The correction.",
+	})
+	h.rulesAPI(a)
 }
 
 // Correction is a correction in the API.
 type Correction struct {
 	ID       string  `json:"id"`
-	Kind     string  `json:"kind"`
-	Listens  int     `json:"listens"`
-	Track    *string `json:"track"`
-	Artist   *string `json:"artist"`
-	Becomes  *string `json:"becomes"`
-	MadeAt   string  `json:"made_at"`
-	UndoneAt *string `json:"undone_at"`
+	Kind     string  `json:"kind" enum:"delete,edit,add,split,keep,merge,divide,rename,picture"`
+	Listens  int     `json:"listens" minimum:"0" doc:"How many of its maker's listens have changed."`
+	Track    *string `json:"track" doc:"Of the only listen it is about."`
+	Artist   *string `json:"artist" doc:"Of that listen, or that all of its listens are by."`
+	Becomes  *string `json:"becomes" doc:"What it has made of the names."`
+	MadeAt   string  `json:"made_at" format:"date-time"`
+	UndoneAt *string `json:"undone_at" format:"date-time" doc:"null while it holds."`
 	// what services are asked to delete, too
-	There []ThereView `json:"there"`
+	There []DeletedThere `json:"there" doc:"What services are asked to delete, too."`
 	// of an artist, an album or a track
-	About  *string `json:"about"`
-	Name   *string `json:"name"`
-	MadeBy *string `json:"made_by"`
+	About  *string `json:"about" doc:"\"artist\", \"album\" or \"track\" for 'merge', 'divide', 'rename' and 'picture', which hold for the whole household; null for corrections of listens."`
+	Name   *string `json:"name" doc:"What that was called then."`
+	MadeBy *string `json:"made_by" doc:"Who decided it; null for listens, or if they are gone."`
 }
 
 // View returns a correction as the API shows it.
@@ -122,21 +188,26 @@ func nameOf(c library.Correction) string {
 	return c.Title
 }
 
-func (h *Handler) deleteOneAPI(c echo.Context) error {
-	id, err := core.Number(c.Param("id"))
+type deleteListenRequest struct {
+	core.ByID
+	There []string `query:"there,explode" doc:"Ids of connections whose services delete it, too, as far as they reported it. A service may take up to an hour, and undoing does not bring back what it has deleted."`
+}
+
+func (h *Handler) deleteOneAPI(c echo.Context, in *deleteListenRequest) (out Correction, _ error) {
+	id, err := core.Number(in.ID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	there, err := h.chosenThere(c, c.QueryParams()["there"])
+	there, err := h.chosenThere(c, in.There)
 	if err != nil {
-		return err
+		return out, err
 	}
 	made, err := h.store.DeleteListens(c.Request().Context(), library.Selection{
 		ListenFilter: library.ListenFilter{User: core.UserOf(c).ID}, IDs: []int64{id}, There: there})
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, View(made))
+	return View(made), nil
 }
 
 // mostIDs is how many listens a call or a page names one by one.
@@ -144,12 +215,12 @@ const mostIDs = 1000
 
 // selected is which listens a call selects.
 type selected struct {
-	IDs    []string `json:"ids"`
-	Artist string   `json:"artist"`
-	From   string   `json:"from"`
-	To     string   `json:"to"`
-	There  []string `json:"there"`
-	DryRun bool     `json:"dry_run"`
+	IDs    []string `json:"ids" required:"false" maxItems:"1000"`
+	Artist string   `json:"artist" required:"false" doc:"The whole name of an artist, in upper or lower case."`
+	From   string   `json:"from" required:"false" format:"date-time" doc:"Played at this time or later."`
+	To     string   `json:"to" required:"false" format:"date-time" doc:"Played before this time."`
+	There  []string `json:"there" required:"false" doc:"Ids of connections whose services delete them, too, as far as they reported them."`
+	DryRun bool     `json:"dry_run" required:"false" doc:"Only count them."`
 }
 
 // selectionOf returns the listens that a call selects. One that selects none by a mistake would select all.
@@ -176,44 +247,56 @@ func selectionOf(c echo.Context, in selected) (v library.Selection, err error) {
 	return v, nil
 }
 
-func (h *Handler) deleteAPI(c echo.Context) error {
-	in, err := core.Body[selected](c)
+type deleteListensRequest struct {
+	Body selected `doc:"Either ids or a filter."`
+}
+
+type deleteListensAnswer struct {
+	Count      int            `json:"count" minimum:"0"`
+	Correction *Correction    `json:"correction"`
+	HeldBy     []ListenHolder `json:"held_by" doc:"Which of your connections reported them."`
+}
+
+func (h *Handler) deleteAPI(c echo.Context, in *deleteListensRequest) (out deleteListensAnswer, _ error) {
+	body := in.Body
+	v, err := selectionOf(c, body)
 	if err != nil {
-		return err
+		return out, err
 	}
-	v, err := selectionOf(c, in)
-	if err != nil {
-		return err
-	}
-	if v.There, err = h.chosenThere(c, in.There); err != nil {
-		return err
+	if v.There, err = h.chosenThere(c, body.There); err != nil {
+		return out, err
 	}
 	ctx := c.Request().Context()
 	held, err := h.holders(ctx, v)
 	if err != nil {
-		return err
+		return out, err
 	}
 	heldBy := core.ViewAll(held, viewHolder)
-	if in.DryRun {
+	if body.DryRun {
 		n, _, err := h.store.CountSelected(ctx, v)
 		if err != nil {
-			return err
+			return out, err
 		}
-		return c.JSON(http.StatusOK, map[string]any{"count": n, "correction": nil, "held_by": heldBy})
+		return deleteListensAnswer{Count: n, HeldBy: heldBy}, nil
 	}
 	made, err := h.store.DeleteListens(ctx, v)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"count": made.Listens, "correction": View(made), "held_by": heldBy})
+	return deleteListensAnswer{Count: made.Listens, Correction: new(View(made)), HeldBy: heldBy}, nil
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listCorrectionsAnswer struct {
+	Corrections []Correction `json:"corrections"`
+	Next        *string      `json:"next" doc:"Cursor of the next page; null at the end."`
+}
+
+func (h *Handler) list(c echo.Context, _ *core.Paged) (out listCorrectionsAnswer, _ error) {
 	page, next, err := h.all(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"corrections": core.ViewAll(page, View), "next": core.Text(next)})
+	return listCorrectionsAnswer{Corrections: core.ViewAll(page, View), Next: core.Text(next)}, nil
 }
 
 // all returns the page of corrections that a request asks for.
@@ -237,10 +320,10 @@ func (h *Handler) undo(c echo.Context) (library.Correction, error) {
 	return v, err
 }
 
-func (h *Handler) undoAPI(c echo.Context) error {
+func (h *Handler) undoAPI(c echo.Context, _ *core.ByID) (out Correction, _ error) {
 	v, err := h.undo(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, View(v))
+	return View(v), nil
 }

@@ -55,7 +55,7 @@ func TestListensAreDeletedByAFilter(t *testing.T) {
 		for _, body := range []string{`{}`, `{"ids":["1"],"artist":"Sigur Rós"}`, `{"artist":" "}`} {
 			h.Call(http.MethodPost, "/listens/delete", body, http.StatusUnprocessableEntity)
 		}
-		h.Call(http.MethodPost, "/listens/delete", `{"from":"yesterday"}`, http.StatusBadRequest)
+		h.Call(http.MethodPost, "/listens/delete", `{"from":"yesterday"}`, http.StatusUnprocessableEntity)
 		h.Call(http.MethodPost, "/listens/delete", `{"artist":"Nobody"}`, http.StatusNotFound)
 		require.EqualValues(t, 3, h.Call(http.MethodPost, "/listens/delete", `{"artist":"SIGUR RÓS","dry_run":true}`,
 			http.StatusOK)["count"])
@@ -130,7 +130,7 @@ func TestAListenIsCorrectedByPrograms(t *testing.T) {
 		require.Equal(t, []any{"Hoppipolla", "Takk…", first["played_at"]},
 			[]any{listen["track"], listen["album"], listen["played_at"]})
 		for body, status := range map[string]int{`{"track":" "}`: http.StatusUnprocessableEntity,
-			`{"played_at":"now"}`: http.StatusBadRequest, `{"track":"Hoppipolla"}`: http.StatusConflict,
+			`{"played_at":"now"}`: http.StatusUnprocessableEntity, `{"track":"Hoppipolla"}`: http.StatusConflict,
 			`{"played_at":"1970-01-01T00:00:00Z"}`: http.StatusUnprocessableEntity,
 			`{"duration_ms":5}`:                    http.StatusBadRequest} {
 			h.Call(http.MethodPatch, path, body, status)

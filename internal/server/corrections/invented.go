@@ -2,7 +2,6 @@ package corrections
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/labstack/echo/v4"
 
@@ -23,12 +22,16 @@ func inventedItem(ctx context.Context, n int) ui.Item {
 	return i
 }
 
-func (h *Handler) inventedAPI(c echo.Context) error {
+type countInventedListensAnswer struct {
+	Count int `json:"count" minimum:"0"`
+}
+
+func (h *Handler) inventedAPI(c echo.Context, _ *core.None) (out countInventedListensAnswer, _ error) {
 	ids, err := h.store.Invented(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"count": len(ids)})
+	return countInventedListensAnswer{Count: len(ids)}, nil
 }
 
 // deleteInvented deletes the listens that were never played. It returns library.ErrNotFound if there are none.
@@ -44,12 +47,12 @@ func (h *Handler) deleteInvented(c echo.Context) (made library.Correction, err e
 	return h.store.DeleteListens(ctx, library.Selection{ListenFilter: library.ListenFilter{User: user}, IDs: ids})
 }
 
-func (h *Handler) deleteInventedAPI(c echo.Context) error {
+func (h *Handler) deleteInventedAPI(c echo.Context, _ *core.None) (out Correction, _ error) {
 	made, err := h.deleteInvented(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, View(made))
+	return View(made), nil
 }
 
 func (h *Handler) deleteInventedForm(c echo.Context) error {

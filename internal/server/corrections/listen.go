@@ -17,11 +17,11 @@ import (
 
 // change is what a call changes of a listen, or what it adds. Absent fields stay as they are.
 type change struct {
-	Track    *string `json:"track"`
-	Artist   *string `json:"artist"`
-	Album    *string `json:"album"`
-	PlayedAt *string `json:"played_at"`
-	Length   *int64  `json:"duration_ms"` // of one that is added
+	Track    *string `json:"track" required:"false" minLength:"1" nullable:"false"`
+	Artist   *string `json:"artist" required:"false" minLength:"1" nullable:"false"`
+	Album    *string `json:"album" required:"false" nullable:"false"`
+	PlayedAt *string `json:"played_at" required:"false" format:"date-time" nullable:"false"`
+	Length   *int64  `json:"-"` // of one that is added
 }
 
 // changeOf returns what a call changes. A listen has a title, an artist and a time.
@@ -103,55 +103,76 @@ func (h *Handler) split(c echo.Context) (library.Correction, error) {
 	return made, unchanged(err, words.New("corrections.problem.one_source"))
 }
 
-func (h *Handler) editAPI(c echo.Context) error {
-	in, err := core.Body[change](c)
+type editListenRequest struct {
+	core.ByID
+	Body change
+}
+
+// CorrectedListen is a listen after a correction.
+type CorrectedListen struct {
+	Listen     library.ListenRecord `json:"listen"`
+	Correction Correction           `json:"correction"`
+}
+
+func (h *Handler) editAPI(c echo.Context, in *editListenRequest) (out CorrectedListen, _ error) {
+	body := in.Body
+	made, err := h.edit(c, body)
 	if err != nil {
-		return err
+		return out, err
 	}
-	if in.Length != nil {
-		return core.Unknown("field", "duration_ms", []string{"track", "artist", "album", "played_at"})
-	}
-	made, err := h.edit(c, in)
+	id, err := core.Number(in.ID)
 	if err != nil {
-		return err
-	}
-	id, err := core.Number(c.Param("id"))
-	if err != nil {
-		return err
+		return out, err
 	}
 	l, _, err := h.store.OneListen(c.Request().Context(), made.User, id)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"listen": l.Record(), "correction": View(made)})
+	return CorrectedListen{Listen: l.Record(), Correction: View(made)}, nil
 }
 
-func (h *Handler) addAPI(c echo.Context) error {
-	in, err := core.Body[change](c)
-	if err != nil {
-		return err
+type addListenRequest struct {
+	core.IdempotencyKey
+	Body struct {
+		Track    string  `json:"track" minLength:"1"`
+		Artist   string  `json:"artist" minLength:"1"`
+		Album    *string `json:"album" required:"false" nullable:"false"`
+		PlayedAt string  `json:"played_at" format:"date-time"`
+		Length   *int64  `json:"duration_ms" required:"false" minimum:"0" nullable:"false"`
 	}
-	made, id, err := h.add(c, in)
+}
+
+// AddedListen is a listen that was added by hand, or was there.
+type AddedListen struct {
+	Created    bool                 `json:"created" doc:"False if the listen was there already."`
+	Listen     library.ListenRecord `json:"listen"`
+	Correction *Correction          `json:"correction"`
+}
+
+func (h *Handler) addAPI(c echo.Context, in *addListenRequest) (out core.Answer[AddedListen], _ error) {
+	made, id, err := h.add(c, change{Track: &in.Body.Track, Artist: &in.Body.Artist, Album: in.Body.Album,
+		PlayedAt: &in.Body.PlayedAt, Length: in.Body.Length})
 	there := errors.Is(err, library.ErrUnchanged)
 	if err != nil && !there {
-		return err
+		return out, err
 	}
 	l, _, err := h.store.OneListen(c.Request().Context(), core.UserOf(c).ID, id)
 	switch {
 	case err != nil:
-		return err
+		return out, err
 	case there:
-		return c.JSON(http.StatusOK, map[string]any{"created": false, "listen": l.Record(), "correction": nil})
+		return core.Answer[AddedListen]{Status: http.StatusOK, Body: AddedListen{Listen: l.Record()}}, nil
 	}
-	return c.JSON(http.StatusCreated, map[string]any{"created": true, "listen": l.Record(), "correction": View(made)})
+	return core.Answer[AddedListen]{Status: http.StatusCreated, Body: AddedListen{Created: true, Listen: l.Record(),
+		Correction: new(View(made))}}, nil
 }
 
-func (h *Handler) splitAPI(c echo.Context) error {
+func (h *Handler) splitAPI(c echo.Context, _ *core.ByID) (out Correction, _ error) {
 	made, err := h.split(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, View(made))
+	return View(made), nil
 }
 
 // why says why each further source of a listen is one of the same play.

@@ -59,27 +59,19 @@ func (h *Handler) automatic(c echo.Context, kind string) error {
 	return refused(err, words.New("rules.problem.automatic"))
 }
 
-func (h *Handler) pictureAPI(kind string) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (h *Handler) pictureAPI(kind string) core.Handle[core.ByID, Correction] {
+	return func(c echo.Context, _ *core.ByID) (out Correction, _ error) {
 		sent, err := io.ReadAll(c.Request().Body)
 		if err != nil {
-			return err
+			return out, err
 		}
 		made, err := h.picture(c, kind, sent)
-		if err != nil {
-			return err
-		}
-		return c.JSON(http.StatusOK, View(made))
+		return View(made), err
 	}
 }
 
-func (h *Handler) automaticAPI(kind string) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if err := h.automatic(c, kind); err != nil {
-			return err
-		}
-		return c.NoContent(http.StatusNoContent)
-	}
+func (h *Handler) automaticAPI(kind string) core.Handle[core.ByID, core.None] {
+	return func(c echo.Context, _ *core.ByID) (core.None, error) { return core.None{}, h.automatic(c, kind) }
 }
 
 // pictureView is the page for choosing a picture.

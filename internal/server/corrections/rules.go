@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/enrich"
@@ -31,17 +32,59 @@ type RuleStore interface {
 // kinds maps the names in the addresses of the API to kinds of music.
 var kinds = map[string]string{"artists": library.KindArtist, "albums": library.KindAlbum, "tracks": library.KindTrack}
 
-// rulesAPI adds the routes of the API for artists, albums and tracks.
-func (h *Handler) rulesAPI(g *echo.Group) {
+// rulesAPI adds the calls for artists, albums and tracks.
+func (h *Handler) rulesAPI(a *core.API) {
+	a = a.With(core.MustBeAdmin)
+	conflict := map[int]string{http.StatusConflict: ""}
 	for name, kind := range kinds {
-		one := "/" + name + "/:id"
-		g.PATCH(one, h.renameAPI(kind), core.MustBeAdmin)
-		g.POST(one+"/merge", h.mergeAPI(kind), core.MustBeAdmin)
-		g.POST(one+"/split", h.divideAPI(kind), core.MustBeAdmin)
-		g.PUT(one+"/picture", h.pictureAPI(kind), core.MustBeAdmin)
-		g.DELETE(one+"/picture", h.automaticAPI(kind), core.MustBeAdmin)
+		one, called := "/"+name+"/{id}", strings.ToUpper(kind[:1])+kind[1:]
+		an := articles[kind] + kind
+		core.Patch(a, one, h.renameAPI(kind), core.Call{
+			ID:      "rename" + called,
+			Summary: "Give " + an + " another name, for the whole household; administrators only",
+			Description: "Search finds the old name as well. 409 if it already has this name, or another artist " +
+				"has it.",
+			Answer: "The correction.",
+		})
+		core.Post(a, one+"/merge", h.mergeAPI(kind), core.Call{
+			ID:      "merge" + called,
+			Summary: "Merge " + an + " into another one, for the whole household; administrators only",
+			Description: "This also applies to what services report later, and links to the merged one lead to the " +
+				"other one. 409 if they are already merged.",
+			Answer: "What has changed.",
+		})
+		if kind == library.KindArtist {
+			core.Post(a, one+"/split", h.divideArtist, core.Call{
+				ID:      "divideArtist",
+				Summary: "Split an artist into several, for the whole household; administrators only",
+				Answer:  "The correction.",
+			})
+		} else {
+			core.Post(a, one+"/split", h.divideTitles(kind), core.Call{
+				ID:      "divide" + called,
+				Summary: "Split some titles off " + an + ", for the whole household; administrators only",
+				Answer:  "The correction.",
+			})
+		}
+		core.Put(a, one+"/picture", h.pictureAPI(kind), core.Call{
+			ID:          "picture" + called,
+			Summary:     "Choose the picture of " + an + ", for the whole household; administrators only",
+			Description: "The body is a JPEG, PNG, WebP or GIF file. 409 if that is already the picture.",
+			Answer:      "The correction.",
+			Takes:       map[string]*huma.Schema{"image/*": core.File()},
+			Refusals:    map[int]string{http.StatusRequestEntityTooLarge: ""},
+		})
+		core.Delete(a, one+"/picture", h.automaticAPI(kind), core.Call{
+			ID:       "automaticPictureOf" + called,
+			Summary:  "Use the automatic picture of " + an + " again; administrators only",
+			Answer:   "The automatic one is back.",
+			Refusals: conflict,
+		})
 	}
 }
+
+// articles are those before the kinds of music.
+var articles = map[string]string{library.KindArtist: "an ", library.KindAlbum: "an ", library.KindTrack: "a "}
 
 // refused turns an error of the store into a refusal.
 func refused(err error, why words.Text) error {
@@ -80,19 +123,20 @@ func (h *Handler) rename(c echo.Context, kind, text string) (made library.Correc
 	return made, refused(err, words.New("rules.problem.called"))
 }
 
-func (h *Handler) renameAPI(kind string) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		in, err := core.Body[struct {
-			Name string `json:"name"`
-		}](c)
-		if err != nil {
-			return err
-		}
-		made, err := h.rename(c, kind, in.Name)
-		if err != nil {
-			return err
-		}
-		return c.JSON(http.StatusOK, View(made))
+type renameRequest struct {
+	core.ByID
+	Body Renaming
+}
+
+// Renaming is another name.
+type Renaming struct {
+	Name string `json:"name" minLength:"1" maxLength:"500"`
+}
+
+func (h *Handler) renameAPI(kind string) core.Handle[renameRequest, Correction] {
+	return func(c echo.Context, in *renameRequest) (out Correction, _ error) {
+		made, err := h.rename(c, kind, in.Body.Name)
+		return View(made), err
 	}
 }
 
@@ -123,28 +167,40 @@ func (h *Handler) effect(c echo.Context, kind, into string) (v library.Effect, e
 	return v, refused(err, words.New("rules.problem.same"))
 }
 
-func (h *Handler) mergeAPI(kind string) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		in, err := core.Body[struct {
-			Into   string `json:"into"`
-			DryRun bool   `json:"dry_run"`
-		}](c)
+type mergeRequest struct {
+	core.ByID
+	Body Merging
+}
+
+// Merging says what something is merged into.
+type Merging struct {
+	Into   string `json:"into" doc:"The id of the one to keep."`
+	DryRun bool   `json:"dry_run" required:"false" doc:"Only say what would change."`
+}
+
+// Merged is what a merge has changed, or would change.
+type Merged struct {
+	Listens    int         `json:"listens" minimum:"0" doc:"Your listens that now count for the other one."`
+	Albums     int         `json:"albums" minimum:"0" doc:"Albums that move with an artist."`
+	Tracks     int         `json:"tracks" minimum:"0" doc:"Tracks that move with an artist."`
+	Correction *Correction `json:"correction"`
+}
+
+func (h *Handler) mergeAPI(kind string) core.Handle[mergeRequest, Merged] {
+	return func(c echo.Context, in *mergeRequest) (out Merged, _ error) {
+		v, err := h.effect(c, kind, in.Body.Into)
 		if err != nil {
-			return err
+			return out, err
 		}
-		v, err := h.effect(c, kind, in.Into)
-		if err != nil {
-			return err
-		}
-		answer := map[string]any{"listens": v.From.Plays, "albums": v.Albums, "tracks": v.Tracks, "correction": nil}
-		if !in.DryRun {
-			made, err := h.merge(c, kind, in.Into)
+		out = Merged{Listens: v.From.Plays, Albums: v.Albums, Tracks: v.Tracks}
+		if !in.Body.DryRun {
+			made, err := h.merge(c, kind, in.Body.Into)
 			if err != nil {
-				return err
+				return out, err
 			}
-			answer["correction"] = View(made)
+			out.Correction = new(View(made))
 		}
-		return c.JSON(http.StatusOK, answer)
+		return out, nil
 	}
 }
 
@@ -215,17 +271,39 @@ func (h *Handler) divide(c echo.Context, kind string, in division) (made library
 	return made, refused(err, words.Each("rules.problem.all.", kind))
 }
 
-func (h *Handler) divideAPI(kind string) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		in, err := core.Body[division](c)
-		if err != nil {
-			return err
-		}
-		made, err := h.divide(c, kind, in)
-		if err != nil {
-			return err
-		}
-		return c.JSON(http.StatusOK, View(made))
+type divideArtistRequest struct {
+	core.ByID
+	Body ArtistDivision `doc:"Either 'names', or 'name' with 'albums', 'tracks' or both."`
+}
+
+// ArtistDivision says how an artist is split.
+type ArtistDivision struct {
+	Names  []string `json:"names" required:"false" maxItems:"20" doc:"The artists that one name means."`
+	Albums []string `json:"albums" required:"false" maxItems:"1000" doc:"Ids of that artist's albums."`
+	Tracks []string `json:"tracks" required:"false" maxItems:"1000" doc:"Ids of that artist's tracks."`
+	Name   string   `json:"name" required:"false" maxLength:"500" doc:"The name of the other artist."`
+}
+
+func (h *Handler) divideArtist(c echo.Context, in *divideArtistRequest) (Correction, error) {
+	made, err := h.divide(c, library.KindArtist, division{Names: in.Body.Names, Albums: in.Body.Albums,
+		Tracks: in.Body.Tracks, Name: in.Body.Name})
+	return View(made), err
+}
+
+type divideTitlesRequest struct {
+	core.ByID
+	Body TitleDivision
+}
+
+// TitleDivision says what is split off an album or a track.
+type TitleDivision struct {
+	Titles []string `json:"titles" minItems:"1" maxItems:"1000" doc:"The titles to split off, exactly as services write them."`
+}
+
+func (h *Handler) divideTitles(kind string) core.Handle[divideTitlesRequest, Correction] {
+	return func(c echo.Context, in *divideTitlesRequest) (Correction, error) {
+		made, err := h.divide(c, kind, division{Titles: in.Body.Titles})
+		return View(made), err
 	}
 }
 

@@ -33,13 +33,13 @@ const suspiciousPath = "/corrections/suspicious"
 // Suspicion are suspicious listens in the API.
 type Suspicion struct {
 	ID      string                 `json:"id"`
-	Kind    string                 `json:"kind"` // pair or stretch
-	Count   int                    `json:"count"`
-	From    string                 `json:"from"`
-	To      string                 `json:"to"`
-	Length  *int64                 `json:"duration_ms"`
-	Reason  string                 `json:"reason"`
-	Listens []library.ListenRecord `json:"listens"`
+	Kind    string                 `json:"kind" enum:"pair,stretch"` // pair or stretch
+	Count   int                    `json:"count" minimum:"2" doc:"How many listens they are."`
+	From    string                 `json:"from" format:"date-time" doc:"The second of the first listen."`
+	To      string                 `json:"to" format:"date-time" doc:"The end of the second of the last listen."`
+	Length  *int64                 `json:"duration_ms" doc:"How long the track of a pair is; null for unknown."`
+	Reason  string                 `json:"reason" doc:"Why they are suspicious."`
+	Listens []library.ListenRecord `json:"listens" maxItems:"5" doc:"The first ones, earliest first; both of a pair."`
 }
 
 func suspicionOf(ctx context.Context, v library.Suspicion) Suspicion {
@@ -69,13 +69,20 @@ func suspiciousLink(ctx context.Context, n int, more bool) ui.Action {
 	return ui.Action{Label: label, URL: suspiciousPath}
 }
 
-func (h *Handler) suspiciousAPI(c echo.Context) error {
+type listSuspiciousListensAnswer struct {
+	Next       *string     `json:"next" doc:"Cursor of the next page; null at the end."`
+	Suspicious []Suspicion `json:"suspicious"`
+}
+
+func (h *Handler) suspiciousAPI(c echo.Context, _ *core.Paged) (
+	out listSuspiciousListensAnswer, _ error,
+) {
 	page, next, err := h.suspicious(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"next": core.Text(next),
-		"suspicious": core.ViewsFor(c.Request().Context(), page, suspicionOf)})
+	return listSuspiciousListensAnswer{Next: core.Text(next),
+		Suspicious: core.ViewsFor(c.Request().Context(), page, suspicionOf)}, nil
 }
 
 // suspicious returns the page of suspicious listens that a request asks for.
@@ -91,12 +98,12 @@ func (h *Handler) keep(c echo.Context) (library.Correction, error) {
 	return h.store.KeepSuspicious(c.Request().Context(), core.UserOf(c).ID, c.Param("id"))
 }
 
-func (h *Handler) keepAPI(c echo.Context) error {
+func (h *Handler) keepAPI(c echo.Context, _ *core.ByID) (out Correction, _ error) {
 	made, err := h.keep(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, View(made))
+	return View(made), nil
 }
 
 func (h *Handler) keepForm(c echo.Context) error {

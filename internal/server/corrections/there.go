@@ -115,29 +115,29 @@ func saidThere(ctx context.Context, c library.Correction, label func(library.Con
 	return all
 }
 
-// ThereView is what a service is asked to delete, in the API.
-type ThereView struct {
-	Connection string `json:"connection"`
-	Listens    int    `json:"listens"`
-	Accepted   int    `json:"accepted"`
+// DeletedThere is what a service is asked to delete, in the API.
+type DeletedThere struct {
+	Connection string `json:"connection" doc:"Its id."`
+	Listens    int    `json:"listens" minimum:"0" doc:"How many its service is asked to delete."`
+	Accepted   int    `json:"accepted" minimum:"0" doc:"How many of them it has accepted to delete; undoing does not bring those back there."`
 }
 
-func thereView(all []library.There) []ThereView {
-	views := make([]ThereView, 0, len(all))
+func thereView(all []library.There) []DeletedThere {
+	views := make([]DeletedThere, 0, len(all))
 	for _, t := range all {
-		views = append(views, ThereView{string(t.Connection), t.Listens, t.Asked})
+		views = append(views, DeletedThere{string(t.Connection), t.Listens, t.Asked})
 	}
 	return views
 }
 
-// holderView is a service that told of listens, in the API.
-type holderView struct {
-	Connection string  `json:"connection"`
-	Listens    int     `json:"listens"`
-	Deletes    bool    `json:"deletes"`
-	History    *string `json:"history"`
+// ListenHolder is a service that told of listens, in the API.
+type ListenHolder struct {
+	Connection string  `json:"connection" doc:"Its id."`
+	Listens    int     `json:"listens" minimum:"1" doc:"How many of the listens it reported."`
+	Deletes    bool    `json:"deletes" doc:"Reprise can delete them there; name the connection in 'there'."`
+	History    *string `json:"history" doc:"The page of the service on which you can."`
 }
 
-func viewHolder(o holder) holderView {
-	return holderView{string(o.ID), o.Listens, o.Deletes, core.Text(o.History)}
+func viewHolder(o holder) ListenHolder {
+	return ListenHolder{string(o.ID), o.Listens, o.Deletes, core.Text(o.History)}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/delivery"
@@ -54,16 +55,49 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/deliveries", h.list)
-	g.POST("/deliveries/redrive", h.redriveAPI)
-	g.POST("/deliveries/discard", h.discardAllAPI)
-	g.POST("/deliveries/:id/redrive", h.redriveOneAPI)
-	g.DELETE("/deliveries/:id", h.discardAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/deliveries", h.list, core.Call{
+		ID:      "listDeliveries",
+		Summary: "What Reprise sends to providers or has sent lately, newest first",
+		Answer:  "A page of deliveries.",
+	})
+	core.Post(a, "/deliveries/redrive", h.redriveAPI, core.Call{
+		ID:       "redriveDeliveries",
+		Optional: true,
+		Summary:  "Make dead or retrying deliveries due now",
+		Answer:   "How many there are.",
+		Refusals: map[int]string{
+			http.StatusUnprocessableEntity: "",
+			http.StatusTooManyRequests:     "Too much is waiting already; see Retry-After (seconds).",
+		},
+	})
+	core.Post(a, "/deliveries/discard", h.discardAllAPI, core.Call{
+		ID:       "discardDeliveries",
+		Optional: true,
+		Summary:  "Discard dead letters; their contents stay in Reprise",
+		Answer:   "How many there are.",
+		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
+	})
+	core.Post(a, "/deliveries/{id}/redrive", h.redriveOneAPI, core.Call{
+		ID:      "redriveDelivery",
+		Summary: "Make one dead or retrying delivery due now",
+		Answer:  "It is due now.",
+		Status:  http.StatusAccepted,
+		Refusals: map[int]string{
+			http.StatusConflict:        "",
+			http.StatusTooManyRequests: "Too much is waiting already; see Retry-After (seconds).",
+		},
+	})
+	core.Delete(a, "/deliveries/{id}", h.discardAPI, core.Call{
+		ID:       "discardDelivery",
+		Summary:  "Discard a delivery that is neither running nor done; its contents stay in Reprise",
+		Answer:   "Discarded.",
+		Refusals: map[int]string{http.StatusConflict: ""},
+	})
 }
 
 // page returns the page of deliveries that a request selects, and the cursor of the next page.
-func (h *Handler) page(c echo.Context, f delivery.Filter) (views []View, next string, err error) {
+func (h *Handler) page(c echo.Context, f delivery.Filter) (views []Delivery, next string, err error) {
 	n, err := core.Limit(c)
 	if err != nil {
 		return nil, "", err
@@ -99,36 +133,65 @@ func (h *Handler) queryFilter(c echo.Context) (in filter, f delivery.Filter, err
 	return in, f, err
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listDeliveriesRequest struct {
+	core.Paged
+	State      string `query:"state" enum:"DeliveryState"`
+	Provider   string `query:"provider" doc:"One, or a kind of channels."`
+	Connection string `query:"connection" doc:"One, by its id."`
+	Kind       string `query:"kind" enum:"DeliveryKind"`
+	Category   string `query:"category" doc:"Of the latest failure."`
+	Reason     string `query:"reason" doc:"Of the latest failure: its 'reason_id', or its sentence exactly, in either language."`
+}
+
+// stateCounts are how many deliveries are in each state.
+type stateCounts map[delivery.State]int
+
+// Schema implements huma.SchemaProvider.
+func (stateCounts) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}}
+	for _, state := range delivery.States {
+		s.Properties[string(state)] = &huma.Schema{Type: huma.TypeInteger}
+		s.Required = append(s.Required, string(state))
+	}
+	return s
+}
+
+type listDeliveriesAnswer struct {
+	Deliveries []Delivery  `json:"deliveries"`
+	Counts     stateCounts `json:"counts" doc:"By state, of everything that the rest of the filter selects."`
+	Next       *string     `json:"next" doc:"Cursor of the next page; null at the end."`
+}
+
+func (h *Handler) list(c echo.Context, _ *listDeliveriesRequest) (out listDeliveriesAnswer, _ error) {
 	_, f, err := h.queryFilter(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	page, next, err := h.page(c, f)
 	if err != nil {
-		return err
+		return out, err
 	}
 	counts, err := h.counts(c.Request().Context(), f)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"deliveries": page, "counts": counts, "next": core.Text(next)})
+	return listDeliveriesAnswer{Deliveries: page, Counts: stateCounts(counts), Next: core.Text(next)}, nil
 }
 
 // one returns the delivery that a request's path names, and its view.
-func (h *Handler) one(c echo.Context) (delivery.Delivery, View, error) {
+func (h *Handler) one(c echo.Context) (delivery.Delivery, Delivery, error) {
 	var none delivery.Delivery
 	id, err := core.Number(c.Param("id"))
 	if err != nil {
-		return none, View{}, err
+		return none, Delivery{}, err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	page, _, err := h.store.Deliveries(ctx, delivery.Filter{User: user, ID: id}, "", 1)
 	if err != nil {
-		return none, View{}, err
+		return none, Delivery{}, err
 	}
 	if id == 0 || len(page) == 0 {
-		return none, View{}, core.NotFound(words.New("problem.not_found.delivery"))
+		return none, Delivery{}, core.NotFound(words.New("problem.not_found.delivery"))
 	}
 	names, err := h.names.For(ctx, user, page...)
 	return page[0], names.View(page[0]), err
@@ -140,7 +203,7 @@ func conflict(title words.Text, state delivery.State) *core.Refusal {
 }
 
 // redriveOne makes the delivery that a request's path names due.
-func (h *Handler) redriveOne(c echo.Context) (View, error) {
+func (h *Handler) redriveOne(c echo.Context) (Delivery, error) {
 	d, v, err := h.one(c)
 	if err != nil {
 		return v, err
@@ -156,14 +219,12 @@ func (h *Handler) redriveOne(c echo.Context) (View, error) {
 	return v, err
 }
 
-func (h *Handler) redriveOneAPI(c echo.Context) error {
-	if _, err := h.redriveOne(c); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusAccepted)
+func (h *Handler) redriveOneAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
+	_, err := h.redriveOne(c)
+	return out, err
 }
 
-func (h *Handler) discard(c echo.Context) (View, error) {
+func (h *Handler) discard(c echo.Context) (Delivery, error) {
 	d, v, err := h.one(c)
 	if err == nil {
 		err = mayDiscard(d)
@@ -181,11 +242,9 @@ func mayDiscard(d delivery.Delivery) error {
 	return conflict(words.New("deliveries.problem.not_discarded"), d.State)
 }
 
-func (h *Handler) discardAPI(c echo.Context) error {
-	if _, err := h.discard(c); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (h *Handler) discardAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
+	_, err := h.discard(c)
+	return out, err
 }
 
 // redriveFilter reads the filter of a re-drive. Without a state and a delivery it selects the dead letters.
@@ -203,25 +262,31 @@ func (h *Handler) redriveFilter(ctx context.Context, user int64, in filter) (del
 
 // selection is the body of a call that is about many deliveries.
 type selection struct {
-	Filter filter `json:"filter"`
-	DryRun bool   `json:"dry_run"`
+	Filter filter `json:"filter" required:"false" doc:"Which ones; without a state and an id, the dead letters."`
+	DryRun bool   `json:"dry_run" required:"false" doc:"Only count them."`
+}
+
+type discardDeliveriesRequest struct {
+	Body selection
+}
+
+type discardDeliveriesAnswer struct {
+	Count  int  `json:"count" minimum:"0"`
+	DryRun bool `json:"dry_run"`
 }
 
 // discardAllAPI discards the dead letters that a filter selects.
-func (h *Handler) discardAllAPI(c echo.Context) error {
-	in, err := core.Body[selection](c)
+func (h *Handler) discardAllAPI(c echo.Context, in *discardDeliveriesRequest) (out discardDeliveriesAnswer, _ error) {
+	body := in.Body
+	f, err := h.deadFilter(c.Request().Context(), core.UserOf(c).ID, body.Filter)
 	if err != nil {
-		return err
+		return out, err
 	}
-	f, err := h.deadFilter(c.Request().Context(), core.UserOf(c).ID, in.Filter)
+	n, err := h.deliveries.DiscardDead(c.Request().Context(), f, body.DryRun)
 	if err != nil {
-		return err
+		return out, err
 	}
-	n, err := h.deliveries.DiscardDead(c.Request().Context(), f, in.DryRun)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, map[string]any{"count": n, "dry_run": in.DryRun})
+	return discardDeliveriesAnswer{Count: n, DryRun: body.DryRun}, nil
 }
 
 // deadFilter reads a filter that selects dead letters.
@@ -237,18 +302,24 @@ func (h *Handler) deadFilter(ctx context.Context, user int64, in filter) (delive
 	return f, err
 }
 
-func (h *Handler) redriveAPI(c echo.Context) error {
-	in, err := core.Body[selection](c)
+type redriveDeliveriesRequest struct {
+	Body selection
+}
+
+type redriveDeliveriesAnswer struct {
+	Count  int  `json:"count" minimum:"0"`
+	DryRun bool `json:"dry_run"`
+}
+
+func (h *Handler) redriveAPI(c echo.Context, in *redriveDeliveriesRequest) (out redriveDeliveriesAnswer, _ error) {
+	body := in.Body
+	f, err := h.redriveFilter(c.Request().Context(), core.UserOf(c).ID, body.Filter)
 	if err != nil {
-		return err
+		return out, err
 	}
-	f, err := h.redriveFilter(c.Request().Context(), core.UserOf(c).ID, in.Filter)
+	n, err := h.deliveries.Redrive(c.Request().Context(), f, body.DryRun)
 	if err != nil {
-		return err
+		return out, err
 	}
-	n, err := h.deliveries.Redrive(c.Request().Context(), f, in.DryRun)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, map[string]any{"count": n, "dry_run": in.DryRun})
+	return redriveDeliveriesAnswer{Count: n, DryRun: body.DryRun}, nil
 }

@@ -129,7 +129,8 @@ func TestUnknownFilterNamesAreRefused(t *testing.T) {
 				want, query)
 			require.Equal(t, http.StatusBadRequest, h.Do(http.MethodGet, "/deliveries?"+query, "", "").Code, query)
 		}
-		h.Call(http.MethodPost, "/deliveries/redrive", `{"filter":{"state":"ded"}}`, http.StatusBadRequest)
+		h.Call(http.MethodPost, "/deliveries/redrive", `{"filter":{"state":"ded"}}`,
+			http.StatusUnprocessableEntity)
 		h.Call(http.MethodPost, "/deliveries/redrive", `{"filter":{"state":"parked"}}`,
 			http.StatusUnprocessableEntity)
 		for _, id := range []string{"0", "-1", "99", "x"} {

@@ -19,16 +19,16 @@ import (
 
 // filter selects deliveries, as written in a query, a form or a call.
 type filter struct {
-	State    string `json:"state" query:"state" form:"state"`
-	Provider string `json:"provider" query:"provider" form:"provider"`
+	State    string `json:"state" query:"state" form:"state" required:"false" enum:"dead,retrying"`
+	Provider string `json:"provider" query:"provider" form:"provider" required:"false"`
 	// Connection is an id; empty for all connections to the provider.
-	Connection string `json:"connection" query:"connection" form:"connection"`
-	Kind       string `json:"kind" query:"kind" form:"kind"`
-	Category   string `json:"category" query:"category" form:"category"`
+	Connection string `json:"connection" query:"connection" form:"connection" required:"false" doc:"One, by its id."`
+	Kind       string `json:"kind" query:"kind" form:"kind" required:"false" enum:"DeliveryKind"`
+	Category   string `json:"category" query:"category" form:"category" required:"false"`
 	// Reason is the id of a reason (see reasonID), or its sentence exactly as somebody reads it in one of the
 	// languages.
-	Reason string `json:"reason" query:"reason" form:"reason"`
-	ID     string `json:"id"`
+	Reason string `json:"reason" query:"reason" form:"reason" required:"false" doc:"A 'reason_id', or exactly this sentence."`
+	ID     string `json:"id" required:"false"`
 }
 
 // selected checks a person's filter and returns it for the store.

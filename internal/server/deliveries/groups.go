@@ -52,7 +52,7 @@ func (h *pages) groups(c echo.Context, in filter, f delivery.Filter) (views []gr
 }
 
 // group returns the view of a group, with some of its deliveries.
-func (n Names) group(in filter, g delivery.Group, shown []View) groupView {
+func (n Names) group(in filter, g delivery.Group, shown []Delivery) groupView {
 	reason := n.say(g.Reason)
 	stored, _ := g.Reason.Value() // of a string
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s", g.Connection, stored))

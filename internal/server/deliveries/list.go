@@ -45,7 +45,7 @@ type fact struct {
 }
 
 // row returns a delivery in a list, in the reader's language.
-func (n Names) row(d View) row {
+func (n Names) row(d Delivery) row {
 	t := func(text words.Text) string { return n.say(text) }
 	r := row{ID: d.ID, Title: d.Subject, Why: d.Reason,
 		State: ui.Mark{Shape: d.State, Word: t(words.Each("mark.", d.State))}}
@@ -168,7 +168,7 @@ func (f filter) kept() []ui.Hidden {
 }
 
 // places are the services and the kinds of channels to choose from. The latter only where they matter.
-func (h *pages) places(ctx context.Context, in filter, shown []View) []ui.Option {
+func (h *pages) places(ctx context.Context, in filter, shown []Delivery) []ui.Option {
 	all := []ui.Option{{Label: words.T(ctx, "deliveries.filter.any")}}
 	for _, p := range h.core.Registry.All() {
 		if !p.Takes.Nothing() {
@@ -176,7 +176,7 @@ func (h *pages) places(ctx context.Context, in filter, shown []View) []ui.Option
 		}
 	}
 	for _, kind := range channels.Kinds() {
-		goesThere := func(d View) bool { return d.Provider == kind.Name }
+		goesThere := func(d Delivery) bool { return d.Provider == kind.Name }
 		if in.Provider == kind.Name || slices.ContainsFunc(shown, goesThere) {
 			all = append(all, ui.Option{Value: kind.Name, Label: kind.Label})
 		}

@@ -69,7 +69,7 @@ func TestAHostileNameIsIsolatedInLists(t *testing.T) {
 	d := delivery.Delivery{ID: 7, Connection: "lastfm", Kind: delivery.Scrobble, State: delivery.Dead, Items: 1}
 	d.Reason, d.EndedAt = words.Plain("\u202eאבג"), time.Now()
 	g := n.group(filter{}, delivery.Group{Connection: "lastfm", Kind: delivery.Scrobble, Reason: d.Reason, Count: 12,
-		Items: 12}, []View{n.View(d)})
+		Items: 12}, []Delivery{n.View(d)})
 	require.NotEmpty(t, g.All, "there are more than are shown")
 	var b strings.Builder
 	require.NoError(t, list(listView{Groups: []groupView{g}}).Render(t.Context(), &b))
@@ -107,7 +107,7 @@ func TestSendingOneByOne(t *testing.T) {
 	of := func(in filter, counts map[delivery.State]int) listView {
 		v := listView{Kept: in.kept(), Rows: []row{sent}, Groups: []groupView{n.group(in, delivery.Group{
 			Connection: "lastfm", Kind: delivery.Scrobble, Reason: failed.Reason, Count: 1, Items: 2},
-			[]View{n.View(failed)})}}
+			[]Delivery{n.View(failed)})}}
 		v.addCounts(t.Context(), in, counts)
 		return v
 	}

@@ -67,7 +67,7 @@ func askAgain(ctx context.Context, in filter, n int, counts map[delivery.State]i
 }
 
 func (h *pages) redriveAllForm(c echo.Context) error {
-	in, err := core.Body[filter](c)
+	in, err := core.Filled[filter](c)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (h *pages) discardAllPage(c echo.Context) error {
 }
 
 func (h *pages) discardAllForm(c echo.Context) error {
-	in, err := core.Body[filter](c)
+	in, err := core.Filled[filter](c)
 	if err != nil {
 		return err
 	}

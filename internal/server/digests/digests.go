@@ -51,28 +51,47 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/digests", h.list)
-	g.DELETE("/digests/:id", h.deleteAPI)
-	g.PUT("/digest", h.switchAPI)
-	g.POST("/digest", h.askAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/digests", h.list, core.Call{
+		ID:      "listDigests",
+		Summary: "What a language model wrote about the signed-in user's weeks, newest week first",
+		Answer:  "All that were not deleted, and one that is yet to be written.",
+	})
+	core.Delete(a, "/digests/{id}", h.deleteAPI, core.Call{
+		ID:      "deleteDigest",
+		Summary: "Delete a digest's text; Reprise writes about that week again only on request",
+		Answer:  "Deleted.",
+	})
+	core.Put(a, "/digest", h.switchAPI, core.Call{
+		ID:       "switchDigest",
+		Summary:  "Switch the weekly digest on or off",
+		Answer:   "Done. When you switch it on, Reprise also writes about the last full week.",
+		Refusals: map[int]string{http.StatusConflict: ""},
+	})
+	core.Post(a, "/digest", h.askAPI, core.Call{
+		ID:       "writeDigest",
+		Summary:  "Write the last full week's digest now",
+		Answer:   "Reprise writes it as soon as it can call the model.",
+		Status:   http.StatusAccepted,
+		Refusals: map[int]string{http.StatusConflict: ""},
+	})
 }
 
 // spendingMonths is the number of months of spending on the page.
 const spendingMonths = 12
 
 // obstacle says whether the model can be called now, in words for an administrator or a member.
-func (h *Handler) obstacle(ctx context.Context, admin bool) obstacleView {
+func (h *Handler) obstacle(ctx context.Context, admin bool) ModelState {
 	p := h.digests.Provider()
 	if p == nil {
-		return obstacleView{State: "ready"}
+		return ModelState{State: "ready"}
 	}
 	state, w := h.guard.StateForAll(p)
-	v := obstacleView{State: "waiting", Category: core.Text(state.Category.String()), Message: w.Message.T(ctx),
+	v := ModelState{State: "waiting", Category: core.Text(state.Category.String()), Message: w.Message.T(ctx),
 		NextAttemptAt: core.Moment(state.Until)}
 	switch state.Kind {
 	case backoff.Ready:
-		return obstacleView{State: "ready"}
+		return ModelState{State: "ready"}
 	case backoff.Held:
 		v.State = "held"
 	case backoff.Stopped:
@@ -93,14 +112,14 @@ type pageView struct {
 	Configured bool
 	Host       string // where prompts are sent
 	Enabled    bool
-	Digests    []digestView
-	Obstacle   obstacleView
+	Digests    []Digest
+	Obstacle   ModelState
 	Busy       bool // one is to be written
 	Admin      bool
 	Week       string
 	Monday     string // its date, as the form sends it
 	Plays      int
-	Preview    *promptView // of the last week; nil when there is a digest of it, or nothing was heard
+	Preview    *Prompt // of the last week; nil when there is a digest of it, or nothing was heard
 	Mine       []spendingView
 	Everybody  []spendingView // for administrators
 }
@@ -164,19 +183,25 @@ func (h *Handler) months(ctx context.Context, user int64, admin bool) (mine, eve
 	return mine, everybody, err
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listDigestsAnswer struct {
+	Configured bool       `json:"configured" doc:"Whether a model is set up."`
+	Enabled    bool       `json:"enabled" doc:"Whether this user wants one every week."`
+	Model      ModelState `json:"model" doc:"Whether Reprise can call the model now."`
+	Digests    []Digest   `json:"digests"`
+}
+
+func (h *Handler) list(c echo.Context, _ *core.None) (out listDigestsAnswer, _ error) {
 	ctx, user := c.Request().Context(), core.UserOf(c)
 	all, err := h.store.Digests(ctx, user.ID)
 	if err != nil {
-		return err
+		return out, err
 	}
 	wanted, err := h.store.DigestsWanted(ctx, user.ID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"configured": h.digests.Provider() != nil, "enabled": wanted,
-		"model":   h.obstacle(ctx, user.Role == accounts.Admin),
-		"digests": core.ViewAll(all, func(d digest.Digest) digestView { return viewDigest(ctx, d) })})
+	return listDigestsAnswer{Configured: h.digests.Provider() != nil, Enabled: wanted,
+		Model: h.obstacle(ctx, user.Role == accounts.Admin), Digests: core.ViewsFor(ctx, all, viewDigest)}, nil
 }
 
 // turn switches the weekly digest on or off. It cannot be switched on without a model.
@@ -187,21 +212,26 @@ func (h *Handler) turn(c echo.Context, on bool) error {
 	return h.digests.Switch(c.Request().Context(), core.UserOf(c).ID, on)
 }
 
-func (h *Handler) switchAPI(c echo.Context) error {
-	v, err := core.Body[struct {
-		Enabled *bool `json:"enabled"`
-	}](c)
-	if err != nil {
-		return err
+type switchDigestRequest struct {
+	Body struct {
+		Enabled *bool `json:"enabled" nullable:"false"`
 	}
+}
+
+type switchDigestAnswer struct {
+	Enabled bool `json:"enabled"`
+}
+
+func (h *Handler) switchAPI(c echo.Context, in *switchDigestRequest) (out switchDigestAnswer, _ error) {
+	v := in.Body
 	if v.Enabled == nil {
-		return &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.input.sent"),
+		return out, &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.input.sent"),
 			Detail: words.New("problem.input.enabled")}
 	}
 	if err := h.turn(c, *v.Enabled); err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"enabled": *v.Enabled})
+	return switchDigestAnswer{Enabled: *v.Enabled}, nil
 }
 
 func (h *Handler) switchForm(c echo.Context) error {
@@ -211,11 +241,16 @@ func (h *Handler) switchForm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/digest")
 }
 
-func (h *Handler) askAPI(c echo.Context) error {
+type writeDigestAnswer struct {
+	Week  string       `json:"week" format:"date"`
+	State digest.State `json:"state" enum:"waiting"`
+}
+
+func (h *Handler) askAPI(c echo.Context, _ *core.IdempotencyKey) (out writeDigestAnswer, _ error) {
 	if err := h.digests.Ask(c.Request().Context(), core.UserOf(c).ID); err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusAccepted, map[string]any{"week": h.digests.Week().Name(), "state": digest.Waiting})
+	return writeDigestAnswer{Week: h.digests.Week().Name(), State: digest.Waiting}, nil
 }
 
 func (h *Handler) askForm(c echo.Context) error {
@@ -249,11 +284,8 @@ func (h *Handler) delete(c echo.Context) error {
 	return h.digests.Delete(c.Request().Context(), core.UserOf(c).ID, id)
 }
 
-func (h *Handler) deleteAPI(c echo.Context) error {
-	if err := h.delete(c); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (h *Handler) deleteAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
+	return out, h.delete(c)
 }
 
 func (h *Handler) deletePage(c echo.Context) error {

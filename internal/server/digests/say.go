@@ -15,7 +15,7 @@ func (v pageView) blocked() bool {
 }
 
 // mark returns the state of the model.
-func (v obstacleView) mark(ctx context.Context) ui.Mark {
+func (v ModelState) mark(ctx context.Context) ui.Mark {
 	m := ui.StateMark(ctx, v.State)
 	if v.State == "waiting" {
 		m.Word = words.T(ctx, "digest.state.unreachable")
@@ -24,7 +24,7 @@ func (v obstacleView) mark(ctx context.Context) ui.Mark {
 }
 
 // facts says who wrote a digest and what it cost, after the time.
-func (d digestView) facts(ctx context.Context) string {
+func (d Digest) facts(ctx context.Context) string {
 	var b strings.Builder
 	if d.Model != "" {
 		b.WriteString(" " + words.T(ctx, "digest.by", "Model", d.Model))
@@ -37,7 +37,7 @@ func (d digestView) facts(ctx context.Context) string {
 }
 
 // exactly says how many tokens a digest took and the exact cost; empty if that is not known.
-func (d digestView) exactly(ctx context.Context) string {
+func (d Digest) exactly(ctx context.Context) string {
 	if d.PromptTokens+d.CompletionTokens == 0 {
 		return ""
 	}
@@ -50,7 +50,7 @@ func (d digestView) exactly(ctx context.Context) string {
 }
 
 // remove returns the label of the button that deletes a digest, or does without it.
-func (d digestView) remove(ctx context.Context) string {
+func (d Digest) remove(ctx context.Context) string {
 	if d.State == "waiting" {
 		return words.T(ctx, "digest.skip_do")
 	}
@@ -58,19 +58,19 @@ func (d digestView) remove(ctx context.Context) string {
 }
 
 // exact returns a cost with all its digits.
-func (c costView) exact(ctx context.Context) string {
+func (c Cost) exact(ctx context.Context) string {
 	_, digits, _ := strings.Cut(c.Amount, ".")
 	return words.T(ctx, "digest.cost", "Amount", words.From(ctx).Decimal(c.number(), len(digits)),
 		"Currency", c.Currency)
 }
 
-func (c costView) number() float64 {
+func (c Cost) number() float64 {
 	x, _ := strconv.ParseFloat(c.Amount, 64) // ours: see amount
 	return x
 }
 
 // said returns a cost as people say it, in hundredths.
-func (c costView) said(ctx context.Context) string {
+func (c Cost) said(ctx context.Context) string {
 	x := c.number()
 	switch {
 	case x < 0.01 && (c.Currency == "USD" || c.Currency == "EUR"):

@@ -15,22 +15,22 @@ import (
 	"reprise/web/ui"
 )
 
-// digestView is the digest of a week.
-type digestView struct {
-	ID               string      `json:"id"`
-	Week             string      `json:"week"`
-	State            string      `json:"state"`
-	Text             string      `json:"text"`
-	Language         string      `json:"language"`
-	Cut              bool        `json:"cut"`
-	Model            string      `json:"model"`
-	Prompt           *promptView `json:"prompt"`
-	PromptTokens     int         `json:"prompt_tokens"`
-	CompletionTokens int         `json:"completion_tokens"`
-	Cost             *costView   `json:"cost"`
-	Reason           string      `json:"reason,omitempty"`
-	CreatedAt        string      `json:"created_at"`
-	WrittenAt        *string     `json:"written_at"`
+// Digest is the digest of a week.
+type Digest struct {
+	ID               string  `json:"id"`
+	Week             string  `json:"week" format:"date" doc:"Its Monday."`
+	State            string  `json:"state" enum:"waiting,written,failed"`
+	Text             string  `json:"text" doc:"Plain text."`
+	Language         string  `json:"language" enum:"en,de" doc:"The one it is written in."`
+	Cut              bool    `json:"cut" doc:"It ended at the model's length limit."`
+	Model            string  `json:"model"`
+	Prompt           *Prompt `json:"prompt" doc:"Exactly what was sent."`
+	PromptTokens     int     `json:"prompt_tokens" minimum:"0" doc:"Of all answers about this week."`
+	CompletionTokens int     `json:"completion_tokens" minimum:"0"`
+	Cost             *Cost   `json:"cost" doc:"Null when the prices are not configured."`
+	Reason           string  `json:"reason,omitempty" doc:"Why it failed."`
+	CreatedAt        string  `json:"created_at" format:"date-time"`
+	WrittenAt        *string `json:"written_at" format:"date-time"`
 
 	Detail     string    `json:"-"`
 	Name       string    `json:"-"` // of the week, for people
@@ -39,29 +39,29 @@ type digestView struct {
 	Written    time.Time `json:"-"`
 }
 
-// promptView is the exact text that is sent to a model.
-type promptView struct {
-	Instructions string `json:"instructions"`
-	Text         string `json:"text"`
+// Prompt is the exact text that is sent to a model.
+type Prompt struct {
+	Instructions string `json:"instructions" required:"false"`
+	Text         string `json:"text" required:"false"`
 }
 
-type costView struct {
-	Amount   string `json:"amount"` // a decimal number
-	Currency string `json:"currency"`
+type Cost struct {
+	Amount   string `json:"amount" required:"false" doc:"A decimal number."` // a decimal number
+	Currency string `json:"currency" required:"false"`
 }
 
-func viewPrompt(p providers.Prompt) *promptView {
+func viewPrompt(p providers.Prompt) *Prompt {
 	if p.User == "" {
 		return nil
 	}
-	return &promptView{p.System, p.User}
+	return &Prompt{p.System, p.User}
 }
 
-func viewCost(c digest.Cost) *costView {
+func viewCost(c digest.Cost) *Cost {
 	if c.Currency == "" {
 		return nil
 	}
-	return &costView{amount(c.Micros), c.Currency}
+	return &Cost{amount(c.Micros), c.Currency}
 }
 
 // amount returns millionths as a decimal number with at least two places.
@@ -86,8 +86,8 @@ func WeekName(l *words.Language, monday string) string {
 // marks holds the states of digests as pages show them.
 var marks = map[digest.State]string{digest.Waiting: "scheduled", digest.Failed: "dead"}
 
-func viewDigest(ctx context.Context, d digest.Digest) digestView {
-	v := digestView{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text,
+func viewDigest(ctx context.Context, d digest.Digest) Digest {
+	v := Digest{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text,
 		Language: d.Language, Cut: d.Cut, Model: d.Model, Prompt: viewPrompt(d.Prompt),
 		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason.T(ctx),
 		CreatedAt: library.Stamp(d.CreatedAt), WrittenAt: core.Moment(d.WrittenAt),
@@ -112,7 +112,7 @@ type spendingView struct {
 	Digests          int
 	PromptTokens     int
 	CompletionTokens int
-	Cost             *costView // nil if it is not known
+	Cost             *Cost // nil if it is not known
 }
 
 // byMonth sums up spending by month and currency, the newest month first.
@@ -134,10 +134,10 @@ func byMonth(l *words.Language, all []digest.Spent, zone *time.Location) (months
 	return months
 }
 
-// obstacleView says whether the model can be called now.
-type obstacleView struct {
-	State         string  `json:"state"`    // ready, waiting, held or needs_admin
-	Category      *string `json:"category"` // of the failure that prevents it; nil without one
+// ModelState says whether the model can be called now.
+type ModelState struct {
+	State         string  `json:"state" enum:"ready,waiting,held,needs_admin"`
+	Category      *string `json:"category" doc:"Of the failure; null without one."` // of the failure that prevents it; nil without one
 	Message       string  `json:"message,omitempty"`
-	NextAttemptAt *string `json:"next_attempt_at"`
+	NextAttemptAt *string `json:"next_attempt_at" format:"date-time"`
 }

@@ -21,8 +21,8 @@ func TestSpendingIsSummedUpByMonthAndCurrency(t *testing.T) {
 		{At: at(10), PromptTokens: 7, Cost: digest.Cost{Currency: "EUR"}},
 	}
 	require.Equal(t, []spendingView{
-		{"November 2026", 2, 11, 22, &costView{"1.500004", "EUR"}}, {"November 2026", 1, 5, 0, nil},
-		{"October 2026", 1, 7, 0, &costView{"0.00", "EUR"}},
+		{"November 2026", 2, 11, 22, &Cost{"1.500004", "EUR"}}, {"November 2026", 1, 5, 0, nil},
+		{"October 2026", 1, 7, 0, &Cost{"0.00", "EUR"}},
 	}, byMonth(words.English, spent, time.UTC))
 	require.Empty(t, byMonth(words.English, nil, time.UTC))
 	for micros, want := range map[int64]string{0: "0.00", 1: "0.000001", 10_000: "0.01", 100_000: "0.10",
@@ -42,7 +42,7 @@ func TestACostIsSaidInCents(t *testing.T) {
 	ctx := words.With(t.Context(), words.English)
 	all := map[string]string{"0.000418": "less than 1 cent", "0.02": "0.02 USD", "1.239": "1.24 USD"}
 	for amount, says := range all {
-		require.Equal(t, says, costView{amount, "USD"}.said(ctx))
+		require.Equal(t, says, Cost{amount, "USD"}.said(ctx))
 	}
-	require.Equal(t, "less than 0.01 SEK", costView{"0.004", "SEK"}.said(ctx))
+	require.Equal(t, "less than 0.01 SEK", Cost{"0.004", "SEK"}.said(ctx))
 }

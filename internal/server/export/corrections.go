@@ -43,10 +43,10 @@ func (h *Handler) writeCorrections(ctx context.Context, w io.Writer, user int64)
 }
 
 // corrections sends the corrections of the user of a request.
-func (h *Handler) corrections(c echo.Context) error {
+func (h *Handler) corrections(c echo.Context, _ *core.None) (out core.Sent[core.None], _ error) {
 	u := core.UserOf(c)
 	file := "reprise-corrections-" + nameOf(u, time.Now().UTC()) + ".jsonl"
-	return h.core.Download(c, "application/x-ndjson", file, func(w io.Writer) error {
+	return out, h.core.Download(c, "application/x-ndjson", file, func(w io.Writer) error {
 		_, err := h.writeCorrections(c.Request().Context(), w, u.ID)
 		return err
 	})

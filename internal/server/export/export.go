@@ -64,18 +64,79 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	for _, f := range export.Forms {
-		if f.Name != export.ListenBrainz.Name {
-			g.GET("/export/"+f.Name, h.listens(f))
-		}
-	}
-	g.GET("/export/listenbrainz.zip", h.listenBrainz)
-	g.GET("/export/playlists/:file", h.playlist)
-	g.GET(correctionsPath, h.corrections)
-	g.GET(allPath, h.own)
-	g.GET("/feed.atom", h.atom)
-	g.GET("/feed.json", h.json)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/export/"+export.JSONLines.Name, h.listens(export.JSONLines), core.Call{
+		ID:      "exportJSONLines",
+		Summary: "Your own listens as JSON Lines",
+		Description: "One object of the schema Listen per line, newest first. Importing the file with " +
+			"`provider=reprise` gives the same listens, with all their sources.",
+		Answer: "The file, streamed.",
+		Types:  []string{"application/x-ndjson"},
+	})
+	core.Get(a, "/export/"+export.CSV.Name, h.listens(export.CSV), core.Call{
+		ID:      "exportCSV",
+		Summary: "Your own listens as a table for spreadsheets",
+		Description: "UTF-8 with a byte order mark. A cell that a spreadsheet would run as a formula (it begins " +
+			"with =, +, -, @, a tab or a line break) has an apostrophe before it; an import into Reprise takes " +
+			"it off.",
+		Answer: "The file, streamed.",
+		Types:  []string{"text/csv"},
+	})
+	core.Get(a, "/export/"+export.LastFM.Name, h.listens(export.LastFM), core.Call{
+		ID:          "exportLastFM",
+		Summary:     "Your own listens as a table like those of Last.fm exporters",
+		Description: "Cells are escaped as in `listens.csv`.",
+		Answer:      "The file, streamed.",
+		Types:       []string{"text/csv"},
+	})
+	core.Get(a, "/export/"+export.Maloja.Name, h.listens(export.Maloja), core.Call{
+		ID:      "exportMaloja",
+		Summary: "Your own listens as Maloja exports and imports them",
+		Answer:  "The file, streamed.",
+		Types:   []string{echo.MIMEApplicationJSON},
+	})
+	core.Get(a, "/export/listenbrainz.zip", h.listenBrainz, core.Call{
+		ID:          "exportListenBrainz",
+		Summary:     "Your own listens as ListenBrainz exports and imports them",
+		Description: "`listens/2026/11.jsonl` for each month.",
+		Answer:      "The file, streamed.",
+		Types:       []string{"application/zip"},
+	})
+	core.Get(a, "/export/playlists/{file}", h.playlist, core.Call{
+		ID:      "exportPlaylist",
+		Summary: "One of your playlists as a file",
+		Answer:  "The file, streamed.",
+		Types:   []string{"application/jspf+json", "application/xspf+xml", "audio/x-mpegurl", "text/csv"},
+	})
+	core.Get(a, "/export/corrections.jsonl", h.corrections, core.Call{
+		ID:      "exportCorrections",
+		Summary: "Your own corrections, one per line as GET /corrections lists them, newest first",
+		Answer:  "The file, streamed.",
+		Types:   []string{"application/x-ndjson"},
+	})
+	core.Get(a, "/export/all.zip", h.ownAPI, core.Call{
+		ID:      "exportAccount",
+		Summary: "Your own listens, playlists, corrections and statistics as a file",
+		Answer: "A ZIP file, streamed: `listens.jsonl` (one object of the schema Listen per line, newest first), " +
+			"`playlists/0001.jspf` for each playlist, `skipped.csv` with what services list but don't return, " +
+			"`README.txt`, and `manifest.json` with the counts and checksums of all files. Importing it with " +
+			"`provider=reprise` gives the same listens.",
+		Types: []string{"application/zip"},
+	})
+	core.Get(a, "/feed.atom", h.atom, core.Call{
+		ID:        "atomFeed",
+		Summary:   "Your newest 50 listens as an Atom feed",
+		Answer:    "The feed.",
+		Types:     []string{"application/atom+xml"},
+		ByAddress: true,
+	})
+	core.Get(a, "/feed.json", h.json, core.Call{
+		ID:        "jsonFeed",
+		Summary:   "Your newest 50 listens as a JSON feed",
+		Answer:    "The feed.",
+		Types:     []string{"application/feed+json"},
+		ByAddress: true,
+	})
 }
 
 // How much is read from the database at once. Larger pages of listens are not faster, and take more memory.
@@ -93,13 +154,13 @@ func (h *Handler) found(ctx context.Context, f library.ListenFilter) iter.Seq2[l
 }
 
 // listens returns the handler for listens in a format.
-func (h *Handler) listens(f export.Form) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (h *Handler) listens(f export.Form) core.Handle[exportRequest, core.Sent[core.None]] {
+	return func(c echo.Context, _ *exportRequest) (out core.Sent[core.None], _ error) {
 		filter, err := music.FilterOf(c, core.Zone(c))
 		if err != nil {
-			return err
+			return out, err
 		}
-		return h.core.Download(c, f.Type, fileOf(c, f), func(w io.Writer) error {
+		return out, h.core.Download(c, f.Type, fileOf(c, f), func(w io.Writer) error {
 			_, err := f.Write(w, h.found(c.Request().Context(), filter))
 			return err
 		})
@@ -121,14 +182,20 @@ func fileOf(c echo.Context, f export.Form) string {
 // nameOf returns the part of a file name with the person's name and the day.
 func nameOf(u accounts.User, now time.Time) string { return u.Name + "-" + now.Format(time.DateOnly) }
 
+type exportRequest struct {
+	core.MusicQuery
+	core.ExportSpan
+	core.ArtistOrName
+}
+
 // listenBrainz sends listens as the archive that ListenBrainz exports and imports.
-func (h *Handler) listenBrainz(c echo.Context) error {
+func (h *Handler) listenBrainz(c echo.Context, _ *exportRequest) (out core.Sent[core.None], _ error) {
 	filter, err := music.FilterOf(c, core.Zone(c))
 	if err != nil {
-		return err
+		return out, err
 	}
 	file := "listenbrainz-" + nameOf(core.UserOf(c), time.Now().UTC()) + ".zip"
-	return h.core.Download(c, "application/zip", file, func(w io.Writer) error {
+	return out, h.core.Download(c, "application/zip", file, func(w io.Writer) error {
 		z := zip.NewWriter(w)
 		if err := export.ListenBrainz.Months(z, h.found(c.Request().Context(), filter)); err != nil {
 			return err
@@ -137,24 +204,29 @@ func (h *Handler) listenBrainz(c echo.Context) error {
 	})
 }
 
+type exportPlaylistRequest struct {
+	File string `path:"file" doc:"A playlist's id and a form (jspf, xspf, m3u8 or csv), such as '12.jspf'."`
+}
+
 // playlist sends a playlist in the format of the file name's extension.
-func (h *Handler) playlist(c echo.Context) error {
-	file := c.Param("file")
+func (h *Handler) playlist(c echo.Context, in *exportPlaylistRequest) (out core.Sent[core.None], _ error) {
+	file := in.File
 	ending := path.Ext(file)
 	id, err := core.Number(strings.TrimSuffix(file, ending))
 	if err != nil {
-		return err
+		return out, err
 	}
 	f, ok := listForm(ending)
 	if !ok {
-		return core.HTTPProblem(http.StatusNotFound)
+		return out, core.HTTPProblem(http.StatusNotFound)
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	p, err := h.store.PlaylistOnly(ctx, user, id)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return h.core.Download(c, f.Type, cmp.Or(export.FileName(p.Name), "playlist")+f.Ending, func(w io.Writer) error {
+	name := cmp.Or(export.FileName(p.Name), "playlist") + f.Ending
+	return out, h.core.Download(c, f.Type, name, func(w io.Writer) error {
 		_, err := f.Write(w, p, h.trackPage(p), h.tracks(ctx, user, p.ID))
 		return err
 	})
@@ -201,6 +273,10 @@ func (h *Handler) tracks(ctx context.Context, user, playlist int64) iter.Seq2[li
 
 // own sends the user everything that belongs to them.
 func (h *Handler) own(c echo.Context) error { return h.Send(c, core.UserOf(c)) }
+
+func (h *Handler) ownAPI(c echo.Context, _ *core.None) (out core.Sent[core.None], _ error) {
+	return out, h.own(c)
+}
 
 // Send answers with everything that belongs to a person, as an archive.
 func (h *Handler) Send(c echo.Context, u accounts.User) error {

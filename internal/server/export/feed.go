@@ -92,10 +92,10 @@ type atomEntry struct {
 func pageLink(url string) atomLink { return atomLink{Rel: "alternate", Type: "text/html", Href: url} }
 
 // atom answers with the newest listens as an Atom feed.
-func (h *Handler) atom(c echo.Context) error {
+func (h *Handler) atom(c echo.Context, _ *core.FeedToken) (out core.Sent[core.None], _ error) {
 	all, err := h.newest(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	u, base := core.UserOf(c), h.core.BaseURL()
 	f := atomFeed{ID: base + "/api/v1/feed.atom#" + strconv.FormatInt(u.ID, 10), Title: titleOf(c),
@@ -110,9 +110,9 @@ func (h *Handler) atom(c echo.Context) error {
 	}
 	text, err := xml.Marshal(f)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.Blob(http.StatusOK, "application/atom+xml; charset=utf-8", append([]byte(xml.Header), text...))
+	return out, c.Blob(http.StatusOK, "application/atom+xml; charset=utf-8", append([]byte(xml.Header), text...))
 }
 
 // jsonFeed is https://www.jsonfeed.org/version/1.1.
@@ -138,10 +138,10 @@ type jsonItem struct {
 }
 
 // json answers with the newest listens as a JSON feed.
-func (h *Handler) json(c echo.Context) error {
+func (h *Handler) json(c echo.Context, _ *core.FeedToken) (out core.Sent[core.None], _ error) {
 	all, err := h.newest(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	f := jsonFeed{Version: "https://jsonfeed.org/version/1.1", Title: titleOf(c), Home: h.core.BaseURL() + "/listens",
 		Language: words.From(c.Request().Context()).Code(), Authors: []jsonAuthor{{core.UserOf(c).Name}},
@@ -150,5 +150,5 @@ func (h *Handler) json(c echo.Context) error {
 		})}
 	c.Response().Header().Set(echo.HeaderContentType, "application/feed+json")
 	c.Response().WriteHeader(http.StatusOK)
-	return c.Echo().JSONSerializer.Serialize(c, f, "")
+	return out, c.Echo().JSONSerializer.Serialize(c, f, "")
 }

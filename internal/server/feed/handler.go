@@ -3,6 +3,9 @@ package feed
 
 import (
 	"context"
+	_ "embed"
+	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -48,10 +51,28 @@ func New(o Options) *Handler {
 	return &Handler{Options: o, answers: answers{bus: o.Bus}}
 }
 
-// Routes adds the routes of the streams.
-func (h *Handler) Routes(e *echo.Echo) {
-	e.GET("/api/v1/events", h.websocket)
-	e.GET("/api/v1/events/sse", h.serverSentEvents)
+//go:embed events.md
+var messages string
+
+// API adds the streams. They look at sessions and tokens by themselves, since they last longer than those.
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/events", sent(h.websocket), core.Call{
+		ID:          "openWebsocket",
+		Summary:     "Websocket with everything that changes",
+		Description: strings.TrimSpace(messages),
+		Answer:      "The websocket is open.",
+		Status:      http.StatusSwitchingProtocols,
+	})
+	core.Get(a, "/events/sse", sent(h.serverSentEvents), core.Call{
+		ID:      "openEventStream",
+		Summary: "The same stream as Server-Sent Events",
+		Answer:  "The stream.",
+		Types:   []string{"text/event-stream"},
+	})
+}
+
+func sent(stream echo.HandlerFunc) core.Handle[core.None, core.Sent[core.None]] {
+	return func(c echo.Context, _ *core.None) (out core.Sent[core.None], _ error) { return out, stream(c) }
 }
 
 // Wait blocks until all streams have ended.
@@ -78,9 +99,6 @@ func (h *Handler) until(ctx context.Context, user int64) (_ context.Context, end
 // language. The caller closes the subscription.
 func (h *Handler) open(c echo.Context) (core.Watcher, *events.Subscription, error) {
 	w, err := h.Core.Access.Watcher(c.Request(), c.RealIP())
-	if err == nil {
-		err = core.CheckQuery(c)
-	}
 	if err != nil {
 		return w, nil, err
 	}

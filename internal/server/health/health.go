@@ -48,11 +48,28 @@ func New(k *core.Core, s Sources) *Handler { return &Handler{core: k, Sources: s
 func (h *Handler) Pages(g *echo.Group) { g.GET("/health", h.page) }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/health", h.list)
-	g.GET("/health/quarters", h.quartersAPI)
-	g.GET("/health/hours", h.hoursAPI)
-	g.GET("/admin/servers", h.listServers, core.MustBeAdmin)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/health", h.list, core.Call{
+		ID: "getHealth",
+		Summary: "The state of each connection, and how each endpoint is doing, for a monitor; always 200 while " +
+			"the process can answer",
+		Answer: "The states.",
+	})
+	core.Get(a, "/health/quarters", h.quartersAPI, core.Call{
+		ID:      "listQuarters",
+		Summary: "Counts for every endpoint by quarters of an hour, for one day",
+		Answer:  "The quarters that began within 24 hours, by their start.",
+	})
+	core.Get(a, "/health/hours", h.hoursAPI, core.Call{
+		ID:      "listHours",
+		Summary: "Counts for every service by the hour, for the last 14 days",
+		Answer:  "The hours, by service and start; hours without a call are left out.",
+	})
+	core.Get(a, "/admin/servers", h.listServers, core.Call{
+		ID:      "listServers",
+		Summary: "The servers that share the database (administrators only)",
+		Answer:  "The one that leads first. Empty for a server that is alone.",
+	})
 }
 
 // counted is what was counted for a page.

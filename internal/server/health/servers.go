@@ -2,7 +2,6 @@ package health
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"time"
 
@@ -21,28 +20,32 @@ type ServerStore interface {
 	Servers(context.Context) ([]cluster.Server, error)
 }
 
-// serverView is a server in the API.
-type serverView struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Address   string `json:"address"`
+// Server is a server in the API.
+type Server struct {
+	ID        string `json:"id" doc:"Of the process."`
+	Name      string `json:"name" doc:"Of the machine."`
+	Address   string `json:"address" doc:"Host and port where the other servers reach it."`
 	Version   string `json:"version"`
-	State     string `json:"state"`
-	StartedAt string `json:"started_at"`
-	SeenAt    string `json:"seen_at"`
+	State     string `json:"state" enum:"leads,waits,silent" doc:"Leads does all the work, waits passes requests on, silent has not been heard of lately."`
+	StartedAt string `json:"started_at" format:"date-time"`
+	SeenAt    string `json:"seen_at" format:"date-time"`
 }
 
-func (h *Handler) listServers(c echo.Context) error {
+type listServersAnswer struct {
+	Servers []Server `json:"servers"`
+}
+
+func (h *Handler) listServers(c echo.Context, _ *core.None) (out listServersAnswer, _ error) {
 	all, err := h.Servers.Servers(c.Request().Context())
 	if err != nil {
-		return err
+		return out, err
 	}
-	now, views := time.Now(), []serverView{}
+	now, views := time.Now(), []Server{}
 	for _, s := range all {
-		views = append(views, serverView{ID: s.ID, Name: s.Name, Address: s.Address, Version: s.Version,
+		views = append(views, Server{ID: s.ID, Name: s.Name, Address: s.Address, Version: s.Version,
 			State: string(s.State(now)), StartedAt: *core.Moment(s.Started), SeenAt: *core.Moment(s.Seen)})
 	}
-	return c.JSON(http.StatusOK, map[string]any{"servers": views})
+	return listServersAnswer{Servers: views}, nil
 }
 
 // marks are the shapes of servers' states.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/activity"
@@ -44,38 +45,76 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/imports", h.list)
-	g.POST("/imports", h.sendAPI)
-	g.DELETE("/imports/:id", h.cancelAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/imports", h.list, core.Call{
+		ID:      "listImports",
+		Summary: "The latest 50 imports of files, newest first",
+		Answer: "Reprise reads one person's files one after another. People take turns, so nobody waits for the " +
+			"end of somebody else's file.",
+	})
+	core.Post(a, "/imports", h.sendAPI, core.Call{
+		ID:      "importFile",
+		Summary: "Import an export file of a service",
+		Description: "Send the file as the body, with its provider and name in the query, or as the part `file` of " +
+			"a form, after a part `provider`. Reprise checks it before it accepts it. Duplicates are skipped as " +
+			"everywhere, so importing the same file twice adds nothing.",
+		Answer: "Accepted. Reprise reads it when its turn comes.",
+		Status: http.StatusCreated,
+		Takes: map[string]*huma.Schema{"application/octet-stream": {Type: huma.TypeString,
+			Format: "binary", Description: "At most 2 GiB."}, echo.MIMEMultipartForm: {
+			Type: huma.TypeObject, Required: []string{"file"}, Properties: map[string]*huma.Schema{
+				"provider": {Type: huma.TypeString, Enum: core.Enum(h.readers()...)}, "file": core.File()}}},
+		Choices: map[string][]string{"provider": h.readers()},
+		Refusals: map[int]string{
+			http.StatusConflict:              "",
+			http.StatusRequestEntityTooLarge: "",
+			http.StatusUnprocessableEntity:   "",
+			http.StatusInsufficientStorage:   "",
+		},
+	})
+	core.Delete(a, "/imports/{id}", h.cancelAPI, core.Call{
+		ID:      "removeImport",
+		Summary: "Cancel a running import, or forget one that has ended; its listens stay",
+		Answer:  "Canceled, or forgotten.",
+	})
 }
 
-// importView is an import of a file.
-type importView struct {
-	Connection  string   `json:"connection"`
+// readers returns the names of the providers whose exports can be imported.
+func (h *Handler) readers() (names []string) {
+	for _, p := range h.core.Registry.All() {
+		if imports.Reads(p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return append(names, string(imports.Reprise))
+}
+
+// Import is an import of a file.
+type Import struct {
+	Connection  string   `json:"connection" doc:"Its provider, and from the second connection on, a number."`
 	ID          string   `json:"id"`
 	Provider    string   `json:"provider"`
 	DisplayName string   `json:"display_name"`
-	Name        string   `json:"name"`
-	State       string   `json:"state"`
-	Rows        int      `json:"rows"`
-	RowsTotal   int      `json:"rows_total"` // about
-	Added       int      `json:"added"`
-	Known       int      `json:"known"`
-	Skipped     int      `json:"skipped"`
-	Bad         int      `json:"bad"`
-	BytesDone   int64    `json:"bytes_done"`
-	BytesTotal  int64    `json:"bytes_total"`
-	Problems    []string `json:"problems"`
-	Reason      string   `json:"reason,omitempty"`
-	Trouble     string   `json:"trouble,omitempty"` // why it waits
-	CreatedAt   string   `json:"created_at"`
-	EndedAt     *string  `json:"ended_at"`
+	Name        string   `json:"name" doc:"The file's."`
+	State       string   `json:"state" enum:"waiting,running,done,failed,canceled"`
+	Rows        int      `json:"rows" minimum:"0" doc:"Read so far."`
+	RowsTotal   int      `json:"rows_total" minimum:"0" doc:"About how many there are."` // about
+	Added       int      `json:"added" minimum:"0" doc:"Listens that are new."`
+	Known       int      `json:"known" minimum:"0" doc:"Plays that Reprise already had, from any source."`
+	Skipped     int      `json:"skipped" minimum:"0" doc:"Rows that are no listens: podcasts, plays under 30 seconds."`
+	Bad         int      `json:"bad" minimum:"0" doc:"Rows that Reprise could not read."`
+	BytesDone   int64    `json:"bytes_done" minimum:"0"`
+	BytesTotal  int64    `json:"bytes_total" minimum:"0" doc:"Unpacked."`
+	Problems    []string `json:"problems" doc:"The first of the bad rows."`
+	Reason      string   `json:"reason,omitempty" doc:"Why it failed."`
+	Trouble     string   `json:"trouble,omitempty" doc:"Why it waits and what to do, for example because the disk is full. It continues by itself."` // why it waits
+	CreatedAt   string   `json:"created_at" format:"date-time"`
+	EndedAt     *string  `json:"ended_at" format:"date-time"`
 	Open        bool     `json:"-"`
 }
 
-func (h *Handler) view(ctx context.Context, v imports.Import, label func(library.ConnectionID) string) importView {
-	view := importView{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
+func (h *Handler) view(ctx context.Context, v imports.Import, label func(library.ConnectionID) string) Import {
+	view := Import{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
 		Provider: v.Connection.Provider(), DisplayName: nameOf(v.Connection, label), Name: v.Name,
 		State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
@@ -100,13 +139,13 @@ func nameOf(id library.ConnectionID, label func(library.ConnectionID) string) st
 }
 
 // all returns a user's imports from a provider, or from all if the name is empty.
-func (h *Handler) all(ctx context.Context, user int64, conn library.ConnectionID) ([]importView, error) {
+func (h *Handler) all(ctx context.Context, user int64, conn library.ConnectionID) ([]Import, error) {
 	label, err := h.core.Labels(ctx, user)
 	if err != nil {
 		return nil, err
 	}
 	all, err := h.store.Imports(ctx, user)
-	views := []importView{}
+	views := []Import{}
 	for _, v := range all {
 		if conn == "" || v.Connection == conn {
 			views = append(views, h.view(ctx, v, label))
@@ -166,24 +205,34 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 	}
 }
 
-func (h *Handler) sendAPI(c echo.Context) error {
+type importFileRequest struct {
+	core.IdempotencyKey
+	Provider string `query:"provider" doc:"Whose export it is."`
+	Name     string `query:"name" doc:"The file's name, for people."`
+}
+
+func (h *Handler) sendAPI(c echo.Context, _ *importFileRequest) (out Import, _ error) {
 	v, err := h.receive(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	label, err := h.core.Labels(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusCreated, h.view(c.Request().Context(), v, label))
+	return h.view(c.Request().Context(), v, label), nil
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listImportsAnswer struct {
+	Imports []Import `json:"imports"`
+}
+
+func (h *Handler) list(c echo.Context, _ *core.None) (out listImportsAnswer, _ error) {
 	all, err := h.all(c.Request().Context(), core.UserOf(c).ID, "")
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"imports": all})
+	return listImportsAnswer{Imports: all}, nil
 }
 
 func (h *Handler) cancel(c echo.Context) error {
@@ -194,17 +243,14 @@ func (h *Handler) cancel(c echo.Context) error {
 	return h.runner.Cancel(c.Request().Context(), core.UserOf(c).ID, id)
 }
 
-func (h *Handler) cancelAPI(c echo.Context) error {
-	if err := h.cancel(c); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (h *Handler) cancelAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
+	return out, h.cancel(c)
 }
 
 // importsView is the page of imports.
 type importsView struct {
 	Readers  []readerView
-	Imports  []importView
+	Imports  []Import
 	Provider string // of the file that was sent last
 	Problem  string // with that file
 }
@@ -251,7 +297,7 @@ func (h *Handler) cancelForm(c echo.Context) error {
 // Part is the part of a connection's page about imports.
 type Part struct {
 	readerView
-	Imports []importView
+	Imports []Import
 }
 
 // Part returns what the page of a connection shows of its imports; nil if its service has no export to read.

@@ -14,7 +14,7 @@ var shapes = map[imports.State]string{imports.Waiting: "scheduled", imports.Runn
 	imports.Failed: "dead", imports.Canceled: "paused"}
 
 // markOf returns the state of an import. One in trouble waits for the disk or the database.
-func markOf(ctx context.Context, v importView) ui.Mark {
+func markOf(ctx context.Context, v Import) ui.Mark {
 	if v.Trouble != "" {
 		return ui.Mark{Shape: "waiting", Word: words.T(ctx, "import.state.trouble")}
 	}
@@ -22,7 +22,7 @@ func markOf(ctx context.Context, v importView) ui.Mark {
 }
 
 // cameTo says what the rows of an import came to.
-func cameTo(ctx context.Context, v importView) string {
+func cameTo(ctx context.Context, v Import) string {
 	parts := []string{words.T(ctx, "import.added", "Count", v.Added), words.T(ctx, "import.known", "Count", v.Known)}
 	if v.Skipped > 0 {
 		parts = append(parts, words.T(ctx, "import.skipped", "Count", v.Skipped))

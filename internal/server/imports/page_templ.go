@@ -296,7 +296,7 @@ func chooseFile(class string) templ.Component {
 	})
 }
 
-func list(all []importView) templ.Component {
+func list(all []Import) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -356,7 +356,7 @@ func list(all []importView) templ.Component {
 	})
 }
 
-func one(v importView) templ.Component {
+func one(v Import) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -599,7 +599,7 @@ func one(v importView) templ.Component {
 }
 
 // problemsOf returns the first rows that could not be read, and says that there are more.
-func problemsOf(v importView) string {
+func problemsOf(v Import) string {
 	text := strings.Join(v.Problems, "\n")
 	if v.Bad > len(v.Problems) {
 		text += "\n…"

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/config"
@@ -15,37 +16,41 @@ import (
 	"reprise/internal/words"
 )
 
-// View is a setting in the API.
-type View struct {
+// Setting is a setting in the API.
+type Setting struct {
 	Path         string   `json:"path"`
 	Group        string   `json:"group"`
-	Provider     string   `json:"provider,omitempty"`
-	Kind         string   `json:"kind"`
+	Provider     string   `json:"provider,omitempty" doc:"Whose setting it is; missing for the server's own."`
+	Kind         string   `json:"kind" enum:"text,contact,url,duration,integer,fraction,boolean,choice,rate,price,list,secret,secrets"`
 	Label        string   `json:"label"`
 	Help         string   `json:"help"`
-	Value        any      `json:"value"` // of secrets the last four characters; null when nothing is set
-	Default      any      `json:"default"`
-	Source       string   `json:"source"`
+	Value        any      `json:"value" doc:"For secrets the last four characters; null when nothing is set."` // of secrets the last four characters; null when nothing is set
+	Default      any      `json:"default" doc:"Null when empty."`
+	Source       string   `json:"source" enum:"default,database,file,environment,command_line"`
 	Secret       bool     `json:"secret"`
 	Editable     bool     `json:"editable"`
-	Why          string   `json:"reason,omitempty"` // why it is not editable
+	Why          string   `json:"reason,omitempty" doc:"Why you cannot edit it."` // why it is not editable
 	NeedsRestart bool     `json:"needs_restart"`
-	Problem      string   `json:"problem,omitempty"` // with the stored value, which is not used
+	Problem      string   `json:"problem,omitempty" doc:"What is wrong with the stored value. Reprise does not use it."` // with the stored value, which is not used
 	Choices      []string `json:"choices"`
 	Least        string   `json:"least,omitempty"`
 	Most         string   `json:"most,omitempty"`
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listSettingsAnswer struct {
+	Settings []Setting `json:"settings"`
+}
+
+func (h *Handler) list(c echo.Context, _ *core.None) (out listSettingsAnswer, _ error) {
 	ctx := c.Request().Context()
-	view := func(i settings.Item) View {
-		return View{Path: i.Path, Group: string(i.Group), Provider: i.Provider, Kind: string(i.Kind),
+	view := func(i settings.Item) Setting {
+		return Setting{Path: i.Path, Group: string(i.Group), Provider: i.Provider, Kind: string(i.Kind),
 			Label: Label(ctx, i), Help: Help(ctx, i), Value: typed(i, i.Value), Default: typed(i, i.Default),
 			Source: string(i.Source), Secret: i.Secret(), Editable: i.Fixed.IsZero(), Why: i.Fixed.T(ctx),
 			NeedsRestart: i.Restart(), Problem: i.Wrong.T(ctx), Choices: append([]string{}, i.Choices...),
 			Least: i.Least, Most: i.Most}
 	}
-	return c.JSON(http.StatusOK, map[string]any{"settings": core.ViewAll(h.settings.All(), view)})
+	return listSettingsAnswer{Settings: core.ViewAll(h.settings.All(), view)}, nil
 }
 
 // typed returns a text as JSON has values of its kind; nil for none.
@@ -77,6 +82,11 @@ func typed(i settings.Item, text string) any {
 type changes struct {
 	texts map[string]*string // by path; nil goes back to the default
 	wrong string             // a path whose value cannot be the value of any setting
+}
+
+// Schema implements huma.SchemaProvider.
+func (changes) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
 // UnmarshalJSON takes text, numbers, booleans, lists of them, and null.
@@ -124,36 +134,30 @@ func asText(v any) (string, bool) {
 	return "", false
 }
 
-func (h *Handler) patch(c echo.Context) error {
+type changeSettingsRequest struct {
+	DryRun bool    `query:"dry_run" doc:"Only check the change."`
+	Body   changes `doc:"For each path a text, a number, true or false, or a list of texts; null restores the default. Send the last four characters of a stored secret, as listed, to keep that secret."`
+}
+
+func (h *Handler) patch(c echo.Context, in *changeSettingsRequest) (out listSettingsAnswer, _ error) {
 	bad := func(detail words.Text) error {
 		return core.BadRequest(words.New("setting.api.bad"), detail)
 	}
-	dry := false
-	if text := c.QueryParam("dry_run"); text != "" {
-		var err error
-		if dry, err = strconv.ParseBool(text); err != nil {
-			return bad(words.New("setting.api.dry_run"))
-		}
+	body := in.Body
+	if body.wrong != "" {
+		return out, bad(words.New("setting.api.value", "Path", body.wrong))
 	}
-	in, err := core.Body[changes](c)
-	if err != nil {
-		return err
+	if _, there := body.texts["admin_token"]; there && h.core.ByPersonalToken(c) {
+		return out, bad(words.New("setting.api.by_token"))
 	}
-	if in.wrong != "" {
-		return bad(words.New("setting.api.value", "Path", in.wrong))
+	act := h.change
+	if in.DryRun {
+		act = h.check
 	}
-	if _, there := in.texts["admin_token"]; there && h.core.ByPersonalToken(c) {
-		return bad(words.New("setting.api.by_token"))
+	if err := act(c, body.texts); err != nil {
+		return out, asRefusal(err)
 	}
-	if dry {
-		err = h.check(c, in.texts)
-	} else {
-		err = h.change(c, in.texts)
-	}
-	if err != nil {
-		return asRefusal(err)
-	}
-	return h.list(c)
+	return h.list(c, nil)
 }
 
 // asRefusal returns the refusal for a refused change, with a sentence for each setting.

@@ -49,9 +49,18 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/admin/settings", h.list, core.MustBeAdmin)
-	g.PATCH("/admin/settings", h.patch, core.MustBeAdmin)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/admin/settings", h.list, core.Call{
+		ID:      "listSettings",
+		Summary: "The settings of this server (administrators only)",
+		Answer:  "All settings, in the order of the sample file.",
+	})
+	core.Patch(a, "/admin/settings", h.patch, core.Call{
+		ID:       "changeSettings",
+		Summary:  "Change settings by their paths, all or none; changes work at once (administrators only)",
+		Answer:   "All settings, in the order of the sample file.",
+		Refusals: map[int]string{http.StatusConflict: "", http.StatusUnprocessableEntity: ""},
+	})
 }
 
 // check returns what is wrong with a change: a *settings.Refused. A browser is not locked out by its own change.

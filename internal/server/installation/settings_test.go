@@ -21,13 +21,13 @@ import (
 )
 
 // settingOf returns one setting as the API lists it.
-func settingOf(h *servertest.Household, path string) installation.View {
+func settingOf(h *servertest.Household, path string) installation.Setting {
 	h.T.Helper()
 	w := h.Do(http.MethodGet, "/api/v1/admin/settings", "", "")
 	require.Equal(h.T, http.StatusOK, w.Code, w.Body)
-	var all struct{ Settings []installation.View }
+	var all struct{ Settings []installation.Setting }
 	require.NoError(h.T, json.Unmarshal(w.Body.Bytes(), &all))
-	i := slices.IndexFunc(all.Settings, func(v installation.View) bool { return v.Path == path })
+	i := slices.IndexFunc(all.Settings, func(v installation.Setting) bool { return v.Path == path })
 	require.GreaterOrEqual(h.T, i, 0, path)
 	return all.Settings[i]
 }

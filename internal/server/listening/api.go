@@ -8,42 +8,39 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/server/core"
-	"reprise/internal/server/music"
-	"reprise/internal/words"
 )
 
 // totalsView are totals.
-type totalsView struct {
+type Totals struct {
 	Listens    int   `json:"listens"`
-	Seconds    int64 `json:"seconds"`
-	Estimated  int   `json:"estimated"`
+	Seconds    int64 `json:"seconds" doc:"How long they took. Tracks of unknown length count as long as the others on average."`
+	Estimated  int   `json:"estimated" doc:"Listens to tracks of unknown length."`
 	Artists    int   `json:"artists"`
 	Albums     int   `json:"albums"`
 	Tracks     int   `json:"tracks"`
-	NewArtists int   `json:"new_artists"`
+	NewArtists int   `json:"new_artists" doc:"Artists that were heard for the first time."`
 	NewAlbums  int   `json:"new_albums"`
 	NewTracks  int   `json:"new_tracks"`
 }
 
-func viewTotals(t listening.Totals) totalsView {
-	return totalsView{t.Listens, int64(t.Time / time.Second), t.Guessed, t.Artists, t.Albums, t.Tracks, t.NewArtists,
+func viewTotals(t listening.Totals) Totals {
+	return Totals{t.Listens, int64(t.Time / time.Second), t.Guessed, t.Artists, t.Albums, t.Tracks, t.NewArtists,
 		t.NewAlbums, t.NewTracks}
 }
 
-// spanView says which time an answer is about: null for all time.
-type spanView struct {
-	From *string `json:"from"`
-	To   *string `json:"to"`
+// TimeSpan says which time an answer is about: null for all time.
+type TimeSpan struct {
+	From *string `json:"from" format:"date-time"`
+	To   *string `json:"to" format:"date-time"`
 }
 
-func viewSpan(s listening.Span) spanView {
+func viewSpan(s listening.Span) TimeSpan {
 	if s.Name == listening.All {
-		return spanView{}
+		return TimeSpan{}
 	}
-	return spanView{core.Moment(s.From), core.Moment(s.To)}
+	return TimeSpan{core.Moment(s.From), core.Moment(s.To)}
 }
 
 // answer counts what a call asks for.
@@ -66,134 +63,159 @@ func (h *Handler) found(ctx context.Context, a *asked) (listening.Answer, error)
 	return found, err
 }
 
-func (h *Handler) summaryAPI(c echo.Context) error {
-	a, found, err := h.answer(c, 1)
-	if err != nil {
-		return err
-	}
-	type runView struct {
-		From string `json:"from"`
-		Days int64  `json:"days"`
-	}
-	run := func(r listening.Run) *runView {
-		if r.Days == 0 {
-			return nil
-		}
-		return &runView{listening.Date(r.First).Format(time.DateOnly), r.Days}
-	}
-	type sourceView struct {
-		Connection library.ConnectionID `json:"connection"`
-		Listens    int                  `json:"listens"`
-		Only       int                  `json:"only"`
-	}
-	sources := core.ViewAll(found.Sources, func(s listening.Source) sourceView {
-		return sourceView{s.Connection, s.Listens, s.Only}
-	})
-	type playerView struct {
-		Name    string `json:"name"`
-		Listens int    `json:"listens"`
-	}
-	players := core.ViewAll(found.Players, func(p listening.Player) playerView { return playerView(p) })
-	var before *totalsView
-	if _, ok := a.Span.Before(); ok {
-		t := viewTotals(found.Before)
-		before = &t
-	}
-	return c.JSON(http.StatusOK, struct {
-		Span    spanView     `json:"span"`
-		Totals  totalsView   `json:"totals"`
-		Before  *totalsView  `json:"before"`
-		Streak  *runView     `json:"streak"`
-		Longest *runView     `json:"longest_streak"`
-		Sources []sourceView `json:"sources"`
-		Players []playerView `json:"players"`
-		First   *string      `json:"first_heard_at"`
-		Last    *string      `json:"last_heard_at"`
-	}{viewSpan(a.Span), viewTotals(found.Totals), before, run(found.Streak), run(found.Longest), sources, players,
-		core.Moment(found.First), core.Moment(found.Last)})
+// Question is what the calls of statistics take.
+type Question struct {
+	core.SpanQuery
+	core.MusicQuery
+	core.OfArtist
+	core.OfPerson
 }
 
-// mostTop is the most rows of a list that a call may ask for.
-const mostTop = 1000
+// summary is how much was heard in a span.
+type summary struct {
+	Span    TimeSpan    `json:"span" doc:"From a time to before another one; null for all time."`
+	Totals  Totals      `json:"totals"`
+	Before  *Totals     `json:"before"`
+	Streak  *Streak     `json:"streak"`
+	Longest *Streak     `json:"longest_streak"`
+	Sources []HeardFrom `json:"sources"`
+	Players []HeardOn   `json:"players" doc:"The players that sources named, at most 100, the most used first."`
+	First   *string     `json:"first_heard_at" format:"date-time"`
+	Last    *string     `json:"last_heard_at" format:"date-time"`
+}
 
-func (h *Handler) topAPI(c echo.Context) error {
-	n := 50
-	if text := c.QueryParam("limit"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil || n < 1 || n > mostTop {
-			return music.Refuse(words.New("problem.stats.limit"))
-		}
+// Streak is a run of days with listens.
+type Streak struct {
+	From string `json:"from" format:"date"`
+	Days int64  `json:"days" minimum:"1"`
+}
+
+func viewRun(r listening.Run) (v *Streak) {
+	if r.Days > 0 {
+		v = new(Streak{listening.Date(r.First).Format(time.DateOnly), r.Days})
 	}
-	a, found, err := h.answer(c, n)
+	return v
+}
+
+// HeardFrom is how much a connection reported.
+type HeardFrom struct {
+	Connection string `json:"connection"`
+	Listens    int    `json:"listens" doc:"Listens that the connection reported."`
+	Only       int    `json:"only" doc:"Listens that no other connection reported."`
+}
+
+// HeardOn is how much was played on a player.
+type HeardOn struct {
+	Name    string `json:"name"`
+	Listens int    `json:"listens"`
+}
+
+func (h *Handler) summaryAPI(c echo.Context, _ *Question) (out summary, _ error) {
+	a, found, err := h.answer(c, 1)
 	if err != nil {
-		return err
+		return out, err
+	}
+	out = summary{Span: viewSpan(a.Span), Totals: viewTotals(found.Totals), Streak: viewRun(found.Streak),
+		Longest: viewRun(found.Longest), First: core.Moment(found.First), Last: core.Moment(found.Last),
+		Sources: core.ViewAll(found.Sources, func(s listening.Source) HeardFrom {
+			return HeardFrom{string(s.Connection), s.Listens, s.Only}
+		}),
+		Players: core.ViewAll(found.Players, func(p listening.Player) HeardOn { return HeardOn(p) })}
+	if _, ok := a.Span.Before(); ok {
+		out.Before = new(viewTotals(found.Before))
+	}
+	return out, nil
+}
+
+type topQuestion struct {
+	Question
+	Kind  string `path:"kind" enum:"artists,albums,tracks"`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"50"`
+}
+
+type topAnswer struct {
+	Span TimeSpan `json:"span"`
+	Top  []Ranked `json:"top"`
+}
+
+// Ranked is a row of a top list.
+type Ranked struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Artist  string `json:"artist"`
+	Listens int    `json:"listens"`
+	Before  int    `json:"before" doc:"Listens in the span before."`
+	Seconds int64  `json:"seconds" doc:"Of the listens whose length is known."`
+}
+
+func (h *Handler) topAPI(c echo.Context, in *topQuestion) (out topAnswer, _ error) {
+	a, found, err := h.answer(c, in.Limit)
+	if err != nil {
+		return out, err
 	}
 	lists := map[string][]listening.Row{"artists": found.Artists, "albums": found.Albums, "tracks": found.Tracks}
-	rows, ok := lists[c.Param("kind")]
+	rows, ok := lists[in.Kind]
 	if !ok {
-		return core.HTTPProblem(http.StatusNotFound)
+		return out, core.HTTPProblem(http.StatusNotFound)
 	}
 	names, err := h.namesOf(c.Request().Context(), nil, rows)
 	if err != nil {
-		return err
+		return out, err
 	}
-	type rowView struct {
-		ID      string `json:"id"`
-		Name    string `json:"name"`
-		Artist  string `json:"artist"`
-		Listens int    `json:"listens"`
-		Before  int    `json:"before"`
-		Seconds int64  `json:"seconds"`
-	}
-	top := core.ViewAll(rows, func(r listening.Row) rowView {
+	top := core.ViewAll(rows, func(r listening.Row) Ranked {
 		e := names[r.ID]
-		return rowView{strconv.FormatUint(uint64(r.ID), 10), title(e), e.Artist, r.Listens, r.Before,
+		return Ranked{strconv.FormatUint(uint64(r.ID), 10), title(e), e.Artist, r.Listens, r.Before,
 			int64(r.Time / time.Second)}
 	})
-	return c.JSON(http.StatusOK, struct {
-		Span spanView  `json:"span"`
-		Top  []rowView `json:"top"`
-	}{viewSpan(a.Span), top})
+	return topAnswer{viewSpan(a.Span), top}, nil
 }
 
-func (h *Handler) daysAPI(c echo.Context) error {
+type daysAnswer struct {
+	Span TimeSpan `json:"span"`
+	Days []Day    `json:"days"`
+}
+
+// Day is a day with listens.
+type Day struct {
+	Date    string `json:"date" format:"date"`
+	Listens int    `json:"listens" minimum:"1"`
+}
+
+func (h *Handler) daysAPI(c echo.Context, _ *Question) (out daysAnswer, _ error) {
 	a, found, err := h.answer(c, 1)
 	if err != nil {
-		return err
+		return out, err
 	}
-	type dayView struct {
-		Date    string `json:"date"`
-		Listens int    `json:"listens"`
-	}
-	days := core.ViewAll(found.Days, func(d listening.DayCount) dayView {
-		return dayView{listening.Date(d.Day).Format(time.DateOnly), d.Listens}
+	days := core.ViewAll(found.Days, func(d listening.DayCount) Day {
+		return Day{listening.Date(d.Day).Format(time.DateOnly), d.Listens}
 	})
-	return c.JSON(http.StatusOK, struct {
-		Span spanView  `json:"span"`
-		Days []dayView `json:"days"`
-	}{viewSpan(a.Span), days})
+	return daysAnswer{viewSpan(a.Span), days}, nil
 }
 
-func (h *Handler) hoursAPI(c echo.Context) error {
+type hoursAnswer struct {
+	Span  TimeSpan     `json:"span"`
+	Hours []HourOfWeek `json:"hours"`
+}
+
+// HourOfWeek is an hour of a day of the week with listens.
+type HourOfWeek struct {
+	Weekday int `json:"weekday" maximum:"7" minimum:"1" doc:"From 1 (Monday) to 7."` // from 1, Monday
+	Hour    int `json:"hour" maximum:"23" minimum:"0"`
+	Listens int `json:"listens" minimum:"1"`
+}
+
+func (h *Handler) hoursAPI(c echo.Context, _ *Question) (out hoursAnswer, _ error) {
 	a, found, err := h.answer(c, 1)
 	if err != nil {
-		return err
+		return out, err
 	}
-	type hourView struct {
-		Weekday int `json:"weekday"` // from 1, Monday
-		Hour    int `json:"hour"`
-		Listens int `json:"listens"`
-	}
-	hours := []hourView{}
+	hours := []HourOfWeek{}
 	for d, day := range found.Hours {
 		for hour, n := range day {
 			if n > 0 {
-				hours = append(hours, hourView{d + 1, hour, n})
+				hours = append(hours, HourOfWeek{d + 1, hour, n})
 			}
 		}
 	}
-	return c.JSON(http.StatusOK, struct {
-		Span  spanView   `json:"span"`
-		Hours []hourView `json:"hours"`
-	}{viewSpan(a.Span), hours})
+	return hoursAnswer{viewSpan(a.Span), hours}, nil
 }

@@ -51,13 +51,42 @@ func New(k *core.Core, store Store, rows *music.Rows) *Handler { return &Handler
 func (h *Handler) Pages(g *echo.Group) { g.GET("/listening", h.page) }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/stats/summary", h.summaryAPI)
-	g.GET("/stats/top/:kind", h.topAPI)
-	g.GET("/stats/days", h.daysAPI)
-	g.GET("/stats/hours", h.hoursAPI)
-	g.GET("/stats/people", h.peopleAPI)
-	g.GET("/export/stats/:file", h.tableAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/stats/summary", h.summaryAPI, core.Call{
+		ID:       "statsSummary",
+		Summary:  "How much the signed-in user heard in a span, compared with the span before",
+		Answer:   "The numbers.",
+		Refusals: map[int]string{http.StatusNotFound: ""},
+	})
+	core.Get(a, "/stats/top/{kind}", h.topAPI, core.Call{
+		ID:      "statsTop",
+		Summary: "What the signed-in user heard most in a span",
+		Answer:  "The list.",
+	})
+	core.Get(a, "/stats/days", h.daysAPI, core.Call{
+		ID:       "statsDays",
+		Summary:  "Listens of each day in a span",
+		Answer:   "The days with listens, earliest first.",
+		Refusals: map[int]string{http.StatusNotFound: ""},
+	})
+	core.Get(a, "/stats/hours", h.hoursAPI, core.Call{
+		ID:       "statsHours",
+		Summary:  "Listens of each hour of the week in a span",
+		Answer:   "The hours with listens.",
+		Refusals: map[int]string{http.StatusNotFound: ""},
+	})
+	core.Get(a, "/stats/people", h.peopleAPI, core.Call{
+		ID:      "statsPeople",
+		Summary: "The people who let everybody with an account see their numbers, without yourself",
+		Answer:  "The people, by name; `person` takes the name in the calls for statistics.",
+	})
+	core.Get(a, "/export/stats/{file}", h.tableAPI, core.Call{
+		ID:          "exportStats",
+		Summary:     "A list or a chart of statistics as a table for spreadsheets, whole",
+		Description: "The columns are named in the first line. Cells are escaped as in `/export/listens.csv`.",
+		Answer:      "The table.",
+		Types:       []string{"text/csv"},
+	})
 }
 
 // asked is what a request asks for.

@@ -102,22 +102,26 @@ func (h *Handler) named(ctx context.Context, a *asked) (func(library.ConnectionI
 	return h.core.Labels(ctx, a.owner.ID)
 }
 
+type peopleAnswer struct {
+	People []Person `json:"people"`
+}
+
+// Person is somebody whose statistics others may see.
+type Person struct {
+	Name string `json:"name" minLength:"1" maxLength:"64"`
+}
+
 // peopleAPI lists the people whose statistics the one who asks may see.
-func (h *Handler) peopleAPI(c echo.Context) error {
+func (h *Handler) peopleAPI(c echo.Context, _ *core.None) (out peopleAnswer, _ error) {
 	all, err := h.store.Sharers(c.Request().Context())
 	if err != nil {
-		return err
+		return out, err
 	}
-	type personView struct {
-		Name string `json:"name"`
-	}
-	people := []personView{}
+	out.People = []Person{}
 	for _, u := range all {
 		if u.ID != core.UserOf(c).ID {
-			people = append(people, personView{u.Name})
+			out.People = append(out.People, Person{u.Name})
 		}
 	}
-	return c.JSON(http.StatusOK, struct {
-		People []personView `json:"people"`
-	}{people})
+	return out, nil
 }

@@ -120,21 +120,28 @@ func rankedCells(table string, r listening.Row, e library.Entity) []string {
 	return cells
 }
 
+type exportStatsRequest struct {
+	core.SpanQuery
+	core.MusicQuery
+	core.OfArtist
+	File string `path:"file" enum:"artists.csv,albums.csv,tracks.csv,discoveries.csv,back.csv,over.csv,days.csv,hours.csv,sources.csv,players.csv"`
+}
+
 // tableAPI sends one table for the filter of a call.
-func (h *Handler) tableAPI(c echo.Context) error {
-	name, ok := strings.CutSuffix(c.Param("file"), ".csv")
+func (h *Handler) tableAPI(c echo.Context, in *exportStatsRequest) (out core.Sent[core.None], _ error) {
+	name, ok := strings.CutSuffix(in.File, ".csv")
 	if !ok || !slices.Contains(tables, name) {
-		return core.HTTPProblem(http.StatusNotFound)
+		return out, core.HTTPProblem(http.StatusNotFound)
 	}
 	a, found, err := h.answer(c, everything)
 	if err != nil {
-		return err
+		return out, err
 	}
 	if a.other {
-		return core.HTTPProblem(http.StatusNotFound)
+		return out, core.HTTPProblem(http.StatusNotFound)
 	}
 	file := "reprise-" + core.UserOf(c).Name + "-" + name + a.dates() + ".csv"
-	return h.core.Download(c, export.SheetType, file, func(w io.Writer) error {
+	return out, h.core.Download(c, export.SheetType, file, func(w io.Writer) error {
 		_, err := h.table(c.Request().Context(), name, found).Write(w)
 		return err
 	})

@@ -2,7 +2,6 @@ package music
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -17,18 +16,18 @@ import (
 	"reprise/web/ui"
 )
 
-// heard is an artist, an album or a track, with what the user has heard of it.
-type heard struct {
-	view
-	Seconds      int64    `json:"seconds"`
-	Estimated    int      `json:"estimated"`
-	FirstHeardAt *string  `json:"first_heard_at"`
-	Rank         int      `json:"rank"`
-	YearRank     *int     `json:"year_rank"`
-	TopTracks    []ranked `json:"top_tracks"`
-	TopAlbums    []ranked `json:"top_albums"`
-	Over         []piece  `json:"over"`
-	Links        []link   `json:"links"`
+// HeardMusic is an artist, an album or a track, with what the user has heard of it.
+type HeardMusic struct {
+	Music
+	Seconds      int64         `json:"seconds" doc:"How long it was heard."`
+	Estimated    int           `json:"estimated" doc:"Listens of unknown length, taken to be as long as the others."`
+	FirstHeardAt *string       `json:"first_heard_at" format:"date-time"`
+	Rank         int           `json:"rank" minimum:"1" doc:"Among those of its kind, by listens."`
+	YearRank     *int          `json:"year_rank" doc:"The same of this year; null if not heard this year."`
+	TopTracks    []RankedMusic `json:"top_tracks"`
+	TopAlbums    []RankedMusic `json:"top_albums"`
+	Over         []MusicPiece  `json:"over" doc:"The listens over time."`
+	Links        []MusicLink   `json:"links" doc:"Links to other services."`
 
 	now    time.Time // in the reader's zone
 	unit   string    // of Over
@@ -36,8 +35,8 @@ type heard struct {
 	newest []library.StoredListen
 }
 
-// ranked is an album or a track in a list.
-type ranked struct {
+// RankedMusic is an album or a track in a list.
+type RankedMusic struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Artist  string `json:"artist"`
@@ -46,22 +45,22 @@ type ranked struct {
 	entity library.Entity
 }
 
-// piece is how much was heard in a part of the time.
-type piece struct {
-	Date    string `json:"date"`
+// MusicPiece is how much was heard in a part of the time.
+type MusicPiece struct {
+	Date    string `json:"date" format:"date" doc:"The first day of the period."`
 	Listens int    `json:"listens"`
 
 	from time.Time
 }
 
-// link is a link to another service.
-type link struct {
-	Name string `json:"name"`
+// MusicLink is a link to another service.
+type MusicLink struct {
+	Name string `json:"name" doc:"The service."`
 	URL  string `json:"url"`
 }
 
 // filter selects the listens of an artist, an album or a track.
-func (v *view) filter(user int64) (f library.ListenFilter, in listening.Filter) {
+func (v *Music) filter(user int64) (f library.ListenFilter, in listening.Filter) {
 	n, _ := strconv.ParseUint(v.ID, 10, 32)
 	f, id := library.ListenFilter{User: user}, uint32(n)
 	switch v.Kind {
@@ -76,10 +75,11 @@ func (v *view) filter(user int64) (f library.ListenFilter, in listening.Filter) 
 }
 
 // heard counts what the user has heard of an artist, an album or a track.
-func (h *Handler) heard(c echo.Context, v view) (heard, error) {
+func (h *Handler) heard(c echo.Context, v Music) (HeardMusic, error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	all := heard{view: v, now: time.Now().In(core.Zone(c)), TopTracks: []ranked{}, TopAlbums: []ranked{},
-		Over: []piece{}, Links: []link{}}
+	all := HeardMusic{Music: v, now: time.Now().In(core.Zone(c)),
+		TopTracks: []RankedMusic{}, TopAlbums: []RankedMusic{},
+		Over: []MusicPiece{}, Links: []MusicLink{}}
 	f, filter := v.filter(user)
 	columns, err := h.store.Columns(ctx, user)
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *Handler) heard(c echo.Context, v view) (heard, error) {
 		all.YearRank = &rank.In
 	}
 	for _, p := range a.Over {
-		all.Over = append(all.Over, piece{p.From.Format(time.DateOnly), p.Listens, p.From})
+		all.Over = append(all.Over, MusicPiece{p.From.Format(time.DateOnly), p.Listens, p.From})
 	}
 	all.unit = a.Unit
 	if err := h.tops(ctx, &all, a); err != nil {
@@ -124,7 +124,7 @@ func (h *Handler) heard(c echo.Context, v view) (heard, error) {
 }
 
 // tops fills in the top tracks and albums: those of an artist, the tracks of an album, or the albums of a track.
-func (h *Handler) tops(ctx context.Context, all *heard, a listening.Answer) error {
+func (h *Handler) tops(ctx context.Context, all *HeardMusic, a listening.Answer) error {
 	albums, tracks := a.Albums, a.Tracks
 	switch all.Kind {
 	case library.KindAlbum:
@@ -142,33 +142,29 @@ func (h *Handler) tops(ctx context.Context, all *heard, a listening.Answer) erro
 	if err != nil {
 		return err
 	}
-	view := func(r listening.Row) ranked {
+	view := func(r listening.Row) RankedMusic {
 		e := names[r.ID]
-		return ranked{strconv.FormatUint(uint64(r.ID), 10), e.Title, e.Artist, r.Listens, e}
+		return RankedMusic{strconv.FormatUint(uint64(r.ID), 10), e.Title, e.Artist, r.Listens, e}
 	}
 	all.TopAlbums, all.TopTracks = core.ViewAll(albums, view), core.ViewAll(tracks, view)
 	return nil
 }
 
 // heardAPI returns the handler for artists, albums or tracks in the API.
-func (h *Handler) heardAPI(kind string) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (h *Handler) heardAPI(kind string) core.Handle[core.ByID, HeardMusic] {
+	return func(c echo.Context, _ *core.ByID) (out HeardMusic, _ error) {
 		v, err := h.known(c, kind)
 		if err != nil {
-			return err
+			return out, err
 		}
-		all, err := h.heard(c, v)
-		if err != nil {
-			return err
-		}
-		return c.JSON(http.StatusOK, all)
+		return h.heard(c, v)
 	}
 }
 
 // linksOf returns links to services that know the music by its ID, and to the user's services, where it is found by
 // name.
-func linksOf(v view, newest []library.StoredListen, connections []library.Connection) (all []link) {
-	add := func(name, address string) { all = append(all, link{name, address}) }
+func linksOf(v Music, newest []library.StoredListen, connections []library.Connection) (all []MusicLink) {
+	add := func(name, address string) { all = append(all, MusicLink{name, address}) }
 	if v.MBID != nil {
 		kind := musicBrainzKind(v.Kind)
 		add("MusicBrainz", "https://musicbrainz.org/"+kind+"/"+*v.MBID)
@@ -226,7 +222,7 @@ func from(newest []library.StoredListen, id library.ConnectionID) bool {
 }
 
 // lastFMPath returns the path of a page of Last.fm, which has one for every name.
-func lastFMPath(v view) string {
+func lastFMPath(v Music) string {
 	path := url.PathEscape(v.Artist)
 	switch v.Kind {
 	case library.KindAlbum:
@@ -238,7 +234,7 @@ func lastFMPath(v view) string {
 }
 
 // navidromePath returns the path of a list in Navidrome's web interface, filtered by name.
-func navidromePath(v view) string {
+func navidromePath(v Music) string {
 	list, field := "artist", "name"
 	switch v.Kind {
 	case library.KindAlbum:
@@ -264,7 +260,7 @@ type heardView struct {
 	First   ui.Sentence // when it was heard first, and when last
 	Over    ui.Bars
 	Lists   []listView
-	Links   []link
+	Links   []MusicLink
 }
 
 // listView is a list with its title.
@@ -274,7 +270,7 @@ type listView struct {
 }
 
 // page returns what was heard in words.
-func (h *Handler) page(ctx context.Context, all heard) (v heardView, err error) {
+func (h *Handler) page(ctx context.Context, all HeardMusic) (v heardView, err error) {
 	l := words.From(ctx)
 	v.Links = all.Links
 	v.Figures = []ui.Named{{Text: Length(ctx, time.Duration(all.Seconds)*time.Second)}}
@@ -300,7 +296,7 @@ func (h *Handler) page(ctx context.Context, all heard) (v heardView, err error) 
 	v.Over = all.bars(ctx)
 	for _, one := range []struct {
 		id, title, kind string
-		rows            []ranked
+		rows            []RankedMusic
 	}{{"tracks", words.T(ctx, "listening.top_tracks"), library.KindTrack, all.TopTracks},
 		{"albums", words.T(ctx, "listening.top_albums"), library.KindAlbum, all.TopAlbums}} {
 		if len(one.rows) == 0 {
@@ -316,7 +312,7 @@ func (h *Handler) page(ctx context.Context, all heard) (v heardView, err error) 
 }
 
 // bars returns the chart of listens over time. Each bar links to its listens.
-func (all *heard) bars(ctx context.Context) ui.Bars {
+func (all *HeardMusic) bars(ctx context.Context) ui.Bars {
 	b := ui.Bars{ID: "over", Label: words.T(ctx, "listening.over")}
 	if len(all.Over) == 0 {
 		return b
@@ -341,8 +337,8 @@ func (all *heard) bars(ctx context.Context) ui.Bars {
 }
 
 // items returns a list of albums or tracks. It leaves out the artist's name if it is artist.
-func (h *Handler) items(ctx context.Context, kind string, rows []ranked, artist string) ([]ui.Item, error) {
-	links, err := h.rows.Links(ctx, core.ViewAll(rows, func(r ranked) library.Track {
+func (h *Handler) items(ctx context.Context, kind string, rows []RankedMusic, artist string) ([]ui.Item, error) {
+	links, err := h.rows.Links(ctx, core.ViewAll(rows, func(r RankedMusic) library.Track {
 		if kind == library.KindAlbum {
 			return library.Track{Artist: r.Artist, Album: r.Name}
 		}

@@ -21,16 +21,16 @@ type lately struct {
 }
 
 // lately returns the newest listens of the subject of a page.
-func (h *Handler) lately(c echo.Context, all heard) (lately, error) {
+func (h *Handler) lately(c echo.Context, all HeardMusic) (lately, error) {
 	rows, err := h.rows.Of(c.Request().Context(), core.UserOf(c).ID, all.newest)
 	if err != nil || len(rows) == 0 {
 		return lately{}, err
 	}
-	return latelyOf(c.Request().Context(), rows, all.view), nil
+	return latelyOf(c.Request().Context(), rows, all.Music), nil
 }
 
 // latelyOf returns the newest listens as rows of the page.
-func latelyOf(ctx context.Context, rows []Row, v view) lately {
+func latelyOf(ctx context.Context, rows []Row, v Music) lately {
 	return lately{Title: words.T(ctx, "music.listens"), Rows: Items(ctx, rows),
 		All: ui.Link{Label: words.T(ctx, "music.all_listens", "Count", v.Plays),
 			URL: "/listens?" + v.Kind + "=" + v.ID}}

@@ -1,7 +1,6 @@
 package music
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -123,24 +122,28 @@ func dayOf(c echo.Context) (time.Time, error) {
 	return at, nil
 }
 
-func (h *Handler) listensAPI(c echo.Context) error {
-	n, err := core.Limit(c)
-	if err != nil {
-		return err
-	}
+type listListensRequest struct {
+	core.MusicQuery
+	core.ArtistOrName
+	core.PageLimit
+	From   string `query:"from" format:"date-time" doc:"Played at this time or later."`
+	To     string `query:"to" format:"date-time" doc:"Played before this time."`
+	Before string `query:"before" doc:"The 'next' of the page before this one. It includes that page's filter, so leave the filter out."`
+}
+
+type listListensAnswer struct {
+	Listens []library.ListenRecord `json:"listens"`
+	Next    *string                `json:"next" doc:"Cursor of the next page; null at the end."`
+}
+
+func (h *Handler) listensAPI(c echo.Context, in *listListensRequest) (out listListensAnswer, _ error) {
 	f, err := FilterOf(c, nil)
 	if err != nil {
-		return err
+		return out, err
 	}
-	page, next, err := h.store.FindListens(c.Request().Context(), f, c.QueryParam("before"), n)
+	page, next, err := h.store.FindListens(c.Request().Context(), f, in.Before, in.Limit)
 	if err != nil {
-		return err
+		return out, err
 	}
-	cursor, err := json.Marshal(core.Text(next))
-	if err != nil {
-		return err
-	}
-	return h.core.Stream(c, `{"listens":[`, `],"next":`+string(cursor)+"}", func(offset int) ([]any, error) {
-		return core.ViewAll(page[offset:], func(l library.StoredListen) any { return l.Record() }), nil
-	})
+	return listListensAnswer{Listens: core.ViewAll(page, library.StoredListen.Record), Next: core.Text(next)}, nil
 }

@@ -57,12 +57,33 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/listens", h.listensAPI)
-	g.GET("/music/:kind/:id", h.musicAPI)
-	g.GET("/artists/:id", h.heardAPI(library.KindArtist))
-	g.GET("/albums/:id", h.heardAPI(library.KindAlbum))
-	g.GET("/tracks/:id", h.heardAPI(library.KindTrack))
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/listens", h.listensAPI, core.Call{
+		ID:      "listListens",
+		Summary: "Listens, newest first",
+		Answer:  "A page of listens.",
+	})
+	core.Get(a, "/music/{kind}/{id}", h.musicAPI, core.Call{
+		ID:      "getMusic",
+		Summary: "Facts about an artist, an album or a track that the signed-in user has heard, and their sources",
+		Answer: "The facts. The id of something that turned out to be something else answers with that, under its " +
+			"id.",
+	})
+	core.Get(a, "/artists/{id}", h.heardAPI(library.KindArtist), core.Call{
+		ID:      "getArtist",
+		Summary: "An artist that the signed-in user has heard, with the numbers on its page",
+		Answer:  "The numbers and facts. The id of something that was merged or joined answers with what it is now.",
+	})
+	core.Get(a, "/albums/{id}", h.heardAPI(library.KindAlbum), core.Call{
+		ID:      "getAlbum",
+		Summary: "An album that the signed-in user has heard, with the numbers on its page",
+		Answer:  "The numbers and facts. The id of something that was merged or joined answers with what it is now.",
+	})
+	core.Get(a, "/tracks/{id}", h.heardAPI(library.KindTrack), core.Call{
+		ID:      "getTrack",
+		Summary: "A track that the signed-in user has heard, with the numbers on its page",
+		Answer:  "The numbers and facts. The id of something that was merged or joined answers with what it is now.",
+	})
 }
 
 // picture answers with a picture. Its name is a hash of its content, so browsers may keep it.
@@ -89,18 +110,18 @@ func (h *Handler) picture(c echo.Context) error {
 	return nil
 }
 
-func (h *Handler) music(c echo.Context) (view, error) { return h.known(c, c.Param("kind")) }
+func (h *Handler) music(c echo.Context) (Music, error) { return h.known(c, c.Param("kind")) }
 
 // known returns the artist, the album or the track that a request names.
-func (h *Handler) known(c echo.Context, kind string) (view, error) {
+func (h *Handler) known(c echo.Context, kind string) (Music, error) {
 	ctx := c.Request().Context()
 	id, err := core.Number(c.Param("id"))
 	if err != nil {
-		return view{}, err
+		return Music{}, err
 	}
 	m, err := h.store.Music(ctx, core.UserOf(c).ID, kind, id)
 	if err != nil {
-		return view{}, err
+		return Music{}, err
 	}
 	v := h.viewMusic(m)
 	if m.Kind == library.KindArtist {
@@ -118,12 +139,13 @@ func (h *Handler) known(c echo.Context, kind string) (view, error) {
 	return v, nil
 }
 
-func (h *Handler) musicAPI(c echo.Context) error {
-	v, err := h.music(c)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, v)
+type getMusicRequest struct {
+	core.ByID
+	Kind string `path:"kind" enum:"artist,album,track"`
+}
+
+func (h *Handler) musicAPI(c echo.Context, _ *getMusicRequest) (out Music, _ error) {
+	return h.music(c)
 }
 
 func (h *Handler) musicPage(c echo.Context) error {
@@ -138,7 +160,7 @@ func (h *Handler) musicPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p := pageFor(c.Request().Context(), all.view)
+	p := pageFor(c.Request().Context(), all.Music)
 	if p.Heard, err = h.page(c.Request().Context(), all); err != nil {
 		return err
 	}

@@ -27,14 +27,14 @@ type pageView struct {
 	Sources  ui.Grid
 	NotAsked bool // no source has been asked about it
 	Correct  correction
-	view
+	Music
 }
 
 // largePicture is the size of the picture of a page, in pixels.
 const largePicture = 192
 
-func pageFor(ctx context.Context, v view) pageView {
-	p := pageView{view: v, Name: v.Name, Lead: leadOf(ctx, v), NotAsked: len(v.Sources) == 0,
+func pageFor(ctx context.Context, v Music) pageView {
+	p := pageView{Music: v, Name: v.Name, Lead: leadOf(ctx, v), NotAsked: len(v.Sources) == 0,
 		Times:   words.Each("music.heard.", v.Kind, "Count", v.Plays).T(ctx),
 		Picture: ui.Picture{Portrait: v.Kind == library.KindArtist, Size: largePicture, Soon: true}}
 	if v.Picture != nil {
@@ -49,7 +49,7 @@ func pageFor(ctx context.Context, v view) pageView {
 }
 
 // leadOf says what something is, with links to its artist and its album.
-func leadOf(ctx context.Context, v view) ui.Sentence {
+func leadOf(ctx context.Context, v Music) ui.Sentence {
 	const artist, album = "{artist}", "{album}"
 	s := ui.Sentence{Slots: map[string]ui.Named{
 		artist: {Text: v.Artist, URL: pageOf(library.KindArtist, v.ArtistID)},
@@ -76,7 +76,7 @@ func known(text *string) string {
 }
 
 // factsOf returns what is known of something, each with where it is from.
-func factsOf(ctx context.Context, v view) (all []ui.Fact) {
+func factsOf(ctx context.Context, v Music) (all []ui.Fact) {
 	add := func(label string, value templ.Component, from string) {
 		f := ui.Fact{Label: label, Value: value}
 		if from != "" {
@@ -110,7 +110,7 @@ func tagChips(all []string) (chips []ui.Chip) {
 }
 
 // knownOf returns what helps to find out where a fact is from.
-func knownOf(ctx context.Context, v view) (all []ui.Fact) {
+func knownOf(ctx context.Context, v Music) (all []ui.Fact) {
 	if v.MBID != nil {
 		f := ui.Fact{Label: words.T(ctx, "music.mbid"), Value: mbid(v.Kind, *v.MBID)}
 		if v.MBIDFrom == "" {
@@ -136,7 +136,7 @@ func musicBrainzKind(kind string) string {
 }
 
 // sourcesOf returns the table of what each source said.
-func sourcesOf(ctx context.Context, v view) ui.Grid {
+func sourcesOf(ctx context.Context, v Music) ui.Grid {
 	g := ui.Grid{Columns: []string{words.T(ctx, "music.source"), words.T(ctx, "music.answer"),
 		words.T(ctx, "music.asked"), words.T(ctx, "music.next")}}
 	for _, s := range v.Sources {
@@ -154,7 +154,7 @@ func sourcesOf(ctx context.Context, v view) ui.Grid {
 }
 
 // answerOf says what a source said.
-func answerOf(ctx context.Context, s toldView) string {
+func answerOf(ctx context.Context, s Fact) string {
 	switch {
 	case s.AskedAt == nil:
 		return words.T(ctx, "music.not_asked")

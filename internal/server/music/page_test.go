@@ -28,18 +28,18 @@ func rows(artist string, times ...time.Time) (all []Row) {
 func TestMusicPageIsSound(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{library.KindArtist, library.KindAlbum, library.KindTrack} {
-		v := view{Kind: kind, Name: uitest.Hostile, Artist: uitest.Hostile, ArtistID: 7,
+		v := Music{Kind: kind, Name: uitest.Hostile, Artist: uitest.Hostile, ArtistID: 7,
 			Album: core.Text(uitest.Hostile), MBID: core.Text("f6f2326f"), MBIDFrom: "MusicBrainz",
 			PictureFrom: "Fanart.tv",
 			Tags:        []string{},
-			Sources:     []toldView{{Provider: "musicbrainz", DisplayName: "MusicBrainz"}}}
+			Sources:     []Fact{{Provider: "musicbrainz", DisplayName: "MusicBrainz"}}}
 		uitest.Sound(t, func(l *words.Language) templ.Component {
 			ctx := words.With(t.Context(), l)
 			p := pageFor(ctx, v)
 			p.Listens = latelyOf(ctx, rows(uitest.Hostile, time.Now()), v)
 			p.Heard = heardView{Figures: []ui.Named{{Text: "1 min"}, {Text: "#1", URL: "/listening?span=all"}},
 				First: ui.Sentence{Text: "{x}", Slots: map[string]ui.Named{"{x}": {Text: "x", URL: "/listens/1"}}},
-				Links: []link{{uitest.Hostile, "https://example.org"}},
+				Links: []MusicLink{{uitest.Hostile, "https://example.org"}},
 				Over: ui.Bars{ID: "over", Label: "x", All: []ui.Column{{Title: "a", URL: "/listens", N: 1, Height: 100},
 					{Title: "b", URL: "/listens"}}},
 				Lists: []listView{{"tracks", "x", []ui.Item{{Title: ui.Named{Text: uitest.Hostile, URL: "/x"}}}}}}
@@ -50,7 +50,7 @@ func TestMusicPageIsSound(t *testing.T) {
 
 func TestMusicNamesLeadToTheirPages(t *testing.T) {
 	t.Parallel()
-	v := view{Kind: library.KindTrack, Name: "Svefn-g-englar", Artist: "{album}", Album: core.Text("Ágætis byrjun"),
+	v := Music{Kind: library.KindTrack, Name: "Svefn-g-englar", Artist: "{album}", Album: core.Text("Ágætis byrjun"),
 		ArtistID: 7, AlbumID: 8, MBID: core.Text("f6f2326f"), MBIDFrom: "MusicBrainz", PictureFrom: "Fanart.tv"}
 	for l, want := range map[*words.Language]string{
 		words.English: `Track by <a href="/music/artist/7">{album}</a>, from ` +
@@ -70,15 +70,15 @@ func TestMusicLeadsToWhereItIs(t *testing.T) {
 	}
 	home := library.Connection{ID: "navidrome", Name: "At home",
 		Credentials: library.Credentials{"url": "https://music.home/"}}
-	track := view{Kind: library.KindTrack, Name: `What "is"?`, Artist: "AC/DC"}
-	require.Equal(t, []link{{"At home",
+	track := Music{Kind: library.KindTrack, Name: `What "is"?`, Artist: "AC/DC"}
+	require.Equal(t, []MusicLink{{"At home",
 		"https://music.home/app/#/song?filter=%7B%22title%22%3A%22What+%5C%22is%5C%22%3F%22%7D"}},
 		linksOf(track, played("navidrome", "7@1"), []library.Connection{home}))
 	require.Empty(t, linksOf(track, played("spotify", "1:local:file"), []library.Connection{home}))
-	require.Equal(t, []link{{"Spotify", "https://open.spotify.com/track/0VjIjW4GlUZAMYd2vXMi3b"}},
+	require.Equal(t, []MusicLink{{"Spotify", "https://open.spotify.com/track/0VjIjW4GlUZAMYd2vXMi3b"}},
 		linksOf(track, played("spotify", "1:0VjIjW4GlUZAMYd2vXMi3b"), nil))
-	album := view{Kind: library.KindAlbum, Name: "Back in Black", Artist: "AC/DC", MBID: core.Text("d3b8b7f6")}
-	require.Equal(t, []link{{"MusicBrainz", "https://musicbrainz.org/release-group/d3b8b7f6"},
+	album := Music{Kind: library.KindAlbum, Name: "Back in Black", Artist: "AC/DC", MBID: core.Text("d3b8b7f6")}
+	require.Equal(t, []MusicLink{{"MusicBrainz", "https://musicbrainz.org/release-group/d3b8b7f6"},
 		{"ListenBrainz", "https://listenbrainz.org/album/d3b8b7f6/"},
 		{"Last.fm", "https://www.last.fm/music/AC%2FDC/Back%20in%20Black"}},
 		linksOf(album, nil, []library.Connection{{ID: "lastfm"}}))
@@ -87,8 +87,8 @@ func TestMusicLeadsToWhereItIs(t *testing.T) {
 func TestMusicShowsOnlyFactsWithAValue(t *testing.T) {
 	t.Parallel()
 	ctx := words.With(t.Context(), words.English)
-	v := view{Kind: library.KindArtist, Name: "Sigur Rós", Artist: "Sigur Rós", MBID: core.Text("f6f2326f"),
-		MBIDFrom: "MusicBrainz", PictureFrom: "Fanart.tv", Sources: []toldView{{DisplayName: "MusicBrainz"}}}
+	v := Music{Kind: library.KindArtist, Name: "Sigur Rós", Artist: "Sigur Rós", MBID: core.Text("f6f2326f"),
+		MBIDFrom: "MusicBrainz", PictureFrom: "Fanart.tv", Sources: []Fact{{DisplayName: "MusicBrainz"}}}
 	p := pageFor(ctx, v)
 	require.Empty(t, p.Facts)
 	require.Len(t, p.Known, 2)
@@ -104,7 +104,7 @@ func TestSourcesOfFactsAreSound(t *testing.T) {
 	t.Parallel()
 	next := "2026-11-20T21:04:11Z"
 	uitest.Sound(t, func(l *words.Language) templ.Component {
-		return sourcesPart([]SourceView{{Provider: "musicbrainz", DisplayName: "MusicBrainz", State: "waiting",
+		return sourcesPart([]EnrichmentSource{{Provider: "musicbrainz", DisplayName: "MusicBrainz", State: "waiting",
 			Message: uitest.Hostile + ".", NextAttemptAt: &next, Total: 9, Asked: 4, Retry: true},
 			{Provider: "fanarttv", DisplayName: "Fanart.tv", State: notSetUp, Message: "x", Missing: []string{"a.b"}}})
 	})

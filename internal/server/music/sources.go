@@ -42,32 +42,38 @@ func (h *Sources) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Sources) API(g *echo.Group) { g.GET("/enrichment", h.list) }
+func (h *Sources) API(a *core.API) {
+	core.Get(a, "/enrichment", h.list, core.Call{
+		ID:      "listEnrichmentSources",
+		Summary: "The sources of facts and pictures, and their progress",
+		Answer:  "In the order in which Reprise uses them.",
+	})
+}
 
 // notSetUp is the state of a source of facts without its settings.
 const notSetUp = "off"
 
-// SourceView is a source of facts.
-type SourceView struct {
+// EnrichmentSource is a source of facts.
+type EnrichmentSource struct {
 	Provider      string   `json:"provider"`
 	DisplayName   string   `json:"display_name"`
-	State         string   `json:"state"`
-	Category      *string  `json:"category"` // of the failure that prevents it; nil without one
-	Message       string   `json:"message"`
-	NextAttemptAt *string  `json:"next_attempt_at"`
+	State         string   `json:"state" enum:"healthy,syncing,waiting,held,needs_admin,off" doc:"Off when it is not set up."`
+	Category      *string  `json:"category" doc:"Of the failure; null without one."` // of the failure that prevents it; nil without one
+	Message       string   `json:"message" doc:"A plain sentence."`
+	NextAttemptAt *string  `json:"next_attempt_at" format:"date-time"`
 	Missing       []string `json:"missing_settings"`
-	Total         int      `json:"total"`
-	Asked         int      `json:"asked"`
+	Total         int      `json:"total" doc:"How many entities there are to ask it about."`
+	Asked         int      `json:"asked" doc:"How many it has answered for."`
 	Done          int      `json:"done"`
-	NotThere      int      `json:"not_there"`
+	NotThere      int      `json:"not_there" doc:"How many it does not know."`
 	Waiting       int      `json:"waiting"`
-	Failed        int      `json:"failed"`
+	Failed        int      `json:"failed" doc:"Postponed after a failure that concerns that one entity."`
 	Retry         bool     `json:"-"` // "Try again" may change something
 }
 
 // All returns the sources of facts about music, with how far each has been asked.
-func (h *Sources) All(ctx context.Context) ([]SourceView, error) {
-	views := []SourceView{}
+func (h *Sources) All(ctx context.Context) ([]EnrichmentSource, error) {
+	views := []EnrichmentSource{}
 	if h.enrichment == nil {
 		return views, nil
 	}
@@ -78,8 +84,8 @@ func (h *Sources) All(ctx context.Context) ([]SourceView, error) {
 	return views, err
 }
 
-func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich.Progress) SourceView {
-	v := SourceView{Provider: source.Provider.Name, DisplayName: source.Provider.DisplayName, Total: p.Total(),
+func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich.Progress) EnrichmentSource {
+	v := EnrichmentSource{Provider: source.Provider.Name, DisplayName: source.Provider.DisplayName, Total: p.Total(),
 		Asked: p.Asked(), Done: p.Done, NotThere: p.NotThere,
 		Waiting: p.Waiting, Failed: p.Failed, Missing: []string{}}
 	if source.Enricher == nil {
@@ -129,12 +135,16 @@ func idle(p enrich.Progress) words.Text {
 	return words.New("metadata.idle.done")
 }
 
-func (h *Sources) list(c echo.Context) error {
+type listEnrichmentSourcesAnswer struct {
+	Sources []EnrichmentSource `json:"sources"`
+}
+
+func (h *Sources) list(c echo.Context, _ *core.None) (out listEnrichmentSourcesAnswer, _ error) {
 	views, err := h.All(c.Request().Context())
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"sources": views})
+	return listEnrichmentSourcesAnswer{Sources: views}, nil
 }
 
 func (h *Sources) retry(c echo.Context) error {
@@ -171,7 +181,7 @@ func (h *Sources) Part(ctx context.Context) (templ.Component, error) {
 }
 
 // next says when the source is asked next; empty if that is not known.
-func (v SourceView) next(ctx context.Context) string {
+func (v EnrichmentSource) next(ctx context.Context) string {
 	if v.NextAttemptAt == nil {
 		return ""
 	}
@@ -179,6 +189,6 @@ func (v SourceView) next(ctx context.Context) string {
 }
 
 // missing says which settings the source lacks.
-func (v SourceView) missing(ctx context.Context) string {
+func (v EnrichmentSource) missing(ctx context.Context) string {
 	return words.T(ctx, "metadata.missing", "Names", strings.Join(v.Missing, ", "))
 }

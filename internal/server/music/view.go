@@ -9,20 +9,20 @@ import (
 	"reprise/internal/server/core"
 )
 
-// view is an artist, an album or a track with the facts about it.
-type view struct {
-	ID          string     `json:"id"`
-	Kind        string     `json:"kind"`
-	Name        string     `json:"name"`
-	Artist      string     `json:"artist"`
-	Album       *string    `json:"album"` // of a track
-	Plays       int        `json:"plays"`
-	LastHeardAt *string    `json:"last_heard_at"`
-	MBID        *string    `json:"mbid"`
-	Released    *string    `json:"released"`
-	Tags        []string   `json:"tags"`
-	Picture     *string    `json:"picture"` // its address
-	Sources     []toldView `json:"sources"`
+// Music is an artist, an album or a track with the facts about it.
+type Music struct {
+	ID          string   `json:"id"`
+	Kind        string   `json:"kind" enum:"artist,album,track"`
+	Name        string   `json:"name"`
+	Artist      string   `json:"artist"`
+	Album       *string  `json:"album" doc:"That a track was played from."` // of a track
+	Plays       int      `json:"plays" minimum:"1" doc:"How often the signed-in user has heard it."`
+	LastHeardAt *string  `json:"last_heard_at" format:"date-time"`
+	MBID        *string  `json:"mbid" doc:"MusicBrainz' id of the artist, release group or recording."`
+	Released    *string  `json:"released" doc:"First release, or when an artist began: \"1999\", \"1999-06\" or \"1999-06-12\"."`
+	Tags        []string `json:"tags"`
+	Picture     *string  `json:"picture" doc:"Address on this server."` // its address
+	Sources     []Fact   `json:"sources"`
 
 	Portrait bool `json:"-"` // the picture is the artist's
 	// The numbers of the artist's and the album's pages; 0 without one.
@@ -34,21 +34,21 @@ type view struct {
 	AlsoFrom    string `json:"-"`
 }
 
-// toldView is what a source says.
-type toldView struct {
+// Fact is what a source says.
+type Fact struct {
 	Provider    string   `json:"provider"`
 	DisplayName string   `json:"display_name"`
-	State       string   `json:"state"`
-	Tells       []string `json:"tells"`
-	AskedAt     *string  `json:"asked_at"`
-	NextAt      *string  `json:"next_attempt_at"`
-	Detail      string   `json:"detail,omitempty"`
+	State       string   `json:"state" enum:"waiting,done,not_there,failed"`
+	Tells       []string `json:"tells" enum:"mbid,released,tags,picture,name" doc:"Which facts come from it."`
+	AskedAt     *string  `json:"asked_at" format:"date-time"`
+	NextAt      *string  `json:"next_attempt_at" format:"date-time"`
+	Detail      string   `json:"detail,omitempty" doc:"The latest failure in the source's words."`
 }
 
-func (h *Handler) viewMusic(m enrich.Music) view {
-	v := view{ID: strconv.FormatInt(m.ID, 10), Kind: m.Kind, Name: m.Title, Artist: m.Artist,
+func (h *Handler) viewMusic(m enrich.Music) Music {
+	v := Music{ID: strconv.FormatInt(m.ID, 10), Kind: m.Kind, Name: m.Title, Artist: m.Artist,
 		Album: core.Text(m.Album), Plays: m.Plays, LastHeardAt: core.Moment(m.LastHeard),
-		MBID: core.Text(m.MBID), Tags: []string{}, Sources: []toldView{}}
+		MBID: core.Text(m.MBID), Tags: []string{}, Sources: []Fact{}}
 	if m.Kind == library.KindArtist {
 		v.Name = m.Artist
 	}
@@ -66,7 +66,7 @@ func (h *Handler) viewMusic(m enrich.Music) view {
 		v.Picture, v.Portrait = &address, v.Kind == library.KindArtist
 	}
 	for _, t := range m.Told {
-		told := toldView{Provider: t.Source, DisplayName: t.Source, State: string(t.State), Tells: []string{},
+		told := Fact{Provider: t.Source, DisplayName: t.Source, State: string(t.State), Tells: []string{},
 			AskedAt: core.Moment(t.AskedAt), NextAt: core.Moment(t.Due), Detail: t.Reason}
 		if i := rank(t); i >= 0 {
 			told.DisplayName = all[i].Provider.DisplayName
@@ -78,7 +78,7 @@ func (h *Handler) viewMusic(m enrich.Music) view {
 }
 
 // take adds the facts of a source.
-func (v *view) take(t enrich.Told, told *toldView, picture string) {
+func (v *Music) take(t enrich.Told, told *Fact, picture string) {
 	first := func(what string, known, unknown bool, from *string) bool {
 		if !known || !unknown {
 			return false

@@ -40,25 +40,38 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/notifications", h.list)
-	g.POST("/notifications/:id/ack", h.ackAPI)
-	g.POST("/notifications/:id/seen", h.seenAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/notifications", h.list, core.Call{
+		ID:      "listNotifications",
+		Summary: "Notifications, newest first",
+		Answer:  "The notifications.",
+	})
+	core.Post(a, "/notifications/{id}/ack", h.ackAPI, core.Call{
+		ID:      "acknowledgeNotification",
+		Summary: "Dismiss it; it stays open, but small, until its cause changes or goes away",
+		Answer:  "Noted; every other stream of this user gets it.",
+	})
+	core.Post(a, "/notifications/{id}/seen", h.seenAPI, core.Call{
+		ID:      "seeNotification",
+		Summary: "Note that the person has seen it, so that no other tab announces it later",
+		Answer:  "Noted; every other stream of this user gets it.",
+	})
 }
 
-func (h *Handler) list(c echo.Context) error {
-	open := c.QueryParam("open")
-	if !slices.Contains([]string{"", "true", "false"}, open) {
-		return core.NotAChoice("open", open, "true", "false")
-	}
-	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, open == "true")
+type listNotificationsRequest struct {
+	Open bool `query:"open" doc:"With 'true', only those whose cause still exists; otherwise the latest 200."`
+}
+
+type listNotificationsAnswer struct {
+	Notifications []core.Notification `json:"notifications"`
+}
+
+func (h *Handler) list(c echo.Context, in *listNotificationsRequest) (out listNotificationsAnswer, _ error) {
+	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, in.Open)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(
-		http.StatusOK,
-		map[string]any{"notifications": core.ViewsFor(c.Request().Context(), all, core.ViewNotification)},
-	)
+	return listNotificationsAnswer{Notifications: core.ViewsFor(c.Request().Context(), all, core.ViewNotification)}, nil
 }
 
 func (h *Handler) page(c echo.Context) error {
@@ -99,18 +112,12 @@ func (h *Handler) unseen(c echo.Context, id string) (element string, err error) 
 	return "notifications", err
 }
 
-func (h *Handler) ackAPI(c echo.Context) error {
-	if err := h.note(c, h.notifier.Acknowledge); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (h *Handler) ackAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
+	return out, h.note(c, h.notifier.Acknowledge)
 }
 
-func (h *Handler) seenAPI(c echo.Context) error {
-	if err := h.note(c, h.notifier.See); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (h *Handler) seenAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
+	return out, h.note(c, h.notifier.See)
 }
 
 func (h *Handler) ackForm(c echo.Context) error {

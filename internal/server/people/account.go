@@ -42,18 +42,19 @@ func (h *Users) selfForm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/login")
 }
 
-func (h *Users) selfAPI(c echo.Context) error {
-	in, err := core.Body[struct {
-		Password string `json:"password"`
-	}](c)
-	if err != nil {
-		return err
+type removeAccountRequest struct {
+	Body struct {
+		Password string `json:"password" minLength:"10" maxLength:"1024"`
 	}
-	if err := h.removeSelf(c, in.Password); err != nil {
-		return err
+}
+
+func (h *Users) selfAPI(c echo.Context, in *removeAccountRequest) (out Removed, _ error) {
+	body := in.Body
+	if err := h.removeSelf(c, body.Password); err != nil {
+		return out, err
 	}
 	if err := h.core.Sessions.SignOut(c); err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusAccepted, changed{presence(true), "removing"})
+	return Removed{presence(true), "removing"}, nil
 }

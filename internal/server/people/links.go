@@ -14,19 +14,19 @@ import (
 	"reprise/internal/words"
 )
 
-// LinkView is an invitation, or a link to choose a new password. URL is set only right after it was made.
-type LinkView struct {
+// Link is an invitation, or a link to choose a new password. URL is set only right after it was made.
+type Link struct {
 	ID        string `json:"id"`
-	Kind      string `json:"kind"`
-	Name      string `json:"name"`
-	Role      string `json:"role,omitempty"`
-	CreatedAt string `json:"created_at"`
-	ExpiresAt string `json:"expires_at"`
-	URL       string `json:"url,omitempty"`
+	Kind      string `json:"kind" enum:"invitation,reset"`
+	Name      string `json:"name" doc:"Suggested to an invited person, or of the account."`
+	Role      string `json:"role,omitempty" enum:"Role"`
+	CreatedAt string `json:"created_at" format:"date-time"`
+	ExpiresAt string `json:"expires_at" format:"date-time"`
+	URL       string `json:"url,omitempty" format:"uri" doc:"The link itself; only in the answer that created it."`
 }
 
-func linkView(l accounts.Link) LinkView {
-	return LinkView{ID: strconv.FormatInt(l.ID, 10), Kind: l.Kind, Name: l.Name, Role: l.Role,
+func linkView(l accounts.Link) Link {
+	return Link{ID: strconv.FormatInt(l.ID, 10), Kind: l.Kind, Name: l.Name, Role: l.Role,
 		CreatedAt: library.Stamp(l.CreatedAt), ExpiresAt: library.Stamp(l.ExpiresAt)}
 }
 
@@ -43,7 +43,7 @@ func (h *Users) made(l accounts.Link, code string) madeLink {
 }
 
 // view returns the view of the link in the API, with its address.
-func (l madeLink) view() LinkView {
+func (l madeLink) view() Link {
 	v := linkView(l.Link)
 	v.URL = l.URL
 	return v
@@ -51,8 +51,8 @@ func (l madeLink) view() LinkView {
 
 // invitation is what an administrator chooses for a new invitation.
 type invitation struct {
-	Name string `json:"name" form:"name"`
-	Role string `json:"role" form:"role"`
+	Name string `json:"name" form:"name" required:"false" maxLength:"64" doc:"A suggestion; may be empty."`
+	Role string `json:"role" form:"role" required:"false" enum:"Role"`
 }
 
 func (h *Users) invite(c echo.Context, in invitation) (madeLink, error) {
@@ -99,40 +99,55 @@ func (h *Users) resetLink(c echo.Context) (madeLink, error) {
 	return h.made(l, code), nil
 }
 
-func (h *Users) invitationsAPI(c echo.Context) error {
+type listInvitationsAnswer struct {
+	Invitations []Link `json:"invitations"`
+}
+
+func (h *Users) invitationsAPI(c echo.Context, _ *core.None) (out listInvitationsAnswer, _ error) {
 	all, err := h.store.Invitations(c.Request().Context())
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"invitations": core.ViewAll(all, linkView)})
+	return listInvitationsAnswer{Invitations: core.ViewAll(all, linkView)}, nil
 }
 
-func (h *Users) inviteAPI(c echo.Context) error {
-	in, err := core.Body[invitation](c)
-	if err != nil {
-		return err
-	}
-	v, err := h.invite(c, in)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusCreated, v.view())
+type inviteRequest struct {
+	core.IdempotencyKey
+	Body invitation
 }
 
-func (h *Users) takeBackAPI(c echo.Context) error {
+func (h *Users) inviteAPI(c echo.Context, in *inviteRequest) (out Link, _ error) {
+	body := in.Body
+	v, err := h.invite(c, body)
+	if err != nil {
+		return out, err
+	}
+	return v.view(), nil
+}
+
+type withdrawInvitationRequest struct {
+	ID string `path:"id"`
+}
+
+func (h *Users) takeBackAPI(c echo.Context, _ *withdrawInvitationRequest) (out Removed, _ error) {
 	there, err := h.takeBack(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, changed{Previous: presence(there), New: presence(false)})
+	return Removed{Previous: presence(there), New: presence(false)}, nil
 }
 
-func (h *Users) resetAPI(c echo.Context) error {
+type resetPasswordRequest struct {
+	core.UserID
+	core.IdempotencyKey
+}
+
+func (h *Users) resetAPI(c echo.Context, _ *resetPasswordRequest) (out Link, _ error) {
 	v, err := h.resetLink(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusCreated, v.view())
+	return v.view(), nil
 }
 
 // showLink shows a link, this once.
@@ -141,7 +156,7 @@ func (h *Users) showLink(c echo.Context, v madeLink) error {
 }
 
 func (h *Users) inviteForm(c echo.Context) error {
-	in, err := core.Body[invitation](c)
+	in, err := core.Filled[invitation](c)
 	if err != nil {
 		return err
 	}

@@ -16,10 +16,10 @@ import (
 	"reprise/internal/words"
 )
 
-// changed is what a call found, and what it left.
-type changed struct {
-	Previous string `json:"previous_state"`
-	New      string `json:"new_state"`
+// Removed is what a call found, and what it left.
+type Removed struct {
+	Previous string `json:"previous_state" enum:"absent,present"`
+	New      string `json:"new_state" enum:"absent,removing"`
 }
 
 func presence(there bool) string {
@@ -84,87 +84,97 @@ func (h *Users) remove(c echo.Context, user int64) (accounts.User, error) {
 	return u, h.courier.AdoptAgain(ctx)
 }
 
-// countsView is what belongs to a person and goes with them.
-type countsView struct {
-	Listens     int `json:"listens"`
-	Playlists   int `json:"playlists"`
-	Connections int `json:"connections"`
-	Deliveries  int `json:"deliveries_waiting"`
-	Imports     int `json:"imports"`
-	Channels    int `json:"channels"`
-	Tokens      int `json:"tokens"`
+// Counts is what belongs to a person and goes with them.
+type Counts struct {
+	Listens     int `json:"listens" minimum:"0"`
+	Playlists   int `json:"playlists" minimum:"0"`
+	Connections int `json:"connections" minimum:"0"`
+	Deliveries  int `json:"deliveries_waiting" minimum:"0"`
+	Imports     int `json:"imports" minimum:"0"`
+	Channels    int `json:"channels" minimum:"0"`
+	Tokens      int `json:"tokens" minimum:"0"`
 }
 
-func viewCounts(n removal.Counts) countsView {
-	return countsView{Listens: n.Listens, Playlists: n.Playlists, Connections: n.Connections, Deliveries: n.Deliveries,
+func viewCounts(n removal.Counts) Counts {
+	return Counts{Listens: n.Listens, Playlists: n.Playlists, Connections: n.Connections, Deliveries: n.Deliveries,
 		Imports: n.Imports, Channels: n.Channels, Tokens: n.Tokens}
 }
 
-func (h *Users) oneAPI(c echo.Context) error {
+func (h *Users) oneAPI(c echo.Context, _ *core.UserID) (out struct {
+	User
+	Has Counts "json:\"has\""
+}, _ error) {
 	u, err := h.one(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	n, err := h.store.Counts(c.Request().Context(), u.ID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, struct {
-		View
-		Has countsView `json:"has"`
-	}{view(u), viewCounts(n)})
+	return struct {
+		User
+		Has Counts `json:"has"`
+	}{view(u), viewCounts(n)}, nil
+}
+
+type changeUserRequest struct {
+	core.UserID
+	Body struct {
+		Role *string `json:"role" required:"false" enum:"Role" nullable:"false"`
+		Name *string `json:"name" required:"false" minLength:"1" maxLength:"64" nullable:"false"`
+	}
 }
 
 // changeAPI changes the role of an account, its name, or both.
-func (h *Users) changeAPI(c echo.Context) error {
+func (h *Users) changeAPI(c echo.Context, in *changeUserRequest) (out changedUser, _ error) {
 	u, err := h.one(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	in, err := core.Body[struct {
-		Role *string `json:"role"`
-		Name *string `json:"name"`
-	}](c)
-	if err != nil {
-		return err
+	body := in.Body
+	if body.Role == nil && body.Name == nil {
+		return out, accounts.InputError{Text: words.New("input.change_what")}
 	}
-	if in.Role == nil && in.Name == nil {
-		return accounts.InputError{Text: words.New("input.change_what")}
-	}
-	v := changedUser{changed: changed{u.Role, u.Role}, PreviousName: u.Name}
-	if in.Name != nil { // first, because it is what can be refused
-		if u, err = h.rename(c, u, *in.Name); err != nil {
-			return err
+	v := changedUser{Previous: u.Role, New: u.Role, PreviousName: u.Name}
+	if body.Name != nil { // first, because it is what can be refused
+		if u, err = h.rename(c, u, *body.Name); err != nil {
+			return out, err
 		}
 	}
-	if in.Role != nil {
-		if v.Previous, err = h.setRole(c, u, *in.Role); err != nil {
-			return err
+	if body.Role != nil {
+		if v.Previous, err = h.setRole(c, u, *body.Role); err != nil {
+			return out, err
 		}
-		v.New, u.Role = *in.Role, *in.Role
+		v.New, u.Role = *body.Role, *body.Role
 	}
-	v.View = view(u)
-	return c.JSON(http.StatusOK, v)
+	v.User = view(u)
+	return v, nil
 }
 
 // changedUser is an account that was changed, with what it was before.
 type changedUser struct {
-	View
-	changed
-	PreviousName string `json:"previous_name"`
+	User
+	Previous     string `json:"previous_state" enum:"Role"`
+	New          string `json:"new_state" enum:"Role"`
+	PreviousName string `json:"previous_name" minLength:"1" maxLength:"64"`
+}
+
+type signUserOutAnswer struct {
+	Ended int `json:"ended" minimum:"0"`
 }
 
 // signOutAPI ends the sessions of an account.
-func (h *Users) signOutAPI(c echo.Context) error {
+func (h *Users) signOutAPI(c echo.Context, _ *core.UserID) (out signUserOutAnswer, _ error) {
 	u, err := h.one(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	n, err := h.signOut(c, u)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]int{"ended": n})
+	return signUserOutAnswer{Ended: n}, nil
 }
 
 // signOut ends the sessions of an account, except the one that asks, and returns their number.
@@ -201,16 +211,16 @@ func (h *Users) RenameSelf(c echo.Context, name string) (string, error) {
 	return u.Name, err
 }
 
-func (h *Users) removeAPI(c echo.Context) error {
+func (h *Users) removeAPI(c echo.Context, _ *core.UserID) (out core.Answer[Removed], _ error) {
 	u, err := h.one(c)
 	if p, ok := errors.AsType[*core.Refusal](err); ok && p.Status == http.StatusNotFound {
-		return c.JSON(http.StatusOK, changed{presence(false), presence(false)})
+		return core.Answer[Removed]{Status: http.StatusOK, Body: Removed{presence(false), presence(false)}}, nil
 	}
 	if err != nil {
-		return err
+		return out, err
 	}
 	if _, err = h.remove(c, u.ID); err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusAccepted, changed{presence(true), "removing"})
+	return core.Answer[Removed]{Status: http.StatusAccepted, Body: Removed{presence(true), "removing"}}, nil
 }

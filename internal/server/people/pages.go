@@ -63,7 +63,7 @@ func (h *Users) failed(c echo.Context, v listView, err error) error {
 }
 
 func (h *Users) addForm(c echo.Context) error {
-	in, err := core.Body[Credentials](c)
+	in, err := core.Filled[Credentials](c)
 	if err == nil {
 		err = h.add(c, in)
 	}

@@ -48,22 +48,47 @@ func (h *Handler) Open(g *echo.Group) {
 	g.POST("/setup", h.setupPost, slow)
 	g.GET("/login", h.loginPage)
 	g.POST("/login", h.loginPost)
-	g.POST("/api/v1/setup", h.setupAPI, slow)
-	g.POST("/api/v1/session", h.loginAPI)
+}
+
+// OpenAPI adds the calls for people who are not signed in.
+func (h *Handler) OpenAPI(a *core.API) {
+	core.Post(a.With(core.SlowDown()), "/setup", h.setupAPI, core.Call{
+		ID:          "setUp",
+		Summary:     "Create the first account, an administrator's, and sign in",
+		Description: "Needs the one-time code that the server prints when it starts without any account.",
+		Answer:      "The account exists now; the cookie is set.",
+		Status:      http.StatusCreated,
+		Open:        true,
+	})
+	core.Post(a, "/session", h.loginAPI, core.Call{
+		ID:       "signIn",
+		Summary:  "Sign in",
+		Answer:   "Signed in; the cookie is set.",
+		Status:   http.StatusCreated,
+		Open:     true,
+		Refusals: map[int]string{http.StatusTooManyRequests: "Too many tries from one address; see Retry-After."},
+	})
 }
 
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) { g.POST("/logout", h.logoutForm) }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) { g.DELETE("/session", h.logoutAPI) }
+func (h *Handler) API(a *core.API) {
+	core.Delete(a, "/session", h.logoutAPI, core.Call{
+		ID:      "signOut",
+		Summary: "Sign out; open streams of this session end",
+		Answer:  "Signed out.",
+		Scope:   core.BySession,
+	})
+}
 
 // Credentials are what a person types about an account.
 type Credentials struct {
-	Code     string `json:"code" form:"code"`
-	Name     string `json:"name" form:"name"`
-	Password string `json:"password" form:"password"`
-	Role     string `json:"role" form:"role"`
+	Code     string `json:"code" form:"code" required:"false"`
+	Name     string `json:"name" form:"name" minLength:"1" maxLength:"64"`
+	Password string `json:"password" form:"password" minLength:"10" maxLength:"1024"`
+	Role     string `json:"role" form:"role" enum:"Role"`
 }
 
 // firstAccount makes the first account and signs in with it.
@@ -87,15 +112,18 @@ func (h *Handler) firstAccount(ctx context.Context, in Credentials) (accounts.Us
 	return u, h.core.Sessions.SignIn(ctx, u.ID)
 }
 
-func (h *Handler) setupAPI(c echo.Context) error {
-	in, err := core.Body[Credentials](c)
-	if err == nil {
-		_, err = h.firstAccount(c.Request().Context(), in)
+type setUpRequest struct {
+	Body struct {
+		Code     string `json:"code"`
+		Name     string `json:"name" minLength:"1" maxLength:"64"`
+		Password string `json:"password" minLength:"10" maxLength:"1024"`
 	}
-	if err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusCreated)
+}
+
+func (h *Handler) setupAPI(c echo.Context, in *setUpRequest) (core.None, error) {
+	_, err := h.firstAccount(c.Request().Context(), Credentials{Code: in.Body.Code, Name: in.Body.Name,
+		Password: in.Body.Password})
+	return core.None{}, err
 }
 
 func (h *Handler) loginPage(c echo.Context) error {
@@ -112,11 +140,7 @@ func (h *Handler) showLogin(c echo.Context, status int, v loginView) error {
 	return h.core.Show(c, status, words.T(c.Request().Context(), "login.title"), loginForm(v))
 }
 
-func (h *Handler) login(c echo.Context) (Credentials, error) {
-	in, err := core.Body[Credentials](c)
-	if err != nil {
-		return in, err
-	}
+func (h *Handler) login(c echo.Context, in Credentials) error {
 	u, err := h.core.Guess(c, in.Name, func(ctx context.Context, known bool) (accounts.User, error) {
 		if known {
 			return h.accounts.Check(ctx, in.Name, in.Password)
@@ -124,13 +148,16 @@ func (h *Handler) login(c echo.Context) (Credentials, error) {
 		return h.accounts.CheckStranger(ctx, in.Name, in.Password)
 	})
 	if err != nil {
-		return in, err
+		return err
 	}
-	return in, h.core.SignIn(c, u)
+	return h.core.SignIn(c, u)
 }
 
 func (h *Handler) loginPost(c echo.Context) error {
-	in, err := h.login(c)
+	in, err := core.Filled[Credentials](c)
+	if err == nil {
+		err = h.login(c, in)
+	}
 	if err != nil {
 		p := h.core.Problem(c, err)
 		return h.showLogin(c, p.Status, loginView{Name: in.Name, Problem: p.Detail,
@@ -145,11 +172,15 @@ func (h *Handler) loginPost(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, after)
 }
 
-func (h *Handler) loginAPI(c echo.Context) error {
-	if _, err := h.login(c); err != nil {
-		return err
+type signInRequest struct {
+	Body struct {
+		Name     string `json:"name"` // a wrong one is a failed try, however long
+		Password string `json:"password"`
 	}
-	return c.NoContent(http.StatusCreated)
+}
+
+func (h *Handler) loginAPI(c echo.Context, in *signInRequest) (core.None, error) {
+	return core.None{}, h.login(c, Credentials{Name: in.Body.Name, Password: in.Body.Password})
 }
 
 func (h *Handler) logoutForm(c echo.Context) error {
@@ -159,9 +190,6 @@ func (h *Handler) logoutForm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/login")
 }
 
-func (h *Handler) logoutAPI(c echo.Context) error {
-	if err := h.core.Sessions.SignOut(c); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (h *Handler) logoutAPI(c echo.Context, _ *core.None) (out core.None, _ error) {
+	return out, h.core.Sessions.SignOut(c)
 }

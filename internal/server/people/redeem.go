@@ -35,8 +35,29 @@ func (h *Redeemer) Open(g *echo.Group) {
 		g.GET("/"+kind, h.page(kind))
 		g.POST("/"+kind, h.form(kind), slow)
 	}
-	g.POST("/api/v1/invitation", h.joinAPI, slow)
-	g.POST("/api/v1/reset", h.chooseAPI, slow)
+}
+
+// OpenAPI adds the calls for people who are not signed in.
+func (h *Redeemer) OpenAPI(a *core.API) {
+	a = a.With(core.SlowDown())
+	core.Post(a, "/invitation", h.joinAPI, core.Call{
+		ID:      "acceptInvitation",
+		Summary: "Create an account with the code of an invitation, and use the invitation up",
+		Answer:  "The account. Nobody is signed in yet.",
+		Status:  http.StatusCreated,
+		Open:    true,
+		Refusals: map[int]string{
+			http.StatusConflict: "The name is taken. The invitation still works.",
+			http.StatusGone:     "It was used or withdrawn, or has expired.",
+		},
+	})
+	core.Post(a, "/reset", h.chooseAPI, core.Call{
+		ID:       "choosePassword",
+		Summary:  "Choose a new password with the code of a link, and use the link up",
+		Answer:   "The password is changed. All sessions of the account have ended.",
+		Open:     true,
+		Refusals: map[int]string{http.StatusGone: "It was used, or has expired."},
+	})
 }
 
 // open takes the code out of the address.
@@ -79,7 +100,7 @@ func (h *Redeemer) show(c echo.Context, status int, v redeemView) error {
 func (h *Redeemer) form(kind string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx := c.Request().Context()
-		in, err := core.Body[Credentials](c)
+		in, err := core.Filled[Credentials](c)
 		if err != nil {
 			return err
 		}
@@ -131,25 +152,32 @@ func (h *Redeemer) use(ctx context.Context, kind, hash string, in Credentials) (
 	return u, nil
 }
 
-func (h *Redeemer) joinAPI(c echo.Context) error {
-	u, err := h.useAPI(c, accounts.Invitation)
-	if err != nil {
-		return err
+type acceptInvitationRequest struct {
+	Body struct {
+		Code     string `json:"code" doc:"The last part of the link."`
+		Name     string `json:"name" minLength:"1" maxLength:"64"`
+		Password string `json:"password" minLength:"10" maxLength:"1024"`
 	}
-	return c.JSON(http.StatusCreated, view(u))
 }
 
-func (h *Redeemer) chooseAPI(c echo.Context) error {
-	if _, err := h.useAPI(c, accounts.Reset); err != nil {
-		return err
+func (h *Redeemer) joinAPI(c echo.Context, in *acceptInvitationRequest) (out User, _ error) {
+	u, err := h.use(c.Request().Context(), accounts.Invitation, accounts.HashToken(in.Body.Code),
+		Credentials{Name: in.Body.Name, Password: in.Body.Password})
+	if err != nil {
+		return out, err
 	}
-	return c.NoContent(http.StatusNoContent)
+	return view(u), nil
 }
 
-func (h *Redeemer) useAPI(c echo.Context, kind string) (accounts.User, error) {
-	in, err := core.Body[Credentials](c)
-	if err != nil {
-		return accounts.User{}, err
+type choosePasswordRequest struct {
+	Body struct {
+		Code     string `json:"code" doc:"The last part of the link."`
+		Password string `json:"password" minLength:"10" maxLength:"1024"`
 	}
-	return h.use(c.Request().Context(), kind, accounts.HashToken(in.Code), in)
+}
+
+func (h *Redeemer) chooseAPI(c echo.Context, in *choosePasswordRequest) (core.None, error) {
+	_, err := h.use(c.Request().Context(), accounts.Reset, accounts.HashToken(in.Body.Code),
+		Credentials{Password: in.Body.Password})
+	return core.None{}, err
 }

@@ -42,7 +42,7 @@ func (h *Handler) setupPage(c echo.Context) error {
 
 func (h *Handler) setupPost(c echo.Context) error {
 	ctx := c.Request().Context()
-	in, err := core.Body[Credentials](c)
+	in, err := core.Filled[Credentials](c)
 	if err == nil {
 		u, failed := h.firstAccount(ctx, in)
 		if err = failed; err == nil {

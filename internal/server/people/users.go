@@ -94,19 +94,94 @@ func (h *Users) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Users) API(g *echo.Group) {
-	g.DELETE("/account", h.selfAPI)
-	g.GET("/admin/users", h.list, core.MustBeAdmin)
-	g.POST("/admin/users", h.addAPI, core.MustBeAdmin)
-	g.GET("/admin/users/:id", h.oneAPI, core.MustBeAdmin)
-	g.PATCH("/admin/users/:id", h.changeAPI, core.MustBeAdmin)
-	g.DELETE("/admin/users/:id", h.removeAPI, core.MustBeAdmin)
-	g.DELETE("/admin/users/:id/sessions", h.signOutAPI, core.MustBeAdmin)
-	g.GET("/admin/users/:id/export", h.exportOther, core.MustBeAdmin)
-	g.POST("/admin/users/:id/reset", h.resetAPI, core.MustBeAdmin)
-	g.GET("/admin/invitations", h.invitationsAPI, core.MustBeAdmin)
-	g.POST("/admin/invitations", h.inviteAPI, core.MustBeAdmin)
-	g.DELETE("/admin/invitations/:id", h.takeBackAPI, core.MustBeAdmin)
+func (h *Users) API(a *core.API) {
+	core.Delete(a, "/account", h.selfAPI, core.Call{
+		ID:       "removeAccount",
+		Summary:  "Remove your own account with everything that belongs to it; needs a session and the password",
+		Answer:   "It is being removed, and the session has ended.",
+		Status:   http.StatusAccepted,
+		Refusals: map[int]string{http.StatusConflict: "This is the only administrator."},
+		Scope:    core.BySession,
+	})
+	core.Get(a, "/admin/users", h.list, core.Call{
+		ID:      "listUsers",
+		Summary: "Accounts, the oldest first (administrators only)",
+		Answer:  "A page of accounts.",
+	})
+	core.Post(a, "/admin/users", h.addAPI, core.Call{
+		ID:      "addUser",
+		Summary: "Create an account (administrators only); may be repeated",
+		Description: "The same name, password and role again return 200 with `previous_state` present. Another " +
+			"password or role returns 409.",
+		Answer: "It existed already.",
+		Also:   map[int]string{http.StatusCreated: "Created."},
+		Refusals: map[int]string{
+			http.StatusConflict: "There is one of that name with another password or role.",
+		},
+	})
+	core.Get(a, "/admin/users/{id}", h.oneAPI, core.Call{
+		ID:      "getUser",
+		Summary: "An account, and what belongs to it (administrators only)",
+		Answer:  "The account.",
+	})
+	core.Patch(a, "/admin/users/{id}", h.changeAPI, core.Call{
+		ID:      "changeUser",
+		Summary: "Change the role or the name of an account (administrators only); may be repeated",
+		Description: "It takes effect at once, for sessions and tokens. Open invitations of a former administrator " +
+			"end.",
+		Answer:   "The account, with the role before and after, and the name before.",
+		Refusals: map[int]string{http.StatusConflict: "This is the only administrator."},
+	})
+	core.Delete(a, "/admin/users/{id}", h.removeAPI, core.Call{
+		ID:      "removeUser",
+		Summary: "Remove an account with everything that belongs to it (administrators only); may be repeated",
+		Description: "The person's sessions, tokens and streams end at once; the data goes within seconds to " +
+			"minutes, even across a restart. This can't be undone. Afterwards, the same call returns 200 with " +
+			"`absent` twice.",
+		Answer:   "There is no such account, or no longer.",
+		Also:     map[int]string{http.StatusAccepted: "Reprise is removing it."},
+		Refusals: map[int]string{http.StatusConflict: "This is the only administrator."},
+	})
+	core.Delete(a, "/admin/users/{id}/sessions", h.signOutAPI, core.Call{
+		ID:          "signUserOut",
+		Summary:     "Sign a person out everywhere (administrators only); may be repeated",
+		Description: "The session of this call stays signed in. Personal tokens keep working.",
+		Answer:      "How many sessions ended.",
+	})
+	core.Get(a, "/admin/users/{id}/export", h.exportAPI, core.Call{
+		ID:      "exportUser",
+		Summary: "A person's listens and playlists as a file (administrators only); their activity shows it",
+		Answer: "A ZIP file, streamed: `listens.jsonl` (one object of the schema Listen per line, newest first), " +
+			"`playlists/0001.jspf` for each playlist, `skipped.csv` with what services list but don't return, " +
+			"`README.txt`, and `manifest.json` with the counts and checksums of all files. Importing it with " +
+			"`provider=reprise` gives the same listens.",
+		Types: []string{"application/zip"},
+	})
+	core.Post(a, "/admin/users/{id}/reset", h.resetAPI, core.Call{
+		ID:          "resetPassword",
+		Summary:     "Create a link that lets a person choose a new password (administrators only)",
+		Description: "It works once, for 24 hours, and replaces an earlier one. Only this answer contains the code.",
+		Answer:      "The link.",
+		Status:      http.StatusCreated,
+	})
+	core.Get(a, "/admin/invitations", h.invitationsAPI, core.Call{
+		ID:      "listInvitations",
+		Summary: "Open invitations (administrators only)",
+		Answer:  "Newest first, without their codes.",
+	})
+	core.Post(a, "/admin/invitations", h.inviteAPI, core.Call{
+		ID:      "invite",
+		Summary: "Create an invitation link (administrators only)",
+		Description: "It works once, for 7 days. Only this answer contains the code. At most 100 can be open at " +
+			"once.",
+		Answer: "The link.",
+		Status: http.StatusCreated,
+	})
+	core.Delete(a, "/admin/invitations/{id}", h.takeBackAPI, core.Call{
+		ID:      "withdrawInvitation",
+		Summary: "Withdraw an invitation (administrators only); may be repeated",
+		Answer:  "Whether it was open. It no longer is.",
+	})
 }
 
 // seen is an account with the time when it was last used; zero when that is not known.
@@ -153,65 +228,80 @@ func (h *Users) ChangePassword(c echo.Context, old, password string) error {
 	return err
 }
 
-// View is an account in the API.
-type View struct {
+// User is an account in the API.
+type User struct {
 	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Role      string `json:"role"`
-	CreatedAt string `json:"created_at"`
+	Name      string `json:"name" minLength:"1" maxLength:"64"`
+	Role      string `json:"role" enum:"Role"`
+	CreatedAt string `json:"created_at" format:"date-time"`
 }
 
-// SeenView is an account with the time when it was last used; nil when that is not known.
-type SeenView struct {
-	View
-	LastSeenAt *string `json:"last_seen_at"`
+// SeenUser is an account with the time when it was last used; nil when that is not known.
+type SeenUser struct {
+	User
+	LastSeenAt *string `json:"last_seen_at" format:"date-time"`
 }
 
-func view(u accounts.User) View {
-	return View{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: library.Stamp(u.CreatedAt)}
+func view(u accounts.User) User {
+	return User{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: library.Stamp(u.CreatedAt)}
 }
 
-func (h *Users) list(c echo.Context) error {
+type listUsersRequest struct {
+	core.Paged
+	Q string `query:"q" doc:"Part of a name."`
+}
+
+type listUsersAnswer struct {
+	Next  *string    `json:"next" doc:"Where the next page begins; null on the last."`
+	Users []SeenUser `json:"users"`
+}
+
+func (h *Users) list(c echo.Context, in *listUsersRequest) (out listUsersAnswer, _ error) {
 	limit, err := core.Limit(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	p := accounts.Part{Like: c.QueryParam("q"), Limit: limit + 1}
-	if cursor := c.QueryParam("before"); cursor != "" {
+	p := accounts.Part{Like: in.Q, Limit: limit + 1}
+	if cursor := in.Before; cursor != "" {
 		if p.After, err = strconv.ParseInt(cursor, 36, 64); err != nil {
-			return library.ErrBadCursor
+			return out, library.ErrBadCursor
 		}
 	}
 	all, _, err := h.part(c.Request().Context(), p)
 	if err != nil {
-		return err
+		return out, err
 	}
 	var next *string
 	if len(all) > limit {
 		all = all[:limit]
 		next = core.Text(strconv.FormatInt(all[limit-1].ID, 36))
 	}
-	return c.JSON(http.StatusOK, map[string]any{"next": next, "users": core.ViewAll(all, func(p seen) SeenView {
-		return SeenView{View: view(p.User), LastSeenAt: core.Moment(p.At)}
-	})})
+	return listUsersAnswer{Next: next, Users: core.ViewAll(all, func(p seen) SeenUser {
+		return SeenUser{User: view(p.User), LastSeenAt: core.Moment(p.At)}
+	})}, nil
 }
 
-func (h *Users) addAPI(c echo.Context) error {
-	in, err := core.Body[Credentials](c)
-	if err != nil {
-		return err
+type addUserRequest struct {
+	core.IdempotencyKey
+	Body struct {
+		Name     string `json:"name" minLength:"1" maxLength:"64"`
+		Password string `json:"password" minLength:"10" maxLength:"1024"`
+		Role     string `json:"role" enum:"Role"`
 	}
-	u, existed, err := h.ensure(c, in)
+}
+
+func (h *Users) addAPI(c echo.Context, in *addUserRequest) (out core.Answer[addedUser], _ error) {
+	u, existed, err := h.ensure(c, Credentials{Name: in.Body.Name, Password: in.Body.Password, Role: in.Body.Role})
 	if err != nil {
-		return err
+		return out, err
 	}
-	v := addedUser{View: view(u), Previous: "present", New: "present"}
+	v := addedUser{User: view(u), Previous: "present", New: "present"}
 	if existed {
-		return c.JSON(http.StatusOK, v)
+		return core.Answer[addedUser]{Status: http.StatusOK, Body: v}, nil
 	}
 	v.Previous = "absent"
 	h.noteAdded(c, u)
-	return c.JSON(http.StatusCreated, v)
+	return core.Answer[addedUser]{Status: http.StatusCreated, Body: v}, nil
 }
 
 // ensure makes an account, or returns the one that has the same name, password and role already; existed says which.
@@ -233,9 +323,9 @@ func (h *Users) ensure(c echo.Context, in Credentials) (u accounts.User, existed
 
 // addedUser is an account that was asked for, and whether it existed before.
 type addedUser struct {
-	View
-	Previous string `json:"previous_state"`
-	New      string `json:"new_state"`
+	User
+	Previous string `json:"previous_state" enum:"absent,present"`
+	New      string `json:"new_state" enum:"present"`
 }
 
 func (h *Users) noteAdded(c echo.Context, u accounts.User) {

@@ -42,7 +42,7 @@ const fewMissing = 10
 const done = string(delivery.Done)
 
 // cardOf returns the card of a copy of a playlist.
-func cardOf(ctx context.Context, playlist string, c copyView) copyCard {
+func cardOf(ctx context.Context, playlist string, c Copy) copyCard {
 	v := copyCard{ID: c.Connection, Title: words.T(ctx, "playlists.copy_to", "Name", c.DisplayName),
 		Post: "/playlists/" + playlist + "/copies/" + c.Connection}
 	write := func(label, value, about string) ui.Action {
@@ -76,7 +76,7 @@ func cardOf(ctx context.Context, playlist string, c copyView) copyCard {
 }
 
 // state says what is happening to a copy.
-func (v *copyCard) state(ctx context.Context, c copyView) {
+func (v *copyCard) state(ctx context.Context, c Copy) {
 	d := c.Delivery
 	switch {
 	case d != nil && d.State != done:
@@ -101,10 +101,10 @@ func (v *copyCard) state(ctx context.Context, c copyView) {
 }
 
 // nothingWritten says whether a copy was not written because too few of its tracks are there.
-func nothingWritten(c copyView) bool { return c.Report != nil && c.Report.Done == "nothing" }
+func nothingWritten(c Copy) bool { return c.Report != nil && c.Report.Done == "nothing" }
 
 // report says what became of the tracks when the copy was last written.
-func (v *copyCard) report(ctx context.Context, c copyView) {
+func (v *copyCard) report(ctx context.Context, c Copy) {
 	r := c.Report
 	if r == nil {
 		return
@@ -136,7 +136,7 @@ func (v *copyCard) report(ctx context.Context, c copyView) {
 }
 
 // missing adds the way to choose which song a track is, if there are some.
-func missing(ctx context.Context, c copyView, t delivery.ReportTrack, item ui.Item) ui.Item {
+func missing(ctx context.Context, c Copy, t delivery.ReportTrack, item ui.Item) ui.Item {
 	if t.Question != "" {
 		item.Aside = ui.Linked(ui.Named{Text: words.T(ctx, "playlists.choose", "Count", t.Offered),
 			URL: "/connections/" + c.Connection + "/songs/" + t.Question})
@@ -157,7 +157,7 @@ func howWords(ctx context.Context, t delivery.ReportTrack) string {
 }
 
 // drift says that a copy was deleted or changed there, and offers what can be done. write makes a button.
-func drift(ctx context.Context, c copyView, write func(label, value, about string) ui.Action) (string, []ui.Action) {
+func drift(ctx context.Context, c Copy, write func(label, value, about string) ui.Action) (string, []ui.Action) {
 	left, name := c.WhenChanged == string(delivery.Leave), "copy-name-"+c.Connection
 	says, again := c.Drift+"_ask", words.T(ctx, "playlists.overwrite")
 	if left {

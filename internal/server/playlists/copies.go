@@ -27,18 +27,18 @@ type copies struct {
 	names      *deliveries.Namer
 }
 
-// copyView is a provider's copy of a playlist.
-type copyView struct {
-	Connection  string           `json:"connection"`
-	Provider    string           `json:"provider"`
-	DisplayName string           `json:"display_name"`
-	Enabled     bool             `json:"enabled"`
-	UpToDate    bool             `json:"up_to_date"`
-	Drift       string           `json:"drift"`        // gone or edited there; empty for neither
-	WhenChanged string           `json:"when_changed"` // what is done about that: ask, write or leave
-	WrittenAt   *string          `json:"written_at"`
-	Delivery    *deliveries.View `json:"delivery"`
-	Report      *delivery.Report `json:"report"`
+// Copy is a provider's copy of a playlist.
+type Copy struct {
+	Connection  string               `json:"connection" doc:"Its provider, and from the second connection on, a number."`
+	Provider    string               `json:"provider"`
+	DisplayName string               `json:"display_name"`
+	Enabled     bool                 `json:"enabled"`
+	UpToDate    bool                 `json:"up_to_date"`
+	Drift       string               `json:"drift" enum:",gone,edited" doc:"Whether the copy was deleted or changed there; compared once a day. Then nothing is written until its person decides."` // gone or edited there; empty for neither
+	WhenChanged string               `json:"when_changed" enum:"ask,write,leave" doc:"What is done then: ask, write it again, or leave it as it is there."`                                         // what is done about that: ask, write or leave
+	WrittenAt   *string              `json:"written_at" format:"date-time"`
+	Delivery    *deliveries.Delivery `json:"delivery"`
+	Report      *delivery.Report     `json:"report"`
 }
 
 // ask is what people read and write for a choice that is not made.
@@ -105,9 +105,9 @@ func (h *copies) label(c library.Connection) string {
 	return c.Label(h.core.Registry.Get(c.Provider()).DisplayName)
 }
 
-func (h *copies) one(ctx context.Context, playlist int64, c library.Connection) (copyView, error) {
+func (h *copies) one(ctx context.Context, playlist int64, c library.Connection) (Copy, error) {
 	user := c.User
-	v := copyView{Provider: c.Provider(), Connection: string(c.ID), DisplayName: h.label(c), WhenChanged: ask}
+	v := Copy{Provider: c.Provider(), Connection: string(c.ID), DisplayName: h.label(c), WhenChanged: ask}
 	ref := strconv.FormatInt(playlist, 10)
 	kept, err := h.store.Copy(ctx, user, c.ID, delivery.WritePlaylist, ref)
 	if errors.Is(err, library.ErrNotFound) {
@@ -139,7 +139,7 @@ func (h *copies) one(ctx context.Context, playlist int64, c library.Connection) 
 // all returns the copies of a playlist at the connected providers that take playlists.
 func (h *copies) all(
 	ctx context.Context, user int64, id string, from library.ConnectionID,
-) (views []copyView, err error) {
+) (views []Copy, err error) {
 	playlist, err := core.Number(id)
 	if err != nil {
 		return nil, err
@@ -163,57 +163,67 @@ func (h *copies) all(
 	return views, nil
 }
 
-func (h *copies) oneAPI(c echo.Context) error {
-	return h.answer(c, http.StatusOK, func(context.Context, int64, int64, library.ConnectionID) error { return nil })
+type getCopyRequest struct {
+	core.ByID
+	core.Target
 }
 
-func (h *copies) writeAPI(c echo.Context) error {
-	return h.answer(c, http.StatusAccepted, h.deliveries.WritePlaylist)
+func (h *copies) oneAPI(c echo.Context, _ *getCopyRequest) (Copy, error) {
+	return h.answer(c, func(context.Context, int64, int64, library.ConnectionID) error { return nil })
+}
+
+type startCopyRequest struct {
+	core.ByID
+	core.Target
+}
+
+func (h *copies) writeAPI(c echo.Context, _ *startCopyRequest) (Copy, error) {
+	return h.answer(c, h.deliveries.WritePlaylist)
 }
 
 // answer calls do for a copy, and answers with its state afterwards.
-func (h *copies) answer(c echo.Context, status int, do func(ctx context.Context, user, playlist int64,
-	conn library.ConnectionID) error) error {
+func (h *copies) answer(c echo.Context, do func(ctx context.Context, user, playlist int64,
+	conn library.ConnectionID) error) (out Copy, _ error) {
 	id, to, err := h.writer(c)
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	if err == nil {
 		err = do(ctx, user, id, to.ID)
 	}
 	if err != nil {
-		return err
+		return out, err
 	}
-	v, err := h.one(ctx, id, to)
-	if err != nil {
-		return err
-	}
-	return c.JSON(status, v)
+	return h.one(ctx, id, to)
 }
 
-func (h *copies) chooseAPI(c echo.Context) error {
-	in, err := core.Body[struct {
-		WhenChanged string `json:"when_changed"`
-	}](c)
-	if err != nil {
-		return err
+type chooseForCopyRequest struct {
+	core.ByID
+	core.Target
+	Body struct {
+		WhenChanged string `json:"when_changed" enum:"ask,write,leave"`
 	}
-	choice, err := choiceOf(in.WhenChanged)
+}
+
+func (h *copies) chooseAPI(c echo.Context, in *chooseForCopyRequest) (out Copy, _ error) {
+	choice, err := choiceOf(in.Body.WhenChanged)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return h.answer(c, http.StatusOK, func(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
+	return h.answer(c, func(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
 		return h.deliveries.ChooseForCopy(ctx, user, playlist, conn, choice)
 	})
 }
 
-func (h *copies) stopAPI(c echo.Context) error {
+type stopCopyRequest struct {
+	core.ByID
+	core.Target
+}
+
+func (h *copies) stopAPI(c echo.Context, _ *stopCopyRequest) (out core.None, _ error) {
 	id, to, err := h.writer(c)
 	if err == nil {
 		err = h.deliveries.StopWriting(c.Request().Context(), core.UserOf(c).ID, id, to.ID)
 	}
-	if err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return out, err
 }
 
 func (h *copies) form(c echo.Context) error {

@@ -36,7 +36,7 @@ type trackRow struct {
 }
 
 // overviewOf returns the page of all playlists, or of a part of them.
-func overviewOf(ctx context.Context, all []view, pages ui.Pages) listView {
+func overviewOf(ctx context.Context, all []Playlist, pages ui.Pages) listView {
 	v := listView{Pages: pages,
 		Next: []ui.Action{{Label: words.T(ctx, "playlists.connect"), URL: "/", Main: true}}}
 	for _, p := range all {
@@ -54,7 +54,7 @@ func overviewOf(ctx context.Context, all []view, pages ui.Pages) listView {
 }
 
 // pageOf returns the page of a playlist, with a part of its tracks.
-func pageOf(ctx context.Context, p view, tracks []trackView, copies []copyView) pageView {
+func pageOf(ctx context.Context, p Playlist, tracks []Track, copies []Copy) pageView {
 	args := []any{"Tracks", words.New("playlists.tracks", "Count", p.TrackCount), "Name", p.From}
 	v := pageView{Head: ui.Heading{Title: p.Name, Lead: words.T(ctx, "playlists.lead", args...), Back: "/playlists",
 		BackTo: words.T(ctx, "playlists.title")}}

@@ -20,7 +20,7 @@ import (
 const stamp = "2026-11-20T21:04:11Z"
 
 // copyWith is a copy on Navidrome of which 5 of 7 tracks were found, one in each way.
-func copyWith(change func(*copyView)) copyView {
+func copyWith(change func(*Copy)) Copy {
 	r := &delivery.Report{Total: 7, Matched: 5, Done: "unchanged"}
 	for _, how := range []match.How{match.ByISRC, match.ByMBID, match.ByName, match.ByScore, match.ByChoice,
 		match.ByNothing, match.ByNothing} {
@@ -28,7 +28,7 @@ func copyWith(change func(*copyView)) copyView {
 			Found: "Nobody – Rain!"})
 	}
 	r.Tracks[6].Question, r.Tracks[6].Offered = "7", 3
-	c := copyView{Connection: "navidrome", Provider: "navidrome", DisplayName: "Navidrome", Enabled: true,
+	c := Copy{Connection: "navidrome", Provider: "navidrome", DisplayName: "Navidrome", Enabled: true,
 		UpToDate: true, WhenChanged: ask, WrittenAt: core.Text(stamp), Report: r}
 	if change != nil {
 		change(&c)
@@ -40,8 +40,8 @@ func english(t *testing.T) context.Context { return words.With(t.Context(), word
 
 func TestCopyWithTooFewTracksSaysSo(t *testing.T) {
 	t.Parallel()
-	html := uitest.HTML(t, words.English, copyOf(cardOf(english(t), "3", copyWith(func(c *copyView) {
-		c.Report.Done, c.Delivery = "nothing", &deliveries.View{ID: "3", State: "dead", Reason: "Too few.",
+	html := uitest.HTML(t, words.English, copyOf(cardOf(english(t), "3", copyWith(func(c *Copy) {
+		c.Report.Done, c.Delivery = "nothing", &deliveries.Delivery{ID: "3", State: "dead", Reason: "Too few.",
 			Redrivable: true}
 	}))))
 	require.Contains(t, html, "Nothing was written: only 5 of 7 tracks were found on Navidrome")
@@ -58,24 +58,24 @@ func TestCopyWithTooFewTracksSaysSo(t *testing.T) {
 func TestWhatACopyOffers(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
-		change  func(*copyView)
+		change  func(*Copy)
 		state   string
 		drift   string
 		actions []string
 	}{
-		"offered":    {func(c *copyView) { c.Enabled, c.Report = false, nil }, "", "", []string{"Start copying"}},
+		"offered":    {func(c *Copy) { c.Enabled, c.Report = false, nil }, "", "", []string{"Start copying"}},
 		"up to date": {nil, "Up to date", "", []string{"Stop copying"}},
-		"goes out": {func(c *copyView) { c.UpToDate, c.Delivery = false, &deliveries.View{State: "scheduled"} },
+		"goes out": {func(c *Copy) { c.UpToDate, c.Delivery = false, &deliveries.Delivery{State: "scheduled"} },
 			"Scheduled", "", []string{"Stop copying"}},
-		"done": {func(c *copyView) { c.Delivery = &deliveries.View{State: "done"} }, "Up to date", "",
+		"done": {func(c *Copy) { c.Delivery = &deliveries.Delivery{State: "done"} }, "Up to date", "",
 			[]string{"Stop copying"}},
-		"gone": {func(c *copyView) { c.UpToDate, c.Drift = false, "gone" }, "",
+		"gone": {func(c *Copy) { c.UpToDate, c.Drift = false, "gone" }, "",
 			"The copy on Navidrome was deleted. Reprise leaves it deleted until you decide.",
 			[]string{"Write it again", "Leave it as it is", "Stop copying"}},
-		"edited": {func(c *copyView) { c.UpToDate, c.Drift = false, "edited" }, "",
+		"edited": {func(c *Copy) { c.UpToDate, c.Drift = false, "edited" }, "",
 			"The copy on Navidrome was changed. Reprise doesn't touch it until you decide.",
 			[]string{"Overwrite it", "Leave it as it is", "Stop copying"}},
-		"left": {func(c *copyView) { c.UpToDate, c.Drift, c.WhenChanged = false, "edited", "leave" }, "",
+		"left": {func(c *Copy) { c.UpToDate, c.Drift, c.WhenChanged = false, "edited", "leave" }, "",
 			"The copy on Navidrome was changed. Reprise leaves it as it is.", []string{"Overwrite it", "Stop copying"}},
 	} {
 		v := cardOf(english(t), "3", copyWith(want.change))
@@ -98,7 +98,7 @@ func TestWhatACopyOffers(t *testing.T) {
 // A choice about a copy posts what the form reads, not what is stored.
 func TestDecidingAboutACopyPostsTheChoice(t *testing.T) {
 	t.Parallel()
-	v := cardOf(english(t), "3", copyWith(func(c *copyView) { c.Drift = "gone" }))
+	v := cardOf(english(t), "3", copyWith(func(c *Copy) { c.Drift = "gone" }))
 	require.Equal(t, []ui.Hidden{{Name: "write", Value: "rewrite"}}, v.Decide[0].Fields)
 	require.Equal(t, []ui.Hidden{{Name: "write", Value: "leave"}}, v.Decide[1].Fields)
 	require.Equal(t, "/playlists/3/copies/navidrome", v.Decide[0].Post)
@@ -106,20 +106,22 @@ func TestDecidingAboutACopyPostsTheChoice(t *testing.T) {
 
 func TestPlaylistPagesAreSound(t *testing.T) {
 	t.Parallel()
-	list := view{ID: "3", Name: uitest.Hostile, From: uitest.Hostile, TrackCount: 1}
-	ours := view{ID: "4", Name: "Rain", From: "Spotify", Active: true, CopyOf: core.Text("3"), CopyName: uitest.Hostile}
+	list := Playlist{ID: "3", Name: uitest.Hostile, From: uitest.Hostile, TrackCount: 1}
+	ours := Playlist{ID: "4", Name: "Rain", From: "Spotify", Active: true, CopyOf: core.Text("3"),
+		CopyName: uitest.Hostile}
 	ms := int64(241_000)
-	tracks := []trackView{{Position: 251, Track: uitest.Hostile, Artist: uitest.Hostile, DurationMS: &ms},
-		{Position: 252, Track: "Sun", Artist: "Nobody", Album: uitest.Hostile, Video: &videoView{
+	tracks := []Track{{Position: 251, Track: uitest.Hostile, Artist: uitest.Hostile, DurationMS: &ms},
+		{Position: 252, Track: "Sun", Artist: "Nobody", Album: uitest.Hostile, Video: &Video{
 			Availability: library.VideoPrivate, GoneSince: core.Text(stamp)}}}
-	copies := []copyView{copyWith(nil), copyWith(func(c *copyView) {
+	copies := []Copy{copyWith(nil), copyWith(func(c *Copy) {
 		c.Connection, c.Drift, c.DisplayName = "b", "edited", uitest.Hostile
-		c.Delivery = &deliveries.View{ID: "1", State: "retrying", Reason: uitest.Hostile, LastAnswer: uitest.Hostile,
+		c.Delivery = &deliveries.Delivery{ID: "1", State: "retrying", Reason: uitest.Hostile,
+			LastAnswer:    uitest.Hostile,
 			NextAttemptAt: core.Text(stamp)}
-	}), copyWith(func(c *copyView) { c.Connection, c.Enabled = "c", false })}
+	}), copyWith(func(c *Copy) { c.Connection, c.Enabled = "c", false })}
 	for _, page := range []func(context.Context) templ.Component{
 		func(ctx context.Context) templ.Component {
-			return listPlaylists(overviewOf(ctx, []view{list, ours}, ui.Pages{Page: 1, Pages: 2, After: "/x"}))
+			return listPlaylists(overviewOf(ctx, []Playlist{list, ours}, ui.Pages{Page: 1, Pages: 2, After: "/x"}))
 		},
 		func(ctx context.Context) templ.Component { return listPlaylists(overviewOf(ctx, nil, ui.Pages{})) },
 		func(ctx context.Context) templ.Component { return onePlaylist(pageOf(ctx, list, tracks, copies)) },

@@ -53,42 +53,73 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/playlists", h.list)
-	g.GET("/playlists/:id", h.oneAPI)
-	g.GET("/playlists/:id/copies/:connection", h.copies.oneAPI)
-	g.PUT("/playlists/:id/copies/:connection", h.copies.writeAPI)
-	g.PATCH("/playlists/:id/copies/:connection", h.copies.chooseAPI)
-	g.DELETE("/playlists/:id/copies/:connection", h.copies.stopAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/playlists", h.list, core.Call{
+		ID:      "listPlaylists",
+		Summary: "All playlists, without their tracks",
+		Answer:  "The playlists.",
+	})
+	core.Get(a, "/playlists/{id}", h.oneAPI, core.Call{
+		ID:      "getPlaylist",
+		Summary: "One playlist with its tracks",
+		Answer:  "The playlist.",
+	})
+	core.Get(a, "/playlists/{id}/copies/{connection}", h.copies.oneAPI, core.Call{
+		ID:       "getCopy",
+		Summary:  "A provider's copy of a playlist, and the result of writing it",
+		Answer:   "The copy; `enabled` is false when nobody wants one.",
+		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
+	})
+	core.Put(a, "/playlists/{id}/copies/{connection}", h.copies.writeAPI, core.Call{
+		ID:      "startCopy",
+		Summary: "Write a playlist to a provider, and again whenever it changes",
+		Answer:  "Stored. Reprise writes it as soon as the provider allows.",
+		Status:  http.StatusAccepted,
+		Refusals: map[int]string{
+			http.StatusUnprocessableEntity: "",
+			http.StatusTooManyRequests:     "Too much is waiting already; see Retry-After (seconds).",
+		},
+	})
+	core.Patch(a, "/playlists/{id}/copies/{connection}", h.copies.chooseAPI, core.Call{
+		ID:       "chooseForCopy",
+		Summary:  "Choose what happens when somebody deletes or changes the copy there",
+		Answer:   "The copy.",
+		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
+	})
+	core.Delete(a, "/playlists/{id}/copies/{connection}", h.copies.stopAPI, core.Call{
+		ID:      "stopCopy",
+		Summary: "Stop writing it; the copy stays as it is",
+		Answer:  "Stopped.",
+	})
 }
 
-type view struct {
+type Playlist struct {
 	ID         string `json:"id"`
 	Provider   string `json:"provider"`
-	Connection string `json:"connection"`
+	Connection string `json:"connection" doc:"Its provider, and from the second connection on, a number."`
 	From       string `json:"-"` // label of the connection
 	SourceID   string `json:"source_id"`
 	Name       string `json:"name"`
 	TrackCount int    `json:"track_count"`
-	Active     bool   `json:"active"`
+	Active     bool   `json:"active" doc:"false once it is gone at its provider."`
 	// CopyOf is the id of the playlist that Reprise writes this one from.
-	CopyOf   *string `json:"copy_of"`
+	CopyOf   *string `json:"copy_of" doc:"The id of the playlist that Reprise writes this one from; null if it is not a copy."`
 	CopyName string  `json:"-"`
 }
 
-type trackView struct {
-	Position   int     `json:"position"`
+type Track struct {
+	Position   int     `json:"position" minimum:"1"`
 	Track      string  `json:"track"`
 	Artist     string  `json:"artist"`
 	Album      string  `json:"album"`
 	DurationMS *int64  `json:"duration_ms"`
 	ISRC       *string `json:"isrc"`
 	// Video is nil for a track that is no video, or of whose video nothing is known yet.
-	Video *videoView `json:"video"`
+	Video *Video `json:"video"`
 }
 
-func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) view {
-	v := view{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(),
+func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) Playlist {
+	v := Playlist{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(),
 		Connection: string(p.Connection), From: label(p.Connection), SourceID: p.SourceID, Name: p.Name,
 		TrackCount: p.TrackCount, Active: p.Active, CopyName: p.CopyName}
 	if p.CopyOf != 0 {
@@ -99,7 +130,7 @@ func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) v
 
 // viewTracks returns the views of tracks; the first is at offset in its playlist.
 // tracks returns a part of a playlist's tracks, with what is known of their videos.
-func (h *Handler) tracks(ctx context.Context, user, id int64, offset int) ([]trackView, error) {
+func (h *Handler) tracks(ctx context.Context, user, id int64, offset int) ([]Track, error) {
 	tracks, err := h.store.PlaylistTracks(ctx, user, id, offset, atOnce)
 	if err != nil {
 		return nil, err
@@ -109,9 +140,9 @@ func (h *Handler) tracks(ctx context.Context, user, id int64, offset int) ([]tra
 		ids = append(ids, t.SourceID)
 	}
 	videos, err := h.store.Videos(ctx, ids)
-	all := make([]trackView, len(tracks))
+	all := make([]Track, len(tracks))
 	for i, t := range tracks {
-		all[i] = trackView{Position: offset + i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
+		all[i] = Track{Position: offset + i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
 			DurationMS: known64(t.Duration.Milliseconds()), ISRC: core.Text(t.ISRC),
 			Video: viewVideo(videos[t.SourceID])}
 	}
@@ -129,14 +160,23 @@ func known64(n int64) *int64 {
 // there can be that is less than 2 MiB.
 const atOnce = 250
 
+type listPlaylistsAnswer struct {
+	Playlists []Playlist `json:"playlists"`
+}
+
+type getPlaylistAnswer struct {
+	Playlist
+	Tracks []Track `json:"tracks"`
+}
+
 // list answers with all playlists. They are written as they are read, so that their number does not matter.
-func (h *Handler) list(c echo.Context) error {
+func (h *Handler) list(c echo.Context, _ *core.None) (out core.Sent[listPlaylistsAnswer], _ error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	label, err := h.core.Labels(ctx, user)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return h.core.Stream(c, `{"playlists":[`, `]}`, func(offset int) ([]any, error) {
+	return out, h.core.Stream(c, `{"playlists":[`, `]}`, func(offset int) ([]any, error) {
 		part, err := h.store.PlaylistsPart(ctx, user, offset, atOnce)
 		return core.ViewAll(part, func(p library.StoredPlaylist) any { return viewOf(p, label) }), err
 	})
@@ -160,40 +200,40 @@ func (h *Handler) listPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	views := core.ViewAll(part, func(p library.StoredPlaylist) view { return viewOf(p, label) })
+	views := core.ViewAll(part, func(p library.StoredPlaylist) Playlist { return viewOf(p, label) })
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "playlists.title"),
 		listPlaylists(overviewOf(ctx, views, pagesOf(pager))))
 }
 
 // one returns the playlist that a request names, without its tracks.
-func (h *Handler) one(c echo.Context) (v view, id int64, err error) {
+func (h *Handler) one(c echo.Context) (v Playlist, id int64, err error) {
 	if id, err = core.Number(c.Param("id")); err != nil {
-		return view{}, 0, err
+		return Playlist{}, 0, err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	label, err := h.core.Labels(ctx, user)
 	if err != nil {
-		return view{}, 0, err
+		return Playlist{}, 0, err
 	}
 	p, err := h.store.PlaylistOnly(ctx, user, id)
 	return viewOf(p, label), id, err
 }
 
 // oneAPI answers with a playlist and all its tracks, which are written as they are read.
-func (h *Handler) oneAPI(c echo.Context) error {
+func (h *Handler) oneAPI(c echo.Context, _ *core.ByID) (out core.Sent[getPlaylistAnswer], _ error) {
 	p, id, err := h.one(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	head, err := json.Marshal(p)
 	if err != nil {
-		return err
+		return out, err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	begin := string(head[:len(head)-1]) + `,"tracks":[`
-	return h.core.Stream(c, begin, `]}`, func(offset int) ([]any, error) {
+	return out, h.core.Stream(c, begin, `]}`, func(offset int) ([]any, error) {
 		tracks, err := h.tracks(ctx, user, id, offset)
-		return core.ViewAll(tracks, func(t trackView) any { return t }), err
+		return core.ViewAll(tracks, func(t Track) any { return t }), err
 	})
 }
 
@@ -211,7 +251,7 @@ func (h *Handler) onePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var copies []copyView
+	var copies []Copy
 	if p.CopyOf == nil { // nobody means to copy a copy
 		if copies, err = h.copies.all(ctx, user, p.ID, library.ConnectionID(p.Connection)); err != nil {
 			return err

@@ -5,32 +5,32 @@ import (
 	"reprise/internal/server/core"
 )
 
-// videoView is what is known of the video that a track is. Counts are nil when its service does not tell them.
-type videoView struct {
+// Video is what is known of the video that a track is. Counts are nil when its service does not tell them.
+type Video struct {
 	ID           string   `json:"id"`
-	Title        string   `json:"title"`
+	Title        string   `json:"title" doc:"As it is, or was, at the service; empty if it never gave it."`
 	Channel      string   `json:"channel"`
-	PublishedAt  *string  `json:"published_at"`
+	PublishedAt  *string  `json:"published_at" format:"date-time"`
 	DurationMS   *int64   `json:"duration_ms"`
-	Category     *string  `json:"category"`
+	Category     *string  `json:"category" doc:"In English, such as Music."`
 	Tags         []string `json:"tags"`
-	Views        *int64   `json:"views"`
-	Likes        *int64   `json:"likes"`
-	Comments     *int64   `json:"comments"`
-	Thumbnail    *string  `json:"thumbnail"`
-	Availability string   `json:"availability"`
-	AllowedIn    []string `json:"allowed_in"`
-	BlockedIn    []string `json:"blocked_in"`
-	CheckedAt    *string  `json:"checked_at"`
-	GoneSince    *string  `json:"gone_since"`
+	Views        *int64   `json:"views" doc:"Null when the service does not say."`
+	Likes        *int64   `json:"likes" doc:"Null when its owner hides them."`
+	Comments     *int64   `json:"comments" doc:"Null when comments are off."`
+	Thumbnail    *string  `json:"thumbnail" doc:"Address of a picture."`
+	Availability string   `json:"availability" enum:"public,unlisted,private,deleted,unavailable" doc:"'unavailable': the service does not list it any more and does not say why."`
+	AllowedIn    []string `json:"allowed_in" doc:"The only countries in which it can be seen; empty if there is no such limit."`
+	BlockedIn    []string `json:"blocked_in" doc:"The countries in which it cannot be seen."`
+	CheckedAt    *string  `json:"checked_at" format:"date-time"`
+	GoneSince    *string  `json:"gone_since" format:"date-time" doc:"Null while it is there."`
 }
 
 // viewVideo returns nil for a video about which nothing is known.
-func viewVideo(v library.StoredVideo) *videoView {
+func viewVideo(v library.StoredVideo) *Video {
 	if v.ID == "" {
 		return nil
 	}
-	return &videoView{ID: v.ID, Title: v.Title, Channel: v.Channel, PublishedAt: core.Moment(v.Published),
+	return &Video{ID: v.ID, Title: v.Title, Channel: v.Channel, PublishedAt: core.Moment(v.Published),
 		DurationMS: known64(v.Duration.Milliseconds()), Category: core.Text(v.Category), Tags: listOf(v.Tags),
 		Views: told(v.Views), Likes: told(v.Likes), Comments: told(v.Comments), Thumbnail: core.Text(v.Thumbnail),
 		Availability: v.Availability, AllowedIn: listOf(v.AllowedIn), BlockedIn: listOf(v.BlockedIn),
@@ -38,7 +38,7 @@ func viewVideo(v library.StoredVideo) *videoView {
 }
 
 // Gone says how the video is gone: deleted, private or gone; empty while it is there.
-func (v *videoView) Gone() string {
+func (v *Video) Gone() string {
 	switch {
 	case v == nil || v.GoneSince == nil:
 		return ""

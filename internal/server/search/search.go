@@ -35,7 +35,15 @@ func New(k *core.Core, store Store, rows *music.Rows) *Handler { return &Handler
 func (h *Handler) Pages(g *echo.Group) { g.GET("/search", h.page) }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) { g.GET("/search", h.api) }
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/search", h.api, core.Call{
+		ID:      "search",
+		Summary: "What the signed-in user has heard, and their playlists, by name",
+		Description: "Each list has the best results first. Accents, capital letters and apostrophes make no " +
+			"difference, the last word may be unfinished, and each word may have one slip.",
+		Answer: "What was found.",
+	})
+}
 
 // kinds are the kinds of results, in the order of the page.
 var kinds = []string{library.KindArtist, library.KindAlbum, library.KindTrack, library.KindPlaylist,
@@ -60,69 +68,74 @@ func questionOf(c echo.Context) (library.Search, error) {
 	return q, nil
 }
 
-// hit is an artist, an album or a track in the API.
-type hit struct {
-	ID          string  `json:"id"`
-	Kind        string  `json:"kind"`
+// FoundMusic is an artist, an album or a track in the API.
+type FoundMusic struct {
+	ID          string  `json:"id" doc:"As in /music."`
+	Kind        string  `json:"kind" enum:"artist,album,track"`
 	Name        string  `json:"name"`
 	Artist      string  `json:"artist"`
-	Album       *string `json:"album"`
-	Plays       int     `json:"plays"`
-	LastHeardAt *string `json:"last_heard_at"`
-	Picture     *string `json:"picture"`
+	Album       *string `json:"album" doc:"That a track was played from."`
+	Plays       int     `json:"plays" minimum:"1" doc:"How often the signed-in user has heard it."`
+	LastHeardAt *string `json:"last_heard_at" format:"date-time"`
+	Picture     *string `json:"picture" doc:"Address on this server."`
 }
 
-// list is a playlist in the API.
-type list struct {
+// FoundPlaylist is a playlist in the API.
+type FoundPlaylist struct {
 	ID         string               `json:"id"`
 	Provider   string               `json:"provider"`
-	Connection library.ConnectionID `json:"connection"`
+	Connection library.ConnectionID `json:"connection" doc:"Its provider, and from the second connection on, a number."`
 	SourceID   string               `json:"source_id"`
 	Name       string               `json:"name"`
 	TrackCount int                  `json:"track_count"`
-	Active     bool                 `json:"active"`
+	Active     bool                 `json:"active" doc:"false once it is gone at its provider."`
 }
 
 // found is the answer of the API.
 type found struct {
-	Artists   []hit                  `json:"artists"`
-	Albums    []hit                  `json:"albums"`
-	Tracks    []hit                  `json:"tracks"`
-	Playlists []list                 `json:"playlists"`
-	Listens   []library.ListenRecord `json:"listens"`
+	Artists   []FoundMusic           `json:"artists"`
+	Albums    []FoundMusic           `json:"albums"`
+	Tracks    []FoundMusic           `json:"tracks"`
+	Playlists []FoundPlaylist        `json:"playlists"`
+	Listens   []library.ListenRecord `json:"listens" doc:"The latest listen of each track that was found, newest first."`
 }
 
-func (h *Handler) api(c echo.Context) error {
+type searchRequest struct {
+	Q    string `query:"q" doc:"What somebody types; any text."`
+	Kind string `query:"kind" enum:"artist,album,track,playlist,listen" doc:"Only results of this kind, up to 50. Without it, there are up to 6 of each."`
+}
+
+func (h *Handler) api(c echo.Context, _ *searchRequest) (out found, _ error) {
 	ctx := c.Request().Context()
 	q, err := questionOf(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	f, err := h.store.Search(ctx, q)
 	if err != nil {
-		return err
+		return out, err
 	}
 	pictures, err := h.pictures(ctx, f)
 	if err != nil {
-		return err
+		return out, err
 	}
-	view := func(one library.Heard) hit {
-		v := hit{ID: strconv.FormatInt(one.ID, 10), Kind: one.Kind, Name: one.Name(), Artist: one.Artist,
+	view := func(one library.Heard) FoundMusic {
+		v := FoundMusic{ID: strconv.FormatInt(one.ID, 10), Kind: one.Kind, Name: one.Name(), Artist: one.Artist,
 			Album: core.Text(one.Album), Plays: one.Plays, LastHeardAt: core.Moment(one.LastHeard)}
 		if p := pictures[one.ID]; p.URL != "" {
 			v.Picture = &p.URL
 		}
 		return v
 	}
-	return c.JSON(http.StatusOK, found{
+	return found{
 		Artists: core.ViewAll(f.Artists, view), Albums: core.ViewAll(f.Albums, view),
 		Tracks: core.ViewAll(f.Tracks, view), Playlists: core.ViewAll(f.Playlists, viewPlaylist),
 		Listens: core.ViewAll(f.Listens, library.StoredListen.Record),
-	})
+	}, nil
 }
 
-func viewPlaylist(p library.StoredPlaylist) list {
-	return list{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(), Connection: p.Connection,
+func viewPlaylist(p library.StoredPlaylist) FoundPlaylist {
+	return FoundPlaylist{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(), Connection: p.Connection,
 		SourceID: p.SourceID, Name: p.Name, TrackCount: p.TrackCount, Active: p.Active}
 }
 

@@ -3,7 +3,6 @@ package sessions
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -28,42 +27,61 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/sessions", h.list)
-	g.DELETE("/sessions", h.endOthersAPI)
-	g.DELETE("/sessions/:id", h.endAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/sessions", h.list, core.Call{
+		ID:      "listSessions",
+		Summary: "Where the user is signed in, latest first (a token needs the scope operate)",
+		Answer:  "The sessions of browsers. Tokens are listed under `/tokens`.",
+		Scope:   accounts.Operate,
+	})
+	core.Delete(a, "/sessions", h.endOthersAPI, core.Call{
+		ID:      "endOtherSessions",
+		Summary: "Sign out everywhere else; open streams end (not with a token)",
+		Answer:  "How many sessions have ended.",
+		Scope:   core.BySession, // or who has stolen a token could keep its owner out
+	})
+	core.Delete(a, "/sessions/{id}", h.endAPI, core.Call{
+		ID:      "endSession",
+		Summary: "End a session; open streams of it end (not with a token)",
+		Answer:  "That browser is signed out.",
+		Scope:   core.BySession,
+	})
 }
 
-// View is a session.
-type View struct {
+// Session is a session.
+type Session struct {
 	ID         string `json:"id"`
-	Browser    string `json:"browser"`
-	Address    string `json:"address"`
-	SignedInAt string `json:"signed_in_at"`
-	LastUsedAt string `json:"last_used_at"`
-	Current    bool   `json:"current"`
+	Browser    string `json:"browser" doc:"In words, such as Firefox on Linux."`
+	Address    string `json:"address" doc:"Where it was last used from."`
+	SignedInAt string `json:"signed_in_at" format:"date-time"`
+	LastUsedAt string `json:"last_used_at" format:"date-time"`
+	Current    bool   `json:"current" doc:"Whether it is the session of this call."`
 }
 
 // all returns the views of the sessions of a user, the latest sign-in first.
-func (h *Handler) all(ctx context.Context, user int64) ([]View, error) {
+func (h *Handler) all(ctx context.Context, user int64) ([]Session, error) {
 	all, err := h.core.Sessions.Of(ctx, user)
 	current := h.core.Sessions.Current(ctx)
-	return core.ViewAll(all, func(s accounts.Session) View {
-		return View{ID: s.ID, Browser: s.Agent, Address: s.Address, SignedInAt: library.Stamp(s.SignedInAt),
+	return core.ViewAll(all, func(s accounts.Session) Session {
+		return Session{ID: s.ID, Browser: s.Agent, Address: s.Address, SignedInAt: library.Stamp(s.SignedInAt),
 			LastUsedAt: library.Stamp(s.UsedAt), Current: s.ID == current}
 	}), err
 }
 
-func (h *Handler) list(c echo.Context) error {
+type listSessionsAnswer struct {
+	Sessions []Session `json:"sessions"`
+}
+
+func (h *Handler) list(c echo.Context, _ *core.None) (out listSessionsAnswer, _ error) {
 	all, err := h.all(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"sessions": all})
+	return listSessionsAnswer{Sessions: all}, nil
 }
 
 // end ends the session that a request's path names, and returns what it was.
-func (h *Handler) end(c echo.Context) (v View, err error) {
+func (h *Handler) end(c echo.Context) (v Session, err error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	all, err := h.all(ctx, user)
 	if err != nil {
@@ -90,19 +108,25 @@ func (h *Handler) endOthers(c echo.Context) (n int, err error) {
 	return n, err
 }
 
-func (h *Handler) endAPI(c echo.Context) error {
-	if _, err := h.end(c); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+type endSessionRequest struct {
+	ID string `path:"id"`
 }
 
-func (h *Handler) endOthersAPI(c echo.Context) error {
+func (h *Handler) endAPI(c echo.Context, _ *endSessionRequest) (out core.None, _ error) {
+	_, err := h.end(c)
+	return out, err
+}
+
+type endOtherSessionsAnswer struct {
+	Ended int `json:"ended"`
+}
+
+func (h *Handler) endOthersAPI(c echo.Context, _ *core.None) (out endOtherSessionsAnswer, _ error) {
 	n, err := h.endOthers(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, map[string]int{"ended": n})
+	return endOtherSessionsAnswer{Ended: n}, nil
 }
 
 func (h *Handler) endForm(c echo.Context) error {

@@ -83,59 +83,62 @@ func (h *Handler) passwordForm(c echo.Context) error {
 	return h.core.Done(c, accountPath, words.Join(words.New("account.changed"), h.tokens.AfterPassword(c)))
 }
 
-// accountJSON is a person's own account in the API.
-type accountJSON struct {
-	Name     string `json:"name"`
-	Role     string `json:"role"`
-	Language string `json:"language"`
-	Zone     string `json:"time_zone"`
-	Theme    string `json:"theme"`
-	Shares   bool   `json:"shares_listening"`
+// Account is a person's own account in the API.
+type Account struct {
+	Name     string `json:"name" minLength:"1" maxLength:"64"`
+	Role     string `json:"role" enum:"Role"`
+	Language string `json:"language" enum:",en,de" doc:"Empty for the browser's."`
+	Zone     string `json:"time_zone" maxLength:"64" doc:"The IANA name of a time zone, such as Europe/Berlin; empty for the browser's."`
+	Theme    string `json:"theme" enum:",light,dark" doc:"Empty for the device's."`
+	Shares   bool   `json:"shares_listening" doc:"Whether everybody with an account may see the page of numbers, and ask for statistics as 'person'."`
 }
 
-func viewAccount(u accounts.User) accountJSON {
-	return accountJSON{Name: u.Name, Role: u.Role, Language: u.Language, Zone: u.Zone, Theme: u.Theme,
+func viewAccount(u accounts.User) Account {
+	return Account{Name: u.Name, Role: u.Role, Language: u.Language, Zone: u.Zone, Theme: u.Theme,
 		Shares: u.SharesListening}
 }
 
-func (h *Handler) accountAPI(c echo.Context) error {
-	return c.JSON(http.StatusOK, viewAccount(core.UserOf(c)))
+func (h *Handler) accountAPI(c echo.Context, _ *core.None) (out Account, _ error) {
+	return viewAccount(core.UserOf(c)), nil
+}
+
+type changeAccountRequest struct {
+	Body struct {
+		Name     *string `json:"name" required:"false" minLength:"1" maxLength:"64" nullable:"false"`
+		Language *string `json:"language" required:"false" enum:",en,de" nullable:"false" doc:"Empty for the browser's."`
+		Zone     *string `json:"time_zone" required:"false" maxLength:"64" nullable:"false" doc:"The IANA name of a time zone, such as Europe/Berlin; empty for the browser's."`
+		Theme    *string `json:"theme" required:"false" enum:",light,dark" nullable:"false" doc:"Empty for the device's."`
+		Shares   *bool   `json:"shares_listening" required:"false" nullable:"false" doc:"Whether everybody with an account may see the page of numbers, and ask for statistics as 'person'."`
+	}
 }
 
 // changeAPI changes what a call names of the own account.
-func (h *Handler) changeAPI(c echo.Context) error {
-	in, err := core.Body[struct {
-		Name     *string `json:"name"`
-		Language *string `json:"language"`
-		Zone     *string `json:"time_zone"`
-		Theme    *string `json:"theme"`
-		Shares   *bool   `json:"shares_listening"`
-	}](c)
-	if err != nil {
-		return err
-	}
+func (h *Handler) changeAPI(c echo.Context, in *changeAccountRequest) (out Account, _ error) {
+	body := in.Body
 	u := core.UserOf(c)
-	for _, one := range []struct{ from, to *string }{{in.Language, &u.Language}, {in.Zone, &u.Zone},
-		{in.Theme, &u.Theme}} {
+	for _, one := range []struct{ from, to *string }{{body.Language, &u.Language}, {body.Zone, &u.Zone},
+		{body.Theme, &u.Theme}} {
 		if one.from != nil {
 			*one.to = *one.from
 		}
 	}
 	if err := h.accounts.Choose(c.Request().Context(), u.ID, u.Choices); err != nil {
-		return err
+		return out, err
 	}
-	if in.Shares != nil {
-		if err := h.share(c, *in.Shares); err != nil {
-			return err
+	if body.Shares != nil {
+		if err := h.share(c, *body.Shares); err != nil {
+			return out, err
 		}
-		u.SharesListening = *in.Shares
+		u.SharesListening = *body.Shares
 	}
-	if in.Name != nil {
-		if u.Name, err = h.people.RenameSelf(c, *in.Name); err != nil {
-			return err
+	if body.Name != nil {
+		name, err := h.people.RenameSelf(c, *body.Name)
+		if err != nil {
+			return out, err
 		}
+		u.Name = name
 	}
-	return c.JSON(http.StatusOK, viewAccount(u))
+	return viewAccount(u), nil
 }
 
 // nameFields returns the form of the name.

@@ -12,7 +12,7 @@ import (
 // servicesView is what is known of the services.
 type servicesView struct {
 	Admin     bool // who looks at it
-	Connected []connections.View
+	Connected []connections.Connection
 	All       []*providers.Provider
 }
 
@@ -41,7 +41,7 @@ func (v servicesView) rows(ctx context.Context) (all []serviceRow) {
 }
 
 // connected returns the row of a connection.
-func (v servicesView) connected(ctx context.Context, c connections.View) serviceRow {
+func (v servicesView) connected(ctx context.Context, c connections.Connection) serviceRow {
 	label := "service-" + c.ID
 	again := ui.Action{Label: words.T(ctx, "service.reconnect"), URL: "/connect/" + c.ID, DescribedBy: label}
 	again.Main = c.State == "needs_reconnect"

@@ -22,7 +22,7 @@ func household(admin bool) servicesView {
 	return servicesView{Admin: admin, All: []*providers.Provider{
 		p("spotify", "Spotify", &providers.OAuth{ClientID: "id"}), p("lastfm", "Last.fm", nil),
 		p("youtube", "YouTube", &providers.OAuth{}), p("s3", "S3 archive", nil)},
-		Connected: []connections.View{
+		Connected: []connections.Connection{
 			{ID: "lastfm", Provider: "lastfm", DisplayName: "Last.fm", State: "needs_admin"},
 			{ID: "spotify", Provider: "spotify", DisplayName: "Spotify", Account: "ann", State: "healthy"},
 			{ID: "spotify-2", Provider: "spotify", DisplayName: "Spotify 2", State: "needs_reconnect"}}}

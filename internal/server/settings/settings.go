@@ -55,9 +55,18 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/account", h.accountAPI)
-	g.PATCH("/account", h.changeAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/account", h.accountAPI, core.Call{
+		ID:      "getAccount",
+		Summary: "Your own account",
+		Answer:  "The account.",
+	})
+	core.Patch(a, "/account", h.changeAPI, core.Call{
+		ID:       "changeAccount",
+		Summary:  "Change your own name, language, time zone, theme, or who sees your listening; may be repeated",
+		Answer:   "The account as it is now.",
+		Refusals: map[int]string{http.StatusConflict: "Another account has the name."},
+	})
 }
 
 // index lists the pages.

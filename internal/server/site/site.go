@@ -40,7 +40,7 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds no routes: programs change the setting base_url.
-func (h *Handler) API(*echo.Group) {}
+func (h *Handler) API(*core.API) {}
 
 // path is that of the setting.
 const path = "base_url"

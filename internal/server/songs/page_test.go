@@ -12,9 +12,10 @@ import (
 )
 
 // question is a question which of two songs it is, with an answer.
-func question(answer string) view {
-	q := view{ID: "1", Connection: "navidrome", Title: uitest.Hostile, Artist: uitest.Hostile, Album: "Collected",
-		DurationMS: 290_000, Answer: answer, URL: "/connections/navidrome/songs/1", Offered: []songView{
+func question(answer string) SongQuestion {
+	q := SongQuestion{ID: "1", Connection: "navidrome", Title: uitest.Hostile, Artist: uitest.Hostile,
+		Album:      "Collected",
+		DurationMS: 290_000, Answer: answer, URL: "/connections/navidrome/songs/1", Offered: []Song{
 			{ID: "a", Title: "Angel", Artist: uitest.Hostile, Album: "Mezzanine", DurationMS: 379_000,
 				Chosen: answer == "chosen"},
 			{ID: "b", Title: "Angel", Artist: "Massive Attack"}}}
@@ -26,7 +27,7 @@ func question(answer string) view {
 
 func TestSongPagesAreSound(t *testing.T) {
 	t.Parallel()
-	all := []view{question("open"), question("chosen"), question("none")}
+	all := []SongQuestion{question("open"), question("chosen"), question("none")}
 	for i := range 4 {
 		uitest.Sound(t, func(l *words.Language) templ.Component {
 			ctx := words.With(t.Context(), l)
@@ -64,7 +65,7 @@ func TestWhatCanBeAnswered(t *testing.T) {
 func TestQuestionsAreOpenOrAnswered(t *testing.T) {
 	t.Parallel()
 	ctx := words.With(t.Context(), words.English)
-	v := listOf(ctx, "Navidrome", "/connections/navidrome", []view{question("open"), question("chosen"),
+	v := listOf(ctx, "Navidrome", "/connections/navidrome", []SongQuestion{question("open"), question("chosen"),
 		question("none")})
 	require.Len(t, v.Open, 1)
 	require.Equal(t, "2 songs could be it", v.Open[0].Note)

@@ -57,7 +57,7 @@ func (h *Handler) listPage(c echo.Context) error {
 }
 
 // listOf returns the page of all questions of a connection, whose own page is at back.
-func listOf(ctx context.Context, place, back string, all []view) listView {
+func listOf(ctx context.Context, place, back string, all []SongQuestion) listView {
 	v := listView{Head: ui.Heading{Title: words.T(ctx, "songs.title", "Name", place), Back: back, BackTo: place,
 		Lead: words.T(ctx, "songs.lead")}}
 	for _, q := range all {
@@ -74,7 +74,7 @@ func listOf(ctx context.Context, place, back string, all []view) listView {
 }
 
 // answerWords says how a question was answered.
-func answerWords(ctx context.Context, q view) string {
+func answerWords(ctx context.Context, q SongQuestion) string {
 	for _, o := range q.Offered {
 		switch {
 		case o.Chosen && o.Album != "":
@@ -100,7 +100,7 @@ func (h *Handler) page(c echo.Context) error {
 }
 
 // pageOf returns the page of a question about a library, which people know as place.
-func pageOf(ctx context.Context, place string, q view) pageView {
+func pageOf(ctx context.Context, place string, q SongQuestion) pageView {
 	v := pageView{Head: ui.Heading{Title: words.T(ctx, "songs.which"), Back: "/connections/" + q.Connection + "/songs",
 		BackTo: words.T(ctx, "songs.title", "Name", place),
 		Lead:   words.T(ctx, "songs.choose", "Count", len(q.Offered), "Name", place)},
@@ -128,7 +128,7 @@ func pageOf(ctx context.Context, place string, q view) pageView {
 }
 
 // answer is the button of an answer that names no song.
-func answer(label string, q view, do string) ui.Action {
+func answer(label string, q SongQuestion, do string) ui.Action {
 	return ui.Action{Label: label, Post: q.URL, Fields: []ui.Hidden{{Name: "do", Value: do}}, DescribedBy: "help-" + do}
 }
 

@@ -46,36 +46,52 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/tokens", h.list)
-	g.POST("/tokens", h.makeAPI)
-	g.DELETE("/tokens/:id", h.revokeAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/tokens", h.list, core.Call{
+		ID:      "listTokens",
+		Summary: "The user's personal tokens (a token needs the scope operate)",
+		Answer:  "Without the tokens themselves, which Reprise doesn't keep.",
+		Scope:   accounts.Operate,
+	})
+	core.Post(a, "/tokens", h.makeAPI, core.Call{
+		ID:       "makeToken",
+		Summary:  "Create a personal token (with a session only)",
+		Answer:   "The new token; only this answer contains it, in `token`.",
+		Status:   http.StatusCreated,
+		Refusals: map[int]string{http.StatusConflict: "There is already one of that name."},
+		Scope:    core.BySession, // a token that makes tokens could never be revoked for good
+	})
+	core.Delete(a, "/tokens/{id}", h.revokeAPI, core.Call{
+		ID:      "revokeToken",
+		Summary: "Revoke a personal token; open streams of it end",
+		Answer:  "It no longer works.",
+	})
 }
 
-// View is a personal token. Secret is set only right after it was made.
-type View struct {
+// Token is a personal token. Secret is set only right after it was made.
+type Token struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name"`
-	Scope      string  `json:"scope"`
+	Scope      string  `json:"scope" enum:"Scope"`
 	LastFour   string  `json:"last_four"`
-	CreatedAt  string  `json:"created_at"`
-	LastUsedAt *string `json:"last_used_at"`
-	ExpiresAt  *string `json:"expires_at"`
+	CreatedAt  string  `json:"created_at" format:"date-time"`
+	LastUsedAt *string `json:"last_used_at" format:"date-time"`
+	ExpiresAt  *string `json:"expires_at" format:"date-time"`
 	Expired    bool    `json:"expired"`
-	Secret     string  `json:"token,omitempty"`
+	Secret     string  `json:"token,omitempty" doc:"Only in the answer that created it."`
 }
 
-func view(t accounts.Token) View {
-	return View{ID: strconv.FormatInt(t.ID, 10), Name: t.Name, Scope: string(t.Scope), LastFour: t.LastFour,
+func view(t accounts.Token) Token {
+	return Token{ID: strconv.FormatInt(t.ID, 10), Name: t.Name, Scope: string(t.Scope), LastFour: t.LastFour,
 		CreatedAt:  library.Stamp(t.CreatedAt),
 		LastUsedAt: core.Moment(t.LastUsedAt), ExpiresAt: core.Moment(t.ExpiresAt), Expired: t.Expired(time.Now())}
 }
 
 // input is the body of a call that makes a token.
 type input struct {
-	Name      string  `json:"name"`
-	Scope     string  `json:"scope"`
-	ExpiresAt *string `json:"expires_at"`
+	Name      string     `json:"name" minLength:"1" maxLength:"64"`
+	Scope     string     `json:"scope" enum:"Scope"`
+	ExpiresAt *time.Time `json:"expires_at" required:"false"`
 }
 
 // make makes a token of the user of a request, and returns it with its secret.
@@ -113,39 +129,42 @@ func (h *Handler) one(c echo.Context) (accounts.Token, error) {
 	return h.store.TokenByID(c.Request().Context(), core.UserOf(c).ID, id)
 }
 
-func (h *Handler) list(c echo.Context) error {
-	all, err := h.store.Tokens(c.Request().Context(), core.UserOf(c).ID)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, map[string]any{"tokens": core.ViewAll(all, view)})
+type listTokensAnswer struct {
+	Tokens []Token `json:"tokens"`
 }
 
-func (h *Handler) makeAPI(c echo.Context) error {
-	in, err := core.Body[input](c)
+func (h *Handler) list(c echo.Context, _ *core.None) (out listTokensAnswer, _ error) {
+	all, err := h.store.Tokens(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil {
-		return err
+		return out, err
 	}
+	return listTokensAnswer{Tokens: core.ViewAll(all, view)}, nil
+}
+
+type makeTokenRequest struct {
+	core.IdempotencyKey
+	Body input
+}
+
+func (h *Handler) makeAPI(c echo.Context, in *makeTokenRequest) (out Token, _ error) {
+	body := in.Body
 	var expires time.Time
-	if in.ExpiresAt != nil {
-		if expires, err = time.Parse(time.RFC3339, *in.ExpiresAt); err != nil {
-			return accounts.InputError{Text: words.New("input.token_expires")}
-		}
+	if body.ExpiresAt != nil {
+		expires = *body.ExpiresAt
 	}
-	t, secret, err := h.make(c, accounts.TokenRequest{Name: in.Name, Scope: accounts.Scope(in.Scope), Expires: expires})
+	t, secret, err := h.make(c, accounts.TokenRequest{Name: body.Name, Scope: accounts.Scope(body.Scope),
+		Expires: expires})
 	if err != nil {
-		return err
+		return out, err
 	}
 	v := view(t)
 	v.Secret = secret
-	return c.JSON(http.StatusCreated, v)
+	return v, nil
 }
 
-func (h *Handler) revokeAPI(c echo.Context) error {
-	if _, err := h.revoke(c); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (h *Handler) revokeAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
+	_, err := h.revoke(c)
+	return out, err
 }
 
 func (h *Handler) revokePage(c echo.Context) error {

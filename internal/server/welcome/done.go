@@ -90,7 +90,7 @@ func titleOf(ctx context.Context, v doneView, calm bool, listens int) (title, le
 }
 
 // service returns the view of a connected service.
-func (h *Handler) service(ctx context.Context, user int64, one connections.View) serviceView {
+func (h *Handler) service(ctx context.Context, user int64, one connections.Connection) serviceView {
 	v := serviceView{ID: one.ID, Provider: one.Provider, Label: one.DisplayName, Account: one.Account,
 		State: ui.Mark{Shape: string(syncer.Healthy), Word: words.T(ctx, "welcome.connected")}}
 	switch syncer.Condition(one.State) {

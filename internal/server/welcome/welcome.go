@@ -64,7 +64,7 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds no routes: programs need no first steps.
-func (h *Handler) API(*echo.Group) {}
+func (h *Handler) API(*core.API) {}
 
 // Begin has a person led who has just got their account.
 func (h *Handler) Begin(ctx context.Context, user int64) error {

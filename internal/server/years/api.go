@@ -1,7 +1,6 @@
 package years
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -10,22 +9,28 @@ import (
 	"reprise/internal/server/core"
 )
 
-func (h *Handler) listAPI(c echo.Context) error {
-	all, err := h.all(c)
-	if err != nil {
-		return err
-	}
-	type yearJSON struct {
-		Year    int `json:"year"`
-		Listens int `json:"listens"`
-	}
-	return c.JSON(http.StatusOK, map[string]any{"years": core.ViewAll(all, func(y counted) yearJSON {
-		return yearJSON(y)
-	})})
+type statsYearsAnswer struct {
+	Years []YearListens `json:"years"`
 }
 
-// amount is how much was heard.
-type amount struct {
+// YearListens is a year with listens.
+type YearListens struct {
+	Year    int `json:"year"`
+	Listens int `json:"listens"`
+}
+
+func (h *Handler) listAPI(c echo.Context, _ *core.None) (out statsYearsAnswer, _ error) {
+	all, err := h.all(c)
+	if err != nil {
+		return out, err
+	}
+	return statsYearsAnswer{Years: core.ViewAll(all, func(y counted) YearListens {
+		return YearListens(y)
+	})}, nil
+}
+
+// YearAmount is how much was heard.
+type YearAmount struct {
 	Listens int   `json:"listens"`
 	Seconds int64 `json:"seconds"`
 	Artists int   `json:"artists"`
@@ -33,28 +38,43 @@ type amount struct {
 	Tracks  int   `json:"tracks"`
 }
 
-func amountOf(t listening.Totals) amount {
-	return amount{t.Listens, int64(t.Time / time.Second), t.Artists, t.Albums, t.Tracks}
+func amountOf(t listening.Totals) YearAmount {
+	return YearAmount{t.Listens, int64(t.Time / time.Second), t.Artists, t.Albums, t.Tracks}
 }
 
-// monthJSON is a month with its top artist.
-type monthJSON struct {
-	Month   string   `json:"month"`
+// YearMonth is a month with its top artist.
+type YearMonth struct {
+	Month   string   `json:"month" doc:"Such as 2026-11."`
 	Listens int      `json:"listens"`
-	Leader  *rowJSON `json:"leader"`
+	Leader  *YearRow `json:"leader"`
 }
 
-func (h *Handler) storyAPI(c echo.Context) error {
+type storyAnswer struct {
+	Year    int         `json:"year"`
+	Over    bool        `json:"over" doc:"Whether it has ended."`
+	Totals  YearAmount  `json:"totals"`
+	Before  YearAmount  `json:"before" doc:"The same of the year before; up to the same day, while the year is under way."`
+	Artists []YearRow   `json:"artists" doc:"Heard most, up to five."`
+	Albums  []YearRow   `json:"albums" doc:"Heard most, up to five."`
+	Tracks  []YearRow   `json:"tracks" doc:"Heard most, up to five."`
+	Months  []YearMonth `json:"months"`
+	Stayed  []YearRow   `json:"stayed" doc:"New artists who were heard in two months or more."`
+	Back    []YearRow   `json:"back" doc:"Artists heard again after a year or longer."`
+	Streak  int64       `json:"longest_streak" doc:"Days in a row."`
+	Busiest *string     `json:"busiest_day" format:"date"`
+	Hour    *int        `json:"busiest_hour" maximum:"23" minimum:"0" doc:"Null for few listens."`
+}
+
+func (h *Handler) storyAPI(c echo.Context, _ *core.OfYear) (out storyAnswer, _ error) {
 	s, err := h.requested(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	rows := func(all []listening.Row) []rowJSON { return core.ViewAll(all, s.json) }
-	months := core.ViewAll(s.found.Over, func(p listening.Piece) monthJSON {
-		v := monthJSON{Month: p.From.Format("2006-01"), Listens: p.Listens}
+	rows := func(all []listening.Row) []YearRow { return core.ViewAll(all, s.json) }
+	months := core.ViewAll(s.found.Over, func(p listening.Piece) YearMonth {
+		v := YearMonth{Month: p.From.Format("2006-01"), Listens: p.Listens}
 		if p.Lead.ID != 0 {
-			lead := s.json(p.Lead)
-			v.Leader = &lead
+			v.Leader = new(s.json(p.Lead))
 		}
 		return v
 	})
@@ -64,21 +84,7 @@ func (h *Handler) storyAPI(c echo.Context) error {
 			stayed = append(stayed, r)
 		}
 	}
-	v := struct {
-		Year    int         `json:"year"`
-		Over    bool        `json:"over"`
-		Totals  amount      `json:"totals"`
-		Before  amount      `json:"before"`
-		Artists []rowJSON   `json:"artists"`
-		Albums  []rowJSON   `json:"albums"`
-		Tracks  []rowJSON   `json:"tracks"`
-		Months  []monthJSON `json:"months"`
-		Stayed  []rowJSON   `json:"stayed"`
-		Back    []rowJSON   `json:"back"`
-		Streak  int64       `json:"longest_streak"`
-		Busiest *string     `json:"busiest_day"`
-		Hour    *int        `json:"busiest_hour"`
-	}{s.year, !s.underWay(), amountOf(s.found.Totals), amountOf(s.found.Before), rows(s.found.Artists),
+	v := storyAnswer{s.year, !s.underWay(), amountOf(s.found.Totals), amountOf(s.found.Before), rows(s.found.Artists),
 		rows(s.found.Albums), rows(s.found.Tracks), months, rows(stayed), rows(s.found.Back), s.found.Longest.Days,
 		nil, nil}
 	if day, ok := s.busiest(); ok {
@@ -87,5 +93,5 @@ func (h *Handler) storyAPI(c echo.Context) error {
 	if hour, ok := s.hour(); ok {
 		v.Hour = &hour
 	}
-	return c.JSON(http.StatusOK, v)
+	return v, nil
 }

@@ -107,17 +107,22 @@ func lookOf(c echo.Context) (as look, err error) {
 	return as, nil
 }
 
+type yearCardSVGRequest struct {
+	core.CardQuery
+	core.OfYear
+}
+
 // cardAPI sends the user the card of a year.
-func (h *Handler) cardAPI(c echo.Context) error {
+func (h *Handler) cardAPI(c echo.Context, _ *yearCardSVGRequest) (out core.Sent[core.None], _ error) {
 	s, err := h.requested(c)
 	if err != nil {
-		return err
+		return out, err
 	}
 	show, err := askedParts(c)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return h.sendCard(c, s, show)
+	return out, h.sendCard(c, s, show)
 }
 
 // sendCard sends a card with parts of a year. Browsers may cache it, but check each time whether it is still the same.

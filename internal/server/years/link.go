@@ -168,54 +168,53 @@ func (h *Handler) address(code string) string {
 	return h.core.BaseURL() + openPath + code
 }
 
-// linkView is a link in the API.
-type linkView struct {
+// YearLink is a link in the API.
+type YearLink struct {
 	Year   int      `json:"year"`
-	Parts  []string `json:"parts"`
-	MadeAt string   `json:"made_at"`
-	URL    *string  `json:"url"` // only in the answer that creates the link
+	Parts  []string `json:"parts" enum:"numbers,artists,albums,tracks,months"`
+	MadeAt string   `json:"made_at" format:"date-time"`
+	URL    *string  `json:"url" doc:"The address; null except in the answer that creates the link."` // only in the answer that creates the link
 }
 
-func (h *Handler) viewLink(l library.YearLink, code string) linkView {
-	return linkView{l.Year, showing(l.Parts).list(), library.Stamp(l.MadeAt), core.Text(h.address(code))}
+func (h *Handler) viewLink(l library.YearLink, code string) YearLink {
+	return YearLink{l.Year, showing(l.Parts).list(), library.Stamp(l.MadeAt), core.Text(h.address(code))}
 }
 
-func (h *Handler) linkAPI(c echo.Context) error {
+func (h *Handler) linkAPI(c echo.Context, _ *core.OfYear) (out YearLink, _ error) {
 	year, err := yearOf(c, time.Now().In(core.Zone(c)))
 	if err != nil {
-		return err
+		return out, err
 	}
 	l, err := h.store.YearLink(c.Request().Context(), core.UserOf(c).ID, year)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return c.JSON(http.StatusOK, h.viewLink(l, ""))
+	return h.viewLink(l, ""), nil
 }
 
-func (h *Handler) keepLinkAPI(c echo.Context) error {
-	in, err := core.Body[struct {
-		Parts []string `json:"parts"`
-		New   bool     `json:"new"`
-	}](c)
-	if err != nil {
-		return err
+type shareYearRequest struct {
+	core.OfYear
+	Body struct {
+		Parts []string `json:"parts" enum:"numbers,artists,albums,tracks,months"`
+		New   bool     `json:"new" required:"false" doc:"Whether another link replaces the present one."`
 	}
-	show := showing(in.Parts)
-	if len(in.Parts) > len(parts) || len(show) < len(in.Parts) {
-		return errNothing()
-	}
-	l, code, err := h.keep(c, show, in.New)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, h.viewLink(l, code))
 }
 
-func (h *Handler) takeBackAPI(c echo.Context) error {
-	if err := h.takeBack(c); err != nil {
-		return err
+func (h *Handler) keepLinkAPI(c echo.Context, in *shareYearRequest) (out YearLink, _ error) {
+	body := in.Body
+	show := showing(body.Parts)
+	if len(body.Parts) > len(parts) || len(show) < len(body.Parts) {
+		return out, errNothing()
 	}
-	return c.NoContent(http.StatusNoContent)
+	l, code, err := h.keep(c, show, body.New)
+	if err != nil {
+		return out, err
+	}
+	return h.viewLink(l, code), nil
+}
+
+func (h *Handler) takeBackAPI(c echo.Context, _ *core.OfYear) (out core.None, _ error) {
+	return out, h.takeBack(c)
 }
 
 func (h *Handler) linkForm(c echo.Context) error {

@@ -198,8 +198,8 @@ func monthItems(all []monthView) []ui.Item {
 	})
 }
 
-// rowJSON is an artist, an album or a track in the API.
-type rowJSON struct {
+// YearRow is an artist, an album or a track in the API.
+type YearRow struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Artist  string `json:"artist"`
@@ -207,9 +207,9 @@ type rowJSON struct {
 	Seconds int64  `json:"seconds"`
 }
 
-func (s *story) json(r listening.Row) rowJSON {
+func (s *story) json(r listening.Row) YearRow {
 	e := s.names[r.ID]
-	v := rowJSON{strconv.FormatUint(uint64(r.ID), 10), e.Title, e.Artist, r.Listens, int64(r.Time.Seconds())}
+	v := YearRow{strconv.FormatUint(uint64(r.ID), 10), e.Title, e.Artist, r.Listens, int64(r.Time.Seconds())}
 	if e.Kind == library.KindArtist {
 		v.Name = e.Artist
 	}

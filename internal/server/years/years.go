@@ -53,14 +53,49 @@ func (h *Handler) Pages(g *echo.Group) {
 }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.GET("/stats/years", h.listAPI)
-	g.GET("/stats/years/:year", h.storyAPI)
-	g.GET("/stats/years/:year/card.svg", h.cardAPI)
-	g.GET("/stats/years/:year/card.png", h.cardAPI)
-	g.GET("/stats/years/:year/link", h.linkAPI)
-	g.PUT("/stats/years/:year/link", h.keepLinkAPI)
-	g.DELETE("/stats/years/:year/link", h.takeBackAPI)
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/stats/years", h.listAPI, core.Call{
+		ID:      "statsYears",
+		Summary: "The years in which the signed-in user heard something",
+		Answer:  "The years, latest first.",
+	})
+	core.Get(a, "/stats/years/{year}", h.storyAPI, core.Call{
+		ID:      "statsYear",
+		Summary: "What a year of the signed-in user was like",
+		Answer:  "The year; of one that is under way, so far.",
+	})
+	core.Get(a, "/stats/years/{year}/card.svg", h.cardAPI, core.Call{
+		ID:          "yearCardSVG",
+		Summary:     "The card of a year of the signed-in user, as SVG",
+		Description: "It has an `ETag`, and answers 304 to one that is still right.",
+		Answer:      "The picture.",
+		Also:        map[int]string{http.StatusNotModified: "It is still the same."},
+		Types:       []string{"image/svg+xml"},
+	})
+	core.Get(a, "/stats/years/{year}/card.png", h.cardAPI, core.Call{
+		ID:          "yearCardPNG",
+		Summary:     "The card of a year of the signed-in user, as PNG",
+		Description: "It has an `ETag`, and answers 304 to one that is still right.",
+		Answer:      "The picture.",
+		Also:        map[int]string{http.StatusNotModified: "It is still the same."},
+		Types:       []string{"image/png"},
+	})
+	core.Get(a, "/stats/years/{year}/link", h.linkAPI, core.Call{
+		ID:      "yearLink",
+		Summary: "The link that shows a year of the signed-in user to anyone who has it",
+		Answer:  "The link, without its address.",
+	})
+	core.Put(a, "/stats/years/{year}/link", h.keepLinkAPI, core.Call{
+		ID:       "shareYear",
+		Summary:  "Create that link, or change what it shows",
+		Answer:   "The link. Its address is only in the answer that creates it.",
+		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
+	})
+	core.Delete(a, "/stats/years/{year}/link", h.takeBackAPI, core.Call{
+		ID:      "unshareYear",
+		Summary: "Take the link back",
+		Answer:  "It no longer works.",
+	})
 }
 
 // story is a year of a person, counted.

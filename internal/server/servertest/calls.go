@@ -1,4 +1,4 @@
-package web
+package servertest
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ type Fields map[string]Fields
 // read once. Safe for concurrent use; what is returned must not be changed.
 var Calls = sync.OnceValue(func() map[string]Call {
 	var d described
-	if err := yaml.Unmarshal([]byte(openAPI), &d); err != nil {
+	if err := yaml.Unmarshal(APIText(), &d); err != nil {
 		panic(fmt.Sprintf("the description of the API cannot be read: %v", err))
 	}
 	calls := map[string]Call{}
