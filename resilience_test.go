@@ -40,6 +40,7 @@ func without(calls []enginetest.Call, account string) []enginetest.Call {
 	return slices.DeleteFunc(calls, func(c enginetest.Call) bool { return c.User == account })
 }
 
+// Promise: A bad week of a service costs no play, no more calls than a quiet one, and one announcement.
 func TestAnUpstreamsBadWeek(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

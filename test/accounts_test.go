@@ -10,6 +10,7 @@ import (
 	"reprise/internal/demo"
 )
 
+// Promise: People see their own data only.
 func TestPeopleSeeOnlyTheirOwnData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -39,6 +40,7 @@ func TestPeopleSeeOnlyTheirOwnData(t *testing.T) {
 	require.NotContains(t, bob.page("/", 200), trouble)
 }
 
+// Promise: A new password ends the other sessions of its person.
 func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
@@ -57,6 +59,7 @@ func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 	p.visitor().call("POST", "/session", object{"name": "alice", "password": password}, 401)
 }
 
+// Promise: Failed tries to sign in are slowed down.
 func TestFailedSignInsAreSlowedDown(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())

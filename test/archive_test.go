@@ -32,6 +32,8 @@ func archived(t *testing.T, objects map[string]string) (ids map[string]bool, lin
 }
 
 // It uses a real S3 server.
+//
+// Promise: The archive in S3 is complete, and follows corrections. It is tested with a real S3 server.
 func TestTheArchiveIsCompleteAndFollows(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -158,8 +158,8 @@ func areAccessible(t *testing.T, tab context.Context, v *person, pages []string,
 	}
 }
 
-// Nothing on any page of the demo's household keeps somebody out who sees, hears or points differently, when all is
-// well and when much is broken.
+// Promise: Nothing on any page of the demo's household keeps somebody out who sees, hears or points differently, when
+// all is well and when much is broken.
 func TestBrowserEveryPageIsAccessible(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

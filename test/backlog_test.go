@@ -87,6 +87,7 @@ func backlogged(t testing.TB, n int) (*process, *person) {
 	return p, v
 }
 
+// Promise: Ten thousand waiting deliveries go out, each once.
 func TestTenThousandWaitingDeliveries(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)

@@ -58,6 +58,7 @@ func inDatabase(t *testing.T, dir, statement string) {
 	require.NoError(t, db.Close())
 }
 
+// Promise: A server that cannot serve says why, in a sentence.
 func TestAServerThatCannotServeSaysWhy(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "reprise.yaml")
@@ -93,6 +94,7 @@ func TestAServerThatCannotServeSaysWhy(t *testing.T) {
 	require.NoDirExists(t, dir, "nothing is made before it is known that it can serve")
 }
 
+// Promise: A wrong secret key changes nothing.
 func TestAWrongKeyChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := used(t)
@@ -142,7 +144,7 @@ func mounted(t *testing.T, script string, args ...string) string {
 	return string(out)
 }
 
-// Nothing that existed before is lost, and the server starts when there is room again.
+// Promise: Nothing that existed before is lost, and the server starts when there is room again.
 func TestADiskThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	said := mounted(t, `mount -o remount,ro none $0; "$@"`)
@@ -192,6 +194,7 @@ func TestHostsThatNeedAContactAreNotCalled(t *testing.T) {
 		422)["detail"], "ListenBrainz isn't responding")
 }
 
+// Promise: A damaged or newer database is left alone.
 func TestADamagedOrNewerDatabaseIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	dir := used(t)
@@ -269,7 +272,7 @@ func TestATokenCopiedWithTheTextAroundIt(t *testing.T) {
 	v.call("PUT", "/connections/listenbrainz", object{"token": " " + token + "\r\n"}, 200)
 }
 
-// The question about another account names the two addresses, because the user name is the same.
+// Promise: The question about another account names the two addresses, because the user name is the same.
 func TestASecondServerOfTheSamePersonIsAChoice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -299,8 +302,8 @@ func TestASecondServerOfTheSamePersonIsAChoice(t *testing.T) {
 	require.Equal(t, form.Get("return_to"), resp.Header.Get("Location"))
 }
 
-// Two servers would each keep to every service's pace, but together exceed it. The next server can use the directory of
-// one that was killed.
+// Promise: Two servers would each keep to every service's pace, but together exceed it. The next server can use the
+// directory of one that was killed.
 func TestTwoServersDoNotShareADirectory(t *testing.T) {
 	t.Parallel()
 	dir := used(t)

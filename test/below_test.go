@@ -17,8 +17,8 @@ func at(path string) chromedp.Action { return holds(`location.pathname === "` + 
 // linked waits until a page follows what happens.
 var linked = holds(`document.body?.dataset.linked === "yes"`)
 
-// At a path of another name, behind a proxy, a person does all that scripts, forms, redirects and other sites have a
-// part in.
+// Promise: Below a path, behind a proxy, everything works that scripts, forms, redirects and other sites have a part
+// in.
 func TestBrowserBelowAPath(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})

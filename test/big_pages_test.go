@@ -32,7 +32,7 @@ func bigLibrary(t *testing.T) *httptest.Server {
 	return s
 }
 
-// A member opens the page of the largest playlist there can be, many times at once.
+// Promise: The page of the largest playlist there can be, opened many times at once, ends no small server.
 func TestBigPagesKillNoSmallServer(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)

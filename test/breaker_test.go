@@ -23,7 +23,7 @@ func (v *person) breakerOf(w *demo.World) object {
 	return nil
 }
 
-// Only an administrator sees a breaker and can close it.
+// Promise: Only an administrator sees a breaker and can close it.
 func TestAnAdministratorClosesABreaker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -69,7 +69,7 @@ func TestAnAdministratorClosesABreaker(t *testing.T) {
 	ben.page("/settings/server", 403)
 }
 
-// The breaker closes by itself when the service works again.
+// Promise: The breaker closes by itself when the service works again.
 func TestABreakerOpensProbesAndCloses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})

@@ -243,6 +243,7 @@ const sameDays = `[...document.querySelectorAll("#listens .day")].every((day) =>
 	[...day.querySelectorAll("time")].every((at) =>
 		day.querySelector("h2").id === "day-" + new Date(at.dateTime).toLocaleDateString("sv")))`
 
+// Promise: From the first account to a reconnected service, a person needs nothing but the browser.
 func TestBrowserFromSetupToReconnect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 300})
@@ -316,6 +317,7 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 	said.none(t)
 }
 
+// Promise: A toast is shown once, however many tabs are open.
 func TestBrowserShowsAToastOnce(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -363,7 +365,7 @@ func TestBrowserShowsAToastOnce(t *testing.T) {
 	})
 }
 
-// The button of a message on the phone leads to /connect/spotify, where the session may have ended.
+// Promise: A message's button leads through signing in to the service, when the session has ended.
 func TestBrowserReconnectsAfterSigningInAgain(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -381,6 +383,7 @@ func TestBrowserReconnectsAfterSigningInAgain(t *testing.T) {
 	)
 }
 
+// Promise: Pages work without JavaScript.
 func TestBrowserWithoutScriptStillWorks(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

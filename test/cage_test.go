@@ -125,6 +125,7 @@ func (p *process) metric(name string) float64 {
 	return 0
 }
 
+// Promise: The memory limit is that of the container.
 func TestTheMemoryLimitIsTheContainers(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20

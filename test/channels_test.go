@@ -28,8 +28,8 @@ func told(w *demo.World, by string) (titles []string) {
 	return titles
 }
 
-// Every channel reports a problem and its end once each, although the server is killed in between. Somebody who has
-// just fixed it gets no message about its end.
+// Promise: Every channel reports a problem and its end once each, although the server is killed in between. Somebody
+// who has just fixed it gets no message about its end.
 func TestChannelsDeliverNotificationsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Seed: 1, Plays: 20})
@@ -131,8 +131,8 @@ func TestABrowserShowsPushMessages(t *testing.T) {
 	c.none(t)
 }
 
-// The contact address is for services that block callers they cannot reach. A channel belongs to one person, and its
-// server may log whatever it gets.
+// Promise: The contact address is for services that block callers they cannot reach. A channel belongs to one person,
+// and its server may log whatever it gets.
 func TestChannelsDoNotGetTheContactAddress(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 9)

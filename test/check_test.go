@@ -187,6 +187,7 @@ func fingerprints(t testing.TB, dir string) map[string]string {
 	return all
 }
 
+// Promise: A check of the installation changes nothing.
 func TestACheckChangesNothing(t *testing.T) {
 	t.Parallel()
 	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

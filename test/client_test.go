@@ -36,7 +36,7 @@ func (p *process) client() string {
 	return filepath.Join(dir, "client.exe")
 }
 
-// Somebody makes a client from the OpenAPI file, and it does the main job.
+// Promise: A client made from the OpenAPI file does the main job.
 func TestAGeneratedClientDoesTheMainJob(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

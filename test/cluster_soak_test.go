@@ -61,9 +61,7 @@ type seat struct {
 	env   []string
 }
 
-// Three servers behind a load balancer: the leader is killed, stopped, or cut off from the database again and again,
-// while the listens of many people are read and forwarded. Nothing is lost or doubled, each wait that a service asks
-// for is kept, and each person hears once of what only they can mend.
+// Promise: Servers whose leader is killed, stopped or cut off again and again lose no play and double none.
 func TestServersLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)

@@ -30,6 +30,7 @@ func clusterOf(database string, w *demo.World) []string {
 // at returns the same person at another server.
 func (v *person) at(p *process) *person { return &person{v.t, p.url, v.Client} }
 
+// Promise: Servers that share a database lead one after the other, and lose nothing.
 func TestServersShareADatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -173,8 +174,7 @@ func (p *process) calls(t *testing.T) (all []time.Time) {
 
 func (p *process) timesLeading() int { return strings.Count(p.log.String(), `"this server leads"`) }
 
-// One leader is cut off from the database, the other is stopped. Neither calls when its time is over, and both serve on
-// afterwards.
+// Promise: A leader that falls silent is replaced, calls nothing once its time is over, and serves on afterwards.
 func TestALeaderThatFallsSilentIsReplaced(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)
@@ -226,8 +226,8 @@ func TestALeaderThatFallsSilentIsReplaced(t *testing.T) {
 	require.NoError(t, second.stop(syscall.SIGTERM))
 }
 
-// A server of an older version is left over when one of a newer version has changed the database. It cannot lead, says
-// so, and is there for requests again as soon as one that can is.
+// Promise: A server of an older version does not lead once a newer one has changed the database; it says so, and is
+// there for requests again when it is replaced.
 func TestAnOlderServerDoesNotLead(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)

@@ -38,7 +38,7 @@ func TestCommandsNeedADatabase(t *testing.T) {
 	require.Equal(t, 2, stop.ProcessState.ExitCode())
 }
 
-// A backup made while the server reads a long history is a complete database for another server.
+// Promise: A backup made while the server reads a long history is a complete database for another server.
 func TestABackupOfABusyServerServes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 8000})
@@ -240,6 +240,7 @@ func TestRotatingAKeyFromTheSettings(t *testing.T) {
 	require.NoError(t, start(t, dir, "REPRISE_SECRET_KEY_FILE="+filepath.Join(dir, nextKeyFile)).stop(syscall.SIGTERM))
 }
 
+// Promise: A process that is killed while it changes the secret key loses nothing.
 func TestKillsDuringAKeyChangeLoseNothing(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)

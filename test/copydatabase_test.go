@@ -60,7 +60,7 @@ func (v *person) heardOf(before time.Time) (all []string) {
 	return all
 }
 
-// The demo's household moves to Postgres and on to another folder, and finds everything as it was.
+// Promise: A household that moves to Postgres and back finds everything as it was.
 func TestAHouseholdMovesToPostgresAndBack(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -131,7 +131,7 @@ func TestAHouseholdMovesToPostgresAndBack(t *testing.T) {
 	require.Len(t, listens.Listens, 500)
 }
 
-// A disk without room ends a copy with a sentence, and what was to be copied stays.
+// Promise: A disk without room ends a copy with a sentence, and what was to be copied stays.
 func TestACopyToAFullDiskSaysSo(t *testing.T) {
 	t.Parallel()
 	good := used(t)

@@ -63,9 +63,8 @@ func (v *person) both(fits func(heardAt) bool) (found heardAt) {
 	return found
 }
 
-// A child has used the account for an hour: that is deleted, stays so when a service reports the same plays again, and
-// comes back. Two reports that Reprise took for one play are kept as two, also when all is read again. What looks wrong
-// is deleted, or kept.
+// Promise: What is deleted stays so when a service reports the same plays again, and can be brought back; two reports
+// that were taken for one play can be kept as two.
 func TestBrowserCorrectsListens(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -112,7 +112,7 @@ func TestTheDashboardCountsTriesPerSuccess(t *testing.T) {
 	promtest.Promtool(t, "", "test", "rules", file)
 }
 
-// A selector with a label that does not exist matches nothing, and nobody notices.
+// Promise: A selector with a label that does not exist matches nothing, and nobody notices.
 func TestSelectorsUseLabelsThatExist(t *testing.T) {
 	t.Parallel()
 	selector := regexp.MustCompile(`reprise_([a-z_]+)\{([^}]*)\}`)

@@ -63,6 +63,7 @@ func count(plays []demo.Play) map[playID]int {
 	return all
 }
 
+// Promise: A process that is killed while it reads and sends loses no play and sends none twice.
 func TestKillsWhilePullingAndPushing(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -115,6 +116,7 @@ func TestKillsWhilePullingAndPushing(t *testing.T) {
 	}
 }
 
+// Promise: A daily limit of a service holds sending, and nothing else.
 func TestADailyLimitHoldsSendingOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 300})

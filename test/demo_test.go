@@ -33,7 +33,7 @@ func (v *person) simulated(provider string) object {
 	return one
 }
 
-// The demo signs in everybody who opens its link, and each switch has the effect that its page promises.
+// Promise: The demo signs in everybody who opens its link, and each switch has the effect that its page promises.
 func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -87,8 +87,7 @@ func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
 	require.Empty(t, left, "nothing of the demo is kept")
 }
 
-// Somebody breaks Spotify in the demo, and has everything reset. A tab that is open on another page shows the fresh
-// demo without being touched.
+// Promise: A tab follows when the demo is reset, without being touched.
 func TestBrowserTabsFollowAReset(t *testing.T) {
 	t.Parallel()
 	p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"})

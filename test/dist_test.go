@@ -26,7 +26,7 @@ type composed struct {
 	Secrets, Volumes map[string]any
 }
 
-// Compose files mount files that are there, and set settings that exist to values that are right.
+// Promise: Compose files mount files that are there, and set settings that exist to values that are right.
 func TestComposeFilesFitTheProgram(t *testing.T) {
 	t.Parallel()
 	const dir = "../configs/compose"
@@ -72,7 +72,8 @@ func TestComposeFilesFitTheProgram(t *testing.T) {
 	}
 }
 
-// Prometheus finds its token and its alerts, and Grafana finds Prometheus and the dashboard, where Compose mounts them.
+// Promise: Prometheus finds its token and its alerts, and Grafana finds Prometheus and the dashboard, where Compose
+// mounts them.
 func TestComposeConnectsTheMonitoring(t *testing.T) {
 	t.Parallel()
 	var c composed
@@ -131,7 +132,7 @@ func readYAML(t *testing.T, name string, v any) {
 	require.NoError(t, yaml.Unmarshal(text, v), name)
 }
 
-// Every step of the workflow runs a script or a target of make that exists.
+// Promise: Every step of the workflow runs a script or a target of make that exists.
 func TestTheWorkflowRunsWhatExists(t *testing.T) {
 	t.Parallel()
 	var workflow struct {
@@ -160,7 +161,7 @@ func TestTheWorkflowRunsWhatExists(t *testing.T) {
 	require.ElementsMatch(t, []string{".ci/run", "make dist"}, ran)
 }
 
-// The settings that packages install are settings.
+// Promise: The settings that packages install are settings.
 func TestPackagedSettingsAreRight(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load("../configs/packaging/reprise.yaml", nil, nil, registry.Descriptions())

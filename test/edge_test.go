@@ -63,7 +63,7 @@ func (p *process) visits(t *testing.T, n int) (longest time.Duration) {
 	return longest
 }
 
-// A hundred strangers ask for files and never read them, while the server may open only 64 files.
+// Promise: A hundred strangers who ask for files and never read them keep nobody else waiting.
 func TestDeafReadersStopNobodyElse(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)

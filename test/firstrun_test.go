@@ -50,7 +50,7 @@ func (p *hands) types(fields ...string) {
 	}
 }
 
-// From the printed link to the first listens on the screen: in under ten clicks, in less than two minutes.
+// Promise: From the printed link to the first listens on the screen: under ten clicks, less than two minutes.
 func TestBrowserFirstRunOfEachService(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -118,7 +118,7 @@ func TestBrowserFirstRunOfEachService(t *testing.T) {
 	}
 }
 
-// The first run can be left, is taken up again where it was, and works without JavaScript.
+// Promise: The first run can be left, is taken up again where it was, and works without JavaScript.
 func TestBrowserFirstRunCanBeLeft(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -151,7 +151,8 @@ func TestBrowserFirstRunCanBeLeft(t *testing.T) {
 	do(t, p.tab, chromedp.WaitVisible("#overview", byQuery))
 }
 
-// A member asks for a service, the administrator sets it up with the notification's button, and the member connects.
+// Promise: A member asks for a service, the administrator sets it up with the notification's button, and the member
+// connects.
 func TestBrowserMembersAskForAService(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -182,7 +183,7 @@ func TestBrowserMembersAskForAService(t *testing.T) {
 	do(t, bob.tab, sees(".flash", "Spotify is connected"), gone("#bell .badge"))
 }
 
-// Reconnecting asks for the password alone, and leads back.
+// Promise: Reconnecting asks for the password alone, and leads back.
 func TestBrowserReconnectsWithOneField(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -146,8 +146,7 @@ func reads(t *testing.T, tab context.Context, language string, speaks, silent to
 	require.Greater(t, heard, 3, "nothing was read on %s: %v", fmt.Sprint(pages), said)
 }
 
-// Somebody whose browser speaks German signs in, connects, sees it break and reconnects, in German. Then they choose
-// English.
+// Promise: People who read German are spoken to in German, from signing in to reconnecting, until they choose English.
 func TestBrowserSpeaksGerman(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

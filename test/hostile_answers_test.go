@@ -84,7 +84,7 @@ func evilSubsonic(t *testing.T) *httptest.Server {
 	return s
 }
 
-// Nine hostile servers of three people answer at once, again and again, and a friend is served all the while.
+// Promise: Hostile answers of nine servers at once end no small server, and others are served all the while.
 func TestHostileAnswersKillNoSmallServer(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

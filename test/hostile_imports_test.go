@@ -59,7 +59,7 @@ func (f hostileFile) packed(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// One person sends every hostile file, and another one the same in archives, to a server with 128 MiB.
+// Promise: Hostile files, also in archives, end no server with 128 MiB.
 func TestHostileFilesKillNoSmallServer(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -139,7 +139,7 @@ func (v *person) ready() (status int, text string) {
 	return resp.StatusCode, string(b)
 }
 
-// Whoever watches the server hears why nobody can sign in, and when it's over.
+// Promise: Those who watch the server hear why nobody can sign in, and when it's over.
 func TestAFullDiskIsToldUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	if postgrestest.On() {
@@ -171,6 +171,7 @@ func TestAFullDiskIsToldUntilThereIsRoom(t *testing.T) {
 	start(t, data).returning()
 }
 
+// Promise: An import on a full disk says so, and goes on when there is room.
 func TestAFullDiskDuringAnImport(t *testing.T) {
 	takesLong(t)
 	if postgrestest.On() {
@@ -237,7 +238,7 @@ func slowFile(t *testing.T) io.Reader {
 	return &all
 }
 
-// A process that ends each time before it has stored anything of a file gives that file up, and no other.
+// Promise: A file that ends the process each time before anything of it is stored is given up, and no other.
 func TestKillsInAFileSetItAside(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -59,6 +59,7 @@ func (v *person) lastImport() object {
 	return v.call("GET", "/imports", nil, 200)["imports"].([]any)[0].(object)
 }
 
+// Promise: A process that is killed during an import doubles nothing, and goes on.
 func TestAKillDuringAnImportDoublesNothing(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)
@@ -121,7 +122,7 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// A play that both the API and a file contain is stored once, whichever comes first.
+// Promise: A play that both the API and a file contain is stored once, whichever comes first.
 func TestAnImportAndAConnectionShareTheirPlays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 300})

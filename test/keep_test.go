@@ -17,8 +17,8 @@ import (
 	"reprise/internal/demo"
 )
 
-// What somebody has opened, chosen, typed, focused and looked up stays when the page takes in what is new. Nothing is
-// asked for while nobody looks.
+// Promise: What somebody has opened, chosen, typed, focused and looked up stays when the page takes in what is new.
+// Nothing is asked for while nobody looks.
 func TestBrowserKeepsWhatIsDoneToAPage(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -72,8 +72,8 @@ func TestBrowserKeepsWhatIsDoneToAPage(t *testing.T) {
 	do(t, tab, show("false"), holds(fmt.Sprintf("%s > %d", line, lines)))
 }
 
-// Although the server does not know the zone of a browser that asks for its first page, the page has the days of that
-// zone, also while nothing happens.
+// Promise: Although the server does not know the zone of a browser that asks for its first page, the page has the days
+// of that zone, also while nothing happens.
 func TestBrowserHasTheDaysOfItsZone(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

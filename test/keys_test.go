@@ -33,7 +33,7 @@ func tabTo(t *testing.T, tab context.Context, selector string) {
 	require.FailNow(t, "the keyboard does not reach it", selector)
 }
 
-// Somebody without a mouse signs in, goes to the settings, changes one, and looks up the keys.
+// Promise: Everything can be done with the keyboard alone.
 func TestBrowserNeedsNoMouse(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"reprise/internal/soak"
 )
 
-// A server that is killed three times in the same large answer sets its stream aside; everything else goes on, and a
-// button takes it up again.
+// Promise: A stream whose answers end the process three times is set aside; everything else goes on, and a button
+// takes it up again.
 func TestTheThirdKillSetsTheStreamAside(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)

@@ -56,7 +56,8 @@ func listenTo(tab context.Context) *wire {
 	return w
 }
 
-// A page is light, and so is what brings it up to date: the row of a new listen is put in, and no other is touched.
+// Promise: A page is light, and so is what brings it up to date: the row of a new listen is put in, and no other is
+// touched.
 func TestBrowserPagesAreLightAndLoadedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 300})
@@ -141,8 +142,8 @@ const covered = `(() => {
 		}).map((el) => el.textContent.trim());
 })()`
 
-// What is new is said in a strip that lies over no button and no state; afterwards it is in the banner, which cuts no
-// sentence and leaves most of a phone's screen to the page.
+// Promise: What is new is said in a strip that lies over no button and no state; afterwards it is in the banner, which
+// cuts no sentence and leaves most of a phone's screen to the page.
 func TestBrowserToastsCoverNothing(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -181,8 +182,8 @@ func TestBrowserToastsCoverNothing(t *testing.T) {
 		sees("#banners", "Reconnect to continue"))
 }
 
-// Without a server, Status is shown as it was, and says so. No other page is kept, and nothing of somebody whose
-// session has ended.
+// Promise: Without a server, Status is shown as it was, and says so. No other page is kept, and nothing of somebody
+// whose session has ended.
 func TestBrowserShowsTheLastStateOffline(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

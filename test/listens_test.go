@@ -13,8 +13,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// A song from 2019 is found in three steps: Listens, the day, its page. A long list continues while it is scrolled,
-// every place in it has an address, and going back leads there.
+// Promise: A song from years ago is found in three steps, and every place in a long list has an address.
 func TestBrowserFindsASongFrom2019(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -60,7 +59,7 @@ func TestBrowserFindsASongFrom2019(t *testing.T) {
 	staysWhileListensArrive(t, tab, p, v)
 }
 
-// Somebody has read a short list to its end when so much arrives that it has more than a page.
+// Promise: A list that has been read to its end goes on when more arrives.
 func TestBrowserGoesOnWithAListThatGrew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 45})

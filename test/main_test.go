@@ -18,6 +18,7 @@ import (
 	"reprise/internal/demo"
 )
 
+// Promise: A server runs with nothing configured.
 func TestFirstRunWithNothingConfigured(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir() + "/data"
@@ -62,6 +63,8 @@ func TestFirstRunWithNothingConfigured(t *testing.T) {
 	require.Empty(t, start(t, dir).code, "there is an account now")
 }
 
+// Promise: A failure that needs a person is announced once, with a button that fixes it; reconnecting closes it in
+// every tab.
 func TestTheMainJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 1500, RetryAfter: 2 * time.Second})
@@ -205,6 +208,7 @@ func TestTheMainJob(t *testing.T) {
 	}
 }
 
+// Promise: Nobody is connected to another account than before without being asked.
 func TestAnotherAccountIsAChoice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -232,6 +236,7 @@ func TestAnotherAccountIsAChoice(t *testing.T) {
 		object{"token": w.ListenBrainz.Token(demo.Bob), "other_account": "accept"}, 200)
 }
 
+// Promise: A forged answer of a consent changes nothing.
 func TestForgedAnswersOfAConsent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -327,6 +332,7 @@ func TestStoppingWithTabsAndACallUnderWay(t *testing.T) {
 	require.Contains(t, p.log.String(), `"msg":"stopped"`)
 }
 
+// Promise: A session that ends closes its tabs.
 func TestASessionThatEndsClosesItsTabs(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
@@ -337,6 +343,7 @@ func TestASessionThatEndsClosesItsTabs(t *testing.T) {
 	}
 }
 
+// Promise: Server-Sent Events have what the websocket has.
 func TestServerSentEventsMatchTheWebsocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -359,6 +366,7 @@ func TestServerSentEventsMatchTheWebsocket(t *testing.T) {
 	p.visitor().call("GET", "/events/sse", nil, 401)
 }
 
+// Promise: A process that is killed again and again loses no play and doubles none.
 func TestKillsLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -405,6 +413,7 @@ func TestKillsLoseAndDoubleNothing(t *testing.T) {
 	require.Len(t, sources, plays)
 }
 
+// Promise: An operator can forbid calls into private networks.
 func TestPrivateNetworksCanBeForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})

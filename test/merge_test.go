@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two spellings of an artist are merged: typing its name finds the one to keep, the page says what will move, all
-// numbers change, and they change back when it is undone.
+// Promise: Two spellings of an artist can be merged: the page says what will move, all numbers change, and change back
+// when it is undone.
 func TestBrowserMergesTwoSpellings(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())

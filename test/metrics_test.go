@@ -42,6 +42,7 @@ var promised = map[string]string{
 	"skipped_items_total":                    "category,provider",
 }
 
+// Promise: Every metric is there from the start.
 func TestEveryMetricIsThereOnAFreshStart(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Requests that no browser sends get an answer or the end of the connection, and trouble nobody.
+// Promise: Requests that no browser sends get an answer or the end of the connection, and trouble nobody.
 func TestOddRequestsAreHeld(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
@@ -63,7 +63,7 @@ func TestOddRequestsAreHeld(t *testing.T) {
 	require.NotContains(t, p.log.String(), `"level":"ERROR"`)
 }
 
-// Somebody who sends a request's head letter by letter is not waited for.
+// Promise: Somebody who sends a request's head letter by letter is not waited for.
 func TestSlowHeadsAreCutOff(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -113,7 +113,7 @@ func (v *person) keyOf(last string) object {
 	return nil
 }
 
-// All keys are spent until midnight, also after a restart. A key that the administrator resets is used at once.
+// Promise: A spent key that an administrator resets is used at once.
 func TestAnAdministratorResetsAKey(t *testing.T) {
 	t.Parallel()
 	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()
@@ -159,7 +159,7 @@ func TestAnAdministratorResetsAKey(t *testing.T) {
 	ben.call("POST", "/admin/keys/youtube/"+lastFour+"/reset", nil, 403)
 }
 
-// A refused key stays out of use across a restart, until somebody resets it.
+// Promise: A refused key stays out of use across a restart, until somebody resets it.
 func TestARefusedKeyStaysRefusedAfterARestart(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -182,7 +182,7 @@ func TestARefusedKeyStaysRefusedAfterARestart(t *testing.T) {
 	require.Equal(t, "ready", v.keyOf("3")["state"])
 }
 
-// The activity log lists what people and the server did; each person sees only their own part.
+// Promise: The activity log lists what people and the server did; each person sees only their own part.
 func TestTheActivityLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})

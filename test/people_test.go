@@ -20,7 +20,7 @@ import (
 	"reprise/internal/soak"
 )
 
-// A removal is cut off by a kill in the middle. The next start goes on with it.
+// Promise: A removal that a kill cuts off goes on at the next start.
 func TestARemovalGoesOnAfterAKill(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)
@@ -74,7 +74,7 @@ func TestARemovalGoesOnAfterAKill(t *testing.T) {
 	require.Len(t, users, 1)
 }
 
-// The secret key is lost: everybody reconnects, and nothing else is lost.
+// Promise: When the secret key is lost, everybody reconnects, and nothing else is lost.
 func TestForgetSecretsAsksForReconnects(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -147,7 +147,7 @@ func shoot(name string) chromedp.Tasks {
 	return all
 }
 
-// From the invitation to the removal, without any script.
+// Promise: From the invitation to the removal, without any script.
 func TestBrowserInvitesAndRemovesAPerson(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// A healthy household with five services is seen whole on a phone, without scrolling.
+// Promise: A healthy household with five services is seen whole on a phone, without scrolling.
 func TestBrowserFiveServicesFitOnAPhone(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

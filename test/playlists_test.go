@@ -12,6 +12,8 @@ import (
 )
 
 // It uses a real Subsonic server.
+//
+// Promise: A playlist arrives at a real Subsonic server as it is.
 func TestAPlaylistIsWrittenToARealSubsonicServer(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

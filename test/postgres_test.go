@@ -15,6 +15,7 @@ import (
 	"reprise/internal/soak"
 )
 
+// Promise: All of that holds on Postgres, too.
 func TestTheMainJobAndKillsOnPostgres(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)

@@ -257,8 +257,8 @@ func (v *person) streamed() <-chan string {
 	return all
 }
 
-// The configurations of docs/proxies.md work, below a path and (in full) with a name of their own: with a file of 1 GB
-// in full, else with one that no proxy accepts or buffers by default.
+// Promise: The configurations of docs/proxies.md work, below a path and (in full) with a name of their own: with a
+// file of 1 GB in full, else with one that no proxy accepts or buffers by default.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	for _, p := range proxies {
@@ -303,8 +303,8 @@ func authelia(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Behind a sign-in page strangers see nothing but what has to be open, programs work with their tokens, and people who
-// have signed in there have everything.
+// Promise: Behind a sign-in page strangers see nothing but what has to be open, programs work with their tokens, and
+// people who have signed in there have everything.
 func TestASignInPageInFront(t *testing.T) {
 	t.Parallel()
 	for _, p := range proxies {

@@ -60,8 +60,8 @@ const (
 	rejected     = "Navidrome rejected the saved password"
 )
 
-// A service stops while two tabs are open, and the server is restarted before somebody reconnects. Then it stops again,
-// while one of the tabs stalls, and is dismissed in the other.
+// Promise: Tabs say the same of a service that stops, through restarts and stalls, and all of them say when it is
+// back.
 func TestBrowserBreaksAndRecoversInTwoTabs(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

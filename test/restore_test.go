@@ -31,8 +31,7 @@ func (v *person) carried(w *demo.World, last demo.Play) {
 	})
 }
 
-// Since the backup, everything that it has waiting was sent, and more; somebody was removed, a token revoked, an
-// invitation used, a password changed. None of it comes back, and nothing goes out twice.
+// Promise: A restored backup sends nothing again, and brings back nothing that was removed or revoked since.
 func TestARestoredBackupBringsNothingBack(t *testing.T) {
 	t.Parallel()
 	if postgrestest.On() {

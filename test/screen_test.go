@@ -61,7 +61,7 @@ func foreign(t *testing.T) map[string]string {
 		"other": answer(200, "application/json", `{"printer":"ready"}`), "broken": answer(502, "text/plain", "")}
 }
 
-// A member who is no administrator cannot find out what listens in the network of the server.
+// Promise: A member who is no administrator cannot find out what listens in the network of the server.
 func TestMembersCannotScanPorts(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)

@@ -57,6 +57,7 @@ func (v *person) openSSE() <-chan struct{} {
 	return ended
 }
 
+// Promise: A new password ends the streams of its person at once.
 func TestNewPasswordEndsStreamsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -124,7 +125,7 @@ func failregex(t testing.TB) []*regexp.Regexp {
 	return all
 }
 
-// Nobody has another address banned by what they type.
+// Promise: Nobody has another address banned by what they type.
 func TestFilterOfFail2banReadsTheLog(t *testing.T) {
 	t.Parallel()
 	filter := failregex(t)

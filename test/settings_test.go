@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An administrator sets the household up on the page: what is wrong is said while it is typed, and what is saved holds
-// at once and after a restart.
+// Promise: An administrator sets the household up on the page: what is wrong is said while it is typed, and what is
+// saved holds at once and after a restart.
 func TestAnAdministratorSetsTheServerUp(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

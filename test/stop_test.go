@@ -79,7 +79,7 @@ func TestStoppingCutsAnEndlessRequestOff(t *testing.T) {
 	require.Less(t, time.Since(began), patience)
 }
 
-// A supervisor must not restart the server because a service is down.
+// Promise: A supervisor must not restart the server because a service is down.
 func TestAnOutageLeavesTheServerReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})

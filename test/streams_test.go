@@ -21,7 +21,8 @@ const hurried = `(() => {
 	window.WebSocket = class extends Socket { constructor(...a) { super(...a); window.opened++; } };
 })()`
 
-// The page that makes room says so, and does not come back to take the place of another one, which would come back.
+// Promise: The page that makes room says so, and does not come back to take the place of another one, which would come
+// back.
 func TestBrowserSaysThatTooManyPagesAreOpen(t *testing.T) {
 	t.Parallel()
 	const most = 6 // for a server that may open 64 files

@@ -9,6 +9,8 @@ import (
 )
 
 // It uses a real Subsonic server.
+//
+// Promise: A real Subsonic server is read, and gets each play once.
 func TestARealSubsonicServer(t *testing.T) {
 	t.Parallel()
 	sub := supysonictest.Start(t)

@@ -21,6 +21,7 @@ import (
 	"reprise/internal/demo"
 )
 
+// Promise: A token is good for its scope, and for no more.
 func TestATokenIsGoodForItsScopeAndNoMore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -82,6 +83,7 @@ func (v *person) text200(resp *http.Response) string {
 	return resp.Request.URL.Path
 }
 
+// Promise: A token that is revoked or has expired opens nothing.
 func TestATokenEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -153,7 +155,7 @@ func TestATokenEnds(t *testing.T) {
 	v.token("brief", "read") // the name is free again
 }
 
-// The settings page shows a new token once, and says what is wrong with a request for one.
+// Promise: The settings page shows a new token once, and says what is wrong with a request for one.
 func TestATokenOnTheSettingsPage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -172,7 +174,7 @@ func TestATokenOnTheSettingsPage(t *testing.T) {
 	require.Equal(t, []string{"Alice created the access token “backup”. It can read."}, v.happened(""))
 }
 
-// Server-Sent Events work with a token. A token for reading cannot acknowledge notifications.
+// Promise: Server-Sent Events work with a token. A token for reading cannot acknowledge notifications.
 func TestAStreamWithAToken(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// A collector named in the environment receives each run, and each delivery, with its attempts.
+// Promise: A collector named in the environment receives each run, and each delivery, with its attempts.
 func TestTracesReachACollector(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// The process is killed while ListenBrainz deletes what its person has deleted.
+// Promise: What is deleted at ListenBrainz, too, is deleted there once, even if the process is killed meanwhile.
 func TestListensAreDeletedAtListenBrainz(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 120})

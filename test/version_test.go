@@ -24,7 +24,7 @@ func TestHealthAsksTheServer(t *testing.T) {
 	require.Contains(t, said, "Reprise does not answer at "+at)
 }
 
-// The number of the next release is in one place for each reader: the program, make dist, and the changelog.
+// Promise: The number of the next release is in one place for each reader: the program, make dist, and the changelog.
 func TestTheVersionIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	said, err := command(t, "", nil, "-version")

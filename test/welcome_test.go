@@ -9,7 +9,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// The first page says what a person needs for each service, and no more.
+// Promise: The first page says what a person needs for each service, and no more.
 func TestTheFirstPageOffersOneThing(t *testing.T) {
 	t.Parallel()
 	v := start(t, t.TempDir()).newcomer()
@@ -20,7 +20,7 @@ func TestTheFirstPageOffersOneThing(t *testing.T) {
 		"not called optional, which it is only beside an API key")
 }
 
-// A member reads who has to set a service up, but not how.
+// Promise: A member reads who has to set a service up, but not how.
 func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 1})
@@ -53,7 +53,7 @@ func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 	require.Contains(t, admin.page("/connect/spotify", 200), "You do this once, for everyone who uses this Reprise.")
 }
 
-// What becomes of the first services is said in the heading, and the title of the tab says the same.
+// Promise: What becomes of the first services is said in the heading, and the title of the tab says the same.
 func TestBrowserTitleFollowsThePage(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

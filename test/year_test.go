@@ -51,7 +51,8 @@ func downloaded(t *testing.T, tab chromedp.Action, click func(chromedp.Action), 
 	return b
 }
 
-// A year becomes a card, a link for others that is taken back, and an export that gives another server the same year.
+// Promise: A year becomes a card, a link for others that is taken back, and an export that gives another server the
+// same year.
 func TestBrowserTakesAYearAlong(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

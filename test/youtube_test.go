@@ -68,6 +68,7 @@ func (v *person) likesUntil(w *demo.World, says string) {
 	require.Fail(v.t, "no key meets its refusal", says)
 }
 
+// Promise: A spent key is passed over at once, and used again when its service said.
 func TestYouTubeAndItsKeys(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

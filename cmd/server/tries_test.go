@@ -67,9 +67,15 @@ func waits(asked []time.Time) (all []time.Duration) {
 	return all
 }
 
+// Promise: Six tries: 1 + 2 + 4 + 8 + 16 = 31 s, each within ± 20 %; the shortest schedule in use.
 func TestSixTriesTakeHalfAMinute(t *testing.T) { sixTriesAgainst(t, false) }
 
 // The longer waits of reading are not those of sending.
+//
+// Promise: Six tries: 1 + 2 + 4 + 8 + 16 = 31 s, each within ± 20 %; the shortest schedule in use.
+//
+// Promise: The stream's own wait: the same first delay and ± 10 %; network failures count for sending only; the two
+// schedules agree.
 func TestSixTriesWithoutANetwork(t *testing.T) { sixTriesAgainst(t, true) }
 
 // sixTriesAgainst has a breaker that stays closed: with the default one the sixth try is its probe, see openBreaker.
@@ -137,8 +143,16 @@ func (i *installation) requireNumbered(t *testing.T, asked []time.Time) {
 }
 
 // The default breaker opens at the fifth failure and postpones the sixth try.
+//
+// Promise: Six tries with the default breaker: five in 15 s; they open it, and the sixth is its probe, 60 to 75 s
+// later; five failures in a row are the endpoint's.
+//
+// Promise: An open breaker: postpones, uses up no try; page and log (category=circuit_open) say so; the endpoint fails
+// for everybody.
 func TestAnOpenBreakerUsesNoTryUp(t *testing.T) { openBreaker(t, false) }
 
+// Promise: Six tries with the default breaker: five in 15 s; they open it, and the sixth is its probe, 60 to 75 s
+// later; five failures in a row are the endpoint's.
 func TestAnOpenBreakerWithoutANetwork(t *testing.T) { openBreaker(t, true) }
 
 func openBreaker(t *testing.T, network bool) {

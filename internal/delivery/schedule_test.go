@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Promise: Wait after a failure: 1 s, doubling to 1 h, ± 10 % (at most 5 min); with what the queue adds, each wait
+// stays within a fifth of its length.
 func TestWaitsDoubleUntilTheLongest(t *testing.T) {
 	t.Parallel()
 	s := Options{}.withDefaults().Schedule
@@ -28,6 +30,7 @@ func TestWaitsDoubleUntilTheLongest(t *testing.T) {
 	}
 }
 
+// Promise: Tries: as many as fit into 14 days: 347; an outage of days loses nothing.
 func TestADeliveryIsTriedForFourteenDays(t *testing.T) {
 	t.Parallel()
 	s := Options{}.withDefaults().Schedule

@@ -42,6 +42,8 @@ func TestAnEndIsStoredWhenTheDatabaseIsBack(t *testing.T) {
 
 // TestAPayloadOfANewerVersionWaits: after a step back to an older version nothing is sent that this one might read
 // wrongly, no attempt is used up, and it goes out once a version runs that knows it.
+//
+// Promise: Payloads of a newer version wait: this version might read them wrongly.
 func TestAPayloadOfANewerVersionWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,6 +70,8 @@ func TestAPayloadOfANewerVersionWaits(t *testing.T) {
 }
 
 // TestEveryTransitionIsWalked leads deliveries over every way there is, and requires that these are the table's.
+//
+// Promise: A dead letter is tried again: after 24 h; its cause may be gone.
 func TestEveryTransitionIsWalked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -67,6 +67,7 @@ func call(t *testing.T, c resilience.Call, method, url string, body io.Reader) e
 
 const expired = `{"error":{"status":401,"message":"The access token expired"}}`
 
+// Promise: A token is renewed once and the call repeated once: a second refusal is the answer.
 func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/words"
 )
 
+// Promise: A token is renewed once and the call repeated once: a second refusal is the answer.
 func TestFiftyAskAndOneRenews(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

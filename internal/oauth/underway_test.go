@@ -22,6 +22,8 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 // TestAStoppedRunRenewsNothing: a run whose stream was stopped meanwhile does not ask for a new token. Another
 // run that waited for the same renewal may, and does.
+//
+// Promise: A stopped run renews no token: it would send a refused credential.
 func TestAStoppedRunRenewsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,6 +68,8 @@ func TestAStoppedRunRenewsNothing(t *testing.T) {
 
 // TestAnExchangeIsRepeatedWhileConnecting: one 503 of a token endpoint is no error for the person who waits. A renewal
 // is not repeated.
+//
+// Promise: Reads and writes differ where the HTTP method doesn't: a play sent twice counts twice.
 func TestAnExchangeIsRepeatedWhileConnecting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"reprise/internal/clocktest"
 )
 
+// Promise: A clock that is set, or a machine that sleeps, moves no wait: nothing is sent too early, or much too late.
 func TestAClockThatWasSetBackIsNoticed(t *testing.T) {
 	t.Parallel()
 	for name, d := range clocktest.Moves {

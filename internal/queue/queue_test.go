@@ -176,6 +176,8 @@ func (c *counter) run() (stop func()) {
 }
 
 // River asks its database all the time; nothing is asked while nothing is due, and everything is worked all the same.
+//
+// Promise: While nothing is due, nothing is asked of the database; what is due is worked within a second.
 func TestNothingIsAskedWhileNothingIsDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -120,6 +120,7 @@ var truthTable = []struct {
 	{"a fault of our own because of our own end", &LocalError{Err: context.Canceled}, Canceled, None, ScopeNone},
 }
 
+// Promise: Each row of the truth table: one meaning for an outcome, everywhere.
 func TestTruthTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range truthTable {
@@ -134,6 +135,8 @@ func TestTruthTable(t *testing.T) {
 }
 
 // TestEveryStatusMeansSomething sweeps the general table: nothing is left unclassified, and what is fatal is listed.
+//
+// Promise: Each row of the truth table: one meaning for an outcome, everywhere.
 func TestEveryStatusMeansSomething(t *testing.T) {
 	t.Parallel()
 	retriable := map[int]Category{408: Upstream, 425: Upstream, 429: RateLimit}
@@ -222,6 +225,8 @@ func TestTypesAreFoundInsideOtherErrors(t *testing.T) {
 }
 
 // TestTextIsNeverLookedAt: "geoff" contains "eof", and a body may say anything.
+//
+// Promise: The text of an error never decides: it holds names and addresses.
 func TestTextIsNeverLookedAt(t *testing.T) {
 	t.Parallel()
 	text := "user geoff: EOF, timeout, connection reset, 401, 503, invalid_grant, <html>, context canceled"

@@ -13,6 +13,8 @@ import (
 )
 
 // The clock is set back by an hour. What is parked, and a summary for eight o'clock, stay.
+//
+// Promise: A clock that is set, or a machine that sleeps, moves no wait: nothing is sent too early, or much too late.
 func TestWhatWaitsKeepsItsWait(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)

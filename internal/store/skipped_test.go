@@ -12,6 +12,7 @@ import (
 	"reprise/internal/words"
 )
 
+// Promise: 1,000: items kept per stream; a bound for the page and the database.
 func TestSkippedItems(t *testing.T) {
 	t.Parallel()
 	s := openIn(t, t.TempDir())

@@ -62,6 +62,7 @@ var (
 	aPage    = &resilience.AnswerError{Endpoint: "GET /", Status: 200, HTML: true}
 )
 
+// Promise: An answer astray needs somebody from the second in a row: one may be a proxy's.
 func TestAServerThatMovedIsItsPersonsToMend(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, _ *enginetest.Upstreams, user int64) {
 		answer := strayAt(t, e, user, "https://old.example.org")

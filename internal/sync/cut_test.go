@@ -101,6 +101,7 @@ func names(t *testing.T, rd *reader, c library.Connection) (all []string) {
 	return all
 }
 
+// Promise: 2: runs that try a playlist with a bad answer right away, before it waits; the problem may have been brief.
 func TestOneOfFivePlaylistsIsCut(t *testing.T) {
 	t.Parallel()
 	l, rd, c, source := reading(t, "c")
@@ -137,6 +138,8 @@ func TestTwoCutPlaylistsKeepNoOther(t *testing.T) {
 	require.ElementsMatch(t, []string{"List c", "List d", "List e"}, names(t, rd, c))
 }
 
+// Promise: 2: failures in a row before the run asks for the list once more; without an answer, the run ends; 200
+// playlists don't cost a timeout each.
 func TestAServiceThatIsGoneIsNotAskedForAll(t *testing.T) {
 	t.Parallel()
 	l, rd, c, source := reading(t)
@@ -199,6 +202,8 @@ func TestACutPlaylistUnderItsBreaker(t *testing.T) {
 }
 
 // TestTenBadPlaylistsEndARun: each may have taken a minute. The next run goes on behind them.
+//
+// Promise: 10: such failures that end a run, however many playlists are left; each may have taken a minute.
 func TestTenBadPlaylistsEndARun(t *testing.T) {
 	t.Parallel()
 	store := &noted{}

@@ -22,6 +22,7 @@ import (
 	"reprise/internal/words"
 )
 
+// Promise: Only a person ends a stop: a dead credential is never sent again.
 func TestHoursOf401AreOneCallAndOneNotification(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
@@ -328,6 +329,8 @@ func TestTheNoticeOfAnEndGoesWhenTheEndHasCome(t *testing.T) {
 }
 
 // TestAnEndIsAnnounced30And7And1DaysAhead: within two hours of each day, and not earlier.
+//
+// Promise: Reminders come 30, 7 and 1 days before access expires: time to reconnect, and a last call.
 func TestAnEndIsAnnounced30And7And1DaysAhead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

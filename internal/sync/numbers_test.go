@@ -44,6 +44,8 @@ func (l *told) numbers() (all []int) {
 
 // TestTriesOfReadingAreNumbered: a stream that is read again after a failure goes on counting, also over the tries
 // inside a call, and the log says how long each run has waited and until when the next one will.
+//
+// Promise: Each try is a numbered attempt: the log shows what was really sent.
 func TestTriesOfReadingAreNumbered(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
 		of := &told{route: recent}

@@ -58,6 +58,7 @@ func attempts(calls []enginetest.Call, path string, since time.Time) (at []time.
 
 const recent = "/v1/me/player/recently-played"
 
+// Promise: Backoff 30 s, doubling to 30 min: soon enough for a blip, rare enough for an outage.
 func TestFirstFailuresWaitLongerAndLonger(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
@@ -204,6 +205,7 @@ func TestListensGoOnWhilePlaylistsFail(t *testing.T) {
 	})
 }
 
+// Promise: A hold is kept to the second, by everyone who shares it: the service said so.
 func TestAWaitThatIsDictatedIsKept(t *testing.T) {
 	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
 	for name, c := range map[string]struct {
@@ -242,6 +244,7 @@ func TestAWaitThatIsDictatedIsKept(t *testing.T) {
 	}
 }
 
+// Promise: *Retry* lifts a backoff, never a hold: a person can't overrule the service.
 func TestTryAgainLiftsABackoffButNeverAHold(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		ctx := context.Background()

@@ -99,6 +99,8 @@ func (l *life) condition() syncer.Condition {
 }
 
 // TestTheThirdDeathSetsAStreamAside with a notification, and everything else goes on.
+//
+// Promise: Three ends of the process in a row set a stream aside: the next start must come up.
 func TestTheThirdDeathSetsAStreamAside(t *testing.T) {
 	perilous(t, func(t *testing.T, l *life) {
 		l.die(3)

@@ -117,6 +117,8 @@ func sum(calls map[string][2]int) (minute, rest int) {
 
 // TestADayOfAnOutage compares the calls of a day of failures with and without repeating inside a call: beyond the first
 // minute there are not more.
+//
+// Promise: No more calls than without, beyond the first minute: an outage is no time to ask more.
 func TestADayOfAnOutage(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault   enginetest.Fault
@@ -196,6 +198,8 @@ func restart(t *testing.T, people int, once bool) (recovered time.Duration, fail
 
 // TestARestartOf20Seconds: repeating inside a call does not make anybody wait longer for the end of a short outage,
 // which an open breaker would.
+//
+// Promise: Repetitions that nobody waits for use half of a breaker: a restart of 20 s must not cost a minute.
 func TestARestartOf20Seconds(t *testing.T) {
 	for _, people := range []int{1, 2, 3, 5, 8} {
 		t.Run(fmt.Sprint(people), func(t *testing.T) {

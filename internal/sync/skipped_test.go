@@ -40,6 +40,7 @@ func fiveLists(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, use
 	enginetest.Settle()
 }
 
+// Promise: 24 h: before Reprise tries something skipped again; it costs one call a day, not one a tick.
 func TestARefusedPlaylistIsAskedForDaily(t *testing.T) {
 	hourly := syncer.Options{ListensEvery: 48 * time.Hour, PlaylistsEvery: time.Hour}
 	restartableWith(t, hourly, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {

@@ -56,6 +56,8 @@ func playlistsRead(t *testing.T, e *enginetest.Engine, user int64) int {
 
 // TestAHoldReachesARunUnderWay: one stream has to wait; the other, which reads thirty playlists at that moment,
 // sends nothing more before the wait is over, and then goes on.
+//
+// Promise: Every request asks for its permit again, after its turn has come: a run under way keeps a hold, too.
 func TestAHoldReachesARunUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
@@ -83,6 +85,8 @@ func TestAHoldReachesARunUnderWay(t *testing.T) {
 
 // TestAStopReachesARunUnderWay: a credential that was refused is not sent again by the other stream, and neither is
 // its renewal.
+//
+// Promise: Every request asks for its permit again, after its turn has come: a run under way keeps a hold, too.
 func TestAStopReachesARunUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
@@ -102,6 +106,8 @@ func TestAStopReachesARunUnderWay(t *testing.T) {
 }
 
 // TestABackoffOfAnotherStreamStopsNoRun: a wait that Reprise guesses is about that stream alone.
+//
+// Promise: A backoff of another stream ends no run: it is a guess, about that stream.
 func TestABackoffOfAnotherStreamStopsNoRun(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
@@ -115,6 +121,8 @@ func TestABackoffOfAnotherStreamStopsNoRun(t *testing.T) {
 }
 
 // TestAHoldReachesADeliveryUnderWay: a delivery of several requests sends no more of them, and learns until when.
+//
+// Promise: Every request asks for its permit again, after its turn has come: a run under way keeps a hold, too.
 func TestAHoldReachesADeliveryUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))

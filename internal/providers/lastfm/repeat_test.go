@@ -12,6 +12,8 @@ import (
 
 // TestFormsThatReadAreRepeated: all calls are forms. Those that only read are repeated after a moment's trouble, and
 // what writes is not.
+//
+// Promise: Reads and writes differ where the HTTP method doesn't: a play sent twice counts twice.
 func TestFormsThatReadAreRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

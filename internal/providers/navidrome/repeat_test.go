@@ -15,6 +15,8 @@ import (
 )
 
 // TestReadsAreRepeatedAndWritesAreNot: in this API the verb does not tell them apart.
+//
+// Promise: Reads and writes differ where the HTTP method doesn't: a play sent twice counts twice.
 func TestReadsAreRepeatedAndWritesAreNot(t *testing.T) {
 	t.Parallel()
 	for form, verb := range map[string]string{"yes": "POST", "no": "GET"} {
@@ -38,6 +40,8 @@ func TestReadsAreRepeatedAndWritesAreNot(t *testing.T) {
 }
 
 // TestTokenAndSaltAreNotShown: some servers answer with the address or the form that they refuse.
+//
+// Promise: The secrets in a request never come back: people share logs and screenshots.
 func TestTokenAndSaltAreNotShown(t *testing.T) {
 	t.Parallel()
 	for name, learned := range map[string]library.Credentials{

@@ -11,6 +11,8 @@ import (
 )
 
 // TestOne503WhileConnectingAStorage: the small object of the test is written again.
+//
+// Promise: Reads and writes differ where the HTTP method doesn't: a play sent twice counts twice.
 func TestOne503WhileConnectingAStorage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,8 @@ import (
 
 // TestTheClockMovesNoWait: waits are measured in time that passes while the machine is awake, so that none ends too
 // early, or lasts longer than it would, because the clock was set. What people read of them is by the clock as it is.
+//
+// Promise: A clock that is set, or a machine that sleeps, moves no wait: nothing is sent too early, or much too late.
 func TestTheClockMovesNoWait(t *testing.T) {
 	wait := 30 * time.Minute
 	for name, v := range map[string]resilience.Verdict{
@@ -45,6 +47,8 @@ func TestTheClockMovesNoWait(t *testing.T) {
 }
 
 // TestAHoldUntilATimeFollowsTheClock: a service that names a time of day means that time.
+//
+// Promise: A clock that is set, or a machine that sleeps, moves no wait: nothing is sent too early, or much too late.
 func TestAHoldUntilATimeFollowsTheClock(t *testing.T) {
 	t.Parallel()
 	for name, d := range clocktest.Moves {

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/resilience/backofftest"
 )
 
+// Promise: Each change is announced once: a hundred failures are one toast.
 func TestAHundredFatalFailuresAreToldOnce(t *testing.T) {
 	backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 		var permits [100]backoff.Permit
@@ -42,6 +43,8 @@ func TestAHundredFatalFailuresAreToldOnce(t *testing.T) {
 }
 
 // TestNoOutcomeEndsAStop: neither a late success, nor a late failure, nor time.
+//
+// Promise: Only a person ends a stop: a dead credential is never sent again.
 func TestNoOutcomeEndsAStop(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]resilience.Verdict{
@@ -82,6 +85,7 @@ func TestAStopIsWorseThanAWait(t *testing.T) {
 	})
 }
 
+// Promise: A broken contract is fatal after 3 in a row: one bad answer is an accident, three are a change.
 func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 	t.Run("three", func(t *testing.T) {
 		backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
@@ -161,6 +165,7 @@ func TestWhatCountsTowardsABrokenContract(t *testing.T) {
 	})
 }
 
+// Promise: "still failing" after 24 h at the cap: somebody should know, once.
 func TestStillFailingIsToldOnceAfterADayAtTheCap(t *testing.T) {
 	backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 		b.Fail(backofftest.Listens, backofftest.Unavailable, 1)
@@ -195,6 +200,7 @@ func TestStillFailingIsToldOnceAfterADayAtTheCap(t *testing.T) {
 	})
 }
 
+// Promise: An outcome of an old credential changes nothing: it says nothing about the new one.
 func TestAReconnectMakesOldOutcomesVoid(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]resilience.Verdict{

@@ -14,6 +14,8 @@ import (
 )
 
 // TestAHoldOfTheAppIsKeptByAllItsUsers: to the second, across a restart, and although somebody asks for it.
+//
+// Promise: A hold is kept to the second, by everyone who shares it: the service said so.
 func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 	backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 		began := time.Now()
@@ -54,6 +56,8 @@ func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 }
 
 // TestTheEndOfAHold: eight users of one key come back at once, and one call goes out.
+//
+// Promise: One caller finds out when a wait ends: no crowd at the end of an outage.
 func TestTheEndOfAHold(t *testing.T) {
 	backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 		b.Call(backofftest.Listens, backofftest.Limited(time.Hour))
@@ -96,6 +100,7 @@ func TestAHoldThatHasEndedIsNoHold(t *testing.T) {
 	})
 }
 
+// Promise: A later, smaller hold does not shorten one: the longer one was said, too.
 func TestALaterHold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/resilience/backofftest"
 )
 
+// Promise: Backoff 30 s, doubling to 30 min: soon enough for a blip, rare enough for an outage.
 func TestTheFirstWaits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
@@ -28,6 +29,8 @@ func TestTheFirstWaits(t *testing.T) {
 }
 
 // TestJitterAtTheCap: a wait never exceeds the cap, and connections at the cap do not fall into step.
+//
+// Promise: Jitter ±25 %, also at the cap: connections don't come back in step.
 func TestJitterAtTheCap(t *testing.T) {
 	backofftest.BubbleWith(t, backoff.Options{Rand: backofftest.Seeded(7)}, func(t *testing.T, b backofftest.Manager) {
 		b.Fail(backofftest.Listens, backofftest.Unavailable, 6)
@@ -43,6 +46,7 @@ func TestJitterAtTheCap(t *testing.T) {
 	})
 }
 
+// Promise: Jitter ±25 %, also at the cap: connections don't come back in step.
 func TestTheEdgesOfJitter(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -182,6 +186,8 @@ func TestOneDeadUserOfTen(t *testing.T) {
 }
 
 // TestTheInstantABackoffEnds: of eight callers one gets through, and the count of failures rises by one.
+//
+// Promise: One caller finds out when a wait ends: no crowd at the end of an outage.
 func TestTheInstantABackoffEnds(t *testing.T) {
 	backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 		b.Fail(backofftest.Listens, backofftest.Unreachable, 3)

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/resilience"
 )
 
+// Promise: A clock that is set, or a machine that sleeps, moves no wait: nothing is sent too early, or much too late.
 func TestTheClockMovesNoKey(t *testing.T) {
 	clocktest.Each(t, func(t *testing.T, move func(any)) {
 		p := poolOf("aaaa")

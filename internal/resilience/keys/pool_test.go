@@ -59,6 +59,7 @@ func leased(p *Pool, v resilience.Verdict) string {
 	return name
 }
 
+// Promise: The key with the fewest failures; the next at once: nobody waits for a spent key.
 func TestTheKeyWithTheFewestRecentFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,6 +277,7 @@ func askWith(t *testing.T, c resilience.Call) error {
 	return err
 }
 
+// Promise: The key with the fewest failures; the next at once: nobody waits for a spent key.
 func TestASpentKeysRequestGoesOutWithTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

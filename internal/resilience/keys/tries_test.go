@@ -15,6 +15,8 @@ import (
 
 // TestTheNumberGoesOnFromEarlierCalls: the third attempt at a delivery is not its first again, and a spent key makes
 // it the fourth.
+//
+// Promise: Each try is a numbered attempt: the log shows what was really sent.
 func TestTheNumberGoesOnFromEarlierCalls(t *testing.T) {
 	t.Parallel()
 	s := &keyServer{answers: map[string]string{"aaaa": "403 quota"}, wait: time.Hour}

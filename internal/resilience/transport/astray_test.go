@@ -13,6 +13,8 @@ import (
 )
 
 // TestTheSecondStrayAnswerInARowIsTold: one page may be a proxy's while the server restarts.
+//
+// Promise: An answer astray needs somebody from the second in a row: one may be a proxy's.
 func TestTheSecondStrayAnswerInARowIsTold(t *testing.T) {
 	stray := backofftest.Unavailable
 	stray.Astray, stray.Mendable = true, true

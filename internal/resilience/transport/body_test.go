@@ -113,6 +113,8 @@ func TestMillionsOfPlaylistsAreRefused(t *testing.T) {
 }
 
 // TestRefusalsAreBounded: the status of a failed answer says enough, whatever its body does.
+//
+// Promise: 10 MiB of an answer, 256 KiB of a failed one: no stranger fills the memory.
 func TestRefusalsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
@@ -129,6 +131,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 }
 
 // TestLargeAnswersTakeTurns: eight at once are never more than two in memory, and all are served.
+//
+// Promise: Two large answers at once, one per person: a small server's memory.
 func TestLargeAnswersTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,6 +207,8 @@ func TestTheNextCallGivesTheTurnBack(t *testing.T) {
 }
 
 // TestOnePersonHoldsOneTurn: the connections of one person leave the other turn to everybody else.
+//
+// Promise: Two large answers at once, one per person: a small server's memory.
 func TestOnePersonHoldsOneTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

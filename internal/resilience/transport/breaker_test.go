@@ -132,6 +132,8 @@ func (b breakers) refuses() time.Duration {
 }
 
 // TestOneProbeAMinute: with equal waits an endpoint is asked once a minute, however long it fails.
+//
+// Promise: It stays open 60 s, doubling to 10 min: one probe is enough to find out.
 func TestOneProbeAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,6 +149,7 @@ func TestOneProbeAMinute(t *testing.T) {
 	})
 }
 
+// Promise: A breaker opens after 5 failures in a row: fewer are chance, over all users.
 func TestABreakerOpensAfterFiveFailuresInARow(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		for _, status := range []int{503, -1} {
@@ -184,6 +187,7 @@ func TestWhatIsNotTheEndpointsFaultOpensNoBreaker(t *testing.T) {
 	})
 }
 
+// Promise: It stays open 60 s, doubling to 10 min: one probe is enough to find out.
 func TestTheCooldownDoublesWhileProbesFail(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		b.far.set(api, 502)
@@ -204,6 +208,7 @@ func TestTheCooldownDoublesWhileProbesFail(t *testing.T) {
 	})
 }
 
+// Promise: One probe, all others fail fast: an upstream that comes back isn't run over.
 func TestOneProbeWhileAllOthersFailFast(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		b.far.set(api, 503)
@@ -241,6 +246,7 @@ func TestACanceledProbeIsFollowedByAnother(t *testing.T) {
 	})
 }
 
+// Promise: A person may probe an open breaker every 5 s: they wait in front of the page.
 func TestAPersonWhoWaitsIsTheProbe(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		b.far.set(api, 503)
@@ -348,6 +354,8 @@ func TestUnusedEndpointsAreForgotten(t *testing.T) {
 }
 
 // TestAnOpenBreakerIsNoFailureOfTheConnection: it waits for the probe, and its own backoff stays where it was.
+//
+// Promise: An open breaker is no failure of a connection: nothing was learned about it.
 func TestAnOpenBreakerIsNoFailureOfTheConnection(t *testing.T) {
 	backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 		open := func(wait time.Duration) resilience.Verdict {

@@ -13,6 +13,8 @@ import (
 )
 
 // TestNoSecretOfARequestComesBack: a server may repeat what it was sent, in an answer or in what is no HTTP.
+//
+// Promise: The secrets in a request never come back: people share logs and screenshots.
 func TestNoSecretOfARequestComesBack(t *testing.T) {
 	t.Parallel()
 	const secret = "26719a1196d2a940705a59634eb18eab"

@@ -54,6 +54,8 @@ func TestFiveASecondMayComeAtOnce(t *testing.T) {
 }
 
 // TestAWaitThatIsTooLongIsTheSchedules: it holds nobody up, takes no turn, and says when to come back.
+//
+// Promise: A request waits up to 15 s for its turn: the schedule handles anything longer.
 func TestAWaitThatIsTooLongIsTheSchedules(t *testing.T) {
 	paceBubble(t, map[string]float64{api: 0.05}, func(t *testing.T, tr *Transport, far *farSide) {
 		require.NoError(t, through(t, tr, t.Context(), api))
@@ -89,6 +91,8 @@ func TestOurOwnEndWhileWaitingForATurn(t *testing.T) {
 }
 
 // TestWhatAnswersSayIsLeftIsBelieved: when nothing is, no request goes out before the reset, in either way to tell it.
+//
+// Promise: Nothing is sent before a named reset: "0 left" was said.
 func TestWhatAnswersSayIsLeftIsBelieved(t *testing.T) {
 	for name, reset := range map[string]func(now time.Time) (string, string){
 		"seconds": func(time.Time) (string, string) { return "X-RateLimit-Reset-In", "8" },
@@ -125,6 +129,8 @@ func TestWhatAnswersSayIsLeftIsBelieved(t *testing.T) {
 }
 
 // TestThePaceIsLearnedFromBeingToldToSlowDown: for upstreams that document none.
+//
+// Promise: 429s teach how far apart calls should be, 250 ms to 10 s: where nothing is documented.
 func TestThePaceIsLearnedFromBeingToldToSlowDown(t *testing.T) {
 	paceBubble(t, nil, func(t *testing.T, tr *Transport, far *farSide) {
 		apart := func() time.Duration {

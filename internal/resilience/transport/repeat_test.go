@@ -50,6 +50,8 @@ var (
 )
 
 // TestWhatIsRepeatedInsideOneCall is the table of what may be repeated: for whom, and after which failure.
+//
+// Promise: What is repeated inside a call, and after what: only what may help and does no harm.
 func TestWhatIsRepeatedInsideOneCall(t *testing.T) {
 	alone := func(*testing.T) resilience.Call {
 		p, _, _ := backoff.New(backoff.Options{}).Acquire(backofftest.SpotifyOf(1, "listens"), 1)
@@ -139,6 +141,8 @@ var waiting = resilience.Call{Eager: true}
 
 // TestTheWaitsBetweenTries: each lies between half a second and three times the one before, up to a minute; six tries
 // are made.
+//
+// Promise: Waits U[500 ms, min(60 s, 3 · previous)], six tries: decorrelated jitter spreads best for the fewest calls.
 func TestTheWaitsBetweenTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,6 +169,8 @@ func TestTheWaitsBetweenTries(t *testing.T) {
 
 // TestTheEndOfRepeating: no try is begun after three minutes, or after one where nobody waits; nor is one waited for
 // that the caller would not live to see.
+//
+// Promise: Three minutes; one when nobody waits; the caller's deadline: the schedule handles anything longer.
 func TestTheEndOfRepeating(t *testing.T) {
 	t.Parallel()
 	longest := func() float64 { return 1 }
@@ -205,6 +211,8 @@ func TestTheEndOfRepeating(t *testing.T) {
 }
 
 // TestEveryTryIsAnAttempt: each has its line, its number, its turn in the pace, and its whole body.
+//
+// Promise: Each try is a numbered attempt: the log shows what was really sent.
 func TestEveryTryIsAnAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -233,6 +241,7 @@ func TestEveryTryIsAnAttempt(t *testing.T) {
 	})
 }
 
+// Promise: What is repeated inside a call, and after what: only what may help and does no harm.
 func TestABodyThatIsGoneIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	up := fails(1, 503)
@@ -247,6 +256,8 @@ func TestABodyThatIsGoneIsNotRepeated(t *testing.T) {
 }
 
 // TestRepeatingEndsAtAGuard: a breaker, a hold or a stop that comes between two tries ends them.
+//
+// Promise: Repetitions that nobody waits for use half of a breaker: a restart of 20 s must not cost a minute.
 func TestRepeatingEndsAtAGuard(t *testing.T) {
 	t.Parallel()
 	t.Run("a breaker opened by others", func(t *testing.T) {

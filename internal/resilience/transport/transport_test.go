@@ -239,6 +239,8 @@ func TestOurOwnEnd(t *testing.T) {
 }
 
 // TestACallTakesAtMostThirtySeconds, its body included.
+//
+// Promise: A call takes at most 30 s, connecting 5 s: longer is a dead upstream.
 func TestACallTakesAtMostThirtySeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -305,6 +307,7 @@ var block = bytes.Repeat([]byte("0"), 64<<10)
 
 func (zeros) Read(p []byte) (int, error) { return copy(p, block), nil }
 
+// Promise: 10 MiB of an answer, 256 KiB of a failed one: no stranger fills the memory.
 func TestABodyIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -66,6 +66,7 @@ func requireMet(t *testing.T, err error, want backoff.State) {
 	require.Equal(t, want, e.State)
 }
 
+// Promise: Every request asks for its permit again, after its turn has come: a run under way keeps a hold, too.
 func TestEveryRequestAsksForItsPermitAgain(t *testing.T) {
 	hold := func(wait time.Duration) func(b backofftest.Manager) {
 		return func(b backofftest.Manager) { b.Call(backofftest.Playlists, backofftest.Limited(wait)) }
@@ -124,6 +125,8 @@ func TestEveryRequestAsksForItsPermitAgain(t *testing.T) {
 }
 
 // TestWhatWaitsForItsTurnIsNotSent: it took its turn before the hold, and asks again when that has come.
+//
+// Promise: Every request asks for its permit again, after its turn has come: a run under way keeps a hold, too.
 func TestWhatWaitsForItsTurnIsNotSent(t *testing.T) {
 	backofftest.Bubble(t, func(t *testing.T, b backofftest.Manager) {
 		up := &far{}

@@ -60,6 +60,7 @@ func TestAFirstAnswerSaysThatTheUplinkIsThere(t *testing.T) {
 	})
 }
 
+// Promise: The uplink is lost when 3 upstreams fail, probed every 15 s to 2 min: one of them alone is its own fault.
 func TestSeveralUpstreamsFailingAtOnceAreOurs(t *testing.T) {
 	uplinkBubble(t, sixUpstreams, func(t *testing.T, u uplinkTest) {
 		for host := range sixUpstreams {
@@ -105,6 +106,7 @@ func TestSeveralUpstreamsFailingAtOnceAreOurs(t *testing.T) {
 	})
 }
 
+// Promise: The uplink is lost when 3 upstreams fail, probed every 15 s to 2 min: one of them alone is its own fault.
 func TestOneUpstreamOfManyIsNotTheUplink(t *testing.T) {
 	uplinkBubble(t, sixUpstreams, func(t *testing.T, u uplinkTest) {
 		require.Equal(t, resilience.OK, u.call("c.example.org").Class)

@@ -10,6 +10,8 @@ import (
 	"reprise/internal/server/servertest"
 )
 
+// Promise: A copy of a playlist is compared: after 24 h: one call for all of a connection, and one for each that
+// changed; what was deleted or edited there is noticed.
 func TestAnUntouchedCopyCostsOneCallADay(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
