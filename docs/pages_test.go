@@ -25,6 +25,21 @@ func TestTheMapNamesEveryPackage(t *testing.T) {
 	}
 }
 
+// question is how a page begins: its title, then who reads it, and what they want to know.
+var question = regexp.MustCompile(`\A((?:<!--.*-->\n\n)?# .+\n)\n\*For .+: .+\?\*\n`)
+
+func TestEachPageHasOneReaderAndOneQuestion(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	require.Greater(t, len(pages), 20)
+	for _, page := range pages {
+		if page != "README.md" { // which is the list of them
+			require.Regexp(t, question, read(t, page), page)
+		}
+	}
+}
+
 var (
 	emphasis = regexp.MustCompile(`\*{1,2}([^*]+)\*{1,2}`)
 	// theirs are words of other programs' pages, and what is only stressed.
@@ -46,7 +61,7 @@ func TestPagesAreNamedAsTheyAre(t *testing.T) {
 	shown := strings.ReplaceAll(all.String(), "{{.Service}}", "Spotify")
 	for _, page := range []string{"first-steps.md", "services.md", "channels.md", "moving.md", "operating.md", "api.md",
 		"../README.md"} {
-		text := fenced.ReplaceAllString(read(t, page), "")
+		text := question.ReplaceAllString(fenced.ReplaceAllString(read(t, page), ""), "$1")
 		for _, m := range emphasis.FindAllStringSubmatch(text, -1) {
 			for name := range strings.SplitSeq(strings.Join(strings.Fields(m[1]), " "), " → ") {
 				name = strings.ReplaceAll(name, "Last.fm", "Spotify")

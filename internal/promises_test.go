@@ -26,8 +26,10 @@ const promisesHead = `<!-- written by go test ./internal -update, from the comme
 
 # What is held, and by which test
 
-For those who change the code, and for those who want to know what they can rely on: each sentence is a promise, and
-the tests behind it fail when it is broken. A change that breaks one on purpose says so in the changelog.
+*For contributors: what must a change keep, and which test says so?*
+
+Each sentence is a promise, and the tests behind it fail when it is broken. A change that breaks one on purpose says so
+in the changelog.
 `
 
 // held is where promises are kept: the folder, and what its tests are about.
