@@ -236,7 +236,7 @@ var arrows = map[string][]string{
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
 	},
-	"internal/server/asks": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
+	"internal/server/asks": {"internal/accounts", "internal/asks", "internal/providers",
 		"internal/server/core"},
 	"internal/server/admin": {
 		"internal/activity", "internal/digest", "internal/enrich", "internal/library", "internal/providers",
@@ -325,14 +325,14 @@ var arrows = map[string][]string{
 	"internal/server/search": {"internal/library", "internal/server/core", "internal/server/music"},
 	"internal/server/songs":  {"internal/delivery", "internal/library", "internal/server/core"},
 	"internal/server/sessions": {
-		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
+		"internal/accounts", "internal/activity", "internal/server/core",
 	},
 	"internal/server/settings": {
 		"internal/accounts", "internal/activity", "internal/providers", "internal/server/connections",
 		"internal/server/core", "internal/server/people", "internal/server/sessions", "internal/server/tokens",
 	},
 	"internal/server/tokens": {
-		"internal/accounts", "internal/activity", "internal/events", "internal/library",
+		"internal/accounts", "internal/activity", "internal/events",
 		"internal/server/core",
 	},
 	"internal/demo":          {"internal/words", "web/ui"}, // its page is one of the pages

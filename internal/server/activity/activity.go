@@ -58,18 +58,18 @@ const latest = 10
 
 // Activity is an entry of the log.
 type Activity struct {
-	ID         string  `json:"id"`
-	At         string  `json:"at" format:"date-time"`
-	Actor      *string `json:"actor" doc:"Who did it; null for the server itself."` // null for the server itself
-	Action     string  `json:"action" doc:"Such as paused, stopped or key_reset."`
-	Provider   *string `json:"provider"`
-	Connection *string `json:"connection" doc:"Its id; the provider if it is about all of them."`
-	Subject    string  `json:"subject,omitempty" doc:"What else it is about, such as an endpoint or a name."`
-	Times      int     `json:"times,omitempty" doc:"How often it happened in an hour or a day; absent for once."` // if more than once
-	Message    string  `json:"message" doc:"The same in words."`
-	Request    string  `json:"-"` // what failed, for those who look into it
-	Trouble    bool    `json:"-"` // a problem began
-	End        bool    `json:"-"` // a problem ended
+	ID         string    `json:"id"`
+	At         core.Time `json:"at"`
+	Actor      *string   `json:"actor" doc:"Who did it; null for the server itself."` // null for the server itself
+	Action     string    `json:"action" doc:"Such as paused, stopped or key_reset."`
+	Provider   *string   `json:"provider"`
+	Connection *string   `json:"connection" doc:"Its id; the provider if it is about all of them."`
+	Subject    string    `json:"subject,omitempty" doc:"What else it is about, such as an endpoint or a name."`
+	Times      int       `json:"times,omitempty" doc:"How often it happened in an hour or a day; absent for once."` // if more than once
+	Message    string    `json:"message" doc:"The same in words."`
+	Request    string    `json:"-"` // what failed, for those who look into it
+	Trouble    bool      `json:"-"` // a problem began
+	End        bool      `json:"-"` // a problem ended
 }
 
 var (
@@ -79,7 +79,7 @@ var (
 )
 
 func viewOf(ctx context.Context, e activity.Entry, label func(library.ConnectionID) string) Activity {
-	v := Activity{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
+	v := Activity{ID: strconv.FormatInt(e.ID, 10), At: core.Stamp(e.At), Actor: core.Text(e.Actor),
 		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
 		Connection: core.Text(string(e.Connection)),
 		Subject:    e.Subject, Request: e.Request(), Message: e.Sentence(words.Plain(label(e.Connection))).T(ctx),

@@ -47,11 +47,11 @@ func (h *Breakers) API(a *core.API) {
 
 // Breaker is a breaker in the API.
 type Breaker struct {
-	Endpoint string  `json:"endpoint" doc:"Method, host and route template: \"GET api.spotify.com/v1/me\"."`
-	State    string  `json:"state" enum:"BreakerState"`
-	Failures int     `json:"failures" doc:"In a row."`
-	Since    *string `json:"since" format:"date-time"`
-	Until    *string `json:"until" format:"date-time"`
+	Endpoint string         `json:"endpoint" doc:"Method, host and route template: \"GET api.spotify.com/v1/me\"."`
+	State    string         `json:"state" enum:"BreakerState"`
+	Failures int            `json:"failures" doc:"In a row."`
+	Since    core.MaybeTime `json:"since"`
+	Until    core.MaybeTime `json:"until"`
 }
 
 // ViewBreaker returns the view of a breaker.

@@ -57,14 +57,14 @@ func (h *Keys) API(a *core.API) {
 
 // Key is a key without its secret part, for administrators.
 type Key struct {
-	Provider    string  `json:"provider"`
-	DisplayName string  `json:"display_name"`
-	Project     string  `json:"project,omitempty"`
-	LastFour    string  `json:"last_four"`
-	State       string  `json:"state" enum:"KeyState"`
-	Until       *string `json:"until" format:"date-time"` // the end of its cooldown
-	Why         string  `json:"reason,omitempty"`         // of its cooldown, or of the provider's refusal
-	Failures    int     `json:"failures" doc:"Recent ones."`
+	Provider    string         `json:"provider"`
+	DisplayName string         `json:"display_name"`
+	Project     string         `json:"project,omitempty"`
+	LastFour    string         `json:"last_four"`
+	State       string         `json:"state" enum:"KeyState"`
+	Until       core.MaybeTime `json:"until"`            // the end of its cooldown
+	Why         string         `json:"reason,omitempty"` // of its cooldown, or of the provider's refusal
+	Failures    int            `json:"failures" doc:"Recent ones."`
 }
 
 func viewKey(ctx context.Context, p *providers.Provider, k keys.Status) Key {

@@ -11,7 +11,6 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/asks"
-	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
@@ -61,13 +60,13 @@ func (h *Handler) API(a *core.API) {
 
 // Ask is what a person asked for.
 type Ask struct {
-	Provider string `json:"provider"`
-	Need     string `json:"need" enum:"setup,keys,app" doc:"What has to happen: set the service up, give it a key that is neither used up nor refused, or make the service accept this server's app again."`
-	AskedAt  string `json:"asked_at" format:"date-time"`
+	Provider string    `json:"provider"`
+	Need     string    `json:"need" enum:"setup,keys,app" doc:"What has to happen: set the service up, give it a key that is neither used up nor refused, or make the service accept this server's app again."`
+	AskedAt  core.Time `json:"asked_at"`
 }
 
 func viewOf(a asks.Ask) Ask {
-	return Ask{Provider: a.Provider, Need: string(a.Need), AskedAt: library.Stamp(a.AskedAt)}
+	return Ask{Provider: a.Provider, Need: string(a.Need), AskedAt: core.Stamp(a.AskedAt)}
 }
 
 type listAsksAnswer struct {

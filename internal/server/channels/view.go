@@ -6,30 +6,29 @@ import (
 	"strconv"
 
 	"reprise/internal/channels"
-	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/server/core"
 )
 
 // Channel is a channel in the API and on pages. Address leaves out the secrets.
 type Channel struct {
-	ID            string  `json:"id"`
-	Kind          string  `json:"kind" enum:"ntfy,gotify,discord,telegram,email,webhook,webpush"`
-	Name          string  `json:"name" required:"false" maxLength:"60"`
-	Address       string  `json:"address" doc:"Its host, and the end of what is secret in its URL."`
-	FromSettings  bool    `json:"from_settings" doc:"It stems from notify.urls and is changed there."`
-	Severity      string  `json:"severity" required:"false" enum:"info,success,warning,error" doc:"The least severe to send."`
-	QuietFrom     *string `json:"quiet_from" required:"false" doc:"A time of day such as 22:30; empty for no quiet hours."`
-	QuietTo       *string `json:"quiet_to" required:"false"`
-	Zone          string  `json:"zone" required:"false" doc:"IANA name of the time zone of the quiet hours; empty: that of the server."`
-	ErrorsAtNight bool    `json:"errors_at_night" required:"false" doc:"Send errors in quiet hours too."`
-	State         string  `json:"state" enum:"working,failing,stopped"` // working, failing or stopped
-	Category      *string `json:"category"`
-	Message       string  `json:"message" doc:"Why it fails, in words."`
-	Since         *string `json:"since" format:"date-time"`
-	Waiting       int     `json:"waiting"`
-	LastSentAt    *string `json:"last_sent_at" format:"date-time"`
-	CreatedAt     string  `json:"created_at" format:"date-time"`
+	ID            string         `json:"id"`
+	Kind          string         `json:"kind" enum:"ntfy,gotify,discord,telegram,email,webhook,webpush"`
+	Name          string         `json:"name" required:"false" maxLength:"60"`
+	Address       string         `json:"address" doc:"Its host, and the end of what is secret in its URL."`
+	FromSettings  bool           `json:"from_settings" doc:"It stems from notify.urls and is changed there."`
+	Severity      string         `json:"severity" required:"false" enum:"info,success,warning,error" doc:"The least severe to send."`
+	QuietFrom     *string        `json:"quiet_from" required:"false" doc:"A time of day such as 22:30; empty for no quiet hours."`
+	QuietTo       *string        `json:"quiet_to" required:"false"`
+	Zone          string         `json:"zone" required:"false" doc:"IANA name of the time zone of the quiet hours; empty: that of the server."`
+	ErrorsAtNight bool           `json:"errors_at_night" required:"false" doc:"Send errors in quiet hours too."`
+	State         string         `json:"state" enum:"working,failing,stopped"` // working, failing or stopped
+	Category      *string        `json:"category"`
+	Message       string         `json:"message" doc:"Why it fails, in words."`
+	Since         core.MaybeTime `json:"since"`
+	Waiting       int            `json:"waiting"`
+	LastSentAt    core.MaybeTime `json:"last_sent_at"`
+	CreatedAt     core.Time      `json:"created_at"`
 }
 
 func viewChannel(ctx context.Context, c notify.Channel) Channel {
@@ -39,7 +38,7 @@ func viewChannel(ctx context.Context, c notify.Channel) Channel {
 		ErrorsAtNight: c.ErrorsAtNight, State: "working",
 		Category: core.Text(c.Category),
 		Message:  c.Reason.T(ctx), Since: core.Moment(c.FailingSince), Waiting: c.Waiting,
-		LastSentAt: core.Moment(c.LastSentAt), CreatedAt: library.Stamp(c.CreatedAt)}
+		LastSentAt: core.Moment(c.LastSentAt), CreatedAt: core.Stamp(c.CreatedAt)}
 	switch {
 	case !c.StoppedAt.IsZero():
 		v.State = "stopped"

@@ -87,7 +87,7 @@ func newCard(ctx context.Context, v Connection, r reader) CardView {
 			c.Says, c.Next = v.Message, nextOf(v.Message, v.NextAttemptAt)
 		}
 	}
-	c.Last, c.Checked = core.At(v.LastSuccessAt), lastWords(ctx, v)
+	c.Last, c.Checked = v.LastSuccessAt.Time, lastWords(ctx, v)
 	c.Figures = waitingWords(ctx, v)
 	if len(c.Notices) == 0 || c.Notices[0].Button == nil { // else that is the main one
 		c.Action = mainAction(ctx, v, c.Banner != "")
@@ -103,7 +103,7 @@ func (c *CardView) announced(v Connection, r reader, needsPerson bool) {
 	for _, n := range r.Open {
 		switch {
 		case n.Connection != v.ID:
-		case n.Urgent() && needsPerson && n.AcknowledgedAt == nil:
+		case n.Urgent() && needsPerson && n.AcknowledgedAt.IsZero():
 			c.Banner = "banner-" + n.ID
 		case !n.Urgent() && n.Action != nil:
 			one := notice{ID: n.ID, Title: n.Title}
@@ -150,8 +150,8 @@ func (c *CardView) quiet() {
 }
 
 // nextOf returns the time of the next attempt, unless a sentence names it.
-func nextOf(sentence string, next *string) time.Time {
-	at := core.At(next)
+func nextOf(sentence string, next core.MaybeTime) time.Time {
+	at := next.Time
 	if strings.Contains(sentence, stampOf(at)) {
 		return time.Time{}
 	}
@@ -172,9 +172,9 @@ func StateMark(ctx context.Context, state string, admin bool) ui.Mark {
 // lastWords says what was done with a service last.
 func lastWords(ctx context.Context, v Connection) string {
 	switch {
-	case v.LastSuccessAt == nil && !v.Reads:
+	case v.LastSuccessAt.IsZero() && !v.Reads:
 		return words.T(ctx, "status.not_sent")
-	case v.LastSuccessAt == nil:
+	case v.LastSuccessAt.IsZero():
 		return words.T(ctx, "status.not_yet")
 	case v.Reads:
 		return words.T(ctx, "status.checked")

@@ -22,7 +22,10 @@ import (
 )
 
 // at is when everything in these tests happens.
-var at = library.Stamp(time.Date(2026, 11, 20, 21, 4, 11, 0, time.UTC))
+var (
+	when = time.Date(2026, 11, 20, 21, 4, 11, 0, time.UTC)
+	at   = library.Stamp(when)
+)
 
 // connected returns a connection that reads listens and sends; what is read is in one state, and sending in another.
 func connected(reading, sending string) Connection {
@@ -30,12 +33,13 @@ func connected(reading, sending string) Connection {
 		l := &ConnectionLine{State: state}
 		if c := syncer.Condition(state); needs(c) || c == syncer.Waiting || c == syncer.Held {
 			category := "upstream"
-			l.Category, l.Message, l.Since, l.Began = &category, message, &at, "It began at "+at+"."
+			l.Category, l.Message, l.Since, l.Began = &category, message, core.Moment(when), "It began at "+at+"."
 		}
 		return l
 	}
 	v := Connection{ID: "spotify", Provider: "spotify", DisplayName: "Spotify", Account: "alice", State: reading,
-		Message: "What is the case.", Reads: true, LastSuccessAt: &at, Reading: line(reading, "What is the case."),
+		Message: "What is the case.", Reads: true, LastSuccessAt: core.Moment(when),
+		Reading: line(reading, "What is the case."),
 		Sending: line(sending, "What keeps it."), Streams: []StreamState{
 			{Stream: library.Listens, State: reading}, {Stream: library.Deliveries, State: sending}}}
 	main := v.Reading
@@ -81,9 +85,9 @@ func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 		URL: "/connect/spotify", Main: true}}}, c.Notices)
 	require.Nil(t, show(stopped, "/connect/spotify", warning).Notices[0].Button)
 
-	urgent.AcknowledgedAt = &at
+	urgent.AcknowledgedAt = core.Moment(when)
 	require.Equal(t, "What is the case.", show(stopped, "/", urgent).Says, "the banner is small now")
-	urgent.AcknowledgedAt = nil
+	urgent.AcknowledgedAt = core.MaybeTime{}
 	require.Empty(t, show(connected("waiting", "waiting"), "/", urgent).Banner, "another trouble than the banner's")
 	require.True(t, show(connected("healthy", "healthy"), "/").Calm)
 }
@@ -128,7 +132,7 @@ func TestAHoldOnSendingIsNoneOfTheConnection(t *testing.T) {
 	t.Parallel()
 	v := connected("healthy", "held")
 	v.Waiting = delivery.Waiting{Listens: 26}
-	v.Sending.NextAttemptAt = &at
+	v.Sending.NextAttemptAt = core.Moment(when)
 	c := newCard(t.Context(), v, reader{})
 	require.Equal(t, "Up to date", c.State.Word)
 	require.Len(t, c.Sides, 2)

@@ -31,14 +31,14 @@ type forwarding struct {
 
 // forwardingView counts a user's listens by what became of them at a provider.
 type Forwarding struct {
-	Enabled        bool    `json:"enabled"`
-	EarlierListens int     `json:"earlier_listens" minimum:"0" doc:"Stored here, unknown to the provider, and not on the way there."` // neither there nor waiting
-	Sent           int     `json:"sent" minimum:"0"`
-	Waiting        int     `json:"waiting" minimum:"0"`
-	Parked         int     `json:"parked" minimum:"0" doc:"Waiting for a person."`
-	Refused        int     `json:"refused" minimum:"0" doc:"Could not be sent."`
-	There          int     `json:"there" minimum:"0" doc:"The provider already had them."`
-	NextAttemptAt  *string `json:"next_attempt_at" format:"date-time"`
+	Enabled        bool           `json:"enabled"`
+	EarlierListens int            `json:"earlier_listens" minimum:"0" doc:"Stored here, unknown to the provider, and not on the way there."` // neither there nor waiting
+	Sent           int            `json:"sent" minimum:"0"`
+	Waiting        int            `json:"waiting" minimum:"0"`
+	Parked         int            `json:"parked" minimum:"0" doc:"Waiting for a person."`
+	Refused        int            `json:"refused" minimum:"0" doc:"Could not be sent."`
+	There          int            `json:"there" minimum:"0" doc:"The provider already had them."`
+	NextAttemptAt  core.MaybeTime `json:"next_attempt_at"`
 }
 
 // taker returns the connection that a request's path names, if it takes listens.
@@ -206,8 +206,8 @@ func (p *forwardPart) say(ctx context.Context, oldest string) {
 		}
 	}
 	waiting := words.T(ctx, "connection.forward.waiting")
-	if p.NextAttemptAt != nil {
-		waiting = words.T(ctx, "connection.forward.waiting_until", "Until", core.At(p.NextAttemptAt))
+	if !p.NextAttemptAt.IsZero() {
+		waiting = words.T(ctx, "connection.forward.waiting_until", "Until", p.NextAttemptAt.Time)
 	}
 	add(p.Sent, "", "", words.T(ctx, "connection.forward.sent"))
 	add(p.Waiting, "waiting", "", waiting)

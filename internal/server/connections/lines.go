@@ -16,13 +16,13 @@ import (
 // ConnectionLine is reading from a connection, or sending to it: its state, why, since when, what happens next, and
 // who must act.
 type ConnectionLine struct {
-	State         string  `json:"state" enum:"ConnectionState"`
-	Category      *string `json:"category" enum:"Category"`
-	Message       string  `json:"message" doc:"Why; empty when nothing is wrong."`
-	Since         *string `json:"since" format:"date-time"`
-	NextAttemptAt *string `json:"next_attempt_at" format:"date-time"`
-	LastSuccessAt *string `json:"last_success_at" format:"date-time"`
-	Owner         *string `json:"owner" enum:"you,administrator" doc:"Who must act."` // who must act: you or administrator; nil for nobody
+	State         string         `json:"state" enum:"ConnectionState"`
+	Category      *string        `json:"category" enum:"Category"`
+	Message       string         `json:"message" doc:"Why; empty when nothing is wrong."`
+	Since         core.MaybeTime `json:"since"`
+	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
+	LastSuccessAt core.MaybeTime `json:"last_success_at"`
+	Owner         *string        `json:"owner" enum:"you,administrator" doc:"Who must act."` // who must act: you or administrator; nil for nobody
 	// Began is what began, and when: "Sending has waited since …"
 	Began string `json:"-"`
 	// Liftable says that an administrator can end it: members may ask for that

@@ -93,8 +93,8 @@ func detailsOf(ctx context.Context, w Connection, r reader) connectionDetails {
 	if w.ConsecutiveFailures > 1 && v.Card.Since != "" {
 		v.Facts = append(v.Facts, words.T(ctx, "connection.failures", "Count", w.ConsecutiveFailures))
 	}
-	if w.ExpiresAt != nil && syncer.Condition(w.State) != syncer.NeedsReconnect {
-		v.Facts = append(v.Facts, words.T(ctx, "connection.expires", "Date", words.Day(core.At(w.ExpiresAt))))
+	if !w.ExpiresAt.IsZero() && syncer.Condition(w.State) != syncer.NeedsReconnect {
+		v.Facts = append(v.Facts, words.T(ctx, "connection.expires", "Date", words.Day(w.ExpiresAt.Time)))
 	}
 	if w.Spread != "" && syncer.Condition(w.State) != syncer.Paused {
 		v.Facts = append(v.Facts, w.Spread)
@@ -122,11 +122,11 @@ func streamTable(ctx context.Context, w Connection, admin bool) ui.Grid {
 		words.T(ctx, "connection.state"), words.T(ctx, "connection.last"), words.T(ctx, "connection.next_time")}}
 	for _, s := range w.Streams {
 		last, next := ui.Name(words.T(ctx, "connection.not_yet")), ui.Name(s.Next)
-		if s.LastSuccessAt != nil {
-			last = ui.Time(core.At(s.LastSuccessAt), ui.Ago)
+		if !s.LastSuccessAt.IsZero() {
+			last = ui.Time(s.LastSuccessAt.Time, ui.Ago)
 		}
-		if s.NextAttemptAt != nil {
-			next = ui.Time(core.At(s.NextAttemptAt), ui.Until)
+		if !s.NextAttemptAt.IsZero() {
+			next = ui.Time(s.NextAttemptAt.Time, ui.Until)
 		}
 		g.Rows = append(g.Rows, ui.Line{ID: "stream-" + s.Stream, Note: s.Note, Cells: []templ.Component{
 			ui.Name(words.Each("part.", s.Stream).T(ctx)),

@@ -5,12 +5,11 @@ package connections
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import "github.com/a-h/templ"
-import templruntime "github.com/a-h/templ/runtime"
-
 import (
+	"github.com/a-h/templ"
+	templruntime "github.com/a-h/templ/runtime"
+
 	"reprise/internal/server/activity"
-	"reprise/internal/server/core"
 	"reprise/internal/server/imports"
 	"reprise/internal/words"
 	"reprise/web/ui"
@@ -539,7 +538,7 @@ func runList(all []Run) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Time(core.At(&r.StartedAt), ui.Ago).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Time(r.StartedAt.Time, ui.Ago).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -24,22 +24,22 @@ type runs struct {
 
 // Run is a run in the API and on pages.
 type Run struct {
-	Stream    string  `json:"stream" enum:"listens,playlists"`
-	StartedAt string  `json:"started_at" format:"date-time"`
-	TookMS    int64   `json:"took_ms"`
-	Rows      int     `json:"rows" doc:"New listens, or playlists read."`
-	Result    string  `json:"result" enum:"ok,retriable,fatal"`
-	Category  *string `json:"category" doc:"Of the failure."`
-	Words     *string `json:"words" doc:"What went wrong, for a person."`
-	Detail    *string `json:"detail" doc:"What the provider said."`
-	Name      string  `json:"-"` // of the stream
-	Took      string  `json:"-"`
-	Came      string  `json:"-"` // what it came to
-	Outcome   string  `json:"-"` // as in ui.Slot
+	Stream    string    `json:"stream" enum:"listens,playlists"`
+	StartedAt core.Time `json:"started_at"`
+	TookMS    int64     `json:"took_ms"`
+	Rows      int       `json:"rows" doc:"New listens, or playlists read."`
+	Result    string    `json:"result" enum:"ok,retriable,fatal"`
+	Category  *string   `json:"category" doc:"Of the failure."`
+	Words     *string   `json:"words" doc:"What went wrong, for a person."`
+	Detail    *string   `json:"detail" doc:"What the provider said."`
+	Name      string    `json:"-"` // of the stream
+	Took      string    `json:"-"`
+	Came      string    `json:"-"` // what it came to
+	Outcome   string    `json:"-"` // as in ui.Slot
 }
 
 func viewRun(ctx context.Context, r library.Run) Run {
-	v := Run{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
+	v := Run{Stream: r.Stream, StartedAt: core.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
 		Result: r.Result, Category: core.Text(r.Category),
 		Words: core.Text(r.Words.T(ctx)), Detail: core.Text(r.Detail), Took: core.Took(ctx, r.Took),
 		Name: words.Each("part.", r.Stream).T(ctx), Outcome: r.Result, Came: cameTo(ctx, r)}

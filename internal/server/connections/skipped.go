@@ -31,23 +31,23 @@ type skipped struct {
 
 // Skipped is one such item.
 type Skipped struct {
-	Kind         string  `json:"kind" enum:"playlist,track"`
-	SourceID     string  `json:"source_id" doc:"At the service, or the position in the playlist."`
-	Name         string  `json:"name"`
-	PlaylistID   *string `json:"playlist_source_id" doc:"The playlist of a track."` // that a track is in
-	PlaylistName *string `json:"playlist_name"`
-	Category     string  `json:"category" enum:"item,network,upstream,contract"`
-	Reason       string  `json:"reason" doc:"Why, for a person."`
-	Answer       *string `json:"answer" doc:"What the service said."`
-	Since        string  `json:"since" format:"date-time"`
-	TriedAt      string  `json:"tried_at" format:"date-time"`
-	RetryAt      string  `json:"retry_at" format:"date-time"`
+	Kind         string    `json:"kind" enum:"playlist,track"`
+	SourceID     string    `json:"source_id" doc:"At the service, or the position in the playlist."`
+	Name         string    `json:"name"`
+	PlaylistID   *string   `json:"playlist_source_id" doc:"The playlist of a track."` // that a track is in
+	PlaylistName *string   `json:"playlist_name"`
+	Category     string    `json:"category" enum:"item,network,upstream,contract"`
+	Reason       string    `json:"reason" doc:"Why, for a person."`
+	Answer       *string   `json:"answer" doc:"What the service said."`
+	Since        core.Time `json:"since"`
+	TriedAt      core.Time `json:"tried_at"`
+	RetryAt      core.Time `json:"retry_at"`
 }
 
 func viewSkipped(ctx context.Context, v library.Skipped) Skipped {
 	return Skipped{Kind: v.Kind, SourceID: v.SourceID, Name: v.Name, PlaylistID: core.Text(v.Playlist),
 		PlaylistName: core.Text(v.In), Category: v.Category, Reason: v.Reason.T(ctx), Answer: core.Text(v.Answer),
-		Since: library.Stamp(v.Since), TriedAt: library.Stamp(v.TriedAt), RetryAt: library.Stamp(v.RetryAt)}
+		Since: core.Stamp(v.Since), TriedAt: core.Stamp(v.TriedAt), RetryAt: core.Stamp(v.RetryAt)}
 }
 
 // skippedShown is the number of items on a connection's page.

@@ -26,11 +26,11 @@ type Connection struct {
 	Message             string             `json:"message" doc:"A plain sentence."`
 	Detail              string             `json:"detail,omitempty" doc:"The latest failure in the service's words."`
 	Note                string             `json:"note,omitempty" doc:"What its server doesn't offer, and what to do instead."` // what its server does not offer
-	Since               *string            `json:"since" format:"date-time"`
-	NextAttemptAt       *string            `json:"next_attempt_at" format:"date-time"`
-	LastSuccessAt       *string            `json:"last_success_at" format:"date-time"`
+	Since               core.MaybeTime     `json:"since"`
+	NextAttemptAt       core.MaybeTime     `json:"next_attempt_at"`
+	LastSuccessAt       core.MaybeTime     `json:"last_success_at"`
 	ConsecutiveFailures int                `json:"consecutive_failures" minimum:"0"`
-	ExpiresAt           *string            `json:"expires_at" format:"date-time"`
+	ExpiresAt           core.MaybeTime     `json:"expires_at"`
 	ParkedDeliveries    int                `json:"parked_deliveries" minimum:"0" doc:"Listens, playlists and months that wait for a person before Reprise sends them."`
 	Reading             *ConnectionLine    `json:"reading" doc:"Null if Reprise reads nothing there."`                 // nil where nothing is read
 	Sending             *ConnectionLine    `json:"sending" doc:"Null if something is read and nothing was ever sent."` // nil where something is read, and nothing was ever sent
@@ -44,15 +44,15 @@ type Connection struct {
 }
 
 type StreamState struct {
-	Stream        string  `json:"stream" enum:"listens,playlists,deliveries" doc:"deliveries is what is sent there."`
-	State         string  `json:"state" enum:"ConnectionState"`
-	NextAttemptAt *string `json:"next_attempt_at" format:"date-time"`
-	LastSuccessAt *string `json:"last_success_at" format:"date-time"`
-	EverySeconds  int     `json:"every_seconds,omitempty" minimum:"1" doc:"How often it is read at the moment; absent if nothing is. Where many accounts share the pace of a service, this is longer than the interval of the settings."` // how often it is read at the moment
-	Note          string  `json:"note,omitempty" doc:"What a person should know about the data."`
-	HistoryDone   int     `json:"history_done,omitempty" doc:"Plays read of the history before the first sync, while it is being read."`
-	HistoryTotal  int     `json:"history_total,omitempty" doc:"All of them, as far as the provider says."`
-	Next          string  `json:"-"` // when it is attempted next, in words, if there is no time
+	Stream        string         `json:"stream" enum:"listens,playlists,deliveries" doc:"deliveries is what is sent there."`
+	State         string         `json:"state" enum:"ConnectionState"`
+	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
+	LastSuccessAt core.MaybeTime `json:"last_success_at"`
+	EverySeconds  int            `json:"every_seconds,omitempty" minimum:"1" doc:"How often it is read at the moment; absent if nothing is. Where many accounts share the pace of a service, this is longer than the interval of the settings."` // how often it is read at the moment
+	Note          string         `json:"note,omitempty" doc:"What a person should know about the data."`
+	HistoryDone   int            `json:"history_done,omitempty" doc:"Plays read of the history before the first sync, while it is being read."`
+	HistoryTotal  int            `json:"history_total,omitempty" doc:"All of them, as far as the provider says."`
+	Next          string         `json:"-"` // when it is attempted next, in words, if there is no time
 }
 
 type ConnectionAction struct {

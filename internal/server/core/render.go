@@ -11,7 +11,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/words"
 	"reprise/web/ui"
@@ -99,21 +98,21 @@ func (k *Core) Done(c echo.Context, to string, said words.Text) error {
 
 // Notification is a notification in the API, in events and on pages.
 type Notification struct {
-	ID             string  `json:"id"`
-	Severity       string  `json:"severity" enum:"info,success,warning,error"`
-	Title          string  `json:"title"`
-	Message        string  `json:"message"`
-	Detail         string  `json:"detail,omitempty"`
-	Provider       string  `json:"provider"`
-	Connection     string  `json:"connection" doc:"Its provider, and from the second connection on, a number."`
-	Category       string  `json:"category"`
-	Action         *Action `json:"action"`
-	CreatedAt      string  `json:"created_at" format:"date-time"`
-	SeenAt         *string `json:"seen_at" format:"date-time" doc:"When a page had shown it to the person."`
-	AcknowledgedAt *string `json:"acknowledged_at" format:"date-time" doc:"When the person dismissed it."`
-	ResolvedAt     *string `json:"resolved_at" format:"date-time"`
-	Replaced       bool    `json:"replaced" doc:"Another one about the connection took its place. It is open again if that one is over first."` // resolved because another one about the connection took its place
-	Place          Place   `json:"place" enum:"toast,banner,card,small," doc:"Where pages show it. As a toast until the person has seen it; in the banner or on the card of its connection until it is dismissed; small from then on; nowhere when it is over."`
+	ID             string    `json:"id"`
+	Severity       string    `json:"severity" enum:"info,success,warning,error"`
+	Title          string    `json:"title"`
+	Message        string    `json:"message"`
+	Detail         string    `json:"detail,omitempty"`
+	Provider       string    `json:"provider"`
+	Connection     string    `json:"connection" doc:"Its provider, and from the second connection on, a number."`
+	Category       string    `json:"category"`
+	Action         *Action   `json:"action"`
+	CreatedAt      Time      `json:"created_at"`
+	SeenAt         MaybeTime `json:"seen_at" doc:"When a page had shown it to the person."`
+	AcknowledgedAt MaybeTime `json:"acknowledged_at" doc:"When the person dismissed it."`
+	ResolvedAt     MaybeTime `json:"resolved_at"`
+	Replaced       bool      `json:"replaced" doc:"Another one about the connection took its place. It is open again if that one is over first."` // resolved because another one about the connection took its place
+	Place          Place     `json:"place" enum:"toast,banner,card,small," doc:"Where pages show it. As a toast until the person has seen it; in the banner or on the card of its connection until it is dismissed; small from then on; nowhere when it is over."`
 	// Choices are the answers to a question, as buttons.
 	Choices []Choice `json:"-"`
 }
@@ -136,7 +135,7 @@ func ViewNotification(ctx context.Context, n notify.Notification) Notification {
 		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title.T(ctx),
 		Message: n.Says().T(ctx),
 		Detail:  n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
-		CreatedAt: library.Stamp(n.CreatedAt),
+		CreatedAt: Stamp(n.CreatedAt),
 		SeenAt:    Moment(n.SeenAt), AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
 		Place: PlaceOf(n),
 	}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"reprise/internal/library"
 	"reprise/internal/words"
 )
 
@@ -21,27 +20,6 @@ func ViewAll[T, V any](all []T, view func(T) V) []V {
 // ViewsFor is [ViewAll] for views that say something to the reader of a context.
 func ViewsFor[T, V any](ctx context.Context, all []T, view func(context.Context, T) V) []V {
 	return ViewAll(all, func(v T) V { return view(ctx, v) })
-}
-
-// Moment returns a time as the API writes it; nil for the zero time.
-func Moment(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	text := library.Stamp(t)
-	return &text
-}
-
-// At reads a time as the API writes it; the zero time for nil.
-func At(text *string) time.Time {
-	if text == nil {
-		return time.Time{}
-	}
-	at, err := time.Parse(time.RFC3339, *text)
-	if err != nil { // never: library.Stamp wrote it
-		return time.Time{}
-	}
-	return at
 }
 
 // Text returns s for the API; nil if it is empty.

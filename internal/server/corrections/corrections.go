@@ -149,14 +149,14 @@ func (h *Handler) API(a *core.API) {
 
 // Correction is a correction in the API.
 type Correction struct {
-	ID       string  `json:"id"`
-	Kind     string  `json:"kind" enum:"delete,edit,add,split,keep,merge,divide,rename,picture"`
-	Listens  int     `json:"listens" minimum:"0" doc:"How many of its maker's listens have changed."`
-	Track    *string `json:"track" doc:"Of the only listen it is about."`
-	Artist   *string `json:"artist" doc:"Of that listen, or that all of its listens are by."`
-	Becomes  *string `json:"becomes" doc:"What it has made of the names."`
-	MadeAt   string  `json:"made_at" format:"date-time"`
-	UndoneAt *string `json:"undone_at" format:"date-time" doc:"null while it holds."`
+	ID       string         `json:"id"`
+	Kind     string         `json:"kind" enum:"delete,edit,add,split,keep,merge,divide,rename,picture"`
+	Listens  int            `json:"listens" minimum:"0" doc:"How many of its maker's listens have changed."`
+	Track    *string        `json:"track" doc:"Of the only listen it is about."`
+	Artist   *string        `json:"artist" doc:"Of that listen, or that all of its listens are by."`
+	Becomes  *string        `json:"becomes" doc:"What it has made of the names."`
+	MadeAt   core.Time      `json:"made_at"`
+	UndoneAt core.MaybeTime `json:"undone_at" doc:"null while it holds."`
 	// what services are asked to delete, too
 	There []DeletedThere `json:"there" doc:"What services are asked to delete, too."`
 	// of an artist, an album or a track
@@ -168,7 +168,7 @@ type Correction struct {
 // View returns a correction as the API shows it.
 func View(c library.Correction) Correction {
 	v := Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
-		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: library.Stamp(c.MadeAt),
+		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: core.Stamp(c.MadeAt),
 		UndoneAt: core.Moment(c.UndoneAt), There: thereView(c.There), About: core.Text(c.About),
 		MadeBy: core.Text(c.By)}
 	if c.About != "" {

@@ -35,15 +35,15 @@ type Suspicion struct {
 	ID      string                 `json:"id"`
 	Kind    string                 `json:"kind" enum:"pair,stretch"` // pair or stretch
 	Count   int                    `json:"count" minimum:"2" doc:"How many listens they are."`
-	From    string                 `json:"from" format:"date-time" doc:"The second of the first listen."`
-	To      string                 `json:"to" format:"date-time" doc:"The end of the second of the last listen."`
+	From    core.Time              `json:"from" doc:"The second of the first listen."`
+	To      core.Time              `json:"to" doc:"The end of the second of the last listen."`
 	Length  *int64                 `json:"duration_ms" doc:"How long the track of a pair is; null for unknown."`
 	Reason  string                 `json:"reason" doc:"Why they are suspicious."`
 	Listens []library.ListenRecord `json:"listens" maxItems:"5" doc:"The first ones, earliest first; both of a pair."`
 }
 
 func suspicionOf(ctx context.Context, v library.Suspicion) Suspicion {
-	one := Suspicion{ID: v.ID, Kind: "stretch", Count: v.Count, From: library.Stamp(v.From), To: library.Stamp(v.To),
+	one := Suspicion{ID: v.ID, Kind: "stretch", Count: v.Count, From: core.Stamp(v.From), To: core.Stamp(v.To),
 		Reason: whySuspicious(ctx, v), Listens: core.ViewAll(v.Listens, library.StoredListen.Record)}
 	if v.Pair() {
 		one.Kind = "pair"

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -61,14 +62,14 @@ func (n Names) group(in filter, g delivery.Group, shown []Delivery) groupView {
 	if reason != "" {
 		v.Says += " " + reason
 	}
-	first := ""
+	var first time.Time
 	for _, d := range shown {
 		v.Shown = append(v.Shown, n.row(d))
-		if d.NextLookAt != nil && (first == "" || *d.NextLookAt < first) {
-			first = *d.NextLookAt
+		if !d.NextLookAt.IsZero() && (first.IsZero() || d.NextLookAt.Before(first)) {
+			first = d.NextLookAt.Time
 		}
 	}
-	if first != "" {
+	if !first.IsZero() {
 		v.Next = n.say(words.New("deliveries.group.daily", "At", first))
 	}
 	if reason == "" { // nothing by which all of them can be selected

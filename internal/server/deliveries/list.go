@@ -49,19 +49,19 @@ func (n Names) row(d Delivery) row {
 	t := func(text words.Text) string { return n.say(text) }
 	r := row{ID: d.ID, Title: d.Subject, Why: d.Reason,
 		State: ui.Mark{Shape: d.State, Word: t(words.Each("mark.", d.State))}}
-	if d.NextAttemptAt != nil {
-		r.Why = t(words.Join(words.Plain(d.Reason), words.New("deliveries.row.next", "At", *d.NextAttemptAt)))
+	if !d.NextAttemptAt.IsZero() {
+		r.Why = t(words.Join(words.Plain(d.Reason), words.New("deliveries.row.next", "At", d.NextAttemptAt.Time)))
 		if d.Reason == "" {
-			r.Why = t(words.New("deliveries.row.next", "At", *d.NextAttemptAt))
+			r.Why = t(words.New("deliveries.row.next", "At", d.NextAttemptAt.Time))
 		}
 	}
 	done := d.State == string(delivery.Done)
-	r.Facts = []fact{{t(words.New("deliveries.row.added")), moment(&d.CreatedAt)}}
+	r.Facts = []fact{{t(words.New("deliveries.row.added")), d.CreatedAt.Time}}
 	switch {
 	case done: // which the state says already
-		r.Facts = []fact{{At: moment(d.EndedAt)}}
-	case d.EndedAt != nil:
-		r.Facts = append(r.Facts, fact{t(words.New("deliveries.row.gave_up")), moment(d.EndedAt)})
+		r.Facts = []fact{{At: d.EndedAt.Time}}
+	case !d.EndedAt.IsZero():
+		r.Facts = append(r.Facts, fact{t(words.New("deliveries.row.gave_up")), d.EndedAt.Time})
 	}
 	if d.Attempts > 0 && !done {
 		r.Facts = append(r.Facts, fact{Label: t(words.New("deliveries.row.tries", "Count", d.Attempts))})
@@ -83,15 +83,6 @@ func (n Names) row(d Delivery) row {
 			URL: "/deliveries/" + d.ID + "/discard", DescribedBy: subject})
 	}
 	return r
-}
-
-// moment returns the time of a stamp; zero for none.
-func moment(stamp *string) time.Time {
-	if stamp == nil {
-		return time.Time{}
-	}
-	at, _ := time.Parse(time.RFC3339, *stamp)
-	return at
 }
 
 func (h *pages) listPage(c echo.Context) error {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"reprise/internal/digest"
-	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
@@ -17,20 +16,20 @@ import (
 
 // Digest is the digest of a week.
 type Digest struct {
-	ID               string  `json:"id"`
-	Week             string  `json:"week" format:"date" doc:"Its Monday."`
-	State            string  `json:"state" enum:"waiting,written,failed"`
-	Text             string  `json:"text" doc:"Plain text."`
-	Language         string  `json:"language" enum:"en,de" doc:"The one it is written in."`
-	Cut              bool    `json:"cut" doc:"It ended at the model's length limit."`
-	Model            string  `json:"model"`
-	Prompt           *Prompt `json:"prompt" doc:"Exactly what was sent."`
-	PromptTokens     int     `json:"prompt_tokens" minimum:"0" doc:"Of all answers about this week."`
-	CompletionTokens int     `json:"completion_tokens" minimum:"0"`
-	Cost             *Cost   `json:"cost" doc:"Null when the prices are not configured."`
-	Reason           string  `json:"reason,omitempty" doc:"Why it failed."`
-	CreatedAt        string  `json:"created_at" format:"date-time"`
-	WrittenAt        *string `json:"written_at" format:"date-time"`
+	ID               string         `json:"id"`
+	Week             string         `json:"week" format:"date" doc:"Its Monday."`
+	State            string         `json:"state" enum:"waiting,written,failed"`
+	Text             string         `json:"text" doc:"Plain text."`
+	Language         string         `json:"language" enum:"en,de" doc:"The one it is written in."`
+	Cut              bool           `json:"cut" doc:"It ended at the model's length limit."`
+	Model            string         `json:"model"`
+	Prompt           *Prompt        `json:"prompt" doc:"Exactly what was sent."`
+	PromptTokens     int            `json:"prompt_tokens" minimum:"0" doc:"Of all answers about this week."`
+	CompletionTokens int            `json:"completion_tokens" minimum:"0"`
+	Cost             *Cost          `json:"cost" doc:"Null when the prices are not configured."`
+	Reason           string         `json:"reason,omitempty" doc:"Why it failed."`
+	CreatedAt        core.Time      `json:"created_at"`
+	WrittenAt        core.MaybeTime `json:"written_at"`
 
 	Detail     string    `json:"-"`
 	Name       string    `json:"-"` // of the week, for people
@@ -90,7 +89,7 @@ func viewDigest(ctx context.Context, d digest.Digest) Digest {
 	v := Digest{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text,
 		Language: d.Language, Cut: d.Cut, Model: d.Model, Prompt: viewPrompt(d.Prompt),
 		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason.T(ctx),
-		CreatedAt: library.Stamp(d.CreatedAt), WrittenAt: core.Moment(d.WrittenAt),
+		CreatedAt: core.Stamp(d.CreatedAt), WrittenAt: core.Moment(d.WrittenAt),
 		Detail: d.Detail, Name: WeekName(words.From(ctx), d.Week), Written: d.WrittenAt}
 	if shape := marks[d.State]; shape != "" {
 		v.Mark = ui.Mark{Shape: shape, Word: words.Each("digest.state.", v.State).T(ctx)}
@@ -136,8 +135,8 @@ func byMonth(l *words.Language, all []digest.Spent, zone *time.Location) (months
 
 // ModelState says whether the model can be called now.
 type ModelState struct {
-	State         string  `json:"state" enum:"ready,waiting,held,needs_admin"`
-	Category      *string `json:"category" doc:"Of the failure; null without one."` // of the failure that prevents it; nil without one
-	Message       string  `json:"message,omitempty"`
-	NextAttemptAt *string `json:"next_attempt_at" format:"date-time"`
+	State         string         `json:"state" enum:"ready,waiting,held,needs_admin"`
+	Category      *string        `json:"category" doc:"Of the failure; null without one."` // of the failure that prevents it; nil without one
+	Message       string         `json:"message,omitempty"`
+	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
@@ -77,9 +76,9 @@ func (h *Handler) list(c echo.Context, _ *core.None) (out getHealthAnswer, _ err
 
 // Quarter is a quarter of an hour of an endpoint in the API.
 type Quarter struct {
-	Start    string `json:"start" format:"date-time"`
-	Provider string `json:"provider"`
-	Endpoint string `json:"endpoint"`
+	Start    core.Time `json:"start"`
+	Provider string    `json:"provider"`
+	Endpoint string    `json:"endpoint"`
 	Tally
 }
 
@@ -88,8 +87,8 @@ type listQuartersRequest struct {
 }
 
 type listQuartersAnswer struct {
-	Next     *string   `json:"next" format:"date-time" doc:"The 'since' of the next day; null at the end."`
-	Quarters []Quarter `json:"quarters"`
+	Next     core.MaybeTime `json:"next" doc:"The 'since' of the next day; null at the end."`
+	Quarters []Quarter      `json:"quarters"`
 }
 
 // quartersAPI answers with the quarters of an hour of the 24 hours after a time.
@@ -104,20 +103,20 @@ func (h *Handler) quartersAPI(c echo.Context, in *listQuartersRequest) (out list
 	if err != nil {
 		return out, err
 	}
-	var next *string
+	var next core.MaybeTime
 	if !to.After(now) {
 		next = core.Moment(to)
 	}
 	return listQuartersAnswer{Next: next, Quarters: core.ViewAll(all, func(q metrics.Quarter) Quarter {
-		return Quarter{Start: library.Stamp(q.Start), Provider: q.Provider, Endpoint: q.Endpoint,
+		return Quarter{Start: core.Stamp(q.Start), Provider: q.Provider, Endpoint: q.Endpoint,
 			Tally: viewTally(q.Tally)}
 	})}, nil
 }
 
 // Hour is an hour of a service in the API.
 type Hour struct {
-	Start    string `json:"start" format:"date-time"`
-	Provider string `json:"provider"`
+	Start    core.Time `json:"start"`
+	Provider string    `json:"provider"`
 	Tally
 }
 
@@ -137,6 +136,6 @@ func (h *Handler) hoursAPI(c echo.Context, in *listHoursRequest) (out listHoursA
 		return out, err
 	}
 	return listHoursAnswer{Hours: core.ViewAll(all, func(q metrics.Quarter) Hour {
-		return Hour{Start: library.Stamp(q.Start), Provider: q.Provider, Tally: viewTally(q.Tally)}
+		return Hour{Start: core.Stamp(q.Start), Provider: q.Provider, Tally: viewTally(q.Tally)}
 	})}, nil
 }

@@ -22,13 +22,13 @@ type ServerStore interface {
 
 // Server is a server in the API.
 type Server struct {
-	ID        string `json:"id" doc:"Of the process."`
-	Name      string `json:"name" doc:"Of the machine."`
-	Address   string `json:"address" doc:"Host and port where the other servers reach it."`
-	Version   string `json:"version"`
-	State     string `json:"state" enum:"leads,waits,silent" doc:"Leads does all the work, waits passes requests on, silent has not been heard of lately."`
-	StartedAt string `json:"started_at" format:"date-time"`
-	SeenAt    string `json:"seen_at" format:"date-time"`
+	ID        string    `json:"id" doc:"Of the process."`
+	Name      string    `json:"name" doc:"Of the machine."`
+	Address   string    `json:"address" doc:"Host and port where the other servers reach it."`
+	Version   string    `json:"version"`
+	State     string    `json:"state" enum:"leads,waits,silent" doc:"Leads does all the work, waits passes requests on, silent has not been heard of lately."`
+	StartedAt core.Time `json:"started_at"`
+	SeenAt    core.Time `json:"seen_at"`
 }
 
 type listServersAnswer struct {
@@ -43,7 +43,7 @@ func (h *Handler) listServers(c echo.Context, _ *core.None) (out listServersAnsw
 	now, views := time.Now(), []Server{}
 	for _, s := range all {
 		views = append(views, Server{ID: s.ID, Name: s.Name, Address: s.Address, Version: s.Version,
-			State: string(s.State(now)), StartedAt: *core.Moment(s.Started), SeenAt: *core.Moment(s.Seen)})
+			State: string(s.State(now)), StartedAt: core.Stamp(s.Started), SeenAt: core.Stamp(s.Seen)})
 	}
 	return listServersAnswer{Servers: views}, nil
 }

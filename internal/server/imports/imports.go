@@ -91,26 +91,26 @@ func (h *Handler) readers() (names []string) {
 
 // Import is an import of a file.
 type Import struct {
-	Connection  string   `json:"connection" doc:"Its provider, and from the second connection on, a number."`
-	ID          string   `json:"id"`
-	Provider    string   `json:"provider"`
-	DisplayName string   `json:"display_name"`
-	Name        string   `json:"name" doc:"The file's."`
-	State       string   `json:"state" enum:"waiting,running,done,failed,canceled"`
-	Rows        int      `json:"rows" minimum:"0" doc:"Read so far."`
-	RowsTotal   int      `json:"rows_total" minimum:"0" doc:"About how many there are."` // about
-	Added       int      `json:"added" minimum:"0" doc:"Listens that are new."`
-	Known       int      `json:"known" minimum:"0" doc:"Plays that Reprise already had, from any source."`
-	Skipped     int      `json:"skipped" minimum:"0" doc:"Rows that are no listens: podcasts, plays under 30 seconds."`
-	Bad         int      `json:"bad" minimum:"0" doc:"Rows that Reprise could not read."`
-	BytesDone   int64    `json:"bytes_done" minimum:"0"`
-	BytesTotal  int64    `json:"bytes_total" minimum:"0" doc:"Unpacked."`
-	Problems    []string `json:"problems" doc:"The first of the bad rows."`
-	Reason      string   `json:"reason,omitempty" doc:"Why it failed."`
-	Trouble     string   `json:"trouble,omitempty" doc:"Why it waits and what to do, for example because the disk is full. It continues by itself."` // why it waits
-	CreatedAt   string   `json:"created_at" format:"date-time"`
-	EndedAt     *string  `json:"ended_at" format:"date-time"`
-	Open        bool     `json:"-"`
+	Connection  string         `json:"connection" doc:"Its provider, and from the second connection on, a number."`
+	ID          string         `json:"id"`
+	Provider    string         `json:"provider"`
+	DisplayName string         `json:"display_name"`
+	Name        string         `json:"name" doc:"The file's."`
+	State       string         `json:"state" enum:"waiting,running,done,failed,canceled"`
+	Rows        int            `json:"rows" minimum:"0" doc:"Read so far."`
+	RowsTotal   int            `json:"rows_total" minimum:"0" doc:"About how many there are."` // about
+	Added       int            `json:"added" minimum:"0" doc:"Listens that are new."`
+	Known       int            `json:"known" minimum:"0" doc:"Plays that Reprise already had, from any source."`
+	Skipped     int            `json:"skipped" minimum:"0" doc:"Rows that are no listens: podcasts, plays under 30 seconds."`
+	Bad         int            `json:"bad" minimum:"0" doc:"Rows that Reprise could not read."`
+	BytesDone   int64          `json:"bytes_done" minimum:"0"`
+	BytesTotal  int64          `json:"bytes_total" minimum:"0" doc:"Unpacked."`
+	Problems    []string       `json:"problems" doc:"The first of the bad rows."`
+	Reason      string         `json:"reason,omitempty" doc:"Why it failed."`
+	Trouble     string         `json:"trouble,omitempty" doc:"Why it waits and what to do, for example because the disk is full. It continues by itself."` // why it waits
+	CreatedAt   core.Time      `json:"created_at"`
+	EndedAt     core.MaybeTime `json:"ended_at"`
+	Open        bool           `json:"-"`
 }
 
 func (h *Handler) view(ctx context.Context, v imports.Import, label func(library.ConnectionID) string) Import {
@@ -119,7 +119,7 @@ func (h *Handler) view(ctx context.Context, v imports.Import, label func(library
 		State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
-		Problems: []string{}, Reason: v.Reason.T(ctx), CreatedAt: library.Stamp(v.CreatedAt),
+		Problems: []string{}, Reason: v.Reason.T(ctx), CreatedAt: core.Stamp(v.CreatedAt),
 		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Trouble: h.runner.Trouble(v.ID).T(ctx)}
 	for _, why := range v.BadRows() {
 		view.Problems = append(view.Problems, why.T(ctx))

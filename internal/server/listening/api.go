@@ -32,8 +32,8 @@ func viewTotals(t listening.Totals) Totals {
 
 // TimeSpan says which time an answer is about: null for all time.
 type TimeSpan struct {
-	From *string `json:"from" format:"date-time"`
-	To   *string `json:"to" format:"date-time"`
+	From core.MaybeTime `json:"from"`
+	To   core.MaybeTime `json:"to"`
 }
 
 func viewSpan(s listening.Span) TimeSpan {
@@ -73,15 +73,15 @@ type Question struct {
 
 // summary is how much was heard in a span.
 type summary struct {
-	Span    TimeSpan    `json:"span" doc:"From a time to before another one; null for all time."`
-	Totals  Totals      `json:"totals"`
-	Before  *Totals     `json:"before"`
-	Streak  *Streak     `json:"streak"`
-	Longest *Streak     `json:"longest_streak"`
-	Sources []HeardFrom `json:"sources"`
-	Players []HeardOn   `json:"players" doc:"The players that sources named, at most 100, the most used first."`
-	First   *string     `json:"first_heard_at" format:"date-time"`
-	Last    *string     `json:"last_heard_at" format:"date-time"`
+	Span    TimeSpan       `json:"span" doc:"From a time to before another one; null for all time."`
+	Totals  Totals         `json:"totals"`
+	Before  *Totals        `json:"before"`
+	Streak  *Streak        `json:"streak"`
+	Longest *Streak        `json:"longest_streak"`
+	Sources []HeardFrom    `json:"sources"`
+	Players []HeardOn      `json:"players" doc:"The players that sources named, at most 100, the most used first."`
+	First   core.MaybeTime `json:"first_heard_at"`
+	Last    core.MaybeTime `json:"last_heard_at"`
 }
 
 // Streak is a run of days with listens.

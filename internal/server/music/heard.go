@@ -19,15 +19,15 @@ import (
 // HeardMusic is an artist, an album or a track, with what the user has heard of it.
 type HeardMusic struct {
 	Music
-	Seconds      int64         `json:"seconds" doc:"How long it was heard."`
-	Estimated    int           `json:"estimated" doc:"Listens of unknown length, taken to be as long as the others."`
-	FirstHeardAt *string       `json:"first_heard_at" format:"date-time"`
-	Rank         int           `json:"rank" minimum:"1" doc:"Among those of its kind, by listens."`
-	YearRank     *int          `json:"year_rank" doc:"The same of this year; null if not heard this year."`
-	TopTracks    []RankedMusic `json:"top_tracks"`
-	TopAlbums    []RankedMusic `json:"top_albums"`
-	Over         []MusicPiece  `json:"over" doc:"The listens over time."`
-	Links        []MusicLink   `json:"links" doc:"Links to other services."`
+	Seconds      int64          `json:"seconds" doc:"How long it was heard."`
+	Estimated    int            `json:"estimated" doc:"Listens of unknown length, taken to be as long as the others."`
+	FirstHeardAt core.MaybeTime `json:"first_heard_at"`
+	Rank         int            `json:"rank" minimum:"1" doc:"Among those of its kind, by listens."`
+	YearRank     *int           `json:"year_rank" doc:"The same of this year; null if not heard this year."`
+	TopTracks    []RankedMusic  `json:"top_tracks"`
+	TopAlbums    []RankedMusic  `json:"top_albums"`
+	Over         []MusicPiece   `json:"over" doc:"The listens over time."`
+	Links        []MusicLink    `json:"links" doc:"Links to other services."`
 
 	now    time.Time // in the reader's zone
 	unit   string    // of Over

@@ -9,7 +9,6 @@ import (
 	"reprise/internal/enrich"
 	"reprise/internal/library"
 	"reprise/internal/listening"
-	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -141,11 +140,11 @@ func sourcesOf(ctx context.Context, v Music) ui.Grid {
 		words.T(ctx, "music.asked"), words.T(ctx, "music.next")}}
 	for _, s := range v.Sources {
 		asked, next := templ.Component(ui.Name("–")), ui.Name(words.T(ctx, "music.when_known"))
-		if s.AskedAt != nil {
-			asked = ui.Time(core.At(s.AskedAt), ui.Ago)
+		if !s.AskedAt.IsZero() {
+			asked = ui.Time(s.AskedAt.Time, ui.Ago)
 		}
-		if s.NextAt != nil {
-			next = ui.Time(core.At(s.NextAt), ui.Until)
+		if !s.NextAt.IsZero() {
+			next = ui.Time(s.NextAt.Time, ui.Until)
 		}
 		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{ui.Name(s.DisplayName),
 			templ.Join(ui.Name(answerOf(ctx, s)), ui.Details(s.Detail)), asked, next}})
@@ -156,7 +155,7 @@ func sourcesOf(ctx context.Context, v Music) ui.Grid {
 // answerOf says what a source said.
 func answerOf(ctx context.Context, s Fact) string {
 	switch {
-	case s.AskedAt == nil:
+	case s.AskedAt.IsZero():
 		return words.T(ctx, "music.not_asked")
 	case s.State == string(enrich.Done):
 		return words.T(ctx, "music.found")

@@ -102,10 +102,10 @@ func TestMusicShowsOnlyFactsWithAValue(t *testing.T) {
 
 func TestSourcesOfFactsAreSound(t *testing.T) {
 	t.Parallel()
-	next := "2026-11-20T21:04:11Z"
+	next := core.Moment(time.Date(2026, 11, 20, 21, 4, 11, 0, time.UTC))
 	uitest.Sound(t, func(l *words.Language) templ.Component {
 		return sourcesPart([]EnrichmentSource{{Provider: "musicbrainz", DisplayName: "MusicBrainz", State: "waiting",
-			Message: uitest.Hostile + ".", NextAttemptAt: &next, Total: 9, Asked: 4, Retry: true},
+			Message: uitest.Hostile + ".", NextAttemptAt: next, Total: 9, Asked: 4, Retry: true},
 			{Provider: "fanarttv", DisplayName: "Fanart.tv", State: notSetUp, Message: "x", Missing: []string{"a.b"}}})
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/enrich"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/backoff"
 	"reprise/internal/server/core"
@@ -55,20 +56,20 @@ const notSetUp = "off"
 
 // EnrichmentSource is a source of facts.
 type EnrichmentSource struct {
-	Provider      string   `json:"provider"`
-	DisplayName   string   `json:"display_name"`
-	State         string   `json:"state" enum:"healthy,syncing,waiting,held,needs_admin,off" doc:"Off when it is not set up."`
-	Category      *string  `json:"category" doc:"Of the failure; null without one."` // of the failure that prevents it; nil without one
-	Message       string   `json:"message" doc:"A plain sentence."`
-	NextAttemptAt *string  `json:"next_attempt_at" format:"date-time"`
-	Missing       []string `json:"missing_settings"`
-	Total         int      `json:"total" doc:"How many entities there are to ask it about."`
-	Asked         int      `json:"asked" doc:"How many it has answered for."`
-	Done          int      `json:"done"`
-	NotThere      int      `json:"not_there" doc:"How many it does not know."`
-	Waiting       int      `json:"waiting"`
-	Failed        int      `json:"failed" doc:"Postponed after a failure that concerns that one entity."`
-	Retry         bool     `json:"-"` // "Try again" may change something
+	Provider      string         `json:"provider"`
+	DisplayName   string         `json:"display_name"`
+	State         string         `json:"state" enum:"healthy,syncing,waiting,held,needs_admin,off" doc:"Off when it is not set up."`
+	Category      *string        `json:"category" doc:"Of the failure; null without one."` // of the failure that prevents it; nil without one
+	Message       string         `json:"message" doc:"A plain sentence."`
+	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
+	Missing       []string       `json:"missing_settings"`
+	Total         int            `json:"total" doc:"How many entities there are to ask it about."`
+	Asked         int            `json:"asked" doc:"How many it has answered for."`
+	Done          int            `json:"done"`
+	NotThere      int            `json:"not_there" doc:"How many it does not know."`
+	Waiting       int            `json:"waiting"`
+	Failed        int            `json:"failed" doc:"Postponed after a failure that concerns that one entity."`
+	Retry         bool           `json:"-"` // "Try again" may change something
 }
 
 // All returns the sources of facts about music, with how far each has been asked.
@@ -182,10 +183,10 @@ func (h *Sources) Part(ctx context.Context) (templ.Component, error) {
 
 // next says when the source is asked next; empty if that is not known.
 func (v EnrichmentSource) next(ctx context.Context) string {
-	if v.NextAttemptAt == nil {
+	if v.NextAttemptAt.IsZero() {
 		return ""
 	}
-	return words.T(ctx, "metadata.next") + ": " + *v.NextAttemptAt
+	return words.T(ctx, "metadata.next") + ": " + library.Stamp(v.NextAttemptAt.Time)
 }
 
 // missing says which settings the source lacks.

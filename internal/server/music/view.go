@@ -11,18 +11,18 @@ import (
 
 // Music is an artist, an album or a track with the facts about it.
 type Music struct {
-	ID          string   `json:"id"`
-	Kind        string   `json:"kind" enum:"artist,album,track"`
-	Name        string   `json:"name"`
-	Artist      string   `json:"artist"`
-	Album       *string  `json:"album" doc:"That a track was played from."` // of a track
-	Plays       int      `json:"plays" minimum:"1" doc:"How often the signed-in user has heard it."`
-	LastHeardAt *string  `json:"last_heard_at" format:"date-time"`
-	MBID        *string  `json:"mbid" doc:"MusicBrainz' id of the artist, release group or recording."`
-	Released    *string  `json:"released" doc:"First release, or when an artist began: \"1999\", \"1999-06\" or \"1999-06-12\"."`
-	Tags        []string `json:"tags"`
-	Picture     *string  `json:"picture" doc:"Address on this server."` // its address
-	Sources     []Fact   `json:"sources"`
+	ID          string         `json:"id"`
+	Kind        string         `json:"kind" enum:"artist,album,track"`
+	Name        string         `json:"name"`
+	Artist      string         `json:"artist"`
+	Album       *string        `json:"album" doc:"That a track was played from."` // of a track
+	Plays       int            `json:"plays" minimum:"1" doc:"How often the signed-in user has heard it."`
+	LastHeardAt core.MaybeTime `json:"last_heard_at"`
+	MBID        *string        `json:"mbid" doc:"MusicBrainz' id of the artist, release group or recording."`
+	Released    *string        `json:"released" doc:"First release, or when an artist began: \"1999\", \"1999-06\" or \"1999-06-12\"."`
+	Tags        []string       `json:"tags"`
+	Picture     *string        `json:"picture" doc:"Address on this server."` // its address
+	Sources     []Fact         `json:"sources"`
 
 	Portrait bool `json:"-"` // the picture is the artist's
 	// The numbers of the artist's and the album's pages; 0 without one.
@@ -36,13 +36,13 @@ type Music struct {
 
 // Fact is what a source says.
 type Fact struct {
-	Provider    string   `json:"provider"`
-	DisplayName string   `json:"display_name"`
-	State       string   `json:"state" enum:"waiting,done,not_there,failed"`
-	Tells       []string `json:"tells" enum:"mbid,released,tags,picture,name" doc:"Which facts come from it."`
-	AskedAt     *string  `json:"asked_at" format:"date-time"`
-	NextAt      *string  `json:"next_attempt_at" format:"date-time"`
-	Detail      string   `json:"detail,omitempty" doc:"The latest failure in the source's words."`
+	Provider    string         `json:"provider"`
+	DisplayName string         `json:"display_name"`
+	State       string         `json:"state" enum:"waiting,done,not_there,failed"`
+	Tells       []string       `json:"tells" enum:"mbid,released,tags,picture,name" doc:"Which facts come from it."`
+	AskedAt     core.MaybeTime `json:"asked_at"`
+	NextAt      core.MaybeTime `json:"next_attempt_at"`
+	Detail      string         `json:"detail,omitempty" doc:"The latest failure in the source's words."`
 }
 
 func (h *Handler) viewMusic(m enrich.Music) Music {

@@ -24,9 +24,9 @@ type note struct {
 // noteOf returns a notification as the page shows it.
 func noteOf(ctx context.Context, n core.Notification) note {
 	v := note{ID: n.ID, Severity: n.Severity, Title: n.Title, Message: n.Message, Detail: n.Detail,
-		At: core.At(&n.CreatedAt)}
-	if n.ResolvedAt != nil {
-		v.Over, v.At = words.T(ctx, "notifications.solved"), core.At(n.ResolvedAt)
+		At: n.CreatedAt.Time}
+	if !n.ResolvedAt.IsZero() {
+		v.Over, v.At = words.T(ctx, "notifications.solved"), n.ResolvedAt.Time
 		if n.Replaced {
 			v.Over = words.T(ctx, "notifications.replaced")
 		}
@@ -42,7 +42,7 @@ func noteOf(ctx context.Context, n core.Notification) note {
 	if n.Action != nil {
 		v.Actions = append(v.Actions, ui.Action{Label: n.Action.Label, URL: n.Action.URL, Main: len(n.Choices) == 0})
 	}
-	if v.Dismissed = core.At(n.AcknowledgedAt); v.Dismissed.IsZero() {
+	if v.Dismissed = n.AcknowledgedAt.Time; v.Dismissed.IsZero() {
 		v.Actions = append(v.Actions, ui.Action{ID: "seen-" + n.ID, Label: words.T(ctx, "notifications.dismiss"),
 			Post: "/notifications/" + n.ID + "/ack"})
 	}

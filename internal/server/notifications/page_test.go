@@ -2,6 +2,7 @@ package notifications
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,11 +12,12 @@ import (
 
 func TestWhatANotificationOffers(t *testing.T) {
 	t.Parallel()
-	at := "2026-11-22T14:05:00Z"
-	open := core.Notification{ID: "7", Severity: "error", CreatedAt: at,
+	at := time.Date(2026, 11, 22, 14, 5, 0, 0, time.UTC)
+	open := core.Notification{ID: "7", Severity: "error", CreatedAt: core.Stamp(at),
 		Action: &core.Action{Label: "Reconnect", URL: "/connect/spotify"}}
 	dismissed, over, replaced := open, open, open
-	dismissed.AcknowledgedAt, over.ResolvedAt, replaced.ResolvedAt, replaced.Replaced = &at, &at, &at, true
+	dismissed.AcknowledgedAt, over.ResolvedAt = core.Moment(at), core.Moment(at)
+	replaced.ResolvedAt, replaced.Replaced = core.Moment(at), true
 	question := open
 	question.Choices = []core.Choice{{URL: "/playlists/1/copies/spotify", Value: "rewrite", Label: "Write it again"}}
 	for name, c := range map[string]struct {

@@ -9,25 +9,24 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
-	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
 
 // Link is an invitation, or a link to choose a new password. URL is set only right after it was made.
 type Link struct {
-	ID        string `json:"id"`
-	Kind      string `json:"kind" enum:"invitation,reset"`
-	Name      string `json:"name" doc:"Suggested to an invited person, or of the account."`
-	Role      string `json:"role,omitempty" enum:"Role"`
-	CreatedAt string `json:"created_at" format:"date-time"`
-	ExpiresAt string `json:"expires_at" format:"date-time"`
-	URL       string `json:"url,omitempty" format:"uri" doc:"The link itself; only in the answer that created it."`
+	ID        string    `json:"id"`
+	Kind      string    `json:"kind" enum:"invitation,reset"`
+	Name      string    `json:"name" doc:"Suggested to an invited person, or of the account."`
+	Role      string    `json:"role,omitempty" enum:"Role"`
+	CreatedAt core.Time `json:"created_at"`
+	ExpiresAt core.Time `json:"expires_at"`
+	URL       string    `json:"url,omitempty" format:"uri" doc:"The link itself; only in the answer that created it."`
 }
 
 func linkView(l accounts.Link) Link {
 	return Link{ID: strconv.FormatInt(l.ID, 10), Kind: l.Kind, Name: l.Name, Role: l.Role,
-		CreatedAt: library.Stamp(l.CreatedAt), ExpiresAt: library.Stamp(l.ExpiresAt)}
+		CreatedAt: core.Stamp(l.CreatedAt), ExpiresAt: core.Stamp(l.ExpiresAt)}
 }
 
 // madeLink is a link that has just been made, with its address.

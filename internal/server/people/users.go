@@ -230,20 +230,20 @@ func (h *Users) ChangePassword(c echo.Context, old, password string) error {
 
 // User is an account in the API.
 type User struct {
-	ID        string `json:"id"`
-	Name      string `json:"name" minLength:"1" maxLength:"64"`
-	Role      string `json:"role" enum:"Role"`
-	CreatedAt string `json:"created_at" format:"date-time"`
+	ID        string    `json:"id"`
+	Name      string    `json:"name" minLength:"1" maxLength:"64"`
+	Role      string    `json:"role" enum:"Role"`
+	CreatedAt core.Time `json:"created_at"`
 }
 
 // SeenUser is an account with the time when it was last used; nil when that is not known.
 type SeenUser struct {
 	User
-	LastSeenAt *string `json:"last_seen_at" format:"date-time"`
+	LastSeenAt core.MaybeTime `json:"last_seen_at"`
 }
 
 func view(u accounts.User) User {
-	return User{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: library.Stamp(u.CreatedAt)}
+	return User{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: core.Stamp(u.CreatedAt)}
 }
 
 type listUsersRequest struct {

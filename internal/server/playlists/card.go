@@ -7,7 +7,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/match"
-	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -89,7 +88,7 @@ func (v *copyCard) state(ctx context.Context, c Copy) {
 	if d == nil || d.State == done || nothingWritten(c) {
 		return
 	}
-	v.Next, v.Answer = core.At(d.NextAttemptAt), d.LastAnswer
+	v.Next, v.Answer = d.NextAttemptAt.Time, d.LastAnswer
 	switch {
 	case d.Reason != "":
 		v.Going = d.Reason
@@ -111,11 +110,11 @@ func (v *copyCard) report(ctx context.Context, c Copy) {
 	}
 	if nothingWritten(c) {
 		v.Nothing = words.T(ctx, "playlists.nothing", "Count", r.Total, "Found", r.Matched, "Name", c.DisplayName)
-		if c.WrittenAt != nil {
+		if !c.WrittenAt.IsZero() {
 			v.Nothing += " " + words.T(ctx, "playlists.kept")
 		}
 	} else {
-		v.Found, v.Written = words.T(ctx, "playlists.found", "Count", r.Total, "Found", r.Matched), core.At(c.WrittenAt)
+		v.Found, v.Written = words.T(ctx, "playlists.found", "Count", r.Total, "Found", r.Matched), c.WrittenAt.Time
 		if r.Done == "unchanged" {
 			v.Found += " " + words.T(ctx, "playlists.unchanged")
 		}

@@ -78,7 +78,7 @@ func pageOf(ctx context.Context, p Playlist, tracks []Track, copies []Copy) page
 			row.Length = ui.Length(time.Duration(*t.DurationMS) * time.Millisecond)
 		}
 		if gone := t.Video.Gone(); gone != "" {
-			row.Gone = words.Each("playlists.video_", gone, "Since", core.At(t.Video.GoneSince)).T(ctx)
+			row.Gone = words.Each("playlists.video_", gone, "Since", t.Video.GoneSince.Time).T(ctx)
 		}
 		v.Tracks = append(v.Tracks, row)
 	}

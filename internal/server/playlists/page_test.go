@@ -3,6 +3,7 @@ package playlists
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ import (
 	"reprise/web/ui/uitest"
 )
 
-const stamp = "2026-11-20T21:04:11Z"
+var then = core.Moment(time.Date(2026, 11, 20, 21, 4, 11, 0, time.UTC))
 
 // copyWith is a copy on Navidrome of which 5 of 7 tracks were found, one in each way.
 func copyWith(change func(*Copy)) Copy {
@@ -29,7 +30,7 @@ func copyWith(change func(*Copy)) Copy {
 	}
 	r.Tracks[6].Question, r.Tracks[6].Offered = "7", 3
 	c := Copy{Connection: "navidrome", Provider: "navidrome", DisplayName: "Navidrome", Enabled: true,
-		UpToDate: true, WhenChanged: ask, WrittenAt: core.Text(stamp), Report: r}
+		UpToDate: true, WhenChanged: ask, WrittenAt: then, Report: r}
 	if change != nil {
 		change(&c)
 	}
@@ -112,12 +113,12 @@ func TestPlaylistPagesAreSound(t *testing.T) {
 	ms := int64(241_000)
 	tracks := []Track{{Position: 251, Track: uitest.Hostile, Artist: uitest.Hostile, DurationMS: &ms},
 		{Position: 252, Track: "Sun", Artist: "Nobody", Album: uitest.Hostile, Video: &Video{
-			Availability: library.VideoPrivate, GoneSince: core.Text(stamp)}}}
+			Availability: library.VideoPrivate, GoneSince: then}}}
 	copies := []Copy{copyWith(nil), copyWith(func(c *Copy) {
 		c.Connection, c.Drift, c.DisplayName = "b", "edited", uitest.Hostile
 		c.Delivery = &deliveries.Delivery{ID: "1", State: "retrying", Reason: uitest.Hostile,
 			LastAnswer:    uitest.Hostile,
-			NextAttemptAt: core.Text(stamp)}
+			NextAttemptAt: then}
 	}), copyWith(func(c *Copy) { c.Connection, c.Enabled = "c", false })}
 	for _, page := range []func(context.Context) templ.Component{
 		func(ctx context.Context) templ.Component {

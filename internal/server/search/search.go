@@ -70,14 +70,14 @@ func questionOf(c echo.Context) (library.Search, error) {
 
 // FoundMusic is an artist, an album or a track in the API.
 type FoundMusic struct {
-	ID          string  `json:"id" doc:"As in /music."`
-	Kind        string  `json:"kind" enum:"artist,album,track"`
-	Name        string  `json:"name"`
-	Artist      string  `json:"artist"`
-	Album       *string `json:"album" doc:"That a track was played from."`
-	Plays       int     `json:"plays" minimum:"1" doc:"How often the signed-in user has heard it."`
-	LastHeardAt *string `json:"last_heard_at" format:"date-time"`
-	Picture     *string `json:"picture" doc:"Address on this server."`
+	ID          string         `json:"id" doc:"As in /music."`
+	Kind        string         `json:"kind" enum:"artist,album,track"`
+	Name        string         `json:"name"`
+	Artist      string         `json:"artist"`
+	Album       *string        `json:"album" doc:"That a track was played from."`
+	Plays       int            `json:"plays" minimum:"1" doc:"How often the signed-in user has heard it."`
+	LastHeardAt core.MaybeTime `json:"last_heard_at"`
+	Picture     *string        `json:"picture" doc:"Address on this server."`
 }
 
 // FoundPlaylist is a playlist in the API.

@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
-	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
@@ -50,12 +49,12 @@ func (h *Handler) API(a *core.API) {
 
 // Session is a session.
 type Session struct {
-	ID         string `json:"id"`
-	Browser    string `json:"browser" doc:"In words, such as Firefox on Linux."`
-	Address    string `json:"address" doc:"Where it was last used from."`
-	SignedInAt string `json:"signed_in_at" format:"date-time"`
-	LastUsedAt string `json:"last_used_at" format:"date-time"`
-	Current    bool   `json:"current" doc:"Whether it is the session of this call."`
+	ID         string    `json:"id"`
+	Browser    string    `json:"browser" doc:"In words, such as Firefox on Linux."`
+	Address    string    `json:"address" doc:"Where it was last used from."`
+	SignedInAt core.Time `json:"signed_in_at"`
+	LastUsedAt core.Time `json:"last_used_at"`
+	Current    bool      `json:"current" doc:"Whether it is the session of this call."`
 }
 
 // all returns the views of the sessions of a user, the latest sign-in first.
@@ -63,8 +62,8 @@ func (h *Handler) all(ctx context.Context, user int64) ([]Session, error) {
 	all, err := h.core.Sessions.Of(ctx, user)
 	current := h.core.Sessions.Current(ctx)
 	return core.ViewAll(all, func(s accounts.Session) Session {
-		return Session{ID: s.ID, Browser: s.Agent, Address: s.Address, SignedInAt: library.Stamp(s.SignedInAt),
-			LastUsedAt: library.Stamp(s.UsedAt), Current: s.ID == current}
+		return Session{ID: s.ID, Browser: s.Agent, Address: s.Address, SignedInAt: core.Stamp(s.SignedInAt),
+			LastUsedAt: core.Stamp(s.UsedAt), Current: s.ID == current}
 	}), err
 }
 

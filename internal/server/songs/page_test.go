@@ -2,6 +2,7 @@ package songs
 
 import (
 	"testing"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,7 @@ func question(answer string) SongQuestion {
 				Chosen: answer == "chosen"},
 			{ID: "b", Title: "Angel", Artist: "Massive Attack"}}}
 	if answer != "open" {
-		q.AnsweredAt = core.Text("2026-11-20T21:04:11Z")
+		q.AnsweredAt = core.Moment(time.Date(2026, 11, 20, 21, 4, 11, 0, time.UTC))
 	}
 	return q
 }

@@ -10,7 +10,6 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -62,7 +61,7 @@ func listOf(ctx context.Context, place, back string, all []SongQuestion) listVie
 		Lead: words.T(ctx, "songs.lead")}}
 	for _, q := range all {
 		item := ui.Item{Title: ui.Named{Text: q.Title, URL: q.URL}, By: named(q.Artist)}
-		if q.AnsweredAt == nil {
+		if q.AnsweredAt.IsZero() {
 			item.Note = words.T(ctx, "songs.could_be", "Count", len(q.Offered))
 			v.Open = append(v.Open, item)
 			continue
@@ -105,7 +104,7 @@ func pageOf(ctx context.Context, place string, q SongQuestion) pageView {
 		BackTo: words.T(ctx, "songs.title", "Name", place),
 		Lead:   words.T(ctx, "songs.choose", "Count", len(q.Offered), "Name", place)},
 		Song: ui.Item{Title: ui.Named{Text: q.Title}, By: named(q.Artist, q.Album, length(q.DurationMS))}}
-	at := core.At(q.AnsweredAt)
+	at := q.AnsweredAt.Time
 	for i, o := range q.Offered {
 		id := "song-" + strconv.Itoa(i)
 		item := ui.Item{ID: id, Title: ui.Named{Text: o.Title}, By: named(o.Artist, o.Album, length(o.DurationMS))}
@@ -120,7 +119,7 @@ func pageOf(ctx context.Context, place string, q SongQuestion) pageView {
 		none.Said, none.At = words.T(ctx, "songs.none_chosen"), at
 	}
 	v.Answers = append(v.Answers, none)
-	if q.AnsweredAt != nil {
+	if !q.AnsweredAt.IsZero() {
 		v.Answers = append(v.Answers, answerView{Do: answer(words.T(ctx, "songs.again"), q, "forget"),
 			Help: words.T(ctx, "songs.again_help")})
 	}

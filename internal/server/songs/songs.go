@@ -72,18 +72,18 @@ func Path(conn library.ConnectionID, id int64) string {
 
 // SongQuestion is a question and its answer.
 type SongQuestion struct {
-	ID         string  `json:"id"`
-	Connection string  `json:"connection"`
-	Title      string  `json:"title"`
-	Artist     string  `json:"artist"`
-	Album      string  `json:"album" doc:"Empty if it is not known."`
-	DurationMS int64   `json:"duration_ms" minimum:"0" doc:"0 if it is not known."`
-	Answer     string  `json:"answer" enum:"open,chosen,none"` // open, chosen or none
-	Chosen     *string `json:"chosen" doc:"The id of the chosen song there."`
-	Offered    []Song  `json:"offered" doc:"Those that could be it, the most likely first."`
-	AskedAt    string  `json:"asked_at" format:"date-time"`
-	AnsweredAt *string `json:"answered_at" format:"date-time"`
-	URL        string  `json:"-"`
+	ID         string         `json:"id"`
+	Connection string         `json:"connection"`
+	Title      string         `json:"title"`
+	Artist     string         `json:"artist"`
+	Album      string         `json:"album" doc:"Empty if it is not known."`
+	DurationMS int64          `json:"duration_ms" minimum:"0" doc:"0 if it is not known."`
+	Answer     string         `json:"answer" enum:"open,chosen,none"` // open, chosen or none
+	Chosen     *string        `json:"chosen" doc:"The id of the chosen song there."`
+	Offered    []Song         `json:"offered" doc:"Those that could be it, the most likely first."`
+	AskedAt    core.Time      `json:"asked_at"`
+	AnsweredAt core.MaybeTime `json:"answered_at"`
+	URL        string         `json:"-"`
 }
 
 // Song is a song that may be chosen.
@@ -99,7 +99,7 @@ type Song struct {
 func viewOf(q delivery.Question) SongQuestion {
 	v := SongQuestion{ID: strconv.FormatInt(q.ID, 10), Connection: string(q.Connection), Title: q.Track.Title,
 		Artist: q.Track.Artist, Album: q.Track.Album, DurationMS: q.Track.Duration.Milliseconds(), Answer: "open",
-		Chosen: core.Text(q.Chosen), AskedAt: library.Stamp(q.AskedAt), AnsweredAt: core.Moment(q.AnsweredAt),
+		Chosen: core.Text(q.Chosen), AskedAt: core.Stamp(q.AskedAt), AnsweredAt: core.Moment(q.AnsweredAt),
 		Offered: []Song{}, URL: Path(q.Connection, q.ID)}
 	if q.Answer != delivery.Unanswered {
 		v.Answer = string(q.Answer)

@@ -12,7 +12,6 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/events"
-	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
@@ -70,20 +69,20 @@ func (h *Handler) API(a *core.API) {
 
 // Token is a personal token. Secret is set only right after it was made.
 type Token struct {
-	ID         string  `json:"id"`
-	Name       string  `json:"name"`
-	Scope      string  `json:"scope" enum:"Scope"`
-	LastFour   string  `json:"last_four"`
-	CreatedAt  string  `json:"created_at" format:"date-time"`
-	LastUsedAt *string `json:"last_used_at" format:"date-time"`
-	ExpiresAt  *string `json:"expires_at" format:"date-time"`
-	Expired    bool    `json:"expired"`
-	Secret     string  `json:"token,omitempty" doc:"Only in the answer that created it."`
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	Scope      string         `json:"scope" enum:"Scope"`
+	LastFour   string         `json:"last_four"`
+	CreatedAt  core.Time      `json:"created_at"`
+	LastUsedAt core.MaybeTime `json:"last_used_at"`
+	ExpiresAt  core.MaybeTime `json:"expires_at"`
+	Expired    bool           `json:"expired"`
+	Secret     string         `json:"token,omitempty" doc:"Only in the answer that created it."`
 }
 
 func view(t accounts.Token) Token {
 	return Token{ID: strconv.FormatInt(t.ID, 10), Name: t.Name, Scope: string(t.Scope), LastFour: t.LastFour,
-		CreatedAt:  library.Stamp(t.CreatedAt),
+		CreatedAt:  core.Stamp(t.CreatedAt),
 		LastUsedAt: core.Moment(t.LastUsedAt), ExpiresAt: core.Moment(t.ExpiresAt), Expired: t.Expired(time.Now())}
 }
 

@@ -170,14 +170,14 @@ func (h *Handler) address(code string) string {
 
 // YearLink is a link in the API.
 type YearLink struct {
-	Year   int      `json:"year"`
-	Parts  []string `json:"parts" enum:"numbers,artists,albums,tracks,months"`
-	MadeAt string   `json:"made_at" format:"date-time"`
-	URL    *string  `json:"url" doc:"The address; null except in the answer that creates the link."` // only in the answer that creates the link
+	Year   int       `json:"year"`
+	Parts  []string  `json:"parts" enum:"numbers,artists,albums,tracks,months"`
+	MadeAt core.Time `json:"made_at"`
+	URL    *string   `json:"url" doc:"The address; null except in the answer that creates the link."` // only in the answer that creates the link
 }
 
 func (h *Handler) viewLink(l library.YearLink, code string) YearLink {
-	return YearLink{l.Year, showing(l.Parts).list(), library.Stamp(l.MadeAt), core.Text(h.address(code))}
+	return YearLink{l.Year, showing(l.Parts).list(), core.Stamp(l.MadeAt), core.Text(h.address(code))}
 }
 
 func (h *Handler) linkAPI(c echo.Context, _ *core.OfYear) (out YearLink, _ error) {
