@@ -61,7 +61,7 @@ func entry(about backoff.Key, what activity.Action, detail words.Text) activity.
 // held notes a dictated wait if it is a long one.
 func (j *journal) held(ctx context.Context, s providers.Subject, st backoff.State) {
 	if time.Until(st.Until) > noteworthy {
-		j.trouble(ctx, s, st, activity.Held, words.New("activity.held_until", "Until", st.Until))
+		j.trouble(ctx, s, st, activity.Held, words.New("alert.continues.at", "Until", st.Until))
 	}
 }
 

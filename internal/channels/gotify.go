@@ -18,7 +18,7 @@ var gotify = Kind{
 	Name:     "gotify",
 	Label:    "Gotify",
 	Help:     words.New("channel.gotify.help"),
-	Sent:     words.New("channel.gotify.sent"),
+	Sent:     words.New("channel.ntfy.sent"),
 	Endpoint: gotifyEndpoint,
 	Fields: []providers.Field{
 		{Name: "server", Label: words.New("channel.gotify.server"), Kind: "url",

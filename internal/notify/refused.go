@@ -34,7 +34,7 @@ func refusal(p *providers.Provider, name words.Text, err error) (why words.Text,
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		if strings.Contains(e.Setting, ".") { // a setting of the installation, not a field of the form
 			return words.Join(words.New("refused.setting", "Setting", e.Setting), words.Of(e.Problem),
-				words.New("refused.setting_next")), true
+				words.New("alert.admin.advice")), true
 		}
 		return words.Of(e.Problem), false
 	}

@@ -118,7 +118,7 @@ func explainAstray(name words.Text, t Trouble) Words {
 	next := words.New("astray.person")
 	w.Title, w.Owner = words.New("astray.check", "Name", name), Person
 	if t.State.ForAdmin {
-		next, w.Owner = words.New("astray.admin"), Administrator
+		next, w.Owner = words.New("alert.admin.advice"), Administrator
 	}
 	safe := words.New("alert.auth.safe")
 	if !t.Waiting.IsZero() {
@@ -209,7 +209,7 @@ func denied(name words.Text, s backoff.State, stream string) words.Text {
 	case s.Scope == resilience.ScopeStream && stream != "":
 		return words.New("alert.permission.stream", "Name", name, "Stream", words.Each("stream.", stream))
 	}
-	return words.New("alert.permission.read", "Name", name)
+	return words.New("refused.permission", "Name", name)
 }
 
 // or returns an advice or, without one, the usual one.

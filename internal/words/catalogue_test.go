@@ -229,3 +229,20 @@ func literal(n ast.Node) (string, bool) {
 	text, err := strconv.Unquote(l.Value)
 	return text, err == nil
 }
+
+// chosen are the families of sentences of which one is chosen by a value, so that each member has its own.
+var chosen = regexp.MustCompile(`^(script|demo\.expect|setting\.label)\.|^problem\.\w+\.title$`)
+
+// A sentence that is written twice is changed once.
+func TestNoSentenceIsWrittenTwice(t *testing.T) {
+	english, german := catalogue(t, English), catalogue(t, German)
+	said := map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(english)) {
+		text := fmt.Sprint(english[id].forms, german[id].forms)
+		if chosen.MatchString(id) || strings.Count(text, " ") < 8 { // labels of a word or three
+			continue
+		}
+		require.Empty(t, said[text], "%s says the same as %s", id, said[text])
+		said[text] = id
+	}
+}

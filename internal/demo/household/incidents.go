@@ -108,7 +108,7 @@ func (t *teller) troubles(p Person, c library.Connection) {
 		since := words.Plain(library.Stamp(in.from))
 		switch in.kind {
 		case held:
-			note(in.from, activity.Held, Person{}, "", words.New("activity.held_until", "Until", in.to))
+			note(in.from, activity.Held, Person{}, "", words.New("alert.continues.at", "Until", in.to))
 		case down:
 			note(in.to, activity.Recovered, Person{}, "", since)
 		case stopped:

@@ -49,7 +49,7 @@ func headlineOf(ctx context.Context, all []Connection, offline, admin bool) head
 	case len(n.Person) > 0:
 		return say(syncer.NeedsReconnect, n.Words(you).T(ctx))
 	case offline:
-		h := say(syncer.Waiting, words.T(ctx, "status.offline"))
+		h := say(syncer.Waiting, words.T(ctx, "alert.offline.title"))
 		h.Lead = words.T(ctx, "status.offline_lead")
 		return h
 	case len(n.Time) > 0:

@@ -66,7 +66,7 @@ func overview(v overviewView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = groups(words.T(ctx, "deliveries.not_sent"), v.Failed).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = groups(words.T(ctx, "mark.dead"), v.Failed).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -195,7 +195,7 @@ func (b *builder) headline(all []service) (title, lead, shape string) {
 	case len(n.Person) > 0:
 		return n.Words(you).T(b.ctx), "", needsReconnect
 	case b.offline:
-		return words.T(b.ctx, "health.offline"), words.T(b.ctx, "health.offline_lead"), waiting
+		return words.T(b.ctx, "alert.offline.title"), words.T(b.ctx, "health.offline_lead"), waiting
 	case bad == 1: // nothing else is to be counted
 		return words.Each("health.head.", all[0].state, "Name", all[0].name).In(b.l), "", shapeOf(all[0].state)
 	case len(n.Time) > 0:

@@ -441,7 +441,7 @@ func person(v personView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Section(ui.Part{Title: words.T(ctx, "person.remove"), Lead: words.T(ctx, "person.remove_lead"),
+				templ_7745c5c3_Err = ui.Section(ui.Part{Title: words.T(ctx, "person.remove"), Lead: words.T(ctx, "account.remove_lead"),
 					Danger: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -88,7 +88,7 @@ func setupForm(v setupView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Input(ui.Field{Name: "password", Label: words.T(ctx, "setup.password"), Type: "password",
-				Required: true, Autocomplete: "new-password", Help: words.T(ctx, "setup.password_help")}).Render(ctx, templ_7745c5c3_Buffer)
+				Required: true, Autocomplete: "new-password", Help: words.T(ctx, "account.new_help")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

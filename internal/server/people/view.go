@@ -274,7 +274,7 @@ func (v redeemView) lead(ctx context.Context) string {
 // form asks an invited person for a name and a password, and others for a password.
 func (v redeemView) form(ctx context.Context) ui.Form {
 	password := ui.Field{Name: "password", Label: words.T(ctx, "redeem.password"), Type: "password",
-		Autocomplete: "new-password", Required: true, Help: words.T(ctx, "redeem.help")}
+		Autocomplete: "new-password", Required: true, Help: words.T(ctx, "account.new_help")}
 	if v.Kind == accounts.Reset {
 		password.Problem, password.Autofocus = v.Problem, true
 		return ui.Form{Post: "/" + v.Kind, Submit: words.T(ctx, "redeem.save"), Main: true, Username: v.Name,
