@@ -60,12 +60,12 @@ const latest = 10
 type Activity struct {
 	ID         string    `json:"id"`
 	At         core.Time `json:"at"`
-	Actor      *string   `json:"actor" doc:"Who did it; null for the server itself."` // null for the server itself
+	Actor      *string   `json:"actor" doc:"Who did it; null for the server itself."`
 	Action     string    `json:"action" doc:"Such as paused, stopped or key_reset."`
 	Provider   *string   `json:"provider"`
 	Connection *string   `json:"connection" doc:"Its id; the provider if it is about all of them."`
 	Subject    string    `json:"subject,omitempty" doc:"What else it is about, such as an endpoint or a name."`
-	Times      int       `json:"times,omitempty" doc:"How often it happened in an hour or a day; absent for once."` // if more than once
+	Times      int       `json:"times,omitempty" doc:"How often it happened in an hour or a day; absent for once."`
 	Message    string    `json:"message" doc:"The same in words."`
 	Request    string    `json:"-"` // what failed, for those who look into it
 	Trouble    bool      `json:"-"` // a problem began

@@ -117,8 +117,7 @@ type askRequest struct {
 }
 
 func (h *Handler) ask(c echo.Context, in *askRequest) (out Ask, _ error) {
-	body := in.Body
-	a, _, err := h.Put(c, body.Provider)
+	a, _, err := h.Put(c, in.Body.Provider)
 	if err != nil {
 		return out, err
 	}

@@ -157,8 +157,7 @@ type renameConnectionRequest struct {
 
 // renameAPI gives a connection another name.
 func (h *Handler) renameAPI(c echo.Context, in *renameConnectionRequest) (out Connection, _ error) {
-	body := in.Body
-	id, err := h.rename(c, body.Name)
+	id, err := h.rename(c, in.Body.Name)
 	if err != nil {
 		return out, err
 	}

@@ -32,7 +32,7 @@ type forwarding struct {
 // forwardingView counts a user's listens by what became of them at a provider.
 type Forwarding struct {
 	Enabled        bool           `json:"enabled"`
-	EarlierListens int            `json:"earlier_listens" minimum:"0" doc:"Stored here, unknown to the provider, and not on the way there."` // neither there nor waiting
+	EarlierListens int            `json:"earlier_listens" minimum:"0" doc:"Stored here, unknown to the provider, and not on the way there."`
 	Sent           int            `json:"sent" minimum:"0"`
 	Waiting        int            `json:"waiting" minimum:"0"`
 	Parked         int            `json:"parked" minimum:"0" doc:"Waiting for a person."`

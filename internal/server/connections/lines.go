@@ -22,7 +22,7 @@ type ConnectionLine struct {
 	Since         core.MaybeTime `json:"since"`
 	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
 	LastSuccessAt core.MaybeTime `json:"last_success_at"`
-	Owner         *string        `json:"owner" enum:"you,administrator" doc:"Who must act."` // who must act: you or administrator; nil for nobody
+	Owner         *string        `json:"owner" enum:"you,administrator" doc:"Who must act."`
 	// Began is what began, and when: "Sending has waited since …"
 	Began string `json:"-"`
 	// Liftable says that an administrator can end it: members may ask for that

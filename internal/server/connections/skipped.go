@@ -34,7 +34,7 @@ type Skipped struct {
 	Kind         string    `json:"kind" enum:"playlist,track"`
 	SourceID     string    `json:"source_id" doc:"At the service, or the position in the playlist."`
 	Name         string    `json:"name"`
-	PlaylistID   *string   `json:"playlist_source_id" doc:"The playlist of a track."` // that a track is in
+	PlaylistID   *string   `json:"playlist_source_id" doc:"The playlist of a track."`
 	PlaylistName *string   `json:"playlist_name"`
 	Category     string    `json:"category" enum:"item,network,upstream,contract"`
 	Reason       string    `json:"reason" doc:"Why, for a person."`

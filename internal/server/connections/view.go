@@ -17,7 +17,7 @@ import (
 // Connection is a connection in the API and in events.
 type Connection struct {
 	ID                  string             `json:"id" doc:"Unique among the connections of this user."`
-	Name                string             `json:"name" doc:"Given by its user; may be empty."` // given by its person; may be empty
+	Name                string             `json:"name" doc:"Given by its user; may be empty."`
 	Provider            string             `json:"provider"`
 	DisplayName         string             `json:"display_name" doc:"What people read: its name, or that of the provider."`
 	Account             string             `json:"account"`
@@ -25,15 +25,15 @@ type Connection struct {
 	Category            *string            `json:"category" enum:"Category"`
 	Message             string             `json:"message" doc:"A plain sentence."`
 	Detail              string             `json:"detail,omitempty" doc:"The latest failure in the service's words."`
-	Note                string             `json:"note,omitempty" doc:"What its server doesn't offer, and what to do instead."` // what its server does not offer
+	Note                string             `json:"note,omitempty" doc:"What its server doesn't offer, and what to do instead."`
 	Since               core.MaybeTime     `json:"since"`
 	NextAttemptAt       core.MaybeTime     `json:"next_attempt_at"`
 	LastSuccessAt       core.MaybeTime     `json:"last_success_at"`
 	ConsecutiveFailures int                `json:"consecutive_failures" minimum:"0"`
 	ExpiresAt           core.MaybeTime     `json:"expires_at"`
 	ParkedDeliveries    int                `json:"parked_deliveries" minimum:"0" doc:"Listens, playlists and months that wait for a person before Reprise sends them."`
-	Reading             *ConnectionLine    `json:"reading" doc:"Null if Reprise reads nothing there."`                 // nil where nothing is read
-	Sending             *ConnectionLine    `json:"sending" doc:"Null if something is read and nothing was ever sent."` // nil where something is read, and nothing was ever sent
+	Reading             *ConnectionLine    `json:"reading" doc:"Null if Reprise reads nothing there."`
+	Sending             *ConnectionLine    `json:"sending" doc:"Null if something is read and nothing was ever sent."`
 	Streams             []StreamState      `json:"streams" doc:"Those that its server offers."`
 	Actions             []ConnectionAction `json:"actions" doc:"What the person can do, the most sensible first."`
 	Reads               bool               `json:"-"` // false: things are only sent there
@@ -48,7 +48,7 @@ type StreamState struct {
 	State         string         `json:"state" enum:"ConnectionState"`
 	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
 	LastSuccessAt core.MaybeTime `json:"last_success_at"`
-	EverySeconds  int            `json:"every_seconds,omitempty" minimum:"1" doc:"How often it is read at the moment; absent if nothing is. Where many accounts share the pace of a service, this is longer than the interval of the settings."` // how often it is read at the moment
+	EverySeconds  int            `json:"every_seconds,omitempty" minimum:"1" doc:"How often it is read at the moment; absent if nothing is. Where many accounts share the pace of a service, this is longer than the interval of the settings."`
 	Note          string         `json:"note,omitempty" doc:"What a person should know about the data."`
 	HistoryDone   int            `json:"history_done,omitempty" doc:"Plays read of the history before the first sync, while it is being read."`
 	HistoryTotal  int            `json:"history_total,omitempty" doc:"All of them, as far as the provider says."`

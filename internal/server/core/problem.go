@@ -28,8 +28,8 @@ type Problem struct {
 	Status     int        `json:"status"`
 	Title      string     `json:"title"`
 	Detail     string     `json:"detail,omitempty"`
-	Until      *time.Time `json:"until,omitempty" doc:"When a wait ends."` // of a wait
-	OldAccount string     `json:"old_account,omitempty"`                   // of a choice between accounts
+	Until      *time.Time `json:"until,omitempty" doc:"When a wait ends."`
+	OldAccount string     `json:"old_account,omitempty"` // of a choice between accounts
 	NewAccount string     `json:"new_account,omitempty"`
 	// Fields says what is wrong with each of several fields, by name.
 	Fields map[string]string `json:"fields,omitempty" doc:"What is wrong, by field."`

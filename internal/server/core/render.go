@@ -111,10 +111,9 @@ type Notification struct {
 	SeenAt         MaybeTime `json:"seen_at" doc:"When a page had shown it to the person."`
 	AcknowledgedAt MaybeTime `json:"acknowledged_at" doc:"When the person dismissed it."`
 	ResolvedAt     MaybeTime `json:"resolved_at"`
-	Replaced       bool      `json:"replaced" doc:"Another one about the connection took its place. It is open again if that one is over first."` // resolved because another one about the connection took its place
+	Replaced       bool      `json:"replaced" doc:"Another one about the connection took its place. It is open again if that one is over first."`
 	Place          Place     `json:"place" enum:"toast,banner,card,small," doc:"Where pages show it. As a toast until the person has seen it; in the banner or on the card of its connection until it is dismissed; small from then on; nowhere when it is over."`
-	// Choices are the answers to a question, as buttons.
-	Choices []Choice `json:"-"`
+	Choices        []Choice  `json:"-"`
 }
 
 // Choice is a button that answers the question of a notification.

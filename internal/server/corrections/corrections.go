@@ -157,12 +157,10 @@ type Correction struct {
 	Becomes  *string        `json:"becomes" doc:"What it has made of the names."`
 	MadeAt   core.Time      `json:"made_at"`
 	UndoneAt core.MaybeTime `json:"undone_at" doc:"null while it holds."`
-	// what services are asked to delete, too
-	There []DeletedThere `json:"there" doc:"What services are asked to delete, too."`
-	// of an artist, an album or a track
-	About  *string `json:"about" doc:"\"artist\", \"album\" or \"track\" for 'merge', 'divide', 'rename' and 'picture', which hold for the whole household; null for corrections of listens."`
-	Name   *string `json:"name" doc:"What that was called then."`
-	MadeBy *string `json:"made_by" doc:"Who decided it; null for listens, or if they are gone."`
+	There    []DeletedThere `json:"there" doc:"What services are asked to delete, too."`
+	About    *string        `json:"about" doc:"\"artist\", \"album\" or \"track\" for 'merge', 'divide', 'rename' and 'picture', which hold for the whole household; null for corrections of listens."`
+	Name     *string        `json:"name" doc:"What that was called then."`
+	MadeBy   *string        `json:"made_by" doc:"Who decided it; null for listens, or if they are gone."`
 }
 
 // View returns a correction as the API shows it.

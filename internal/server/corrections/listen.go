@@ -115,8 +115,7 @@ type CorrectedListen struct {
 }
 
 func (h *Handler) editAPI(c echo.Context, in *editListenRequest) (out CorrectedListen, _ error) {
-	body := in.Body
-	made, err := h.edit(c, body)
+	made, err := h.edit(c, in.Body)
 	if err != nil {
 		return out, err
 	}

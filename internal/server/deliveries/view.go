@@ -19,14 +19,14 @@ type Delivery struct {
 	Attempts      int            `json:"attempts" minimum:"0" doc:"Used up."`
 	MaxAttempts   int            `json:"max_attempts" minimum:"1"`
 	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
-	NextLookAt    core.MaybeTime `json:"next_look_at" doc:"When a dead letter is tried again by itself; null if its person has to re-drive it."` // of a dead letter that is tried again by itself
+	NextLookAt    core.MaybeTime `json:"next_look_at" doc:"When a dead letter is tried again by itself; null if its person has to re-drive it."`
 	CreatedAt     core.Time      `json:"created_at"`
 	EndedAt       core.MaybeTime `json:"ended_at"`
 	Category      *string        `json:"category" doc:"Of the latest attempt that failed."`
 	Reason        string         `json:"reason" doc:"Why it is not done, for a person; empty when nothing is in its way."`
-	ReasonID      string         `json:"reason_id" doc:"Why the latest attempt failed, in no language; the filter takes it."` // of the latest failure; empty without one
+	ReasonID      string         `json:"reason_id" doc:"Why the latest attempt failed, in no language; the filter takes it."`
 	LastAnswer    string         `json:"last_answer" doc:"What the provider said to the latest attempt that failed."`
-	Question      *string        `json:"question" doc:"Path below /api/v1 where its song is chosen; null if there is nothing to choose."` // where its song is chosen, on the pages and below /api/v1
+	Question      *string        `json:"question" doc:"Path below /api/v1 where its song is chosen; null if there is nothing to choose."`
 	Redrivable    bool           `json:"-"`
 	Discardable   bool           `json:"-"`
 }

@@ -45,7 +45,7 @@ type Prompt struct {
 }
 
 type Cost struct {
-	Amount   string `json:"amount" required:"false" doc:"A decimal number."` // a decimal number
+	Amount   string `json:"amount" required:"false" doc:"A decimal number."`
 	Currency string `json:"currency" required:"false"`
 }
 
@@ -136,7 +136,7 @@ func byMonth(l *words.Language, all []digest.Spent, zone *time.Location) (months
 // ModelState says whether the model can be called now.
 type ModelState struct {
 	State         string         `json:"state" enum:"ready,waiting,held,needs_admin"`
-	Category      *string        `json:"category" doc:"Of the failure; null without one."` // of the failure that prevents it; nil without one
+	Category      *string        `json:"category" doc:"Of the failure; null without one."`
 	Message       string         `json:"message,omitempty"`
 	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
 }

@@ -24,7 +24,7 @@ type Tally struct {
 	Failures    int      `json:"failures" doc:"Of these."`
 	Refused     int      `json:"refused" doc:"Calls that an open breaker held back; not counted as attempts."`
 	FailureRate float64  `json:"failure_rate" maximum:"1" minimum:"0"`
-	PerSuccess  *float64 `json:"attempts_per_success" doc:"Null without a success."` // nil without a success
+	PerSuccess  *float64 `json:"attempts_per_success" doc:"Null without a success."`
 	MeanMS      int64    `json:"mean_ms" doc:"How long an attempt took on average."`
 	OpenSeconds int64    `json:"open_seconds" doc:"How long its breaker was open or half-open."`
 }

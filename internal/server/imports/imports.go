@@ -98,7 +98,7 @@ type Import struct {
 	Name        string         `json:"name" doc:"The file's."`
 	State       string         `json:"state" enum:"waiting,running,done,failed,canceled"`
 	Rows        int            `json:"rows" minimum:"0" doc:"Read so far."`
-	RowsTotal   int            `json:"rows_total" minimum:"0" doc:"About how many there are."` // about
+	RowsTotal   int            `json:"rows_total" minimum:"0" doc:"About how many there are."`
 	Added       int            `json:"added" minimum:"0" doc:"Listens that are new."`
 	Known       int            `json:"known" minimum:"0" doc:"Plays that Reprise already had, from any source."`
 	Skipped     int            `json:"skipped" minimum:"0" doc:"Rows that are no listens: podcasts, plays under 30 seconds."`
@@ -107,7 +107,7 @@ type Import struct {
 	BytesTotal  int64          `json:"bytes_total" minimum:"0" doc:"Unpacked."`
 	Problems    []string       `json:"problems" doc:"The first of the bad rows."`
 	Reason      string         `json:"reason,omitempty" doc:"Why it failed."`
-	Trouble     string         `json:"trouble,omitempty" doc:"Why it waits and what to do, for example because the disk is full. It continues by itself."` // why it waits
+	Trouble     string         `json:"trouble,omitempty" doc:"Why it waits and what to do, for example because the disk is full. It continues by itself."`
 	CreatedAt   core.Time      `json:"created_at"`
 	EndedAt     core.MaybeTime `json:"ended_at"`
 	Open        bool           `json:"-"`

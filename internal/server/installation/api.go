@@ -24,14 +24,14 @@ type Setting struct {
 	Kind         string   `json:"kind" enum:"text,contact,url,duration,integer,fraction,boolean,choice,rate,price,list,secret,secrets"`
 	Label        string   `json:"label"`
 	Help         string   `json:"help"`
-	Value        any      `json:"value" doc:"For secrets the last four characters; null when nothing is set."` // of secrets the last four characters; null when nothing is set
+	Value        any      `json:"value" doc:"For secrets the last four characters; null when nothing is set."`
 	Default      any      `json:"default" doc:"Null when empty."`
 	Source       string   `json:"source" enum:"default,database,file,environment,command_line"`
 	Secret       bool     `json:"secret"`
 	Editable     bool     `json:"editable"`
-	Why          string   `json:"reason,omitempty" doc:"Why you cannot edit it."` // why it is not editable
+	Why          string   `json:"reason,omitempty" doc:"Why you cannot edit it."`
 	NeedsRestart bool     `json:"needs_restart"`
-	Problem      string   `json:"problem,omitempty" doc:"What is wrong with the stored value. Reprise does not use it."` // with the stored value, which is not used
+	Problem      string   `json:"problem,omitempty" doc:"What is wrong with the stored value. Reprise does not use it."`
 	Choices      []string `json:"choices"`
 	Least        string   `json:"least,omitempty"`
 	Most         string   `json:"most,omitempty"`

@@ -199,7 +199,7 @@ type hoursAnswer struct {
 
 // HourOfWeek is an hour of a day of the week with listens.
 type HourOfWeek struct {
-	Weekday int `json:"weekday" maximum:"7" minimum:"1" doc:"From 1 (Monday) to 7."` // from 1, Monday
+	Weekday int `json:"weekday" maximum:"7" minimum:"1" doc:"From 1 (Monday) to 7."`
 	Hour    int `json:"hour" maximum:"23" minimum:"0"`
 	Listens int `json:"listens" minimum:"1"`
 }

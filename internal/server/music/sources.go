@@ -59,7 +59,7 @@ type EnrichmentSource struct {
 	Provider      string         `json:"provider"`
 	DisplayName   string         `json:"display_name"`
 	State         string         `json:"state" enum:"healthy,syncing,waiting,held,needs_admin,off" doc:"Off when it is not set up."`
-	Category      *string        `json:"category" doc:"Of the failure; null without one."` // of the failure that prevents it; nil without one
+	Category      *string        `json:"category" doc:"Of the failure; null without one."`
 	Message       string         `json:"message" doc:"A plain sentence."`
 	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
 	Missing       []string       `json:"missing_settings"`

@@ -15,13 +15,13 @@ type Music struct {
 	Kind        string         `json:"kind" enum:"artist,album,track"`
 	Name        string         `json:"name"`
 	Artist      string         `json:"artist"`
-	Album       *string        `json:"album" doc:"That a track was played from."` // of a track
+	Album       *string        `json:"album" doc:"That a track was played from."`
 	Plays       int            `json:"plays" minimum:"1" doc:"How often the signed-in user has heard it."`
 	LastHeardAt core.MaybeTime `json:"last_heard_at"`
 	MBID        *string        `json:"mbid" doc:"MusicBrainz' id of the artist, release group or recording."`
 	Released    *string        `json:"released" doc:"First release, or when an artist began: \"1999\", \"1999-06\" or \"1999-06-12\"."`
 	Tags        []string       `json:"tags"`
-	Picture     *string        `json:"picture" doc:"Address on this server."` // its address
+	Picture     *string        `json:"picture" doc:"Address on this server."`
 	Sources     []Fact         `json:"sources"`
 
 	Portrait bool `json:"-"` // the picture is the artist's

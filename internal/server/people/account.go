@@ -49,8 +49,7 @@ type removeAccountRequest struct {
 }
 
 func (h *Users) selfAPI(c echo.Context, in *removeAccountRequest) (out Removed, _ error) {
-	body := in.Body
-	if err := h.removeSelf(c, body.Password); err != nil {
+	if err := h.removeSelf(c, in.Body.Password); err != nil {
 		return out, err
 	}
 	if err := h.core.Sessions.SignOut(c); err != nil {

@@ -116,8 +116,7 @@ type inviteRequest struct {
 }
 
 func (h *Users) inviteAPI(c echo.Context, in *inviteRequest) (out Link, _ error) {
-	body := in.Body
-	v, err := h.invite(c, body)
+	v, err := h.invite(c, in.Body)
 	if err != nil {
 		return out, err
 	}

@@ -100,10 +100,12 @@ func viewCounts(n removal.Counts) Counts {
 		Imports: n.Imports, Channels: n.Channels, Tokens: n.Tokens}
 }
 
-func (h *Users) oneAPI(c echo.Context, _ *core.UserID) (out struct {
+type getUserAnswer struct {
 	User
-	Has Counts "json:\"has\""
-}, _ error) {
+	Has Counts `json:"has"`
+}
+
+func (h *Users) oneAPI(c echo.Context, _ *core.UserID) (out getUserAnswer, _ error) {
 	u, err := h.one(c)
 	if err != nil {
 		return out, err
@@ -112,10 +114,7 @@ func (h *Users) oneAPI(c echo.Context, _ *core.UserID) (out struct {
 	if err != nil {
 		return out, err
 	}
-	return struct {
-		User
-		Has Counts `json:"has"`
-	}{view(u), viewCounts(n)}, nil
+	return getUserAnswer{view(u), viewCounts(n)}, nil
 }
 
 type changeUserRequest struct {

@@ -85,10 +85,10 @@ func (h *Handler) API(a *core.API) {
 
 // Credentials are what a person types about an account.
 type Credentials struct {
-	Code     string `json:"code" form:"code" required:"false"`
-	Name     string `json:"name" form:"name" minLength:"1" maxLength:"64"`
-	Password string `json:"password" form:"password" minLength:"10" maxLength:"1024"`
-	Role     string `json:"role" form:"role" enum:"Role"`
+	Code     string `form:"code"`
+	Name     string `form:"name"`
+	Password string `form:"password"`
+	Role     string `form:"role"`
 }
 
 // firstAccount makes the first account and signs in with it.

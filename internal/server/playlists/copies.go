@@ -34,8 +34,8 @@ type Copy struct {
 	DisplayName string               `json:"display_name"`
 	Enabled     bool                 `json:"enabled"`
 	UpToDate    bool                 `json:"up_to_date"`
-	Drift       string               `json:"drift" enum:",gone,edited" doc:"Whether the copy was deleted or changed there; compared once a day. Then nothing is written until its person decides."` // gone or edited there; empty for neither
-	WhenChanged string               `json:"when_changed" enum:"ask,write,leave" doc:"What is done then: ask, write it again, or leave it as it is there."`                                         // what is done about that: ask, write or leave
+	Drift       string               `json:"drift" enum:",gone,edited" doc:"Whether the copy was deleted or changed there; compared once a day. Then nothing is written until its person decides."`
+	WhenChanged string               `json:"when_changed" enum:"ask,write,leave" doc:"What is done then: ask, write it again, or leave it as it is there."`
 	WrittenAt   core.MaybeTime       `json:"written_at"`
 	Delivery    *deliveries.Delivery `json:"delivery"`
 	Report      *delivery.Report     `json:"report"`

@@ -94,17 +94,16 @@ func (h *Handler) API(a *core.API) {
 }
 
 type Playlist struct {
-	ID         string `json:"id"`
-	Provider   string `json:"provider"`
-	Connection string `json:"connection" doc:"Its provider, and from the second connection on, a number."`
-	From       string `json:"-"` // label of the connection
-	SourceID   string `json:"source_id"`
-	Name       string `json:"name"`
-	TrackCount int    `json:"track_count"`
-	Active     bool   `json:"active" doc:"false once it is gone at its provider."`
-	// CopyOf is the id of the playlist that Reprise writes this one from.
-	CopyOf   *string `json:"copy_of" doc:"The id of the playlist that Reprise writes this one from; null if it is not a copy."`
-	CopyName string  `json:"-"`
+	ID         string  `json:"id"`
+	Provider   string  `json:"provider"`
+	Connection string  `json:"connection" doc:"Its provider, and from the second connection on, a number."`
+	From       string  `json:"-"` // label of the connection
+	SourceID   string  `json:"source_id"`
+	Name       string  `json:"name"`
+	TrackCount int     `json:"track_count"`
+	Active     bool    `json:"active" doc:"false once it is gone at its provider."`
+	CopyOf     *string `json:"copy_of" doc:"The id of the playlist that Reprise writes this one from; null if it is not a copy."`
+	CopyName   string  `json:"-"`
 }
 
 type Track struct {

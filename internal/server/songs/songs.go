@@ -88,7 +88,7 @@ type SongQuestion struct {
 
 // Song is a song that may be chosen.
 type Song struct {
-	ID         string `json:"id" doc:"At the service."` // at the service
+	ID         string `json:"id" doc:"At the service."`
 	Title      string `json:"title"`
 	Artist     string `json:"artist"`
 	Album      string `json:"album"`

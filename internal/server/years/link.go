@@ -173,7 +173,7 @@ type YearLink struct {
 	Year   int       `json:"year"`
 	Parts  []string  `json:"parts" enum:"numbers,artists,albums,tracks,months"`
 	MadeAt core.Time `json:"made_at"`
-	URL    *string   `json:"url" doc:"The address; null except in the answer that creates the link."` // only in the answer that creates the link
+	URL    *string   `json:"url" doc:"The address; null except in the answer that creates the link."`
 }
 
 func (h *Handler) viewLink(l library.YearLink, code string) YearLink {
