@@ -115,6 +115,15 @@ func TestCallsTakeJSONOnly(t *testing.T) {
 	})
 }
 
+func TestABodyThatIsMissingIsAskedFor(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		problem := h.Call(http.MethodPatch, "/account", "", http.StatusBadRequest)
+		require.Equal(t, "This request needs JSON as its body.", problem["detail"])
+		h.Call(http.MethodPost, "/deliveries/redrive", "", http.StatusOK) // may be left out
+	})
+}
+
 // The fields of every provider are in the description, or nobody could connect it by a call.
 func TestFieldsOfProvidersAreDescribed(t *testing.T) {
 	t.Parallel()

@@ -30,8 +30,8 @@ func init() {
 	huma.ValidateStrictCasing = true
 	huma.DefaultArrayNullable = false
 	huma.NewError = func(int, string, ...error) huma.StatusError { return &Problem{} }
-	huma.NewErrorWithContext = func(ctx huma.Context, _ int, _ string, errs ...error) huma.StatusError {
-		return misfit(ctx.Operation(), errs).Problem(ctx.Context())
+	huma.NewErrorWithContext = func(ctx huma.Context, _ int, says string, errs ...error) huma.StatusError {
+		return misfit(ctx.Operation(), says, errs).Problem(ctx.Context())
 	}
 }
 
@@ -88,7 +88,10 @@ func takeIn(c echo.Context, op *huma.Operation) error {
 }
 
 // misfit returns the refusal of a call that does not match its description, by the first of huma's errors.
-func misfit(op *huma.Operation, errs []error) *Refusal {
+func misfit(op *huma.Operation, says string, errs []error) *Refusal {
+	if says == "request body is required" {
+		return BadRequest(words.New("problem.unreadable.title"), words.New("problem.unreadable.none"))
+	}
 	var all []*huma.ErrorDetail
 	for _, err := range errs {
 		if d, ok := errors.AsType[*huma.ErrorDetail](err); ok {
