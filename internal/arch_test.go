@@ -39,6 +39,7 @@ var arrows = map[string][]string{
 	"internal/bench":                  {},
 	"internal/accounts":               {},
 	"internal/search":                 {},
+	"internal/throttle":               {},
 	"internal/tables":                 {},
 	"internal/cluster":                {"internal/resilience"}, // whether a failure is this machine's
 	"internal/upkeep":                 {},
@@ -237,7 +238,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
 	},
 	"internal/server/asks": {"internal/accounts", "internal/asks", "internal/providers",
-		"internal/server/core"},
+		"internal/server/core", "internal/throttle"},
 	"internal/server/admin": {
 		"internal/activity", "internal/digest", "internal/enrich", "internal/library", "internal/providers",
 		"internal/resilience", "internal/resilience/keys", "internal/resilience/transport",
@@ -267,7 +268,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels",
 		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/library",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience",
-		"internal/resilience/backoff", "internal/sync", "web/static",
+		"internal/resilience/backoff", "internal/sync", "internal/throttle", "web/static",
 	},
 	"internal/server/corrections": {
 		"internal/art", "internal/enrich", "internal/library", "internal/server/core", "internal/server/music",

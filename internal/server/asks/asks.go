@@ -13,22 +13,23 @@ import (
 	"reprise/internal/asks"
 	"reprise/internal/providers"
 	"reprise/internal/server/core"
+	"reprise/internal/throttle"
 	"reprise/internal/words"
 )
 
 // rate is how often a person may ask: for every service at once, and then now and again.
-var rate = core.Rate{Burst: 12, Every: 5 * time.Minute}
+var rate = throttle.Rate{Burst: 12, Every: 5 * time.Minute}
 
 // Handler answers for what members ask for.
 type Handler struct {
 	core *core.Core
 	asks *asks.Asks
-	rate *core.Throttle
+	rate *throttle.Throttle
 }
 
 // New returns a Handler.
 func New(k *core.Core, a *asks.Asks) *Handler {
-	return &Handler{core: k, asks: a, rate: core.NewThrottle(rate)}
+	return &Handler{core: k, asks: a, rate: throttle.New(rate)}
 }
 
 // Pages adds the routes of the forms.

@@ -21,6 +21,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/throttle"
 	"reprise/internal/words"
 )
 
@@ -55,8 +56,8 @@ type Access struct {
 	adminToken atomic.Pointer[resilience.Secret]
 	log        *slog.Logger
 	wrong      *wrongTokens
-	refused    *Throttle         // bounds the lines of the log
-	calls      map[string]access // by method and route; complete before the first request
+	refused    *throttle.Throttle // bounds the lines of the log
+	calls      map[string]access  // by method and route; complete before the first request
 }
 
 // access says who may make a call.
@@ -186,7 +187,7 @@ func (a *Access) bearer(r *http.Request, address, secret string) (bearer, error)
 	}
 	right := a.isAdminToken(secret)
 	if err := a.wrong.try(address, right); err != nil {
-		if near, _ := Networks(address); a.refused.Take(near) == 0 {
+		if near, _ := throttle.Networks(address); a.refused.Take(near) == 0 {
 			a.log.Warn(logRefused, "address", address)
 		}
 		return bearer{}, err

@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
+	"reprise/internal/throttle"
 )
 
 // The messages and outcomes about access in the server's log. Programs such as fail2ban read them (docs/signing-in.md),
@@ -24,8 +25,8 @@ const (
 
 // These bound the lines about those who are refused, which a flood would write: about one address, and about all.
 var (
-	refusedEvery = Rate{Burst: 1, Every: time.Minute}
-	refusedInAll = Rate{Burst: 60, Every: time.Second}
+	refusedEvery = throttle.Rate{Burst: 1, Every: time.Minute}
+	refusedInAll = throttle.Rate{Burst: 60, Every: time.Second}
 )
 
 // noteWithin is how long the same thing is one entry of the log of activity.
@@ -47,7 +48,7 @@ func (k *Core) failedTry(c echo.Context, u accounts.User) {
 
 // refusedTry writes that somebody was not let try, once a minute for each address and once a second in all.
 func (k *Core) refusedTry(c echo.Context, u accounts.User) {
-	near, _ := Networks(c.RealIP())
+	near, _ := throttle.Networks(c.RealIP())
 	if take(toll{k.refused, near}, toll{k.refusedAll, ""}) == nil {
 		k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", tooManyTries)
 	}
@@ -59,7 +60,7 @@ func (k *Core) refusedAccess(c echo.Context, status int) {
 	if status != http.StatusForbidden && status != http.StatusMisdirectedRequest {
 		return
 	}
-	near, _ := Networks(c.RealIP())
+	near, _ := throttle.Networks(c.RealIP())
 	if k.refused.Take("access "+near) == 0 {
 		k.Log.Warn(logAccess, "address", c.RealIP(), "user_id", UserOf(c).ID,
 			"endpoint", c.Request().Method+" "+c.Path(), "status", status)

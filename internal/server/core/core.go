@@ -21,6 +21,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/throttle"
 	"reprise/internal/words"
 )
 
@@ -65,7 +66,7 @@ type Core struct {
 	tries *tries
 	calls underway
 	// refused bounds the lines of the log about addresses that are refused.
-	refused, refusedAll *Throttle
+	refused, refusedAll *throttle.Throttle
 	version             string
 	demo                bool
 	store               Store
@@ -86,9 +87,9 @@ func New(o Options) (*Core, error) {
 		Registry: o.Registry, Log: o.Log,
 		Sessions: sessions,
 		Access: &Access{sessions: sessions, store: o.Store, log: o.Log,
-			calls: map[string]access{}, wrong: newWrongTokens(), refused: NewThrottle(refusedEvery)},
-		tries: newTries(), refused: NewThrottle(refusedEvery),
-		refusedAll: NewThrottle(refusedInAll),
+			calls: map[string]access{}, wrong: newWrongTokens(), refused: throttle.New(refusedEvery)},
+		tries: newTries(), refused: throttle.New(refusedEvery),
+		refusedAll: throttle.New(refusedInAll),
 		version:    o.Version,
 		demo:       o.Demo,
 		store:      o.Store,

@@ -11,23 +11,24 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/throttle"
 	"reprise/internal/words"
 )
 
 // These are the rates at which secrets may be tried. See docs/signing-in.md.
 var (
-	ofAddress = Rate{Burst: 10, Every: 2 * time.Second}        // an IPv4 address, an IPv6 /64
-	ofNetwork = Rate{Burst: 30, Every: time.Second}            // an IPv4 /24, an IPv6 /48
-	ofAccount = Rate{Burst: 10, Every: time.Minute}            // wrong passwords only
-	ofDevice  = Rate{Burst: 10, Every: time.Minute}            // wrong passwords only
-	ofAll     = Rate{Burst: 50, Every: 100 * time.Millisecond} // all who are not known
+	ofAddress = throttle.Rate{Burst: 10, Every: 2 * time.Second}        // an IPv4 address, an IPv6 /64
+	ofNetwork = throttle.Rate{Burst: 30, Every: time.Second}            // an IPv4 /24, an IPv6 /48
+	ofAccount = throttle.Rate{Burst: 10, Every: time.Minute}            // wrong passwords only
+	ofDevice  = throttle.Rate{Burst: 10, Every: time.Minute}            // wrong passwords only
+	ofAll     = throttle.Rate{Burst: 50, Every: 100 * time.Millisecond} // all who are not known
 )
 
 // Limits for pages that anybody may open. A page with its picture counts as two.
 var (
-	visitsOfAddress = Rate{Burst: 20, Every: time.Second}
-	visitsOfNetwork = Rate{Burst: 60, Every: 500 * time.Millisecond}
-	visitsOfAll     = Rate{Burst: 100, Every: 100 * time.Millisecond}
+	visitsOfAddress = throttle.Rate{Burst: 20, Every: time.Second}
+	visitsOfNetwork = throttle.Rate{Burst: 60, Every: 500 * time.Millisecond}
+	visitsOfAll     = throttle.Rate{Burst: 100, Every: 100 * time.Millisecond}
 )
 
 // WaitError says that there were too many tries.
@@ -52,7 +53,7 @@ func (e *WaitError) words() words.Text {
 
 // toll is a bucket that a try costs.
 type toll struct {
-	table *Throttle
+	table *throttle.Throttle
 	key   string
 }
 
@@ -76,11 +77,11 @@ func take(tolls ...toll) error {
 
 // tries bounds how fast passwords are guessed. Those who try on a device that is known to the account have a bucket of
 // their own, so that nobody else's guesses lock them out.
-type tries struct{ addresses, networks, accounts, devices, all *Throttle }
+type tries struct{ addresses, networks, accounts, devices, all *throttle.Throttle }
 
 func newTries() *tries {
-	return &tries{addresses: NewThrottle(ofAddress), networks: NewThrottle(ofNetwork),
-		accounts: NewThrottle(ofAccount), devices: NewThrottle(ofDevice), all: NewThrottle(ofAll)}
+	return &tries{addresses: throttle.New(ofAddress), networks: throttle.New(ofNetwork),
+		accounts: throttle.New(ofAccount), devices: throttle.New(ofDevice), all: throttle.New(ofAll)}
 }
 
 // take counts a try at the account of a name, which need not exist. giveBack takes back what only wrong ones cost.
@@ -88,7 +89,7 @@ func (t *tries) take(name, address, device string) (giveBack func(), err error) 
 	own := toll{t.devices, device}
 	tolls := []toll{own}
 	if device == "" {
-		near, far := Networks(address)
+		near, far := throttle.Networks(address)
 		own = toll{t.accounts, strings.ToLower(strings.TrimSpace(name))}
 		tolls = []toll{{t.addresses, near}, {t.networks, far}, own, {t.all, ""}}
 	}
@@ -124,10 +125,10 @@ func (k *Core) Guess(
 // Visitors returns middleware that limits how often pages without a session are opened by one address, by its network,
 // and by everybody together.
 func Visitors() echo.MiddlewareFunc {
-	addresses, networks, all := NewThrottle(visitsOfAddress), NewThrottle(visitsOfNetwork), NewThrottle(visitsOfAll)
+	addresses, networks, all := throttle.New(visitsOfAddress), throttle.New(visitsOfNetwork), throttle.New(visitsOfAll)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			near, far := Networks(c.RealIP())
+			near, far := throttle.Networks(c.RealIP())
 			if err := take(toll{addresses, near}, toll{networks, far}, toll{all, ""}); err != nil {
 				return err
 			}
@@ -138,10 +139,10 @@ func Visitors() echo.MiddlewareFunc {
 
 // SlowDown returns middleware that bounds how often an address and its network may try codes.
 func SlowDown() echo.MiddlewareFunc {
-	addresses, networks := NewThrottle(ofAddress), NewThrottle(ofNetwork)
+	addresses, networks := throttle.New(ofAddress), throttle.New(ofNetwork)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			near, far := Networks(c.RealIP())
+			near, far := throttle.Networks(c.RealIP())
 			if err := take(toll{addresses, near}, toll{networks, far}); err != nil {
 				return err
 			}
@@ -153,7 +154,7 @@ func SlowDown() echo.MiddlewareFunc {
 // wrongTokens bounds how fast the admin token is guessed. An address that has sent the right one is not slowed down by
 // the guesses of other networks.
 type wrongTokens struct {
-	addresses, networks, all *Throttle
+	addresses, networks, all *throttle.Throttle
 
 	mu    sync.Mutex
 	known map[string]bool // addresses that have sent the right one
@@ -163,13 +164,13 @@ type wrongTokens struct {
 const mostKnown = 100
 
 func newWrongTokens() *wrongTokens {
-	return &wrongTokens{addresses: NewThrottle(ofAddress), networks: NewThrottle(ofNetwork),
-		all: NewThrottle(ofNetwork), known: map[string]bool{}}
+	return &wrongTokens{addresses: throttle.New(ofAddress), networks: throttle.New(ofNetwork),
+		all: throttle.New(ofNetwork), known: map[string]bool{}}
 }
 
 // try returns nil for the right token, errToken for a wrong one, and a WaitError after too many wrong ones.
 func (t *wrongTokens) try(address string, right bool) error {
-	near, far := Networks(address)
+	near, far := throttle.Networks(address)
 	if !right {
 		if err := take(toll{t.addresses, near}, toll{t.networks, far}, toll{t.all, ""}); err != nil {
 			return err

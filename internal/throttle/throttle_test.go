@@ -1,4 +1,4 @@
-package core
+package throttle
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 func TestBurstThenAtIntervals(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		table := NewThrottle(Rate{Burst: 3, Every: time.Minute})
+		table := New(Rate{Burst: 3, Every: time.Minute})
 		for range 3 {
 			require.Zero(t, table.Take("ann"))
 		}
@@ -41,7 +41,7 @@ func TestBurstThenAtIntervals(t *testing.T) {
 
 func TestBurstHoldsForTriesAtOnce(t *testing.T) {
 	t.Parallel()
-	table := NewThrottle(Rate{Burst: 10, Every: time.Hour})
+	table := New(Rate{Burst: 10, Every: time.Hour})
 	var taken atomic.Int32
 	var tries sync.WaitGroup
 	for range 40 {
@@ -58,7 +58,7 @@ func TestBurstHoldsForTriesAtOnce(t *testing.T) {
 // A flood of names cannot push out the tries at one of them.
 func TestFloodOfKeysFreesNobody(t *testing.T) {
 	t.Parallel()
-	table := NewThrottle(Rate{Burst: 1, Every: time.Hour})
+	table := New(Rate{Burst: 1, Every: time.Hour})
 	require.Zero(t, table.Take("ann"))
 	for i := range 50_000 {
 		table.Take(fmt.Sprint(i))

@@ -1,4 +1,5 @@
-package core
+// Package throttle bounds how often something may be tried, by an address or at an account.
+package throttle
 
 import (
 	"hash/maphash"
@@ -17,7 +18,7 @@ type Rate struct {
 }
 
 // Throttle bounds how often something may be tried, for example by one address or at one account. Make it with
-// NewThrottle. It is safe for concurrent use.
+// New. It is safe for concurrent use.
 //
 // It keeps its memory whatever the number of keys: each key has one of a fixed number of buckets, which a hash with a
 // random seed chooses. Two keys may therefore share a bucket, with a chance of one in 8,192 that nobody outside can
@@ -31,8 +32,8 @@ type Throttle struct {
 	full [buckets]time.Duration // when each bucket will have forgotten all its tries, counted from start
 }
 
-// NewThrottle returns a Throttle without tries. The burst is at least 1.
-func NewThrottle(r Rate) *Throttle {
+// New returns a Throttle without tries. The burst is at least 1.
+func New(r Rate) *Throttle {
 	return &Throttle{rate: r, seed: maphash.MakeSeed(), start: time.Now()}
 }
 
