@@ -65,6 +65,9 @@ func (a *audience) accountFor() {
 		told[i] = true
 		m := a.people[i]
 		m.becomes("listenbrainz", "needs_reconnect")
+		m.eventually("the alert", func() bool {
+			return len(m.alerts()) > 0
+		})
 		m.call("PUT", "/connections/listenbrainz",
 			object{"token": "second-token-" + nameOf(i), "url": a.here.url + "/1/"}, 200)
 	}
@@ -87,12 +90,7 @@ func (a *audience) accountFor() {
 		counts := m.call("GET", "/deliveries", nil, http.StatusOK)["counts"].(object)
 		require.Zero(a.t, counts["parked"], nameOf(i))
 		require.Zero(a.t, counts["dead"], nameOf(i))
-		var alerts []string
-		for _, one := range m.call("GET", "/notifications", nil, http.StatusOK)["notifications"].([]any) {
-			if one := one.(object); one["category"] == "auth" {
-				alerts = append(alerts, one["title"].(string))
-			}
-		}
+		alerts := m.alerts()
 		if told[i] {
 			require.Len(a.t, alerts, 1, "%s was to hear once of the lost token: %v", nameOf(i), alerts)
 		} else {
@@ -102,4 +100,14 @@ func (a *audience) accountFor() {
 	require.Empty(a.t, a.here.complaints())
 	require.Empty(a.t, a.there.complaints())
 	a.t.Logf("%d people; %d submissions were repeated after a kill, and dropped by the service", len(a.people), repeats)
+}
+
+// alerts returns the titles of what somebody was told of credentials.
+func (v *person) alerts() (titles []string) {
+	for _, one := range v.call("GET", "/notifications", nil, http.StatusOK)["notifications"].([]any) {
+		if one := one.(object); one["category"] == "auth" {
+			titles = append(titles, one["title"].(string))
+		}
+	}
+	return titles
 }
