@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -149,4 +151,36 @@ func TestBrowserCorrectsListens(t *testing.T) {
 	do(t, tab, chromedp.Navigate(p.url+"/corrections"), sees("#corrections", "2 suspicious listens kept"),
 		chromedp.Click(`#corrections .row:first-child form button`, byQuery), sees(".flash", "suspicious again"),
 		chromedp.Navigate(p.url+"/corrections/suspicious"), listed(1))
+}
+
+// TestBrowserKeepsWhatAFormAnswers: a page that is left by a form does not leave by itself meanwhile, or what the
+// form's answer says once would be lost.
+func TestBrowserKeepsWhatAFormAnswers(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 20})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	v := p.newcomer()
+	v.call(http.MethodPut, "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	v.eventually("all listens", func() bool { return len(v.heard("")) >= 20 })
+	tab := browser(t)
+	signIn(t, tab, p)
+	one := v.heard("")[0]
+	page := p.url + "/listens/delete?listen=" + one.id
+	do(t, tab, chromedp.Navigate(page), sees("h1", "Delete"), holds(`document.body.dataset.linked === "yes"`))
+	var asked atomic.Int32
+	chromedp.ListenTarget(tab, func(event any) {
+		if e, ok := event.(*network.EventRequestWillBeSent); ok && e.Type == network.ResourceTypeFetch {
+			asked.Add(1)
+		}
+	})
+	do(t, tab, chromedp.Evaluate(`document.dispatchEvent(new Event("submit"))`, nil))
+	v.call(http.MethodDelete, "/listens/"+one.id, nil, 200)
+	v.call(http.MethodPut, "/connections/listenbrainz/forwarding", object{"earlier": false}, 200) // any page shows it
+	until(t, func() bool { return asked.Load() > 1 }, "the page to be asked for again, although it leads elsewhere")
+	var at string
+	do(t, tab, chromedp.Location(&at))
+	require.Equal(t, page, at)
+	do(t, tab, chromedp.Evaluate(`dispatchEvent(new Event("pageshow"))`, nil),
+		holds(`location.pathname !== "/listens/delete"`))
 }

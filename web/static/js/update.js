@@ -26,6 +26,13 @@ function plan() {
 }
 document.addEventListener("visibilitychange", plan);
 
+// left is when a form was sent: the page that answers it is on its way, with what is said once.
+const away = 10_000; // milliseconds; longer is a form that leads nowhere, such as a download
+let left = -away;
+document.addEventListener("submit", (e) => { if (!e.defaultPrevented) left = performance.now(); });
+addEventListener("pageshow", () => { left = -away; });
+const leaving = () => performance.now() - left < away;
+
 // ask asks for the page now. If the session has ended, the sign-in page takes its place.
 export async function ask() {
   clearTimeout(timer);
@@ -40,7 +47,10 @@ export async function ask() {
     const answer = await fetch(page, { headers, redirect: "manual" });
     const text = await answer.text();
     if (page !== address()) due = true; // the reader has moved on meanwhile
-    else if (answer.type === "opaqueredirect") location.assign(location.pathname + location.search);
+    else if (answer.type === "opaqueredirect") {
+      if (leaving()) due = true;
+      else location.assign(location.pathname + location.search);
+    }
     else if (answer.ok) show(answer, text);
   } catch {
     // The server cannot be reached. The page is asked for when it can be followed again.
