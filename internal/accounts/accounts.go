@@ -126,6 +126,12 @@ func checkName(name string) error {
 	return nil
 }
 
+// CheckLabel returns the name that a person gives to a thing of theirs as it is kept, or an InputError.
+func CheckLabel(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	return name, checkName(name)
+}
+
 // hash returns the hash of a new password for the account of a name, or an InputError.
 func (a *Accounts) hash(ctx context.Context, name, password string) (string, error) {
 	switch n := utf8.RuneCountInString(password); {

@@ -28,6 +28,8 @@ const (
 	Digest       Type = "digest"       // a digest was requested, written, postponed or deleted
 	Enrichment   Type = "enrichment"   // the provider that Connection names has told more about the music
 	SessionEnd   Type = "session_end"  // a session or a token ended: ID names it
+	Players      Type = "players"      // the player that Connection names was heard from, or has changed
+	NowPlaying   Type = "now_playing"  // what the player that Connection names plays has changed
 	Access       Type = "access"       // a password, a role or sessions have changed: who may watch is asked again
 )
 

@@ -12,7 +12,7 @@ type ConnectionID string
 // maxConnections is how many connections to one provider a person may have.
 const maxConnections = 99
 
-// NewConnectionID returns the id of the nth connection to a provider, n from 1 to 99.
+// NewConnectionID returns the id of the nth connection to a provider, n from 1 to 99; to [PlayerProvider], from 1.
 func NewConnectionID(provider string, n int) ConnectionID {
 	if n == 1 {
 		return ConnectionID(provider)
@@ -20,12 +20,17 @@ func NewConnectionID(provider string, n int) ConnectionID {
 	return ConnectionID(provider + "-" + strconv.Itoa(n))
 }
 
+// PlayerProvider stands for the provider of players: programs that send what they play and are never asked. Their
+// numbers are those of one row for all people, and none is given twice.
+const PlayerProvider = "player"
+
 // ParseConnectionID returns s as an id, and false if it doesn't have the form of one. It doesn't say whether there is
 // such a provider or connection.
 func ParseConnectionID(s string) (ConnectionID, bool) {
 	id := ConnectionID(s)
-	n := id.Number()
-	return id, id.Provider() != "" && n <= maxConnections && NewConnectionID(id.Provider(), n) == id
+	provider, n := id.split()
+	possible := n <= maxConnections || provider == PlayerProvider
+	return id, provider != "" && possible && NewConnectionID(provider, n) == id
 }
 
 // Provider returns the name of the provider that the connection leads to.

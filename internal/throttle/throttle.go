@@ -56,6 +56,14 @@ func (t *Throttle) Wait(key string) time.Duration {
 	return t.waitLocked(key)
 }
 
+// Left returns how many tries key has left at once. It counts nothing.
+func (t *Throttle) Left(key string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	used := *t.bucketLocked(key) - time.Since(t.start)
+	return max(0, t.rate.Burst-int((max(used, 0)+t.rate.Every-1)/t.rate.Every))
+}
+
 // GiveBack takes back a try that Take has counted.
 func (t *Throttle) GiveBack(key string) {
 	t.mu.Lock()

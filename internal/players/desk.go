@@ -1,0 +1,226 @@
+package players
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"reprise/internal/events"
+	"reprise/internal/library"
+	"reprise/internal/throttle"
+)
+
+// Store keeps players and what they send.
+type Store interface {
+	// PlayerByHash finds the player with a secret or a session key of this hash, or library.ErrNotFound.
+	PlayerByHash(ctx context.Context, hash string) (Player, error)
+	// PlayersOf returns the players of the person of a name that have a proof.
+	PlayersOf(ctx context.Context, user string) ([]Player, error)
+	// PlayerByKey finds the player with an API key, or library.ErrNotFound.
+	PlayerByKey(ctx context.Context, key string) (Player, error)
+	// TakePlays stores plays, and returns the number of new listens.
+	TakePlays(ctx context.Context, p Player, plays []library.Listen) (added int, err error)
+	// TakeEvent stores what is known of an item after an event, and the play that it has become.
+	TakeEvent(ctx context.Context, p Player, item string, step func(Underway) (Underway, *library.Listen)) (added int,
+		err error)
+	NotePlayer(ctx context.Context, id library.ConnectionID, at time.Time) error
+	NoteRefusal(ctx context.Context, id library.ConnectionID, r Refusal) error
+}
+
+// ErrUnknown says that nobody has such a secret.
+var ErrUnknown = errors.New("no player has this secret")
+
+// How fast requests are taken. A device that was offline sends what it kept: a thousand plays one by one.
+var (
+	ofPlayer  = throttle.Rate{Burst: 1200, Every: 40 * time.Millisecond}
+	ofAddress = throttle.Rate{Burst: 3000, Every: 20 * time.Millisecond}
+	wrong     = throttle.Rate{Burst: 30, Every: 2 * time.Second} // secrets that nobody has, by address
+)
+
+// Desk takes what players send, whatever protocol they speak. It is safe for concurrent use.
+type Desk struct {
+	store Store
+	bus   *events.Bus
+	log   *slog.Logger
+	now   *Now
+
+	players, addresses, wrong *throttle.Throttle
+}
+
+// NewDesk returns a Desk.
+func NewDesk(store Store, bus *events.Bus, log *slog.Logger) *Desk {
+	return &Desk{store: store, bus: bus, log: log, now: NewNow(), players: throttle.New(ofPlayer),
+		addresses: throttle.New(ofAddress), wrong: throttle.New(wrong)}
+}
+
+// Now returns what is playing now.
+func (d *Desk) Now() *Now { return d.now }
+
+// TooFastError says that a program calls too often.
+type TooFastError struct{ Wait time.Duration }
+
+func (e *TooFastError) Error() string { return "too many requests" }
+
+// Admit returns the player with a secret or a session key, for a request from an address. It returns ErrUnknown, a
+// TooFastError, or a Refused for a player that its person has paused.
+func (d *Desk) Admit(ctx context.Context, secret, address string) (Player, error) {
+	return d.admit(ctx, address, func() (Player, error) { return d.store.PlayerByHash(ctx, Hash(secret)) })
+}
+
+// AdmitProof is Admit for the MD5 sum that right recognises: it gets the MD5 sum of the secret of each player of a
+// person.
+func (d *Desk) AdmitProof(ctx context.Context, user, address string, right func(proof string) bool) (Player, error) {
+	return d.admit(ctx, address, func() (Player, error) {
+		all, err := d.store.PlayersOf(ctx, user)
+		for _, p := range all {
+			if right(p.Proof) {
+				return p, err
+			}
+		}
+		return Player{}, errors.Join(err, library.ErrNotFound)
+	})
+}
+
+// ByKey finds the player that was given an API key, or returns ErrUnknown.
+func (d *Desk) ByKey(ctx context.Context, key string) (Player, error) {
+	p, err := d.store.PlayerByKey(ctx, key)
+	if errors.Is(err, library.ErrNotFound) {
+		err = ErrUnknown
+	}
+	return p, err
+}
+
+func (d *Desk) admit(ctx context.Context, address string, find func() (Player, error)) (Player, error) {
+	near, _ := throttle.Networks(address)
+	if wait := d.addresses.Take(near); wait > 0 {
+		return Player{}, &TooFastError{wait}
+	}
+	if wait := d.wrong.Wait(near); wait > 0 {
+		return Player{}, &TooFastError{wait}
+	}
+	p, err := find()
+	if errors.Is(err, library.ErrNotFound) {
+		d.wrong.Take(near)
+		return p, ErrUnknown
+	}
+	if err != nil {
+		return p, err
+	}
+	if wait := d.players.Take(string(p.ID)); wait > 0 {
+		return p, &TooFastError{wait}
+	}
+	if now := time.Now().Truncate(time.Minute); now.After(p.HeardAt) {
+		if err := d.store.NotePlayer(ctx, p.ID, now); err != nil {
+			return p, err
+		}
+		d.bus.Publish(p.User, events.Event{Type: events.Players, Connection: p.ID})
+	}
+	if p.Paused {
+		return p, refuse(Paused)
+	}
+	return p, nil
+}
+
+// Take stores plays, and returns when they are committed. A play that was sent before is left out.
+func (d *Desk) Take(ctx context.Context, p Player, plays []Play) error {
+	all := make([]library.Listen, 0, len(plays))
+	for _, one := range plays {
+		l := one.Listen()
+		if l.Clean(time.Now()) {
+			all = append(all, l)
+		}
+	}
+	added, err := d.store.TakePlays(ctx, p, all)
+	d.tell(ctx, p, added, err)
+	return err
+}
+
+// TakeEvent takes an event of something that is being played, and returns when what follows from it is committed.
+func (d *Desk) TakeEvent(ctx context.Context, p Player, e Event) error {
+	now := time.Now()
+	added, err := d.store.TakeEvent(ctx, p, e.Item, func(u Underway) (Underway, *library.Listen) {
+		next, heard := u.After(e, now)
+		if !heard {
+			return next, nil
+		}
+		play := e.Play
+		play.At = next.Began
+		l := play.Listen()
+		if play.Check(now) != nil || !l.Clean(now) {
+			return next, nil
+		}
+		return next, &l
+	})
+	if d.tell(ctx, p, added, err); err != nil {
+		return err
+	}
+	switch e.What {
+	case Started, Continued:
+		left := e.Play.Duration
+		if left > 0 && e.Position > 0 {
+			left = max(left-e.Position, time.Second)
+		}
+		d.playing(p, e.Play, left)
+	case Halted, Stopped:
+		d.Silent(p, e.Play.Track)
+	}
+	return nil
+}
+
+// tell tells who watches of new listens, and the log of an error.
+func (d *Desk) tell(ctx context.Context, p Player, added int, err error) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, library.ErrNotFound) {
+		d.log.Error("what a player sent cannot be stored", slog.Int64("user_id", p.User), slog.Any("err", err))
+	}
+	if added > 0 {
+		d.bus.Publish(p.User, events.Event{Type: events.Listens, Done: added})
+		d.bus.Publish(p.User, events.Event{Type: events.Players, Connection: p.ID})
+	}
+}
+
+// Playing notes what is played now.
+func (d *Desk) Playing(p Player, play Play) { d.playing(p, play, play.Duration) }
+
+func (d *Desk) playing(p Player, play Play, left time.Duration) {
+	l := play.Listen()
+	l.PlayedAt = time.Now()
+	if l.Clean(time.Now()); l.Title == "" || l.Artist == "" {
+		return
+	}
+	if d.now.set(p, l.Track, l.Player, left) {
+		d.bus.Publish(p.User, events.Event{Type: events.NowPlaying, Connection: p.ID})
+	}
+}
+
+// Silent notes that a track is not played any more; the zero track stands for any.
+func (d *Desk) Silent(p Player, t library.Track) {
+	if d.now.clear(p, t) {
+		d.bus.Publish(p.User, events.Event{Type: events.NowPlaying, Connection: p.ID})
+	}
+}
+
+// Refuse keeps what was refused, for the player's page. request is the method and the path without the secret.
+func (d *Desk) Refuse(ctx context.Context, p Player, request string, why *Refused) {
+	r := Refusal{At: time.Now(), Request: library.Name(request), Why: why.Why, Detail: library.Name(why.Detail)}
+	if err := d.store.NoteRefusal(ctx, p.ID, r); err != nil {
+		d.log.Warn("a player's refused request was not noted", slog.Any("err", err))
+		return
+	}
+	d.bus.Publish(p.User, events.Event{Type: events.Players, Connection: p.ID})
+}
+
+// The errors of adding and changing a player.
+var (
+	ErrName = errors.New("there is a player of that name already")
+	ErrMany = errors.New("there are too many players")
+)
+
+// Most is how many players a person may have.
+const Most = 100
+
+// Allowance returns how many requests a player may make at once, how many of them are left, and when all are again.
+func (d *Desk) Allowance(p Player) (limit, left int, reset time.Duration) {
+	left = d.players.Left(string(p.ID))
+	return ofPlayer.Burst, left, time.Duration(ofPlayer.Burst-left) * ofPlayer.Every
+}

@@ -1,0 +1,207 @@
+// Package listenbrainz answers players that speak ListenBrainz' API.
+//
+// Its paths, limits and words are those of https://listenbrainz.readthedocs.io/en/latest/users/api/core.html. A
+// submission is also taken at the base and at the base with /1, because programs differ in what they append to an
+// address that somebody types. A body is never answered with 429; see [players.Trouble].
+package listenbrainz
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/bounded"
+	"reprise/internal/library"
+	"reprise/internal/players"
+)
+
+// Store is what players may read of their person.
+type Store interface {
+	FindListens(ctx context.Context, f library.ListenFilter, before string, limit int) ([]library.StoredListen, string,
+		error)
+	// HistoryOf returns when a person's first and latest listens began; zero without any.
+	HistoryOf(ctx context.Context, user int64) (first, latest time.Time, err error)
+	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
+}
+
+// Handler answers in ListenBrainz' words.
+type Handler struct {
+	desk  *players.Desk
+	store Store
+}
+
+// New returns a Handler.
+func New(desk *players.Desk, store Store) *Handler { return &Handler{desk: desk, store: store} }
+
+// Serves reports whether a request is for this protocol.
+func Serves(r *players.Request) bool {
+	if r.Path == "1" || strings.HasPrefix(r.Path, "1/") {
+		return true
+	}
+	return r.Path == "" && r.Method == http.MethodPost && r.Token() != "" // the base as it was typed
+}
+
+// The limits of ListenBrainz.
+const (
+	mostListens = 1000
+	mostBytes   = 10_240_000
+	bytesEach   = 10_240
+	shownAtOnce = 25
+)
+
+// Serve answers a request.
+func (h *Handler) Serve(w http.ResponseWriter, r *players.Request) {
+	if strings.TrimSuffix(r.Path, "/") == "1/validate-token" {
+		h.validate(w, r)
+		return
+	}
+	p, err := h.desk.Admit(r.Context(), r.Token(), r.Address)
+	if err == nil {
+		h.limits(w, p)
+		err = h.route(w, r, p)
+	}
+	if err != nil {
+		h.fail(w, r, p, err)
+	}
+}
+
+func (h *Handler) limits(w http.ResponseWriter, p players.Player) {
+	limit, left, reset := h.desk.Allowance(p)
+	for name, n := range map[string]int{"Limit": limit, "Remaining": left, "Reset-In": int(reset.Seconds()),
+		"Reset": int(time.Now().Add(reset).Unix())} {
+		w.Header().Set("X-RateLimit-"+name, strconv.Itoa(n))
+	}
+}
+
+func (h *Handler) route(w http.ResponseWriter, r *players.Request, p players.Player) error {
+	path := strings.TrimPrefix(strings.TrimPrefix(r.Path, "1"), "/")
+	user, what, _ := strings.Cut(strings.TrimPrefix(path, "user/"), "/")
+	method, call := http.MethodGet, (func() error)(nil)
+	switch {
+	case path == "" || path == "submit-listens":
+		method, call = http.MethodPost, func() error { return h.submit(w, r, p) }
+	case path == "playing-now/delete":
+		method, call = http.MethodPost, func() error {
+			h.desk.Silent(p, library.Track{})
+			return ok(w)
+		}
+	case path == "latest-import" && r.Method == http.MethodPost:
+		method, call = http.MethodPost, func() error { return ok(w) } // what was imported is known by itself
+	case path == "latest-import":
+		call = func() error {
+			return answer(w, http.StatusOK, map[string]any{"musicbrainz_id": p.UserName, "latest_import": 0})
+		}
+	case strings.HasPrefix(path, "user/") && !strings.EqualFold(user, p.UserName):
+		return answer(w, http.StatusNotFound, failure{http.StatusNotFound, "Cannot find user: " + user})
+	case what == "listens":
+		call = func() error { return h.listens(w, r, p) }
+	case what == "listen-count":
+		call = func() error { return h.count(w, r, p) }
+	case what == "playing-now":
+		call = func() error { return h.playing(w, p) }
+	default:
+		return &players.Refused{Why: players.NoAddress}
+	}
+	if r.Method != method {
+		w.Header().Set("Allow", method)
+		return &players.Refused{Why: players.NoMethod}
+	}
+	return call()
+}
+
+// failure is how ListenBrainz says that something went wrong.
+type failure struct {
+	Code  int    `json:"code"`
+	Error string `json:"error"`
+}
+
+func (h *Handler) fail(w http.ResponseWriter, r *players.Request, p players.Player, err error) {
+	t := players.TroubleOf(r.Context(), err)
+	if refused, ok := errors.AsType[*players.Refused](err); ok && p.ID != "" {
+		h.desk.Refuse(r.Context(), p, r.Line(), refused)
+		switch refused.Why {
+		case players.NoAddress:
+			t.Status = http.StatusNotFound
+		case players.NoMethod:
+			t.Status = http.StatusMethodNotAllowed
+		}
+	}
+	t.Announce(w.Header())
+	_ = answer(w, t.Status, failure{t.Status, t.Text})
+}
+
+func answer(w http.ResponseWriter, status int, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // the play is stored, whoever hears of it
+	return nil
+}
+
+func ok(w http.ResponseWriter) error {
+	return answer(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// validate says whether a token is right. An address with a wrong one is told so with 200, as ListenBrainz does.
+func (h *Handler) validate(w http.ResponseWriter, r *players.Request) {
+	token := r.Token()
+	if token == "" {
+		token = r.URL.Query().Get("token")
+	}
+	if token == "" {
+		_ = answer(w, http.StatusBadRequest, failure{http.StatusBadRequest,
+			"You need to provide an Authorization token."})
+		return
+	}
+	p, err := h.desk.Admit(r.Context(), token, r.Address)
+	if refused, is := errors.AsType[*players.Refused](err); is && refused.Why == players.Paused {
+		err = nil // the token is right
+	}
+	type validity struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Valid   bool   `json:"valid"`
+		User    string `json:"user_name,omitempty"`
+	}
+	switch {
+	case err == nil:
+		_ = answer(w, http.StatusOK, validity{http.StatusOK, "Token valid.", true, p.UserName})
+	case errors.Is(err, players.ErrUnknown):
+		_ = answer(w, http.StatusOK, validity{Code: http.StatusOK, Message: "Token invalid."})
+	default:
+		h.fail(w, r, p, err)
+	}
+}
+
+func (h *Handler) submit(w http.ResponseWriter, r *players.Request, p players.Player) error {
+	body, err := r.Read(mostBytes)
+	if err != nil {
+		if errors.Is(err, players.ErrTooLarge) {
+			err = &players.Refused{Why: players.TooLarge}
+		}
+		return err
+	}
+	s, err := Read(body, time.Now())
+	if err != nil {
+		return err
+	}
+	if s.Now {
+		h.desk.Playing(p, s.Plays[0])
+	} else if err := h.desk.Take(r.Context(), p, s.Plays); err != nil {
+		return err
+	}
+	if r.URL.Query().Get("return_msid") == "true" {
+		return answer(w, http.StatusOK, map[string]string{"status": "ok", "recording_msid": msid(s.Plays[0].Track)})
+	}
+	return ok(w)
+}
+
+// bodies bounds a submission: a thousand listens, each with all that may be said of it.
+var bodies = bounded.Limits{Depth: 16, Elements: 5_000, Fields: 200, String: 64 << 10, InAll: 200_000, Values: 400_000}
