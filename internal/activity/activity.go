@@ -50,6 +50,9 @@ const (
 	SessionsEnded Action = "sessions_ended" // all others
 	TokenMade     Action = "token_made"     // Subject: its name
 	TokenRevoked  Action = "token_revoked"  // Subject: its name
+	PlayerAdded   Action = "player_added"   // Subject: its name
+	PlayerRenewed Action = "player_renewed" // got another secret; Subject: its name
+	PlayerRemoved Action = "player_removed" // Subject: its name
 	YearShared    Action = "year_shared"    // Subject: the year
 	YearUnshared  Action = "year_unshared"  // Subject: the year
 

@@ -65,7 +65,8 @@ func TestEveryActionHasWords(t *testing.T) {
 	for _, a := range []Action{
 		Connected, Reconnected, Disconnected, Paused, Resumed, Synced, Retried, Redriven, Discarded, ForwardingOn,
 		ForwardingOff, Imported, BreakerReset, KeyReset, UserAdded, PasswordChanged, UserRemoved, RoleChanged,
-		Invited, InvitationRevoked, Joined, ResetLinkMade, Exported, TokenMade, TokenRevoked, YearShared, YearUnshared,
+		Invited, InvitationRevoked, Joined, ResetLinkMade, Exported, TokenMade, TokenRevoked, PlayerAdded,
+		PlayerRenewed, PlayerRemoved, YearShared, YearUnshared,
 		ListeningShared, ListeningUnshared,
 		ChannelAdded, ChannelChanged, ChannelRemoved, Stopped, Recovered, Held, StillFailing, BreakerOpened,
 		BreakerClosed, UplinkLost, UplinkBack, KeyRefused, SignedIn, SignInFailed, PasswordReset,

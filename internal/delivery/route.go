@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"reprise/internal/library"
@@ -16,13 +17,33 @@ type Play struct {
 	Others []library.Source // further sources that reported it
 }
 
-// Accounts holds the provider's id of the account that each of a person's connections leads to.
-type Accounts map[library.ConnectionID]string
+// Account is an account at a provider: two connections that lead to one have the same. A player that sends from an
+// account of a connection has that of the connection.
+type Account struct{ Provider, ID string }
 
-// Same reports whether two connections lead to one account.
+// AccountOf returns the account of a connection.
+func AccountOf(c library.Connection) Account {
+	if c.AccountID == "" { // not known, so no other connection leads there
+		return Account{string(c.ID), ""}
+	}
+	return Account{c.Provider(), c.AccountID}
+}
+
+// Accounts holds the account that each of a person's connections, and each of their players, leads to.
+type Accounts map[library.ConnectionID]Account
+
+// Same reports whether two connections lead to one account. Services spell names as they were typed, so the case is
+// ignored; see [library.Connection.SameAccount].
 func (a Accounts) Same(one, other library.ConnectionID) bool {
-	c := library.Connection{ID: one, AccountID: a[one]}
-	return c.SameAccount(library.Connection{ID: other, AccountID: a[other]})
+	here, there := a.of(one), a.of(other)
+	return here.Provider == there.Provider && strings.EqualFold(here.ID, there.ID)
+}
+
+func (a Accounts) of(conn library.ConnectionID) Account {
+	if account, ok := a[conn]; ok {
+		return account
+	}
+	return Account{string(conn), ""}
 }
 
 // Of returns the connections to the account of one of them, which comes first.

@@ -57,7 +57,8 @@ func TestWhoGetsWhichPlay(t *testing.T) {
 			[]Draft{month("2026-11"), month("2026-10")}},
 	} {
 		routes := Routes{User: 7, Rules: c.rules, Now: now, ArchiveEvery: time.Minute,
-			Accounts: Accounts{"lastfm": "alice", "lastfm-2": "Alice", "lastfm-3": "bob", "spotify": "alice"}}
+			Accounts: Accounts{"lastfm": {"lastfm", "alice"}, "lastfm-2": {"lastfm", "Alice"},
+				"lastfm-3": {"lastfm", "bob"}, "spotify": {"spotify", "alice"}, "player-7": {"lastfm", "bob"}}}
 		require.Equal(t, c.want, routes.Drafts(c.from, c.plays), name)
 	}
 }

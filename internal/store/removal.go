@@ -55,6 +55,22 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.C
 	})
 }
 
+// DeletePlayer removes a player. With data it also removes its listens, except those that a connection or another
+// player reported too.
+func (s *Store) DeletePlayer(ctx context.Context, user int64, id library.ConnectionID, data bool) error {
+	return s.Write(ctx, func(tx *sql.Tx) error {
+		if data {
+			if err := s.deleteData(ctx, tx, user, id); err != nil {
+				return err
+			}
+		}
+		return errors.Join(
+			db.Changed(tx.ExecContext(ctx, "DELETE FROM sending_players WHERE user_id = $1 AND id = $2", user,
+				id.Number())),
+			outbox.RecountAll(ctx, tx, user))
+	})
+}
+
 // deleteData removes the listens and playlists of a connection, and its deliveries.
 func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	if err := s.enqueueDeleted(ctx, tx, user, conn); err != nil {
@@ -152,6 +168,7 @@ var belongings = []belonging{
 	{"asks", []string{"user_id", "provider"}},
 	{"first_steps", []string{"user_id"}},
 	{"tokens", []string{"id"}},
+	{"sending_players", []string{"id"}}, // with what was refused of them
 	{"year_links", []string{"id"}},
 	{"links", []string{"id"}},
 	{"sessions", []string{"id"}},

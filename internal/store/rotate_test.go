@@ -12,6 +12,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
+	"reprise/internal/players"
 	"reprise/internal/postgrestest"
 	"reprise/internal/settings"
 	"reprise/internal/store/db"
@@ -31,6 +32,9 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Connection: "spotify",
 		Verifier: "verifier", CreatedAt: at(0)}))
 	require.NoError(t, s.KeepAnswer(t.Context(), user, "a.key", []byte("a new token")))
+	_, err = s.AddPlayer(t.Context(), players.Player{User: user, Name: "Old", Kind: players.AudioScrobbler},
+		players.NewSecret(), 1)
+	require.NoError(t, err)
 	require.NoError(t, s.SaveSettings(t.Context(), []settings.Stored{
 		{Path: "providers.spotify.client_secret", Value: "a client secret", Secret: true}}, nil))
 }
@@ -78,7 +82,7 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	next := testKey(t, "another-key-of-the-tests")
 	n, err := s.Rotate(t.Context(), next)
 	require.NoError(t, err)
-	require.Equal(t, 9, n)
+	require.Equal(t, 10, n)
 	require.NoError(t, s.Close())
 	if !postgrestest.On() {
 		b, err := os.ReadFile(filepath.Join(dir, db.FileName))

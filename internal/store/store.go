@@ -29,6 +29,7 @@ import (
 	"reprise/internal/store/notices"
 	"reprise/internal/store/outbox"
 	"reprise/internal/store/people"
+	"reprise/internal/store/players"
 	"reprise/internal/store/playlists"
 	"reprise/internal/store/rules"
 	"reprise/internal/store/runs"
@@ -62,6 +63,7 @@ type (
 	lookupStore      = lookup.Store
 	digestsStore     = digests.Store
 	importsStore     = imports.Store
+	playersStore     = players.Store
 )
 
 // Store is an open database: all its parts together.
@@ -89,6 +91,7 @@ type Store struct {
 	*lookupStore
 	*digestsStore
 	*importsStore
+	*playersStore
 
 	// restoredAt is when the database was put back from a copy; zero if it never was.
 	restoredAt time.Time
@@ -170,5 +173,6 @@ func parts(d *db.DB) *Store {
 	s.lookupStore = lookup.New(d, s.catalogueStore, s.listensStore, s.statisticsStore)
 	s.digestsStore = digests.New(d, s.catalogueStore, s.statisticsStore)
 	s.importsStore = imports.New(d, s.catalogueStore, s.intakeStore, s.outboxStore)
+	s.playersStore = players.New(d, s.intakeStore)
 	return s
 }

@@ -20,17 +20,26 @@ func AccountOf(ctx context.Context, q db.Querier, user int64, conn library.Conne
 	return all.Of(conn), err
 }
 
-// AccountsOf returns the accounts that the connections of a person lead to.
+// AccountsOf returns the accounts that the connections of a person lead to, and those that their players send from.
 func AccountsOf(ctx context.Context, q db.Querier, user int64) (delivery.Accounts, error) {
 	type row struct {
-		connection library.ConnectionID
-		account    string
+		id, mirrors library.ConnectionID
+		account     string
 	}
-	scan := func(r db.Scanner) (v row, err error) { return v, r.Scan(&v.connection, &v.account) }
-	rows, err := db.List(ctx, q, scan, "SELECT connection, account_id FROM connections WHERE user_id = $1", user)
+	scan := func(r db.Scanner) (v row, err error) { return v, r.Scan(&v.id, &v.mirrors, &v.account) }
+	rows, err := db.List(ctx, q, scan, `SELECT connection, '' AS mirrors, account_id FROM connections WHERE user_id = $1
+		UNION ALL SELECT CAST(id AS TEXT), mirrors, '' FROM sending_players WHERE user_id = $1 AND mirrors <> ''
+		ORDER BY mirrors`, user) // the connections first
 	all := make(delivery.Accounts, len(rows))
 	for _, r := range rows {
-		all[r.connection] = r.account
+		if r.mirrors == "" {
+			all[r.id] = delivery.AccountOf(library.Connection{ID: r.id, AccountID: r.account})
+			continue
+		}
+		n, _ := strconv.Atoi(string(r.id))
+		if account, ok := all[r.mirrors]; ok {
+			all[library.NewConnectionID(library.PlayerProvider, n)] = account
+		}
 	}
 	return all, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"reprise/internal/library"
 	"reprise/internal/store/db"
@@ -126,7 +127,7 @@ func (s *Store) SetAccountID(ctx context.Context, user int64, conn library.Conne
 		account, user, conn)
 }
 
-// ConnectionNames returns the names that a user gave to connections.
+// ConnectionNames returns the names that a user gave to connections, and those of their players.
 func (s *Store) ConnectionNames(ctx context.Context, user int64) (map[library.ConnectionID]string, error) {
 	type row struct {
 		connection library.ConnectionID
@@ -135,8 +136,19 @@ func (s *Store) ConnectionNames(ctx context.Context, user int64) (map[library.Co
 	scan := func(r db.Scanner) (v row, err error) { return v, r.Scan(&v.connection, &v.name) }
 	rows, err := db.List(ctx, s.db.Reader, scan,
 		"SELECT connection, name FROM connections WHERE user_id = $1 AND name <> ''", user)
-	names := make(map[library.ConnectionID]string, len(rows))
-	for _, r := range rows {
+	if err != nil {
+		return nil, err
+	}
+	scanPlayer := func(r db.Scanner) (v row, err error) {
+		var n int
+		err = r.Scan(&n, &v.name)
+		v.connection = library.NewConnectionID(library.PlayerProvider, n)
+		return v, err
+	}
+	players, err := db.List(ctx, s.db.Reader, scanPlayer, "SELECT id, name FROM sending_players WHERE user_id = $1",
+		user)
+	names := make(map[library.ConnectionID]string, len(rows)+len(players))
+	for _, r := range slices.Concat(rows, players) {
 		names[r.connection] = r.name
 	}
 	return names, err

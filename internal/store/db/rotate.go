@@ -29,6 +29,7 @@ var SealedColumns = []SealedColumn{
 	{Table: "oauth_states", Column: "verifier", row: []string{"id"}},
 	{Table: "answers", Column: "answer", row: []string{"user_id", "id"}},
 	{Table: "settings", Column: "sealed", row: []string{"path"}, Mixed: true},
+	{Table: "sending_players", Column: "proof", row: []string{"id"}, Mixed: true, Blank: "lost"},
 }
 
 // LostAddress is the address of a channel whose own one was sealed with a lost key.

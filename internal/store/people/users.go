@@ -41,7 +41,7 @@ func (s *Store) AddUser(ctx context.Context, u accounts.User, first bool) (accou
 func insertUser(ctx context.Context, tx *sql.Tx, u accounts.User, first bool) (accounts.User, error) {
 	var all, same int
 	err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(CASE WHEN name_key = $1 THEN 1 ELSE 0 END), 0)
-		FROM users`, nameKey(u.Name)).Scan(&all, &same)
+		FROM users`, NameKey(u.Name)).Scan(&all, &same)
 	switch {
 	case err != nil:
 		return u, err
@@ -55,17 +55,18 @@ func insertUser(ctx context.Context, tx *sql.Tx, u accounts.User, first bool) (a
 	}
 	return u, db.ExecTx(ctx, tx, `INSERT INTO users (id, name, name_key, password_hash, role, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6)`,
-		u.ID, u.Name, nameKey(u.Name), u.PasswordHash, u.Role, db.Millis(u.CreatedAt))
+		u.ID, u.Name, NameKey(u.Name), u.PasswordHash, u.Role, db.Millis(u.CreatedAt))
 }
 
-func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+// NameKey returns what two names of accounts have in common that are taken for one.
+func NameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 const selectUser = `SELECT id, name, password_hash, role, created_at, language, zone, theme,
 	browser_language, shares_listening FROM users `
 
 // UserByName finds an account, or accounts.ErrUnknown.
 func (s *Store) UserByName(ctx context.Context, name string) (accounts.User, error) {
-	u, err := scanUser(s.db.Reader.QueryRowContext(ctx, selectUser+"WHERE name_key = $1", nameKey(name)))
+	u, err := scanUser(s.db.Reader.QueryRowContext(ctx, selectUser+"WHERE name_key = $1", NameKey(name)))
 	return u, known(err)
 }
 
@@ -90,7 +91,7 @@ func (s *Store) Users(ctx context.Context) ([]accounts.User, error) {
 // UsersPart returns a part of the accounts, the oldest first, without those that are being removed, and how many there
 // are in all whose names contain that text.
 func (s *Store) UsersPart(ctx context.Context, p accounts.Part) (part []accounts.User, total int, err error) {
-	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(nameKey(p.Like)) + "%"
+	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(NameKey(p.Like)) + "%"
 	const where = `WHERE role <> $1 AND name_key LIKE $2 ESCAPE '\'`
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM users "+where, Leaving, like).Scan(&total)
 	if err != nil {
@@ -138,7 +139,7 @@ func (s *Store) Rename(ctx context.Context, user int64, name string) (before str
 		}
 		before = u.Name
 		var others int
-		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM users WHERE name_key = $1 AND id <> $2", nameKey(name),
+		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM users WHERE name_key = $1 AND id <> $2", NameKey(name),
 			user).Scan(&others)
 		if err == nil && others > 0 {
 			err = accounts.ErrTaken
@@ -146,7 +147,7 @@ func (s *Store) Rename(ctx context.Context, user int64, name string) (before str
 		if err != nil {
 			return err
 		}
-		return db.ExecTx(ctx, tx, "UPDATE users SET name = $1, name_key = $2 WHERE id = $3", name, nameKey(name), user)
+		return db.ExecTx(ctx, tx, "UPDATE users SET name = $1, name_key = $2 WHERE id = $3", name, NameKey(name), user)
 	})
 	return before, err
 }
@@ -176,7 +177,7 @@ func (s *Store) Sharers(ctx context.Context) ([]accounts.User, error) {
 // Sharer finds one of the Sharers by name, or accounts.ErrUnknown.
 func (s *Store) Sharer(ctx context.Context, name string) (accounts.User, error) {
 	u, err := scanUser(s.db.Reader.QueryRowContext(ctx,
-		selectUser+"WHERE name_key = $1 AND shares_listening = 1 AND role <> $2", nameKey(name), Leaving))
+		selectUser+"WHERE name_key = $1 AND shares_listening = 1 AND role <> $2", NameKey(name), Leaving))
 	return u, known(err)
 }
 

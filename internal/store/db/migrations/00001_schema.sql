@@ -824,6 +824,50 @@ CREATE TABLE players (
     name TEXT NOT NULL UNIQUE
 );
 
+-- Programs that send plays by themselves, with an address and a secret of ours.
+CREATE TABLE sending_players (
+    id           INTEGER PRIMARY KEY, -- of all people; the number in the sources of its plays
+    user_id      INTEGER NOT NULL REFERENCES users (id),
+    name         TEXT NOT NULL,
+    kind         TEXT NOT NULL,
+    hash         TEXT NOT NULL UNIQUE, -- SHA-256 of the secret
+    last_four    TEXT NOT NULL,
+    proof        TEXT NOT NULL DEFAULT '', -- MD5 of the secret, sealed, for protocols that prove it so; else empty
+    session_hash TEXT NOT NULL DEFAULT '', -- SHA-256 of the session key that follows from the proof
+    api_key      TEXT NOT NULL DEFAULT '', -- the API key that follows from it
+    mirrors      TEXT NOT NULL DEFAULT '', -- the connection to the account that it sends from
+    paused       INTEGER NOT NULL DEFAULT 0,
+    created_at   BIGINT NOT NULL,
+    heard_at     BIGINT NOT NULL DEFAULT 0, -- when it called last
+    last_play_at BIGINT NOT NULL DEFAULT 0, -- when its latest play was stored
+    UNIQUE (user_id, name)
+);
+CREATE INDEX sending_players_session ON sending_players (session_hash) WHERE session_hash <> '';
+CREATE INDEX sending_players_key ON sending_players (api_key) WHERE api_key <> '';
+
+-- The latest requests of a player that were refused.
+CREATE TABLE refused_plays (
+    id        INTEGER PRIMARY KEY,
+    player_id INTEGER NOT NULL REFERENCES sending_players (id) ON DELETE CASCADE,
+    at        BIGINT NOT NULL,
+    request   TEXT NOT NULL, -- method and path, without the secret
+    reason    TEXT NOT NULL,
+    detail    TEXT NOT NULL
+);
+CREATE INDEX refused_plays_player ON refused_plays (player_id);
+
+-- What media servers are playing: a play follows from several events.
+CREATE TABLE plays_under_way (
+    player_id  INTEGER NOT NULL REFERENCES sending_players (id) ON DELETE CASCADE,
+    item       TEXT NOT NULL, -- the person, the device and the song at the server
+    began      BIGINT NOT NULL,
+    since      BIGINT NOT NULL, -- when it was last started or continued; 0 while it is halted
+    played     BIGINT NOT NULL, -- before that, in milliseconds
+    taken      INTEGER NOT NULL, -- 1: it has become a play
+    touched_at BIGINT NOT NULL,
+    PRIMARY KEY (player_id, item)
+);
+
 CREATE TABLE servers (
     id         TEXT NOT NULL PRIMARY KEY, -- of one process
     name       TEXT NOT NULL,

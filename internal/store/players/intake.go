@@ -1,0 +1,74 @@
+package players
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/players"
+	"reprise/internal/store/db"
+)
+
+// TakePlays implements players.Store. It returns library.ErrNotFound if the player is gone.
+func (s *Store) TakePlays(ctx context.Context, p players.Player, plays []library.Listen) (added int, err error) {
+	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+		added, err = s.takeIn(ctx, tx, p, plays)
+		return err
+	})
+	return added, err
+}
+
+func (s *Store) takeIn(ctx context.Context, tx *sql.Tx, p players.Player, plays []library.Listen) (int, error) {
+	fresh, added, err := s.intake.TakeIn(ctx, tx, library.Intake{User: p.User, Connection: p.ID, Listens: plays})
+	if err != nil {
+		return 0, err
+	}
+	if len(fresh) == 0 {
+		var there int
+		return 0, db.Found(tx.QueryRowContext(ctx, "SELECT 1 FROM sending_players WHERE id = $1", numberOf(p.ID)).
+			Scan(&there))
+	}
+	return added, db.Changed(tx.ExecContext(ctx, "UPDATE sending_players SET last_play_at = $1 WHERE id = $2",
+		db.Millis(time.Now()), numberOf(p.ID)))
+}
+
+// keptUnderway is how long what is known of an item is kept after its last event.
+const keptUnderway = 2 * 24 * time.Hour
+
+// TakeEvent implements players.Store.
+func (s *Store) TakeEvent(ctx context.Context, p players.Player, item string,
+	step func(players.Underway) (players.Underway, *library.Listen)) (added int, err error) {
+	player := numberOf(p.ID)
+	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+		u := players.Underway{Item: item}
+		var began, since, played, touched int64
+		err := tx.QueryRowContext(ctx, `SELECT began, since, played, taken, touched_at FROM plays_under_way
+			WHERE player_id = $1 AND item = $2`, player, item).Scan(&began, &since, &played, &u.Taken, &touched)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			u.Item = ""
+		case err != nil:
+			return err
+		}
+		u.Began, u.Since, u.TouchAt = db.Instant(began), db.Instant(since), db.Instant(touched)
+		u.Played = db.Length(played)
+		next, play := step(u)
+		if play != nil {
+			if added, err = s.takeIn(ctx, tx, p, []library.Listen{*play}); err != nil {
+				return err
+			}
+		}
+		return errors.Join(
+			db.ExecTx(ctx, tx, `INSERT INTO plays_under_way (player_id, item, began, since, played, taken, touched_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (player_id, item) DO UPDATE SET began = excluded.began,
+				since = excluded.since, played = excluded.played, taken = excluded.taken,
+				touched_at = excluded.touched_at`,
+				player, item, db.Millis(next.Began), db.Millis(next.Since), next.Played.Milliseconds(),
+				db.Flag(next.Taken), db.Millis(next.TouchAt)),
+			db.ExecTx(ctx, tx, "DELETE FROM plays_under_way WHERE player_id = $1 AND touched_at < $2", player,
+				db.Millis(next.TouchAt.Add(-keptUnderway))))
+	})
+	return added, err
+}

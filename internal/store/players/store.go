@@ -1,0 +1,16 @@
+// Package players keeps the programs that send plays, what they are playing and what was refused of them.
+package players
+
+import (
+	"reprise/internal/store/db"
+	"reprise/internal/store/intake"
+)
+
+// Store is that part of a database. It is safe for concurrent use.
+type Store struct {
+	db     *db.DB
+	intake *intake.Store
+}
+
+// New returns the part of a database.
+func New(d *db.DB, intake *intake.Store) *Store { return &Store{db: d, intake: intake} }
