@@ -44,6 +44,12 @@ var arrows = map[string][]string{
 	"internal/cluster":                {"internal/resilience"}, // whether a failure is this machine's
 	"internal/upkeep":                 {},
 	"internal/activity":               {"internal/accounts", "internal/library"},
+	// What programs send: a protocol reads requests, and knows no other one.
+	"internal/players":                {"internal/events", "internal/library", "internal/throttle"},
+	"internal/players/audioscrobbler": {"internal/library", "internal/players"},
+	"internal/players/lastfm":         {"internal/library", "internal/players"},
+	"internal/players/listenbrainz":   {"internal/bounded", "internal/library", "internal/players"},
+	"internal/players/webhooks":       {"internal/bounded", "internal/library", "internal/players"},
 	"internal/removal":                {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"internal/export":                 {"internal/library"},
 	"docs":                            {},
@@ -189,6 +195,10 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/queue", "internal/store/connections",
 		"internal/store/db", "internal/store/listens", "internal/store/statistics",
 	},
+	"internal/store/players": {
+		"internal/library", "internal/players", "internal/store/connections", "internal/store/db",
+		"internal/store/intake", "internal/store/people",
+	},
 	"internal/store/people": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/store/connections",
 		"internal/store/db",
@@ -222,7 +232,7 @@ var arrows = map[string][]string{
 		"internal/store/corrections", "internal/store/db", "internal/store/deletions",
 		"internal/store/digests", "internal/store/enrichment", "internal/store/forwarding",
 		"internal/store/imports", "internal/store/intake", "internal/store/listens", "internal/store/lookup",
-		"internal/store/notices", "internal/store/outbox", "internal/store/people",
+		"internal/store/notices", "internal/store/outbox", "internal/store/people", "internal/store/players",
 		"internal/store/playlists", "internal/store/rules", "internal/store/runs", "internal/store/sendings",
 		"internal/store/servers", "internal/store/settings", "internal/store/statistics", "internal/tables",
 	},
@@ -230,8 +240,9 @@ var arrows = map[string][]string{
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",
 		"internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library",
-		"internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/removal",
-		"internal/resilience", "internal/resilience/transport", "internal/settings", "internal/sync", "web/static",
+		"internal/metrics", "internal/notify", "internal/oauth", "internal/players", "internal/providers",
+		"internal/removal", "internal/resilience", "internal/resilience/transport", "internal/settings",
+		"internal/sync", "web/static",
 		"web/ui",
 	},
 	"internal/server/activity": {
@@ -267,7 +278,7 @@ var arrows = map[string][]string{
 	"internal/server/core": {
 		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels",
 		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/library",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience",
+		"internal/notify", "internal/oauth", "internal/players", "internal/providers", "internal/resilience",
 		"internal/resilience/backoff", "internal/sync", "internal/throttle", "web/static",
 	},
 	"internal/server/corrections": {
@@ -331,6 +342,11 @@ var arrows = map[string][]string{
 	"internal/server/settings": {
 		"internal/accounts", "internal/activity", "internal/providers", "internal/server/connections",
 		"internal/server/core", "internal/server/people", "internal/server/sessions", "internal/server/tokens",
+	},
+	"internal/server/players": {
+		"internal/accounts", "internal/activity", "internal/events", "internal/library", "internal/players",
+		"internal/players/audioscrobbler", "internal/players/lastfm", "internal/players/listenbrainz",
+		"internal/players/webhooks", "internal/server/core",
 	},
 	"internal/server/tokens": {
 		"internal/accounts", "internal/activity", "internal/events",

@@ -14,6 +14,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/players"
 )
 
 // agreeable answers every call as a server that is content.
@@ -56,6 +57,9 @@ func TestLimitsHoldForAddsAtOnce(t *testing.T) {
 		}},
 		"tokens": {50, http.StatusUnprocessableEntity, func(n int) string {
 			return fmt.Sprintf(`{"name":"script %d","scope":"read"}`, n)
+		}},
+		"players": {players.Most, http.StatusConflict, func(n int) string {
+			return fmt.Sprintf(`{"name":"Phone %d","kind":"any"}`, n)
 		}},
 		"admin/invitations": {100, http.StatusUnprocessableEntity, func(n int) string {
 			return fmt.Sprintf(`{"name":"Guest %d","role":"member"}`, n)

@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	sent "reprise/internal/players"
 	"reprise/internal/server/activity"
 	"reprise/internal/server/admin"
 	"reprise/internal/server/asks"
@@ -24,6 +26,7 @@ import (
 	"reprise/internal/server/music"
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
+	"reprise/internal/server/players"
 	"reprise/internal/server/playlists"
 	"reprise/internal/server/search"
 	"reprise/internal/server/sessions"
@@ -53,6 +56,7 @@ type Store interface {
 	notifications.Store
 	people.Store
 	welcome.Store
+	players.Store
 	playlists.Store
 	search.Store
 	songs.Store
@@ -77,6 +81,7 @@ type resources struct {
 	settings  *settings.Handler
 	feed      *feed.Handler
 	years     *years.Handler
+	door      *players.Door
 	resources []resource
 	described func() ([]byte, error) // the API, in YAML
 	handlers  map[string]string      // of its calls, see core.API
@@ -114,6 +119,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	asking := asks.New(k, c.Asks)
 	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
 	lookBack := years.New(k, c.Store, rows)
+	desk := sent.NewDesk(c.Store, c.Bus, c.Log)
 	heard := listening.New(k, c.Store, rows)
 	exports := export.New(k, c.Store, rows, heard)
 	links := accounts.NewLinks(c.Store, c.Accounts)
@@ -123,11 +129,14 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		Core: k, Accounts: c.Accounts, Courier: c.Courier, Steps: first,
 	})
 	return &resources{
-		Config:   c,
-		reach:    at,
-		core:     k,
-		people:   entry,
-		years:    lookBack,
+		Config: c,
+		reach:  at,
+		core:   k,
+		people: entry,
+		years:  lookBack,
+		door: players.NewDoor(desk, c.Store, k.Path, func(r *http.Request) string {
+			return at.Load().extract(r)
+		}),
 		redeemer: people.NewRedeemer(k, links, first),
 		settings: settings.New(settings.Options{
 			Core: k, Statuses: statuses, People: users, Accounts: c.Accounts, Tokens: access,
@@ -156,6 +165,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
 			songs.New(k, c.Store, c.Deliveries),
+			players.New(k, c.Store, c.Bus, desk.Now()),
 			files,
 			exports,
 			digests.New(k, c.Store, c.Digests, c.Guard),

@@ -135,6 +135,9 @@ func (s *Server) Description() ([]byte, error) { return s.resources.described() 
 // ServeHTTP implements http.Handler. It answers a HEAD, as monitors send it, like a GET; net/http leaves the body
 // out.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.resources.door.Serve(w, r) {
+		return
+	}
 	r = r.WithContext(r.Context()) // a copy: net/http looks at its own
 	r.URL = s.resources.core.Local(r.URL)
 	if r.Method == http.MethodHead {

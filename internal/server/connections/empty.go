@@ -55,7 +55,8 @@ func emptyOf(ctx context.Context, name string, f accounts.FirstSteps, all []*pro
 		v.Lead, v.Next = words.T(ctx, "status.welcome.left"), []ui.Named{file}
 	default:
 		v.Lead, v.Begin.Label = words.T(ctx, "status.welcome.lead"), words.T(ctx, "status.welcome.begin")
-		v.Next = []ui.Named{{Text: words.T(ctx, "status.welcome.import"), URL: "/imports"}}
+		v.Next = []ui.Named{{Text: words.T(ctx, "status.welcome.import"), URL: "/imports"},
+			{Text: words.T(ctx, "players.add"), URL: "/players/add"}}
 		return v
 	}
 	v.Begin.Label = words.T(ctx, "welcome.continue_button")

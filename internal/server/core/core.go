@@ -167,6 +167,9 @@ func (k *Core) NameOf(ctx context.Context, id library.ConnectionID) string {
 	if id == library.ByHand {
 		return words.T(ctx, "listens.by_hand")
 	}
+	if id.Provider() == library.PlayerProvider { // those that are there have names
+		return words.T(ctx, "players.gone")
+	}
 	for _, p := range k.Services() {
 		if p.Name == id.Provider() {
 			return library.Connection{ID: id}.Label(p.Called().T(ctx))

@@ -12,6 +12,7 @@ var helps = []struct{ below, document string }{
 	{"/connections", "services"},
 	{"/imports", "services#importing-a-file"},
 	{"/export", "services#exporting"},
+	{"/players", "players"},
 	{"/playlists", "services#forwarding-playlists-and-the-archive"},
 	{"/welcome", "first-steps#2-your-services"},
 	{"/deliveries", "deliveries"},

@@ -106,7 +106,7 @@ func (k *Core) pagesOf() optional { return optional{digests: k.services.Model() 
 func navigation(ctx context.Context, path string, failed int, has optional) []ui.Link {
 	links := []ui.Link{
 		{Label: words.T(ctx, "frame.nav.status"), URL: "/",
-			Current: current(path, "/", "/connections", "/health", "/activity")},
+			Current: current(path, "/", "/connections", "/players", "/health", "/activity")},
 		{Label: words.T(ctx, "frame.nav.listening"), URL: "/listening",
 			Current: current(path, "/listening", "/listens", "/imports", "/music")},
 		{Label: words.T(ctx, "frame.nav.playlists"), URL: "/playlists",

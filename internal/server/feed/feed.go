@@ -231,6 +231,8 @@ func plain(e events.Event) any {
 		return map[string]any{"provider": provider, "connection": e.Connection}
 	case events.Enrichment:
 		return map[string]any{"provider": provider}
+	case events.Players, events.NowPlaying:
+		return map[string]any{"id": e.Connection}
 	}
 	return struct{}{}
 }

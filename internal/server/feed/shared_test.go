@@ -161,6 +161,8 @@ func TestAnEventIsAnsweredOnceForAll(t *testing.T) {
 			{events.Event{Type: events.Imports}, 0, `"connection":""`},
 			{events.Event{Type: events.Breakers}, 0, `{}`},
 			{events.Event{Type: events.Digest}, 0, `{}`},
+			{events.Event{Type: events.Players, Connection: "player-2"}, 0, `"id":"player-2"`},
+			{events.Event{Type: events.NowPlaying, Connection: "player-2"}, 0, `"id":"player-2"`},
 			{events.Event{Type: events.Enrichment, Connection: "musicbrainz"}, 0, `"provider":"musicbrainz"`},
 		} {
 			w.bus.Publish(1, c.e)
