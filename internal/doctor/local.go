@@ -36,17 +36,25 @@ func (d *doctor) listening(ctx context.Context) finding {
 	if err == nil {
 		_ = l.Close()
 		if d.held {
-			return found(warn, "A server uses the data directory %s, but doesn't answer on %s. "+
-				"Run the check with the same settings and flags as the server.", d.c.DataDir, d.c.Listen)
+			return d.elsewhere()
 		}
 		return found(fine, "%s is free; the server can listen there.", d.c.Listen)
 	}
-	ctx, cancel := context.WithTimeout(ctx, hosts.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, resilience.CallTimeout) // as a busy machine needs
 	defer cancel()
 	if d.live = d.isReprise(ctx, "http://"+config.LoopbackFor(d.c.Listen)); d.live {
 		return found(fine, "Reprise is running, and answers on %s.", d.c.Listen)
 	}
+	if d.held { // perhaps by that one, too slow to answer
+		return d.elsewhere()
+	}
 	return found(problem, "%s.", err)
+}
+
+// elsewhere is what to do where a server runs, but doesn't answer at the configured address.
+func (d *doctor) elsewhere() finding {
+	return found(warn, "A server uses the data directory %s, but doesn't answer on %s. "+
+		"Run the check with the same settings and flags as the server.", d.c.DataDir, d.c.Listen)
 }
 
 // peers says whether the other servers of the database can reach this one.
