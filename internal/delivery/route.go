@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"reprise/internal/library"
@@ -17,33 +16,20 @@ type Play struct {
 	Others []library.Source // further sources that reported it
 }
 
-// Account is an account at a provider: two connections that lead to one have the same. A player that sends from an
-// account of a connection has that of the connection.
-type Account struct{ Provider, ID string }
+// Accounts says what each of a person's connections leads to: itself, with its account. A player leads to the
+// connection whose account it sends from.
+type Accounts map[library.ConnectionID]library.Connection
 
-// AccountOf returns the account of a connection.
-func AccountOf(c library.Connection) Account {
-	if c.AccountID == "" { // not known, so no other connection leads there
-		return Account{string(c.ID), ""}
-	}
-	return Account{c.Provider(), c.AccountID}
-}
-
-// Accounts holds the account that each of a person's connections, and each of their players, leads to.
-type Accounts map[library.ConnectionID]Account
-
-// Same reports whether two connections lead to one account. Services spell names as they were typed, so the case is
-// ignored; see [library.Connection.SameAccount].
+// Same reports whether two connections lead to one account.
 func (a Accounts) Same(one, other library.ConnectionID) bool {
-	here, there := a.of(one), a.of(other)
-	return here.Provider == there.Provider && strings.EqualFold(here.ID, there.ID)
+	return a.of(one).SameAccount(a.of(other))
 }
 
-func (a Accounts) of(conn library.ConnectionID) Account {
-	if account, ok := a[conn]; ok {
-		return account
+func (a Accounts) of(id library.ConnectionID) library.Connection {
+	if c, ok := a[id]; ok {
+		return c
 	}
-	return Account{string(conn), ""}
+	return library.Connection{ID: id}
 }
 
 // Of returns the connections to the account of one of them, which comes first.

@@ -40,6 +40,8 @@ func TestWhoGetsWhichPlay(t *testing.T) {
 			[]Draft{draft("lastfm", false, 2, 3), draft("lastfm", false, 4), draft("lastfm", true, 1)}},
 		"not back to where it came from":      {"lastfm", []Rule{scrobbles("lastfm")}, []Play{fresh(1, 0)}, nil},
 		"nor to its account under another id": {"lastfm-2", []Rule{scrobbles("lastfm")}, []Play{fresh(1, 0)}, nil},
+		"not to the account that a player sends from": {"player-7", []Rule{scrobbles("lastfm"), scrobbles("lastfm-3")},
+			[]Play{fresh(1, 0)}, []Draft{draft("lastfm", false, 1)}},
 		"an account gets a play once": {"spotify", []Rule{scrobbles("lastfm"), scrobbles("lastfm-2"),
 			scrobbles("lastfm-3")}, []Play{fresh(1, 0)}, []Draft{draft("lastfm", false, 1),
 			draft("lastfm-3", false, 1)}},
@@ -57,8 +59,10 @@ func TestWhoGetsWhichPlay(t *testing.T) {
 			[]Draft{month("2026-11"), month("2026-10")}},
 	} {
 		routes := Routes{User: 7, Rules: c.rules, Now: now, ArchiveEvery: time.Minute,
-			Accounts: Accounts{"lastfm": {"lastfm", "alice"}, "lastfm-2": {"lastfm", "Alice"},
-				"lastfm-3": {"lastfm", "bob"}, "spotify": {"spotify", "alice"}, "player-7": {"lastfm", "bob"}}}
+			Accounts: Accounts{"lastfm": {ID: "lastfm", AccountID: "alice"},
+				"lastfm-2": {ID: "lastfm-2", AccountID: "Alice"}, "lastfm-3": {ID: "lastfm-3", AccountID: "bob"},
+				"spotify":  {ID: "spotify", AccountID: "alice"},
+				"player-7": {ID: "lastfm-3", AccountID: "bob"}}}
 		require.Equal(t, c.want, routes.Drafts(c.from, c.plays), name)
 	}
 }

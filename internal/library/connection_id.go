@@ -20,8 +20,8 @@ func NewConnectionID(provider string, n int) ConnectionID {
 	return ConnectionID(provider + "-" + strconv.Itoa(n))
 }
 
-// PlayerProvider stands for the provider of players: programs that send what they play and are never asked. Their
-// numbers are those of one row for all people, and none is given twice.
+// PlayerProvider takes the place of a provider in the ids of players: programs that send what they play. Their numbers
+// are unique in an installation, and never used again.
 const PlayerProvider = "player"
 
 // ParseConnectionID returns s as an id, and false if it doesn't have the form of one. It doesn't say whether there is

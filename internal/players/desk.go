@@ -73,12 +73,15 @@ func (d *Desk) Admit(ctx context.Context, secret, address string) (Player, error
 func (d *Desk) AdmitProof(ctx context.Context, user, address string, right func(proof string) bool) (Player, error) {
 	return d.admit(ctx, address, func() (Player, error) {
 		all, err := d.store.PlayersOf(ctx, user)
+		if err != nil { // no wrong secret, which a player would not try again
+			return Player{}, err
+		}
 		for _, p := range all {
 			if right(p.Proof) {
-				return p, err
+				return p, nil
 			}
 		}
-		return Player{}, errors.Join(err, library.ErrNotFound)
+		return Player{}, library.ErrNotFound
 	})
 }
 
@@ -168,7 +171,7 @@ func (d *Desk) TakeEvent(ctx context.Context, p Player, e Event) error {
 	return nil
 }
 
-// tell tells who watches of new listens, and the log of an error.
+// tell publishes that there are new listens, and logs an error of the store.
 func (d *Desk) tell(ctx context.Context, p Player, added int, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, library.ErrNotFound) {
 		d.log.Error("what a player sent cannot be stored", slog.Int64("user_id", p.User), slog.Any("err", err))
@@ -193,21 +196,30 @@ func (d *Desk) playing(p Player, play Play, left time.Duration) {
 	}
 }
 
-// Silent notes that a track is not played any more; the zero track stands for any.
+// Silent notes that a player has stopped playing a track, or whatever it plays if the track is zero.
 func (d *Desk) Silent(p Player, t library.Track) {
 	if d.now.clear(p, t) {
 		d.bus.Publish(p.User, events.Event{Type: events.NowPlaying, Connection: p.ID})
 	}
 }
 
-// Refuse keeps what was refused, for the player's page. request is the method and the path without the secret.
-func (d *Desk) Refuse(ctx context.Context, p Player, request string, why *Refused) {
-	r := Refusal{At: time.Now(), Request: library.Name(request), Why: why.Why, Detail: library.Name(why.Detail)}
-	if err := d.store.NoteRefusal(ctx, p.ID, r); err != nil {
+// Refused returns why a request, or a play in it, was refused; empty if err is something else. It keeps the refusal of
+// a known player for the player's page.
+func (d *Desk) Refused(r *Request, p Player, err error) Reason {
+	why, ok := errors.AsType[*Refused](err)
+	if !ok {
+		return ""
+	}
+	if p.ID == "" {
+		return why.Why
+	}
+	kept := Refusal{At: time.Now(), Request: library.Name(r.Line()), Why: why.Why, Detail: library.Name(why.Detail)}
+	if err := d.store.NoteRefusal(r.Context(), p.ID, kept); err != nil {
 		d.log.Warn("a player's refused request was not noted", slog.Any("err", err))
-		return
+		return why.Why
 	}
 	d.bus.Publish(p.User, events.Event{Type: events.Players, Connection: p.ID})
+	return why.Why
 }
 
 // The errors of adding and changing a player.

@@ -103,7 +103,7 @@ func (u Underway) over(e Event, now time.Time) bool {
 	return u.Taken || u.Played == 0 && now.Sub(u.Since) > e.Play.Duration
 }
 
-// begin returns when a play began of which this is the first event.
+// begin returns when a play began, judged by its first event.
 func begin(e Event, now time.Time) time.Time {
 	switch {
 	case !e.Play.At.IsZero():

@@ -184,9 +184,9 @@ func (r *Refused) Error() string {
 	return string(r.Why)
 }
 
-// Text returns what a programmer reads, in English as the protocols are.
-func (r *Refused) Text() string {
-	text := map[Reason]string{
+// Text returns the reason as a programmer reads it, in English as the protocols are.
+func (r Reason) Text() string {
+	return map[Reason]string{
 		NoTitle: "The track has no name.", NoArtist: "The track has no artist.",
 		TooOld:    "The time of the listen is before October 2002.",
 		TooNew:    "The time of the listen is more than an hour in the future.",
@@ -195,12 +195,11 @@ func (r *Refused) Text() string {
 		NoAddress: "Nothing answers at this address.",
 		NoMethod:  "The method is not the one of this address.",
 		BadSign:   "Invalid method signature supplied.",
-	}[r.Why]
-	if r.Detail != "" {
-		text += " " + r.Detail
-	}
-	return text
+	}[r]
 }
+
+// Text returns the reason as a programmer reads it, with the detail.
+func (r *Refused) Text() string { return strings.TrimSpace(r.Why.Text() + " " + r.Detail) }
 
 func refuse(why Reason) error { return &Refused{Why: why} }
 

@@ -63,9 +63,7 @@ func (h *Handler) word(r *players.Request, p players.Player, err error) string {
 	case errors.Is(err, players.ErrUnknown):
 		return "BADAUTH"
 	}
-	if refused, ok := errors.AsType[*players.Refused](err); ok && p.ID != "" {
-		h.desk.Refuse(r.Context(), p, r.Line(), refused)
-	}
+	h.desk.Refused(r, p, err)
 	return "FAILED " + players.TroubleOf(r.Context(), err).Text
 }
 
@@ -104,9 +102,8 @@ func (h *Handler) answer(r *players.Request) (lines []string, p players.Player, 
 			continue
 		}
 		play := playOf(form, at)
-		if refused, ok := errors.AsType[*players.Refused](play.Check(now)); ok {
-			h.desk.Refuse(r.Context(), p, r.Line(), refused) // the protocol has no word for one of several
-			continue
+		if h.desk.Refused(r, p, play.Check(now)) != "" {
+			continue // the protocol has no word for one of several
 		}
 		plays = append(plays, play)
 	}

@@ -100,11 +100,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *players.Request) {
 func (h *Handler) fail(w http.ResponseWriter, c call, p players.Player, err error) {
 	var said *problem
 	status := http.StatusBadRequest
-	if refused, ok := errors.AsType[*players.Refused](err); ok && p.ID != "" {
-		h.desk.Refuse(c.Context(), p, c.Line()+"?method="+c.values.Get("method"), refused)
-		if refused.Why == players.BadSign {
-			said = &problem{invalidSignature, "Invalid method signature supplied"}
-		}
+	if h.desk.Refused(c.Request, p, err) == players.BadSign {
+		said = &problem{invalidSignature, "Invalid method signature supplied"}
 	}
 	switch t := players.TroubleOf(c.Context(), err); {
 	case said != nil || errors.As(err, &said):
@@ -222,9 +219,8 @@ func (h *Handler) scrobble(c call, p players.Player) (any, error) {
 	for i, play := range all {
 		out.Each[i] = scrobble{names: namesOf(play), Timestamp: strconv.FormatInt(max(play.At.Unix(), 0), 10),
 			Ignored: taken}
-		if refused, ok := errors.AsType[*players.Refused](play.Check(now)); ok {
-			h.desk.Refuse(c.Context(), p, c.Line()+"?method=track.scrobble", refused)
-			out.Each[i].Ignored = ignoredFor(refused)
+		if err := play.Check(now); err != nil {
+			out.Each[i].Ignored = ignoredFor(h.desk.Refused(c.Request, p, err))
 			out.Ignored++
 			continue
 		}
@@ -235,9 +231,9 @@ func (h *Handler) scrobble(c call, p players.Player) (any, error) {
 }
 
 // ignoredFor returns why one of several plays was not taken: https://www.last.fm/api/show/track.scrobble
-func ignoredFor(r *players.Refused) ignored {
-	code := map[players.Reason]int{players.NoArtist: 1, players.NoTitle: 2, players.TooOld: 3, players.TooNew: 4}[r.Why]
-	return ignored{Code: strconv.Itoa(code), Text: r.Text()}
+func ignoredFor(why players.Reason) ignored {
+	code := map[players.Reason]int{players.NoArtist: 1, players.NoTitle: 2, players.TooOld: 3, players.TooNew: 4}[why]
+	return ignored{Code: strconv.Itoa(code), Text: why.Text()}
 }
 
 func playOf(v url.Values, at string) players.Play {
@@ -265,7 +261,7 @@ func (h *Handler) info(c call, p players.Player) (any, error) {
 const (
 	recentTracks = 50
 	mostRecent   = 200
-	mostPages    = 200 // of which the earlier ones are read, too
+	mostPages    = 200 // a page is reached by reading those before it
 )
 
 func (h *Handler) recent(c call, p players.Player) (any, error) {

@@ -2,7 +2,7 @@
 //
 // Its paths, limits and words are those of https://listenbrainz.readthedocs.io/en/latest/users/api/core.html. A
 // submission is also taken at the base and at the base with /1, because programs differ in what they append to an
-// address that somebody types. A body is never answered with 429; see [players.Trouble].
+// address that somebody types. No request is answered with 429; see [players.Trouble].
 package listenbrainz
 
 import (
@@ -121,14 +121,11 @@ type failure struct {
 
 func (h *Handler) fail(w http.ResponseWriter, r *players.Request, p players.Player, err error) {
 	t := players.TroubleOf(r.Context(), err)
-	if refused, ok := errors.AsType[*players.Refused](err); ok && p.ID != "" {
-		h.desk.Refuse(r.Context(), p, r.Line(), refused)
-		switch refused.Why {
-		case players.NoAddress:
-			t.Status = http.StatusNotFound
-		case players.NoMethod:
-			t.Status = http.StatusMethodNotAllowed
-		}
+	switch h.desk.Refused(r, p, err) {
+	case players.NoAddress:
+		t.Status = http.StatusNotFound
+	case players.NoMethod:
+		t.Status = http.StatusMethodNotAllowed
 	}
 	t.Announce(w.Header())
 	_ = answer(w, t.Status, failure{t.Status, t.Text})
@@ -141,7 +138,7 @@ func answer(w http.ResponseWriter, status int, body any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // the play is stored, whoever hears of it
+	_, _ = w.Write(append(text, '\n')) // the play is stored, whether or not the answer arrives
 	return nil
 }
 
@@ -149,7 +146,7 @@ func ok(w http.ResponseWriter) error {
 	return answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// validate says whether a token is right. An address with a wrong one is told so with 200, as ListenBrainz does.
+// validate says whether a token is right. A wrong one gets status 200, too, as at ListenBrainz.
 func (h *Handler) validate(w http.ResponseWriter, r *players.Request) {
 	token := r.Token()
 	if token == "" {

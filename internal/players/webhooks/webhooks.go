@@ -6,7 +6,6 @@ package webhooks
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -43,12 +42,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *players.Request) {
 	status, body := http.StatusOK, map[string]string{"status": "ok"}
 	if err != nil {
 		t := players.TroubleOf(r.Context(), err)
-		if refused, ok := errors.AsType[*players.Refused](err); ok && p.ID != "" {
-			h.desk.Refuse(r.Context(), p, r.Line(), refused)
-			if refused.Why == players.NoMethod {
-				w.Header().Set("Allow", http.MethodPost)
-				t.Status = http.StatusMethodNotAllowed
-			}
+		if h.desk.Refused(r, p, err) == players.NoMethod {
+			w.Header().Set("Allow", http.MethodPost)
+			t.Status = http.StatusMethodNotAllowed
 		}
 		t.Announce(w.Header())
 		status, body = t.Status, map[string]string{"status": "failed", "error": t.Text}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -331,3 +332,15 @@ func adding(ctx context.Context) []ui.Action {
 
 // listens is the address of the listens that a player has told of.
 func (p Player) listens() string { return "/listens?" + url.Values{"source": {p.ID}}.Encode() }
+
+// nameFor returns a name for a new player that no other one of the person has.
+func nameFor(wanted string, all []Player) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(all, func(p Player) bool { return p.Name == name })
+	}
+	name := wanted
+	for n := 2; taken(name) && n <= players.Most+1; n++ {
+		name = wanted + " " + strconv.Itoa(n)
+	}
+	return name
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -363,44 +362,4 @@ func (h *Handler) renew(c echo.Context, id string) (v Player, err error) {
 	h.core.NoteAccess(c, "player's secret renewed",
 		activity.Entry{User: p.User, Action: activity.PlayerRenewed, Subject: p.Name})
 	return h.withSecret(c, p, secret)
-}
-
-// NowPlaying is what a player plays.
-type NowPlaying struct {
-	Player     string    `json:"player" doc:"The id of the player."`
-	Name       string    `json:"name" doc:"That of the player."`
-	PlayedWith string    `json:"played_with" doc:"The device or the program that the player names; may be empty."`
-	Track      string    `json:"track"`
-	Artist     string    `json:"artist"`
-	Album      string    `json:"album"`
-	DurationMS int64     `json:"duration_ms" minimum:"0" doc:"0 if the player does not say."`
-	Since      core.Time `json:"since"`
-}
-
-type nowPlayingAnswer struct {
-	NowPlaying []NowPlaying `json:"now_playing"`
-}
-
-func (h *Handler) nowAPI(c echo.Context, _ *core.None) (out nowPlayingAnswer, _ error) {
-	return nowPlayingAnswer{h.playing(c)}, nil
-}
-
-func (h *Handler) playing(c echo.Context) []NowPlaying {
-	return core.ViewAll(h.now.Of(core.UserOf(c).ID), func(p players.Playing) NowPlaying {
-		return NowPlaying{Player: string(p.Player), Name: p.Name, PlayedWith: p.With, Track: p.Track.Title,
-			Artist: p.Track.Artist, Album: p.Track.Album, DurationMS: p.Track.Duration.Milliseconds(),
-			Since: core.Stamp(p.Since)}
-	})
-}
-
-// nameFor returns a name for a new player that no other one of the person has.
-func nameFor(wanted string, all []Player) string {
-	taken := func(name string) bool {
-		return slices.ContainsFunc(all, func(p Player) bool { return p.Name == name })
-	}
-	name := wanted
-	for n := 2; taken(name) && n <= players.Most+1; n++ {
-		name = wanted + " " + strconv.Itoa(n)
-	}
-	return name
 }

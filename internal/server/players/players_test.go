@@ -215,6 +215,21 @@ func TestAWrongSecretOpensNothing(t *testing.T) {
 	})
 }
 
+// Promise: A database that cannot be read is no wrong secret: every protocol asks the player to come back.
+func TestAFailureIsNoWrongSecret(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		p := newPlayer(h, "any")
+		require.NoError(t, h.DB.Reader.Close())
+		code, body := p.send(http.MethodPost, "/1/submit-listens", p.secret, single("Jóga", time.Now()))
+		require.Equal(t, http.StatusServiceUnavailable, code, body)
+		_, body = p.send(http.MethodPost, "/2.0/", "", "method=track.scrobble&format=json&sk="+p.secret)
+		require.Contains(t, body, `"error":11`)
+		_, body = p.send(http.MethodGet, "/?hs=true&p=1.2&u=Ann&t=1&a=x", "", "")
+		require.True(t, strings.HasPrefix(body, "FAILED "), body)
+	})
+}
+
 func TestATokenIsValidated(t *testing.T) {
 	today(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
@@ -445,6 +460,17 @@ func TestAPlayerIsSetUpOnPages(t *testing.T) {
 		require.Contains(t, h.Page("/players/"+p.id+"/remove"), "Remove Cellar?")
 		h.Submit("/players/"+p.id+"/remove", http.StatusSeeOther)
 		require.Contains(t, h.Page("/listens/1"), "Removed player")
+	})
+}
+
+func TestAPlayerIsRemovedWithWhatItSent(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		p := newPlayer(h, "any")
+		p.send(http.MethodPost, "/1/submit-listens", p.secret, single("Jóga", time.Now()))
+		require.Len(t, p.listens(), 1)
+		h.Call(http.MethodDelete, "/players/"+p.id+"?data=true", "", http.StatusNoContent)
+		require.Empty(t, h.Call(http.MethodGet, "/listens", "", http.StatusOK)["listens"])
 	})
 }
 

@@ -42,6 +42,7 @@ func TestAMediaServersEventsAreOnePlay(t *testing.T) {
 		time.Sleep(time.Minute)
 		p.hook("jellyfin", jellyfin("PlaybackProgress", "one", time.Minute))
 		require.Empty(t, p.listens(), "a minute of three and a half")
+		h.Restart() // in the middle of it
 		time.Sleep(time.Minute)
 		p.hook("jellyfin", jellyfin("PlaybackProgress", "one", 2*time.Minute))
 		require.Equal(t, []string{`T"one"`}, p.listens())

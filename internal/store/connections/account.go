@@ -33,12 +33,12 @@ func AccountsOf(ctx context.Context, q db.Querier, user int64) (delivery.Account
 	all := make(delivery.Accounts, len(rows))
 	for _, r := range rows {
 		if r.mirrors == "" {
-			all[r.id] = delivery.AccountOf(library.Connection{ID: r.id, AccountID: r.account})
+			all[r.id] = library.Connection{ID: r.id, AccountID: r.account}
 			continue
 		}
 		n, _ := strconv.Atoi(string(r.id))
-		if account, ok := all[r.mirrors]; ok {
-			all[library.NewConnectionID(library.PlayerProvider, n)] = account
+		if c, ok := all[r.mirrors]; ok {
+			all[library.NewConnectionID(library.PlayerProvider, n)] = c
 		}
 	}
 	return all, err
