@@ -90,7 +90,8 @@ func wire(
 	alerts := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
 	roundTripper := b.transport(base, alerts)
 	client := transport.NewClient(roundTripper)
-	builder := registry.Builder{Client: client, Store: db, Rotated: counters.Rotation, Log: log}
+	builder := registry.Builder{Client: client, Store: db, Rotated: counters.Rotation, Log: log,
+		ForwardingAccount: db.ForwardingAccount}
 	registry, services, err := builder.All(ctx, c.Providers, c.Contact, c.Backoff(), b.follow(roundTripper))
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package library
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -35,6 +37,18 @@ func (c Connection) Provider() string { return c.ID.Provider() }
 func (c Connection) SameAccount(other Connection) bool {
 	return c.ID == other.ID ||
 		c.Provider() == other.Provider() && c.AccountID != "" && strings.EqualFold(c.AccountID, other.AccountID)
+}
+
+// ForwardingField is the credential with the [ForwardingAccount] of a person at another installation of Reprise. Other
+// servers have none.
+const ForwardingField = "reprise"
+
+// ForwardingAccount names the account of a person in an installation of Reprise, which the name of its secret key tells
+// from others. Two installations that forward to each other know each other by it, by whatever addresses they call each
+// other, and it says nothing about the person.
+func ForwardingAccount(installation string, user int64) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "reprise account %d of %s", user, installation))
+	return "reprise-" + hex.EncodeToString(sum[:16])
 }
 
 // AccountKey is the same for all connections, of all users, that lead to one account.

@@ -25,6 +25,9 @@ type Store interface {
 	TakeEvent(ctx context.Context, p Player, item string, step func(Underway) (Underway, *library.Listen)) (added int,
 		err error)
 	NotePlayer(ctx context.Context, id library.ConnectionID, at time.Time) error
+	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
+	// MirrorPlayer notes the connection to the account that a player sends from, unless its person has chosen one.
+	MirrorPlayer(ctx context.Context, id, mirrors library.ConnectionID) error
 	NoteRefusal(ctx context.Context, id library.ConnectionID, r Refusal) error
 }
 
@@ -127,6 +130,9 @@ func (d *Desk) admit(ctx context.Context, address string, find func() (Player, e
 
 // Take stores plays, and returns when they are committed. A play that was sent before is left out.
 func (d *Desk) Take(ctx context.Context, p Player, plays []Play) error {
+	if err := d.recognise(ctx, p, plays); err != nil {
+		return err
+	}
 	all := make([]library.Listen, 0, len(plays))
 	for _, one := range plays {
 		l := one.Listen()
@@ -137,6 +143,24 @@ func (d *Desk) Take(ctx context.Context, p Player, plays []Play) error {
 	added, err := d.store.TakePlays(ctx, p, all)
 	d.tell(ctx, p, added, err)
 	return err
+}
+
+// recognise finds out which of its person's connections a player sends from, before its plays could go back there.
+func (d *Desk) recognise(ctx context.Context, p Player, plays []Play) error {
+	if p.Mirrors != "" || len(plays) == 0 || plays[0].Origin == (Origin{}) {
+		return nil
+	}
+	all, err := d.store.UserConnections(ctx, p.User)
+	if err != nil {
+		return err
+	}
+	mirrors := plays[0].Origin.Of(all)
+	if mirrors == "" {
+		return nil
+	}
+	d.log.Info("recognised where a player sends from", slog.Int64("user_id", p.User),
+		slog.String("player", string(p.ID)), slog.String("connection", string(mirrors)))
+	return d.store.MirrorPlayer(ctx, p.ID, mirrors)
 }
 
 // TakeEvent takes an event of something that is being played, and returns when what follows from it is committed.

@@ -33,14 +33,17 @@ type Player struct {
 	LastFour string // of its secret
 	// Proof is the MD5 of its secret in hexadecimal, if its kind needs one; see [Kind.Proves].
 	Proof string
-	// Mirrors is the connection to the account that it sends from, so that plays are not forwarded back there; empty if
-	// there is none.
+	// Mirrors is the connection to the account that it sends from, so that plays are not forwarded back there; empty
+	// until one is recognised, and [MirrorsNone] where its person has chosen none.
 	Mirrors    library.ConnectionID
 	Paused     bool
 	CreatedAt  time.Time
 	HeardAt    time.Time // when it called last, to the minute; zero for never
 	LastPlayAt time.Time // when its latest play was stored; zero for never
 }
+
+// MirrorsNone says that a player sends from none of its person's connections, whatever it seems to be.
+const MirrorsNone library.ConnectionID = "none"
 
 // Kind is a protocol, or [Any] of them.
 type Kind string
@@ -110,6 +113,29 @@ type Play struct {
 	library.Track
 	At     time.Time // when it began
 	Player string    // what it was played with; empty for unknown
+	Origin Origin
+}
+
+// Origin is what a program says of itself.
+type Origin struct {
+	Program string // its name, such as "navidrome"
+	Account string // of the Reprise that forwards its person's plays; see library.ForwardingAccount
+}
+
+// Of returns the connection that leads to where a play comes from; empty if none does, or more than one may.
+func (o Origin) Of(all []library.Connection) (found library.ConnectionID) {
+	for _, c := range all {
+		switch {
+		case o.Account != "" && c.Credentials[library.ForwardingField] == o.Account:
+			return c.ID
+		case o.Program == "" || !strings.EqualFold(o.Program, c.Provider()):
+		case found != "":
+			return ""
+		default:
+			found = c.ID
+		}
+	}
+	return found
 }
 
 // Listen returns the play as it is stored. Its id has its second and its names, so that a repeat has the same.

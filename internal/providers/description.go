@@ -144,6 +144,8 @@ type Installation struct {
 	Keys    *keys.Pool   // nil without keys
 	Contact string
 	Domains map[string]string // each streaming service's [Description.Domain], by its name
+	// ForwardingAccount names the account of a person here to other installations; see library.ForwardingAccount.
+	ForwardingAccount func(user int64) string
 }
 
 // New returns the live provider with these settings. It makes no call. Missing settings are not an error;

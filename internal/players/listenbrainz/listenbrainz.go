@@ -26,6 +26,8 @@ type Store interface {
 	// HistoryOf returns when a person's first and latest listens began; zero without any.
 	HistoryOf(ctx context.Context, user int64) (first, latest time.Time, err error)
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
+	// ForwardingAccount names the account of a person here to other installations of Reprise.
+	ForwardingAccount(user int64) string
 }
 
 // Handler answers in ListenBrainz' words.
@@ -166,10 +168,12 @@ func (h *Handler) validate(w http.ResponseWriter, r *players.Request) {
 		Message string `json:"message"`
 		Valid   bool   `json:"valid"`
 		User    string `json:"user_name,omitempty"`
+		Account string `json:"reprise_account,omitempty"` // ours; see library.ForwardingAccount
 	}
 	switch {
 	case err == nil:
-		_ = answer(w, http.StatusOK, validity{http.StatusOK, "Token valid.", true, p.UserName})
+		_ = answer(w, http.StatusOK, validity{http.StatusOK, "Token valid.", true, p.UserName,
+			h.store.ForwardingAccount(p.User)})
 	case errors.Is(err, players.ErrUnknown):
 		_ = answer(w, http.StatusOK, validity{Code: http.StatusOK, Message: "Token invalid."})
 	default:

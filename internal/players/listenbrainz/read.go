@@ -37,6 +37,7 @@ type listen struct {
 			ISRC          text   `json:"isrc"`
 			Player        text   `json:"media_player"`
 			Client        text   `json:"submission_client"`
+			Account       text   `json:"reprise_account"` // ours; see library.ForwardingAccount
 			Artists       names  `json:"artist_names"`
 			ArtistMBIDs   names  `json:"artist_mbids"`
 		} `json:"additional_info"`
@@ -159,5 +160,6 @@ func (l *listen) play() players.Play {
 	if l.ListenedAt > 0 && l.ListenedAt < math.MaxInt32*10 {
 		at = time.Unix(int64(l.ListenedAt), 0).UTC()
 	}
-	return players.Play{Track: t, At: at, Player: players.PlayerName(string(m.Info.Player), string(m.Info.Client))}
+	return players.Play{Track: t, At: at, Player: players.PlayerName(string(m.Info.Player), string(m.Info.Client)),
+		Origin: players.Origin{Program: string(m.Info.Client), Account: string(m.Info.Account)}}
 }

@@ -62,7 +62,7 @@ func build(s providers.Settings, in providers.Installation) (providers.Provider,
 			at, err := serverAt(cred[urlField], installation)
 			token := strings.Join(strings.Fields(cred[tokenField]), "")
 			return &adapter{call: call, server: at, err: err, domains: in.Domains, token: token,
-				user: cred[userField],
+				user: cred[userField], from: forwardingAccount(in, call.User, cred),
 				lacks: map[string]bool{readsListens: cred[readsListens] == lacks,
 					readsPlaylists: cred[readsPlaylists] == lacks}}
 		},

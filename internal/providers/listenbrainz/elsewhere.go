@@ -17,6 +17,14 @@ import (
 // Maloja. It is empty for ListenBrainz itself.
 const urlField = "url"
 
+// forwardingAccount returns what tells another Reprise whose plays it gets, so that it doesn't send them back here.
+func forwardingAccount(in providers.Installation, user int64, cred library.Credentials) string {
+	if cred[library.ForwardingField] == "" || in.ForwardingAccount == nil {
+		return ""
+	}
+	return in.ForwardingAccount(user)
+}
+
 // server is where a connection's calls go.
 type server struct {
 	base string // without a trailing slash

@@ -31,6 +31,7 @@ type adapter struct {
 	domains map[string]string // of streaming services
 	token   string
 	user    string          // empty before Prove
+	from    string          // names our person to another Reprise; empty for any other server
 	lacks   map[string]bool // what the server does not offer to be read, by readsListens and readsPlaylists
 }
 
@@ -83,6 +84,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		Valid   *bool  `json:"valid"`
 		User    string `json:"user_name"`
 		Message string `json:"message"`
+		Account string `json:"reprise_account"` // of another Reprise
 	}
 	if err := providers.DecodeJSON(answer, &body); err != nil {
 		return providers.Account{}, err
@@ -102,6 +104,9 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if a.server.own {
 		account.ID, account.Learned[urlField] = a.server.host+"#"+body.User, a.server.base
 		account.Label = a.server.host
+		if body.Account != "" {
+			account.Learned[library.ForwardingField] = body.Account
+		}
 		if err := a.learnReading(ctx, &account); err != nil {
 			return providers.Account{}, err
 		}

@@ -72,6 +72,7 @@ type submitted struct {
 			DurationMS    int64  `json:"duration_ms,omitempty"`
 			ISRC          string `json:"isrc,omitempty"`
 			RecordingMBID string `json:"recording_mbid,omitempty"`
+			Account       string `json:"reprise_account,omitempty"` // only another Reprise gets it
 		} `json:"additional_info"`
 	} `json:"track_metadata"`
 }
@@ -82,7 +83,7 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	outcomes := make([]error, len(plays))
 	call := submission{Type: "import", Payload: make([]json.RawMessage, 0, len(plays))}
 	for i := range plays {
-		text, err := marshal(&plays[i], a.musicService(plays[i].Sources))
+		text, err := marshal(&plays[i], a.musicService(plays[i].Sources), a.from)
 		if outcomes[i] = a.server.worded(err); err == nil {
 			call.Payload = append(call.Payload, text)
 		}
@@ -120,12 +121,13 @@ func (s server) worded(err error) error {
 	return err
 }
 
-// marshal encodes a play from a streaming service for ListenBrainz. Its error is an item failure.
-func marshal(play *library.StoredListen, service string) (json.RawMessage, error) {
+// marshal encodes a play from a streaming service for ListenBrainz. from names our person to another Reprise. Its error
+// is an item failure.
+func marshal(play *library.StoredListen, service, from string) (json.RawMessage, error) {
 	l := submitted{ListenedAt: play.PlayedAt.Unix()}
 	m := &l.Metadata
 	m.Title, m.Artist, m.Album = clean(play.Title), clean(play.Artist), clean(play.Album)
-	m.Info.Client, m.Info.Service = client, service
+	m.Info.Client, m.Info.Service, m.Info.Account = client, service, from
 	m.Info.DurationMS, m.Info.ISRC = max(play.Duration, 0).Milliseconds(), clean(play.ISRC)
 	if mbidForm.MatchString(play.RecordingMBID) {
 		m.Info.RecordingMBID = play.RecordingMBID

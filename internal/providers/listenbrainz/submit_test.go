@@ -133,7 +133,7 @@ func TestSubmitLargest(t *testing.T) {
 // TestEcho reads back a submitted play and expects it to be the same, to the second.
 func TestEcho(t *testing.T) {
 	t.Parallel()
-	text, err := marshal(&library.StoredListen{Listen: roygbiv}, "")
+	text, err := marshal(&library.StoredListen{Listen: roygbiv}, "", "")
 	require.NoError(t, err)
 	var l listen
 	require.NoError(t, json.Unmarshal(text, &l))

@@ -28,6 +28,8 @@ type Builder struct {
 	Store   Store
 	Rotated func(provider string, why resilience.Category) // is called when a request goes on with the next key
 	Log     *slog.Logger
+	// ForwardingAccount is that of [providers.Installation].
+	ForwardingAccount func(user int64) string
 }
 
 // All returns every provider: those that people connect to, and separately those that the installation uses. follow is
@@ -57,7 +59,8 @@ func (b Builder) All(
 func (b Builder) Build(
 	ctx context.Context, d providers.Description, s providers.Settings, contact string, options backoff.Options,
 ) (*providers.Provider, error) {
-	in := providers.Installation{Client: b.Client, Contact: contact, Domains: domains()}
+	in := providers.Installation{Client: b.Client, Contact: contact, Domains: domains(),
+		ForwardingAccount: b.ForwardingAccount}
 	if own := d.Keys(s); len(own) > 0 {
 		waits, err := b.Store.Cooldowns(ctx)
 		if err != nil {

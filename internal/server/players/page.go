@@ -123,7 +123,7 @@ func (h *Handler) showForm(c echo.Context, status int, w way, name, problem stri
 	if err != nil {
 		return err
 	}
-	if len(mirrors.Options) > 1 {
+	if len(mirrors.Options) > 2 {
 		f.Fields = append(f.Fields, mirrors)
 	}
 	return h.core.Show(c, status, words.T(ctx, "players.add_one", "Name", w.label(ctx)), addPage(w, f))
@@ -133,7 +133,9 @@ func (h *Handler) showForm(c echo.Context, status int, w way, name, problem stri
 func (h *Handler) mirrors(c echo.Context, at string) (f ui.Field, err error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	f = ui.Field{Name: "mirrors", ID: "player-mirrors", Label: words.T(ctx, "players.mirrors"),
-		Help: words.T(ctx, "players.mirrors_help"), Options: []ui.Option{{Label: words.T(ctx, "players.mirrors_none")}}}
+		Help: words.T(ctx, "players.mirrors_help"), Options: []ui.Option{
+			{Label: words.T(ctx, "players.mirrors_unknown")},
+			{Value: string(players.MirrorsNone), Label: words.T(ctx, "players.mirrors_none")}}}
 	all, err := h.store.UserConnections(ctx, user)
 	if err != nil {
 		return f, err

@@ -31,11 +31,11 @@ type Store interface {
 	DeletePlayer(ctx context.Context, user int64, id library.ConnectionID, data bool) error
 	PlayedSince(ctx context.Context, user int64, id library.ConnectionID, from time.Time) (int, error)
 	Refusals(ctx context.Context, id library.ConnectionID) ([]players.Refusal, error)
-	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	FindListens(ctx context.Context, f library.ListenFilter, before string, limit int) ([]library.StoredListen, string,
 		error)
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
 	HistoryOf(ctx context.Context, user int64) (first, latest time.Time, err error)
+	ForwardingAccount(user int64) string
 }
 
 // Handler answers for programs that send what they play.
@@ -224,7 +224,7 @@ type addPlayerRequest struct {
 	Body struct {
 		Name    string `json:"name" minLength:"1" maxLength:"64"`
 		Kind    string `json:"kind" enum:"PlayerKind"`
-		Mirrors string `json:"mirrors" required:"false" doc:"The connection to the account that it sends from."`
+		Mirrors string `json:"mirrors" required:"false" doc:"The connection to the account that it sends from; none for no one. Left out, it is recognised where the program says what it is."`
 	}
 }
 
@@ -260,7 +260,7 @@ func (h *Handler) withSecret(c echo.Context, p players.Player, secret string) (v
 
 // checked checks what a person chose for a player, and returns its name as it is kept.
 func (h *Handler) checked(c echo.Context, p players.Player) (name string, err error) {
-	if name, err = accounts.CheckLabel(p.Name); err != nil || p.Mirrors == "" {
+	if name, err = accounts.CheckLabel(p.Name); err != nil || p.Mirrors == "" || p.Mirrors == players.MirrorsNone {
 		return name, err
 	}
 	all, err := h.store.UserConnections(c.Request().Context(), core.UserOf(c).ID)
@@ -288,7 +288,7 @@ type changePlayerRequest struct {
 	Body struct {
 		Name    *string `json:"name" required:"false" minLength:"1" maxLength:"64"`
 		Paused  *bool   `json:"paused" required:"false" doc:"While it is, each request is answered with 503."`
-		Mirrors *string `json:"mirrors" required:"false" doc:"The connection to the account that it sends from; empty for none."`
+		Mirrors *string `json:"mirrors" required:"false" doc:"The connection to the account that it sends from; none for no one."`
 	}
 }
 

@@ -68,6 +68,11 @@ func (p player) shown() map[string]any {
 	return p.Call(http.MethodGet, "/players/"+p.id, "", http.StatusOK)
 }
 
+// view returns the player as the API shows it.
+func (p player) view() map[string]any {
+	return p.Call(http.MethodGet, "/players/"+p.id, "", http.StatusOK)
+}
+
 func single(title string, at time.Time) string {
 	return fmt.Sprintf(`{"listen_type":"single","payload":[{"listened_at":%d,"track_metadata":{"artist_name":"Björk",
 		"track_name":%q,"additional_info":{"submission_client":"navidrome","duration_ms":215000}}}]}`, at.Unix(), title)
@@ -234,10 +239,11 @@ func TestATokenIsValidated(t *testing.T) {
 	today(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
 		p := newPlayer(h, "listenbrainz")
+		valid := `{"code":200,"message":"Token valid.","valid":true,"user_name":"Ann","reprise_account":"` +
+			h.DB.ForwardingAccount(h.User) + `"}`
 		for _, ask := range []struct{ path, token, want string }{
-			{"/1/validate-token", p.secret, `{"code":200,"message":"Token valid.","valid":true,"user_name":"Ann"}`},
-			{"/1/validate-token?token=" + p.secret, "",
-				`{"code":200,"message":"Token valid.","valid":true,"user_name":"Ann"}`},
+			{"/1/validate-token", p.secret, valid},
+			{"/1/validate-token?token=" + p.secret, "", valid},
 			{"/1/validate-token", "wrong", `{"code":200,"message":"Token invalid.","valid":false}`},
 			{"/1/validate-token", "", `{"code":400,"error":"You need to provide an Authorization token."}`},
 		} {
@@ -337,6 +343,22 @@ func TestNothingGoesBackToItsServer(t *testing.T) {
 			to[d.(map[string]any)["provider"].(string)] = true
 		}
 		require.Equal(t, map[string]bool{"listenbrainz": true}, to)
+	})
+}
+
+// Promise: A Navidrome that Reprise is connected to is recognised when it sends, unless its person says otherwise.
+func TestNavidromeIsRecognised(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		body := single("Jóga", time.Now())
+		theirs, chosen := newPlayer(h, "listenbrainz"), newPlayer(h, "any")
+		h.Call(http.MethodPatch, "/players/"+chosen.id, `{"mirrors":"none"}`, http.StatusOK)
+		for _, p := range []player{theirs, chosen} {
+			code, _ := p.send(http.MethodPost, "/1/submit-listens", p.secret, body)
+			require.Equal(t, http.StatusOK, code)
+		}
+		require.Equal(t, "navidrome", theirs.view()["mirrors"])
+		require.Equal(t, "none", chosen.view()["mirrors"])
 	})
 }
 

@@ -157,6 +157,17 @@ func (s *Store) NotePlayer(ctx context.Context, id library.ConnectionID, at time
 	return s.db.Exec(ctx, "UPDATE sending_players SET heard_at = $1 WHERE id = $2", db.Millis(at), numberOf(id))
 }
 
+// ForwardingAccount names the account of a person here to other installations; see library.ForwardingAccount.
+func (s *Store) ForwardingAccount(user int64) string {
+	return library.ForwardingAccount(s.db.Key.ID(), user)
+}
+
+// MirrorPlayer implements players.Store.
+func (s *Store) MirrorPlayer(ctx context.Context, id, mirrors library.ConnectionID) error {
+	return s.db.Exec(ctx, "UPDATE sending_players SET mirrors = $1 WHERE id = $2 AND mirrors = ''", mirrors,
+		numberOf(id))
+}
+
 // PlayedSince returns how many plays a player has sent that began at a time or later.
 func (s *Store) PlayedSince(ctx context.Context, user int64, id library.ConnectionID, from time.Time) (n int,
 	err error) {
