@@ -17,6 +17,9 @@ type Store interface {
 	PlayerByHash(ctx context.Context, hash string) (Player, error)
 	// PlayersOf returns the players of the person of a name that have a proof.
 	PlayersOf(ctx context.Context, user string) ([]Player, error)
+	// RedeemGrant finds the player whose session key a person has allowed a token to fetch, this once, or returns
+	// library.ErrNotFound.
+	RedeemGrant(ctx context.Context, token string) (Player, error)
 	// PlayerByKey finds the player with an API key, or library.ErrNotFound.
 	PlayerByKey(ctx context.Context, key string) (Player, error)
 	// TakePlays stores plays, and returns the number of new listens.
@@ -97,11 +100,33 @@ func (d *Desk) ByKey(ctx context.Context, key string) (Player, error) {
 	return p, err
 }
 
-func (d *Desk) admit(ctx context.Context, address string, find func() (Player, error)) (Player, error) {
+// Redeem returns the player whose session key a token may fetch, or ErrUnknown as long as no person has allowed it.
+// Programs ask until somebody has, so that it is no wrong secret.
+func (d *Desk) Redeem(ctx context.Context, token, address string) (Player, error) {
+	if err := d.Stranger(address); err != nil {
+		return Player{}, err
+	}
+	p, err := d.store.RedeemGrant(ctx, token)
+	if errors.Is(err, library.ErrNotFound) {
+		err = ErrUnknown
+	}
+	return p, err
+}
+
+// Stranger takes a request of a program that has no secret yet. It returns a TooFastError.
+func (d *Desk) Stranger(address string) error {
 	near, _ := throttle.Networks(address)
 	if wait := d.addresses.Take(near); wait > 0 {
-		return Player{}, &TooFastError{wait}
+		return &TooFastError{wait}
 	}
+	return nil
+}
+
+func (d *Desk) admit(ctx context.Context, address string, find func() (Player, error)) (Player, error) {
+	if err := d.Stranger(address); err != nil {
+		return Player{}, err
+	}
+	near, _ := throttle.Networks(address)
 	if wait := d.wrong.Wait(near); wait > 0 {
 		return Player{}, &TooFastError{wait}
 	}

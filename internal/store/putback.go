@@ -172,7 +172,7 @@ func (s *Store) compare(ctx context.Context) (r Restored, err error) {
 			"DELETE FROM tokens AS t" + revoked,
 			"DELETE FROM sending_players WHERE id NOT IN (SELECT w.id FROM was.sending_players w)",
 			`UPDATE sending_players SET hash = w.hash, last_four = w.last_four, proof = w.proof, kind = w.kind,
-				session_hash = w.session_hash, api_key = w.api_key FROM was.sending_players w
+				session_hash = w.session_hash, api_key = w.api_key, grant_hash = '' FROM was.sending_players w
 				WHERE w.id = sending_players.id`,
 			"DELETE FROM year_links WHERE hash NOT IN (SELECT w.hash FROM was.year_links w)",
 			"UPDATE users SET password_hash = w.password_hash FROM was.users w WHERE w.id = users.id AND w.role <> '" +

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,6 +60,18 @@ func Start(t testing.TB) *Server {
 // the song's length.
 func StartWith(t testing.TB, songs []Song) *Server {
 	t.Helper()
+	return StartScrobbling(t, songs, LastFM{})
+}
+
+// LastFM is how a server scrobbles to Last.fm, whose address it knows by heart.
+type LastFM struct {
+	Key, Secret string   // of its API; without, it does not scrobble
+	Env         []string // such as the proxy through which it calls
+}
+
+// StartScrobbling is StartWith for a server that scrobbles once its user has linked an account on its pages.
+func StartScrobbling(t testing.TB, songs []Song, to LastFM) *Server {
+	t.Helper()
 	for _, program := range []string{"supysonic-server", "supysonic-cli", "ffmpeg"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Fatalf("%s is not installed. %s", program, needs)
@@ -69,8 +82,9 @@ func StartWith(t testing.TB, songs []Song) *Server {
 		Username: "anna", Password: "correct horse ü", t: t, done: make(chan struct{}),
 		env: append(os.Environ(), "HOME="+home, "TMPDIR="+home, "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1"),
 	}
+	s.env = append(s.env, to.Env...)
 	music := filepath.Join(home, "music")
-	if err := prepare(home, music); err != nil {
+	if err := prepare(home, music, to); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), readyWithin)
@@ -83,13 +97,17 @@ func StartWith(t testing.TB, songs []Song) *Server {
 	return s
 }
 
-func prepare(home, music string) error {
+func prepare(home, music string, to LastFM) error {
 	if err := os.Mkdir(music, 0o700); err != nil {
 		return err
 	}
 	conf := "[base]\ndatabase_uri = sqlite:///" + home + "/supysonic.db\n" +
 		"[webapp]\ncache_dir = " + home + "/cache\nmount_webui = off\n" +
 		"[daemon]\nsocket = " + home + "/supysonic.sock\nrun_watcher = off\n"
+	if to.Key != "" {
+		conf = strings.Replace(conf, "mount_webui = off", "mount_webui = on", 1) +
+			"[lastfm]\napi_key = " + to.Key + "\nsecret = " + to.Secret + "\n"
+	}
 	return os.WriteFile(filepath.Join(home, ".supysonic"), []byte(conf), 0o600)
 }
 
@@ -181,22 +199,34 @@ func (s *Server) CreatePlaylist(name string, titles ...string) {
 	s.t.Helper()
 	params := url.Values{"name": {name}}
 	for _, title := range titles {
-		var found struct {
-			Response struct {
-				Result struct {
-					Song []struct {
-						ID string `json:"id"`
-					} `json:"song"`
-				} `json:"searchResult3"`
-			} `json:"subsonic-response"`
-		}
-		s.api("search3", url.Values{"query": {title}}, &found)
-		if n := len(found.Response.Result.Song); n != 1 {
-			s.t.Fatalf("the server has %d tracks %q", n, title)
-		}
-		params.Add("songId", found.Response.Result.Song[0].ID)
+		params.Add("songId", s.id(title))
 	}
 	s.api("createPlaylist", params, nil)
+}
+
+// Scrobble tells the server through the Subsonic API that a track is being played, or was if it is done.
+func (s *Server) Scrobble(title string, done bool) {
+	s.t.Helper()
+	s.api("scrobble", url.Values{"id": {s.id(title)}, "submission": {strconv.FormatBool(done)}}, nil)
+}
+
+// id returns the id of the track with a title.
+func (s *Server) id(title string) string {
+	s.t.Helper()
+	var found struct {
+		Response struct {
+			Result struct {
+				Song []struct {
+					ID string `json:"id"`
+				} `json:"song"`
+			} `json:"searchResult3"`
+		} `json:"subsonic-response"`
+	}
+	s.api("search3", url.Values{"query": {title}}, &found)
+	if n := len(found.Response.Result.Song); n != 1 {
+		s.t.Fatalf("the server has %d tracks %q", n, title)
+	}
+	return found.Response.Result.Song[0].ID
 }
 
 // Playlist is a playlist on the server.

@@ -59,6 +59,15 @@ type session struct {
 func (s session) xml() any  { return s }
 func (s session) json() any { return map[string]any{"session": s} }
 
+// token is what a person is to allow.
+type token struct {
+	XMLName xml.Name `xml:"token"`
+	Text    string   `xml:",chardata"`
+}
+
+func (t token) xml() any  { return t }
+func (t token) json() any { return map[string]string{"token": t.Text} }
+
 // name is a name, which Last.fm might have corrected.
 type name struct {
 	Corrected string `xml:"corrected,attr" json:"corrected"`

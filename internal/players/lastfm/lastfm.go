@@ -55,6 +55,14 @@ const (
 	invalidSession   = 9
 	offline          = 11 // clients repeat what was answered with it
 	invalidSignature = 13
+	notAllowed       = 14 // of a token that nobody has allowed yet
+)
+
+// The methods of https://www.last.fm/api/authspec by which a program gets a session key.
+const (
+	bySecret  = "auth.getmobilesession"
+	getToken  = "auth.gettoken"
+	byConsent = "auth.getsession" // after its person has allowed the token
 )
 
 // problem is an error with its code.
@@ -107,8 +115,11 @@ func (h *Handler) fail(w http.ResponseWriter, c call, p players.Player, err erro
 	case said != nil || errors.As(err, &said):
 	case errors.Is(err, players.ErrUnknown):
 		status, said = http.StatusForbidden, &problem{invalidSession, "Invalid session key - Please re-authenticate"}
-		if c.method() == "auth.getmobilesession" {
+		switch c.method() {
+		case bySecret:
 			said = &problem{authFailed, "Authentication Failed - You do not have permissions to access the service"}
+		case byConsent:
+			said = &problem{notAllowed, "Unauthorized Token - This token has not been authorized"}
 		}
 	case t.Status == http.StatusServiceUnavailable:
 		t.Announce(w.Header())
@@ -131,13 +142,17 @@ func (c call) json() bool {
 func (h *Handler) admit(c call) (p players.Player, err error) {
 	v := c.values
 	switch {
+	case c.method() == getToken:
+		err = h.desk.Stranger(c.Address)
+	case c.method() == byConsent:
+		p, err = h.desk.Redeem(c.Context(), v.Get("token"), c.Address)
 	case c.Secret != "":
 		p, err = h.desk.Admit(c.Context(), c.Secret, c.Address)
-	case c.method() == "auth.getmobilesession" && v.Get("authToken") != "":
+	case c.method() == bySecret && v.Get("authToken") != "":
 		p, err = h.desk.AdmitProof(c.Context(), v.Get("username"), c.Address, func(proof string) bool {
 			return strings.EqualFold(v.Get("authToken"), players.MD5(v.Get("username")+proof))
 		})
-	case c.method() == "auth.getmobilesession":
+	case c.method() == bySecret:
 		p, err = h.desk.Admit(c.Context(), v.Get("password"), c.Address)
 	default:
 		p, err = h.desk.Admit(c.Context(), v.Get("sk"), c.Address)
@@ -170,7 +185,9 @@ func signature(v url.Values, secret string) string {
 
 func (h *Handler) do(c call, p players.Player) (any, error) {
 	switch c.method() {
-	case "auth.getmobilesession":
+	case getToken:
+		return token{Text: players.NewSecret()}, nil
+	case bySecret, byConsent:
 		key := cmp.Or(c.Secret, c.values.Get("password"))
 		if p.Proof != "" {
 			key = players.SessionKey(p.Proof)

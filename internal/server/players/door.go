@@ -3,6 +3,7 @@ package players
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -39,12 +40,28 @@ const (
 // NewDoor returns a Door. base returns the path of base_url, and address whose connection a request came through.
 func NewDoor(desk *players.Desk, store listenbrainz.Store, base func() string,
 	address func(*http.Request) string) *Door {
-	return &Door{base: base, address: address, room: semaphore.NewWeighted(bodiesAtOnce), protocols: []protocol{
+	d := &Door{base: base, address: address, room: semaphore.NewWeighted(bodiesAtOnce)}
+	d.protocols = []protocol{
+		{asksConsent, d.consent},
 		{webhooks.Serves, webhooks.New(desk).Serve},
 		{audioscrobbler.Serves, audioscrobbler.New(desk).Serve},
 		{lastfm.Serves, lastfm.New(desk, store).Serve},
 		{listenbrainz.Serves, listenbrainz.New(desk, store).Serve}, // also what no protocol knows
-	}}
+	}
+	return d
+}
+
+// asksConsent reports whether a program has sent its person to allow it something, as Last.fm's API has them do:
+// https://www.last.fm/api/webauth
+func asksConsent(r *players.Request) bool { return r.Path == "api/auth" && r.Method == http.MethodGet }
+
+// consent leads a person to the page where they can.
+func (d *Door) consent(w http.ResponseWriter, r *players.Request) {
+	asked := url.Values{}
+	for _, name := range []string{"api_key", "token", "cb"} {
+		asked.Set(name, r.URL.Query().Get(name))
+	}
+	http.Redirect(w, r.Request, d.base()+allowPath+"?"+asked.Encode(), http.StatusSeeOther)
 }
 
 // ownPath begins the path of one player, which its secret follows.

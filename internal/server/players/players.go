@@ -30,6 +30,7 @@ type Store interface {
 	RenewSecret(ctx context.Context, p players.Player, secret string) (players.Player, error)
 	DeletePlayer(ctx context.Context, user int64, id library.ConnectionID, data bool) error
 	PlayedSince(ctx context.Context, user int64, id library.ConnectionID, from time.Time) (int, error)
+	GrantPlayer(ctx context.Context, p players.Player, token string, until time.Time) error
 	Refusals(ctx context.Context, id library.ConnectionID) ([]players.Refusal, error)
 	FindListens(ctx context.Context, f library.ListenFilter, before string, limit int) ([]library.StoredListen, string,
 		error)
@@ -56,6 +57,8 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET(listPath, h.page)
 	g.POST(listPath, h.addForm)
 	g.GET(listPath+"/add", h.choosePage)
+	g.GET(allowPath, h.allowPage)
+	g.POST(allowPath, h.allowForm)
 	g.GET(listPath+"/:id", h.onePage)
 	g.POST(listPath+"/:id", h.changeForm)
 	g.POST(listPath+"/:id/pause", h.pauseForm)

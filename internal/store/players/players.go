@@ -71,6 +71,27 @@ func (s *Store) PlayerByKey(ctx context.Context, key string) (players.Player, er
 	return s.one(ctx, "WHERE p.api_key = $1 AND p.api_key <> ''"+stays, key)
 }
 
+// GrantPlayer lets whoever has a token fetch the session key of a player once, until a time.
+func (s *Store) GrantPlayer(ctx context.Context, p players.Player, token string, until time.Time) error {
+	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		return db.Changed(tx.ExecContext(ctx, `UPDATE sending_players SET grant_hash = $1, grant_until = $2
+			WHERE id = $3 AND proof <> ''`, players.Hash(token), db.Millis(until), numberOf(p.ID)))
+	})
+}
+
+// RedeemGrant implements players.Store.
+func (s *Store) RedeemGrant(ctx context.Context, token string) (p players.Player, err error) {
+	p, err = s.one(ctx, "WHERE p.grant_hash = $1 AND p.grant_until > $2"+stays, players.Hash(token),
+		db.Millis(time.Now()))
+	if err != nil {
+		return p, err
+	}
+	return p, s.db.Write(ctx, func(tx *sql.Tx) error {
+		return db.Changed(tx.ExecContext(ctx, "UPDATE sending_players SET grant_hash = '' WHERE grant_hash = $1",
+			players.Hash(token)))
+	})
+}
+
 // PlayersOf implements players.Store.
 func (s *Store) PlayersOf(ctx context.Context, user string) ([]players.Player, error) {
 	return db.List(ctx, s.db.Reader, s.scan,

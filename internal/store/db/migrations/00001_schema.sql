@@ -835,6 +835,8 @@ CREATE TABLE sending_players (
     proof        TEXT NOT NULL DEFAULT '', -- MD5 of the secret, sealed, for protocols that prove it so; else empty
     session_hash TEXT NOT NULL DEFAULT '', -- SHA-256 of the session key that follows from the proof
     api_key      TEXT NOT NULL DEFAULT '', -- the API key that follows from it
+    grant_hash   TEXT NOT NULL DEFAULT '', -- SHA-256 of the token that its person has allowed to fetch the session key
+    grant_until  BIGINT NOT NULL DEFAULT 0, -- when that token ends
     mirrors      TEXT NOT NULL DEFAULT '', -- the connection to the account that it sends from
     paused       INTEGER NOT NULL DEFAULT 0,
     created_at   BIGINT NOT NULL,
@@ -844,6 +846,7 @@ CREATE TABLE sending_players (
 );
 CREATE INDEX sending_players_session ON sending_players (session_hash) WHERE session_hash <> '';
 CREATE INDEX sending_players_key ON sending_players (api_key) WHERE api_key <> '';
+CREATE INDEX sending_players_grant ON sending_players (grant_hash) WHERE grant_hash <> '';
 
 -- The latest requests of a player that were refused.
 CREATE TABLE refused_plays (
