@@ -115,9 +115,15 @@ func TestACheckOfAHealthyInstallation(t *testing.T) {
 	}
 }
 
-// certified starts a TLS server with a certificate that is valid from one time to another, for a name or, without one,
-// for 127.0.0.1. It adds the certificate to trusted.
+// certified is secured for a server that has nothing.
 func certified(t testing.TB, trusted *bytes.Buffer, name string, from, to time.Time) string {
+	t.Helper()
+	return secured(t, trusted, name, from, to, http.NotFoundHandler())
+}
+
+// secured starts a TLS server with a certificate that is valid from one time to another, for a name or, without one,
+// for 127.0.0.1. It adds the certificate to trusted, and returns the server's address.
+func secured(t testing.TB, trusted *bytes.Buffer, name string, from, to time.Time, h http.Handler) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -130,7 +136,7 @@ func certified(t testing.TB, trusted *bytes.Buffer, name string, from, to time.T
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	require.NoError(t, err)
 	require.NoError(t, pem.Encode(trusted, &pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s := httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	s.StartTLS()
