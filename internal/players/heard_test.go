@@ -50,3 +50,21 @@ func TestPausesAreNotHeard(t *testing.T) {
 	}
 	require.Equal(t, 1, taken)
 }
+
+// TestSilenceIsJudgedByHabit: who plays daily is missed after days, who was on holiday for two weeks is not.
+func TestSilenceIsJudgedByHabit(t *testing.T) {
+	t.Parallel()
+	day, now := 24*time.Hour, time.Date(2026, 11, 27, 20, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		plays         int
+		longest, ago  time.Duration
+		wantsToBeSaid bool
+	}{
+		{500, day, 2 * day, false}, {500, day, 4 * day, true},
+		{500, 14 * day, 20 * day, false}, {500, 14 * day, 22 * day, true},
+		{19, day, 60 * day, false},
+	} {
+		h := Habit{Plays: c.plays, Longest: c.longest, Latest: now.Add(-c.ago)}
+		require.Equal(t, c.wantsToBeSaid, h.Silent(now), "%+v", c)
+	}
+}

@@ -120,6 +120,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
 	lookBack := years.New(k, c.Store, rows)
 	desk := sent.NewDesk(c.Store, c.Bus, c.Log)
+	senders := players.New(k, c.Store, c.Bus, desk.Now())
 	heard := listening.New(k, c.Store, rows)
 	exports := export.New(k, c.Store, rows, heard)
 	links := accounts.NewLinks(c.Store, c.Accounts)
@@ -153,6 +154,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 				Uplink:   c.Uplink,
 				Statuses: statuses, Names: names, Rows: rows, Imports: files, Activity: entries,
 				Asks: c.Asks, Steps: first, Settings: changeable(c), Client: c.Client,
+				Players: senders,
 			}),
 			first,
 			site.New(k, changeable(c)),
@@ -165,7 +167,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
 			songs.New(k, c.Store, c.Deliveries),
-			players.New(k, c.Store, c.Bus, desk.Now()),
+			senders,
 			files,
 			exports,
 			digests.New(k, c.Store, c.Digests, c.Guard),

@@ -69,6 +69,7 @@ type Options struct {
 	Imports     *imports.Handler
 	Activity    *activity.Handler
 	Asks        Asks
+	Players     Players
 	Steps       Steps
 	Settings    Settings
 	Client      *http.Client // for trials of an installation's registration
@@ -94,7 +95,8 @@ func New(o Options) *Handler {
 	left := &skipped{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses}
 	return &Handler{
 		core: o.Core, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r, skipped: left,
-		overview: &overview{core: o.Core, store: o.Store, statuses: o.Statuses, rows: o.Rows, uplink: o.Uplink},
+		overview: &overview{core: o.Core, store: o.Store, statuses: o.Statuses, rows: o.Rows, uplink: o.Uplink,
+			players: o.Players},
 		page: &page{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses, forwarding: f,
 			runs:    r,
 			skipped: left,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
@@ -27,6 +28,13 @@ type overview struct {
 	statuses *Statuses
 	rows     *music.Rows
 	uplink   *transport.Uplink
+	players  Players
+}
+
+// Players shows what sends by itself.
+type Players interface {
+	// Glance returns a person's players for the start page; nil without any.
+	Glance(c echo.Context) (templ.Component, error)
 }
 
 // statusView is the start page.
@@ -36,8 +44,9 @@ type statusView struct {
 	Covers   []cover
 	Cards    []CardView
 	Offers   []offer
-	Others   []ui.Named // to connect another account at a service
-	NotReady string     // for members: the offers that the administrator must set up first
+	Others   []ui.Named      // to connect another account at a service
+	NotReady string          // for members: the offers that the administrator must set up first
+	Players  templ.Component // nil without any
 	Listens  []ui.Item
 	Total    int
 }
@@ -89,7 +98,10 @@ func (h *overview) page(c echo.Context) error {
 	if err := h.newest(ctx, user.ID, &v); err != nil {
 		return err
 	}
-	if len(all) == 0 {
+	if v.Players, err = h.players.Glance(c); err != nil {
+		return err
+	}
+	if len(all) == 0 && v.Players == nil {
 		f, err := h.store.FirstSteps(ctx, user.ID)
 		if err != nil {
 			return err

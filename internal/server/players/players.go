@@ -31,6 +31,7 @@ type Store interface {
 	DeletePlayer(ctx context.Context, user int64, id library.ConnectionID, data bool) error
 	PlayedSince(ctx context.Context, user int64, id library.ConnectionID, from time.Time) (int, error)
 	GrantPlayer(ctx context.Context, p players.Player, token string, until time.Time) error
+	HabitOf(ctx context.Context, user int64, id library.ConnectionID, from time.Time) (players.Habit, error)
 	Refusals(ctx context.Context, id library.ConnectionID) ([]players.Refusal, error)
 	FindListens(ctx context.Context, f library.ListenFilter, before string, limit int) ([]library.StoredListen, string,
 		error)
@@ -129,6 +130,7 @@ type Player struct {
 	LastHeardAt core.MaybeTime `json:"last_heard_at" doc:"When it called last, to the minute."`
 	LastPlayAt  core.MaybeTime `json:"last_play_at" doc:"When its latest play was stored."`
 	PlaysToday  int            `json:"plays_today" minimum:"0" doc:"In the time zone of its person."`
+	Silent      bool           `json:"silent" doc:"Nothing has come for longer than usual."`
 	Refused     []Refused      `json:"refused" doc:"The latest requests that were refused, the newest first."`
 	Secret      string         `json:"secret,omitempty" doc:"Only in the answer that made it."`
 	APIKey      string         `json:"api_key,omitempty" doc:"For clients of Last.fm's API that ask for one. Only in the answer that made the secret."`
@@ -160,6 +162,11 @@ func (h *Handler) view(c echo.Context, p players.Player) (v Player, err error) {
 	if v.PlaysToday, err = h.store.PlayedSince(ctx, p.User, p.ID, today); err != nil {
 		return v, err
 	}
+	habit, err := h.store.HabitOf(ctx, p.User, p.ID, players.HabitFrom(now))
+	if err != nil {
+		return v, err
+	}
+	v.Silent = !p.Paused && habit.Silent(now)
 	refused, err := h.store.Refusals(ctx, p.ID)
 	for _, r := range refused {
 		v.Refused = append(v.Refused, Refused{core.Stamp(r.At), r.Request, reason(r).T(ctx)})

@@ -362,6 +362,30 @@ func TestNavidromeIsRecognised(t *testing.T) {
 	})
 }
 
+// Promise: The start page shows players, what they play, and which are silent for longer than usual.
+func TestPlayersAreOnTheStartPage(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		require.NotContains(t, h.Page("/"), "glance-")
+		p := newPlayer(h, "listenbrainz")
+		require.Contains(t, h.Page("/"), `href="/players/`+p.id+`"`)
+		for n := range 30 {
+			code, _ := p.send(http.MethodPost, "/1/submit-listens", p.secret,
+				single(fmt.Sprint("Song ", n), time.Now().Add(-time.Duration(n)*24*time.Hour)))
+			require.Equal(t, http.StatusOK, code)
+		}
+		p.send(http.MethodPost, "/1/submit-listens", p.secret, `{"listen_type":"playing_now","payload":[
+			{"track_metadata":{"artist_name":"Björk","track_name":"Hunter"}}]}`)
+		require.Contains(t, h.Page("/"), "Hunter – Björk")
+		require.Equal(t, false, p.view()["silent"])
+		time.Sleep(4 * 24 * time.Hour)
+		require.Equal(t, true, p.view()["silent"])
+		page := h.Page("/")
+		require.Contains(t, page, "Silent for longer than usual")
+		require.NotContains(t, page, "Hunter – Björk", "what was playing days ago is over")
+	})
+}
+
 // Promise: Players of AudioScrobbler 1.2 prove their secret by an MD5 sum, and read exactly OK.
 func TestAnOldPlayerSends(t *testing.T) {
 	today(t, func(t *testing.T) {

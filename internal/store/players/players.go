@@ -198,6 +198,19 @@ func (s *Store) PlayedSince(ctx context.Context, user int64, id library.Connecti
 	return n, db.Explain(err)
 }
 
+// HabitOf returns how often a player has sent plays that began at a time or later.
+func (s *Store) HabitOf(ctx context.Context, user int64, id library.ConnectionID, from time.Time) (h players.Habit,
+	err error) {
+	var longest, latest int64
+	err = s.db.Reader.QueryRowContext(ctx, `SELECT count(*), coalesce(max(gap), 0), coalesce(max(at), 0) FROM
+		(SELECT l.played_at AS at, l.played_at - LAG(l.played_at) OVER (ORDER BY l.played_at) AS gap
+		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
+		WHERE l.user_id = $1 AND l.played_at >= $3 AND `+connections.SourceOf("s", 2)+") AS plays", user, id,
+		db.Millis(from)).Scan(&h.Plays, &longest, &latest)
+	h.Longest, h.Latest = db.Length(longest), db.Instant(latest)
+	return h, db.Explain(err)
+}
+
 // HistoryOf returns when a person's first and latest listens began; zero without any.
 func (s *Store) HistoryOf(ctx context.Context, user int64) (first, latest time.Time, err error) {
 	var from, to int64
