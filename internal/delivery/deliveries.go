@@ -85,6 +85,8 @@ type Store interface {
 	matchStore
 	personStore
 	compareStore
+	// Routing returns what decides where a person's listens go.
+	Routing(ctx context.Context, user int64) (Routes, error)
 }
 
 // Parts are what deliveries work with.
@@ -112,6 +114,7 @@ func New(p Parts, opt Options) *Deliveries {
 	b := newBrowsers(p.Bus)
 	r := &runner{Parts: p, opt: now, browsers: b, worker: newWorker(p, now, b), later: make(chan struct{}, 1)}
 	r.worker.changed = r.changed
+	r.announcer = newAnnouncer(p)
 	return &Deliveries{Parts: p, opt: now, browsers: b, runner: r}
 }
 

@@ -54,21 +54,24 @@ type Routes struct {
 	ArchiveEvery time.Duration
 }
 
+// Targets returns the rules by which plays go from a connection to other accounts, each of which is served once.
+func (r Routes) Targets(from library.ConnectionID) (all []Rule) {
+	for _, rule := range r.Rules {
+		served := func(earlier Rule) bool { return r.Accounts.Same(earlier.Connection, rule.Connection) }
+		if rule.Kind != Archive && !r.Accounts.Same(from, rule.Connection) && !slices.ContainsFunc(all, served) {
+			all = append(all, rule)
+		}
+	}
+	return all
+}
+
 // newsFor is how long after it was played a listen is delivered before those that are history.
 const newsFor = 24 * time.Hour
 
 // Drafts returns the deliveries that follow from plays which a connection has reported: to every account that their
 // person forwards to, once, except the accounts that reported them. What is new comes before what is history.
 func (r Routes) Drafts(from library.ConnectionID, plays []Play) (all []Draft) {
-	for i, rule := range r.Rules {
-		if rule.Kind == Archive {
-			all = append(all, r.months(rule, plays)...)
-			continue
-		}
-		served := func(earlier Rule) bool { return r.Accounts.Same(earlier.Connection, rule.Connection) }
-		if r.Accounts.Same(from, rule.Connection) || slices.ContainsFunc(r.Rules[:i], served) {
-			continue
-		}
+	for _, rule := range r.Targets(from) {
 		var news, history []int64
 		for _, p := range plays {
 			has := func(s library.Source) bool { return r.Accounts.Same(s.Connection, rule.Connection) }
@@ -83,7 +86,7 @@ func (r Routes) Drafts(from library.ConnectionID, plays []Play) (all []Draft) {
 		all = append(all, rule.Batches(news, false)...)
 		all = append(all, rule.Batches(history, true)...)
 	}
-	return all
+	return append(all, r.Months(plays)...)
 }
 
 // Months returns the deliveries of the months of the archive in which these plays are.

@@ -17,6 +17,8 @@ type runner struct {
 	browsers *browsers
 	worker   *worker
 
+	announcer *announcer
+
 	later chan struct{} // has a value when browsers have not been told of everything
 
 	warned bool        // that the backlog is long; used by care alone
@@ -56,6 +58,7 @@ func (r *runner) run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { daily.run(ctx) })
 	others.Go(func() { r.follow(ctx) })
+	others.Go(func() { r.announcer.run(ctx) })
 	err := queue.Work(ctx, r.Store.Queue(), queue.Crew[Send]{Work: r.worker.work, AtOnce: mostAtOnce,
 		Grace: stopGrace, Due: r.due, Earlier: r.Store.Earlier, Log: r.Log,
 		Failed: func(err error) { r.careFailed(ctx, err) }})

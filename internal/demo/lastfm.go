@@ -82,6 +82,9 @@ func (lf *lastFM) method(w http.ResponseWriter, form url.Values, mode Mode) {
 		lf.getRecentTracks(w, form)
 	case method == "track.scrobble" && account == "":
 		lastError(w, http.StatusForbidden, 9)
+	case method == "track.updateNowPlaying" && account != "":
+		writeJSON(w, http.StatusOK, object{"nowplaying": object{"artist": object{"#text": form.Get("artist")},
+			"track": object{"#text": form.Get("track")}}})
 	case method == "track.scrobble":
 		lf.scrobble(w, form, account, mode)
 	default:

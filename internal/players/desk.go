@@ -44,19 +44,26 @@ var (
 	wrong     = throttle.Rate{Burst: 30, Every: 2 * time.Second} // secrets that nobody has, by address
 )
 
+// Announcer tells others what is playing.
+type Announcer interface {
+	// Playing tells what a player has begun to play. It does not wait for them.
+	Playing(user int64, from library.ConnectionID, t library.Track)
+}
+
 // Desk takes what players send, whatever protocol they speak. It is safe for concurrent use.
 type Desk struct {
 	store Store
 	bus   *events.Bus
 	log   *slog.Logger
 	now   *Now
+	other Announcer
 
 	players, addresses, wrong *throttle.Throttle
 }
 
 // NewDesk returns a Desk.
-func NewDesk(store Store, bus *events.Bus, log *slog.Logger) *Desk {
-	return &Desk{store: store, bus: bus, log: log, now: NewNow(), players: throttle.New(ofPlayer),
+func NewDesk(store Store, other Announcer, bus *events.Bus, log *slog.Logger) *Desk {
+	return &Desk{store: store, other: other, bus: bus, log: log, now: NewNow(), players: throttle.New(ofPlayer),
 		addresses: throttle.New(ofAddress), wrong: throttle.New(wrong)}
 }
 
@@ -242,6 +249,7 @@ func (d *Desk) playing(p Player, play Play, left time.Duration) {
 	}
 	if d.now.set(p, l.Track, l.Player, left) {
 		d.bus.Publish(p.User, events.Event{Type: events.NowPlaying, Connection: p.ID})
+		d.other.Playing(p.User, p.ID, l.Track)
 	}
 }
 

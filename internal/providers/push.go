@@ -25,6 +25,7 @@ type Takes struct {
 	Playlists bool // the adapter is a PlaylistWriter
 	Archive   bool // the adapter is an ObjectStore
 	Deletions bool // listens can be deleted there: the adapter is a ListenDeleter
+	Playing   bool // what is playing now is shown there: the adapter is a PlayingTaker
 }
 
 // Nothing reports whether nothing can be delivered to the provider.
@@ -44,6 +45,13 @@ type ListenDeleter interface {
 	// DeleteListen deletes the listen that has this SourceID at the provider, which may do so later. A listen that is
 	// not there is not an error, so that it may be deleted again. An item failure means that it cannot be deleted.
 	DeleteListen(ctx context.Context, sourceID string) error
+}
+
+// PlayingTaker is an adapter that shows what is playing now.
+type PlayingTaker interface {
+	// Playing says that a track has begun to play. It is shown for the track's duration, if that is known. A refusal of
+	// the track is an item failure.
+	Playing(ctx context.Context, t library.Track) error
 }
 
 // SongFinder is an adapter that searches the provider's catalogue.

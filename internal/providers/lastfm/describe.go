@@ -29,11 +29,12 @@ func Describe() providers.Description {
 	pace := providers.Pace{PerSecond: 5, Per: "IP address"}
 	return providers.Description{
 		Name: name, DisplayName: "Last.fm",
-		Icon:      "M3 20v-7h4v7zM10 20V4h4v16zM17 20V9h4v11z",
-		Purpose:   words.New("lastfm.purpose"),
-		Streams:   []string{library.Listens},
-		Endpoints: []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble)},
-		Takes: providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble,
+		Icon:    "M3 20v-7h4v7zM10 20V4h4v16zM17 20V9h4v11z",
+		Purpose: words.New("lastfm.purpose"),
+		Streams: []string{library.Listens},
+		Endpoints: []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble),
+			endpoint(nowPlaying)},
+		Takes: providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble, Playing: true,
 			Repeat: "It stores a track once for each second, and answers a repeat as accepted."},
 		History: "https://www.last.fm/user/{account}/library",
 		Settings: []providers.Setting{

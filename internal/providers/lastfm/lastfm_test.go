@@ -100,7 +100,7 @@ func TestProvider(t *testing.T) {
 	require.Equal(t, apiKey, p.App(geoff))
 	require.Equal(t, []string{library.Listens}, p.Streams)
 	require.Equal(t, providers.Takes{Listens: "scrobble", Batch: 50, Oldest: 14 * 24 * time.Hour,
-		Repeat: p.Takes.Repeat}, p.Takes)
+		Playing: true, Repeat: p.Takes.Repeat}, p.Takes)
 	require.True(t, p.InBrowser())
 	require.True(t, p.Registered())
 	require.False(t, providertest.New(Describe(), "client_id", apiKey).Registered(),

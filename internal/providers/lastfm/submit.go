@@ -6,15 +6,20 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
-const scrobble = "track.scrobble"
+const (
+	scrobble   = "track.scrobble"
+	nowPlaying = "track.updateNowPlaying"
+)
 
 // scrobbleBody is the answer to a scrobble, reduced to the fields that are used.
 type scrobbleBody struct {
@@ -93,6 +98,31 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	return outcomes, nil
 }
 
+// playingTable is scrobbleTable for what is playing now, which nobody misses.
+var playingTable = slices.Concat(rows(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item,
+	Scope: resilience.ScopeItem, Advice: words.New("lastfm.play")}, "3"), scrobbleTable)
+
+// Playing implements providers.PlayingTaker.
+func (a *adapter) Playing(ctx context.Context, t library.Track) error {
+	params := url.Values{"artist": {t.Artist}, "track": {t.Title}}
+	describe(t, params.Set)
+	var any struct{}
+	return a.signed(ctx, nowPlaying, params, playingTable, &any)
+}
+
+// describe sets what is known of a track beside its names.
+func describe(t library.Track, set func(name, value string)) {
+	if t.Album != "" {
+		set("album", t.Album)
+	}
+	if t.RecordingMBID != "" {
+		set("mbid", t.RecordingMBID)
+	}
+	if seconds := int64(t.Duration / time.Second); seconds > 0 {
+		set("duration", strconv.FormatInt(seconds, 10))
+	}
+}
+
 // scrobbles returns the parameters for plays.
 func scrobbles(plays []library.StoredListen) url.Values {
 	params := url.Values{}
@@ -102,15 +132,7 @@ func scrobbles(plays []library.StoredListen) url.Values {
 		set("artist", p.Artist)
 		set("track", p.Title)
 		set("timestamp", strconv.FormatInt(p.PlayedAt.Unix(), 10))
-		if p.Album != "" {
-			set("album", p.Album)
-		}
-		if p.RecordingMBID != "" {
-			set("mbid", p.RecordingMBID)
-		}
-		if seconds := int64(p.Duration / time.Second); seconds > 0 {
-			set("duration", strconv.FormatInt(seconds, 10))
-		}
+		describe(p.Track, set)
 	}
 	return params
 }

@@ -50,6 +50,23 @@ func TestScrobble(t *testing.T) {
 	}, sent)
 }
 
+func TestWhatIsPlayingIsTold(t *testing.T) {
+	t.Parallel()
+	var sent url.Values
+	far := providertest.Always(200, `{"nowplaying":{"artist":{"#text":"Artist 0"}}}`)
+	track := plays(1)[0].Track
+	track.Duration = 241 * time.Second
+	require.NoError(t, open(func(r *http.Request) (int, http.Header, string) {
+		sent = form(r)
+		return far(r)
+	}).Playing(t.Context(), track))
+	sent.Del("api_sig")
+	require.Equal(t, url.Values{"method": {"track.updateNowPlaying"}, "api_key": {apiKey}, "sk": {sessionKey},
+		"artist": {"Artist 0"}, "track": {"Title 0"}, "duration": {"241"}}, sent)
+	err := open(providertest.Always(400, `{"error":3,"message":"Invalid Method"}`)).Playing(t.Context(), track)
+	require.True(t, resilience.IsItem(err), "a server that doesn't know it is no trouble: %v", err)
+}
+
 func TestScrobbleOne(t *testing.T) {
 	t.Parallel()
 	far := providertest.Always(200, providertest.Golden(t, "scrobbled_one.json"))

@@ -26,7 +26,7 @@ func Describe() providers.Description {
 			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute,
 			http.MethodPost + " " + deleteRoute,
 		},
-		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission, Deletions: true,
+		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission, Deletions: true, Playing: true,
 			Repeat: "It stores the same names at the same second once, and Reprise sends the same names again, " +
 				"unless you have corrected them since. Koito and Maloja, which have the same API, store a track " +
 				"once for each second, too."},

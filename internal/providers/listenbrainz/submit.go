@@ -61,20 +61,33 @@ type submission struct {
 }
 
 type submitted struct {
-	ListenedAt int64 `json:"listened_at"`
-	Metadata   struct {
-		Artist string `json:"artist_name"`
-		Title  string `json:"track_name"`
-		Album  string `json:"release_name,omitempty"`
-		Info   struct {
-			Client        string `json:"submission_client"`
-			Service       string `json:"music_service,omitempty"`
-			DurationMS    int64  `json:"duration_ms,omitempty"`
-			ISRC          string `json:"isrc,omitempty"`
-			RecordingMBID string `json:"recording_mbid,omitempty"`
-			Account       string `json:"reprise_account,omitempty"` // only another Reprise gets it
-		} `json:"additional_info"`
-	} `json:"track_metadata"`
+	ListenedAt int64    `json:"listened_at,omitempty"` // 0 for what is playing now
+	Metadata   metadata `json:"track_metadata"`
+}
+
+type metadata struct {
+	Artist string `json:"artist_name"`
+	Title  string `json:"track_name"`
+	Album  string `json:"release_name,omitempty"`
+	Info   struct {
+		Client        string `json:"submission_client"`
+		Service       string `json:"music_service,omitempty"`
+		DurationMS    int64  `json:"duration_ms,omitempty"`
+		ISRC          string `json:"isrc,omitempty"`
+		RecordingMBID string `json:"recording_mbid,omitempty"`
+		Account       string `json:"reprise_account,omitempty"` // only another Reprise gets it
+	} `json:"additional_info"`
+}
+
+// metadataOf returns what ListenBrainz is told of a track.
+func metadataOf(t library.Track) (m metadata) {
+	m.Title, m.Artist, m.Album = clean(t.Title), clean(t.Artist), clean(t.Album)
+	m.Info.Client = client
+	m.Info.DurationMS, m.Info.ISRC = max(t.Duration, 0).Milliseconds(), clean(t.ISRC)
+	if mbidForm.MatchString(t.RecordingMBID) {
+		m.Info.RecordingMBID = t.RecordingMBID
+	}
+	return m
 }
 
 // Submit implements providers.ListenTaker. The same play always encodes to the same JSON, so that ListenBrainz stores
@@ -111,6 +124,31 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	return outcomes, nil
 }
 
+// playingTable is table for what is playing now, which nobody misses: another server may not know it.
+var playingTable = func() (t providers.Table) {
+	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusGone,
+		http.StatusUnprocessableEntity} {
+		t = append(t, providers.Row{Status: status, Meaning: onItem(words.New("listenbrainz.rejected", service...))})
+	}
+	return append(t, table...)
+}()
+
+// Playing implements providers.PlayingTaker.
+func (a *adapter) Playing(ctx context.Context, t library.Track) error {
+	m := metadataOf(t)
+	m.Info.Account = a.from
+	text, err := json.Marshal(submitted{Metadata: m})
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(submission{Type: "playing_now", Payload: []json.RawMessage{text}})
+	if err != nil {
+		return err
+	}
+	_, err = a.send(ctx, http.MethodPost, submitRoute, submitRoute, body, playingTable)
+	return err
+}
+
 // worded returns the failure of a listen in words about the server that was given.
 func (s server) worded(err error) error {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
@@ -124,14 +162,9 @@ func (s server) worded(err error) error {
 // marshal encodes a play from a streaming service for ListenBrainz. from names our person to another Reprise. Its error
 // is an item failure.
 func marshal(play *library.StoredListen, service, from string) (json.RawMessage, error) {
-	l := submitted{ListenedAt: play.PlayedAt.Unix()}
+	l := submitted{ListenedAt: play.PlayedAt.Unix(), Metadata: metadataOf(play.Track)}
 	m := &l.Metadata
-	m.Title, m.Artist, m.Album = clean(play.Title), clean(play.Artist), clean(play.Album)
-	m.Info.Client, m.Info.Service, m.Info.Account = client, service, from
-	m.Info.DurationMS, m.Info.ISRC = max(play.Duration, 0).Milliseconds(), clean(play.ISRC)
-	if mbidForm.MatchString(play.RecordingMBID) {
-		m.Info.RecordingMBID = play.RecordingMBID
-	}
+	m.Info.Service, m.Info.Account = service, from
 	switch {
 	case m.Title == "" || m.Artist == "":
 		return nil, unsent("without a title or an artist", nameless)

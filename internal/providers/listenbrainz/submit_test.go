@@ -68,6 +68,20 @@ func TestSubmit(t *testing.T) {
 	require.Equal(t, (*bodies)[0], (*bodies)[1], "the same play is the same to ListenBrainz")
 }
 
+func TestWhatIsPlayingIsTold(t *testing.T) {
+	t.Parallel()
+	a, bodies := taker(t)
+	require.NoError(t, a.Playing(t.Context(), library.Track{Title: "Jóga", Artist: "Björk",
+		Album: "Homogenic", Duration: 305 * time.Second}))
+	require.JSONEq(t, `{"listen_type":"playing_now","payload":[{"track_metadata":{"artist_name":"Björk",
+		"track_name":"Jóga","release_name":"Homogenic","additional_info":{"submission_client":"Reprise",
+		"duration_ms":305000}}}]}`, (*bodies)[0])
+	for _, status := range []int{400, 404} {
+		err := open(providertest.Always(status, `{"code":400,"error":"no"}`)).Playing(t.Context(), roygbiv.Track)
+		require.True(t, resilience.IsItem(err), "a server that doesn't know it is no trouble: %v", err)
+	}
+}
+
 func TestSubmitLeavesOutInvalidListens(t *testing.T) {
 	t.Parallel()
 	change := func(f func(*library.Listen)) library.StoredListen {

@@ -109,6 +109,9 @@ func (s *Suite) checkTakes(t *testing.T) {
 	if takes.Deletions {
 		require.Implements(t, (*providers.ListenDeleter)(nil), a)
 	}
+	if takes.Playing {
+		require.Implements(t, (*providers.PlayingTaker)(nil), a)
+	}
 }
 
 // checkNonsense answers with all variants of a healthy body with one changed value. The adapter may return anything,

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/players"
+	"reprise/internal/resilience"
 	"reprise/internal/server/servertest"
 )
 
@@ -383,6 +384,38 @@ func TestPlayersAreOnTheStartPage(t *testing.T) {
 		page := h.Page("/")
 		require.Contains(t, page, "Silent for longer than usual")
 		require.NotContains(t, page, "Hunter – Björk", "what was playing days ago is over")
+	})
+}
+
+// Promise: What is playing is shown where a person's plays are forwarded to, once, and never where it comes from.
+func TestWhatIsPlayingIsPassedOn(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		for _, name := range []string{"lastfm", "listenbrainz"} {
+			h.Call(http.MethodPut, "/connections/"+name+"/forwarding", `{"earlier":false}`, http.StatusOK)
+		}
+		p, theirs := newPlayer(h, "any"), newPlayer(h, "listenbrainz")
+		h.Call(http.MethodPatch, "/players/"+theirs.id, `{"mirrors":"lastfm"}`, http.StatusOK)
+		playing := func(p player, title string) {
+			code, _ := p.send(http.MethodPost, "/1/submit-listens", p.secret, `{"listen_type":"playing_now","payload":[
+				{"track_metadata":{"artist_name":"Björk","track_name":"`+title+`"}}]}`)
+			require.Equal(t, http.StatusOK, code)
+			h.Carry()
+		}
+		playing(p, "Jóga")
+		playing(p, "Jóga")
+		require.Equal(t, []string{"Jóga", "Jóga"}, h.Far.Shown, "once at each of the two")
+		playing(theirs, "Hunter")
+		require.Equal(t, []string{"Jóga", "Jóga", "Hunter"}, h.Far.Shown)
+		require.Empty(t, h.Call(http.MethodGet, "/deliveries", "", http.StatusOK)["deliveries"])
+
+		h.Far.Fail(&resilience.AnswerError{Endpoint: "POST /submit", Status: http.StatusServiceUnavailable})
+		playing(p, "Unravel")
+		h.Far.Fail(nil)
+		time.Sleep(time.Hour)
+		h.Carry()
+		require.Len(t, h.Far.Shown, 3, "it isn't tried again")
+		require.Empty(t, h.Call(http.MethodGet, "/notifications?open=true", "", http.StatusOK)["notifications"])
 	})
 }
 

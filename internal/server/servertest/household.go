@@ -79,9 +79,10 @@ func New(t testing.TB, opt delivery.Options) *Household {
 	for _, d := range []providers.Description{
 		{Name: "spotify", DisplayName: "Spotify", Streams: []string{library.Listens}},
 		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble,
-			Batch: 50, Oldest: 14 * 24 * time.Hour}, History: "https://www.last.fm/user/{account}/library"},
+			Batch: 50, Oldest: 14 * 24 * time.Hour, Playing: true},
+			History: "https://www.last.fm/user/{account}/library"},
 		{Name: "listenbrainz", DisplayName: "ListenBrainz", Streams: reads,
-			Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2, Deletions: true}},
+			Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2, Deletions: true, Playing: true}},
 		{Name: "navidrome", DisplayName: "Navidrome", Streams: reads, Takes: providers.Takes{Playlists: true}},
 		{Name: "s3", DisplayName: "S3 archive", Takes: providers.Takes{Archive: true}},
 		{Name: "youtube", DisplayName: "YouTube", Streams: reads,

@@ -24,6 +24,7 @@ type Services struct {
 	Refuses string          // the title of the listen that is refused
 	Has     []library.Track // the catalogue
 	Taken   []string        // titles
+	Shown   []string        // titles of what was playing
 	Hangs   bool            // no call ends by itself
 	Cut     int             // calls that hung and were cut off
 	List    []string        // the tracks of the only playlist
@@ -82,6 +83,16 @@ func (s *Services) Submit(ctx context.Context, plays []library.StoredListen) ([]
 		s.Taken = append(s.Taken, p.Title)
 	}
 	return outcomes, nil
+}
+
+// Playing implements providers.PlayingTaker.
+func (s *Services) Playing(_ context.Context, t library.Track) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Fails == nil {
+		s.Shown = append(s.Shown, t.Title)
+	}
+	return s.Fails
 }
 
 // DeleteListen implements providers.ListenDeleter.

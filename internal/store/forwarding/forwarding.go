@@ -20,6 +20,15 @@ func (s *Store) ForwardingRules(ctx context.Context, user int64) ([]delivery.Rul
 	return outbox.ForwardingRules(ctx, s.db.Reader, user)
 }
 
+// Routing returns where a person's listens go now, for what is not stored.
+func (s *Store) Routing(ctx context.Context, user int64) (r delivery.Routes, err error) {
+	r = delivery.Routes{User: user, Now: time.Now()}
+	if r.Rules, err = s.ForwardingRules(ctx, user); err == nil && len(r.Rules) > 0 {
+		r.Accounts, err = connections.AccountsOf(ctx, s.db.Reader, user)
+	}
+	return r, err
+}
+
 // forwardAtOnce is how many listens one transaction of StartForwarding enqueues, so that other writers do not wait
 // long.
 const forwardAtOnce = 10_000

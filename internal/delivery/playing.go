@@ -1,0 +1,109 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// announcer tells the accounts that a person's plays are forwarded to what is playing now. It is worth nothing a moment
+// later: it is not stored, not tried again, and left out while an account may not be called.
+type announcer struct {
+	Parts
+	heard chan announcement
+}
+
+// announcement is what a connection, or a player, has begun to play.
+type announcement struct {
+	user  int64
+	from  library.ConnectionID
+	track library.Track
+}
+
+const (
+	// announcedLate is how many announcements wait at most while others are made. What comes then is left out.
+	announcedLate = 16
+	announcers    = 4
+	// announceWithin is how long the accounts may take together.
+	announceWithin = 20 * time.Second
+)
+
+func newAnnouncer(p Parts) *announcer {
+	return &announcer{Parts: p, heard: make(chan announcement, announcedLate)}
+}
+
+// Playing tells the accounts that a person's plays are forwarded to what a connection, or a player, has begun to play.
+// It does not wait for them.
+func (d *Deliveries) Playing(user int64, from library.ConnectionID, t library.Track) {
+	select {
+	case d.runner.announcer.heard <- announcement{user, from, t}:
+	default:
+	}
+}
+
+// run makes announcements until ctx ends.
+func (a *announcer) run(ctx context.Context) {
+	var all sync.WaitGroup
+	for range announcers {
+		all.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case one := <-a.heard:
+					a.announce(ctx, one)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (a *announcer) announce(ctx context.Context, one announcement) {
+	ctx, cancel := context.WithTimeout(ctx, announceWithin)
+	defer cancel()
+	routes, err := a.Store.Routing(ctx, one.user)
+	if err != nil {
+		a.Log.Debug("what is playing is not told", slog.Int64("user_id", one.user), slog.Any("err", err))
+		return
+	}
+	var all sync.WaitGroup
+	for _, rule := range routes.Targets(one.from) {
+		all.Go(func() {
+			if err := a.tell(ctx, rule.Connection, one); err != nil {
+				a.Log.Debug("what is playing is not told", slog.Int64("user_id", one.user),
+					slog.String("connection", string(rule.Connection)), slog.Any("err", err))
+			}
+		})
+	}
+	all.Wait()
+}
+
+// errTellsNothing says that a provider doesn't show what is playing.
+var errTellsNothing = errors.New("it doesn't show what is playing")
+
+func (a *announcer) tell(ctx context.Context, to library.ConnectionID, one announcement) error {
+	p := a.Registry.Get(to.Provider())
+	if p == nil || !p.Takes.Playing {
+		return errTellsNothing
+	}
+	c, err := a.Store.Connection(ctx, one.user, to)
+	if err != nil || c.Paused {
+		return err
+	}
+	return a.Guard.Do(ctx, providers.OfConnection(c, library.Deliveries),
+		func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
+			taker, ok := p.(providers.PlayingTaker)
+			if !ok {
+				return fmt.Errorf("%s: adapter doesn't show what is playing", c.ID)
+			}
+			return taker.Playing(ctx, one.track)
+		})
+}
