@@ -1,12 +1,16 @@
 package store
 
 import (
+	"database/sql"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/imports"
 	"reprise/internal/library"
+	"reprise/internal/players"
 )
 
 // What was stored before players were learns them from the same file, wherever it is by now.
@@ -40,4 +44,45 @@ func TestAnImportAddsPlayers(t *testing.T) {
 	undo(t, s, user, c.ID)
 	require.Equal(t, 3, found())
 	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM listen_sources WHERE player = 0"))
+}
+
+// Promise: Plays that are sent at once share a commit, and one that fails takes none of the others with it.
+func TestPlaysSentAtOnceAreStoredEach(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	add := func(name string) players.Player {
+		p, err := s.AddPlayer(t.Context(), players.Player{User: user, Name: name, Kind: players.ListenBrainz,
+			CreatedAt: at(0)}, players.NewSecret(), players.Most)
+		require.NoError(t, err)
+		return p
+	}
+	here, gone := add("Kitchen"), add("Removed")
+	require.NoError(t, s.DeletePlayer(t.Context(), user, gone.ID, false))
+	plays := repeat(90, 10)
+	release := make(chan struct{})
+	var sending sync.WaitGroup
+	sending.Go(func() { // so that the others wait together
+		assert.NoError(t, s.Write(t.Context(), func(*sql.Tx) error {
+			<-release
+			return nil
+		}))
+	})
+	for i, l := range plays {
+		sending.Go(func() {
+			p := here
+			if i%3 == 0 {
+				p = gone
+			}
+			added, err := s.TakePlays(t.Context(), p, []library.Listen{l})
+			if i%3 == 0 {
+				assert.ErrorIs(t, err, library.ErrNotFound)
+				return
+			}
+			assert.NoError(t, err)
+			assert.Equal(t, 1, added)
+		})
+	}
+	close(release)
+	sending.Wait()
+	require.Equal(t, 60, count(t, s, user))
 }

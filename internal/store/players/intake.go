@@ -11,13 +11,74 @@ import (
 	"reprise/internal/store/db"
 )
 
+// sent is what a player has sent, and what becomes of it.
+type sent struct {
+	player players.Player
+	plays  []library.Listen
+	added  int
+	err    error
+	done   chan struct{} // closed when it is committed, or has failed
+}
+
 // TakePlays implements players.Store. It returns library.ErrNotFound if the player is gone.
+//
+// What is sent while another transaction is under way shares the next one: its commit is what takes the time. Who comes
+// first waits for that transaction and commits for all.
 func (s *Store) TakePlays(ctx context.Context, p players.Player, plays []library.Listen) (added int, err error) {
-	err = s.db.Write(ctx, func(tx *sql.Tx) error {
-		added, err = s.takeIn(ctx, tx, p, plays)
-		return err
+	one := &sent{player: p, plays: plays, done: make(chan struct{})}
+	s.mu.Lock()
+	s.waiting = append(s.waiting, one)
+	first := len(s.waiting) == 1
+	s.mu.Unlock()
+	if first {
+		s.commit(context.WithoutCancel(ctx)) // the others' plays are in it
+	}
+	select {
+	case <-one.done:
+		return one.added, one.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// commit stores all that waits in one transaction; if that fails, each by itself.
+func (s *Store) commit(ctx context.Context) {
+	var all []*sent
+	err := s.db.Write(ctx, func(tx *sql.Tx) error {
+		all = s.take()
+		return s.takeAll(ctx, tx, all)
 	})
-	return added, err
+	if all == nil { // the transaction has not begun
+		all = s.take()
+	}
+	for _, one := range all {
+		switch {
+		case err == nil:
+		case len(all) == 1:
+			one.err = err
+		default:
+			one.err = s.db.Write(ctx, func(tx *sql.Tx) error { return s.takeAll(ctx, tx, []*sent{one}) })
+		}
+		close(one.done)
+	}
+}
+
+// take returns what waits, which is not waiting any more.
+func (s *Store) take() []*sent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.waiting
+	s.waiting = nil
+	return all
+}
+
+func (s *Store) takeAll(ctx context.Context, tx *sql.Tx, all []*sent) (err error) {
+	for _, one := range all {
+		if one.added, err = s.takeIn(ctx, tx, one.player, one.plays); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) takeIn(ctx context.Context, tx *sql.Tx, p players.Player, plays []library.Listen) (int, error) {

@@ -2,6 +2,8 @@
 package players
 
 import (
+	"sync"
+
 	"reprise/internal/store/db"
 	"reprise/internal/store/intake"
 )
@@ -10,6 +12,9 @@ import (
 type Store struct {
 	db     *db.DB
 	intake *intake.Store
+
+	mu      sync.Mutex
+	waiting []*sent // for the next transaction
 }
 
 // New returns the part of a database.
