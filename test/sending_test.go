@@ -3,10 +3,13 @@ package test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,12 +19,6 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/soak"
 )
-
-// device is a program that sends plays in one of the protocols, and keeps each until it is acknowledged.
-type device struct {
-	secret string
-	submit func(base, secret, title string, at time.Time) bool // whether it was acknowledged
-}
 
 // answers sends a request and returns its status and body; an empty one if the server is away.
 func answers(base, path, token, contentType, body string) (int, string) {
@@ -47,7 +44,7 @@ func answers(base, path, token, contentType, body string) (int, string) {
 
 const formType = "application/x-www-form-urlencoded"
 
-// devices are one for each protocol.
+// devices send a play in one protocol each, and report whether it was acknowledged.
 var devices = map[string]func(base, secret, title string, at time.Time) bool{
 	"listenbrainz": func(base, secret, title string, at time.Time) bool {
 		code, _ := answers(base, "/1/submit-listens", secret, "application/json", fmt.Sprintf(
@@ -60,6 +57,11 @@ var devices = map[string]func(base, secret, title string, at time.Time) bool{
 			"artist": {"Björk"}, "track": {title}, "timestamp": {fmt.Sprint(at.Unix())}}.Encode())
 		return strings.Contains(body, `accepted="1"`)
 	},
+	"json": func(base, secret, title string, at time.Time) bool {
+		code, _ := answers(base, "/p/"+secret+"/json", "", "application/json", fmt.Sprintf(
+			`{"event":"played","artist":"Björk","title":%q,"at":%d,"length":200}`, title, at.Unix()))
+		return code == http.StatusOK || code == http.StatusNoContent
+	},
 	"audioscrobbler": func(base, secret, title string, at time.Time) bool {
 		_, body := answers(base, "/p/"+secret+"/protocol_1.2", "", formType, url.Values{"s": {secret},
 			"a[0]": {"Björk"}, "t[0]": {title}, "i[0]": {fmt.Sprint(at.Unix())}, "l[0]": {"200"},
@@ -68,48 +70,69 @@ var devices = map[string]func(base, secret, title string, at time.Time) bool{
 	},
 }
 
-// Promise: A play that Reprise has acknowledged survives a kill at any moment, and one that is sent again is one.
+// Promise: A play that Reprise has acknowledged survives a kill at any moment, is there once however often it is sent,
+// and gets to each target once, whatever fails there meanwhile.
 func TestAnAcknowledgedPlaySurvivesAKill(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	kills, plays := 3, 60
+	kills, plays, faults := 3, 24, 20
 	if soak.All() {
-		kills, plays = 50, 1000
+		kills, plays, faults = 50, 1000, 500
 	}
 	w := newWorld(t, demo.Options{Plays: 20})
+	c := newChaos(t)
+	env := c.through(t, append(lastfmEnv(w), "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=1s"),
+		w.ListenBrainz.URL, w.LastFM.URL)
 	dir := t.TempDir()
-	p := start(t, dir, worldEnv(w)...)
+	p := start(t, dir, env...)
 	base := p.url
 	v := p.newcomer()
-	all := map[string]device{}
-	for kind, submit := range devices {
-		made := v.call(http.MethodPost, "/players", object{"name": kind, "kind": kind}, 201)
-		all[kind] = device{made["secret"].(string), submit}
+	v.call(http.MethodPut, "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob)}, 200)
+	v.consentAtLastFM(w, url.Values{"decision": {"agree"}, "account": {demo.Bob}}, 200)
+	for _, name := range []string{"listenbrainz", "lastfm"} {
+		v.becomes(name, "healthy")
+		v.call(http.MethodPut, "/connections/"+name+"/forwarding", object{"earlier": true}, 200)
 	}
-	began := time.Now().Add(-24 * time.Hour)
+	c.begin(faults)
+
+	began := time.Now().Add(-time.Duration(plays) * time.Second)
+	var acknowledged atomic.Int64
 	var sending sync.WaitGroup
-	for kind, d := range all {
+	var titles []string
+	for n := range 10 {
+		kind := slices.Sorted(maps.Keys(devices))[n%len(devices)]
+		name := fmt.Sprint(kind, " of room ", n)
+		secret := v.call(http.MethodPost, "/players", object{"name": name, "kind": kind}, 201)["secret"].(string)
+		for i := range plays {
+			titles = append(titles, fmt.Sprint(name, ", song ", i))
+		}
+		mine := titles[len(titles)-plays:]
 		sending.Go(func() {
-			for n := range plays {
-				title, at := fmt.Sprintf("%s %d", kind, n), began.Add(time.Duration(n)*time.Minute)
-				for !d.submit(base, d.secret, title, at) {
-					time.Sleep(5 * time.Millisecond)
-				}
-				if n%7 == 0 { // as if the answer had been lost
-					for !d.submit(base, d.secret, title, at) {
+			for i, title := range mine {
+				at := began.Add(time.Duration(i) * time.Second)
+				for again := i%7 == 0; ; again = false { // as if the first answer had been lost
+					for !devices[kind](base, secret, title, at) {
 						time.Sleep(5 * time.Millisecond)
 					}
+					if !again {
+						break
+					}
 				}
+				acknowledged.Add(1)
 			}
 		})
 	}
 	random := soak.Rand(t)
-	for range kills {
-		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond) // so that each step is met
+	for kill := range kills {
+		for acknowledged.Load() < int64(len(titles)*(kill+1)/(kills+2)) {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond) // so that each step is met
 		require.Error(t, p.stop(syscall.SIGKILL))
-		p = startAt(t, dir, strings.TrimPrefix(base, "http://"), worldEnv(w)...)
+		p = startAt(t, dir, strings.TrimPrefix(base, "http://"), env...)
 	}
 	sending.Wait()
+	c.begin(0)
 	found := map[string]int{}
 	for next, more := "", true; more; {
 		page := v.call(http.MethodGet, "/listens?limit=1000&before="+url.QueryEscape(next), nil, 200)
@@ -118,10 +141,19 @@ func TestAnAcknowledgedPlaySurvivesAKill(t *testing.T) {
 		}
 		next, more = page["next"].(string)
 	}
-	for kind := range all {
-		for n := range plays {
-			title := fmt.Sprintf("%s %d", kind, n)
-			require.Equal(t, 1, found[title], title)
+	once := func(where string, found map[string]int) {
+		for _, title := range titles {
+			require.Equal(t, 1, found[title], "%s: %s", where, title)
 		}
+	}
+	once("Reprise", found)
+	v.eventually("everything to be carried", func() bool { return v.underWay() == 0 })
+	for where, all := range map[string][]demo.Play{"ListenBrainz": w.ListenBrainz.Listens(demo.Bob),
+		"Last.fm": w.LastFM.Listens(demo.Bob)} {
+		there := map[string]int{}
+		for _, one := range all {
+			there[one.Title]++
+		}
+		once(where, there)
 	}
 }
