@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,6 +27,8 @@ type Store interface {
 	// HistoryOf returns when a person's first and latest listens began; zero without any.
 	HistoryOf(ctx context.Context, user int64) (first, latest time.Time, err error)
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
+	// DeleteListens deletes listens, or returns library.ErrNotFound.
+	DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error)
 	// ForwardingAccount names the account of a person here to other installations of Reprise.
 	ForwardingAccount(user int64) string
 }
@@ -91,6 +94,8 @@ func (h *Handler) route(w http.ResponseWriter, r *players.Request, p players.Pla
 			h.desk.Silent(p, library.Track{})
 			return ok(w)
 		}
+	case path == "delete-listen":
+		method, call = http.MethodPost, func() error { return h.remove(w, r, p) }
 	case path == "latest-import" && r.Method == http.MethodPost:
 		method, call = http.MethodPost, func() error { return ok(w) } // what was imported is known by itself
 	case path == "latest-import":
@@ -200,6 +205,43 @@ func (h *Handler) submit(w http.ResponseWriter, r *players.Request, p players.Pl
 	}
 	if r.URL.Query().Get("return_msid") == "true" {
 		return answer(w, http.StatusOK, map[string]string{"status": "ok", "recording_msid": msid(s.Plays[0].Track)})
+	}
+	return ok(w)
+}
+
+// smallBody bounds what is not a submission, in bytes.
+const smallBody = 4 << 10
+
+// remove deletes a listen that the player has sent, which its person can undo. One that is not there is no error, as at
+// ListenBrainz.
+func (h *Handler) remove(w http.ResponseWriter, r *players.Request, p players.Player) error {
+	body, err := r.Read(smallBody)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		At   number `json:"listened_at"`
+		MSID text   `json:"recording_msid"`
+	}
+	if json.Unmarshal(body, &in) != nil || in.MSID == "" || in.At <= 0 || in.At > math.MaxInt32*10 {
+		return unread("It has no listened_at or no recording_msid.")
+	}
+	at := time.Unix(int64(in.At), 0).UTC()
+	found, _, err := h.store.FindListens(r.Context(), library.ListenFilter{User: p.User, Source: p.ID, From: at,
+		To: at.Add(time.Second)}, "", mostListens)
+	if err != nil {
+		return err
+	}
+	v := library.Selection{ListenFilter: library.ListenFilter{User: p.User}}
+	for _, l := range found {
+		if msid(l.Track) == string(in.MSID) {
+			v.IDs = append(v.IDs, l.ID)
+		}
+	}
+	if len(v.IDs) > 0 {
+		if _, err := h.store.DeleteListens(r.Context(), v); err != nil && !errors.Is(err, library.ErrNotFound) {
+			return err
+		}
 	}
 	return ok(w)
 }

@@ -38,6 +38,7 @@ type Store interface {
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
 	HistoryOf(ctx context.Context, user int64) (first, latest time.Time, err error)
 	ForwardingAccount(user int64) string
+	DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error)
 }
 
 // Handler answers for programs that send what they play.

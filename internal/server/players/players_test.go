@@ -419,6 +419,37 @@ func TestWhatIsPlayingIsPassedOn(t *testing.T) {
 	})
 }
 
+// Promise: A player deletes what it has sent, and nothing else; it can be undone, and a repeat doesn't bring it back.
+func TestAPlayerDeletesWhatItHasSent(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		p, other := newPlayer(h, "listenbrainz"), newPlayer(h, "any")
+		_, said := p.send(http.MethodPost, "/1/submit-listens?return_msid=true", p.secret, single("Jóga", time.Now()))
+		var told struct {
+			MSID string `json:"recording_msid"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(said), &told))
+		body := fmt.Sprintf(`{"listened_at":%d,"recording_msid":%q}`, time.Now().Unix(), told.MSID)
+		for _, ask := range []struct {
+			by   player
+			body string
+			code int
+			left int
+		}{{other, body, 200, 1}, {p, `{"listened_at":1}`, 400, 1}, {p, `[]`, 400, 1},
+			{p, strings.Replace(body, told.MSID, "another", 1), 200, 1}, {p, body, 200, 0}, {p, body, 200, 0}} {
+			code, said := ask.by.send(http.MethodPost, "/1/delete-listen", ask.by.secret, ask.body)
+			require.Equal(t, ask.code, code, said)
+			require.Len(t, p.listens(), ask.left, ask.body)
+		}
+		p.send(http.MethodPost, "/1/submit-listens", p.secret, single("Jóga", time.Now()))
+		require.Empty(t, p.listens())
+		made := h.Call(http.MethodGet, "/corrections", "", http.StatusOK)["corrections"].([]any)
+		require.Len(t, made, 1)
+		h.Call(http.MethodPost, "/corrections/"+made[0].(map[string]any)["id"].(string)+"/undo", "", http.StatusOK)
+		require.Equal(t, []string{"Jóga"}, p.listens())
+	})
+}
+
 // Promise: Players of AudioScrobbler 1.2 prove their secret by an MD5 sum, and read exactly OK.
 func TestAnOldPlayerSends(t *testing.T) {
 	today(t, func(t *testing.T) {
