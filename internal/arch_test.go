@@ -358,7 +358,7 @@ var arrows = map[string][]string{
 	"internal/demo/household": {
 		"internal/accounts", "internal/activity", "internal/channels", "internal/datadir",
 		"internal/delivery", "internal/demo", "internal/digest", "internal/library", "internal/metrics",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/providers/registry",
+		"internal/notify", "internal/oauth", "internal/players", "internal/providers", "internal/providers/registry",
 		"internal/resilience", "internal/resilience/backoff", "internal/resilience/transport",
 		"internal/store", "internal/sync",
 	},

@@ -179,6 +179,7 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	a.server.Settings = held
 	pages := a.server
 	if p.from.furnish != nil {
+		a.run = append(a.run, p.from.world.Players("http://"+config.LoopbackFor(c.Listen)))
 		pages.Demo = func(show demo.Show) http.Handler { return p.from.world.Handler("/demo", show) }
 		if pages.DemoUser, err = p.from.furnish(ctx, a); err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
+
+	"reprise/internal/words"
 )
 
 // Show answers a request with a page of the main program, which has this component in it.
@@ -24,9 +26,9 @@ var displayNames = map[string]string{
 
 // Handler returns the page with the switches, for the main program to serve below prefix ("/demo"), behind its own
 // checks of origin and session, and to show within its own frame. It answers GET prefix, POST prefix/switch (provider,
-// mode) and POST prefix/play (home=1 for Navidrome, phone=1 for Last.fm, like=1 for a like on YouTube), each of the two
-// with a redirect to the page, POST prefix/reset with a page that leads there, and GET prefix/state, the same as JSON
-// for tests of the built program.
+// mode), POST prefix/player (name, mode) and POST prefix/play (home=1 for Navidrome, phone=1 for Last.fm, like=1 for a
+// like on YouTube), each with a redirect to the page, POST prefix/reset with a page that leads there, and GET
+// prefix/state, the same as JSON for tests of the built program.
 func (w *World) Handler(prefix string, show Show) http.Handler {
 	prefix = strings.TrimSuffix(prefix, "/")
 	mux := http.NewServeMux()
@@ -40,6 +42,13 @@ func (w *World) Handler(prefix string, show Show) http.Handler {
 			return
 		}
 		http.Redirect(rw, r, prefix+"#"+r.PostFormValue("provider"), http.StatusSeeOther)
+	})
+	mux.HandleFunc("POST "+prefix+"/player", func(rw http.ResponseWriter, r *http.Request) {
+		if err := w.Break(r.PostFormValue("name"), PlayerMode(r.PostFormValue("mode"))); err != nil {
+			http.Error(rw, err.Error(), http.StatusBadRequest)
+			return
+		}
+		http.Redirect(rw, r, prefix+"#"+r.PostFormValue("name"), http.StatusSeeOther)
 	})
 	if w.opts.Reset != nil {
 		mux.HandleFunc("POST "+prefix+"/reset", func(rw http.ResponseWriter, r *http.Request) {
@@ -87,11 +96,35 @@ type upstream struct {
 type pageView struct {
 	Prefix    string
 	Upstreams []upstream
+	Players   []sender // none before they have their secrets
 	Modes     []about
 	People    []access
 	Navidrome string // address
 	Messages  []Message
 	Resets    bool
+}
+
+// sender is a player on the page.
+type sender struct {
+	Name    string
+	Mode    PlayerMode
+	Buttons []button
+}
+
+func (w *World) senders() (all []sender) {
+	for _, name := range playerNames {
+		secret, mode := w.deviceOf(name)
+		if secret == "" {
+			return nil
+		}
+		s := sender{Name: name, Mode: mode}
+		for _, m := range playerModes(name) {
+			s.Buttons = append(s.Buttons, button{Mode(m), m == mode, about{Label: words.Each("demo.player.", string(m)),
+				Does: words.Each("demo.player_does.", string(m))}})
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // access is what a person types in to connect.
@@ -119,6 +152,7 @@ func (w *World) view(prefix string) pageView {
 		}
 		v.Upstreams = append(v.Upstreams, u)
 	}
+	v.Players = w.senders()
 	for _, m := range Modes {
 		v.Modes = append(v.Modes, textOf("", m))
 	}

@@ -63,11 +63,12 @@ type World struct {
 	OpenAI       OpenAIServer
 	Mailbox      MailboxServer
 
-	opts   Options
-	home   *household
-	gates  map[string]*gate
-	revoke map[string]func()
-	cancel context.CancelFunc
+	opts    Options
+	home    *household
+	devices devices
+	gates   map[string]*gate
+	revoke  map[string]func()
+	cancel  context.CancelFunc
 
 	servers   []*http.Server
 	addresses []string

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/demo"
 	"reprise/internal/library"
+	"reprise/internal/players"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience/transport"
@@ -23,7 +24,27 @@ func (p Program) Furnish(ctx context.Context, settings map[string]providers.Sett
 	if err == nil {
 		err = p.Complete(ctx, settings)
 	}
+	if err == nil {
+		err = p.addPlayers(ctx, alice.ID)
+	}
 	return alice.ID, err
+}
+
+// addPlayers adds those of a person that the simulated world has, and gives them their secrets.
+func (p Program) addPlayers(ctx context.Context, user int64) error {
+	secrets := map[string]string{}
+	for name, one := range map[string]players.Player{
+		demo.Jellyfin: {Name: "Jellyfin", Kind: players.Jellyfin},
+		demo.Phone:    {Name: "Phone", Kind: players.ListenBrainz},
+		demo.Browser:  {Name: "Browser", Kind: players.WebScrobbler},
+	} {
+		one.User, one.CreatedAt, secrets[name] = user, time.Now(), players.NewSecret()
+		if _, err := p.Store.AddPlayer(ctx, one, secrets[name], players.Most); err != nil {
+			return fmt.Errorf("add the demo's %s: %w", one.Name, err)
+		}
+	}
+	p.World.Equip(secrets)
+	return nil
 }
 
 // Complete gives the household its second person and everybody two weeks of history, and lets the services take their
