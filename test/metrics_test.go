@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"reprise/internal/promtest"
 
@@ -40,6 +41,7 @@ var promised = map[string]string{
 	"listens_refused_total":                  "provider",
 	"duplicates_total":                       "provider",
 	"skipped_items_total":                    "category,provider",
+	"player_plays_total":                     "result",
 }
 
 // Promise: Every metric is there from the start.
@@ -77,6 +79,28 @@ func (p *process) scrapeText() string {
 	require.NoError(p.t, err)
 	require.Equal(p.t, http.StatusOK, resp.StatusCode, "%s", b)
 	return string(b)
+}
+
+func TestPlaysOfPlayersAreCounted(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	v := p.newcomer()
+	made := v.call(http.MethodPost, "/players", object{"name": "Kitchen", "kind": "listenbrainz"}, 201)
+	send := devices["listenbrainz"]
+	now := time.Now()
+	for _, sent := range []struct {
+		secret string
+		at     time.Time
+		taken  bool
+	}{{made["secret"].(string), now, true}, {made["secret"].(string), now, true}, {"wrong", now, false},
+		{made["secret"].(string), time.Unix(1, 0), false}} {
+		require.Equal(t, sent.taken, send(p.url, sent.secret, "Jóga", sent.at))
+	}
+	all := promtest.Parse(t, p.scrapeText())
+	for result, n := range map[string]float64{"stored": 1, "known": 1, "wrong_token": 1, "refused": 1, "failed": 0,
+		"too_fast": 0} {
+		require.InDelta(t, n, all[`player_plays_total{result="`+result+`"}`], 0, result)
+	}
 }
 
 func TestImportedListensAreCounted(t *testing.T) {

@@ -151,7 +151,7 @@ func wire(
 		Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Flow: oauth.NewFlow(db, client),
 		Notifier: notifier, Asks: asks, Client: client,
 		Courier: courier, PushKey: pushKey, Bus: b.bus, Breakers: roundTripper.Breakers,
-		Uplink: roundTripper.Uplink, Log: log, Rollup: counters.Rollup}
+		Uplink: roundTripper.Uplink, Log: log, Rollup: counters.Rollup, Counters: counters.Metrics}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: roundTripper.Breakers}
 	pages.Metrics = counters.Handler(now.States, log)

@@ -40,6 +40,7 @@ type Metrics struct {
 	duplicates   *prometheus.CounterVec
 	refused      *prometheus.CounterVec
 	skipped      *prometheus.CounterVec
+	players      *prometheus.CounterVec
 }
 
 // attempts holds the counters of one endpoint, looked up once.
@@ -60,8 +61,10 @@ var (
 	// skipReasons are the categories of failures that can be about one item alone.
 	skipReasons = []string{resilience.Item.String(), resilience.Network.String(), resilience.Upstream.String(),
 		resilience.Contract.String()}
-	severities  = []string{"info", "success", "warning", "error"}
-	dropReasons = []string{"slow_reader", "thinned_out"}
+	// PlayerResults are what becomes of what players send: of plays, and of requests that hold none.
+	PlayerResults = []string{"stored", "known", "refused", "wrong_token", "too_fast", "failed"}
+	severities    = []string{"info", "success", "warning", "error"}
+	dropReasons   = []string{"slow_reader", "thinned_out"}
 )
 
 // Buckets of histograms, in seconds: calls end within resilience.CallTimeout, runs within sync.run_timeout.
@@ -92,6 +95,7 @@ func New(c Catalogue) *Metrics {
 	m.duplicates = m.counter("duplicates_total", "provider")
 	m.refused = m.counter("listens_refused_total", "provider")
 	m.skipped = m.counter("skipped_items_total", "provider", "category")
+	m.players = m.counter("player_plays_total", "result")
 	m.begin(c)
 	return m
 }
@@ -137,6 +141,7 @@ func (m *Metrics) begin(c Catalogue) {
 	each(m.deliveries, c.DeliveryKinds, DeliveryResults)
 	each(m.dead, resilience.Categories())
 	each(m.redrives, redriveResults)
+	each(m.players, PlayerResults)
 	each(m.told, severities, append([]string{"browser"}, c.Channels...), toldResults)
 	each(m.unclassified, names)
 }
@@ -294,6 +299,13 @@ func (m *Metrics) DeadLetter(c resilience.Category) {
 func (m *Metrics) Redriven(result string, n int) {
 	if m != nil {
 		m.redrives.WithLabelValues(result).Add(float64(n))
+	}
+}
+
+// Sent counts what players have sent, by one of PlayerResults.
+func (m *Metrics) Sent(result string, n int) {
+	if m != nil {
+		m.players.WithLabelValues(result).Add(float64(n))
 	}
 }
 

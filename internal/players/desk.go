@@ -50,6 +50,9 @@ type Announcer interface {
 	Playing(user int64, from library.ConnectionID, t library.Track)
 }
 
+// Counter counts what players send, by one of metrics.PlayerResults.
+type Counter interface{ Sent(result string, n int) }
+
 // Desk takes what players send, whatever protocol they speak. It is safe for concurrent use.
 type Desk struct {
 	store Store
@@ -57,14 +60,15 @@ type Desk struct {
 	log   *slog.Logger
 	now   *Now
 	other Announcer
+	count Counter
 
 	players, addresses, wrong *throttle.Throttle
 }
 
 // NewDesk returns a Desk.
-func NewDesk(store Store, other Announcer, bus *events.Bus, log *slog.Logger) *Desk {
-	return &Desk{store: store, other: other, bus: bus, log: log, now: NewNow(), players: throttle.New(ofPlayer),
-		addresses: throttle.New(ofAddress), wrong: throttle.New(wrong)}
+func NewDesk(store Store, other Announcer, count Counter, bus *events.Bus, log *slog.Logger) *Desk {
+	return &Desk{store: store, other: other, count: count, bus: bus, log: log, now: NewNow(),
+		players: throttle.New(ofPlayer), addresses: throttle.New(ofAddress), wrong: throttle.New(wrong)}
 }
 
 // Now returns what is playing now.
@@ -123,10 +127,16 @@ func (d *Desk) Redeem(ctx context.Context, token, address string) (Player, error
 // Stranger takes a request of a program that has no secret yet. It returns a TooFastError.
 func (d *Desk) Stranger(address string) error {
 	near, _ := throttle.Networks(address)
-	if wait := d.addresses.Take(near); wait > 0 {
-		return &TooFastError{wait}
+	return d.fast(d.addresses.Take(near))
+}
+
+// fast returns a TooFastError for a request that has to wait; nil for 0.
+func (d *Desk) fast(wait time.Duration) error {
+	if wait <= 0 {
+		return nil
 	}
-	return nil
+	d.count.Sent("too_fast", 1)
+	return &TooFastError{wait}
 }
 
 func (d *Desk) admit(ctx context.Context, address string, find func() (Player, error)) (Player, error) {
@@ -134,19 +144,20 @@ func (d *Desk) admit(ctx context.Context, address string, find func() (Player, e
 		return Player{}, err
 	}
 	near, _ := throttle.Networks(address)
-	if wait := d.wrong.Wait(near); wait > 0 {
-		return Player{}, &TooFastError{wait}
+	if err := d.fast(d.wrong.Wait(near)); err != nil {
+		return Player{}, err
 	}
 	p, err := find()
 	if errors.Is(err, library.ErrNotFound) {
 		d.wrong.Take(near)
+		d.count.Sent("wrong_token", 1)
 		return p, ErrUnknown
 	}
 	if err != nil {
 		return p, err
 	}
-	if wait := d.players.Take(string(p.ID)); wait > 0 {
-		return p, &TooFastError{wait}
+	if err := d.fast(d.players.Take(string(p.ID))); err != nil {
+		return p, err
 	}
 	if now := time.Now().Truncate(time.Minute); now.After(p.HeardAt) {
 		if err := d.store.NotePlayer(ctx, p.ID, now); err != nil {
@@ -174,6 +185,9 @@ func (d *Desk) Take(ctx context.Context, p Player, plays []Play) error {
 	}
 	added, err := d.store.TakePlays(ctx, p, all)
 	d.tell(ctx, p, added, err)
+	if err == nil {
+		d.count.Sent("known", len(all)-added)
+	}
 	return err
 }
 
@@ -230,8 +244,10 @@ func (d *Desk) TakeEvent(ctx context.Context, p Player, e Event) error {
 // tell publishes that there are new listens, and logs an error of the store.
 func (d *Desk) tell(ctx context.Context, p Player, added int, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, library.ErrNotFound) {
+		d.count.Sent("failed", 1)
 		d.log.Error("what a player sent cannot be stored", slog.Int64("user_id", p.User), slog.Any("err", err))
 	}
+	d.count.Sent("stored", added)
 	if added > 0 {
 		d.bus.Publish(p.User, events.Event{Type: events.Listens, Done: added})
 		d.bus.Publish(p.User, events.Event{Type: events.Players, Connection: p.ID})
@@ -267,6 +283,7 @@ func (d *Desk) Refused(r *Request, p Player, err error) Reason {
 	if !ok {
 		return ""
 	}
+	d.count.Sent("refused", 1)
 	if p.ID == "" {
 		return why.Why
 	}

@@ -79,6 +79,7 @@ type Config struct {
 	Log         *slog.Logger
 	Metrics     http.Handler // nil: /metrics does not exist
 	Rollup      *metrics.Rollup
+	Counters    *metrics.Metrics // nil: what players send isn't counted
 
 	// Demo, when set, returns what is shown at /demo/ to those who are signed in, with what shows a page within the
 	// frame of all pages. DemoUser is signed in without a password.
