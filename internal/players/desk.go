@@ -34,8 +34,11 @@ type Store interface {
 	NoteRefusal(ctx context.Context, id library.ConnectionID, r Refusal) error
 }
 
-// ErrUnknown says that nobody has such a secret.
-var ErrUnknown = errors.New("no player has this secret")
+// ErrUnknown says that nobody has such a secret, and ErrNotAllowed that no person has allowed a token yet.
+var (
+	ErrUnknown    = errors.New("no player has this secret")
+	ErrNotAllowed = errors.New("nobody has allowed this token")
+)
 
 // How fast requests are taken. A device that was offline sends what it kept: a thousand plays one by one.
 var (
@@ -62,6 +65,7 @@ type Desk struct {
 	other Announcer
 	count Counter
 
+	strays                    strays
 	players, addresses, wrong *throttle.Throttle
 }
 
@@ -111,15 +115,15 @@ func (d *Desk) ByKey(ctx context.Context, key string) (Player, error) {
 	return p, err
 }
 
-// Redeem returns the player whose session key a token may fetch, or ErrUnknown as long as no person has allowed it.
-// Programs ask until somebody has, so that it is no wrong secret.
+// Redeem returns the player whose session key a token may fetch, or ErrNotAllowed as long as no person has allowed it:
+// programs ask until somebody has.
 func (d *Desk) Redeem(ctx context.Context, token, address string) (Player, error) {
 	if err := d.Stranger(address); err != nil {
 		return Player{}, err
 	}
 	p, err := d.store.RedeemGrant(ctx, token)
 	if errors.Is(err, library.ErrNotFound) {
-		err = ErrUnknown
+		err = ErrNotAllowed
 	}
 	return p, err
 }
@@ -277,8 +281,13 @@ func (d *Desk) Silent(p Player, t library.Track) {
 }
 
 // Refused returns why a request, or a play in it, was refused; empty if err is something else. It keeps the refusal of
-// a known player for the player's page.
+// a known player for the player's page, and of an unknown one for those who set one up.
 func (d *Desk) Refused(r *Request, p Player, err error) Reason {
+	if errors.Is(err, ErrUnknown) {
+		d.strays.add(Refusal{At: time.Now(), Request: library.Name(r.Line()), Why: WrongToken})
+		d.bus.PublishAll(events.Event{Type: events.Players})
+		return WrongToken
+	}
 	why, ok := errors.AsType[*Refused](err)
 	if !ok {
 		return ""

@@ -195,6 +195,8 @@ const (
 	NoMethod  Reason = "no_method"  // the path is right, the method is not
 	Paused    Reason = "paused"
 	BadSign   Reason = "bad_signature"
+	// WrongToken is that of no player.
+	WrongToken Reason = "wrong_token"
 )
 
 // Refused is what can never be taken, with its reason.

@@ -115,12 +115,12 @@ func (h *Handler) fail(w http.ResponseWriter, c call, p players.Player, err erro
 	case said != nil || errors.As(err, &said):
 	case errors.Is(err, players.ErrUnknown):
 		status, said = http.StatusForbidden, &problem{invalidSession, "Invalid session key - Please re-authenticate"}
-		switch c.method() {
-		case bySecret:
+		if c.method() == bySecret {
 			said = &problem{authFailed, "Authentication Failed - You do not have permissions to access the service"}
-		case byConsent:
-			said = &problem{notAllowed, "Unauthorized Token - This token has not been authorized"}
 		}
+	case errors.Is(err, players.ErrNotAllowed):
+		status, said = http.StatusForbidden,
+			&problem{notAllowed, "Unauthorized Token - This token has not been authorized"}
 	case t.Status == http.StatusServiceUnavailable:
 		t.Announce(w.Header())
 		status, said = t.Status, &problem{offline, "Service Offline - " + t.Text}

@@ -180,6 +180,7 @@ func (h *Handler) validate(w http.ResponseWriter, r *players.Request) {
 		_ = answer(w, http.StatusOK, validity{http.StatusOK, "Token valid.", true, p.UserName,
 			h.store.ForwardingAccount(p.User)})
 	case errors.Is(err, players.ErrUnknown):
+		h.desk.Refused(r, p, err)
 		_ = answer(w, http.StatusOK, validity{Code: http.StatusOK, Message: "Token invalid."})
 	default:
 		h.fail(w, r, p, err)

@@ -28,7 +28,7 @@ func (h *Handler) nowAPI(c echo.Context, _ *core.None) (out nowPlayingAnswer, _ 
 }
 
 func (h *Handler) playing(c echo.Context) []NowPlaying {
-	return core.ViewAll(h.now.Of(core.UserOf(c).ID), func(p players.Playing) NowPlaying {
+	return core.ViewAll(h.desk.Now().Of(core.UserOf(c).ID), func(p players.Playing) NowPlaying {
 		return NowPlaying{Player: string(p.Player), Name: p.Name, PlayedWith: p.With, Track: p.Track.Title,
 			Artist: p.Track.Artist, Album: p.Track.Album, DurationMS: p.Track.Duration.Milliseconds(),
 			Since: core.Stamp(p.Since)}

@@ -46,12 +46,12 @@ type Handler struct {
 	core  *core.Core
 	store Store
 	bus   *events.Bus
-	now   *players.Now
+	desk  *players.Desk
 }
 
 // New returns a Handler.
-func New(k *core.Core, store Store, bus *events.Bus, now *players.Now) *Handler {
-	return &Handler{core: k, store: store, bus: bus, now: now}
+func New(k *core.Core, store Store, bus *events.Bus, desk *players.Desk) *Handler {
+	return &Handler{core: k, store: store, bus: bus, desk: desk}
 }
 
 // Pages adds the routes of the pages.
@@ -132,7 +132,7 @@ type Player struct {
 	LastPlayAt  core.MaybeTime `json:"last_play_at" doc:"When its latest play was stored."`
 	PlaysToday  int            `json:"plays_today" minimum:"0" doc:"In the time zone of its person."`
 	Silent      bool           `json:"silent" doc:"Nothing has come for longer than usual."`
-	Refused     []Refused      `json:"refused" doc:"The latest requests that were refused, the newest first."`
+	Refused     []Refused      `json:"refused" doc:"The latest requests that were refused, the newest first. Of one that waits for its first play, also those of the last 15 minutes with a token that no player has."`
 	Secret      string         `json:"secret,omitempty" doc:"Only in the answer that made it."`
 	APIKey      string         `json:"api_key,omitempty" doc:"For clients of Last.fm's API that ask for one. Only in the answer that made the secret."`
 	APISecret   string         `json:"api_secret,omitempty" doc:"What calls with that key are signed with. Only in the answer that made it."`
@@ -169,6 +169,9 @@ func (h *Handler) view(c echo.Context, p players.Player) (v Player, err error) {
 	}
 	v.Silent = !p.Paused && habit.Silent(now)
 	refused, err := h.store.Refusals(ctx, p.ID)
+	if v.State == "waiting" {
+		refused = append(h.desk.Strays(), refused...)
+	}
 	for _, r := range refused {
 		v.Refused = append(v.Refused, Refused{core.Stamp(r.At), r.Request, reason(r).T(ctx)})
 	}

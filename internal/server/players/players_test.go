@@ -450,6 +450,29 @@ func TestAPlayerDeletesWhatItHasSent(t *testing.T) {
 	})
 }
 
+// Promise: Who waits for a player's first play sees requests with a wrong token, and nobody sees the token.
+func TestAWrongTokenIsSeenWhileAPlayerIsSetUp(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		p := newPlayer(h, "any")
+		for _, path := range []string{"/1/submit-listens", "/1/validate-token", "/p/mistyped/1/submit-listens"} {
+			p.send(http.MethodPost, path, "mistyped", single("Jóga", time.Now()))
+		}
+		p.send(http.MethodPost, "/2.0/", "", "method=auth.getSession&token=soon")
+		refused := p.view()["refused"].([]any)
+		require.Len(t, refused, 3)
+		require.Equal(t, "POST /1/submit-listens", refused[0].(map[string]any)["request"])
+		page := h.Page("/players/" + p.id)
+		require.Contains(t, page, "No player has the token that was sent")
+		require.NotContains(t, page, "mistyped")
+		time.Sleep(16 * time.Minute)
+		require.Empty(t, p.view()["refused"])
+		p.send(http.MethodPost, "/1/submit-listens", "mistyped", single("Jóga", time.Now()))
+		p.send(http.MethodPost, "/1/submit-listens", p.secret, single("Jóga", time.Now()))
+		require.Empty(t, p.view()["refused"], "it has had its first play")
+	})
+}
+
 // Promise: Players of AudioScrobbler 1.2 prove their secret by an MD5 sum, and read exactly OK.
 func TestAnOldPlayerSends(t *testing.T) {
 	today(t, func(t *testing.T) {
