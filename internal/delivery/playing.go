@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -86,13 +85,10 @@ func (a *announcer) announce(ctx context.Context, one announcement) {
 	all.Wait()
 }
 
-// errTellsNothing says that a provider doesn't show what is playing.
-var errTellsNothing = errors.New("it doesn't show what is playing")
-
 func (a *announcer) tell(ctx context.Context, to library.ConnectionID, one announcement) error {
 	p := a.Registry.Get(to.Provider())
 	if p == nil || !p.Takes.Playing {
-		return errTellsNothing
+		return nil
 	}
 	c, err := a.Store.Connection(ctx, one.user, to)
 	if err != nil || c.Paused {

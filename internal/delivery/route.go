@@ -54,7 +54,7 @@ type Routes struct {
 	ArchiveEvery time.Duration
 }
 
-// Targets returns the rules by which plays go from a connection to other accounts, each of which is served once.
+// Targets returns the rules by which a connection's plays go to other accounts: one for each account.
 func (r Routes) Targets(from library.ConnectionID) (all []Rule) {
 	for _, rule := range r.Rules {
 		served := func(earlier Rule) bool { return r.Accounts.Same(earlier.Connection, rule.Connection) }

@@ -120,7 +120,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// nextSong returns a track that nobody at the services plays at the moment.
+// nextSong picks a track at random.
 func (h *household) nextSong() Play {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,7 +12,7 @@ type Habit struct {
 // habitSpan is how far back a habit is looked at: a season, so that a holiday belongs to it.
 const habitSpan = 90 * 24 * time.Hour
 
-// HabitFrom returns from when on plays make up the habit.
+// HabitFrom returns the time from which plays count as habit.
 func HabitFrom(now time.Time) time.Time { return now.Add(-habitSpan) }
 
 // What tells silence from a pause: so many plays make a habit, and a weekend is none.

@@ -106,8 +106,8 @@ var playingTable = slices.Concat(rows(resilience.Meaning{Class: resilience.Fatal
 func (a *adapter) Playing(ctx context.Context, t library.Track) error {
 	params := url.Values{"artist": {t.Artist}, "track": {t.Title}}
 	describe(t, params.Set)
-	var any struct{}
-	return a.signed(ctx, nowPlaying, params, playingTable, &any)
+	var answer struct{} // says nothing of use
+	return a.signed(ctx, nowPlaying, params, playingTable, &answer)
 }
 
 // describe sets what is known of a track beside its names.

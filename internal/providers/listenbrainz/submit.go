@@ -79,7 +79,7 @@ type metadata struct {
 	} `json:"additional_info"`
 }
 
-// metadataOf returns what ListenBrainz is told of a track.
+// metadataOf describes a track for ListenBrainz.
 func metadataOf(t library.Track) (m metadata) {
 	m.Title, m.Artist, m.Album = clean(t.Title), clean(t.Artist), clean(t.Album)
 	m.Info.Client = client

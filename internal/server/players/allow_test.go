@@ -60,6 +60,11 @@ func TestAPersonLetsAPlayerIn(t *testing.T) {
 		fetch.Set("token", link[1])
 		require.Contains(t, call(fetch), `<error code="14">`, "after an hour")
 
+		h.Submit("/players/allow", http.StatusOK, "token", "asked-for", "player", id)
+		h.Call(http.MethodPost, "/players/"+id+"/secret", "", http.StatusOK)
+		fetch.Set("token", "asked-for")
+		require.Contains(t, call(fetch), `<error code="14">`, "a new secret closes what the old one had opened")
+
 		for _, no := range []string{"", "?cb=javascript:alert(1)", "?token=", "?cb=x"} {
 			require.Equal(t, http.StatusNotFound, h.Do(http.MethodGet, "/players/allow"+no, "", "").Code, no)
 		}

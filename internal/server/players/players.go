@@ -16,6 +16,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/players"
+	"reprise/internal/players/listenbrainz"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
@@ -23,6 +24,7 @@ import (
 // Store keeps players.
 type Store interface {
 	players.Store
+	listenbrainz.Store // what players may read of their person, and delete
 	Players(ctx context.Context, user int64) ([]players.Player, error)
 	Player(ctx context.Context, user int64, id library.ConnectionID) (players.Player, error)
 	AddPlayer(ctx context.Context, p players.Player, secret string, most int) (players.Player, error)
@@ -33,12 +35,6 @@ type Store interface {
 	GrantPlayer(ctx context.Context, p players.Player, token string, until time.Time) error
 	HabitOf(ctx context.Context, user int64, id library.ConnectionID, from time.Time) (players.Habit, error)
 	Refusals(ctx context.Context, id library.ConnectionID) ([]players.Refusal, error)
-	FindListens(ctx context.Context, f library.ListenFilter, before string, limit int) ([]library.StoredListen, string,
-		error)
-	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
-	HistoryOf(ctx context.Context, user int64) (first, latest time.Time, err error)
-	ForwardingAccount(user int64) string
-	DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error)
 }
 
 // Handler answers for programs that send what they play.

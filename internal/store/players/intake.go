@@ -59,6 +59,9 @@ func (s *Store) commit(ctx context.Context) {
 		default:
 			one.err = s.db.Write(ctx, func(tx *sql.Tx) error { return s.takeAll(ctx, tx, []*sent{one}) })
 		}
+		if one.err != nil { // nothing of it was committed
+			one.added = 0
+		}
 		close(one.done)
 	}
 }

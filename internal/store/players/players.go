@@ -71,7 +71,7 @@ func (s *Store) PlayerByKey(ctx context.Context, key string) (players.Player, er
 	return s.one(ctx, "WHERE p.api_key = $1 AND p.api_key <> ''"+stays, key)
 }
 
-// GrantPlayer lets whoever has a token fetch the session key of a player once, until a time.
+// GrantPlayer lets the holder of a token fetch a player's session key, once, until a time.
 func (s *Store) GrantPlayer(ctx context.Context, p players.Player, token string, until time.Time) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		return db.Changed(tx.ExecContext(ctx, `UPDATE sending_players SET grant_hash = $1, grant_until = $2
@@ -142,7 +142,7 @@ func (s *Store) giveSecret(ctx context.Context, tx *sql.Tx, p players.Player, se
 		session, key = players.Hash(players.SessionKey(p.Proof)), players.APIKey(p.Proof)
 	}
 	return p, db.Changed(tx.ExecContext(ctx, `UPDATE sending_players SET hash = $1, last_four = $2, proof = $3,
-		session_hash = $4, api_key = $5, kind = $6 WHERE id = $7`,
+		session_hash = $4, api_key = $5, kind = $6, grant_hash = '' WHERE id = $7`,
 		players.Hash(secret), p.LastFour, sealed, session, key, p.Kind, id))
 }
 
