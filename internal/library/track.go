@@ -46,6 +46,17 @@ func Listed(text string, found []Credit) []Credit {
 	return found
 }
 
+// Credited returns the text for a list of artists' names, and the artists one by one.
+func Credited(names []string) (text string, all []Credit) {
+	for _, name := range names {
+		if name != "" {
+			all = append(all, Credit{Name: name})
+			text += ", " + name
+		}
+	}
+	return strings.TrimPrefix(text, ", "), all
+}
+
 // NameHash returns an id for a track whose provider gives it none. It is stored, so it never changes between releases.
 func NameHash(artist, title string) string {
 	h := fnv.New128a()

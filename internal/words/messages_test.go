@@ -95,7 +95,9 @@ func (p page) services() (areas []string) {
 func (p page) ofServices() string {
 	var b strings.Builder
 	for _, area := range p.services() {
-		fmt.Fprintf(&b, "**%s**\n\n%s\n\n", cmp.Or(known[area], "NO SUCH SERVICE: "+area), p.list(area))
+		if list := p.list(area); list != "" {
+			fmt.Fprintf(&b, "**%s**\n\n%s\n\n", cmp.Or(known[area], "NO SUCH SERVICE: "+area), list)
+		}
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -2,6 +2,7 @@ package lastfm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -109,12 +110,31 @@ func rows(m resilience.Meaning, codes ...string) providers.Table {
 // explain reads Last.fm's code and message from an answer that may be a refusal.
 func explain(e *resilience.AnswerError) {
 	var body struct {
-		Error   number `json:"error"`
-		Message text   `json:"message"`
+		Error   failure `json:"error"`
+		Message text    `json:"message"`
 	}
-	if json.Unmarshal(e.Body, &body) == nil && body.Error > 0 {
-		e.Code, e.Message = strconv.FormatInt(int64(body.Error), 10), resilience.Excerpt(string(body.Message))
+	if json.Unmarshal(e.Body, &body) == nil && body.Error.code > 0 {
+		e.Code = strconv.FormatInt(int64(body.Error.code), 10)
+		e.Message = resilience.Excerpt(cmp.Or(string(body.Message), string(body.Error.message)))
 	}
+}
+
+// failure is the code of a refusal; at a GNU FM also with its message in one object.
+type failure struct {
+	code    number
+	message text
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *failure) UnmarshalJSON(b []byte) error {
+	var object struct {
+		Code number `json:"code"`
+	}
+	if json.Unmarshal(b, &object) == nil && object.Code > 0 {
+		f.code = object.Code
+		return json.Unmarshal(b, &f.message)
+	}
+	return json.Unmarshal(b, &f.code)
 }
 
 // refusedInSuccess is explain for answers with status 200.

@@ -33,6 +33,7 @@ const (
 type api struct {
 	base        string // with a trailing slash; Last.fm redirects without it
 	key, secret string
+	err         error // of the address of a server elsewhere
 }
 
 type adapter struct {
@@ -40,6 +41,7 @@ type adapter struct {
 	call       resilience.Call
 	sessionKey string
 	user       string
+	gnu        *gnuFM // at a GNU FM; nil at Last.fm
 }
 
 // ask sends one signed request and reads its answer into v. Last.fm reports a refusal with any status, 200 included.
@@ -74,6 +76,14 @@ func (a api) ask(
 // signed is ask with the session key of the connection's user.
 func (a *adapter) signed(ctx context.Context, method string, params url.Values, t providers.Table, v any) error {
 	params.Set("sk", a.sessionKey)
+	err := a.ask(ctx, a.call, method, params, t, v)
+	if a.gnu == nil || !refusedWith(err, invalidSession) {
+		return err
+	}
+	if err := a.signIn(ctx); err != nil {
+		return err
+	}
+	params.Set("sk", a.sessionKey)
 	return a.ask(ctx, a.call, method, params, t, v)
 }
 
@@ -81,6 +91,8 @@ func (a *adapter) signed(ctx context.Context, method string, params url.Values, 
 func (a api) missing() error {
 	setting := "client_id"
 	switch {
+	case a.err != nil:
+		return a.err
 	case a.key == "":
 	case a.secret == "":
 		setting = "client_secret"
@@ -128,14 +140,17 @@ func consentURL(page, key string) func(string) (string, error) {
 	}
 }
 
+// sessionBody is the answer to signing in.
+type sessionBody struct {
+	Session struct {
+		Name string `json:"name"`
+		Key  string `json:"key"`
+	} `json:"session"`
+}
+
 // session exchanges the token of the consent page for a session key, which is valid until the person revokes it.
 func (a api) session(ctx context.Context, call resilience.Call, token string) (library.Credentials, error) {
-	var body struct {
-		Session struct {
-			Name string `json:"name"`
-			Key  string `json:"key"`
-		} `json:"session"`
-	}
+	var body sessionBody
 	if err := a.ask(ctx, call, getSession, url.Values{"token": {token}}, table, &body); err != nil {
 		return nil, err
 	}
@@ -147,6 +162,9 @@ func (a api) session(ctx context.Context, call resilience.Call, token string) (l
 
 // Prove implements providers.Adapter. It names no user, so the answer is about the owner of the session key.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
+	if a.gnu != nil {
+		return a.proveElsewhere(ctx)
+	}
 	var body struct {
 		User struct {
 			Name string `json:"name"`

@@ -82,18 +82,18 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 		switch c := results[i].Ignored.Code; {
 		case c == nil, *c < 0:
 			return nil, providers.Broken(endpoint(scrobble), "a play without a result")
-		case *c == 0:
+		case *c == 0, a.gnu != nil && *c == alreadyThere:
 			taken++
 		default:
-			outcomes[i] = refused(strconv.Itoa(int(*c)), string(results[i].Ignored.Text))
+			outcomes[i] = a.refused(strconv.Itoa(int(*c)), string(results[i].Ignored.Text))
 		}
 	}
 	switch n := body.Scrobbles.Attr.Accepted; {
 	case n != nil && *n < 0:
 		return nil, providers.Broken(endpoint(scrobble), "a count that is none")
-	case n != nil && int(*n) < taken:
+	case n != nil && int(*n) < taken && a.gnu == nil:
 		// Last.fm does not say which ones it ignored, so each has to be sent by itself. It stores known plays once.
-		return nil, refused(withoutReason, "")
+		return nil, a.refused(withoutReason, "")
 	}
 	return outcomes, nil
 }
@@ -138,11 +138,14 @@ func scrobbles(plays []library.StoredListen) url.Values {
 }
 
 // refused returns the error of one ignored play. The daily limit ends at midnight UTC.
-func refused(code, words string) error {
+func (a *adapter) refused(code, words string) error {
 	e := &resilience.AnswerError{Endpoint: endpoint(scrobble), Status: http.StatusOK, Code: code,
 		Message: resilience.Excerpt(words)}
-	if code == dailyLimit {
+	if code == dailyLimit && a.gnu == nil {
 		e.NotBefore = time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	}
+	if a.gnu != nil {
+		return gnuIgnoredTable.Apply(e)
 	}
 	return ignoredTable.Apply(e)
 }

@@ -1,10 +1,12 @@
 package listenbrainz
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"reprise/internal/library"
@@ -30,6 +32,8 @@ type server struct {
 	base string // without a trailing slash
 	host string
 	own  bool // the person named it; otherwise it is that of the installation's settings
+	// program is what runs there, for a provider of its own; empty where any server may be.
+	program string
 }
 
 // serverAt returns the server at an address that a person typed, or the installation's. The error is a
@@ -125,9 +129,14 @@ func (s server) tableOf(t providers.Table) providers.Table {
 	if !s.own {
 		return t
 	}
-	all := append(elsewhereTable[:len(elsewhereTable):len(elsewhereTable)], t...)
-	for i := len(elsewhereTable); i < len(all); i++ {
-		all[i].Meaning.Advice = s.named(words.Of(all[i].Meaning.Advice))
+	all := slices.Concat(elsewhereTable, t)
+	for i := range all {
+		switch {
+		case i >= len(elsewhereTable):
+			all[i].Meaning.Advice = s.named(words.Of(all[i].Meaning.Advice))
+		case s.program != "" && all[i].Code == noRoute:
+			all[i].Meaning.Advice = words.New("listenbrainz.no_program", "Program", s.program)
+		}
 	}
 	return all
 }
@@ -137,7 +146,7 @@ func (s server) named(sentence words.Text) words.Text {
 	if !s.own || sentence.IsZero() {
 		return sentence
 	}
-	return words.New(sentence.ID(), "Service", s.host)
+	return words.New(sentence.ID(), "Service", cmp.Or(s.program, s.host))
 }
 
 // explain reads a refusal by the server.

@@ -79,6 +79,14 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
+// own explains our codes.
+var own = map[string]string{
+	invalidToken: "`valid` is `false` in the answer about the token",
+	notFound:     "in ListenBrainz' own words, other than that it doesn't know the address",
+	noRoute: "404, 405 or 501 from a compatible server: reading then finds nothing there, and sending " +
+		"stops",
+}
+
 // tables returns the error tables for docs/providers.md.
 func tables() providers.Tables {
 	return providers.Tables{
@@ -88,12 +96,7 @@ func tables() providers.Tables {
 		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is " +
 			"`X-RateLimit-Reset-In`, or `Retry-After` when that is later. Reprise doesn't send a " +
 			"listen that exceeds ListenBrainz' limits, and treats it like a 400.",
-		Own: map[string]string{
-			invalidToken: "`valid` is `false` in the answer about the token",
-			notFound:     "in ListenBrainz' own words, other than that it doesn't know the address",
-			noRoute: "404, 405 or 501 from a compatible server: reading then finds nothing there, and sending " +
-				"stops",
-		},
+		Own: own,
 		Of: []providers.NamedTable{
 			{Calls: "all calls", Table: table},
 			{Calls: "calls about the own user", Table: userTable},

@@ -76,40 +76,49 @@ func endpoint(route string) string { return http.MethodGet + " " + route }
 
 // Prove implements providers.Adapter. It learns the user's name, which all other calls need.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
-	answer, err := a.get(ctx, validateRoute, validateRoute, nil, table)
+	user, reprise, err := a.validate(ctx)
 	if err != nil {
 		return providers.Account{}, err
 	}
-	var body struct {
-		Valid   *bool  `json:"valid"`
-		User    string `json:"user_name"`
-		Message string `json:"message"`
-		Account string `json:"reprise_account"` // of another Reprise
-	}
-	if err := providers.DecodeJSON(answer, &body); err != nil {
-		return providers.Account{}, err
-	}
-	switch {
-	case body.Valid == nil || *body.Valid && body.User == "":
-		return providers.Account{}, providers.Broken(endpoint(validateRoute), "neither a user nor a refusal")
-	case !*body.Valid:
-		return providers.Account{}, a.server.tableOf(table).Apply(&resilience.AnswerError{
-			Endpoint: endpoint(validateRoute), Status: answer.Status, Code: invalidToken,
-			Message: resilience.Excerpt(body.Message), Body: answer.Body,
-		})
-	}
-	a.user = body.User
-	account := providers.Account{ID: body.User, Name: body.User, AnyCase: !a.server.own,
-		Learned: library.Credentials{userField: body.User}}
+	a.user = user
+	account := providers.Account{ID: user, Name: user, AnyCase: !a.server.own,
+		Learned: library.Credentials{userField: user}}
 	if a.server.own {
-		account.ID, account.Learned[urlField] = a.server.host+"#"+body.User, a.server.base
+		account.ID, account.Learned[urlField] = a.server.host+"#"+user, a.server.base
 		account.Label = a.server.host
-		if body.Account != "" {
-			account.Learned[library.ForwardingField] = body.Account
+		if reprise != "" {
+			account.Learned[library.ForwardingField] = reprise
 		}
 		if err := a.learnReading(ctx, &account); err != nil {
 			return providers.Account{}, err
 		}
 	}
 	return account, nil
+}
+
+// validate returns the name of the token's user, and what another Reprise calls its account.
+func (a *adapter) validate(ctx context.Context) (user, reprise string, err error) {
+	answer, err := a.get(ctx, validateRoute, validateRoute, nil, table)
+	if err != nil {
+		return "", "", err
+	}
+	var body struct {
+		Valid   *bool  `json:"valid"`
+		User    string `json:"user_name"`
+		Message string `json:"message"`
+		Account string `json:"reprise_account"`
+	}
+	if err := providers.DecodeJSON(answer, &body); err != nil {
+		return "", "", err
+	}
+	switch {
+	case body.Valid == nil || *body.Valid && body.User == "":
+		return "", "", providers.Broken(endpoint(validateRoute), "neither a user nor a refusal")
+	case !*body.Valid:
+		return "", "", a.server.tableOf(table).Apply(&resilience.AnswerError{
+			Endpoint: endpoint(validateRoute), Status: answer.Status, Code: invalidToken,
+			Message: resilience.Excerpt(body.Message), Body: answer.Body,
+		})
+	}
+	return body.User, body.Account, nil
 }

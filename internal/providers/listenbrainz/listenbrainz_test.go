@@ -19,6 +19,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 const (
@@ -76,7 +77,8 @@ func TestConformance(t *testing.T) {
 		Playlists: providertest.Capability{Fine: []int{204}},
 		Tracks:    providertest.Capability{Fine: []int{204}},
 		Submit: providertest.Capability{
-			Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
+			Statuses: map[int]resilience.Meaning{404: ourMistake, 409: onItem(words.Text{}), 410: ourMistake,
+				422: ourMistake}},
 		Deleted: roygbivID,
 		Delete: providertest.Capability{Healthy: healthy(t), // of a listen that it has
 			Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
@@ -153,6 +155,7 @@ func TestTable(t *testing.T) {
 		{call: "submit", status: 400, golden: "400-submit.json", want: onItem, advice: "this listen"},
 		{call: "submit", status: 401, golden: "401.json", want: auth, advice: "user token"},
 		{call: "submit", status: 404, golden: "404-submit.json", want: broken},
+		{call: "submit", status: 409, golden: "409-submit.json", want: onItem, advice: "same second"}, // Maloja's
 		{call: "submit", status: 410, golden: "410-submit.json", want: broken},
 		{call: "submit", status: 422, golden: "422-submit.json", want: broken},
 		{call: "submit", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited,

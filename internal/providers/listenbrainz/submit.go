@@ -49,6 +49,7 @@ var ourMistake = resilience.Meaning{Class: resilience.Fatal, Category: resilienc
 // could be missing.
 var submitTable = append(table[:len(table):len(table)],
 	providers.Row{Status: http.StatusBadRequest, Meaning: onItem(words.New("listenbrainz.rejected", service...))},
+	providers.Row{Status: http.StatusConflict, Meaning: onItem(words.New("listenbrainz.same_second", service...))},
 	providers.Row{Status: http.StatusNotFound, Meaning: ourMistake},
 	providers.Row{Status: http.StatusGone, Meaning: ourMistake},
 	providers.Row{Status: http.StatusUnprocessableEntity, Meaning: ourMistake},

@@ -4,8 +4,11 @@ package registry
 import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/fanarttv"
+	"reprise/internal/providers/koito"
 	"reprise/internal/providers/lastfm"
+	"reprise/internal/providers/librefm"
 	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/providers/maloja"
 	"reprise/internal/providers/musicbrainz"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/openai"
@@ -20,6 +23,9 @@ func Descriptions() []providers.Description {
 		spotify.Describe(),
 		lastfm.Describe(),
 		listenbrainz.Describe(),
+		librefm.Describe(),
+		koito.Describe(),
+		maloja.Describe(),
 		navidrome.Describe(),
 		youtube.Describe(),
 		musicbrainz.Describe(),

@@ -1,0 +1,130 @@
+// Package koito reads the listens of a person's own Koito, by the API of its pages, and sends listens there, by the
+// part of ListenBrainz' API that it has.
+package koito
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/resilience"
+	"reprise/internal/words"
+)
+
+const (
+	program      = "Koito"
+	listensRoute = "/apis/web/v1/listens"
+	// perPage is the most that Koito returns; see maximumLimit in its engine/handlers.
+	perPage = 500
+)
+
+// Describe returns the description of Koito.
+func Describe() providers.Description {
+	return providers.Description{
+		Name: "koito", DisplayName: program, Icon: "M4 4h4v7l6-7h5l-7 8 7 8h-5l-6-7v7H4z",
+		Purpose:   words.New("koito.purpose"),
+		Streams:   []string{library.Listens},
+		Endpoints: append(listenbrainz.CompatibleEndpoints(), http.MethodGet+" "+listensRoute),
+		Takes: providers.Takes{Listens: "submit_listens", Batch: 1000, Playing: true,
+			Repeat: "It stores a track once for each second."},
+		Owner:  providers.OwnServer,
+		Fields: listenbrainz.CompatibleFields(program, words.New("koito.field.token_help")),
+		Tables: listenbrainz.CompatibleTables(program, "https://koito.io/reference/api/"),
+		Build:  build,
+	}
+}
+
+func build(_ providers.Settings, in providers.Installation) (providers.Provider, error) {
+	return providers.Provider{
+		App: listenbrainz.CompatibleHost,
+		Open: func(call resilience.Call, cred library.Credentials) providers.Adapter {
+			return &adapter{listenbrainz.OpenCompatible(call, in, program, cred)}
+		},
+	}, nil
+}
+
+type adapter struct{ *listenbrainz.Compatible }
+
+// Prove implements providers.Adapter. Besides the token, it tries to read: a Koito that lets nobody in without signing
+// in may take the token for sending only.
+func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
+	account, err := a.Account(ctx)
+	if err == nil {
+		_, err = a.listens(ctx, 1, 1)
+	}
+	return account, err
+}
+
+// page is one page of listens, reduced to what is used.
+type page struct {
+	Items []item `json:"items"`
+	Total *int   `json:"total_record_count"`
+	More  bool   `json:"has_next_page"`
+}
+
+type item struct {
+	Time  time.Time `json:"time"`
+	Track struct {
+		ID      int64  `json:"id"`
+		Title   string `json:"title"`
+		Artists []struct {
+			Name string `json:"name"`
+		} `json:"artists"`
+	} `json:"track"`
+}
+
+// listens reads one page, counted from 1.
+func (a *adapter) listens(ctx context.Context, number, most int) (p page, err error) {
+	query := url.Values{"period": {"all_time"}, "limit": {strconv.Itoa(most)}, "page": {strconv.Itoa(number)}}
+	err = a.Get(ctx, listensRoute, query, &p)
+	if err == nil && (p.Total == nil || *p.Total < 0) { // the list is null where there are none
+		err = providers.Broken(http.MethodGet+" "+listensRoute, "no number of listens")
+	}
+	return p, err
+}
+
+func (i *item) usable() bool {
+	return i.Time.Unix() > 0 && i.Track.Title != "" && len(i.Track.Artists) > 0 && i.Track.Artists[0].Name != ""
+}
+
+func (i *item) plain() library.Listen {
+	names := make([]string, len(i.Track.Artists))
+	for n, artist := range i.Track.Artists {
+		names[n] = artist.Name
+	}
+	at := i.Time.UTC().Truncate(time.Second)
+	l := library.Listen{Track: library.Track{Title: i.Track.Title, SourceID: strconv.FormatInt(i.Track.ID, 10)},
+		PlayedAt: at}
+	l.Artist, l.Artists = library.Credited(names)
+	l.SourceID = strconv.FormatInt(at.Unix(), 10) + ":" + l.Track.SourceID
+	return l
+}
+
+// Listens implements providers.ListenSource.
+func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {
+	endpoint := http.MethodGet + " " + listensRoute
+	return providers.ByNumber(ctx, span, endpoint,
+		func(ctx context.Context, number int) (page providers.ListenPage, more bool, err error) {
+			body, err := a.listens(ctx, number+1, perPage)
+			if err != nil {
+				return page, false, err
+			}
+			page.Total = *body.Total
+			for i := range body.Items {
+				if v := &body.Items[i]; v.usable() {
+					page.Listens = append(page.Listens, v.plain())
+				}
+			}
+			if len(page.Listens) == 0 && len(body.Items) > 0 {
+				return page, false, providers.Broken(endpoint, "listens without a time or a name")
+			}
+			page.Oldest = providers.OldestOf(page.Listens)
+			return page, body.More, nil
+		})
+}

@@ -1,0 +1,154 @@
+// Package maloja reads the scrobbles of a person's own Maloja, by its own API, and sends listens there, by the part of
+// ListenBrainz' API that it has.
+package maloja
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/resilience"
+	"reprise/internal/words"
+)
+
+const (
+	program        = "Maloja"
+	scrobblesRoute = "/apis/mlj_1/scrobbles"
+	countRoute     = "/apis/mlj_1/numscrobbles"
+	perPage        = 1000 // Maloja has no limit of its own; an answer has about 300 KB then
+)
+
+// Describe returns the description of Maloja.
+func Describe() providers.Description {
+	return providers.Description{
+		Name: "maloja", DisplayName: program, Icon: "M3 19V6l5 7 4-7 4 7 5-7v13h-3v-5l-2 3-4-6-4 6-2-3v5z",
+		Purpose: words.New("maloja.purpose"),
+		Streams: []string{library.Listens},
+		Endpoints: append(listenbrainz.CompatibleEndpoints(), http.MethodGet+" "+scrobblesRoute,
+			http.MethodGet+" "+countRoute),
+		Takes: providers.Takes{Listens: "submit_listens", Batch: 1000,
+			Repeat: "It has one scrobble for each second, and ignores the same one again."},
+		Owner:  providers.OwnServer,
+		Fields: listenbrainz.CompatibleFields(program, words.New("maloja.field.token_help")),
+		Tables: listenbrainz.CompatibleTables(program, "https://github.com/krateng/maloja/blob/master/API.md"),
+		Build:  build,
+	}
+}
+
+func build(_ providers.Settings, in providers.Installation) (providers.Provider, error) {
+	return providers.Provider{
+		App: listenbrainz.CompatibleHost,
+		Open: func(call resilience.Call, cred library.Credentials) providers.Adapter {
+			return &adapter{listenbrainz.OpenCompatible(call, in, program, cred)}
+		},
+	}, nil
+}
+
+type adapter struct{ *listenbrainz.Compatible }
+
+// Prove implements providers.Adapter. Besides the key, it tries to read.
+func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
+	account, err := a.Account(ctx)
+	if err == nil {
+		_, err = a.scrobbles(ctx, 0, 1)
+	}
+	return account, err
+}
+
+// scrobble is one play, reduced to what is used. Maloja has at most one in each second.
+type scrobble struct {
+	Time  int64 `json:"time"` // Unix seconds
+	Track struct {
+		Artists []string `json:"artists"`
+		Title   string   `json:"title"`
+		Album   *struct {
+			Title string `json:"albumtitle"`
+		} `json:"album"`
+		Length int64 `json:"length"` // seconds; 0 when it is unknown
+	} `json:"track"`
+	Origin string `json:"origin"` // "client:" and the name of an API key, "import:…", "generic"
+}
+
+// scrobbles reads one page, counted from 0.
+func (a *adapter) scrobbles(ctx context.Context, number, most int) ([]scrobble, error) {
+	var body struct {
+		List []scrobble `json:"list"`
+	}
+	query := url.Values{"page": {strconv.Itoa(number)}, "perpage": {strconv.Itoa(most)}}
+	err := a.Get(ctx, scrobblesRoute, query, &body)
+	if err == nil && body.List == nil {
+		err = providers.Broken(http.MethodGet+" "+scrobblesRoute, "no list of scrobbles")
+	}
+	return body.List, err
+}
+
+func (s *scrobble) usable() bool {
+	return s.Time > 0 && s.Track.Title != "" && len(s.Track.Artists) > 0 && s.Track.Artists[0] != ""
+}
+
+func (s *scrobble) plain() library.Listen {
+	client, _ := strings.CutPrefix(s.Origin, "client:")
+	if client == s.Origin {
+		client = ""
+	}
+	l := library.Listen{
+		Track:    library.Track{Title: s.Track.Title, Duration: time.Duration(max(s.Track.Length, 0)) * time.Second},
+		SourceID: strconv.FormatInt(s.Time, 10), PlayedAt: time.Unix(s.Time, 0).UTC(),
+		Player: library.PlayedWith("", client),
+	}
+	l.Artist, l.Artists = library.Credited(s.Track.Artists)
+	if s.Track.Album != nil {
+		l.Album = s.Track.Album.Title
+	}
+	return l
+}
+
+// Listens implements providers.ListenSource.
+func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {
+	endpoint, total := http.MethodGet+" "+scrobblesRoute, -1
+	return providers.ByNumber(ctx, span, endpoint,
+		func(ctx context.Context, number int) (page providers.ListenPage, more bool, err error) {
+			all, err := a.scrobbles(ctx, number, perPage)
+			if err == nil && total < 0 {
+				total, err = a.count(ctx, span)
+			}
+			if err != nil {
+				return page, false, err
+			}
+			page.Total = total
+			for i := range all {
+				if v := &all[i]; v.usable() {
+					page.Listens = append(page.Listens, v.plain())
+				}
+			}
+			if len(page.Listens) == 0 && len(all) > 0 {
+				return page, false, providers.Broken(endpoint, "scrobbles without a time or a name")
+			}
+			page.Oldest = providers.OldestOf(page.Listens)
+			return page, len(all) >= perPage, nil
+		})
+}
+
+// count returns the number of all scrobbles, or 0 for a part of them. It makes a call only for a whole history.
+func (a *adapter) count(ctx context.Context, span library.Span) (int, error) {
+	if !span.After.IsZero() {
+		return 0, nil
+	}
+	var body struct {
+		Amount int `json:"amount"`
+	}
+	if err := a.Get(ctx, countRoute, nil, &body); err != nil {
+		return 0, err
+	}
+	if body.Amount < 0 {
+		return 0, providers.Broken(http.MethodGet+" "+countRoute, "a number of scrobbles below 0")
+	}
+	return body.Amount, nil
+}
