@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"errors"
 
 	"reprise/internal/words"
@@ -29,7 +30,7 @@ func (l look) need(mostRows int, rowBytes int64) int64 {
 var errLooked = errors.New("looked at enough")
 
 // check looks into a file. It returns a *RefusedError unless at least one row can be read.
-func check(path, name string, f format) (look, error) {
+func check(path, name string, f format, a Answers) (look, error) {
 	e, err := openExport(path, name, f)
 	if err != nil {
 		return look{}, err
@@ -40,7 +41,7 @@ func check(path, name string, f format) (look, error) {
 	for _, entry := range e.entries {
 		seen, good := look{total: e.total}, false
 		var file *source
-		err := entry.each(f, func(s *source) error {
+		err := entry.each(f, a, func(s *source) error {
 			if file = s; left-file.n < 0 {
 				return errLooked
 			}
@@ -68,17 +69,17 @@ func check(path, name string, f format) (look, error) {
 	if !why.IsZero() {
 		problem = words.New("import.refused.file_why", "Why", why)
 	}
-	return look{}, &RefusedError{words.Join(problem, f.expected)}
+	return look{}, &RefusedError{Problem: words.Join(problem, f.expected)}
 }
 
 // each calls take with every row of an entry, and pause before it reads on. An error of pause ends it.
-func (e *entry) each(f format, pause func(*source) error, take func(*meter, row) bool) error {
+func (e *entry) each(f format, a Answers, pause func(*source) error, take func(*meter, row) bool) error {
 	in, err := e.open()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	m := newMeter(in, e.size)
+	m := newMeter(in, cmp.Or(e.limit, e.size))
 	m.file.pause = pause
-	return f.read(m, func(v row) bool { return take(m, v) })
+	return f.read(m, a, func(v row) bool { return take(m, v) })
 }

@@ -73,7 +73,7 @@ func (b *bench) friend(name string) int64 {
 
 func (b *bench) send(user int64, plays int) imports.Import {
 	b.t.Helper()
-	v, err := b.Receive(b.t.Context(), user, "spotify", "a.zip", bytes.NewReader(export(b.t, plays)))
+	v, err := b.Receive(b.t.Context(), user, sent("spotify", "a.zip", bytes.NewReader(export(b.t, plays))))
 	require.NoError(b.t, err)
 	return v
 }
@@ -187,7 +187,7 @@ func TestAFileWithoutRowsLetsOthersHaveTheirTurn(t *testing.T) {
 	b := setup(t)
 	friend := b.friend("Ben")
 	long := io.MultiReader(noRows(7<<20), strings.NewReader("\n"))
-	_, err := b.Receive(t.Context(), b.user, "spotify", "long.json", long)
+	_, err := b.Receive(t.Context(), b.user, sent("spotify", "long.json", long))
 	require.NoError(t, err)
 	b.send(friend, 10)
 	b.finish(b.Runner)
@@ -220,7 +220,7 @@ func TestAFileThatTheDiskCannotHoldIsRefused(t *testing.T) {
 	b.Runner = imports.New(c)
 	for _, room := range []int64{-5 << 20, 3 << 20} {
 		free = imports.Reserve + room
-		_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(file))
+		_, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(file)))
 		short, ok := errors.AsType[*imports.RoomError](err)
 		require.True(t, ok, "%v", err)
 		require.Contains(t, short.Problem().String(),
@@ -230,7 +230,7 @@ func TestAFileThatTheDiskCannotHoldIsRefused(t *testing.T) {
 	require.Error(t, b.Room(4<<20))
 	free = imports.Reserve + 32<<20
 	require.NoError(t, b.Room(4<<20))
-	_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(file))
+	_, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(file)))
 	require.NoError(t, err)
 }
 

@@ -18,7 +18,7 @@ import (
 func TestAFileAtAnotherServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	v, err := b.Receive(t.Context(), b.user, "spotify", "my_spotify_data.zip", bytes.NewReader(export(t, 50)))
+	v, err := b.Receive(t.Context(), b.user, sent("spotify", "my_spotify_data.zip", bytes.NewReader(export(t, 50))))
 	require.NoError(t, err)
 	elsewhere := filepath.Join(t.TempDir(), v.File)
 	require.NoError(t, os.Rename(filepath.Join(b.dir, v.File), elsewhere))

@@ -22,9 +22,10 @@ const (
 
 // entry is one file in an archive, or the export itself if it is no archive.
 type entry struct {
-	name string
-	size int64
-	open func() (io.ReadCloser, error)
+	name  string
+	size  int64 // as the archive says
+	limit int64 // bytes that there may be, if they are others than size; 0 for size
+	open  func() (io.ReadCloser, error)
 }
 
 // export is an opened file.
@@ -73,24 +74,34 @@ func (e *export) unpack(size int64, f format) error {
 	contents := &budget{r: e.f, left: maxContents}
 	archive, err := zip.NewReader(contents, size)
 	if errors.Is(err, errBudget) || err == nil && len(archive.File) > maxEntries {
-		return &RefusedError{words.Join(words.New("import.refused.more"), f.expected)}
+		return &RefusedError{Problem: words.Join(words.New("import.refused.more"), f.expected)}
 	}
 	if err != nil {
-		return &RefusedError{words.Join(words.New("import.refused.damaged"), f.expected)}
+		return &RefusedError{Problem: words.Join(words.New("import.refused.damaged"), f.expected)}
 	}
 	contents.left = -1
+	parts := make(map[string]*zip.File, len(archive.File))
+	for _, file := range archive.File {
+		parts[file.Name] = file
+	}
+	if parts[workbookPart] != nil {
+		if err := e.sheets(parts, f.wants); err != nil {
+			return err
+		}
+		archive.File = nil
+	}
 	for _, file := range archive.File {
 		if file.FileInfo().IsDir() || !f.wants(file.Name) {
 			continue
 		}
 		entrySize := int64(min(file.UncompressedSize64, maxUnpacked+1))
 		if e.total += entrySize; e.total > maxUnpacked {
-			return &RefusedError{words.Join(words.New("import.refused.unfolds"), f.expected)}
+			return &RefusedError{Problem: words.Join(words.New("import.refused.unfolds"), f.expected)}
 		}
 		e.entries = append(e.entries, entry{name: cleanName(file.Name), size: entrySize, open: file.Open})
 	}
 	if len(e.entries) == 0 {
-		return &RefusedError{words.Join(words.New("import.refused.none"), f.expected)}
+		return &RefusedError{Problem: words.Join(words.New("import.refused.none"), f.expected), empty: true}
 	}
 	return nil
 }

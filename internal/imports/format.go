@@ -13,11 +13,14 @@ import (
 	"reprise/internal/words"
 )
 
-// format reads the exports of one provider.
+// format reads the exports of one provider, or of a program that is none.
 type format struct {
+	what     words.Text             // what such a file is, for a person
 	expected words.Text             // which file to choose, for a person
 	wants    func(name string) bool // reports whether a file in an archive has listens
-	read     func(*meter, yield) error
+	is       func(head string) bool // reports whether the beginning of a file is that of such a file
+	asks     func(head string) Question
+	read     func(*meter, Answers, yield) error
 }
 
 // row is one row of an export: a listen, or the reason why there is none.
@@ -33,14 +36,22 @@ type row struct {
 // yield takes the next row, and returns whether to go on.
 type yield func(row) bool
 
-// formats has the formats by provider.
-var formats = map[string]format{"spotify": spotify, "lastfm": lastFM, "listenbrainz": listenBrainz, Reprise: ours}
+// formats has the formats by provider, or by what stands in its place as the source of their plays.
+var formats = map[string]format{"spotify": spotify, "lastfm": lastFM, "listenbrainz": listenBrainz, Reprise: ours,
+	"koito": koito, "maloja": maloja, "youtube": youTube, "multiscrobbler": multiScrobbler, "applemusic": appleMusic,
+	"tidal": tidal, "deezer": deezer, "rockbox": rockbox, string(library.File): anyTable}
 
 // Reads reports whether exports of a provider can be imported.
 func Reads(provider string) bool { return formats[provider].read != nil }
 
 // Expected says which file of a provider to choose, for a person; empty when none can be imported.
 func Expected(provider string) words.Text { return formats[provider].expected }
+
+// What says what a file of a provider is, for a person.
+func What(provider string) words.Text { return formats[provider].what }
+
+// All returns what Reads is true for, in the order in which people see it: the services first, and tables at the end.
+func All() []library.ConnectionID { return shown }
 
 // errKind says that a file is no export of its provider.
 var errKind = errors.New("another kind of file")

@@ -36,7 +36,7 @@ func seeds(f *testing.F, provider string, more ...string) {
 // readAny reads any bytes as an export. It returns the number of rows, and whether they were read to the end.
 func readAny(t *testing.T, provider string, text []byte) (n int, whole bool) {
 	t.Helper()
-	err := formats[provider].read(newMeter(bytes.NewReader(text), int64(len(text))), func(v row) bool {
+	err := formats[provider].read(newMeter(bytes.NewReader(text), int64(len(text))), Answers{}, func(v row) bool {
 		n++
 		if !v.bad.IsZero() || v.skip {
 			require.True(t, utf8.ValidString(v.bad.String()))
@@ -108,7 +108,7 @@ func FuzzArchive(f *testing.F) {
 		path := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		for _, format := range formats {
-			seen, err := check(path, "file", format)
+			seen, err := check(path, "file", format, Answers{})
 			if err != nil {
 				require.NotEmpty(t, err.Error())
 				continue

@@ -113,7 +113,7 @@ func TestNoFileTakesMoreThanALittleMemory(t *testing.T) {
 		var err error
 		good := 0
 		grown := peak(func() {
-			err = formats[c.provider].read(newMeter(c.text.reader(), c.text.size()), func(v row) bool {
+			err = formats[c.provider].read(newMeter(c.text.reader(), c.text.size()), Answers{}, func(v row) bool {
 				if v.bad.IsZero() {
 					good++
 				}
@@ -149,7 +149,7 @@ func TestManyFilesInAnArchiveAreBounded(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 	require.NoError(t, f.Close())
-	grown := peak(func() { _, err = check(path, "many.zip", lastFM) })
+	grown := peak(func() { _, err = check(path, "many.zip", lastFM, Answers{}) })
 	require.ErrorContains(t, err, "a time that can't be read")
 	t.Logf("%.1f MiB", float64(grown)/(1<<20))
 	require.Less(t, grown, int64(4*maxHeap))

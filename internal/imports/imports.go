@@ -27,10 +27,12 @@ import (
 type State string
 
 // The states: waiting → running → done, failed or, by the person, canceled. A waiting import can fail or be canceled
-// too.
+// too. A preview becomes ready instead of done, or is so at once if nothing can be counted without an answer, and waits
+// for its person: → waiting.
 const (
 	Waiting  State = "waiting"
 	Running  State = "running"
+	Ready    State = "ready"
 	Done     State = "done"
 	Failed   State = "failed"
 	Canceled State = "canceled"
@@ -52,11 +54,17 @@ type Import struct {
 	EntryRow   int // number of its rows that have been read
 	BytesDone  int64
 	BytesAll   int64 // unpacked
-	Rows       int   // read so far
-	Added      int   // new listens
-	Known      int   // plays that were listens already, of any service
-	Skipped    int   // rows that are no listens: podcasts, plays under 30 seconds
-	Bad        int   // rows that cannot be read
+	Preview    bool  // nothing is stored; Added and Known are what they would be
+	Question   Question
+	Answers    Answers
+	Sample     Sample    // the beginning of a table that its person may have to explain
+	First      time.Time // of the plays read so far, the earliest
+	Last       time.Time
+	Rows       int // read so far
+	Added      int // new listens
+	Known      int // plays that were listens already, of any service
+	Skipped    int // rows that are no listens: podcasts, plays under 30 seconds
+	Bad        int // rows that cannot be read
 	// Problems are the first bad rows, one [words.Text] per line as it is stored. Rows of earlier versions hold English
 	// sentences, which are read as plain texts.
 	Problems  string
@@ -67,7 +75,27 @@ type Import struct {
 }
 
 // Open reports whether the import has not ended.
-func (v *Import) Open() bool { return v.State == Waiting || v.State == Running }
+func (v *Import) Open() bool { return v.State == Waiting || v.State == Running || v.State == Ready }
+
+// Looked reports whether a preview has counted what is in the file.
+func (v *Import) Looked() bool { return v.State == Ready && v.BytesDone > 0 }
+
+// again makes the import begin at the beginning of its file.
+func (v *Import) again() {
+	v.State, v.Entry, v.EntryRow, v.BytesDone, v.Crashes = Waiting, 0, 0, 0, 0
+	v.Rows, v.Added, v.Known, v.Skipped, v.Bad, v.Problems = 0, 0, 0, 0, 0, ""
+	v.First, v.Last = time.Time{}, time.Time{}
+}
+
+// heard notes the time of a play.
+func (v *Import) heard(at time.Time) {
+	if v.First.IsZero() || at.Before(v.First) {
+		v.First = at
+	}
+	if at.After(v.Last) {
+		v.Last = at
+	}
+}
 
 // AllRows estimates the number of all rows from those that have been read.
 func (v *Import) AllRows() int {
@@ -105,7 +133,10 @@ func (v *Import) BadRows() (all []words.Text) {
 }
 
 // RefusedError says why a file is refused, for the person who sent it.
-type RefusedError struct{ Problem words.Text }
+type RefusedError struct {
+	Problem words.Text
+	empty   bool // an archive has nothing for this format, and may have for another
+}
 
 // Error returns the sentence in English.
 func (e *RefusedError) Error() string { return e.Problem.String() }
@@ -128,8 +159,12 @@ type Store interface {
 	OpenImports(context.Context) ([]Import, error)
 	// SaveCrashes stores the number of crashes. It returns library.ErrNotFound if the import is no longer open.
 	SaveCrashes(ctx context.Context, id int64, crashes int) error
+	// ChangeImport calls change with a person's import and stores what becomes of it, unless change returns an error.
+	// It returns library.ErrNotFound if there is none.
+	ChangeImport(ctx context.Context, user, id int64, change func(*Import) error) (Import, error)
 	// SaveImported stores plays and the state of their import in one transaction, and returns the import with the new
-	// counts. It returns library.ErrNotFound and stores nothing if the import is no longer open.
+	// counts. It returns library.ErrNotFound and stores nothing if the import is no longer open. Of a preview, it
+	// stores the state only.
 	SaveImported(ctx context.Context, v Import, plays []library.Listen) (Import, error)
 	// SaveRestored is SaveImported for listens that Reprise exported: each is stored as it was, with all its sources,
 	// unless one of them is stored already.

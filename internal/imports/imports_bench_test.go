@@ -78,7 +78,7 @@ func importFile(
 	f, err := os.Open(path)
 	require.NoError(b, err)
 	defer f.Close()
-	_, err = r.Receive(b.Context(), user, "spotify", "export.zip", io.Reader(f))
+	_, err = r.Receive(b.Context(), user, sent("spotify", "export.zip", io.Reader(f)))
 	require.NoError(b, err)
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	for {

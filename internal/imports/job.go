@@ -53,8 +53,16 @@ func (j *job) read(ctx context.Context, e *export) error {
 		}
 		j.before, j.entry = j.before+entry.size, nil
 	}
-	j.at.BytesDone, j.at.State, j.at.EndedAt = e.total, Done, time.Now()
+	j.at.BytesDone, j.at.State = max(e.total, 1), Ready
+	if !j.at.Preview {
+		j.at.State, j.at.EndedAt = Done, time.Now()
+	}
 	err := j.save(ctx)
+	if err == nil && j.v.Preview {
+		j.ended = true
+		j.r.tell(j.v)
+		return nil
+	}
 	if err == nil {
 		j.ended = true
 		j.r.c.Log.Info("import done",
@@ -76,7 +84,7 @@ func (j *job) readEntry(ctx context.Context, f format, e *entry) error {
 		stop = j.pause(ctx)
 		return stop
 	}
-	err := e.each(f, pause, func(m *meter, v row) bool {
+	err := e.each(f, j.at.Answers, pause, func(m *meter, v row) bool {
 		if rows++; rows <= row0 { // read by an earlier process
 			return ctx.Err() == nil
 		}
@@ -132,8 +140,10 @@ func (j *job) take(v row, entry string, n int) {
 	case v.skip:
 		j.at.Skipped++
 	case v.sources != nil:
+		j.at.heard(v.listen.PlayedAt)
 		j.kept = append(j.kept, library.StoredListen{Listen: v.listen, Sources: v.sources})
 	default:
+		j.at.heard(v.listen.PlayedAt)
 		j.plays = append(j.plays, v.listen)
 	}
 }
@@ -158,7 +168,7 @@ func (j *job) save(ctx context.Context) error {
 	}
 	now.Crashes = 0
 	added := now.Added - j.v.Added
-	if j.r.c.Counted != nil && now.Connection != Reprise {
+	if j.r.c.Counted != nil && now.Connection != Reprise && !now.Preview {
 		j.r.c.Counted(now.Connection.Provider(), added, now.Known-j.v.Known)
 	}
 	first := j.v.State == Waiting
@@ -166,10 +176,10 @@ func (j *job) save(ctx context.Context) error {
 	if first {
 		j.r.tell(now)
 	}
-	if added > 0 {
+	if added > 0 && !now.Preview {
 		j.r.c.Bus.Publish(now.User, events.Event{Type: events.Listens, Connection: now.Connection, Done: added})
 	}
-	if time.Since(j.told) >= tellEvery || !now.Open() {
+	if time.Since(j.told) >= tellEvery || now.State != Running {
 		j.told = time.Now()
 		j.r.c.Bus.Publish(now.User, events.Event{
 			Type:       events.Progress,

@@ -3,10 +3,7 @@ package imports
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
-	"errors"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -19,9 +16,11 @@ import (
 // lastFM reads the files of programs that export from Last.fm, which offers none itself: a table with a row per
 // scrobble, or the pages of its API in JSON.
 var lastFM = format{
+	what:     words.New("import.what.lastfm"),
 	expected: words.New("import.expected.lastfm"),
 	wants:    func(name string) bool { return ending(name, ".csv", ".json", ".jsonl") && !hidden(name) },
-	read: func(m *meter, out yield) error {
+	is:       lastFMHead,
+	read: func(m *meter, _ Answers, out yield) error {
 		c, err := m.begins()
 		switch {
 		case err != nil || c == 0:
@@ -39,8 +38,8 @@ func scrobble(artist, title, album, when string) row {
 	if when == "" && title != "" && artist != "" { // playing while the file was made
 		return row{skip: true}
 	}
-	at, exact := instant(when)
-	if at.IsZero() {
+	at, exact, ok := moment(when, time.UTC)
+	if !ok {
 		return row{bad: words.New("import.row.unread_time")}
 	}
 	id := strconv.FormatInt(at.Unix(), 10) + ":" + library.NameHash(artist, title)
@@ -52,119 +51,91 @@ func scrobble(artist, title, album, when string) row {
 	return play(library.Listen{Track: track, SourceID: id, PlayedAt: at})
 }
 
-// exactLayouts and minuteLayouts are the forms of times in UTC, to the second and to the minute.
+// exactLayouts and minuteLayouts are the forms of times, to the second and to the minute.
 var (
 	exactLayouts = []string{
-		time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "02 Jan 2006 15:04:05", "02 Jan 2006, 15:04:05",
+		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "02 Jan 2006 15:04:05",
+		"02 Jan 2006, 15:04:05",
+		"02.01.2006 15:04:05", "2006/01/02 15:04:05",
 	}
-	minuteLayouts = []string{"02 Jan 2006 15:04", "02 Jan 2006, 15:04", "2006-01-02 15:04"}
+	minuteLayouts = []string{"02 Jan 2006 15:04", "02 Jan 2006, 15:04", "2006-01-02 15:04", "2006-01-02T15:04",
+		"02.01.2006 15:04", "2006/01/02 15:04"}
 )
 
-// instant reads a time, and reports whether it is exact to the second. It returns zero for what is no time.
-func instant(text string) (at time.Time, exact bool) {
+// moment reads a time, which is in a zone if it names none. exact is false for one to the minute.
+func moment(text string, in *time.Location) (at time.Time, exact, ok bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if n > 100_000_000_000 { // milliseconds
 			n /= 1000
 		}
-		return time.Unix(n, 0).UTC(), true
+		return time.Unix(n, 0).UTC(), true, true
 	}
 	for _, layout := range exactLayouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, true
+		if at, err := time.ParseInLocation(layout, text, in); err == nil {
+			return at, true, true
 		}
 	}
 	for _, layout := range minuteLayouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, false
+		if at, err := time.ParseInLocation(layout, text, in); err == nil {
+			return at, false, true
 		}
 	}
-	return time.Time{}, false
+	return time.Time{}, false, false
 }
 
-// columns holds the indexes of a table's columns; -1 for a missing one.
-type columns struct{ artist, album, title, when int }
-
-// maxFields is how many columns a table may have.
-const maxFields = 500
-
-// unnamed is the order of columns in a table without a heading.
-var unnamed = columns{0, 1, 2, 3}
-
-// heading reads the names of the columns. It returns false if the row has none.
-func heading(names []string) (columns, bool) {
-	at := func(wanted ...string) int {
-		for _, w := range wanted {
-			for i, n := range names {
-				n, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(n)), "#") // "Date#alice"
-				if strings.ReplaceAll(n, " ", "_") == w {
-					return i
-				}
-			}
-		}
-		return -1
-	}
-	c := columns{
-		artist: at("artist", "artist_name"),
-		album:  at("album", "album_name"),
-		title:  at("track", "title", "track_name", "name", "song"),
-		when:   at("uts", "timestamp", "date_uts", "date", "utc_time", "time", "played_at"),
-	}
-	return c, c.artist >= 0 && c.title >= 0 && c.when >= 0
+// local reports whether a text is a time that names no zone.
+func local(text string) bool {
+	here, _, ok := moment(text, time.UTC)
+	there, _, _ := moment(text, time.FixedZone("", 3600))
+	return ok && !here.Equal(there)
 }
 
-func (c columns) row(fields []string) row {
-	switch {
-	case max(c.artist, c.title, c.when) >= len(fields):
-		return row{bad: words.New("import.row.few_columns")}
-	case len(fields) > maxFields:
-		return row{bad: words.New("import.row.many_columns")}
-	}
-	album := ""
-	if c.album >= 0 && c.album < len(fields) {
-		album = fields[c.album]
-	}
-	artist, title := strings.Clone(fields[c.artist]), strings.Clone(fields[c.title])
-	return scrobble(artist, title, strings.Clone(album), strings.TrimSpace(fields[c.when]))
-}
+// unnamed are the columns of a table without a heading.
+var unnamed = Columns{Artist: 1, Album: 2, Title: 3, Time: 4}
 
 func lastFMTable(m *meter, out yield) error {
-	in := csv.NewReader(m)
-	in.ReuseRecord, in.LazyQuotes, in.FieldsPerRecord = true, true, -1
-	if head, _ := m.r.Peek(1000); bytes.Count(head, []byte(";")) > bytes.Count(head, []byte(",")) {
-		in.Comma = ';'
+	return tableRows(m, out, func(cells []string) (func([]string) row, bool, error) {
+		if len(cells) < 3 {
+			return nil, false, errKind
+		}
+		where, heading := unnamed, false
+		if named := guess(cells); named != nil {
+			where, heading = *named, true
+		}
+		escaped := strings.Join(cells, ",") == exports.LastFMHeading
+		return func(cells []string) row {
+			if escaped {
+				for i := range cells {
+					cells[i] = exports.Plain(cells[i])
+				}
+			}
+			if max(where.Artist, where.Title, where.Time) > len(cells) {
+				return row{bad: words.New("import.row.few_columns")}
+			}
+			raw := func(n int) string { // names are as they are, with their spaces
+				if n == 0 || n > len(cells) {
+					return ""
+				}
+				return strings.Clone(cells[n-1])
+			}
+			return scrobble(raw(where.Artist), raw(where.Title), raw(where.Album), cellOf(cells, where.Time-1))
+		}, !heading, nil
+	})
+}
+
+// lastFMHead reports whether a file begins like one of a program that exports from Last.fm.
+func lastFMHead(head string) bool {
+	if head[0] == '[' || head[0] == '{' {
+		return strings.Contains(head, `"artist"`) && (strings.Contains(head, `"uts"`) ||
+			strings.Contains(head, `"#text"`) || strings.Contains(head, `"date"`))
 	}
-	where, escaped := unnamed, false
-	for first := true; ; first = false {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if _, shape := errors.AsType[*csv.ParseError](err); err != nil && !shape {
-			return err
-		}
-		m.took()
-		switch {
-		case err != nil:
-			if !out(row{bad: words.New("import.row.quotes")}) {
-				return errStop
-			}
-			continue
-		case first && len(fields) < 3:
-			return errKind
-		case first:
-			if named, ok := heading(fields); ok {
-				where, escaped = named, strings.Join(fields, ",") == exports.LastFMHeading
-				continue
-			}
-		case escaped:
-			for i := range fields {
-				fields[i] = exports.Plain(fields[i])
-			}
-		}
-		if !out(honest(where.row(fields), m, func() bool { return true })) {
-			return errStop
-		}
+	sample := sampleOf(head)
+	if guess(sample[0]) != nil {
+		line := strings.ToLower(firstLine(head))
+		return strings.Contains(line, "uts") || strings.Contains(line, "date#")
 	}
+	_, err := time.Parse("02 Jan 2006 15:04", cellOf(sample[0], unnamed.Time-1))
+	return err == nil && len(sample[0]) == 4
 }
 
 // loose is a string, a number, or an object that has it as "#text", "name" or "uts".

@@ -15,13 +15,17 @@ import (
 // listenBrainz reads the export of ListenBrainz' settings page, a ZIP file with files such as listens/2026/11.jsonl,
 // and listens in the form of its API, as a JSON list or one per line.
 var listenBrainz = format{
+	what:     words.New("import.what.listenbrainz"),
 	expected: words.New("import.expected.listenbrainz"),
 	wants: func(name string) bool {
 		base := strings.ToLower(path.Base(name))
 		other := base == "user.json" || base == "feedback.jsonl" || base == "pinned_recording.jsonl"
 		return ending(name, ".jsonl", ".json", ".listens") && !hidden(name) && !other
 	},
-	read: func(m *meter, out yield) error {
+	is: func(head string) bool {
+		return strings.Contains(head, `"track_metadata"`) && strings.Contains(head, `"listened_at"`)
+	},
+	read: func(m *meter, _ Answers, out yield) error {
 		c, err := m.begins()
 		if err != nil || c != '[' && c != '{' {
 			return cmp.Or(err, errKind)

@@ -32,7 +32,8 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(provider, func(b *testing.B) {
 			for b.Loop() {
 				rows := 0
-				err := formats[provider].read(newMeter(bytes.NewReader(text), int64(len(text))), func(v row) bool {
+				m := newMeter(bytes.NewReader(text), int64(len(text)))
+				err := formats[provider].read(m, Answers{}, func(v row) bool {
 					rows++
 					return v.bad.IsZero()
 				})

@@ -21,7 +21,7 @@ func rows(t *testing.T, provider, text string) ([]string, error) {
 func rowsOf(t *testing.T, provider string, text io.Reader, size int64) ([]string, error) {
 	t.Helper()
 	var all []string
-	err := formats[provider].read(newMeter(text, size), func(v row) bool {
+	err := formats[provider].read(newMeter(text, size), Answers{}, func(v row) bool {
 		l := v.listen
 		switch {
 		case !v.bad.IsZero():

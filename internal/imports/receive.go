@@ -16,23 +16,38 @@ import (
 	"reprise/internal/words"
 )
 
-// Receive stores a file that a person sends and checks that it is an export of the provider. It returns the import that
-// will read it. If it returns an error, such as a *RefusedError, ErrTooLarge or ErrBusy, nothing is stored.
-func (r *Runner) Receive(
-	ctx context.Context, user int64, conn library.ConnectionID, name string, body io.Reader,
-) (v Import, err error) {
-	f, ok := formats[conn.Provider()]
-	if !ok {
-		return v, &RefusedError{words.New("import.refused.service")}
-	}
-	if err := r.known(ctx, user, conn); err != nil {
+// Sent is a file that a person sends.
+type Sent struct {
+	// Connection is whose export it is; empty to find that out.
+	Connection library.ConnectionID
+	Name       string // at the person's
+	Body       io.Reader
+	Preview    bool    // say first what is in it
+	Answers    Answers // what the person has said already
+	Zone       string  // the person's time zone, by which a preview goes
+}
+
+// Receive stores a file that a person sends and checks that it is an export of the provider, or finds out whose it is.
+// It returns the import that will read it; a preview first, also if the file leaves a question open. If it returns an
+// error, such as a *RefusedError, ErrTooLarge or ErrBusy, nothing is stored.
+func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, err error) {
+	if err := sent.Answers.Check(); err != nil {
 		return v, err
+	}
+	found := recognised{as: sent.Connection}
+	if found.as != "" {
+		if !Reads(found.as.Provider()) {
+			return v, &RefusedError{Problem: words.New("import.refused.service")}
+		}
+		if err := r.known(ctx, user, found.as); err != nil {
+			return v, err
+		}
 	}
 	if !r.begin(user) {
 		return v, ErrBusy
 	}
 	defer r.end(user)
-	file, size, err := r.keep(body)
+	file, size, err := r.keep(sent.Body)
 	if err != nil {
 		return v, err
 	}
@@ -42,30 +57,53 @@ func (r *Runner) Receive(
 			_ = os.Remove(path)
 		}
 	}()
-	name = cleanName(name)
-	seen, err := check(path, name, f)
+	name := cleanName(sent.Name)
+	if found.as == "" {
+		if found, err = recognise(path, name); err != nil {
+			return v, err
+		}
+	}
+	v = Import{User: user, Connection: found.as, Name: name, File: file, Size: size, State: Waiting,
+		Question: found.question, Answers: sent.Answers, Sample: found.sample, CreatedAt: time.Now()}
+	v.Preview = sent.Preview || found.question != NoQuestion && !v.answered()
+	if v.Answers.TimeZone == "" && v.Preview {
+		v.Answers.TimeZone = sent.Zone
+	}
+	if found.question == AskColumns && v.Answers.Columns == nil {
+		v.State = Ready
+		v, err = r.c.Store.AddImport(ctx, v, maxOpen)
+		if err == nil {
+			r.tell(v)
+		}
+		return v, err
+	}
+	seen, err := check(path, name, formats[found.as.Provider()], v.Answers)
 	if err != nil {
 		return v, err
 	}
+	v.BytesAll = seen.total
 	if err := r.Room(seen.need(r.maxRows, r.c.RowBytes)); err != nil {
 		return v, err
 	}
-	v, err = r.c.Store.AddImport(ctx, Import{
-		User:       user,
-		Connection: conn,
-		Name:       name,
-		File:       file,
-		Size:       size,
-		State:      Waiting,
-		BytesAll:   seen.total,
-		CreatedAt:  time.Now(),
-	}, maxOpen)
-	if err != nil {
+	if v, err = r.c.Store.AddImport(ctx, v, maxOpen); err != nil {
 		return v, err
 	}
 	r.tell(v)
 	r.look()
 	return v, nil
+}
+
+// answered reports whether the person has answered the file's question.
+func (v *Import) answered() bool {
+	switch v.Question {
+	case AskColumns:
+		return v.Answers.Columns != nil
+	case AskTimeZone:
+		return v.Answers.TimeZone != ""
+	case AskVideos:
+		return v.Answers.Videos != ""
+	}
+	return true
 }
 
 // known returns a *RefusedError for a connection that the person does not have: its listens would name a source that
@@ -76,7 +114,7 @@ func (r *Runner) known(ctx context.Context, user int64, conn library.ConnectionI
 	}
 	_, err := r.c.Store.Connection(ctx, user, conn)
 	if errors.Is(err, library.ErrNotFound) {
-		return &RefusedError{words.New("import.refused.connection", "Connection",
+		return &RefusedError{Problem: words.New("import.refused.connection", "Connection",
 			strconv.Quote(library.Name(string(conn))), "Service", conn.Provider())}
 	}
 	return err

@@ -29,12 +29,17 @@ const corrections = "corrections.jsonl"
 // ours reads exports of Reprise: the ZIP file with everything, its listens.jsonl, the months archived at an S3
 // connection, and listens.csv.
 var ours = format{
+	what:     words.New("import.what.reprise"),
 	expected: words.New("import.expected.reprise"),
 	wants: func(name string) bool {
 		return ending(name, ".jsonl") && !hidden(name) && path.Base(name) != corrections ||
 			strings.EqualFold(path.Base(name), exports.CSV.Name)
 	},
-	read: func(m *meter, out yield) error {
+	is: func(head string) bool {
+		return strings.HasPrefix(head, exports.Heading) ||
+			strings.Contains(firstLine(head), `"played_at"`) && strings.Contains(firstLine(head), `"sources"`)
+	},
+	read: func(m *meter, _ Answers, out yield) error {
 		c, err := m.begins()
 		switch {
 		case err != nil || c == 0:

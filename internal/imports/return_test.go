@@ -91,7 +91,7 @@ func same(t *testing.T, want, got []byte, why string) {
 // bring imports a file exported by Reprise.
 func (b *bench) bring(name string, file []byte) imports.Import {
 	b.t.Helper()
-	_, err := b.Receive(b.t.Context(), b.user, imports.Reprise, name, bytes.NewReader(file))
+	_, err := b.Receive(b.t.Context(), b.user, sent(imports.Reprise, name, bytes.NewReader(file)))
 	require.NoError(b.t, err)
 	return b.finish(b.Runner)
 }
@@ -185,7 +185,7 @@ func TestOtherFormsCanBeImported(t *testing.T) {
 	for conn, f := range map[library.ConnectionID]exports.Form{"lastfm": exports.LastFM,
 		"listenbrainz": exports.ListenBrainz} {
 		fresh := setup(t)
-		_, err := fresh.Receive(t.Context(), fresh.user, conn, f.Name, bytes.NewReader(old.dump(f)))
+		_, err := fresh.Receive(t.Context(), fresh.user, sent(conn, f.Name, bytes.NewReader(old.dump(f))))
 		require.NoError(t, err)
 		v := fresh.finish(fresh.Runner)
 		require.Equal(t, []int{old.count(), 0}, []int{v.Added, v.Bad}, v.Problems)

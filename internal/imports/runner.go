@@ -123,6 +123,9 @@ func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next ti
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, v := range open {
+		if v.State == Ready {
+			continue
+		}
 		until, job := r.waits[v.User], Job{v.User}
 		switch {
 		case slices.Contains(jobs, job):
@@ -138,7 +141,9 @@ func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next ti
 // work works a job. An import that cannot go on waits for a while.
 func (r *Runner) work(ctx context.Context, job *river.Job[Job]) error {
 	open, err := r.c.Store.OpenImports(ctx)
-	if i := slices.IndexFunc(open, func(v Import) bool { return v.User == job.Args.User }); i >= 0 {
+	if i := slices.IndexFunc(open, func(v Import) bool {
+		return v.User == job.Args.User && v.State != Ready
+	}); i >= 0 {
 		err = r.read(ctx, open[i])
 	}
 	r.mu.Lock()
@@ -253,6 +258,48 @@ func (r *Runner) Cancel(ctx context.Context, user, id int64) error {
 		return nil
 	}
 	return r.c.Notifier.Resolve(ctx, v.User, v.Connection, cause(v))
+}
+
+// Explain stores what a person has said about a file that is ready, and has it looked at again. It returns a
+// *RefusedError for answers that cannot be, and library.ErrNotFound if the person has no such file.
+func (r *Runner) Explain(ctx context.Context, user, id int64, answers Answers) (Import, error) {
+	if err := answers.Check(); err != nil {
+		return Import{}, err
+	}
+	return r.change(ctx, user, id, func(v *Import) error {
+		v.again()
+		v.Answers = answers
+		return nil
+	})
+}
+
+// Start imports a file that is ready. It returns a *RefusedError if its question has to be answered first, and
+// library.ErrNotFound if the person has no such file.
+func (r *Runner) Start(ctx context.Context, user, id int64) (Import, error) {
+	return r.change(ctx, user, id, func(v *Import) error {
+		if !v.Looked() {
+			return &RefusedError{Problem: words.New("import.refused.unanswered")}
+		}
+		v.again()
+		v.Preview = false
+		return nil
+	})
+}
+
+// change changes an import that is ready.
+func (r *Runner) change(ctx context.Context, user, id int64, change func(*Import) error) (Import, error) {
+	v, err := r.c.Store.ChangeImport(ctx, user, id, func(v *Import) error {
+		if v.State != Ready {
+			return &RefusedError{Problem: words.New("import.refused.not_ready")}
+		}
+		return change(v)
+	})
+	if err != nil {
+		return v, err
+	}
+	r.tell(v)
+	r.look()
+	return v, nil
 }
 
 // Leave cancels the imports of a person whose account is being removed. It may be called again.

@@ -135,7 +135,7 @@ func TestTheSameFileTwiceAddsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	file := export(t, 5000)
-	v, err := b.Receive(t.Context(), b.user, "spotify", `C:\Downloads\my_spotify_data.zip`, bytes.NewReader(file))
+	v, err := b.Receive(t.Context(), b.user, sent("spotify", `C:\Downloads\my_spotify_data.zip`, bytes.NewReader(file)))
 	require.NoError(t, err)
 	require.Equal(t, "my_spotify_data.zip", v.Name)
 	require.Len(t, b.files(), 1)
@@ -145,7 +145,7 @@ func TestTheSameFileTwiceAddsNothing(t *testing.T) {
 	require.Equal(t, v.BytesAll, v.BytesDone)
 	require.Equal(t, 5000, b.count())
 
-	_, err = b.Receive(t.Context(), b.user, "spotify", "again.zip", bytes.NewReader(file))
+	_, err = b.Receive(t.Context(), b.user, sent("spotify", "again.zip", bytes.NewReader(file)))
 	require.NoError(t, err)
 	v = b.finish(b.Runner)
 	require.Equal(t, []int{5100, 0, 5000, 100}, []int{v.Rows, v.Added, v.Known, v.Skipped})
@@ -171,7 +171,7 @@ func (k *killed) SaveImported(ctx context.Context, v imports.Import, plays []lib
 func TestAnImportGoesOnWhereTheProcessEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(export(t, 8000)))
+	_, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(export(t, 8000))))
 	require.NoError(t, err)
 	for _, pages := range []int{0, 1, 2, 1} {
 		ctx, stop := context.WithCancel(t.Context())
@@ -209,7 +209,7 @@ func TestARefusalSaysWhichFileToChoose(t *testing.T) {
 		{"lastfm", []byte(good), "a time that can't be read"},
 		{"navidrome", []byte(good), "Choose the service"},
 	} {
-		_, err := b.Receive(t.Context(), b.user, c.provider, "file", bytes.NewReader(c.file))
+		_, err := b.Receive(t.Context(), b.user, sent(c.provider, "file", bytes.NewReader(c.file)))
 		refused, ok := errors.AsType[*imports.RefusedError](err)
 		require.True(t, ok, "%v", err)
 		require.Contains(t, refused.Error(), c.why)
@@ -234,7 +234,7 @@ func TestBadRowsAreCountedAndSaid(t *testing.T) {
 		"__MACOSX/Streaming_History_Audio_1.json", "junk",
 		"x/Streaming_History_Audio_2.json", "["+row("2024-03-06T18:04:30Z")+"]",
 	)
-	_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(file))
+	_, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(file)))
 	require.NoError(t, err)
 	v := b.finish(b.Runner)
 	require.Equal(t, imports.Done, v.State)
@@ -251,7 +251,7 @@ func TestBadRowsAreCountedAndSaid(t *testing.T) {
 func TestAnImportCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	v, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(export(t, 4000)))
+	v, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(export(t, 4000))))
 	require.NoError(t, err)
 	require.ErrorIs(t, b.Cancel(t.Context(), b.user+1, v.ID), library.ErrNotFound, "not somebody else's")
 	ctx, stop := context.WithCancel(t.Context())
@@ -272,10 +272,10 @@ func TestFilesWaitForTheirTurnAndNotTooMany(t *testing.T) {
 	b := setup(t)
 	file := export(t, 10)
 	for range 3 {
-		_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(file))
+		_, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(file)))
 		require.NoError(t, err)
 	}
-	_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(file))
+	_, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(file)))
 	require.ErrorIs(t, err, imports.ErrBusy)
 	require.Len(t, b.files(), 3)
 	b.finish(b.Runner)
@@ -289,7 +289,7 @@ func TestLeftoversOfAnEarlierProcessAreRemoved(t *testing.T) {
 	left := filepath.Join(b.dir, "half-sent")
 	require.NoError(t, os.WriteFile(left, []byte("x"), 0o600))
 	require.NoError(t, os.Chtimes(left, time.Time{}, time.Now().Add(-time.Hour)))
-	v, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(export(t, 10)))
+	v, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(export(t, 10))))
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(b.dir, v.File)))
 	v = b.finish(b.Runner)
@@ -303,7 +303,7 @@ func TestProgressIsTold(t *testing.T) {
 	b := setup(t)
 	watch := b.bus.Subscribe(b.user)
 	defer watch.Close()
-	_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(export(t, 3000)))
+	_, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(export(t, 3000))))
 	require.NoError(t, err)
 	b.finish(b.Runner)
 	seen, last := map[events.Type]int{}, events.Event{}
@@ -333,7 +333,7 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 		plays = 2000
 	}
 	b := setup(t)
-	_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(export(t, plays)))
+	_, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(export(t, plays))))
 	require.NoError(t, err)
 	runtime.GC()
 	var before, now runtime.MemStats
@@ -377,7 +377,7 @@ func TestAnArchiveThatUnpacksTooLargeIsRefused(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
-	_, err := b.Receive(t.Context(), b.user, "spotify", "bomb.zip", &out)
+	_, err := b.Receive(t.Context(), b.user, sent("spotify", "bomb.zip", &out))
 	require.ErrorContains(t, err, "larger than any export")
 
 	var many bytes.Buffer
@@ -387,10 +387,15 @@ func TestAnArchiveThatUnpacksTooLargeIsRefused(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
-	_, err = b.Receive(t.Context(), b.user, "lastfm", "many.zip", &many)
+	_, err = b.Receive(t.Context(), b.user, sent("lastfm", "many.zip", &many))
 	require.ErrorContains(t, err, "far more than an export")
 
 	one := zipped(t, "Streaming_History_Audio_1.json", "["+strings.Repeat(" ", 20<<20))
-	_, err = b.Receive(t.Context(), b.user, "spotify", "spaces.zip", bytes.NewReader(one))
+	_, err = b.Receive(t.Context(), b.user, sent("spotify", "spaces.zip", bytes.NewReader(one)))
 	require.Error(t, err)
+}
+
+// sent is a file of a service.
+func sent(conn library.ConnectionID, name string, body io.Reader) imports.Sent {
+	return imports.Sent{Connection: conn, Name: name, Body: body}
 }

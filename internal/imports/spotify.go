@@ -14,6 +14,7 @@ import (
 // spotify reads the "extended streaming history" and the shorter "streaming history" of the account data. For their
 // columns see https://support.spotify.com/article/understanding-my-data/.
 var spotify = format{
+	what:     words.New("import.what.spotify"),
 	expected: words.New("import.expected.spotify"),
 	wants: func(name string) bool {
 		base := strings.ToLower(path.Base(name))
@@ -21,7 +22,10 @@ var spotify = format{
 		history := begins("streaming_history_") || begins("streaminghistory") || begins("endsong")
 		return ending(name, ".json") && !hidden(name) && history
 	},
-	read: func(m *meter, out yield) error {
+	is: func(head string) bool {
+		return strings.Contains(head, `"ms_played"`) || strings.Contains(head, `"msPlayed"`)
+	},
+	read: func(m *meter, _ Answers, out yield) error {
 		if c, err := m.begins(); err != nil || c != '[' {
 			return cmp.Or(err, errKind)
 		}

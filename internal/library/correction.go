@@ -17,6 +17,14 @@ const (
 // ByHand stands for the connection of listens that their person has added.
 const ByHand ConnectionID = "hand"
 
+// File stands for the connection of listens from a table that no program is known by.
+const File ConnectionID = "file"
+
+// Programs are the names of programs and services that nobody connects, but whose files are imported. They stand in the
+// place of a provider as the source of listens.
+var Programs = map[string]string{"applemusic": "Apple Music", "deezer": "Deezer", "multiscrobbler": "multi-scrobbler",
+	"rockbox": "Rockbox", "tidal": "TIDAL"}
+
 // ErrUnchanged says that a correction would change nothing: there is such a listen already, or it has one source.
 var ErrUnchanged = errors.New("nothing to correct")
 

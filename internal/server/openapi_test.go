@@ -78,8 +78,9 @@ func TestOpenAPINamesTheProviders(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, map[string][]string{"/imports": {"spotify", "reprise"}}, choices,
-		"files are read of those whose exports can be imported")
+	require.Equal(t, map[string][]string{"/imports": {"spotify", "lastfm", "listenbrainz", "koito", "maloja", "youtube",
+		"applemusic", "deezer", "tidal", "rockbox", "multiscrobbler", "reprise", "file"}}, choices,
+		"also of those that nobody connects")
 }
 
 // Programs that make a client from the description name its calls by these ids, and read problems of each of them.

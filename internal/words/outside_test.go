@@ -25,6 +25,8 @@ var outside = map[string]string{
 	"This server has too many connections. Try again in a few seconds.\n": "said before a request is read, " +
 		"so nobody knows the language",
 	" <code>Authorization: Bearer …</code></p>": "a header, as programs send it",
+	"Vous avez regardé ":                        "what Google writes before a title", "Has visto ": "the same",
+	"Hai guardato ": "the same", "Assistiu a ": "the same",
 	"Not found":           "what Fanart.tv answers",
 	"The requested URL":   "how ListenBrainz begins an answer",
 	"POST token endpoint": "the name of an endpoint in logs and metrics",

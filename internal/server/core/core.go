@@ -167,6 +167,12 @@ func (k *Core) NameOf(ctx context.Context, id library.ConnectionID) string {
 	if id == library.ByHand {
 		return words.T(ctx, "listens.by_hand")
 	}
+	if id == library.File {
+		return words.T(ctx, "import.from_file")
+	}
+	if name := library.Programs[id.Provider()]; name != "" {
+		return name
+	}
 	if id.Provider() == library.PlayerProvider { // those that are there have names
 		return words.T(ctx, "players.gone")
 	}

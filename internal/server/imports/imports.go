@@ -41,6 +41,8 @@ func New(k *core.Core, store Store, runner *imports.Runner) *Handler {
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/imports", h.page)
 	g.POST("/imports", h.sendForm)
+	g.POST("/imports/:id/answers", h.explainForm)
+	g.POST("/imports/:id/start", h.startForm)
 	g.POST("/imports/:id/cancel", h.cancelForm)
 }
 
@@ -55,8 +57,10 @@ func (h *Handler) API(a *core.API) {
 	core.Post(a, "/imports", h.sendAPI, core.Call{
 		ID:      "importFile",
 		Summary: "Import an export file of a service",
-		Description: "Send the file as the body, with its provider and name in the query, or as the part `file` of " +
-			"a form, after a part `provider`. Reprise checks it before it accepts it. Duplicates are skipped as " +
+		Description: "Send the file as the body, with its name in the query, or as the part `file` of a form, after " +
+			"a part `provider`. Without a provider, Reprise recognises the file by its content. It checks the file " +
+			"before it accepts it. With `preview`, and whenever the file leaves a `question` open, it first counts " +
+			"what is in it; the import is `ready` then, and waits for its start. Duplicates are skipped as " +
 			"everywhere, so importing the same file twice adds nothing.",
 		Answer: "Accepted. Reprise reads it when its turn comes.",
 		Status: http.StatusCreated,
@@ -72,6 +76,18 @@ func (h *Handler) API(a *core.API) {
 			http.StatusInsufficientStorage:   "",
 		},
 	})
+	core.Patch(a, "/imports/{id}", h.explainAPI, core.Call{
+		ID:       "explainImport",
+		Summary:  "Say what a file that is ready doesn't say itself",
+		Answer:   "Reprise looks at the file again.",
+		Refusals: map[int]string{http.StatusConflict: "", http.StatusUnprocessableEntity: ""},
+	})
+	core.Post(a, "/imports/{id}/start", h.startAPI, core.Call{
+		ID:       "startImport",
+		Summary:  "Import a file that is ready",
+		Answer:   "Reprise reads it when its turn comes.",
+		Refusals: map[int]string{http.StatusConflict: "", http.StatusUnprocessableEntity: ""},
+	})
 	core.Delete(a, "/imports/{id}", h.cancelAPI, core.Call{
 		ID:      "removeImport",
 		Summary: "Cancel a running import, or forget one that has ended; its listens stay",
@@ -79,38 +95,44 @@ func (h *Handler) API(a *core.API) {
 	})
 }
 
-// readers returns the names of the providers whose exports can be imported.
+// readers returns the names of what can be imported.
 func (h *Handler) readers() (names []string) {
-	for _, p := range h.core.Registry.All() {
-		if imports.Reads(p.Name) {
-			names = append(names, p.Name)
-		}
+	for _, id := range imports.All() {
+		names = append(names, string(id))
 	}
-	return append(names, string(imports.Reprise))
+	return names
 }
 
 // Import is an import of a file.
 type Import struct {
-	Connection  string         `json:"connection" doc:"Its provider, and from the second connection on, a number."`
-	ID          string         `json:"id"`
-	Provider    string         `json:"provider"`
-	DisplayName string         `json:"display_name"`
-	Name        string         `json:"name" doc:"The file's."`
-	State       string         `json:"state" enum:"waiting,running,done,failed,canceled"`
-	Rows        int            `json:"rows" minimum:"0" doc:"Read so far."`
-	RowsTotal   int            `json:"rows_total" minimum:"0" doc:"About how many there are."`
-	Added       int            `json:"added" minimum:"0" doc:"Listens that are new."`
-	Known       int            `json:"known" minimum:"0" doc:"Plays that Reprise already had, from any source."`
-	Skipped     int            `json:"skipped" minimum:"0" doc:"Rows that are no listens: podcasts, plays under 30 seconds."`
-	Bad         int            `json:"bad" minimum:"0" doc:"Rows that Reprise could not read."`
-	BytesDone   int64          `json:"bytes_done" minimum:"0"`
-	BytesTotal  int64          `json:"bytes_total" minimum:"0" doc:"Unpacked."`
-	Problems    []string       `json:"problems" doc:"The first of the bad rows."`
-	Reason      string         `json:"reason,omitempty" doc:"Why it failed."`
-	Trouble     string         `json:"trouble,omitempty" doc:"Why it waits and what to do, for example because the disk is full. It continues by itself."`
-	CreatedAt   core.Time      `json:"created_at"`
-	EndedAt     core.MaybeTime `json:"ended_at"`
-	Open        bool           `json:"-"`
+	Connection  string          `json:"connection" doc:"Its provider, and from the second connection on, a number."`
+	ID          string          `json:"id"`
+	Provider    string          `json:"provider" doc:"Whose plays they are, as Reprise recognised it or you said."`
+	What        string          `json:"what" doc:"What kind of file it is."`
+	DisplayName string          `json:"display_name"`
+	Name        string          `json:"name" doc:"The file's."`
+	State       string          `json:"state" enum:"waiting,running,ready,done,failed,canceled"`
+	Preview     bool            `json:"preview" doc:"Nothing is stored: added and known are what they would be."`
+	Question    string          `json:"question" enum:",columns,time_zone,videos" doc:"What the file doesn't say; empty for nothing."`
+	Answers     imports.Answers `json:"answers" doc:"What Reprise goes by."`
+	Sample      [][]string      `json:"sample" doc:"The first rows of a table."`
+	FirstAt     core.MaybeTime  `json:"first_at" doc:"When the earliest play began."`
+	LastAt      core.MaybeTime  `json:"last_at" doc:"When the latest play began."`
+	Rows        int             `json:"rows" minimum:"0" doc:"Read so far."`
+	RowsTotal   int             `json:"rows_total" minimum:"0" doc:"About how many there are."`
+	Added       int             `json:"added" minimum:"0" doc:"Listens that are new."`
+	Known       int             `json:"known" minimum:"0" doc:"Plays that Reprise already had, from any source."`
+	Skipped     int             `json:"skipped" minimum:"0" doc:"Rows that are no listens: podcasts, plays under 30 seconds."`
+	Bad         int             `json:"bad" minimum:"0" doc:"Rows that Reprise could not read."`
+	BytesDone   int64           `json:"bytes_done" minimum:"0"`
+	BytesTotal  int64           `json:"bytes_total" minimum:"0" doc:"Unpacked."`
+	Problems    []string        `json:"problems" doc:"The first of the bad rows."`
+	Reason      string          `json:"reason,omitempty" doc:"Why it failed."`
+	Trouble     string          `json:"trouble,omitempty" doc:"Why it waits and what to do, for example because the disk is full. It continues by itself."`
+	CreatedAt   core.Time       `json:"created_at"`
+	EndedAt     core.MaybeTime  `json:"ended_at"`
+	Open        bool            `json:"-"`
+	Looked      bool            `json:"-"` // the preview has counted
 }
 
 func (h *Handler) view(ctx context.Context, v imports.Import, label func(library.ConnectionID) string) Import {
@@ -120,7 +142,13 @@ func (h *Handler) view(ctx context.Context, v imports.Import, label func(library
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
 		Problems: []string{}, Reason: v.Reason.T(ctx), CreatedAt: core.Stamp(v.CreatedAt),
-		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Trouble: h.runner.Trouble(v.ID).T(ctx)}
+		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Looked: v.Looked(),
+		What:    imports.What(v.Connection.Provider()).T(ctx),
+		Preview: v.Preview, Question: string(v.Question), Answers: v.Answers, Sample: v.Sample,
+		FirstAt: core.Moment(v.First), LastAt: core.Moment(v.Last), Trouble: h.runner.Trouble(v.ID).T(ctx)}
+	if view.Sample == nil {
+		view.Sample = [][]string{}
+	}
 	for _, why := range v.BadRows() {
 		view.Problems = append(view.Problems, why.T(ctx))
 	}
@@ -155,7 +183,7 @@ func (h *Handler) all(ctx context.Context, user int64, conn library.ConnectionID
 }
 
 // receive stores the file that a request carries as its body or in a form.
-func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
+func (h *Handler) receive(c echo.Context, sent imports.Sent) (v imports.Import, err error) {
 	r := c.Request()
 	const form = 64 << 10 // the most that a form adds to the file
 	if r.ContentLength > imports.MaxFile+form {
@@ -166,16 +194,18 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 	}
 	body := &sending{r.Body, http.NewResponseController(c.Response()), -1}
 	r.Body = body
-	id, user := library.ConnectionID(c.QueryParam("provider")), core.UserOf(c).ID
+	user := core.UserOf(c).ID
 	defer func() {
-		v.Connection = id
-		if err == nil {
-			h.core.Note(r.Context(), activity.Entry{User: user, Action: activity.Imported, Connection: id,
-				Subject: v.Name})
+		if v.Connection == "" {
+			v.Connection = sent.Connection
+		}
+		if err == nil && !v.Preview {
+			h.started(r.Context(), v)
 		}
 	}()
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); kind != echo.MIMEMultipartForm {
-		return h.runner.Receive(r.Context(), user, id, c.QueryParam("name"), h.core.Lasting(c, r.Body))
+		sent.Body = h.core.Lasting(c, r.Body)
+		return h.runner.Receive(r.Context(), user, sent)
 	}
 	body.before = form
 	parts, err := r.MultipartReader()
@@ -197,30 +227,89 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 			if err != nil {
 				return v, err
 			}
-			id = library.ConnectionID(text)
+			sent.Connection = library.ConnectionID(text)
 		case part.FormName() == "file" && part.FileName() != "":
 			body.before = -1
-			return h.runner.Receive(r.Context(), user, id, part.FileName(), h.core.Lasting(c, part))
+			sent.Name, sent.Body = part.FileName(), h.core.Lasting(c, part)
+			return h.runner.Receive(r.Context(), user, sent)
 		}
 	}
 }
 
-type importFileRequest struct {
-	core.IdempotencyKey
-	Provider string `query:"provider" doc:"Whose export it is."`
-	Name     string `query:"name" doc:"The file's name, for people."`
+// started notes that a person imports a file.
+func (h *Handler) started(ctx context.Context, v imports.Import) {
+	h.core.Note(ctx, activity.Entry{User: v.User, Action: activity.Imported, Connection: v.Connection, Subject: v.Name})
 }
 
-func (h *Handler) sendAPI(c echo.Context, _ *importFileRequest) (out Import, _ error) {
-	v, err := h.receive(c)
+type importFileRequest struct {
+	core.IdempotencyKey
+	Provider string `query:"provider" doc:"Whose export it is; left out to have it recognised."`
+	Name     string `query:"name" doc:"The file's name, for people."`
+	Preview  bool   `query:"preview" doc:"Say first what is in it."`
+	Zone     string `query:"time_zone" maxLength:"64" doc:"Where times were that name no zone, such as Europe/Berlin."`
+	Videos   string `query:"videos" enum:"music,all" doc:"Which videos of a watch history are listens: with music, what was played as music or on the channel of an artist."`
+}
+
+func (h *Handler) sendAPI(c echo.Context, in *importFileRequest) (out Import, _ error) {
+	v, err := h.receive(c, imports.Sent{Connection: library.ConnectionID(in.Provider), Name: in.Name,
+		Preview: in.Preview, Answers: imports.Answers{TimeZone: in.Zone, Videos: in.Videos},
+		Zone: core.Zone(c).String()})
 	if err != nil {
 		return out, err
 	}
-	label, err := h.core.Labels(c.Request().Context(), core.UserOf(c).ID)
+	return h.one(c, v)
+}
+
+// one returns what a call answers about one import.
+func (h *Handler) one(c echo.Context, v imports.Import) (out Import, _ error) {
+	ctx := c.Request().Context()
+	label, err := h.core.Labels(ctx, core.UserOf(c).ID)
 	if err != nil {
 		return out, err
 	}
-	return h.view(c.Request().Context(), v, label), nil
+	return h.view(ctx, v, label), nil
+}
+
+type explainImportRequest struct {
+	core.ByID
+	Body imports.Answers
+}
+
+func (h *Handler) explainAPI(c echo.Context, in *explainImportRequest) (out Import, _ error) {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return out, err
+	}
+	v, err := h.runner.Explain(c.Request().Context(), core.UserOf(c).ID, id, in.Body)
+	if err != nil {
+		return out, err
+	}
+	return h.one(c, v)
+}
+
+type startImportRequest struct {
+	core.ByID
+	core.IdempotencyKey
+}
+
+func (h *Handler) startAPI(c echo.Context, _ *startImportRequest) (out Import, _ error) {
+	v, err := h.start(c)
+	if err != nil {
+		return out, err
+	}
+	return h.one(c, v)
+}
+
+func (h *Handler) start(c echo.Context) (imports.Import, error) {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return imports.Import{}, err
+	}
+	v, err := h.runner.Start(c.Request().Context(), core.UserOf(c).ID, id)
+	if err == nil {
+		h.started(c.Request().Context(), v)
+	}
+	return v, err
 }
 
 type listImportsAnswer struct {
@@ -263,27 +352,63 @@ func (h *Handler) page(c echo.Context) error {
 }
 
 func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
-	for _, p := range h.core.Registry.All() {
-		if imports.Reads(p.Name) {
-			v.Readers = append(v.Readers, readerView{p.Name, p.DisplayName,
-				imports.Expected(p.Name).T(c.Request().Context())})
-		}
+	ctx := c.Request().Context()
+	for _, id := range imports.All() {
+		v.Readers = append(v.Readers, readerView{string(id), nameOf(id, func(id library.ConnectionID) string {
+			return h.core.NameOf(ctx, id)
+		}), imports.Expected(string(id)).T(ctx)})
 	}
-	v.Readers = append(v.Readers, readerView{imports.Reprise, ours,
-		imports.Expected(imports.Reprise).T(c.Request().Context())})
-	if v.Imports, err = h.all(c.Request().Context(), core.UserOf(c).ID, ""); err != nil {
+	if v.Imports, err = h.all(ctx, core.UserOf(c).ID, ""); err != nil {
 		return err
 	}
-	return h.core.Show(c, status, words.T(c.Request().Context(), "import.title"), importsPage(v))
+	return h.core.Show(c, status, words.T(ctx, "import.title"), importsPage(v))
 }
 
+// sendForm takes a file from a page: that of imports says first what is in it, and that of a connection whose it is.
 func (h *Handler) sendForm(c echo.Context) error {
-	v, err := h.receive(c)
+	id := library.ConnectionID(c.QueryParam("provider"))
+	v, err := h.receive(c, imports.Sent{Connection: id, Preview: id == "", Zone: core.Zone(c).String()})
 	if err != nil {
 		p := h.core.Problem(c, err)
 		return h.show(c, p.Status, importsView{Provider: v.Connection.Provider(), Problem: p.Detail})
 	}
+	if v.Preview {
+		return c.Redirect(http.StatusSeeOther, "/imports#import-"+strconv.FormatInt(v.ID, 10))
+	}
 	return h.core.Done(c, "/imports", words.New("import.started", "File", v.Name))
+}
+
+func (h *Handler) startForm(c echo.Context) error {
+	v, err := h.start(c)
+	if err != nil {
+		p := h.core.Problem(c, err)
+		return h.show(c, p.Status, importsView{Problem: p.Detail})
+	}
+	return h.core.Done(c, "/imports", words.New("import.started", "File", v.Name))
+}
+
+func (h *Handler) explainForm(c echo.Context) error {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	answers := imports.Answers{TimeZone: c.FormValue("time_zone"), Videos: c.FormValue("videos")}
+	if c.FormValue("title") != "" {
+		number := func(name string) int {
+			n, err := strconv.Atoi(c.FormValue(name))
+			if err != nil {
+				return -1 // which Check refuses
+			}
+			return n
+		}
+		answers.Columns = &imports.Columns{Artist: number("artist"), Title: number("title"), Album: number("album"),
+			Time: number("time"), Length: number("length")}
+	}
+	if _, err = h.runner.Explain(c.Request().Context(), core.UserOf(c).ID, id, answers); err != nil {
+		p := h.core.Problem(c, err)
+		return h.show(c, p.Status, importsView{Problem: p.Detail})
+	}
+	return c.Redirect(http.StatusSeeOther, "/imports#import-"+c.Param("id"))
 }
 
 func (h *Handler) cancelForm(c echo.Context) error {

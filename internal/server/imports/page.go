@@ -2,7 +2,10 @@ package imports
 
 import (
 	"context"
+	"strconv"
 	"strings"
+
+	"github.com/a-h/templ"
 
 	"reprise/internal/imports"
 	"reprise/internal/words"
@@ -10,7 +13,8 @@ import (
 )
 
 // shapes are the shapes of the states of imports.
-var shapes = map[imports.State]string{imports.Waiting: "scheduled", imports.Running: "syncing", imports.Done: "done",
+var shapes = map[imports.State]string{imports.Waiting: "scheduled", imports.Running: "syncing",
+	imports.Ready: "waiting", imports.Done: "done",
 	imports.Failed: "dead", imports.Canceled: "paused"}
 
 // markOf returns the state of an import. One in trouble waits for the disk or the database.
@@ -33,10 +37,96 @@ func cameTo(ctx context.Context, v Import) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// optionsOf returns the services whose exports can be imported, to choose from.
-func optionsOf(all []readerView) (options []ui.Option) {
-	for _, r := range all {
-		options = append(options, ui.Option{Value: r.Name, Label: r.DisplayName})
+// found says what a preview has counted.
+func found(ctx context.Context, v Import) string {
+	plays := v.Added + v.Known
+	if plays == 0 {
+		return words.T(ctx, "import.nothing", "What", v.What)
+	}
+	text := words.T(ctx, "import.found", "Count", plays, "What", v.What, "From", words.Day(v.FirstAt.Time),
+		"To", words.Day(v.LastAt.Time), "New", v.Added)
+	var rest []string
+	if v.Skipped > 0 {
+		rest = append(rest, words.T(ctx, "import.skipped", "Count", v.Skipped))
+	}
+	if v.Bad > 0 {
+		rest = append(rest, words.T(ctx, "import.bad", "Count", v.Bad))
+	}
+	if len(rest) > 0 {
+		text += " " + strings.Join(rest, ", ") + "."
+	}
+	return text
+}
+
+// sampleTable shows the first rows of a table, with the numbers of its columns.
+func sampleTable(ctx context.Context, v Import) ui.Grid {
+	g := ui.Grid{Class: "sample"}
+	most := 0
+	for _, row := range v.Sample {
+		most = max(most, len(row))
+	}
+	for i := range most {
+		g.Columns = append(g.Columns, words.T(ctx, "import.column", "Number", i+1))
+	}
+	for _, row := range v.Sample {
+		line := ui.Line{Cells: make([]templ.Component, most)}
+		for i := range line.Cells {
+			cell := ""
+			if i < len(row) {
+				cell = row[i]
+			}
+			line.Cells[i] = ui.Name(cell)
+		}
+		g.Rows = append(g.Rows, line)
+	}
+	return g
+}
+
+// questions is the form with what a file does not say; without fields where it says all.
+func questions(ctx context.Context, v Import) ui.Form {
+	f := ui.Form{ID: "import-answers-" + v.ID, Post: "/imports/" + v.ID + "/answers",
+		Submit: words.T(ctx, "import.again")}
+	id := func(name string) string { return name + "-" + v.ID }
+	if len(v.Sample) > 0 {
+		columns := v.Answers.Columns
+		if columns == nil {
+			columns = imports.Guess(v.Sample[0])
+		}
+		for _, c := range []struct {
+			name  string
+			value int
+			none  string // what 0 means; empty where there has to be one
+		}{{"artist", columns.Artist, words.T(ctx, "import.both")}, {"title", columns.Title, ""},
+			{"album", columns.Album, words.T(ctx, "import.none")}, {"time", columns.Time, ""},
+			{"length", columns.Length, words.T(ctx, "import.none")}} {
+			f.Fields = append(f.Fields, ui.Field{Name: c.name, ID: id(c.name),
+				Label: words.Each("import.holds.", c.name).T(ctx), Value: strconv.Itoa(c.value),
+				Options: columnsOf(ctx, v.Sample[0], c.none)})
+		}
+	}
+	if v.Question == string(imports.AskTimeZone) || len(v.Sample) > 0 {
+		f.Fields = append(f.Fields, ui.Field{Name: "time_zone", ID: id("time_zone"),
+			Label: words.T(ctx, "account.zone"), Value: v.Answers.TimeZone, Placeholder: "Europe/Berlin",
+			Exact: true, Autocomplete: "off", Optional: true,
+			Help: words.T(ctx, "import.zone_help")})
+	}
+	if v.Question == string(imports.AskVideos) {
+		f.Fields = append(f.Fields, ui.Field{Name: "videos", ID: id("videos"), Label: words.T(ctx, "import.videos"),
+			Value: v.Answers.Videos, Options: []ui.Option{
+				{Value: imports.OnlyMusic, Label: words.T(ctx, "import.only_music")},
+				{Value: imports.AllVideos, Label: words.T(ctx, "import.all_videos")}}})
+	}
+	return f
+}
+
+// columnsOf returns the columns of a table, to choose from.
+func columnsOf(ctx context.Context, heading []string, none string) (options []ui.Option) {
+	if none != "" {
+		options = append(options, ui.Option{Value: "0", Label: none})
+	}
+	for i, name := range heading {
+		options = append(options, ui.Option{Value: strconv.Itoa(i + 1), Label: words.T(ctx, "import.column_named",
+			"Number", i+1, "Name", name)})
 	}
 	return options
 }

@@ -211,7 +211,7 @@ func TestAnExportCanBeImported(t *testing.T) {
 		var running sync.WaitGroup
 		defer func() { cancel(); running.Wait() }()
 		running.Go(func() { assert.NoError(t, reader.Run(ctx)) })
-		_, err = reader.Receive(ctx, ben, imports.Reprise, "reprise.zip", w.Body)
+		_, err = reader.Receive(ctx, ben, imports.Sent{Connection: imports.Reprise, Name: "reprise.zip", Body: w.Body})
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -33,25 +33,15 @@ type restoredListen struct {
 // or another connection reported the same play before the import, the stored listen gets the missing sources.
 func (s *Store) SaveRestored(ctx context.Context, v imports.Import, listens []library.StoredListen) (imports.Import,
 	error) {
-	now := v
-	err := s.db.Write(ctx, func(tx *sql.Tx) error {
+	return s.counted(ctx, v, len(listens), func(tx *sql.Tx) (added int, err error) {
 		all, err := s.restore(ctx, tx, v, listens)
-		if err != nil {
-			return err
-		}
-		added := 0
 		for _, r := range all {
 			if r.fresh {
 				added++
 			}
 		}
-		now.Added, now.Known = v.Added+added, v.Known+len(listens)-added
-		return saveProgress(ctx, tx, now)
+		return added, err
 	})
-	if err != nil {
-		return v, err
-	}
-	return now, nil
 }
 
 func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, listens []library.StoredListen) (

@@ -294,11 +294,17 @@ CREATE TABLE imports (
     name        TEXT NOT NULL, -- as its person knows the file
     file        TEXT NOT NULL, -- its name in the data directory's folder of imports
     size        BIGINT NOT NULL,
-    state       TEXT NOT NULL, -- waiting, running, done, failed or canceled
+    state       TEXT NOT NULL, -- waiting, running, ready, done, failed or canceled
     entry       INTEGER NOT NULL DEFAULT 0, -- where reading goes on: in which file of an archive,
     entry_row   INTEGER NOT NULL DEFAULT 0, -- and after how many of its rows
     bytes_done  BIGINT NOT NULL DEFAULT 0,
     bytes_total BIGINT NOT NULL DEFAULT 0,
+    preview     INTEGER NOT NULL DEFAULT 0, -- it only counts
+    question    TEXT NOT NULL DEFAULT '', -- what its person has to say about it
+    answers     TEXT NOT NULL DEFAULT '{}',
+    sample      TEXT NOT NULL DEFAULT 'null', -- the first rows of a table
+    first_at    BIGINT NOT NULL DEFAULT 0,
+    last_at     BIGINT NOT NULL DEFAULT 0,
     row_count   INTEGER NOT NULL DEFAULT 0,
     added       INTEGER NOT NULL DEFAULT 0,
     known       INTEGER NOT NULL DEFAULT 0,

@@ -1,0 +1,171 @@
+package imports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/words"
+)
+
+// anyTable reads any table whose columns have common names, or whose person has said what they hold.
+var anyTable = format{
+	what:     words.New("import.what.file"),
+	expected: words.New("import.expected.file"),
+	wants:    func(name string) bool { return ending(name, ".csv", ".tsv", ".txt") && !hidden(name) },
+	is: func(head string) bool {
+		return !strings.ContainsRune("{[<#", rune(head[0])) && strings.ContainsAny(firstLine(head), ",;\t")
+	},
+	asks: func(head string) Question {
+		sample := sampleOf(head)
+		c := guess(sample[0])
+		switch {
+		case c == nil:
+			return AskColumns
+		case len(sample) > 1 && local(cellOf(sample[1], c.Time-1)):
+			return AskTimeZone
+		}
+		return NoQuestion
+	},
+	read: func(m *meter, a Answers, out yield) error {
+		in := a.zone()
+		return tableRows(m, out, func(cells []string) (func([]string) row, bool, error) {
+			c, heading := guess(cells), true
+			if c == nil && a.Columns == nil {
+				return nil, false, errKind
+			}
+			if a.Columns != nil {
+				c = a.Columns
+				_, _, ok := moment(cellOf(cells, c.Time-1), in)
+				heading = !ok
+			}
+			return func(cells []string) row { return c.row(cells, in) }, !heading, nil
+		})
+	},
+}
+
+// Guess returns the columns of a table with this heading, as far as their names are known.
+func Guess(heading []string) *Columns {
+	c := named(heading)
+	return &c
+}
+
+// guess returns the columns of a table with this heading; nil if one is not known by its name.
+func guess(heading []string) *Columns {
+	if c := named(heading); c.Artist > 0 && c.Title > 0 && c.Time > 0 {
+		return &c
+	}
+	return nil
+}
+
+func named(heading []string) Columns {
+	return Columns{
+		Artist: 1 + column(heading, "artist", "artist_name", "artists", "artist(s)", "interpret", "künstler"),
+		Title:  1 + column(heading, "track", "title", "track_name", "name", "song", "song_name", "titel"),
+		Album:  1 + column(heading, "album", "album_name", "release"),
+		Time: 1 + column(heading, "uts", "timestamp", "played_at", "listened_at", "date_uts", "date", "utc_time",
+			"time", "datum", "zeit"),
+		Length: 1 + column(heading, "duration", "length", "seconds", "länge", "dauer"),
+	}
+}
+
+func (c *Columns) row(cells []string, in *time.Location) row {
+	if max(c.Artist, c.Title, c.Time) > len(cells) {
+		return row{bad: words.New("import.row.few_columns")}
+	}
+	at, exact, ok := moment(cellOf(cells, c.Time-1), in)
+	if !ok {
+		return row{bad: words.New("import.row.unread_time")}
+	}
+	if !exact {
+		at = at.Add(30 * time.Second)
+	}
+	t := library.Track{Artist: cellOf(cells, c.Artist-1), Title: cellOf(cells, c.Title-1),
+		Album: cellOf(cells, c.Album-1), Duration: clockLength(cellOf(cells, c.Length-1))}
+	if c.Artist == 0 {
+		for _, dash := range []string{" - ", " – ", " — "} {
+			if artist, title, ok := strings.Cut(t.Title, dash); ok {
+				t.Artist, t.Title = artist, title
+				break
+			}
+		}
+	}
+	return play(library.Listen{Track: t, SourceID: exportID(at, t.Artist, t.Title), PlayedAt: at})
+}
+
+// clockLength reads a length in seconds, or as minutes:seconds or hours:minutes:seconds; zero for anything else.
+func clockLength(text string) time.Duration {
+	total := 0.0
+	for part := range strings.SplitSeq(text, ":") {
+		n, err := strconv.ParseFloat(part, 64)
+		if err != nil || n < 0 {
+			return 0
+		}
+		total = total*60 + n
+	}
+	return lengthOf(total)
+}
+
+// The size of a sample. A cell has some 60 letters.
+const (
+	sampleRows  = 6
+	sampleCells = 30
+	sampleCell  = 60
+)
+
+// sampleOf returns the first rows of a table that begins with head; one empty row for none.
+func sampleOf(head string) Sample {
+	in := csv.NewReader(strings.NewReader(head))
+	in.LazyQuotes, in.FieldsPerRecord, in.Comma = true, -1, separatorOf([]byte(head))
+	var s Sample
+	for len(s) < sampleRows {
+		cells, err := in.Read()
+		if err != nil {
+			break
+		}
+		cells = cells[:min(len(cells), sampleCells)]
+		for i, c := range cells {
+			if letters := []rune(strings.Trim(c, "\ufeff")); len(letters) > sampleCell {
+				cells[i] = string(letters[:sampleCell-1]) + "…"
+			}
+		}
+		s = append(s, cells)
+	}
+	if s == nil {
+		s = Sample{{}}
+	}
+	return s
+}
+
+// linesOf calls each with every line, without its end, until it returns false. A line is as long as a row may be.
+func linesOf(m *meter, each func(line string) bool) error {
+	var line []byte
+	for {
+		part, err := m.r.ReadSlice('\n')
+		m.used += int64(len(part))
+		line = append(line, part...)
+		if len(line) > maxRow {
+			return errBudget
+		}
+		if err != nil && !bytes.HasSuffix(part, []byte("\n")) && len(part) == m.r.Size() { // a long line goes on
+			continue
+		}
+		if len(line) > 0 {
+			m.took()
+			if !each(strings.TrimRight(string(line), "\r\n")) {
+				return errStop
+			}
+		}
+		line = line[:0]
+		switch {
+		case err == nil:
+		case isEnd(err):
+			return nil
+		default:
+			return err
+		}
+	}
+}
