@@ -25,6 +25,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/observe"
+	"reprise/internal/players"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/removal"
@@ -157,10 +158,10 @@ func wire(
 	pages.Metrics = counters.Handler(now.States, log)
 	return &app{basics: b, backoff: backoff, services: services, channels: channels, screen: screen,
 			guard: guard, builder: builder, client: client, accounts: accounts, registry: registry,
-			connections: connections, deliveries: deliveries, digests: digests, server: pages,
-			updates: updates,
+			connections: connections, deliveries: deliveries, digests: digests, server: pages, updates: updates,
 			run: []func(context.Context) error{sync.Run, imports.Run, removals.Run, digests.Run, enrichment.Run,
-				asks.Run, updates.Run, counters.Rollup.Run, counters.Tracer.Run}},
+				asks.Run, updates.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run,
+				counters.Rollup.Run, counters.Tracer.Run}},
 		nil
 }
 

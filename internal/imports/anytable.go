@@ -47,9 +47,20 @@ var anyTable = format{
 	},
 }
 
-// Guess returns the columns of a table with this heading, as far as their names are known.
-func Guess(heading []string) *Columns {
-	c := named(heading)
+// Guess returns the columns of a table as far as they can be seen by their names, or by what the second row has in
+// them: the first time, and the first text for the title.
+func (s Sample) Guess() *Columns {
+	c := named(s[0])
+	for i, cell := range s[min(1, len(s)-1)] {
+		_, err := strconv.ParseFloat(cell, 64)
+		_, _, isTime := moment(cell, time.UTC)
+		switch {
+		case isTime && c.Time == 0:
+			c.Time = i + 1
+		case !isTime && err != nil && c.Title == 0 && c.Artist != i+1 && c.Album != i+1:
+			c.Title = i + 1
+		}
+	}
 	return &c
 }
 

@@ -123,6 +123,7 @@ func TestATableIsReadAsItsPersonSays(t *testing.T) {
 	require.Equal(t, []any{imports.Ready, imports.AskColumns, library.File},
 		[]any{v.State, v.Question, v.Connection})
 	require.Equal(t, []string{"What", "When", "Long"}, v.Sample[0])
+	require.Equal(t, &imports.Columns{Title: 1, Time: 2}, v.Sample.Guess())
 	var refused *imports.RefusedError
 	_, err := b.Start(t.Context(), b.user, v.ID)
 	require.ErrorAs(t, err, &refused)

@@ -22,6 +22,9 @@ func markOf(ctx context.Context, v Import) ui.Mark {
 	if v.Trouble != "" {
 		return ui.Mark{Shape: "waiting", Word: words.T(ctx, "import.state.trouble")}
 	}
+	if v.State == string(imports.Ready) && !v.Looked {
+		return ui.Mark{Shape: shapes[imports.Ready], Word: words.T(ctx, "import.state.asks")}
+	}
 	return ui.Mark{Shape: shapes[imports.State(v.State)], Word: words.Each("import.state.", v.State).T(ctx)}
 }
 
@@ -60,7 +63,7 @@ func found(ctx context.Context, v Import) string {
 
 // sampleTable shows the first rows of a table, with the numbers of its columns.
 func sampleTable(ctx context.Context, v Import) ui.Grid {
-	g := ui.Grid{Class: "sample"}
+	g := ui.Grid{Class: "beginning"}
 	most := 0
 	for _, row := range v.Sample {
 		most = max(most, len(row))
@@ -90,7 +93,7 @@ func questions(ctx context.Context, v Import) ui.Form {
 	if len(v.Sample) > 0 {
 		columns := v.Answers.Columns
 		if columns == nil {
-			columns = imports.Guess(v.Sample[0])
+			columns = imports.Sample(v.Sample).Guess()
 		}
 		for _, c := range []struct {
 			name  string

@@ -42,12 +42,13 @@ type Handler struct {
 	core  *core.Core
 	store Store
 	bus   *events.Bus
+	told  players.Notifier
 	desk  *players.Desk
 }
 
 // New returns a Handler.
-func New(k *core.Core, store Store, bus *events.Bus, desk *players.Desk) *Handler {
-	return &Handler{core: k, store: store, bus: bus, desk: desk}
+func New(k *core.Core, store Store, bus *events.Bus, told players.Notifier, desk *players.Desk) *Handler {
+	return &Handler{core: k, store: store, bus: bus, told: told, desk: desk}
 }
 
 // Pages adds the routes of the pages.
@@ -345,6 +346,9 @@ func (h *Handler) removeAPI(c echo.Context, in *removePlayerRequest) (out core.N
 
 func (h *Handler) remove(c echo.Context, id string, data bool) (p players.Player, err error) {
 	if p, err = h.named(c, id); err != nil {
+		return p, err
+	}
+	if err := h.told.Resolve(c.Request().Context(), p.User, p.ID, players.SilentCause); err != nil {
 		return p, err
 	}
 	if err := h.store.DeletePlayer(c.Request().Context(), p.User, p.ID, data); err != nil {

@@ -1,12 +1,14 @@
 package players_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -384,6 +386,49 @@ func TestPlayersAreOnTheStartPage(t *testing.T) {
 		page := h.Page("/")
 		require.Contains(t, page, "Silent for longer than usual")
 		require.NotContains(t, page, "Hunter – Björk", "what was playing days ago is over")
+	})
+}
+
+// Promise: When nothing comes from a player for longer than usual, its person gets one notification, until it plays
+// again.
+func TestASilentPlayerIsSaidOnce(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		ctx, stop := context.WithCancel(t.Context())
+		var watching sync.WaitGroup
+		watching.Go(func() { _ = players.Watcher{Store: h.DB, Notifier: h.Notifier, Log: h.Log}.Run(ctx) })
+		defer watching.Wait()
+		defer stop()
+		p := newPlayer(h, "listenbrainz")
+		play := func(at time.Time) {
+			code, _ := p.send(http.MethodPost, "/1/submit-listens", p.secret, single("Jóga", at))
+			require.Equal(t, http.StatusOK, code)
+		}
+		for n := range 30 {
+			play(time.Now().Add(-time.Duration(n) * 24 * time.Hour))
+		}
+		said := func() (titles []any) {
+			all := h.Call(http.MethodGet, "/notifications", "", http.StatusOK)["notifications"].([]any)
+			for _, n := range all {
+				if n.(map[string]any)["resolved_at"] == nil {
+					titles = append(titles, n.(map[string]any)["title"])
+				}
+			}
+			return titles
+		}
+		time.Sleep(2 * 24 * time.Hour)
+		require.Empty(t, said(), "a weekend is no silence")
+		time.Sleep(10 * 24 * time.Hour)
+		require.Equal(t, []any{"Kitchen listenbrainz is silent"}, said())
+		require.Contains(t, h.Page("/notifications"), `href="/players/`+p.id+`"`)
+		play(time.Now())
+		time.Sleep(2 * time.Hour)
+		require.Empty(t, said(), "it plays again")
+
+		time.Sleep(40 * 24 * time.Hour)
+		require.Len(t, said(), 1, "silent once more")
+		h.Call(http.MethodDelete, "/players/"+p.id, "", http.StatusNoContent)
+		require.Empty(t, said(), "nobody waits for a player that is gone")
 	})
 }
 

@@ -48,6 +48,11 @@ func (s *Store) Players(ctx context.Context, user int64) ([]players.Player, erro
 	return db.List(ctx, s.db.Reader, s.scan, selectPlayer+"WHERE p.user_id = $1 ORDER BY p.name, p.id", user)
 }
 
+// AllPlayers returns the players of all people.
+func (s *Store) AllPlayers(ctx context.Context) ([]players.Player, error) {
+	return db.List(ctx, s.db.Reader, s.scan, selectPlayer+"WHERE TRUE"+stays+" ORDER BY p.id")
+}
+
 // Player returns a person's player, or library.ErrNotFound.
 func (s *Store) Player(ctx context.Context, user int64, id library.ConnectionID) (players.Player, error) {
 	return s.one(ctx, "WHERE p.user_id = $1 AND p.id = $2", user, numberOf(id))
