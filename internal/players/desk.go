@@ -45,6 +45,17 @@ var (
 	ofPlayer  = throttle.Rate{Burst: 1200, Every: 40 * time.Millisecond}
 	ofAddress = throttle.Rate{Burst: 3000, Every: 20 * time.Millisecond}
 	wrong     = throttle.Rate{Burst: 30, Every: 2 * time.Second} // secrets that nobody has, by address
+
+	// In units of 64 KiB: a play has up to 10 KiB, so that a thousand of them are let through at once, and a history
+	// is sent at 1 MiB a second.
+	bytesOfPlayer  = throttle.Rate{Burst: 512, Every: 64 * time.Millisecond}
+	bytesOfAddress = throttle.Rate{Burst: 1024, Every: 32 * time.Millisecond}
+)
+
+// byteUnit is how many bytes count as one, and unknownSize is what a body of unknown length counts as.
+const (
+	byteUnit    = 64 << 10
+	unknownSize = 1 << 20
 )
 
 // Announcer tells others what is playing.
@@ -65,14 +76,16 @@ type Desk struct {
 	other Announcer
 	count Counter
 
-	strays                    strays
-	players, addresses, wrong *throttle.Throttle
+	strays                        strays
+	players, addresses, wrong     *throttle.Throttle
+	bytesOfPlayer, bytesOfAddress *throttle.Throttle
 }
 
 // NewDesk returns a Desk.
 func NewDesk(store Store, other Announcer, count Counter, bus *events.Bus, log *slog.Logger) *Desk {
 	return &Desk{store: store, other: other, count: count, bus: bus, log: log, now: NewNow(),
-		players: throttle.New(ofPlayer), addresses: throttle.New(ofAddress), wrong: throttle.New(wrong)}
+		players: throttle.New(ofPlayer), addresses: throttle.New(ofAddress), wrong: throttle.New(wrong),
+		bytesOfPlayer: throttle.New(bytesOfPlayer), bytesOfAddress: throttle.New(bytesOfAddress)}
 }
 
 // Now returns what is playing now.
@@ -83,17 +96,17 @@ type TooFastError struct{ Wait time.Duration }
 
 func (e *TooFastError) Error() string { return "too many requests" }
 
-// Admit returns the player with a secret or a session key, for a request from an address. It returns ErrUnknown, a
-// TooFastError, or a Refused for a player that its person has paused.
-func (d *Desk) Admit(ctx context.Context, secret, address string) (Player, error) {
-	return d.admit(ctx, address, func() (Player, error) { return d.store.PlayerByHash(ctx, Hash(secret)) })
+// Admit returns the player with a secret or a session key, for a request. It returns ErrUnknown, a TooFastError, or a
+// Refused for a player that its person has paused.
+func (d *Desk) Admit(r *Request, secret string) (Player, error) {
+	return d.admit(r, func() (Player, error) { return d.store.PlayerByHash(r.Context(), Hash(secret)) })
 }
 
 // AdmitProof is Admit for the MD5 sum that right recognises: it gets the MD5 sum of the secret of each player of a
 // person.
-func (d *Desk) AdmitProof(ctx context.Context, user, address string, right func(proof string) bool) (Player, error) {
-	return d.admit(ctx, address, func() (Player, error) {
-		all, err := d.store.PlayersOf(ctx, user)
+func (d *Desk) AdmitProof(r *Request, user string, right func(proof string) bool) (Player, error) {
+	return d.admit(r, func() (Player, error) {
+		all, err := d.store.PlayersOf(r.Context(), user)
 		if err != nil { // no wrong secret, which a player would not try again
 			return Player{}, err
 		}
@@ -117,11 +130,11 @@ func (d *Desk) ByKey(ctx context.Context, key string) (Player, error) {
 
 // Redeem returns the player whose session key a token may fetch, or ErrNotAllowed as long as no person has allowed it:
 // programs ask until somebody has.
-func (d *Desk) Redeem(ctx context.Context, token, address string) (Player, error) {
-	if err := d.Stranger(address); err != nil {
+func (d *Desk) Redeem(r *Request, token string) (Player, error) {
+	if err := d.Stranger(r); err != nil {
 		return Player{}, err
 	}
-	p, err := d.store.RedeemGrant(ctx, token)
+	p, err := d.store.RedeemGrant(r.Context(), token)
 	if errors.Is(err, library.ErrNotFound) {
 		err = ErrNotAllowed
 	}
@@ -129,9 +142,9 @@ func (d *Desk) Redeem(ctx context.Context, token, address string) (Player, error
 }
 
 // Stranger takes a request of a program that has no secret yet. It returns a TooFastError.
-func (d *Desk) Stranger(address string) error {
-	near, _ := throttle.Networks(address)
-	return d.fast(d.addresses.Take(near))
+func (d *Desk) Stranger(r *Request) error {
+	near, _ := throttle.Networks(r.Address)
+	return d.fast(max(d.addresses.Take(near), d.bytesOfAddress.TakeMany(near, r.units())))
 }
 
 // fast returns a TooFastError for a request that has to wait; nil for 0.
@@ -143,11 +156,11 @@ func (d *Desk) fast(wait time.Duration) error {
 	return &TooFastError{wait}
 }
 
-func (d *Desk) admit(ctx context.Context, address string, find func() (Player, error)) (Player, error) {
-	if err := d.Stranger(address); err != nil {
+func (d *Desk) admit(r *Request, find func() (Player, error)) (Player, error) {
+	if err := d.Stranger(r); err != nil {
 		return Player{}, err
 	}
-	near, _ := throttle.Networks(address)
+	near, _ := throttle.Networks(r.Address)
 	if err := d.fast(d.wrong.Wait(near)); err != nil {
 		return Player{}, err
 	}
@@ -160,11 +173,12 @@ func (d *Desk) admit(ctx context.Context, address string, find func() (Player, e
 	if err != nil {
 		return p, err
 	}
-	if err := d.fast(d.players.Take(string(p.ID))); err != nil {
+	id := string(p.ID)
+	if err := d.fast(max(d.players.Take(id), d.bytesOfPlayer.TakeMany(id, r.units()))); err != nil {
 		return p, err
 	}
 	if now := time.Now().Truncate(time.Minute); now.After(p.HeardAt) {
-		if err := d.store.NotePlayer(ctx, p.ID, now); err != nil {
+		if err := d.store.NotePlayer(r.Context(), p.ID, now); err != nil {
 			return p, err
 		}
 		d.bus.Publish(p.User, events.Event{Type: events.Players, Connection: p.ID})

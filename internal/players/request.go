@@ -53,6 +53,15 @@ func (r *Request) Read(most int64) ([]byte, error) {
 	return b, err
 }
 
+// units returns how much the body counts as, in byteUnit.
+func (r *Request) units() int {
+	size := r.ContentLength
+	if size < 0 {
+		size = unknownSize
+	}
+	return int(size / byteUnit)
+}
+
 // Trouble is what went wrong with a request, in the words that all protocols share. A player is never told that it
 // called too often by a 429: Navidrome throws the play away then.
 type Trouble struct {

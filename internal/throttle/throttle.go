@@ -39,12 +39,15 @@ func New(r Rate) *Throttle {
 
 // Take counts a try of key and returns 0. If there were too many, it counts nothing and returns for how long the key
 // has to wait.
-func (t *Throttle) Take(key string) time.Duration {
+func (t *Throttle) Take(key string) time.Duration { return t.TakeMany(key, 1) }
+
+// TakeMany is Take for a try that counts as n. It may exceed the burst, and the next one waits for that.
+func (t *Throttle) TakeMany(key string, n int) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	wait := t.waitLocked(key)
 	if wait == 0 {
-		*t.bucketLocked(key) += t.rate.Every
+		*t.bucketLocked(key) += time.Duration(n) * t.rate.Every
 	}
 	return wait
 }

@@ -79,7 +79,7 @@ func (h *Handler) answer(r *players.Request) (lines []string, p players.Player, 
 	if err != nil {
 		form = url.Values{}
 	}
-	if p, err = h.desk.Admit(r.Context(), cmp.Or(r.Secret, form.Get("s")), r.Address); err != nil {
+	if p, err = h.desk.Admit(r, cmp.Or(r.Secret, form.Get("s"))); err != nil {
 		if errors.Is(err, players.ErrUnknown) && r.Secret == "" {
 			err = errSession
 		}
@@ -116,9 +116,9 @@ func (h *Handler) greet(r *players.Request) ([]string, players.Player, error) {
 	var p players.Player
 	var err error
 	if secret := cmp.Or(r.Secret, q.Get("sk")); secret != "" {
-		p, err = h.desk.Admit(r.Context(), secret, r.Address)
+		p, err = h.desk.Admit(r, secret)
 	} else {
-		p, err = h.desk.AdmitProof(r.Context(), q.Get("u"), r.Address, func(proof string) bool {
+		p, err = h.desk.AdmitProof(r, q.Get("u"), func(proof string) bool {
 			return strings.EqualFold(q.Get("a"), players.MD5(proof+q.Get("t")))
 		})
 	}

@@ -143,19 +143,19 @@ func (h *Handler) admit(c call) (p players.Player, err error) {
 	v := c.values
 	switch {
 	case c.method() == getToken:
-		err = h.desk.Stranger(c.Address)
+		err = h.desk.Stranger(c.Request)
 	case c.method() == byConsent:
-		p, err = h.desk.Redeem(c.Context(), v.Get("token"), c.Address)
+		p, err = h.desk.Redeem(c.Request, v.Get("token"))
 	case c.Secret != "":
-		p, err = h.desk.Admit(c.Context(), c.Secret, c.Address)
+		p, err = h.desk.Admit(c.Request, c.Secret)
 	case c.method() == bySecret && v.Get("authToken") != "":
-		p, err = h.desk.AdmitProof(c.Context(), v.Get("username"), c.Address, func(proof string) bool {
+		p, err = h.desk.AdmitProof(c.Request, v.Get("username"), func(proof string) bool {
 			return strings.EqualFold(v.Get("authToken"), players.MD5(v.Get("username")+proof))
 		})
 	case c.method() == bySecret:
-		p, err = h.desk.Admit(c.Context(), v.Get("password"), c.Address)
+		p, err = h.desk.Admit(c.Request, v.Get("password"))
 	default:
-		p, err = h.desk.Admit(c.Context(), v.Get("sk"), c.Address)
+		p, err = h.desk.Admit(c.Request, v.Get("sk"))
 	}
 	if err != nil {
 		return p, err

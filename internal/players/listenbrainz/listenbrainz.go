@@ -64,7 +64,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *players.Request) {
 		h.validate(w, r)
 		return
 	}
-	p, err := h.desk.Admit(r.Context(), r.Token(), r.Address)
+	p, err := h.desk.Admit(r, r.Token())
 	if err == nil {
 		h.limits(w, p)
 		err = h.route(w, r, p)
@@ -164,7 +164,7 @@ func (h *Handler) validate(w http.ResponseWriter, r *players.Request) {
 			"You need to provide an Authorization token."})
 		return
 	}
-	p, err := h.desk.Admit(r.Context(), token, r.Address)
+	p, err := h.desk.Admit(r, token)
 	if refused, is := errors.AsType[*players.Refused](err); is && refused.Why == players.Paused {
 		err = nil // the token is right
 	}

@@ -55,7 +55,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *players.Request) {
 }
 
 func (h *Handler) take(r *players.Request) (p players.Player, err error) {
-	if p, err = h.desk.Admit(r.Context(), r.Token(), r.Address); err != nil {
+	if p, err = h.desk.Admit(r, r.Token()); err != nil {
 		return p, err
 	}
 	if r.Method != http.MethodPost {

@@ -389,6 +389,30 @@ func TestPlayersAreOnTheStartPage(t *testing.T) {
 	})
 }
 
+// Promise: A player may send so many bytes at once, and then so many a second.
+func TestAPlayerSendsNotMoreThanIsTaken(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		p := newPlayer(h, "listenbrainz")
+		listen := fmt.Sprintf(`{"listened_at":%d,"track_metadata":{"artist_name":"Björk","track_name":"Jóga",
+			"additional_info":{"comment":%q}}}`, time.Now().Unix(), strings.Repeat("x", 10_000))
+		all := strings.Repeat(listen+",", 103) + listen
+		send := func() int {
+			code, _ := p.send(http.MethodPost, "/1/submit-listens", p.secret,
+				`{"listen_type":"import","payload":[`+all+`]}`)
+			return code
+		}
+		taken := 0
+		for send() == http.StatusOK {
+			taken++
+		}
+		require.InDelta(t, 32, taken, 2, "32 MiB at once")
+		require.Equal(t, http.StatusServiceUnavailable, send(), "never 429: Navidrome throws a play away then")
+		time.Sleep(2 * time.Second)
+		require.Equal(t, http.StatusOK, send())
+	})
+}
+
 // Promise: When nothing comes from a player for longer than usual, its person gets one notification, until it plays
 // again.
 func TestASilentPlayerIsSaidOnce(t *testing.T) {
