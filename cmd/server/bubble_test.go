@@ -38,8 +38,9 @@ type installation struct {
 	t        *testing.T
 	world    *demo.World
 	log      *attempts
-	cut      atomic.Bool       // our uplink is gone; the server at home is not
-	settings map[string]string // of this test alone
+	cut      atomic.Bool           // our uplink is gone; the server at home is not
+	settings map[string]string     // of this test alone
+	also     map[string]*ownServer // further servers, by host
 
 	dir      string
 	users    []int64
@@ -140,6 +141,9 @@ func (i *installation) RoundTrip(req *http.Request) (*http.Response, error) {
 	if i.cut.Load() && !strings.HasPrefix(req.URL.Host, demo.Navidrome) {
 		return nil, errors.New("network is unreachable")
 	}
+	if o := i.also[req.URL.Host]; o != nil {
+		return o.RoundTrip(req)
+	}
 	return i.world.RoundTrip(req)
 }
 
@@ -148,6 +152,9 @@ func (i *installation) settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
+
+// connectedInBubbles are the services that people connects.
+var connectedInBubbles = []string{"spotify", "lastfm", "listenbrainz", "navidrome", "youtube"}
 
 // people creates accounts until there are n, the administrator's first, and connects all services of each. At the
 // services, every second of them is Bob and the others are Alice.

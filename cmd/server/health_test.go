@@ -15,8 +15,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// mostEndpoints limits the size of the roll-up: 100 endpoints in 14 days of quarters of an hour are 134,400 rows.
-const mostEndpoints = 100
+// mostEndpoints limits the size of the roll-up: 120 endpoints in 14 days of quarters of an hour are 161,280 rows.
+const mostEndpoints = 120
 
 func TestTheRollUpKnowsABoundedNumberOfEndpoints(t *testing.T) {
 	t.Parallel()

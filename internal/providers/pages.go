@@ -41,7 +41,7 @@ func ByNumber(
 			if len(page.Listens) > 0 && !yield(page, nil) {
 				return
 			}
-			if !more || !page.Oldest.IsZero() && !page.Oldest.After(span.After) {
+			if !more || len(last) == 0 || !page.Oldest.IsZero() && !page.Oldest.After(span.After) {
 				return
 			}
 		}

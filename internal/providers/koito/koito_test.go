@@ -124,6 +124,15 @@ func TestOnlyTheGapIsRead(t *testing.T) {
 	require.Equal(t, 1, pages, "the first page has later plays only, and the third is not asked for")
 }
 
+// TestAnEmptyPageIsTheEnd checks that a server which always has a next page is not asked for ever.
+func TestAnEmptyPageIsTheEnd(t *testing.T) {
+	t.Parallel()
+	for range open(providertest.Always(200, `{"items":[],"total_record_count":5,"has_next_page":true}`), geoff).
+		Listens(t.Context(), library.Span{}) {
+		t.Fatal("a page, or an error")
+	}
+}
+
 func TestAnAddressMayBeThatOfAnAPI(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{"koito.example.org", "https://koito.example.org/",
