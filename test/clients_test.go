@@ -285,3 +285,23 @@ journal = %s/journal
 		50*time.Millisecond, "mpd: %s\nmpdscribble: %s", log, scribble)
 	f.heard("Jóga") // after half of its 31 seconds, and when the next one would begin
 }
+
+// TestLastFMTSAPISends: a client of Last.fm's API from npm signs in with a name and a password, and signs each call
+// with the key and the secret that Reprise gave out.
+func TestLastFMTSAPISends(t *testing.T) {
+	f := newRealPlayer(t, "lastfm")
+	modules, err := filepath.Glob(filepath.Join(cacheDir(t), "lastfm-ts-api-*", "dist", "index.js"))
+	require.NoError(t, err)
+	require.NotEmpty(t, modules, "lastfm-ts-api is missing: .ci/tools fetches it")
+	host, trusted := f.through("")
+	_, port, err := net.SplitHostPort(host)
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), "node", "testdata/clients/scrobble_lastfm.mjs", modules[0], port,
+		f.of("api_key"), f.of("api_secret"), "alice", f.of("secret"),
+		fmt.Sprint(time.Now().Add(-10*time.Hour).Unix()))
+	cmd.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+trusted)
+	out, err := childtest.Tie(cmd, syscall.SIGKILL).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	f.heard("lastfm-ts-api", "lastfm-ts-api 1", "lastfm-ts-api 2", "lastfm-ts-api 3")
+	require.Equal(t, []string{"lastfm-ts-api"}, f.playing())
+}
