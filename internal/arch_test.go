@@ -347,7 +347,7 @@ var arrows = map[string][]string{
 	"internal/server/players": {
 		"internal/accounts", "internal/activity", "internal/events", "internal/library", "internal/players",
 		"internal/players/audioscrobbler", "internal/players/lastfm", "internal/players/listenbrainz",
-		"internal/players/webhooks", "internal/server/core",
+		"internal/players/webhooks", "internal/server/core", "internal/throttle",
 	},
 	"internal/server/tokens": {
 		"internal/accounts", "internal/activity", "internal/events",

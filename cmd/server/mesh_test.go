@@ -105,8 +105,8 @@ func (o *ownServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// For a day, two Navidromes and a kitchen radio play; one of the Navidromes is read, too. Every play is to be at a Koito,
-// a Maloja and a ListenBrainz, each of which is read as well.
+// For a day, two Navidromes and a kitchen radio play; one of the Navidromes is read, too. Every play is to be at a
+// Koito, a Maloja and a ListenBrainz, each of which is read as well.
 //
 // Promise: Between servers that are read, push and are sent to, no play goes in circles.
 func TestADayBetweenManyServers(t *testing.T) {
@@ -151,9 +151,9 @@ func TestADayBetweenManyServers(t *testing.T) {
 			require.NoError(t, err)
 		}
 		push := func(player, client string, s scrobbled) {
-			body := fmt.Sprintf(`{"listen_type":"single","payload":[{"listened_at":%d,"track_metadata":{"artist_name":%q,
-				"track_name":%q,"additional_info":{"submission_client":%q,"duration_ms":200000}}}]}`, s.at, s.artist,
-				s.title, client)
+			body := fmt.Sprintf(`{"listen_type":"single","payload":[{"listened_at":%d,"track_metadata":{
+				"artist_name":%q,"track_name":%q,"additional_info":{"submission_client":%q,"duration_ms":200000}}}]}`,
+				s.at, s.artist, s.title, client)
 			r := httptest.NewRequest(http.MethodPost, "/1/submit-listens", strings.NewReader(body))
 			r.Header.Set("Authorization", "Token "+secrets[player])
 			w := httptest.NewRecorder()

@@ -2,6 +2,7 @@ package players
 
 import (
 	"context"
+	"hash/maphash"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,15 +15,17 @@ import (
 	"reprise/internal/players/lastfm"
 	"reprise/internal/players/listenbrainz"
 	"reprise/internal/players/webhooks"
+	"reprise/internal/throttle"
 )
 
 // Door is where players come in. It reads no cookie, allows any origin without credentials and any name of the host,
 // because players use addresses that browsers don't. It is safe for concurrent use.
 type Door struct {
+	desk      *players.Desk
 	protocols []protocol
 	base      func() string // the path of base_url; empty without one
 	address   func(*http.Request) string
-	room      *semaphore.Weighted // bytes of bodies that are read at the same time
+	room      room
 }
 
 // protocol answers the requests of one.
@@ -31,16 +34,60 @@ type protocol struct {
 	serve  func(http.ResponseWriter, *players.Request)
 }
 
-// The bytes of bodies at the same time, and for how long a request waits for room.
+// The bytes of bodies that are read at the same time, and for how long a request waits for room. Most bodies are small.
+// Large ones, with a part of a history, are read of players only, and have a room of their own, so that nobody who
+// sends one slowly keeps out what somebody else plays.
 const (
-	bodiesAtOnce = 12 << 20
-	roomWithin   = 10 * time.Second
+	smallBody  = 512 << 10
+	smallRoom  = 4 << 20
+	largeRoom  = 12 << 20
+	shares     = 4 // the part of smallRoom that one address may fill, as a divisor
+	networks   = 256
+	roomWithin = 10 * time.Second
 )
+
+// room is where bodies are read.
+type room struct {
+	seed         maphash.Seed
+	small, large *semaphore.Weighted
+	of           [networks]*semaphore.Weighted // of smallRoom, by a hash of the network
+}
+
+func newRoom() room {
+	r := room{seed: maphash.MakeSeed(), small: semaphore.NewWeighted(smallRoom),
+		large: semaphore.NewWeighted(largeRoom)}
+	for i := range r.of {
+		r.of[i] = semaphore.NewWeighted(smallRoom / shares)
+	}
+	return r
+}
+
+// enter waits until there is room for a body, and returns what gives it back; nil if there was none within roomWithin.
+func (r *room) enter(ctx context.Context, address string, size int64, large bool) (leave func()) {
+	ctx, cancel := context.WithTimeout(ctx, roomWithin)
+	defer cancel()
+	if large {
+		if r.large.Acquire(ctx, size) != nil {
+			return nil
+		}
+		return func() { r.large.Release(size) }
+	}
+	near, _ := throttle.Networks(address)
+	of := r.of[maphash.String(r.seed, near)%networks]
+	if of.Acquire(ctx, size) != nil {
+		return nil
+	}
+	if r.small.Acquire(ctx, size) != nil {
+		of.Release(size)
+		return nil
+	}
+	return func() { r.small.Release(size); of.Release(size) }
+}
 
 // NewDoor returns a Door. base returns the path of base_url, and address whose connection a request came through.
 func NewDoor(desk *players.Desk, store listenbrainz.Store, base func() string,
 	address func(*http.Request) string) *Door {
-	d := &Door{base: base, address: address, room: semaphore.NewWeighted(bodiesAtOnce)}
+	d := &Door{base: base, address: address, desk: desk, room: newRoom()}
 	d.protocols = []protocol{
 		{asksConsent, d.consent},
 		{webhooks.Serves, webhooks.New(desk).Serve},
@@ -87,17 +134,21 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	size := r.ContentLength
-	if size < 0 || size > bodiesAtOnce {
-		size = bodiesAtOnce
+	large := (size < 0 || size > smallBody) && d.desk.Knows(r.Context(), one.Token())
+	switch {
+	case large && (size < 0 || size > largeRoom):
+		size = largeRoom
+	case !large && (size < 0 || size > smallBody):
+		size = smallBody
+		r.Body = http.MaxBytesReader(w, r.Body, smallBody+1) // so that a protocol sees that it is too much
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), roomWithin)
-	defer cancel()
-	if d.room.Acquire(ctx, size) != nil {
+	leave := d.room.enter(r.Context(), one.Address, size, large)
+	if leave == nil {
 		players.Trouble{Wait: roomWithin}.Announce(h)
 		http.Error(w, "Reprise is busy. Try again later.", http.StatusServiceUnavailable)
 		return true
 	}
-	defer d.room.Release(size)
+	defer leave()
 	of.serve(w, one)
 	return true
 }
