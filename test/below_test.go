@@ -63,9 +63,11 @@ func TestBrowserBelowAPath(t *testing.T) {
 	// A file.
 	file := filepath.Join(t.TempDir(), "my_spotify_data.zip")
 	require.NoError(t, os.WriteFile(file, export(t, 20), 0o600))
-	do(t, tab, chromedp.Navigate(p.url+"/imports"), chromedp.SetValue("select[name=provider]", "spotify", byQuery),
+	do(t, tab, chromedp.Navigate(p.url+"/imports"),
 		chromedp.SetUploadFiles("input[type=file]", []string{file}, byQuery),
-		chromedp.Submit("input[type=file]", byQuery), sees(".flash", "my_spotify_data.zip is being imported."),
+		chromedp.Submit("input[type=file]", byQuery), sees("#imports", "It has 20 listens"),
+		chromedp.Submit(`form[action$="/start"] button`, byQuery),
+		sees(".flash", "my_spotify_data.zip is being imported."),
 		at("/music/imports"), sees("#imports", "20 listens are new"))
 
 	// What the browser keeps for later is that of the path alone.

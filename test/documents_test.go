@@ -122,21 +122,22 @@ func TestMovingFromAnotherProgram(t *testing.T) {
 		s.run(block)
 	}
 	for _, c := range []struct {
-		file, provider string
+		file, provider string            // as which it is recognised
 		want           map[string]string // the artist of each title
 	}{
-		{"maloja.jsonl", "listenbrainz",
+		{"maloja_export_20261122.json", "maloja",
 			map[string]string{"Low Tide": "Ada Stein, Hollow Coast", "Untold": "Hollow Coast"}},
-		{"koito.jsonl", "listenbrainz",
+		{"koito_export_20261122.json", "koito",
 			map[string]string{"Night Bus": "Mira Okafor, The Late Shift", "Depot": "Mira Okafor"}},
 		{"spotter.csv", "lastfm", map[string]string{"Glass, Half": "Odd Lot", "Carry": "Odd Lot"}},
 	} {
 		file, err := os.ReadFile(filepath.Join(s.dir, c.file))
 		require.NoError(t, err)
-		resp := s.v.sendFile("provider="+c.provider+"&name="+c.file, bytes.NewReader(file))
+		resp := s.v.sendFile("name="+c.file, bytes.NewReader(file))
 		require.Equal(t, 201, resp.StatusCode)
 		s.v.eventually(c.file+" is imported", func() bool { return s.v.lastImport()["state"] == "done" })
 		last := s.v.lastImport()
+		require.Equal(t, c.provider, last["provider"])
 		require.EqualValues(t, len(c.want), last["added"], last)
 		found := map[string]string{}
 		for _, l := range s.v.call("GET", "/listens?limit=1000", nil, 200)["listens"].([]any) {

@@ -51,10 +51,13 @@ func TestAKilledKeyChangeLosesNothing(t *testing.T) {
 		c.Env = append(os.Environ(), rotating+"="+d.Path)
 		return c
 	}
-	began := time.Now()
-	out, err := rotate().CombinedOutput()
-	require.NoError(t, err, string(out))
-	whole, killed := time.Since(began), 0
+	whole, killed := time.Hour, 0
+	for range 3 { // a busy machine takes ten times as long now and then
+		began := time.Now()
+		out, err := rotate().CombinedOutput()
+		require.NoError(t, err, string(out))
+		whole = min(whole, time.Since(began))
+	}
 	for i := range kills {
 		c := rotate()
 		require.NoError(t, c.Start())

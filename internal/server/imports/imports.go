@@ -228,10 +228,14 @@ func (h *Handler) receive(c echo.Context, sent imports.Sent) (v imports.Import, 
 				return v, err
 			}
 			sent.Connection = library.ConnectionID(text)
+			sent.Preview = sent.Preview && sent.Connection == "" // whose it is, is known
 		case part.FormName() == "file" && part.FileName() != "":
 			body.before = -1
 			sent.Name, sent.Body = part.FileName(), h.core.Lasting(c, part)
-			return h.runner.Receive(r.Context(), user, sent)
+			if v, err = h.runner.Receive(r.Context(), user, sent); errors.Is(err, io.ErrUnexpectedEOF) {
+				err = cutOff
+			}
+			return v, err
 		}
 	}
 }
@@ -338,17 +342,16 @@ func (h *Handler) cancelAPI(c echo.Context, _ *core.ByID) (out core.None, _ erro
 
 // importsView is the page of imports.
 type importsView struct {
-	Readers  []readerView
-	Imports  []Import
-	Provider string // of the file that was sent last
-	Problem  string // with that file
+	Readers []readerView
+	Imports []Import
+	Problem string // with the file that was sent last
 }
 
 // readerView is a service whose export can be imported.
 type readerView struct{ Name, DisplayName, Expected string }
 
 func (h *Handler) page(c echo.Context) error {
-	return h.show(c, http.StatusOK, importsView{Provider: c.QueryParam("provider")})
+	return h.show(c, http.StatusOK, importsView{})
 }
 
 func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
@@ -370,7 +373,7 @@ func (h *Handler) sendForm(c echo.Context) error {
 	v, err := h.receive(c, imports.Sent{Connection: id, Preview: id == "", Zone: core.Zone(c).String()})
 	if err != nil {
 		p := h.core.Problem(c, err)
-		return h.show(c, p.Status, importsView{Provider: v.Connection.Provider(), Problem: p.Detail})
+		return h.show(c, p.Status, importsView{Problem: p.Detail})
 	}
 	if v.Preview {
 		return c.Redirect(http.StatusSeeOther, "/imports#import-"+strconv.FormatInt(v.ID, 10))

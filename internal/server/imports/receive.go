@@ -15,6 +15,10 @@ import (
 // sendWithin is the longest pause while a file is sent.
 const sendWithin = 30 * time.Second
 
+// cutOff says that a file did not arrive to its end.
+var cutOff = &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.file.cut"),
+	Detail: words.New("problem.file.cut_text")}
+
 // sending is a request body without a deadline for the whole: it may take as long as it makes progress.
 type sending struct {
 	io.ReadCloser
@@ -37,8 +41,7 @@ func (b *sending) Read(p []byte) (int, error) {
 		b.before -= int64(n)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = &core.Refusal{Status: http.StatusBadRequest, Title: words.New("problem.file.cut"),
-			Detail: words.New("problem.file.cut_text")}
+		err = cutOff
 	}
 	return n, err
 }
