@@ -196,6 +196,7 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/queue", "internal/store/connections",
 		"internal/store/db", "internal/store/listens", "internal/store/statistics",
 	},
+	"internal/store/loves": {"internal/library", "internal/music", "internal/store/db"},
 	"internal/store/players": {
 		"internal/library", "internal/players", "internal/store/connections", "internal/store/db",
 		"internal/store/intake", "internal/store/people",
@@ -233,7 +234,8 @@ var arrows = map[string][]string{
 		"internal/store/corrections", "internal/store/db", "internal/store/deletions",
 		"internal/store/digests", "internal/store/enrichment", "internal/store/forwarding",
 		"internal/store/imports", "internal/store/intake", "internal/store/listens", "internal/store/lookup",
-		"internal/store/notices", "internal/store/outbox", "internal/store/people", "internal/store/players",
+		"internal/store/loves", "internal/store/notices", "internal/store/outbox", "internal/store/people",
+		"internal/store/players",
 		"internal/store/playlists", "internal/store/rules", "internal/store/runs", "internal/store/sendings",
 		"internal/store/servers", "internal/store/settings", "internal/store/statistics", "internal/tables",
 	},

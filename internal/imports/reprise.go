@@ -22,9 +22,12 @@ import (
 // names the connections that reported it.
 const Reprise = "reprise"
 
-// corrections is the file with a person's corrections in an archive. It is not imported, because the listens already
-// reflect it.
-const corrections = "corrections.jsonl"
+// corrections and loved are files in an archive that are no listens. Corrections are not imported, because the listens
+// already reflect them.
+const (
+	corrections = "corrections.jsonl"
+	loved       = "loved.jsonl"
+)
 
 // ours reads exports of Reprise: the ZIP file with everything, its listens.jsonl, the months archived at an S3
 // connection, and listens.csv.
@@ -32,7 +35,7 @@ var ours = format{
 	what:     words.New("import.what.reprise"),
 	expected: words.New("import.expected.reprise"),
 	wants: func(name string) bool {
-		return ending(name, ".jsonl") && !hidden(name) && path.Base(name) != corrections ||
+		return ending(name, ".jsonl") && !hidden(name) && path.Base(name) != corrections && path.Base(name) != loved ||
 			strings.EqualFold(path.Base(name), exports.CSV.Name)
 	},
 	is: func(head string) bool {

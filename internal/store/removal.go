@@ -168,6 +168,7 @@ var belongings = []belonging{
 	{"asks", []string{"user_id", "provider"}},
 	{"first_steps", []string{"user_id"}},
 	{"tokens", []string{"id"}},
+	{"loves", []string{"match_key"}},
 	{"sending_players", []string{"id"}}, // with what was refused of them
 	{"year_links", []string{"id"}},
 	{"links", []string{"id"}},

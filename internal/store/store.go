@@ -26,6 +26,7 @@ import (
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
 	"reprise/internal/store/lookup"
+	"reprise/internal/store/loves"
 	"reprise/internal/store/notices"
 	"reprise/internal/store/outbox"
 	"reprise/internal/store/people"
@@ -64,6 +65,7 @@ type (
 	digestsStore     = digests.Store
 	importsStore     = imports.Store
 	playersStore     = players.Store
+	lovesStore       = loves.Store
 )
 
 // Store is an open database: all its parts together.
@@ -92,6 +94,7 @@ type Store struct {
 	*digestsStore
 	*importsStore
 	*playersStore
+	*lovesStore
 
 	// restoredAt is when the database was put back from a copy; zero if it never was.
 	restoredAt time.Time
@@ -174,5 +177,6 @@ func parts(d *db.DB) *Store {
 	s.digestsStore = digests.New(d, s.catalogueStore, s.statisticsStore)
 	s.importsStore = imports.New(d, s.catalogueStore, s.intakeStore, s.outboxStore)
 	s.playersStore = players.New(d, s.intakeStore)
+	s.lovesStore = loves.New(d)
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/players"
 )
 
@@ -205,7 +206,58 @@ func (r recentlyPlayed) json() any {
 		}
 		all = append(all, one)
 	}
-	return map[string]any{"recenttracks": map[string]any{"track": all, "@attr": map[string]string{"user": r.User,
-		"page": strconv.Itoa(r.Page), "perPage": strconv.Itoa(r.PerPage), "totalPages": strconv.Itoa(r.Pages),
-		"total": strconv.Itoa(r.Total)}}}
+	return map[string]any{"recenttracks": map[string]any{"track": all, "@attr": r.attributes()}}
+}
+
+// nothing is the answer to what only has to be taken.
+type nothing struct{}
+
+func (nothing) xml() any  { return nil }
+func (nothing) json() any { return map[string]any{} }
+
+type lovedTracks struct {
+	of  recentlyPlayed // whose, and which page
+	all []library.Love
+}
+
+func (l lovedTracks) xml() any {
+	type date struct {
+		Unix int64  `xml:"uts,attr"`
+		Text string `xml:",chardata"`
+	}
+	type track struct {
+		Name   string `xml:"name"`
+		MBID   string `xml:"mbid"`
+		Date   date   `xml:"date"`
+		Artist string `xml:"artist>name"`
+	}
+	var all []track
+	for _, v := range l.all {
+		all = append(all, track{v.Title, v.RecordingMBID, date{v.At.Unix(), v.At.UTC().Format(dated)}, v.Artist})
+	}
+	return struct {
+		XMLName xml.Name `xml:"lovedtracks"`
+		User    string   `xml:"user,attr"`
+		Page    int      `xml:"page,attr"`
+		PerPage int      `xml:"perPage,attr"`
+		Pages   int      `xml:"totalPages,attr"`
+		Total   int      `xml:"total,attr"`
+		Tracks  []track  `xml:"track"`
+	}{User: l.of.User, Page: l.of.Page, PerPage: l.of.PerPage, Pages: l.of.Pages, Total: l.of.Total, Tracks: all}
+}
+
+func (l lovedTracks) json() any {
+	all := []map[string]any{}
+	for _, v := range l.all {
+		all = append(all, map[string]any{"name": v.Title, "mbid": v.RecordingMBID, "artist": map[string]string{
+			"name": v.Artist}, "date": map[string]string{"uts": strconv.FormatInt(v.At.Unix(), 10),
+			"#text": v.At.UTC().Format(dated)}})
+	}
+	return map[string]any{"lovedtracks": map[string]any{"track": all, "@attr": l.of.attributes()}}
+}
+
+// attributes say which page it is.
+func (r recentlyPlayed) attributes() map[string]string {
+	return map[string]string{"user": r.User, "page": strconv.Itoa(r.Page), "perPage": strconv.Itoa(r.PerPage),
+		"totalPages": strconv.Itoa(r.Pages), "total": strconv.Itoa(r.Total)}
 }

@@ -27,6 +27,8 @@ type Store interface {
 		error)
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
 	HistoryOf(ctx context.Context, user int64) (first, latest time.Time, err error)
+	SaveLove(ctx context.Context, user int64, v library.Love) error
+	Loves(ctx context.Context, user int64, score, offset, limit int) (page []library.Love, total int, err error)
 }
 
 // Handler answers in Last.fm's words.
@@ -203,6 +205,12 @@ func (h *Handler) do(c call, p players.Player) (any, error) {
 		}
 		h.desk.Playing(p, play)
 		return nowPlaying{names: namesOf(play), Ignored: taken}, nil
+	case "track.love":
+		return h.love(c, p, library.Loved)
+	case "track.unlove":
+		return h.love(c, p, library.NoMatter)
+	case "user.getlovedtracks":
+		return h.loved(c, p)
 	case "user.getinfo":
 		return h.info(c, p)
 	case "user.getrecenttracks":
@@ -264,6 +272,36 @@ func playOf(v url.Values, at string) players.Play {
 	return p
 }
 
+// love stores that a person loves a track, or no more.
+func (h *Handler) love(c call, p players.Player, score int) (any, error) {
+	t := playOf(c.values, "").Track
+	if t.Title == "" || t.Artist == "" {
+		return nil, &problem{invalidParameter, "Invalid parameters - Your request is missing a required parameter"}
+	}
+	return nothing{}, h.store.SaveLove(c.Context(), p.User, library.Love{Title: t.Title, Artist: t.Artist,
+		RecordingMBID: t.RecordingMBID, Score: score, At: time.Now()})
+}
+
+func (h *Handler) loved(c call, p players.Player) (any, error) {
+	page, limit := c.page()
+	all, total, err := h.store.Loves(c.Context(), p.User, library.Loved, (page-1)*limit, limit)
+	return lovedTracks{recentlyPlayed{User: p.UserName, Page: page, PerPage: limit, Total: total,
+		Pages: (total + limit - 1) / limit}, all}, err
+}
+
+// page returns the page that is asked for, from 1, and how much it has.
+func (c call) page() (page, limit int) {
+	limit, err := strconv.Atoi(c.values.Get("limit"))
+	if err != nil || limit < 1 {
+		limit = recentTracks
+	}
+	page, err = strconv.Atoi(c.values.Get("page"))
+	if err != nil || page < 1 {
+		page = 1
+	}
+	return page, min(limit, mostRecent)
+}
+
 func (h *Handler) info(c call, p players.Player) (any, error) {
 	n, err := h.store.CountFound(c.Context(), library.ListenFilter{User: p.User})
 	if err != nil {
@@ -282,10 +320,7 @@ const (
 )
 
 func (h *Handler) recent(c call, p players.Player) (any, error) {
-	limit, err := strconv.Atoi(c.values.Get("limit"))
-	if err != nil || limit < 1 {
-		limit = recentTracks
-	}
+	page, limit := c.page()
 	f := library.ListenFilter{User: p.User}
 	if ts, err := strconv.ParseInt(c.values.Get("from"), 10, 64); err == nil {
 		f.From = time.Unix(ts, 0).UTC()
@@ -297,11 +332,6 @@ func (h *Handler) recent(c call, p players.Player) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := strconv.Atoi(c.values.Get("page"))
-	if err != nil || page < 1 {
-		page = 1
-	}
-	limit = min(limit, mostRecent)
 	out := recentlyPlayed{User: p.UserName, Page: page, PerPage: limit, Total: total,
 		Pages: (total + limit - 1) / limit}
 	next := ""

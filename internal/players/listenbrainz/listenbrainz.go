@@ -29,6 +29,10 @@ type Store interface {
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
 	// DeleteListens deletes listens, or returns library.ErrNotFound.
 	DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error)
+	SaveLove(ctx context.Context, user int64, v library.Love) error
+	Loves(ctx context.Context, user int64, score, offset, limit int) (page []library.Love, total int, err error)
+	TrackByMBID(ctx context.Context, mbid string) (library.Track, error)
+	TrackNamed(ctx context.Context, is func(library.Track) bool) (library.Track, error)
 	// ForwardingAccount names the account of a person here to other installations of Reprise.
 	ForwardingAccount(user int64) string
 }
@@ -96,12 +100,14 @@ func (h *Handler) route(w http.ResponseWriter, r *players.Request, p players.Pla
 		}
 	case path == "delete-listen":
 		method, call = http.MethodPost, func() error { return h.remove(w, r, p) }
+	case path == "feedback/recording-feedback":
+		method, call = http.MethodPost, func() error { return h.love(w, r, p) }
+	case path == "feedback/user/"+p.UserName+"/get-feedback":
+		call = func() error { return h.loves(w, r, p) }
 	case path == "latest-import" && r.Method == http.MethodPost:
 		method, call = http.MethodPost, func() error { return ok(w) } // what was imported is known by itself
 	case path == "latest-import":
-		call = func() error {
-			return answer(w, http.StatusOK, map[string]any{"musicbrainz_id": p.UserName, "latest_import": 0})
-		}
+		call = func() error { return h.latest(w, r, p) }
 	case strings.HasPrefix(path, "user/") && !strings.EqualFold(user, p.UserName):
 		return answer(w, http.StatusNotFound, failure{http.StatusNotFound, "Cannot find user: " + user})
 	case what == "listens":

@@ -32,7 +32,7 @@ type manifest struct {
 // packed describes a file of an archive.
 type packed struct {
 	Name   string `json:"name"`
-	Kind   string `json:"kind"`            // readme, listens, playlist, skipped, corrections or statistics
+	Kind   string `json:"kind"`            // readme, listens, playlist, skipped, corrections, loved or statistics
 	Title  string `json:"title,omitempty"` // of a playlist
 	Count  int    `json:"count"`           // listens, tracks or rows
 	Bytes  int64  `json:"bytes"`
@@ -104,6 +104,12 @@ func (h *Handler) pack(ctx context.Context, w io.Writer, u accounts.User, now ti
 	if err != nil {
 		return err
 	}
+	err = p.add(packed{Name: lovedFile, Kind: "loved"}, func(w io.Writer) (int, error) {
+		return h.writeLoves(ctx, w, u.ID)
+	})
+	if err != nil {
+		return err
+	}
 	if err := h.packStatistics(ctx, p, u.ID); err != nil {
 		return err
 	}
@@ -131,6 +137,7 @@ func readme(ctx context.Context, w io.Writer, u accounts.User, now time.Time) er
 		"playlists/", words.T(ctx, "export.readme.playlists"), "",
 		"skipped.csv", words.T(ctx, "export.readme.skipped"), "",
 		correctionsFile, words.T(ctx, "export.readme.corrections"), "",
+		lovedFile, words.T(ctx, "export.readme.loved"), "",
 		"statistics/", words.T(ctx, "export.readme.statistics"), "",
 		"manifest.json", words.T(ctx, "export.readme.manifest"), "",
 		words.T(ctx, "export.readme.import"),

@@ -34,6 +34,7 @@ type Store interface {
 	AllSkipped(ctx context.Context, user int64) ([]library.Skipped, error)
 	Corrections(ctx context.Context, user int64, before string, limit int) (page []library.Correction, next string,
 		err error)
+	Loves(ctx context.Context, user int64, score, offset, limit int) (page []library.Love, total int, err error)
 }
 
 // Statistics returns tables of everything that a person has heard.
@@ -119,8 +120,8 @@ func (h *Handler) API(a *core.API) {
 		Summary: "Your own listens, playlists, corrections and statistics as a file",
 		Answer: "A ZIP file, streamed: `listens.jsonl` (one object of the schema Listen per line, newest first), " +
 			"`playlists/0001.jspf` for each playlist, `skipped.csv` with what services list but don't return, " +
-			"`README.txt`, and `manifest.json` with the counts and checksums of all files. Importing it with " +
-			"`provider=reprise` gives the same listens.",
+			"`loved.jsonl`, `README.txt`, and `manifest.json` with the counts and checksums of all files. " +
+			"Importing it with `provider=reprise` gives the same listens.",
 		Types: []string{"application/zip"},
 	})
 	core.Get(a, "/feed.atom", h.atom, core.Call{

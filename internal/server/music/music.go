@@ -34,6 +34,7 @@ type Store interface {
 	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
 	ChosenPicture(ctx context.Context, name string) ([]byte, error)
 	LinkStore
+	LoveStore
 }
 
 // Handler answers for listens, and for the artists, albums and tracks in them.
@@ -54,10 +55,13 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/listens", h.listensPage)
 	g.GET("/music/:kind/:id", h.musicPage)
 	g.GET("/art/:hash", h.picture)
+	g.GET(lovedPath, h.lovesPage)
+	g.POST("/music/track/:id/love", h.loveForm)
 }
 
 // API adds the routes of the API.
 func (h *Handler) API(a *core.API) {
+	h.loves(a)
 	core.Get(a, "/listens", h.listensAPI, core.Call{
 		ID:      "listListens",
 		Summary: "Listens, newest first",
@@ -83,6 +87,25 @@ func (h *Handler) API(a *core.API) {
 		ID:      "getTrack",
 		Summary: "A track that the signed-in user has heard, with the numbers on its page",
 		Answer:  "The numbers and facts. The id of something that was merged or joined answers with what it is now.",
+	})
+}
+
+// loves adds the routes of the API about loved tracks.
+func (h *Handler) loves(a *core.API) {
+	core.Get(a, "/loves", h.lovesAPI, core.Call{
+		ID:      "listLoves",
+		Summary: "Tracks that the signed-in user loves, the latest first",
+		Answer:  "A page of tracks.",
+	})
+	core.Put(a, "/tracks/{id}/love", h.loveAPI, core.Call{
+		ID:      "loveTrack",
+		Summary: "Love a track",
+		Answer:  "Loved.",
+	})
+	core.Delete(a, "/tracks/{id}/love", h.unloveAPI, core.Call{
+		ID:      "unloveTrack",
+		Summary: "Take it back that a track is loved",
+		Answer:  "Taken back.",
 	})
 }
 
@@ -165,6 +188,9 @@ func (h *Handler) musicPage(c echo.Context) error {
 		return err
 	}
 	if p.Listens, err = h.lately(c, all); err != nil {
+		return err
+	}
+	if p.Love, err = h.loveButton(c, all.Music); err != nil {
 		return err
 	}
 	p.Correct = correctionOf(c, "/music/"+v.Kind+"/"+v.ID)

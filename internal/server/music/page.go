@@ -26,6 +26,7 @@ type pageView struct {
 	Sources  ui.Grid
 	NotAsked bool // no source has been asked about it
 	Correct  correction
+	Love     *ui.Action // nil but for a track
 	Music
 }
 

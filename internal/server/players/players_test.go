@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -606,6 +607,80 @@ func TestAPlayerOfLastFMSends(t *testing.T) {
 		code, body := call(url.Values{"method": {"track.dance"}, "sk": {key}})
 		require.Equal(t, http.StatusBadRequest, code)
 		require.Contains(t, body, `<lfm status="failed"><error code="3">`)
+	})
+}
+
+// Promise: What a person loves in a player is loved in Reprise, and the other way round.
+func TestTracksAreLovedInPlayers(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		p := newPlayer(h, "any")
+		session := url.Values{"method": {"auth.getMobileSession"}, "username": {"Ann"}, "password": {p.secret},
+			"api_key": {"their own"}, "format": {"json"}}
+		_, body := p.send(http.MethodPost, "/2.0/", "", session.Encode())
+		_, rest, _ := strings.Cut(body, `"key":"`)
+		key, _, _ := strings.Cut(rest, `"`)
+		lastFM := func(method string, more ...string) string {
+			v := url.Values{"method": {method}, "sk": {key}, "format": {"json"}}
+			for pair := range slices.Chunk(more, 2) {
+				v.Set(pair[0], pair[1])
+			}
+			_, body := p.send(http.MethodPost, "/2.0/", "", v.Encode())
+			return body
+		}
+		loved := func() (titles []string) {
+			for _, l := range h.Call(http.MethodGet, "/loves", "", http.StatusOK)["loves"].([]any) {
+				titles = append(titles, l.(map[string]any)["track"].(string))
+			}
+			return titles
+		}
+		for n, title := range []string{"Jóga", "Hunter"} {
+			code, _ := p.send(http.MethodPost, "/1/submit-listens", p.secret,
+				single(title, time.Now().Add(-time.Duration(n)*time.Hour)))
+			require.Equal(t, http.StatusOK, code)
+		}
+
+		require.JSONEq(t, "{}", lastFM("track.love", "artist", "Björk", "track", "Jóga"))
+		require.JSONEq(t, "{}", lastFM("track.love", "artist", "BJÖRK", "track", "joga"), "the same track")
+		require.Equal(t, []string{"Jóga"}, loved())
+		require.Contains(t, lastFM("user.getLovedTracks", "user", "Ann"), `"total":"1"`)
+		require.Contains(t, lastFM("track.love", "artist", "Björk"), `"error":6`)
+
+		time.Sleep(time.Minute)
+		_, page := p.send(http.MethodGet, "/1/user/Ann/listens", p.secret, "")
+		var listens struct {
+			Payload struct {
+				Listens []struct {
+					MSID string `json:"recording_msid"`
+				}
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(page), &listens))
+		feedback := func(body string) int {
+			code, _ := p.send(http.MethodPost, "/1/feedback/recording-feedback", p.secret, body)
+			return code
+		}
+		require.Equal(t, http.StatusOK, feedback(fmt.Sprintf(`{"recording_msid":%q,"score":1}`,
+			listens.Payload.Listens[1].MSID)))
+		require.Equal(t, []string{"Hunter", "Jóga"}, loved())
+		for _, wrong := range []string{`{"recording_msid":"x","score":1}`, `{"recording_msid":"x"}`, `{"score":1}`,
+			`{"recording_msid":"x","score":2}`, `[`} {
+			require.Equal(t, http.StatusBadRequest, feedback(wrong), wrong)
+		}
+		_, page = p.send(http.MethodGet, "/1/feedback/user/Ann/get-feedback?score=1", p.secret, "")
+		require.Contains(t, page, `"total_count":2`)
+
+		tracks := h.Call(http.MethodGet, "/search?q=hunter", "", http.StatusOK)["tracks"].([]any)
+		id := tracks[0].(map[string]any)["id"].(string)
+		require.Contains(t, h.Page("/music/track/"+id), "Loved: take it back")
+		h.Call(http.MethodDelete, "/tracks/"+id+"/love", "", http.StatusNoContent)
+		require.Equal(t, []string{"Jóga"}, loved())
+		h.Call(http.MethodPut, "/tracks/"+id+"/love", "", http.StatusNoContent)
+		require.Contains(t, h.Page("/loved"), "Hunter")
+		require.JSONEq(t, "{}", lastFM("track.unlove", "artist", "Björk", "track", "Hunter"))
+		require.Equal(t, []string{"Jóga"}, loved())
+		_, page = p.send(http.MethodGet, "/1/latest-import?user_name=Ann", p.secret, "")
+		require.Contains(t, page, fmt.Sprintf(`"latest_import":%d`, time.Now().Add(-time.Minute).Unix()))
 	})
 }
 

@@ -318,6 +318,18 @@ CREATE TABLE imports (
 );
 CREATE INDEX imports_owner ON imports (user_id, id);
 
+-- What people think of tracks.
+CREATE TABLE loves (
+    user_id        INTEGER NOT NULL REFERENCES users (id),
+    match_key      BIGINT NOT NULL, -- equal for the names that services give to the same track
+    title          TEXT NOT NULL, -- as it was said first
+    artist         TEXT NOT NULL,
+    recording_mbid TEXT NOT NULL,
+    score          INTEGER NOT NULL, -- 1 loved, -1 hated
+    said_at        BIGINT NOT NULL,
+    PRIMARY KEY (user_id, match_key)
+);
+
 -- When a connection was not read for a while, what of it could be read later, and what an import has filled.
 CREATE TABLE gaps (
     user_id    INTEGER NOT NULL REFERENCES users (id),
