@@ -58,7 +58,7 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	v := pageView{Artist: f.Artist, Hidden: rest(c, f), From: dayOf(f.From, zone), Playlists: lists > 0,
-		To: dayOf(f.To.Add(-time.Millisecond), zone), Some: n > 0, Feeds: feedsOf(h.core.BaseURL()),
+		To: dayOf(f.To.Add(-time.Millisecond), zone), Some: n > 0, Feeds: feedsOf(ctx, h.core.BaseURL()),
 		Count: words.T(ctx, "export.count", "Count", n), Forms: formsOf(ctx, n, some)}
 	whole := library.ListenFilter{User: user}
 	if f != whole {
@@ -111,10 +111,11 @@ var ids = map[string]string{export.JSONLines.Name: "jsonl", export.CSV.Name: "cs
 	export.ListenBrainz.Name: "listenbrainz", export.Maloja.Name: "maloja"}
 
 // feedsOf returns the addresses of the feeds.
-func feedsOf(base string) []feedView {
+func feedsOf(ctx context.Context, base string) []feedView {
 	token := "?token=" + url.QueryEscape("TOKEN")
 	return []feedView{{"feed-atom", "Atom", base + api + "/feed.atom" + token},
-		{"feed-json", "JSON Feed", base + api + "/feed.json" + token}}
+		{"feed-json", "JSON Feed", base + api + "/feed.json" + token},
+		{"feed-now", words.T(ctx, "export.now_playing"), base + api + "/now-playing" + token}}
 }
 
 // about says roughly how large a file is.

@@ -310,6 +310,9 @@ func TestFeedsShowTheNewestListens(t *testing.T) {
 		require.Equal(t, "application/feed+json", w.Header().Get("Content-Type"))
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &feed))
 		require.Len(t, feed.Items, 50)
+		now := far("/now-playing?token=" + read)
+		require.Equal(t, http.StatusOK, now.Code)
+		require.JSONEq(t, `{"now_playing":[]}`, now.Body.String())
 		h.As(0)
 		for path, status := range map[string]int{"/feed.json": http.StatusUnauthorized,
 			"/feed.json?token=wrong": http.StatusUnauthorized, "/feed.json?token=" + operate: http.StatusForbidden,

@@ -23,7 +23,7 @@ type nowPlayingAnswer struct {
 	NowPlaying []NowPlaying `json:"now_playing"`
 }
 
-func (h *Handler) nowAPI(c echo.Context, _ *core.None) (out nowPlayingAnswer, _ error) {
+func (h *Handler) nowAPI(c echo.Context, _ *core.FeedToken) (out nowPlayingAnswer, _ error) {
 	return nowPlayingAnswer{h.playing(c)}, nil
 }
 

@@ -109,9 +109,10 @@ func (h *Handler) API(a *core.API) {
 		Scope:   core.BySession,
 	})
 	core.Get(a, "/now-playing", h.nowAPI, core.Call{
-		ID:      "getNowPlaying",
-		Summary: "What is playing now, as players say, the latest first",
-		Answer:  "Empty if nothing is.",
+		ID:        "getNowPlaying",
+		Summary:   "What is playing now, as players say, the latest first",
+		Answer:    "Empty if nothing is.",
+		ByAddress: true,
 	})
 }
 
