@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -30,7 +31,9 @@ type way struct {
 	Address string
 	Own     bool   // it takes an address only, which has the secret in it
 	Body    string // what it is to send; empty for programs that know
-	At      string // the provider that people connect to read from the same server; empty for none
+	// Config is what goes into its file of settings, with {address}, {user} and {token}; empty for none.
+	Config string
+	At     string // the provider that people connect to read from the same server; empty for none
 }
 
 // tautulliBody has the parameters of Tautulli's notifications:
@@ -45,6 +48,9 @@ const plainBody = `{"event":"start","title":"{{ state_attr(player, 'media_title'
 	`"artist":"{{ state_attr(player, 'media_artist') }}","album":"{{ state_attr(player, 'media_album_name') }}",` +
 	`"length":{{ state_attr(player, 'media_duration') or 0 }},"player":"{{ state_attr(player, 'friendly_name') }}"}`
 
+// mpdConfig is a section of mpdscribble.conf.
+const mpdConfig = "[reprise]\nurl = {address}\nusername = {user}\npassword = {token}"
+
 // ways are the programs to choose from, the commonest first.
 var ways = []way{
 	{Name: "navidrome", Label: "Navidrome", Kind: players.ListenBrainz, Address: "/1/", At: "navidrome"},
@@ -54,7 +60,7 @@ var ways = []way{
 	{Name: "web_scrobbler", Label: "Web Scrobbler", Kind: players.ListenBrainz, Address: "/1/submit-listens"},
 	{Name: "pano", Label: "Pano Scrobbler", Kind: players.ListenBrainz, Address: "/"},
 	{Name: "foobar2000", Label: "foobar2000", Kind: players.ListenBrainz, Address: "/"},
-	{Name: "mpd", Label: "MPD", Kind: players.AudioScrobbler, Address: "/"},
+	{Name: "mpd", Label: "MPD", Kind: players.AudioScrobbler, Address: "/", Config: mpdConfig},
 	{Name: "tautulli", Label: "Tautulli", Kind: players.Tautulli, Address: "/tautulli", Own: true, Body: tautulliBody},
 	{Name: "emby", Label: "Emby", Kind: players.Emby, Address: "/emby", Own: true},
 	{Name: "home_assistant", Label: "Home Assistant", Kind: players.JSON, Address: "/json", Own: true, Body: plainBody},
@@ -190,6 +196,11 @@ func (s setup) Target() string {
 		return s.OwnAddress + s.way.Address
 	}
 	return s.Root + s.way.Address
+}
+
+// Section returns what goes into the program's file of settings.
+func (s setup) Section() string {
+	return strings.NewReplacer("{address}", s.Target(), "{user}", s.User, "{token}", s.Secret).Replace(s.Config)
 }
 
 func (h *Handler) onePage(c echo.Context) error {
