@@ -5,6 +5,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -117,4 +118,30 @@ func ending(name string, endings ...string) bool {
 // hidden reports whether a file in an archive was added by an operating system.
 func hidden(name string) bool {
 	return strings.HasPrefix(path.Base(name), ".") || strings.Contains(name, "__MACOSX/")
+}
+
+// exportID returns the SourceID of a play that its service gives none.
+func exportID(at time.Time, artist, title string) string {
+	return library.FromExport + "plays:" + strconv.FormatInt(at.Unix(), 10) + ":" + library.NameHash(artist, title)
+}
+
+// isTable returns a wants of tables whose names contain one of these words.
+func isTable(parts ...string) func(string) bool {
+	return func(name string) bool {
+		base := strings.ToLower(path.Base(name))
+		for _, part := range parts {
+			if strings.Contains(base, part) && ending(name, ".csv") && !hidden(name) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// lengthOf returns a track's length; zero for an impossible one.
+func lengthOf(seconds float64) time.Duration {
+	if seconds <= 0 || seconds > maxPlayed.Seconds() {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second)).Truncate(time.Millisecond)
 }
