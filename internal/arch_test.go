@@ -455,8 +455,7 @@ var adapterArrows = []string{"internal/library", "internal/providers", "internal
 	"internal/resilience/hosts", "internal/resilience/keys"}
 
 // listenBrainzArrows are those of adapters of servers that have a part of ListenBrainz' API.
-var listenBrainzArrows = []string{"internal/library", "internal/providers", "internal/providers/listenbrainz",
-	"internal/resilience"}
+var listenBrainzArrows = []string{"internal/library", "internal/providers", "internal/providers/listenbrainz"}
 
 // everywhere is the catalogue, as every package may say something to people, except for those that are wordless: their
 // causes are values.

@@ -13,12 +13,10 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
-	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
 const (
-	program      = "Koito"
 	listensRoute = "/apis/web/v1/listens"
 	// perPage is the most that Koito returns; see maximumLimit in its engine/handlers.
 	perPage = 500
@@ -26,30 +24,16 @@ const (
 
 // Describe returns the description of Koito.
 func Describe() providers.Description {
-	return providers.Description{
-		Name: "koito", DisplayName: program, Icon: "M4 4h4v7l6-7h5l-7 8 7 8h-5l-6-7v7H4z",
-		Purpose:   words.New("koito.purpose"),
-		Streams:   []string{library.Listens},
-		Endpoints: append(listenbrainz.CompatibleEndpoints(), http.MethodGet+" "+listensRoute),
-		Takes: providers.Takes{Listens: "submit_listens", Batch: 1000, Playing: true,
-			Repeat: "It stores a track once for each second."},
-		Owner:  providers.OwnServer,
-		Fields: listenbrainz.CompatibleFields(program, words.New("koito.field.token_help")),
-		Tables: listenbrainz.CompatibleTables(program, "https://koito.io/reference/api/"),
-		Build:  build,
-	}
-}
-
-func build(_ providers.Settings, in providers.Installation) (providers.Provider, error) {
-	return providers.Provider{
-		App: listenbrainz.CompatibleHost,
-		Open: func(call resilience.Call, cred library.Credentials) providers.Adapter {
-			return &adapter{listenbrainz.OpenCompatible(call, in, program, cred)}
-		},
-	}, nil
+	return listenbrainz.DescribeCompatible(providers.Description{
+		Name: "koito", DisplayName: "Koito", Icon: "M4 4h4v7l6-7h5l-7 8 7 8h-5l-6-7v7H4z",
+		Purpose: words.New("koito.purpose"), Endpoints: []string{http.MethodGet + " " + listensRoute},
+		Takes: providers.Takes{Playing: true, Repeat: "It stores a track once for each second."},
+	}, words.New("koito.field.token_help"), open, "https://koito.io/reference/api/")
 }
 
 type adapter struct{ *listenbrainz.Compatible }
+
+func open(c *listenbrainz.Compatible) providers.Adapter { return &adapter{c} }
 
 // Prove implements providers.Adapter. Besides the token, it tries to read: a Koito that lets nobody in without signing
 // in may take the token for sending only.

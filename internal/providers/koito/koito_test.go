@@ -51,7 +51,7 @@ func far(n int) providertest.Respond {
 	}
 }
 
-func open(far providertest.Respond, cred library.Credentials) *adapter {
+func at(far providertest.Respond, cred library.Credentials) *adapter {
 	return providertest.New(Describe()).Open(providertest.Call(far), cred).(*adapter)
 }
 
@@ -88,7 +88,7 @@ func TestDescription(t *testing.T) {
 
 func TestAWholeHistoryIsRead(t *testing.T) {
 	t.Parallel()
-	a, total := open(far(1201), geoff), 0
+	a, total := at(far(1201), geoff), 0
 	seen := map[string]bool{}
 	for page, err := range a.Listens(t.Context(), library.Span{}) {
 		require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestAWholeHistoryIsRead(t *testing.T) {
 
 func TestAListenIsAsKoitoHasIt(t *testing.T) {
 	t.Parallel()
-	for page, err := range open(far(7), geoff).Listens(t.Context(), library.Span{After: newest.Add(-time.Minute)}) {
+	for page, err := range at(far(7), geoff).Listens(t.Context(), library.Span{After: newest.Add(-time.Minute)}) {
 		require.NoError(t, err)
 		require.Equal(t, library.Listen{SourceID: "1795208400:7", PlayedAt: newest, Track: library.Track{
 			Title: "Song 7", Artist: "Björk, Arca", SourceID: "7",
@@ -116,7 +116,7 @@ func TestOnlyTheGapIsRead(t *testing.T) {
 	t.Parallel()
 	span := library.Span{After: newest.Add(-600 * time.Minute), Before: newest.Add(-550 * time.Minute)}
 	pages := 0
-	for page, err := range open(far(2000), geoff).Listens(t.Context(), span) {
+	for page, err := range at(far(2000), geoff).Listens(t.Context(), span) {
 		require.NoError(t, err)
 		require.False(t, page.Listens[0].PlayedAt.After(span.Before))
 		pages++
@@ -127,7 +127,7 @@ func TestOnlyTheGapIsRead(t *testing.T) {
 // TestAnEmptyPageIsTheEnd checks that a server which always has a next page is not asked for ever.
 func TestAnEmptyPageIsTheEnd(t *testing.T) {
 	t.Parallel()
-	for range open(providertest.Always(200, `{"items":[],"total_record_count":5,"has_next_page":true}`), geoff).
+	for range at(providertest.Always(200, `{"items":[],"total_record_count":5,"has_next_page":true}`), geoff).
 		Listens(t.Context(), library.Span{}) {
 		t.Fatal("a page, or an error")
 	}
@@ -137,7 +137,7 @@ func TestAnAddressMayBeThatOfAnAPI(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{"koito.example.org", "https://koito.example.org/",
 		"https://koito.example.org/apis/listenbrainz/1/submit-listens", "koito.example.org/apis/web/v1"} {
-		account, err := open(far(1), library.Credentials{"url": typed, "token": " " + key}).Prove(t.Context())
+		account, err := at(far(1), library.Credentials{"url": typed, "token": " " + key}).Prove(t.Context())
 		require.NoError(t, err, typed)
 		require.Equal(t, providers.Account{ID: "koito.example.org#geoff", Name: "geoff",
 			Learned: library.Credentials{"url": "https://koito.example.org"}}, account, typed)
@@ -147,7 +147,7 @@ func TestAnAddressMayBeThatOfAnAPI(t *testing.T) {
 func TestAnotherServerAtTheAddress(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"<html>nothing here</html>", "404 page not found"} {
-		_, err := open(providertest.Always(404, body), geoff).Prove(t.Context())
+		_, err := at(providertest.Always(404, body), geoff).Prove(t.Context())
 		var refused *resilience.AnswerError
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, "There's no Koito at this address.", refused.Advice().String())

@@ -19,33 +19,51 @@ type Compatible struct {
 	reader adapter // at the server's own API
 }
 
-// CompatibleEndpoints are the calls of [Compatible], without those of Get.
-func CompatibleEndpoints() []string {
-	return []string{endpoint(validateRoute), http.MethodPost + " " + submitRoute}
-}
-
-// CompatibleFields are the fields of the connect form: the address of a program ("Koito"), and its API key, with a
-// sentence about where to find it.
-func CompatibleFields(program string, tokenHelp words.Text) []providers.Field {
-	return []providers.Field{{
+// DescribeCompatible completes the description of a program ("Koito") that people run themselves: how they connect,
+// what it takes, and what refusals mean. Its own endpoints are those of reading it. tokenHelp says where to find an API
+// key.
+func DescribeCompatible(
+	d providers.Description, tokenHelp words.Text, open func(*Compatible) providers.Adapter, sources ...string,
+) providers.Description {
+	program := d.DisplayName
+	d.Streams, d.Owner = []string{library.Listens}, providers.OwnServer
+	d.Endpoints = append([]string{endpoint(validateRoute), http.MethodPost + " " + submitRoute}, d.Endpoints...)
+	d.Takes.Listens, d.Takes.Batch = "submit_listens", listensPerSubmission
+	d.Fields = []providers.Field{{
 		Name: urlField, Label: words.New("listenbrainz.field.program_url", "Program", program), Kind: "url",
 		Help: words.New("listenbrainz.field.program_url_help"),
 	}, {
 		Name: tokenField, Label: words.New("listenbrainz.field.program_token"), Kind: "password", Help: tokenHelp,
 	}}
-}
-
-// CompatibleHost returns the host of a server as a person typed its address; empty for none.
-func CompatibleHost(cred library.Credentials) string {
-	if u, err := providers.ServerAddress(urlField, cred[urlField]); err == nil {
-		return u.Host
+	s := server{own: true, program: program}
+	d.Tables = providers.Tables{
+		Provider: program, Sources: sources,
+		Reading: "There are no codes besides the status.",
+		Own:     map[string]string{invalidToken: own[invalidToken], noRoute: "404, 405 or 501"},
+		Of: []providers.NamedTable{
+			{Calls: "all calls", Table: s.tableOf(nil)},
+			{Calls: "sending listens", Table: s.tableOf(submitTable[len(table):])[len(elsewhereTable):]},
+		},
 	}
-	return ""
+	d.Build = func(_ providers.Settings, in providers.Installation) (providers.Provider, error) {
+		return providers.Provider{
+			App: func(cred library.Credentials) string {
+				if u, err := providers.ServerAddress(urlField, cred[urlField]); err == nil {
+					return u.Host
+				}
+				return ""
+			},
+			Open: func(call resilience.Call, cred library.Credentials) providers.Adapter {
+				return open(openCompatible(call, in, program, cred))
+			},
+		}, nil
+	}
+	return d
 }
 
-// OpenCompatible returns a Compatible of a program ("Koito") at the address that a person entered,
+// openCompatible returns a Compatible of a program ("Koito") at the address that a person entered,
 // with its key. Its calls are parts of call. The address may be that of one of its APIs, below /apis.
-func OpenCompatible(
+func openCompatible(
 	call resilience.Call, in providers.Installation, program string, cred library.Credentials,
 ) *Compatible {
 	a := adapter{call: call, domains: in.Domains, token: strings.Join(strings.Fields(cred[tokenField]), "")}
@@ -91,18 +109,4 @@ func (c *Compatible) Submit(ctx context.Context, plays []library.StoredListen) (
 // Playing implements providers.PlayingTaker.
 func (c *Compatible) Playing(ctx context.Context, t library.Track) error {
 	return c.taker.Playing(ctx, t)
-}
-
-// CompatibleTables returns the error tables of [Compatible] for docs/providers.md.
-func CompatibleTables(program string, sources ...string) providers.Tables {
-	s := server{own: true, program: program}
-	return providers.Tables{
-		Provider: program, Sources: sources,
-		Reading: "There are no codes besides the status.",
-		Own:     map[string]string{invalidToken: own[invalidToken], noRoute: "404, 405 or 501"},
-		Of: []providers.NamedTable{
-			{Calls: "all calls", Table: s.tableOf(nil)},
-			{Calls: "sending listens", Table: s.tableOf(submitTable[len(table):])[len(elsewhereTable):]},
-		},
-	}
 }

@@ -14,12 +14,10 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
-	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
 const (
-	program        = "Maloja"
 	scrobblesRoute = "/apis/mlj_1/scrobbles"
 	countRoute     = "/apis/mlj_1/numscrobbles"
 	perPage        = 1000 // Maloja has no limit of its own; an answer has about 300 KB then
@@ -27,31 +25,17 @@ const (
 
 // Describe returns the description of Maloja.
 func Describe() providers.Description {
-	return providers.Description{
-		Name: "maloja", DisplayName: program, Icon: "M3 19V6l5 7 4-7 4 7 5-7v13h-3v-5l-2 3-4-6-4 6-2-3v5z",
-		Purpose: words.New("maloja.purpose"),
-		Streams: []string{library.Listens},
-		Endpoints: append(listenbrainz.CompatibleEndpoints(), http.MethodGet+" "+scrobblesRoute,
-			http.MethodGet+" "+countRoute),
-		Takes: providers.Takes{Listens: "submit_listens", Batch: 1000,
-			Repeat: "It has one scrobble for each second, and ignores the same one again."},
-		Owner:  providers.OwnServer,
-		Fields: listenbrainz.CompatibleFields(program, words.New("maloja.field.token_help")),
-		Tables: listenbrainz.CompatibleTables(program, "https://github.com/krateng/maloja/blob/master/API.md"),
-		Build:  build,
-	}
-}
-
-func build(_ providers.Settings, in providers.Installation) (providers.Provider, error) {
-	return providers.Provider{
-		App: listenbrainz.CompatibleHost,
-		Open: func(call resilience.Call, cred library.Credentials) providers.Adapter {
-			return &adapter{listenbrainz.OpenCompatible(call, in, program, cred)}
-		},
-	}, nil
+	return listenbrainz.DescribeCompatible(providers.Description{
+		Name: "maloja", DisplayName: "Maloja", Icon: "M3 19V6l5 7 4-7 4 7 5-7v13h-3v-5l-2 3-4-6-4 6-2-3v5z",
+		Purpose:   words.New("maloja.purpose"),
+		Endpoints: []string{http.MethodGet + " " + scrobblesRoute, http.MethodGet + " " + countRoute},
+		Takes:     providers.Takes{Repeat: "It has one scrobble for each second, and ignores the same one again."},
+	}, words.New("maloja.field.token_help"), open, "https://github.com/krateng/maloja/blob/master/API.md")
 }
 
 type adapter struct{ *listenbrainz.Compatible }
+
+func open(c *listenbrainz.Compatible) providers.Adapter { return &adapter{c} }
 
 // Prove implements providers.Adapter. Besides the key, it tries to read.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {

@@ -52,7 +52,7 @@ func far(n int) providertest.Respond {
 	}
 }
 
-func open(far providertest.Respond, cred library.Credentials) *adapter {
+func at(far providertest.Respond, cred library.Credentials) *adapter {
 	return providertest.New(Describe()).Open(providertest.Call(far), cred).(*adapter)
 }
 
@@ -89,7 +89,7 @@ func TestDescription(t *testing.T) {
 
 func TestAWholeHistoryIsRead(t *testing.T) {
 	t.Parallel()
-	a, total := open(far(2401), geoff), 0
+	a, total := at(far(2401), geoff), 0
 	seen := map[string]bool{}
 	for page, err := range a.Listens(t.Context(), library.Span{}) {
 		require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestAWholeHistoryIsRead(t *testing.T) {
 
 func TestAScrobbleIsAsMalojaHasIt(t *testing.T) {
 	t.Parallel()
-	for page, err := range open(far(7), geoff).Listens(t.Context(), library.Span{After: newest.Add(-time.Minute)}) {
+	for page, err := range at(far(7), geoff).Listens(t.Context(), library.Span{After: newest.Add(-time.Minute)}) {
 		require.NoError(t, err)
 		require.Equal(t, library.Listen{SourceID: "1795208400", PlayedAt: newest, Player: "Kitchen",
 			Track: library.Track{Title: "Song 7", Artist: "Björk, Arca", Album: "Fossora", Duration: 200 * time.Second,
@@ -117,7 +117,7 @@ func TestOnlyTheGapIsRead(t *testing.T) {
 	t.Parallel()
 	span := library.Span{After: newest.Add(-1100 * time.Minute), Before: newest.Add(-1050 * time.Minute)}
 	pages := 0
-	for page, err := range open(far(3000), geoff).Listens(t.Context(), span) {
+	for page, err := range at(far(3000), geoff).Listens(t.Context(), span) {
 		require.NoError(t, err)
 		require.False(t, page.Listens[0].PlayedAt.After(span.Before))
 		pages++
@@ -129,7 +129,7 @@ func TestAnAddressMayBeThatOfAnAPI(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{"maloja.example.org", "https://maloja.example.org/",
 		"https://maloja.example.org/apis/listenbrainz/1/submit-listens", "maloja.example.org/apis/mlj_1/newscrobble"} {
-		account, err := open(far(1), library.Credentials{"url": typed, "token": " " + key}).Prove(t.Context())
+		account, err := at(far(1), library.Credentials{"url": typed, "token": " " + key}).Prove(t.Context())
 		require.NoError(t, err, typed)
 		require.Equal(t, providers.Account{ID: "maloja.example.org#geoff", Name: "geoff",
 			Learned: library.Credentials{"url": "https://maloja.example.org"}}, account, typed)
@@ -139,7 +139,7 @@ func TestAnAddressMayBeThatOfAnAPI(t *testing.T) {
 func TestAnotherServerAtTheAddress(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"<html>nothing here</html>", "404 page not found"} {
-		_, err := open(providertest.Always(404, body), geoff).Prove(t.Context())
+		_, err := at(providertest.Always(404, body), geoff).Prove(t.Context())
 		var refused *resilience.AnswerError
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, "There's no Maloja at this address.", refused.Advice().String())
