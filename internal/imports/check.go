@@ -61,6 +61,9 @@ func check(path, name string, f format, a Answers) (look, error) {
 		if why.IsZero() && err != nil && !errors.Is(err, errStop) && !errors.Is(err, errLooked) {
 			why = inWords(err)
 		}
+		if file == nil { // it cannot be opened
+			continue
+		}
 		if left -= file.n; left <= 0 {
 			break
 		}

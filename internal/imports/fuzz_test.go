@@ -118,3 +118,64 @@ func FuzzArchive(f *testing.F) {
 		}
 	})
 }
+
+// FuzzOtherExports reads any bytes as an export of each of the other programs, with and without answers.
+func FuzzOtherExports(f *testing.F) {
+	seeds(f, "*", "#AUDIOSCROBBLER/1.1\n#TZ/UTC\na\tb\tc\t1\t60\tL\t1\n", "artist,title,time\na,b,2020-01-01 10:00\n")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, name := range order {
+			if name != Reprise && name != "spotify" && name != "lastfm" && name != "listenbrainz" {
+				readAny(t, string(name), text)
+			}
+		}
+		_ = anyTable.read(newMeter(bytes.NewReader(text), int64(len(text))), Answers{TimeZone: "Europe/Berlin",
+			Columns: &Columns{Title: 1, Time: 2, Length: 3}}, func(v row) bool { return true })
+	})
+}
+
+// FuzzRecognise finds out what any bytes are, and reads them as that.
+func FuzzRecognise(f *testing.F) {
+	seeds(f, "*")
+	f.Fuzz(func(t *testing.T, file []byte) {
+		path := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+		found, err := recognise(path, "file.csv")
+		if err != nil {
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		require.True(t, Reads(found.as.Provider()))
+		require.LessOrEqual(t, len(found.sample), sampleRows)
+		_, _ = check(path, "file.csv", formats[found.as.Provider()], Answers{})
+	})
+}
+
+// FuzzWorkbook reads any bytes as a sheet of a workbook, and as the texts that its cells share.
+func FuzzWorkbook(f *testing.F) {
+	f.Add([]byte(`<worksheet><row><c r="A1" t="s"><v>0</v></c><c r="AB1" t="inlineStr"><is><t>x</t></is></c></row>` +
+		`</worksheet>`))
+	f.Add([]byte(`<sst><si><t>a</t><rPh><t>b</t></rPh></si></sst>`))
+	f.Add([]byte(`<row><c r="ZZZ9"><v>1</v><row>`))
+	f.Fuzz(func(t *testing.T, part []byte) {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for name, text := range map[string]string{
+			"xl/workbook.xml": `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/` +
+				`relationships"><sheets><sheet name="a" r:id="1"/></sheets></workbook>`,
+			"xl/_rels/workbook.xml.rels": `<r><Relationship Id="1" Target="worksheets/1.xml"/></r>`,
+			"xl/sharedStrings.xml":       string(part), "xl/worksheets/1.xml": string(part),
+		} {
+			file, err := w.Create(name)
+			require.NoError(t, err)
+			_, err = file.Write([]byte(text))
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close())
+		path := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+		_, err := check(path, "file.xlsx", anyTable, Answers{Columns: &Columns{Title: 1, Time: 2}})
+		if err != nil {
+			require.NotEmpty(t, err.Error())
+		}
+	})
+}
