@@ -69,6 +69,11 @@ func TestAnyFileIsLookedAtBeforeItIsImported(t *testing.T) {
 		require.NotContains(t, page, at+"/start")
 		h.Call(http.MethodPatch, at, `{"columns":{"artist":0,"title":0,"time":2}}`, http.StatusUnprocessableEntity)
 
+		h.Call(http.MethodPatch, at, `{"columns":{"artist":0,"title":2,"time":1}}`, http.StatusOK)
+		run(t, h)
+		require.Contains(t, h.Page("/imports"), "Reprise found no listens in it.")
+		require.NotContains(t, h.Page("/imports"), at+"/start", "there is nothing to import")
+
 		h.Call(http.MethodPatch, at, `{"columns":{"artist":0,"title":1,"time":2},"time_zone":"Europe/Berlin"}`,
 			http.StatusOK)
 		run(t, h)
