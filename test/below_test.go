@@ -65,7 +65,7 @@ func TestBrowserBelowAPath(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, export(t, 20), 0o600))
 	do(t, tab, chromedp.Navigate(p.url+"/imports"),
 		chromedp.SetUploadFiles("input[type=file]", []string{file}, byQuery),
-		chromedp.Submit("input[type=file]", byQuery), sees("#imports", "It has 20 listens"),
+		chromedp.Submit("input[type=file]", byQuery), sees("#imports", "The file has 20 listens"),
 		chromedp.Submit(`form[action$="/start"] button`, byQuery),
 		sees(".flash", "my_spotify_data.zip is being imported."),
 		at("/music/imports"), sees("#imports", "20 listens are new"))

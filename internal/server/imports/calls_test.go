@@ -77,8 +77,8 @@ func TestAnyFileIsLookedAtBeforeItIsImported(t *testing.T) {
 		h.Call(http.MethodPatch, at, `{"columns":{"artist":0,"title":1,"time":2},"time_zone":"Europe/Berlin"}`,
 			http.StatusOK)
 		run(t, h)
-		require.Contains(t, h.Page("/imports"), "This is a table. It has 2 listens from")
-		require.Contains(t, h.Page("/imports"), "2 of them would be new.")
+		require.Contains(t, h.Page("/imports"), "This is a table. The file has 2 listens, all from 30 April 2026.")
+		require.Contains(t, h.Page("/imports"), "All of them are new to Reprise.")
 		require.Contains(t, h.Page("/imports"), "Import 2 listens")
 		require.Empty(t, h.Call(http.MethodGet, "/listens", "", http.StatusOK)["listens"])
 
@@ -111,7 +111,7 @@ func TestAFileOnThePageIsRecognised(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, status)
 		require.True(t, strings.HasPrefix(to, "/imports#import-"), to)
 		run(t, h)
-		require.Contains(t, h.Page("/imports"), "This is an export of Maloja. It has 1 listen, of")
+		require.Contains(t, h.Page("/imports"), "This is an export of Maloja. The file has 1 listen, from")
 		id := strings.TrimPrefix(to, "/imports#import-")
 		require.Equal(t, http.StatusSeeOther, h.Do(http.MethodPost, "/imports/"+id+"/start", "",
 			"application/x-www-form-urlencoded").Code)

@@ -15,7 +15,6 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/imports"
 	"reprise/internal/library"
-	"reprise/internal/providers"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
@@ -338,102 +337,4 @@ func (h *Handler) cancel(c echo.Context) error {
 
 func (h *Handler) cancelAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
 	return out, h.cancel(c)
-}
-
-// importsView is the page of imports.
-type importsView struct {
-	Readers []readerView
-	Imports []Import
-	Problem string // with the file that was sent last
-}
-
-// readerView is a service whose export can be imported.
-type readerView struct{ Name, DisplayName, Expected string }
-
-func (h *Handler) page(c echo.Context) error {
-	return h.show(c, http.StatusOK, importsView{})
-}
-
-func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
-	ctx := c.Request().Context()
-	for _, id := range imports.All() {
-		v.Readers = append(v.Readers, readerView{string(id), nameOf(id, func(id library.ConnectionID) string {
-			return h.core.NameOf(ctx, id)
-		}), imports.Expected(string(id)).T(ctx)})
-	}
-	if v.Imports, err = h.all(ctx, core.UserOf(c).ID, ""); err != nil {
-		return err
-	}
-	return h.core.Show(c, status, words.T(ctx, "import.title"), importsPage(v))
-}
-
-// sendForm takes a file from a page: that of imports says first what is in it, and that of a connection whose it is.
-func (h *Handler) sendForm(c echo.Context) error {
-	id := library.ConnectionID(c.QueryParam("provider"))
-	v, err := h.receive(c, imports.Sent{Connection: id, Preview: id == "", Zone: core.Zone(c).String()})
-	if err != nil {
-		p := h.core.Problem(c, err)
-		return h.show(c, p.Status, importsView{Problem: p.Detail})
-	}
-	if v.Preview {
-		return c.Redirect(http.StatusSeeOther, "/imports#import-"+strconv.FormatInt(v.ID, 10))
-	}
-	return h.core.Done(c, "/imports", words.New("import.started", "File", v.Name))
-}
-
-func (h *Handler) startForm(c echo.Context) error {
-	v, err := h.start(c)
-	if err != nil {
-		p := h.core.Problem(c, err)
-		return h.show(c, p.Status, importsView{Problem: p.Detail})
-	}
-	return h.core.Done(c, "/imports", words.New("import.started", "File", v.Name))
-}
-
-func (h *Handler) explainForm(c echo.Context) error {
-	id, err := core.Number(c.Param("id"))
-	if err != nil {
-		return err
-	}
-	answers := imports.Answers{TimeZone: c.FormValue("time_zone"), Videos: c.FormValue("videos")}
-	if c.FormValue("title") != "" {
-		number := func(name string) int {
-			n, err := strconv.Atoi(c.FormValue(name))
-			if err != nil {
-				return -1 // which Check refuses
-			}
-			return n
-		}
-		answers.Columns = &imports.Columns{Artist: number("artist"), Title: number("title"), Album: number("album"),
-			Time: number("time"), Length: number("length")}
-	}
-	if _, err = h.runner.Explain(c.Request().Context(), core.UserOf(c).ID, id, answers); err != nil {
-		p := h.core.Problem(c, err)
-		return h.show(c, p.Status, importsView{Problem: p.Detail})
-	}
-	return c.Redirect(http.StatusSeeOther, "/imports#import-"+c.Param("id"))
-}
-
-func (h *Handler) cancelForm(c echo.Context) error {
-	// it may have been removed in another tab
-	if err := h.cancel(c); err != nil && !errors.Is(err, library.ErrNotFound) {
-		return err
-	}
-	return c.Redirect(http.StatusSeeOther, h.core.CameFrom(c))
-}
-
-// Part is the part of a connection's page about imports.
-type Part struct {
-	readerView
-	Imports []Import
-}
-
-// Part returns what the page of a connection shows of its imports; nil if its service has no export to read.
-func (h *Handler) Part(ctx context.Context, c library.Connection, p *providers.Provider) (*Part, error) {
-	if !imports.Reads(p.Name) {
-		return nil, nil
-	}
-	all, err := h.all(ctx, c.User, c.ID)
-	reader := readerView{string(c.ID), c.Label(p.DisplayName), imports.Expected(p.Name).T(ctx)}
-	return &Part{reader, all[:min(len(all), 3)]}, err
 }
