@@ -26,8 +26,8 @@ type scrobbled struct {
 	artist, title string
 }
 
-// ownServer is a Koito, a Maloja and a ListenBrainz: it takes plays by the API that all three have, and gives them back
-// by the one that each has for itself.
+// ownServer stands in for a Koito, a Maloja and a ListenBrainz: it takes plays by the API that all three share, and
+// gives them back by the API that each has of its own.
 type ownServer struct {
 	mu      sync.Mutex
 	plays   []scrobbled // the newest first
@@ -105,8 +105,8 @@ func (o *ownServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// For a day, two Navidromes and a kitchen radio play; one of the Navidromes is read, too. Every play is to be at a
-// Koito, a Maloja and a ListenBrainz, each of which is read as well.
+// For a day, music plays in two Navidromes and a kitchen radio. Reprise reads one of the Navidromes, and it both sends
+// to and reads a Koito, a Maloja and a ListenBrainz. Every play has to arrive at each of these three.
 //
 // Promise: Between servers that are read, push and are sent to, no play goes in circles.
 func TestADayBetweenManyServers(t *testing.T) {

@@ -18,8 +18,7 @@ var deezer = format{
 		return strings.Contains(firstLine(head), "Song Title") && strings.Contains(firstLine(head), "Listening Time")
 	},
 	read: func(m *meter, _ Answers, out yield) error {
-		names := [][]string{{"song_title"}, {"artist"}, {"listening_time"}, {"date"}, {"album_title"}, {"isrc"},
-			{"platform_name"}}
+		names := [][]string{{"song_title"}, {"artist"}, {"listening_time"}, {"date"}, {"album_title"}, {"isrc"}}
 		return tableRows(m, out, headed(names, 4, func(get func(int) string) row {
 			if heard, _ := strconv.ParseFloat(get(2), 64); heard < minPlayed.Seconds() {
 				return row{skip: true}

@@ -37,7 +37,7 @@ type row struct {
 // yield takes the next row, and returns whether to go on.
 type yield func(row) bool
 
-// formats has the formats by provider, or by what stands in its place as the source of their plays.
+// formats are the formats by the provider that wrote the file, or by the name that replaces one (see library.Programs).
 var formats = map[string]format{"spotify": spotify, "lastfm": lastFM, "listenbrainz": listenBrainz, Reprise: ours,
 	"koito": koito, "maloja": maloja, "youtube": youTube, "multiscrobbler": multiScrobbler, "applemusic": appleMusic,
 	"tidal": tidal, "deezer": deezer, "rockbox": rockbox, string(library.File): anyTable}

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -57,4 +58,34 @@ var rockbox = format{
 				Player: player}), m, func() bool { return true }))
 		})
 	},
+}
+
+// linesOf calls each with every line, without its end, until it returns false. A line is as long as a row may be.
+func linesOf(m *meter, each func(line string) bool) error {
+	var line []byte
+	for {
+		part, err := m.r.ReadSlice('\n')
+		m.used += int64(len(part))
+		line = append(line, part...)
+		if len(line) > maxRow {
+			return errBudget
+		}
+		if err != nil && !bytes.HasSuffix(part, []byte("\n")) && len(part) == m.r.Size() { // a long line goes on
+			continue
+		}
+		if len(line) > 0 {
+			m.took()
+			if !each(strings.TrimRight(string(line), "\r\n")) {
+				return errStop
+			}
+		}
+		line = line[:0]
+		switch {
+		case err == nil:
+		case isEnd(err):
+			return nil
+		default:
+			return err
+		}
+	}
 }

@@ -114,18 +114,21 @@ func (r *Runner) Run(ctx context.Context) error {
 // look has Run look for open imports.
 func (r *Runner) look() { r.c.Store.Queue().Look(Job{}.Kind()) }
 
+// pending returns the open imports of all people that do not wait for their person, the oldest first.
+func (r *Runner) pending(ctx context.Context) ([]Import, error) {
+	open, err := r.c.Store.OpenImports(ctx)
+	return slices.DeleteFunc(open, func(v Import) bool { return v.State == Ready }), err
+}
+
 // due returns a job for each person with an open import that does not wait, and when the first that waits may go on.
 func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next time.Time, err error) {
-	open, err := r.c.Store.OpenImports(ctx)
+	all, err := r.pending(ctx)
 	if err != nil {
 		return nil, next, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, v := range open {
-		if v.State == Ready {
-			continue
-		}
+	for _, v := range all {
 		until, job := r.waits[v.User], Job{v.User}
 		switch {
 		case slices.Contains(jobs, job):
@@ -140,11 +143,9 @@ func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next ti
 
 // work works a job. An import that cannot go on waits for a while.
 func (r *Runner) work(ctx context.Context, job *river.Job[Job]) error {
-	open, err := r.c.Store.OpenImports(ctx)
-	if i := slices.IndexFunc(open, func(v Import) bool {
-		return v.User == job.Args.User && v.State != Ready
-	}); i >= 0 {
-		err = r.read(ctx, open[i])
+	all, err := r.pending(ctx)
+	if i := slices.IndexFunc(all, func(v Import) bool { return v.User == job.Args.User }); i >= 0 {
+		err = r.read(ctx, all[i])
 	}
 	r.mu.Lock()
 	delete(r.waits, job.Args.User)

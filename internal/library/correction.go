@@ -17,7 +17,7 @@ const (
 // ByHand stands for the connection of listens that their person has added.
 const ByHand ConnectionID = "hand"
 
-// File stands for the connection of listens from a table that no program is known by.
+// File stands for the connection of listens from a table, if it isn't known which program wrote it.
 const File ConnectionID = "file"
 
 // Programs are the names of programs and services that nobody connects, but whose files are imported. They stand in the

@@ -4,9 +4,9 @@ import "time"
 
 // The scores of a [Love], as ListenBrainz has them.
 const (
-	Loved    = 1
-	NoMatter = 0 // takes the other two back
-	Hated    = -1
+	Loved   = 1
+	Unrated = 0 // takes the other two back
+	Hated   = -1
 )
 
 // Love is what a person thinks of a track, by its names: loved or hated.

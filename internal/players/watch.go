@@ -35,7 +35,7 @@ type Watcher struct {
 
 // Run looks until ctx ends. It is not called twice at once.
 func (w Watcher) Run(ctx context.Context) error {
-	heard := map[library.ConnectionID]bool{} // players of which it is known that nothing is open
+	heard := map[library.ConnectionID]bool{} // players without an open notification
 	for ticker := time.NewTicker(watchEvery); ; {
 		if err := w.look(ctx, heard); err != nil && ctx.Err() == nil {
 			w.Log.Error("players cannot be looked at", "err", err)

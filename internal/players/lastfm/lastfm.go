@@ -208,7 +208,7 @@ func (h *Handler) do(c call, p players.Player) (any, error) {
 	case "track.love":
 		return h.love(c, p, library.Loved)
 	case "track.unlove":
-		return h.love(c, p, library.NoMatter)
+		return h.love(c, p, library.Unrated)
 	case "user.getlovedtracks":
 		return h.loved(c, p)
 	case "user.getinfo":

@@ -63,7 +63,7 @@ func (h *Handler) loveAPI(c echo.Context, _ *core.ByID) (out core.None, _ error)
 }
 
 func (h *Handler) unloveAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
-	_, err := h.love(c, library.NoMatter)
+	_, err := h.love(c, library.Unrated)
 	return out, err
 }
 
@@ -83,14 +83,14 @@ func (h *Handler) love(c echo.Context, score int) (Music, error) {
 func (h *Handler) loveForm(c echo.Context) error {
 	score := library.Loved
 	if c.FormValue("no") != "" {
-		score = library.NoMatter
+		score = library.Unrated
 	}
 	v, err := h.love(c, score)
 	if err != nil {
 		return err
 	}
 	said := words.New("loves.said", "Track", v.Name)
-	if score == library.NoMatter {
+	if score == library.Unrated {
 		said = words.New("loves.taken_back", "Track", v.Name)
 	}
 	return h.core.Done(c, "/music/track/"+v.ID, said)

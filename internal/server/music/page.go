@@ -26,7 +26,7 @@ type pageView struct {
 	Sources  ui.Grid
 	NotAsked bool // no source has been asked about it
 	Correct  correction
-	Love     *ui.Action // nil but for a track
+	Love     *ui.Action // nil except for a track
 	Music
 }
 

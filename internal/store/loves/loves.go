@@ -32,7 +32,7 @@ const selectLove = "SELECT title, artist, recording_mbid, score, said_at FROM lo
 func (s *Store) SaveLove(ctx context.Context, user int64, v library.Love) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		key := keyOf(v.Title, v.Artist)
-		if v.Score == library.NoMatter {
+		if v.Score == library.Unrated {
 			return db.ExecTx(ctx, tx, "DELETE FROM loves WHERE user_id = $1 AND match_key = $2", user, key)
 		}
 		return db.ExecTx(ctx, tx, `INSERT INTO loves (user_id, match_key, title, artist, recording_mbid, score, said_at)
