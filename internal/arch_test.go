@@ -425,7 +425,7 @@ var arrows = map[string][]string{
 	"internal/server/servertest": {
 		"internal/accounts", "internal/alerts", "internal/asks", "internal/channels", "internal/config",
 		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/library",
-		"internal/metrics", "internal/notify", "internal/postgrestest", "internal/providers",
+		"internal/metrics", "internal/notify", "internal/players", "internal/postgrestest", "internal/providers",
 		"internal/providers/providertest", "internal/providers/registry", "internal/removal",
 		"internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts",
 		"internal/resilience/transport", "internal/server", "internal/settings", "internal/soak",

@@ -40,6 +40,7 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.server.Courier.Move(now.BaseURL)
 	a.updates.Configure(now.UpdatesURL)
 	a.server.Enrichment.SetEvery(now.EnrichEvery)
+	a.watch.Configure(now.NowPlaying)
 	err := errors.Join(a.server.Syncer.Configure(syncOptions(now)), a.adopt(ctx, before, now),
 		a.replace(ctx, before, now))
 	if web := a.web.Load(); web != nil {

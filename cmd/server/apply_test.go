@@ -206,6 +206,7 @@ var settingEffects = map[string]settingEffect{
 		return []any{l.server.Syncer.Every("listens"), l.app.store.Options().ArchiveEvery}
 	}, []any{7 * time.Minute, 7 * time.Minute}},
 	"sync.playlists_every": {"7m", func(l *living) any { return l.server.Syncer.Every("playlists") }, 7 * time.Minute},
+	"sync.now_playing":     {"false", func(l *living) any { return l.app.watch.On() }, false},
 	"sync.enrich_every":    {"7m", func(l *living) any { return l.server.Enrichment.Every() }, 7 * time.Minute},
 	"sync.workers":         {"3", func(l *living) any { return l.server.Syncer.Options().Workers }, 3},
 	"sync.run_timeout": {"3m", func(l *living) any {

@@ -50,8 +50,8 @@ type installation struct {
 }
 
 // lifelike replaces the intervals of the demo by the usual ones.
-var lifelike = map[string]string{"sync.listens_every": "5m", "sync.playlists_every": "15m", "backoff.base": "30s",
-	"backoff.max": "30m", "breaker.failures": "5",
+var lifelike = map[string]string{"sync.listens_every": "5m", "sync.playlists_every": "15m",
+	"sync.now_playing": "false", "backoff.base": "30s", "backoff.max": "30m", "breaker.failures": "5",
 	"breaker.cooldown": "60s", "sync.enrich_every": "1h", "providers.lastfm.rate": "5",
 	"providers.listenbrainz.rate": "1", "providers.musicbrainz.rate": "1"}
 

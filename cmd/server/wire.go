@@ -57,6 +57,7 @@ type app struct {
 	registry    *providers.Registry
 	updates     *updates.Looker
 	connections *syncer.Connections
+	watch       *syncer.Watch
 	deliveries  *delivery.Deliveries
 	digests     *digest.Runner
 	server      server.Config
@@ -124,9 +125,10 @@ func wire(
 	sending := deliveryOptions(c)
 	sending.Metrics, sending.Began = counters.Metrics, counters.Delivering
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Teller: notifier,
-		Bus: b.bus, Log: log,
-		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: sync}}, sending)
+		Bus: b.bus, Log: log, Guard: syncer.DeliveryGuard{Guard: guard, Syncer: sync}}, sending)
 	connections := syncer.NewConnections(guard, sync, deliveries, db, b.bus)
+	playing := players.NewNow(deliveries, b.bus)
+	watch := syncer.NewWatch(guard, db, playing, c.NowPlaying)
 	if err := b.askAgain(ctx, connections, courier); err != nil {
 		return nil, err
 	}
@@ -148,19 +150,18 @@ func wire(
 	pages := server.Config{Reach: reachOfSettings(c), OwnNames: edge.OwnNames(c.Listen),
 		Version: version, Store: db, Accounts: accounts, Removals: removals, Sessions: db.Sessions(),
 		Registry: registry, Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries,
-		Imports: imports,
-		Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Flow: oauth.NewFlow(db, client),
-		Notifier: notifier, Asks: asks, Client: client,
-		Courier: courier, PushKey: pushKey, Bus: b.bus, Breakers: roundTripper.Breakers,
-		Uplink: roundTripper.Uplink, Log: log, Rollup: counters.Rollup, Counters: counters.Metrics}
+		Imports: imports, Playing: playing, Digests: digests, Enrichment: enrichment, Art: art, Guard: guard,
+		Flow: oauth.NewFlow(db, client), Notifier: notifier, Asks: asks, Client: client, Courier: courier,
+		PushKey: pushKey, Bus: b.bus, Breakers: roundTripper.Breakers, Uplink: roundTripper.Uplink, Log: log,
+		Rollup: counters.Rollup, Counters: counters.Metrics}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: roundTripper.Breakers}
 	pages.Metrics = counters.Handler(now.States, log)
-	return &app{basics: b, backoff: backoff, services: services, channels: channels, screen: screen,
-			guard: guard, builder: builder, client: client, accounts: accounts, registry: registry,
-			connections: connections, deliveries: deliveries, digests: digests, server: pages, updates: updates,
-			run: []func(context.Context) error{sync.Run, imports.Run, removals.Run, digests.Run, enrichment.Run,
-				asks.Run, updates.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run,
+	return &app{basics: b, backoff: backoff, services: services, channels: channels, screen: screen, guard: guard,
+			builder: builder, client: client, accounts: accounts, registry: registry, connections: connections,
+			watch: watch, deliveries: deliveries, digests: digests, server: pages, updates: updates,
+			run: []func(context.Context) error{sync.Run, watch.Run, imports.Run, removals.Run, digests.Run,
+				enrichment.Run, asks.Run, updates.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run,
 				counters.Rollup.Run, counters.Tracer.Run}},
 		nil
 }
@@ -177,8 +178,7 @@ func (b basics) newChannels(
 	own := *t
 	own.Agent = func() string { return config.Config{}.Agent(version) } // the contact address is for services only
 	return channels.New(channels.Config{Client: transport.NewClient(&own), Dial: b.hosts.Dial(), Vapid: keys,
-		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell,
-		Screen: screen}), keys.Public, nil
+		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell, Screen: screen}), keys.Public, nil
 }
 
 // importsIn returns the folder of the files to import.
@@ -206,10 +206,8 @@ func schedule(c config.Config) delivery.Schedule {
 }
 
 func deliveryOptions(c config.Config) delivery.Options {
-	return delivery.Options{
-		Schedule: schedule(c),
-		Workers:  c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit,
-		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout}
+	return delivery.Options{Schedule: schedule(c), Workers: c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn,
+		BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout}
 }
 
 // askAgain tells people what they have to enter again after the secret key was lost.

@@ -43,6 +43,7 @@ type Config struct {
 
 	ListensEvery   time.Duration
 	PlaylistsEvery time.Duration
+	NowPlaying     bool
 	EnrichEvery    time.Duration
 	Workers        int
 	RunTimeout     time.Duration

@@ -57,8 +57,9 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto",
 		ShutdownTimeout: 20 * time.Second, ClusterDrain: 5 * time.Second,
-		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, EnrichEvery: time.Hour, ArtMaxMiB: 512,
-		Workers: 8, RunTimeout: 10 * time.Minute,
+		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, NowPlaying: true, EnrichEvery: time.Hour,
+		ArtMaxMiB: 512,
+		Workers:   8, RunTimeout: 10 * time.Minute,
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5,
 		BreakerCooldown: time.Minute, BreakerMaxOpen: 10 * time.Minute, AllowPrivateUpstreams: true,
 		DeliveryFirstDelay: time.Second, DeliveryMaxDelay: time.Hour, DeliveryMaxAge: 336 * time.Hour,
@@ -107,6 +108,7 @@ trusted_proxies:
 sync:
   listens_every: 1s
   playlists_every: 1h
+  now_playing: false
   enrich_every: 2h
   workers: 1
   run_timeout: 30s
@@ -219,7 +221,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_CLUSTER_ADDRESS=music-2.lan:8421", "REPRISE_CLUSTER_DRAIN=10s",
 		"REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1",
 		"REPRISE_SYNC_LISTENS_EVERY=1s",
-		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_ENRICH_EVERY=2h",
+		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_NOW_PLAYING=false", "REPRISE_SYNC_ENRICH_EVERY=2h",
 		"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,telegram://1:a@telegram?chats=1,2", "REPRISE_ART_MAX_MIB=0",
 		"REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms",
 		"REPRISE_BACKOFF_MAX=100ms",

@@ -60,6 +60,7 @@ func (c *Config) ofReading() []row {
 	return []row{
 		lasting("sync.listens_every", "5m", Reading, &c.ListensEvery, time.Second),
 		lasting("sync.playlists_every", "15m", Reading, &c.PlaylistsEvery, time.Second),
+		{Setting{Path: "sync.now_playing", Default: "true", Group: Reading, Kind: Boolean}, boolean(&c.NowPlaying)},
 		lasting("sync.enrich_every", "1h", Metadata, &c.EnrichEvery, time.Second),
 		counting("sync.workers", "8", Reading, &c.Workers, 1, 1000),
 		lasting("sync.run_timeout", "10m", Reading, &c.RunTimeout, time.Second),

@@ -95,11 +95,30 @@ func (a *announcer) tell(ctx context.Context, to library.ConnectionID, one annou
 		return err
 	}
 	return a.Guard.Do(ctx, providers.OfConnection(c, library.Deliveries),
-		func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
-			taker, ok := p.(providers.PlayingTaker)
+		func(ctx context.Context, _ resilience.Call, adapter providers.Adapter) error {
+			taker, ok := adapter.(providers.PlayingTaker)
 			if !ok {
 				return fmt.Errorf("%s: adapter doesn't show what is playing", c.ID)
 			}
-			return taker.Playing(ctx, one.track)
+			track := one.track
+			track.SourceID = "" // where it is played
+			if there, ok := adapter.(providers.LibraryTaker); ok && p.Takes.Library {
+				var err error
+				if track, err = a.inLibrary(ctx, there, c, track); err != nil || track.SourceID == "" {
+					return err
+				}
+			}
+			return taker.Playing(ctx, track)
 		})
+}
+
+// inLibrary returns the song of a library that a track surely is; the zero track if none is.
+func (a *announcer) inLibrary(
+	ctx context.Context, there providers.LibraryTaker, c library.Connection, t library.Track,
+) (library.Track, error) {
+	finder, err := newSongFinder(ctx, a.Store, there, Draft{User: c.User, Connection: c.ID}, []library.Track{t})
+	if err != nil {
+		return library.Track{}, err
+	}
+	return finder.sure(ctx, t)
 }

@@ -132,6 +132,26 @@ func (f *songFinder) find(ctx context.Context, t library.Track, strictly bool) (
 	return songFound{m, q}, err
 }
 
+// sure returns the song that a track surely is, the zero track if none is. It asks and keeps nothing: the track is not
+// a listen yet.
+func (f *songFinder) sure(ctx context.Context, t library.Track) (library.Track, error) {
+	q := f.question(t)
+	m, ok := f.known[trackKey(t)]
+	if !ok || q.overrules(m) {
+		candidates, err := f.candidates(ctx, t)
+		if err != nil {
+			return library.Track{}, err
+		}
+		m = match.Choose(t, slices.DeleteFunc(candidates, func(c library.Track) bool {
+			return slices.Contains(q.Refused, c.SourceID)
+		}))
+	}
+	if m.How == match.ByNothing || m.How == match.ByScore || q.overrules(m) {
+		return library.Track{}, nil
+	}
+	return m.Found, nil
+}
+
 // question returns the question about the song of a track. An answer about a recording of another length is none about
 // this one, which has a question of its own.
 func (f *songFinder) question(t library.Track) Question {

@@ -33,6 +33,7 @@ type person struct {
 	spotify       []play      // the last recentPlays, oldest first
 	listens       []play      // ListenBrainz's, oldest first
 	scrobbles     []scrobble  // Navidrome's, in the order of id
+	said          []said      // what programs say is playing, at Navidrome
 	scrobbled     []play      // Last.fm's, oldest first
 	likes         []like      // YouTube's, the oldest first
 	playlists     []*playlist // never changed, only replaced

@@ -132,6 +132,22 @@ func limitOf(w http.ResponseWriter, r *http.Request, otherwise, most int) (int, 
 	return n, true
 }
 
+// currentlyPlaying answers with the latest play for as long as its track lasts.
+func (sp *spotify) currentlyPlaying(w http.ResponseWriter, _ *http.Request, p *person) {
+	sp.home.mu.RLock()
+	plays := p.spotify[max(0, len(p.spotify)-1):]
+	sp.home.mu.RUnlock()
+	for _, one := range plays {
+		t, _ := sp.home.song(int(one.track))
+		if since := sp.opts.Now().UnixMilli() - one.at; since >= 0 && since < t.duration.Milliseconds() {
+			writeJSON(w, http.StatusOK, object{"timestamp": one.at, "progress_ms": since, "is_playing": true,
+				"currently_playing_type": "track", "item": sp.track(int(one.track))})
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
 func (sp *spotify) recentlyPlayed(w http.ResponseWriter, r *http.Request, p *person) {
 	limit, ok := limitOf(w, r, 20, recentPlays)
 	if !ok {

@@ -95,6 +95,8 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 	mux.HandleFunc("POST /api/token", sp.token)
 	mux.HandleFunc("GET /v1/me", sp.api("", sp.me))
 	mux.HandleFunc("GET /v1/me/player/recently-played", sp.api("user-read-recently-played", sp.recentlyPlayed))
+	mux.HandleFunc("GET /v1/me/player/currently-playing",
+		sp.api("user-read-currently-playing", sp.currentlyPlaying))
 	mux.HandleFunc("GET /v1/me/playlists", sp.api("playlist-read-private", sp.playlists))
 	mux.HandleFunc("GET /v1/playlists/{id}/items", sp.api("playlist-read-private", sp.items))
 	mux.HandleFunc("/v1/playlists/{id}/tracks", sp.api("", func(w http.ResponseWriter, _ *http.Request, _ *person) {
@@ -130,6 +132,7 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 // scopes are those that this Spotify knows, in the words of its consent page.
 var scopes = map[string]string{
 	"user-read-recently-played":   "See what you have recently played",
+	"user-read-currently-playing": "See what you are listening to now",
 	"playlist-read-private":       "See your private playlists",
 	"playlist-read-collaborative": "See your collaborative playlists",
 	"playlist-modify-private":     "Change your private playlists",

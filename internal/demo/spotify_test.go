@@ -16,7 +16,8 @@ const callback = "http://127.0.0.1:8420/connect/spotify/callback"
 func (b bundle) oauth() *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: b.Spotify.ClientID, RedirectURL: callback,
-		Scopes: []string{"user-read-recently-played", "playlist-read-private", "playlist-read-collaborative"},
+		Scopes: []string{"user-read-recently-played", "user-read-currently-playing", "playlist-read-private",
+			"playlist-read-collaborative"},
 		// Found out by trying, as by default, a refused code would be sent twice.
 		Endpoint: oauth2.Endpoint{
 			AuthURL:   b.Spotify.AuthURL,

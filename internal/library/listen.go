@@ -162,3 +162,10 @@ type Intake struct {
 	Gap        *Gap       // a gap that this page closes, or nil; the store counts its Recovered
 	Looked     int64      // see Counted
 }
+
+// Playing is what is heard now.
+type Playing struct {
+	Track
+	With string        // the device or program that it is played with; empty for unknown
+	Left time.Duration // until it ends; 0 for unknown
+}

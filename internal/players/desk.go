@@ -58,12 +58,6 @@ const (
 	unknownSize = 1 << 20
 )
 
-// Announcer tells others what is playing.
-type Announcer interface {
-	// Playing tells what a player has begun to play. It does not wait for them.
-	Playing(user int64, from library.ConnectionID, t library.Track)
-}
-
 // Counter counts what players send, by one of metrics.PlayerResults.
 type Counter interface{ Sent(result string, n int) }
 
@@ -73,7 +67,6 @@ type Desk struct {
 	bus   *events.Bus
 	log   *slog.Logger
 	now   *Now
-	other Announcer
 	count Counter
 
 	strays                        strays
@@ -82,8 +75,8 @@ type Desk struct {
 }
 
 // NewDesk returns a Desk.
-func NewDesk(store Store, other Announcer, count Counter, bus *events.Bus, log *slog.Logger) *Desk {
-	return &Desk{store: store, other: other, count: count, bus: bus, log: log, now: NewNow(),
+func NewDesk(store Store, now *Now, count Counter, bus *events.Bus, log *slog.Logger) *Desk {
+	return &Desk{store: store, now: now, count: count, bus: bus, log: log,
 		players: throttle.New(ofPlayer), addresses: throttle.New(ofAddress), wrong: throttle.New(wrong),
 		bytesOfPlayer: throttle.New(bytesOfPlayer), bytesOfAddress: throttle.New(bytesOfAddress)}
 }
@@ -285,23 +278,11 @@ func (d *Desk) tell(ctx context.Context, p Player, added int, err error) {
 func (d *Desk) Playing(p Player, play Play) { d.playing(p, play, play.Duration) }
 
 func (d *Desk) playing(p Player, play Play, left time.Duration) {
-	l := play.Listen()
-	l.PlayedAt = time.Now()
-	if l.Clean(time.Now()); l.Title == "" || l.Artist == "" {
-		return
-	}
-	if d.now.set(p, l.Track, l.Player, left) {
-		d.bus.Publish(p.User, events.Event{Type: events.NowPlaying, Connection: p.ID})
-		d.other.Playing(p.User, p.ID, l.Track)
-	}
+	d.now.begins(p.User, Playing{From: p.ID, Name: p.Name, With: play.Player, Track: play.Track}, left)
 }
 
 // Silent notes that a player has stopped playing a track, or whatever it plays if the track is zero.
-func (d *Desk) Silent(p Player, t library.Track) {
-	if d.now.clear(p, t) {
-		d.bus.Publish(p.User, events.Event{Type: events.NowPlaying, Connection: p.ID})
-	}
-}
+func (d *Desk) Silent(p Player, t library.Track) { d.now.Ends(p.User, p.ID, t) }
 
 // Refused returns why a request, or a play in it, was refused; empty if err is something else. It keeps the refusal of
 // a known player for the player's page, and of an unknown one for those who set one up.

@@ -5,30 +5,65 @@ import (
 	"sync"
 	"time"
 
+	"reprise/internal/events"
 	"reprise/internal/library"
 )
 
 // Playing is what is heard now.
 type Playing struct {
-	Player library.ConnectionID
-	Name   string // of the player
-	With   string // the device or program; empty for unknown
-	Track  library.Track
-	Since  time.Time // when it was first said
-	Until  time.Time // when it is forgotten
+	From  library.ConnectionID // the player that says so, or the connection that it is read from
+	Name  string               // of the player; empty for a connection
+	With  string               // the device or program; empty for unknown
+	Track library.Track
+	Since time.Time // when it was first said
+	Until time.Time // when it is forgotten
 }
 
 // unknownLength is how long a track of unknown length is taken to play.
 const unknownLength = 10 * time.Minute
 
-// Now is what is playing now, in memory: it is worth nothing after a restart. It is safe for concurrent use.
-type Now struct {
-	mu  sync.Mutex
-	all map[int64][]Playing // by person; one for each player
+// Announcer tells others what is playing.
+type Announcer interface {
+	// Playing tells what a player, or a connection, has begun to play. It does not wait for them.
+	Playing(user int64, from library.ConnectionID, t library.Track)
 }
 
-// NewNow returns a Now in which nothing plays.
-func NewNow() *Now { return &Now{all: map[int64][]Playing{}} }
+// Now is what is playing now, in memory: it is worth nothing after a restart. It is safe for concurrent use.
+type Now struct {
+	bus   *events.Bus
+	other Announcer
+	mu    sync.Mutex
+	all   map[int64][]Playing // by person; one for each player and connection
+}
+
+// NewNow returns a Now in which nothing plays. It publishes changes, and tells the announcer what has begun.
+func NewNow(other Announcer, bus *events.Bus) *Now {
+	return &Now{other: other, bus: bus, all: map[int64][]Playing{}}
+}
+
+// Begins notes what a connection plays; the same again changes nothing.
+func (n *Now) Begins(user int64, from library.ConnectionID, p library.Playing) {
+	n.begins(user, Playing{From: from, With: p.With, Track: p.Track}, p.Left)
+}
+
+// Ends notes that a player or a connection has stopped playing a track, or whatever it plays if the track is zero.
+func (n *Now) Ends(user int64, from library.ConnectionID, t library.Track) {
+	if n.clear(user, from, t) {
+		n.bus.Publish(user, events.Event{Type: events.NowPlaying, Connection: from})
+	}
+}
+
+func (n *Now) begins(user int64, p Playing, left time.Duration) {
+	l := library.Listen{Track: p.Track, Player: p.With, PlayedAt: time.Now()}
+	if l.Clean(time.Now()); l.Title == "" || l.Artist == "" {
+		return
+	}
+	p.Track, p.With = l.Track, l.Player
+	if n.set(user, p, left) {
+		n.bus.Publish(user, events.Event{Type: events.NowPlaying, Connection: p.From})
+		n.other.Playing(user, p.From, p.Track)
+	}
+}
 
 // Of returns what a person hears, the latest first.
 func (n *Now) Of(user int64) []Playing {
@@ -48,39 +83,40 @@ func (n *Now) currentLocked(user int64) []Playing {
 }
 
 // set notes a track with so much of it left, 0 for unknown, and reports whether that is news. The same track again does
-// not last longer.
-func (n *Now) set(p Player, t library.Track, with string, left time.Duration) bool {
+// not last longer, and what is heard already is not heard elsewhere: a server that is read may also be a player.
+func (n *Now) set(user int64, p Playing, left time.Duration) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if left <= 0 || left > 24*time.Hour {
 		left = unknownLength
 	}
 	now := time.Now()
-	all := n.currentLocked(p.User)
-	one := Playing{Player: p.ID, Name: p.Name, With: with, Track: t, Since: now, Until: now.Add(left)}
-	i := slices.IndexFunc(all, func(other Playing) bool { return other.Player == p.ID })
-	if i >= 0 {
-		if same(all[i].Track, t) {
-			return false
-		}
-		all = slices.Delete(all, i, i+1)
+	p.Since, p.Until = now, now.Add(left)
+	all := n.currentLocked(user)
+	known := slices.ContainsFunc(all, func(other Playing) bool { return same(other.Track, p.Track) })
+	all = slices.DeleteFunc(all, func(other Playing) bool {
+		return other.From == p.From && !same(other.Track, p.Track)
+	})
+	if !known {
+		all = slices.Insert(all, 0, p)
 	}
-	n.all[p.User] = slices.Insert(all, 0, one)
-	return true
+	n.all[user] = all
+	return !known
 }
 
-// clear forgets what a player plays, if it is this track or the zero track is given. It reports whether it was.
-func (n *Now) clear(p Player, t library.Track) bool {
+// clear forgets what a player or a connection plays, if it is this track or the zero track is given. It reports whether
+// it was.
+func (n *Now) clear(user int64, from library.ConnectionID, t library.Track) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	all := n.currentLocked(p.User)
+	all := n.currentLocked(user)
 	i := slices.IndexFunc(all, func(other Playing) bool {
-		return other.Player == p.ID && (t.Title == "" || same(other.Track, t))
+		return other.From == from && (t.Title == "" || same(other.Track, t))
 	})
 	if i < 0 {
 		return false
 	}
-	n.all[p.User] = slices.Delete(all, i, i+1)
+	n.all[user] = slices.Delete(all, i, i+1)
 	return true
 }
 

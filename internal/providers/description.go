@@ -22,6 +22,7 @@ type Description struct {
 	Icon        string     // the d attribute of an SVG path in a box of 24 by 24
 	Purpose     words.Text // what Reprise uses it for, in one sentence
 	Streams     []string   // the pulled streams, in the order of a first sync
+	Plays       bool       // what is playing there can be read: the adapter is a PlayingSource
 	Takes       Takes      // what can be delivered to it
 	// History is the page with a person's listens there, with {account} for the account's name; empty if it is unknown.
 	History string

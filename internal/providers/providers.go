@@ -146,6 +146,13 @@ type PlayCounter interface {
 	CountPlays(ctx context.Context, before time.Time) (int, error)
 }
 
+// PlayingSource is an adapter that reads what is playing now.
+type PlayingSource interface {
+	// NowPlaying returns what the account plays, the zero Playing for nothing; ErrNotOffered where this server, or this
+	// authorization, doesn't let that be read. It makes one call.
+	NowPlaying(context.Context) (library.Playing, error)
+}
+
 // PlaylistSource is an adapter that reads playlists.
 type PlaylistSource interface {
 	// Playlists yields the user's playlists without their tracks, page by page. An error ends the sequence.

@@ -35,6 +35,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
+	"reprise/internal/players"
 	"reprise/internal/providers"
 	"reprise/internal/removal"
 	"reprise/internal/resilience/transport"
@@ -62,6 +63,7 @@ type Config struct {
 	Syncer      *syncer.Syncer
 	Deliveries  *delivery.Deliveries
 	Imports     *imports.Runner
+	Playing     *players.Now
 	Digests     *digest.Runner
 	Asks        *asks.Asks
 	Client      *http.Client // for trials of what an administrator enters

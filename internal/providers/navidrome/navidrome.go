@@ -38,9 +38,10 @@ func Describe() providers.Description {
 			"0 1 0 0 4 2 2 0 0 0 0-4z",
 		Purpose:   words.New("navidrome.purpose"),
 		Streams:   []string{library.Listens, library.Playlists},
+		Plays:     true,
 		Endpoints: endpoints(),
 		Takes: providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Library: true,
-			Playlists: true,
+			Playlists: true, Playing: true,
 			Repeat: "It counts each call as a play, like other Subsonic servers (gonic, supysonic). Where it only " +
 				"tells the last play of a song, what was sent before that one has arrived, too; if the song was " +
 				"played there since, a repeat counts twice."},
@@ -118,7 +119,7 @@ func endpoints() []string {
 	all := []string{"POST /auth/login", "GET /api/scrobble", "GET /api/song", "GET /api/song/{id}"}
 	for _, method := range []string{
 		"ping", "getOpenSubsonicExtensions", "tokenInfo", "getUser", "getAlbumList2", "getAlbum", "getPlaylists",
-		"getPlaylist", "search3", "scrobble", "createPlaylist", "updatePlaylist",
+		"getPlaylist", "getNowPlaying", "search3", "scrobble", "createPlaylist", "updatePlaylist",
 	} {
 		for _, form := range []bool{true, false} {
 			all = append(all, way{form: form}.verb()+" /rest/"+method)

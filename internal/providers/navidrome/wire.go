@@ -57,6 +57,9 @@ type response struct {
 	Album *struct {
 		Song list[song] `json:"song"`
 	} `json:"album"`
+	NowPlaying *struct {
+		Entry list[playing] `json:"entry"`
+	} `json:"nowPlaying"`
 }
 
 // describe copies code and message of a failure to e.

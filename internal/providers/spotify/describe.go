@@ -24,9 +24,10 @@ func Describe() providers.Description {
 			"15.2c2.5-.6 4.9-.3 7 .9l-.8 1.4c-1.7-1-3.7-1.2-5.8-.7z",
 		Purpose: words.New("spotify.purpose"),
 		Track:   "https://open.spotify.com/track/{id}", Domain: "spotify.com",
-		Streams: []string{library.Listens, library.Playlists},
+		Streams: []string{library.Listens, library.Playlists}, Plays: true,
 		Endpoints: []string{
-			endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute),
+			endpoint(meRoute), endpoint(recentlyPlayed), endpoint(currentlyPlaying), endpoint(playlistsRoute),
+			endpoint(itemsRoute),
 		},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.spotify.com"},
@@ -63,7 +64,8 @@ func guide() providers.Guide {
 const dashboard = "https://developer.spotify.com/dashboard"
 
 // scopes lists the permissions for reading.
-var scopes = []string{"user-read-recently-played", "playlist-read-private", "playlist-read-collaborative"}
+var scopes = []string{"user-read-recently-played", "user-read-currently-playing", "playlist-read-private",
+	"playlist-read-collaborative"}
 
 // authorizationMonths is the lifetime of an authorization. Refreshing does not extend it since 2026; see
 // https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens.

@@ -2,6 +2,7 @@ package players
 
 import (
 	"context"
+	"net/url"
 	"slices"
 
 	"github.com/a-h/templ"
@@ -11,17 +12,27 @@ import (
 	"reprise/web/ui"
 )
 
-// Glance returns a person's players for the start page, with what they play now; nil without any.
+// Glance returns what a person hears now, and their players, for the start page; nil without either.
 func (h *Handler) Glance(c echo.Context) (templ.Component, error) {
 	all, err := h.all(c)
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	now, items := h.playing(c), make([]ui.Item, len(all))
-	for i, p := range all {
-		items[i] = p.item(c.Request().Context(), now)
+	now, err := h.playing(c)
+	if err != nil || len(all) == 0 && len(now) == 0 {
+		return nil, err
 	}
-	return glance(items), nil
+	ctx, items, read := c.Request().Context(), make([]ui.Item, len(all)), []ui.Item(nil)
+	for i, p := range all {
+		items[i] = p.item(ctx, now)
+	}
+	for _, n := range now {
+		if !slices.ContainsFunc(all, func(p Player) bool { return p.ID == n.Player }) {
+			read = append(read, ui.Item{ID: "now-" + n.Player, By: []ui.Named{{Text: n.what()}}, At: n.Since.Time,
+				Title: ui.Named{Text: n.Name, URL: "/connections/" + url.PathEscape(n.Player)}})
+		}
+	}
+	return glance(read, items), nil
 }
 
 // item is a player as a row.

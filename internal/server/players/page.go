@@ -98,8 +98,12 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	now, err := h.playing(c)
+	if err != nil {
+		return err
+	}
 	ctx := c.Request().Context()
-	return h.core.Show(c, http.StatusOK, words.T(ctx, "players.title"), listPage(all, h.playing(c)))
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "players.title"), listPage(all, now))
 }
 
 func (h *Handler) choosePage(c echo.Context) error {

@@ -110,7 +110,7 @@ func (h *Handler) API(a *core.API) {
 	})
 	core.Get(a, "/now-playing", h.nowAPI, core.Call{
 		ID:        "getNowPlaying",
-		Summary:   "What is playing now, as players say, the latest first",
+		Summary:   "What is playing now, as players and services say, the latest first",
 		Answer:    "Empty if nothing is.",
 		ByAddress: true,
 	})

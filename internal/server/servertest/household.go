@@ -26,6 +26,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
+	"reprise/internal/players"
 	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
@@ -114,6 +115,7 @@ func New(t testing.TB, opt delivery.Options) *Household {
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(), Registry: registry, Bus: bus, Notifier: notifier,
 		Imports:     imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: bus, Notifier: notifier, Log: log}),
+		Playing:     players.NewNow(carried, bus),
 		Connections: connections, Syncer: pull, Deliveries: carried, Guard: guard,
 		Digests: digest.New(digest.Config{Guard: guard, Store: db, Bus: bus, Log: log}), DemoUser: u.ID,
 		Rollup: metrics.NewRollup(Catalogue, db, log)}
