@@ -56,7 +56,7 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	_, err = command(t, "", []string{address}, "backup", filepath.Join(dir, "copy"), "-data-dir", dir)
 	require.ErrorContains(t, err, "pg_dump")
 	checked, _ = command(t, "", env, "-check", "-data-dir", dir)
-	require.Contains(t, checked, "The database is intact and holds 60 listens.")
+	require.Contains(t, checked, "The database is intact and holds 60 listens,")
 	require.Contains(t, checked, "The secret key fits the database.")
 
 	// A pooler is named as what it is, and the address that is needed instead.

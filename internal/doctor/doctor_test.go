@@ -21,6 +21,7 @@ import (
 	"reprise/internal/datadir"
 	"reprise/internal/demo"
 	"reprise/internal/library"
+	"reprise/internal/players"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience/hosts"
 	"reprise/internal/server"
@@ -59,6 +60,9 @@ func household(t testing.TB) (dir string) {
 	_, err = db.SaveConnection(t.Context(),
 		library.Connection{User: u.ID, ID: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
 			Credentials: library.Credentials{"token": "token"}})
+	require.NoError(t, err)
+	_, err = db.AddPlayer(t.Context(), players.Player{User: u.ID, Name: "Kitchen", Kind: players.Any},
+		players.NewSecret(), players.Most)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	return d.Path
@@ -250,6 +254,8 @@ func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
 		{func(dir string) error {
 			return os.Rename(filepath.Join(dir, "reprise.db"), filepath.Join(dir, "elsewhere"))
 		}, fine, "There's no database yet"},
+		{func(string) error { return nil }, fine, "is intact and holds 0 listens, 1 connection and 1 player."},
+		{func(string) error { return nil }, off, "1 player has not sent a play yet."},
 	} {
 		dir := household(t)
 		require.NoError(t, c.spoil(dir))

@@ -233,8 +233,14 @@ func (d *doctor) database(ctx context.Context) []finding {
 			"Stop the server and restore a backup. (Files beside it that end in .bak are copies from before an "+
 			"upgrade.)", d.Dir.Place())}
 	}
-	all := []finding{found(fine, "The database is intact and holds %s.",
-		web.Count(int(look.Listens), "listen", "listens"))}
+	all := []finding{found(fine, "The database is intact and holds %s, %s and %s.",
+		web.Count(int(look.Listens), "listen", "listens"),
+		web.Count(int(look.Connections), "connection", "connections"),
+		web.Count(int(look.Players), "player", "players"))}
+	if look.Unheard > 0 {
+		all = append(all, found(off, "%s not sent a play yet. Each one's page under Players says what was refused.",
+			web.Count(int(look.Unheard), "player has", "players have")))
+	}
 	switch {
 	case look.Step > look.Newest && look.By != "":
 		all = append(all, found(problem, "Reprise %s, which is newer, has used this database. "+

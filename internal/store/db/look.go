@@ -16,6 +16,9 @@ type Look struct {
 	By           string // the version of Reprise that brought it to its step; empty when that is not known
 	Opens        bool   // the key opens its secrets; also true if it has none
 	Listens      int64
+	// Connections and Players are how many there are, and Unheard the players that have sent no play yet and are not
+	// paused. They are 0 in a database of another version.
+	Connections, Players, Unheard int64
 	// Settings are those that administrators have changed, by path, without the secrets that the key does not open.
 	Settings map[string]string
 }
@@ -71,6 +74,16 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 		return Explain(err)
 	}
 	l.By = UpgradedBy(ctx, db, l.Step)
+	if l.Step == l.Newest {
+		err := db.QueryRowContext(ctx, `SELECT
+			(SELECT count(*) FROM connections),
+			(SELECT count(*) FROM sending_players),
+			(SELECT count(*) FROM sending_players WHERE last_play_at = 0 AND paused = 0)`).
+			Scan(&l.Connections, &l.Players, &l.Unheard)
+		if err != nil {
+			return Explain(err)
+		}
+	}
 	if l.Step <= l.Newest {
 		if l.Settings, _, err = ReadSettings(ctx, db, key); err != nil {
 			return err
