@@ -17,6 +17,7 @@ const (
 	NoQuestion  Question = ""
 	AskColumns  Question = "columns"   // what the columns of a table hold
 	AskTimeZone Question = "time_zone" // where its times, which name no zone, were
+	AskDays     Question = "days"      // whether its dates, such as 3/4/2026, begin with the day
 	AskVideos   Question = "videos"    // which of the videos that were watched are music
 )
 
@@ -34,6 +35,7 @@ type Columns struct {
 type Answers struct {
 	Columns  *Columns `json:"columns,omitempty"`
 	TimeZone string   `json:"time_zone,omitempty"` // an IANA name; UTC for none
+	Days     string   `json:"days,omitempty"`      // DayFirst or MonthFirst
 	Videos   string   `json:"videos,omitempty"`    // OnlyMusic or AllVideos
 }
 
@@ -51,6 +53,9 @@ func (a Answers) Check() error {
 	}
 	if _, err := time.LoadLocation(a.TimeZone); err != nil {
 		return &RefusedError{Problem: words.New("channels.problem.zone")}
+	}
+	if a.Days != "" && a.Days != DayFirst && a.Days != MonthFirst {
+		return &RefusedError{Problem: words.New("import.refused.days")}
 	}
 	if a.Videos != "" && a.Videos != OnlyMusic && a.Videos != AllVideos {
 		return &RefusedError{Problem: words.New("import.refused.videos")}

@@ -24,13 +24,17 @@ var anyTable = format{
 		switch {
 		case c == nil:
 			return AskColumns
+		case sample.Slashed() && daysOf(head) == "":
+			return AskDays
+		case sample.Slashed():
+			return AskTimeZone
 		case len(sample) > 1 && local(cellOf(sample[1], c.Time-1)):
 			return AskTimeZone
 		}
 		return NoQuestion
 	},
 	read: func(m *meter, a Answers, out yield) error {
-		in := a.zone()
+		when := a.clock()
 		return tableRows(m, out, func(cells []string) (func([]string) row, bool, error) {
 			c, heading := guess(cells), true
 			if c == nil && a.Columns == nil {
@@ -38,10 +42,10 @@ var anyTable = format{
 			}
 			if a.Columns != nil {
 				c = a.Columns
-				_, _, ok := moment(cellOf(cells, c.Time-1), in)
+				_, _, ok := when.moment(cellOf(cells, c.Time-1))
 				heading = !ok
 			}
-			return func(cells []string) row { return c.row(cells, in) }, !heading, nil
+			return func(cells []string) row { return c.row(cells, when) }, !heading, nil
 		})
 	},
 }
@@ -53,6 +57,7 @@ func (s Sample) Guess() *Columns {
 	for i, cell := range s[min(1, len(s)-1)] {
 		_, err := strconv.ParseFloat(cell, 64)
 		_, _, isTime := moment(cell, time.UTC)
+		isTime = isTime || slashed.MatchString(cell)
 		switch {
 		case isTime && c.Time == 0:
 			c.Time = i + 1
@@ -82,11 +87,11 @@ func named(heading []string) Columns {
 	}
 }
 
-func (c *Columns) row(cells []string, in *time.Location) row {
+func (c *Columns) row(cells []string, when clock) row {
 	if max(c.Artist, c.Title, c.Time) > len(cells) {
 		return row{bad: words.New("import.row.few_columns")}
 	}
-	at, exact, ok := moment(cellOf(cells, c.Time-1), in)
+	at, exact, ok := when.moment(cellOf(cells, c.Time-1))
 	if !ok {
 		return row{bad: words.New("import.row.unread_time")}
 	}
@@ -127,11 +132,13 @@ const (
 )
 
 // sampleOf returns the first rows of a table that begins with head; one empty row for none.
-func sampleOf(head string) Sample {
+func sampleOf(head string) Sample { return firstRows(head, sampleRows) }
+
+func firstRows(head string, most int) Sample {
 	in := csv.NewReader(strings.NewReader(head))
 	in.LazyQuotes, in.FieldsPerRecord, in.Comma = true, -1, separatorOf([]byte(head))
 	var s Sample
-	for len(s) < sampleRows {
+	for len(s) < most {
 		cells, err := in.Read()
 		if err != nil {
 			break

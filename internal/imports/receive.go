@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -47,29 +48,28 @@ func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, 
 		return v, ErrBusy
 	}
 	defer r.end(user)
-	file, size, err := r.keep(sent.Body)
-	if err != nil {
+	file := keptFile{said: cleanName(sent.Name)}
+	if file.name, file.size, err = r.keep(sent.Body); err != nil {
 		return v, err
 	}
-	path := filepath.Join(r.c.Dir, file)
 	defer func() {
 		if err != nil {
-			_ = os.Remove(path)
+			_ = os.Remove(filepath.Join(r.c.Dir, file.name))
 		}
 	}()
-	name := cleanName(sent.Name)
 	if found.as == "" {
-		if found, err = recognise(path, name); err != nil {
+		if file, found, err = r.recognise(file); err != nil {
 			return v, err
 		}
 	}
-	v = Import{User: user, Connection: found.as, Name: name, File: file, Size: size, State: Waiting,
+	v = Import{User: user, Connection: found.as, Name: file.said, File: file.name, Size: file.size, State: Waiting,
 		Question: found.question, Answers: sent.Answers, Sample: found.sample, CreatedAt: time.Now()}
 	v.Preview = sent.Preview || found.question != NoQuestion && !v.answered()
 	if v.Answers.TimeZone == "" && v.Preview {
 		v.Answers.TimeZone = sent.Zone
 	}
-	if found.question == AskColumns && v.Answers.Columns == nil {
+	v.Answers.Days = cmp.Or(v.Answers.Days, found.days)
+	if (found.question == AskColumns || found.question == AskDays) && !v.answered() { // nothing can be read yet
 		v.State = Ready
 		v, err = r.c.Store.AddImport(ctx, v, maxOpen)
 		if err == nil {
@@ -77,7 +77,7 @@ func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, 
 		}
 		return v, err
 	}
-	seen, err := check(path, name, formats[found.as.Provider()], v.Answers)
+	seen, err := check(filepath.Join(r.c.Dir, file.name), file.said, formats[found.as.Provider()], v.Answers)
 	if err != nil {
 		return v, err
 	}
@@ -100,6 +100,8 @@ func (v *Import) answered() bool {
 		return v.Answers.Columns != nil
 	case AskTimeZone:
 		return v.Answers.TimeZone != ""
+	case AskDays:
+		return v.Answers.Days != ""
 	case AskVideos:
 		return v.Answers.Videos != ""
 	}

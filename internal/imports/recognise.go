@@ -28,6 +28,7 @@ type recognised struct {
 	as       library.ConnectionID
 	question Question
 	sample   Sample // of a table that a person may have to explain; nil for others
+	days     string // how its dates are written, if they show it
 }
 
 // recognise finds out by its content what a file is. It returns a *RefusedError for one that nobody knows.
@@ -57,7 +58,7 @@ func recognise(path, name string) (found recognised, err error) {
 			found.question = f.asks(head)
 		}
 		if as == library.File {
-			found.sample = sampleOf(head)
+			found.sample, found.days = sampleOf(head), daysOf(head)
 		}
 		return found, nil
 	}

@@ -1,10 +1,12 @@
 package imports_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -143,6 +145,76 @@ func TestATableIsReadAsItsPersonSays(t *testing.T) {
 	require.NoError(t, err)
 	b.settle(v.ID)
 	require.Equal(t, 2, b.count())
+}
+
+// A table of which nobody can say whether 3/4 is in April or in March is not read before its person has said it. Where
+// a date shows it, nobody is asked.
+func TestDatesWithSlashesAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const table = "Artist,Track,Date\nBjörk,Jóga,3/4/2026 21:05:11\nBjörk,Hunter,\"3/4/26, 9:11 PM\"\n"
+	v := b.look("mine.csv", []byte(table), "Europe/Berlin")
+	require.Equal(t, []any{imports.Ready, imports.AskDays, false}, []any{v.State, v.Question, v.Looked()})
+	require.True(t, v.Sample.Slashed())
+	for days, want := range map[string][]string{imports.DayFirst: {"2026-04-03T19:05:11Z", "2026-04-03T19:11:30Z"},
+		imports.MonthFirst: {"2026-03-04T20:05:11Z", "2026-03-04T20:11:30Z"}} {
+		_, err := b.Explain(t.Context(), b.user, v.ID, imports.Answers{TimeZone: "Europe/Berlin", Days: days})
+		require.NoError(t, err)
+		v = b.settle(v.ID)
+		require.Equal(t, []int{2, 0}, []int{v.Added, v.Bad})
+		require.Equal(t, want, []string{v.First.UTC().Format(time.RFC3339), v.Last.UTC().Format(time.RFC3339)})
+	}
+	_, err := b.Explain(t.Context(), b.user, v.ID, imports.Answers{Days: "year_first"})
+	var refused *imports.RefusedError
+	require.ErrorAs(t, err, &refused)
+
+	v = b.look("shown.csv", []byte(table+"Björk,Bachelorette,31/2/2026 21:20:00\n"), "UTC")
+	require.Equal(t, []any{imports.AskTimeZone, imports.DayFirst, 2, 1},
+		[]any{v.Question, v.Answers.Days, v.Added, v.Bad}, "there is no 31 February")
+	v = b.look("unnamed.csv", []byte("What,When\nBjörk - Jóga,4/13/2026 9:05 AM\n"), "UTC")
+	require.Equal(t, imports.AskColumns, v.Question)
+	require.Equal(t, &imports.Columns{Title: 1, Time: 2}, v.Sample.Guess())
+	_, err = b.Explain(t.Context(), b.user, v.ID, imports.Answers{Columns: v.Sample.Guess()})
+	require.NoError(t, err)
+	v = b.settle(v.ID)
+	require.Equal(t, "2026-04-13T09:05:30Z", v.First.UTC().Format(time.RFC3339))
+}
+
+// Apple packs the archive with the plays into another one.
+func TestAnArchiveInAnArchiveIsOpened(t *testing.T) {
+	t.Parallel()
+	plays, err := os.ReadFile("testdata/exports/applemusic-activity.csv")
+	require.NoError(t, err)
+	packed := func(method uint16, files ...string) []byte { // by turns a name and what it has
+		var out bytes.Buffer
+		w := zip.NewWriter(&out)
+		for pair := range slices.Chunk(files, 2) {
+			f, err := w.CreateHeader(&zip.FileHeader{Name: pair[0], Method: method})
+			require.NoError(t, err)
+			_, err = f.Write([]byte(pair[1]))
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close())
+		return out.Bytes()
+	}
+	inner := packed(zip.Deflate, "Apple_Media_Services/Apple Music Activity/Apple Music Play Activity.csv",
+		string(plays))
+	b := setup(t)
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		v := b.look("Part 1 of 2.zip", packed(method, "readme.txt", "none", "damaged.zip", "PK\x03\x04", "other.zip",
+			string(packed(zip.Store, "letter.txt", "none")), "Apple_Media_Services.zip", string(inner)), "UTC")
+		require.Equal(t, library.ConnectionID("applemusic"), v.Connection)
+		require.Equal(t, "Apple_Media_Services.zip", v.Name)
+		require.Positive(t, v.Added)
+		require.Len(t, b.files(), 1, "the outer one is gone")
+		require.NoError(t, b.Cancel(t.Context(), b.user, v.ID))
+	}
+	deep := packed(zip.Store, "outer.zip", string(packed(zip.Store, "Apple_Media_Services.zip", string(inner))))
+	_, err = b.Receive(t.Context(), b.user, imports.Sent{Name: "deep.zip", Body: bytes.NewReader(deep)})
+	var refused *imports.RefusedError
+	require.ErrorAs(t, err, &refused, "not deeper")
+	require.NotEmpty(t, refused.Error())
+	require.Empty(t, b.files())
 }
 
 // TestAPlayerWithoutAZoneIsAskedAbout reads the log of a player that knows the time on its clock only.

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -269,6 +270,7 @@ func (r *Runner) Explain(ctx context.Context, user, id int64, answers Answers) (
 	}
 	return r.change(ctx, user, id, func(v *Import) error {
 		v.again()
+		answers.Days = cmp.Or(answers.Days, v.Answers.Days)
 		v.Answers = answers
 		return nil
 	})

@@ -12,16 +12,26 @@ import (
 	"reprise/internal/words"
 )
 
-// youTube reads watch-history.json of Google Takeout, which has YouTube and YouTube Music.
+// youTube reads watch-history.json and watch-history.html of Google Takeout, which have YouTube and YouTube Music.
 var youTube = format{
 	what:     words.New("import.what.youtube"),
 	expected: words.New("import.expected.youtube"),
-	wants:    func(name string) bool { return isJSON(name) && !strings.Contains(path.Base(name), "search-history") },
+	wants: func(name string) bool {
+		page := ending(name, ".html") && strings.Contains(strings.ToLower(name), "youtube")
+		return (isJSON(name) || page) && !strings.Contains(path.Base(name), "search-history") && !hidden(name)
+	},
 	is: func(head string) bool {
-		return strings.Contains(head, `"titleUrl"`) && strings.Contains(head, `"header"`)
+		return takeoutPage(head) || strings.Contains(head, `"titleUrl"`) && strings.Contains(head, `"header"`)
 	},
 	asks: func(string) Question { return AskVideos },
 	read: func(m *meter, a Answers, out yield) error {
+		first, err := m.begins()
+		if err != nil {
+			return err
+		}
+		if first == '<' {
+			return takeoutRows(m, a.zone(), a.Videos == AllVideos, out)
+		}
 		each := func(r *youTubeRow) row { return r.row(a.Videos == AllVideos) }
 		return jsonRows(m, shape{bad: words.New("import.row.play")}, each, out)
 	},

@@ -105,7 +105,7 @@ func TestAFileOnThePageIsRecognised(t *testing.T) {
 		}
 		status, body, _ := send("a.html", "<html>")
 		require.Equal(t, http.StatusUnprocessableEntity, status)
-		require.Contains(t, body, "This is a web page.")
+		require.Contains(t, body, "This is a web page")
 		status, _, to := send("maloja.json", `{"maloja":{},"scrobbles":[{"time":1700000000,"track":{"artists":["Low"],`+
 			`"title":"Days Like These"},"origin":"client:Kitchen"}]}`)
 		require.Equal(t, http.StatusSeeOther, status)

@@ -112,7 +112,7 @@ type Import struct {
 	Name        string          `json:"name" doc:"The file's."`
 	State       string          `json:"state" enum:"waiting,running,ready,done,failed,canceled"`
 	Preview     bool            `json:"preview" doc:"Nothing is stored: added and known are what they would be."`
-	Question    string          `json:"question" enum:",columns,time_zone,videos" doc:"What the file doesn't say; empty for nothing."`
+	Question    string          `json:"question" enum:",columns,time_zone,days,videos" doc:"What the file doesn't say; empty for nothing."`
 	Answers     imports.Answers `json:"answers" doc:"What Reprise goes by."`
 	Sample      [][]string      `json:"sample" doc:"The first rows of a table."`
 	FirstAt     core.MaybeTime  `json:"first_at" doc:"When the earliest play began."`
@@ -250,12 +250,13 @@ type importFileRequest struct {
 	Name     string `query:"name" doc:"The file's name, for people."`
 	Preview  bool   `query:"preview" doc:"Say first what is in it."`
 	Zone     string `query:"time_zone" maxLength:"64" doc:"Where times were that name no zone, such as Europe/Berlin."`
+	Days     string `query:"days" enum:"day_first,month_first" doc:"How dates such as 3/4/2026 are written."`
 	Videos   string `query:"videos" enum:"music,all" doc:"Which videos of a watch history are listens: with music, what was played as music or on the channel of an artist."`
 }
 
 func (h *Handler) sendAPI(c echo.Context, in *importFileRequest) (out Import, _ error) {
 	v, err := h.receive(c, imports.Sent{Connection: library.ConnectionID(in.Provider), Name: in.Name,
-		Preview: in.Preview, Answers: imports.Answers{TimeZone: in.Zone, Videos: in.Videos},
+		Preview: in.Preview, Answers: imports.Answers{TimeZone: in.Zone, Days: in.Days, Videos: in.Videos},
 		Zone: core.Zone(c).String()})
 	if err != nil {
 		return out, err

@@ -74,7 +74,8 @@ func (h *Handler) explainForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answers := imports.Answers{TimeZone: c.FormValue("time_zone"), Videos: c.FormValue("videos")}
+	answers := imports.Answers{TimeZone: c.FormValue("time_zone"), Days: c.FormValue("days"),
+		Videos: c.FormValue("videos")}
 	if c.FormValue("title") != "" {
 		number := func(name string) int {
 			n, err := strconv.Atoi(c.FormValue(name))
@@ -221,6 +222,12 @@ func questions(ctx context.Context, v Import) ui.Form {
 				Label: words.Each("import.holds.", c.name).T(ctx), Value: strconv.Itoa(c.value),
 				Options: columnsOf(ctx, v.Sample[0], c.none)})
 		}
+	}
+	if imports.Sample(v.Sample).Slashed() {
+		f.Fields = append(f.Fields, ui.Field{Name: "days", ID: id("days"), Label: words.T(ctx, "import.days"),
+			Value: v.Answers.Days, Options: []ui.Option{
+				{Value: imports.DayFirst, Label: words.T(ctx, "import.day_first")},
+				{Value: imports.MonthFirst, Label: words.T(ctx, "import.month_first")}}})
 	}
 	if v.Question == string(imports.AskTimeZone) || len(v.Sample) > 0 {
 		f.Fields = append(f.Fields, ui.Field{Name: "time_zone", ID: id("time_zone"),
