@@ -45,31 +45,18 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 	if err != nil || len(plays) == 0 {
 		return err
 	}
-	var outcomes []error
-	var refused error
-	subject := a.subject(c)
-	err = d.guard.Do(ctx, subject, func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
-		taker, ok := p.(providers.ListenTaker)
-		if !ok {
-			return fmt.Errorf("%s: adapter takes no listens", c.ID)
-		}
-		var err error
+	outcomes, refused, err := d.submit(ctx, a.subject(c), func(ctx context.Context, p listenAdapter) (
+		outcomes []error, err error) {
 		unsure := a.again() || plays[0].PlayedAt.Before(d.store.RestoredAt())
 		if unsure && takes.Doubles {
 			if plays, err = d.missingThere(ctx, c, p, plays); err != nil || len(plays) == 0 {
-				return err
+				return nil, err
 			}
 		}
 		if there, ok := p.(providers.LibraryTaker); ok && takes.Library {
-			outcomes, err = d.submitTo(ctx, there, c, plays)
-		} else {
-			outcomes, err = taker.Submit(ctx, plays)
+			return d.submitTo(ctx, there, c, plays)
 		}
-		if resilience.IsItem(err) { // the call itself went well
-			refused = err
-			return nil
-		}
-		return cmp.Or(err, notNow(outcomes))
+		return p.Submit(ctx, plays)
 	})
 	if refused != nil {
 		return d.halve(ctx, draftOf(a), a.ID, plays, refused)
@@ -77,9 +64,9 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 	return d.sort(ctx, a, plays, outcomes, err)
 }
 
-// together submits the listens of several deliveries with one call, to a provider that takes a repeat for what it has,
+// submitAll submits the listens of several deliveries with one call, to a provider that takes a repeat for what it has,
 // and returns the outcome for each. If the call is refused whole, it is repeated with each half of them.
-func (d *listenDeliverer) together(ctx context.Context, c library.Connection, all []*attempt) []error {
+func (d *listenDeliverer) submitAll(ctx context.Context, c library.Connection, all []*attempt) []error {
 	newest := slices.MaxFunc(all, func(a, b *attempt) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	if err := d.guard.ReadSince(c, newest.CreatedAt); err != nil {
 		return alike(all, err)
@@ -97,7 +84,10 @@ func (d *listenDeliverer) together(ctx context.Context, c library.Connection, al
 	if len(plays) == 0 {
 		return alike(all, nil)
 	}
-	outcomes, refused, err := d.submit(ctx, all[0].subject(c), plays)
+	outcomes, refused, err := d.submit(ctx, all[0].subject(c), func(ctx context.Context, p listenAdapter) (
+		[]error, error) {
+		return p.Submit(ctx, plays)
+	})
 	if refused != nil {
 		half := len(all) / 2
 		return slices.Concat(d.some(ctx, c, all[:half]), d.some(ctx, c, all[half:]))
@@ -118,30 +108,35 @@ func (d *listenDeliverer) together(ctx context.Context, c library.Connection, al
 	return errs
 }
 
-// some is together for any number of deliveries.
+// some is submitAll for any number of deliveries.
 func (d *listenDeliverer) some(ctx context.Context, c library.Connection, all []*attempt) []error {
 	if len(all) == 1 {
 		return alike(all, d.deliver(ctx, c, all[0]))
 	}
-	return d.together(ctx, c, all)
+	return d.submitAll(ctx, c, all)
 }
 
-// submit submits plays as they are. refused is why they were refused whole, in a call that went well itself.
-func (d *listenDeliverer) submit(ctx context.Context, subject providers.Subject, plays []library.StoredListen) (
-	outcomes []error, refused, err error) {
-	send := func(ctx context.Context, _ resilience.Call, p providers.Adapter) (err error) {
-		taker, ok := p.(providers.ListenTaker)
+// listenAdapter is the adapter of a connection that takes listens.
+type listenAdapter interface {
+	providers.Adapter
+	providers.ListenTaker
+}
+
+// submit submits plays by send. refused is why they were refused whole, in a call that went well itself.
+func (d *listenDeliverer) submit(ctx context.Context, subject providers.Subject,
+	send func(context.Context, listenAdapter) ([]error, error)) (outcomes []error, refused, err error) {
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, _ resilience.Call, p providers.Adapter) (err error) {
+		taker, ok := p.(listenAdapter)
 		if !ok {
 			return fmt.Errorf("%s: adapter takes no listens", subject.Connection.ID)
 		}
-		outcomes, err = taker.Submit(ctx, plays)
+		outcomes, err = send(ctx, taker)
 		if resilience.IsItem(err) {
 			refused = err
 			return nil
 		}
 		return cmp.Or(err, notNow(outcomes))
-	}
-	err = d.guard.Do(ctx, subject, send)
+	})
 	return outcomes, refused, err
 }
 

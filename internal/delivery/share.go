@@ -59,9 +59,9 @@ func (d Taken) waits(due time.Time) End {
 	return e
 }
 
-// together returns how many of these deliveries, from the first one on, go out with one call to a provider: listens
+// fitting returns how many of these deliveries, from the first one on, go out with one call to a provider: listens
 // that fit into it, where a call that is repeated doubles nothing and no song is looked up first.
-func together(all []Taken, p *providers.Provider) int {
+func fitting(all []Taken, p *providers.Provider) int {
 	first, items := all[0], 0
 	if p == nil || p.Takes.Doubles || p.Takes.Library || p.Takes.Listens != first.Kind {
 		return 1

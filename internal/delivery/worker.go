@@ -226,7 +226,7 @@ func (w *worker) share(ctx context.Context, all []Taken) (s Share) {
 			w.metrics.Delivery(all[0].Kind, "postponed")
 			s.Ends = append(s.Ends, all[0].waits(time.Now().Add(time.Hour)))
 		} else {
-			n = together(all, w.registry.Get(all[0].Connection.Provider()))
+			n = fitting(all, w.registry.Get(all[0].Connection.Provider()))
 			w.attempt(ctx, all[:n], &s)
 		}
 		all = all[n:]
@@ -302,7 +302,7 @@ func (w *worker) deliver(ctx context.Context, all []*attempt) []error {
 	case !ok:
 		return alike(all, fmt.Errorf("no such kind of delivery: %q", a.Kind))
 	case len(all) > 1:
-		return w.try(ctx, all, func() []error { return w.listens.together(ctx, c, all) })
+		return w.try(ctx, all, func() []error { return w.listens.submitAll(ctx, c, all) })
 	}
 	return w.try(ctx, all, func() []error { return alike(all, kind.deliver(ctx, c, a)) })
 }

@@ -92,7 +92,7 @@ func (g *Guard) Do(
 	if e, ok := errors.AsType[*backoff.NotBeforeError](err); ok && e.Met {
 		return g.brokenOff(ctx, s, &permit, e)
 	}
-	f := &backoff.Failure{Change: permit.Done(judged(s, err)), Err: err}
+	f := &backoff.Failure{Change: permit.Done(verdictFor(s, err)), Err: err}
 	if shared, ok := errors.AsType[*backoff.NotBeforeError](err); ok { // others may hold the same error
 		mine := *shared
 		mine.State.Until = f.Change.Stream.Until // the backoff has spread these
@@ -144,8 +144,8 @@ func (g *Guard) Refuse(ctx context.Context, s providers.Subject, v resilience.Ve
 	return g.opt.Alerts.Failed(ctx, s, f)
 }
 
-// judged returns the verdict on the outcome of a call for a subject.
-func judged(s providers.Subject, err error) resilience.Verdict {
+// verdictFor returns the verdict on the outcome of a call for a subject.
+func verdictFor(s providers.Subject, err error) resilience.Verdict {
 	switch {
 	case errors.Is(err, library.ErrNotThere):
 		return resilience.Verdict{}

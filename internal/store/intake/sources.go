@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"math"
-	"slices"
 	"strconv"
 
 	"reprise/internal/library"
@@ -35,38 +34,6 @@ func SourceKey(user int64, conn library.ConnectionID, id string) int64 {
 func KnownSources(in Pile) string {
 	return "SELECT " + listens.IdOf("s") + " FROM " + in.Sources + " s CROSS JOIN " + in.Listens + ` l
 	WHERE l.id = s.listen_id AND l.user_id = $1 AND ` + connections.SourceOf("s", 2) + " AND s.source_key IN "
-}
-
-// unknownPlays returns the plays of the page that the connection has not reported before, the earliest first.
-func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake, piles []Pile) ([]*library.Listen, error) {
-	seen := make(map[string]bool, len(page.Listens))
-	scan := func(r db.Scanner) (id string, err error) { return id, r.Scan(&id) }
-	const most = 100
-	for chunk := range slices.Chunk(page.Listens, most) {
-		args := make([]any, 0, len(chunk)+2)
-		args = append(args, page.User, page.Connection)
-		for i := range chunk {
-			args = append(args, SourceKey(page.User, page.Connection, chunk[i].SourceID))
-		}
-		for _, in := range piles {
-			ids, err := db.List(ctx, tx, scan, KnownSources(in)+db.Numbered(3, len(chunk)), args...)
-			if err != nil {
-				return nil, err
-			}
-			for _, id := range ids {
-				seen[id] = true
-			}
-		}
-	}
-	fresh := make([]*library.Listen, 0, len(page.Listens))
-	for i := range page.Listens {
-		if l := &page.Listens[i]; !seen[l.SourceID] {
-			seen[l.SourceID] = true
-			fresh = append(fresh, l)
-		}
-	}
-	slices.SortStableFunc(fresh, func(a, b *library.Listen) int { return a.PlayedAt.Compare(b.PlayedAt) })
-	return fresh, nil
 }
 
 // moveSources stores the reports of earlier pages that became sources of other listens.
