@@ -14,7 +14,6 @@ package queue
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -36,17 +35,20 @@ func Unique(job river.JobArgs) river.InsertOpts {
 	return river.InsertOpts{Queue: job.Kind(), UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: unended}}
 }
 
+// Write calls do in a transaction, which it commits unless do returns an error.
+type Write func(ctx context.Context, do func(*sql.Tx) error) error
+
 // Queue is River's tables in one database.
 type Queue struct {
 	driver riverdriver.Driver[*sql.Tx]
-	db     *sql.DB
+	write  Write
 	client *river.Client[*sql.Tx] // inserts and lists only
 	looks  sync.Map               // channel by kind of job, with a value when its alarm is to look up what is due
 }
 
 // Open brings River's tables up to date, empties the one of jobs, and returns the queue in them. No other process may
 // use them.
-func Open(ctx context.Context, driver riverdriver.Driver[*sql.Tx], db *sql.DB) (*Queue, error) {
+func Open(ctx context.Context, driver riverdriver.Driver[*sql.Tx], write Write) (*Queue, error) {
 	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, fmt.Errorf("migrate the queue: %w", err)
@@ -55,7 +57,11 @@ func Open(ctx context.Context, driver riverdriver.Driver[*sql.Tx], db *sql.DB) (
 		return nil, fmt.Errorf("migrate the queue: %w", err)
 	}
 	// River would take a job that a killed process was working on for one under way, for an hour.
-	if _, err := db.ExecContext(ctx, "DELETE FROM river_job"); err != nil {
+	err = write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM river_job")
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("empty the queue: %w", err)
 	}
 	client, err := river.NewClient(driver, &river.Config{Logger: slog.New(slog.DiscardHandler),
@@ -63,7 +69,7 @@ func Open(ctx context.Context, driver riverdriver.Driver[*sql.Tx], db *sql.DB) (
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{driver: driver, db: db, client: client}, nil
+	return &Queue{driver: driver, write: write, client: client}, nil
 }
 
 // Insert inserts jobs of a kind in a transaction.
@@ -95,17 +101,6 @@ func End[T river.JobArgs](ctx context.Context, q *Queue, job *river.Job[T]) erro
 	err := q.write(ctx, func(tx *sql.Tx) error { return Complete(ctx, tx, job) })
 	q.Look(job.Kind)
 	return err
-}
-
-func (q *Queue) write(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := q.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := do(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
 }
 
 // Look has the alarm of a kind of job look soon at what is due: what waits has changed. It may be called in the

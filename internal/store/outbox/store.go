@@ -36,7 +36,7 @@ func New(d *db.DB, connections *connections.Store, listens *listens.Store) *Stor
 
 // OpenQueue opens the queue in the database.
 func (s *Store) OpenQueue(ctx context.Context) (err error) {
-	s.Jobs, err = queue.Open(ctx, s.db.Driver(s.db.Writer), s.db.Writer)
+	s.Jobs, err = queue.Open(ctx, s.db.Driver(s.db.Writer), s.db.Write)
 	return db.Explain(err)
 }
 
