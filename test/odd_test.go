@@ -38,7 +38,7 @@ func TestOddRequestsAreHeld(t *testing.T) {
 		"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n" + host + "\r\n":                                303,
 		"GET /static/..%2f..%2fetc/passwd HTTP/1.1\r\n" + host + "\r\n":                             404,
 		"GET /api/v1/listens?limit=%FF%00&before=%GG HTTP/1.1\r\n" + host + "\r\n":                  401,
-		"TRACE / HTTP/1.1\r\n" + host + "\r\n":                                                      303,
+		"TRACE / HTTP/1.1\r\n" + host + "\r\n":                                                      405,
 		"POST /login HTTP/1.1\r\n" + host + "Content-Length: -1\r\n\r\n":                            400,
 		"POST /login HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n":        400,
 		"POST /login HTTP/1.1\r\n" + host + "Transfer-Encoding: gzip, chunked\r\n\r\n":              501,

@@ -271,7 +271,9 @@ func (r *Runner) Explain(ctx context.Context, user, id int64, answers Answers) (
 	return r.change(ctx, user, id, func(v *Import) error {
 		v.again()
 		answers.Days = cmp.Or(answers.Days, v.Answers.Days)
-		v.Answers = answers
+		if v.Answers = answers; v.Question == AskDays && answers.Days == "" {
+			return &RefusedError{Problem: words.New("import.refused.days")}
+		}
 		return nil
 	})
 }

@@ -309,6 +309,20 @@ func (d *Desk) Refused(r *Request, p Player, err error) Reason {
 	return why.Why
 }
 
+// LeftAlone notes what was taken and left alone, for who waits for a player's first play: that of a working player is
+// no news.
+func (d *Desk) LeftAlone(r *Request, p Player, why Reason) {
+	if !p.LastPlayAt.IsZero() {
+		return
+	}
+	if err := d.store.NoteRefusal(r.Context(), p.ID, Refusal{At: time.Now(), Request: library.Name(r.Line()),
+		Why: why}); err != nil {
+		d.log.Warn("a player's refused request was not noted", slog.Any("err", err))
+		return
+	}
+	d.bus.Publish(p.User, events.Event{Type: events.Players, Connection: p.ID})
+}
+
 // The errors of adding and changing a player.
 var (
 	ErrName = errors.New("there is a player of that name already")

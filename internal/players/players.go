@@ -195,6 +195,8 @@ const (
 	NoMethod  Reason = "no_method"  // the path is right, the method is not
 	Paused    Reason = "paused"
 	BadSign   Reason = "bad_signature"
+	NoMusic   Reason = "no_music"   // taken and left alone: it tells of no music
+	NotTheirs Reason = "not_theirs" // taken and left alone: somebody else plays
 	// WrongToken is that of no player.
 	WrongToken Reason = "wrong_token"
 )

@@ -124,6 +124,9 @@ func Read(body []byte, now time.Time) (s Submission, err error) {
 	return s, nil
 }
 
+// milliseconds is what a time in seconds never reaches: some programs send milliseconds.
+const milliseconds = 1e11
+
 // longest is the longest track that ListenBrainz takes.
 const longest = 24 * 24 * time.Hour
 
@@ -157,6 +160,9 @@ func (l *listen) play() players.Play {
 	}
 	t.Artists = library.Listed(t.Artist, found)
 	at := time.Time{}
+	if l.ListenedAt > milliseconds {
+		l.ListenedAt /= 1000
+	}
 	if l.ListenedAt > 0 && l.ListenedAt < math.MaxInt32*10 {
 		at = time.Unix(int64(l.ListenedAt), 0).UTC()
 	}

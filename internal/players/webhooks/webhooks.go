@@ -70,7 +70,13 @@ func (h *Handler) take(r *players.Request) (p players.Player, err error) {
 	}
 	user, all, err := readers[r.Path](body)
 	if only := r.URL.Query().Get("user"); only != "" && !strings.EqualFold(only, user) {
-		return p, err // somebody else's, who plays on the same server
+		if err == nil { // somebody else's, who plays on the same server
+			h.desk.LeftAlone(r, p, players.NotTheirs)
+		}
+		return p, err
+	}
+	if err == nil && len(all) == 0 {
+		h.desk.LeftAlone(r, p, players.NoMusic)
 	}
 	for _, e := range all {
 		if err == nil {

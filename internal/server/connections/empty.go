@@ -44,19 +44,20 @@ func emptyOf(ctx context.Context, name string, f accounts.FirstSteps, all []*pro
 		v.Chosen = append(v.Chosen, e)
 	}
 	file := ui.Named{Text: words.T(ctx, "status.welcome.file"), URL: "/imports"}
+	player := ui.Named{Text: words.T(ctx, "players.add"), URL: "/players/add"}
 	switch {
 	case first != "":
 		v.Lead = words.T(ctx, "status.welcome.chosen")
-		v.Next = []ui.Named{{Text: words.T(ctx, "welcome.another"), URL: welcomePath + "/services"}, file}
+		v.Next = []ui.Named{{Text: words.T(ctx, "welcome.another"), URL: welcomePath + "/services"}, file, player}
 		if f.Ended || putOff { // and the steps would only say so
 			v.Begin.URL = first
 		}
 	case f.Begun && (f.Ended || f.Contact):
-		v.Lead, v.Next = words.T(ctx, "status.welcome.left"), []ui.Named{file}
+		v.Lead, v.Next = words.T(ctx, "status.welcome.left"), []ui.Named{file, player}
 	default:
 		v.Lead, v.Begin.Label = words.T(ctx, "status.welcome.lead"), words.T(ctx, "status.welcome.begin")
 		v.Next = []ui.Named{{Text: words.T(ctx, "status.welcome.import"), URL: "/imports"},
-			{Text: words.T(ctx, "players.add"), URL: "/players/add"}}
+			player}
 		return v
 	}
 	v.Begin.Label = words.T(ctx, "welcome.continue_button")

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -248,6 +249,10 @@ func (s *Sessions) cookieUser(ctx context.Context, r *http.Request) (accounts.Us
 func (s *Sessions) toSignIn(c echo.Context) error {
 	if isAPI(c) {
 		return accounts.ErrUnknown
+	}
+	if method := c.Request().Method; method != http.MethodGet && method != http.MethodHead &&
+		strings.HasSuffix(c.Path(), "*") { // no form of ours: a program would take the page for success
+		return echo.ErrNotFound
 	}
 	if s.Setup.Open() {
 		return c.Redirect(http.StatusSeeOther, "/setup")

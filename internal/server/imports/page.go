@@ -206,6 +206,12 @@ func questions(ctx context.Context, v Import) ui.Form {
 	f := ui.Form{ID: "import-answers-" + v.ID, Post: "/imports/" + v.ID + "/answers",
 		Submit: words.T(ctx, "import.again")}
 	id := func(name string) string { return name + "-" + v.ID }
+	if imports.Sample(v.Sample).Slashed() {
+		f.Fields = append(f.Fields, ui.Field{Name: "days", ID: id("days"), Label: words.T(ctx, "import.days"),
+			Value: v.Answers.Days, Help: words.T(ctx, "import.days_help"), Options: []ui.Option{{},
+				{Value: imports.DayFirst, Label: words.T(ctx, "import.day_first")},
+				{Value: imports.MonthFirst, Label: words.T(ctx, "import.month_first")}}})
+	}
 	if len(v.Sample) > 0 {
 		columns := v.Answers.Columns
 		if columns == nil {
@@ -222,12 +228,6 @@ func questions(ctx context.Context, v Import) ui.Form {
 				Label: words.Each("import.holds.", c.name).T(ctx), Value: strconv.Itoa(c.value),
 				Options: columnsOf(ctx, v.Sample[0], c.none)})
 		}
-	}
-	if imports.Sample(v.Sample).Slashed() {
-		f.Fields = append(f.Fields, ui.Field{Name: "days", ID: id("days"), Label: words.T(ctx, "import.days"),
-			Value: v.Answers.Days, Options: []ui.Option{
-				{Value: imports.DayFirst, Label: words.T(ctx, "import.day_first")},
-				{Value: imports.MonthFirst, Label: words.T(ctx, "import.month_first")}}})
 	}
 	if v.Question == string(imports.AskTimeZone) || len(v.Sample) > 0 {
 		f.Fields = append(f.Fields, ui.Field{Name: "time_zone", ID: id("time_zone"),

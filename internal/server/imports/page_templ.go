@@ -577,9 +577,9 @@ func one(v Import) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if v.Looked && v.Added+v.Known > 0 {
+			if v.Looked && v.Added > 0 {
 				templ_7745c5c3_Err = ui.Fill(ui.Form{ID: "import-start-" + v.ID, Post: "/imports/" + v.ID + "/start", Main: true,
-					Submit: words.T(ctx, "import.start", "Count", v.Added+v.Known)}).Render(ctx, templ_7745c5c3_Buffer)
+					Submit: words.T(ctx, "import.start", "Count", v.Added)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -174,5 +174,19 @@ func (d *Door) find(r *http.Request) (*players.Request, *protocol) {
 			}
 		}
 	}
-	return nil, nil
+	return d.astray(r)
+}
+
+// astray returns a play that a player sends to an address at which nothing answers, so that it gets no page in its
+// answer, and its person sees why nothing arrives.
+func (d *Door) astray(r *http.Request) (*players.Request, *protocol) {
+	api := strings.HasPrefix(strings.TrimPrefix(r.URL.Path, d.base()), "/api/")
+	if r.Method != http.MethodPost || r.Header.Get("Authorization") == "" || api {
+		return nil, nil
+	}
+	one := &players.Request{Request: r, Path: strings.Trim(r.URL.Path, "/"), Address: d.address(r)}
+	if !d.desk.Knows(r.Context(), one.Token()) {
+		return nil, nil
+	}
+	return one, &d.protocols[len(d.protocols)-1]
 }

@@ -289,9 +289,14 @@ func (h *Handler) secretForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	of := func(w way) bool { return (w.Label == "" || w.Own) && w.Kind == players.Kind(v.Kind) }
-	if i := slices.IndexFunc(ways, of); i >= 0 {
-		return h.showSecret(c, ways[i], v)
+	for _, of := range []func(way) bool{
+		func(w way) bool { return w.Label != "" && strings.HasPrefix(v.Name, w.Label) }, // as it is called at first
+		func(w way) bool { return w.Label == "" || w.Own },
+	} {
+		i := slices.IndexFunc(ways, func(w way) bool { return of(w) && w.Kind == players.Kind(v.Kind) })
+		if i >= 0 {
+			return h.showSecret(c, ways[i], v)
+		}
 	}
 	return h.showSecret(c, wayOf("any"), v)
 }

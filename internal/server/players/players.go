@@ -121,7 +121,7 @@ type Player struct {
 	ID          string         `json:"id" doc:"As in the sources of its listens."`
 	Name        string         `json:"name"`
 	Kind        string         `json:"kind" enum:"PlayerKind"`
-	State       string         `json:"state" enum:"waiting,active,paused" doc:"'waiting' until the first play."`
+	State       string         `json:"state" enum:"waiting,active,paused" doc:"'waiting' until the first play, and after a new secret until it is used."`
 	Address     string         `json:"address" doc:"Where it sends to, with its secret as a token."`
 	LastFour    string         `json:"last_four" doc:"Of its secret."`
 	Mirrors     *string        `json:"mirrors" doc:"The connection to the account that it sends from: its plays are not forwarded there."`
@@ -133,6 +133,7 @@ type Player struct {
 	Refused     []Refused      `json:"refused" doc:"The latest requests that were refused, the newest first. Of one that waits for its first play, also those of the last 15 minutes with a token that no player has."`
 	Secret      string         `json:"secret,omitempty" doc:"Only in the answer that made it."`
 	APIKey      string         `json:"api_key,omitempty" doc:"For clients of Last.fm's API that ask for one. Only in the answer that made the secret."`
+	plays       string         // now
 	APISecret   string         `json:"api_secret,omitempty" doc:"What calls with that key are signed with. Only in the answer that made it."`
 	OwnAddress  string         `json:"own_address,omitempty" doc:"An address with the secret in its path. Only in the answer that made it."`
 }
@@ -153,7 +154,7 @@ func (h *Handler) view(c echo.Context, p players.Player) (v Player, err error) {
 	switch {
 	case p.Paused:
 		v.State = "paused"
-	case p.LastPlayAt.IsZero():
+	case p.LastPlayAt.IsZero() || p.HeardAt.IsZero(): // perhaps not since it has another secret
 		v.State = "waiting"
 	}
 	now := time.Now().In(core.Zone(c))
@@ -168,7 +169,13 @@ func (h *Handler) view(c echo.Context, p players.Player) (v Player, err error) {
 	v.Silent = !p.Paused && habit.Silent(now)
 	refused, err := h.store.Refusals(ctx, p.ID)
 	if v.State == "waiting" {
-		refused = append(h.desk.Strays(), refused...)
+		strays := slices.DeleteFunc(h.desk.Strays(), func(r players.Refusal) bool { return r.At.Before(p.CreatedAt) })
+		refused = append(refused, strays...)
+	}
+	for _, now := range h.desk.Now().Of(p.User) {
+		if now.From == p.ID {
+			v.plays = now.Track.Title + " – " + now.Track.Artist
+		}
 	}
 	for _, r := range refused {
 		v.Refused = append(v.Refused, Refused{core.Stamp(r.At), r.Request, reason(r).T(ctx)})

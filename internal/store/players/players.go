@@ -154,8 +154,11 @@ func (s *Store) giveSecret(ctx context.Context, tx *sql.Tx, p players.Player, se
 // RenewSecret gives a player another secret; the old one opens nothing from then on.
 func (s *Store) RenewSecret(ctx context.Context, p players.Player, secret string) (players.Player, error) {
 	err := s.db.Write(ctx, func(tx *sql.Tx) (err error) {
-		p, err = s.giveSecret(ctx, tx, p, secret)
-		return err
+		if p, err = s.giveSecret(ctx, tx, p, secret); err != nil {
+			return err
+		}
+		p.HeardAt = time.Time{} // not with this secret
+		return db.Changed(tx.ExecContext(ctx, "UPDATE sending_players SET heard_at = 0 WHERE id = $1", numberOf(p.ID)))
 	})
 	return p, err
 }
