@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
@@ -276,6 +277,23 @@ func TestPlayAndLive(t *testing.T) {
 
 	live := setup(t, Options{Live: time.Millisecond, Now: time.Now})
 	require.Eventually(t, func() bool { return live.listenCount() >= 408 }, 5*time.Second, 5*time.Millisecond)
+}
+
+// At its usual pace the demo plays one song at once; whoever wants to see more happen gets more.
+func TestTheDemoPlaysQuicklyWhereSomebodyWants(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Options{Live: time.Hour, Quick: time.Millisecond, Now: time.Now})
+	pace := func(quickly string) {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, "/demo/pace", strings.NewReader("quickly="+quickly))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		b.World.Handler("/demo", nil).ServeHTTP(w, r)
+		require.Equal(t, http.StatusSeeOther, w.Code)
+	}
+	pace("1")
+	require.Eventually(t, func() bool { return b.listenCount() >= 410 }, 5*time.Second, 5*time.Millisecond)
+	pace("")
+	require.False(t, b.quickly.Load())
 }
 
 func (b bundle) listenCount() int {

@@ -59,6 +59,10 @@ func (w *World) Handler(prefix string, show Show) http.Handler {
 			w.opts.Reset()
 		})
 	}
+	mux.HandleFunc("POST "+prefix+"/pace", func(rw http.ResponseWriter, r *http.Request) {
+		w.quickly.Store(r.PostFormValue("quickly") == "1")
+		http.Redirect(rw, r, prefix+"#play", http.StatusSeeOther)
+	})
 	mux.HandleFunc("POST "+prefix+"/play", func(rw http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.PostFormValue("home") == "1":
@@ -102,6 +106,7 @@ type pageView struct {
 	Navidrome string // address
 	Messages  []Message
 	Resets    bool
+	Quickly   bool // somebody wants to see much happen
 }
 
 // sender is a player on the page.
@@ -135,6 +140,7 @@ var usual = []Mode{Normal, Unavailable, RateLimited, Revoked}
 
 func (w *World) view(prefix string) pageView {
 	v := pageView{Prefix: prefix, Messages: w.Mailbox.Messages(), Resets: w.opts.Reset != nil,
+		Quickly:   w.quickly.Load(),
 		Navidrome: w.Navidrome.URL}
 	for _, name := range names {
 		g := w.gates[name]

@@ -75,7 +75,8 @@ func (w *World) deviceOf(player string) (secret string, m PlayerMode) {
 }
 
 const (
-	songLasts = time.Minute // a song of a player: long enough to be a play
+	songLasts = 200 * time.Second // a song of a player
+	quickSong = time.Minute       // the same while the demo plays quickly: long enough to be a play
 	songsWait = 20 * time.Second
 )
 
@@ -95,13 +96,20 @@ func (w *World) playInto(ctx context.Context, address string) {
 	for i, name := range playerNames {
 		all.Go(func() {
 			for wait := time.Duration(i+1) * songsWait / 2; pause(ctx, wait); wait = songsWait {
-				song := w.home.nextSong()
+				song, length := w.home.nextSong(), songLasts
+				if w.quickly.Load() {
+					length = quickSong
+				}
 				began := w.opts.Now()
 				w.tell(ctx, address, name, song, began, false)
-				if !pause(ctx, songLasts) {
+				heard := length * 3 / 5 // more than half of it, which makes it a play
+				if !pause(ctx, heard) {
 					return
 				}
 				w.tell(ctx, address, name, song, began, true)
+				if !pause(ctx, length-heard) {
+					return
+				}
 			}
 		})
 	}

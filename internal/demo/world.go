@@ -35,6 +35,7 @@ type Options struct {
 	Days       int              // that the history covers, three years by default
 	Now        func() time.Time // the clock, time.Now by default; read once for the history
 	Live       time.Duration    // how often Alice plays a track, and likes a video every third time; 0 for never
+	Quick      time.Duration    // the same while somebody wants to see it quickly; 0 for Live
 	RetryAfter time.Duration    // the wait that RateLimited asks for, in whole seconds; 60 s by default
 	Slow       time.Duration    // how long Slow takes, 3 s by default
 	Empty      bool             // the household has no people and no music; see [World.AddPerson]
@@ -74,6 +75,7 @@ type World struct {
 	addresses []string
 	running   sync.WaitGroup // listeners and the ticker
 	lively    atomic.Bool    // the upstreams take their usual time
+	quickly   atomic.Bool    // somebody wants to see much happen
 	conns     sync.WaitGroup // open connections; a new one is only counted while its listener runs
 	once      sync.Once
 
@@ -109,9 +111,14 @@ func Start(o Options) (*World, error) {
 		}
 	}
 	if o.Live > 0 {
-		n := 0
+		n, step := 0, cmp.Or(o.Quick, o.Live)
+		waited := o.Live - step // the first one comes at once
 		w.running.Go(func() {
-			later(ctx, o.Live, func() {
+			later(ctx, step, func() {
+				if waited += step; waited < o.Live && !w.quickly.Load() {
+					return
+				}
+				waited = 0
 				n++
 				w.home.play(Alice, n%4 == 0, w.opts.Now())
 				if n%3 == 0 {

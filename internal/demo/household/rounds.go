@@ -39,8 +39,8 @@ func (r Rounds) round(ctx context.Context, n int) (again bool, err error) {
 	defer func() { err = errors.Join(err, remove()) }()
 	round, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	world, err := demo.Start(demo.Options{Seed: 1, Live: 12 * time.Second, Plays: 4000, Days: 250,
-		Reset: func() { end(errReset) }})
+	world, err := demo.Start(demo.Options{Seed: 1, Live: 4 * time.Minute, Quick: 12 * time.Second,
+		Plays: 4000, Days: 250, Reset: func() { end(errReset) }})
 	if err != nil {
 		return false, fmt.Errorf("start simulated services: %w", err)
 	}
