@@ -64,8 +64,8 @@ func TestBrowserFirstRunOfEachService(t *testing.T) {
 		"lastfm": func(p *hands, w *demo.World) {
 			do(p.T, p.tab, sees(".copy", "/connect/lastfm/callback"))
 			p.types("#client_id", w.LastFM.ClientID, "#client_secret", w.LastFM.ClientSecret)
-			p.click("#registration button[value=test]")
-			do(p.T, p.tab, sees("#accepted", "Last.fm accepts this"))
+			p.click("#registration button[value=save]")
+			do(p.T, p.tab, sees("#saved", "Last.fm accepts this"))
 			p.click("#registration button[value=connect]")
 			p.click("button[value=agree]")
 		},
@@ -174,8 +174,8 @@ func TestBrowserMembersAskForAService(t *testing.T) {
 		sees("main", "Bob would like to use Spotify"))
 	alice.click(`main a[href="/setup/spotify"]`)
 	alice.types("#client_id", w.Spotify.ClientID)
-	alice.click("#registration button[value=test]")
-	do(t, alice.tab, sees("#accepted", "Spotify accepts this"), gone("#bell .badge"))
+	alice.click("#registration button[value=save]")
+	do(t, alice.tab, sees("#saved", "Spotify accepts this"), gone("#bell .badge"))
 	do(t, bob.tab, sees("#ask", "You can connect it now"), sees("#bell .badge", "1"),
 		chromedp.Navigate(server.url+"/notifications"), sees("main", "Spotify is ready"))
 	bob.click(`main a[href="/connect/spotify"]`)

@@ -49,9 +49,9 @@ type registerView struct {
 	First    string // what decides whether it can work
 	Steps    []registerStep
 	Fields   []ui.Field
-	Tests    bool   // what is typed can be tried
+	Checked  bool   // what is typed can be checked, and saved without connecting
 	Problem  string // of the form
-	Accepted string // that a test went well
+	Saved    string // that it is saved, and whether the service accepts it
 	Button   string
 }
 
@@ -113,7 +113,7 @@ func (h *register) show(
 	v.Provider, v.Title = p.Name, words.T(ctx, "connect.setup_title", "Service", p.Called())
 	v.Lead = words.T(ctx, "connect.setup_lead", "Service", p.Called())
 	if r := p.Registration; r != nil {
-		v.First, v.Tests = r.Guide.First.T(ctx), true
+		v.First, v.Checked = r.Guide.First.T(ctx), true
 		for _, s := range r.Guide.Steps {
 			one := registerStep{Text: s.Text.T(ctx), Page: s.Page}
 			for _, value := range s.Copy {
@@ -168,7 +168,8 @@ func (h *register) save(c echo.Context) error {
 			changes[item.Path] = &text
 		}
 	}
-	if err := h.try(c, p, given); err != nil {
+	checked, err := h.try(c, p, given)
+	if err != nil {
 		v.Problem = words.Plain(err.Error()).T(ctx)
 		if said, ok := errors.AsType[*words.Error](err); ok {
 			v.Problem = said.Text.T(ctx)
@@ -185,8 +186,10 @@ func (h *register) save(c echo.Context) error {
 		v.Problem = problemsIn(ctx, refused)
 		return h.show(c, http.StatusUnprocessableEntity, p, v, given)
 	}
-	if p = h.core.Registry.Get(p.Name); c.FormValue("do") == "test" {
-		v.Accepted = words.T(ctx, "connect.accepted", "Service", p.Called())
+	if p = h.core.Registry.Get(p.Name); c.FormValue("do") == "save" {
+		if v.Saved = words.T(ctx, "connect.saved_unchecked", "Service", p.Called()); checked {
+			v.Saved = words.T(ctx, "connect.accepted", "Service", p.Called())
+		}
 		return h.show(c, http.StatusOK, p, v, nil)
 	}
 	return h.core.Onward(c, "/connect/"+p.Name+"?"+url.Values{"return_to": {v.ReturnTo}}.Encode())
@@ -200,11 +203,11 @@ func problemsIn(ctx context.Context, r *settings.Refused) string {
 	return strings.Join(all, " ")
 }
 
-// try makes a call that shows whether the service accepts what was typed. What it cannot find out at the moment, the
-// consent shows.
-func (h *register) try(c echo.Context, p *providers.Provider, given map[string]string) error {
+// try makes a call that shows whether the service accepts what was typed, and returns whether it could find that out.
+// What it cannot find out at the moment, the consent shows.
+func (h *register) try(c echo.Context, p *providers.Provider, given map[string]string) (checked bool, _ error) {
 	if p.Registration == nil {
-		return nil
+		return false, nil
 	}
 	now := maps.Clone(p.Settings)
 	for _, s := range p.Description.Settings {
@@ -213,26 +216,28 @@ func (h *register) try(c echo.Context, p *providers.Provider, given map[string]s
 			continue
 		}
 		if s.Required && text == "" {
-			return words.Errorf("connect.missing", "Fields", s.Label.T(c.Request().Context()))
+			return false, words.Errorf("connect.missing", "Fields", s.Label.T(c.Request().Context()))
 		}
 		v, err := s.Parse(text)
 		if err != nil {
-			return err
+			return false, err
 		}
 		now[s.Name] = v
 	}
 	ctx, done := core.Waits(c)
 	defer done()
 	call := resilience.Call{Client: h.client, User: core.UserOf(c).ID, Provider: p.Name, Proof: true, Eager: true}
+	checked = true
 	for _, trial := range p.Trials(now, call, h.redirectURI(p)) {
 		err := trial.Try(ctx)
 		if err == nil || resilience.VerdictOf(err).Class != resilience.Fatal {
-			continue // what cannot be tried now is tried by the first run
+			checked = checked && err == nil
+			continue
 		}
 		h.core.Log.Info("a registration was refused", "provider", p.Name, "err", resilience.Excerpt(err.Error()))
-		return h.refused(p, err)
+		return false, h.refused(p, err)
 	}
-	return nil
+	return checked, nil
 }
 
 func (h *register) refused(p *providers.Provider, err error) error {

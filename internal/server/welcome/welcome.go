@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/settings"
@@ -150,7 +151,40 @@ func (h *Handler) goOn(c echo.Context) error {
 	case s.Ended:
 		return c.Redirect(http.StatusSeeOther, "/")
 	}
+	if p := h.consents(s); p != nil {
+		return h.consentPage(c, s, p)
+	}
 	return c.Redirect(http.StatusSeeOther, h.next(s))
+}
+
+// consents returns the service of the next step if its own page is next, on which people consent; nil for others.
+func (h *Handler) consents(s steps) *providers.Provider {
+	open := h.open(s)
+	if !strings.HasPrefix(h.next(s), "/connect/") || len(open) == 0 {
+		return nil
+	}
+	if p := h.core.Registry.Get(open[0]); p.InBrowser() && p.Registered() {
+		return p
+	}
+	return nil
+}
+
+// consentView is the step before a service's own page.
+type consentView struct {
+	Way         *ui.Way
+	Title, Lead string
+	Actions     []ui.Action
+}
+
+// consentPage says that a service's own page is next. A form may have led here, from which no browser goes on to
+// another site by itself, and a person may not want to.
+func (h *Handler) consentPage(c echo.Context, s steps, p *providers.Provider) error {
+	ctx := c.Request().Context()
+	title := words.T(ctx, "connect.title", "Name", p.Called())
+	v := consentView{Way: h.way(s, p.Name), Title: title, Lead: words.T(ctx, "welcome.consent", "Name", p.Called()),
+		Actions: []ui.Action{{Label: words.T(ctx, "welcome.consent_button", "Name", p.Called()), URL: h.next(s),
+			Main: true}, h.laterAction(ctx, p.Name)}}
+	return h.core.Show(c, http.StatusOK, title, nextPage(v))
 }
 
 // toNext ends a form: it leads to the next step, which may be on the page of a service.
@@ -159,11 +193,10 @@ func (h *Handler) toNext(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	to := h.next(s)
-	if open := h.open(s); strings.HasPrefix(to, "/connect/") && h.core.Registry.Get(open[0]).InBrowser() {
-		return h.core.Onward(c, to)
+	if h.consents(s) != nil {
+		return c.Redirect(http.StatusSeeOther, Path)
 	}
-	return c.Redirect(http.StatusSeeOther, to)
+	return c.Redirect(http.StatusSeeOther, h.next(s))
 }
 
 // way returns a step of all: the account, the contact, the choice, each service, and the end.
@@ -196,8 +229,13 @@ func (h *Handler) Way(ctx context.Context, u accounts.User, provider, returnTo s
 		return nil, err
 	}
 	w := h.way(s, provider)
-	w.Later = ui.Action{ID: "later", Label: words.T(ctx, "welcome.later"), Post: Path + "/later/" + provider}
+	w.Later = h.laterAction(ctx, provider)
 	return w, nil
+}
+
+// laterAction puts a service off.
+func (h *Handler) laterAction(ctx context.Context, provider string) ui.Action {
+	return ui.Action{ID: "later", Label: words.T(ctx, "welcome.later"), Post: Path + "/later/" + provider}
 }
 
 // change stores what a step has changed.
