@@ -80,7 +80,8 @@ func specimens(providers []string) []specimen {
 		{"SayNamed", SayNamed(Sentence{Text: "Track by {artist}", Slots: map[string]Named{
 			"{artist}": {Text: named.Text, URL: "/music/artist/1"}}})},
 		{"List", List("g-list-of", []Item{{Title: named, By: []Named{{Text: "Sigur Rós"}}, Picture: &Picture{},
-			Tags: []string{"Spotify"}, At: at}, {Title: named, Note: "Note", At: at, About: "about"}})},
+			From: []Origin{{"spotify", "Spotify"}}, Tags: []string{"tag"}, At: at},
+			{Title: named, Note: "Note", At: at, About: "about"}})},
 		{"Days", Days("g-days", []Day{{ID: "g-day", Title: "Today", Note: "1 listen",
 			Items: []Item{{Title: named, At: at, Kind: Clock}}}})},
 		{"Table", Table(Grid{Columns: []string{"Name", "Value"}, Rows: []Line{

@@ -261,7 +261,6 @@ func TestConnectionStatesHaveWordsAndShapes(t *testing.T) {
 func full(ctx context.Context, name string) statusView {
 	v := statusView{Total: 3,
 		Headline: headline{State: ui.Mark{Shape: "healthy", Word: name}, Lead: name},
-		Covers:   []cover{{Picture: ui.Picture{URL: "/art/a", Alt: name}, Link: "/music/track/1"}, {}},
 		Offers: []offer{{Provider: "lastfm", Name: "Last.fm",
 			Connect: &ui.Action{Label: "C", URL: "/"}}},
 		NotReady: "YouTube", Others: []ui.Named{{Text: "Spotify", URL: "/connect/spotify-2"}}}

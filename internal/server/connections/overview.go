@@ -41,7 +41,6 @@ type Players interface {
 type statusView struct {
 	Empty    *emptyView // instead of the rest, without a connection
 	Headline headline
-	Covers   []cover
 	Cards    []CardView
 	Offers   []offer
 	Others   []ui.Named      // to connect another account at a service
@@ -51,12 +50,6 @@ type statusView struct {
 	Total    int
 }
 
-// cover is the picture of something that was heard, with its page.
-type cover struct {
-	ui.Picture
-	Link string // empty for none
-}
-
 // offer is a service that is not connected.
 type offer struct {
 	Provider, Name string
@@ -64,12 +57,8 @@ type offer struct {
 	Ask            *ui.Action // instead: to ask for it
 }
 
-// The newest listens: how many are looked at for covers, how many of those are shown, and how many listens are.
-const (
-	listensForCovers = 40
-	coversShown      = 12
-	listensShown     = 5
-)
+// listensShown is how many of the newest listens there are.
+const listensShown = 5
 
 func (h *overview) page(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c)
@@ -161,9 +150,9 @@ func midnight(now time.Time) time.Time {
 	return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 }
 
-// newest adds the newest listens and the covers of what was heard.
+// newest adds the newest listens.
 func (h *overview) newest(ctx context.Context, user int64, v *statusView) (err error) {
-	page, _, err := h.store.Listens(ctx, user, "", listensForCovers)
+	page, _, err := h.store.Listens(ctx, user, "", listensShown)
 	if err != nil {
 		return err
 	}
@@ -171,28 +160,10 @@ func (h *overview) newest(ctx context.Context, user int64, v *statusView) (err e
 	if err != nil {
 		return err
 	}
-	v.Covers = coversOf(ctx, rows)
-	v.Listens = music.Items(ctx, rows[:min(len(rows), listensShown)])
+	v.Listens = music.Items(ctx, rows)
 	v.Total, err = h.store.CountListens(ctx, user)
 	return err
 }
-
-// coversOf returns the pictures of listens, each once, the newest first.
-func coversOf(ctx context.Context, rows []music.Row) (all []cover) {
-	for _, r := range rows {
-		p := r.Picture(ctx)
-		if p.URL == "" || len(all) == coversShown ||
-			slices.ContainsFunc(all, func(c cover) bool { return c.URL == p.URL }) {
-			continue
-		}
-		p.Alt, p.Size, p.Soon = r.Title+" – "+r.Artist, coverLength, true
-		all = append(all, cover{Picture: p, Link: r.TrackPage()})
-	}
-	return all
-}
-
-// coverLength is the size of a cover above the cards, in pixels.
-const coverLength = 56
 
 // offers returns what can be connected and is not.
 func (h *overview) offers(ctx context.Context, all []Connection, admin bool) (offers []offer) {

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/server/music"
 	"reprise/internal/words"
+	"reprise/web/ui"
 	"reprise/web/ui/uitest"
 )
 
@@ -29,7 +30,8 @@ func TestSuspiciousPageIsSound(t *testing.T) {
 	rows := make([][]music.Row, len(page))
 	for i, v := range page {
 		for _, l := range v.Listens {
-			rows[i] = append(rows[i], music.Row{StoredListen: l, From: []string{uitest.Hostile}})
+			rows[i] = append(rows[i], music.Row{StoredListen: l,
+				From: []ui.Origin{{Provider: "spotify", Name: uitest.Hostile}}})
 		}
 	}
 	for n := range len(page) + 1 {

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // inFeed is the number of listens in a feed.
@@ -50,8 +51,9 @@ func (h *Handler) news(ctx context.Context, r music.Row) news {
 		n.text = r.Album
 	}
 	if len(r.From) > 0 {
+		names := core.ViewAll(r.From, func(o ui.Origin) string { return o.Name })
 		n.text = strings.TrimPrefix(n.text+" · "+words.T(ctx, "export.feed.from",
-			"Services", strings.Join(r.From, ", ")), " · ")
+			"Services", strings.Join(names, ", ")), " · ")
 	}
 	n.text = unisolated.Replace(n.text)
 	return n

@@ -13,18 +13,18 @@ import (
 	"reprise/web/ui"
 )
 
-// bars are listens over time, stacked by artist.
+// bars are listens over time. One artist at a time is highlighted in them.
 type bars struct {
 	Label   string
 	CSV     string
 	Highest string // listens of the highest bar
 	Width   int
 	All     []bar
-	Axis    []string // names of bars from the first to the last, evenly spaced
-	Legend  []legend
+	Axis    []string   // names of bars from the first to the last, evenly spaced
+	Artists []ui.Named // who can be highlighted, the first of them with the class "share-0"
 }
 
-// bar is a piece of the span. Its parts lie on top of each other, in units of a height of 100.
+// bar is a piece of the span: all of it, and what is of each artist, in units of a height of 100.
 type bar struct {
 	X, Width int
 	Title    string
@@ -38,8 +38,6 @@ type part struct {
 	Class     string
 }
 
-type legend struct{ Class, Name, URL string }
-
 // step is the width of a bar with the gap beside it.
 const step = 10
 
@@ -50,29 +48,24 @@ func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint
 	for _, p := range found.Over {
 		highest = max(highest, p.Listens)
 	}
-	for i, row := range found.Artists[:min(listening.Stacked, len(found.Artists))] {
-		v.Legend = append(v.Legend, legend{"stack-" + strconv.Itoa(i), names[row.ID].Artist,
-			a.query(library.KindArtist, strconv.FormatUint(uint64(row.ID), 10))})
+	for _, row := range found.Artists[:min(listening.Stacked, len(found.Artists))] {
+		v.Artists = append(v.Artists, ui.Named{Text: names[row.ID].Artist,
+			URL: a.query(library.KindArtist, strconv.FormatUint(uint64(row.ID), 10))})
 	}
-	v.Legend = append(v.Legend, legend{Class: "stack-rest", Name: words.T(ctx, "listening.others")})
 	for i, p := range found.Over {
 		b := bar{X: i * step, Width: step - 2, N: p.Listens, URL: a.spanned(listening.Span{Name: found.Unit}, p.From),
 			Title: words.T(ctx, "listening.piece", "When", a.piece(ctx, found.Unit, p.From), "Count", p.Listens)}
-		y, rest := 100.0, p.Listens
 		put := func(n int, class string) {
 			if n <= 0 {
 				return
 			}
 			height := 100 * float64(n) / float64(highest)
-			y -= height
-			b.Parts = append(b.Parts, part{decimal(y), decimal(height), class})
+			b.Parts = append(b.Parts, part{decimal(100 - height), decimal(height), class})
 		}
+		put(p.Listens, "whole")
 		for n, listens := range p.By {
-			listens = min(listens, rest) // a listen by two of them counts once
-			rest -= listens
-			put(listens, "stack-"+strconv.Itoa(n))
+			put(min(listens, p.Listens), "share-of share-"+strconv.Itoa(n))
 		}
-		put(rest, "stack-rest")
 		v.All = append(v.All, b)
 	}
 	v.Highest = words.T(ctx, "listening.highest", "Count", highest)

@@ -161,7 +161,7 @@ func (h *Handler) listensPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v.Pages, v.Later = pagesOf(c, asked, p)
+	v.Pages, v.Later = pagesOf(c, f, asked, p)
 	v.heading(ctx, found{Artist: artist, Some: f.Some(), Total: total, Then: !f.From.IsZero() || !f.To.IsZero()})
 	v.choose(ctx, c.QueryParam(selecting) != "", rows, total, asked)
 	return h.core.Show(c, http.StatusOK, v.Title, listensList(v))
@@ -343,7 +343,7 @@ func SpanName(ctx context.Context, s listening.Span) string {
 }
 
 // pagesOf returns the links to the pages before and after this one.
-func pagesOf(c echo.Context, asked url.Values, at shown) (p ui.Pages, later string) {
+func pagesOf(c echo.Context, f library.ListenFilter, asked url.Values, at shown) (p ui.Pages, later string) {
 	query := maps.Clone(asked)
 	if on := c.QueryParam(selecting); on != "" {
 		query.Set(selecting, on)
@@ -363,6 +363,7 @@ func pagesOf(c echo.Context, asked url.Values, at shown) (p ui.Pages, later stri
 	}
 	if at.earlier != "" {
 		p.Earlier = address("before", at.earlier)
+		p.Oldest = address("after", library.Cursor{At: time.Unix(0, 0), Filter: f}.Text())
 	}
 	return p, later
 }

@@ -38,7 +38,7 @@ func NewRows(k *core.Core, store LinkStore, pictures *art.Cache) *Rows {
 type Row struct {
 	library.StoredListen
 	Links enrich.Links
-	From  []string // labels of the connections that reported it
+	From  []ui.Origin // the connections that reported it
 }
 
 // Of returns the rows of a user's listens.
@@ -55,8 +55,9 @@ func (r *Rows) Of(ctx context.Context, user int64, page []library.StoredListen) 
 	for i, l := range page {
 		rows[i] = Row{StoredListen: l, Links: links[i]}
 		for _, s := range l.Sources {
-			if name := label(s.Connection); !slices.Contains(rows[i].From, name) {
-				rows[i].From = append(rows[i].From, name)
+			from := ui.Origin{Provider: s.Connection.Provider(), Name: label(s.Connection)}
+			if !slices.Contains(rows[i].From, from) {
+				rows[i].From = append(rows[i].From, from)
 			}
 		}
 	}
@@ -70,7 +71,7 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 		i := ui.Item{ID: "listen-" + strconv.FormatInt(r.ID, 10), Picture: &picture,
 			Title:   ui.Named{Text: cmp.Or(r.Links.TrackName, r.Title), URL: r.TrackPage()},
 			Credits: creditsOf(r),
-			Tags:    r.From, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
+			From:    r.From, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
 		if r.Album != "" {
 			i.By = append(i.By, ui.Named{Text: cmp.Or(r.Links.AlbumName, r.Album),
 				URL: pageOf(library.KindAlbum, r.Links.Album)})

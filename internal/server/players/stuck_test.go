@@ -24,7 +24,7 @@ func (p player) reasons() (all []string) {
 
 // A player that sends to a wrong path must not take a page of ours for success.
 //
-// Promise: What is sent to an address at which nothing answers is refused, and stands on the page of its player.
+// Promise: What is sent to an address at which nothing answers is refused, and shown on the page of its player.
 func TestAPlayThatGoesAstray(t *testing.T) {
 	today(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})

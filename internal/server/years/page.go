@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -63,6 +62,23 @@ func (h *Handler) show(c echo.Context, address string) error {
 	}
 	v.Share.Address = address
 	return h.core.Show(c, http.StatusOK, v.Title, yearPage(v))
+}
+
+// storyPage answers with a year of which each screen shows one thing.
+func (h *Handler) storyPage(c echo.Context) error {
+	s, err := h.requested(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	v := s.view(ctx, everything(), true)
+	if v.Empty != "" {
+		return c.Redirect(http.StatusSeeOther, pageOf(s.year))
+	}
+	if err := h.pictures(ctx, &v); err != nil {
+		return err
+	}
+	return h.core.Show(c, http.StatusOK, v.Title, screens(v, pageOf(s.year)))
 }
 
 // pictures fills in the pictures of the rows and the prizes.
@@ -186,16 +202,17 @@ func artOf(picture string) string {
 	return "/art/" + picture
 }
 
-// monthItems returns rows for the months that have listens.
-func monthItems(all []monthView) []ui.Item {
-	heard := slices.DeleteFunc(slices.Clone(all), func(m monthView) bool { return m.Listens == 0 })
-	return core.ViewAll(heard, func(m monthView) ui.Item {
-		i := ui.Item{Title: ui.Named{Text: m.Month, URL: m.URL}, Note: m.Note, Aside: bar(m.N, m.Said, m.Part)}
+// monthBars returns the chart of the months, each named with its top artist.
+func monthBars(ctx context.Context, all []monthView) ui.Bars {
+	b := ui.Bars{ID: "months", Label: words.T(ctx, "year.months")}
+	for _, m := range all {
+		c := ui.Column{Title: m.Month + ": " + m.Said, URL: m.URL, N: m.Listens, Height: m.Part}
 		if m.Leader != "" {
-			i.By = []ui.Named{{Text: m.Leader, URL: m.LeaderURL}}
+			c.Title += " · " + m.Leader + ", " + m.Note
 		}
-		return i
-	})
+		b.All, b.Axis = append(b.All, c), append(b.Axis, m.Short)
+	}
+	return b
 }
 
 // YearRow is an artist, an album or a track in the API.

@@ -48,6 +48,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/listening/years", h.list)
 	g.GET("/listening/years/:year", h.page)
 	g.GET("/listening/years/:year/preview", h.preview)
+	g.GET("/listening/years/:year/story", h.storyPage)
 	g.POST("/listening/years/:year/link", h.linkForm)
 	g.POST("/listening/years/:year/link/delete", h.takeBackForm)
 }
