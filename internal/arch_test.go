@@ -335,7 +335,7 @@ var arrows = map[string][]string{
 	},
 	"internal/server/playlists": {
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
-		"internal/server/connections", "internal/server/core", "internal/server/deliveries",
+		"internal/server/connections", "internal/server/core", "internal/server/deliveries", "internal/server/music",
 	},
 	"internal/server/search": {"internal/library", "internal/server/core", "internal/server/music"},
 	"internal/server/songs":  {"internal/delivery", "internal/library", "internal/server/core"},

@@ -1,11 +1,19 @@
 package library
 
+import "time"
+
 // Playlist is a playlist of a provider, without its tracks.
 type Playlist struct {
 	SourceID   string
 	Name       string
 	Snapshot   string // changes when the tracks change; empty when the provider has no such mark
 	TrackCount int
+}
+
+// PlaylistStart is how long a playlist is, and how it begins.
+type PlaylistStart struct {
+	Length time.Duration // of all tracks whose length is known
+	Tracks []Track       // the first ones, by their names
 }
 
 // StoredPlaylist is a playlist as it is kept.

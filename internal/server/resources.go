@@ -164,7 +164,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			sources,
 			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store, rows, c.Art, c.Deliveries),
-			playlists.New(k, c.Store, c.Deliveries, statuses, names),
+			playlists.New(k, c.Store, rows, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
 			songs.New(k, c.Store, c.Deliveries),
 			senders,

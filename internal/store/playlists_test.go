@@ -64,6 +64,30 @@ func TestSavePlaylistReplacesAllTracks(t *testing.T) {
 	require.ErrorIs(t, err, library.ErrNotFound, "another person's")
 }
 
+func TestHowPlaylistsBegin(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	for i, n := range []int{5, 0, 2} {
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify",
+			library.Playlist{SourceID: fmt.Sprint("list ", i)}, i, tracks(n)))
+	}
+	all, err := s.Playlists(t.Context(), user)
+	require.NoError(t, err)
+	ids := []int64{all[0].ID, all[1].ID, all[2].ID}
+	starts, err := s.PlaylistStarts(t.Context(), user, ids, 3)
+	require.NoError(t, err)
+	require.Equal(t, 10*time.Second, starts[ids[0]].Length, "of all its tracks")
+	require.Len(t, starts[ids[0]].Tracks, 3)
+	require.Equal(t, "Track 1", starts[ids[0]].Tracks[1].Title)
+	require.Empty(t, starts[ids[1]])
+	require.Len(t, starts[ids[2]].Tracks, 2)
+	for user, ids := range map[int64][]int64{user + 1: ids, user: nil} {
+		none, err := s.PlaylistStarts(t.Context(), user, ids, 3)
+		require.NoError(t, err)
+		require.Empty(t, none)
+	}
+}
+
 func TestAFailedSaveKeepsAPlaylistsTracks(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)

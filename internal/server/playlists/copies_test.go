@@ -97,6 +97,7 @@ func TestOurOwnCopyIsMarkedAsOne(t *testing.T) {
 		for _, p := range h.Call(http.MethodGet, "/playlists", "", http.StatusOK)["playlists"].([]any) {
 			list := p.(map[string]any)
 			marks[list["source_id"].(string)] = list["copy_of"]
+			require.Contains(t, h.Page("/playlists"), "1 track")
 			if list["source_id"] == kept.RemoteID {
 				html := h.Page("/playlists/" + list["id"].(string))
 				require.Contains(t, html, `href="/playlists/`+id+`">Open the original</a>`)

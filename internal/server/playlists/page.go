@@ -41,7 +41,8 @@ func overviewOf(ctx context.Context, all []Playlist, pages ui.Pages) listView {
 		Next: []ui.Action{{Label: words.T(ctx, "playlists.connect"), URL: "/", Main: true}}}
 	for _, p := range all {
 		item := ui.Item{ID: "playlist-" + p.ID, Title: ui.Named{Text: p.Name, URL: "/playlists/" + p.ID},
-			By: []ui.Named{{Text: words.T(ctx, "playlists.tracks", "Count", p.TrackCount)}}, Tags: []string{p.From}}
+			By:   []ui.Named{{Text: words.T(ctx, "playlists.tracks", "Count", p.TrackCount)}},
+			From: []ui.Origin{{Provider: p.Provider, Name: p.From}}}
 		if !p.Active {
 			item.By = append(item.By, ui.Named{Text: words.T(ctx, "playlists.gone")})
 		}

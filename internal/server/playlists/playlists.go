@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -14,13 +15,16 @@ import (
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
+	"reprise/internal/server/music"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // Store is what this package reads of playlists and of their copies.
 type Store interface {
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
 	CountPlaylists(ctx context.Context, user int64) (int, error)
+	PlaylistStarts(ctx context.Context, user int64, ids []int64, first int) (map[int64]library.PlaylistStart, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
 	Videos(ctx context.Context, ids []string) (map[string]library.StoredVideo, error)
@@ -34,13 +38,14 @@ type Store interface {
 type Handler struct {
 	core   *core.Core
 	store  Store
+	rows   *music.Rows
 	copies *copies
 }
 
 // New returns a Handler.
-func New(k *core.Core, store Store, d *delivery.Deliveries, statuses *connections.Statuses,
+func New(k *core.Core, store Store, rows *music.Rows, d *delivery.Deliveries, statuses *connections.Statuses,
 	names *deliveries.Namer) *Handler {
-	return &Handler{core: k, store: store, copies: &copies{
+	return &Handler{core: k, store: store, rows: rows, copies: &copies{
 		core: k, store: store, deliveries: d, statuses: statuses, names: names,
 	}}
 }
@@ -200,8 +205,44 @@ func (h *Handler) listPage(c echo.Context) error {
 		return err
 	}
 	views := core.ViewAll(part, func(p library.StoredPlaylist) Playlist { return viewOf(p, label) })
-	return h.core.Show(c, http.StatusOK, words.T(ctx, "playlists.title"),
-		listPlaylists(overviewOf(ctx, views, pagesOf(pager))))
+	v := overviewOf(ctx, views, pagesOf(pager))
+	if err := h.illustrate(ctx, user, part, v.Playlists); err != nil {
+		return err
+	}
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "playlists.title"), listPlaylists(v))
+}
+
+// firstTracks is how many tracks of a playlist are looked at for pictures.
+const firstTracks = 8
+
+// illustrate adds the lengths of playlists to their rows, and the pictures with which they begin.
+func (h *Handler) illustrate(ctx context.Context, user int64, all []library.StoredPlaylist, rows []ui.Item) error {
+	ids := core.ViewAll(all, func(p library.StoredPlaylist) int64 { return p.ID })
+	starts, err := h.store.PlaylistStarts(ctx, user, ids, firstTracks)
+	if err != nil {
+		return err
+	}
+	var tracks []library.Track
+	for _, id := range ids {
+		tracks = append(tracks, starts[id].Tracks...)
+	}
+	links, err := h.rows.Links(ctx, tracks...)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		rows[i].Mosaic = []string{}
+		for _, l := range links[:len(starts[id].Tracks)] {
+			if url := "/art/" + l.Picture; l.Picture != "" && !slices.Contains(rows[i].Mosaic, url) {
+				rows[i].Mosaic = append(rows[i].Mosaic, url)
+			}
+		}
+		links = links[len(starts[id].Tracks):]
+		if length := starts[id].Length; length > 0 {
+			rows[i].By = append(rows[i].By, ui.Named{Text: music.Length(ctx, length)})
+		}
+	}
+	return nil
 }
 
 // one returns the playlist that a request names, without its tracks.

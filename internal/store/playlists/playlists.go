@@ -83,6 +83,41 @@ func (s *Store) PlaylistTracks(ctx context.Context, user, id int64, offset, limi
 		AND position >= $3 ORDER BY position LIMIT $4`, user, id, offset, limit)
 }
 
+// PlaylistStarts returns how long a user's playlists are, and at most the first tracks of each, by their ids.
+func (s *Store) PlaylistStarts(ctx context.Context, user int64, ids []int64, first int) (
+	map[int64]library.PlaylistStart, error) {
+	all := map[int64]library.PlaylistStart{}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	args := []any{user}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	of := ` FROM playlist_tracks t JOIN playlists p ON p.id = t.playlist_id
+		WHERE p.user_id = $1 AND t.playlist_id IN ` + db.Numbered(2, len(ids))
+	_, err := db.List(ctx, s.db.Reader, func(r db.Scanner) (struct{}, error) {
+		var id, ms int64
+		err := r.Scan(&id, &ms)
+		all[id] = library.PlaylistStart{Length: time.Duration(ms) * time.Millisecond}
+		return struct{}{}, err
+	}, "SELECT t.playlist_id, sum(t.duration_ms)"+of+" GROUP BY t.playlist_id", args...)
+	if err != nil {
+		return nil, err
+	}
+	_, err = db.List(ctx, s.db.Reader, func(r db.Scanner) (struct{}, error) {
+		var id int64
+		var t library.Track
+		err := r.Scan(&id, &t.Title, &t.Artist, &t.Album)
+		start := all[id]
+		start.Tracks = append(start.Tracks, t)
+		all[id] = start
+		return struct{}{}, err
+	}, "SELECT t.playlist_id, t.title, t.artist, t.album"+of+" AND t.position < $"+strconv.Itoa(len(args)+1)+
+		" ORDER BY t.playlist_id, t.position", append(args, first)...)
+	return all, err
+}
+
 // SavePlaylist stores a playlist and replaces all its tracks.
 func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist,
 	position int, tracks []library.Track) error {
