@@ -291,12 +291,16 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 		sees("main h1", played.Artist), chromedp.NavigateBack(), sees("#found", played.Artist),
 		chromedp.Navigate(p.url+"/listens"), sees("#listens", "51 listens"))
 
-	// The permission is taken back: a toast with a button, a bell with a count and a banner, in both tabs.
+	// The permission is taken back: in both tabs a toast with a button, and a bell with a count. Then Status says it on
+	// the card, and every other page in a banner.
+	const revoked = "Spotify access has expired or was revoked"
 	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
 	for _, tab := range []context.Context{one, two} {
-		do(t, tab, sees(".toast", "Spotify access has expired or was revoked"), sees(".toast .button", "Reconnect"),
-			sees("#bell .badge", "1"), sees("#banners .banner", "Spotify access has expired or was revoked"))
+		do(t, tab, sees(".toast", revoked), sees(".toast .button", "Reconnect"), sees("#bell .badge", "1"))
 	}
+	do(t, one, sees("#connection-spotify", revoked), sees("#connection-spotify .button", "Reconnect"),
+		holds(`!document.querySelector("#banners .banner").checkVisibility()`))
+	do(t, two, sees("#banners .banner", revoked))
 	// Reconnect from the toast in the second tab: consent, and back to where it was.
 	var back string
 	do(t, two,
@@ -348,15 +352,15 @@ func TestBrowserShowsAToastOnce(t *testing.T) {
 	// A second tab of the same browser does not say it again, but shows the banner.
 	two := another(t, one)
 	// dataset.linked is set after the snapshot, so no toast can follow that the test would miss.
-	do(t, two, chromedp.Navigate(p.url+"/"), sees("#banners .banner", "Spotify"),
+	do(t, two, chromedp.Navigate(p.url+"/playlists"), sees("#banners .banner", "Spotify"),
 		holds(`document.body.dataset.linked === "yes"`), count)
 	require.Zero(t, toasts)
-	// Dismissed in the first tab, the toast disappears and a small line stays until the cause is gone. In the second
+	// Dismissed in the first tab, the toast disappears, and the card says it until the cause is gone. In the second
 	// tab, where the focus was on the dismissed notification's button, the focus moves to the notification.
 	do(t, two, chromedp.Navigate(p.url+"/notifications"), holds(`document.body.dataset.linked === "yes"`),
 		chromedp.Focus(`[id^=seen-]`, byQuery))
 	do(t, one, chromedp.Click(`.toast button`, byQuery), gone(".toast"),
-		sees("#banners .quieted", "1 dismissed problem"), gone("#banners .banner"),
+		sees("#connection-spotify", "Spotify access has expired"), gone("#banners .banner"),
 		holds(`document.activeElement.id === "main"`))
 	do(t, two, gone(`[id^=seen-]`), holds(`document.activeElement.id.startsWith("notification-")`))
 	v.eventually("acknowledged", func() bool {
@@ -417,7 +421,7 @@ func TestBrowserWithoutScriptStillWorks(t *testing.T) {
 	v := p.returning()
 	v.eventually("an alert", func() bool { return len(v.openAlerts()) > 0 })
 	do(t, tab,
-		chromedp.Navigate(p.url+"/"), see(`#banners .banner a[href^="/connect/listenbrainz"]`), click(`#bell`),
+		chromedp.Navigate(p.url+"/playlists"), see(`#banners .banner a[href^="/connect/listenbrainz"]`), click(`#bell`),
 		see(`[id^=seen-]`), click(`[id^=seen-]`), chromedp.WaitNotPresent(`[id^=seen-]`, byQuery),
 		chromedp.Navigate(p.url+"/listens"), chromedp.WaitNotPresent(`#banners .banner`, byQuery),
 		click(`#banners .quieted a`), see(`main a[href^="/connect/listenbrainz"]`),

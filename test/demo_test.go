@@ -99,7 +99,7 @@ func TestBrowserTabsFollowAReset(t *testing.T) {
 		chromedp.Click(`#spotify button[value=revoked]`, byQuery),
 		sees(`#spotify button[aria-pressed=true]`, "Access revoked"),
 	)
-	do(t, one, holds(`document.querySelector("#banners .banner, .toast")?.innerText.includes("Spotify access")`))
+	do(t, one, holds(`document.querySelector("#connection-spotify, .toast")?.innerText.includes("Spotify access")`))
 	do(t, two,
 		chromedp.Click(`#reset-fold summary`, byQuery),
 		chromedp.Click(`#reset form button`, byQuery),

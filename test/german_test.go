@@ -192,7 +192,7 @@ func TestBrowserSpeaksGerman(t *testing.T) {
 	pages = slices.DeleteFunc(pages, func(at string) bool { return !soak.Part(t, at) })
 	inGerman(pages...)
 	do(t, tab, chromedp.Navigate(p.url+"/"))
-	p1.click(".toast a.button, #banners .banner:not([hidden]) a.button")
+	p1.click(".toast a.button, #overview .card.loud a.button")
 	p1.types("#field-token", w.ListenBrainz.Token(demo.Alice))
 	inGerman()
 	p1.click("main form.fields > button")

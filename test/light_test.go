@@ -159,7 +159,7 @@ func TestBrowserToastsCoverNothing(t *testing.T) {
 	v.becomes("listenbrainz", "healthy")
 	tab := browser(t)
 	signIn(t, tab, p)
-	do(t, tab, chromedp.EmulateViewport(390, 844))
+	do(t, tab, chromedp.Navigate(p.url+"/settings/services"), chromedp.EmulateViewport(390, 844))
 	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
 	do(t, tab, holds(`document.querySelectorAll(".toast").length === 2`))

@@ -74,7 +74,7 @@ func TestBrowserBreaksAndRecoversInTwoTabs(t *testing.T) {
 	one := browser(t)
 	signIn(t, one, p)
 	two := another(t, one)
-	watch(t, one, p.url+"/")
+	watch(t, one, p.url+"/playlists")
 	watch(t, two, p.url+"/listens")
 	both := []context.Context{one, two}
 

@@ -14,20 +14,19 @@ import (
 	"reprise/web/ui"
 )
 
-// CardView is a connection on the start page. Nothing is said twice: what a banner says, the card does not.
+// CardView is a connection on the start page. No banner says there what a card says.
 type CardView struct {
 	ID, Provider, Name, Account string
 
 	State    ui.Mark
 	Calm     bool       // nothing is the matter
-	Loud     bool       // it needs a person, and no banner says so
-	Banner   string     // id of the banner that says what is the matter
-	Says     string     // what is the matter and what happens next; empty if a banner says it
+	Loud     bool       // it needs a person
+	Says     string     // what is the matter and what happens next
 	Sides    []sideView // reading and sending, where they differ
 	Note     string     // what its server does not offer
 	Since    string     // what began when
 	Next     time.Time  // the next attempt, if Says does not name it
-	Notices  []notice   // if no banner says more
+	Notices  []notice   // unless it needs a person
 	Progress []ui.Bar
 	Sum      string    // what the last 24 hours brought; empty if nothing is read
 	Slots    []ui.Slot // of the last 24 hours
@@ -41,7 +40,7 @@ type CardView struct {
 type sideView struct {
 	Label string
 	State ui.Mark
-	Says  string // what is the matter; empty for nothing, or if a banner says it
+	Says  string // what is the matter; empty for nothing
 	Began string
 	Next  time.Time // zero for none, or if Says names it
 }
@@ -75,22 +74,19 @@ func newCard(ctx context.Context, v Connection, r reader) CardView {
 	state := syncer.Condition(v.State)
 	c.State = StateMark(ctx, v.State, r.Admin)
 	c.Calm = v.Category == nil && (state == syncer.Healthy || state == syncer.Syncing)
-	c.announced(v, r, needs(state))
-	c.Loud = needs(state) && c.Banner == ""
-	if c.Sides = sides(ctx, v, r.Admin); len(c.Sides) > 0 {
-		c.quiet()
-	} else if !c.Calm {
+	if c.Loud = needs(state); !c.Loud {
+		c.Notices = noticesOf(v, r)
+	}
+	if c.Sides = sides(ctx, v, r.Admin); len(c.Sides) == 0 && !c.Calm {
 		if main := v.main(); main != nil && state != syncer.Paused {
 			c.Since = main.Began
 		}
-		if c.Banner == "" {
-			c.Says, c.Next = v.Message, nextOf(v.Message, v.NextAttemptAt)
-		}
+		c.Says, c.Next = v.Message, nextOf(v.Message, v.NextAttemptAt)
 	}
 	c.Last, c.Checked = v.LastSuccessAt.Time, lastWords(ctx, v)
 	c.Figures = waitingWords(ctx, v)
 	if len(c.Notices) == 0 || c.Notices[0].Button == nil { // else that is the main one
-		c.Action = mainAction(ctx, v, c.Banner != "")
+		c.Action = mainAction(ctx, v)
 		if ask := askFor(ctx, v, r.Admin); ask != nil {
 			c.Action = ask
 		}
@@ -98,24 +94,19 @@ func newCard(ctx context.Context, v Connection, r reader) CardView {
 	return c
 }
 
-// announced notes what notifications say about a connection: the banner that says what is the matter, or notices.
-func (c *CardView) announced(v Connection, r reader, needsPerson bool) {
+// noticesOf returns the open notifications of a connection that are not urgent and lead somewhere.
+func noticesOf(v Connection, r reader) (all []notice) {
 	for _, n := range r.Open {
-		switch {
-		case n.Connection != v.ID:
-		case n.Urgent() && needsPerson && n.AcknowledgedAt.IsZero():
-			c.Banner = "banner-" + n.ID
-		case !n.Urgent() && n.Action != nil:
-			one := notice{ID: n.ID, Title: n.Title}
-			if n.Action.URL != r.Path {
-				one.Button = &ui.Action{Label: n.Action.Label, URL: n.Action.URL, Main: true}
-			}
-			c.Notices = append(c.Notices, one)
+		if n.Connection != v.ID || n.Urgent() || n.Action == nil {
+			continue
 		}
+		one := notice{ID: n.ID, Title: n.Title}
+		if n.Action.URL != r.Path {
+			one.Button = &ui.Action{Label: n.Action.Label, URL: n.Action.URL, Main: true}
+		}
+		all = append(all, one)
 	}
-	if c.Banner != "" {
-		c.Notices = nil
-	}
+	return all
 }
 
 // main returns the line that the state of a connection is of; nil if there is none.
@@ -137,16 +128,6 @@ func sides(ctx context.Context, v Connection, admin bool) []sideView {
 			Began: l.Began, Next: nextOf(l.Message, l.NextAttemptAt)}
 	}
 	return []sideView{one(words.T(ctx, "status.reading"), v.Reading), one(words.T(ctx, "status.sending"), v.Sending)}
-}
-
-// quiet leaves to the banner what it says: what is the matter with the side that needs a person.
-func (c *CardView) quiet() {
-	for i := range c.Sides {
-		side := &c.Sides[i]
-		if c.Banner != "" && needs(syncer.Condition(side.State.Shape)) {
-			side.Says, side.Next = "", time.Time{}
-		}
-	}
 }
 
 // nextOf returns the time of the next attempt, unless a sentence names it.
@@ -196,14 +177,12 @@ func waitingWords(ctx context.Context, v Connection) (all []string) {
 	return all
 }
 
-// mainAction returns the one thing to do on a card; nil for none. What the banner offers, the card does not.
-func mainAction(ctx context.Context, v Connection, announced bool) *ui.Action {
+// mainAction returns the one thing to do on a card; nil for none.
+func mainAction(ctx context.Context, v Connection) *ui.Action {
 	for _, a := range v.offered() {
-		switch {
-		case a.Action == "pause", announced && a.Action == "reconnect":
-			continue
+		if a.Action != "pause" {
+			return button(v, a)
 		}
-		return button(v, a)
 	}
 	if syncer.Condition(v.State) == syncer.Syncing && v.Category == nil { // joins the run; nothing jumps
 		return button(v, ConnectionAction{Action: "sync", Label: words.T(ctx, "action.sync")})

@@ -53,43 +53,34 @@ func connected(reading, sending string) Connection {
 
 func german(t *testing.T) context.Context { return words.With(t.Context(), words.German) }
 
-func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
+// What is the matter with a service is said once, on its card, with the button that mends it.
+func TestTheCardSaysWhatIsTheMatter(t *testing.T) {
 	t.Parallel()
 	reconnect := &core.Action{Label: "Reconnect", URL: "/connect/spotify"}
 	urgent := core.Notification{ID: "1", Severity: "error", Connection: "spotify", Action: reconnect}
 	warning := core.Notification{ID: "2", Severity: "warning", Connection: "spotify", Title: "A notice",
 		Action: reconnect}
 	stopped := connected("needs_reconnect", "needs_reconnect")
-	stopped.Actions = []ConnectionAction{{Action: "reconnect", Label: "Reconnect", URL: "/connect/spotify"},
-		{Action: "retry", Label: "Try again"}, {Action: "pause", Label: "Pause"}}
+	stopped.Actions = []ConnectionAction{{Action: "pause", Label: "Pause"},
+		{Action: "reconnect", Label: "Reconnect", URL: "/connect/spotify"}, {Action: "retry", Label: "Try again"}}
 	show := func(v Connection, path string, open ...core.Notification) CardView {
 		return newCard(t.Context(), v, reader{Path: path, Open: open})
 	}
 
-	c := show(stopped, "/", urgent, warning)
-	require.Equal(t, "banner-1", c.Banner)
-	require.False(t, c.Loud)
-	require.Empty(t, c.Says, "the banner says it")
-	require.Empty(t, c.Notices, "the banner says more")
-	require.Nil(t, c.Action, "the banner has the button, and to try again cannot succeed")
-	html := uitest.HTML(t, words.English, Card(c))
-	require.NotContains(t, html, "What is the case.")
-	require.Contains(t, html, `href="#banner-1"`)
-
-	c = show(stopped, "/", warning, core.Notification{ID: "3", Severity: "error", Connection: "lastfm"})
-	require.True(t, c.Loud)
-	require.Equal(t, "What is the case.", c.Says)
-	require.Nil(t, c.Action, "the notice has the main one")
-	require.Equal(t, "/connect/spotify", show(stopped, "/").Action.URL)
+	for _, open := range [][]core.Notification{nil, {urgent, warning}} {
+		c := show(stopped, "/", open...)
+		require.True(t, c.Loud)
+		require.Equal(t, "What is the case.", c.Says)
+		require.Empty(t, c.Notices, "the card says more")
+		require.Equal(t, "/connect/spotify", c.Action.URL)
+		require.Equal(t, 1, strings.Count(uitest.HTML(t, words.English, Card(c)), "Reconnect<"))
+	}
+	fine := connected("healthy", "healthy")
+	require.True(t, show(fine, "/").Calm)
 	require.Equal(t, []notice{{ID: "2", Title: "A notice", Button: &ui.Action{Label: "Reconnect",
-		URL: "/connect/spotify", Main: true}}}, c.Notices)
-	require.Nil(t, show(stopped, "/connect/spotify", warning).Notices[0].Button)
-
-	urgent.AcknowledgedAt = core.Moment(when)
-	require.Equal(t, "What is the case.", show(stopped, "/", urgent).Says, "the banner is small now")
-	urgent.AcknowledgedAt = core.MaybeTime{}
-	require.Empty(t, show(connected("waiting", "waiting"), "/", urgent).Banner, "another trouble than the banner's")
-	require.True(t, show(connected("healthy", "healthy"), "/").Calm)
+		URL: "/connect/spotify", Main: true}}}, show(fine, "/", urgent, warning,
+		core.Notification{ID: "3", Severity: "warning", Connection: "lastfm", Action: reconnect}).Notices)
+	require.Nil(t, show(fine, "/connect/spotify", warning).Notices[0].Button)
 }
 
 // Where access was revoked, the page of the connection has the button that mends it, and none that cannot.

@@ -91,7 +91,8 @@ func quiet(ctx context.Context, open []Notification, path string) *ui.Link {
 
 // saidOn says whether the page with a path says what a notification is about, or solves it.
 func saidOn(path string, n Notification) bool {
-	return path == "/notifications" || within(path, "/connect/"+n.Connection)
+	card := n.Connection != "" && (path == "/" || path == "/connections/"+n.Connection)
+	return card || path == "/notifications" || within(path, "/connect/"+n.Connection)
 }
 
 // optional are the pages that not every installation has.

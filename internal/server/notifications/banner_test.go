@@ -26,7 +26,8 @@ func TestBannerIsHiddenOnThePageThatSolvesIt(t *testing.T) {
 			), Action: notify.Action{Label: words.Plain("Reconnect"),
 				URL: "/connect/spotify"}}))
 		h.Page("/")
-		for page, shown := range map[string]bool{"/": true, "/listens": true, "/connect/spotify": false,
+		for page, shown := range map[string]bool{"/": false, "/connections/spotify": false,
+			"/listens": true, "/connect/spotify": false,
 			"/connect/spotify/choose": false, "/notifications": false} {
 			fresh := h.Knock(http.MethodGet, "/", "X-Reprise-Refresh", page).Body.String()
 			_, banner, _ := strings.Cut(fresh, `id="banner-`)
