@@ -42,7 +42,7 @@ func TestBrowserMergesTwoSpellings(t *testing.T) {
 	}
 	require.Len(t, top(), 1)
 	require.EqualValues(t, 3, top()[0].(object)["listens"])
-	do(t, tab, chromedp.Navigate(p.url+"/corrections"), sees("#corrections", "Merged into Sigur Rós"),
+	do(t, tab, chromedp.Navigate(p.url+"/corrections"), sees("#corrections", "Part of Sigur Rós since"),
 		chromedp.Click(`#corrections form button`, byQuery), sees(".flash", "Undone"),
 		chromedp.Navigate(wrong), sees("h1", "Sigur Ros Band"))
 	require.Len(t, top(), 2)

@@ -127,7 +127,7 @@ func TestMusicIsCorrectedOnThePages(t *testing.T) {
 		require.Equal(t, "/music/artist/"+right, to)
 		require.Contains(t, h.Page(to), "2 times")
 		html = h.Page("/corrections")
-		require.Contains(t, html, "Merged into")
+		require.Contains(t, html, "Part of")
 		undo := regexp.MustCompile(`action="(/corrections/\d+/undo)"`).FindStringSubmatch(html)
 		h.Submit(undo[1], http.StatusSeeOther)
 		require.Equal(t, map[string]any{"Sigur Rós": 1.0, "Sigur Ross": 1.0}, artists(h))

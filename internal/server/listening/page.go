@@ -311,7 +311,7 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 		case fresh > 0:
 			return words.T(ctx, "listening.new", "Count", fresh)
 		case compared:
-			return change(ctx, now, before)
+			return a.change(ctx, now, before)
 		}
 		return ""
 	}
@@ -324,13 +324,13 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 	listens := figure{N: l.Number(now.Listens), Label: words.T(ctx, "listening.listens", "Count", now.Listens),
 		URL: a.listens()}
 	if compared {
-		listens.Note = change(ctx, now.Listens, before.Listens)
+		listens.Note = a.change(ctx, now.Listens, before.Listens)
 	}
 	hours := figure{N: time1, Label: unit}
 	if now.Guessed*10 > now.Listens { // otherwise it hardly matters
 		hours.Note = words.T(ctx, "listening.estimated")
 	} else if compared {
-		hours.Note = change(ctx, int(now.Time/time.Minute), int(before.Time/time.Minute))
+		hours.Note = a.change(ctx, int(now.Time/time.Minute), int(before.Time/time.Minute))
 	}
 	return []figure{listens, hours,
 		{N: l.Number(now.Artists), Label: words.T(ctx, "listening.artists", "Count", now.Artists), URL: "#artists",
@@ -356,7 +356,7 @@ func (a *asked) listens() string {
 }
 
 // change compares a number with that of the span before.
-func change(ctx context.Context, now, before int) string {
+func (a *asked) change(ctx context.Context, now, before int) string {
 	if before == 0 || now == before {
 		return words.T(ctx, "listening.same")
 	}
@@ -366,11 +366,27 @@ func change(ctx context.Context, now, before int) string {
 	percent := (now - before) * 100 / before
 	switch {
 	case percent > 0:
-		return words.T(ctx, "listening.more", "Percent", percent)
+		return words.T(ctx, "listening.more", "Percent", percent, "Than", a.than(ctx))
 	case percent < 0:
-		return words.T(ctx, "listening.less", "Percent", -percent)
+		return words.T(ctx, "listening.less", "Percent", -percent, "Than", a.than(ctx))
 	}
 	return words.T(ctx, "listening.same")
+}
+
+// than says with which span this one is compared.
+func (a *asked) than(ctx context.Context) words.Text {
+	before, _ := a.Span.Before()
+	switch before.Name {
+	case listening.Day:
+		return words.New("listening.than.day", "When", words.Day(before.From))
+	case listening.Week:
+		return words.New("listening.than.week")
+	case listening.Month:
+		return words.New("listening.than.month", "When", words.From(ctx).Month(before.From))
+	case listening.Year:
+		return words.New("listening.than.year", "When", strconv.Itoa(before.From.Year()))
+	}
+	return words.New("listening.than.any")
 }
 
 // lead says what is remarkable about the days.
