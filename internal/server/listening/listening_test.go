@@ -33,6 +33,8 @@ func TestEverythingOnListeningIsAFilter(t *testing.T) {
 		page := h.Page("/listening?span=all")
 		require.Regexp(t, `<strong><a href="/listens">4</a></strong> <span>listens</span>`, page)
 		require.Contains(t, page, "<h3>Top artists</h3>")
+		require.Contains(t, page, `<input type="radio" name="highlight" value="0">`)
+		require.Contains(t, page, `class="share-of share-0"`)
 		require.Contains(t, page, "Björk &amp; &lt;Friends&gt;")
 		link := regexp.MustCompile(`href="(/listening\?artist=[^"]*)">Sigur Rós`).FindStringSubmatch(page)
 		require.NotNil(t, link, page)

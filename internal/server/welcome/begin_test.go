@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/providers/providertest"
+	registered "reprise/internal/providers/registry"
 	"reprise/internal/server/servertest"
 )
 
@@ -44,6 +46,22 @@ func TestMemberAsksForAnotherService(t *testing.T) {
 	require.NotContains(t, page, `id="begin"`)
 	h.Submit("/ask/lastfm", http.StatusSeeOther)
 	require.Len(t, h.Call(http.MethodGet, "/asks", "", http.StatusOK)["asks"], 1)
+}
+
+// A form may have led here, from which no browser goes on to another site by itself, and nobody has to go.
+func TestTheFirstStepsAskBeforeTheyLeadAway(t *testing.T) {
+	t.Parallel()
+	h := servertest.New(t, delivery.Options{})
+	h.Registry.Replace(providertest.New(registered.Describe("spotify"), "client_id", "client"))
+	h.User = h.Other("Ben")
+	h.As(h.User)
+	h.Do(http.MethodGet, "/welcome", "", "")
+	h.Submit("/welcome/services", http.StatusSeeOther, "service", "spotify")
+	page := h.Page("/welcome")
+	require.Contains(t, page, `href="/connect/spotify?return_to=%2Fwelcome"`)
+	require.Contains(t, page, `action="/welcome/later/spotify"`)
+	h.Submit("/welcome/later/spotify", http.StatusSeeOther)
+	require.Equal(t, http.StatusSeeOther, h.Do(http.MethodGet, "/welcome", "", "").Code)
 }
 
 // Status leads back to the first steps until the last one is done, and then no longer mentions them.

@@ -56,6 +56,11 @@ func TestAYearIsTold(t *testing.T) {
 			require.True(t, strings.Contains(page, want), want)
 		}
 		require.NotContains(t, page, "isn&#39;t over yet")
+		require.Contains(t, page, `href="/listening/years/1999/story"`)
+		story := h.Page("/listening/years/1999/story")
+		require.Equal(t, 2+3+3+1, strings.Count(story, "<section>"), "the winners, the moments, and more")
+		require.Contains(t, story, `autofocus`)
+		require.Equal(t, http.StatusSeeOther, h.Do(http.MethodGet, "/listening/years/2000/story", "", "").Code)
 		list := h.Page("/listening/years")
 		require.Less(t, strings.Index(list, ">1999<"), strings.Index(list, ">1998<"))
 		require.Contains(t, h.Page("/listening?span=year&at=1999-05-05"), `href="/listening/years/1999"`)
