@@ -163,6 +163,11 @@ func (h *Handler) listensPage(c echo.Context) error {
 	}
 	v.Pages, v.Later = pagesOf(c, f, asked, p)
 	v.heading(ctx, found{Artist: artist, Some: f.Some(), Total: total, Then: !f.From.IsZero() || !f.To.IsZero()})
+	if day, err := dayOf(c); err == nil && jump(c) != "" && len(p.listens) > 0 {
+		if first := p.listens[len(p.listens)-1].PlayedAt.In(zone); !first.Before(day.AddDate(0, 0, 1)) {
+			v.Lead = words.T(ctx, "listens.before_first", "Day", words.Day(first))
+		}
+	}
 	v.choose(ctx, c.QueryParam(selecting) != "", rows, total, asked)
 	return h.core.Show(c, http.StatusOK, v.Title, listensList(v))
 }
