@@ -5,11 +5,14 @@
 package webhooks
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"reprise/internal/bounded"
@@ -120,8 +123,15 @@ func unread(detail string) error { return &players.Refused{Why: players.Unread, 
 
 // decode reads JSON into v.
 func decode(body []byte, v any) error {
-	if err := json.Unmarshal(body, v); err != nil {
-		return unread("It is not the JSON that was expected.")
+	err := json.Unmarshal(body, v)
+	if len(bytes.TrimSpace(body)) == 0 {
+		return unread("The body is empty.")
+	}
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return unread("It is no JSON: the error is at byte " + strconv.FormatInt(e.Offset, 10) + ".")
+	}
+	if err != nil {
+		return unread("It is JSON, but not an object as this address takes.")
 	}
 	return nil
 }

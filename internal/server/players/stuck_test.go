@@ -90,6 +90,20 @@ func TestWhatIsNoPlayIsSaidWhileSomebodyWaits(t *testing.T) {
 	})
 }
 
+// What could not be read is told apart: nothing, no JSON, and JSON of another kind.
+func TestWhatCouldNotBeReadIsToldApart(t *testing.T) {
+	today(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		p := newPlayer(h, "jellyfin")
+		for body, want := range map[string]string{"": "The body is empty.", `{"a":]`: "the error is at byte 6",
+			`[1]`: "not an object"} {
+			code, _ := p.send(http.MethodPost, "/p/"+p.secret+"/jellyfin", "", body)
+			require.Equal(t, http.StatusBadRequest, code, body)
+			require.Contains(t, p.reasons()[0], want, body)
+		}
+	})
+}
+
 func TestMillisecondsAreNoWrongClock(t *testing.T) {
 	today(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
