@@ -147,7 +147,7 @@ func TestEnrichmentThatIsNotSetUp(t *testing.T) {
 	require.Contains(t, html, `<svg class="cover"`, "a listen without a cover has a placeholder")
 	require.NotContains(t, html, `<img class="cover"`)
 	settings := v.page("/settings/server", 200)
-	require.Contains(t, settings, "contact still has to be entered.")
+	require.Contains(t, settings, "To use it, enter contact.")
 	require.Contains(t, settings, "providers.fanarttv.keys")
 	require.Equal(t, "off", v.source("musicbrainz")["state"])
 	require.Empty(t, w.Calls(demo.MusicBrainz))

@@ -19,8 +19,8 @@ func takeoutPage(head string) bool {
 		(strings.Contains(head, "mdl-") || strings.Contains(head, "youtube.com/watch"))
 }
 
-// takeoutRows reads watch-history.html of Google Takeout. Each play is a box: a heading, links to the video and to its
-// channel, a time, and for an advertisement another line.
+// takeoutRows reads watch-history.html of Google Takeout. Each play is a box with a heading, links to the video and its
+// channel, and a time; an advertisement has one more line.
 func takeoutRows(m *meter, when *time.Location, all bool, out yield) error {
 	in := html.NewTokenizer(page{m})
 	in.SetMaxBuf(mostStyle)

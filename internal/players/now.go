@@ -83,7 +83,7 @@ func (n *Now) currentLocked(user int64) []Playing {
 }
 
 // set notes a track with so much of it left, 0 for unknown, and reports whether that is news. The same track again does
-// not last longer, and what is heard already is not heard elsewhere: a server that is read may also be a player.
+// not last longer. A track that is heard already counts once: a server that is read may also be a player.
 func (n *Now) set(user int64, p Playing, left time.Duration) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -27,7 +27,7 @@ const (
 	watchShare = 0.1
 )
 
-// Heard is told what connections play.
+// Heard is told what connections are playing.
 type Heard interface {
 	// Begins notes what a connection plays; the same again changes nothing.
 	Begins(user int64, from library.ConnectionID, p library.Playing)
@@ -53,7 +53,7 @@ type Watch struct {
 	lacks map[backoff.Key]lack
 }
 
-// lack is that a connection does not say what it plays, until it is connected anew.
+// lack notes that a connection does not say what it plays. It ends when the connection is connected anew.
 type lack struct {
 	generation int64
 	since      time.Time
@@ -129,7 +129,7 @@ func (w *Watch) ask(ctx context.Context, user int64, id library.ConnectionID) {
 	err = w.guard.Do(ctx, providers.OfConnection(c, library.Listens),
 		func(ctx context.Context, _ resilience.Call, a providers.Adapter) (err error) {
 			playing, err = a.(providers.PlayingSource).NowPlaying(ctx)
-			return own(err)
+			return unlessItsOwn(err)
 		})
 	switch {
 	case errors.Is(err, providers.ErrNotOffered):
@@ -144,9 +144,9 @@ func (w *Watch) ask(ctx context.Context, user int64, id library.ConnectionID) {
 	}
 }
 
-// own returns providers.ErrNotOffered in place of an error that is about this call only, so that nobody is told that
+// unlessItsOwn returns err, or providers.ErrNotOffered if it is about this call alone, so that nobody is told that
 // reading is in trouble.
-func own(err error) error {
+func unlessItsOwn(err error) error {
 	if v := resilience.VerdictOf(err); v.Class == resilience.Fatal && v.Category != resilience.Auth {
 		return providers.ErrNotOffered
 	}

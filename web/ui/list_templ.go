@@ -25,7 +25,7 @@ type Named struct {
 type Item struct {
 	ID      string
 	Picture *Picture // nil for a list without pictures
-	Mosaic  []string // instead: addresses of pictures, of which four are shown, or one; nil for none
+	Mosaic  []string // instead of Picture: addresses of pictures; four of them are shown, or one; nil for none
 	Title   Named
 	Credits []Named // below the title, as pieces of one text
 	By      []Named // after them, with dots between

@@ -251,7 +251,7 @@ func (s *Sessions) toSignIn(c echo.Context) error {
 		return accounts.ErrUnknown
 	}
 	if method := c.Request().Method; method != http.MethodGet && method != http.MethodHead &&
-		strings.HasSuffix(c.Path(), "*") { // no form of ours: a program would take the page for success
+		strings.HasSuffix(c.Path(), "*") { // none of our forms; a program would take the sign-in page for success
 		return echo.ErrNotFound
 	}
 	if s.Setup.Open() {

@@ -20,8 +20,8 @@ type bars struct {
 	Highest string // listens of the highest bar
 	Width   int
 	All     []bar
-	Axis    []string   // names of bars from the first to the last, evenly spaced
-	Artists []ui.Named // who can be highlighted, the first of them with the class "share-0"
+	Axis    []string // names of bars from the first to the last, evenly spaced
+	Artists []string // those who can be highlighted; the first one has the class "share-0"
 }
 
 // bar is a piece of the span: all of it, and what is of each artist, in units of a height of 100.
@@ -49,8 +49,7 @@ func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint
 		highest = max(highest, p.Listens)
 	}
 	for _, row := range found.Artists[:min(listening.Stacked, len(found.Artists))] {
-		v.Artists = append(v.Artists, ui.Named{Text: names[row.ID].Artist,
-			URL: a.query(library.KindArtist, strconv.FormatUint(uint64(row.ID), 10))})
+		v.Artists = append(v.Artists, names[row.ID].Artist)
 	}
 	for i, p := range found.Over {
 		b := bar{X: i * step, Width: step - 2, N: p.Listens, URL: a.spanned(listening.Span{Name: found.Unit}, p.From),

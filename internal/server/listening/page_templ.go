@@ -1398,7 +1398,7 @@ func overTime(b bars) templ.Component {
 }
 
 // highlights lets a reader choose whose part of the bars is seen. It needs no script.
-func highlights(artists []ui.Named) templ.Component {
+func highlights(artists []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1467,7 +1467,7 @@ func highlights(artists []ui.Named) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Name(artist.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Name(artist).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -64,7 +64,7 @@ func (h *Handler) show(c echo.Context, address string) error {
 	return h.core.Show(c, http.StatusOK, v.Title, yearPage(v))
 }
 
-// storyPage answers with a year of which each screen shows one thing.
+// storyPage answers with a year that shows one thing on each screen.
 func (h *Handler) storyPage(c echo.Context) error {
 	s, err := h.requested(c)
 	if err != nil {

@@ -285,7 +285,7 @@ func yearPage(v pageView) templ.Component {
 	})
 }
 
-// screens are a year of which each screen shows one thing. It scrolls sideways, by touch and by the keys of the arrows.
+// screens show a year, one thing on each screen. They scroll sideways, by touch and with the arrow keys.
 func screens(v yearView, back string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

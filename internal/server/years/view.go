@@ -58,9 +58,8 @@ type rowView struct {
 // monthView is a month with its top artist.
 type monthView struct {
 	Month, Short, URL string
-	Leader, LeaderURL string
+	Leader            string
 	Note              string
-	N                 string
 	Part              int
 	Listens           int
 	Said              string
@@ -297,7 +296,7 @@ func (s *story) months(ctx context.Context, own bool) (all []monthView) {
 		highest = max(highest, p.Listens)
 	}
 	for _, p := range s.found.Over {
-		v := monthView{Month: l.Month(p.From), Short: l.ShortMonth(p.From), N: l.Number(p.Listens),
+		v := monthView{Month: l.Month(p.From), Short: l.ShortMonth(p.From),
 			Listens: p.Listens, Part: p.Listens * 100 / highest,
 			Said: words.T(ctx, "listening.count", "Count", p.Listens)}
 		if p.Lead.ID != 0 {
@@ -306,9 +305,6 @@ func (s *story) months(ctx context.Context, own bool) (all []monthView) {
 		}
 		if own {
 			v.URL = "/listening?at=" + p.From.Format(time.DateOnly) + "&span=month"
-			if p.Lead.ID != 0 {
-				v.LeaderURL = s.filtered(library.KindArtist, p.Lead.ID)
-			}
 		}
 		all = append(all, v)
 	}
