@@ -32,7 +32,7 @@ func TestAnAdministratorClosesABreaker(t *testing.T) {
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")
 	v.eventually("a closed breaker", func() bool { b := v.breakerOf(w); return b != nil && b["state"] == "closed" })
-	require.Contains(t, v.page("/settings/server", 200), "and all work.")
+	require.Contains(t, v.page("/settings/server", 200), "none of them is paused.")
 
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool { return v.breakerOf(w)["state"] == "open" })

@@ -210,7 +210,7 @@ func TestTheActivityLog(t *testing.T) {
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool {
 		return strings.Contains(strings.Join(v.happened(""), "\n"),
-			"ListenBrainz: reading listens is paused after repeated failures.")
+			"ListenBrainz: not responding when Reprise reads listens.")
 	})
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Normal))
 	v.eventually("a closed breaker", func() bool {

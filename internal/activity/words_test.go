@@ -50,11 +50,11 @@ func TestEveryActionHasWords(t *testing.T) {
 		{"Spotify works again, after 3 hours.", with(server, Recovered, "", "2026-11-20T17:10:00Z")},
 		{"Spotify works again, after 4 days.", with(server, Recovered, "", "2026-11-16T17:10:00Z")},
 		{"Spotify works again.", with(server, Recovered, "", "2026-11-20T20:59:00Z")},
-		{"Spotify: paused after repeated failures.", with(server, BreakerOpened, "GET /x", "")},
-		{"Spotify: reading listens is paused after repeated failures.",
+		{"Spotify isn't responding.", with(server, BreakerOpened, "GET /x", "")},
+		{"Spotify: not responding when Reprise reads listens.",
 			with(server, BreakerOpened, "GET 127.0.0.1:44333/1/user/{name}/listens", "")},
 		{"Spotify: reading playlists works again.", with(server, BreakerClosed, "GET x/v1/me/playlists", "")},
-		{"Spotify: sending is paused after repeated failures.",
+		{"Spotify: not responding when Reprise sends.",
 			with(server, BreakerOpened, "POST x track.scrobble", "")},
 		{"Alice let Reprise contact Spotify again.", with(alice, BreakerReset, "GET /x", "")},
 		{"Alice let Reprise contact GET /x again.",
@@ -82,7 +82,7 @@ func TestARequestIsForThoseWhoLookIntoIt(t *testing.T) {
 	t.Parallel()
 	e := Entry{Connection: "listenbrainz", Action: BreakerOpened, Subject: "GET 127.0.0.1:1/1/user/{name}/listens"}
 	require.Equal(t, e.Subject, e.Request())
-	require.Equal(t, "ListenBrainz: Das Lesen der Wiedergaben ist nach mehreren Fehlern pausiert.",
+	require.Equal(t, "ListenBrainz antwortet beim Lesen der Wiedergaben nicht.",
 		e.Sentence(words.Plain("ListenBrainz")).In(words.German))
 	require.Empty(t, Entry{Action: Paused, Subject: "x"}.Request())
 }

@@ -83,6 +83,9 @@ func newCard(ctx context.Context, v Connection, r reader) CardView {
 		}
 		c.Says, c.Next = v.Message, nextOf(v.Message, v.NextAttemptAt)
 	}
+	if len(c.Sides) > 0 && state == syncer.Healthy { // what waits is sending: the card isn't up to date
+		c.State = c.Sides[1].State
+	}
 	c.Last, c.Checked = v.LastSuccessAt.Time, lastWords(ctx, v)
 	c.Figures = waitingWords(ctx, v)
 	if len(c.Notices) == 0 || c.Notices[0].Button == nil { // else that is the main one

@@ -125,7 +125,7 @@ func TestAHoldOnSendingIsNoneOfTheConnection(t *testing.T) {
 	v.Waiting = delivery.Waiting{Listens: 26}
 	v.Sending.NextAttemptAt = core.Moment(when)
 	c := newCard(t.Context(), v, reader{})
-	require.Equal(t, "Up to date", c.State.Word)
+	require.Equal(t, "On hold", c.State.Word, "never up to date above that")
 	require.Len(t, c.Sides, 2)
 	require.Equal(t, []string{"Up to date", "On hold"}, []string{c.Sides[0].State.Word, c.Sides[1].State.Word})
 	require.False(t, c.Sides[1].Next.IsZero())
@@ -134,12 +134,12 @@ func TestAHoldOnSendingIsNoneOfTheConnection(t *testing.T) {
 	require.Equal(t, []string{"26 waiting to be sent"}, c.Figures)
 	html := uitest.HTML(t, words.English, Card(c))
 	require.Contains(t, html, "Sending")
-	require.Equal(t, 1, strings.Count(html, "On hold"))
+	require.Equal(t, 2, strings.Count(html, "On hold"), "in its head, and beside sending")
 
 	require.Empty(t, newCard(t.Context(), connected("healthy", "healthy"), reader{}).Sides)
 	require.Empty(t, newCard(t.Context(), connected("held", "held"), reader{}).Sides, "they do not differ")
 	c = newCard(t.Context(), connected("waiting", "healthy"), reader{})
-	require.Equal(t, "Retrying soon", c.State.Word)
+	require.Equal(t, "Not responding", c.State.Word)
 	require.Len(t, c.Sides, 2)
 	c = newCard(t.Context(), connected("healthy", "needs_reconnect"), reader{})
 	require.Equal(t, "Needs you", c.State.Word, "a person is needed")
@@ -212,12 +212,12 @@ func TestHeadlineOfConnections(t *testing.T) {
 		want           string
 	}{
 		{of("healthy", "syncing", "new", "paused"), false, false, "All good"},
-		{of("waiting", "healthy"), false, true, "Spotify is taking a break; nothing for you to do"},
-		{of("waiting", "held"), false, false, "2 services are taking a break; nothing for you to do"},
+		{of("waiting", "healthy"), false, true, "Reprise is waiting for Spotify; nothing for you to do"},
+		{of("waiting", "held"), false, false, "Reprise is waiting for 2 services; nothing for you to do"},
 		{of("waiting", "held"), true, false, "This server is offline"},
-		{of("needs_admin", "held"), true, false, "Spotify needs the administrator, 1 is waiting"},
+		{of("needs_admin", "held"), true, false, "Spotify needs the administrator; Reprise is waiting for one other"},
 		{of("needs_admin", "waiting", "needs_reconnect", "held"), false, true,
-			"2 services need you, 2 are waiting"},
+			"2 services need you; Reprise is waiting for 2 others"},
 		{[]Connection{{Provider: "spotify", State: "held", DisplayName: "Spotify"},
 			{Provider: "spotify", State: "needs_reconnect", DisplayName: "Mine"}}, false, true, "Mine needs you"},
 		{of("needs_admin"), false, true, "Spotify needs you"},
@@ -225,7 +225,7 @@ func TestHeadlineOfConnections(t *testing.T) {
 	} {
 		require.Equal(t, c.want, headlineOf(t.Context(), c.all, c.offline, c.admin).State.Word)
 	}
-	require.Equal(t, "2 Dienste brauchen dich, 1 wartet",
+	require.Equal(t, "2 Dienste brauchen dich; Reprise wartet auf einen weiteren",
 		headlineOf(german(t), of("needs_admin", "waiting", "needs_reconnect"), false, true).State.Word)
 	good := headlineOf(t.Context(), of("healthy"), false, false)
 	require.Equal(t, good, good.except(t.Context(), 0))

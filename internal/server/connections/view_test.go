@@ -68,11 +68,11 @@ func TestWhatIsOnlySentToShowsItsSending(t *testing.T) {
 	v := (&Statuses{}).view(t.Context(), onlyTakes())
 	require.Equal(t, "waiting", v.State)
 	require.Nil(t, v.Reading)
-	require.Equal(t, "Koito is taking a break; nothing for you to do",
+	require.Equal(t, "Reprise is waiting for Koito; nothing for you to do",
 		headlineOf(t.Context(), []Connection{v}, false, false).State.Word)
 	card := newCard(t.Context(), v, reader{Path: "/"})
 	html := uitest.HTML(t, words.English, Card(card))
-	for _, says := range []string{"Retrying soon", "Reprise can&#39;t reach Koito.", "3 waiting to be sent",
+	for _, says := range []string{"Not responding", "Reprise can&#39;t reach Koito.", "3 waiting to be sent",
 		"nothing sent yet", "This server accepts listens but doesn&#39;t offer any to read."} {
 		require.Contains(t, html, says)
 	}

@@ -159,7 +159,7 @@ func (b *builder) view(s *service) serviceView {
 		v.Mark = b.mark(s.state)
 		v.Source = "/api/v1/health/hours?provider=" + s.Provider
 		hours := b.hoursOf(s.Provider)
-		v.Trouble, v.Tries = lastTrouble(hours), b.tries(s)
+		v.Trouble, v.Tries = b.lastTrouble(s, hours), b.tries(s)
 		fortnight := b.fortnight(s.name, hours)
 		v.Fortnight = &fortnight
 	}
@@ -232,12 +232,28 @@ func troubled(t metrics.Tally) bool {
 	return t.Open > 0 || t.Failures > 1 && t.Failures*4 >= t.Attempts
 }
 
-// lastTrouble returns the end of the latest hour with trouble, or zero.
-func lastTrouble(hours []metrics.Quarter) time.Time {
+// lastTrouble returns when the latest trouble ended, at most now; zero for none. An hour with many calls would hide a
+// short outage of one endpoint, so that the quarters of the last day are looked at as well.
+func (b *builder) lastTrouble(s *service, hours []metrics.Quarter) (end time.Time) {
 	for _, q := range slices.Backward(hours) {
 		if troubled(q.Tally) {
-			return q.Start.Add(time.Hour)
+			end = q.Start.Add(time.Hour)
+			break
 		}
 	}
-	return time.Time{}
+	for _, e := range s.endpoints {
+		for i, t := range slices.Backward(e.Quarters) {
+			if !troubled(t) {
+				continue
+			}
+			if at := b.from.Add(time.Duration(i+1) * metrics.QuarterLength); at.After(end) {
+				end = at
+			}
+			break
+		}
+	}
+	if end.After(b.now) {
+		return b.now
+	}
+	return end
 }

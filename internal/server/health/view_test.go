@@ -89,7 +89,7 @@ func TestTheStateIsTheWorstThatIsKnown(t *testing.T) {
 		Endpoint: "GET y/z", Until: noon.Add(time.Minute)}}}
 	b.standings = map[string]standing{"spotify": {"waiting", "It isn't responding.", true}}
 	s := b.page().Services[0]
-	require.Equal(t, "Paused after repeated failures", s.Mark.Word)
+	require.Equal(t, "Not responding", s.Mark.Word)
 	require.True(t, s.Open, "somebody wants to know why")
 	require.Empty(t, s.Remarks[0].Reset, "only administrators reset")
 	b.mayReset = true
@@ -114,11 +114,11 @@ func TestRemarksAreAboutWhatPeopleKnow(t *testing.T) {
 		{words.English, []string{
 			"Reading listens: 40% of 40 requests failed in the last hour. Usually it's 1%.",
 			"listenbrainz: 40% of 20 requests failed in the last hour. Usually it's 1%.",
-			"Reading playlists: paused after repeated failures. Reprise tries again at "}},
+			"Reading playlists: failed several times in a row. Reprise tries again at "}},
 		{words.German, []string{
 			"Wiedergaben lesen: 40 % von 40 Anfragen sind in der letzten Stunde fehlgeschlagen, sonst 1 %.",
 			"listenbrainz: 40 % von 20 Anfragen sind in der letzten Stunde fehlgeschlagen, sonst 1 %.",
-			"Playlists lesen: nach mehreren Fehlern pausiert. Reprise versucht es um "}},
+			"Playlists lesen: mehrmals hintereinander fehlgeschlagen. Reprise versucht es um "}},
 	} {
 		lists, made := "GET x/1/user/{name}/playlists", "GET x/1/user/{name}/playlists/createdfor"
 		b := build(row.l, listens, count, token, endpoint("listenbrainz", lists, fine),
@@ -158,7 +158,7 @@ func TestOneRemarkForOneStream(t *testing.T) {
 		{"listenbrainz", shaky}:  {{State: transport.BreakerHalfOpen, Endpoint: shaky}}}
 	remarks := b.page().Services[0].Remarks
 	require.Len(t, remarks, 2, "one for listens, one for the rest")
-	require.Contains(t, remarks[0].Text, "Reading listens: paused after repeated failures. Reprise tries again at ")
+	require.Contains(t, remarks[0].Text, "Reading listens: failed several times in a row. Reprise tries again at ")
 	require.NotContains(t, remarks[0].Text, "%")
 	require.NotContains(t, remarks[0].Text, "0001", "an hour that is known")
 	require.Equal(t, []string{paused, shaky}, remarks[0].Reset)
@@ -203,8 +203,9 @@ func TestAStoppedServiceWithoutCallsIsListed(t *testing.T) {
 // The page counts in the words of the start page, and what only fails more often is not counted with it.
 func TestHealthCountsAsTheStartPageDoes(t *testing.T) {
 	t.Parallel()
-	for l, want := range map[*words.Language]string{words.English: "2 services need you, 2 are waiting",
-		words.German: "2 Dienste brauchen dich, 2 warten"} {
+	for l, want := range map[*words.Language]string{
+		words.English: "2 services need you; Reprise is waiting for 2 others",
+		words.German:  "2 Dienste brauchen dich; Reprise wartet auf 2 weitere"} {
 		slow := endpoint("youtube", "GET y/z", fine)
 		slow.Trend = metrics.Slower
 		b := build(l, slow)
@@ -231,6 +232,10 @@ func TestLastProblemAndTheFortnight(t *testing.T) {
 		hour(1, metrics.Tally{Attempts: 12})}
 	s := b.page().Services[0]
 	require.Equal(t, noon.Add(-99*time.Hour), s.Trouble, "one failure of twelve is no problem")
+	b.endpoints[0].Quarters = make([]metrics.Tally, 96)
+	b.from = noon.Add(-24 * time.Hour)
+	b.endpoints[0].Quarters[95] = metrics.Tally{Attempts: 4, Failures: 3}
+	require.Equal(t, noon, b.page().Services[0].Trouble, "a short outage in a busy hour")
 	looks := map[string]int{}
 	for _, slot := range s.Fortnight.Slots {
 		looks[slot.Outcome]++

@@ -92,7 +92,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 			_, err := h.DB.Enqueue(t.Context(), "musicbrainz", []string{library.KindArtist, library.KindTrack}, "")
 			require.NoError(t, err)
 		}
-		require.Contains(t, h.Page("/settings/server"), "Reprise asks in a moment.")
+		require.Contains(t, h.Page("/settings/server"), "2 are still to be looked up. Reprise continues in a moment.")
 		require.EqualValues(t, 2, sourceOf(h)["total"])
 
 		for range 2 {
@@ -105,7 +105,7 @@ func TestStatesOfASourceOfFacts(t *testing.T) {
 		require.Equal(t, library.Stamp(time.Now().Add(50*time.Minute)), sourceOf(h)["next_attempt_at"])
 		require.Contains(t, h.Page("/settings/server"), "/retry")
 		h.Submit("/settings/server/metadata/musicbrainz/retry", http.StatusSeeOther)
-		require.Contains(t, h.Page("/settings/server"), "Reprise asks in a moment.")
+		require.Contains(t, h.Page("/settings/server"), "2 are still to be looked up.")
 
 		until := time.Now().Add(time.Hour)
 		fails(resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,

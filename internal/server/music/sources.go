@@ -17,6 +17,7 @@ import (
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // SourceStore is what Sources read.
@@ -70,6 +71,7 @@ type EnrichmentSource struct {
 	Waiting       int            `json:"waiting"`
 	Failed        int            `json:"failed" doc:"Postponed after a failure that concerns that one entity."`
 	Retry         bool           `json:"-"` // "Try again" may change something
+	Behind        bool           `json:"-"` // not all has been asked, and nothing is in the way
 }
 
 // All returns the sources of facts about music, with how far each has been asked.
@@ -111,7 +113,7 @@ func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich
 		v.State, v.Message, v.Retry = string(syncer.NeedsAdmin), h.enrichment.Trouble(v.Provider).T(ctx), true
 		v.Category = core.Text(resilience.Unknown.String())
 	default:
-		v.State, v.Message = string(syncer.Healthy), idle(p).T(ctx)
+		v.State, v.Message, v.Behind = string(syncer.Healthy), idle(p).T(ctx), behind(p)
 		switch {
 		case !p.NextAt.After(time.Now()):
 		case p.PutOff > 0:
@@ -123,13 +125,27 @@ func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich
 	return v
 }
 
+// mark returns the state in a word. A source that nobody asks now is up to date only when all has been asked.
+func (s EnrichmentSource) mark(ctx context.Context) ui.Mark {
+	m := ui.StateMark(ctx, s.State)
+	if s.State == string(syncer.Healthy) && s.Behind {
+		m = ui.Mark{Shape: string(syncer.Syncing), Word: words.T(ctx, "metadata.idle.mark")}
+	}
+	return m
+}
+
+// behind reports whether there is something that the source is asked about next.
+func behind(p enrich.Progress) bool {
+	return p.Waiting > 0 && !p.NextAt.IsZero() && !p.NextAt.After(time.Now())
+}
+
 // idle says why a source is not being asked now.
 func idle(p enrich.Progress) words.Text {
 	switch {
 	case p.Total() == 0:
 		return words.New("metadata.idle.nothing")
-	case !p.NextAt.IsZero() && !p.NextAt.After(time.Now()):
-		return words.New("metadata.idle.soon")
+	case behind(p):
+		return words.New("metadata.idle.behind", "Count", p.Waiting)
 	case p.PutOff > 0:
 		return words.New("metadata.idle.put_off", "Count", p.PutOff)
 	}
