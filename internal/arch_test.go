@@ -73,6 +73,10 @@ var arrows = map[string][]string{
 	"internal/cli": {"internal/datadir"}, // what its commands work on
 	// It asks as all calls go out, and tells the administrators.
 	"internal/updates": {"internal/notify", "internal/resilience"},
+	// It copies the database to where the settings say, and tells the administrators.
+	"internal/backups": {
+		"internal/config", "internal/datadir", "internal/events", "internal/notify", "internal/words",
+	},
 	"internal/queue":   {},
 	"internal/metrics": {"internal/resilience", "internal/resilience/keys", "internal/resilience/transport"},
 	"internal/match":   {"internal/library"},
@@ -241,7 +245,8 @@ var arrows = map[string][]string{
 	},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
-		"internal/accounts", "internal/art", "internal/asks", "internal/config", "internal/delivery",
+		"internal/accounts", "internal/art", "internal/asks", "internal/backups", "internal/config",
+		"internal/delivery",
 		"internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library",
 		"internal/metrics", "internal/notify", "internal/oauth", "internal/players", "internal/providers",
 		"internal/removal", "internal/resilience", "internal/resilience/transport", "internal/settings",
@@ -307,7 +312,8 @@ var arrows = map[string][]string{
 		"internal/providers", "internal/resilience/backoff", "internal/resilience/transport",
 		"internal/server/connections", "internal/server/core", "internal/words", "web", "web/ui",
 	},
-	"internal/server/installation": {
+	"internal/server/installation": { // who downloads a backup is noted
+		"internal/activity", "internal/backups",
 		"internal/config", "internal/server/core", "internal/settings", "internal/words", "web", "web/ui",
 	},
 	// Links to years are made like others, and noted; the card is a picture.
@@ -423,18 +429,20 @@ var arrows = map[string][]string{
 
 	"internal/server/openapi": {"internal/providers", "internal/providers/registry", "internal/server"},
 	"internal/server/servertest": {
-		"internal/accounts", "internal/alerts", "internal/asks", "internal/channels", "internal/config",
-		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/library",
-		"internal/metrics", "internal/notify", "internal/players", "internal/postgrestest", "internal/providers",
-		"internal/providers/providertest", "internal/providers/registry", "internal/removal",
-		"internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts",
-		"internal/resilience/transport", "internal/server", "internal/settings", "internal/soak",
-		"internal/store", "internal/store/outbox", "internal/storetest", "internal/sync", "internal/words", "web",
+		"internal/accounts", "internal/alerts", "internal/asks", "internal/backups", "internal/channels",
+		"internal/config", "internal/datadir", "internal/delivery", "internal/digest", "internal/events",
+		"internal/imports", "internal/library", "internal/metrics", "internal/notify", "internal/players",
+		"internal/postgrestest", "internal/providers", "internal/providers/providertest",
+		"internal/providers/registry", "internal/removal", "internal/resilience", "internal/resilience/backoff",
+		"internal/resilience/hosts", "internal/resilience/transport", "internal/server", "internal/settings",
+		"internal/soak", "internal/store", "internal/store/outbox", "internal/storetest", "internal/sync",
+		"internal/words", "web",
 	},
 
 	// The wiring: with datadir, doctor and the demo's household the only importer of store, demo and the adapters.
 	"cmd/server": {
-		"internal/accounts", "internal/alerts", "internal/art", "internal/asks", "internal/channels",
+		"internal/accounts", "internal/alerts", "internal/art", "internal/asks", "internal/backups",
+		"internal/channels",
 		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
 		"internal/demo", "internal/demo/household", "internal/digest", "internal/doctor", "internal/enrich",
 		"internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/observe",

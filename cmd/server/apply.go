@@ -39,6 +39,7 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.channels.Introduce(now.Contact, now.BaseURL)
 	a.server.Courier.Move(now.BaseURL)
 	a.updates.Configure(now.UpdatesURL)
+	a.server.Backups.Configure(now.Backup)
 	a.server.Enrichment.SetEvery(now.EnrichEvery)
 	a.watch.Configure(now.NowPlaying)
 	err := errors.Join(a.server.Syncer.Configure(syncOptions(now)), a.adopt(ctx, before, now),

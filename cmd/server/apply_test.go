@@ -230,7 +230,10 @@ var settingEffects = map[string]settingEffect{
 	"delivery.backlog_limit": {"20", func(l *living) any { return l.deliveries.Options().BacklogLimit }, 20},
 	"notify.urls": {"ntfy://ntfy.sh/a-topic", func(l *living) any { return l.adopted() },
 		[]resilience.Secret{"ntfy://ntfy.sh/a-topic"}},
-	"art.max_mib": {"0", func(l *living) any { return l.server.Art.Keeps() }, false},
+	"backup.daily":  {"true", func(l *living) any { return l.server.Backups.Status().Settings.Daily }, true},
+	"backup.keep":   {"3", func(l *living) any { return l.server.Backups.Status().Settings.Keep }, 3},
+	"backup.folder": {"/mnt/nas", func(l *living) any { return l.server.Backups.Status().Where }, "/mnt/nas"},
+	"art.max_mib":   {"0", func(l *living) any { return l.server.Art.Keeps() }, false},
 	"allowed_upstreams": {"nas.lan", func(l *living) any {
 		return l.screen.Trusts(l.t.Context(), 0, "nas.lan:4533")
 	}, true},
@@ -273,6 +276,14 @@ func TestEverySettingDoesWhatItSays(t *testing.T) {
 			if i.Kind == config.Secrets && name == "keys" && i.Provider != "openai" {
 				require.Equal(t, 2, now.Keys.Size(), i.Path)
 			}
+		case strings.HasPrefix(i.Path, "backup.s3."): // these belong together
+			changes := map[string]*string{}
+			for name, value := range map[string]string{"address": "https://s3.lan", "bucket": "music",
+				"access_key": "a", "secret_key": "b"} {
+				changes["backup.s3."+name] = &value
+			}
+			require.NoError(t, l.held.Change(t.Context(), changes))
+			require.Equal(t, "https://s3.lan/music", l.server.Backups.Status().Where)
 		default:
 			e, ok := settingEffects[i.Path]
 			require.True(t, ok, "%s can be changed: say what that does", i.Path)

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/alerts"
 	"reprise/internal/art"
 	"reprise/internal/asks"
+	"reprise/internal/backups"
 	"reprise/internal/channels"
 	"reprise/internal/config"
 	"reprise/internal/datadir"
@@ -76,9 +77,8 @@ type basics struct {
 }
 
 // wire creates every part and connects them. base sends the requests; nil for what the settings allow.
-func wire(
-	ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger,
-) (*app, error) {
+func wire(ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger) (*app,
+	error) {
 	counters, err := observe.New(ctx, observe.Options{Settings: c.Providers, Store: db, Version: version, Log: log})
 	if err != nil {
 		return nil, err
@@ -144,32 +144,32 @@ func wire(
 	}
 	enrichment := enrich.New(enrich.Config{Every: c.EnrichEvery, Services: services, Store: db, Guard: guard,
 		Pictures: art, Bus: b.bus, Log: log})
-	outside := &transport.Transport{Base: base, Agent: roundTripper.Agent, Log: log} // releases are no service's
-	updates := updates.New(updates.Options{Version: version, Client: transport.NewClient(outside), Store: db,
+	outside := transport.NewClient(&transport.Transport{Base: base, Agent: roundTripper.Agent, Log: log}) // no service
+	updates := updates.New(updates.Options{Version: version, Client: outside, Store: db,
 		Notifier: notifier, Log: log}, c.UpdatesURL)
-	pages := server.Config{Reach: reachOfSettings(c), OwnNames: edge.OwnNames(c.Listen),
-		Version: version, Store: db, Accounts: accounts, Removals: removals, Sessions: db.Sessions(),
-		Registry: registry, Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries,
-		Imports: imports, Playing: playing, Digests: digests, Enrichment: enrichment, Art: art, Guard: guard,
-		Flow: oauth.NewFlow(db, client), Notifier: notifier, Asks: asks, Client: client, Courier: courier,
-		PushKey: pushKey, Bus: b.bus, Breakers: roundTripper.Breakers, Uplink: roundTripper.Uplink, Log: log,
-		Rollup: counters.Rollup, Counters: counters.Metrics}
+	backups := backups.New(backups.Options{Dir: dataDir(c), Store: db, Notifier: notifier, Bus: b.bus, Client: outside,
+		Log: log}, c.Backup)
+	pages := server.Config{Reach: reachOfSettings(c), OwnNames: edge.OwnNames(c.Listen), Version: version, Store: db,
+		Backups: backups, Accounts: accounts, Removals: removals, Sessions: db.Sessions(), Registry: registry,
+		Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries, Imports: imports,
+		Playing: playing, Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Asks: asks, Client: client,
+		Flow: oauth.NewFlow(db, client), Notifier: notifier, Courier: courier, PushKey: pushKey, Bus: b.bus, Log: log,
+		Breakers: roundTripper.Breakers, Uplink: roundTripper.Uplink, Rollup: counters.Rollup,
+		Counters: counters.Metrics}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: roundTripper.Breakers}
 	pages.Metrics = counters.Handler(now.States, log)
 	return &app{basics: b, backoff: backoff, services: services, channels: channels, screen: screen, guard: guard,
-			builder: builder, client: client, accounts: accounts, registry: registry, connections: connections,
-			watch: watch, deliveries: deliveries, digests: digests, server: pages, updates: updates,
-			run: []func(context.Context) error{sync.Run, watch.Run, imports.Run, removals.Run, digests.Run,
-				enrichment.Run, asks.Run, updates.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run,
-				counters.Rollup.Run, counters.Tracer.Run}},
-		nil
+		builder: builder, client: client, accounts: accounts, registry: registry, connections: connections,
+		watch: watch, deliveries: deliveries, digests: digests, server: pages, updates: updates,
+		run: []func(context.Context) error{sync.Run, watch.Run, imports.Run, removals.Run, digests.Run,
+			enrichment.Run, asks.Run, updates.Run, backups.Run, counters.Rollup.Run, counters.Tracer.Run,
+			players.Watcher{Store: db, Notifier: notifier, Log: log}.Run}}, nil
 }
 
 // newChannels returns what sends messages outside the browser, and the public key by which push services know it.
-func (b basics) newChannels(
-	ctx context.Context, t *transport.Transport, screen *hosts.Screen,
-) (*channels.Channels, string, error) {
+func (b basics) newChannels(ctx context.Context, t *transport.Transport, screen *hosts.Screen) (*channels.Channels,
+	string, error) {
 	vapid, err := b.store.Vapid(ctx, channels.NewVapid)
 	if err != nil {
 		return nil, "", err

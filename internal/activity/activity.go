@@ -68,6 +68,8 @@ const (
 
 	SettingChanged Action = "setting_changed" // Subject: its path
 	SettingReset   Action = "setting_reset"   // Subject: its path; back to the default
+
+	BackupDownloaded Action = "backup_downloaded" // Subject: its name
 )
 
 // What the server does, or notices.

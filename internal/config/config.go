@@ -69,6 +69,8 @@ type Config struct {
 
 	ArtMaxMiB int
 
+	Backup Backup
+
 	AllowPrivateUpstreams bool
 	AllowedUpstreams      []string // every member may read why these hosts do not answer
 
@@ -77,6 +79,22 @@ type Config struct {
 	// Simulated are the addresses of the demo's services, each as host:port. They count as services on the internet,
 	// and nothing else is called. It cannot be set; empty without the demo.
 	Simulated []string
+}
+
+// Backup says when the database is copied by itself, and where copies are kept.
+type Backup struct {
+	Daily  bool
+	Keep   int    // how many copies; at least 1
+	Folder string // empty: one in DataDir
+	Bucket Bucket // instead of Folder, if it has an Address
+}
+
+// Bucket is a folder in S3-compatible storage.
+type Bucket struct {
+	Address   string // https://host or http://host, without a path
+	Name      string // bucket, or bucket/folder
+	AccessKey string
+	SecretKey resilience.Secret
 }
 
 // Problems lists what is wrong with the settings, one sentence per problem.

@@ -58,8 +58,8 @@ func TestDefaults(t *testing.T) {
 		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto",
 		ShutdownTimeout: 20 * time.Second, ClusterDrain: 5 * time.Second,
 		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, NowPlaying: true, EnrichEvery: time.Hour,
-		ArtMaxMiB: 512,
-		Workers:   8, RunTimeout: 10 * time.Minute,
+		ArtMaxMiB: 512, Backup: Backup{Keep: 7},
+		Workers: 8, RunTimeout: 10 * time.Minute,
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5,
 		BreakerCooldown: time.Minute, BreakerMaxOpen: 10 * time.Minute, AllowPrivateUpstreams: true,
 		DeliveryFirstDelay: time.Second, DeliveryMaxDelay: time.Hour, DeliveryMaxAge: 336 * time.Hour,
@@ -131,6 +131,11 @@ delivery:
   backlog_limit: 20
 notify: {urls: ["ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"]}
 art: {max_mib: 0}
+backup:
+  daily: true
+  keep: 30
+  folder: " /mnt/nas "
+  s3: {address: "https://s3.example.org", bucket: /music/reprise/, access_key: access, secret_key: secret}
 allow_private_upstreams: false
 providers:
   spotify:
@@ -183,6 +188,8 @@ func TestEverySettingIsRead(t *testing.T) {
 		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour,
 		DeliveryMaxAttempts: 6, DeliveryKeepDead: 48 * time.Hour,
 		DeliveryWorkers: 2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
+		Backup: Backup{Daily: true, Keep: 30, Folder: "/mnt/nas", Bucket: Bucket{Address: "https://s3.example.org",
+			Name: "music/reprise", AccessKey: "access", SecretKey: "secret"}},
 		NotifyURLs: []resilience.Secret{"ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"},
 		Providers: map[string]providers.Settings{
 			"spotify": {"api_url": text("http://127.0.0.1:1/api"),
@@ -223,6 +230,9 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_SYNC_LISTENS_EVERY=1s",
 		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_NOW_PLAYING=false", "REPRISE_SYNC_ENRICH_EVERY=2h",
 		"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,telegram://1:a@telegram?chats=1,2", "REPRISE_ART_MAX_MIB=0",
+		"REPRISE_BACKUP_DAILY=true", "REPRISE_BACKUP_KEEP=30", "REPRISE_BACKUP_FOLDER=/mnt/nas",
+		"REPRISE_BACKUP_S3_ADDRESS=https://s3.example.org", "REPRISE_BACKUP_S3_BUCKET=music/reprise",
+		"REPRISE_BACKUP_S3_ACCESS_KEY=access", "REPRISE_BACKUP_S3_SECRET_KEY=secret",
 		"REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms",
 		"REPRISE_BACKOFF_MAX=100ms",
 		"REPRISE_BACKOFF_JITTER=0", "REPRISE_BREAKER_FAILURES=3", "REPRISE_BREAKER_COOLDOWN=100ms",

@@ -30,6 +30,7 @@ const (
 	SessionEnd   Type = "session_end"  // a session or a token ended: ID names it
 	Players      Type = "players"      // the player that Connection names was heard from, or has changed
 	NowPlaying   Type = "now_playing"  // what the player that Connection names plays has changed
+	Backups      Type = "backups"      // a backup began or ended; for administrators
 	Access       Type = "access"       // a password, a role or sessions have changed: who may watch is asked again
 )
 

@@ -183,7 +183,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			signedIn,
 			keys,
 			breakers,
-			installation.New(k, c.Settings, c.answers, keys.Part, sources.Part, breakers.Part),
+			installation.New(k, c.Settings, c.answers, c.Backups, keys.Part, sources.Part, breakers.Part),
 		},
 	}, nil
 }

@@ -27,6 +27,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/art"
 	"reprise/internal/asks"
+	"reprise/internal/backups"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/enrich"
@@ -62,6 +63,7 @@ type Config struct {
 	Connections *syncer.Connections
 	Syncer      *syncer.Syncer
 	Deliveries  *delivery.Deliveries
+	Backups     *backups.Backups
 	Imports     *imports.Runner
 	Playing     *players.Now
 	Digests     *digest.Runner

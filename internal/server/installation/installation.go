@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/backups"
 	"reprise/internal/config"
 	"reprise/internal/server/core"
 	"reprise/internal/settings"
@@ -30,6 +31,7 @@ type Handler struct {
 	settings Settings
 	// answers reports whether this server would answer to a host with these settings.
 	answers func(c config.Config, host string) bool
+	backups *backups.Backups
 	parts   []Part
 }
 
@@ -37,8 +39,9 @@ type Handler struct {
 type Part func(context.Context) (templ.Component, error)
 
 // New returns a Handler, with what the page shows below the settings.
-func New(k *core.Core, s Settings, answers func(c config.Config, host string) bool, parts ...Part) *Handler {
-	return &Handler{core: k, settings: s, answers: answers, parts: parts}
+func New(k *core.Core, s Settings, answers func(c config.Config, host string) bool, b *backups.Backups,
+	parts ...Part) *Handler {
+	return &Handler{core: k, settings: s, answers: answers, backups: b, parts: parts}
 }
 
 // Pages adds the routes of the pages.
@@ -46,6 +49,10 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/settings/server", h.page, core.MustBeAdmin)
 	g.POST("/settings/server", h.form, core.MustBeAdmin)
 	g.POST("/settings/server/address", h.addressForm, core.MustBeAdmin)
+	g.POST("/settings/server/backups", h.backupForm, core.MustBeAdmin)
+	g.POST("/settings/server/backups/trial", h.trialForm, core.MustBeAdmin)
+	g.GET("/settings/server/backups/:name", h.askDownload, core.MustBeAdmin)
+	g.POST("/settings/server/backups/:name", h.download, core.MustBeAdmin)
 }
 
 // API adds the routes of the API.
@@ -60,6 +67,17 @@ func (h *Handler) API(a *core.API) {
 		Summary:  "Change settings by their paths, all or none; changes work at once (administrators only)",
 		Answer:   "All settings, in the order of the sample file.",
 		Refusals: map[int]string{http.StatusConflict: "", http.StatusUnprocessableEntity: ""},
+	})
+	core.Get(a, "/admin/backups", h.listBackups, core.Call{
+		ID:      "listBackups",
+		Summary: "The backups of the database, and how the latest ones went (administrators only)",
+		Answer:  "What was known at the latest look, at most ten minutes ago.",
+	})
+	core.Post(a, "/admin/backups", h.makeBackup, core.Call{
+		ID:       "makeBackup",
+		Summary:  "Begin a backup of the database (administrators only)",
+		Answer:   "The same as the list; `running` ends when it is done.",
+		Refusals: map[int]string{http.StatusConflict: ""},
 	})
 }
 

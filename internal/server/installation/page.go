@@ -93,6 +93,7 @@ func (h *Handler) show(c echo.Context, status int, given map[string]string, refu
 	v := viewOf(ctx, h.settings.All(), given, refused, func(provider string) string {
 		return h.core.ProviderName(ctx, provider)
 	})
+	v.backups(ctx, h.backups.Status())
 	for _, part := range h.parts {
 		shown, err := part(ctx)
 		if err != nil {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
+	"reprise/internal/backups"
 	"reprise/internal/config"
 	"reprise/internal/settings"
 	"reprise/internal/words"
@@ -26,7 +28,16 @@ type pageView struct {
 type groupView struct {
 	ID, Title, Note string
 	Open            bool
+	Above           templ.Component // what is known about it, before its settings; nil for nothing
 	Forms           []formView
+}
+
+// backups shows in the group of their settings what is known about backups.
+func (v *pageView) backups(ctx context.Context, s backups.Status) {
+	i := slices.IndexFunc(v.Groups, func(g groupView) bool { return g.ID == string(config.Backups) })
+	if i >= 0 {
+		v.Groups[i].Note, v.Groups[i].Above = backupsNote(ctx, s, time.Now()), backupsPart(backupsViewOf(ctx, s))
+	}
 }
 
 // formView is a form whose fields are saved together. One with a Title is that of a provider, and a fold of its own.
@@ -95,7 +106,8 @@ func (g *groupView) add(i settings.Item, f ui.Field, name func(string) string) {
 
 // seldom reports whether few people need a setting: it is in a fold of its form.
 func seldom(i settings.Item) bool {
-	return i.Provider != "" && (i.Kind == config.URL || i.Kind == config.Rate) ||
+	return strings.HasPrefix(i.Path, "backup.s3.") ||
+		i.Provider != "" && (i.Kind == config.URL || i.Kind == config.Rate) ||
 		i.Path == "admin_token" || i.Path == "log.level"
 }
 

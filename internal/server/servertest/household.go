@@ -18,7 +18,9 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/alerts"
 	"reprise/internal/asks"
+	"reprise/internal/backups"
 	"reprise/internal/config"
+	"reprise/internal/datadir"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/events"
@@ -114,6 +116,8 @@ func New(t testing.TB, opt delivery.Options) *Household {
 		Reach: server.Reach{BaseURL: "http://127.0.0.1:8420"}, OwnNames: []string{"example.com"},
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(), Registry: registry, Bus: bus, Notifier: notifier,
+		Backups: backups.New(backups.Options{Dir: datadir.Dir{Path: t.TempDir()}, Store: db, Notifier: notifier,
+			Bus: bus, Log: log}, config.Backup{Keep: 7}),
 		Imports:     imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: bus, Notifier: notifier, Log: log}),
 		Playing:     players.NewNow(carried, bus),
 		Connections: connections, Syncer: pull, Deliveries: carried, Guard: guard,

@@ -37,7 +37,7 @@ const handlers = {
   enrichment(e) { end(`${e.provider}/enrichment`); },
   imports(i) { end(`${i.connection}/import`); },
   progress: move,
-  access() {}, breakers() {}, deliveries() {}, digest() {}, listens() {},
+  access() {}, backups() {}, breakers() {}, deliveries() {}, digest() {}, listens() {},
 };
 
 // What says nothing about pages, and what shows on a page that has no parts beside those of its frame.
