@@ -63,6 +63,21 @@ func (a Answers) Check() error {
 	return nil
 }
 
+// Unfit returns the name of the answer that cannot be; empty for none.
+func (a Answers) Unfit() string {
+	switch {
+	case (Answers{TimeZone: a.TimeZone}).Check() != nil:
+		return "time_zone"
+	case (Answers{Days: a.Days}).Check() != nil:
+		return "days"
+	case (Answers{Videos: a.Videos}).Check() != nil:
+		return "videos"
+	case a.Check() != nil:
+		return "title"
+	}
+	return ""
+}
+
 // zone returns the time zone of times that name none.
 func (a Answers) zone() *time.Location {
 	if l, err := time.LoadLocation(a.TimeZone); err == nil {

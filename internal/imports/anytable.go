@@ -93,7 +93,7 @@ func (c *Columns) row(cells []string, when clock) row {
 	}
 	at, exact, ok := when.moment(cellOf(cells, c.Time-1))
 	if !ok {
-		return row{bad: words.New("import.row.unread_time")}
+		return row{bad: unreadTime(cellOf(cells, c.Time-1), likeSeconds)}
 	}
 	if !exact {
 		at = at.Add(30 * time.Second)
@@ -145,9 +145,7 @@ func firstRows(head string, most int) Sample {
 		}
 		cells = cells[:min(len(cells), sampleCells)]
 		for i, c := range cells {
-			if letters := []rune(strings.Trim(c, "\ufeff")); len(letters) > sampleCell {
-				cells[i] = string(letters[:sampleCell-1]) + "…"
-			}
+			cells[i] = clipped(strings.Trim(c, "\ufeff"))
 		}
 		s = append(s, cells)
 	}

@@ -32,7 +32,7 @@ var appleMusic = format{
 			}
 			at, err := time.Parse(time.RFC3339, get(0))
 			if err != nil {
-				return row{bad: words.New("import.row.unread_time")}
+				return row{bad: unreadTime(get(0), likeRFC)}
 			}
 			length, _ := strconv.ParseFloat(get(6), 64)
 			t := library.Track{Title: get(1), Artist: cmp.Or(get(3), get(4)), Album: get(5),

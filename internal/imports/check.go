@@ -50,8 +50,8 @@ func check(path, name string, f format, a Answers) (look, error) {
 			seen.rows++
 			seen.bytes = m.used
 			good = good || v.bad.IsZero()
-			if why.IsZero() {
-				why = v.bad
+			if why.IsZero() && !v.bad.IsZero() {
+				why = words.New("import.refused.file_row", "File", entry.name, "Row", v.n, "Why", v.bad)
 			}
 			return seen.rows < lookAt
 		})
@@ -59,7 +59,7 @@ func check(path, name string, f format, a Answers) (look, error) {
 			return seen, nil
 		}
 		if why.IsZero() && err != nil && !errors.Is(err, errStop) && !errors.Is(err, errLooked) {
-			why = inWords(err)
+			why = words.New("import.refused.file_why", "Why", inWords(err))
 		}
 		if file == nil { // it cannot be opened
 			continue
@@ -68,11 +68,10 @@ func check(path, name string, f format, a Answers) (look, error) {
 			break
 		}
 	}
-	problem := words.New("import.refused.file")
-	if !why.IsZero() {
-		problem = words.New("import.refused.file_why", "Why", why)
+	if why.IsZero() {
+		why = words.New("import.refused.file")
 	}
-	return look{}, &RefusedError{Problem: words.Join(problem, f.expected)}
+	return look{}, &RefusedError{Problem: words.Join(why, f.expected)}
 }
 
 // each calls take with every row of an entry, and pause before it reads on. An error of pause ends it.
@@ -84,5 +83,10 @@ func (e *entry) each(f format, a Answers, pause func(*source) error, take func(*
 	defer in.Close()
 	m := newMeter(in, cmp.Or(e.limit, e.size))
 	m.file.pause = pause
-	return f.read(m, a, func(v row) bool { return take(m, v) })
+	n := 0
+	return f.read(m, a, func(v row) bool {
+		n++
+		v.n = cmp.Or(v.n, n)
+		return take(m, v)
+	})
 }

@@ -25,7 +25,7 @@ var deezer = format{
 			}
 			at, _, ok := workbookMoment(get(3))
 			if !ok {
-				return row{bad: words.New("import.row.unread_time")}
+				return row{bad: unreadTime(get(3), likeSeconds)}
 			}
 			return play(library.Listen{Track: library.Track{Title: get(0), Artist: get(1), Album: get(4), ISRC: get(5)},
 				SourceID: exportID(at, get(1), get(0)), PlayedAt: at})

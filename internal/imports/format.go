@@ -31,6 +31,7 @@ type row struct {
 	sources []library.Source
 	skip    bool       // the row is not a listen
 	bad     words.Text // why the row cannot be read, as the end of a sentence
+	n       int        // its number as a spreadsheet shows it; 0 where rows are numbered as they come
 	lost    bool       // a name had U+FFFD, the mark of lost letters
 }
 
@@ -108,6 +109,31 @@ func inWords(err error) words.Text {
 		return words.New("import.row.json", "Byte", e.offset)
 	}
 	return words.New("import.why.rest")
+}
+
+// What times look like, for a person whose file has others.
+const (
+	likeSeconds = "2026-11-28 20:15:00"
+	likeMinutes = "2026-11-28 20:15"
+	likeRFC     = "2026-11-28T20:15:00Z"
+	likeUnix    = "1795896900"
+	likeGoogle  = "Nov 28, 2026, 8:15:00 PM UTC"
+)
+
+// unreadTime says what stands where a time belongs, and what would be right.
+func unreadTime(text, like string) words.Text {
+	if text == "" {
+		return words.New("import.row.no_time")
+	}
+	return words.New("import.row.unread_time", "Text", clipped(text), "Like", like)
+}
+
+// clipped returns the beginning of a cell.
+func clipped(text string) string {
+	if letters := []rune(text); len(letters) > sampleCell {
+		return string(letters[:sampleCell-1]) + "…"
+	}
+	return text
 }
 
 // ending reports whether a file's name has one of the endings, in any case.

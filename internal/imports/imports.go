@@ -67,9 +67,11 @@ type Import struct {
 	Bad        int // rows that cannot be read
 	// Problems are the first bad rows, one [words.Text] per line as it is stored. Rows of earlier versions hold English
 	// sentences, which are read as plain texts.
-	Problems  string
-	Reason    words.Text // why it failed; one of an earlier version is a plain English text
-	Crashes   int        // ends of the process while it was read at the present position, with the attempt under way
+	Problems string
+	// Reason is why it failed, or will when all is read, as one of its files is cut off. One of an earlier version is a
+	// plain English text.
+	Reason    words.Text
+	Crashes   int // ends of the process while it was read at the present position, with the attempt under way
 	CreatedAt time.Time
 	EndedAt   time.Time
 }
@@ -84,7 +86,7 @@ func (v *Import) Looked() bool { return v.State == Ready && v.BytesDone > 0 }
 func (v *Import) again() {
 	v.State, v.Entry, v.EntryRow, v.BytesDone, v.Crashes = Waiting, 0, 0, 0, 0
 	v.Rows, v.Added, v.Known, v.Skipped, v.Bad, v.Problems = 0, 0, 0, 0, 0, ""
-	v.First, v.Last = time.Time{}, time.Time{}
+	v.First, v.Last, v.Reason = time.Time{}, time.Time{}, words.Text{}
 }
 
 // heard notes the time of a play.

@@ -54,6 +54,9 @@ func (j *job) read(ctx context.Context, e *export) error {
 		j.before, j.entry = j.before+entry.size, nil
 	}
 	j.at.BytesDone, j.at.State = max(e.total, 1), Ready
+	if !j.at.Preview && !j.at.Reason.IsZero() {
+		return j.cutShort(ctx)
+	}
 	if !j.at.Preview {
 		j.at.State, j.at.EndedAt = Done, time.Now()
 	}
@@ -78,13 +81,14 @@ var errRows = errors.New("too many rows")
 // readEntry reads the rest of one entry.
 func (j *job) readEntry(ctx context.Context, f format, e *entry) error {
 	var stop error
-	row0, rows := j.at.EntryRow, 0
+	row0, rows, last := j.at.EntryRow, 0, 0
 	pause := func(s *source) error {
 		j.entry = s
 		stop = j.pause(ctx)
 		return stop
 	}
 	err := e.each(f, j.at.Answers, pause, func(m *meter, v row) bool {
+		last = v.n
 		if rows++; rows <= row0 { // read by an earlier process
 			return ctx.Err() == nil
 		}
@@ -92,7 +96,8 @@ func (j *job) readEntry(ctx context.Context, f format, e *entry) error {
 			stop = errRows
 			return false
 		}
-		j.take(v, e.name, rows)
+		j.take(v, e.name)
+		j.at.EntryRow = rows
 		j.at.BytesDone = j.before + min(m.file.n, e.size)
 		if len(j.plays)+len(j.kept) >= atOnce || rows%rowsAtOne == 0 {
 			stop = j.page(ctx)
@@ -106,9 +111,24 @@ func (j *job) readEntry(ctx context.Context, f format, e *entry) error {
 		return stop
 	}
 	if err != nil {
-		j.at.bad(words.New("import.row.after", "File", e.name, "Row", rows, "Why", inWords(err)))
+		j.at.bad(words.New("import.row.after", "File", e.name, "Row", last, "Why", inWords(err)))
+	}
+	if err != nil && !errors.Is(err, errKind) && j.at.Reason.IsZero() {
+		j.at.Reason = words.New("import.stopped.cut", "Row", last, "Why", inWords(err))
+		if e.name != j.at.Name {
+			j.at.Reason = words.New("import.stopped.cut_in", "File", e.name, "Row", last, "Why", inWords(err))
+		}
 	}
 	return nil
+}
+
+// cutShort ends an import of which a file could not be read to its end. What has been read stays.
+func (j *job) cutShort(ctx context.Context) error {
+	j.at.State = Running
+	if err := j.save(ctx); err != nil {
+		return err
+	}
+	return j.fail(ctx, j.at.Reason)
 }
 
 // page stores a page of plays, and lets others have their turn when this one was long.
@@ -131,12 +151,11 @@ func (j *job) tooMany(ctx context.Context) error {
 }
 
 // take counts a row.
-func (j *job) take(v row, entry string, n int) {
+func (j *job) take(v row, entry string) {
 	j.at.Rows++
-	j.at.EntryRow = n
 	switch {
 	case !v.bad.IsZero():
-		j.at.bad(words.New("import.row.at", "File", entry, "Row", n, "Why", v.bad))
+		j.at.bad(words.New("import.row.at", "File", entry, "Row", v.n, "Why", v.bad))
 	case v.skip:
 		j.at.Skipped++
 	case v.sources != nil:

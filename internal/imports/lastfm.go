@@ -40,7 +40,7 @@ func scrobble(artist, title, album, when string) row {
 	}
 	at, exact, ok := moment(when, time.UTC)
 	if !ok {
-		return row{bad: words.New("import.row.unread_time")}
+		return row{bad: unreadTime(when, likeSeconds)}
 	}
 	id := strconv.FormatInt(at.Unix(), 10) + ":" + library.NameHash(artist, title)
 	if !exact {

@@ -39,6 +39,7 @@ type meter struct {
 	file *source
 	used int64 // bytes of the text that have been looked at
 	last int64 // used at the end of the last row
+	tail byte  // the last byte that Read has returned
 }
 
 func newMeter(r io.Reader, limit int64) *meter {
@@ -54,8 +55,16 @@ func (m *meter) Read(p []byte) (int, error) {
 		return 0, errBudget
 	}
 	n, err := m.r.Read(p)
-	m.used += int64(n)
+	if m.used += int64(n); n > 0 {
+		m.tail = p[n-1]
+	}
 	return n, err
+}
+
+// cutOff reports whether the text ends at a place, within a line.
+func (m *meter) cutOff(at int64) bool {
+	_, err := m.r.Peek(1)
+	return errors.Is(err, io.EOF) && m.used == at && m.tail != '\n' && m.tail != '\r'
 }
 
 // took notes the end of a row.

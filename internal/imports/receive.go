@@ -28,19 +28,18 @@ type Sent struct {
 	Zone       string  // the person's time zone, by which a preview goes
 }
 
-// Receive stores a file that a person sends and checks that it is an export of the provider, or finds out whose it is.
+// Receive stores a file that a person sends and finds out whose export it is, whatever the person takes it for.
 // It returns the import that will read it; a preview first, also if the file leaves a question open. If it returns an
 // error, such as a *RefusedError, ErrTooLarge or ErrBusy, nothing is stored.
 func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, err error) {
 	if err := sent.Answers.Check(); err != nil {
 		return v, err
 	}
-	found := recognised{as: sent.Connection}
-	if found.as != "" {
-		if !Reads(found.as.Provider()) {
+	if sent.Connection != "" {
+		if !Reads(sent.Connection.Provider()) {
 			return v, &RefusedError{Problem: words.New("import.refused.service")}
 		}
-		if err := r.known(ctx, user, found.as); err != nil {
+		if err := r.known(ctx, user, sent.Connection); err != nil {
 			return v, err
 		}
 	}
@@ -57,10 +56,10 @@ func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, 
 			_ = os.Remove(filepath.Join(r.c.Dir, file.name))
 		}
 	}()
-	if found.as == "" {
-		if file, found, err = r.recognise(file); err != nil {
-			return v, err
-		}
+	var found recognised
+	var seen *look
+	if file, found, seen, err = r.identify(file, sent); err != nil {
+		return v, err
 	}
 	v = Import{User: user, Connection: found.as, Name: file.said, File: file.name, Size: file.size, State: Waiting,
 		Question: found.question, Answers: sent.Answers, Sample: found.sample, CreatedAt: time.Now()}
@@ -77,9 +76,10 @@ func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, 
 		}
 		return v, err
 	}
-	seen, err := check(filepath.Join(r.c.Dir, file.name), file.said, formats[found.as.Provider()], v.Answers)
-	if err != nil {
-		return v, err
+	if seen == nil {
+		if seen, err = r.check(file, found.as, v.Answers); err != nil {
+			return v, err
+		}
 	}
 	v.BytesAll = seen.total
 	if err := r.Room(seen.need(r.maxRows, r.c.RowBytes)); err != nil {
@@ -91,6 +91,32 @@ func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, 
 	r.tell(v)
 	r.look()
 	return v, nil
+}
+
+// identify finds out whose export a file is: that of the connection that its person names, unless it turns out to be
+// another one. seen is what a look into it has found; nil for none.
+func (r *Runner) identify(f keptFile, sent Sent) (_ keptFile, found recognised, seen *look, err error) {
+	var refusal error
+	if sent.Connection != "" {
+		seen, refusal = r.check(f, sent.Connection, sent.Answers)
+		if _, refused := errors.AsType[*RefusedError](refusal); !refused {
+			return f, recognised{as: sent.Connection}, seen, refusal
+		}
+	}
+	f, found, err = r.recognise(f)
+	if _, unknown := errors.AsType[*RefusedError](err); unknown && refusal != nil {
+		err = refusal
+	}
+	if found.as.Provider() == sent.Connection.Provider() {
+		found.as = sent.Connection
+	}
+	return f, found, nil, err
+}
+
+// check looks into a file as one of a connection.
+func (r *Runner) check(file keptFile, as library.ConnectionID, a Answers) (*look, error) {
+	seen, err := check(filepath.Join(r.c.Dir, file.name), file.said, formats[as.Provider()], a)
+	return &seen, err
 }
 
 // answered reports whether the person has answered the file's question.

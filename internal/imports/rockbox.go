@@ -45,7 +45,7 @@ var rockbox = format{
 			}
 			n, err := strconv.ParseInt(cells[6], 10, 64)
 			if err != nil || n <= 0 {
-				return out(row{bad: words.New("import.row.unread_time")})
+				return out(row{bad: unreadTime(cells[6], likeUnix)})
 			}
 			// The number is the player's own clock, taken for UTC.
 			clock := time.Unix(n, 0).UTC()

@@ -204,9 +204,10 @@ func TestARefusalSaysWhichFileToChoose(t *testing.T) {
 		{"spotify", []byte("[]"), "This file can't be imported. Choose"},
 		{"spotify", zipped(t, "Playlist1.json", "[]"), "There are no listens in this archive"},
 		{"spotify", zipped(t, "Streaming_History_Audio_1.json", good)[:200], "damaged"},
-		{"listenbrainz", []byte(good), "no time"},
+		{"listenbrainz", []byte(`{"a":1}`), "is in file, row 1: no time."},
+		{"lastfm", []byte("Artist,Album,Track,Date\nA,B,T,yesterday\n"),
+			"is in file, row 2: “yesterday” isn't a time that Reprise can read; 2026-11-28 20:15:00 would be one."},
 		{"listenbrainz", zipped(t, "user.json", `{"user_id":1}`), "There are no listens in this archive"},
-		{"lastfm", []byte(good), "a time that can't be read"},
 		{"navidrome", []byte(good), "Choose the service"},
 	} {
 		_, err := b.Receive(t.Context(), b.user, sent(c.provider, "file", bytes.NewReader(c.file)))
@@ -237,14 +238,19 @@ func TestBadRowsAreCountedAndSaid(t *testing.T) {
 	_, err := b.Receive(t.Context(), b.user, sent("spotify", "a.zip", bytes.NewReader(file)))
 	require.NoError(t, err)
 	v := b.finish(b.Runner)
-	require.Equal(t, imports.Done, v.State)
+	require.Equal(t, imports.Failed, v.State, "a part is missing")
+	require.Equal(t, "In this archive, Streaming_History_Audio_1.json can only be read up to row 3: it ends in the "+
+		"middle of a row. Reprise keeps what comes before, and the other files. For the rest, export it again and "+
+		"import the new archive; nothing is added twice.", v.Reason.String())
 	require.Equal(t, []int{4, 3, 2}, []int{v.Rows, v.Added, v.Bad})
 	why := v.BadRows()
 	require.Len(t, why, 2)
-	require.Equal(t, "Streaming_History_Audio_1.json, row 2: a time that can't be read", why[0].String())
+	require.Equal(t, "Streaming_History_Audio_1.json, row 2: “soon” isn't a time that Reprise can read; "+
+		"2026-11-28T20:15:00Z would be one", why[0].String())
 	require.Equal(t, "Streaming_History_Audio_1.json, after row 3: it ends in the middle of a row",
 		why[1].String())
-	require.Equal(t, "Streaming_History_Audio_1.json, Zeile 2: eine Zeit, die sich nicht lesen lässt",
+	require.Equal(t, "Streaming_History_Audio_1.json, Zeile 2: „soon“ ist keine Zeit, die Reprise lesen kann; "+
+		"2026-11-28T20:15:00Z wäre eine",
 		why[0].In(words.German), "in the language of the reader")
 }
 

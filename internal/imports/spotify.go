@@ -65,7 +65,7 @@ func (r *spotifyRow) row() row {
 func (r *spotifyRow) extended() row {
 	end, err := time.Parse(time.RFC3339, r.EndedAt)
 	if err != nil {
-		return row{bad: words.New("import.row.unread_time")}
+		return row{bad: unreadTime(r.EndedAt, likeRFC)}
 	}
 	heard := time.Duration(r.MS) * time.Millisecond
 	if r.Track == "" || heard < minPlayed {
@@ -118,7 +118,7 @@ func spotifyPlayer(platform string) string {
 func (r *spotifyRow) short() row {
 	end, err := time.Parse("2006-01-02 15:04", r.EndTime)
 	if err != nil {
-		return row{bad: words.New("import.row.unread_time")}
+		return row{bad: unreadTime(r.EndTime, likeMinutes)}
 	}
 	heard := time.Duration(r.MSPlayed) * time.Millisecond
 	if r.PodcastName != "" || r.TrackName == "" || heard < minPlayed {

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -35,6 +36,8 @@ func tableRows(
 	head, _ := m.r.Peek(4000)
 	in.Comma = separatorOf(head)
 	var each func([]string) row
+	start := m.used
+	n, end, width := 0, 0, 0 // of the row and of the line that were read last, and the columns of the first one
 	for {
 		cells, err := in.Read()
 		if errors.Is(err, io.EOF) && each != nil {
@@ -47,6 +50,11 @@ func tableRows(
 			return err
 		}
 		m.took()
+		begin, last := linesFrom(in, cells, err)
+		n, end = n+max(begin-end, 1), last // an empty line is a row, too
+		if width = cmp.Or(width, len(cells)); err == nil && len(cells) < width && m.cutOff(start+in.InputOffset()) {
+			return io.ErrUnexpectedEOF
+		}
 		isRow := true
 		if each == nil {
 			if each, isRow, err = first(cells); err != nil {
@@ -64,10 +72,21 @@ func tableRows(
 		default:
 			v = each(cells)
 		}
-		if !out(honest(v, m, func() bool { return true })) {
+		v = honest(v, m, func() bool { return true })
+		if v.n = n; !out(v) {
 			return errStop
 		}
 	}
+}
+
+// linesFrom returns the lines on which the row that was read begins and ends.
+func linesFrom(in *csv.Reader, cells []string, err error) (begin, end int) {
+	if e, ok := errors.AsType[*csv.ParseError](err); ok {
+		return e.StartLine, e.Line
+	}
+	begin, _ = in.FieldPos(0)
+	end, _ = in.FieldPos(len(cells) - 1)
+	return begin, end + strings.Count(cells[len(cells)-1], "\n")
 }
 
 // column returns the index of the first column with one of these names, in lower case with "_" for spaces; -1 for none.

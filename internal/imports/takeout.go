@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
-
-	"reprise/internal/words"
 )
 
 // takeoutPage reports whether a file begins like the pages of Google Takeout, which come with Google's styles.
@@ -144,7 +142,7 @@ func (b *takeoutBox) row(when *time.Location, all bool) row {
 		break
 	}
 	if r.Time.IsZero() {
-		return row{bad: words.New("import.row.unread_time")}
+		return row{bad: unreadTime(cellOf(b.lines, len(b.lines)-1), likeGoogle)}
 	}
 	for _, name := range b.named[1:] {
 		r.Channels = append(r.Channels, struct {

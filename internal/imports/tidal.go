@@ -23,7 +23,7 @@ var tidal = format{
 			at, err := time.ParseInLocation("02/01/2006 15:04", get(2), in)
 			if err != nil {
 				if at, err = time.ParseInLocation("2006-01-02 15:04:05", get(2), in); err != nil {
-					return row{bad: words.New("import.row.unread_time")}
+					return row{bad: unreadTime(get(2), likeSeconds)}
 				}
 			}
 			return play(library.Listen{Track: library.Track{Artist: get(0), Title: get(1)},

@@ -119,3 +119,50 @@ func TestAFileOnThePageIsRecognised(t *testing.T) {
 		require.Contains(t, h.Page("/listens"), "Days Like These")
 	})
 }
+
+// Promise: A file that is sent for the wrong service is read as what it is, and the page says so.
+func TestAFileForAnotherServiceIsSaid(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		time.Sleep(time.Until(afterAll))
+		h := servertest.New(t, delivery.Options{})
+		h.Page("/")
+		send := func(path, name, text string) string {
+			w := h.Do(http.MethodPost, path, "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\""+name+
+				"\"\r\n\r\n"+text+"\r\n--b--\r\n", "multipart/form-data; boundary=b")
+			require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+			return h.Page("/imports")
+		}
+		const scrobbles = "uts,artist,album,track\n1700000000,Low,,Days Like These\n"
+		page := send("/imports?provider=spotify", "mine.csv", scrobbles)
+		require.Contains(t, page, "mine.csv is being imported.")
+		require.Contains(t, page, "This is a list of scrobbles from Last.fm. Reprise reads it as such, not as a file "+
+			"from Spotify.")
+		require.Contains(t, page, "Next in line")
+		require.NotContains(t, page, "one after another")
+		page = send("/imports?provider=lastfm", "more.csv", scrobbles)
+		require.NotContains(t, page, "not as a file from")
+		require.Contains(t, page, "This one begins when mine.csv is done.")
+		page = send("/imports?provider=lastfm", "most.csv", scrobbles)
+		require.Contains(t, page, "This one begins when more.csv is done.")
+		run(t, h)
+	})
+}
+
+// What is wrong with an answer about a file is said at its field, and what was typed stays there.
+func TestAWrongTimeZoneIsSaidAtItsField(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		time.Sleep(time.Until(afterAll))
+		h := servertest.New(t, delivery.Options{})
+		v := h.Call(http.MethodPost, "/imports?name=mine.csv", "What;When\nLow - Cue;2026-04-30 21:05:11\n",
+			http.StatusCreated)
+		id := v["id"].(string)
+		page := h.Submit("/imports/"+id+"/answers", http.StatusUnprocessableEntity, "artist", "0", "title", "1",
+			"album", "0", "time", "2", "length", "0", "time_zone", "Atlantis").Body.String()
+		_, field, _ := strings.Cut(page, `id="time_zone-`+id+`"`)
+		field, _, _ = strings.Cut(field, "</form>")
+		require.Contains(t, field, `value="Atlantis"`)
+		require.Contains(t, field, "time zone")
+		require.Contains(t, page, `aria-invalid="true"`)
+		require.NotContains(t, page, `class="problem" id="problem"`, "not at the top")
+	})
+}

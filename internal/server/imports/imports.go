@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -130,13 +131,15 @@ type Import struct {
 	Trouble     string          `json:"trouble,omitempty" doc:"Why it waits and what to do, for example because the disk is full. It continues by itself."`
 	CreatedAt   core.Time       `json:"created_at"`
 	EndedAt     core.MaybeTime  `json:"ended_at"`
+	After       string          `json:"-"` // the file that is read before this one, which waits for it
+	Problem     string          `json:"-"` // with the answers, which are what was typed
 	Open        bool            `json:"-"`
 	Looked      bool            `json:"-"` // the preview has counted
 }
 
 func (h *Handler) view(ctx context.Context, v imports.Import, label func(library.ConnectionID) string) Import {
 	view := Import{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
-		Provider: v.Connection.Provider(), DisplayName: nameOf(v.Connection, label), Name: v.Name,
+		Provider: v.Connection.Provider(), DisplayName: h.nameOf(ctx, v.Connection, label), Name: v.Name,
 		State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
@@ -157,10 +160,14 @@ func (h *Handler) view(ctx context.Context, v imports.Import, label func(library
 // ours is the name of this program, whose own exports can be imported too.
 const ours = "Reprise"
 
-// nameOf returns the name of the service that an import is from.
-func nameOf(id library.ConnectionID, label func(library.ConnectionID) string) string {
-	if id == imports.Reprise {
+// nameOf returns the name of the service that an import is from. A further connection has its own name, while that of
+// the first one would be that of an account, or the address of a server, which a file need not come from.
+func (h *Handler) nameOf(ctx context.Context, id library.ConnectionID, label func(library.ConnectionID) string) string {
+	switch {
+	case id == imports.Reprise:
 		return ours
+	case string(id) == id.Provider():
+		return h.core.NameOf(ctx, id)
 	}
 	return label(id)
 }
@@ -172,12 +179,20 @@ func (h *Handler) all(ctx context.Context, user int64, conn library.ConnectionID
 		return nil, err
 	}
 	all, err := h.store.Imports(ctx, user)
-	views := []Import{}
-	for _, v := range all {
+	views, before := []Import{}, ""
+	for _, v := range slices.Backward(all) { // in the order in which they are read
+		view := h.view(ctx, v, label)
+		switch v.State {
+		case imports.Waiting:
+			view.After, before = before, v.Name
+		case imports.Running:
+			before = v.Name
+		}
 		if conn == "" || v.Connection == conn {
-			views = append(views, h.view(ctx, v, label))
+			views = append(views, view)
 		}
 	}
+	slices.Reverse(views)
 	return views, err
 }
 

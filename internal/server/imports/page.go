@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,14 @@ type importsView struct {
 	Readers []readerView
 	Imports []Import
 	Problem string // with the file that was sent last
+	Wrong   wrong
+}
+
+// wrong are answers about a file that cannot be.
+type wrong struct {
+	id      string // of the import
+	answers imports.Answers
+	problem string
 }
 
 // readerView is a service whose export can be imported.
@@ -36,12 +45,16 @@ func (h *Handler) page(c echo.Context) error {
 func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
 	ctx := c.Request().Context()
 	for _, id := range imports.All() {
-		v.Readers = append(v.Readers, readerView{string(id), nameOf(id, func(id library.ConnectionID) string {
-			return h.core.NameOf(ctx, id)
-		}), imports.Expected(string(id)).T(ctx)})
+		v.Readers = append(v.Readers, readerView{string(id), h.nameOf(ctx, id, nil),
+			imports.Expected(string(id)).T(ctx)})
 	}
 	if v.Imports, err = h.all(ctx, core.UserOf(c).ID, ""); err != nil {
 		return err
+	}
+	for i := range v.Imports {
+		if one := &v.Imports[i]; one.ID == v.Wrong.id {
+			one.Answers, one.Problem = v.Wrong.answers, v.Wrong.problem
+		}
 	}
 	return h.core.Show(c, status, words.T(ctx, "import.title"), importsPage(v))
 }
@@ -54,10 +67,19 @@ func (h *Handler) sendForm(c echo.Context) error {
 		p := h.core.Problem(c, err)
 		return h.show(c, p.Status, importsView{Problem: p.Detail})
 	}
-	if v.Preview {
-		return c.Redirect(http.StatusSeeOther, "/imports#import-"+strconv.FormatInt(v.ID, 10))
+	to, said := "/imports#import-"+strconv.FormatInt(v.ID, 10), words.New("import.started", "File", v.Name)
+	if id == "" || id.Provider() == v.Connection.Provider() {
+		if v.Preview {
+			return c.Redirect(http.StatusSeeOther, to)
+		}
+		return h.core.Done(c, "/imports", said)
 	}
-	return h.core.Done(c, "/imports", words.New("import.started", "File", v.Name))
+	taken := h.nameOf(c.Request().Context(), library.ConnectionID(id.Provider()), nil)
+	is := words.Join(imports.What(v.Connection.Provider()), words.New("import.not_from", "Service", taken))
+	if !v.Preview {
+		is = words.Join(said, is)
+	}
+	return h.core.Done(c, to, is)
 }
 
 func (h *Handler) startForm(c echo.Context) error {
@@ -87,7 +109,12 @@ func (h *Handler) explainForm(c echo.Context) error {
 		answers.Columns = &imports.Columns{Artist: number("artist"), Title: number("title"), Album: number("album"),
 			Time: number("time"), Length: number("length")}
 	}
-	if _, err = h.runner.Explain(c.Request().Context(), core.UserOf(c).ID, id, answers); err != nil {
+	_, err = h.runner.Explain(c.Request().Context(), core.UserOf(c).ID, id, answers)
+	if _, refused := errors.AsType[*imports.RefusedError](err); refused && answers.Check() != nil {
+		p := h.core.Problem(c, err)
+		return h.show(c, p.Status, importsView{Wrong: wrong{c.Param("id"), answers, p.Detail}})
+	}
+	if err != nil {
 		p := h.core.Problem(c, err)
 		return h.show(c, p.Status, importsView{Problem: p.Detail})
 	}
@@ -241,6 +268,11 @@ func questions(ctx context.Context, v Import) ui.Form {
 				{Value: imports.OnlyMusic, Label: words.T(ctx, "import.only_music")},
 				{Value: imports.AllVideos, Label: words.T(ctx, "import.all_videos")}}})
 	}
+	if v.Problem == "" || len(f.Fields) == 0 {
+		return f
+	}
+	at := slices.IndexFunc(f.Fields, func(one ui.Field) bool { return one.Name == v.Answers.Unfit() })
+	f.Fields[max(at, 0)].Problem, f.Fields[max(at, 0)].Autofocus = v.Problem, true
 	return f
 }
 
