@@ -36,6 +36,9 @@ func TestBrowserMergesTwoSpellings(t *testing.T) {
 	}
 	do(t, tab, sees("h1", "Merge Sigur Ros Band into Sigur Rós?"), sees("main", "Your 1 listen will count for"),
 		chromedp.Click(`#merge`, byQuery), sees(".flash", "Merged"), sees("#music h1", "Sigur Rós"),
+		chromedp.Click(`#undo`, byQuery), sees(".flash", "Undone"), sees("#music h1", "Sigur Rós"),
+		chromedp.Navigate(wrong+"/merge?into="+idOf("rós")),
+		chromedp.Click(`#merge`, byQuery), sees(".flash", "Merged"), sees("#music h1", "Sigur Rós"),
 		chromedp.Navigate(p.url+"/listening?span=all"), sees("main", "3"), gone(`a[href*="Band"]`))
 	top := func() (n []any) {
 		return v.call(http.MethodGet, "/stats/top/artists?span=all", nil, 200)["top"].([]any)

@@ -36,6 +36,7 @@ type Frame struct {
 	Quiet    *Link // in place of the banners that the person has dismissed; nil for none
 	Notices  []Notice
 	Flash    string   // a sentence about what was just done
+	Undo     *Action  // undoes that; nil where nothing can
 	Scripts  []string // modules that only this page needs, by file name
 	Meta     []Meta   // for link previews and search engines
 }

@@ -25,6 +25,7 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	path := k.pathOf(c)
 	if !ByScript(c) { // the flash is kept for a person
 		f.Flash, f.Serial = k.Sessions.popFlash(ctx).T(ctx), visitOf(ctx).serial
+		f.Undo = k.Sessions.popUndo(ctx)
 	}
 	open, err := k.Open(ctx, u.ID)
 	if err != nil {

@@ -96,6 +96,12 @@ func (k *Core) Done(c echo.Context, to string, said words.Text) error {
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
+// DoneUndoably is Done with a button that undoes what was done, by a form that is sent to undo and then leads back.
+func (k *Core) DoneUndoably(c echo.Context, to string, said words.Text, undo, back string) error {
+	k.Sessions.offerUndo(c.Request().Context(), undo, back)
+	return k.Done(c, to, said)
+}
+
 // Notification is a notification in the API, in events and on pages.
 type Notification struct {
 	ID             string    `json:"id"`

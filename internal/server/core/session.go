@@ -20,6 +20,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/events"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 const (
@@ -31,6 +32,7 @@ const (
 	stampKey    = "stamp" // in a session: a fingerprint of the password that it was opened with
 	boundKey    = "bound" // in a session: whether only a cookie that is bound to the host may name it
 	flashKey    = "flash" // in a session: a sentence for the next page
+	undoKey     = "undo"  // in a session: where a form undoes what that sentence tells of, and where it leads back
 )
 
 // Sessions are the sessions of browsers.
@@ -316,6 +318,21 @@ func (s *Sessions) popFlash(ctx context.Context) (said words.Text) {
 		return words.Plain(kept) // by an earlier version
 	}
 	return said
+}
+
+// offerUndo keeps the button that undoes what the next sentence of Flash tells of, and then leads back to a page.
+func (s *Sessions) offerUndo(ctx context.Context, undo, back string) {
+	s.manager.Put(ctx, undoKey, undo+" "+back)
+}
+
+// popUndo returns the button that offerUndo kept, once; nil for none.
+func (s *Sessions) popUndo(ctx context.Context) *ui.Action {
+	undo, back, kept := strings.Cut(s.manager.PopString(ctx, undoKey), " ")
+	if !kept {
+		return nil
+	}
+	return &ui.Action{ID: "undo", Label: words.T(ctx, "corrections.undo"), Post: undo,
+		Fields: []ui.Hidden{{Name: "to", Value: back}}}
 }
 
 type userContext struct{}

@@ -210,7 +210,7 @@ func TestAListenIsCorrectedOnItsPage(t *testing.T) {
 		require.Equal(t, "1998-02-03T04:05:00.000Z", now["played_at"])
 		h.Submit(path+"/split", http.StatusSeeOther)
 		require.Len(t, titlesOf(h), 2)
-		require.NotContains(t, h.Page(path), "Keep both")
+		require.NotContains(t, h.Page(path), "Split into 2 listens")
 		require.Contains(t, h.Page("/corrections"), "Kept as 2 listens")
 		last := h.Call(http.MethodGet, "/corrections", "", http.StatusOK)["corrections"].([]any)[0].(map[string]any)
 		h.Call(http.MethodPost, "/corrections/"+last["id"].(string)+"/undo", "", http.StatusOK)

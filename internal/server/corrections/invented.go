@@ -60,5 +60,5 @@ func (h *Handler) deleteInventedForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, suspiciousPath, words.New("corrections.deleted", "Count", made.Listens))
+	return h.done(c, suspiciousPath, words.New("corrections.deleted", "Count", made.Listens), made)
 }

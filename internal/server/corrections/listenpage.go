@@ -62,10 +62,7 @@ func listenViewOf(ctx context.Context, l library.StoredListen, told []library.To
 	}
 	v.Players = playersOf(ctx, told)
 	if len(told) > 1 {
-		v.Split = &ui.Action{Label: words.T(ctx, "corrections.keep_both"), Post: page + "/split"}
-		if len(told) > 2 {
-			v.Split.Label = words.T(ctx, "corrections.keep", "Count", len(told))
-		}
+		v.Split = &ui.Action{Label: words.T(ctx, "corrections.keep", "Count", len(told)), Post: page + "/split"}
 	}
 	return v
 }
@@ -119,13 +116,14 @@ func typed(c echo.Context) (change, error) {
 
 func (h *Handler) editForm(c echo.Context) error {
 	in, err := typed(c)
-	if err == nil {
-		_, err = h.edit(c, in)
-	}
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/listens/"+c.Param("id"), words.New("corrections.edited"))
+	made, err := h.edit(c, in)
+	if err != nil {
+		return err
+	}
+	return h.done(c, "/listens/"+c.Param("id"), words.New("corrections.edited"), made)
 }
 
 func (h *Handler) splitForm(c echo.Context) error {
@@ -133,7 +131,7 @@ func (h *Handler) splitForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, h.core.CameFrom(c), words.New("corrections.split", "Count", made.Listens))
+	return h.done(c, h.core.CameFrom(c), words.New("corrections.split", "Count", made.Listens), made)
 }
 
 func (h *Handler) newPage(c echo.Context) error {
@@ -150,15 +148,15 @@ func newForm(ctx context.Context, now time.Time, zone *time.Location) ui.Form {
 
 func (h *Handler) newForm(c echo.Context) error {
 	in, err := typed(c)
-	var id int64
-	if err == nil {
-		_, id, err = h.add(c, in)
+	if err != nil {
+		return err
 	}
+	made, id, err := h.add(c, in)
 	if errors.Is(err, library.ErrUnchanged) {
 		return h.core.Done(c, addressOf(id), words.New("corrections.problem.there"))
 	}
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, addressOf(id), words.New("corrections.added"))
+	return h.core.DoneUndoably(c, addressOf(id), words.New("corrections.added"), undoing(made), "/listens")
 }

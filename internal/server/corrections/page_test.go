@@ -75,12 +75,12 @@ func TestAListenSaysWhyItIsOne(t *testing.T) {
 	}
 	ctx := words.With(t.Context(), words.English)
 	v := listenViewOf(ctx, l, told, asIs, time.UTC)
-	require.Equal(t, "Keep all 3", v.Split.Label)
+	require.Equal(t, "Split into 3 listens", v.Split.Label)
 	html := uitest.HTML(t, words.English, listenPage(v))
 	require.Contains(t, html, "lastfm reported the same title and artist 4 seconds after spotify.")
 	require.Contains(t, html, "navidrome reported the same title and artist 3 minutes after spotify.")
 	v = listenViewOf(ctx, l, told[:2], asIs, time.UTC)
-	require.Equal(t, "Keep both", v.Split.Label)
+	require.Equal(t, "Split into 2 listens", v.Split.Label)
 	require.Nil(t, listenViewOf(ctx, l, told[:1], asIs, time.UTC).Split)
 	uitest.Sound(t, func(l *words.Language) templ.Component {
 		ctx := words.With(t.Context(), l)

@@ -1,6 +1,7 @@
 package corrections
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -106,7 +107,7 @@ func (h *Handler) deleteForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, back, words.New("corrections.deleted", "Count", made.Listens))
+	return h.done(c, back, words.New("corrections.deleted", "Count", made.Listens), made)
 }
 
 func (h *Handler) undoForm(c echo.Context) error {
@@ -131,7 +132,18 @@ func (h *Handler) undoForm(c echo.Context) error {
 			said = words.Join(said, stay)
 		}
 	}
-	return h.core.Done(c, "/corrections", said)
+	return h.core.Done(c, core.LocalPath(cmp.Or(c.FormValue("to"), "/corrections")), said)
+}
+
+// undoing returns where a form undoes a correction.
+func undoing(made library.Correction) string {
+	return "/corrections/" + strconv.FormatInt(made.ID, 10) + "/undo"
+}
+
+// done ends the form of a correction: it says on a page of ours what was done, with a button that undoes it and leads
+// back there.
+func (h *Handler) done(c echo.Context, to string, said words.Text, made library.Correction) error {
+	return h.core.DoneUndoably(c, to, said, undoing(made), to)
 }
 
 // correctionsView is the page of corrections.

@@ -118,10 +118,11 @@ func (h *Handler) pictureForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.picture(c, kind, sent); err != nil {
+	made, err := h.picture(c, kind, sent)
+	if err != nil {
 		return err
 	}
-	return h.core.Done(c, back, words.New("rules.pictured"))
+	return h.done(c, back, words.New("rules.pictured"), made)
 }
 
 // sentPicture returns the picture that a form uploads, or the one that it selects among those from sources.

@@ -74,7 +74,7 @@ func (h *Handler) renameForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, pageOf(made.About, made.Of), words.New("rules.renamed"))
+	return h.done(c, pageOf(made.About, made.Of), words.New("rules.renamed"), made)
 }
 
 // ruleView is a page for one correction.
@@ -186,7 +186,7 @@ func (h *Handler) mergeForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, "/music/"+made.About+"/"+into, words.New("rules.merged"))
+	return h.done(c, "/music/"+made.About+"/"+into, words.New("rules.merged"), made)
 }
 
 func (h *Handler) dividePage(c echo.Context) error {
@@ -271,5 +271,5 @@ func (h *Handler) divideForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, pageOf(made.About, made.Of), words.New("rules.divided"))
+	return h.done(c, pageOf(made.About, made.Of), words.New("rules.divided"), made)
 }

@@ -111,7 +111,7 @@ func (h *Handler) keepForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.Done(c, suspiciousPath, words.New("suspicious.kept", "Count", made.Listens))
+	return h.done(c, suspiciousPath, words.New("suspicious.kept", "Count", made.Listens), made)
 }
 
 // whySuspicious says in a sentence why listens can hardly be what happened.
