@@ -26,11 +26,13 @@ const maxInvitations = 100
 // ErrLink says that a link has been used, taken back or has expired, or never existed.
 var ErrLink = errors.New("the link does not work any more")
 
-// Link lets somebody without a password choose one, once. Only a hash of its code is stored.
+// Link lets somebody without a password choose one, once. Its code is stored sealed, to show the link again,
+// and found by its hash.
 type Link struct {
 	ID        int64
 	Kind      string
 	Hash      string // of the code; see HashToken
+	Code      string // empty where the key that it was sealed with is lost
 	User      int64  // whose password a reset changes
 	Name      string // of that account, or proposed to an invited person
 	Role      string // of the account that an invitation makes
@@ -85,7 +87,7 @@ func (k *Links) Reset(ctx context.Context, by, user int64) (l Link, code string,
 
 func (k *Links) add(ctx context.Context, l Link, life time.Duration) (_ Link, code string, err error) {
 	code = rand.Text()
-	l.Hash, l.CreatedAt = HashToken(code), time.Now()
+	l.Code, l.Hash, l.CreatedAt = code, HashToken(code), time.Now()
 	l.ExpiresAt = l.CreatedAt.Add(life)
 	l, err = k.store.AddLink(ctx, l, maxInvitations)
 	return l, code, err

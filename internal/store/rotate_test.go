@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,6 +36,11 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	_, err = s.AddPlayer(t.Context(), players.Player{User: user, Name: "Old", Kind: players.AudioScrobbler},
 		players.NewSecret(), 1)
 	require.NoError(t, err)
+	_, err = s.AddLink(t.Context(), accounts.Link{Kind: accounts.Invitation, Hash: accounts.HashToken("a code"),
+		Code: "a code", Role: accounts.Member, ExpiresAt: time.Now().Add(time.Hour)}, 1)
+	require.NoError(t, err)
+	require.NoError(t, s.KeepYearLink(t.Context(), library.YearLink{User: user, Year: 2025, Code: "another code",
+		Hash: accounts.HashToken("another code")}))
 	require.NoError(t, s.SaveSettings(t.Context(), []settings.Stored{
 		{Path: "providers.spotify.client_secret", Value: "a client secret", Secret: true}}, nil))
 }
@@ -82,7 +88,7 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	next := testKey(t, "another-key-of-the-tests")
 	n, err := s.Rotate(t.Context(), next)
 	require.NoError(t, err)
-	require.Equal(t, 10, n)
+	require.Equal(t, 12, n)
 	require.NoError(t, s.Close())
 	if !postgrestest.On() {
 		b, err := os.ReadFile(filepath.Join(dir, db.FileName))
@@ -106,6 +112,12 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	state, err := again.TakeState(t.Context(), oauth.State{ID: "a.state", User: user})
 	require.NoError(t, err)
 	require.Equal(t, "verifier", state.Verifier)
+	links, err := again.Invitations(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "a code", links[0].Code)
+	year, err := again.YearLink(t.Context(), user, 2025)
+	require.NoError(t, err)
+	require.Equal(t, "another code", year.Code)
 	require.Equal(t, 1, number(t, again, "SELECT count(*) FROM facts WHERE value = 'not a secret'"))
 }
 

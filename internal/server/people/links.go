@@ -2,6 +2,7 @@ package people
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -148,10 +149,43 @@ func (h *Users) resetAPI(c echo.Context, _ *resetPasswordRequest) (out Link, _ e
 	return v.view(), nil
 }
 
-// showLink shows a link, this once.
-func (h *Users) showLink(c echo.Context, v madeLink) error {
-	return h.core.ShowSettings(c, http.StatusOK, v.title(c.Request().Context()), newLink(v))
+// showLink shows a link that still works, with its address. Without it, it leads elsewhere and says why.
+func (h *Users) showLink(c echo.Context, kind string, id int64, elsewhere string) error {
+	ctx := c.Request().Context()
+	l, err := h.store.OpenLink(ctx, kind, id)
+	if errors.Is(err, accounts.ErrLink) {
+		return h.core.Done(c, elsewhere, words.New("link.gone"))
+	}
+	if err != nil {
+		return err
+	}
+	if l.Code == "" {
+		return h.core.Done(c, elsewhere, words.New("link.unknown"))
+	}
+	v := h.made(l, l.Code)
+	return h.core.ShowSettings(c, http.StatusOK, v.title(ctx), newLink(v))
 }
+
+func (h *Users) backToList(c echo.Context) error { return c.Redirect(http.StatusSeeOther, peoplePath) }
+
+func (h *Users) invitationPage(c echo.Context) error {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return h.showLink(c, accounts.Invitation, id, peoplePath)
+}
+
+func (h *Users) resetPage(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	return h.showLink(c, accounts.Reset, u.ID, personPath(u))
+}
+
+// invitationPath returns the address of the page of an invitation.
+func invitationPath(id int64) string { return peoplePath + "/invitations/" + strconv.FormatInt(id, 10) }
 
 func (h *Users) inviteForm(c echo.Context) error {
 	in, err := core.Filled[invitation](c)
@@ -162,7 +196,7 @@ func (h *Users) inviteForm(c echo.Context) error {
 	if err != nil {
 		return h.failed(c, listView{Form: "invite", Name: in.Name, Role: in.Role}, err)
 	}
-	return h.showLink(c, v)
+	return c.Redirect(http.StatusSeeOther, invitationPath(v.ID))
 }
 
 func (h *Users) resetForm(c echo.Context) error {
@@ -170,7 +204,7 @@ func (h *Users) resetForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.showLink(c, v)
+	return c.Redirect(http.StatusSeeOther, personPath(accounts.User{ID: v.User})+"/reset")
 }
 
 func (h *Users) takeBackForm(c echo.Context) error {

@@ -26,7 +26,7 @@ func TestAnInvitedPersonJoinsOnce(t *testing.T) {
 		path := strings.TrimPrefix(made["url"].(string), h.BaseURL)
 		code := path[strings.LastIndex(path, "/")+1:]
 		require.Contains(t, h.Page("/settings/people"), "Carol")
-		require.NotContains(t, h.Page("/settings/people"), code, "it is shown once")
+		require.Contains(t, h.Page("/settings/people/invitations/"+made["id"].(string)), code, "it is shown again")
 
 		h.DemoUser = 0
 		h.Restart()
@@ -60,6 +60,10 @@ func TestAnInvitedPersonJoinsOnce(t *testing.T) {
 			http.StatusGone)
 
 		h.As(h.User)
+		h.Page("/")
+		require.Equal(t, "/settings/people", h.Knock(http.MethodGet, "/settings/people/invitations/"+
+			made["id"].(string)).Header().Get("Location"))
+		require.Contains(t, h.Page("/settings/people"), "That link no longer works: it has been used")
 		require.Contains(t, h.Page("/activity"), "Carola accepted an invitation.")
 		users := h.Call(http.MethodGet, "/admin/users", "", http.StatusOK)["users"].([]any)
 		require.NotNil(t, users[1].(map[string]any)["last_seen_at"])
@@ -76,8 +80,9 @@ func TestALinkResetsAPassword(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
 		ben, err := h.Accounts.Create(t.Context(), "Ben", "the first password", accounts.Member, false)
 		require.NoError(t, err)
-		made := h.Submit(fmt.Sprint("/settings/people/", ben.ID, "/reset"), http.StatusOK)
-		_, rest, _ := strings.Cut(made.Body.String(), `id="link-made">`+h.BaseURL)
+		page := fmt.Sprint("/settings/people/", ben.ID, "/reset")
+		require.Equal(t, page, h.Submit(page, http.StatusSeeOther).Header().Get("Location"), "a reload repeats nothing")
+		_, rest, _ := strings.Cut(h.Page(page), `id="link-made">`+h.BaseURL)
 		path, _, _ := strings.Cut(rest, "<")
 		require.True(t, strings.HasPrefix(path, "/reset/"))
 		h.DemoUser = 0
@@ -123,10 +128,12 @@ func TestALinkForThisComputerOnlySaysSo(t *testing.T) {
 	invite := func(base string) string {
 		h.BaseURL = base
 		h.Restart()
-		return servertest.Text(h.Do(http.MethodPost, "/settings/people/invitations", "name=Carol&role=member",
-			"application/x-www-form-urlencoded"))
+		made := h.Submit("/settings/people/invitations", http.StatusSeeOther, "name", "Carol", "role", "member")
+		return h.Page(made.Header().Get("Location"))
 	}
-	const warning = "This link only works on this computer."
+	const warning, before = "This link only works on this computer.", "first enter the address by which they reach"
 	require.Contains(t, invite("http://127.0.0.1:8420"), warning)
+	require.Contains(t, h.Page("/settings/people"), before)
 	require.NotContains(t, invite("http://192.168.1.5:8420"), warning)
+	require.NotContains(t, h.Page("/settings/people"), before)
 }

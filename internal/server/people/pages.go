@@ -52,6 +52,9 @@ func (h *Users) showList(c echo.Context, status int, v listView) (err error) {
 		return err
 	}
 	v.You = core.UserOf(c).ID
+	if base := h.core.URL(); core.Loopback(base.Host) {
+		v.Base = base.String()
+	}
 	return h.core.ShowSettings(c, status, words.T(ctx, "people.title"), list(v))
 }
 

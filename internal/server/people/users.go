@@ -27,6 +27,7 @@ type Store interface {
 	LastSeen(ctx context.Context, users []int64) (map[int64]time.Time, error)
 	Counts(ctx context.Context, user int64) (removal.Counts, error)
 	Invitations(context.Context) ([]accounts.Link, error)
+	OpenLink(ctx context.Context, kind string, id int64) (accounts.Link, error)
 	DeleteInvitation(ctx context.Context, id int64) (there bool, err error)
 	accounts.LinkStore
 }
@@ -76,13 +77,16 @@ func (h *Users) Pages(g *echo.Group) {
 	g.POST(accountPath+"/remove", h.selfForm)
 	g.GET(peoplePath, h.listPage, core.MustBeAdmin)
 	g.POST(peoplePath, h.addForm, core.MustBeAdmin)
+	g.GET(peoplePath+"/invitations", h.backToList, core.MustBeAdmin)
 	g.POST(peoplePath+"/invitations", h.inviteForm, core.MustBeAdmin)
+	g.GET(peoplePath+"/invitations/:id", h.invitationPage, core.MustBeAdmin)
 	g.POST(peoplePath+"/invitations/:id/revoke", h.takeBackForm, core.MustBeAdmin)
 	one := peoplePath + "/:id"
 	g.GET(one, h.personPage, core.MustBeAdmin)
 	g.GET(one+"/export", h.exportOther, core.MustBeAdmin)
 	g.POST(one+"/name", h.nameForm, core.MustBeAdmin)
 	g.POST(one+"/role", h.roleForm, core.MustBeAdmin)
+	g.GET(one+"/reset", h.resetPage, core.MustBeAdmin)
 	g.POST(one+"/reset", h.resetForm, core.MustBeAdmin)
 	g.POST(one+"/signout", h.signOutForm, core.MustBeAdmin)
 	g.GET(one+"/remove", h.removePage, core.MustBeAdmin)

@@ -18,6 +18,7 @@ type listView struct {
 	People []seen
 	Open   []accounts.Link // invitations
 	You    int64           // who looks at it
+	Base   string          // the address of links, if it opens nothing on other machines; else empty
 	Pages  ui.Pages
 	Many   bool   // more than a page shows
 	Like   string // what their names contain; empty for all
@@ -57,8 +58,9 @@ func (v listView) invitations(ctx context.Context) ui.Grid {
 		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{
 			ui.Labelled("invitation-"+id, name), ui.Say(words.Each("people.is.", l.Role).T(ctx)),
 			ui.Time(l.ExpiresAt, ui.Date),
-			ui.Button(ui.Action{Label: words.T(ctx, "people.take_back"), DescribedBy: "invitation-" + id,
-				Post: peoplePath + "/invitations/" + id + "/revoke"}),
+			ui.Actions([]ui.Action{{Label: words.T(ctx, "people.show_link"), DescribedBy: "invitation-" + id,
+				URL: invitationPath(l.ID)}, {Label: words.T(ctx, "people.take_back"), DescribedBy: "invitation-" + id,
+				Post: invitationPath(l.ID) + "/revoke"}}),
 		}})
 	}
 	return g
@@ -244,6 +246,15 @@ func (l madeLink) life(ctx context.Context) string {
 		until = words.New("link.day", "At", l.ExpiresAt)
 	}
 	return words.Join(words.New("link.once"), until).T(ctx)
+}
+
+// actions are what can be done with the link.
+func (l madeLink) actions(ctx context.Context) []ui.Action {
+	all := []ui.Action{{Label: words.T(ctx, "people.back"), URL: peoplePath, Main: true}}
+	if l.Kind == accounts.Invitation {
+		all = append(all, ui.Action{Label: words.T(ctx, "people.take_back"), Post: invitationPath(l.ID) + "/revoke"})
+	}
+	return all
 }
 
 // opens says what happens to those who open the link.

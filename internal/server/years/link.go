@@ -45,7 +45,8 @@ func (h *Handler) linked(c echo.Context) (story, shown, error) {
 	ctx := c.Request().Context()
 	link, err := h.store.YearLinkByHash(ctx, accounts.HashToken(c.Param("code")))
 	if errors.Is(err, library.ErrNotFound) {
-		return story{}, nil, core.HTTPProblem(http.StatusNotFound)
+		return story{}, nil, &core.Refusal{Status: http.StatusNotFound, Title: words.New("problem.year.gone"),
+			Detail: words.New("problem.year.gone_text")}
 	}
 	if err != nil {
 		return story{}, nil, err
@@ -116,16 +117,15 @@ func errNothing() error {
 		Detail: words.New("problem.year.nothing")}
 }
 
-// keep stores the parts that a link shows. If there is no link yet or a new one is wanted, it creates one and returns
-// its code.
-func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.YearLink, code string, err error) {
+// keep stores the parts that a link shows. If there is no link yet or a new one is wanted, it creates one.
+func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.YearLink, made bool, err error) {
 	zone := core.Zone(c)
 	year, err := yearOf(c, time.Now().In(zone))
 	if err != nil {
-		return l, "", err
+		return l, false, err
 	}
 	if len(show.list()) == 0 {
-		return l, "", errNothing()
+		return l, false, errNothing()
 	}
 	ctx := c.Request().Context()
 	l = library.YearLink{User: core.UserOf(c).ID, Year: year, Parts: show.list(), Zone: zone.String()}
@@ -133,18 +133,18 @@ func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.Year
 		err = h.store.KeepYearLink(ctx, l)
 		if err == nil {
 			l, err = h.store.YearLink(ctx, l.User, year)
-			return l, "", err
+			return l, false, err
 		}
 		if !errors.Is(err, library.ErrNotFound) {
-			return l, "", err
+			return l, false, err
 		}
 	}
-	code = rand.Text()
-	l.Hash, l.MadeAt = accounts.HashToken(code), time.Now()
+	l.Code, l.MadeAt = rand.Text(), time.Now()
+	l.Hash = accounts.HashToken(l.Code)
 	if err = h.store.KeepYearLink(ctx, l); err == nil {
 		h.core.Note(ctx, activity.Entry{Action: activity.YearShared, User: l.User, Subject: strconv.Itoa(year)})
 	}
-	return l, code, err
+	return l, true, err
 }
 
 // takeBack removes the link to a year.
@@ -160,7 +160,7 @@ func (h *Handler) takeBack(c echo.Context) error {
 	return err
 }
 
-// address returns the address of the link with a code; empty without a code.
+// address returns the address of the link with a code; empty where the code is not known.
 func (h *Handler) address(code string) string {
 	if code == "" {
 		return ""
@@ -173,11 +173,11 @@ type YearLink struct {
 	Year   int       `json:"year"`
 	Parts  []string  `json:"parts" enum:"numbers,artists,albums,tracks,months"`
 	MadeAt core.Time `json:"made_at"`
-	URL    *string   `json:"url" doc:"The address; null except in the answer that creates the link."`
+	URL    *string   `json:"url" doc:"The address; null if the server's secret key was lost since the link was created."`
 }
 
-func (h *Handler) viewLink(l library.YearLink, code string) YearLink {
-	return YearLink{l.Year, showing(l.Parts).list(), core.Stamp(l.MadeAt), core.Text(h.address(code))}
+func (h *Handler) viewLink(l library.YearLink) YearLink {
+	return YearLink{l.Year, showing(l.Parts).list(), core.Stamp(l.MadeAt), core.Text(h.address(l.Code))}
 }
 
 func (h *Handler) linkAPI(c echo.Context, _ *core.OfYear) (out YearLink, _ error) {
@@ -189,7 +189,7 @@ func (h *Handler) linkAPI(c echo.Context, _ *core.OfYear) (out YearLink, _ error
 	if err != nil {
 		return out, err
 	}
-	return h.viewLink(l, ""), nil
+	return h.viewLink(l), nil
 }
 
 type shareYearRequest struct {
@@ -206,11 +206,11 @@ func (h *Handler) keepLinkAPI(c echo.Context, in *shareYearRequest) (out YearLin
 	if len(body.Parts) > len(parts) || len(show) < len(body.Parts) {
 		return out, errNothing()
 	}
-	l, code, err := h.keep(c, show, body.New)
+	l, _, err := h.keep(c, show, body.New)
 	if err != nil {
 		return out, err
 	}
-	return h.viewLink(l, code), nil
+	return h.viewLink(l), nil
 }
 
 func (h *Handler) takeBackAPI(c echo.Context, _ *core.OfYear) (out core.None, _ error) {
@@ -218,14 +218,15 @@ func (h *Handler) takeBackAPI(c echo.Context, _ *core.OfYear) (out core.None, _ 
 }
 
 func (h *Handler) linkForm(c echo.Context) error {
-	l, code, err := h.keep(c, ticked(c), c.FormValue("new") == "yes")
+	l, made, err := h.keep(c, ticked(c), c.FormValue("new") == "yes")
 	if err != nil {
 		return err
 	}
-	if code == "" {
-		return h.core.Done(c, pageOf(l.Year)+"#share", words.New("year.share.changed"))
+	said := words.New("year.share.changed")
+	if made {
+		said = words.New("year.share.made")
 	}
-	return h.show(c, h.address(code))
+	return h.core.Done(c, pageOf(l.Year)+"#share", said)
 }
 
 func (h *Handler) takeBackForm(c echo.Context) error {

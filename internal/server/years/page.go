@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -30,15 +31,22 @@ type pageView struct {
 type shareView struct {
 	On      bool
 	Said    string // what it shows
-	Address string // of a link that was just created; it cannot be shown later
+	Address string // of the link; empty where it is not known
 	Boxes   []ui.Field
 	Since   library.YearLink
 }
 
-func (h *Handler) page(c echo.Context) error { return h.show(c, "") }
+// linkPage leads those who reload the answer to the form of the link, or copy its address, to the link.
+func (h *Handler) linkPage(c echo.Context) error {
+	year, err := yearOf(c, time.Now().In(core.Zone(c)))
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, pageOf(year)+"#share")
+}
 
-// show answers with the page of a year. address is that of a link that was just created, or empty.
-func (h *Handler) show(c echo.Context, address string) error {
+// page answers with the page of a year.
+func (h *Handler) page(c echo.Context) error {
 	s, err := h.requested(c)
 	if err != nil {
 		return err
@@ -60,7 +68,6 @@ func (h *Handler) show(c echo.Context, address string) error {
 	if v.Share, err = h.shared(c, s.year); err != nil {
 		return err
 	}
-	v.Share.Address = address
 	return h.core.Show(c, http.StatusOK, v.Title, yearPage(v))
 }
 
@@ -150,7 +157,7 @@ func (h *Handler) shared(c echo.Context, year int) (v shareView, err error) {
 	switch {
 	case err == nil:
 		v.On, show = true, showing(v.Since.Parts)
-		v.Said = show.labels(ctx)
+		v.Said, v.Address = show.labels(ctx), h.address(v.Since.Code)
 	case !errors.Is(err, library.ErrNotFound):
 		return v, err
 	}

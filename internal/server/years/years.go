@@ -49,6 +49,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/listening/years/:year", h.page)
 	g.GET("/listening/years/:year/preview", h.preview)
 	g.GET("/listening/years/:year/story", h.storyPage)
+	g.GET("/listening/years/:year/link", h.linkPage)
 	g.POST("/listening/years/:year/link", h.linkForm)
 	g.POST("/listening/years/:year/link/delete", h.takeBackForm)
 }
@@ -84,17 +85,17 @@ func (h *Handler) API(a *core.API) {
 	core.Get(a, "/stats/years/{year}/link", h.linkAPI, core.Call{
 		ID:      "yearLink",
 		Summary: "The link that shows a year of the signed-in user to anyone who has it",
-		Answer:  "The link, without its address.",
+		Answer:  "The link.",
 	})
 	core.Put(a, "/stats/years/{year}/link", h.keepLinkAPI, core.Call{
 		ID:       "shareYear",
 		Summary:  "Create that link, or change what it shows",
-		Answer:   "The link. Its address is only in the answer that creates it.",
+		Answer:   "The link.",
 		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
 	})
 	core.Delete(a, "/stats/years/{year}/link", h.takeBackAPI, core.Call{
 		ID:      "unshareYear",
-		Summary: "Take the link back",
+		Summary: "Delete the link",
 		Answer:  "It no longer works.",
 	})
 }

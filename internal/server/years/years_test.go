@@ -136,13 +136,17 @@ func TestALinkShowsWhatWasChosen(t *testing.T) {
 		preview := h.Knock(http.MethodGet, "/listening/years/1999/preview?artists=yes").Body.String()
 		require.Contains(t, preview, "Sigur Rós")
 		require.NotContains(t, preview, "Hoppípolla")
-		page := h.Submit("/listening/years/1999/link", http.StatusOK, "artists", "yes").Body.String()
+		made := h.Submit("/listening/years/1999/link", http.StatusSeeOther, "artists", "yes")
+		require.Equal(t, "/listening/years/1999#share", made.Header().Get("Location"), "a reload repeats nothing")
+		page := h.Page("/listening/years/1999")
+		require.Contains(t, page, "The link is ready.")
+		require.Equal(t, http.StatusSeeOther, h.Knock(http.MethodGet, "/listening/years/1999/link").Code)
 		address := regexp.MustCompile(`http://127\.0\.0\.1:8420(/year/\w{26})`).FindStringSubmatch(page)
 		require.NotNil(t, address, page)
-		require.NotContains(t, h.Page("/listening/years/1999"), address[1], "it is shown once")
+		require.Contains(t, h.Page("/listening/years/1999"), address[1], "it is shown again")
 		kept, err := h.DB.YearLink(t.Context(), h.User, 1999)
 		require.NoError(t, err)
-		require.Equal(t, accounts.HashToken(address[1][len("/year/"):]), kept.Hash, "its code is not stored")
+		require.Equal(t, accounts.HashToken(address[1][len("/year/"):]), kept.Hash, "it is found by its hash")
 
 		owner := h.Session
 		open := func(path string) *httptest.ResponseRecorder {
@@ -181,10 +185,12 @@ func TestALinkShowsWhatWasChosen(t *testing.T) {
 		require.Equal(t, seen, h.Knock(http.MethodGet, address[1]).Body.String(), "a session changes nothing")
 
 		v := h.Call(http.MethodPut, "/stats/years/1999/link", `{"parts":["tracks"]}`, http.StatusOK)
-		require.Nil(t, v["url"], "the same link")
+		require.Equal(t, "http://127.0.0.1:8420"+address[1], v["url"], "the same link")
 		require.Contains(t, open(address[1]).Body.String(), "Hoppípolla")
 		v = h.Call(http.MethodPut, "/stats/years/1999/link", `{"parts":["numbers"],"new":true}`, http.StatusOK)
-		require.Equal(t, http.StatusNotFound, open(address[1]).Code, "it was replaced")
+		gone := open(address[1])
+		require.Equal(t, http.StatusNotFound, gone.Code, "it was replaced")
+		require.Contains(t, gone.Body.String(), "It has been deleted or replaced")
 		another := strings.TrimPrefix(v["url"].(string), "http://127.0.0.1:8420")
 		require.Contains(t, open(another).Body.String(), "20 listens,")
 		b, err := json.Marshal(h.Call(http.MethodGet, "/stats/years/1999/link", "", http.StatusOK))
@@ -205,7 +211,7 @@ func TestALinkShowsWhatWasChosen(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, open(path).Code, path)
 		}
 		h.Call(http.MethodDelete, "/stats/years/1999/link", "", http.StatusNotFound)
-		require.Contains(t, h.Page("/activity"), "took back the link to 1999 in review.")
+		require.Contains(t, h.Page("/activity"), "deleted the link to 1999 in review.")
 
 		h.Session = nil
 		codes := map[int]int{}

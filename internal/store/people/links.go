@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
 	"time"
 
 	"reprise/internal/accounts"
@@ -12,15 +13,28 @@ import (
 )
 
 // selectLink reads links; the name of a reset is that of its account.
-const selectLink = `SELECT l.id, l.kind, l.hash, l.user_id, coalesce(u.name, l.name), l.role, l.made_by,
+const selectLink = `SELECT l.id, l.kind, l.hash, l.code, l.user_id, coalesce(u.name, l.name), l.role, l.made_by,
 	coalesce(a.name, ''), l.created_at, l.expires_at
 	FROM links l LEFT JOIN users u ON u.id = l.user_id LEFT JOIN users a ON a.id = l.made_by `
 
-func scanLink(r db.Scanner) (l accounts.Link, err error) {
+func (s *Store) scanLink(r db.Scanner) (l accounts.Link, err error) {
 	var created, expires int64
-	err = r.Scan(&l.ID, &l.Kind, &l.Hash, &l.User, &l.Name, &l.Role, &l.MadeBy, &l.By, &created, &expires)
+	var sealed string
+	err = r.Scan(&l.ID, &l.Kind, &l.Hash, &sealed, &l.User, &l.Name, &l.Role, &l.MadeBy, &l.By, &created, &expires)
 	l.CreatedAt, l.ExpiresAt = db.Instant(created), db.Instant(expires)
+	l.Code = s.openCode(sealed, linkPlace(l.ID), l.Hash)
 	return l, err
+}
+
+func linkPlace(id int64) string { return "links.code." + strconv.FormatInt(id, 10) }
+
+// openCode returns the code of a link with a hash; empty where the key that it was sealed with is lost.
+func (s *Store) openCode(sealed, place, hash string) string {
+	code, err := s.db.Key.Open(sealed, place)
+	if err != nil || accounts.HashToken(string(code)) != hash {
+		return ""
+	}
+	return string(code)
 }
 
 // works is the condition that a link works at time $1.
@@ -41,9 +55,10 @@ func (s *Store) AddLink(ctx context.Context, l accounts.Link, most int) (account
 			return err
 		}
 		return db.ExecTx(ctx, tx, `INSERT INTO links
-			(id, kind, hash, user_id, name, role, made_by, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			l.ID, l.Kind, l.Hash, l.User, l.Name, l.Role, l.MadeBy, db.Millis(l.CreatedAt), db.Millis(l.ExpiresAt))
+			(id, kind, hash, code, user_id, name, role, made_by, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, l.ID, l.Kind, l.Hash,
+			s.db.Key.Seal([]byte(l.Code), linkPlace(l.ID)), l.User, l.Name, l.Role, l.MadeBy, db.Millis(l.CreatedAt),
+			db.Millis(l.ExpiresAt))
 	})
 	return l, err
 }
@@ -79,7 +94,7 @@ func room(ctx context.Context, tx *sql.Tx, most int) error {
 
 // LinkByHash implements accounts.LinkStore.
 func (s *Store) LinkByHash(ctx context.Context, hash string) (accounts.Link, error) {
-	l, err := scanLink(s.db.Reader.QueryRowContext(ctx, selectLink+"WHERE "+works+" AND l.hash = $2",
+	l, err := s.scanLink(s.db.Reader.QueryRowContext(ctx, selectLink+"WHERE "+works+" AND l.hash = $2",
 		db.Millis(time.Now()), hash))
 	return l, linked(err)
 }
@@ -93,8 +108,20 @@ func linked(err error) error {
 
 // Invitations returns the open invitations, the newest first.
 func (s *Store) Invitations(ctx context.Context) ([]accounts.Link, error) {
-	return db.List(ctx, s.db.Reader, scanLink, selectLink+"WHERE "+works+" AND l.kind = $2 ORDER BY l.id DESC",
+	return db.List(ctx, s.db.Reader, s.scanLink, selectLink+"WHERE "+works+" AND l.kind = $2 ORDER BY l.id DESC",
 		db.Millis(time.Now()), accounts.Invitation)
+}
+
+// OpenLink returns a link of a kind that works by its id, or by the id of the person of a reset. It returns
+// accounts.ErrLink for none.
+func (s *Store) OpenLink(ctx context.Context, kind string, id int64) (accounts.Link, error) {
+	of := "l.id"
+	if kind == accounts.Reset {
+		of = "l.user_id"
+	}
+	l, err := s.scanLink(s.db.Reader.QueryRowContext(ctx, selectLink+"WHERE "+works+" AND l.kind = $2 AND "+of+" = $3",
+		db.Millis(time.Now()), kind, id))
+	return l, linked(err)
 }
 
 // DeleteInvitation takes back an invitation. It reports whether there was one.

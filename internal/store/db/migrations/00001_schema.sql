@@ -527,6 +527,7 @@ CREATE TABLE links (
     id         INTEGER PRIMARY KEY,
     kind       TEXT NOT NULL, -- invitation or reset
     hash       TEXT NOT NULL UNIQUE, -- SHA-256 of the code in the link
+    code       TEXT NOT NULL, -- sealed, to show the link again
     user_id    INTEGER NOT NULL, -- whose password it changes; 0 for an invitation
     name       TEXT NOT NULL, -- proposed to the invited person; may be empty
     role       TEXT NOT NULL, -- of the account that an invitation makes
@@ -780,6 +781,7 @@ CREATE TABLE year_links (
     user_id INTEGER NOT NULL REFERENCES users (id),
     year    INTEGER NOT NULL,
     hash    TEXT NOT NULL UNIQUE,
+    code    TEXT NOT NULL, -- sealed, to show the link again
     parts   TEXT NOT NULL, -- what it shows, separated by spaces
     zone    TEXT NOT NULL, -- time zone of its days and hours
     made_at BIGINT NOT NULL,
