@@ -310,9 +310,9 @@ func (d *Desk) Refused(r *Request, p Player, err error) Reason {
 }
 
 // LeftAlone notes what was taken and left alone, for who waits for a player's first play: that of a working player is
-// no news.
+// no news, unless its person meant to say something by it.
 func (d *Desk) LeftAlone(r *Request, p Player, why Reason) {
-	if !p.LastPlayAt.IsZero() {
+	if !p.LastPlayAt.IsZero() && why != NotHeard {
 		return
 	}
 	if err := d.store.NoteRefusal(r.Context(), p.ID, Refusal{At: time.Now(), Request: library.Name(r.Line()),

@@ -26,6 +26,8 @@ const (
 	Halted
 	Stopped
 	Scrobbled
+	Loved // and no longer loved: what is said of a track, whenever it was heard
+	Unloved
 )
 
 // Underway is what is known of an item from its events so far.

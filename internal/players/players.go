@@ -197,6 +197,7 @@ const (
 	BadSign   Reason = "bad_signature"
 	NoMusic   Reason = "no_music"   // taken and left alone: it tells of no music
 	NotTheirs Reason = "not_theirs" // taken and left alone: somebody else plays
+	NotHeard  Reason = "not_heard"  // taken and left alone: it loves a recording that is known by its id alone
 	// WrongToken is that of no player.
 	WrongToken Reason = "wrong_token"
 )

@@ -20,7 +20,7 @@ func TestHostileNamesStayText(t *testing.T) {
 		const hostile = `</title><script>alert(1)</script>"' onclick=alert(1) x="{{.}}`
 		h.Hear(hostile)
 		h.Submit("/connections/spotify/name", http.StatusSeeOther, "name", "<script>alert(1)</script>")
-		h.Submit("/settings/programs", http.StatusOK, "name", "<script>alert(1)</script>", "scope", "read")
+		h.Submit("/settings/programs", http.StatusSeeOther, "name", "<script>alert(1)</script>", "scope", "read")
 		for _, path := range []string{"/", "/listens", "/connections/spotify", "/settings", "/activity", "/imports"} {
 			page := h.Page(path)
 			require.NotContains(t, page, "<script>alert", path)

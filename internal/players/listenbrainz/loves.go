@@ -35,7 +35,8 @@ func (h *Handler) love(w http.ResponseWriter, r *players.Request, p players.Play
 		t, err = h.store.TrackNamed(r.Context(), func(t library.Track) bool { return msid(t) == string(in.MSID) })
 	}
 	if errors.Is(err, library.ErrNotFound) {
-		return unread("Nobody here has heard this recording.")
+		h.desk.LeftAlone(r, p, players.NotHeard)
+		return ok(w) // as at ListenBrainz, which knows all recordings; its names are needed to keep it
 	}
 	if err != nil {
 		return err

@@ -210,15 +210,19 @@ func webScrobbler(body []byte) (string, []players.Event, error) {
 	var in struct {
 		EventName text
 		Data      struct {
-			Song  *song
-			Songs []song
+			Song    *song
+			Songs   []song
+			IsLoved bool
 		}
 	}
 	if err := decode(body, &in); err != nil {
 		return "", nil, err
 	}
 	what, known := map[text]players.What{"nowplaying": players.Started, "resumedplaying": players.Continued,
-		"paused": players.Halted, "scrobble": players.Scrobbled}[in.EventName]
+		"paused": players.Halted, "scrobble": players.Scrobbled, "loved": players.Unloved}[in.EventName]
+	if in.EventName == "loved" && in.Data.IsLoved {
+		what = players.Loved
+	}
 	if !known {
 		return "", nil, nil
 	}

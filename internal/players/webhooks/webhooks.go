@@ -6,6 +6,7 @@ package webhooks
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,16 +15,26 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"reprise/internal/bounded"
+	"reprise/internal/library"
 	"reprise/internal/players"
 )
 
+// Store keeps what people think of tracks.
+type Store interface {
+	SaveLove(ctx context.Context, user int64, v library.Love) error
+}
+
 // Handler takes events.
-type Handler struct{ desk *players.Desk }
+type Handler struct {
+	desk  *players.Desk
+	store Store
+}
 
 // New returns a Handler.
-func New(desk *players.Desk) *Handler { return &Handler{desk: desk} }
+func New(desk *players.Desk, store Store) *Handler { return &Handler{desk: desk, store: store} }
 
 // reader reads the body of an event. It returns whose it is, by the name at the server, and the events in it; none for
 // what is no music.
@@ -86,10 +97,23 @@ func (h *Handler) take(r *players.Request) (p players.Player, err error) {
 			err = e.Play.Named()
 		}
 		if err == nil {
-			err = h.desk.TakeEvent(r.Context(), p, e)
+			err = h.event(r.Context(), p, e)
 		}
 	}
 	return p, err
+}
+
+// event stores what follows from an event.
+func (h *Handler) event(ctx context.Context, p players.Player, e players.Event) error {
+	love := library.Love{Title: e.Play.Title, Artist: e.Play.Artist, Score: library.Loved, At: time.Now()}
+	switch e.What {
+	case players.Unloved:
+		love.Score = 0
+		return h.store.SaveLove(ctx, p.User, love)
+	case players.Loved:
+		return h.store.SaveLove(ctx, p.User, love)
+	}
+	return h.desk.TakeEvent(ctx, p, e)
 }
 
 // parts are the fields of a form in which servers send their JSON.

@@ -90,7 +90,7 @@ func NewDoor(desk *players.Desk, store listenbrainz.Store, base func() string,
 	d := &Door{base: base, address: address, desk: desk, room: newRoom()}
 	d.protocols = []protocol{
 		{asksConsent, d.consent},
-		{webhooks.Serves, webhooks.New(desk).Serve},
+		{webhooks.Serves, webhooks.New(desk, store).Serve},
 		{audioscrobbler.Serves, audioscrobbler.New(desk).Serve},
 		{lastfm.Serves, lastfm.New(desk, store).Serve},
 		{listenbrainz.Serves, listenbrainz.New(desk, store).Serve}, // also what no protocol knows

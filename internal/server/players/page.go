@@ -180,8 +180,34 @@ func (h *Handler) addForm(c echo.Context) error {
 	return h.showSecret(c, w, v)
 }
 
-// showSecret shows what to enter in a program, this once, and waits for its first play.
+// shownOnce is what nothing but the page after the form of a player shows of it.
+type shownOnce struct{ Way, Secret, APIKey, APISecret, OwnAddress string }
+
+// showSecret leads to the page with what to enter in a program, this once.
 func (h *Handler) showSecret(c echo.Context, w way, v Player) error {
+	return h.core.GoAndShow(c, pathOf(v.ID)+"/setup", shownOnce{w.Name, v.Secret, v.APIKey, v.APISecret, v.OwnAddress})
+}
+
+// setupPage shows what to enter in a program, and waits for its first play.
+func (h *Handler) setupPage(c echo.Context) error {
+	var t shownOnce
+	there, err := h.core.Shown(c, &t)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return c.Redirect(http.StatusSeeOther, pathOf(c.Param("id")))
+	}
+	p, err := h.named(c, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	v, err := h.view(c, p)
+	if err != nil {
+		return err
+	}
+	w := wayOf(t.Way)
+	v.Secret, v.APIKey, v.APISecret, v.OwnAddress = t.Secret, t.APIKey, t.APISecret, t.OwnAddress
 	return h.core.Show(c, http.StatusOK, words.T(c.Request().Context(), "players.setup", "Name", v.Name),
 		setupPage(setup{way: w, Player: v, Root: h.address(""), User: core.UserOf(c).Name}))
 }

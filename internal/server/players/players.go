@@ -59,6 +59,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET(allowPath, h.allowPage)
 	g.POST(allowPath, h.allowForm)
 	g.GET(listPath+"/:id", h.onePage)
+	g.GET(listPath+"/:id/setup", h.setupPage)
 	g.POST(listPath+"/:id", h.changeForm)
 	g.POST(listPath+"/:id/pause", h.pauseForm)
 	g.POST(listPath+"/:id/resume", h.pauseForm)
@@ -134,6 +135,8 @@ type Player struct {
 	Secret      string         `json:"secret,omitempty" doc:"Only in the answer that made it."`
 	APIKey      string         `json:"api_key,omitempty" doc:"For clients of Last.fm's API that ask for one. Only in the answer that made the secret."`
 	plays       string         // now
+	since       []Refused      // what was refused since the last play
+	before      []Refused      // and what was refused before
 	APISecret   string         `json:"api_secret,omitempty" doc:"What calls with that key are signed with. Only in the answer that made it."`
 	OwnAddress  string         `json:"own_address,omitempty" doc:"An address with the secret in its path. Only in the answer that made it."`
 }
@@ -151,6 +154,9 @@ func (h *Handler) view(c echo.Context, p players.Player) (v Player, err error) {
 	v = Player{ID: string(p.ID), Name: p.Name, Kind: string(p.Kind), State: "active", LastFour: p.LastFour,
 		Mirrors: core.Text(string(p.Mirrors)), CreatedAt: core.Stamp(p.CreatedAt), LastHeardAt: core.Moment(p.HeardAt),
 		LastPlayAt: core.Moment(p.LastPlayAt), Refused: []Refused{}, Address: h.address("") + "/"}
+	if !p.HeardAt.IsZero() && p.LastPlayAt.After(p.HeardAt) { // which is noted to the minute
+		v.LastHeardAt = v.LastPlayAt
+	}
 	switch {
 	case p.Paused:
 		v.State = "paused"
@@ -178,7 +184,12 @@ func (h *Handler) view(c echo.Context, p players.Player) (v Player, err error) {
 		}
 	}
 	for _, r := range refused {
-		v.Refused = append(v.Refused, Refused{core.Stamp(r.At), r.Request, reason(r).T(ctx)})
+		one := Refused{core.Stamp(r.At), r.Request, reason(r).T(ctx)}
+		if v.Refused = append(v.Refused, one); r.At.Before(p.LastPlayAt) {
+			v.before = append(v.before, one)
+		} else {
+			v.since = append(v.since, one)
+		}
 	}
 	return v, err
 }

@@ -167,6 +167,17 @@ func TestARefusedPlayIsShown(t *testing.T) {
 		require.Contains(t, page, "POST /foo")
 		require.NotContains(t, page, p.secret)
 		require.Empty(t, p.listens())
+		const lead = "Requests that Reprise couldn&#39;t use:"
+		require.Contains(t, page, lead)
+		time.Sleep(time.Second)
+		code, _ = p.send(http.MethodPost, "/1/submit-listens", p.secret, single("Jóga", time.Now()))
+		require.Equal(t, http.StatusOK, code)
+		page = h.Page("/players/" + p.id)
+		require.NotContains(t, page, lead, "it works")
+		require.Contains(t, page, "Requests that Reprise couldn&#39;t use before the last play")
+		require.NotContains(t, h.Page("/players"), "couldn&#39;t use")
+		shown := p.shown()
+		require.GreaterOrEqual(t, shown["last_heard_at"], shown["last_play_at"], "each play is heard")
 	})
 }
 
@@ -680,7 +691,10 @@ func TestTracksAreLovedInPlayers(t *testing.T) {
 		require.Equal(t, http.StatusOK, feedback(fmt.Sprintf(`{"recording_msid":%q,"score":1}`,
 			listens.Payload.Listens[1].MSID)))
 		require.Equal(t, []string{"Hunter", "Jóga"}, loved())
-		for _, wrong := range []string{`{"recording_msid":"x","score":1}`, `{"recording_msid":"x"}`, `{"score":1}`,
+		require.Equal(t, http.StatusOK, feedback(`{"recording_mbid":"9c7d0e33-1f5b-4a2f-8a5b-9d6f3f4c7e11","score":1}`))
+		require.Contains(t, h.Page("/players/"+p.id), "by a MusicBrainz ID that none of your listens has")
+		require.Equal(t, []string{"Hunter", "Jóga"}, loved())
+		for _, wrong := range []string{`{"recording_msid":"x"}`, `{"score":1}`,
 			`{"recording_msid":"x","score":2}`, `[`} {
 			require.Equal(t, http.StatusBadRequest, feedback(wrong), wrong)
 		}
@@ -730,8 +744,10 @@ func TestAPlayerIsSetUpOnPages(t *testing.T) {
 		require.Contains(t, h.Page("/players"), "No player sends to Reprise yet.")
 		require.Contains(t, h.Page("/players/add"), "Web Scrobbler")
 		require.Contains(t, h.Page("/players/add?for=navidrome"), `value="Navidrome"`)
-		w := h.Submit("/players", http.StatusOK, "name", "Attic", "for", "navidrome", "mirrors", "navidrome")
-		made := w.Body.String()
+		to := h.Submit("/players", http.StatusSeeOther, "name", "Attic", "for", "navidrome", "mirrors",
+			"navidrome").Header().Get("Location")
+		made := h.Page(to)
+		require.Equal(t, made, h.Page(to), "a reload repeats nothing")
 		require.Contains(t, made, "ND_LISTENBRAINZ_BASEURL")
 		require.Contains(t, made, "http://127.0.0.1:8420/1/")
 		require.Contains(t, made, "Waiting for the first play")
@@ -743,14 +759,16 @@ func TestAPlayerIsSetUpOnPages(t *testing.T) {
 		require.Contains(t, h.Page("/players/"+p.id), "1 play")
 		require.Contains(t, h.Page("/listens"), "Attic")
 
-		w = h.Submit("/players", http.StatusConflict, "name", "Attic", "for", "any")
+		w := h.Submit("/players", http.StatusConflict, "name", "Attic", "for", "any")
 		require.Contains(t, w.Body.String(), "Choose another name.")
 		h.Submit("/players/"+p.id, http.StatusSeeOther, "name", "Cellar", "mirrors", "")
 		h.Submit("/players/"+p.id+"/pause", http.StatusSeeOther)
 		require.Contains(t, h.Page("/players/"+p.id), "Paused")
 		h.Submit("/players/"+p.id+"/resume", http.StatusSeeOther)
 		require.Contains(t, h.Page("/players/"+p.id+"/secret"), "Give Cellar a new token?")
-		require.Contains(t, h.Submit("/players/"+p.id+"/secret", http.StatusOK).Body.String(), "player-token")
+		to = h.Submit("/players/"+p.id+"/secret", http.StatusSeeOther).Header().Get("Location")
+		require.Contains(t, h.Page(to), "player-token")
+		require.Equal(t, "/players/"+p.id, h.Knock(http.MethodGet, "/players/"+p.id+"/setup").Header().Get("Location"))
 		require.Contains(t, h.Page("/players/"+p.id+"/remove"), "Remove Cellar?")
 		h.Submit("/players/"+p.id+"/remove", http.StatusSeeOther)
 		require.Contains(t, h.Page("/listens/1"), "Removed player")

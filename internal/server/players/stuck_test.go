@@ -81,7 +81,7 @@ func TestWhatIsNoPlayIsSaidWhileSomebodyWaits(t *testing.T) {
 		require.Contains(t, p.reasons()[0], "Somebody else was playing")
 		require.Contains(t, p.reasons()[1], "It tells of nothing that was heard")
 		p.hook("jellyfin", jellyfin("PlaybackStart", "one", 0))
-		require.Contains(t, h.Page("/players/"+p.id), "It counts once half of it, or four minutes, were heard.")
+		require.Contains(t, h.Page("/players/"+p.id), "It counts as a listen after half of it, or after four minutes.")
 		time.Sleep(2 * time.Minute)
 		p.hook("jellyfin", jellyfin("PlaybackStop", "one", 2*time.Minute))
 		require.Len(t, p.listens(), 1)

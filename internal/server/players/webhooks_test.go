@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/server/servertest"
 )
 
@@ -128,6 +129,13 @@ func TestEachWebhookIsRead(t *testing.T) {
 		require.ElementsMatch(t, []string{"Plex song", "Tautulli song", "Emby song", "Browser song", "Script song",
 			"Another script song"}, p.listens())
 
+		for _, loved := range []bool{true, false, true} {
+			p.hook("webscrobbler", fmt.Sprintf(`{"eventName":"loved","time":1,"data":{"isLoved":%t,"song":{"parsed":{
+				"track":"Browser song","artist":"A"}}}}`, loved))
+			all, n, err := h.DB.Loves(t.Context(), h.User, library.Loved, 0, 5)
+			require.NoError(t, err)
+			require.Equal(t, loved, n == 1 && all[0].Title == "Browser song", "%v", all)
+		}
 		p.hook("plex", `{"event":"media.scrobble","Metadata":{"type":"movie","title":"A film"}}`)
 		p.hook("jellyfin", `{"NotificationType":"ItemAdded","ItemType":"Movie"}`)
 		require.Len(t, p.listens(), 6, "what is no music is left alone")
@@ -145,10 +153,12 @@ func TestEachWebhookIsRead(t *testing.T) {
 func TestAWebhookIsSetUpOnPages(t *testing.T) {
 	today(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
-		made := h.Submit("/players", http.StatusOK, "name", "TV", "for", "tautulli").Body.String()
+		to := h.Submit("/players", http.StatusSeeOther, "name", "TV", "for", "tautulli").Header().Get("Location")
+		made := h.Page(to)
 		require.Contains(t, made, "/tautulli</code>")
 		require.Contains(t, made, "{started_unixtime}")
 		require.NotContains(t, made, "player-token", "it takes an address only")
-		require.Contains(t, h.Submit("/players/player/secret", http.StatusOK).Body.String(), "/tautulli</code>")
+		to = h.Submit("/players/player/secret", http.StatusSeeOther).Header().Get("Location")
+		require.Contains(t, h.Page(to), "/tautulli</code>")
 	})
 }

@@ -40,6 +40,7 @@ func New(k *core.Core, store Store, bus *events.Bus) *Handler {
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/settings/programs", h.page)
 	g.POST("/settings/programs", h.makeForm)
+	g.GET("/settings/programs/made", h.madePage)
 	g.GET("/settings/programs/:id/revoke", h.revokePage)
 	g.POST("/settings/programs/:id/revoke", h.revokeForm)
 }
@@ -201,7 +202,7 @@ func (h *Handler) show(c echo.Context, status int, v pageView) (err error) {
 	return h.core.ShowSettings(c, status, words.T(ctx, "program.title"), programs(v))
 }
 
-// makeForm makes a token, and shows it this once.
+// makeForm makes a token, and leads to the page that shows it this once.
 func (h *Handler) makeForm(c echo.Context) error {
 	var expires time.Time
 	if days, err := strconv.Atoi(c.FormValue("days")); err == nil && days > 0 {
@@ -213,9 +214,21 @@ func (h *Handler) makeForm(c echo.Context) error {
 		p := h.core.Problem(c, err)
 		return h.show(c, p.Status, pageView{Problem: p.Detail, Name: name, Scope: scope})
 	}
-	ctx := c.Request().Context()
-	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "program.made_title", "Name", t.Name),
-		made(madeView{t, secret, h.core.Demo()}))
+	return h.core.GoAndShow(c, "/settings/programs/made", madeView{t, secret, h.core.Demo()})
+}
+
+// madePage shows a token that has just been made, this once.
+func (h *Handler) madePage(c echo.Context) error {
+	var v madeView
+	there, err := h.core.Shown(c, &v)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return c.Redirect(http.StatusSeeOther, "/settings/programs")
+	}
+	return h.core.ShowSettings(c, http.StatusOK, words.T(c.Request().Context(), "program.made_title", "Name", v.Name),
+		made(v))
 }
 
 // AfterPassword returns the sentence that a new password ends no tokens; zero if the user has none.
