@@ -20,7 +20,10 @@ type Outline struct {
 type Session struct {
 	From, To int64 // Unix seconds of its first and its last listen
 	Listens  int
-	Time     time.Duration // from the beginning of the first to the end of the last
+	Time     time.Duration // how long its tracks last together, as that of a day
+
+	until int64 // when the last of its tracks ended, in Unix seconds
+	heard amount
 }
 
 // amount counts listens, and the seconds of those with a known length.
@@ -33,6 +36,9 @@ func (a *amount) add(seconds uint32) {
 		a.unknown++
 	}
 }
+
+// time returns how long that was. A track of unknown length counts as long as the others do on average.
+func (a *amount) time() time.Duration { return estimate(a.seconds, int(a.listens), a.unknown) }
 
 // NewOutline returns an empty Outline, whose days are those of a zone.
 func NewOutline(music *Music, zone *time.Location) *Outline {
@@ -52,25 +58,25 @@ func (o *Outline) Add(at int64, spelling uint32) {
 		length = usual
 	}
 	n := len(o.sessions) - 1
-	if n < 0 || at > o.sessions[n].From+int64(o.sessions[n].Time/time.Second)+pause {
+	if n < 0 || at > o.sessions[n].until+pause {
 		o.sessions = append(o.sessions, Session{From: at})
 		n++
 	}
 	s := &o.sessions[n]
 	s.To = at
-	s.Listens++
-	s.Time = max(s.Time, time.Duration(at+length-s.From)*time.Second)
+	s.until = max(s.until, at+length)
+	s.heard.add(v.seconds)
+	s.Listens, s.Time = int(s.heard.listens), s.heard.time()
 }
 
-// Day returns how much was heard on the day of a time. A track of unknown length counts as long as the others do on
-// average.
+// Day returns how much was heard on the day of a time.
 func (o *Outline) Day(at time.Time) (listens int, took time.Duration) {
 	day, _ := o.clock.day(at.Unix())
 	a := o.days[day]
 	if a == nil {
 		return 0, 0
 	}
-	return int(a.listens), estimate(a.seconds, int(a.listens), a.unknown)
+	return int(a.listens), a.time()
 }
 
 // Session returns the session of the listen at a time, and its index; -1 if there is none.

@@ -92,7 +92,7 @@ func TestDaysAndSessionsAreWhole(t *testing.T) {
 	for _, item := range days[0].Items {
 		above = append(above, item.Above)
 	}
-	require.Equal(t, []string{"", "", "44 min, 3 songs", ""}, above)
+	require.Equal(t, []string{"", "", "15 min, 3 songs", ""}, above)
 	require.True(t, days[0].Items[1].Apart, "a session of one")
 	require.False(t, days[0].Items[3].Apart)
 	require.Equal(t, "1 h 12 min", Length(ctx, 72*time.Minute))
