@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -57,8 +58,15 @@ func (r Rounds) folder(n int) (dir string, remove func() error, err error) {
 	if r.DataDir == "" {
 		return datadir.Temporary("reprise-demo-")
 	}
-	if dir = r.DataDir; n > 0 {
+	if dir, err = filepath.Abs(r.DataDir); err != nil {
+		return "", nil, err
+	}
+	if n > 0 {
 		dir = filepath.Join(dir, fmt.Sprintf("reset-%d", n))
+	}
+	if _, err := os.Stat(filepath.Join(dir, "reprise.db")); err == nil {
+		return "", nil, fmt.Errorf("the demo needs an empty data directory, and %s has a database. Choose another "+
+			"with -data-dir, or leave that out; or delete %[1]s if it is of an earlier demo", dir)
 	}
 	return dir, func() error { return nil }, nil
 }
