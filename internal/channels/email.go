@@ -38,8 +38,10 @@ var email = Kind{
 	schemes: []string{"smtp", "smtps"},
 	parse:   parseEmail,
 	build:   buildEmail,
-	shown:   func(u *url.URL) words.Text { return words.Plain(u.Query().Get("to") + " by " + u.Hostname()) },
-	send:    sendEmail,
+	shown: func(u *url.URL) words.Text {
+		return words.New("channel.email.shown", "To", u.Query().Get("to"), "Server", u.Hostname())
+	},
+	send: sendEmail,
 }
 
 func parseEmail(u *url.URL) (*url.URL, error) {

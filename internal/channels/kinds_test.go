@@ -298,7 +298,7 @@ var addressForms = [][2]string{
 		"telegram telegram://110:AAH@telegram?chats=1%2C2 Telegram, chat 1,2"},
 	{"smtp://ann:pw@mail.example.org:587/?from=a@example.org&to=b@x.org,c@x.org",
 		"email smtp://ann:pw@mail.example.org:587/?from=a%40example.org&to=b%40x.org%2Cc%40x.org " +
-			"b@x.org,c@x.org by mail.example.org"},
+			"b@x.org,c@x.org, sent through mail.example.org"},
 	{"generic+https://example.org/hook?a=b", "webhook https://example.org/hook?a=b example.org/…ka=b"},
 	{"generic://example.org/hook12345?disabletls=yes", "webhook http://example.org/hook12345 example.org/…2345"},
 	{"https://example.org/hook12345", "webhook https://example.org/hook12345 example.org/…2345"},
