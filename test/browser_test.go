@@ -138,7 +138,10 @@ func (c *complaints) listen(ctx context.Context) {
 		defer c.mu.Unlock()
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
-			c.said = append(c.said, ev.ExceptionDetails.Error())
+			// No script of ours: Chromium says so of the movement between two pages if the second leads on at once.
+			if said := ev.ExceptionDetails.Error(); !strings.Contains(said, "ViewTransition opt-in disabled") {
+				c.said = append(c.said, said)
+			}
 		case *log.EventEntryAdded:
 			if ev.Entry.Level == log.LevelError && !strings.Contains(ev.Entry.URL, "favicon") {
 				c.said = append(c.said, ev.Entry.Text)

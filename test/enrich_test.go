@@ -87,7 +87,7 @@ func TestCoversAndFactsArrive(t *testing.T) {
 	page := v.page(path, 200)
 	require.Contains(t, page, "https://musicbrainz.org/recording/")
 	require.Contains(t, page, `rel="noreferrer"`)
-	require.Contains(t, page, "listened to it")
+	require.Contains(t, page, "First heard")
 	music := v.call("GET", path, nil, 200)
 	require.Equal(t, "track", music["kind"])
 	require.Positive(t, music["plays"])

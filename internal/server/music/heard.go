@@ -256,8 +256,8 @@ func navidromeName(c library.Connection) string {
 
 // heardView is what was heard of something, on its page.
 type heardView struct {
-	Figures []ui.Named  // numbers in words, some with an address
-	First   ui.Sentence // when it was heard first, and when last
+	Figures []ui.Fact  // how much was heard, and when
+	Ranks   []ui.Named // among others of its kind, with the addresses of their lists
 	Over    ui.Bars
 	Lists   []listView
 	Links   []MusicLink
@@ -271,28 +271,7 @@ type listView struct {
 
 // page returns what was heard in words.
 func (h *Handler) page(ctx context.Context, all HeardMusic) (v heardView, err error) {
-	l := words.From(ctx)
-	v.Links = all.Links
-	v.Figures = []ui.Named{{Text: Length(ctx, time.Duration(all.Seconds)*time.Second)}}
-	if all.YearRank != nil {
-		v.Figures = append(v.Figures, ui.Named{URL: "/listening?" + url.Values{"span": {listening.Year},
-			"at": {all.now.Format(time.DateOnly)}}.Encode(),
-			Text: words.Each("music.year_rank.", all.Kind, "Rank", l.Number(*all.YearRank)).T(ctx)})
-	}
-	v.Figures = append(v.Figures, ui.Named{URL: "/listening?span=" + listening.All,
-		Text: words.Each("music.rank.", all.Kind, "Rank", l.Number(all.Rank)).T(ctx)})
-	if !all.first.PlayedAt.IsZero() && len(all.newest) > 0 {
-		last := all.newest[0]
-		slot := func(of library.StoredListen) ui.Named {
-			return ui.Named{Text: l.Day(of.PlayedAt.In(all.now.Location())),
-				URL: "/listens/" + strconv.FormatInt(of.ID, 10)}
-		}
-		text := words.T(ctx, "music.first_last", "First", "{first}", "Last", "{last}")
-		if last.ID == all.first.ID {
-			text = words.T(ctx, "music.only", "First", "{first}")
-		}
-		v.First = ui.Sentence{Text: text, Slots: map[string]ui.Named{"{first}": slot(all.first), "{last}": slot(last)}}
-	}
+	v.Links, v.Figures, v.Ranks = all.Links, all.figures(ctx), all.ranks(ctx)
 	v.Over = all.bars(ctx)
 	for _, one := range []struct {
 		id, title, kind string
@@ -309,6 +288,39 @@ func (h *Handler) page(ctx context.Context, all HeardMusic) (v heardView, err er
 		v.Lists = append(v.Lists, listView{one.id, one.title, items})
 	}
 	return v, nil
+}
+
+// figures returns how much was heard and when, each with the address of its listens.
+func (all *HeardMusic) figures(ctx context.Context) (figures []ui.Fact) {
+	l := words.From(ctx)
+	add := func(label, text, address string) {
+		figures = append(figures, ui.Fact{Label: label, Value: ui.Linked(ui.Named{Text: text, URL: address})})
+	}
+	add(words.T(ctx, "music.plays"), l.Number(all.Plays), "/listens?"+all.Kind+"="+all.ID)
+	add(words.T(ctx, "music.time"), Length(ctx, time.Duration(all.Seconds)*time.Second), "")
+	if all.first.PlayedAt.IsZero() || len(all.newest) == 0 {
+		return figures
+	}
+	on := func(label string, of library.StoredListen) {
+		add(label, l.Day(of.PlayedAt.In(all.now.Location())), "/listens/"+strconv.FormatInt(of.ID, 10))
+	}
+	on(words.T(ctx, "music.first"), all.first)
+	if last := all.newest[0]; last.ID != all.first.ID {
+		on(words.T(ctx, "music.last"), last)
+	}
+	return figures
+}
+
+// ranks returns the places among others of its kind, this year and ever.
+func (all *HeardMusic) ranks(ctx context.Context) (ranks []ui.Named) {
+	l := words.From(ctx)
+	if all.YearRank != nil {
+		ranks = append(ranks, ui.Named{URL: "/listening?" + url.Values{"span": {listening.Year},
+			"at": {all.now.Format(time.DateOnly)}}.Encode(),
+			Text: words.Each("music.year_rank.", all.Kind, "Rank", l.Number(*all.YearRank)).T(ctx)})
+	}
+	return append(ranks, ui.Named{URL: "/listening?span=" + listening.All,
+		Text: words.Each("music.rank.", all.Kind, "Rank", l.Number(all.Rank)).T(ctx)})
 }
 
 // bars returns the chart of listens over time. Each bar links to its listens.

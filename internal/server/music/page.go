@@ -17,7 +17,6 @@ import (
 type pageView struct {
 	Name     string
 	Lead     ui.Sentence // what it is
-	Times    string      // how often it was heard
 	Heard    heardView
 	Picture  ui.Picture
 	Listens  lately
@@ -31,11 +30,10 @@ type pageView struct {
 }
 
 // largePicture is the size of the picture of a page, in pixels.
-const largePicture = 192
+const largePicture = 240
 
 func pageFor(ctx context.Context, v Music) pageView {
 	p := pageView{Music: v, Name: v.Name, Lead: leadOf(ctx, v), NotAsked: len(v.Sources) == 0,
-		Times:   words.Each("music.heard.", v.Kind, "Count", v.Plays).T(ctx),
 		Picture: ui.Picture{Portrait: v.Kind == library.KindArtist, Size: largePicture, Soon: true}}
 	if v.Picture != nil {
 		album := v.Name

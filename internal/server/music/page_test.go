@@ -37,8 +37,8 @@ func TestMusicPageIsSound(t *testing.T) {
 			ctx := words.With(t.Context(), l)
 			p := pageFor(ctx, v)
 			p.Listens = latelyOf(ctx, rows(uitest.Hostile, time.Now()), v)
-			p.Heard = heardView{Figures: []ui.Named{{Text: "1 min"}, {Text: "#1", URL: "/listening?span=all"}},
-				First: ui.Sentence{Text: "{x}", Slots: map[string]ui.Named{"{x}": {Text: "x", URL: "/listens/1"}}},
+			p.Heard = heardView{Figures: []ui.Fact{{Label: "Listens", Value: ui.Name("1")}},
+				Ranks: []ui.Named{{Text: "#1", URL: "/listening?span=all"}},
 				Links: []MusicLink{{uitest.Hostile, "https://example.org"}},
 				Over: ui.Bars{ID: "over", Label: "x", All: []ui.Column{{Title: "a", URL: "/listens", N: 1, Height: 100},
 					{Title: "b", URL: "/listens"}}},
