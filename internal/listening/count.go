@@ -280,6 +280,12 @@ func (t *tally) over(all []*Columns) {
 		span = Span{From: Date(first), To: Date(last + 1)}
 	}
 	a.Unit = span.Unit()
+	for _, row := range a.Artists[:min(mostStacked, len(a.Artists))] {
+		a.Stacked = append(a.Stacked, row.ID)
+	}
+	if id := t.q.Highlight; id != 0 && !slices.Contains(a.Stacked, id) {
+		a.Stacked = append(a.Stacked, id)
+	}
 	index := make([]int, last-first+1) // of the piece of each day
 	for day := first; day <= last; {
 		piece, err := NewSpan(a.Unit, Date(day))
@@ -289,7 +295,7 @@ func (t *tally) over(all []*Columns) {
 		for end := DayOf(piece.To); day < end && day <= last; day++ {
 			index[day-first] = len(a.Over)
 		}
-		a.Over = append(a.Over, Piece{From: piece.From, By: make([]int, min(Stacked, len(a.Artists)))})
+		a.Over = append(a.Over, Piece{From: piece.From, By: make([]int, len(a.Stacked))})
 	}
 	for _, d := range a.Days {
 		a.Over[index[d.Day-first]].Listens += d.Listens

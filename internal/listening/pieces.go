@@ -39,7 +39,7 @@ func (l *leaders) close() {
 	l.seen = l.seen[:0]
 }
 
-// stack counts the listens to the top artists in each piece, and finds each piece's top artist.
+// stack counts the listens to the artists of Answer.Stacked in each piece, and finds each piece's top artist.
 func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 	stacked := t.stacked()
 	if t.q.Lead {
@@ -75,11 +75,11 @@ func (t *tally) stack(all []*Columns, piece func(day int64) *Piece) {
 	}
 }
 
-// stacked returns, for each spelling, the top artists it belongs to, as bits.
+// stacked returns, for each spelling, the artists of Answer.Stacked it belongs to, as bits.
 func (t *tally) stacked() []uint8 {
 	place := map[uint32]uint8{}
-	for i, row := range t.a.Artists[:min(Stacked, len(t.a.Artists))] {
-		place[row.ID] = 1 << i
+	for i, id := range t.a.Stacked {
+		place[id] = 1 << i
 	}
 	of := make([]uint8, len(t.music.meanings))
 	for i, v := range t.music.meanings {

@@ -25,6 +25,8 @@ type Question struct {
 	Most   int       // rows of a list; 0 for 10
 	Bare   bool      // leave out what was new or came back
 	Lead   bool      // find each piece's top artist, and which new artists stayed
+
+	Highlight uint32 // an artist that Piece.By counts, however little was heard; 0 for none
 }
 
 // Totals count listens, and of how many artists, albums and tracks they are.
@@ -57,7 +59,7 @@ type DayCount struct {
 type Piece struct {
 	From    time.Time // the date on which it begins, in UTC
 	Listens int
-	By      []int // listens to each of the first artists of the list; see Stacked
+	By      []int // listens to each artist of Answer.Stacked
 	Lead    Row   // the artist heard most, if the question asks for it; empty if no artist was heard
 }
 
@@ -83,8 +85,8 @@ type Anniversary struct {
 	Track   uint32 // the one heard most
 }
 
-// Stacked is how many artists Piece.By counts separately.
-const Stacked = 5
+// mostStacked is how many of the top artists Piece.By counts separately.
+const mostStacked = 5
 
 // Answer is what a person has heard in a span.
 type Answer struct {
@@ -92,6 +94,7 @@ type Answer struct {
 	Before                  Totals     // of the span before; while the span lasts, of as much of it
 	Artists, Albums, Tracks []Row      // those heard most
 	New                     []Row      // artists first heard in the span, those heard most first
+	Stacked                 []uint32   // the artists that Piece.By counts
 	Back                    []Row      // artists heard again after a year or longer
 	Stayed                  []Row      // new artists that were heard in the most pieces, if the question asks for them
 	Days                    []DayCount // those with listens

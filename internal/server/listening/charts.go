@@ -20,8 +20,8 @@ type bars struct {
 	Highest string // listens of the highest bar
 	Width   int
 	All     []bar
-	Axis    []string // names of bars from the first to the last, evenly spaced
-	Artists []string // those who can be highlighted; the first one has the class "share-0"
+	Axis    []string  // names of bars from the first to the last, evenly spaced
+	Artists []ui.Chip // whose part can be highlighted, after "everything"
 }
 
 // bar is a piece of the span: all of it, and what is of each artist, in units of a height of 100.
@@ -48,9 +48,8 @@ func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint
 	for _, p := range found.Over {
 		highest = max(highest, p.Listens)
 	}
-	for _, row := range found.Artists[:min(listening.Stacked, len(found.Artists))] {
-		v.Artists = append(v.Artists, names[row.ID].Artist)
-	}
+	v.Artists = a.highlights(ctx, found, names)
+	highlighted := slices.Index(found.Stacked, a.Highlight)
 	for i, p := range found.Over {
 		b := bar{X: i * step, Width: step - 2, N: p.Listens, URL: a.spanned(listening.Span{Name: found.Unit}, p.From),
 			Title: words.T(ctx, "listening.piece", "When", a.piece(ctx, found.Unit, p.From), "Count", p.Listens)}
@@ -61,9 +60,11 @@ func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint
 			height := 100 * float64(n) / float64(highest)
 			b.Parts = append(b.Parts, part{decimal(100 - height), decimal(height), class})
 		}
-		put(p.Listens, "whole")
-		for n, listens := range p.By {
-			put(min(listens, p.Listens), "share-of share-"+strconv.Itoa(n))
+		if highlighted < 0 {
+			put(p.Listens, "whole")
+		} else {
+			put(p.Listens, "rest")
+			put(min(p.By[highlighted], p.Listens), "whole")
 		}
 		v.All = append(v.All, b)
 	}
@@ -72,6 +73,20 @@ func (a *asked) over(ctx context.Context, found listening.Answer, names map[uint
 		v.Axis = append(v.Axis, music.ShortName(ctx, found.Unit, found.Over[i].From))
 	}
 	return v
+}
+
+// highlights returns the choices whose part of the bars is highlighted, none if there is nobody to choose.
+func (a *asked) highlights(ctx context.Context, found listening.Answer, names map[uint32]library.Entity) []ui.Chip {
+	if len(found.Stacked) == 0 {
+		return nil
+	}
+	chips := []ui.Chip{{Label: words.T(ctx, "listening.highlight_none"), URL: a.query("highlight", "") + "#over",
+		Current: a.Highlight == 0}}
+	for _, id := range found.Stacked {
+		chips = append(chips, ui.Chip{Label: names[id].Artist, Current: id == a.Highlight,
+			URL: a.query("highlight", strconv.FormatUint(uint64(id), 10)) + "#over"})
+	}
+	return chips
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(max(x, 0), 'f', 2, 64) }

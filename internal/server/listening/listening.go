@@ -117,7 +117,7 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 		return a, err
 	}
 	for name, id := range map[string]*uint32{"artist": &a.Filter.Artist, "album": &a.Filter.Album,
-		"track": &a.Filter.Track} {
+		"track": &a.Filter.Track, "highlight": &a.Highlight} {
 		if text := c.QueryParam(name); text != "" {
 			n, err := strconv.ParseUint(text, 10, 32)
 			if err != nil {
@@ -214,7 +214,7 @@ func (a *asked) query(name, value string) string {
 		set("at", a.at.Format(time.DateOnly))
 	}
 	for name, id := range map[string]uint32{"artist": a.Filter.Artist, "album": a.Filter.Album,
-		"track": a.Filter.Track} {
+		"track": a.Filter.Track, "highlight": a.Highlight} {
 		if id != 0 {
 			set(name, strconv.FormatUint(uint64(id), 10))
 		}

@@ -33,8 +33,6 @@ func TestEverythingOnListeningIsAFilter(t *testing.T) {
 		page := h.Page("/listening?span=all")
 		require.Regexp(t, `<strong><a href="/listens">4</a></strong> <span>listens</span>`, page)
 		require.Contains(t, page, "<h3>Top artists</h3>")
-		require.Contains(t, page, `<input type="radio" name="highlight" value="0">`)
-		require.Contains(t, page, `class="share-of share-0"`)
 		require.Contains(t, page, "Björk &amp; &lt;Friends&gt;")
 		link := regexp.MustCompile(`href="(/listening\?artist=[^"]*)">Sigur Rós`).FindStringSubmatch(page)
 		require.NotNil(t, link, page)
@@ -50,6 +48,44 @@ func TestEverythingOnListeningIsAFilter(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, h.Do(http.MethodGet, "/listening?"+wrong, "", "").Code, wrong)
 		}
 		require.Equal(t, http.StatusNotFound, h.Do(http.MethodGet, "/listening?artist=99999", "", "").Code)
+	})
+}
+
+// Whoever is highlighted stays so in another span, even where others were heard more, but nobody who was never heard.
+func TestAHighlightIsKeptInTheAddress(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		h.Heard("Glósóli", "Hoppípolla")
+		play := func(artist string, ago time.Duration) library.Listen {
+			return library.Listen{Track: library.Track{Title: "A", Artist: artist}, PlayedAt: time.Now().Add(-ago),
+				SourceID: artist + ago.String()}
+		}
+		var all []library.Listen
+		for i := range 6 {
+			all = append(all, play(fmt.Sprint("Other ", i), time.Hour), play(fmt.Sprint("Other ", i), 2*time.Hour))
+		}
+		_, err := h.DB.SaveListens(t.Context(), library.Intake{User: h.User, Connection: "spotify",
+			Listens: append(all, play("Rare", 3*time.Hour), play("Rare", 40*24*time.Hour))})
+		require.NoError(t, err)
+
+		page := h.Page("/listening?span=all")
+		require.Regexp(t, `aria-current="true">Everything</a>`, page)
+		require.NotContains(t, page, `class="rest"`)
+		rare, err := h.DB.Links(t.Context(), []library.Track{{Title: "A", Artist: "Rare"}})
+		require.NoError(t, err)
+		highlight := fmt.Sprint("highlight=", rare[0].Artist)
+		page = h.Page("/listening?span=all&" + highlight)
+		require.Contains(t, page, `class="rest"`)
+		require.Contains(t, page, `class="whole"`)
+		require.Regexp(t, `<a class="chip" href="[^"]*" aria-current="true">Rare</a>`, page, "five were heard more")
+		week := regexp.MustCompile(`href="(/listening\?[^"]*span=week)">Week`).FindStringSubmatch(page)
+		require.NotNil(t, week, page)
+		require.Contains(t, week[1], highlight)
+		require.Regexp(t, `aria-current="true">Rare</a>`, h.Page(unescaped(week[1])))
+		require.NotRegexp(t, `/api/v1/export/stats/[^"]*highlight`, page, "a table has all artists")
+
+		h.As(h.Other("Ben"))
+		require.Equal(t, http.StatusNotFound, h.Do(http.MethodGet, "/listening?"+highlight, "", "").Code)
 	})
 }
 

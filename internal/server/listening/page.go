@@ -74,10 +74,14 @@ type earlier struct {
 	URL  string
 }
 
-// heard returns a 404 if a filter names an artist, an album or a track that its owner has never heard, since only
+// heard returns a 404 if the address names an artist, an album or a track that the owner has never heard, since only
 // others in the household may have.
-func (h *Handler) heard(ctx context.Context, a *asked) error {
-	for _, id := range []uint32{a.Filter.Artist, a.Filter.Album, a.Filter.Track} {
+func (h *Handler) heard(ctx context.Context, a *asked, found listening.Answer) error {
+	named := []uint32{a.Highlight}
+	if found.First.IsZero() {
+		named = append(named, a.Filter.Artist, a.Filter.Album, a.Filter.Track)
+	}
+	for _, id := range named {
 		if id == 0 {
 			continue
 		}
@@ -102,15 +106,14 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if found.First.IsZero() {
-		if err := h.heard(ctx, &a); err != nil {
-			return err
-		}
+	if err := h.heard(ctx, &a, found); err != nil {
+		return err
 	}
 	tracks := []uint32{a.Filter.Artist, a.Filter.Album, a.Filter.Track}
 	for _, e := range found.Earlier {
 		tracks = append(tracks, e.Track)
 	}
+	tracks = append(tracks, a.Highlight)
 	names, err := h.namesOf(ctx, tracks, found.Artists, found.Albums, found.Tracks, found.New, found.Back)
 	if err != nil {
 		return err
@@ -302,7 +305,7 @@ func (a *asked) listens() string {
 	if a.other {
 		return ""
 	}
-	_, text, _ := strings.Cut(a.query("", ""), "?")
+	_, text, _ := strings.Cut(a.query("highlight", ""), "?")
 	q, err := url.ParseQuery(text)
 	if err == nil && a.Span.Name == listening.All {
 		q.Del("span")

@@ -160,7 +160,7 @@ func (a *asked) csv(name string) string {
 	if a.other {
 		return ""
 	}
-	_, query, _ := strings.Cut(a.query("", ""), "?")
+	_, query, _ := strings.Cut(a.query("highlight", ""), "?")
 	return "/api/v1/export/stats/" + name + ".csv?" + query
 }
 
