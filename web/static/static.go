@@ -57,6 +57,13 @@ func Drawn(name string) bool {
 	return bytes.Contains(all().named["sprite.svg"].body, []byte(`<symbol id="`+name+`"`))
 }
 
+// Lettered says whether a drawing of the sprite is a letter.
+func Lettered(name string) bool {
+	_, rest, _ := bytes.Cut(all().named["sprite.svg"].body, []byte(`<symbol id="`+name+`"`))
+	drawing, _, _ := bytes.Cut(rest, []byte("</symbol>"))
+	return bytes.Contains(drawing, []byte("<text"))
+}
+
 // Worker returns the service worker's script. It has the addresses of the files that are kept for pages without a
 // network.
 func Worker() []byte { return all().worker }

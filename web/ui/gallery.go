@@ -20,7 +20,7 @@ var states = []string{"healthy", "syncing", "waiting", "held", "paused", "new", 
 func specimens(providers []string) []specimen {
 	at := time.Date(2026, time.November, 22, 14, 5, 0, 0, time.UTC)
 	named := Named{Text: "Svefn-g-englar", URL: "/"}
-	var marks, shapes, samples, brands []templ.Component
+	var marks, shapes, samples, brands, tiles []templ.Component
 	for _, s := range states {
 		marks, shapes = append(marks, State(Mark{s, s}), Name(" ")), append(shapes, Shape(s))
 	}
@@ -32,7 +32,7 @@ func specimens(providers []string) []specimen {
 		}
 	}
 	for _, p := range providers {
-		brands = append(brands, Brand(p))
+		brands, tiles = append(brands, Brand(p)), append(tiles, Tile(p))
 	}
 	return []specimen{
 		{"Button", templ.Join(Button(Action{Label: "Main", URL: "/", Main: true}),
@@ -46,7 +46,7 @@ func specimens(providers []string) []specimen {
 			{Name: "g-zone", Label: "Suggestions", Suggestions: []string{"Europe/Berlin"}}}})},
 		{"HiddenFields", HiddenFields([]Hidden{{"name", "value"}})},
 		{"Empty", Empty("Nothing yet.", []Action{{Label: "Next", URL: "/", Main: true}})},
-		{"Brand", templ.Join(brands...)}, {"Icon", Icon("bell")},
+		{"Brand", templ.Join(brands...)}, {"Tile", templ.Join(tiles...)}, {"Icon", Icon("bell")},
 		{"Shape", templ.Join(shapes...)}, {"State", templ.Join(marks...)},
 		{"Card", templ.Join(inside(Card(Panel{ID: "g-card"}), Name("Calm")),
 			inside(Card(Panel{ID: "g-loud", Attention: true}), Name("Attention")))},

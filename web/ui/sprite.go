@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	"reprise/web"
 	"reprise/web/static"
 )
@@ -15,3 +17,11 @@ func drawn(name string) string {
 
 // marked says whether there is a mark of a service.
 func marked(provider string) bool { return static.Drawn("mark-" + provider) }
+
+// lettered says whether a service has a letter for its mark, for want of a drawing.
+func lettered(provider string) bool {
+	if iconic := []string{"email", "webhook", "url", "webpush"}; slices.Contains(iconic, provider) {
+		return false
+	}
+	return !marked(provider) || static.Lettered("mark-"+provider)
+}

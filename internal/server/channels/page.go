@@ -27,6 +27,7 @@ type listView struct {
 // card is a channel on the page.
 type card struct {
 	ID, Name string
+	Kind     string
 	Sub      string // its kind and address
 	Push     string // the address by which its browser knows it
 	State    ui.Mark
@@ -45,8 +46,9 @@ type failure struct {
 // addForm is a form that adds a channel.
 type addForm struct {
 	Kind, Label string // Kind is "url" for the one that takes an address
+	Brief       string // what arrives there
 	Help        string
-	Open        bool
+	Open        bool // it is the one that was chosen
 	Problem     string
 	Fields      []ui.Field
 	Wishes      wishes
@@ -61,7 +63,8 @@ type wishes struct {
 // cardOf returns the card of a channel; failed is what could not be sent to it.
 func cardOf(ctx context.Context, ch notify.Channel, failed []delivery.Group) card {
 	v := viewChannel(ctx, ch)
-	c := card{ID: v.ID, Name: v.Name, Sub: v.Address, Push: channels.PushAddress(ch.Kind, string(ch.URL)),
+	c := card{ID: v.ID, Name: v.Name, Kind: ch.Kind, Sub: v.Address,
+		Push:  channels.PushAddress(ch.Kind, string(ch.URL)),
 		State: ui.Mark{Shape: "healthy", Word: words.T(ctx, "channels.state.working")}}
 	if label := labelOf(ctx, ch.Kind); label != v.Name {
 		c.Sub = label + ", " + v.Address
@@ -175,6 +178,7 @@ func formsOf(ctx context.Context, in typed) (all []addForm) {
 		Label: words.T(ctx, "channels.url.label"), Autocomplete: "off", Exact: true}}})
 	for i := range all {
 		f := &all[i]
+		f.Brief = words.Each("channels.brief.", f.Kind).T(ctx)
 		values := wishesView{Severity: string(notify.Warning)}
 		if f.Kind == in.Kind {
 			f.Open, f.Problem, values = true, in.Problem, in.Wishes

@@ -60,18 +60,26 @@ func TestThePageHasWordsForEveryKind(t *testing.T) {
 	ch.Name = "\u202eאבג"
 	for _, l := range []*words.Language{words.English, words.German} {
 		ctx := words.With(t.Context(), l)
-		v := listView{Cards: []card{cardOf(ctx, ch, nil)}, Forms: formsOf(ctx, typed{Kind: "ntfy", Problem: "No.",
-			Values: map[string]string{"topic": "x"}})}
-		require.Len(t, v.Forms, len(channels.Kinds()), "a browser is added by itself, and there is one for addresses")
-		var b strings.Builder
-		require.NoError(t, list(v).Render(ctx, &b))
-		html := b.String()
-		require.NotContains(t, html, "channels.", "every sentence is there")
-		require.NotContains(t, html, "\u202e")
-		require.Contains(t, html, `value="x"`)
-		for _, f := range v.Forms {
-			for _, field := range append(f.Fields, f.Wishes.Fields...) {
-				require.Equal(t, 1, strings.Count(html, ` id="`+field.ID+`"`), field.ID)
+		for _, kind := range append(channels.Kinds(), channels.Kind{Name: "url"}) {
+			v := listView{Cards: []card{cardOf(ctx, ch, nil)}, Forms: formsOf(ctx, typed{Kind: kind.Name,
+				Problem: "No.", Values: map[string]string{"topic": "x"}})}
+			require.Len(t, v.Forms, len(channels.Kinds()),
+				"a browser is added by itself, and there is one for addresses")
+			var b strings.Builder
+			require.NoError(t, list(v).Render(ctx, &b))
+			html := b.String()
+			require.NotContains(t, html, "channels.", "every sentence is there")
+			require.NotContains(t, html, "\u202e")
+			require.Equal(t, kind.Name == "ntfy", strings.Contains(html, `value="x"`), kind.Name)
+			require.Equal(t, len(v.Forms), strings.Count(html, `class="kind"`))
+			for _, f := range v.Forms {
+				for _, field := range append(f.Fields, f.Wishes.Fields...) {
+					shown := 0
+					if f.Open {
+						shown = 1
+					}
+					require.Equal(t, shown, strings.Count(html, ` id="`+field.ID+`"`), field.ID)
+				}
 			}
 		}
 	}

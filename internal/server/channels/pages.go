@@ -33,7 +33,14 @@ func (in Wishes) view() wishesView {
 		Zone: *in.Zone, ErrorsAtNight: *in.ErrorsAtNight}
 }
 
-func (h *pages) list(c echo.Context) error { return h.show(c, http.StatusOK, typed{}) }
+// list shows the channels, and the form of the kind that the address names.
+func (h *pages) list(c echo.Context) error {
+	kind := c.QueryParam("add")
+	if k, ok := channels.KindOf(kind); kind != "" && kind != "url" && (!ok || len(k.Fields) == 0) {
+		return core.HTTPProblem(http.StatusNotFound)
+	}
+	return h.show(c, http.StatusOK, typed{Kind: kind})
+}
 
 func (h *pages) show(c echo.Context, status int, in typed) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID

@@ -146,7 +146,7 @@ func service(s serviceRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Brand(s.Provider).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Tile(s.Provider).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
