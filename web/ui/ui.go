@@ -39,6 +39,7 @@ type Frame struct {
 	Undo     *Action  // undoes that; nil where nothing can
 	Scripts  []string // modules that only this page needs, by file name
 	Meta     []Meta   // for link previews and search engines
+	Alone    bool     // the page has the whole screen: nothing surrounds it, and no script follows what happens
 }
 
 // Link is a link of the navigation.

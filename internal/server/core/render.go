@@ -25,6 +25,12 @@ func (k *Core) Show(c echo.Context, status int, title string, page templ.Compone
 	return k.write(c, status, f, page)
 }
 
+// ShowAlone answers with a page that has the whole screen: nothing else on it can be reached. It has its own way out.
+func (k *Core) ShowAlone(c echo.Context, title string, page templ.Component) error {
+	return k.write(c, http.StatusOK, ui.Frame{Title: title, Version: k.version, Theme: UserOf(c).Theme,
+		Language: words.From(c.Request().Context()), Alone: true}, page)
+}
+
 // write answers with a page in its frame.
 func (b *Base) write(c echo.Context, status int, f ui.Frame, page templ.Component) error {
 	var html bytes.Buffer

@@ -85,7 +85,7 @@ func (h *Handler) storyPage(c echo.Context) error {
 	if err := h.pictures(ctx, &v); err != nil {
 		return err
 	}
-	return h.core.Show(c, http.StatusOK, v.Title, screens(v, pageOf(s.year)))
+	return h.core.ShowAlone(c, v.Title, screens(v, pageOf(s.year)))
 }
 
 // pictures fills in the pictures of the rows and the prizes.
