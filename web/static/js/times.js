@@ -83,5 +83,6 @@ export function keepTimes() {
   });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) showTimes(document); });
   showTimes(document);
+  document.body.dataset.timed = "yes"; // rows need no longer hold their height
   setInterval(() => { if (!document.hidden) showTimes(document); }, 1000);
 }
