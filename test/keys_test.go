@@ -63,7 +63,9 @@ func TestBrowserNeedsNoMouse(t *testing.T) {
 	saved := holds(`document.documentElement.dataset.theme === "dark" && document.activeElement.matches(".flash")`)
 	do(t, tab, press("\r"), saved, linked,
 		// The keys, and back to where the focus was. A page that cannot be filtered has no key for it.
-		press("?"), sees("dialog[open] dd", "Settings"), holds(`document.activeElement.closest("dialog") !== null`),
+		press("?"), sees("dialog[open] dd", "Settings"), sees("dialog[open] dd", "Status"),
+		holds(`[...document.querySelectorAll("dialog dd")].every((does) => does.textContent.trim())`),
+		holds(`document.activeElement.closest("dialog") !== null`),
 		holds(`![...document.querySelectorAll("dialog kbd")].some((k) => k.textContent === "f")`),
 		press("\x1b"), gone("dialog"), saved,
 		press("f"), saved)

@@ -11,7 +11,11 @@ let leading = 0;
 
 const typing = (el) => el.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 
-function linkTo(path) { return document.querySelector(`header a[href="${at(path)}"]`); }
+// linkTo prefers the navigation: the name of Reprise leads to Status too, and says nothing of it.
+function linkTo(path) {
+  const link = `a[href="${at(path)}"]`;
+  return document.querySelector(`header nav ${link}`) ?? document.querySelector(`header ${link}`);
+}
 
 function nameOf(path) {
   const a = linkTo(path);
