@@ -12,7 +12,9 @@ import (
 	"time"
 
 	chrome "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -81,6 +83,14 @@ func TestBrowserTakesAYearAlong(t *testing.T) {
 	drawing := downloaded(t, chromedp.Click("#svg", byQuery), click, filepath.Join(files, "reprise-2025.svg"))
 	require.NoError(t, xml.Unmarshal(drawing, new(struct{})))
 	require.Contains(t, string(drawing), "Artist of the year: ")
+
+	// The story has the whole screen: the keys reach nothing but it and the way out.
+	do(t, tab, chromedp.Navigate(p.url+"/listening/years/2025/story"), sees("#story h1", "2025"),
+		holds(`!document.querySelector("header, nav, footer") && document.activeElement.id === "story"`),
+		chromedp.KeyEvent(kb.ArrowRight), holds(`story.scrollLeft >= story.clientWidth`))
+	require.Empty(t, examine(t, tab, axe(t), p.url+"/listening/years/2025/story", twoLooks))
+	do(t, tab, emulation.ClearDeviceMetricsOverride(), chromedp.Click(".story-leave", byQuery),
+		holds(`location.pathname === "/listening/years/2025" && document.readyState === "complete"`))
 
 	// A link, opened where nobody is signed in.
 	var address string
