@@ -41,6 +41,7 @@ func specimens(providers []string) []specimen {
 			{Label: "Form", Post: "/demo/components", Main: true}})},
 		{"Labelled", Labelled("g-labelled", "Name")}, {"Code", Code("REPRISE_LISTEN")},
 		{"Copy", Copy("g-copy", "https://reprise.example.org/invitation/code")},
+		{"Tip", Tip("GET /v1/me", "GET api.spotify.com/v1/me")},
 		{"TimeOr", templ.Join(TimeOr(at, Date, "never"), TimeOr(time.Time{}, Date, "never"))},
 		{"Fill", Fill(Form{Post: "/demo/components", Submit: "Save", Cancel: "/", Fields: []Field{
 			{Name: "g-zone", Label: "Suggestions", Suggestions: []string{"Europe/Berlin"}}}})},

@@ -76,7 +76,7 @@ func monthLine(ctx context.Context, c delivery.Copy, a delivery.Archived) ui.Lin
 	if c.Written != c.Wanted {
 		written = templ.Join(written, ui.Name(" · "+words.T(ctx, "connection.archive.newer")))
 	}
-	return ui.Line{Cells: []templ.Component{titled(name, a.Name), ui.Name(words.From(ctx).Number(a.Listens)),
+	return ui.Line{Cells: []templ.Component{ui.Tip(name, a.Name), ui.Name(words.From(ctx).Number(a.Listens)),
 		ui.Name(ui.Size(ctx, a.Bytes)), written}}
 }
 

@@ -1,4 +1,5 @@
-// The bars of a strip say what they stand for on hover and when they are tapped, in the reader's own zone.
+// The bars of a strip say what they stand for on hover and when they are tapped, in the reader's own zone. So do the
+// marks of services in a row, whose names a phone has no room for.
 import { span } from "./times.js";
 
 const barOf = (e) => e.target.closest?.("[data-strip] > i[title]");
@@ -16,6 +17,7 @@ document.addEventListener("pointerover", (e) => {
   if (bar) local(bar);
 });
 document.addEventListener("click", (e) => {
+  e.target.closest?.(".origins")?.classList.toggle("named");
   const bar = barOf(e);
   const strip = bar?.parentElement;
   if (!strip) return;
