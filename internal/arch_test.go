@@ -277,7 +277,8 @@ var arrows = map[string][]string{
 	},
 	"internal/server/connections": {
 		"internal/accounts", "internal/asks", "internal/delivery", "internal/library", "internal/metrics",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience",
+		"internal/notify", "internal/oauth", "internal/players", // what somebody hears now
+		"internal/providers", "internal/resilience",
 		"internal/resilience/backoff", "internal/resilience/transport", "internal/server/activity",
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
 		"internal/server/music", "internal/settings", "internal/sync",
@@ -343,8 +344,10 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/deliveries", "internal/server/music",
 	},
-	"internal/server/search": {"internal/library", "internal/server/core", "internal/server/music"},
-	"internal/server/songs":  {"internal/delivery", "internal/library", "internal/server/core"},
+	"internal/server/search": { // it reads links to services, and shows what is known of what they lead to
+		"internal/enrich", "internal/library", "internal/providers", "internal/server/core", "internal/server/music",
+	},
+	"internal/server/songs": {"internal/delivery", "internal/library", "internal/server/core"},
 	"internal/server/sessions": {
 		"internal/accounts", "internal/activity", "internal/server/core",
 	},

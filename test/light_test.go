@@ -185,8 +185,8 @@ func TestBrowserToastsCoverNothing(t *testing.T) {
 		sees("#banners", "Reconnect to continue"))
 }
 
-// Promise: Without a server, Status is shown as it was, and says so. No other page is kept, and nothing of somebody
-// whose session has ended.
+// Promise: Without a server, Status and Now playing are shown as they were, and say so. No other page is kept, and
+// nothing of somebody whose session has ended.
 func TestBrowserShowsTheLastStateOffline(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -202,14 +202,16 @@ func TestBrowserShowsTheLastStateOffline(t *testing.T) {
 	signIn(t, tab, p)
 	do(t, tab, holds(`navigator.serviceWorker.controller !== null`),
 		chromedp.Navigate(p.url+"/settings"), holds(`document.body.dataset.linked === "yes"`), kept(""),
-		chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`), kept("/"))
+		chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`), kept("/"),
+		chromedp.Navigate(p.url+"/now"), holds(`document.body.dataset.linked === "yes"`), kept("/,/now"))
 	require.Error(t, p.stop(9))
 	do(t, tab, chromedp.Navigate(p.url+"/"), sees("#link", "Reprise can't be reached"),
+		chromedp.Navigate(p.url+"/now"), sees("#link", "Reprise can't be reached"),
 		chromedp.Navigate(p.url+"/settings"), sees("h1", "You're offline"))
 
 	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"))
 	signedOut := chromedp.WaitVisible(`input[name=password]`, byQuery)
-	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`), kept("/"))
+	do(t, tab, chromedp.Navigate(p.url+"/"), holds(`document.body.dataset.linked === "yes"`), kept("/,/now"))
 	alice.call("DELETE", "/sessions", nil, http.StatusOK) // from elsewhere
 	do(t, tab, signedOut, kept(""))
 	signIn(t, tab, p)

@@ -1,5 +1,6 @@
 // The service worker: shows what is pushed to this browser, also when no page of Reprise is open, and keeps the last
-// state of the page Status for when the server cannot be reached. It keeps nothing of a person whose session has ended.
+// state of Status and of the page for a phone's screen for when the server cannot be reached. It keeps nothing of a
+// person whose session has ended.
 "use strict";
 
 // root is the path of base_url, which this script's own address has in front of its name; empty without one.
@@ -54,7 +55,7 @@ async function file(request) {
 }
 
 const forget = () => caches.delete(status);
-const isStatus = (url) => url.pathname === `${root}/` && !url.search;
+const isStatus = (url) => [`${root}/`, `${root}/now`].includes(url.pathname) && !url.search;
 
 async function page(e) {
   const at = new URL(e.request.url);
@@ -72,7 +73,7 @@ async function page(e) {
   return answer;
 }
 
-// keep stores Status as somebody sees it who is signed in, with the time at which it was so.
+// keep stores a page as somebody sees it who is signed in, with the time at which it was so.
 async function keep(request, answer) {
   const text = await answer.text();
   if (!text.includes('data-live="yes"')) return;

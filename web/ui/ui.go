@@ -37,6 +37,7 @@ type Frame struct {
 	Notices  []Notice
 	Flash    string   // a sentence about what was just done
 	Undo     *Action  // undoes that; nil where nothing can
+	Small    bool     // without navigation and footer: a page that fits a phone's screen
 	Scripts  []string // modules that only this page needs, by file name
 	Meta     []Meta   // for link previews and search engines
 	Alone    bool     // the page has the whole screen: nothing surrounds it, and no script follows what happens

@@ -53,6 +53,7 @@ type notice struct {
 
 // reader is the person who looks at a page.
 type reader struct {
+	ID    int64
 	Admin bool
 	Path  string // of the page
 	Zone  *time.Location
@@ -60,7 +61,7 @@ type reader struct {
 }
 
 func readerOf(u accounts.User, path string, open []core.Notification) reader {
-	r := reader{Admin: u.Role == accounts.Admin, Path: path, Zone: time.Local, Open: open}
+	r := reader{ID: u.ID, Admin: u.Role == accounts.Admin, Path: path, Zone: time.Local, Open: open}
 	if zone, err := time.LoadLocation(u.Zone); err == nil && u.Zone != "" {
 		r.Zone = zone
 	}

@@ -110,6 +110,7 @@ func New(o Options) *Handler {
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/", h.overview.page)
+	g.GET(core.NowPath, h.overview.now)
 	g.GET("/connections/:id", h.page.show)
 	g.GET("/connections/:id/runs", h.runs.page)
 	g.POST("/connections/:id/forwarding", h.forwarding.form)

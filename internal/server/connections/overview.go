@@ -13,6 +13,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/players"
 	"reprise/internal/providers"
 	"reprise/internal/resilience/transport"
 	"reprise/internal/server/core"
@@ -35,6 +36,8 @@ type overview struct {
 type Players interface {
 	// Glance returns a person's players for the start page; nil without any.
 	Glance(c echo.Context) (templ.Component, error)
+	// Hears returns what a person hears now, the latest first, each with the name of what says so.
+	Hears(c echo.Context) ([]players.Playing, error)
 }
 
 // statusView is the start page.
@@ -62,7 +65,7 @@ const listensShown = 5
 
 func (h *overview) page(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c)
-	all, err := h.statuses.All(ctx, user.ID)
+	all, err := h.inOrder(ctx, user.ID)
 	if err != nil {
 		return err
 	}
@@ -70,21 +73,19 @@ func (h *overview) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	// Connections that need a person come first.
-	slices.SortStableFunc(all, func(a, b Connection) int { return attention(b) - attention(a) })
-	_, offline := h.uplink.Offline()
-	r := readerOf(user, "/", open)
-	counts, err := h.store.CountDeliveries(ctx, delivery.Filter{User: user.ID, State: delivery.Dead})
-	if err != nil {
+	r, v := readerOf(user, "/", open), statusView{}
+	if v.Headline, err = h.headline(ctx, all, r); err != nil {
 		return err
 	}
-	v := statusView{Headline: headlineOf(ctx, all, offline, r.Admin).except(ctx, counts[delivery.Dead])}
 	if v.Cards, err = h.cards(ctx, user.ID, all, r); err != nil {
 		return err
 	}
 	v.Offers, v.Others = h.offers(ctx, all, r.Admin), h.others(ctx, all)
 	v.NotReady = notReady(v.Offers)
-	if err := h.newest(ctx, user.ID, &v); err != nil {
+	if v.Listens, err = h.newest(ctx, user.ID, listensShown); err != nil {
+		return err
+	}
+	if v.Total, err = h.store.CountListens(ctx, user.ID); err != nil {
 		return err
 	}
 	if v.Players, err = h.players.Glance(c); err != nil {
@@ -150,19 +151,21 @@ func midnight(now time.Time) time.Time {
 	return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 }
 
-// newest adds the newest listens.
-func (h *overview) newest(ctx context.Context, user int64, v *statusView) (err error) {
-	page, _, err := h.store.Listens(ctx, user, "", listensShown)
+// newest returns rows for a person's newest listens.
+func (h *overview) newest(ctx context.Context, user int64, most int) ([]ui.Item, error) {
+	page, _, err := h.store.Listens(ctx, user, "", most)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows, err := h.rows.Of(ctx, user, page)
-	if err != nil {
-		return err
-	}
-	v.Listens = music.Items(ctx, rows)
-	v.Total, err = h.store.CountListens(ctx, user)
-	return err
+	return music.Items(ctx, rows), err
+}
+
+// headline says how a person's connections do.
+func (h *overview) headline(ctx context.Context, all []Connection, r reader) (headline, error) {
+	_, offline := h.uplink.Offline()
+	counts, err := h.store.CountDeliveries(ctx, delivery.Filter{User: r.ID, State: delivery.Dead})
+	return headlineOf(ctx, all, offline, r.Admin).except(ctx, counts[delivery.Dead]), err
 }
 
 // offers returns what can be connected and is not.

@@ -12,6 +12,12 @@ import (
 	"reprise/web/ui"
 )
 
+// NowPath is the page for a phone's screen: what is playing, and the state of the services.
+const NowPath = "/now"
+
+// SharePath is the page that takes what other applications share.
+const SharePath = "/share"
+
 // frame returns what surrounds a page: for nobody without a user.
 func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 	ctx := c.Request().Context()
@@ -92,7 +98,7 @@ func quiet(ctx context.Context, open []Notification, path string) *ui.Link {
 
 // saidOn says whether the page with a path says what a notification is about, or solves it.
 func saidOn(path string, n Notification) bool {
-	card := n.Connection != "" && (path == "/" || path == "/connections/"+n.Connection)
+	card := n.Connection != "" && (path == "/" || path == NowPath || path == "/connections/"+n.Connection)
 	return card || path == "/notifications" || within(path, "/connect/"+n.Connection)
 }
 

@@ -31,6 +31,16 @@ func (k *Core) ShowAlone(c echo.Context, title string, page templ.Component) err
 		Language: words.From(c.Request().Context()), Alone: true}, page)
 }
 
+// ShowSmall answers with a page that fits a phone's screen, without the navigation.
+func (k *Core) ShowSmall(c echo.Context, title string, page templ.Component) error {
+	f, err := k.frame(c, title)
+	if err != nil {
+		return err
+	}
+	f.Small = true
+	return k.write(c, http.StatusOK, f, page)
+}
+
 // write answers with a page in its frame.
 func (b *Base) write(c echo.Context, status int, f ui.Frame, page templ.Component) error {
 	var html bytes.Buffer

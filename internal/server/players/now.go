@@ -30,11 +30,24 @@ func (h *Handler) nowAPI(c echo.Context, _ *core.FeedToken) (nowPlayingAnswer, e
 	return nowPlayingAnswer{all}, err
 }
 
+// Hears returns what a person hears, the latest first, each with the name of the player or the connection.
+func (h *Handler) Hears(c echo.Context) ([]players.Playing, error) {
+	user := core.UserOf(c).ID
+	label, err := h.core.Labels(c.Request().Context(), user)
+	if err != nil {
+		return nil, err
+	}
+	return core.ViewAll(h.desk.Now().Of(user), func(p players.Playing) players.Playing {
+		p.Name = cmp.Or(p.Name, label(p.From))
+		return p
+	}), nil
+}
+
 // playing returns what a person hears, the latest first.
 func (h *Handler) playing(c echo.Context) ([]NowPlaying, error) {
-	label, err := h.core.Labels(c.Request().Context(), core.UserOf(c).ID)
-	return core.ViewAll(h.desk.Now().Of(core.UserOf(c).ID), func(p players.Playing) NowPlaying {
-		return NowPlaying{Player: string(p.From), Name: cmp.Or(p.Name, label(p.From)), PlayedWith: p.With,
+	all, err := h.Hears(c)
+	return core.ViewAll(all, func(p players.Playing) NowPlaying {
+		return NowPlaying{Player: string(p.From), Name: p.Name, PlayedWith: p.With,
 			Track: p.Track.Title, Artist: p.Track.Artist, Album: p.Track.Album,
 			DurationMS: p.Track.Duration.Milliseconds(), Since: core.Stamp(p.Since)}
 	}), err

@@ -311,17 +311,17 @@ func TestAPlayerReadsBackWhatItSent(t *testing.T) {
 func TestWhatAServicePlaysIsOnStatus(t *testing.T) {
 	today(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
-		require.NotContains(t, h.Page("/"), "Now playing")
+		require.NotContains(t, h.Page("/"), "<h2>Now playing")
 		h.Config.Playing.Begins(h.User, "spotify", library.Playing{Track: library.Track{Title: "Jóga", Artist: "Björk"},
 			With: "Kitchen", Left: time.Minute})
 		page := h.Page("/")
-		require.Contains(t, page, "Now playing")
+		require.Contains(t, page, "<h2>Now playing")
 		require.Contains(t, page, "Jóga – Björk")
 		require.Contains(t, page, `href="/connections/spotify"`)
 		now := h.Call(http.MethodGet, "/now-playing", "", http.StatusOK)["now_playing"].([]any)[0].(map[string]any)
 		require.Equal(t, []any{"spotify", "Spotify", "Kitchen"}, []any{now["player"], now["name"], now["played_with"]})
 		time.Sleep(61 * time.Second)
-		require.NotContains(t, h.Page("/"), "Now playing")
+		require.NotContains(t, h.Page("/"), "<h2>Now playing")
 	})
 }
 
