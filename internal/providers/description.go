@@ -3,6 +3,7 @@ package providers
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"slices"
 	"time"
 
@@ -27,7 +28,10 @@ type Description struct {
 	// History is the page with a person's listens there, with {account} for the account's name; empty if it is unknown.
 	History string
 	Track   string // the page of a track there, with {id} for its SourceID; empty if it has none
-	Domain  string // by which others name the streaming service: "spotify.com"; empty for none
+	// Links match the addresses of its pages, as people share them: without the scheme and "www.", the more special
+	// ones first. What a page is about is in the groups kind, id, mbid, title, artist and album; see ReadLink.
+	Links  []*regexp.Regexp
+	Domain string // by which others name the streaming service: "spotify.com"; empty for none
 	// Endpoints lists what the adapter calls, each as method and route template. For OAuth see [TokenEndpoint].
 	Endpoints []string
 	Fields    []Field // the connect form; empty when people consent in the browser

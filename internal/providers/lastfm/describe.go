@@ -3,6 +3,7 @@ package lastfm
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"time"
 
@@ -23,12 +24,23 @@ const (
 	oldestScrobble   = 14 * 24 * time.Hour
 )
 
+// links are the pages of music, in any language, also those of a person's library. A part that begins with a plus is a
+// word of Last.fm's own, such as +albums.
+var links = []*regexp.Regexp{
+	regexp.MustCompile(`^last\.fm/(?:[^?]+/)?music/(?:\+noredirect/)?(?P<artist>[^/?#+][^/?#]*)/[^/?#+][^/?#]*/` +
+		`(?P<title>[^/?#+][^/?#]*)`),
+	regexp.MustCompile(`^last\.fm/(?:[^?]+/)?music/(?:\+noredirect/)?(?P<artist>[^/?#+][^/?#]*)/` +
+		`(?P<album>[^/?#+][^/?#]*)`),
+	regexp.MustCompile(`^last\.fm/(?:[^?]+/)?music/(?:\+noredirect/)?(?P<artist>[^/?#+][^/?#]*)`),
+	regexp.MustCompile(`^last\.fm/`),
+}
+
 // Describe returns the description of Last.fm.
 func Describe() providers.Description {
 	// https://www.last.fm/api/tos allows five requests a second, on average.
 	pace := providers.Pace{PerSecond: 5, Per: "IP address"}
 	return providers.Description{
-		Name: name, DisplayName: "Last.fm",
+		Name: name, DisplayName: "Last.fm", Links: links,
 		Icon:    "M3 20v-7h4v7zM10 20V4h4v16zM17 20V9h4v11z",
 		Purpose: words.New("lastfm.purpose"),
 		Streams: []string{library.Listens},

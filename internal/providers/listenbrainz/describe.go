@@ -3,6 +3,7 @@ package listenbrainz
 import (
 	"cmp"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"reprise/internal/library"
@@ -12,12 +13,19 @@ import (
 	"reprise/internal/words"
 )
 
+// links are the pages of music. What it calls a track and an album is a recording and a release group.
+var links = []*regexp.Regexp{
+	regexp.MustCompile(`^listenbrainz\.org/(?P<kind>track|recording|album|release-group|artist)/` +
+		`(?P<mbid>[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})(?:[/?#]|$)`),
+	regexp.MustCompile(`^listenbrainz\.org/`),
+}
+
 // Describe returns the description of ListenBrainz.
 func Describe() providers.Description {
 	// ListenBrainz documents its limit only in response headers; one request a second always stays below it.
 	pace := providers.Pace{PerSecond: 1, Per: "IP address"}
 	return providers.Description{
-		Name: "listenbrainz", DisplayName: "ListenBrainz",
+		Name: "listenbrainz", DisplayName: "ListenBrainz", Links: links,
 		Icon:    "M11 3v18l-7-4V7zM13 3l7 4v10l-7 4z",
 		Purpose: words.New("listenbrainz.purpose"),
 		Streams: []string{library.Listens, library.Playlists},

@@ -1,6 +1,7 @@
 package musicbrainz
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -9,12 +10,19 @@ import (
 	"reprise/internal/words"
 )
 
+// links are the pages of music. A track, and a release, have other ids than their recording, and their release group.
+var links = []*regexp.Regexp{
+	regexp.MustCompile(`^(?:beta\.)?musicbrainz\.org/(?P<kind>recording|release-group|artist)/` +
+		`(?P<mbid>[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})(?:[/?#]|$)`),
+	regexp.MustCompile(`^(?:beta\.)?musicbrainz\.org/`),
+}
+
 // Describe returns the description of MusicBrainz.
 func Describe() providers.Description {
 	// https://musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting
 	pace := providers.Pace{PerSecond: 1, Per: "IP address"}
 	return providers.Description{
-		Name: "musicbrainz", DisplayName: "MusicBrainz",
+		Name: "musicbrainz", DisplayName: "MusicBrainz", Links: links,
 		Icon:    "M4 7l8-4 8 4v10l-8 4-8-4zM12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8z",
 		Purpose: words.New("musicbrainz.purpose"),
 		Streams: []string{library.Enrichment},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"reprise/internal/library"
@@ -15,6 +16,14 @@ import (
 // name is the provider's name.
 const name = "spotify"
 
+// links are its pages, in any language, and its own kind of address. Short links say nothing.
+var links = []*regexp.Regexp{
+	regexp.MustCompile(`^(?:open|play)\.spotify\.com/(?:[^?]+/)?(?P<kind>track|album|artist)/` +
+		`(?P<id>[A-Za-z0-9]{22})(?:[/?#]|$)`),
+	regexp.MustCompile(`^spotify:(?P<kind>track|album|artist):(?P<id>[A-Za-z0-9]{22})$`),
+	regexp.MustCompile(`^(?:(?:open|play)\.spotify\.com|spotify\.link)/`),
+}
+
 // Describe returns the description of Spotify.
 func Describe() providers.Description {
 	return providers.Description{
@@ -23,7 +32,7 @@ func Describe() providers.Description {
 			"1.6c-2.8-1.6-6.3-1.9-9.8-.9zM7.3 12c3.2-.9 6.4-.5 9.1 1l-.8 1.5c-2.3-1.3-5-1.6-7.8-.8zM7.9 " +
 			"15.2c2.5-.6 4.9-.3 7 .9l-.8 1.4c-1.7-1-3.7-1.2-5.8-.7z",
 		Purpose: words.New("spotify.purpose"),
-		Track:   "https://open.spotify.com/track/{id}", Domain: "spotify.com",
+		Track:   "https://open.spotify.com/track/{id}", Domain: "spotify.com", Links: links,
 		Streams: []string{library.Listens, library.Playlists}, Plays: true,
 		Endpoints: []string{
 			endpoint(meRoute), endpoint(recentlyPlayed), endpoint(currentlyPlaying), endpoint(playlistsRoute),

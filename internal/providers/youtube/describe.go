@@ -1,6 +1,7 @@
 package youtube
 
 import (
+	"regexp"
 	"strings"
 
 	"reprise/internal/library"
@@ -11,13 +12,21 @@ import (
 
 const console = "https://console.cloud.google.com"
 
+// links are the pages of videos, also of YouTube Music.
+var links = []*regexp.Regexp{
+	regexp.MustCompile(`^(?:(?:m|music)\.)?youtube\.com/watch\?(?:[^#]*&)?v=(?P<id>[A-Za-z0-9_-]{11})(?:[&#]|$)`),
+	regexp.MustCompile(`^(?:(?:m|music)\.)?youtube\.com/(?:shorts|live|embed|v)/(?P<id>[A-Za-z0-9_-]{11})(?:[/?#]|$)`),
+	regexp.MustCompile(`^youtu\.be/(?P<id>[A-Za-z0-9_-]{11})(?:[/?#]|$)`),
+	regexp.MustCompile(`^(?:(?:(?:m|music)\.)?youtube\.com|youtu\.be)/`),
+}
+
 // Describe returns the description of YouTube.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "youtube", DisplayName: "YouTube",
 		Icon:    "M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM10 8.5v7l6-3.5z",
 		Purpose: words.New("youtube.purpose"),
-		Track:   "https://www.youtube.com/watch?v={id}", Domain: "youtube.com",
+		Track:   "https://www.youtube.com/watch?v={id}", Domain: "youtube.com", Links: links,
 		Streams: []string{library.Playlists},
 		Endpoints: []string{
 			endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute),

@@ -103,11 +103,16 @@ func (h *Handler) loveButton(c echo.Context, v Music) (*ui.Action, error) {
 	}
 	ctx := c.Request().Context()
 	one, err := h.store.LoveOf(ctx, core.UserOf(c).ID, v.Name, v.Artist)
-	b := &ui.Action{ID: "love", Label: words.T(ctx, "loves.love"), Post: "/music/track/" + v.ID + "/love"}
-	if one.Score == library.Loved {
+	return LoveAction(ctx, "/music/track/"+v.ID, one), err
+}
+
+// LoveAction is the button that loves the track with a page, or takes that back.
+func LoveAction(ctx context.Context, page string, v library.Love) *ui.Action {
+	b := &ui.Action{ID: "love", Label: words.T(ctx, "loves.love"), Post: page + "/love"}
+	if v.Score == library.Loved {
 		b.Label, b.Fields = words.T(ctx, "loves.loved"), []ui.Hidden{{Name: "no", Value: "1"}}
 	}
-	return b, err
+	return b
 }
 
 // lovesView is the page of loved tracks.

@@ -19,6 +19,7 @@ import (
 // Store is what this package reads.
 type Store interface {
 	Search(context.Context, library.Search) (library.Found, error)
+	shareStore
 }
 
 // Handler answers searches.
@@ -32,7 +33,10 @@ type Handler struct {
 func New(k *core.Core, store Store, rows *music.Rows) *Handler { return &Handler{k, store, rows} }
 
 // Pages adds the routes of the pages.
-func (h *Handler) Pages(g *echo.Group) { g.GET("/search", h.page) }
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/search", h.page)
+	g.GET(core.SharePath, h.share)
+}
 
 // API adds the routes of the API.
 func (h *Handler) API(a *core.API) {

@@ -19,6 +19,9 @@ func NameIn(key int64, id string) string {
 	return strings.ReplaceAll(id, strconv.FormatInt(key>>16, 10), timeMark)
 }
 
+// Named returns what is stored of an id that has its time between two texts; see NameIn.
+func Named(before, after string) string { return before + timeMark + after }
+
 // IdOf returns the expression for the id of a source s, which is put together again from its name and its key.
 func IdOf(s string) string {
 	return "coalesce((SELECT replace(name, '" + timeMark + "', CAST(" + s + ".source_key / 65536 AS TEXT))" +
