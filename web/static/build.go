@@ -69,7 +69,7 @@ func build(from fs.FS) (*set, error) {
 		s.add(name, b)
 	}
 	for name, p := range pictures {
-		s.add(name, picture(p.size, p.maskable))
+		s.add(name, picture(p))
 	}
 	style, err := joined(from, "css")
 	if err != nil {

@@ -10,16 +10,23 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// pictures are the icons of the installed application, by the names of their files. Each is drawn when the program
-// starts to serve files, always the same.
-var pictures = map[string]struct {
+// drawn is an icon.
+type drawn struct {
 	size     int  // pixels
 	maskable bool // the device cuts its own shape out, so the ground fills the square
-}{
-	"icon-192.png":      {192, false},
-	"icon-512.png":      {512, false},
-	"icon-maskable.png": {512, true},
-	"icon-touch.png":    {180, true},
+	sign     func(drawing)
+}
+
+// pictures are the icons of the installed application and of its shortcuts, by the names of their files. Each is drawn
+// when the program starts to serve files, always the same.
+var pictures = map[string]drawn{
+	"icon-192.png":      {192, false, drawing.repeat},
+	"icon-512.png":      {512, false, drawing.repeat},
+	"icon-maskable.png": {512, true, drawing.repeat},
+	"icon-touch.png":    {180, true, drawing.repeat},
+	"icon-now.png":      {96, false, drawing.play},
+	"icon-listens.png":  {96, false, drawing.list},
+	"icon-search.png":   {96, false, drawing.lens},
 }
 
 // The colours of icon.svg.
@@ -35,21 +42,49 @@ type drawing struct {
 	shift float32 // of the sign, so that it is whole in a circle
 }
 
-// picture returns the icon as a PNG of size by size pixels.
-func picture(size int, maskable bool) []byte {
-	d := drawing{to: image.NewRGBA(image.Rect(0, 0, size, size)), scale: float32(size) / 24}
-	if maskable {
+// picture returns an icon as a PNG.
+func picture(of drawn) []byte {
+	d := drawing{to: image.NewRGBA(image.Rect(0, 0, of.size, of.size)), scale: float32(of.size) / 24}
+	if of.maskable {
 		draw.Draw(d.to, d.to.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
 		d.shift, d.scale = 2.4, d.scale*0.8 // the middle eight tenths are safe
 	} else {
 		d.rounded(0, 0, 24, 24, 5, ground)
 	}
-	d.rounded(5.7, 4.7, 1.6, 14.6, 0.8, ink)
-	d.rounded(8.7, 4.7, 1.6, 14.6, 0.8, ink)
-	d.triangle([3][2]float32{{18.6, 5.6}, {18.6, 18.4}, {10.9, 12}}, ink)
+	of.sign(d)
 	var b bytes.Buffer
 	_ = png.Encode(&b, d.to) // a buffer takes everything
 	return b.Bytes()
+}
+
+// repeat draws the sign of Reprise.
+func (d drawing) repeat() {
+	d.rounded(5.7, 4.7, 1.6, 14.6, 0.8, ink)
+	d.rounded(8.7, 4.7, 1.6, 14.6, 0.8, ink)
+	d.triangle([3][2]float32{{18.6, 5.6}, {18.6, 18.4}, {10.9, 12}}, ink)
+}
+
+// play draws the sign for what is playing.
+func (d drawing) play() { d.triangle([3][2]float32{{8.5, 5.6}, {8.5, 18.4}, {18.6, 12}}, ink) }
+
+// list draws rows with a point before each.
+func (d drawing) list() {
+	for _, y := range []float32{6.2, 11.2, 16.2} {
+		d.rounded(5, y, 1.6, 1.6, 0.8, ink)
+		d.rounded(8.4, y, 10.6, 1.6, 0.8, ink)
+	}
+}
+
+// lens draws a magnifying glass.
+func (d drawing) lens() {
+	d.rounded(5.2, 5.2, 10.6, 10.6, 5.3, ink)
+	d.rounded(6.9, 6.9, 7.2, 7.2, 3.6, ground)
+	d.fill(func(r *vector.Rasterizer) {
+		r.MoveTo(d.at(13.5), d.at(14.7))
+		r.LineTo(d.at(14.7), d.at(13.5))
+		r.LineTo(d.at(19.2), d.at(18))
+		r.LineTo(d.at(18), d.at(19.2))
+	}, ink)
 }
 
 func (d drawing) fill(path func(*vector.Rasterizer), c color.Color) {

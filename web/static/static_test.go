@@ -148,11 +148,22 @@ func TestTheManifestNamesNoPlace(t *testing.T) {
 		Start string `json:"start_url"`
 		Scope string
 		Icons []struct{ Src string }
+
+		Shortcuts []struct {
+			Name, URL string
+			Icons     []struct{ Src, Sizes string }
+		}
+		Share struct{ Action string } `json:"share_target"`
 	}
-	require.NoError(t, json.Unmarshal(Manifest("en", "Music"), &m))
+	require.NoError(t, json.Unmarshal(Manifest(App{Language: "en", Description: "Music", Share: "share",
+		Shortcuts: []Shortcut{{"Search", "search", "icon-search.png"}}}), &m))
 	require.Equal(t, "./", m.Start)
 	require.Equal(t, "./", m.Scope)
+	require.Equal(t, "share", m.Share.Action)
+	require.Equal(t, "search", m.Shortcuts[0].URL)
+	require.Equal(t, "96x96", m.Shortcuts[0].Icons[0].Sizes)
 	require.Len(t, m.Icons, 4)
+	m.Icons = append(m.Icons, struct{ Src string }{m.Shortcuts[0].Icons[0].Src})
 	for _, icon := range m.Icons {
 		require.Regexp(t, `^static/icon`, icon.Src)
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,8 +29,15 @@ func serviceWorker(c echo.Context) error {
 func manifest(c echo.Context) error {
 	ctx := c.Request().Context()
 	c.Response().Header().Set("Cache-Control", "no-cache")
-	return c.Blob(http.StatusOK, "application/manifest+json",
-		static.Manifest(words.From(ctx).Code(), words.T(ctx, "app.about")))
+	return c.Blob(http.StatusOK, "application/manifest+json", static.Manifest(static.App{
+		Language: words.From(ctx).Code(), Description: words.T(ctx, "app.about"),
+		Share: strings.TrimPrefix(SharePath, "/"),
+		Shortcuts: []static.Shortcut{
+			{Name: words.T(ctx, "now.title"), Path: strings.TrimPrefix(NowPath, "/"), Icon: "icon-now.png"},
+			{Name: words.T(ctx, "listens.title"), Path: "listens", Icon: "icon-listens.png"},
+			{Name: words.T(ctx, "search.title"), Path: "search", Icon: "icon-search.png"},
+		},
+	}))
 }
 
 // offline serves the page for when a browser has no other. It is nobody's: browsers keep it.
