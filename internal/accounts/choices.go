@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"reprise/internal/words"
@@ -59,7 +60,11 @@ func ReaderIn(store interface {
 // Choose stores how a person wants to read. What there is not is an InputError.
 func (a *Accounts) Choose(ctx context.Context, user int64, c Choices) error {
 	if c.Language != "" && words.ByCode(c.Language) == nil {
-		return InputError{words.New("account.wrong_language")}
+		var known []string
+		for _, l := range words.Languages() {
+			known = append(known, l.Name()+" ("+l.Code()+")")
+		}
+		return InputError{words.New("account.wrong_language", "Known", strings.Join(known, ", "))}
 	}
 	if _, ok := words.ZoneNamed(c.Zone); c.Zone != "" && !ok {
 		return InputError{words.New("account.wrong_zone", "Zone", c.Zone)}

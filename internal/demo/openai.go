@@ -3,13 +3,14 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"reprise/internal/words"
 )
 
 // OpenAIServer is where the simulated server with a language model is.
@@ -103,7 +104,7 @@ func (oa *openAI) complete(w http.ResponseWriter, r *http.Request) {
 		b.WriteString(m.Content)
 	}
 	all := b.String()
-	text := proseOf(in.Messages[len(in.Messages)-1].Content, strings.Contains(all, "in German"))
+	text := proseOf(in.Messages[len(in.Messages)-1].Content, asked(all))
 	oa.mu.Lock()
 	oa.prompts = append(oa.prompts, all)
 	oa.mu.Unlock()
@@ -122,34 +123,19 @@ func (oa *openAI) complete(w http.ResponseWriter, r *http.Request) {
 
 var listed = regexp.MustCompile(`(?m)^- (.+) \((\d+)\)$`)
 
-// phrases are what a text about a week is made of.
-type phrases struct{ quiet, center, company, back, behind, fresh string }
-
-var (
-	english = phrases{
-		quiet:   "A quiet week: there is little to tell.",
-		center:  "This was a week with %s at its centre: %s plays, and it is easy to hear why.",
-		company: " %s and %s kept it company.",
-		back:    "\n\nThe one that came back most was %s, a reprise in the best sense.",
-		behind:  " %s was never far behind.",
-		fresh:   "\n\nAnd there was something new: %s, heard for the first time. A good week to be curious.",
+// asked returns the language that a prompt asks for.
+func asked(prompt string) *words.Language {
+	for _, l := range words.Languages() {
+		if strings.Contains(prompt, words.New("digest.write_in").In(l)) {
+			return l
+		}
 	}
-	german = phrases{
-		quiet:   "Eine ruhige Woche: Es gibt wenig zu erzählen.",
-		center:  "Im Mittelpunkt deiner Woche: %s mit %s Wiedergaben, und man hört gleich, warum.",
-		company: " Mit dabei waren %s und %s.",
-		back:    "\n\nAm häufigsten kam %s wieder, eine Reprise im besten Sinn.",
-		behind:  " Dicht dahinter: %s.",
-		fresh:   "\n\nUnd etwas Neues war auch dabei: %s hast du zum ersten Mal gehört. Gut so!",
-	}
-)
+	return words.English
+}
 
 // proseOf writes about the lists of a message, always the same about the same.
-func proseOf(message string, inGerman bool) string {
-	say := english
-	if inGerman {
-		say = german
-	}
+func proseOf(message string, l *words.Language) string {
+	say := func(phrase string, pairs ...any) string { return words.Each("demo.prose.", phrase, pairs...).In(l) }
 	heads := map[string][][]string{}
 	for part := range strings.SplitSeq(message, "\n\n") {
 		head, rest, _ := strings.Cut(part, ":\n")
@@ -157,19 +143,18 @@ func proseOf(message string, inGerman bool) string {
 	}
 	artists, tracks, fresh := heads["Artists"], heads["Tracks"], heads["Artists heard for the first time"]
 	if len(artists) == 0 || len(tracks) == 0 {
-		return say.quiet
+		return say("quiet")
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, say.center, artists[0][1], artists[0][2])
+	text := say("center", "Artist", artists[0][1], "Plays", artists[0][2])
 	if len(artists) > 2 {
-		fmt.Fprintf(&b, say.company, artists[1][1], artists[2][1])
+		text += " " + say("company", "A", artists[1][1], "B", artists[2][1])
 	}
-	fmt.Fprintf(&b, say.back, tracks[0][1])
+	text += "\n\n" + say("back", "Track", tracks[0][1])
 	if len(tracks) > 1 {
-		fmt.Fprintf(&b, say.behind, tracks[1][1])
+		text += " " + say("behind", "Track", tracks[1][1])
 	}
 	if len(fresh) > 0 {
-		fmt.Fprintf(&b, say.fresh, fresh[0][1])
+		text += "\n\n" + say("fresh", "Artist", fresh[0][1])
 	}
-	return b.String()
+	return text
 }

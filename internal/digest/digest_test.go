@@ -69,7 +69,6 @@ func TestAPromptIsBounded(t *testing.T) {
 func TestEveryLanguageCanBeAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, l := range words.Languages() {
-		require.NotEmpty(t, writeIn[l.Code()], l.Code())
-		require.Contains(t, promptOf(Heard{Plays: 1}, usual, l).System, writeIn[l.Code()])
+		require.Contains(t, promptOf(Heard{Plays: 1}, usual, l).System, ". "+words.New("digest.write_in").In(l)+" ")
 	}
 }

@@ -8,18 +8,21 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/nicksnyder/go-i18n/v2/i18n"
+	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 )
 
-//go:embed en de
+// files has a folder for each language: many files in those of English and German, and one in those of the others.
+//
+//go:embed */*.toml
 var files embed.FS
 
 // sentences has the sentences of a language by their ids.
 type sentences map[string]forms
 
-// forms are a sentence with placeholders such as {{.Name}}. English and German have two forms: for one, which is empty
-// where nothing is counted, and for all other numbers.
-type forms struct{ one, other string }
+// forms are a sentence with placeholders such as {{.Name}}, by its plural forms. One that counts nothing has the form
+// for all other numbers alone.
+type forms [plural.Many + 1]string
 
 // load reads the catalogue of a language. It panics if a file is malformed, which a test excludes.
 func load(tag language.Tag) sentences {
@@ -37,7 +40,8 @@ func load(tag language.Tag) sentences {
 			break
 		}
 		for _, m := range f.Messages {
-			all[m.ID] = forms{m.One, m.Other}
+			all[m.ID] = forms{plural.Zero: m.Zero, plural.One: m.One, plural.Two: m.Two, plural.Few: m.Few,
+				plural.Many: m.Many, plural.Other: m.Other}
 		}
 	}
 	if err != nil {
@@ -70,13 +74,20 @@ func fill(form string, args map[string]any) string {
 	return b.String()
 }
 
-// isOne reports whether a number takes the form for one.
-func isOne(n any) bool {
+// form returns the plural form that a whole number takes in the language. Their rules look at its last digits only.
+func (l *Language) form(n any) plural.Form {
+	const most = 1_000_000
+	i := 0
 	switch n := n.(type) {
 	case int:
-		return n == 1
+		i = n
 	case int64:
-		return n == 1
+		i = int(n)
+	default:
+		return plural.Other
 	}
-	return false
+	if i >= most {
+		i = most + i%most
+	}
+	return plural.Cardinal.MatchPlural(l.tag, i, 0, 0, 0, 0)
 }

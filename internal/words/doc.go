@@ -1,11 +1,12 @@
-// Package words holds every sentence that a person reads in the browser, in a notification or in a mail, in English and
-// in German.
+// Package words holds every sentence that a person reads in the browser, in a notification or in a mail, in English, in
+// German and in the languages that people have contributed.
 //
 // # The catalogue
 //
 // The files en/*.toml and de/*.toml are the catalogue: one file for each area, with the same name and the same ids in
-// both languages. An id is "area.what". A sentence names its arguments in braces ({{.Name}}); one with a plural has the
-// forms "one" and "other", chosen by the argument Count.
+// both languages. Any other folder, such as fr, is a contributed language: its words.toml has the same ids, and what it
+// lacks is said in English. An id is "area.what". A sentence names its arguments in braces ({{.Name}}); one with a
+// plural has the forms of its language, "one" and "other" in English, chosen by the argument Count.
 //
 // # In code
 //

@@ -1,13 +1,17 @@
 package words
 
 import (
+	"cmp"
 	"context"
+	"io/fs"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 )
@@ -20,23 +24,48 @@ type Language struct {
 	numbers *message.Printer
 }
 
-// The languages. English is the default.
+// English is the default, and what another language says where it lacks a sentence. German is kept with it, so it lacks
+// none. The other languages are contributed.
 var (
-	English = newLanguage(language.English)
-	German  = newLanguage(language.German)
+	English = newLanguage("en")
+	German  = newLanguage("de")
+
+	all     = append([]*Language{English, German}, contributed()...)
+	matcher = language.NewMatcher(tags(all))
 )
 
+// contributed finds the other languages: each folder of the catalogue is named after the code of one.
+func contributed() (found []*Language) {
+	folders, err := fs.ReadDir(files, ".")
+	if err != nil { // never: the files are part of the program
+		panic(err)
+	}
+	for _, folder := range folders { // in the order of their names
+		if code := folder.Name(); code != English.Code() && code != German.Code() {
+			found = append(found, newLanguage(code))
+		}
+	}
+	return found
+}
+
 // Languages returns all of them, the default first.
-func Languages() []*Language { return []*Language{English, German} }
+func Languages() []*Language { return slices.Clone(all) }
 
-var matcher = language.NewMatcher([]language.Tag{language.English, language.German})
+func tags(all []*Language) (tags []language.Tag) {
+	for _, l := range all {
+		tags = append(tags, l.tag)
+	}
+	return tags
+}
 
-func newLanguage(tag language.Tag) *Language {
+// newLanguage returns the language with a code. It panics if there is none, which a test excludes.
+func newLanguage(code string) *Language {
+	tag := language.MustParse(code)
 	return &Language{tag: tag, numbers: message.NewPrinter(tag),
 		load: sync.OnceValue(func() sentences { return load(tag) })}
 }
 
-// Code returns the language's code: "en" or "de".
+// Code returns the language's code, such as "en".
 func (l *Language) Code() string { return l.tag.String() }
 
 // Name returns what the language calls itself.
@@ -44,7 +73,7 @@ func (l *Language) Name() string { return l.sentence("language.name", nil) }
 
 // ByCode returns the language with a code; nil for none.
 func ByCode(code string) *Language {
-	for _, l := range Languages() {
+	for _, l := range all {
 		if l.Code() == code {
 			return l
 		}
@@ -58,7 +87,7 @@ func Match(chosen, accept string) *Language {
 		return l
 	}
 	_, i := language.MatchStrings(matcher, accept)
-	return Languages()[i]
+	return all[i]
 }
 
 type key struct{}
@@ -74,24 +103,24 @@ func From(ctx context.Context) *Language {
 	return English
 }
 
-// sentence returns a sentence of the catalogue. One that is missing is its id: a test excludes it, and a person had
-// rather see that than nothing.
+// sentence returns a sentence of the catalogue; in English if the language lacks it. One that English lacks is its id:
+// a test excludes it, and a person had rather see that than nothing.
 func (l *Language) sentence(id string, args map[string]any) string {
 	m, ok := l.load()[id]
-	if !ok {
+	switch {
+	case !ok && l != English:
+		return English.sentence(id, args)
+	case !ok:
 		return id
 	}
 	n, counts := args["Count"]
 	if !counts {
-		return fill(m.other, args)
+		return fill(m[plural.Other], args)
 	}
 	shown := make(map[string]any, len(args))
 	maps.Copy(shown, args)
 	shown["Count"] = l.Number(n)
-	if m.one != "" && isOne(n) {
-		return fill(m.one, shown)
-	}
-	return fill(m.other, shown)
+	return fill(cmp.Or(m[l.form(n)], m[plural.Other]), shown)
 }
 
 // Number returns a whole number with the separators of the language.
@@ -104,19 +133,27 @@ func (l *Language) Decimal(x float64, digits int) string {
 
 // Day returns the date of a time in words: "14 January 2027".
 func (l *Language) Day(t time.Time) string {
-	return l.sentence("date.day", map[string]any{"Day": strconv.Itoa(t.Day()), "Month": l.month(t.Month()),
+	return l.sentence("date.day", map[string]any{"Day": l.DayOfMonth(t), "Month": l.month(t.Month()),
 		"Year": strconv.Itoa(t.Year())})
 }
 
 // ShortDay returns the date of a time without its year, as short as possible: "14 Jan".
 func (l *Language) ShortDay(t time.Time) string {
-	return l.sentence("date.short_day", map[string]any{"Day": strconv.Itoa(t.Day()),
+	return l.sentence("date.short_day", map[string]any{"Day": l.DayOfMonth(t),
 		"Month": l.ShortMonth(t)})
 }
 
 // Month returns the month of a time in words: "January 2027".
 func (l *Language) Month(t time.Time) string {
 	return l.sentence("date.month", map[string]any{"Month": l.month(t.Month()), "Year": strconv.Itoa(t.Year())})
+}
+
+// DayOfMonth returns the day of a time in its month, as dates have it: in French the first is "1er".
+func (l *Language) DayOfMonth(t time.Time) string {
+	if t.Day() == 1 {
+		return l.sentence("date.first", nil)
+	}
+	return strconv.Itoa(t.Day())
 }
 
 func (l *Language) month(m time.Month) string { return l.sentence("date.m"+strconv.Itoa(int(m)), nil) }
@@ -142,7 +179,7 @@ func (l *Language) DayOf(t, now time.Time) string {
 		return l.sentence("date.yesterday", nil)
 	}
 	args := map[string]any{"Weekday": l.Weekday(t.Weekday()),
-		"Day": strconv.Itoa(t.Day()), "Month": l.month(t.Month()), "Year": strconv.Itoa(t.Year())}
+		"Day": l.DayOfMonth(t), "Month": l.month(t.Month()), "Year": strconv.Itoa(t.Year())}
 	if t.Year() == now.Year() {
 		return l.sentence("date.weekday", args)
 	}
@@ -156,7 +193,7 @@ func (l *Language) Clock(t, now time.Time) string {
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return clock
 	}
-	return l.sentence("date.other_day", map[string]any{"Day": strconv.Itoa(t.Day()), "Month": l.month(t.Month()),
+	return l.sentence("date.other_day", map[string]any{"Day": l.DayOfMonth(t), "Month": l.month(t.Month()),
 		"Clock": clock})
 }
 

@@ -9,8 +9,9 @@ import (
 
 // scripted are the sentences that scripts say.
 var scripted = []string{
-	"script.just_now", "script.now", "script.time", "script.in", "script.in_hours", "script.of", "script.dismiss",
-	"script.unlinked", "script.crowded", "script.offline", "script.stored", "script.copied", "script.close",
+	"script.first", "script.just_now", "script.now", "script.time", "script.in", "script.in_hours", "script.of",
+	"script.dismiss", "script.unlinked", "script.crowded", "script.offline", "script.stored", "script.copied",
+	"script.close",
 	"script.keys", "script.key_search", "script.key_filter", "script.key_health", "script.key_notifications",
 	"script.password_one_more",
 	"script.password_more", "script.password_words", "script.password_long", "script.password_enough",

@@ -25,11 +25,11 @@ func Size(ctx context.Context, n int) string {
 	case n < kilo:
 		return words.T(ctx, "ui.bytes", "Count", n)
 	case n < 10*kilo:
-		return l.Decimal(float64(n)/kilo, 1) + " kB"
+		return words.T(ctx, "ui.kilobytes", "Size", l.Decimal(float64(n)/kilo, 1))
 	case n < kilo*kilo:
-		return l.Number(n/kilo) + " kB"
+		return words.T(ctx, "ui.kilobytes", "Size", n/kilo)
 	}
-	return l.Decimal(float64(n)/kilo/kilo, 1) + " MB"
+	return words.T(ctx, "ui.megabytes", "Size", l.Decimal(float64(n)/kilo/kilo, 1))
 }
 
 // PartDate returns "1999", "1999-06" or "1999-06-12" in words, and other texts unchanged.
@@ -43,3 +43,6 @@ func PartDate(ctx context.Context, text string) string {
 	}
 	return text
 }
+
+// WithColon returns a label with what stands between it and its value, such as "State: ".
+func WithColon(ctx context.Context, label string) string { return label + words.T(ctx, "ui.colon") }

@@ -338,7 +338,7 @@ func daySection(v runsPart) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Strip(day.Name+": "+day.Sum, day.Slots).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Strip(ui.WithColon(ctx, day.Name)+day.Sum, day.Slots).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -140,7 +140,7 @@ type listDeliveriesRequest struct {
 	Connection string `query:"connection" doc:"One, by its id."`
 	Kind       string `query:"kind" enum:"DeliveryKind"`
 	Category   string `query:"category" doc:"Of the latest failure."`
-	Reason     string `query:"reason" doc:"Of the latest failure: its 'reason_id', or its sentence exactly, in either language."`
+	Reason     string `query:"reason" doc:"Of the latest failure: its 'reason_id', or its sentence exactly, in any language."`
 }
 
 // stateCounts are how many deliveries are in each state.

@@ -20,7 +20,7 @@ type Digest struct {
 	Week             string         `json:"week" format:"date" doc:"Its Monday."`
 	State            string         `json:"state" enum:"waiting,written,failed"`
 	Text             string         `json:"text" doc:"Plain text."`
-	Language         string         `json:"language" enum:"en,de" doc:"The one it is written in."`
+	Language         string         `json:"language" doc:"The code of the one it is written in."`
 	Cut              bool           `json:"cut" doc:"It ended at the model's length limit."`
 	Model            string         `json:"model"`
 	Prompt           *Prompt        `json:"prompt" doc:"Exactly what was sent."`
@@ -77,7 +77,7 @@ func WeekName(l *words.Language, monday string) string {
 	}
 	to := from.AddDate(0, 0, 6)
 	if from.Month() == to.Month() {
-		return words.New("digest.week_in_month", "From", from.Day(), "To", words.Day(to)).In(l)
+		return words.New("digest.week_in_month", "From", l.DayOfMonth(from), "To", words.Day(to)).In(l)
 	}
 	return words.New("digest.week", "From", words.Day(from), "To", words.Day(to)).In(l)
 }

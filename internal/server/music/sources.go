@@ -202,7 +202,7 @@ func (v EnrichmentSource) next(ctx context.Context) string {
 	if v.NextAttemptAt.IsZero() {
 		return ""
 	}
-	return words.T(ctx, "metadata.next") + ": " + library.Stamp(v.NextAttemptAt.Time)
+	return ui.WithColon(ctx, words.T(ctx, "metadata.next")) + library.Stamp(v.NextAttemptAt.Time)
 }
 
 // missing says which settings the source lacks.

@@ -87,7 +87,7 @@ func (h *Handler) passwordForm(c echo.Context) error {
 type Account struct {
 	Name     string `json:"name" minLength:"1" maxLength:"64"`
 	Role     string `json:"role" enum:"Role"`
-	Language string `json:"language" enum:",en,de" doc:"Empty for the browser's."`
+	Language string `json:"language" doc:"The code of a language that Reprise speaks, such as en; empty for the browser's."`
 	Zone     string `json:"time_zone" maxLength:"64" doc:"The IANA name of a time zone, such as Europe/Berlin; empty for the browser's."`
 	Theme    string `json:"theme" enum:",light,dark" doc:"Empty for the device's."`
 	Shares   bool   `json:"shares_listening" doc:"Whether everybody with an account may see the page of numbers, and ask for statistics as 'person'."`
@@ -105,7 +105,7 @@ func (h *Handler) accountAPI(c echo.Context, _ *core.None) (out Account, _ error
 type changeAccountRequest struct {
 	Body struct {
 		Name     *string `json:"name" required:"false" minLength:"1" maxLength:"64" nullable:"false"`
-		Language *string `json:"language" required:"false" enum:",en,de" nullable:"false" doc:"Empty for the browser's."`
+		Language *string `json:"language" required:"false" nullable:"false" doc:"The code of a language that Reprise speaks, such as en; empty for the browser's."`
 		Zone     *string `json:"time_zone" required:"false" maxLength:"64" nullable:"false" doc:"The IANA name of a time zone, such as Europe/Berlin; empty for the browser's."`
 		Theme    *string `json:"theme" required:"false" enum:",light,dark" nullable:"false" doc:"Empty for the device's."`
 		Shares   *bool   `json:"shares_listening" required:"false" nullable:"false" doc:"Whether everybody with an account may see the page of numbers, and ask for statistics as 'person'."`

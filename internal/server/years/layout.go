@@ -67,7 +67,7 @@ func (s *story) contentOf(ctx context.Context, parts shown, as look) content {
 		if p.By != "" {
 			name = words.T(ctx, "year.card.by", "Name", p.Name, "Artist", p.By)
 		}
-		about = append(about, p.Label+": "+name+".")
+		about = append(about, p.Label+words.T(ctx, "ui.colon")+name+".")
 	}
 	if v.Empty != "" {
 		about = append(about, v.Empty)

@@ -213,7 +213,7 @@ func artOf(picture string) string {
 func monthBars(ctx context.Context, all []monthView) ui.Bars {
 	b := ui.Bars{ID: "months", Label: words.T(ctx, "year.months")}
 	for _, m := range all {
-		c := ui.Column{Title: m.Month + ": " + m.Said, URL: m.URL, N: m.Listens, Height: m.Part}
+		c := ui.Column{Title: ui.WithColon(ctx, m.Month) + m.Said, URL: m.URL, N: m.Listens, Height: m.Part}
 		if m.Leader != "" {
 			c.Title += " · " + m.Leader + ", " + m.Note
 		}

@@ -1,6 +1,6 @@
 // This module draws the charts of a page when they are first seen, in the colours and the language of the page.
 import { uPlot } from "./uplot.js";
-import { say } from "./words.js";
+import { say, write } from "./words.js";
 
 const sheet = document.createElement("link");
 sheet.rel = "stylesheet";
@@ -61,14 +61,14 @@ function draw(figure, data) {
     width: figure.clientWidth, height,
     scales: { x: { time: true }, percent: { range: [0, 100] }, y: { range: [0, most(data[1])] } },
     series: [
-      { value: (u, at) => (at == null ? "–" : exact.format(at * 1000)), label: say("time") },
+      { value: (u, at) => (at == null ? "–" : write(exact, at * 1000)), label: say("time") },
       { label: took, stroke: line, width: 1.5, points: { show: false },
         value: (u, ms) => (ms == null ? "–" : `${number.format(ms)} ms`) },
       { label: failed, scale: "percent", stroke: bad, fill: bad, paths: uPlot.paths.bars({ size: [0.9, 12] }),
         points: { show: false }, value: (u, p) => (p == null ? "–" : share.format(p / 100)) },
     ],
     axes: [
-      { ...axis, values: (u, all) => all.map((at) => dayOnly.format(at * 1000)), space: 70, incrs: days },
+      { ...axis, values: (u, all) => all.map((at) => write(dayOnly, at * 1000)), space: 70, incrs: days },
       { ...axis, values: (u, all) => all.map((ms) => `${number.format(ms)} ms`), size: 64 },
       { ...axis, scale: "percent", side: 1, grid: { show: false }, size: 52,
         values: (u, all) => all.map((p) => share.format(p / 100)) },

@@ -1,6 +1,6 @@
 // Times in the reader's language and zone: how long ago, how long until then, a time of day, a date. They stay true
 // while the page is open.
-import { language, say, zone } from "./words.js";
+import { language, say, write, zone } from "./words.js";
 
 const locale = language === "en" ? "en-GB" : language; // days before months, as the pages write them
 const make = (options) => {
@@ -25,7 +25,7 @@ const kinds = {
     if (seconds < 45) return say("just_now");
     if (seconds < 3570) return relative.format(-Math.round(seconds / 60), "minute");
     if (seconds < 84600) return relative.format(-Math.round(seconds / 3600), "hour");
-    return seconds < 300 * 86400 ? short.format(at) : shortYear.format(at);
+    return seconds < 300 * 86400 ? write(short, at) : write(shortYear, at);
   },
   until(at, now) {
     const s = Math.ceil((at - now) / 1000);
@@ -33,11 +33,11 @@ const kinds = {
     if (s <= 0) return say("now");
     if (s < 3600) return say("in", { Time: `${Math.floor(s / 60)}:${two(s % 60)}` });
     if (s < 86400) return say("in_hours", { Time: `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}` });
-    return (at.getFullYear() === new Date(now).getFullYear() ? short : shortYear).format(at);
+    return write(at.getFullYear() === new Date(now).getFullYear() ? short : shortYear, at);
   },
-  date: (at) => longDate.format(at),
+  date: (at) => write(longDate, at),
   clock: (at) => clock.format(at),
-  at: (at, now) => (sameDay(at, now) ? clock : short).format(at),
+  at: (at, now) => write(sameDay(at, now) ? clock : short, at),
 };
 
 const tapped = new WeakMap(); // time element -> when it stops showing the exact time
@@ -49,7 +49,7 @@ export function showTimes(root) {
   const now = Date.now();
   for (const el of root.querySelectorAll("time[data-time]")) {
     const at = new Date(el.dateTime);
-    const full = exact.format(at);
+    const full = write(exact, at);
     const text = tapped.get(el) > now ? full : (kinds[el.dataset.time] ?? kinds.at)(at, now);
     if (el.textContent !== text) el.textContent = text;
     if (el.title !== full) el.title = full;

@@ -18,5 +18,9 @@ export function say(id, values = {}) {
   return (sentences[id] ?? id).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 
+// write returns a date as a format of Intl writes it, but for the first of a month: in French that is "1er".
+export const write = (format, at) => format.formatToParts(at)
+  .map((part) => (part.type === "day" && part.value === "1" ? say("first") : part.value)).join("");
+
 const figures = new Intl.NumberFormat(language);
 export const number = (n) => figures.format(n);

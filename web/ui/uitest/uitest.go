@@ -40,7 +40,7 @@ var (
 	overrides = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067"
 )
 
-// Sound checks a page in both languages, of which render returns the component: every sentence is in the catalogue,
+// Sound checks a page in each language, of which render returns the component: every sentence is in the catalogue,
 // what it points at is there, words are apart, nothing runs in it, and hostile names turn nothing around.
 func Sound(t testing.TB, render func(l *words.Language) templ.Component) {
 	t.Helper()
