@@ -121,7 +121,7 @@ func TestBrowserShowsWhatIsShared(t *testing.T) {
 
 	video, title := v.video()
 	do(t, tab, share("https://youtu.be/"+video+"?si=1"), sees(".results strong", title),
-		sees(".lead", "in one of your playlists"),
+		sees(".lead", "listened to this"),
 		share("https://youtu.be/AAAAAAAAAAA"), sees(".lead", "doesn't know this link from YouTube"),
 		share("…"), sees(".lead", "no link to a song"), chromedp.SendKeys("input[name=q]", song["artist"].(string),
 			byQuery), chromedp.Submit("input[name=q]", byQuery), sees("#found", song["artist"].(string)))

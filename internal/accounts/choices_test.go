@@ -23,7 +23,7 @@ func TestAReaderHasTheirLanguageAndZone(t *testing.T) {
 func TestChoicesThatThereAreNot(t *testing.T) {
 	t.Parallel()
 	a := &Accounts{store: &memory{}}
-	for _, c := range []Choices{{Language: "fr"}, {Zone: "Mars/Olympus"}, {Zone: "Local"}, {Theme: "pink"}} {
+	for _, c := range []Choices{{Language: "eo"}, {Zone: "Mars/Olympus"}, {Zone: "Local"}, {Theme: "pink"}} {
 		require.ErrorAs(t, a.Choose(t.Context(), 1, c), new(InputError), "%v", c)
 	}
 	require.NoError(t, a.Choose(t.Context(), 1, Choices{}))

@@ -37,7 +37,7 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 			w := h.Knock(http.MethodGet, path, "Accept-Language", "de")
 			require.Contains(t, html.UnescapeString(w.Body.String()), want, path)
 		}
-		w := h.Knock(http.MethodGet, "/api/v1/nowhere", "Accept-Language", "fr, en;q=0.5")
+		w := h.Knock(http.MethodGet, "/api/v1/nowhere", "Accept-Language", "eo, en;q=0.5")
 		require.Contains(t, w.Body.String(), `"title":"Page not found"`)
 	})
 }

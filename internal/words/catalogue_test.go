@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/nicksnyder/go-i18n/v2/i18n"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/feature/plural"
 )
 
 // entry is a sentence of the catalogue, with where it is.
@@ -25,8 +27,14 @@ type entry struct {
 	forms map[string]string // by plural form; "other" alone without one
 }
 
+// catalogues are those that have been read.
+var catalogues = map[*Language]map[string]entry{}
+
 // catalogue reads all sentences of a language, by id.
 func catalogue(t *testing.T, l *Language) map[string]entry {
+	if catalogues[l] != nil {
+		return catalogues[l]
+	}
 	all := map[string]entry{}
 	paths, err := fs.Glob(files, l.Code()+"/*.toml")
 	require.NoError(t, err)
@@ -41,13 +49,13 @@ func catalogue(t *testing.T, l *Language) map[string]entry {
 		require.NoError(t, err, path)
 		for _, m := range messages.Messages {
 			require.NotContains(t, all, m.ID, "%s has an id that another file has", path)
-			forms := map[string]string{"other": m.Other}
-			if m.One != "" {
-				forms["one"] = m.One
-			}
+			forms := map[string]string{"zero": m.Zero, "one": m.One, "two": m.Two, "few": m.Few, "many": m.Many}
+			maps.DeleteFunc(forms, func(_, form string) bool { return form == "" })
+			forms["other"] = m.Other
 			all[m.ID] = entry{file: filepath.Base(path), forms: forms}
 		}
 	}
+	catalogues[l] = all
 	return all
 }
 
@@ -64,31 +72,103 @@ func (e entry) placeholders() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-func TestBothLanguagesSayTheSame(t *testing.T) {
-	english, german := catalogue(t, English), catalogue(t, German)
+// others returns the languages beside English.
+func others() []*Language { return Languages()[1:] }
+
+// What a contributed language lacks is only listed: people read it in English until somebody has translated it.
+func TestEveryLanguageSaysTheSame(t *testing.T) {
+	english := catalogue(t, English)
 	for id, e := range english {
-		d, ok := german[id]
-		if !ok {
-			t.Errorf("%s (%s) has no German", id, e.file)
-			continue
-		}
-		if e.file != d.file {
-			t.Errorf("%s is in %s in English and in %s in German", id, e.file, d.file)
-		}
-		// "1 listen" may leave the number out.
-		if a, b := without(e.placeholders(), "Count"), without(d.placeholders(), "Count"); !slices.Equal(a, b) {
-			t.Errorf("%s has the arguments %v in English and %v in German", id, a, b)
-		}
 		if slices.Contains(e.placeholders(), "Count") && e.forms["one"] == "" {
 			t.Errorf("%s (%s) counts, so it needs the form \"one\"", id, e.file)
 		}
-		if len(e.forms) != len(d.forms) {
-			t.Errorf("%s has a plural in one language only", id)
+	}
+	for _, l := range others() {
+		said := catalogue(t, l)
+		for _, id := range slices.Sorted(maps.Keys(english)) {
+			e := english[id]
+			d, ok := said[id]
+			switch {
+			case !ok && l == German:
+				t.Errorf("%s (%s) has no German", id, e.file)
+				continue
+			case !ok:
+				t.Logf("%s lacks %s (%s): %v", l.Code(), id, e.file, e.forms)
+				continue
+			case l == German && e.file != d.file:
+				t.Errorf("%s is in %s in English and in %s in German", id, e.file, d.file)
+			}
+			// "1 listen" may leave the number out.
+			if a, b := without(e.placeholders(), "Count"), without(d.placeholders(), "Count"); !slices.Equal(a, b) {
+				t.Errorf("%s has the arguments %v in English and %v in %s", id, a, b, l.Code())
+			}
+			want := []string{"other"}
+			if e.forms["one"] != "" {
+				want = pluralForms(l)
+			}
+			require.Equal(t, want, slices.Sorted(maps.Keys(d.forms)), "the plural forms of %s in %s", id, l.Code())
+		}
+		for id, d := range said {
+			if _, ok := english[id]; !ok {
+				t.Errorf("%s/%s: %s is no sentence of Reprise", l.Code(), d.file, id)
+			}
 		}
 	}
-	for id, d := range german {
-		if _, ok := english[id]; !ok {
-			t.Errorf("%s (%s) has no English", id, d.file)
+}
+
+// pluralForms returns the names of the forms that numbers take in a language, sorted.
+func pluralForms(l *Language) []string {
+	names := map[plural.Form]string{plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few",
+		plural.Many: "many"}
+	forms := map[string]bool{"other": true}
+	for n := range 1_000 {
+		if name := names[l.form(n)]; name != "" {
+			forms[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(forms))
+}
+
+// In French 0 takes the form "one", and in Russian 21 does, so that form says the number with its argument.
+func TestAFormForSeveralNumbersSaysWhichOne(t *testing.T) {
+	bare := regexp.MustCompile(`\b1\b`)
+	for _, l := range others() {
+		if l.form(0) != plural.One && l.form(21) != plural.One {
+			continue
+		}
+		for id, e := range catalogue(t, l) {
+			require.NotRegexp(t, bare, e.forms["one"], "%s in %s", id, l.Code())
+		}
+	}
+}
+
+// A contributed language is two files.
+func TestAContributedLanguageIsTwoFiles(t *testing.T) {
+	for _, l := range others()[1:] {
+		var names []string
+		folder, err := os.ReadDir(l.Code())
+		require.NoError(t, err)
+		for _, f := range folder {
+			names = append(names, f.Name())
+		}
+		require.Equal(t, []string{"GLOSSARY.md", "words.toml"}, names, l.Code())
+		require.NotEqual(t, English.Name(), l.Name(), "language.name is what %s calls itself", l.Code())
+	}
+}
+
+// typography is what a language never has, by its code.
+var typography = map[string]*regexp.Regexp{
+	// A narrow no-break space before ; ! ? and between thousands; a no-break space before : and % and inside « ».
+	"fr": regexp.MustCompile(`[^\x{202f}\x{a0}][;!?](?:\s|$)|[^\x{a0}"][:%](?:\s|$)|` +
+		`«[^\x{a0}]|[^\x{a0}]»|[“”„]| [;!?»]`),
+}
+
+func TestTypography(t *testing.T) {
+	for code, wrong := range typography {
+		for id, e := range catalogue(t, ByCode(code)) {
+			for _, form := range e.forms {
+				require.NotRegexp(t, wrong, form, "%s in %s", id, code)
+			}
 		}
 	}
 }
@@ -102,6 +182,7 @@ var banned = map[*Language]*regexp.Regexp{
 	English: regexp.MustCompile(`(?i)\b(anew|told|stands|whoever|whom|allows is|gives no|we|us|our|ours|` +
 		`dead letters?|re-?drive|parked|written down|is due to|goes on by itself|at present)\b|` +
 		`asks us|is used up for now`),
+	ByCode("fr"): regexp.MustCompile(`(?i)(^|[^\pL-])(nous|notre|nos|vous|votre|vos|administrateurs?)([^\pL]|$)`),
 	German: regexp.MustCompile(`(?i:\b(wir|unser\w*|erneut erneut|Dead Letters?|geparkt\w*|` +
 		`Administration|Administratorin\w*)\b)|` +
 		`\b(Ihnen|Ihre?\w*)\b`),
@@ -122,7 +203,7 @@ func TestNoBannedWord(t *testing.T) {
 	}
 }
 
-// Both languages have the straight apostrophe, which every keyboard has and a search finds.
+// All languages have the straight apostrophe, which every keyboard has and a search finds.
 func TestOneKindOfApostrophe(t *testing.T) {
 	for _, l := range Languages() {
 		for id, e := range catalogue(t, l) {

@@ -2,11 +2,54 @@ package words
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/feature/plural"
 )
+
+// French is a contributed language, as any other.
+var French = ByCode("fr")
+
+func TestLanguagesAreFound(t *testing.T) {
+	var codes []string
+	for _, l := range Languages() {
+		codes = append(codes, l.Code())
+	}
+	require.Equal(t, []string{"en", "de"}, codes[:2])
+	require.True(t, slices.IsSorted(codes[2:]))
+	require.Contains(t, codes, "fr")
+}
+
+// Whoever reads a language that lacks a sentence reads it in English, with what is put into it.
+func TestWhatALanguageLacksIsInEnglish(t *testing.T) {
+	few := newLanguage("fr")
+	few.load = func() sentences {
+		return sentences{"waiting.pair": {plural.Other: "{{.A}} et {{.B}}"}}
+	}
+	two := New("waiting.listens", "Count", 2)
+	require.Equal(t, "2 listens et 2 listens", New("waiting.pair", "A", two, "B", two).In(few))
+	require.Equal(t, "no.such", New("no.such").In(few))
+}
+
+func TestFrenchNumbersAndDates(t *testing.T) {
+	for n, want := range map[int]string{0: "0 écoute", 1: "1 écoute", 2: "2 écoutes", 1_000: "1\u00a0000 écoutes",
+		2_000_001: "2\u00a0000\u00a0001 écoutes"} {
+		require.Equal(t, want, New("waiting.listens", "Count", n).In(French))
+	}
+	require.Equal(t, "0 listens", New("waiting.listens", "Count", 0).In(English))
+	require.Equal(t, "0,5", French.Decimal(0.5, 1))
+	first := time.Date(2027, 1, 1, 9, 5, 0, 0, time.UTC)
+	require.Equal(t, "1er janvier 2027", French.Day(first))
+	require.Equal(t, "1er janv.", French.ShortDay(first))
+	require.Equal(t, "1 January 2027", English.Day(first))
+	require.Equal(t, "2 janvier 2027 à 09:05", French.Moment(first.AddDate(0, 0, 1)))
+	require.Equal(t, "Vendredi 1er janvier", French.DayOf(first, first.AddDate(0, 0, 5)))
+	require.Equal(t, "depuis le 1er janvier à 09:05",
+		French.Plain("depuis 2027-01-01T09:05:00Z", first.AddDate(0, 0, 1)))
+}
 
 func TestLanguageFollowsChoiceThenBrowser(t *testing.T) {
 	for _, c := range []struct {
@@ -15,8 +58,10 @@ func TestLanguageFollowsChoiceThenBrowser(t *testing.T) {
 	}{
 		{"", "", English},
 		{"", "de-AT,de;q=0.9,en;q=0.8", German},
-		{"", "fr,de;q=0.5", German},
-		{"", "fr", English},
+		{"", "fr-CA,de;q=0.5", French},
+		{"", "eo,de;q=0.5", German},
+		{"", "eo", English},
+		{"fr", "de", French},
 		{"en", "de", English},
 		{"de", "en", German},
 		{"xx", "de", German},
