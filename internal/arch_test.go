@@ -414,6 +414,7 @@ var arrows = map[string][]string{
 	},
 
 	// For tests only: nothing that is built into the server may import these.
+	"internal/browsertest":   {},
 	"internal/childtest":     {},
 	"internal/postgrestest":  {"internal/childtest", "internal/soak"},
 	"internal/storetest":     {"internal/postgrestest", "internal/store", "internal/store/db"},

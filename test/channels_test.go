@@ -89,7 +89,7 @@ func TestABrowserShowsPushMessages(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	p := start(t, t.TempDir(), "REPRISE_CONTACT=test@example.org")
-	tab := wholeChromium.tab(t)
+	tab := wholeChromium.Tab(t)
 	var mu sync.Mutex
 	var worker serviceworker.RegistrationID
 	chromedp.ListenTarget(tab, func(ev any) {

@@ -59,7 +59,8 @@ func TestMain(m *testing.M) {
 
 // end ends the tests, and removes the files that all of them have used.
 func end(code int, files ...string) {
-	stopBrowsers()
+	chromium.Stop()
+	wholeChromium.Stop()
 	for _, file := range files {
 		_ = os.RemoveAll(file)
 	}

@@ -86,7 +86,7 @@ func TestStartsAll(t *testing.T) {
 	startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"})
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
-	for _, tab := range []context.Context{browser(t), wholeChromium.tab(t)} {
+	for _, tab := range []context.Context{browser(t), wholeChromium.Tab(t)} {
 		do(t, tab, chromedp.Navigate(p.url+"/"), sees("main", "Open the link"))
 	}
 	kept, err := filepath.Glob(os.TempDir() + "/*/*/reprise-demo-*")
