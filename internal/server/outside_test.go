@@ -179,6 +179,7 @@ func TestHeadersKeepOtherSitesOut(t *testing.T) {
 		for name, want := range map[string]string{
 			"Content-Security-Policy":      "default-src 'none'",
 			"X-Content-Type-Options":       "nosniff",
+			"X-Robots-Tag":                 "noindex",
 			"Referrer-Policy":              "same-origin",
 			"Cross-Origin-Opener-Policy":   "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin",

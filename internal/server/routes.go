@@ -135,8 +135,8 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// protect sets the headers of every answer: they keep other sites out, and caches from keeping what doesn't say that
-// it may be kept. base is where browsers reach this server.
+// protect sets the headers of every answer: they keep other sites and search engines out, and caches from keeping what
+// doesn't say that it may be kept. base is where browsers reach this server.
 func protect(h http.Header, base *url.URL) {
 	if base.Scheme == "https" {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
@@ -144,6 +144,7 @@ func protect(h http.Header, base *url.URL) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

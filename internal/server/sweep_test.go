@@ -92,7 +92,7 @@ func requireHeaders(t *testing.T, name string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	head := w.Header()
 	for _, once := range []string{"Cache-Control", "Content-Security-Policy", "X-Content-Type-Options",
-		"Referrer-Policy", "Cross-Origin-Resource-Policy", "Cross-Origin-Embedder-Policy"} {
+		"X-Robots-Tag", "Referrer-Policy", "Cross-Origin-Resource-Policy", "Cross-Origin-Embedder-Policy"} {
 		require.Len(t, head.Values(once), 1, "%s of %s", once, name)
 	}
 	policy := head.Get("Content-Security-Policy")

@@ -23,19 +23,16 @@ const openPath = "/year/"
 
 // Open adds the routes for anybody who has a link. They ignore sessions.
 func (h *Handler) Open(e *echo.Echo) {
-	g := e.Group(openPath+":code", core.Visitors(), unlisted)
+	g := e.Group(openPath+":code", core.Visitors(), unreferred)
 	g.GET("", h.openPage)
 	g.GET("/card.svg", h.openCard)
 	g.GET("/card.png", h.openCard)
 }
 
-// unlisted is middleware that keeps search engines out, and keeps browsers from passing the address on to
-// other sites.
-func unlisted(next echo.HandlerFunc) echo.HandlerFunc {
+// unreferred is middleware that keeps browsers from passing the address on to other sites.
+func unreferred(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		h := c.Response().Header()
-		h.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
-		h.Set("Referrer-Policy", "no-referrer")
+		c.Response().Header().Set("Referrer-Policy", "no-referrer")
 		return next(c)
 	}
 }
