@@ -52,9 +52,9 @@ func listenViewOf(ctx context.Context, l library.StoredListen, told []library.To
 	label func(library.ConnectionID) string, zone *time.Location) listenView {
 	page := addressOf(l.ID)
 	v := listenView{Name: l.Title, Artist: l.Artist, Why: why(ctx, told, label),
-		Delete: ui.Action{Label: words.T(ctx, "corrections.delete_this"), Warn: true,
+		Delete: ui.Action{Label: words.T(ctx, "corrections.delete_this"),
 			URL: "/listens/delete?listen=" + page[len("/listens/"):]},
-		Form: ui.Form{ID: "edit", Post: page, Submit: words.T(ctx, "corrections.save"), Cancel: "/listens",
+		Form: ui.Form{ID: "edit", Post: page, Submit: words.T(ctx, "corrections.save"), Main: true, Cancel: "/listens",
 			Fields: fieldsOf(ctx, l.Listen, zone), Hidden: []ui.Hidden{{Name: "was",
 				Value: l.PlayedAt.In(zone).Format(localTime)}}}}
 	for _, t := range told {
