@@ -52,6 +52,21 @@ func newLiving(t testing.TB) *living {
 // wire wires the program with these upstreams, and makes the administrator's account.
 func (l *living) wire(upstreams http.RoundTripper) {
 	t := l.t
+	l.parts(upstreams)
+	u, err := l.accounts.Create(t.Context(), "Alice", "a long enough password", accounts.Admin, true)
+	require.NoError(t, err)
+	l.user = u.ID
+	l.web = l.serve(u.ID)
+	l.app.web.Store(l.web)
+	l.held.Follow(func(ctx context.Context, before, now config.Config) error {
+		l.level.Set(now.LogLevel)
+		return l.apply(ctx, before, now)
+	})
+}
+
+// parts creates every part of the program and connects them.
+func (l *living) parts(upstreams http.RoundTripper) {
+	t := l.t
 	settled := map[string]string{"data_dir": inMemory(t)}
 	maps.Copy(settled, l.settings)
 	layers := read("", nil, settled)
@@ -70,15 +85,6 @@ func (l *living) wire(upstreams http.RoundTripper) {
 	require.NoError(t, err)
 	l.app, err = wire(t.Context(), l.held.Config(), db, upstreams, log)
 	require.NoError(t, err)
-	u, err := l.accounts.Create(t.Context(), "Alice", "a long enough password", accounts.Admin, true)
-	require.NoError(t, err)
-	l.user = u.ID
-	l.web = l.serve(u.ID)
-	l.app.web.Store(l.web)
-	l.held.Follow(func(ctx context.Context, before, now config.Config) error {
-		l.level.Set(now.LogLevel)
-		return l.apply(ctx, before, now)
-	})
 }
 
 // serve returns the web side with somebody signed in.

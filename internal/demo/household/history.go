@@ -3,6 +3,8 @@ package household
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,11 +35,13 @@ func (p Program) Furnish(ctx context.Context, settings map[string]providers.Sett
 // addPlayers adds those of a person that the simulated world has, and gives them their secrets.
 func (p Program) addPlayers(ctx context.Context, user int64) error {
 	secrets := map[string]string{}
-	for name, one := range map[string]players.Player{
+	all := map[string]players.Player{
 		demo.Jellyfin: {Name: "Jellyfin", Kind: players.Jellyfin},
 		demo.Phone:    {Name: "Phone", Kind: players.ListenBrainz},
 		demo.Browser:  {Name: "Browser", Kind: players.WebScrobbler},
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) { // so that pages list them in the same order each time
+		one := all[name]
 		one.User, one.CreatedAt, secrets[name] = user, time.Now(), players.NewSecret()
 		if _, err := p.Store.AddPlayer(ctx, one, secrets[name], players.Most); err != nil {
 			return fmt.Errorf("add the demo's %s: %w", one.Name, err)
