@@ -14,7 +14,7 @@ TEST := .ci/in-memory $(GO) test -vet=off -tags reprisetest -count=1 -shuffle=on
 UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build tags dist dist-check test quick soak fuzz check idle bench tools
+.PHONY: help demo run build tags dist dist-check test quick soak fuzz check idle bench lighthouse tools
 
 help: ## list what there is to do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -81,6 +81,9 @@ idle: build ## what a server costs while nothing happens: memory, processor, sta
 
 bench: ## the speed of what has to be fast, beside its limits; with STRICT=yes it fails when one is missed
 	@.ci/bench
+
+lighthouse: ## what Lighthouse says of five pages; fails below 95 of 100 points
+	@.ci/lighthouse
 
 # What tests need: Chromium for those in a browser, supysonic as a real Subsonic server, ffmpeg for the music in it,
 # Prometheus, Postgres, and two programs with a module of their own, built into Go's build cache: versitygw as a real S3

@@ -16,7 +16,7 @@ import (
 )
 
 // firstPage is how much the first page may be over the wire, in bytes, without covers.
-const firstPage = 40 << 10
+const firstPage = 45_000
 
 // wire counts what a tab asks for.
 type wire struct {
@@ -80,6 +80,13 @@ func TestBrowserPagesAreLightAndLoadedOnce(t *testing.T) {
 	require.Greater(t, seen.bytes, 5000.0)
 	t.Logf("the first page is %.1f KiB", seen.bytes/1024)
 	seen.mu.Unlock()
+	var blocking []string
+	var painted float64
+	do(t, tab, chromedp.Evaluate(`performance.getEntriesByType("resource").filter((e) => `+
+		`e.renderBlockingStatus === "blocking").map((e) => e.name)`, &blocking),
+		chromedp.Evaluate(`performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0`, &painted))
+	require.LessOrEqual(t, len(blocking), 3, "%v", blocking)
+	t.Logf("%d files keep the first page from being painted, which took %.0f ms", len(blocking), painted)
 
 	do(t, tab, chromedp.Navigate(p.url+"/listens"), holds(`document.body.dataset.linked === "yes"`),
 		chromedp.Evaluate(`document.querySelectorAll("[id^=listen-]").forEach((row) => row.wasHere = true), 0`, nil))
