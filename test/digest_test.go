@@ -45,7 +45,7 @@ func TestTheWeeklyDigest(t *testing.T) {
 		return len(v.digests()) == 1 && v.digests()[0].(object)["state"] == "written"
 	})
 	written := v.digests()[0].(object)
-	require.Contains(t, written["text"], "at its centre")
+	require.Contains(t, written["text"], "at its center")
 	require.Equal(t, "USD", written["cost"].(object)["currency"])
 	require.Empty(t, v.openAlerts())
 	require.Len(t, w.OpenAI.Prompts(), 1)

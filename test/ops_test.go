@@ -201,7 +201,7 @@ func TestTheActivityLog(t *testing.T) {
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
 	v.becomes("listenbrainz", "needs_reconnect")
 	v.eventually("the stop in the log", func() bool {
-		return strings.HasPrefix(v.happened("?limit=1")[0], "Reprise no longer calls ListenBrainz.")
+		return strings.HasPrefix(v.happened("?limit=1")[0], "Reprise no longer contacts ListenBrainz.")
 	})
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	require.Equal(t, "Alice reconnected ListenBrainz as "+demo.Alice+".", v.happened("?limit=1")[0])

@@ -44,7 +44,7 @@ func TestEveryActionHasWords(t *testing.T) {
 		{"Alice signed in twice with curl from ::1.", often(alice, SignedIn, "curl from ::1", 2)},
 		{"Alice signed in 12 times with curl from ::1.", often(alice, SignedIn, "curl from ::1", 12)},
 		{"Reprise stopped reading listens from Spotify. It says no.", with(server, Stopped, "listens", "It says no.")},
-		{"Reprise no longer calls Spotify.", with(server, Stopped, "", "")},
+		{"Reprise no longer contacts Spotify.", with(server, Stopped, "", "")},
 		{"Sending to Spotify works again, after 40 minutes.",
 			with(server, Recovered, "deliveries", "2026-11-20T20:20:00Z")},
 		{"Spotify works again, after 3 hours.", with(server, Recovered, "", "2026-11-20T17:10:00Z")},

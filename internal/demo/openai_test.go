@@ -32,7 +32,7 @@ func TestTheModelWritesAboutItsPrompt(t *testing.T) {
 		Error struct{ Code string }
 	}
 	first := parse[answer](b, b.complete(b.OpenAI.Keys[0], b.OpenAI.Model), 200)
-	require.Contains(t, first.Choices[0].Message.Content, "Nobody at its centre: 3 plays")
+	require.Contains(t, first.Choices[0].Message.Content, "Nobody at its center: 3 plays")
 	require.Contains(t, first.Choices[0].Message.Content, "Rain – Nobody")
 	require.Contains(t, first.Choices[0].Message.Content, "something new: Somebody")
 	require.Positive(t, first.Usage["prompt_tokens"])

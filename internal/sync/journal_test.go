@@ -58,7 +58,7 @@ func TestALongOutageIsNotedAtItsEnd(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		stopped := noted(t, e, user)[len(log):]
 		require.Len(t, stopped, 1, "once, however many ticks")
-		require.Contains(t, stopped[0], "Reprise no longer calls Spotify.")
+		require.Contains(t, stopped[0], "Reprise no longer contacts Spotify.")
 		require.NoError(t, e.Connections.Retry(by("Alice"), user, "spotify"))
 		time.Sleep(time.Hour)
 		again := noted(t, e, user)[len(log)+1:]

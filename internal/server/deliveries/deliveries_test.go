@@ -50,7 +50,7 @@ func TestDeadLetterIsRedrivenByHand(t *testing.T) {
 		h.Far.Refuses = ""
 		h.Call(http.MethodPost, "/deliveries/"+id+"/redrive", "", http.StatusAccepted)
 		require.Contains(t, h.Call(http.MethodPost, "/deliveries/"+id+"/redrive", "",
-			http.StatusConflict)["detail"], "goes out without you")
+			http.StatusConflict)["detail"], "goes out by itself")
 		h.Carry()
 		require.EqualValues(t, 2, h.States()["done"])
 		require.NotContains(t, h.Page("/"), "dead letter")

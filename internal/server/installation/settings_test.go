@@ -189,7 +189,7 @@ func TestBackupsAreBegunByTheAPI(t *testing.T) {
 	h := servertest.New(t, delivery.Options{})
 	require.Empty(t, h.Call(http.MethodGet, "/admin/backups", "", http.StatusOK)["backups"])
 	require.Equal(t, true, h.Call(http.MethodPost, "/admin/backups", "", http.StatusOK)["running"])
-	require.Contains(t, h.Page("/settings/server"), "A backup is being made or tried")
+	require.Contains(t, h.Page("/settings/server"), "A backup is being made or tested")
 	refused := h.Do(http.MethodPost, "/api/v1/admin/backups", "", "")
 	require.Equal(t, http.StatusConflict, refused.Code, "one at a time")
 	require.Equal(t, http.StatusNotFound, h.Do(http.MethodGet, "/settings/server/backups/none.db", "", "").Code)

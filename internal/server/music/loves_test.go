@@ -14,7 +14,7 @@ import (
 func TestATrackIsLovedOnItsPage(t *testing.T) {
 	t.Parallel()
 	h := servertest.New(t, delivery.Options{})
-	require.Contains(t, h.Page("/loved"), "You haven&#39;t loved a track yet.")
+	require.Contains(t, h.Page("/loved"), "No loved tracks yet.")
 	h.Call(http.MethodPost, "/listens",
 		`{"track":"Svefn-g-englar","artist":"Sigur Rós","played_at":"2024-05-01T12:00:00Z"}`, http.StatusCreated)
 	tracks := h.Call(http.MethodGet, "/search?q=englar", "", http.StatusOK)["tracks"].([]any)
