@@ -70,7 +70,8 @@ type record struct {
 type Status struct {
 	Possible bool // false for a database in Postgres
 	Where    string
-	Beside   bool // the copies are in the data directory: on the same disk as the database
+	Key      string // the file with the secret key, or the name of its setting
+	Beside   bool   // the copies are in the data directory: on the same disk as the database
 	Settings config.Backup
 	Copies   []Copy // the newest first
 	Listed   bool   // false while nobody knows which copies there are
@@ -123,7 +124,8 @@ func (b *Backups) Configure(settings config.Backup) {
 	}
 	b.now = settings
 	b.status = Status{Possible: b.opt.Dir.DatabaseURL == "", Settings: settings, Running: b.status.Running,
-		Where: placeOf(settings, b.opt).String(), Beside: settings.Bucket.Address == "" && settings.Folder == ""}
+		Where: placeOf(settings, b.opt).String(), Key: b.opt.Dir.KeptKey(),
+		Beside: settings.Bucket.Address == "" && settings.Folder == ""}
 	select {
 	case b.asked <- look:
 	default:

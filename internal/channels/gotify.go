@@ -52,7 +52,7 @@ func buildGotify(f map[string]string) (string, error) {
 	return keepPlain(*u, plain).String(), nil
 }
 
-var gotifyPriority = map[notify.Severity]int{notify.Info: 2, notify.Success: 4, notify.Warning: 5, notify.Error: 8}
+var gotifyPriority = map[notify.Severity]int{notify.Info: 4, notify.Success: 4, notify.Warning: 5, notify.Error: 8}
 
 var gotifyRefusals = refusals(words.Plain("Gotify"), providers.Table{
 	{Status: 400, Meaning: drops(words.New("reach.gotify.rejected"))},

@@ -70,7 +70,7 @@ func buildNtfy(f map[string]string) (string, error) {
 }
 
 var (
-	ntfyPriority = map[notify.Severity]int{notify.Info: 2, notify.Success: 3, notify.Warning: 3, notify.Error: 4}
+	ntfyPriority = map[notify.Severity]int{notify.Info: 3, notify.Success: 3, notify.Warning: 3, notify.Error: 4}
 	ntfyTag      = map[notify.Severity]string{
 		notify.Info:    "information_source",
 		notify.Success: "white_check_mark",

@@ -50,9 +50,8 @@ func (d Dir) copyTo(ctx context.Context, file string) (copied db.Copied, kept st
 	d.removeParts(filepath.Dir(path), key)
 	done := d.lockBackups()
 	defer done()
-	kept = filepath.Join(d.Path, KeyFile)
-	if d.SecretKey != "" {
-		kept = "the setting secret_key"
+	if kept = d.KeptKey(); d.SecretKey != "" {
+		kept = "the setting " + kept
 	}
 	copied, err = db.Backup(ctx, d.Place(), path, key)
 	// A change of the key that was interrupted may have sealed everything with the next one.

@@ -21,6 +21,14 @@ const (
 	lockFile    = "lock"
 )
 
+// KeptKey returns where the secret key is: its file, or the name of the setting that has it.
+func (d Dir) KeptKey() string {
+	if d.SecretKey != "" {
+		return "secret_key"
+	}
+	return filepath.Join(d.Path, KeyFile)
+}
+
 // Key returns the key that seals stored secrets: from the settings, else from the directory. It makes one for a new
 // database, and never beside a database that exists.
 func (d Dir) Key(ctx context.Context) (*db.Key, error) {

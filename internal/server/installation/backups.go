@@ -111,8 +111,9 @@ func (h *Handler) askDownload(c echo.Context) error {
 	ctx := c.Request().Context()
 	return h.core.Confirm(c, core.Confirmation{Title: words.T(ctx, "backup.download_title", "Made", words.Day(b.Made)),
 		Lead: words.T(ctx, "backup.download_lead"), Action: downloadOf(b), Button: words.T(ctx, "backup.download"),
-		Facts: []string{words.T(ctx, "backup.download_holds"), words.T(ctx, "backup.download_key")},
-		Back:  backupsAddress})
+		Facts: []string{words.T(ctx, "backup.download_holds"),
+			words.T(ctx, "backup.download_key", "Key", h.backups.Status().Key)},
+		Back: backupsAddress})
 }
 
 func (h *Handler) download(c echo.Context) error {
@@ -146,6 +147,7 @@ type backupsView struct {
 	Trial   string
 	Running bool
 	Beside  string // that the copies are on the same disk
+	Key     string // where the key is without which nobody can restore one
 	Copies  *ui.Grid
 	Actions []ui.Action
 }
@@ -169,6 +171,7 @@ func backupsViewOf(ctx context.Context, s backups.Status) (v backupsView) {
 		if s.Beside {
 			v.Beside = words.T(ctx, "backup.beside")
 		}
+		v.Key = words.T(ctx, "backup.key", "Key", s.Key)
 		v.Copies = copiesTable(ctx, s.Copies)
 	}
 	if !s.Tried.IsZero() && s.Trial == "" {

@@ -90,7 +90,7 @@ func backupsPart(v backupsView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		for _, said := range []string{v.State, v.Trial, v.Beside} {
+		for _, said := range []string{v.State, v.Trial, v.Beside, v.Key} {
 			if said != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>")
 				if templ_7745c5c3_Err != nil {

@@ -168,6 +168,9 @@ func (d *Door) find(r *http.Request) (*players.Request, *protocol) {
 			one.Root += ownPath + secret
 		}
 		one.Path = strings.Trim(path, "/")
+		if below, twice := strings.CutPrefix(one.Path, "1/1/"); twice { // the program adds it to an address that has it
+			one.Path = "1/" + below
+		}
 		for i := range d.protocols {
 			if p := &d.protocols[i]; p.serves(one) || one.Secret != "" && i == len(d.protocols)-1 {
 				return one, p

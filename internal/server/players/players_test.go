@@ -89,7 +89,8 @@ func TestAnAddressIsTakenAsItIsTyped(t *testing.T) {
 		p := newPlayer(h, "listenbrainz")
 		var want []string
 		for _, root := range []string{"", "/p/" + p.secret} {
-			for i, path := range []string{"/", "/1", "/1/", "/1/submit-listens", "/1/submit-listens/"} {
+			for i, path := range []string{"/", "/1", "/1/", "/1/submit-listens", "/1/submit-listens/",
+				"/1/1/submit-listens"} {
 				title := fmt.Sprint("Song ", len(root), " ", i)
 				token := p.secret
 				if root != "" {
