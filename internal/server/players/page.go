@@ -209,15 +209,17 @@ func (h *Handler) setupPage(c echo.Context) error {
 	w := wayOf(t.Way)
 	v.Secret, v.APIKey, v.APISecret, v.OwnAddress = t.Secret, t.APIKey, t.APISecret, t.OwnAddress
 	return h.core.Show(c, http.StatusOK, words.T(c.Request().Context(), "players.setup", "Name", v.Name),
-		setupPage(setup{way: w, Player: v, Root: h.address(""), User: core.UserOf(c).Name}))
+		setupPage(setup{way: w, Player: v, Root: h.address(""), User: core.UserOf(c).Name,
+			OnlyHere: core.Loopback(h.core.URL().Host)}))
 }
 
 // setup is what somebody enters in a program.
 type setup struct {
 	way
 	Player
-	Root string // where players come in, without a slash at its end
-	User string // the name of the person
+	Root     string // where players come in, without a slash at its end
+	User     string // the name of the person
+	OnlyHere bool   // only programs on this machine reach it
 }
 
 // Target returns the address for the program's own field.

@@ -1,7 +1,6 @@
 package welcome
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/asks"
-	"reprise/internal/providers"
 	"reprise/internal/server/core"
 	"reprise/internal/settings"
 	"reprise/internal/words"
@@ -65,6 +63,7 @@ type servicesView struct {
 	Way     *ui.Way
 	Problem string
 	Offers  []offer
+	Later   []offer // those that the administrator has to set up first
 }
 
 // offer is a service that can be chosen.
@@ -85,22 +84,18 @@ func (h *Handler) showServices(c echo.Context, status int, problem string) error
 	}
 	v := servicesView{Way: h.way(s, "services"), Problem: problem}
 	for _, p := range h.core.Registry.All() {
-		v.Offers = append(v.Offers, offer{Name: p.Name, Label: p.Called().T(ctx), Purpose: p.Purpose.T(ctx),
-			Note:   h.note(ctx, p, u.Role == accounts.Admin),
-			Chosen: slices.Contains(s.Chosen, p.Name) || slices.Contains(s.connected, p.Name)})
+		one := offer{Name: p.Name, Label: p.Called().T(ctx), Purpose: p.Purpose.T(ctx),
+			Chosen: slices.Contains(s.Chosen, p.Name) || slices.Contains(s.connected, p.Name)}
+		switch missing, admin := h.asks.NeedOf(p) == asks.Setup, u.Role == accounts.Admin; {
+		case missing && !admin:
+			v.Later = append(v.Later, one)
+			continue
+		case missing:
+			one.Note = words.T(ctx, "welcome.setup_first")
+		}
+		v.Offers = append(v.Offers, one)
 	}
 	return h.core.Show(c, status, words.T(ctx, "welcome.services"), servicesPage(v))
-}
-
-// note says what a service needs first.
-func (h *Handler) note(ctx context.Context, p *providers.Provider, admin bool) string {
-	switch {
-	case h.asks.NeedOf(p) != asks.Setup:
-		return ""
-	case admin:
-		return words.T(ctx, "welcome.setup_first")
-	}
-	return words.T(ctx, "welcome.ask_first")
 }
 
 func (h *Handler) servicesForm(c echo.Context) error {

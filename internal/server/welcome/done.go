@@ -65,6 +65,9 @@ func (h *Handler) donePage(c echo.Context) error {
 		return err
 	}
 	v.Title, v.Lead = titleOf(ctx, v, calm, n)
+	if n == 0 && !v.Arriving { // it may be a player that knows what was heard
+		v.More = append(v.More, ui.Action{Label: words.T(ctx, "players.add"), URL: "/players/add"})
+	}
 	for _, name := range s.LeftOut {
 		if p := h.core.Registry.Get(name); p != nil {
 			v.More = append(v.More, ui.Action{Label: words.T(ctx, "connect.title", "Name", p.Called()),
