@@ -72,6 +72,7 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 	$(GO) fix -diff $(PACKAGES)
 	$(GO) mod tidy -diff
 	$(GO) mod verify
+	@$(MAKE) --no-print-directory build
 	@.ci/api
 	$(GO) test -count=1 ./internal ./internal/accounts
 	GOFLAGS="$$GOFLAGS $(BUILT) $(UNWATCHED)" $(TEST) -race -short -timeout 15m $$(.ci/concurrent)
