@@ -28,7 +28,7 @@ const (
 	atHour    = 3                // of the night, in the server's time zone: few people listen then
 	againIn   = time.Hour        // after one that failed
 	tryEvery  = 30 * 24 * time.Hour
-	// warnAfter is how long there may be no copy, or no newer one, before the administrators are told.
+	// warnAfter is how old the latest copy may be, or an installation without one, before administrators hear of it.
 	warnAfter = 7 * 24 * time.Hour
 	// spare is how much room on the disk a copy leaves at least, in bytes.
 	spare = 64 << 20
@@ -212,7 +212,8 @@ func (b *Backups) do(ctx context.Context, j job) {
 		b.list(ctx)
 	}
 	s = b.Status()
-	if len(s.Copies) > 0 && (j == trying || now.Sub(s.Tried) >= tryEvery) {
+	again := s.Trial != "" && len(s.Copies) > 0 && s.Copies[0].Name != s.Of // a newer one may be sound
+	if len(s.Copies) > 0 && (j == trying || again || now.Sub(s.Tried) >= tryEvery) {
 		b.running(true)
 		b.try(ctx, now, s.Copies[0])
 	}
@@ -234,7 +235,7 @@ func due(s Status, now time.Time) bool {
 func (b *Backups) running(yes bool) {
 	b.mu.Lock()
 	was := b.status.Running
-	b.status.Running = yes
+	b.status.Running = yes || len(b.asked) > 0 // what was asked for meanwhile comes next
 	b.mu.Unlock()
 	if was || yes {
 		b.opt.Bus.PublishAll(events.Event{Type: events.Backups})
@@ -258,17 +259,22 @@ func (b *Backups) failed(ctx context.Context, err error) {
 // list reads which copies there are.
 func (b *Backups) list(ctx context.Context) {
 	in := b.place()
-	all, err := in.List(ctx)
+	all, err := newestFirst(ctx, in)
 	if err != nil {
 		if ctx.Err() == nil {
 			b.opt.Log.Warn("the copies of the database cannot be listed", "in", in.String(), "err", err)
 		}
 		return
 	}
-	slices.SortFunc(all, func(x, y Copy) int { return y.Made.Compare(x.Made) })
 	b.mu.Lock()
 	b.status.Copies, b.status.Listed = all, true
 	b.mu.Unlock()
+}
+
+func newestFirst(ctx context.Context, in place) ([]Copy, error) {
+	all, err := in.List(ctx)
+	slices.SortFunc(all, func(x, y Copy) int { return y.Made.Compare(x.Made) })
+	return all, err
 }
 
 // copy makes a copy, and removes the oldest ones above the number that is kept.
@@ -282,11 +288,10 @@ func (b *Backups) copy(ctx context.Context, now time.Time) error {
 		return err
 	}
 	b.opt.Log.Info("the database was copied", "to", in.String(), "took", time.Since(now))
-	all, err := in.List(ctx)
+	all, err := newestFirst(ctx, in)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(x, y Copy) int { return y.Made.Compare(x.Made) })
 	keep := b.Status().Settings.Keep
 	for _, old := range all[min(keep, len(all)):] {
 		err = errors.Join(err, in.Remove(ctx, old.Name))
@@ -315,7 +320,7 @@ func (b *Backups) try(ctx context.Context, now time.Time, c Copy) {
 }
 
 func (b *Backups) restore(ctx context.Context, c Copy) (listens int64, err error) {
-	if err := room(b.opt.Dir, b.opt.Dir.Path, 2*c.Bytes); err != nil {
+	if err := room(b.opt.Dir.Path, 2*c.Bytes); err != nil {
 		return 0, err
 	}
 	file, done, err := b.place().Fetch(ctx, c.Name)

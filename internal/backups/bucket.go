@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -38,7 +37,8 @@ func (b bucket) open() (c *minio.Client, name, prefix string, err error) {
 		prefix += "/"
 	}
 	c, err = minio.New(u.Host, &minio.Options{Secure: u.Scheme == "https", Transport: b.opt.Client.Transport,
-		Creds: credentials.NewStaticV4(b.of.AccessKey, string(b.of.SecretKey), "")})
+		MaxRetries: 3, // a look that fails is repeated in ten minutes
+		Creds:      credentials.NewStaticV4(b.of.AccessKey, string(b.of.SecretKey), "")})
 	return c, name, prefix, err
 }
 
@@ -117,7 +117,7 @@ func (b bucket) Remove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return b.explain(c.RemoveObject(ctx, in, path.Clean(prefix+name), minio.RemoveObjectOptions{}))
+	return b.explain(c.RemoveObject(ctx, in, prefix+name, minio.RemoveObjectOptions{}))
 }
 
 // explain names the storage in an error, and keeps that nothing was found. It has no secret: the library signs with

@@ -59,7 +59,7 @@ func copyOf(ctx context.Context, dir datadir.Dir, name string, bytes int64) (Cop
 }
 
 // room returns an error unless a folder has room for so many bytes.
-func room(dir datadir.Dir, folder string, bytes int64) error {
+func room(folder string, bytes int64) error {
 	if free, known := datadir.FreeSpace(folder); known && free < bytes+spare {
 		return fmt.Errorf("the disk of %s has only %s left, and %s are needed. Free some of it, keep fewer copies, or "+
 			"choose another folder", folder, datadir.Size(free), datadir.Size(bytes+spare))
@@ -98,7 +98,7 @@ func (f folder) Keep(ctx context.Context, name string) error {
 	}
 	size, err := f.dir.DatabaseSize()
 	if err == nil {
-		err = room(f.dir, f.path, size)
+		err = room(f.path, size)
 	}
 	if err == nil {
 		_, err = f.dir.Copy(ctx, filepath.Join(f.path, name))
