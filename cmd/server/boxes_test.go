@@ -15,7 +15,7 @@ import (
 // light and in the dark, as far as they are others than around it. Text has no width, and is below zero from the right.
 type layout []screen
 
-// within stands between the name of a box and those inside it.
+// within separates the name of a box from those inside it.
 const within = " > "
 
 type screen struct {

@@ -11,10 +11,10 @@ import (
 	"reprise/internal/library"
 )
 
-// What Spotify plays is told to a Navidrome that has the song and to ListenBrainz, which has everything, and is heard
-// once: what the Navidrome then says to be playing came from here.
+// What Spotify plays is passed on to a Navidrome that has the song and to ListenBrainz, which has everything. It counts
+// once: what the Navidrome then reports as playing came from here.
 //
-// Promise: What connections play now is shown, and told to the accounts that plays go to, but never in circles.
+// Promise: What connections play now is shown, and passed on to the accounts that plays go to, but never in circles.
 func TestWhatSpotifyPlaysIsToldToTheOthers(t *testing.T) {
 	settings := map[string]string{"sync.now_playing": "true", "sync.listens_every": "2h"}
 	inBubbleWith(t, demo.Options{Plays: 5}, settings, func(t *testing.T, i *installation) {

@@ -81,22 +81,6 @@ type Config struct {
 	Simulated []string
 }
 
-// Backup says when the database is copied by itself, and where copies are kept.
-type Backup struct {
-	Daily  bool
-	Keep   int    // how many copies; at least 1
-	Folder string // empty: one in DataDir
-	Bucket Bucket // instead of Folder, if it has an Address
-}
-
-// Bucket is a folder in S3-compatible storage.
-type Bucket struct {
-	Address   string // https://host or http://host, without a path
-	Name      string // bucket, or bucket/folder
-	AccessKey string
-	SecretKey resilience.Secret
-}
-
 // Problems lists what is wrong with the settings, one sentence per problem.
 type Problems []string
 

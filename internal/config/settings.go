@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/minio/minio-go/v7/pkg/s3utils"
-
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/words"
@@ -105,23 +103,6 @@ func (c *Config) ofNetwork() []row {
 	}
 }
 
-func (c *Config) ofBackup() []row {
-	b := &c.Backup
-	return []row{
-		{Setting{Path: "backup.daily", Default: "false", Group: Backups, Kind: Boolean}, boolean(&b.Daily)},
-		counting("backup.keep", "7", Backups, &b.Keep, 1, 1000),
-		{Setting{Path: "backup.folder", Group: Backups, Kind: Text}, plainText(&b.Folder)},
-		{Setting{Path: "backup.s3.address", Group: Backups, Kind: URL}, addressOf(providers.PageURL,
-			&b.Bucket.Address)},
-		{Setting{Path: "backup.s3.bucket", Group: Backups, Kind: Text}, bucketName(&b.Bucket.Name)},
-		{Setting{Path: "backup.s3.access_key", Group: Backups, Kind: Text}, plainText(&b.Bucket.AccessKey)},
-		{Setting{Path: "backup.s3.secret_key", Group: Backups, Kind: Secret}, func(s string) error {
-			b.Bucket.SecretKey = resilience.Secret(strings.TrimSpace(s))
-			return nil
-		}},
-	}
-}
-
 // fixed returns the row of a setting that is read at the start only.
 func fixed(path, def string, kind Kind, set func(string) error) row {
 	return row{Setting{Path: path, Default: def, Group: Restart, Kind: kind}, set}
@@ -179,8 +160,7 @@ func (c *Config) validate() (faults []Fault) {
 		wrong("settings.wrong.delivery", []string{"delivery.max_delay", "delivery.first_delay"}, "Max",
 			c.DeliveryMaxDelay, "First", c.DeliveryFirstDelay)
 	}
-	if b := c.Backup.Bucket; b != (Bucket{}) && (b.Address == "" || b.Name == "" || b.AccessKey == "" ||
-		b.SecretKey == "") {
+	if c.Backup.Bucket.incomplete() {
 		wrong("settings.wrong.backup_s3", []string{"backup.s3.address", "backup.s3.bucket", "backup.s3.access_key",
 			"backup.s3.secret_key"})
 	}
@@ -254,19 +234,6 @@ func optional(set func(string) error) func(string) error {
 			return nil
 		}
 		return set(s)
-	}
-}
-
-// bucketName returns a setter for the name of a bucket, with or without a folder behind it.
-func bucketName(to *string) func(string) error {
-	return func(s string) error {
-		s = strings.Trim(strings.TrimSpace(s), "/")
-		name, _, _ := strings.Cut(s, "/")
-		if s != "" && s3utils.CheckValidBucketName(name) != nil {
-			return words.Errorf("settings.wrong.bucket", "Value", name)
-		}
-		*to = s
-		return nil
 	}
 }
 

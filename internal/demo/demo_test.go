@@ -279,7 +279,7 @@ func TestPlayAndLive(t *testing.T) {
 	require.Eventually(t, func() bool { return live.listenCount() >= 408 }, 5*time.Second, 5*time.Millisecond)
 }
 
-// At its usual pace the demo plays one song at once; whoever wants to see more happen gets more.
+// At its usual pace the demo plays one song at once; with the quick switch, it plays more.
 func TestTheDemoPlaysQuicklyWhereSomebodyWants(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{Live: time.Hour, Quick: time.Millisecond, Now: time.Now})

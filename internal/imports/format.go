@@ -120,7 +120,7 @@ const (
 	likeGoogle  = "Nov 28, 2026, 8:15:00 PM UTC"
 )
 
-// unreadTime says what stands where a time belongs, and what would be right.
+// unreadTime says that a text is not a time, and gives an example of one.
 func unreadTime(text, like string) words.Text {
 	if text == "" {
 		return words.New("import.row.no_time")

@@ -122,7 +122,7 @@ func (j *job) readEntry(ctx context.Context, f format, e *entry) error {
 	return nil
 }
 
-// cutShort ends an import of which a file could not be read to its end. What has been read stays.
+// cutShort ends an import whose file could not be read to its end. What has been read stays.
 func (j *job) cutShort(ctx context.Context) error {
 	j.at.State = Running
 	if err := j.save(ctx); err != nil {

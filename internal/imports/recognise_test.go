@@ -147,8 +147,8 @@ func TestATableIsReadAsItsPersonSays(t *testing.T) {
 	require.Equal(t, 2, b.count())
 }
 
-// A table of which nobody can say whether 3/4 is in April or in March is not read before its person has said it. Where
-// a date shows it, nobody is asked.
+// If no date in a table shows whether 3/4 is in April or in March, the table is read only after its person has said so.
+// If one shows it, there is no question.
 func TestDatesWithSlashesAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -27,7 +27,7 @@ const (
 	watchShare = 0.1
 )
 
-// Heard is told what connections are playing.
+// Heard receives what connections are playing.
 type Heard interface {
 	// Begins notes what a connection plays; the same again changes nothing.
 	Begins(user int64, from library.ConnectionID, p library.Playing)
@@ -53,7 +53,7 @@ type Watch struct {
 	lacks map[backoff.Key]lack
 }
 
-// lack notes that a connection does not say what it plays. It ends when the connection is connected anew.
+// lack notes that a connection does not say what it plays. It ends when the connection is reconnected.
 type lack struct {
 	generation int64
 	since      time.Time
@@ -144,8 +144,8 @@ func (w *Watch) ask(ctx context.Context, user int64, id library.ConnectionID) {
 	}
 }
 
-// unlessItsOwn returns err, or providers.ErrNotOffered if it is about this call alone, so that nobody is told that
-// reading is in trouble.
+// unlessItsOwn returns err, or providers.ErrNotOffered if it is about this call alone, which causes no alert about
+// reading.
 func unlessItsOwn(err error) error {
 	if v := resilience.VerdictOf(err); v.Class == resilience.Fatal && v.Category != resilience.Auth {
 		return providers.ErrNotOffered

@@ -106,7 +106,7 @@ function roomy(el) {
   return width > needed - 2;
 }
 
-// whole reports whether what is cut off of an element can be read all the same: in full elsewhere, or when it is focused.
+// whole reports whether the cut-off part of an element can still be read: in full elsewhere, or when it has the focus.
 const whole = (el) => Boolean(el.closest("[title], [aria-label], [aria-hidden=true], .tip")) ||
   (getComputedStyle(el).textOverflow === "ellipsis" && el.closest("a, [tabindex], summary, li"));
 

@@ -51,7 +51,8 @@ func TestEverythingOnListeningIsAFilter(t *testing.T) {
 	})
 }
 
-// Whoever is highlighted stays so in another span, even where others were heard more, but nobody who was never heard.
+// A highlighted artist stays highlighted in another span, even where others were heard more. An artist that
+// the person never heard cannot be highlighted.
 func TestAHighlightIsKeptInTheAddress(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})

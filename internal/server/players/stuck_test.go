@@ -90,7 +90,7 @@ func TestWhatIsNoPlayIsSaidWhileSomebodyWaits(t *testing.T) {
 	})
 }
 
-// What could not be read is told apart: nothing, no JSON, and JSON of another kind.
+// The player's page says what could not be read: an empty body, no JSON, or JSON of another kind.
 func TestWhatCouldNotBeReadIsToldApart(t *testing.T) {
 	today(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
