@@ -154,9 +154,9 @@ const maxAhead = time.Hour
 // Named returns why this is no piece of music that can be told from others; nil if it is.
 func (p Play) Named() error {
 	switch {
-	case library.Name(p.Title) == "":
+	case strings.TrimSpace(library.Name(p.Title)) == "":
 		return refuse(NoTitle)
-	case library.Name(p.Artist) == "":
+	case strings.TrimSpace(library.Name(p.Artist)) == "":
 		return refuse(NoArtist)
 	}
 	return nil

@@ -144,6 +144,7 @@ func TestARefusedPlayIsShown(t *testing.T) {
 		p := newPlayer(h, "listenbrainz")
 		for body, why := range map[string]string{
 			single("", time.Now()):                                                       "no title",
+			single(" ", time.Now()):                                                      "no title",
 			single("Jóga", time.Unix(0, 0)):                                              "before October 2002",
 			single("Jóga", time.Now().Add(3*time.Hour)):                                  "more than an hour ahead",
 			`{"listen_type":"single"`:                                                    "couldn't read",
