@@ -93,8 +93,8 @@ func TestBrowserTheAppsWaysInLead(t *testing.T) {
 	}
 }
 
-// Promise: A link that another app shares shows the song, when it was heard or is in a playlist; opening it changes
-// nothing, and asks no service.
+// Promise: A link that another app shares shows the song, when it was heard or is in a playlist; one that was not
+// can be loved and added as a listen, too. Opening it changes nothing, and asks no service.
 func TestBrowserShowsWhatIsShared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -118,6 +118,11 @@ func TestBrowserShowsWhatIsShared(t *testing.T) {
 	do(t, tab, chromedp.Click("#love", byQuery), sees(".flash", song["track"].(string)),
 		share("spotify:track:"+id), sees("#love", "Loved"),
 		chromedp.Click(".actions a.button", byQuery), sees("h1", song["track"].(string)))
+
+	do(t, tab, share("Nobody Has Heard – Of This"), sees(".actions", "Add as a listen"),
+		chromedp.Click("#love", byQuery), sees(".flash", "Of This"), share("Nobody Has Heard – Of This"),
+		chromedp.Click("#add", byQuery), sees("h1", "Add a listen"), loaded, chromedp.Click("#new button", byQuery),
+		sees(".flash", "Added"))
 
 	video, title := v.video()
 	do(t, tab, share("https://youtu.be/"+video+"?si=1"), sees(".results strong", title),

@@ -137,13 +137,16 @@ func (h *Handler) splitForm(c echo.Context) error {
 func (h *Handler) newPage(c echo.Context) error {
 	ctx := c.Request().Context()
 	title := words.T(ctx, "corrections.new")
-	return h.core.Show(c, http.StatusOK, title, newPage(title, newForm(ctx, time.Now(), core.Zone(c))))
+	named := library.Track{Title: c.QueryParam("track"), Artist: c.QueryParam("artist"), Album: c.QueryParam("album")}
+	named.Clean()
+	l := library.Listen{Track: named, PlayedAt: time.Now()}
+	return h.core.Show(c, http.StatusOK, title, newPage(title, newForm(ctx, l, core.Zone(c))))
 }
 
 // newForm returns the form for a listen that is added.
-func newForm(ctx context.Context, now time.Time, zone *time.Location) ui.Form {
+func newForm(ctx context.Context, l library.Listen, zone *time.Location) ui.Form {
 	return ui.Form{ID: "new", Post: "/listens/new", Submit: words.T(ctx, "corrections.add"), Main: true,
-		Cancel: "/listens", Fields: fieldsOf(ctx, library.Listen{PlayedAt: now}, zone)}
+		Cancel: "/listens", Fields: fieldsOf(ctx, l, zone)}
 }
 
 func (h *Handler) newForm(c echo.Context) error {

@@ -84,7 +84,7 @@ func TestAListenSaysWhyItIsOne(t *testing.T) {
 	require.Nil(t, listenViewOf(ctx, l, told[:1], asIs, time.UTC).Split)
 	uitest.Sound(t, func(l *words.Language) templ.Component {
 		ctx := words.With(t.Context(), l)
-		return newPage(words.T(ctx, "corrections.new"), newForm(ctx, at, time.UTC))
+		return newPage(words.T(ctx, "corrections.new"), newForm(ctx, library.Listen{PlayedAt: at}, time.UTC))
 	})
 }
 

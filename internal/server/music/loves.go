@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -94,6 +95,29 @@ func (h *Handler) loveForm(c echo.Context) error {
 		said = words.New("loves.taken_back", "Track", v.Name)
 	}
 	return h.core.Done(c, "/music/track/"+v.ID, said)
+}
+
+// loveNamedForm loves a track that its person may not have heard yet, by its names.
+func (h *Handler) loveNamedForm(c echo.Context) error {
+	form, err := core.Form(c)
+	if err != nil {
+		return err
+	}
+	one := library.Love{Title: strings.TrimSpace(library.Name(form.Get("title"))),
+		Artist: strings.TrimSpace(library.Name(form.Get("artist"))), Score: library.Loved, At: time.Now()}
+	if one.Title == "" || one.Artist == "" {
+		return core.BadRequest(words.New("loves.unnamed"), words.New("loves.unnamed_text"))
+	}
+	if err := h.store.SaveLove(c.Request().Context(), core.UserOf(c).ID, one); err != nil {
+		return err
+	}
+	return h.core.Done(c, lovedPath, words.New("loves.said", "Track", one.Title))
+}
+
+// LoveNamed is the button that loves a track by its names.
+func LoveNamed(ctx context.Context, t library.Track) ui.Action {
+	return ui.Action{ID: "love", Label: words.T(ctx, "loves.love"), Post: lovedPath,
+		Fields: []ui.Hidden{{Name: "title", Value: t.Title}, {Name: "artist", Value: t.Artist}}}
 }
 
 // loveButton is the button on the page of a track; nil elsewhere.

@@ -56,6 +56,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/music/:kind/:id", h.musicPage)
 	g.GET("/art/:hash", h.picture)
 	g.GET(lovedPath, h.lovesPage)
+	g.POST(lovedPath, h.loveNamedForm)
 	g.POST("/music/track/:id/love", h.loveForm)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -67,9 +68,19 @@ func (h *Handler) shareView(ctx context.Context, user int64, s shared) (v shareV
 		return v, err
 	}
 	v.Text, v.Search = s.Text, true
+	if s.Track.Title != "" && s.Track.Artist != "" {
+		love, err := h.store.LoveOf(ctx, user, s.Track.Title, s.Track.Artist)
+		if err != nil {
+			return v, err
+		}
+		if love.Score != library.Loved {
+			v.Do = append(v.Do, music.LoveNamed(ctx, s.Track))
+		}
+		v.Do = append(v.Do, adding(ctx, s.Track))
+	}
 	if in.ID != 0 {
 		list := ui.Named{Text: in.Name, URL: "/playlists/" + strconv.FormatInt(in.ID, 10)}
-		v.Lead, v.Later = words.T(ctx, "share.in_playlist"), words.T(ctx, "share.later")
+		v.Lead = words.T(ctx, "share.in_playlist")
 		v.Found = []ui.Item{{Title: ui.Named{Text: s.Track.Title}, By: []ui.Named{{Text: s.Track.Artist}, list}}}
 		return v, nil
 	}
@@ -80,7 +91,10 @@ func (h *Handler) shareView(ctx context.Context, user int64, s shared) (v shareV
 	case len(v.Others) > 0:
 		v.Lead = words.T(ctx, "share.similar", "Text", s.Text)
 	case s.Text != "":
-		v.Lead, v.Later = words.T(ctx, "share.unheard", "Text", s.Text), words.T(ctx, "share.later")
+		v.Lead = words.T(ctx, "share.unheard", "Text", s.Text)
+		if len(v.Do) == 0 {
+			v.Later = words.T(ctx, "share.names")
+		}
 	case s.From != nil:
 		v.Lead = words.T(ctx, "share.unknown", "Name", s.From.Called())
 	default:
@@ -138,9 +152,16 @@ func (h *Handler) heardView(ctx context.Context, user int64, m enrich.Music) (v 
 		if err != nil {
 			return v, err
 		}
-		v.Do = append(v.Do, *music.LoveAction(ctx, page, love))
+		v.Do = append(v.Do, *music.LoveAction(ctx, page, love),
+			adding(ctx, library.Track{Title: m.Title, Artist: m.Artist, Album: m.Album}))
 	}
 	return v, nil
+}
+
+// adding is the button that leads to the form for a listen of a track: from vinyl, the radio, a friend's.
+func adding(ctx context.Context, t library.Track) ui.Action {
+	form := url.Values{"track": {t.Title}, "artist": {t.Artist}, "album": {t.Album}}
+	return ui.Action{ID: "add", Label: words.T(ctx, "share.add"), URL: "/listens/new?" + form.Encode()}
 }
 
 // meant returns what a person has heard that fits a text.

@@ -39,7 +39,7 @@ func TestWhatIsSharedIsFoundAmongWhatWasHeard(t *testing.T) {
 		"Björk – Jóga", "Jóga - Björk"} {
 		page := share("", text, "")
 		for _, part := range []string{"You've listened to this before.", "Jóga", "1 listen", "Open the track",
-			">Love<"} {
+			">Love<", "Add as a listen"} {
 			require.Contains(t, page, part, text)
 		}
 		require.Contains(t, share("", "", text), "Open the track", text)
@@ -52,7 +52,17 @@ func TestWhatIsSharedIsFoundAmongWhatWasHeard(t *testing.T) {
 	require.Contains(t, share("Joga", "", ""), "It could be one of these")
 	page := share("", "Air – Venus", "")
 	require.Contains(t, page, "You haven't listened to “Air – Venus” yet.")
-	require.Contains(t, page, "You can love it here once you've listened to it.")
+	for _, part := range []string{">Love<", "Add as a listen"} {
+		require.Contains(t, page, part)
+	}
+	require.Contains(t, share("", "Air Venus", ""), "With its artist")
+	page = h.Page("/listens/new?track=Venus&artist=Air")
+	require.Contains(t, page, `value="Venus"`)
+	require.Contains(t, page, `value="Air"`)
+	h.Submit("/loved", http.StatusSeeOther, "title", "Venus", "artist", "Air")
+	require.Len(t, h.Call(http.MethodGet, "/loves", "", http.StatusOK)["loves"], 1, "it was never heard")
+	require.NotContains(t, share("", "Air – Venus", ""), ">Love<")
+	h.Submit("/loved", http.StatusBadRequest, "title", "Venus")
 	page = share("", "https://youtu.be/dQw4w9WgXcQ", "")
 	require.Contains(t, page, "doesn't know this link from YouTube")
 	require.Contains(t, page, `action="/search"`)
@@ -63,7 +73,7 @@ func TestWhatIsSharedIsFoundAmongWhatWasHeard(t *testing.T) {
 	}
 	require.Contains(t, share("", "", ""), "no link to a song in this")
 
-	require.Empty(t, h.Call(http.MethodGet, "/loves", "", http.StatusOK)["loves"], "opening the page changes nothing")
+	require.Len(t, h.Call(http.MethodGet, "/loves", "", http.StatusOK)["loves"], 1, "opening the page changes nothing")
 	h.As(h.Other("Bob"))
 	require.NotContains(t, share("", "spotify:track:"+songID, ""), "Jóga", "what others hear stays theirs")
 }
