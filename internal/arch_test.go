@@ -176,7 +176,7 @@ var arrows = map[string][]string{
 	},
 	"internal/store/imports": {
 		"internal/delivery", "internal/imports", "internal/library", "internal/music",
-		"internal/store/catalogue", "internal/store/connections", "internal/store/db", "internal/store/intake",
+		"internal/store/catalogue", "internal/store/db", "internal/store/intake",
 		"internal/store/listens", "internal/store/outbox", "internal/store/runs",
 	},
 	"internal/store/intake": {

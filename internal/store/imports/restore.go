@@ -11,7 +11,6 @@ import (
 	"reprise/internal/imports"
 	"reprise/internal/library"
 	"reprise/internal/music"
-	"reprise/internal/store/connections"
 	"reprise/internal/store/db"
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
@@ -89,12 +88,8 @@ func placesOf(ctx context.Context, tx *sql.Tx, in intake.Pile, user int64, conn 
 		for _, id := range chunk {
 			args = append(args, intake.SourceKey(user, conn, id))
 		}
-		// The cross join makes SQLite start with the keys.
-		_, err := db.List(ctx, tx, scan,
-			"SELECT "+listens.IdOf("s")+", l.id, l.played_at FROM "+in.Sources+" s CROSS JOIN "+
-				in.Listens+" l WHERE l.id = s.listen_id AND l.user_id = $1 AND "+connections.SourceOf("s",
-				2)+" AND s.source_key IN "+
-				db.Numbered(3, len(chunk)), args...)
+		_, err := db.List(ctx, tx, scan, "SELECT "+listens.IdOf("s")+", l.id, l.played_at"+intake.WithKeys(in)+
+			db.Numbered(3, len(chunk)), args...)
 		if err != nil {
 			return err
 		}

@@ -29,11 +29,14 @@ func SourceKey(user int64, conn library.ConnectionID, id string) int64 {
 	return (listens.TimeIn(id)&math.MaxInt32)<<16 | int64(sum>>16^sum&math.MaxUint16)
 }
 
-// KnownSources selects the ids of a person's sources of a connection that have one of some keys. The cross join makes
-// SQLite begin with the keys.
-func KnownSources(in Pile) string {
-	return "SELECT " + listens.IdOf("s") + " FROM " + in.Sources + " s CROSS JOIN " + in.Listens + ` l
-	WHERE l.id = s.listen_id AND l.user_id = $1 AND ` + connections.SourceOf("s", 2) + " AND s.source_key IN "
+// KnownSources selects the ids of a person's sources of a connection that have one of some keys.
+func KnownSources(in Pile) string { return "SELECT " + listens.IdOf("s") + WithKeys(in) }
+
+// WithKeys is the end of a query for a person's sources of a connection that have one of some keys, with their listens.
+// The cross join makes SQLite begin with the keys, and the plus Postgres.
+func WithKeys(in Pile) string {
+	return " FROM " + in.Sources + " s CROSS JOIN " + in.Listens + ` l
+	WHERE l.id = s.listen_id AND +l.user_id = $1 AND +` + connections.SourceOf("s", 2) + " AND s.source_key IN "
 }
 
 // moveSources stores the reports of earlier pages that became sources of other listens.
