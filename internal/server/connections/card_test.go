@@ -232,6 +232,10 @@ func TestHeadlineOfConnections(t *testing.T) {
 	require.Equal(t, "2 items could not be sent", good.except(t.Context(), 2).State.Word, "all is not good then")
 	waits := headlineOf(t.Context(), of("waiting"), false, false)
 	require.Equal(t, waits, waits.except(t.Context(), 2), "what is more urgent is said")
+	noticed := []CardView{{}, {Notices: []notice{{ID: "1"}}}}
+	require.Equal(t, good, good.beside(t.Context(), noticed[:1]))
+	require.Equal(t, "All services are working", good.beside(t.Context(), noticed).State.Word)
+	require.Equal(t, waits, waits.beside(t.Context(), noticed))
 }
 
 // Each state has its own word and its own shape, except that the two that need a person share a shape.

@@ -2,6 +2,7 @@ package connections
 
 import (
 	"context"
+	"slices"
 
 	"reprise/internal/delivery"
 	syncer "reprise/internal/sync"
@@ -23,6 +24,15 @@ func (h headline) except(ctx context.Context, failed int) headline {
 	}
 	return headline{State: ui.Mark{Shape: string(delivery.Dead), Word: words.T(ctx, "frame.failed", "Count", failed)},
 		URL: "/deliveries"}
+}
+
+// beside replaces "All good" above a card with a notice: one of them would be wrong.
+func (h headline) beside(ctx context.Context, cards []CardView) headline {
+	noticed := func(v CardView) bool { return len(v.Notices) > 0 }
+	if h.State.Shape == string(syncer.Healthy) && slices.ContainsFunc(cards, noticed) {
+		h.State.Word = words.T(ctx, "health.well")
+	}
+	return h
 }
 
 // headlineOf returns the headline for connections, to an administrator or a member.

@@ -80,6 +80,7 @@ func (h *overview) page(c echo.Context) error {
 	if v.Cards, err = h.cards(ctx, user.ID, all, r); err != nil {
 		return err
 	}
+	v.Headline = v.Headline.beside(ctx, v.Cards)
 	v.Offers, v.Others = h.offers(ctx, all, r.Admin), h.others(ctx, all)
 	v.NotReady = notReady(v.Offers)
 	if v.Listens, err = h.newest(ctx, user.ID, listensShown); err != nil {
