@@ -99,7 +99,8 @@ func (h *Handler) picturePage(c echo.Context) error {
 		Title: words.Each("rules.picture_this.", v.Kind, "Name", v.Name()).T(ctx)}}
 	for _, told := range v.told {
 		if told.Picture != "" && h.pictures != nil && h.pictures.Has(told.Picture) {
-			page.Offered = append(page.Offered, offer{told.Source, h.core.Registry.DisplayName(told.Source),
+			name := h.core.NameOf(ctx, library.ConnectionID(told.Source))
+			page.Offered = append(page.Offered, offer{told.Source, name,
 				ui.Picture{URL: "/art/" + told.Picture, Size: 96, Portrait: v.Kind == library.KindArtist}})
 		}
 	}

@@ -84,7 +84,6 @@ type ruleView struct {
 	Forms        []ui.Form
 	Search       *mergeSearch
 	Parts        []parting
-	None         string // said instead of Parts
 }
 
 // mergeSearch is the search for the artist, the album or the track to keep.
@@ -244,7 +243,7 @@ func (p *ruleView) divideArtist(ctx context.Context, v subject, albums, tracks [
 // divideWritten adds the titles that can be split off.
 func (p *ruleView) divideWritten(ctx context.Context, v subject, all []library.Writing) {
 	if len(all) < 2 {
-		p.None = words.Each("rules.one_writing.", v.Kind).T(ctx)
+		p.Lead = words.Each("rules.one_writing.", v.Kind).T(ctx)
 		return
 	}
 	day := ui.Day{ID: "written", Title: words.T(ctx, "rules.written")}

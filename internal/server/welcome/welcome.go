@@ -202,7 +202,7 @@ func (h *Handler) toNext(c echo.Context) error {
 // way returns a step of all: the account, the contact, the choice, each service, and the end.
 func (h *Handler) way(s steps, name string) *ui.Way {
 	all := []string{"account"}
-	if s.contact {
+	if s.contact || name == "contact" { // it can be opened again
 		all = append(all, "contact")
 	}
 	all = append(all, "services")
