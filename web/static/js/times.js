@@ -17,14 +17,17 @@ const shortYear = make({ day: "numeric", month: "short", year: "numeric" });
 const longDate = make({ dateStyle: "long" });
 const day = make({ year: "numeric", month: "numeric", day: "numeric" });
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: "always" });
+const brief = new Intl.RelativeTimeFormat(locale, { numeric: "always", style: "short" });
+const phone = matchMedia("(max-width: 40rem)"); // where a time stands beside a title
+const past = (n, unit) => (phone.matches ? brief : relative).format(-Math.round(n), unit);
 const sameDay = (a, b) => day.format(a) === day.format(b);
 
 const kinds = {
   ago(at, now) {
     const seconds = (now - at) / 1000;
     if (seconds < 45) return say("just_now");
-    if (seconds < 3570) return relative.format(-Math.round(seconds / 60), "minute");
-    if (seconds < 84600) return relative.format(-Math.round(seconds / 3600), "hour");
+    if (seconds < 3570) return past(seconds / 60, "minute");
+    if (seconds < 84600) return past(seconds / 3600, "hour");
     return seconds < 300 * 86400 ? write(short, at) : write(shortYear, at);
   },
   until(at, now) {
@@ -82,6 +85,7 @@ export function keepTimes() {
     showTimes(document);
   });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) showTimes(document); });
+  phone.addEventListener("change", () => showTimes(document));
   showTimes(document);
   document.body.dataset.timed = "yes"; // rows need no longer hold their height
   setInterval(() => { if (!document.hidden) showTimes(document); }, 1000);
