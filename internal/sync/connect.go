@@ -84,7 +84,9 @@ func (m *connector) Connect(
 	ctx context.Context, p *providers.Provider, c library.Connection,
 ) (library.Connection, error) {
 	c.AuthorizedAt = time.Now()
-	return m.connect(ctx, m.proof(p, c.User), p, c)
+	call := m.proof(p, c.User)
+	call.Typed = true
+	return m.connect(ctx, call, p, c)
 }
 
 // proof returns the call that proves a new credential, for which its person waits.

@@ -21,6 +21,10 @@ const (
 	repeatCap   = time.Minute
 	repeatFor   = 3 * time.Minute // from the first try, where a person waits for the answer
 	repeatAlone = time.Minute     // the same where nobody waits: what lasts longer is left to the schedules
+	// The same for what a person has just typed: with the 5 seconds that connecting may take, a wrong address is said
+	// to be wrong within the 10 seconds for which people stay with a page:
+	// https://www.nngroup.com/articles/response-times-3-important-limits.
+	repeatTyped = 3 * time.Second
 )
 
 // repeat repeats a call whose first try began and failed, as long as that may help: where a person waits for the
@@ -34,7 +38,10 @@ func (t *Transport) repeat(req *http.Request, c resilience.Request, began time.T
 		return nil, err
 	}
 	end := began.Add(repeatAlone)
-	if eager {
+	switch {
+	case c.Typed:
+		end = began.Add(repeatTyped)
+	case eager:
 		end = began.Add(repeatFor)
 	}
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {

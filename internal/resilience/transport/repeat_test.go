@@ -167,27 +167,35 @@ func TestTheWaitsBetweenTries(t *testing.T) {
 	})
 }
 
-// TestTheEndOfRepeating: no try is begun after three minutes, or after one where nobody waits; nor is one waited for
-// that the caller would not live to see.
+// TestTheEndOfRepeating: no try is begun after three minutes, after one where nobody waits, or after three seconds for
+// what was just typed; nor is one waited for that the caller would not live to see.
 //
-// Promise: Three minutes; one when nobody waits; the caller's deadline: the schedule handles anything longer.
+// Promise: Three minutes; one when nobody waits; 3 s for what was just typed; the caller's deadline.
 func TestTheEndOfRepeating(t *testing.T) {
 	t.Parallel()
+	type who int
+	const (
+		nobody who = iota
+		person
+		typed
+	)
 	longest := func() float64 { return 1 }
 	for name, c := range map[string]struct {
-		person   bool
+		who      who
 		takes    time.Duration // each try
 		deadline time.Duration // of the caller
 		tries    int
 		gaveUp   time.Duration
 	}{
 		// the longest waits are 1.5, 4.5, 13.5, 40.5 and 60 s
-		"six tries":            {true, 0, time.Hour, 6, 120 * time.Second},
-		"three minutes":        {true, 25 * time.Second, time.Hour, 5, 185 * time.Second},
-		"a minute alone":       {false, 0, time.Hour, 4, 19500 * time.Millisecond},
-		"a silent server":      {false, 29 * time.Second, time.Hour, 2, 59500 * time.Millisecond},
-		"a page's deadline":    {true, 0, 10 * time.Second, 3, 6 * time.Second},
-		"hardly any time left": {true, 0, time.Second, 1, 0},
+		"six tries":            {person, 0, time.Hour, 6, 120 * time.Second},
+		"three minutes":        {person, 25 * time.Second, time.Hour, 5, 185 * time.Second},
+		"a minute alone":       {nobody, 0, time.Hour, 4, 19500 * time.Millisecond},
+		"a silent server":      {nobody, 29 * time.Second, time.Hour, 2, 59500 * time.Millisecond},
+		"a page's deadline":    {person, 0, 10 * time.Second, 3, 6 * time.Second},
+		"hardly any time left": {person, 0, time.Second, 1, 0},
+		"a typed address":      {typed, 0, time.Hour, 2, 1500 * time.Millisecond},
+		"a typed, silent one":  {typed, 5 * time.Second, time.Hour, 1, 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +208,7 @@ func TestTheEndOfRepeating(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
 				defer cancel()
 				began := time.Now()
-				err := sends(ctx, t, resilience.Call{Permit: &p, Eager: c.person},
+				err := sends(ctx, t, resilience.Call{Permit: &p, Eager: c.who != nobody, Typed: c.who == typed},
 					&Transport{Base: up, Rand: longest}, "GET", "")
 				require.Equal(t, 503, err.(*resilience.AnswerError).Status, "the last real failure")
 				require.Equal(t, c.tries, up.seen())

@@ -17,11 +17,32 @@ document.addEventListener("submit", (e) => {
   if (e.target.dataset.sent) { e.preventDefault(); return; }
   if (e.target.method !== "post") return;
   e.target.dataset.sent = "yes";
-  setTimeout(() => delete e.target.dataset.sent, 5000);
+  const button = e.submitter?.dataset.busy ? e.submitter : null;
+  // Once the form is on its way: what a disabled button stands for isn't sent.
+  if (button) setTimeout(() => busy(button));
+  setTimeout(() => ready(e.target), button ? patience : 5000);
 });
 addEventListener("pageshow", () => {
-  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+  for (const form of document.querySelectorAll("form[data-sent]")) ready(form);
 });
+
+// A button whose form takes long says so until the answer is there.
+const patience = 35000; // milliseconds: a page answers within 30 seconds
+
+function busy(button) {
+  button.dataset.idle = button.textContent;
+  button.textContent = button.dataset.busy;
+  button.disabled = true;
+}
+
+function ready(form) {
+  delete form.dataset.sent;
+  for (const button of form.querySelectorAll("button[data-idle]")) {
+    button.textContent = button.dataset.idle;
+    button.disabled = false;
+    delete button.dataset.idle;
+  }
+}
 
 // Buttons that copy a value. Where the page came without TLS, browsers have no clipboard for it, and the old way is
 // left.

@@ -1,0 +1,50 @@
+package test
+
+import (
+	"net"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// nowhere returns the address of a port of this machine at which nothing listens.
+func nowhere(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return "http://" + l.Addr().String()
+}
+
+// signedIn opens the sign-in page in a browser, and signs Alice in.
+func signedIn(t *testing.T, server *process) *hands {
+	t.Helper()
+	p := &hands{T: t, tab: browser(t)}
+	do(t, p.tab, chromedp.Navigate(server.url+"/login"))
+	p.types("input[name=name]", "Alice", "input[name=password]", password)
+	p.click("main form button")
+	do(t, p.tab, chromedp.WaitVisible("main", byQuery), holds(`location.pathname === "/"`))
+	return p
+}
+
+// watchButton notes what the button of a form says while it can't be pressed.
+const watchButton = `new MutationObserver(() => {
+	const one = document.querySelector("main form.fields > button:disabled");
+	if (one) sessionStorage.setItem("busy", one.textContent);
+}).observe(document.querySelector("main"), { attributes: true, childList: true, characterData: true, subtree: true })`
+
+// Promise: Until an address is said to be wrong, the button says that Reprise is connecting.
+func TestBrowserSaysThatItConnects(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	server := start(t, t.TempDir())
+	server.newcomer()
+	p := signedIn(t, server)
+	do(t, p.tab, chromedp.Navigate(server.url+"/connect/navidrome"))
+	p.types("#field-url", nowhere(t), "#field-username", "alice", "#field-password", "secret")
+	do(t, p.tab, chromedp.Evaluate(watchButton, nil))
+	p.click("main form.fields > button")
+	do(t, p.tab, chromedp.WaitVisible("#problem", byQuery), holds(`sessionStorage.busy === "Connecting…"`),
+		holds(`document.querySelector("main form.fields > button").textContent === "Connect"`))
+}
