@@ -99,6 +99,9 @@ func (rd *reader) read(
 	return rows, err
 }
 
+// AddPlayer is the note of a connection whose server does not say what was played on it.
+var AddPlayer = words.New("sync.no_plays")
+
 // noteLack notes that a connection's server does not offer a stream, and says so on its page. What has been read once
 // is asked for with each run all the same: a proxy may have answered in the server's place.
 func (rd *reader) noteLack(ctx context.Context, c library.Connection, stream string) error {
@@ -107,7 +110,7 @@ func (rd *reader) noteLack(ctx context.Context, c library.Connection, stream str
 		note = words.New("sync.no_listens")
 		switch p := rd.guard.opt.Registry.Get(c.Provider()); {
 		case p != nil && p.Takes.Library: // people play there
-			note = words.New("sync.no_plays")
+			note = AddPlayer
 		case p != nil && p.Takes.Listens != "":
 			note = words.New("sync.listens_only_in")
 		}

@@ -8,14 +8,17 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/players"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // StatusStore is what Statuses read.
 type StatusStore interface {
 	syncer.StatusStore
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
+	Players(ctx context.Context, user int64) ([]players.Player, error)
 }
 
 // Statuses returns the views of connections.
@@ -35,8 +38,31 @@ func NewStatuses(
 
 // All returns the views of all connections of a user.
 func (h *Statuses) All(ctx context.Context, user int64) ([]Connection, error) {
-	all, err := h.connections.StatusOf(ctx, user, h.store)
+	all, err := h.all(ctx, user)
 	return core.ViewsFor(ctx, all, h.view), err
+}
+
+// all returns the statuses of all connections of a user, without advice that they have followed.
+func (h *Statuses) all(ctx context.Context, user int64) ([]syncer.Status, error) {
+	all, err := h.connections.StatusOf(ctx, user, h.store)
+	quiet := func(st syncer.Status) bool { return st.Note == syncer.AddPlayer }
+	if err != nil || !slices.ContainsFunc(all, quiet) {
+		return all, err
+	}
+	playing, err := h.store.Players(ctx, user)
+	for i, st := range all {
+		from := func(p players.Player) bool { return playsFrom(p, st.Connection.ID) }
+		if quiet(st) && slices.ContainsFunc(playing, from) {
+			all[i].Note = words.Text{}
+		}
+	}
+	return all, err
+}
+
+// playsFrom reports whether a player has sent what was played on a server. Where its person has not said from which it
+// plays, it may be any.
+func playsFrom(p players.Player, conn library.ConnectionID) bool {
+	return !p.LastPlayAt.IsZero() && (p.Mirrors == conn || p.Mirrors == "")
 }
 
 // One returns the view of one connection, or library.ErrNotFound.
@@ -50,7 +76,7 @@ func (h *Statuses) One(ctx context.Context, user int64, conn library.ConnectionI
 
 // Status returns the status of one connection, or library.ErrNotFound.
 func (h *Statuses) Status(ctx context.Context, user int64, conn library.ConnectionID) (syncer.Status, error) {
-	all, err := h.connections.StatusOf(ctx, user, h.store)
+	all, err := h.all(ctx, user)
 	if err != nil {
 		return syncer.Status{}, err
 	}

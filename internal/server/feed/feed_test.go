@@ -13,6 +13,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/players"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
@@ -30,6 +31,8 @@ func (feedStore) Changes() uint64 { return 0 }
 func (feedStore) UserConnections(context.Context, int64) ([]library.Connection, error) {
 	return nil, nil
 }
+
+func (feedStore) Players(context.Context, int64) ([]players.Player, error) { return nil, nil }
 
 func (feedStore) UserByID(context.Context, int64) (accounts.User, error) { return accounts.User{}, nil }
 

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/players"
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
 	"reprise/internal/providers/providertest"
@@ -58,6 +59,8 @@ func (s *counted) Streams(context.Context, int64) ([]library.StreamRecord, error
 func (s *counted) Waiting(context.Context, int64) (map[library.ConnectionID]delivery.Waiting, error) {
 	return nil, nil
 }
+
+func (s *counted) Players(context.Context, int64) ([]players.Player, error) { return nil, nil }
 
 func (s *counted) Notifications(context.Context, int64, bool) ([]notify.Notification, error) {
 	s.read()
