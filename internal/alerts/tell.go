@@ -283,7 +283,7 @@ type finding struct {
 func find(s providers.Subject, ch backoff.Change, err error) finding {
 	_, ofKeys := errors.AsType[*keys.Error](err)
 	return finding{subject: s, change: ch, detail: resilience.Excerpt(err.Error()), advice: AdviceOf(err),
-		adminAdvice: adminAdvice(err), ofKeys: ofKeys}
+		adminAdvice: adminAdvice(s.Provider, err), ofKeys: ofKeys}
 }
 
 // forAll reports whether the finding is about the installation's app, not about one connection.
@@ -323,9 +323,13 @@ func AdviceOf(err error) words.Text {
 }
 
 // adminAdvice is AdviceOf for administrators, who can do something about the settings.
-func adminAdvice(err error) words.Text {
+func adminAdvice(p *providers.Provider, err error) words.Text {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return words.Join(words.New("alert.setting.admin", "Setting", e.Setting), words.Of(e.Problem))
+		name := words.Plain(e.Setting)
+		if p != nil {
+			name = p.LabelOf(e.Setting)
+		}
+		return words.Join(words.New("alert.setting.admin", "Setting", name), words.Of(e.Problem))
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.ForAdmin != nil {
 		return words.Of(e.Meaning.ForAdmin)

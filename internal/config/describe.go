@@ -22,13 +22,10 @@ type Setting struct {
 
 // Label returns what people call the setting.
 func (s Setting) Label() words.Text {
-	switch {
-	case s.Provider == "":
+	if s.Provider == "" {
 		return words.Each("setting.label.", s.Path)
-	case s.own:
-		return words.Each("setting.label.own.", s.Provider+"_"+s.name())
 	}
-	return words.Each("setting.label.service.", s.name())
+	return providers.SettingLabel(s.Provider, s.name(), s.own)
 }
 
 // Help returns what the setting does, for its page and for configs/reprise.yaml.

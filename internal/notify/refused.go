@@ -33,7 +33,7 @@ func Refused(p *providers.Provider, err error) Words {
 func refusal(p *providers.Provider, name words.Text, err error) (why words.Text, administrator bool) {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		if strings.Contains(e.Setting, ".") { // a setting of the installation, not a field of the form
-			return words.Join(words.New("refused.setting", "Setting", e.Setting), words.Of(e.Problem),
+			return words.Join(words.New("refused.setting", "Setting", p.LabelOf(e.Setting)), words.Of(e.Problem),
 				words.New("alert.admin.advice")), true
 		}
 		return words.Of(e.Problem), false

@@ -131,7 +131,7 @@ func explainAstray(name words.Text, t Trouble) Words {
 // AstrayForAll words the same about an address of the settings, for the administrators.
 func AstrayForAll(p *providers.Provider, advice words.Text) Words {
 	return Words{Title: words.New("astray.check", "Name", p.Called()), Owner: Administrator,
-		Message: words.Join(advice, words.New("astray.setting", "Setting", p.OtherAddress()))}
+		Message: words.Join(advice, words.New("astray.setting", "Setting", p.LabelOf(p.OtherAddress())))}
 }
 
 // continues says when a wait that was dictated ends.

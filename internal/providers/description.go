@@ -201,6 +201,27 @@ func (d Description) Keys(s Settings) []keys.Key {
 // Path returns the full name of a setting: "providers.spotify.client_id".
 func (d Description) Path(setting string) string { return "providers." + d.Name + "." + setting }
 
+// LabelOf returns what people call a setting that the provider needs, by its path; the path itself if it is none.
+func (d Description) LabelOf(path string) words.Text {
+	for _, s := range d.Settings {
+		if d.Path(s.Name) == path {
+			return SettingLabel(d.Name, s.Name, s.Own)
+		}
+	}
+	if path == contactSetting {
+		return words.New("setting.label.contact")
+	}
+	return words.Plain(path)
+}
+
+// SettingLabel returns what people call a setting of a provider; see [Setting.Own].
+func SettingLabel(provider, name string, own bool) words.Text {
+	if own {
+		return words.Each("setting.label.own.", provider+"_"+name)
+	}
+	return words.Each("setting.label.service.", name)
+}
+
 // Addresses returns the addresses in the settings that requests go to, in the order of the settings.
 func (d Description) Addresses(s Settings) (all []string) {
 	for _, setting := range d.Settings {

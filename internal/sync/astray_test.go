@@ -107,8 +107,8 @@ func TestAnAddressOfTheSettingsIsTheAdministrators(t *testing.T) {
 		require.Empty(t, e.Open(member))
 		open := e.Open(admin)
 		require.Len(t, open, 1)
-		require.Contains(t, open[0].Message.String(), "redirects to https://new.example.org. Correct the setting "+
-			"providers.listenbrainz.api_url.")
+		require.Contains(t, open[0].Message.String(), "redirects to https://new.example.org. Enter the right "+
+			"address as “Address” under Settings, This server.")
 		require.Equal(t, "/settings/server#providers-listenbrainz-api_url", open[0].Action.URL)
 	})
 }

@@ -65,6 +65,6 @@ func TestAMissingSettingIsNamedToTheAdministrator(t *testing.T) {
 			e.Status(member, "listenbrainz").Words.Message.String())
 		require.Len(t, e.Open(admin), 1)
 		require.Contains(t, e.Open(admin)[0].Message.String(),
-			"The setting contact is missing or wrong. Set contact to an e-mail address.")
+			"The setting “Contact” is missing or wrong. Set contact to an e-mail address.")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -48,6 +49,11 @@ func (h *Handler) addressForm(c echo.Context) error {
 	origin := c.Request().Header.Get(echo.HeaderOrigin)
 	if !strings.HasPrefix(origin, "http") {
 		problem := &settings.Refused{Fields: settings.Problems{baseURL: words.New("setting.page.no_origin")}}
+		return h.show(c, http.StatusUnprocessableEntity, nil, problem)
+	}
+	if here, err := url.Parse(origin); err == nil && core.Loopback(here.Host) {
+		problem := &settings.Refused{Fields: settings.Problems{baseURL: words.New("setting.page.only_here", "Here",
+			origin)}}
 		return h.show(c, http.StatusUnprocessableEntity, nil, problem)
 	}
 	to := origin + h.core.Path()

@@ -67,7 +67,9 @@ func viewOf(ctx context.Context, all []settings.Item, given map[string]string, r
 			continue
 		}
 		for _, i := range of {
-			group.add(i, FieldOf(ctx, i, given, refused), name)
+			f := FieldOf(ctx, i, given, refused)
+			f.Problem = named(ctx, all, f.Problem)
+			group.add(i, f, name)
 		}
 		group.note(ctx, of)
 		if len(group.Forms) > 0 {

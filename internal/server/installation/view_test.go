@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,4 +64,16 @@ func TestTheServersSettingsAreFolded(t *testing.T) {
 		require.False(t, got["network"].Open)
 		require.Contains(t, html, words.T(ctx, "setting.page.set_up"))
 	}
+}
+
+// Files and programs know settings by their names, people by their labels.
+func TestAProblemNamesSettingsByTheirLabels(t *testing.T) {
+	t.Parallel()
+	refused := &settings.Refused{Fields: settings.Problems{"backoff.max": words.New("settings.wrong.backoff",
+		"Max", time.Minute, "Base", time.Hour)}}
+	v := viewOf(t.Context(), defaults(), nil, refused, func(p string) string { return p })
+	var b bytes.Buffer
+	require.NoError(t, page(v).Render(t.Context(), &b))
+	require.Contains(t, b.String(),
+		"Longest pause (1m0s) must not be shorter than First pause after a failure (1h0m0s).")
 }

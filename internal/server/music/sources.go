@@ -64,6 +64,7 @@ type EnrichmentSource struct {
 	Message       string         `json:"message" doc:"A plain sentence."`
 	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
 	Missing       []string       `json:"missing_settings"`
+	Labels        []string       `json:"-"` // of the same
 	Total         int            `json:"total" doc:"How many entities there are to ask it about."`
 	Asked         int            `json:"asked" doc:"How many it has answered for."`
 	Done          int            `json:"done"`
@@ -93,6 +94,9 @@ func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich
 		Waiting: p.Waiting, Failed: p.Failed, Missing: []string{}}
 	if source.Enricher == nil {
 		v.State, v.Message, v.Missing = notSetUp, source.SettingUp.T(ctx), append(v.Missing, source.Missing...)
+		for _, path := range source.Missing {
+			v.Labels = append(v.Labels, source.Provider.LabelOf(path).T(ctx))
+		}
 		return v
 	}
 	state, w := h.guard.StateForAll(source.Provider)
@@ -207,5 +211,5 @@ func (v EnrichmentSource) next(ctx context.Context) string {
 
 // missing says which settings the source lacks.
 func (v EnrichmentSource) missing(ctx context.Context) string {
-	return words.T(ctx, "metadata.missing", "Names", strings.Join(v.Missing, ", "))
+	return words.T(ctx, "metadata.missing", "Names", strings.Join(v.Labels, ", "))
 }

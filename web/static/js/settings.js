@@ -22,6 +22,10 @@ import { at } from "./words.js";
     if (problem) field.setAttribute("aria-invalid", "true");
   }
 
+  // The call names settings as files do; the page calls them by their labels.
+  const called = (problem) => problem.replace(/[a-z0-9_]+(\.[a-z0-9_]+)+/g, (path) => (
+    document.querySelector(`label[for="${path.replaceAll(".", "-")}"]`)?.textContent.trim() ?? path));
+
   // Browsers open the folds around what the address names; older ones leave that to a script.
   function reveal() {
     const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -55,7 +59,7 @@ import { at } from "./words.js";
         else if (!answer.ok) return; // what is saved is checked anyway
       }
       if (mine !== latest) return; // something was typed since
-      for (const field of fields) say(field, problems[field.name] ?? "");
+      for (const field of fields) say(field, called(problems[field.name] ?? ""));
     }
 
     form.addEventListener("input", () => {
