@@ -2,6 +2,7 @@ package test
 
 import (
 	"net"
+	"net/url"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -47,4 +48,33 @@ func TestBrowserSaysThatItConnects(t *testing.T) {
 	p.click("main form.fields > button")
 	do(t, p.tab, chromedp.WaitVisible("#problem", byQuery), holds(`sessionStorage.busy === "Connecting…"`),
 		holds(`document.querySelector("main form.fields > button").textContent === "Connect"`))
+}
+
+// Promise: After a wrong password the cursor is in its field, which a screen reader reads with what is wrong.
+func TestBrowserAsksForAWrongPasswordAgain(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	server := start(t, t.TempDir())
+	server.newcomer()
+	p := &hands{T: t, tab: browser(t)}
+	do(t, p.tab, chromedp.Navigate(server.url+"/login"))
+	p.types("input[name=name]", "Alice", "input[name=password]", "wrong")
+	p.click("main form button")
+	do(t, p.tab, chromedp.WaitVisible("#problem", byQuery), loaded, holds(`document.activeElement.name === "password" &&
+		document.activeElement.getAttribute("aria-describedby") === "problem"`))
+}
+
+// Promise: The first run says from its first page on how many steps it has.
+func TestTheFirstRunCountsItsSteps(t *testing.T) {
+	t.Parallel()
+	server := start(t, t.TempDir())
+	v := server.visitor()
+	require.Contains(t, v.page("/setup?code="+server.code, 200), "Step 1 of 5")
+	v.submit("/setup", url.Values{"code": {server.code}, "name": {"Alice"}, "password": {password}}, 200)
+	require.Contains(t, v.page("/welcome/contact", 200), "Step 2 of 5")
+	require.Contains(t, v.submit("/welcome/contact", url.Values{"skip": {"yes"}}, 200), "Step 3 of 5")
+	require.Contains(t, v.submit("/welcome/services", url.Values{"service": {"navidrome", "listenbrainz"}}, 200),
+		"Step 4 of 5, service 1 of 2")
+	require.Contains(t, v.page("/settings", 200), `href="/settings/server#backups"`)
+	require.Contains(t, v.page("/welcome/done", 200), "Step 5 of 5")
 }

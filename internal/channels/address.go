@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"reprise/internal/providers"
 	"reprise/internal/words"
 )
 
@@ -14,12 +15,16 @@ func pasted(field string) func(map[string]string) (string, error) {
 }
 
 // server reads the address of a server as people type it, and gives it the scheme. It also reports whether the
-// connection is unprotected.
+// connection is unprotected: also that of a host at home that is typed without http:// or https://, and has no name.
 func server(text, scheme string) (u *url.URL, plain bool, err error) {
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
+	typed := text
+	if !strings.Contains(typed, "://") {
+		typed = "https://" + text
 	}
-	u, err = url.Parse(text)
+	u, err = url.Parse(typed)
+	if err == nil && typed != text && providers.AtHome(u.Hostname()) {
+		u.Scheme = "http"
+	}
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, false, wrong(words.New("reach.server"))
 	}

@@ -26,6 +26,9 @@ func fieldType(f Field) string { return cmp.Or(f.Type, "text") }
 // describedBy ties a field to its problem and its help, for screen readers.
 func describedBy(f Field) templ.Attributes {
 	var by []string
+	if f.Wrong != "" {
+		by = append(by, f.Wrong)
+	}
 	if f.Problem != "" {
 		by = append(by, fieldID(f)+"-problem")
 	}
@@ -36,7 +39,7 @@ func describedBy(f Field) templ.Attributes {
 		return nil
 	}
 	a := templ.Attributes{"aria-describedby": strings.Join(by, " ")}
-	if f.Problem != "" {
+	if f.Problem != "" || f.Wrong != "" {
 		a["aria-invalid"] = "true"
 	}
 	return a

@@ -24,6 +24,11 @@ type listView struct {
 	Forms []addForm
 }
 
+// adding reports whether somebody has chosen what to add.
+func (v listView) adding() bool {
+	return slices.ContainsFunc(v.Forms, func(f addForm) bool { return f.Open })
+}
+
 // card is a channel on the page.
 type card struct {
 	ID, Name string

@@ -159,7 +159,7 @@ func (h *connect) showForm(c echo.Context, status int, f filled) error {
 		v.Lead = words.T(ctx, "connect.lead", "Name", f.provider.Called())
 	}
 	if another {
-		v.Fields = append(v.Fields, nameField(ctx, label, f.values["name"]))
+		v.Fields = append(v.Fields, nameField(ctx, f.provider, label, f.values["name"]))
 	}
 	if v.Way, err = h.steps.Way(ctx, u, f.provider.Name, f.returnTo); err != nil {
 		return err

@@ -101,9 +101,13 @@ func fieldOf(ctx context.Context, f providers.Field, values typed) ui.Field {
 }
 
 // nameField is the field for the name of one more connection to a provider.
-func nameField(ctx context.Context, label, value string) ui.Field {
+func nameField(ctx context.Context, p *providers.Provider, label, value string) ui.Field {
+	help := words.New("connect.name_help", "Label", label)
+	if p.Owner == providers.OwnServer { // which may be of another kind than the provider's name says
+		help = words.New("connect.name_help_server")
+	}
 	return ui.Field{Name: "name", ID: "field-name", Label: words.T(ctx, "connect.name"), Value: value, Optional: true,
-		MaxLength: "60", Autocomplete: "off", Help: words.T(ctx, "connect.name_help", "Label", label)}
+		MaxLength: "60", Autocomplete: "off", Help: help.T(ctx)}
 }
 
 // titleOf returns the title of the page that connects a service.

@@ -19,6 +19,7 @@ import (
 type Store interface {
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
+	Channels(ctx context.Context, user int64) ([]notify.Channel, error)
 }
 
 // Handler answers for the notifications of a user.
@@ -83,7 +84,11 @@ func (h *Handler) page(c echo.Context) error {
 	views := core.ViewsFor(ctx, all, func(ctx context.Context, n notify.Notification) note {
 		return noteOf(ctx, core.ViewNotification(ctx, n))
 	})
-	return h.core.Show(c, http.StatusOK, words.T(ctx, "notifications.title"), list(views))
+	channels, err := h.store.Channels(ctx, core.UserOf(c).ID)
+	if err != nil {
+		return err
+	}
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "notifications.title"), list(views, len(channels) > 0))
 }
 
 // note notes something about the notification that a request's path names.

@@ -34,12 +34,12 @@ func linkView(l accounts.Link) Link {
 type madeLink struct {
 	accounts.Link
 	URL  string
-	Here bool // it opens nothing on other machines
+	Here bool // it opens nothing on other machines; of an invitation, People says so before it is made
 }
 
 func (h *Users) made(l accounts.Link, code string) madeLink {
 	base := h.core.URL()
-	return madeLink{l, base.String() + "/" + l.Kind + "/" + code, core.Loopback(base.Host)}
+	return madeLink{l, base.String() + "/" + l.Kind + "/" + code, l.Kind == accounts.Reset && core.Loopback(base.Host)}
 }
 
 // view returns the view of the link in the API, with its address.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -121,19 +122,24 @@ func TestALinkResetsAPassword(t *testing.T) {
 	})
 }
 
-// A link to an address of this machine opens nothing on the phone of who gets it.
+// A link to an address of this machine opens nothing on the phone of who gets it. Of an invitation, People says so
+// before it is made.
 func TestALinkForThisComputerOnlySaysSo(t *testing.T) {
 	t.Parallel()
 	h := servertest.New(t, delivery.Options{})
-	invite := func(base string) string {
+	bob := strconv.FormatInt(h.Other("Bob"), 10)
+	page := func(path string, fields ...string) string {
+		return h.Page(h.Submit(path, http.StatusSeeOther, fields...).Header().Get("Location"))
+	}
+	reset := func(base string) string {
 		h.BaseURL = base
 		h.Restart()
-		made := h.Submit("/settings/people/invitations", http.StatusSeeOther, "name", "Carol", "role", "member")
-		return h.Page(made.Header().Get("Location"))
+		return page("/settings/people/" + bob + "/reset")
 	}
 	const warning, before = "This link only works on this computer.", "first enter the address by which they reach"
-	require.Contains(t, invite("http://127.0.0.1:8420"), warning)
+	require.Contains(t, reset("http://127.0.0.1:8420"), warning)
 	require.Contains(t, h.Page("/settings/people"), before)
-	require.NotContains(t, invite("http://192.168.1.5:8420"), warning)
+	require.NotContains(t, page("/settings/people/invitations", "name", "Carol", "role", "member"), warning)
+	require.NotContains(t, reset("http://192.168.1.5:8420"), warning)
 	require.NotContains(t, h.Page("/settings/people"), before)
 }

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // Options are what a Handler is made from.
@@ -26,6 +27,8 @@ type Options struct {
 // Steps leads a person through their first steps.
 type Steps interface {
 	Begin(ctx context.Context, user int64) error
+	// First returns the step on which a person of this role makes their account.
+	First(role string) *ui.Way
 }
 
 // Handler answers for making the first account, and for signing in and out.

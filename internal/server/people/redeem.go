@@ -10,6 +10,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // Redeemer answers for the links of invitations and of new passwords, to people who are not signed in.
@@ -76,8 +77,9 @@ func (h *Redeemer) open(kind string) echo.HandlerFunc {
 // redeemView is the page of a link.
 type redeemView struct {
 	Kind, Name, Role, Problem string
-	By                        string // who made it; empty: the operator
-	As                        string // who is signed in in this browser
+	By                        string  // who made it; empty: the operator
+	As                        string  // who is signed in in this browser
+	Way                       *ui.Way // of an invitation
 }
 
 func (h *Redeemer) page(kind string) echo.HandlerFunc {
@@ -93,6 +95,9 @@ func (h *Redeemer) page(kind string) echo.HandlerFunc {
 func (h *Redeemer) show(c echo.Context, status int, v redeemView) error {
 	if u, err := h.core.Sessions.User(c.Request().Context()); err == nil {
 		v.As = u.Name
+	}
+	if v.Kind == accounts.Invitation {
+		v.Way = h.steps.First(v.Role)
 	}
 	return h.core.Show(c, status, v.title(c.Request().Context()), redeem(v))
 }

@@ -5,8 +5,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/accounts"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // setupView is the page on which the first account is created.
@@ -15,6 +17,7 @@ type setupView struct {
 	Name    string // what was typed
 	Problem string
 	Wrong   string // why there is no form
+	Way     *ui.Way
 }
 
 // wrongCode is the problem of a link whose code is not that of this start.
@@ -24,6 +27,7 @@ func wrongCode() error {
 }
 
 func (h *Handler) showSetup(c echo.Context, status int, v setupView) error {
+	v.Way = h.steps.First(accounts.Admin)
 	return h.core.Show(c, status, words.T(c.Request().Context(), "setup.title"), setupForm(v))
 }
 

@@ -4,6 +4,7 @@ package settings
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -69,11 +70,19 @@ func (h *Handler) API(a *core.API) {
 	})
 }
 
+// serverPath is the page of the server's settings.
+const serverPath = "/settings/server"
+
 // index lists the pages.
 func (h *Handler) index(c echo.Context) error {
 	ctx := c.Request().Context()
-	return h.core.Show(c, http.StatusOK, words.T(ctx, "section.title"),
-		index(core.Settings(ctx, core.UserOf(c))))
+	all := core.Settings(ctx, core.UserOf(c))
+	// Backups are a part of a page, but nobody should have to look for them.
+	if i := slices.IndexFunc(all, func(e ui.Entry) bool { return e.URL == serverPath }); i >= 0 {
+		all = slices.Insert(all, i+1, ui.Entry{Label: words.T(ctx, "setting.group.backups"),
+			URL: serverPath + "#backups", Lead: words.T(ctx, "section.lead.backups")})
+	}
+	return h.core.Show(c, http.StatusOK, words.T(ctx, "section.title"), index(all))
 }
 
 // servicesPage shows the services that are connected, and those that can be.

@@ -99,8 +99,7 @@ func (h *Handler) stepsOf(ctx context.Context, u accounts.User) (s steps, err er
 	if s.FirstSteps, err = h.store.FirstSteps(ctx, u.ID); err != nil {
 		return s, err
 	}
-	item, ok := h.contact()
-	s.contact = u.Role == accounts.Admin && ok && item.Fixed.IsZero()
+	s.contact = h.asksContact(u.Role)
 	all, err := h.statuses.All(ctx, u.ID)
 	for _, v := range all {
 		s.connected = append(s.connected, v.Provider)
@@ -114,6 +113,12 @@ func (h *Handler) contact() (settings.Item, bool) {
 		return settings.Item{}, false
 	}
 	return h.settings.One("contact")
+}
+
+// asksContact reports whether people of a role are asked for the contact.
+func (h *Handler) asksContact(role string) bool {
+	item, ok := h.contact()
+	return role == accounts.Admin && ok && item.Fixed.IsZero()
 }
 
 // open returns the chosen services that are neither connected nor put off, in the order in which they are offered.
@@ -199,22 +204,34 @@ func (h *Handler) toNext(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.next(s))
 }
 
-// way returns a step of all: the account, the contact, the choice, each service, and the end.
-func (h *Handler) way(s steps, name string) *ui.Way {
-	all := []string{"account"}
-	if s.contact || name == "contact" { // it can be opened again
-		all = append(all, "contact")
+// partsOf returns the names of all steps: the account, the contact if it is asked for, the choice of services,
+// connecting those, and the end.
+func partsOf(contact bool) []string {
+	if contact {
+		return []string{"account", "contact", "services", "connect", "done"}
 	}
-	all = append(all, "services")
+	return []string{"account", "services", "connect", "done"}
+}
+
+// First returns the step on which a person of this role makes their account.
+func (h *Handler) First(role string) *ui.Way {
+	return &ui.Way{At: 1, Of: len(partsOf(h.asksContact(role)))}
+}
+
+// way returns one of all steps. The name of a service stands for connecting it.
+func (h *Handler) way(s steps, name string) *ui.Way {
+	all := partsOf(s.contact || name == "contact") // it can be opened again
+	w := &ui.Way{At: slices.Index(all, name) + 1, Of: len(all)}
+	if w.At > 0 {
+		return w
+	}
+	w.At = slices.Index(all, "connect") + 1
 	for _, p := range h.core.Registry.All() {
 		if slices.Contains(s.Chosen, p.Name) {
-			all = append(all, p.Name)
+			if w.Parts++; p.Name == name {
+				w.Part = w.Parts
+			}
 		}
-	}
-	all = append(all, "done")
-	w := &ui.Way{At: slices.Index(all, name) + 1, Of: len(all)}
-	if len(s.Chosen) == 0 && name != "done" {
-		w.Of = 0 // Each service that is going to be chosen is a step.
 	}
 	return w
 }
