@@ -44,7 +44,7 @@ func TestAnAdministratorBacksUpOnThePage(t *testing.T) {
 	name := made[0].(object)["name"].(string)
 	file := "/settings/server/backups/" + name
 	ask := alice.page(file, 200)
-	require.Contains(t, ask, "It has everybody&#39;s listens, playlists and names.")
+	require.Contains(t, ask, "It contains everybody&#39;s listens, playlists and names.")
 	ben.page(file, http.StatusForbidden)
 	alice.page("/settings/server/backups/..%2fsecret.key", http.StatusNotFound)
 	resp, err := alice.PostForm(p.url+file, nil)

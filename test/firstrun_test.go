@@ -169,7 +169,7 @@ func TestBrowserMembersAskForAService(t *testing.T) {
 	}
 	do(t, bob.tab, chromedp.Navigate(server.url+"/connect/spotify"))
 	bob.click("#ask-spotify")
-	do(t, bob.tab, sees("#asked", "Asked on"), gone("#ask-spotify"))
+	do(t, bob.tab, sees("#asked", "Asked: "), gone("#ask-spotify"))
 	do(t, alice.tab, sees("#bell .badge", "1"), chromedp.Navigate(server.url+"/notifications"),
 		sees("main", "Bob would like to use Spotify"))
 	alice.click(`main a[href="/setup/spotify"]`)

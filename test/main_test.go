@@ -135,7 +135,7 @@ func TestTheMainJob(t *testing.T) {
 	calls := len(w.Calls(demo.Spotify))
 	refused := v.call("POST", "/connections/spotify/sync", nil, 409)
 	require.NotEmpty(t, refused["until"])
-	require.Contains(t, refused["detail"], "Spotify is limiting requests. Reprise continues at 2")
+	require.Contains(t, refused["detail"], "Spotify is limiting requests. Reprise waits until 2")
 	require.Len(t, w.Calls(demo.Spotify), calls)
 	require.NoError(t, w.Switch(demo.Spotify, demo.Normal))
 	v.becomes("spotify", "healthy")

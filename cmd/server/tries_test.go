@@ -170,7 +170,7 @@ func openBreaker(t *testing.T, network bool) {
 		require.Equal(t, delivery.Retrying, d.State)
 		require.Equal(t, 5, d.Attempts)
 		require.Equal(t, "circuit_open", d.Category)
-		require.Contains(t, d.Reason.String(), "Reprise is giving it a rest")
+		require.Contains(t, d.Reason.String(), "Reprise pauses for a while")
 		time.Sleep(time.Hour)
 		t.Log(waits(*asked))
 		require.Len(t, *asked, 6)

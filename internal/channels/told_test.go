@@ -72,7 +72,7 @@ func TestMessagesAreInTheReadersLanguage(t *testing.T) {
 		require.NoError(t, h.db.SetChoices(t.Context(), h.user, accounts.Choices{Zone: "Asia/Tokyo"}))
 		require.Equal(t, "Reprise macht ab 1. März, 22:05 weiter.", told("a"), "as their browser prefers")
 		require.NoError(t, h.db.SetChoices(t.Context(), h.user, accounts.Choices{Language: "en", Zone: "Asia/Tokyo"}))
-		require.Equal(t, "Reprise continues at 1 March, 22:05.", told("b"), "as they have chosen")
+		require.Equal(t, "Reprise waits until 1 March, 22:05.", told("b"), "as they have chosen")
 	})
 }
 

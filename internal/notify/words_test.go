@@ -219,7 +219,7 @@ func TestRefused(t *testing.T) {
 	require.Contains(t, Refused(&home, wrong).Message.String(), "doesn't accept this username and password.")
 
 	for why, says := range map[resilience.Category]string{resilience.Network: "no internet connection",
-		resilience.CircuitOpen: "giving it a rest",
+		resilience.CircuitOpen: "Reprise pauses for a while",
 		resilience.RateLimit:   "limiting requests"} {
 		kept := &backoff.NotBeforeError{Endpoint: "POST token endpoint", Offline: why == resilience.Network,
 			State: backoff.State{Kind: backoff.Waiting, Category: why}}
@@ -300,7 +300,7 @@ func TestSentencesSayWhatHappensNext(t *testing.T) {
 	plain := func(l *words.Language, w Words) string { return l.Plain(w.Message.In(l), until.Add(-time.Hour)) }
 	none := words.Text{}
 	for want, w := range map[string]Words{
-		"Last.fm is limiting requests. Reprise continues at 08:00.": say("lastfm", backoff.Held,
+		"Last.fm is limiting requests. Reprise waits until 08:00.": say("lastfm", backoff.Held,
 			resilience.RateLimit, none),
 		"Today's YouTube quota is used up. Reprise continues at midnight Pacific time (08:00 for you).": say("youtube",
 			backoff.Held, resilience.Quota, none),

@@ -230,13 +230,13 @@ func TestAnOpenBreakerSaysSoOnThePage(t *testing.T) {
 		h.Hear("One")
 		h.Carry()
 		waiting := h.Only("state=scheduled")
-		require.Contains(t, waiting["reason"], "so Reprise is giving it a rest. This doesn't count as a try.")
+		require.Contains(t, waiting["reason"], "so Reprise pauses for a while. This doesn't count as a try.")
 		require.Equal(t, "circuit_open", waiting["category"])
 		require.EqualValues(t, 0, waiting["attempts"])
 		next, err := time.Parse(time.RFC3339, waiting["next_attempt_at"].(string))
 		require.NoError(t, err)
 		require.False(t, next.Before(opens.Truncate(time.Second)))
-		require.Contains(t, h.Page("/deliveries?list=all"), "Reprise is giving it a rest")
+		require.Contains(t, h.Page("/deliveries?list=all"), "Reprise pauses for a while")
 	})
 }
 

@@ -114,11 +114,11 @@ func TestRemarksAreAboutWhatPeopleKnow(t *testing.T) {
 		{words.English, []string{
 			"Reading listens: 40% of 40 requests failed in the last hour. Usually it's 1%.",
 			"listenbrainz: 40% of 20 requests failed in the last hour. Usually it's 1%.",
-			"Reading playlists: failed several times in a row. Reprise tries again at "}},
+			"Reading playlists: failed several times in a row. Next try: "}},
 		{words.German, []string{
 			"Wiedergaben lesen: 40 % von 40 Anfragen sind in der letzten Stunde fehlgeschlagen, sonst 1 %.",
 			"listenbrainz: 40 % von 20 Anfragen sind in der letzten Stunde fehlgeschlagen, sonst 1 %.",
-			"Playlists lesen: mehrmals hintereinander fehlgeschlagen. Reprise versucht es um "}},
+			"Playlists lesen: mehrmals hintereinander fehlgeschlagen. Nächster Versuch: "}},
 	} {
 		lists, made := "GET x/1/user/{name}/playlists", "GET x/1/user/{name}/playlists/createdfor"
 		b := build(row.l, listens, count, token, endpoint("listenbrainz", lists, fine),
@@ -158,7 +158,7 @@ func TestOneRemarkForOneStream(t *testing.T) {
 		{"listenbrainz", shaky}:  {{State: transport.BreakerHalfOpen, Endpoint: shaky}}}
 	remarks := b.page().Services[0].Remarks
 	require.Len(t, remarks, 2, "one for listens, one for the rest")
-	require.Contains(t, remarks[0].Text, "Reading listens: failed several times in a row. Reprise tries again at ")
+	require.Contains(t, remarks[0].Text, "Reading listens: failed several times in a row. Next try: ")
 	require.NotContains(t, remarks[0].Text, "%")
 	require.NotContains(t, remarks[0].Text, "0001", "an hour that is known")
 	require.Equal(t, []string{paused, shaky}, remarks[0].Reset)

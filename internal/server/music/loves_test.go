@@ -22,7 +22,7 @@ func TestATrackIsLovedOnItsPage(t *testing.T) {
 	page := "/music/track/" + id
 	require.Contains(t, h.Page(page), ">Love</button>")
 	h.Submit(page+"/love", http.StatusSeeOther)
-	require.Contains(t, h.Page(page), "Loved: take it back")
+	require.Contains(t, h.Page(page), "Remove from loved tracks")
 	require.Contains(t, h.Page("/loved"), "Svefn-g-englar")
 	require.Contains(t, h.Page("/loved"), "1 track, the latest first.")
 	loves := h.Call(http.MethodGet, "/loves", "", http.StatusOK)

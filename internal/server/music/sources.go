@@ -187,7 +187,8 @@ func (h *Sources) retry(c echo.Context) error {
 		return err
 	}
 	if held {
-		return h.core.Done(c, sourcesPage, words.New("metadata.held", "Service", p.DisplayName, "Until", state.Until))
+		return h.core.Done(c, sourcesPage, words.New("problem.not_now.until", "Service", p.DisplayName,
+			"Until", state.Until))
 	}
 	return h.core.Done(c, sourcesPage, words.New("metadata.again", "Service", p.DisplayName))
 }

@@ -705,7 +705,7 @@ func TestTracksAreLovedInPlayers(t *testing.T) {
 
 		tracks := h.Call(http.MethodGet, "/search?q=hunter", "", http.StatusOK)["tracks"].([]any)
 		id := tracks[0].(map[string]any)["id"].(string)
-		require.Contains(t, h.Page("/music/track/"+id), "Loved: take it back")
+		require.Contains(t, h.Page("/music/track/"+id), "Remove from loved tracks")
 		h.Call(http.MethodDelete, "/tracks/"+id+"/love", "", http.StatusNoContent)
 		require.Equal(t, []string{"Jóga"}, loved())
 		h.Call(http.MethodPut, "/tracks/"+id+"/love", "", http.StatusNoContent)
