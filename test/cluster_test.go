@@ -1,6 +1,7 @@
 package test
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/json"
 	"net"
@@ -59,6 +60,11 @@ func TestServersShareADatabase(t *testing.T) {
 	v.at(first).call("POST", "/connections/listenbrainz/sync", nil, http.StatusAccepted)
 	tab.next("listens", func(object) bool { return true })
 
+	// What the leader has received can be read by who leads after it.
+	file := export(t, 3000)
+	require.Equal(t, 201, v.sendFile("name=my_spotify_data.zip&preview=true", bytes.NewReader(file)).StatusCode)
+	v.eventually("it is looked at", func() bool { return v.lastImport()["state"] == "ready" })
+
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGKILL))
 	v.eventually("the second to lead", func() bool {
 		return strings.Contains(second.log.String(), "this server leads")
@@ -68,6 +74,9 @@ func TestServersShareADatabase(t *testing.T) {
 	v.eventually("both new plays", func() bool {
 		return len(v.call("GET", "/listens?limit=100", nil, http.StatusOK)["listens"].([]any)) == 62
 	})
+	v.call("POST", "/imports/"+v.lastImport()["id"].(string)+"/start", nil, http.StatusOK)
+	v.eventually("the file that the first has received", func() bool { return v.lastImport()["state"] == "done" })
+	require.InDelta(t, 3000, v.lastImport()["added"], 0)
 	require.NoError(t, second.stop(syscall.SIGTERM))
 }
 

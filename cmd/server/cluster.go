@@ -57,7 +57,6 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	gate := cluster.NewGate(member, identity, front, p.log)
-	gate.Lend(importsIn(c))
 	c, ready := p.reach(c)
 	if fresh, err := book.Fresh(ctx); err != nil {
 		return err
@@ -88,7 +87,6 @@ func leading(member *cluster.Member, identity cluster.Identity, gate *cluster.Ga
 	return place{
 		ready: func(a *app) {
 			a.hosts.Fence(member.May)
-			a.server.Imports.FetchFrom(gate.Fetch)
 		},
 		// The code is the same on all servers, so that a link that one of them has printed works after another has
 		// taken over. The links were printed when the process began to serve.

@@ -181,15 +181,12 @@ func (b basics) newChannels(ctx context.Context, t *transport.Transport, screen 
 		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell, Screen: screen}), keys.Public, nil
 }
 
-// importsIn returns the folder of the files to import.
-func importsIn(c config.Config) string { return filepath.Join(c.DataDir, "imports") }
-
 func (b basics) imports(told *notify.Notifier) *imports.Runner {
-	dir := b.config.DataDir
-	c := imports.Config{Dir: importsIn(b.config), Store: b.store, Bus: b.bus, Notifier: told, Log: b.log,
-		Counted: b.counters.Listens, Free: func() (int64, bool) { return datadir.FreeSpace(dir) }}
-	if b.config.DatabaseURL == "" { // otherwise the database is on another disk
-		c.RowBytes = imports.ListenBytes
+	c := imports.Config{Files: b.store.Files(), Store: b.store, Bus: b.bus, Notifier: told, Log: b.log,
+		Counted: b.counters.Listens}
+	if dir := b.config.DataDir; b.config.DatabaseURL == "" { // otherwise other servers read what this one receives
+		c.Free, c.RowBytes = func() (int64, bool) { return datadir.FreeSpace(dir) }, imports.ListenBytes
+		c.Files = imports.Folder{Path: filepath.Join(dir, "imports"), Free: c.Free}
 	}
 	return imports.New(c)
 }

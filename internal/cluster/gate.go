@@ -54,7 +54,6 @@ type Gate struct {
 	proxy  *httputil.ReverseProxy
 	local  atomic.Pointer[http.Handler] // nil while the server does not lead
 	leaves atomic.Bool
-	files  atomic.Pointer[string] // the directory that Lend names
 	room   chan struct{}
 	bodies chan struct{} // one for each body that is kept
 	peers  *tls.Config
@@ -271,9 +270,6 @@ func (g *Gate) Serve(ctx context.Context, l net.Listener) error {
 func (g *Gate) answer(w http.ResponseWriter, r *http.Request) {
 	from, h := r.Header.Get(cameFrom), g.local.Load()
 	switch {
-	case from == "": // the other server itself
-		g.lend(w, r)
-		return
 	case h == nil:
 		w.Header().Set(notLeading, "yes")
 		plain(w, http.StatusServiceUnavailable, "This server does not lead.")

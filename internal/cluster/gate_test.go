@@ -1,16 +1,12 @@
 package cluster
 
 import (
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -254,32 +250,4 @@ func TestProbesAreAnsweredByEachServer(t *testing.T) {
 	status, said = ask(t, http.MethodGet, s.url+"/readyz", "")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, "draining\n", said)
-}
-
-func TestAFileIsFetchedFromTheServerThatHasIt(t *testing.T) {
-	t.Parallel()
-	b := newBook()
-	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
-	dir, name := t.TempDir(), rand.Text()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("what was sent"), 0o600))
-	second.gate.Lend(dir)
-	first.leads(t, echo)
-	second.beat(t.Context())
-	full := errors.New("no room")
-	require.ErrorIs(t, first.gate.Fetch(t.Context(), name, func(io.Reader) error { return full }), full)
-	require.FileExists(t, filepath.Join(dir, name))
-	var got []byte
-	require.NoError(t, first.gate.Fetch(t.Context(), name, func(r io.Reader) (err error) {
-		got, err = io.ReadAll(r)
-		return err
-	}))
-	require.Equal(t, "what was sent", string(got))
-	require.NoFileExists(t, filepath.Join(dir, name))
-	require.ErrorIs(t, first.gate.Fetch(t.Context(), name, nil), os.ErrNotExist)
-
-	// No browser gets at it, and nothing but what was sent can be had.
-	_, said := ask(t, http.MethodGet, second.url+filesPath+name, "")
-	require.Contains(t, said, "GET music.example.org /files/", "the leader has answered it as a page")
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(dir), "secret"), []byte("x"), 0o600))
-	require.ErrorIs(t, first.gate.Fetch(t.Context(), "../secret", nil), os.ErrNotExist)
 }

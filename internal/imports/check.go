@@ -30,12 +30,11 @@ func (l look) need(mostRows int, rowBytes int64) int64 {
 var errLooked = errors.New("looked at enough")
 
 // check looks into a file. It returns a *RefusedError unless at least one row can be read.
-func check(path, name string, f format, a Answers) (look, error) {
-	e, err := openExport(path, name, f)
+func check(sent File, name string, f format, a Answers) (look, error) {
+	e, err := listed(sent, name, f)
 	if err != nil {
 		return look{}, err
 	}
-	defer e.Close()
 	var why words.Text
 	left := int64(lookBytes)
 	for _, entry := range e.entries {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 
 	"reprise/internal/words"
 )
@@ -30,44 +29,26 @@ type entry struct {
 
 // export is an opened file.
 type export struct {
-	f       *os.File
+	f       File
 	entries []entry // the ones with listens
 	total   int64   // bytes of all entries
 }
 
-func (e *export) Close() error { return e.f.Close() }
-
-// openExport opens a file and lists the entries that a format reads. The name is for people.
-func openExport(file, name string, f format) (*export, error) {
-	file0, err := os.Open(file)
-	if err != nil {
+// listed lists the entries of a file that a format reads. The name is for people.
+func listed(f File, name string, as format) (*export, error) {
+	e := &export{f: f}
+	magic := make([]byte, 4)
+	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	e := &export{f: file0}
-	if err := e.list(name, f); err != nil {
-		return nil, errors.Join(err, file0.Close())
+	if bytes.Equal(magic, []byte("PK\x03\x04")) {
+		return e, e.unpack(f.Size(), as)
 	}
+	e.total = f.Size()
+	e.entries = []entry{{name: name, size: f.Size(), open: func() (io.ReadCloser, error) {
+		return io.NopCloser(io.NewSectionReader(f, 0, f.Size())), nil
+	}}}
 	return e, nil
-}
-
-func (e *export) list(name string, f format) error {
-	info, err := e.f.Stat()
-	if err != nil {
-		return err
-	}
-	magic := make([]byte, 4)
-	if _, err := e.f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if !bytes.Equal(magic, []byte("PK\x03\x04")) {
-		e.total = info.Size()
-		e.entries = []entry{{name: name, size: info.Size(), open: func() (io.ReadCloser, error) {
-			_, err := e.f.Seek(0, io.SeekStart)
-			return io.NopCloser(e.f), err
-		}}}
-		return nil
-	}
-	return e.unpack(info.Size(), f)
 }
 
 func (e *export) unpack(size int64, f format) error {

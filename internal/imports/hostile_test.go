@@ -149,7 +149,11 @@ func TestManyFilesInAnArchiveAreBounded(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 	require.NoError(t, f.Close())
-	grown := peak(func() { _, err = check(path, "many.zip", lastFM, Answers{}) })
+	dir, name := filepath.Split(path)
+	sent, err := Folder{Path: dir}.Open(t.Context(), name)
+	require.NoError(t, err)
+	defer sent.Close()
+	grown := peak(func() { _, err = check(sent, "many.zip", lastFM, Answers{}) })
 	require.ErrorContains(t, err, "0.json, row 1: no time.")
 	t.Logf("%.1f MiB", float64(grown)/(1<<20))
 	require.Less(t, grown, int64(4*maxHeap))

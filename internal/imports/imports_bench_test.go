@@ -43,7 +43,7 @@ func BenchmarkImport(b *testing.B) {
 			CreatedAt: time.Now()}, true)
 		require.NoError(b, err)
 		r := imports.New(imports.Config{
-			Dir:   filepath.Join(dir, "imports"),
+			Files: imports.Folder{Path: filepath.Join(dir, "imports")},
 			Store: db,
 			Bus:   &events.Bus{},
 			Log:   slog.New(slog.DiscardHandler),

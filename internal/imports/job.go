@@ -70,7 +70,7 @@ func (j *job) read(ctx context.Context, e *export) error {
 		j.ended = true
 		j.r.c.Log.Info("import done",
 			"user_id", j.v.User, "provider", j.v.Connection, "took_ms", j.v.EndedAt.Sub(j.v.CreatedAt).Milliseconds())
-		j.r.forget(j.v)
+		j.r.forget(ctx, j.v)
 	}
 	return err
 }

@@ -2,33 +2,33 @@ package imports
 
 import (
 	"archive/zip"
+	"context"
 	"errors"
-	"os"
-	"path/filepath"
 )
 
 // mostNested is how many archives in an archive are looked into.
 const mostNested = 5
 
-// keptFile is a file in the folder of imports.
+// keptFile is a file that is kept.
 type keptFile struct {
-	name string // in the folder
+	user int64  // whose it is
+	name string // among the Files
 	said string // for people
 	size int64
 }
 
 // recognise is the function of that name for a file that was just kept. Where nobody knows an archive, it looks into
 // the archives inside, as Apple nests them: the first one that is known replaces the file.
-func (r *Runner) recognise(f keptFile) (keptFile, recognised, error) {
-	found, unknown := recognise(filepath.Join(r.c.Dir, f.name), f.said)
+func (r *Runner) recognise(ctx context.Context, f keptFile) (keptFile, recognised, error) {
+	archive, err := r.c.Files.Open(ctx, f.name)
+	if err != nil {
+		return f, recognised{}, err
+	}
+	defer archive.Close()
+	found, unknown := recognise(archive, f.said)
 	if _, refused := errors.AsType[*RefusedError](unknown); !refused {
 		return f, found, unknown
 	}
-	archive, err := os.Open(filepath.Join(r.c.Dir, f.name))
-	if err != nil {
-		return f, found, trouble(err)
-	}
-	defer archive.Close()
 	contents := &budget{r: archive, left: maxContents}
 	list, err := zip.NewReader(contents, f.size)
 	if err != nil || len(list.File) > maxEntries { // recognise has said so
@@ -43,9 +43,9 @@ func (r *Runner) recognise(f keptFile) (keptFile, recognised, error) {
 		if looked++; looked > mostNested {
 			break
 		}
-		inner, as, err := r.nested(file)
+		inner, as, err := r.nested(ctx, f.user, file)
 		if err == nil {
-			return inner, as, r.replace(f, inner)
+			return inner, as, r.replace(ctx, f, inner)
 		}
 		if _, refused := errors.AsType[*RefusedError](err); !refused {
 			return f, found, err
@@ -55,13 +55,14 @@ func (r *Runner) recognise(f keptFile) (keptFile, recognised, error) {
 }
 
 // nested keeps an archive of an archive if it is recognised.
-func (r *Runner) nested(file *zip.File) (f keptFile, found recognised, err error) {
+func (r *Runner) nested(ctx context.Context, user int64, file *zip.File) (f keptFile, found recognised,
+	err error) {
 	in, err := file.Open()
 	if err != nil {
 		return f, found, &RefusedError{}
 	}
-	f.said = cleanName(file.Name)
-	f.name, f.size, err = r.keep(in)
+	f.user, f.said = user, cleanName(file.Name)
+	f.name, f.size, err = r.c.Files.Keep(ctx, user, in)
 	_ = in.Close() // it was only read
 	if err != nil {
 		if _, full := errors.AsType[*RoomError](err); full || isLocal(err) {
@@ -69,17 +70,22 @@ func (r *Runner) nested(file *zip.File) (f keptFile, found recognised, err error
 		}
 		return f, found, &RefusedError{} // it is damaged, or larger than it says
 	}
-	if found, err = recognise(filepath.Join(r.c.Dir, f.name), f.said); err != nil {
-		err = errors.Join(err, trouble(os.Remove(filepath.Join(r.c.Dir, f.name))))
+	kept, err := r.c.Files.Open(ctx, f.name)
+	if err != nil {
+		return f, found, err
+	}
+	found, err = recognise(kept, f.said)
+	if err = errors.Join(err, kept.Close()); err != nil {
+		err = errors.Join(err, r.c.Files.Remove(ctx, f.name))
 	}
 	return f, found, err
 }
 
 // replace removes a file that another one replaces.
-func (r *Runner) replace(old, by keptFile) error {
-	err := trouble(os.Remove(filepath.Join(r.c.Dir, old.name)))
+func (r *Runner) replace(ctx context.Context, old, by keptFile) error {
+	err := r.c.Files.Remove(ctx, old.name)
 	if err != nil {
-		_ = os.Remove(filepath.Join(r.c.Dir, by.name))
+		_ = r.c.Files.Remove(ctx, by.name)
 	}
 	return err
 }

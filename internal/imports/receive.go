@@ -3,17 +3,13 @@ package imports
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"reprise/internal/library"
-	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
@@ -47,18 +43,18 @@ func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, 
 		return v, ErrBusy
 	}
 	defer r.end(user)
-	file := keptFile{said: cleanName(sent.Name)}
-	if file.name, file.size, err = r.keep(sent.Body); err != nil {
+	file := keptFile{user: user, said: cleanName(sent.Name)}
+	if file.name, file.size, err = r.c.Files.Keep(ctx, user, sent.Body); err != nil {
 		return v, err
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(filepath.Join(r.c.Dir, file.name))
+			_ = r.c.Files.Remove(context.WithoutCancel(ctx), file.name) // else the next start does
 		}
 	}()
 	var found recognised
 	var seen *look
-	if file, found, seen, err = r.identify(file, sent); err != nil {
+	if file, found, seen, err = r.identify(ctx, file, sent); err != nil {
 		return v, err
 	}
 	v = Import{User: user, Connection: found.as, Name: file.said, File: file.name, Size: file.size, State: Waiting,
@@ -77,7 +73,7 @@ func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, 
 		return v, err
 	}
 	if seen == nil {
-		if seen, err = r.check(file, found.as, v.Answers); err != nil {
+		if seen, err = r.check(ctx, file, found.as, v.Answers); err != nil {
 			return v, err
 		}
 	}
@@ -95,15 +91,16 @@ func (r *Runner) Receive(ctx context.Context, user int64, sent Sent) (v Import, 
 
 // identify finds out whose export a file is: that of the connection that its person names, unless it turns out to be
 // another one. seen is what a look into it has found; nil for none.
-func (r *Runner) identify(f keptFile, sent Sent) (_ keptFile, found recognised, seen *look, err error) {
+func (r *Runner) identify(ctx context.Context, f keptFile, sent Sent) (_ keptFile, found recognised, seen *look,
+	err error) {
 	var refusal error
 	if sent.Connection != "" {
-		seen, refusal = r.check(f, sent.Connection, sent.Answers)
+		seen, refusal = r.check(ctx, f, sent.Connection, sent.Answers)
 		if _, refused := errors.AsType[*RefusedError](refusal); !refused {
 			return f, recognised{as: sent.Connection}, seen, refusal
 		}
 	}
-	f, found, err = r.recognise(f)
+	f, found, err = r.recognise(ctx, f)
 	if _, unknown := errors.AsType[*RefusedError](err); unknown && refusal != nil {
 		err = refusal
 	}
@@ -114,9 +111,13 @@ func (r *Runner) identify(f keptFile, sent Sent) (_ keptFile, found recognised, 
 }
 
 // check looks into a file as one of a connection.
-func (r *Runner) check(file keptFile, as library.ConnectionID, a Answers) (*look, error) {
-	seen, err := check(filepath.Join(r.c.Dir, file.name), file.said, formats[as.Provider()], a)
-	return &seen, err
+func (r *Runner) check(ctx context.Context, file keptFile, as library.ConnectionID, a Answers) (*look, error) {
+	f, err := r.c.Files.Open(ctx, file.name)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := check(f, file.said, formats[as.Provider()], a)
+	return &seen, errors.Join(err, f.Close())
 }
 
 // answered reports whether the person has answered the file's question.
@@ -162,56 +163,6 @@ func (r *Runner) end(user int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.receiving, user)
-}
-
-// keep writes a body to a new file.
-func (r *Runner) keep(body io.Reader) (name string, size int64, err error) {
-	if err := os.MkdirAll(r.c.Dir, 0o700); err != nil {
-		return "", 0, trouble(err)
-	}
-	name = rand.Text()
-	f, err := os.OpenFile(filepath.Join(r.c.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", 0, trouble(err)
-	}
-	size, err = io.Copy(&disk{f: f, room: r.Room}, io.LimitReader(body, MaxFile+1))
-	if err == nil && size > MaxFile {
-		err = ErrTooLarge
-	}
-	if err = errors.Join(err, trouble(f.Sync()), trouble(f.Close())); err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return name, size, err
-}
-
-// disk marks errors of the disk, to tell them from errors of the sender, and stops before it is full.
-type disk struct {
-	f    *os.File
-	room func(need int64) error
-	left int64 // bytes to write before it looks for room again
-}
-
-// lookRoom is how many bytes are written before a disk looks for room again.
-const lookRoom = 16 << 20
-
-func (d *disk) Write(p []byte) (int, error) {
-	if d.left -= int64(len(p)); d.left < 0 {
-		if err := d.room(lookRoom); err != nil {
-			return 0, err
-		}
-		d.left = lookRoom
-	}
-	n, err := d.f.Write(p)
-	return n, trouble(err)
-}
-
-func trouble(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &resilience.LocalError{
-		Problem: words.New("trouble.file"), Err: err,
-	}
 }
 
 // cleanName returns the last part of a path, fit to be shown.

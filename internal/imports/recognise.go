@@ -32,11 +32,11 @@ type recognised struct {
 }
 
 // recognise finds out by its content what a file is. It returns a *RefusedError for one that nobody knows.
-func recognise(path, name string) (found recognised, err error) {
+func recognise(sent File, name string) (found recognised, err error) {
 	html := false
 	for _, as := range order {
 		f := formats[as.Provider()]
-		e, err := openExport(path, name, f)
+		e, err := listed(sent, name, f)
 		if refused, ok := errors.AsType[*RefusedError](err); ok {
 			if !refused.empty {
 				return found, err
@@ -47,7 +47,7 @@ func recognise(path, name string) (found recognised, err error) {
 			return found, err
 		}
 		head, err := e.headOf(f, &html)
-		if err = errors.Join(err, e.Close()); err != nil {
+		if err != nil {
 			return found, err
 		}
 		if head == "" {

@@ -34,17 +34,20 @@ func inBytes(n int64) string {
 	return fmt.Sprintf("%d MiB", (max(n, 0)+1<<20-1)>>20)
 }
 
-// Room returns a *RoomError if the disk has no room for that many bytes.
-func (r *Runner) Room(need int64) error {
-	if r.c.Free == nil {
+// roomFor returns a *RoomError if a disk has no room for that many bytes. free may be nil.
+func roomFor(need int64, free func() (bytes int64, known bool)) error {
+	if free == nil {
 		return nil
 	}
-	free, known := r.c.Free()
-	if !known || max(need, 0) <= free-Reserve {
+	there, known := free()
+	if !known || max(need, 0) <= there-Reserve {
 		return nil
 	}
-	return &RoomError{Need: need, Free: free}
+	return &RoomError{Need: need, Free: there}
 }
+
+// Room returns a *RoomError if the disk has no room for that many bytes.
+func (r *Runner) Room(need int64) error { return roomFor(need, r.c.Free) }
 
 // room returns an error that is no fault of the file if the disk is nearly full.
 func (r *Runner) room() error {
@@ -121,15 +124,12 @@ func (r *Runner) Trouble(id int64) words.Text {
 	return r.trouble[id]
 }
 
-// AnyTrouble says why any import waits; empty when none does. A file at a server that is away does not count: this one
-// does its work.
+// AnyTrouble says why any import waits; empty when none does.
 func (r *Runner) AnyTrouble() words.Text {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, why := range r.trouble {
-		if why != away {
-			return why
-		}
+		return why
 	}
 	return words.Text{}
 }

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -22,7 +20,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/queue"
-	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
@@ -49,7 +46,7 @@ const ListenBytes = 310
 
 // Config is what a Runner works with.
 type Config struct {
-	Dir      string // of the files until they have been read
+	Files    Files
 	Store    Store
 	Bus      *events.Bus
 	Notifier Notifier // nil for none
@@ -70,9 +67,6 @@ type Runner struct {
 	maxRows int
 	turn    *semaphore.Weighted // of the one import that is being read; first come, first served
 	waiting atomic.Int32        // imports that wait for their turn
-
-	// fetch passes on a file that another server has received; see FetchFrom.
-	fetch func(ctx context.Context, name string, take func(io.Reader) error) error
 
 	mu        sync.Mutex
 	receiving map[int64]bool       // people who are sending a file
@@ -158,17 +152,10 @@ func (r *Runner) work(ctx context.Context, job *river.Job[Job]) error {
 	return queue.End(context.WithoutCancel(ctx), r.c.Store.Queue(), job)
 }
 
-// sweep removes files that earlier processes have left behind.
+// sweep removes files that earlier processes have left behind. If that fails, the next start tries again.
 func (r *Runner) sweep(ctx context.Context) {
-	kept, err := r.c.Store.KeptFiles(ctx)
-	if err != nil {
-		return // the next start tries again
-	}
-	files, _ := os.ReadDir(r.c.Dir) // the folder may not exist yet
-	for _, f := range files {
-		if info, err := f.Info(); err == nil && !kept[f.Name()] && info.ModTime().Before(r.since) {
-			_ = os.Remove(filepath.Join(r.c.Dir, f.Name()))
-		}
+	if needed, err := r.c.Store.KeptFiles(ctx); err == nil {
+		_ = r.c.Files.Sweep(ctx, needed, r.since)
 	}
 }
 
@@ -183,7 +170,7 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 		}
 		err = errors.Join(err, j.leave(ctx))
 		if errors.Is(err, library.ErrNotFound) { // canceled
-			r.forget(j.v)
+			r.forget(ctx, j.v)
 			err = nil
 		}
 	}()
@@ -193,56 +180,26 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	if err := j.enter(ctx); err != nil {
 		return err
 	}
-	e, err := r.open(ctx, v)
-	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		return j.fail(ctx, refused.Problem)
-	}
+	f, err := r.c.Files.Open(ctx, v.File)
 	if errors.Is(err, os.ErrNotExist) {
 		return j.fail(ctx, words.New("import.stopped.gone"))
 	}
 	if err != nil {
 		return err
 	}
-	defer e.Close()
+	defer f.Close()
+	e, err := listed(f, v.Name, formats[v.Connection.Provider()])
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		return j.fail(ctx, refused.Problem)
+	}
+	if err != nil {
+		return err
+	}
 	return j.read(ctx, e)
 }
 
-// FetchFrom has files that are not here fetched from other servers. fetch passes on a file, which the other server has
-// no more when take has returned without an error; its error wraps os.ErrNotExist while no server that answers has it.
-// Call it before Run.
-func (r *Runner) FetchFrom(fetch func(ctx context.Context, name string, take func(io.Reader) error) error) {
-	r.fetch = fetch
-}
-
-// open opens the file of an import, wherever it is.
-func (r *Runner) open(ctx context.Context, v Import) (*export, error) {
-	file, format := filepath.Join(r.c.Dir, v.File), formats[v.Connection.Provider()]
-	e, err := openExport(file, v.Name, format)
-	if r.fetch == nil || !errors.Is(err, os.ErrNotExist) {
-		return e, err
-	}
-	err = r.fetch(ctx, v.File, func(body io.Reader) error {
-		name, _, err := r.keep(body)
-		if err == nil { // only when it is whole does it have its name
-			err = trouble(os.Rename(filepath.Join(r.c.Dir, name), file))
-		}
-		return err
-	})
-	if errors.Is(err, os.ErrNotExist) {
-		err = &resilience.LocalError{Problem: away, Err: errors.New("no server that answers has the file")}
-	}
-	r.worry(v, err)
-	if err != nil {
-		return nil, err
-	}
-	return openExport(file, v.Name, format)
-}
-
-// away says that an import waits for the server that has its file.
-var away = words.New("import.away")
-
-func (r *Runner) forget(v Import) {
-	_ = os.Remove(filepath.Join(r.c.Dir, v.File)) // on failure, the next start removes it
+func (r *Runner) forget(ctx context.Context, v Import) {
+	_ = r.c.Files.Remove(context.WithoutCancel(ctx), v.File) // on failure, the next start removes it
 	r.mu.Lock()
 	delete(r.trouble, v.ID)
 	r.mu.Unlock()
@@ -255,7 +212,7 @@ func (r *Runner) Cancel(ctx context.Context, user, id int64) error {
 	if err != nil {
 		return err
 	}
-	r.forget(v)
+	r.forget(ctx, v)
 	if r.c.Notifier == nil {
 		return nil
 	}

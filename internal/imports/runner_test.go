@@ -59,7 +59,7 @@ func (b *bench) runner(s imports.Store) *imports.Runner {
 }
 
 func (b *bench) config(s imports.Store) imports.Config {
-	return imports.Config{Dir: b.dir, Store: s, Bus: b.bus, Notifier: b.told,
+	return imports.Config{Files: imports.Folder{Path: b.dir}, Store: s, Bus: b.bus, Notifier: b.told,
 		Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -300,8 +300,8 @@ func TestLeftoversOfAnEarlierProcessAreRemoved(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(b.dir, v.File)))
 	v = b.finish(b.Runner)
 	require.Equal(t, imports.Failed, v.State)
-	require.Contains(t, v.Reason.String(), "no longer in the data directory")
-	require.Contains(t, v.Reason.In(words.German), "nicht mehr im Datenverzeichnis")
+	require.Contains(t, v.Reason.String(), "no longer where Reprise keeps it")
+	require.Contains(t, v.Reason.In(words.German), "hat die Datei nicht mehr")
 }
 
 func TestProgressIsTold(t *testing.T) {

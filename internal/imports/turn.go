@@ -96,7 +96,7 @@ func (j *job) fail(ctx context.Context, reason words.Text) error {
 		return err
 	}
 	j.ended = true
-	defer j.r.forget(v)
+	defer j.r.forget(ctx, v)
 	if err != nil || j.r.c.Notifier == nil {
 		return nil
 	}

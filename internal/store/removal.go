@@ -158,6 +158,7 @@ var belongings = []belonging{
 	{"forwarding_counts", []string{"user_id", "connection", "span"}},
 	{"playlists", []string{"id"}},
 	{"imports", []string{"id"}},
+	{"upload_pieces", []string{"file", "piece"}},
 	{"skipped", []string{"user_id", "connection", "stream", "playlist", "source_id"}},
 	{"gaps", []string{"user_id", "connection", "from_at"}},
 	{"digests", []string{"id"}},

@@ -23,8 +23,7 @@ var update = flag.Bool("update", false, "rewrite docs/messages.md")
 var (
 	told = []string{"alert", "astray", "alerts", "ask", "copy", "message", "refused", "problem", "trouble", "reach",
 		"delivery", "field", "host", "provider", "import.refused", "import.why", "import.stopped", "import.expected",
-		"import.row",
-		"import.away", "import.failed", "players.silence", "channels.problem", "input", "update",
+		"import.row", "import.failed", "players.silence", "channels.problem", "input", "update",
 		"backup.notice"}
 	unless = regexp.MustCompile(`^(alert\.action\..*|alert\.every_months|message\.took\..*|` +
 		`reach\.(name|shown)\..*|ask\.(sent|unknown)|ask\.(yourself|nothing)(_text)?|` +

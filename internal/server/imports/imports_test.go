@@ -94,8 +94,9 @@ func TestAFullDiskIsSaidOnThePageOfImports(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
 		db := &nearlyFull{Store: h.DB}
 		db.full.Store(true)
-		h.Imports = imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: h.Bus, Notifier: h.Notifier,
-			Log: h.Log})
+		h.Imports = imports.New(imports.Config{Files: imports.Folder{Path: t.TempDir()}, Store: db, Bus: h.Bus,
+			Notifier: h.Notifier,
+			Log:      h.Log})
 		h.Restart()
 		h.Syncer.Tick(t.Context(), library.Listens)
 		require.Equal(t, http.StatusOK, h.Do(http.MethodGet, "/readyz", "", "").Code)
@@ -131,7 +132,8 @@ func TestAFullDiskIsSaidOnThePageOfImports(t *testing.T) {
 func TestAFileWithoutRoomIsRefusedInWords(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
-		h.Imports = imports.New(imports.Config{Dir: t.TempDir(), Store: h.DB, Bus: h.Bus, Log: h.Log, RowBytes: 310,
+		h.Imports = imports.New(imports.Config{Files: imports.Folder{Path: t.TempDir()}, Store: h.DB, Bus: h.Bus,
+			Log: h.Log, RowBytes: 310,
 			Free: func() (int64, bool) { return imports.Reserve + 1<<20, true }})
 		h.Restart()
 		problem := h.Call(http.MethodPost, "/imports?provider=spotify", strings.Repeat("x", 2<<20),

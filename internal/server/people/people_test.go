@@ -206,7 +206,8 @@ func TestAnExportCanBeImported(t *testing.T) {
 		require.JSONEq(t, `{"playlist":{"title":"Evening","annotation":"From navidrome","track":[
 			{"title":"A","creator":"B"}]}}`, string(b))
 
-		reader := imports.New(imports.Config{Dir: t.TempDir(), Store: h.DB, Bus: h.Bus, Log: h.Log})
+		reader := imports.New(imports.Config{Files: imports.Folder{Path: t.TempDir()}, Store: h.DB,
+			Bus: h.Bus, Log: h.Log})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		defer func() { cancel(); running.Wait() }()

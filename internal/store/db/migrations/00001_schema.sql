@@ -292,7 +292,7 @@ CREATE TABLE imports (
     user_id     INTEGER NOT NULL REFERENCES users (id),
     connection  TEXT NOT NULL,
     name        TEXT NOT NULL, -- as its person knows the file
-    file        TEXT NOT NULL, -- its name in the data directory's folder of imports
+    file        TEXT NOT NULL, -- its name among the kept ones
     size        BIGINT NOT NULL,
     state       TEXT NOT NULL, -- waiting, running, ready, done, failed or canceled
     entry       INTEGER NOT NULL DEFAULT 0, -- where reading goes on: in which file of an archive,
@@ -317,6 +317,16 @@ CREATE TABLE imports (
     crashes     INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX imports_owner ON imports (user_id, id);
+
+-- What people have sent, on Postgres. With SQLite it lies in the data directory's folder of imports.
+CREATE TABLE upload_pieces (
+    file    TEXT NOT NULL,
+    piece   INTEGER NOT NULL, -- from 0 on
+    user_id INTEGER NOT NULL REFERENCES users (id),
+    kept_at BIGINT NOT NULL,
+    data    BLOB NOT NULL,
+    PRIMARY KEY (file, piece)
+);
 
 -- What people think of tracks.
 CREATE TABLE loves (
