@@ -132,13 +132,19 @@ func askOf(ctx context.Context, p *providers.Provider, need asks.Need, mine map[
 		v.Lead = words.T(ctx, "connect.ask_app", "Service", p.Called())
 	}
 	if a, ok := mine[p.Name]; ok {
-		v.At = words.T(ctx, "connect.asked", "At", a.AskedAt, "Service", p.Called())
+		v.Lead, v.At = "", words.T(ctx, "connect.asked", "At", a.AskedAt, "Service", p.Called())
 		return v
 	}
 	v.Asked = &ui.Action{ID: "ask-" + p.Name, Label: words.T(ctx, "connect.ask"), Post: "/ask/" + p.Name, Main: true,
 		Fields: []ui.Hidden{{Name: "return_to", Value: "/connect/" + p.Name + "?" +
 			url.Values{"return_to": {to}}.Encode()}}}
 	return v
+}
+
+// goOn returns what puts a service off as the way on, for who has done what they can.
+func goOn(ctx context.Context, later ui.Action) ui.Action {
+	later.Label, later.Main = words.T(ctx, "welcome.go_on"), true
+	return later
 }
 
 // backTo returns the address that the way back leads to: that of the page that a person came from.

@@ -167,7 +167,8 @@ func (d *Door) find(r *http.Request) (*players.Request, *protocol) {
 			one.Secret, path = secret, below
 			one.Root += ownPath + secret
 		}
-		one.Path = strings.Trim(path, "/")
+		// Many programs put a slash behind an address that ends with one.
+		one.Path = strings.Join(strings.FieldsFunc(path, func(r rune) bool { return r == '/' }), "/")
 		if below, twice := strings.CutPrefix(one.Path, "1/1/"); twice { // the program adds it to an address that has it
 			one.Path = "1/" + below
 		}

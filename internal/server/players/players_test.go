@@ -115,11 +115,11 @@ func TestAPathOfTheAddressMayGetLost(t *testing.T) {
 		h.BaseURL = "http://127.0.0.1:8420/reprise"
 		h.Restart()
 		p := newPlayer(h, "listenbrainz")
-		for i, path := range []string{"/1/submit-listens", "/reprise/1/submit-listens"} {
+		for i, path := range []string{"/1/submit-listens", "/reprise/1/submit-listens", "/reprise/1//submit-listens"} {
 			code, _ := p.send(http.MethodPost, path, p.secret, single(fmt.Sprint("Song ", i), time.Now()))
 			require.Equal(t, http.StatusOK, code, path)
 		}
-		require.Len(t, p.listens(), 2)
+		require.Len(t, p.listens(), 3)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,6 +24,7 @@ type doneView struct {
 	Title    string
 	Lead     string
 	Arriving bool // some of the history is still to come
+	Plays    bool // a service tells what was played
 	Services []serviceView
 	Listens  []ui.Item
 	More     []ui.Action
@@ -56,6 +58,9 @@ func (h *Handler) donePage(c echo.Context) error {
 		calm = calm && (service.State.Shape == string(syncer.Healthy))
 		v.Arriving = v.Arriving || service.Bar != nil || one.State == string(syncer.New)
 		v.Services = append(v.Services, service)
+		v.Plays = v.Plays || slices.ContainsFunc(one.Streams, func(s connections.StreamState) bool {
+			return s.Stream == string(library.Listens)
+		})
 	}
 	if v.Listens, err = h.arrived(ctx, u.ID); err != nil {
 		return err
@@ -86,8 +91,10 @@ func titleOf(ctx context.Context, v doneView, calm bool, listens int) (title, le
 		return words.T(ctx, "welcome.arriving"), words.T(ctx, "welcome.arriving_lead")
 	case calm && listens > 0:
 		return words.T(ctx, "welcome.good"), words.T(ctx, "welcome.good_lead", "Count", listens)
-	case calm:
+	case calm && v.Plays:
 		return words.T(ctx, "welcome.good"), words.T(ctx, "welcome.good_quiet")
+	case calm:
+		return words.T(ctx, "welcome.good"), words.T(ctx, "welcome.good_lists")
 	}
 	return words.T(ctx, "welcome.almost"), words.T(ctx, "welcome.almost_lead")
 }
