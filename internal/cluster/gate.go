@@ -159,11 +159,17 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
 			(*h).ServeHTTP(w, body(r))
 			return
 		}
-		leader, news := g.member.Leader()
+		leader, term := g.member.Leader()
 		var err error
 		if leader.alive() && leader.ID != g.member.me.ID {
-			to := context.WithValue(context.WithValue(r.Context(), toKey{}, leader.Address), triedKey{}, &err)
+			// A leader that was stopped keeps its connections. What it has not answered ends with its term, websockets
+			// included: browsers open them again.
+			to, end := context.WithCancel(r.Context())
+			ended := context.AfterFunc(term, end)
+			to = context.WithValue(context.WithValue(to, toKey{}, leader.Address), triedKey{}, &err)
 			g.proxy.ServeHTTP(w, body(r).WithContext(to))
+			ended()
+			end()
 			if err == nil {
 				return
 			}
@@ -173,7 +179,7 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
 			g.log.Debug("the leader did not answer", "err", err)
 		}
 		g.member.Ask()
-		if err != nil && !mayRepeat(r, err, whole) || !g.wait(ctx, news) {
+		if err != nil && !mayRepeat(r, err, whole) || !g.wait(ctx, term.Done()) {
 			g.front.ServeHTTP(w, r)
 			return
 		}

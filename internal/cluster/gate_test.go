@@ -251,3 +251,51 @@ func TestProbesAreAnsweredByEachServer(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, "draining\n", said)
 }
+
+// Promise: What a leader that hangs has not answered ends when another one leads, and is asked of that one if that
+// changes nothing.
+func TestNobodyWaitsForALeaderThatWas(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
+	begun, woken := make(chan struct{}, 3), make(chan struct{})
+	defer close(woken)
+	first.leads(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/stream" {
+			_ = http.NewResponseController(w).Flush()
+		}
+		begun <- struct{}{}
+		<-woken
+	})
+	second.beat(t.Context())
+	type answer struct {
+		status int
+		body   string
+		err    error
+	}
+	answers := map[string]chan answer{"GET /page": nil, "POST /form": nil, "GET /stream": nil}
+	for what := range answers {
+		got := make(chan answer, 1)
+		answers[what] = got
+		method, path, _ := strings.Cut(what, " ")
+		go func() {
+			req, _ := http.NewRequest(method, second.url+path, strings.NewReader("x")) // it is sound
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				got <- answer{err: err}
+				return
+			}
+			defer resp.Body.Close()
+			said, err := io.ReadAll(resp.Body)
+			got <- answer{resp.StatusCode, string(said), err}
+		}()
+		<-begun
+	}
+	second.leads(t, echo)
+	second.beat(t.Context())
+	page, form, stream := <-answers["GET /page"], <-answers["POST /form"], <-answers["GET /stream"]
+	require.Equal(t, http.StatusOK, page.status, "%v", page)
+	require.Contains(t, page.body, "GET")
+	require.Equal(t, http.StatusServiceUnavailable, form.status, "it may have been taken: %v", form)
+	require.Error(t, stream.err, "it is known to be cut off")
+}

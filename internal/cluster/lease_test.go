@@ -131,11 +131,11 @@ func TestANewLeaderIsNews(t *testing.T) {
 		b := newBook()
 		first, second := b.joins(t, "first"), b.joins(t, "second")
 		woken := func() bool {
-			_, news := second.Leader()
+			_, term := second.Leader()
 			time.Sleep(ConfirmEvery)
 			synctest.Wait()
 			select {
-			case <-news:
+			case <-term.Done():
 				return true
 			default:
 				return false

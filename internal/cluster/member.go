@@ -99,8 +99,9 @@ type Member struct {
 
 	mu      sync.Mutex
 	leader  Leader
-	heard   time.Time     // when the database answered last
-	news    chan struct{} // closed when leader changes
+	heard   time.Time       // when the database answered last
+	term    context.Context // ends when leader changes
+	endTerm context.CancelFunc
 	backend uint32        // the connection that holds the lock; 0 without
 	lease   int64         // 0 while it does not lead
 	sent    time.Time     // when the last confirmation that was answered was sent
@@ -109,7 +110,9 @@ type Member struct {
 
 // NewMember returns a Member, which is not heard of before Run.
 func NewMember(me Server, book Book, log *slog.Logger) *Member {
-	return &Member{me: me, book: book, log: log, poke: make(chan struct{}, 1), news: make(chan struct{})}
+	m := &Member{me: me, book: book, log: log, poke: make(chan struct{}, 1)}
+	m.term, m.endTerm = context.WithCancel(context.Background())
+	return m
 }
 
 // Run notes that the server is there, until ctx ends.
@@ -155,8 +158,8 @@ func (m *Member) beat(ctx context.Context) {
 	m.mu.Lock()
 	m.heard = time.Now()
 	if leader.Lease != m.leader.Lease || leader.Released != m.leader.Released {
-		close(m.news)
-		m.news = make(chan struct{})
+		m.endTerm()
+		m.term, m.endTerm = context.WithCancel(context.Background())
 	}
 	m.leader = leader
 	m.mu.Unlock()
@@ -288,11 +291,11 @@ func (m *Member) validLocked(now time.Time) bool {
 	return now.Sub(m.sent) < LeaseFor && now.Round(0).Sub(m.sent.Round(0)) < LeaseFor
 }
 
-// Leader returns who leads, as far as this server knows, and a channel that is closed when that changes.
-func (m *Member) Leader() (Leader, <-chan struct{}) {
+// Leader returns who leads, as far as this server knows, and a context that ends when that changes.
+func (m *Member) Leader() (_ Leader, term context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.leader, m.news
+	return m.leader, m.term
 }
 
 // Ask has the server look soon who leads.
