@@ -178,6 +178,21 @@ func leftOut(ctx context.Context, v Import) (parts []string) {
 	return parts
 }
 
+// actions are what a person can do with an import.
+func actions(ctx context.Context, v Import) (all []ui.Action) {
+	at := "/imports/" + v.ID
+	if v.State == "ready" && v.Looked && v.Added > 0 {
+		all = append(all, ui.Action{ID: "import-start-" + v.ID, Label: words.T(ctx, "import.start", "Count", v.Added),
+			Post: at + "/start", Main: true})
+	}
+	end := ui.Action{ID: "import-cancel-" + v.ID, Label: words.T(ctx, "import.remove"), Post: at + "/cancel",
+		DescribedBy: "import-name-" + v.ID}
+	if v.Open {
+		end.Label = words.T(ctx, "import.cancel")
+	}
+	return append(all, end)
+}
+
 // found says what a preview has counted.
 func found(ctx context.Context, v Import) string {
 	plays := v.Added + v.Known
