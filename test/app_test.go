@@ -116,7 +116,7 @@ func TestBrowserShowsWhatIsShared(t *testing.T) {
 		sees(".results strong", song["track"].(string)), sees(".actions", "Open the track"))
 	require.Empty(t, v.call("GET", "/loves", nil, 200)["loves"])
 	do(t, tab, chromedp.Click("#love", byQuery), sees(".flash", song["track"].(string)),
-		share("spotify:track:"+id), sees("#love", "Loved"),
+		share("spotify:track:"+id), sees("#love", "Remove from loved"),
 		chromedp.Click(".actions a.button", byQuery), sees("h1", song["track"].(string)))
 
 	do(t, tab, share("Nobody Has Heard – Of This"), sees(".actions", "Add as a listen"),

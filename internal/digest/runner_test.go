@@ -239,7 +239,7 @@ func TestATooLongPromptIsShortenedOnce(t *testing.T) {
 		all, err := h.Store.Digests(t.Context(), h.bob)
 		require.NoError(t, err)
 		require.Equal(t, digest.Failed, all[0].State)
-		require.Contains(t, all[0].Reason.String(), "too long for it")
+		require.Contains(t, all[0].Reason.String(), "too long for the model")
 		require.Contains(t, all[0].Detail, "Too long.")
 		require.Empty(t, h.Open(h.alice), "the failure is about that week only")
 

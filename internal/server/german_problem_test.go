@@ -26,7 +26,7 @@ func TestProblemsAreSaidInGerman(t *testing.T) {
 			"/nowhere":                           "Seite nicht gefunden",
 			"/health?day=2001-01-01":             "Wähle einen dieser Tage.",
 			"/api/v1/nowhere":                    "Seite nicht gefunden",
-			"/api/v1/listens?limit=0":            "limit ist eine ganze Zahl von 1 bis 1000.",
+			"/api/v1/listens?limit=0":            "limit muss eine ganze Zahl von 1 bis 1000 sein.",
 			"/api/v1/listens?artst=x":            `kennt keinen Parameter \"artst\". Meintest du \"artist\"?`,
 			"/api/v1/listens?from=gestern":       "Schreibe from so: 2026-11-20T21:00:00Z.",
 			"/api/v1/health/quarters?since=x":    "Schreibe since so: 2026-11-20T21:00:00Z.",
