@@ -20,6 +20,7 @@ type Description struct {
 	Name        string     // lower case, also the name of its settings and its package: "spotify"
 	DisplayName string     // for people: "Spotify"
 	Named       words.Text // the same where it depends on the language; empty where it does not
+	Kin         []string   // other programs that are read in the same way, whose owners look for their names
 	Icon        string     // the d attribute of an SVG path in a box of 24 by 24
 	Purpose     words.Text // what Reprise uses it for, in one sentence
 	Streams     []string   // the pulled streams, in the order of a first sync

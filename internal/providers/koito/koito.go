@@ -26,7 +26,7 @@ const (
 func Describe() providers.Description {
 	return listenbrainz.DescribeCompatible(providers.Description{
 		Name: "koito", DisplayName: "Koito", Icon: "M4 4h4v7l6-7h5l-7 8 7 8h-5l-6-7v7H4z",
-		Purpose: words.New("koito.purpose"), Endpoints: []string{http.MethodGet + " " + listensRoute},
+		Purpose: words.New("service.purpose_own"), Endpoints: []string{http.MethodGet + " " + listensRoute},
 		Takes: providers.Takes{Playing: true, Repeat: "It stores a track once for each second."},
 	}, words.New("koito.field.token_help"), open, "https://koito.io/reference/api/")
 }

@@ -27,7 +27,7 @@ const (
 func Describe() providers.Description {
 	return listenbrainz.DescribeCompatible(providers.Description{
 		Name: "maloja", DisplayName: "Maloja", Icon: "M3 19V6l5 7 4-7 4 7 5-7v13h-3v-5l-2 3-4-6-4 6-2-3v5z",
-		Purpose:   words.New("maloja.purpose"),
+		Purpose:   words.New("service.purpose_own"),
 		Endpoints: []string{http.MethodGet + " " + scrobblesRoute, http.MethodGet + " " + countRoute},
 		Takes:     providers.Takes{Repeat: "It has one scrobble for each second, and ignores the same one again."},
 	}, words.New("maloja.field.token_help"), open, "https://github.com/krateng/maloja/blob/master/API.md")

@@ -1,6 +1,7 @@
 package welcome
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/asks"
+	"reprise/internal/providers"
 	"reprise/internal/server/core"
 	"reprise/internal/settings"
 	"reprise/internal/words"
@@ -63,14 +65,14 @@ type servicesView struct {
 	Way     *ui.Way
 	Problem string
 	Offers  []offer
-	Later   []offer // those that the administrator has to set up first
+	Later   []offer // those that have to be set up first
+	First   string  // the heading of Later
 }
 
 // offer is a service that can be chosen.
 type offer struct {
 	Name, Label string
 	Purpose     string
-	Note        string // what is needed first
 	Chosen      bool
 }
 
@@ -82,20 +84,25 @@ func (h *Handler) showServices(c echo.Context, status int, problem string) error
 	if err != nil {
 		return err
 	}
-	v := servicesView{Way: h.way(s, "services"), Problem: problem}
+	v := servicesView{Way: h.way(s, "services"), Problem: problem, First: words.T(ctx, "welcome.wait_admin")}
+	if u.Role == accounts.Admin {
+		v.First = words.T(ctx, "welcome.setup_first")
+	}
 	for _, p := range h.core.Registry.All() {
-		one := offer{Name: p.Name, Label: p.Called().T(ctx), Purpose: p.Purpose.T(ctx),
+		one := offer{Name: p.Name, Label: labelOf(ctx, p), Purpose: p.Purpose.T(ctx),
 			Chosen: slices.Contains(s.Chosen, p.Name) || slices.Contains(s.connected, p.Name)}
-		switch missing, admin := h.asks.NeedOf(p) == asks.Setup, u.Role == accounts.Admin; {
-		case missing && !admin:
+		if h.asks.NeedOf(p) == asks.Setup {
 			v.Later = append(v.Later, one)
-			continue
-		case missing:
-			one.Note = words.T(ctx, "welcome.setup_first")
+		} else {
+			v.Offers = append(v.Offers, one)
 		}
-		v.Offers = append(v.Offers, one)
 	}
 	return h.core.Show(c, status, words.T(ctx, "welcome.services"), servicesPage(v))
+}
+
+// labelOf returns a service's name, with those of the programs that are read in the same way.
+func labelOf(ctx context.Context, p *providers.Provider) string {
+	return strings.Join(append([]string{p.Called().T(ctx)}, p.Kin...), ", ")
 }
 
 func (h *Handler) servicesForm(c echo.Context) error {
