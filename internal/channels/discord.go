@@ -19,7 +19,6 @@ const discordEndpoint = "POST /api/webhooks/{id}/{token}"
 var discord = Kind{
 	Name:     "discord",
 	Label:    "Discord",
-	Help:     words.New("channel.discord.help"),
 	Sent:     words.New("channel.discord.sent"),
 	Endpoint: discordEndpoint,
 	fixed:    true,

@@ -17,7 +17,6 @@ const gotifyEndpoint = "POST /message"
 var gotify = Kind{
 	Name:     "gotify",
 	Label:    "Gotify",
-	Help:     words.New("channel.gotify.help"),
 	Sent:     words.New("channel.ntfy.sent"),
 	Endpoint: gotifyEndpoint,
 	Fields: []providers.Field{

@@ -16,7 +16,7 @@ import (
 type Kind struct {
 	Name     string            // in URLs, logs and metrics
 	Label    string            // as people read it
-	Help     words.Text        // what it does, above its form
+	Help     words.Text        // above its form, where its brief line is not enough
 	Sent     words.Text        // what a person reads after a test message
 	Endpoint string            // of its calls, in logs and metrics
 	Fields   []providers.Field // its form; empty for a kind that no form adds

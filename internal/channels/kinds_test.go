@@ -125,7 +125,6 @@ func TestEveryKindIsComplete(t *testing.T) {
 			"parse":    k.parse != nil,
 			"shown":    k.shown != nil,
 			"send":     k.send != nil,
-			"help":     !k.Help.IsZero() || !form,
 			"fields":   len(k.Fields) > 0 || !form,
 			"build":    k.build != nil || !form,
 			"schemes":  len(k.schemes) > 0 || !form,

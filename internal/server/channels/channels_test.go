@@ -55,7 +55,7 @@ func TestChannelLifecycle(t *testing.T) {
 
 	status, answer = h.Ask("POST", "/api/v1/channels/"+ch.ID+"/test", "")
 	require.Equal(t, http.StatusOK, status, answer)
-	require.JSONEq(t, `{"message":"Sent. Look at your phone."}`, answer)
+	require.JSONEq(t, `{"message":"A test message should be on your phone now."}`, answer)
 	require.Equal(t, []string{"Reprise can reach you here", "A test"}, far.Titles())
 	far.Answers(http.StatusServiceUnavailable)
 	status, answer = h.Ask("POST", "/api/v1/channels/"+ch.ID+"/test", "")

@@ -52,8 +52,8 @@ type failure struct {
 type addForm struct {
 	Kind, Label string // Kind is "url" for the one that takes an address
 	Brief       string // what arrives there
-	Help        string
-	Open        bool // it is the one that was chosen
+	Help        string // what its brief line does not say; may be empty
+	Open        bool   // it is the one that was chosen
 	Problem     string
 	Fields      []ui.Field
 	Wishes      wishes
