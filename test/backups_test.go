@@ -39,7 +39,7 @@ func TestAnAdministratorBacksUpOnThePage(t *testing.T) {
 	page := alice.page("/settings/server", 200)
 	require.NotContains(t, page, "There&#39;s no backup yet.")
 	require.Contains(t, page, "One backup in "+filepath.Join(dir, "backups"))
-	require.Contains(t, page, "the backup could be restored, with 0 listens in it")
+	require.Contains(t, page, "could be restored in a test, with 0 listens in it")
 
 	name := made[0].(object)["name"].(string)
 	file := "/settings/server/backups/" + name

@@ -104,7 +104,7 @@ func specimens(providers []string) []specimen {
 		{"Progress", templ.Join(Progress(Bar{ID: "g-bar", Label: "Known", Done: 40, Total: 100}),
 			Progress(Bar{ID: "g-bar-2", Label: "Unknown", Done: 40}))},
 		{"Strip", Strip("Strip", slots)}, {"Sample", templ.Join(samples...)},
-		{"Say", Say("A sentence with 2026-11-22T14:05:00Z and https://example.org/path.")},
+		{"Say", Say("A sentence with 2026-11-22T14:05:00Z and https://reprise.example.org/path.")},
 		{"Time", templ.Join(Time(at, Ago), Name(" "), Time(at, At), Name(" "), Time(at, Date))},
 		{"Name", Name("Name \u202e<b>")}, {"Linked", Linked(named)}, {"Tags", Tags([]string{"Spotify", "Last.fm"})},
 		{"Details", Details("What can be copied.")}, {"Problem", Problem("What is wrong.")},

@@ -93,12 +93,15 @@ type piece struct {
 	at        time.Time
 }
 
-// pieces splits a sentence into text, times (RFC 3339 stamps) and web addresses that have a path; those without one are
-// examples of what to type in.
+// pieces splits a sentence into text, times (RFC 3339 stamps) and web addresses that have a path; those without one
+// and those at example.org are examples of what to type in.
 func pieces(sentence string) (all []piece) {
 	last := 0
 	for _, m := range stamped.FindAllStringIndex(sentence, -1) {
 		p := piece{text: sentence[m[0]:m[1]]}
+		if strings.HasPrefix(p.text, "https://example.org/") {
+			continue // an example
+		}
 		if strings.HasPrefix(p.text, "http") {
 			p.url = p.text
 		} else if at, err := time.Parse(time.RFC3339, p.text); err == nil {

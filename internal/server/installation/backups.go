@@ -147,7 +147,7 @@ type backupsView struct {
 	Trial   string
 	Running bool
 	Beside  string // that the copies are on the same disk
-	Key     string // where the key is without which nobody can restore one
+	Key     string // where the key is without which nobody can restore one, until there is one
 	Copies  *ui.Grid
 	Actions []ui.Action
 }
@@ -162,20 +162,22 @@ func backupsViewOf(ctx context.Context, s backups.Status) (v backupsView) {
 	case s.Failed != "":
 		v.Warning, v.Detail = words.T(ctx, "backup.failed", "At", s.FailedAt), s.Failed
 	case len(s.Copies) == 0:
-		v.Warning = words.T(ctx, "backup.none")
+		v.Warning, v.Key = words.T(ctx, "backup.none"), words.T(ctx, "backup.key", "Key", s.Key)
 	case s.Trial != "":
 		v.Warning, v.Detail = words.T(ctx, "backup.trial_failed", "At", s.Tried), s.Trial
 	}
 	if len(s.Copies) > 0 {
-		v.State = words.T(ctx, "backup.where", "Count", len(s.Copies), "Where", s.Where, "At", s.Copies[0].Made)
+		v.State = words.T(ctx, "backup.where", "Count", len(s.Copies), "Where", s.Where)
 		if s.Beside {
 			v.Beside = words.T(ctx, "backup.beside")
 		}
-		v.Key = words.T(ctx, "backup.key", "Key", s.Key)
 		v.Copies = copiesTable(ctx, s.Copies)
 	}
 	if !s.Tried.IsZero() && s.Trial == "" {
 		v.Trial = words.T(ctx, "backup.tried", "Count", int(s.Listens), "At", s.Tried)
+		if len(s.Copies) > 0 && s.Tried.Sub(s.Copies[0].Made).Abs() < time.Hour { // the list says when
+			v.Trial = words.T(ctx, "backup.tried_latest", "Count", int(s.Listens))
+		}
 	}
 	v.Actions = []ui.Action{{Label: words.T(ctx, "backup.make"), Post: backupsForm}}
 	if len(s.Copies) > 0 {

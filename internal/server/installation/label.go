@@ -12,13 +12,13 @@ import (
 // Label returns what people call a setting.
 func Label(ctx context.Context, i settings.Item) string { return i.Label().T(ctx) }
 
-// Help returns what a setting does, and its default.
+// Help returns what a setting does, and its default where it has another value.
 func Help(ctx context.Context, i settings.Item) string {
 	help := i.Setting.Help()
 	if i.Kind == config.Duration {
 		help = words.Join(help, words.New("setting.page.duration"))
 	}
-	if i.Default != "" {
+	if i.Default != "" && i.Value != i.Default {
 		help = words.Join(help, words.New("setting.page.default", "Value", shown(ctx, i, i.Default)))
 	}
 	return help.T(ctx)

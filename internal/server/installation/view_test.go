@@ -77,3 +77,13 @@ func TestAProblemNamesSettingsByTheirLabels(t *testing.T) {
 	require.Contains(t, b.String(),
 		"Longest pause (1m0s) must not be shorter than First pause after a failure (1h0m0s).")
 }
+
+// A default that a field shows isn't said as well.
+func TestADefaultIsSaidWhereTheValueIsAnother(t *testing.T) {
+	t.Parallel()
+	ctx, all := words.With(t.Context(), words.English), defaults()
+	i := all[slices.IndexFunc(all, func(i settings.Item) bool { return i.Path == "backup.daily" })]
+	require.NotContains(t, Help(ctx, i), "Default")
+	i.Value = "true"
+	require.Contains(t, Help(ctx, i), "Default: Off.")
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -64,7 +63,6 @@ type EnrichmentSource struct {
 	Message       string         `json:"message" doc:"A plain sentence."`
 	NextAttemptAt core.MaybeTime `json:"next_attempt_at"`
 	Missing       []string       `json:"missing_settings"`
-	Labels        []string       `json:"-"` // of the same
 	Total         int            `json:"total" doc:"How many entities there are to ask it about."`
 	Asked         int            `json:"asked" doc:"How many it has answered for."`
 	Done          int            `json:"done"`
@@ -94,9 +92,6 @@ func (h *Sources) viewSource(ctx context.Context, source enrich.Source, p enrich
 		Waiting: p.Waiting, Failed: p.Failed, Missing: []string{}}
 	if source.Enricher == nil {
 		v.State, v.Message, v.Missing = notSetUp, source.SettingUp.T(ctx), append(v.Missing, source.Missing...)
-		for _, path := range source.Missing {
-			v.Labels = append(v.Labels, source.Provider.LabelOf(path).T(ctx))
-		}
 		return v
 	}
 	state, w := h.guard.StateForAll(source.Provider)
@@ -208,9 +203,4 @@ func (v EnrichmentSource) next(ctx context.Context) string {
 		return ""
 	}
 	return ui.WithColon(ctx, words.T(ctx, "metadata.next")) + library.Stamp(v.NextAttemptAt.Time)
-}
-
-// missing says which settings the source lacks.
-func (v EnrichmentSource) missing(ctx context.Context) string {
-	return words.T(ctx, "metadata.missing", "Names", strings.Join(v.Labels, ", "))
 }
