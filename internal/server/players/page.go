@@ -1,12 +1,14 @@
 package players
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -76,6 +78,19 @@ func (w way) label(ctx context.Context) string {
 	return w.Label
 }
 
+// title returns the title of the form that adds a player.
+func (w way) title(ctx context.Context) string {
+	if w.Label == "" { // what it is called in the list is no name
+		return words.T(ctx, "players.add")
+	}
+	return words.T(ctx, "players.add_one", "Name", w.Label)
+}
+
+// first returns what a player is called at first.
+func (w way) first(ctx context.Context) string {
+	return cmp.Or(w.Label, words.T(ctx, "listening.player"))
+}
+
 // entries are the programs to choose from.
 func entries(ctx context.Context) (all []ui.Entry) {
 	for _, w := range ways {
@@ -121,10 +136,11 @@ func (h *Handler) showForm(c echo.Context, status int, w way, name, problem stri
 	if err != nil {
 		return err
 	}
+	title := w.title(ctx)
 	f := ui.Form{ID: "add-player", Post: listPath, Main: true, Submit: words.T(ctx, "players.add_button"),
 		Hidden: []ui.Hidden{{Name: "for", Value: w.Name}}, Cancel: listPath + "/add"}
 	if name == "" {
-		name = nameFor(w.label(ctx), all)
+		name = nameFor(w.first(ctx), all)
 	}
 	f.Fields = append(f.Fields, ui.Field{Name: "name", ID: "player-name", Label: words.T(ctx, "players.name"),
 		Value: name, MaxLength: "64", Autocomplete: "off", Required: true, Help: words.T(ctx, "players.name_help"),
@@ -136,7 +152,7 @@ func (h *Handler) showForm(c echo.Context, status int, w way, name, problem stri
 	if len(mirrors.Options) > 2 {
 		f.Fields = append(f.Fields, mirrors)
 	}
-	return h.core.Show(c, status, words.T(ctx, "players.add_one", "Name", w.label(ctx)), addPage(w, f))
+	return h.core.Show(c, status, title, addPage(title, f))
 }
 
 // mirrors returns the field that says which connection a player sends from. at is the provider of the likely one.
@@ -253,6 +269,7 @@ func (h *Handler) showOne(c echo.Context, status int, v Player, problem string) 
 	if err != nil {
 		return err
 	}
+	mirrors.Help = words.T(ctx, "players.mirrors_short")
 	if v.Mirrors != nil {
 		mirrors.Value = *v.Mirrors
 	}
@@ -357,11 +374,14 @@ func (p Player) mark(ctx context.Context) ui.Mark {
 // facts are what is known of a player.
 func (p Player) facts(ctx context.Context) []ui.Fact {
 	never := words.T(ctx, "players.never")
-	return []ui.Fact{
-		{Label: words.T(ctx, "players.heard"), Value: ui.TimeOr(p.LastHeardAt.Time, ui.Ago, never)},
+	var all []ui.Fact
+	if p.LastHeardAt.Sub(p.LastPlayAt.Time).Abs() >= time.Minute { // else both say the same
+		all = []ui.Fact{{Label: words.T(ctx, "players.heard"), Value: ui.TimeOr(p.LastHeardAt.Time, ui.Ago, never)}}
+	}
+	return append(all, []ui.Fact{
 		{Label: words.T(ctx, "players.played"), Value: ui.TimeOr(p.LastPlayAt.Time, ui.Ago, never)},
 		{Label: words.T(ctx, "players.today"), Value: ui.Say(words.T(ctx, "players.plays", "Count", p.PlaysToday))},
-	}
+	}...)
 }
 
 // actions are what a person can do with a player.
