@@ -126,7 +126,7 @@ func (h *Handler) ask(c echo.Context, in *askRequest) (out Ask, _ error) {
 }
 
 func (h *Handler) form(c echo.Context) error {
-	_, p, err := h.Put(c, c.Param("provider"))
+	_, _, err := h.Put(c, c.Param("provider"))
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (h *Handler) form(c echo.Context) error {
 	if to == "/" {
 		to = h.core.CameFrom(c)
 	}
-	return h.core.Done(c, to, words.New("ask.sent", "Service", p.DisplayName))
+	return h.core.Done(c, to, words.New("ask.sent"))
 }
 
 // Needs returns what the services need from an administrator, by name; those that need nothing are missing.
