@@ -16,7 +16,7 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 	compared = compared && before.Listens > 0
 	note := func(now, before, fresh int) string {
 		switch {
-		case a.Span.Name == listening.All: // all of them were new once
+		case a.Span.Name == listening.All || a.allNew(found): // all of them were new once
 			return ""
 		case fresh == now && now > 0:
 			return words.T(ctx, "listening.all_new")
@@ -51,6 +51,12 @@ func (a *asked) figures(ctx context.Context, found listening.Answer) []figure {
 			Note: note(now.Albums, before.Albums, now.NewAlbums)},
 		{N: l.Number(now.Tracks), Label: words.T(ctx, "listening.tracks", "Count", now.Tracks), URL: "#tracks",
 			Note: note(now.Tracks, before.Tracks, now.NewTracks)}}
+}
+
+// allNew reports whether nothing in the span had been heard before, as in a person's first month.
+func (a *asked) allNew(found listening.Answer) bool {
+	now := found.Totals
+	return now.NewArtists == now.Artists && now.NewAlbums == now.Albums && now.NewTracks == now.Tracks
 }
 
 // change compares a number with that of the span before.

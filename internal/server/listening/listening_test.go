@@ -40,6 +40,12 @@ func TestEverythingOnListeningIsAFilter(t *testing.T) {
 		require.Contains(t, filtered, ">3</a></strong> <span>listens</span>")
 		require.NotContains(t, filtered, "Army of Me")
 		require.Contains(t, filtered, `aria-label="Remove this filter"`)
+		week := h.Page("/listening?from=" + time.Now().AddDate(0, 0, -7).Format(time.DateOnly) + "&to=" +
+			time.Now().AddDate(0, 0, 1).Format(time.DateOnly))
+		require.Contains(t, week, "<h3>Top artists</h3>")
+		for _, one := range []string{"all of them new", "Discoveries"} { // there is nothing else yet
+			require.NotContains(t, week, one)
+		}
 		require.Contains(t, h.Page("/listening?span=day&at=2001-01-01"), "Nothing was heard in this time.")
 		require.Contains(t, h.Page("/listening?span=all&hour=3"), "Remove all filters")
 

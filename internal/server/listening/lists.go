@@ -66,10 +66,10 @@ func tableOf(list string) string {
 	return list
 }
 
-// discoveries returns the artists first heard in the span. It returns none for all time, when every artist was new
-// once.
+// discoveries returns the artists first heard in the span. It returns none where every artist was new: they are the top
+// artists.
 func (a *asked) discoveries(found listening.Answer) []listening.Row {
-	if a.Span.Name == listening.All {
+	if a.Span.Name == listening.All || found.Totals.NewArtists == found.Totals.Artists {
 		return nil
 	}
 	return found.New[:min(5, len(found.New))]

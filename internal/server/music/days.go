@@ -11,8 +11,8 @@ import (
 )
 
 // daysOf groups listens, newest first, by day in the zone of now. The outline also covers listens on other pages; it is
-// nil if there are none.
-func daysOf(ctx context.Context, rows []Row, now time.Time, out *listening.Outline) []ui.Day {
+// nil if there are none. total is how many listens there are on all pages, which the page says above them.
+func daysOf(ctx context.Context, rows []Row, now time.Time, out *listening.Outline, total int) []ui.Day {
 	items := Items(ctx, rows)
 	var all []ui.Day
 	today := "day-" + now.Format(time.DateOnly)
@@ -33,11 +33,15 @@ func daysOf(ctx context.Context, rows []Row, now time.Time, out *listening.Outli
 		if out == nil {
 			continue
 		}
-		if listens, took := out.Day(rows[n].PlayedAt); listens > 0 {
+		listens, took := out.Day(rows[n].PlayedAt)
+		switch {
+		case listens > 0 && listens == total:
+			all[i].Note = Length(ctx, took)
+		case listens > 0:
 			all[i].Note = words.T(ctx, "listens.of_day", "Count", listens) + ", " + Length(ctx, took)
 		}
 		for j := range all[i].Items {
-			all[i].Items[j].Above = aboveOf(ctx, rows, n, out)
+			all[i].Items[j].Above = aboveOf(ctx, rows, n, out, listens, took)
 			all[i].Items[j].Apart = j > 0 && all[i].Items[j].Above == "" && parted(rows, n, out)
 			n++
 		}
@@ -52,10 +56,11 @@ func parted(rows []Row, n int, out *listening.Outline) bool {
 	return this != above
 }
 
-// aboveOf describes the session that ends with a row; empty if none does.
-func aboveOf(ctx context.Context, rows []Row, n int, out *listening.Outline) string {
+// aboveOf describes the session that ends with a row; empty if none does, or if the whole day is that session.
+func aboveOf(ctx context.Context, rows []Row, n int, out *listening.Outline, listens int, took time.Duration) string {
 	session, i := out.Session(rows[n].PlayedAt)
-	if i < 0 || session.Listens < 2 || session.To != rows[n].PlayedAt.Unix() {
+	if i < 0 || session.Listens < 2 || session.To != rows[n].PlayedAt.Unix() ||
+		session.Listens == listens && session.Time == took {
 		return ""
 	}
 	if n > 0 && rows[n-1].PlayedAt.Unix() == session.To { // two began in the same second

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -152,7 +153,7 @@ func (h *Handler) listensPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := listensView{Title: words.T(ctx, "listens.title"), Days: daysOf(ctx, rows, time.Now().In(zone), out),
+	v := listensView{Title: words.T(ctx, "listens.title"), Days: daysOf(ctx, rows, time.Now().In(zone), out, total),
 		Source: string(f.Source), Jump: jump(c)}
 	for name, to := range map[string]*string{"from": &v.From, "to": &v.To} {
 		*to = dayIn(name, c.QueryParam(name), zone)
@@ -233,7 +234,8 @@ func (h *Handler) filters(c echo.Context, v *listensView, f library.ListenFilter
 		return strings.TrimSuffix("/listens?"+rest.Encode(), "?")
 	}
 	add := func(text string, names ...string) {
-		v.Filters = append(v.Filters, ui.Filter{Label: ui.Named{Text: text}, Without: without(names...)})
+		v.Filters = append(v.Filters, ui.Filter{Label: ui.Named{Text: text}, Without: without(names...),
+			InField: slices.Contains([]string{"source", "from", "to"}, names[0])})
 	}
 	for _, one := range []struct {
 		kind string

@@ -31,7 +31,7 @@ func TestListensStandUnderTheirDays(t *testing.T) {
 			"Sonntag, 23. November 2025", "1 Wiedergabe"},
 	} {
 		var got []string
-		for _, d := range daysOf(words.With(t.Context(), l), all, now, nil) {
+		for _, d := range daysOf(words.With(t.Context(), l), all, now, nil, 0) {
 			got = append(got, d.Title, d.Note)
 		}
 		require.Equal(t, want, got)
@@ -48,7 +48,7 @@ func TestListensPageIsSound(t *testing.T) {
 				Filters: []ui.Filter{{Label: ui.Named{Text: uitest.Hostile}, Without: "/listens"}},
 				Sources: []ui.Option{{Label: "x"}}, Hidden: []ui.Hidden{{Name: "tag", Value: uitest.Hostile}}}
 			if f.Total > 0 {
-				v.Days = daysOf(ctx, rows(uitest.Hostile, time.Now()), time.Now(), nil)
+				v.Days = daysOf(ctx, rows(uitest.Hostile, time.Now()), time.Now(), nil, f.Total)
 			}
 			v.heading(ctx, f)
 			if f.Total > 0 {
@@ -85,7 +85,7 @@ func TestDaysAndSessionsAreWhole(t *testing.T) {
 		times = append(times, day.Add(time.Duration(m)*time.Minute))
 	}
 	ctx := words.With(t.Context(), words.English)
-	days := daysOf(ctx, rows("Air", times...), day.AddDate(0, 0, 3), out)
+	days := daysOf(ctx, rows("Air", times...), day.AddDate(0, 0, 3), out, 9)
 	require.Len(t, days, 1)
 	require.Equal(t, "5 listens, 25 min", days[0].Note)
 	var above []string
@@ -96,6 +96,23 @@ func TestDaysAndSessionsAreWhole(t *testing.T) {
 	require.True(t, days[0].Items[1].Apart, "a session of one")
 	require.False(t, days[0].Items[3].Apart)
 	require.Equal(t, "1 h 12 min", Length(ctx, 72*time.Minute))
+
+	days = daysOf(ctx, rows("Air", times...), day.AddDate(0, 0, 3), out, 5)
+	require.Equal(t, "25 min", days[0].Note, "the page says how many there are in all")
+}
+
+// What the heading of a day says, the session that is all of it doesn't say again.
+func TestASessionThatIsTheWholeDayIsNotSaidTwice(t *testing.T) {
+	t.Parallel()
+	music := (&listening.Music{}).With([]listening.Meaning{{Spelling: 1, Track: 1, Length: 5 * time.Minute}})
+	day := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	out := listening.NewOutline(music, time.UTC)
+	out.Add(day.Unix(), 1)
+	out.Add(day.Add(5*time.Minute).Unix(), 1)
+	ctx := words.With(t.Context(), words.English)
+	days := daysOf(ctx, rows("Air", day.Add(5*time.Minute), day), day.AddDate(0, 0, 3), out, 9)
+	require.Equal(t, "2 listens, 10 min", days[0].Note)
+	require.Empty(t, days[0].Items[0].Above)
 }
 
 // Every artist of a listen is a link, in place if the text has the name.
