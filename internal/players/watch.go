@@ -33,11 +33,17 @@ type Watcher struct {
 	Log      *slog.Logger
 }
 
+// said is what is known of the notification about a player.
+type said struct {
+	user int64
+	open bool
+}
+
 // Run looks until ctx ends. It is not called twice at once.
 func (w Watcher) Run(ctx context.Context) error {
-	heard := map[library.ConnectionID]bool{} // players without an open notification
+	known := map[library.ConnectionID]said{}
 	for ticker := time.NewTicker(watchEvery); ; {
-		if err := w.look(ctx, heard); err != nil && ctx.Err() == nil {
+		if err := w.look(ctx, known); err != nil && ctx.Err() == nil {
 			w.Log.Error("players cannot be looked at", "err", err)
 		}
 		select {
@@ -49,31 +55,45 @@ func (w Watcher) Run(ctx context.Context) error {
 	}
 }
 
-func (w Watcher) look(ctx context.Context, heard map[library.ConnectionID]bool) error {
+func (w Watcher) look(ctx context.Context, known map[library.ConnectionID]said) error {
 	all, err := w.Store.AllPlayers(ctx)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	now, there := time.Now(), map[library.ConnectionID]bool{}
 	for _, p := range all {
+		there[p.ID] = true
 		habit, err := w.Store.HabitOf(ctx, p.User, p.ID, HabitFrom(now))
 		if err != nil {
 			return err
 		}
+		before, looked := known[p.ID]
 		switch silent := !p.Paused && habit.Silent(now); {
 		case silent:
+			known[p.ID] = said{p.User, true}
 			err = w.Notifier.Open(ctx, notify.Notification{User: p.User, Connection: p.ID, Cause: SilentCause,
 				Severity: notify.Info, Title: words.New("players.silence.title", "Name", p.Name),
 				Message: words.New("players.silence.text", "Name", p.Name, "Since", words.Day(habit.Latest)),
 				Action:  notify.Action{Label: words.New("players.silence.open"), URL: "/players/" + string(p.ID)}})
-			delete(heard, p.ID)
-		case !heard[p.ID]:
-			err = w.Notifier.Resolve(ctx, p.User, p.ID, SilentCause)
-			heard[p.ID] = err == nil
+		case before.open || !looked:
+			if err = w.Notifier.Resolve(ctx, p.User, p.ID, SilentCause); err == nil {
+				known[p.ID] = said{p.User, false}
+			}
 		}
 		if err != nil {
 			return err
 		}
+	}
+	for id, v := range known { // one was removed, perhaps while it was looked at
+		if there[id] {
+			continue
+		}
+		if v.open {
+			if err := w.Notifier.Resolve(ctx, v.user, id, SilentCause); err != nil {
+				return err
+			}
+		}
+		delete(known, id)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -482,8 +483,11 @@ func TestASilentPlayerIsSaidOnce(t *testing.T) {
 
 		time.Sleep(40 * 24 * time.Hour)
 		require.Len(t, said(), 1, "silent once more")
+		synctest.Wait() // for the look of this hour
 		h.Call(http.MethodDelete, "/players/"+p.id, "", http.StatusNoContent)
 		require.Empty(t, said(), "nobody waits for a player that is gone")
+		time.Sleep(2 * time.Hour)
+		require.Empty(t, said(), "nor later")
 	})
 }
 
