@@ -160,12 +160,28 @@ type Server struct {
 	port     string
 	cmd      *exec.Cmd
 	ended    chan struct{} // closed when cmd has ended
+	settings []string
 }
+
+// quick are settings for tests that nobody who keeps data would choose.
+var quick = []string{"fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0",
+	"shared_buffers=16MB", "max_connections=300", "autovacuum=off", "jit=off"}
 
 // Start starts a server and returns when it answers. Its data survives a restart of the server, but not of the machine.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{t: t, bin: programs(t)}
+	return start(t, quick)
+}
+
+// StartAsInstalled starts a server with the settings that it comes with: what is committed is on the disk.
+func StartAsInstalled(t testing.TB) *Server {
+	t.Helper()
+	return start(t, nil)
+}
+
+func start(t testing.TB, settings []string) *Server {
+	t.Helper()
+	s := &Server{t: t, bin: programs(t), settings: settings}
 	var err error
 	if s.dir, err = os.MkdirTemp("", "reprise-postgres-"); err != nil { // other users cannot read t.TempDir
 		t.Fatal(err)
@@ -224,6 +240,12 @@ func asPostgres(t testing.TB, line []string, files ...string) []string {
 		line...)
 }
 
+// Use has the rest of a test run on the server.
+func (s *Server) Use(t testing.TB) {
+	t.Helper()
+	t.Setenv(env, s.Database("reprise"))
+}
+
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
@@ -243,11 +265,11 @@ func (s *Server) Resume() {
 		if port == "" {
 			port = freePort(s.t)
 		}
-		cmd := s.command(
-			"postgres", "-D", s.data(), "-p", port, "-k", s.dir, "-c", "listen_addresses=127.0.0.1", "-c",
-			"fsync=off", "-c", "full_page_writes=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c",
-			"shared_buffers=16MB", "-c", "max_connections=300", "-c", "autovacuum=off", "-c", "jit=off",
-		)
+		line := []string{"-D", s.data(), "-p", port, "-k", s.dir, "-c", "listen_addresses=127.0.0.1"}
+		for _, one := range s.settings {
+			line = append(line, "-c", one)
+		}
+		cmd := s.command("postgres", line...)
 		cmd.Stdout, cmd.Stderr = &out, &out
 		childtest.Tie(cmd, syscall.SIGINT) // with which it also removes its shared memory
 		if err := cmd.Start(); err != nil {
