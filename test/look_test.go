@@ -81,8 +81,13 @@ func TestBrowserHeadHasThePicturesColor(t *testing.T) {
 	var artist string
 	do(t, tab, chromedp.Navigate(p.url+"/listens"), chromedp.WaitReady("#listens .row", byQuery),
 		chromedp.Evaluate(firstOf("artist"), &artist))
-	do(t, tab, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(artist), loaded,
-		holds(`document.querySelector(".music .backdrop")?.complete`))
+	do(t, tab, chromedp.EmulateViewport(1280, 900))
+	until(t, func() (there bool) {
+		do(t, tab, chromedp.Navigate(artist), loaded,
+			chromedp.Evaluate(`Boolean(document.querySelector(".music .backdrop"))`, &there))
+		return there
+	}, "the artist's picture to be found")
+	do(t, tab, holds(`document.querySelector(".music .backdrop")?.complete`))
 	// The worst pictures: a black one in the light look, a white one in the dark one.
 	for look, filter := range map[string]string{"light": "brightness(0)", "dark": "brightness(0) invert(1)"} {
 		var texts []string
