@@ -14,8 +14,9 @@ func pasted(field string) func(map[string]string) (string, error) {
 	return func(f map[string]string) (string, error) { return f[field], nil }
 }
 
-// server reads the address of a server as people type it, and gives it the scheme. It also reports whether the
-// connection is unprotected: also that of a host at home that is typed without http:// or https://, and has no name.
+// server reads the address of a server as people type it, and gives it the scheme. Without http:// or https://, a
+// private IP address and localhost get http://, every other host https://. It also reports whether the connection is
+// unprotected.
 func server(text, scheme string) (u *url.URL, plain bool, err error) {
 	typed := text
 	if !strings.Contains(typed, "://") {

@@ -162,15 +162,7 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
 		leader, term := g.member.Leader()
 		var err error
 		if leader.alive() && leader.ID != g.member.me.ID {
-			// A leader that was stopped keeps its connections. What it has not answered ends with its term, websockets
-			// included: browsers open them again.
-			to, end := context.WithCancel(r.Context())
-			ended := context.AfterFunc(term, end)
-			to = context.WithValue(context.WithValue(to, toKey{}, leader.Address), triedKey{}, &err)
-			g.proxy.ServeHTTP(w, body(r).WithContext(to))
-			ended()
-			end()
-			if err == nil {
+			if err = g.askLeader(w, body(r), leader, term); err == nil {
 				return
 			}
 			if r.Context().Err() != nil { // nothing would be an empty answer with status 200
@@ -184,6 +176,17 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// askLeader has the leader of a term answer a request; the error says that it did not. A leader that was stopped keeps
+// its connections, so what it has not answered ends with its term, websockets included: browsers open them again.
+func (g *Gate) askLeader(w http.ResponseWriter, r *http.Request, leader Leader, term context.Context) (err error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(term, cancel)()
+	ctx = context.WithValue(context.WithValue(ctx, toKey{}, leader.Address), triedKey{}, &err)
+	g.proxy.ServeHTTP(w, r.WithContext(ctx))
+	return err
 }
 
 // wait waits until it is worth asking again; false if that is too long.
@@ -276,6 +279,9 @@ func (g *Gate) Serve(ctx context.Context, l net.Listener) error {
 func (g *Gate) answer(w http.ResponseWriter, r *http.Request) {
 	from, h := r.Header.Get(cameFrom), g.local.Load()
 	switch {
+	case from == "": // servers pass on requests, and make none of their own
+		http.NotFound(w, r)
+		return
 	case h == nil:
 		w.Header().Set(notLeading, "yes")
 		plain(w, http.StatusServiceUnavailable, "This server does not lead.")

@@ -252,6 +252,16 @@ func TestProbesAreAnsweredByEachServer(t *testing.T) {
 	require.Equal(t, "draining\n", said)
 }
 
+// Whoever has the key of the servers but passes on nobody's request learns nothing.
+func TestOnlyRequestsOfBrowsersAreAnswered(t *testing.T) {
+	t.Parallel()
+	only := newBook().serves(t, "first", "a secret key of all")
+	only.leads(t, echo)
+	w := httptest.NewRecorder()
+	only.gate.answer(w, httptest.NewRequest(http.MethodGet, "/files/x", nil))
+	require.Equal(t, http.StatusNotFound, w.Code)
+}
+
 // Promise: What a leader that hangs has not answered ends when another one leads, and is asked of that one if that
 // changes nothing.
 func TestNobodyWaitsForALeaderThatWas(t *testing.T) {

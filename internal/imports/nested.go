@@ -9,10 +9,10 @@ import (
 // mostNested is how many archives in an archive are looked into.
 const mostNested = 5
 
-// keptFile is a file that is kept.
+// keptFile is a file that was just received.
 type keptFile struct {
-	user int64  // whose it is
-	name string // among the Files
+	user int64  // who sent it
+	name string // by which Files finds it
 	said string // for people
 	size int64
 }
@@ -71,11 +71,11 @@ func (r *Runner) nested(ctx context.Context, user int64, file *zip.File) (f kept
 		return f, found, &RefusedError{} // it is damaged, or larger than it says
 	}
 	kept, err := r.c.Files.Open(ctx, f.name)
-	if err != nil {
-		return f, found, err
+	if err == nil {
+		found, err = recognise(kept, f.said)
+		err = errors.Join(err, kept.Close())
 	}
-	found, err = recognise(kept, f.said)
-	if err = errors.Join(err, kept.Close()); err != nil {
+	if err != nil {
 		err = errors.Join(err, r.c.Files.Remove(ctx, f.name))
 	}
 	return f, found, err

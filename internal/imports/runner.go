@@ -54,7 +54,7 @@ type Config struct {
 	// Counted, if not nil, is called with the numbers of new and of known listens that were stored. Exports of Reprise
 	// are not counted, because their listens belong to no single provider.
 	Counted func(provider string, added, known int)
-	// Free returns the room on the disk of Dir, in bytes; nil when that is not known.
+	// Free returns the room on the disk of Files, in bytes; nil when they are in a database elsewhere.
 	Free func() (bytes int64, known bool)
 	// RowBytes is the room that a listen takes on that disk, in bytes; 0 when the database is elsewhere.
 	RowBytes int64

@@ -26,8 +26,8 @@ type Call struct {
 	// Eager says that a person waits for the answer: the request is repeated where that may help, and an open breaker
 	// lets it through as its probe.
 	Eager bool
-	// Typed says that the call tries what a person has just typed, which may be a wrong address: it is repeated for
-	// only a few seconds, so that they are told soon.
+	// Typed says that the call tries what a person has just typed, which may be a wrong address. It is repeated for a
+	// few seconds only, because a mistake should show soon.
 	Typed    bool
 	Patience time.Duration // how long the upstream may take for an answer; 0 means CallTimeout
 	// FirstDelay replaces the base of the backoff when the server cannot be reached; 0 means the usual one.

@@ -763,6 +763,7 @@ func TestAPlayerIsSetUpOnPages(t *testing.T) {
 		p.send(http.MethodPost, "/1/submit-listens", secret, single("Jóga", time.Now()))
 		require.NotContains(t, h.Page("/players"), "Waiting for the first play")
 		require.Contains(t, h.Page("/players/"+p.id), "1 play")
+		require.NotContains(t, h.Page("/players/"+p.id), "Last heard from", "that was when it played last")
 		require.Contains(t, h.Page("/listens"), "Attic")
 
 		w := h.Submit("/players", http.StatusConflict, "name", "Attic", "for", "any")

@@ -10,6 +10,14 @@ import (
 	"reprise/internal/server/servertest"
 )
 
+func TestOnlyWhoHasNoServiceIsSentToConnectOne(t *testing.T) {
+	t.Parallel()
+	h := servertest.New(t, delivery.Options{})
+	require.NotContains(t, h.Page("/playlists"), "Connect a service", "its playlists will appear")
+	h.As(h.Other("Ben"))
+	require.Contains(t, h.Page("/playlists"), "Connect a service")
+}
+
 func TestProgramsReadPlaylists(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})

@@ -206,12 +206,14 @@ func (h *Handler) listPage(c echo.Context) error {
 	}
 	views := core.ViewAll(part, func(p library.StoredPlaylist) Playlist { return viewOf(p, label) })
 	v := overviewOf(ctx, views, pagesOf(pager))
-	connected, err := h.store.UserConnections(ctx, user)
-	if err != nil {
-		return err
-	}
-	if len(connected) > 0 {
-		v.Next = nil // what there is will appear by itself
+	if len(views) == 0 {
+		connected, err := h.store.UserConnections(ctx, user)
+		if err != nil {
+			return err
+		}
+		if len(connected) > 0 {
+			v.Next = nil // what there is will appear by itself
+		}
 	}
 	if err := h.illustrate(ctx, user, part, v.Playlists); err != nil {
 		return err

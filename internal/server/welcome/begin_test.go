@@ -48,6 +48,24 @@ func TestMemberAsksForAnotherService(t *testing.T) {
 	require.Len(t, h.Call(http.MethodGet, "/asks", "", http.StatusOK)["asks"], 1)
 }
 
+// What has to be set up first stands apart, for an administrator and for a member. A server has the names that its
+// owners look for.
+func TestServicesThatNeedASetupStandApart(t *testing.T) {
+	t.Parallel()
+	h := servertest.New(t, delivery.Options{})
+	h.Registry.Replace(providertest.New(registered.Describe("navidrome")))
+	h.Unregistered()
+	apart := func(heading string) {
+		ready, later, found := strings.Cut(h.Page("/welcome/services"), "<h2>"+heading+"</h2>")
+		require.True(t, found, heading)
+		require.Contains(t, ready, "Navidrome, gonic, supysonic, Airsonic")
+		require.Contains(t, later, "Last.fm")
+	}
+	apart("These need a setup of a few minutes")
+	h.As(h.Other("Ben"))
+	apart("The administrator has to set these up first")
+}
+
 // A form may have led here, from which no browser goes on to another site by itself, and nobody has to go.
 func TestTheFirstStepsAskBeforeTheyLeadAway(t *testing.T) {
 	t.Parallel()

@@ -218,7 +218,7 @@ func (h *Handler) First(role string) *ui.Way {
 	return &ui.Way{At: 1, Of: len(partsOf(h.asksContact(role)))}
 }
 
-// way returns one of all steps. The name of a service stands for connecting it.
+// way returns where a step stands among all steps. A service's name means the step that connects it.
 func (h *Handler) way(s steps, name string) *ui.Way {
 	all := partsOf(s.contact || name == "contact") // it can be opened again
 	w := &ui.Way{At: slices.Index(all, name) + 1, Of: len(all)}

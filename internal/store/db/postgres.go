@@ -48,9 +48,9 @@ func newPostgres(address string) (postgres, error) {
 	// Both sides notice a dead connection within a minute.
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second,
 		Interval: 10 * time.Second, Count: 3}}).DialContext
-	// River stores times as text without a zone. Each query is written for an index, as SQLite takes it. Postgres plans
-	// a prepared one for how large the tables are at first, and would go on reading all of a table that was empty then;
-	// what it thinks such a plan costs would have it compile the query, too.
+	// River stores times as text without a zone. Every query has an index, which SQLite always uses. Postgres would
+	// plan a prepared query while its tables are empty, and go on reading them from end to end when they are large.
+	// Without such scans its estimates of cost are too high to decide by them what to compile.
 	maps.Copy(c.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "reprise",
 		"enable_seqscan": "off", "jit": "off",
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"})

@@ -100,8 +100,8 @@ func Found(err error) error {
 // back: with 8, BenchmarkSaveListens takes twice as long there.
 const RowsAtOnce = 64
 
-// fewRows are inserted at once, however many they are. Of more, the largest power of two is: a connection keeps each
-// statement prepared, and there are not many of them.
+// fewRows is the largest number of rows that go into one statement as they are. Larger numbers are split into powers of
+// two: a connection keeps every statement prepared, so there should be few of them.
 const fewRows = 8
 
 // InsertRows inserts rows of width values each. head is the statement before VALUES, and tail the rest of it.
