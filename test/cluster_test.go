@@ -262,6 +262,7 @@ func TestAnOlderServerDoesNotLead(t *testing.T) {
 	_, err = db.Exec("DELETE FROM schema_version WHERE version_id = 99999")
 	require.NoError(t, err)
 	third := begin() // of the version that fits
+	defer func() { t.Log("SECOND", second.log.String(), "THIRD", third.log.String()) }()
 	until(t, func() bool { return third.timesLeading() == 1 }, "the third to lead")
 	require.Equal(t, http.StatusOK, v.status("/listens"))
 	require.NoError(t, second.stop(syscall.SIGTERM))

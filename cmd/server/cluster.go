@@ -14,9 +14,11 @@ import (
 	"reprise/internal/server"
 	"reprise/internal/server/edge"
 	"reprise/internal/store"
+	"reprise/internal/store/db"
+	"reprise/internal/store/servers"
 )
 
-// turn is the time in which a server of several leads.
+// turn is the time in which a server of several leads, or works beside the one that does.
 type turn struct {
 	*process
 	place
@@ -24,7 +26,13 @@ type turn struct {
 }
 
 // Work implements cluster.Turn.
-func (t turn) Work(ctx context.Context) error { return t.work(ctx, t.store, t.place) }
+func (t turn) Work(ctx context.Context, serves func(cluster.Pages)) error {
+	t.serve = func(ctx context.Context, srv *server.Server, _ config.Config) error {
+		serves(srv)
+		return srv.Work(ctx)
+	}
+	return t.work(ctx, t.store, t.place)
+}
 
 // Close implements cluster.Turn.
 func (t turn) Close() error { return t.store.Close() }
@@ -71,33 +79,69 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 		Browsers: func(ctx context.Context) error {
 			return server.Serve(ctx, door(p.listener), gate, c.ShutdownTimeout)
 		},
-		Open: func(ctx context.Context, elected func(context.Context, uint32) error) (cluster.Turn, error) {
-			opened := storeOptions(c)
-			opened.Elected = elected
-			db, err := p.dir.Open(ctx, opened)
-			return turn{p, leading(member, identity, gate), db}, err
+		Prepare: func(ctx context.Context) error { return p.prepare(ctx, book, c) },
+		Lead: func(ctx context.Context, lease int64) (cluster.Turn, error) {
+			db, err := p.open(ctx, c, lease)
+			return turn{p, leading(member, identity), db}, err
+		},
+		Beside: func(ctx context.Context) (cluster.Turn, error) {
+			if err := settled(ctx, book); err != nil {
+				return nil, err
+			}
+			db, err := p.open(ctx, c, 0)
+			return turn{p, place{beside: true, ready: func(*app) {}, announce: announced}, db}, err
 		}}
 	err = node.Run(ctx)
 	p.log.Info("stopped")
 	return err
 }
 
+// prepare makes the tables in an empty database, and refuses one of a newer version, which this program can't lead.
+func (p *process) prepare(ctx context.Context, book *servers.Book, c config.Config) error {
+	if empty, err := book.Empty(ctx); err != nil {
+		return err
+	} else if !empty {
+		return db.RefuseNewer(ctx, p.dir.Place())
+	}
+	made, err := p.dir.Open(ctx, storeOptions(c))
+	if err != nil {
+		return err
+	}
+	return made.Close()
+}
+
+// settled waits until somebody has an account: the leader alone answers until then.
+func settled(ctx context.Context, book *servers.Book) error {
+	for {
+		fresh, err := book.Fresh(ctx)
+		if err != nil || !fresh {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(cluster.ConfirmEvery):
+		}
+	}
+}
+
+// open opens the database that servers share, under a lease or without.
+func (p *process) open(ctx context.Context, c config.Config, lease int64) (*store.Store, error) {
+	opened := storeOptions(c)
+	opened.Shared, opened.Lease = true, lease
+	return p.dir.Open(ctx, opened)
+}
+
+// announced does nothing: the links were printed when the process began to serve.
+func announced(config.Config, cli.Ready) {}
+
 // leading returns the place of a server that shares its database with others, while it leads.
-func leading(member *cluster.Member, identity cluster.Identity, gate *cluster.Gate) place {
+func leading(member *cluster.Member, identity cluster.Identity) place {
 	return place{
-		ready: func(a *app) {
-			a.hosts.Fence(member.May)
-		},
+		ready: func(a *app) { a.hosts.Fence(member.May) },
 		// The code is the same on all servers, so that a link that one of them has printed works after another has
-		// taken over. The links were printed when the process began to serve.
+		// taken over.
 		setupCode: identity.SetupCode,
-		announce:  func(config.Config, cli.Ready) {},
-		serve: func(ctx context.Context, srv *server.Server, _ config.Config) error {
-			gate.Lead(srv)
-			if ctx.Err() != nil { // it ended in between
-				gate.Lead(nil)
-			}
-			return srv.Work(ctx)
-		},
+		announce:  announced,
 	}
 }

@@ -120,6 +120,7 @@ func serveOn(ctx context.Context, listener net.Listener, from start, console cli
 
 // place is how a process serves: alone, or as one of several servers that share a database.
 type place struct {
+	beside    bool       // another server leads: it calls the services, and does all work that isn't asked for
 	ready     func(*app) // is called before anything runs
 	setupCode func() string
 	announce  func(config.Config, cli.Ready)
@@ -189,6 +190,17 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	} else if !exists {
 		pages.SetupCode = at.setupCode()
 	}
+	if !at.beside {
+		if err := a.catchUp(ctx); err != nil {
+			return err
+		}
+		a.run = append(a.run, a.deliveries.Run, func(ctx context.Context) error {
+			return upkeep.Run(ctx, upkeep.Options{Store: db, Traffic: db.Traffic(), Forget: a.server.Breakers.Forget,
+				Log: p.log})
+		})
+	} else {
+		a.run = nil
+	}
 	srv, err := server.New(pages)
 	if err != nil {
 		return err
@@ -201,15 +213,11 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	ready.SetupCode = pages.SetupCode
 	at.announce(c, ready)
 	g, ctx := errgroup.WithContext(ctx)
-	for _, run := range append(a.run, a.deliveries.Run) {
+	for _, run := range a.run {
 		g.Go(func() error { return run(ctx) })
 	}
 	g.Go(func() error { return at.serve(ctx, srv, c) })
 	g.Go(func() error { return hear(ctx, p.dir, pages.Bus, p.log) })
-	g.Go(func() error {
-		return upkeep.Run(ctx, upkeep.Options{Store: db, Traffic: db.Traffic(), Forget: a.server.Breakers.Forget,
-			Log: p.log})
-	})
 	g.Go(func() error { return db.Sound(ctx) })
 	g.Go(func() error { return upkeep.ReleaseMemory(ctx, p.log) })
 	if err = g.Wait(); errors.Is(err, context.Canceled) { // a stop while something was still starting

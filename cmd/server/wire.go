@@ -119,9 +119,6 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: channels, Guard: guard, Notifier: notifier,
 		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName,
 		Reader: reader, Told: counters.Told})
-	if err := adopt(ctx, courier, c.NotifyURLs); err != nil {
-		return nil, err
-	}
 	sending := deliveryOptions(c)
 	sending.Metrics, sending.Began = counters.Metrics, counters.Delivering
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Teller: notifier,
@@ -129,9 +126,6 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	connections := syncer.NewConnections(guard, sync, deliveries, db, b.bus)
 	playing := players.NewNow(deliveries, b.bus)
 	watch := syncer.NewWatch(guard, db, playing, c.NowPlaying)
-	if err := b.askAgain(ctx, connections, courier); err != nil {
-		return nil, err
-	}
 	imports := b.imports(notifier)
 	removals := removal.New(db, b.bus, log, connections, courier, imports, deliveries)
 	digests := b.newDigests(services, guard)
@@ -207,10 +201,14 @@ func deliveryOptions(c config.Config) delivery.Options {
 		BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout}
 }
 
-// askAgain tells people what they have to enter again after the secret key was lost.
-func (b basics) askAgain(ctx context.Context, c *syncer.Connections, courier *notify.Courier) error {
-	lost, err := b.store.LostChannels(ctx)
-	return errors.Join(err, courier.AskAgain(ctx, lost), c.AskAgain(ctx))
+// catchUp does what follows from what has changed while no server worked: the channels of the settings, and what people
+// have to enter again after the secret key was lost.
+func (a *app) catchUp(ctx context.Context) error {
+	if err := adopt(ctx, a.server.Courier, a.config.NotifyURLs); err != nil {
+		return err
+	}
+	lost, err := a.store.LostChannels(ctx)
+	return errors.Join(err, a.server.Courier.AskAgain(ctx, lost), a.connections.AskAgain(ctx))
 }
 
 // latePlays is how long to wait after a week ends for late plays, from phones that were offline.

@@ -46,13 +46,21 @@ type Front interface {
 	http.Handler
 }
 
-// Gate answers the requests that come to a server: by itself while it leads, otherwise by the leader.
+// Pages are what a server answers with the database open.
+type Pages interface {
+	http.Handler
+	// Beside reports whether a request is answered from the database alone, so that no leader is needed.
+	Beside(*http.Request) bool
+}
+
+// Gate answers the requests that come to a server: by itself while it leads or needs no leader, otherwise by the leader.
 type Gate struct {
 	member *Member
 	front  Front
 	log    *slog.Logger
 	proxy  *httputil.ReverseProxy
-	local  atomic.Pointer[http.Handler] // nil while the server does not lead
+	local  atomic.Pointer[Pages] // nil while the server does not lead
+	beside atomic.Pointer[Pages] // nil while it leads, or can't answer anything beside the leader
 	leaves atomic.Bool
 	room   chan struct{}
 	bodies chan struct{} // one for each body that is kept
@@ -104,13 +112,18 @@ type triedKey struct{} // where the error of an attempt is put
 
 func tried(ctx context.Context) *error { return ctx.Value(triedKey{}).(*error) }
 
-// Lead makes the gate answer by itself; a nil handler ends that.
-func (g *Gate) Lead(h http.Handler) {
+// Lead makes the gate answer by itself; nil ends that.
+func (g *Gate) Lead(h Pages) { put(&g.local, h) }
+
+// Stand makes the gate answer by itself what pages answer from the database alone; nil ends that.
+func (g *Gate) Stand(h Pages) { put(&g.beside, h) }
+
+func put(in *atomic.Pointer[Pages], h Pages) {
 	if h == nil {
-		g.local.Store(nil)
+		in.Store(nil)
 		return
 	}
-	g.local.Store(&h)
+	in.Store(&h)
 }
 
 // Leave has /readyz say that the server is about to stop.
@@ -132,6 +145,10 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case g.front.Has(r.URL.Path):
 		g.front.ServeHTTP(w, r)
 	default:
+		if h := g.beside.Load(); h != nil && (*h).Beside(r) {
+			(*h).ServeHTTP(w, r)
+			return
+		}
 		g.pass(w, r)
 	}
 }
@@ -161,7 +178,7 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
 		}
 		leader, term := g.member.Leader()
 		var err error
-		if leader.alive() && leader.ID != g.member.me.ID {
+		if !leader.Vacant() && leader.ID != g.member.me.ID {
 			if err = g.askLeader(w, body(r), leader, term); err == nil {
 				return
 			}

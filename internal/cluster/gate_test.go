@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,9 +62,17 @@ func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // leads makes a server the leader, with a handler that says what reaches it.
 func (s *server) leads(t *testing.T, h http.HandlerFunc) {
 	t.Helper()
-	require.NoError(t, s.Elected(t.Context(), 1))
-	s.gate.Lead(h)
+	s.claims(t)
+	s.gate.Lead(pages{h, nil})
 }
+
+// pages answer, and need no leader for some paths.
+type pages struct {
+	http.Handler
+	beside []string
+}
+
+func (p pages) Beside(r *http.Request) bool { return slices.Contains(p.beside, r.URL.Path) }
 
 // A browser sends the second half of a file after its server's patience with a whole request has passed.
 func TestASlowUploadReachesTheLeader(t *testing.T) {
@@ -283,6 +292,7 @@ func TestNobodyWaitsForALeaderThatWas(t *testing.T) {
 		body   string
 		err    error
 	}
+	streams := make(chan struct{})
 	answers := map[string]chan answer{"GET /page": nil, "POST /form": nil, "GET /stream": nil}
 	for what := range answers {
 		got := make(chan answer, 1)
@@ -296,11 +306,16 @@ func TestNobodyWaitsForALeaderThatWas(t *testing.T) {
 				return
 			}
 			defer resp.Body.Close()
+			if path == "/stream" {
+				close(streams)
+			}
 			said, err := io.ReadAll(resp.Body)
 			got <- answer{resp.StatusCode, string(said), err}
 		}()
 		<-begun
 	}
+	<-streams
+	b.grows(VacantAfter)
 	second.leads(t, echo)
 	second.beat(t.Context())
 	page, form, stream := <-answers["GET /page"], <-answers["POST /form"], <-answers["GET /stream"]

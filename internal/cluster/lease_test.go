@@ -18,9 +18,9 @@ func TestALeaseIsCountedFromTheSending(t *testing.T) {
 		answer := 4 * time.Second
 		b.takes.Store(int64(answer))
 		m := NewMember(Server{ID: "first"}, b, slog.New(slog.DiscardHandler))
-		elected := time.Now()
-		require.NoError(t, m.Elected(t.Context(), 1))
-		require.Equal(t, answer, time.Since(elected))
+		asked := time.Now()
+		m.claims(t)
+		require.Equal(t, answer, time.Since(asked))
 		time.Sleep(LeaseFor - answer - time.Millisecond)
 		require.True(t, m.May())
 		go m.Run(t.Context()) // and with it the first confirmation, just before the lease ends
@@ -40,7 +40,7 @@ func TestALeaseIsCountedFromTheSending(t *testing.T) {
 func TestASuspendedLeaderNoLongerCalls(t *testing.T) {
 	t.Parallel()
 	m := NewMember(Server{ID: "first"}, newBook(), slog.New(slog.DiscardHandler))
-	require.NoError(t, m.Elected(t.Context(), 1))
+	m.claims(t)
 	sent := m.sent
 	m.sent = slept(sent, LeaseFor/2)
 	require.True(t, m.May())
@@ -63,41 +63,14 @@ func TestATakenLeaseIsGivenUpAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
-		b.free = false // nobody has ever led
 		first := b.joins(t, "first")
-		began := time.Now()
-		require.NoError(t, first.Elected(t.Context(), 1))
-		require.NoError(t, first.Elected(t.Context(), 2))
-		require.Zero(t, time.Since(began))
-		time.Sleep(ConfirmEvery)
-		synctest.Wait()
-		b.mu.Lock()
-		require.EqualValues(t, 2, b.backend, "by the connection that has the lock")
-		b.mu.Unlock()
-		require.Zero(t, b.asked, "there was no connection to end")
-		_, _, err := b.Claim(t.Context(), Server{ID: "second"}, 3)
+		first.claims(t)
+		require.NoError(t, b.Resign(t.Context(), 1))
+		_, err := b.Claim(t.Context(), Server{ID: "second"})
 		require.NoError(t, err)
 		time.Sleep(ConfirmEvery)
 		synctest.Wait()
 		require.False(t, first.May())
-	})
-}
-
-func TestAServerFollowsItself(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newBook()
-		m := b.joins(t, "first")
-		require.NoError(t, m.Elected(t.Context(), 1))
-		b.goes(true)
-		time.Sleep(LeaseFor + ConfirmEvery)
-		require.False(t, m.May())
-		b.goes(false)
-		time.Sleep(DeposedAfter)
-		require.Zero(t, b.asked, "it doesn't end its own connection")
-		began := time.Now()
-		require.NoError(t, m.Elected(t.Context(), 2))
-		require.Zero(t, time.Since(began), "its own calls are over")
 	})
 }
 
@@ -107,10 +80,9 @@ func TestALateAnswerEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
 		m := b.joins(t, "first")
-		require.NoError(t, m.Elected(t.Context(), 1))
-		lost, err := m.Lead(t.Context())
-		require.NoError(t, err)
-		_, _, err = b.Claim(t.Context(), Server{ID: "second"}, 2)
+		lost := m.claims(t)
+		require.NoError(t, b.Resign(t.Context(), 1))
+		_, err := b.Claim(t.Context(), Server{ID: "second"})
 		require.NoError(t, err)
 		b.takes.Store(int64(3 * time.Second))
 		time.Sleep(ConfirmEvery + time.Second)
@@ -141,20 +113,18 @@ func TestANewLeaderIsNews(t *testing.T) {
 				return false
 			}
 		}
-		require.NoError(t, first.Elected(t.Context(), 1))
+		first.claims(t)
 		require.True(t, woken())
 		require.False(t, woken())
-		_, lease, err := b.Claim(t.Context(), Server{ID: "third"}, 3)
+		require.NoError(t, first.Resign(t.Context()))
+		require.True(t, woken())
+		_, err := b.Claim(t.Context(), Server{ID: "third"})
 		require.NoError(t, err)
 		require.True(t, woken())
-		require.NoError(t, b.Resign(t.Context(), lease))
-		require.True(t, woken())
 		require.False(t, woken())
-		time.Sleep(time.Minute)
-		require.Zero(t, b.asked, "the connection of a leader that has stopped is not ended")
 
 		b.goes(true)
-		time.Sleep(DeposedAfter - ConfirmEvery - time.Millisecond)
+		time.Sleep(SilentAfter - ConfirmEvery - time.Millisecond)
 		require.True(t, second.Heard())
 		time.Sleep(ConfirmEvery + time.Millisecond)
 		require.False(t, second.Heard())
@@ -164,12 +134,12 @@ func TestANewLeaderIsNews(t *testing.T) {
 func TestWhoIsHeardOf(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	for age, want := range map[time.Duration]State{0: Leads, DeposedAfter: Leads, DeposedAfter + 1: Silent} {
+	for age, want := range map[time.Duration]State{0: Leads, SilentAfter: Leads, SilentAfter + 1: Silent} {
 		require.Equal(t, want, Server{Seen: now.Add(-age), Leads: true}.State(now), age)
 	}
 	require.Equal(t, Waits, Server{Seen: now}.State(now))
-	for leader, want := range map[Leader]bool{{}: false, {Lease: 1}: true, {Lease: 1, Released: true}: false,
-		{Lease: 1, Age: DeposedAfter - 1}: true, {Lease: 1, Age: DeposedAfter}: false} {
-		require.Equal(t, want, leader.alive(), leader)
+	for leader, want := range map[Leader]bool{{}: true, {Lease: 1}: false, {Lease: 1, Released: true}: true,
+		{Lease: 1, Age: VacantAfter - 1}: false, {Lease: 1, Age: VacantAfter}: true} {
+		require.Equal(t, want, leader.Vacant(), leader)
 	}
 }

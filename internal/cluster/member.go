@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,12 +12,14 @@ const (
 	ConfirmEvery = 2 * time.Second
 	// LeaseFor is how long a leader may make upstream calls after its last confirmation was sent.
 	LeaseFor = 10 * time.Second
-	// DeposedAfter is when the others end the connections of a leader that confirms nothing.
-	DeposedAfter = 15 * time.Second
-	// margin is what a successor waits longer than LeaseFor: clocks run at slightly different speeds.
-	margin = time.Second
-	// answerWithin is how long the database may take to answer a confirmation.
-	answerWithin = 5 * time.Second
+	// VacantAfter is when another server may lead instead of one that confirms nothing. It is longer than LeaseFor,
+	// because clocks run at slightly different speeds.
+	VacantAfter = LeaseFor + time.Second
+	// SilentAfter is when a server that says nothing is listed as silent.
+	SilentAfter = 15 * time.Second
+	// answerWithin is how long the database may take to answer a confirmation, and claimWithin a claim, which ends the
+	// connections of the leader before.
+	answerWithin, claimWithin = 5 * time.Second, 20 * time.Second
 )
 
 // Server is one of the servers that share a database.
@@ -48,7 +49,7 @@ var States = []State{Leads, Waits, Silent}
 // State returns what the server does, as far as is known.
 func (s Server) State(now time.Time) State {
 	switch {
-	case now.Sub(s.Seen) > DeposedAfter:
+	case now.Sub(s.Seen) > SilentAfter:
 		return Silent
 	case s.Leads:
 		return Leads
@@ -65,20 +66,18 @@ type Leader struct {
 	Released bool          // it has stopped in good order
 }
 
-// alive reports whether somebody leads, as far as is known.
-func (l Leader) alive() bool { return l.Lease > 0 && !l.Released && l.Age < DeposedAfter }
+// Vacant reports whether another server may lead.
+func (l Leader) Vacant() bool { return l.Lease == 0 || l.Released || l.Age >= VacantAfter }
 
 // Book is where servers write down that they are there, and who leads. All of it is by the clock of the database.
 type Book interface {
 	// Beat notes that a server is there, and returns who leads.
 	Beat(context.Context, Server) (Leader, error)
-	// Claim makes a server that holds the lock the leader, and returns who was it before. The new lease is the former
-	// one's plus one; it is 0 while the database is empty. backend is the connection that holds the lock.
-	Claim(ctx context.Context, me Server, backend uint32) (before Leader, lease int64, err error)
+	// Claim makes a server the leader if the place is vacant, and ends the connections of the leader before. The lease
+	// is the former one's plus one; 0 if somebody leads.
+	Claim(ctx context.Context, me Server) (lease int64, err error)
 	// Confirm notes that the leader is there. It reports false if the lease has ended.
-	Confirm(ctx context.Context, lease int64, backend uint32) (bool, error)
-	// Depose ends the connection that holds the lock for a lease that has not been confirmed for a time.
-	Depose(ctx context.Context, lease int64, unconfirmed time.Duration) error
+	Confirm(ctx context.Context, lease int64) (bool, error)
 	// Resign notes that the leader of a lease has stopped in good order.
 	Resign(ctx context.Context, lease int64) error
 	// All returns the servers, the leader first.
@@ -87,22 +86,19 @@ type Book interface {
 	Leave(ctx context.Context, id string) error
 }
 
-// ErrDeposed is the error of a server that no longer leads.
-var ErrDeposed = errors.New("this server no longer leads")
-
 // Member is this server among those of a database. Safe for concurrent use.
 type Member struct {
-	me   Server
-	book Book
-	log  *slog.Logger
-	poke chan struct{}
+	me    Server
+	book  Book
+	log   *slog.Logger
+	poke  chan struct{}
+	beats chan struct{} // has a value after a beat that the database has answered
 
 	mu      sync.Mutex
 	leader  Leader
 	heard   time.Time       // when the database answered last
 	term    context.Context // ends when leader changes
 	endTerm context.CancelFunc
-	backend uint32        // the connection that holds the lock; 0 without
 	lease   int64         // 0 while it does not lead
 	sent    time.Time     // when the last confirmation that was answered was sent
 	lost    chan struct{} // closed when the lease is lost
@@ -110,7 +106,7 @@ type Member struct {
 
 // NewMember returns a Member, which is not heard of before Run.
 func NewMember(me Server, book Book, log *slog.Logger) *Member {
-	m := &Member{me: me, book: book, log: log, poke: make(chan struct{}, 1)}
+	m := &Member{me: me, book: book, log: log, poke: make(chan struct{}, 1), beats: make(chan struct{}, 1)}
 	m.term, m.endTerm = context.WithCancel(context.Background())
 	return m
 }
@@ -127,8 +123,17 @@ func (m *Member) Run(ctx context.Context) error {
 		case <-m.poke:
 		}
 		m.beat(ctx)
-		timer.Reset(ConfirmEvery)
+		timer.Reset(m.pause())
 	}
+}
+
+// pause returns how long it is to the next beat: a place that becomes vacant is noticed at once.
+func (m *Member) pause() time.Duration {
+	leader, _ := m.Leader()
+	if left := VacantAfter - leader.Age; leader.Lease > 0 && left > 0 && left < ConfirmEvery {
+		return left
+	}
+	return ConfirmEvery
 }
 
 func (m *Member) leave(ctx context.Context) error {
@@ -144,9 +149,8 @@ func (m *Member) leave(ctx context.Context) error {
 func (m *Member) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	lease, backend := m.held()
-	if lease > 0 {
-		m.confirm(ctx, lease, backend)
+	if lease := m.held(); lease > 0 {
+		m.confirm(ctx, lease)
 	}
 	leader, err := m.book.Beat(ctx, m.me)
 	if err != nil {
@@ -163,18 +167,16 @@ func (m *Member) beat(ctx context.Context) {
 	}
 	m.leader = leader
 	m.mu.Unlock()
-	if leader.Lease > 0 && !leader.Released && leader.Age >= DeposedAfter && leader.ID != m.me.ID {
-		m.log.Warn("the leader has not been heard of, and is deposed", "lease", leader.Lease, "age", leader.Age)
-		if err := m.book.Depose(ctx, leader.Lease, DeposedAfter); err != nil && ctx.Err() == nil {
-			m.log.Warn("the leader can't be deposed", "err", err)
-		}
+	select {
+	case m.beats <- struct{}{}:
+	default:
 	}
 }
 
 // confirm confirms the lease, and gives it up if it has ended.
-func (m *Member) confirm(ctx context.Context, lease int64, backend uint32) {
+func (m *Member) confirm(ctx context.Context, lease int64) {
 	sent := time.Now()
-	still, err := m.book.Confirm(ctx, lease, backend)
+	still, err := m.book.Confirm(ctx, lease)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -187,80 +189,51 @@ func (m *Member) confirm(ctx context.Context, lease int64, backend uint32) {
 }
 
 func (m *Member) loseLocked() {
-	m.lease, m.backend = 0, 0
+	m.lease = 0
 	close(m.lost)
 	m.log.Warn("this server no longer leads")
 }
 
-func (m *Member) held() (lease int64, backend uint32) {
+func (m *Member) held() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.lease, m.backend
+	return m.lease
 }
 
-// Elected is called when a connection has got the lock, and again when another connection has got it after the first
-// was lost. It returns when upstream calls may be made: when those of the leader before can have ended.
-func (m *Member) Elected(ctx context.Context, backend uint32) error {
-	if lease, _ := m.held(); lease > 0 {
-		still, err := m.book.Confirm(ctx, lease, backend)
-		if err == nil && !still {
-			err = ErrDeposed
-		}
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if err == nil && m.lease == lease {
-			m.backend = backend
-		}
-		return err
-	}
-	return m.claim(ctx, backend)
-}
-
-func (m *Member) claim(ctx context.Context, backend uint32) error {
-	sent := time.Now()
-	before, lease, err := m.book.Claim(ctx, m.me, backend)
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	m.backend = backend
-	if lease > 0 {
-		m.lease, m.sent, m.lost = lease, sent, make(chan struct{})
-	}
-	m.mu.Unlock()
-	if lease == 0 { // an empty database: nobody was there before
-		return nil
-	}
-	m.log.Info("this server leads", "lease", lease)
-	wait := LeaseFor + margin - before.Age
-	if before.Lease == 0 || before.Released || before.ID == m.me.ID {
-		wait = 0
-	}
+// Await waits until this server may lead, or ctx ends. Only one caller at a time may wait.
+func (m *Member) Await(ctx context.Context) error {
 	select {
-	case <-time.After(wait):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-m.beats: // what it heard may be old
+	default:
+	}
+	m.Ask()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-m.beats:
+		}
+		if leader, _ := m.Leader(); leader.Vacant() {
+			return nil
+		}
 	}
 }
 
-// Lead completes the election of a server that has just created the tables, and returns a channel that is closed when
-// it no longer leads.
-func (m *Member) Lead(ctx context.Context) (lost <-chan struct{}, err error) {
-	if lease, backend := m.held(); lease == 0 {
-		if backend == 0 {
-			return nil, ErrDeposed
-		}
-		if err := m.claim(ctx, backend); err != nil {
-			return nil, err
-		}
+// Lead makes this server the leader if the place is still vacant. It returns the lease, 0 if somebody else leads, and a
+// channel that is closed when it is lost.
+func (m *Member) Lead(ctx context.Context) (lease int64, lost <-chan struct{}, err error) {
+	ctx, cancel := context.WithTimeout(ctx, claimWithin)
+	defer cancel()
+	sent := time.Now()
+	lease, err = m.book.Claim(ctx, m.me)
+	if err != nil || lease == 0 {
+		return 0, nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.lease == 0 {
-		return nil, errors.New("the database has no list of servers")
-	}
-	return m.lost, nil
+	m.lease, m.sent, m.lost = lease, sent, make(chan struct{})
+	m.log.Info("this server leads", "lease", lease)
+	return lease, m.lost, nil
 }
 
 // Resign gives up the lease in good order, so that another server may lead at once. Call it when nothing is written
@@ -268,7 +241,7 @@ func (m *Member) Lead(ctx context.Context) (lost <-chan struct{}, err error) {
 func (m *Member) Resign(ctx context.Context) error {
 	m.mu.Lock()
 	lease := m.lease
-	m.lease, m.backend = 0, 0
+	m.lease = 0
 	m.mu.Unlock()
 	if lease == 0 {
 		return nil
@@ -310,5 +283,5 @@ func (m *Member) Ask() {
 func (m *Member) Heard() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return time.Since(m.heard) < DeposedAfter
+	return time.Since(m.heard) < SilentAfter
 }

@@ -17,17 +17,14 @@ import (
 
 // book is a Book in memory.
 type book struct {
-	mu      sync.Mutex
-	down    bool         // does not answer
-	takes   atomic.Int64 // nanoseconds from a write to its answer
-	lease   int64
-	server  Server
-	backend uint32
-	seen    time.Time
-	free    bool // released
-	ended   []uint32
-	asked   int // to end the leader's connection
-	there   map[string]Server
+	mu     sync.Mutex
+	down   bool         // does not answer
+	takes  atomic.Int64 // nanoseconds from a write to its answer
+	lease  int64
+	server Server
+	seen   time.Time
+	free   bool // released
+	there  map[string]Server
 }
 
 var errDown = errors.New("no answer")
@@ -46,16 +43,21 @@ func (b *book) Beat(_ context.Context, me Server) (Leader, error) {
 	return b.leaderLocked(), nil
 }
 
-func (b *book) Claim(_ context.Context, me Server, backend uint32) (Leader, int64, error) {
+func (b *book) Claim(_ context.Context, me Server) (int64, error) {
 	defer func() { time.Sleep(time.Duration(b.takes.Load())) }()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before := b.leaderLocked()
-	b.lease, b.server, b.backend, b.seen, b.free = b.lease+1, me, backend, time.Now(), false
-	return before, b.lease, nil
+	switch {
+	case b.down:
+		return 0, errDown
+	case !b.leaderLocked().Vacant():
+		return 0, nil
+	}
+	b.lease, b.server, b.seen, b.free = b.lease+1, me, time.Now(), false
+	return b.lease, nil
 }
 
-func (b *book) Confirm(_ context.Context, lease int64, backend uint32) (bool, error) {
+func (b *book) Confirm(_ context.Context, lease int64) (bool, error) {
 	defer func() { time.Sleep(time.Duration(b.takes.Load())) }()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,18 +67,8 @@ func (b *book) Confirm(_ context.Context, lease int64, backend uint32) (bool, er
 	case b.lease != lease || b.free:
 		return false, nil
 	}
-	b.seen, b.backend = time.Now(), backend
+	b.seen = time.Now()
 	return true, nil
-}
-
-func (b *book) Depose(_ context.Context, lease int64, unconfirmed time.Duration) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.asked++
-	if b.lease == lease && time.Since(b.seen) > unconfirmed {
-		b.ended = append(b.ended, b.backend)
-	}
-	return nil
 }
 
 func (b *book) Resign(_ context.Context, lease int64) error {
@@ -105,6 +97,13 @@ func (b *book) goes(down bool) {
 	b.down = down
 }
 
+// grows makes the leader's last confirmation that much older.
+func (b *book) grows(by time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen = b.seen.Add(-by)
+}
+
 // joins returns a member that takes part until the test ends.
 func (b *book) joins(t *testing.T, id string) *Member {
 	t.Helper()
@@ -116,16 +115,23 @@ func (b *book) joins(t *testing.T, id string) *Member {
 
 func newBook() *book { return &book{free: true, there: map[string]Server{}} }
 
+// claims makes a member the leader.
+func (m *Member) claims(t *testing.T) (lost <-chan struct{}) {
+	t.Helper()
+	lease, lost, err := m.Lead(t.Context())
+	require.NoError(t, err)
+	require.Positive(t, lease)
+	return lost
+}
+
 func TestALeaderCallsUntilItsLeaseEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
 		first := b.joins(t, "first")
 		require.False(t, first.May())
-		require.NoError(t, first.Elected(t.Context(), 1))
+		lost := first.claims(t)
 		require.True(t, first.May(), "nobody was there before")
-		lost, err := first.Lead(t.Context())
-		require.NoError(t, err)
 		time.Sleep(time.Hour)
 		require.True(t, first.May(), "it has confirmed all the time")
 
@@ -141,6 +147,10 @@ func TestALeaderCallsUntilItsLeaseEnds(t *testing.T) {
 		b.goes(false)
 		time.Sleep(time.Minute)
 		require.False(t, first.May(), "a lease that was lost does not come back")
+		began := time.Now()
+		require.NoError(t, first.Await(t.Context()))
+		first.claims(t)
+		require.Zero(t, time.Since(began), "its own calls are over")
 	})
 }
 
@@ -148,25 +158,18 @@ func TestASuccessorWaitsForCallsUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
-		first, second := b.joins(t, "first"), b.joins(t, "second")
-		require.NoError(t, first.Elected(t.Context(), 1))
-		time.Sleep(ConfirmEvery / 2)
-		b.mu.Lock()
-		confirmed := b.seen
-		b.mu.Unlock()
-
-		// The first is cut off and has not noticed; the second has the lock.
-		b.goes(true)
-		time.Sleep(3 * time.Second)
-		require.True(t, first.May())
-		b.goes(false)
-		require.NoError(t, second.Elected(t.Context(), 2))
+		first := NewMember(Server{ID: "first"}, b, slog.New(slog.DiscardHandler)) // stopped: it confirms nothing
+		second := b.joins(t, "second")
+		first.claims(t)
+		confirmed := time.Now()
+		require.NoError(t, second.Await(t.Context()))
+		require.Equal(t, VacantAfter, time.Since(confirmed))
 		require.False(t, first.May())
-		require.Equal(t, LeaseFor+margin, time.Since(confirmed))
+		second.claims(t)
 		require.True(t, second.May())
-		leader, _ := first.Leader()
-		require.Equal(t, "second", leader.ID)
-		require.ErrorIs(t, first.Elected(t.Context(), 3), nil, "as a successor in its turn")
+		lease, _, err := first.Lead(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, lease, "somebody leads")
 	})
 }
 
@@ -175,46 +178,35 @@ func TestASuccessorNeedNotWaitAfterAGoodEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
 		first, second := b.joins(t, "first"), b.joins(t, "second")
-		require.NoError(t, first.Elected(t.Context(), 1))
+		first.claims(t)
 		time.Sleep(time.Minute)
 		require.NoError(t, first.Resign(t.Context()))
 		require.False(t, first.May())
 		began := time.Now()
-		require.NoError(t, second.Elected(t.Context(), 2))
+		require.NoError(t, second.Await(t.Context()))
+		second.claims(t)
 		require.Zero(t, time.Since(began))
 		require.True(t, second.May())
 	})
 }
 
-func TestASilentLeaderIsDeposed(t *testing.T) {
+func TestOneOfManyLeads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
-		first := NewMember(Server{ID: "first"}, b, slog.New(slog.DiscardHandler)) // stopped: it confirms nothing
-		require.NoError(t, first.Elected(t.Context(), 7))
-		b.joins(t, "second")
-		time.Sleep(DeposedAfter - time.Millisecond)
-		b.mu.Lock()
-		require.Zero(t, b.asked)
-		b.mu.Unlock()
-		time.Sleep(ConfirmEvery)
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		require.Equal(t, []uint32{7}, b.ended, "once")
-	})
-}
-
-// A connection that has the lock again does not bring back a lease that another server has taken meanwhile.
-func TestALostConnectionDoesNotBringALeaseBack(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newBook()
-		first := NewMember(Server{ID: "first"}, b, slog.New(slog.DiscardHandler))
-		require.NoError(t, first.Elected(t.Context(), 1))
-		require.NoError(t, first.Elected(t.Context(), 2), "its own lease goes on")
-		second := b.joins(t, "second")
-		require.NoError(t, second.Elected(t.Context(), 3))
-		require.NoError(t, second.Resign(t.Context()))
-		require.ErrorIs(t, first.Elected(t.Context(), 4), ErrDeposed)
+		var lead atomic.Int64
+		for _, id := range []string{"1", "2", "3", "4", "5"} {
+			m := b.joins(t, id)
+			go func() {
+				for m.Await(t.Context()) == nil {
+					if lease, _, err := m.Lead(t.Context()); err == nil && lease > 0 {
+						lead.Add(1)
+						return
+					}
+				}
+			}()
+		}
+		time.Sleep(time.Hour)
+		require.EqualValues(t, 1, lead.Load())
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,26 +13,30 @@ import (
 	"reprise/internal/resilience"
 )
 
-// leadAgainAfter is how long a server that could not lead leaves it to the others.
-const leadAgainAfter = 30 * time.Second
+// againAfter is how long a server that can't work leaves it to the others.
+const againAfter = 30 * time.Second
 
-// Node is one server of those that share a database, whether it leads or waits.
+// Node is one server of those that share a database, whether it leads or not.
 type Node struct {
 	Member *Member
 	Gate   *Gate
 	// Browsers serves the gate to browsers, and Peers is where the other servers reach it.
 	Browsers func(context.Context) error
 	Peers    net.Listener
-	// Open opens the database for writing. It waits until the lock is free, and calls elected with the lock.
-	Open func(ctx context.Context, elected func(ctx context.Context, backend uint32) error) (Turn, error)
+	// Prepare makes the tables in an empty database.
+	Prepare func(context.Context) error
+	// Lead opens the database under a lease, and Beside while another server leads.
+	Lead   func(ctx context.Context, lease int64) (Turn, error)
+	Beside func(context.Context) (Turn, error)
 	// Drain is how long a server that ends goes on: the load balancer hears first that it leaves.
 	Drain time.Duration
 	Log   *slog.Logger
 }
 
-// Turn is what a server does while it leads.
+// Turn is what a server does while it leads, or while another one does.
 type Turn interface {
-	Work(context.Context) error
+	// Work calls serves when it answers requests, and works until ctx ends.
+	Work(ctx context.Context, serves func(Pages)) error
 	Close() error
 }
 
@@ -52,24 +57,36 @@ func (n *Node) Run(ctx context.Context) error {
 	g.Go(func() error { return n.Browsers(work) })
 	g.Go(func() error {
 		defer gone() // the others hear of this server until its work has ended
-		n.leadAgain(work)
+		n.takeTurns(work)
 		return nil
 	})
 	return g.Wait()
 }
 
-// leadAgain leads whenever it is this server's turn, until ctx ends.
-func (n *Node) leadAgain(ctx context.Context) {
+// takeTurns works beside the leader, and leads when that is this server's turn, until ctx ends.
+func (n *Node) takeTurns(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := n.lead(ctx)
+		standing, leads := context.WithCancel(ctx)
+		var beside sync.WaitGroup
+		beside.Go(func() { n.again(standing, "this server answers no page by itself", n.beside) })
+		n.again(ctx, "this server can't lead", func(ctx context.Context) error { return n.lead(ctx, leads) })
+		leads()
+		beside.Wait()
+	}
+}
+
+// again calls do until it has worked, or ctx ends. failed is what the log says otherwise.
+func (n *Node) again(ctx context.Context, failed string, do func(context.Context) error) {
+	for ctx.Err() == nil {
+		err := do(ctx)
 		if ctx.Err() != nil || err == nil {
-			continue
+			return
 		}
-		wait := leadAgainAfter
-		if _, ok := errors.AsType[*resilience.LocalError](err); ok || errors.Is(err, ErrDeposed) {
+		wait := againAfter
+		if _, ok := errors.AsType[*resilience.LocalError](err); ok {
 			wait = ConfirmEvery
 		}
-		n.Log.Error("this server can't lead", "err", err, "again_in", wait)
+		n.Log.Error(failed, "err", err, "again_in", wait)
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
@@ -77,20 +94,35 @@ func (n *Node) leadAgain(ctx context.Context) {
 	}
 }
 
-// lead waits for the right to lead, and works until it or ctx ends.
-func (n *Node) lead(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, n.Member.Resign(context.WithoutCancel(ctx))) }()
-	turn, err := n.Open(ctx, n.Member.Elected)
+// beside works beside the leader, until ctx ends.
+func (n *Node) beside(ctx context.Context) (err error) {
+	turn, err := n.Beside(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { // before the lock is free, so that the next leader need not wait
-		err = errors.Join(err, n.Member.Resign(context.WithoutCancel(ctx)), turn.Close())
-	}()
-	lost, err := n.Member.Lead(ctx)
-	if err != nil {
+	defer func() { err = errors.Join(err, turn.Close()) }()
+	defer n.Gate.Stand(nil)
+	return turn.Work(ctx, n.Gate.Stand)
+}
+
+// lead waits for the right to lead, and works until it or ctx ends. It calls leads when it answers requests.
+func (n *Node) lead(ctx context.Context, leads func()) (err error) {
+	if err := n.Member.Await(ctx); err != nil {
 		return err
 	}
+	if err := n.Prepare(ctx); err != nil {
+		return err
+	}
+	lease, lost, err := n.Member.Lead(ctx)
+	if err != nil || lease == 0 {
+		return err
+	}
+	resign := func() error { return n.Member.Resign(context.WithoutCancel(ctx)) }
+	turn, err := n.Lead(ctx, lease)
+	if err != nil {
+		return errors.Join(err, resign())
+	}
+	defer func() { err = errors.Join(err, resign(), turn.Close()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -101,5 +133,11 @@ func (n *Node) lead(ctx context.Context) (err error) {
 		}
 		n.Gate.Lead(nil)
 	}()
-	return turn.Work(ctx)
+	return turn.Work(ctx, func(h Pages) {
+		n.Gate.Lead(h)
+		if ctx.Err() != nil { // it ended in between
+			n.Gate.Lead(nil)
+		}
+		leads()
+	})
 }

@@ -18,14 +18,15 @@ func TestItLeadsSoonAfterTheDatabaseIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
 		tries := 0
-		n := Node{Member: NewMember(Server{}, newBook(), log), Log: log,
-			Open: func(context.Context, func(context.Context, uint32) error) (Turn, error) {
+		n := Node{Member: newBook().joins(t, "1"), Log: log,
+			Prepare: func(context.Context) error {
 				tries++
-				return nil, &resilience.LocalError{}
-			}}
+				return &resilience.LocalError{}
+			},
+			Beside: func(ctx context.Context) (Turn, error) { return nil, &resilience.LocalError{} }}
 		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 		defer stop()
-		n.leadAgain(ctx)
+		n.takeTurns(ctx)
 		require.Equal(t, 3, tries)
 	})
 }

@@ -47,7 +47,7 @@ type Queue struct {
 }
 
 // Open brings River's tables up to date, empties the one of jobs, and returns the queue in them. No other process may
-// use them.
+// work jobs.
 func Open(ctx context.Context, driver riverdriver.Driver[*sql.Tx], write Write) (*Queue, error) {
 	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -64,6 +64,11 @@ func Open(ctx context.Context, driver riverdriver.Driver[*sql.Tx], write Write) 
 	if err != nil {
 		return nil, fmt.Errorf("empty the queue: %w", err)
 	}
+	return Join(driver, write)
+}
+
+// Join returns the queue in tables that another process has opened, which works the jobs.
+func Join(driver riverdriver.Driver[*sql.Tx], write Write) (*Queue, error) {
 	client, err := river.NewClient(driver, &river.Config{Logger: slog.New(slog.DiscardHandler),
 		FetchCooldown: river.FetchCooldownMin})
 	if err != nil {

@@ -151,6 +151,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.door.ServeHTTP(w, r)
 }
 
+// Beside reports whether a request is answered from the database alone, beside the server that calls the services.
+func (s *Server) Beside(r *http.Request) bool {
+	return s.resources.door.Takes(r)
+}
+
 // Run serves on l until ctx ends. Then it ends the open streams, waits at most grace for the requests under way, and
 // returns when nothing is left.
 func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) error {

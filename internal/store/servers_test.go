@@ -1,11 +1,13 @@
 package store
 
 import (
-	"context"
-	"errors"
+	"database/sql"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/cluster"
@@ -35,9 +37,8 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	leader, err := book.Beat(t.Context(), one)
 	require.NoError(t, err)
 	require.True(t, leader.Released, "nobody has led yet")
-	before, lease, err := book.Claim(t.Context(), one, 0)
+	lease, err := book.Claim(t.Context(), one)
 	require.NoError(t, err)
-	require.Zero(t, before.Lease)
 	require.EqualValues(t, 1, lease)
 	leader, err = book.Beat(t.Context(), cluster.Server{ID: "2", Name: "music-2", Started: time.Now()})
 	require.NoError(t, err)
@@ -48,31 +49,21 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	require.Equal(t, []any{"music", true, "music-2", false},
 		[]any{all[0].Name, all[0].Leads, all[1].Name, all[1].Leads})
 
-	_, lease, err = book.Claim(t.Context(), cluster.Server{ID: "2"}, 0)
+	lease, err = book.Claim(t.Context(), cluster.Server{ID: "2"})
+	require.NoError(t, err)
+	require.Zero(t, lease, "the first leads")
+	_, err = s.Writer.Exec("UPDATE leader SET seen_at = seen_at - 11000")
+	require.NoError(t, err)
+	lease, err = book.Claim(t.Context(), cluster.Server{ID: "2"})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, lease)
-	still, err := book.Confirm(t.Context(), 1, 0)
+	still, err := book.Confirm(t.Context(), 1)
 	require.NoError(t, err)
 	require.False(t, still, "the first lease has ended")
 	require.NoError(t, book.Resign(t.Context(), 1)) // which ends nobody else's
-	still, err = book.Confirm(t.Context(), 2, 0)
+	still, err = book.Confirm(t.Context(), 2)
 	require.NoError(t, err)
 	require.True(t, still)
-
-	// The connection of a leader that says nothing is ended, and not before.
-	var backend uint32
-	require.NoError(t, s.Writer.QueryRow("SELECT pg_backend_pid()").Scan(&backend))
-	_, err = book.Confirm(t.Context(), 2, backend)
-	require.NoError(t, err)
-	require.NoError(t, book.Depose(t.Context(), 2, time.Hour))
-	require.NoError(t, s.Ping(t.Context()))
-	require.NoError(t, book.Depose(t.Context(), 2, -time.Hour))
-	var now uint32
-	for now == 0 || now == backend { // the pool makes another connection
-		if err := s.Writer.QueryRow("SELECT pg_backend_pid()").Scan(&now); err != nil {
-			now = 0
-		}
-	}
 	require.NoError(t, book.Resign(t.Context(), 2))
 	require.NoError(t, book.Leave(t.Context(), "1"))
 	all, err = s.Servers(t.Context())
@@ -84,40 +75,98 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 // without returns a leader without what depends on the time.
 func without(l cluster.Leader) cluster.Leader { l.Age = 0; return l }
 
-// A second store waits for the lock, and gives it back if it may not lead.
-func TestAStoreOnPostgresWaitsForItsTurn(t *testing.T) {
+// What the leader of a lease has open ends when another server takes over, with what it has not committed.
+//
+// Promise: A server that no longer leads writes nothing more.
+func TestALeaderThatWasWritesNothing(t *testing.T) {
 	t.Parallel()
 	if !postgrestest.On() {
 		return
 	}
 	dir := t.TempDir()
-	s, at := openIn(t, dir), in(t, dir)
-	elected := make(chan uint32, 1)
-	opened := make(chan *Store, 1)
-	go func() {
+	first, at := openIn(t, dir), in(t, dir)
+	require.NoError(t, first.Close())
+	open := func(lease int64) (*Store, error) {
 		var opt Options
-		opt.Elected = func(_ context.Context, backend uint32) error {
-			elected <- backend
-			return nil
-		}
-		again, err := Open(t.Context(), at, s.Key, opt)
-		require.NoError(t, err)
-		opened <- again
-	}()
-	_, err := Open(t.Context(), at, s.Key, Options{})
-	require.ErrorContains(t, err, "lock timeout", "who does not wait is refused")
-	require.Empty(t, elected)
-	require.NoError(t, s.Close())
-	require.NotZero(t, <-elected)
-	again := <-opened
-	require.NoError(t, again.Close())
-
-	refused := errors.New("not your turn")
-	var opt Options
-	opt.Elected = func(context.Context, uint32) error { return refused }
-	_, err = Open(t.Context(), at, s.Key, opt)
-	require.ErrorIs(t, err, refused)
-	last, err := Open(t.Context(), at, s.Key, Options{})
+		opt.Shared, opt.Lease = true, lease
+		return Open(t.Context(), at, first.Key, opt)
+	}
+	book, err := servers.Open(t.Context(), at, first.Key)
 	require.NoError(t, err)
-	require.NoError(t, last.Close())
+	defer book.Close()
+	lease, err := book.Claim(t.Context(), cluster.Server{ID: "1"})
+	require.NoError(t, err)
+	leads, err := open(lease)
+	require.NoError(t, err)
+	defer leads.Close()
+	beside, err := open(0)
+	require.NoError(t, err)
+	defer beside.Close()
+	_, err = Open(t.Context(), at, first.Key, Options{})
+	require.ErrorContains(t, err, "lock timeout", "who wants to be alone is refused")
+
+	late, err := leads.Writer.Begin()
+	require.NoError(t, err)
+	_, err = late.Exec("INSERT INTO facts (name, value) VALUES ('late', '')")
+	require.NoError(t, err)
+	_, err = beside.Reader.Exec("SELECT 1")
+	require.NoError(t, err)
+	require.NoError(t, book.Resign(t.Context(), lease))
+	lease, err = book.Claim(t.Context(), cluster.Server{ID: "2"})
+	require.NoError(t, err)
+	require.NoError(t, beside.Prove(t.Context()), "the transaction under way has been undone")
+	require.Error(t, late.Commit())
+	require.Error(t, leads.Exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('late', '')"))
+	err = leads.Exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('late', '')")
+	require.Equal(t, db.LeaseEnded.String(), problemOf(t, err))
+	require.Error(t, leads.Reader.PingContext(t.Context()))
+	_, err = open(lease - 1)
+	require.Equal(t, db.LeaseEnded.String(), problemOf(t, err))
+	var late2 int
+	require.NoError(t, beside.Reader.QueryRow("SELECT count(*) FROM facts WHERE name = 'late'").Scan(&late2))
+	require.Zero(t, late2)
+	next, err := open(lease)
+	require.NoError(t, err)
+	require.NoError(t, next.Close())
+}
+
+// Servers beside each other change the same row as if one had done it.
+func TestServersWriteOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	if !postgrestest.On() {
+		return
+	}
+	dir := t.TempDir()
+	made, at := openIn(t, dir), in(t, dir)
+	require.NoError(t, made.Exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('n', '0')"))
+	require.NoError(t, made.Close())
+	var all sync.WaitGroup
+	for range 3 {
+		var opt Options
+		opt.Shared = true
+		s, err := Open(t.Context(), at, made.Key, opt)
+		require.NoError(t, err)
+		defer s.Close()
+		for range 4 {
+			all.Go(func() {
+				for range 10 {
+					err := s.Write(t.Context(), func(tx *sql.Tx) error {
+						var n int
+						if err := tx.QueryRow("SELECT value FROM facts WHERE name = 'n'").Scan(&n); err != nil {
+							return err
+						}
+						return db.ExecTx(t.Context(), tx, "UPDATE facts SET value = $1 WHERE name = 'n'",
+							strconv.Itoa(n+1))
+					})
+					assert.NoError(t, err)
+				}
+			})
+		}
+		defer func() {
+			all.Wait()
+			var n string
+			require.NoError(t, s.Reader.QueryRow("SELECT value FROM facts WHERE name = 'n'").Scan(&n))
+			require.Equal(t, "120", n)
+		}()
+	}
 }

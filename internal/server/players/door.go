@@ -114,6 +114,12 @@ func (d *Door) consent(w http.ResponseWriter, r *players.Request) {
 // ownPath begins the path of one player, which its secret follows.
 const ownPath = "/p/"
 
+// Takes reports whether a request is a player's.
+func (d *Door) Takes(r *http.Request) bool {
+	_, of := d.find(r)
+	return of != nil
+}
+
 // Serve answers a request if it is a player's, and reports whether it is.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request) bool {
 	one, of := d.find(r)

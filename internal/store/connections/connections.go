@@ -156,7 +156,7 @@ func (s *Store) ConnectionNames(ctx context.Context, user int64) (map[library.Co
 
 // RenameConnection changes the name of a connection. It returns library.ErrNotFound if there is none.
 func (s *Store) RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error {
-	return db.Changed(s.db.Writer.ExecContext(ctx,
+	return db.Changed(s.db.Change(ctx,
 		"UPDATE connections SET name = $1 WHERE user_id = $2 AND connection = $3", name, user, conn))
 }
 
@@ -184,20 +184,20 @@ func (s *Store) SaveCredentials(ctx context.Context, c library.Connection) error
 	if err != nil {
 		return fmt.Errorf("encode credentials: %w", err)
 	}
-	return db.Changed(s.db.Writer.ExecContext(ctx,
+	return db.Changed(s.db.Change(ctx,
 		"UPDATE connections SET credentials = $1 WHERE user_id = $2 AND connection = $3 AND generation = $4",
 		sealed, c.User, c.ID, c.Generation))
 }
 
 // SetApp changes whose limits a connection shares.
 func (s *Store) SetApp(ctx context.Context, user int64, conn library.ConnectionID, app string) error {
-	return db.Changed(s.db.Writer.ExecContext(ctx,
+	return db.Changed(s.db.Change(ctx,
 		"UPDATE connections SET app = $1 WHERE user_id = $2 AND connection = $3", app, user, conn))
 }
 
 // SetPaused pauses or resumes a connection.
 func (s *Store) SetPaused(ctx context.Context, user int64, conn library.ConnectionID, paused bool) error {
-	return db.Changed(s.db.Writer.ExecContext(ctx,
+	return db.Changed(s.db.Change(ctx,
 		"UPDATE connections SET paused = $1 WHERE user_id = $2 AND connection = $3", db.Flag(paused), user, conn))
 }
 

@@ -33,10 +33,11 @@ func (s *Store) TakeState(ctx context.Context, asked oauth.State) (oauth.State, 
 	v := oauth.State{ID: asked.ID}
 	var sealed string
 	var created int64
-	err := s.db.Writer.QueryRowContext(ctx, `DELETE FROM oauth_states
-		WHERE id = $1 AND session = $2 AND user_id = $3
-		RETURNING session, user_id, connection, verifier, return_to, created_at`, asked.ID, asked.Session, asked.User).
-		Scan(&v.Session, &v.User, &v.Connection, &sealed, &v.ReturnTo, &created)
+	err := s.db.Write(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `DELETE FROM oauth_states WHERE id = $1 AND session = $2 AND user_id = $3
+			RETURNING session, user_id, connection, verifier, return_to, created_at`, asked.ID, asked.Session,
+			asked.User).Scan(&v.Session, &v.User, &v.Connection, &sealed, &v.ReturnTo, &created)
+	})
 	if err != nil {
 		return v, db.Found(err)
 	}

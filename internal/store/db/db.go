@@ -39,15 +39,18 @@ type Options struct {
 	Version string // of this program; a database names the one that upgraded it. Empty: it names none
 	// CheckBeside lets Open return before a large database is checked for damage; see Sound.
 	CheckBeside bool
-	// Elected, for a Postgres database that several servers share, is called when this one has the lock, before it
-	// changes anything, and each time a new connection has it again. backend is that connection's process in Postgres.
-	// With an error the lock is given back. Without Elected, Open does not wait for another server to stop.
-	Elected func(ctx context.Context, backend uint32) error
+	// Shared lets several servers have a Postgres database open. Without, no other one has it open until Close.
+	Shared bool
+	// Lease, with Shared, is that under which this server leads. Its connections end when another server takes over.
+	// Without one, Open changes nothing, and refuses a database of another version.
+	Lease int64
 }
 
+// Beside reports whether another server leads.
+func (o Options) Beside() bool { return o.Shared && o.Lease == 0 }
+
 // Open opens a database, creates it if there is none, and brings it up to date (see Migrate). Every error is a
-// sentence for the person who starts the server. On Postgres, it is locked until Close; with Options.Elected, Open
-// waits until no other server has it locked.
+// sentence for the person who starts the server.
 func Open(ctx context.Context, at Place, key *Key, opt Options) (*DB, error) {
 	return OpenWith(ctx, at, key, opt, Steps())
 }
@@ -66,9 +69,12 @@ func OpenWith(ctx context.Context, at Place, key *Key, opt Options, files fs.FS)
 }
 
 func (d *DB) open(ctx context.Context, opt Options) (err error) {
-	d.Writer, d.Reader, err = d.connect(ctx, locking{alone: true, elected: opt.Elected})
+	d.Writer, d.Reader, err = d.connect(ctx, locking{alone: !opt.Shared, shared: opt.Shared, lease: opt.Lease})
 	if err != nil {
 		return err
+	}
+	if opt.Beside() {
+		return d.Fits(ctx)
 	}
 	if err := d.begin(ctx); err != nil {
 		return err

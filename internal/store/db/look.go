@@ -55,6 +55,19 @@ func Glance(ctx context.Context, at Place, key *Key) (Look, error) {
 	return e.look(ctx, quick, key)
 }
 
+// RefuseNewer returns an error for a database of a newer version than this program's. A server may be using it.
+func RefuseNewer(ctx context.Context, at Place) error {
+	e, err := at.engine()
+	if err != nil {
+		return err
+	}
+	look, err := e.look(ctx, quick, nil)
+	if err == nil && look.Step > look.Newest {
+		err = newer(e, look.Step, look.Newest, look.By)
+	}
+	return err
+}
+
 // read fills l from a sound database. tables is a query that counts how many of three tables exist.
 func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (err error) {
 	l.Sound = true

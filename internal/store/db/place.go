@@ -29,6 +29,9 @@ type engine interface {
 	// connect opens the two pools. The writer has one connection, so that its transactions run one after the other.
 	// The reader cannot write. For SQLite, the data directory's lock keeps other servers out.
 	connect(context.Context, locking) (writer, reader *sql.DB, err error)
+	// serial reports whether no other process writes: the writer's one connection is enough to have one transaction at
+	// a time.
+	serial() bool
 	// intact returns an error if the database is damaged.
 	Intact(context.Context, *sql.DB) error
 	// look returns a Look at the database, and changes nothing.
@@ -53,8 +56,9 @@ type engine interface {
 
 // locking says how connect keeps out other servers.
 type locking struct {
-	alone   bool                                            // it locks the database
-	elected func(ctx context.Context, backend uint32) error // see Options.Elected; nil: it does not wait for the lock
+	alone  bool  // no other server may have the database open
+	shared bool  // others may, unless they want to be alone
+	lease  int64 // see Options.Lease
 }
 
 func (p Place) engine() (engine, error) {

@@ -63,34 +63,16 @@ func (p postgres) String() string {
 	return p.config.Database + " at " + net.JoinHostPort(p.config.Host, strconv.Itoa(int(p.config.Port)))
 }
 
-// oneServer takes the lock of a server on its schema. It returns true if there is no schema. The number is an arbitrary
-// one that keeps the lock apart from those of other programs.
-const oneServer = "SELECT pg_advisory_lock(hashtextextended(current_schema(), 8420)) IS NULL"
-
-// tryEvery is how often a server that waits for the lock tries to get it. Waiting inside Postgres would keep it from
-// cleaning up what others delete.
-const tryEvery = time.Second
-
-// await waits until a connection has the lock of a server.
-func await(ctx context.Context, c *pgx.Conn) error {
-	every := time.NewTicker(tryEvery)
-	defer every.Stop()
-	for {
-		var got bool
-		err := c.QueryRow(ctx, tryLock).Scan(&got)
-		if err != nil || got {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-every.C:
-		}
-	}
-}
-
-// tryLock takes the same lock as oneServer, if it is free. It returns true also if there is no schema.
-const tryLock = "SELECT coalesce(pg_try_advisory_lock(hashtextextended(current_schema(), 8420)), true)"
+// The locks of a schema. The numbers are arbitrary ones that keep them apart from those of other programs.
+const (
+	// serveAlone keeps every other server out, and serveTogether those that would be alone. They belong to the
+	// connection that writes. They return true if there is no schema.
+	serveAlone    = "SELECT pg_advisory_lock(hashtextextended(current_schema(), 8420)) IS NULL"
+	serveTogether = "SELECT pg_advisory_lock_shared(hashtextextended(current_schema(), 8420)) IS NULL"
+	// beginWriting begins a transaction that writes. It waits for those of other processes: one of them runs at a
+	// time, as if there were one connection.
+	beginWriting = "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 8422))"
+)
 
 // shared returns the database at a place if several servers can share it.
 func shared(at Place) (postgres, error) {
@@ -107,7 +89,7 @@ func OpenAlone(ctx context.Context, at Place, key *Key) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := p.pool(func(context.Context, *pgx.Conn) error { return nil })
+	own := p.pool(false, func(context.Context, *pgx.Conn) error { return nil })
 	own.SetMaxOpenConns(1)
 	there, err := p.exists(ctx)
 	if err == nil && there {
@@ -132,35 +114,18 @@ func Connect(ctx context.Context, at Place) (*pgx.Conn, error) {
 }
 
 func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql.DB, err error) {
-	again := false // a connection had the lock before
-	writer = p.pool(func(ctx context.Context, c *pgx.Conn) error {
-		if !how.alone {
-			return nil
-		}
-		// The lock belongs to the connection that writes, so that a server without it cannot write, also after its
-		// connection was lost.
-		if how.elected != nil && !again {
-			if err := await(ctx, c); err != nil {
-				return err
-			}
-		}
-		// Postgres may need a moment to notice that the previous connection is gone.
-		if _, err := c.Exec(ctx, "SET lock_timeout = '5s'"); err != nil {
-			return err
-		}
-		var nowhere bool
-		err := c.QueryRow(ctx, oneServer).Scan(&nowhere)
-		if err == nil && nowhere {
-			err = &pgconn.PgError{Code: noSchema}
-		}
-		if err == nil && how.elected != nil {
-			again = true
-			err = how.elected(ctx, c.PgConn().PID())
-		}
-		return err
+	if how.lease > 0 {
+		p.config = p.config.Copy()
+		p.config.RuntimeParams["application_name"] = LeaderName(how.lease)
+	}
+	writer = p.pool(true, func(ctx context.Context, c *pgx.Conn) error {
+		return errors.Join(serve(ctx, c, how), under(ctx, c, how.lease))
 	})
 	writer.SetMaxOpenConns(1)
-	reader = p.pool(func(ctx context.Context, c *pgx.Conn) error {
+	reader = p.pool(false, func(ctx context.Context, c *pgx.Conn) error {
+		if err := under(ctx, c, how.lease); err != nil {
+			return err
+		}
 		_, err := c.Exec(ctx, "SET default_transaction_read_only = on")
 		return err
 	})
@@ -169,8 +134,50 @@ func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql
 	return writer, reader, Explain(writer.PingContext(ctx))
 }
 
+// serve takes the lock of a server on a connection that writes.
+func serve(ctx context.Context, c *pgx.Conn, how locking) error {
+	take := serveAlone
+	switch {
+	case how.shared:
+		take = serveTogether
+	case !how.alone:
+		return nil
+	}
+	// Postgres may need a moment to notice that the previous connection is gone.
+	if _, err := c.Exec(ctx, "SET lock_timeout = '5s'"); err != nil {
+		return err
+	}
+	var nowhere bool
+	err := c.QueryRow(ctx, take).Scan(&nowhere)
+	if err == nil && nowhere {
+		err = &pgconn.PgError{Code: noSchema}
+	}
+	if err == nil && how.shared {
+		// A server that is stopped in a transaction keeps the others from writing for that long at most.
+		_, err = c.Exec(ctx, "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '5s'")
+	}
+	return err
+}
+
+// LeaderName is how the connections of the server that leads under a lease are called.
+func LeaderName(lease int64) string { return "reprise, lease " + strconv.FormatInt(lease, 10) }
+
+// under returns an error if a lease has ended. It waits for a server that is taking over: that one ends the connections
+// of the lease before, and no new ones can be made.
+func under(ctx context.Context, c *pgx.Conn, lease int64) error {
+	if lease == 0 {
+		return nil
+	}
+	var now int64
+	err := c.QueryRow(ctx, "SELECT lease FROM leader FOR SHARE").Scan(&now)
+	if err == nil && now != lease {
+		err = &resilience.LocalError{Problem: LeaseEnded, Err: fmt.Errorf("lease %d has followed %d", now, lease)}
+	}
+	return err
+}
+
 // pool returns a pool that calls prepare on each new connection.
-func (p postgres) pool(prepare func(context.Context, *pgx.Conn) error) *sql.DB {
+func (p postgres) pool(writes bool, prepare func(context.Context, *pgx.Conn) error) *sql.DB {
 	after := func(ctx context.Context, c *pgx.Conn) error {
 		err := direct(ctx, c)
 		if err == nil {
@@ -181,7 +188,7 @@ func (p postgres) pool(prepare func(context.Context, *pgx.Conn) error) *sql.DB {
 		}
 		return nil
 	}
-	made := connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after))}
+	made := connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after)), writes}
 	return sql.OpenDB(countedDriver{made, p.traffic})
 }
 
@@ -196,20 +203,57 @@ func direct(ctx context.Context, c *pgx.Conn) error {
 	return err
 }
 
-// connector returns connections that accept every text; see pgConn.
-type connector struct{ driver.Connector }
+// connector returns connections that accept every text, and whose transactions take turns if they write; see pgConn.
+type connector struct {
+	driver.Connector
+	writes bool
+}
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	made, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return pgConn{made.(*stdlib.Conn)}, nil
+	return pgConn{made.(*stdlib.Conn), c.writes}, nil
 }
 
 // pgConn removes from texts the characters that Postgres refuses and SQLite accepts. One such character in an
 // upstream's answer would otherwise block everything after it.
-type pgConn struct{ *stdlib.Conn }
+type pgConn struct {
+	*stdlib.Conn
+	writes bool
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c pgConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if !c.writes || opts.ReadOnly {
+		return c.Conn.BeginTx(ctx, opts)
+	}
+	conn := c.Postgres()
+	if conn.IsClosed() {
+		return nil, driver.ErrBadConn
+	}
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginWriting})
+	if err != nil {
+		if !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' { // it has begun, and waited in vain
+			_, _ = conn.Exec(context.WithoutCancel(ctx), "ROLLBACK") // the first error is returned
+		}
+		return nil, err
+	}
+	return pgTx{ctx, tx}, nil
+}
+
+// pgTx is a transaction of pgx as database/sql takes it.
+type pgTx struct {
+	ctx context.Context
+	tx  pgx.Tx
+}
+
+// Commit implements driver.Tx.
+func (t pgTx) Commit() error { return t.tx.Commit(t.ctx) }
+
+// Rollback implements driver.Tx.
+func (t pgTx) Rollback() error { return t.tx.Rollback(t.ctx) }
 
 // Postgres returns the connection as tables.Postgres needs it.
 func (c pgConn) Postgres() *pgx.Conn { return c.Conn.Conn() }
@@ -286,7 +330,10 @@ func (p postgres) has(ctx context.Context, db *sql.DB, table string) (there bool
 // keep does nothing: each step is one transaction, and backups are made with Postgres' own tools.
 func (p postgres) keep(context.Context, *sql.DB, int64) error { return nil }
 
-// Driver returns a driver that polls, as on SQLite: no other process writes.
+// serial returns false: other processes may write.
+func (p postgres) serial() bool { return false }
+
+// Driver returns a driver that polls, as on SQLite: one server works the jobs.
 func (p postgres) Driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riverdatabasesql.New(writer)
 }

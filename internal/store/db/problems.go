@@ -67,6 +67,8 @@ var (
 	NoServer = words.New("trouble.postgres.unreachable")
 	Pooled   = words.New("trouble.postgres.pooler")
 	InUse    = words.New("trouble.database.in_use")
+	// LeaseEnded is the problem of a server that no longer leads.
+	LeaseEnded = words.New("trouble.postgres.lease")
 )
 
 // PostgresProblem returns the sentence for an error code of Postgres (appendix A of its manual), or other.

@@ -119,6 +119,9 @@ func (f SQLiteFile) Intact(ctx context.Context, writer *sql.DB) error {
 	return damaged(f)
 }
 
+// serial returns true. Commands that change accounts beside a server wait for it in SQLite.
+func (f SQLiteFile) serial() bool { return true }
+
 func (f SQLiteFile) dialect() goose.Dialect { return goose.DialectSQLite3 }
 
 func (f SQLiteFile) steps(files fs.FS) (fs.FS, error) { return files, nil }

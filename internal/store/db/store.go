@@ -137,6 +137,19 @@ func (s *DB) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 
 // Exec runs one statement in a transaction of its own.
 func (s *DB) Exec(ctx context.Context, query string, args ...any) error {
-	_, err := s.Writer.ExecContext(ctx, query, args...)
-	return Explain(err)
+	_, err := s.Change(ctx, query, args...)
+	return err
+}
+
+// Change is Exec, and returns what the statement has changed.
+func (s *DB) Change(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
+	if s.serial() {
+		result, err = s.Writer.ExecContext(ctx, query, args...)
+		return result, Explain(err)
+	}
+	err = s.Write(ctx, func(tx *sql.Tx) (err error) {
+		result, err = tx.ExecContext(ctx, query, args...)
+		return err
+	})
+	return result, err
 }

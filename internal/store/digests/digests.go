@@ -233,7 +233,7 @@ func (s *Store) SwitchDigests(ctx context.Context, user int64, on bool, at time.
 
 // DeleteDigest implements digest.Store. The week and the cost stay.
 func (s *Store) DeleteDigest(ctx context.Context, user, id int64) error {
-	return db.Changed(s.db.Writer.ExecContext(ctx, `UPDATE digests
+	return db.Changed(s.db.Change(ctx, `UPDATE digests
 		SET state = 'deleted', instructions = '', prompt = '', text = '', model = '', cut = 0,
 			reason = '', detail = ''
 		WHERE user_id = $1 AND id = $2 AND state <> 'deleted'`, user, id))

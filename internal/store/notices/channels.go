@@ -183,10 +183,12 @@ func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopte
 func (s *Store) ChannelFailed(
 	ctx context.Context, channel int64, category string, reason words.Text,
 ) (n int, err error) {
-	err = s.db.Writer.QueryRowContext(ctx, `UPDATE channels
-		SET category = $1, reason = $2, failures = failures + 1,
-			failing_since = CASE WHEN failing_since = 0 THEN $3 ELSE failing_since END
-		WHERE id = $4 RETURNING failures`, category, reason, db.Millis(time.Now()), channel).Scan(&n)
+	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `UPDATE channels
+			SET category = $1, reason = $2, failures = failures + 1,
+				failing_since = CASE WHEN failing_since = 0 THEN $3 ELSE failing_since END
+			WHERE id = $4 RETURNING failures`, category, reason, db.Millis(time.Now()), channel).Scan(&n)
+	})
 	if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
 		err = nil
 	}
@@ -198,7 +200,7 @@ func (s *Store) ChannelStopped(
 	ctx context.Context, channel, version int64, category string, reason words.Text,
 ) (bool, error) {
 	now := db.Millis(time.Now())
-	err := db.Changed(s.db.Writer.ExecContext(ctx, `UPDATE channels
+	err := db.Changed(s.db.Change(ctx, `UPDATE channels
 		SET stopped_at = $1, category = $2, reason = $3, failures = failures + 1,
 			failing_since = CASE WHEN failing_since = 0 THEN $1 ELSE failing_since END
 		WHERE id = $4 AND version = $5 AND stopped_at = 0`, now, category, reason, channel, version))

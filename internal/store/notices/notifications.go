@@ -184,7 +184,7 @@ func saveShown(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
 
 // SeeNotification implements notify.Store.
 func (s *Store) SeeNotification(ctx context.Context, user, id int64) (bool, error) {
-	result, err := s.db.Writer.ExecContext(ctx,
+	result, err := s.db.Change(ctx,
 		"UPDATE notifications SET seen_at = $1 WHERE user_id = $2 AND id = $3 AND seen_at = 0",
 		db.Millis(time.Now()), user, id)
 	if err != nil {

@@ -70,12 +70,16 @@ func (s *Store) Take(ctx context.Context, to delivery.Send, most int) ([]deliver
 		d.User, d.Connection, d.CreatedAt = to.User, to.Connection, db.Instant(created)
 		return d, err
 	}
-	all, err := db.List(ctx, s.db.Writer, scan, `UPDATE deliveries SET state = 'running', attempts = attempts + 1
-		WHERE id IN (SELECT id FROM deliveries WHERE user_id = $1 AND connection = $2
-			AND state IN ('scheduled', 'retrying', 'running') AND (due_at <= $3 OR state = 'running')
-			ORDER BY history, id LIMIT $4)
-		RETURNING id, kind, ref, schema_version, created_at, history, items, attempts, max_attempts`,
-		to.User, to.Connection, db.Millis(time.Now()), most)
+	var all []delivery.Taken
+	err := s.db.Write(ctx, func(tx *sql.Tx) (err error) {
+		all, err = db.List(ctx, tx, scan, `UPDATE deliveries SET state = 'running', attempts = attempts + 1
+			WHERE id IN (SELECT id FROM deliveries WHERE user_id = $1 AND connection = $2
+				AND state IN ('scheduled', 'retrying', 'running') AND (due_at <= $3 OR state = 'running')
+				ORDER BY history, id LIMIT $4)
+			RETURNING id, kind, ref, schema_version, created_at, history, items, attempts, max_attempts`,
+			to.User, to.Connection, db.Millis(time.Now()), most)
+		return err
+	})
 	slices.SortFunc(all, func(a, b delivery.Taken) int {
 		if a.History != b.History {
 			return cmp.Compare(db.Flag(a.History), db.Flag(b.History))

@@ -40,6 +40,12 @@ func (s *Store) OpenQueue(ctx context.Context) (err error) {
 	return db.Explain(err)
 }
 
+// JoinQueue opens the queue in a database in which another server works it.
+func (s *Store) JoinQueue() (err error) {
+	s.Jobs, err = queue.Join(s.db.Driver(s.db.Writer), s.db.Write)
+	return err
+}
+
 // Configure changes the settings, for deliveries from now on.
 func (s *Store) Configure(opt Options) {
 	if opt.Attempts == 0 {

@@ -126,7 +126,7 @@ func (s *Store) OpenLink(ctx context.Context, kind string, id int64) (accounts.L
 
 // DeleteInvitation takes back an invitation. It reports whether there was one.
 func (s *Store) DeleteInvitation(ctx context.Context, id int64) (there bool, err error) {
-	n, err := db.Affected(s.db.Writer.ExecContext(ctx, "DELETE FROM links WHERE id = $1 AND kind = $2", id,
+	n, err := db.Affected(s.db.Change(ctx, "DELETE FROM links WHERE id = $1 AND kind = $2", id,
 		accounts.Invitation))
 	return n > 0, db.Explain(err)
 }

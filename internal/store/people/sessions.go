@@ -82,7 +82,7 @@ func (t Sessions) Of(ctx context.Context, user int64) ([]accounts.Session, error
 
 // End ends a session of a user by its ID, or returns library.ErrNotFound.
 func (t Sessions) End(ctx context.Context, user int64, id string) error {
-	return db.Changed(t.s.db.Writer.ExecContext(ctx,
+	return db.Changed(t.s.db.Change(ctx,
 		"DELETE FROM sessions WHERE user_id = $1 AND substr(id, 1, $2) = $3",
 		user, sessionID, id))
 }
@@ -106,7 +106,7 @@ func (t Sessions) EndOthers(ctx context.Context, user int64, token string) (n in
 
 // EndAll ends all sessions of a user, and returns their number.
 func (t Sessions) EndAll(ctx context.Context, user int64) (int, error) {
-	result, err := t.s.db.Writer.ExecContext(ctx, "DELETE FROM sessions WHERE user_id = $1", user)
+	result, err := t.s.db.Change(ctx, "DELETE FROM sessions WHERE user_id = $1", user)
 	if err != nil {
 		return 0, db.Explain(err)
 	}

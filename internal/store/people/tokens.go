@@ -75,5 +75,5 @@ func (s *Store) TouchToken(ctx context.Context, id int64, at time.Time) error {
 
 // DeleteToken removes a token of a person, or returns library.ErrNotFound.
 func (s *Store) DeleteToken(ctx context.Context, user, id int64) error {
-	return db.Changed(s.db.Writer.ExecContext(ctx, "DELETE FROM tokens WHERE user_id = $1 AND id = $2", user, id))
+	return db.Changed(s.db.Change(ctx, "DELETE FROM tokens WHERE user_id = $1 AND id = $2", user, id))
 }

@@ -70,7 +70,7 @@ func (s *Store) KeepYearLink(ctx context.Context, l library.YearLink) error {
 
 // DeleteYearLink removes the link to a person's year, or returns library.ErrNotFound.
 func (s *Store) DeleteYearLink(ctx context.Context, user int64, year int) error {
-	n, err := db.Affected(s.db.Writer.ExecContext(ctx, deleteYearLink, user, year))
+	n, err := db.Affected(s.db.Change(ctx, deleteYearLink, user, year))
 	if err == nil && n == 0 {
 		return library.ErrNotFound
 	}

@@ -31,14 +31,17 @@ func Open(ctx context.Context, at db.Place, key *db.Key) (*Book, error) {
 // Close closes the connection.
 func (b *Book) Close() error { return b.db.Close() }
 
+// Empty reports whether the database has no tables yet.
+func (b *Book) Empty(ctx context.Context) (bool, error) {
+	_, err := b.db.ExecContext(ctx, "SELECT 1 FROM leader")
+	return isEmpty(err), db.Explain(unlessEmpty(err))
+}
+
 // Fresh reports whether nobody has an account yet.
 func (b *Book) Fresh(ctx context.Context) (bool, error) {
 	var users bool
 	err := b.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM users)").Scan(&users)
-	if isEmpty(err) {
-		return true, nil
-	}
-	return !users, db.Explain(err)
+	return !users, db.Explain(unlessEmpty(err))
 }
 
 // now is the database's time in milliseconds.
@@ -72,6 +75,14 @@ func scanLeader(row *sql.Row) (l cluster.Leader, err error) {
 	return l, err
 }
 
+// unlessEmpty returns an error unless it says that the tables do not exist yet.
+func unlessEmpty(err error) error {
+	if isEmpty(err) {
+		return nil
+	}
+	return err
+}
+
 // isEmpty reports whether an error says that the tables do not exist yet.
 func isEmpty(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
@@ -79,39 +90,47 @@ func isEmpty(err error) bool {
 }
 
 // Claim implements cluster.Book.
-func (b *Book) Claim(ctx context.Context, me cluster.Server, backend uint32) (
-	before cluster.Leader, lease int64, err error) {
+func (b *Book) Claim(ctx context.Context, me cluster.Server) (lease int64, err error) {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
-		return before, 0, db.Explain(err)
+		return 0, db.Explain(err)
 	}
 	defer tx.Rollback()
-	before, err = scanLeader(tx.QueryRowContext(ctx, "SELECT "+leaderColumns+" FROM leader FOR UPDATE"))
-	if isEmpty(err) {
-		return cluster.Leader{}, 0, nil
+	before, err := scanLeader(tx.QueryRowContext(ctx, "SELECT "+leaderColumns+" FROM leader FOR UPDATE"))
+	if err != nil || !before.Vacant() {
+		return 0, db.Explain(err)
 	}
-	if err == nil {
-		err = tx.QueryRowContext(ctx, `UPDATE leader SET lease = lease + 1, server_id = $1, address = $2, backend = $3,
-			released = 0, seen_at = `+now+` RETURNING lease`, me.ID, me.Address, int64(backend)).Scan(&lease)
+	if err := endLeader(ctx, tx, before.Lease); err != nil {
+		return 0, err
 	}
+	err = tx.QueryRowContext(ctx, `UPDATE leader SET lease = lease + 1, server_id = $1, address = $2, released = 0,
+		seen_at = `+now+` RETURNING lease`, me.ID, me.Address).Scan(&lease)
 	if err == nil {
 		err = tx.Commit()
 	}
-	return before, lease, db.Explain(err)
+	return lease, db.Explain(err)
+}
+
+// endWithin is how long the connections of a leader may take to end, in milliseconds.
+const endWithin = 5000
+
+// endLeader ends the connections of the leader of a lease, and waits for that: what they had not committed is undone.
+// While the row of the leader is locked it makes no new ones.
+func endLeader(ctx context.Context, tx *sql.Tx, lease int64) error {
+	var ended bool
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(bool_and(pg_terminate_backend(pid, $2)), true)
+		FROM pg_stat_activity
+		WHERE datname = current_database() AND usename = current_user AND application_name = $1`,
+		db.LeaderName(lease), endWithin).Scan(&ended)
+	if err == nil && !ended {
+		err = errors.New("connections of the leader before haven't ended")
+	}
+	return db.Explain(err)
 }
 
 // Confirm implements cluster.Book.
-func (b *Book) Confirm(ctx context.Context, lease int64, backend uint32) (bool, error) {
-	return b.changed(ctx, `UPDATE leader SET seen_at = `+now+`, backend = $2
-		WHERE lease = $1 AND released = 0`, lease, int64(backend))
-}
-
-// Depose implements cluster.Book. The condition is checked again: the leader may have been heard of meanwhile.
-func (b *Book) Depose(ctx context.Context, lease int64, unconfirmed time.Duration) error {
-	_, err := b.db.ExecContext(ctx, `SELECT pg_terminate_backend(backend::integer) FROM leader
-		JOIN pg_stat_activity a ON a.pid = backend AND a.datname = current_database() AND a.usename = current_user
-		WHERE lease = $1 AND released = 0 AND seen_at < `+now+` - $2`, lease, unconfirmed.Milliseconds())
-	return db.Explain(err)
+func (b *Book) Confirm(ctx context.Context, lease int64) (bool, error) {
+	return b.changed(ctx, "UPDATE leader SET seen_at = "+now+" WHERE lease = $1 AND released = 0", lease)
 }
 
 // Resign implements cluster.Book.

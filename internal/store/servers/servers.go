@@ -30,7 +30,7 @@ const (
 
 // Tell has every server that uses the same Postgres database call what it gave to Hear.
 func (s *Store) Tell(ctx context.Context) error {
-	_, err := s.db.Writer.ExecContext(ctx, "SELECT pg_notify($1, '')", heardOn)
+	_, err := s.db.Change(ctx, "SELECT pg_notify($1, '')", heardOn)
 	return db.Explain(err)
 }
 

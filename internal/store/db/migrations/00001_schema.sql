@@ -915,7 +915,6 @@ CREATE TABLE leader (
     lease     INTEGER NOT NULL, -- grows with each leader
     server_id TEXT NOT NULL,
     address   TEXT NOT NULL,
-    backend   INTEGER NOT NULL, -- the process of Postgres that holds the lock for it
     seen_at   INTEGER NOT NULL,
     released  INTEGER NOT NULL -- 1: it has stopped in good order
 );
@@ -942,5 +941,5 @@ CREATE TABLE forwarding_counts (
     PRIMARY KEY (user_id, connection, span)
 );
 
-INSERT INTO leader (id, lease, server_id, address, backend, seen_at, released) VALUES (1, 0, '', '', 0, 0, 1);
+INSERT INTO leader (id, lease, server_id, address, seen_at, released) VALUES (1, 0, '', '', 0, 1);
 -- +goose StatementEnd
