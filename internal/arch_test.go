@@ -42,8 +42,10 @@ var arrows = map[string][]string{
 	"internal/throttle":               {},
 	"internal/tables":                 {},
 	"internal/cluster":                {"internal/resilience"}, // whether a failure is this machine's
-	"internal/upkeep":                 {},
-	"internal/activity":               {"internal/accounts", "internal/library"},
+	// It connects the parts of a server with those of the other servers.
+	"internal/peers":    {"internal/cluster", "internal/events", "internal/players", "internal/sync"},
+	"internal/upkeep":   {},
+	"internal/activity": {"internal/accounts", "internal/library"},
 	// What programs send: a protocol reads requests, and knows no other one.
 	"internal/players": {"internal/events", "internal/library", "internal/notify",
 		"internal/throttle"},
@@ -157,7 +159,11 @@ var arrows = map[string][]string{
 		"internal/store/deletions", "internal/store/intake", "internal/store/listens",
 		"internal/store/outbox", "internal/store/sendings", "internal/store/statistics",
 	},
-	"internal/store/db": {"internal/library", "internal/resilience", "internal/search", "internal/tables"},
+	"internal/store/db": {
+		"internal/library", "internal/resilience", "internal/search", "internal/store/traffic",
+		"internal/tables",
+	},
+	"internal/store/traffic": {},
 	"internal/store/deletions": {
 		"internal/delivery", "internal/library", "internal/store/connections", "internal/store/db",
 		"internal/store/listens", "internal/store/outbox",
@@ -450,8 +456,9 @@ var arrows = map[string][]string{
 		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
 		"internal/demo", "internal/demo/household", "internal/digest", "internal/doctor", "internal/enrich",
 		"internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/observe",
-		"internal/players", "internal/providers", "internal/providers/registry", "internal/removal",
-		"internal/resilience", "internal/resilience/backoff",
+		"internal/peers", "internal/players", "internal/providers", "internal/providers/registry",
+		"internal/removal",
+		"internal/resilience/backoff",
 		"internal/resilience/hosts", "internal/resilience/transport",
 		"internal/resilience/turns", "internal/server", "internal/server/edge", "internal/settings",
 		"internal/store", "internal/store/db", "internal/store/outbox", "internal/sync", "internal/updates",

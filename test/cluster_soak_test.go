@@ -22,7 +22,7 @@ import (
 )
 
 // balance starts a load balancer in front of servers, and returns its address. It ends with the test.
-func balance(t *testing.T, servers ...string) string {
+func balance(t testing.TB, servers ...string) string {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -118,6 +118,16 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 		}, "a leader")
 		return leader
 	}
+	secret := v.call("POST", "/players", object{"name": "Radio", "kind": "listenbrainz"}, 201)["secret"].(string)
+	var heard []string // what the radio has sent, to any of the servers
+	radio := func() {
+		for range 3 {
+			title := fmt.Sprintf("Song %d of the radio", len(heard))
+			at := clock.now().Add(-time.Minute - time.Duration(len(heard))*time.Second) // not the newest
+			until(t, func() bool { return devices["listenbrainz"](v.base, secret, title, at) }, "it to be acknowledged")
+			heard = append(heard, title)
+		}
+	}
 	random := soak.Rand(t)
 	var played []demo.Play
 	play := func() {
@@ -126,6 +136,7 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 			played = append(played, w.PlayOwned())
 		}
 		people.play(random)
+		radio()
 		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // so that each step of the work is met
 	}
 	arrived := func() {
@@ -180,6 +191,15 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 	for _, one := range played {
 		require.Equal(t, 1, brainz[idOf(one)], "ListenBrainz: %s at %s", one.Title, one.At)
 		require.Equal(t, 1, home[idOf(one)], "Navidrome: %s at %s", one.Title, one.At)
+	}
+	for _, title := range heard {
+		n := 0
+		for _, one := range w.ListenBrainz.Listens(demo.Bob) {
+			if one.Title == title {
+				n++
+			}
+		}
+		require.Equal(t, 1, n, "ListenBrainz: %s", title)
 	}
 	for one, n := range home {
 		require.Equal(t, 1, n, "Navidrome has %s double", one.title)

@@ -50,9 +50,9 @@ func TestServersShareADatabase(t *testing.T) {
 	v.becomes("listenbrainz", "healthy")
 	require.Eventually(t, func() bool {
 		all := v.call("GET", "/admin/servers", nil, http.StatusOK)["servers"].([]any)
-		return len(all) == 2 && all[0].(object)["state"] == "leads" && all[1].(object)["state"] == "waits"
+		return len(all) == 2 && all[0].(object)["state"] == "leads" && all[1].(object)["state"] == "answers"
 	}, patience, 50*time.Millisecond)
-	require.Contains(t, v.page("/health", http.StatusOK), "Passes requests on")
+	require.Contains(t, v.page("/health", http.StatusOK), "Answers pages and players")
 	v.call("PATCH", "/admin/settings", object{"base_url": first.url + "/music"}, http.StatusOK)
 	require.Contains(t, v.page("/music/health", http.StatusOK), `href="/music/listening"`, "the path is passed on")
 	tab, _ := v.open()
@@ -262,7 +262,6 @@ func TestAnOlderServerDoesNotLead(t *testing.T) {
 	_, err = db.Exec("DELETE FROM schema_version WHERE version_id = 99999")
 	require.NoError(t, err)
 	third := begin() // of the version that fits
-	defer func() { t.Log("SECOND", second.log.String(), "THIRD", third.log.String()) }()
 	until(t, func() bool { return third.timesLeading() == 1 }, "the third to lead")
 	require.Equal(t, http.StatusOK, v.status("/listens"))
 	require.NoError(t, second.stop(syscall.SIGTERM))

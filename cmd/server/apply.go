@@ -9,10 +9,8 @@ import (
 
 	"reprise/internal/channels"
 	"reprise/internal/config"
-	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
-	"reprise/internal/resilience"
 	"reprise/internal/server"
 	syncer "reprise/internal/sync"
 )
@@ -42,28 +40,14 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.server.Backups.Configure(now.Backup)
 	a.server.Enrichment.SetEvery(now.EnrichEvery)
 	a.watch.Configure(now.NowPlaying)
-	err := errors.Join(a.server.Syncer.Configure(syncOptions(now)), a.adopt(ctx, before, now),
-		a.replace(ctx, before, now))
+	err := errors.Join(a.server.Syncer.Configure(syncOptions(now)), a.replace(ctx, before, now))
+	if !slices.Equal(before.NotifyURLs, now.NotifyURLs) {
+		err = errors.Join(err, channels.Adopt(ctx, a.server.Courier, now.NotifyURLs))
+	}
 	if web := a.web.Load(); web != nil {
 		err = errors.Join(err, web.Configure(reachOfSettings(now)))
 	}
 	return err
-}
-
-// adopt has the first administrator get the channels of the settings, if these have changed.
-func (a *app) adopt(ctx context.Context, before, now config.Config) error {
-	if slices.Equal(before.NotifyURLs, now.NotifyURLs) {
-		return nil
-	}
-	return adopt(ctx, a.server.Courier, now.NotifyURLs)
-}
-
-func adopt(ctx context.Context, courier *notify.Courier, urls []resilience.Secret) error {
-	all, err := channels.OfSettings(urls)
-	if err != nil {
-		return err
-	}
-	return courier.Adopt(ctx, all)
 }
 
 // replace builds the providers whose settings have changed, and lifts what those have stopped.

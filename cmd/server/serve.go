@@ -14,10 +14,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"reprise/internal/cli"
+	"reprise/internal/cluster"
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/demo"
-	"reprise/internal/events"
+	"reprise/internal/peers"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/server"
@@ -120,8 +121,10 @@ func serveOn(ctx context.Context, listener net.Listener, from start, console cli
 
 // place is how a process serves: alone, or as one of several servers that share a database.
 type place struct {
-	beside    bool       // another server leads: it calls the services, and does all work that isn't asked for
-	ready     func(*app) // is called before anything runs
+	follower  bool           // another server leads: it calls the services, and does all work that isn't asked for
+	notes     *cluster.Notes // to the other servers; nil alone
+	restart   func()         // has a follower begin again
+	fence     func() bool    // whether services may be called; nil: always
 	setupCode func() string
 	announce  func(config.Config, cli.Ready)
 	serve     func(context.Context, *server.Server, config.Config) error
@@ -132,7 +135,7 @@ func (p *process) alone() place {
 	serve := func(ctx context.Context, srv *server.Server, c config.Config) error {
 		return srv.Run(ctx, p.listener, c.ShutdownTimeout)
 	}
-	return place{ready: func(*app) {}, setupCode: rand.Text, announce: p.announce, serve: serve}
+	return place{setupCode: rand.Text, announce: p.announce, serve: serve}
 }
 
 // reach returns the settings with which the process is reached, and what people read about that.
@@ -157,7 +160,7 @@ func (p *process) announce(c config.Config, ready cli.Ready) {
 	ready.Print(p.console.Out)
 }
 
-// work does everything that a server with the right to write does, until ctx ends.
+// work does everything that a server does with the database open, until ctx ends.
 func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	var ready cli.Ready
 	fill := func(c *config.Config) {
@@ -176,7 +179,9 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	if err != nil {
 		return err
 	}
-	at.ready(a)
+	if at.fence != nil {
+		a.hosts.Fence(at.fence)
+	}
 	a.server.Settings = held
 	pages := a.server
 	if p.from.furnish != nil {
@@ -187,10 +192,22 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 		}
 	} else if exists, err := db.HasUsers(ctx); err != nil {
 		return err
-	} else if !exists {
+	} else if !exists && !at.follower {
 		pages.SetupCode = at.setupCode()
 	}
-	if !at.beside {
+	changed := func() {} // tells the other servers that the settings have changed
+	if at.follower {
+		a.run = []func(context.Context) error{a.counters.Tracer.Run}
+		pages.Metrics = a.counters.Handler(nil, p.log) // the leader counts what is in the database
+		pages.Art.Remote()
+	}
+	if at.notes != nil {
+		peer := peers.Join(peers.Options{Notes: at.notes, Leads: !at.follower, Bus: a.bus, Playing: pages.Playing,
+			Queue: db.Queue(), Traffic: db.Traffic(), Connections: a.connections, Store: db, Settings: held, Log: p.log,
+			Restart: at.restart})
+		a.run, changed, pages.Flush = append(a.run, peer.Run), peer.Changed, peer.Flush
+	}
+	if !at.follower {
 		if err := a.catchUp(ctx); err != nil {
 			return err
 		}
@@ -198,8 +215,6 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 			return upkeep.Run(ctx, upkeep.Options{Store: db, Traffic: db.Traffic(), Forget: a.server.Breakers.Forget,
 				Log: p.log})
 		})
-	} else {
-		a.run = nil
 	}
 	srv, err := server.New(pages)
 	if err != nil {
@@ -208,30 +223,23 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	a.web.Store(srv)
 	held.Follow(func(ctx context.Context, before, now config.Config) error {
 		p.level.Set(now.LogLevel)
+		defer changed()
 		return a.apply(ctx, before, now)
 	})
 	ready.SetupCode = pages.SetupCode
-	at.announce(c, ready)
+	if at.announce != nil { // else the links were printed when the process began to serve
+		at.announce(c, ready)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, run := range a.run {
 		g.Go(func() error { return run(ctx) })
 	}
 	g.Go(func() error { return at.serve(ctx, srv, c) })
-	g.Go(func() error { return hear(ctx, p.dir, pages.Bus, p.log) })
+	g.Go(func() error { return peers.HearCommands(ctx, p.dir.Hear, pages.Bus, p.log) })
 	g.Go(func() error { return db.Sound(ctx) })
 	g.Go(func() error { return upkeep.ReleaseMemory(ctx, p.log) })
 	if err = g.Wait(); errors.Is(err, context.Canceled) { // a stop while something was still starting
 		err = nil
 	}
 	return err
-}
-
-// hear has open pages ask whether their session is still good each time that a command such as reset-password has
-// changed who may sign in, until the context ends. What this process changes, the bus says.
-func hear(ctx context.Context, dir datadir.Dir, bus *events.Bus, log *slog.Logger) error {
-	err := dir.Hear(ctx, func() { bus.PublishAll(events.Event{Type: events.Access}) })
-	if err != nil {
-		log.Warn("open pages notice only after minutes what a command such as reset-password changes", "err", err)
-	}
-	return nil
 }

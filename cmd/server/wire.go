@@ -204,7 +204,7 @@ func deliveryOptions(c config.Config) delivery.Options {
 // catchUp does what follows from what has changed while no server worked: the channels of the settings, and what people
 // have to enter again after the secret key was lost.
 func (a *app) catchUp(ctx context.Context) error {
-	if err := adopt(ctx, a.server.Courier, a.config.NotifyURLs); err != nil {
+	if err := channels.Adopt(ctx, a.server.Courier, a.config.NotifyURLs); err != nil {
 		return err
 	}
 	lost, err := a.store.LostChannels(ctx)

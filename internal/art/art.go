@@ -38,10 +38,11 @@ type Cache struct {
 	dir   string
 	hosts func() []string
 
-	mu   sync.Mutex
-	most int64 // bytes of all pictures together
-	kept map[string]*file
-	size int64
+	mu     sync.Mutex
+	most   int64 // bytes of all pictures together
+	kept   map[string]*file
+	size   int64
+	remote bool // another server fetches pictures, and shows them
 }
 
 // file describes a picture in the cache.
@@ -202,11 +203,18 @@ func (c *Cache) sawLocked(name string) {
 	}
 }
 
+// Remote has the cache take every picture for one that another server has.
+func (c *Cache) Remote() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remote = true
+}
+
 // Has reports whether a picture is in the cache. It is cheap and does not count as a use.
 func (c *Cache) Has(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.kept[name] != nil
+	return c.kept[name] != nil || c.remote
 }
 
 // Missing returns which of these pictures are not in the cache, but no more than certainly fit, so that fetching them

@@ -1,11 +1,21 @@
 package channels
 
 import (
+	"context"
 	"fmt"
 
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 )
+
+// Adopt has the first administrator get the channels that the setting notify.urls lists. The error is a sentence.
+func Adopt(ctx context.Context, courier *notify.Courier, urls []resilience.Secret) error {
+	all, err := OfSettings(urls)
+	if err != nil {
+		return err
+	}
+	return courier.Adopt(ctx, all)
+}
 
 // OfSettings returns the channels that the setting notify.urls lists. The error is a sentence.
 func OfSettings(urls []resilience.Secret) (all []notify.Channel, err error) {

@@ -1,22 +1,23 @@
 // Package cluster has several servers share one Postgres database.
 //
-// # One leads
+// # One leads, all answer
 //
-// One server leads: it alone writes, runs the loops and calls upstream services, exactly as a single server does. The
-// others stand in front: they take requests, from a load balancer or directly, and pass them to the leader. So a wait
+// One server leads: it alone runs the loops and calls upstream services, exactly as a single server does. So a wait
 // that an upstream dictates, the pace of a host, a refreshed token and what was told once are each known in one place,
-// and a new leader begins as a single server does after a restart: with what is in the database.
+// and a new leader begins as a single server does after a restart: with what is in the database. Every server answers
+// by itself what it can from the database: pages, the API's reading calls, websockets, and what players send. What
+// needs the leader is passed on to it.
 //
 // # Who leads
 //
-// The right to write is a lock that the leader's writing connection holds in Postgres; without the connection there is
-// no lock, and without the lock no write. Beside it the leader confirms a numbered lease every [ConfirmEvery]. It makes
-// upstream calls only while its last confirmation is at most [LeaseFor] old, and a successor waits that long. So at no
-// time do two servers call. A leader that has not confirmed for [DeposedAfter] loses its connection, and with it the
-// lock, even if its network swallows packets or its process is stopped.
+// The leader confirms a numbered lease every [ConfirmEvery]. It makes upstream calls only while its last confirmation
+// is at most [LeaseFor] old, and another server takes the lease [VacantAfter] that. So at no time do two servers call.
+// Who takes it ends the database connections of the leader before, which can make no others: what that server had not
+// committed is undone, and it writes nothing more, even if its process was stopped and wakes up.
 //
 // # Between servers
 //
-// Servers talk over TLS with a key that both derive from the secret key; another key is refused. What a browser said of
+// [Notes] go through the database, so that what happens on one server is seen on the others. Requests for the leader go
+// over TLS with a key that the servers derive from the secret key; another key is refused. What a browser said of
 // itself, and where it came from, reaches the leader unchanged.
 package cluster

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -49,22 +50,23 @@ type Front interface {
 // Pages are what a server answers with the database open.
 type Pages interface {
 	http.Handler
-	// Beside reports whether a request is answered from the database alone, so that no leader is needed.
-	Beside(*http.Request) bool
+	// NeedsNoLeader reports whether a request is answered from the database alone.
+	NeedsNoLeader(*http.Request) bool
 }
 
-// Gate answers the requests that come to a server: by itself while it leads or needs no leader, otherwise by the leader.
+// Gate answers the requests that come to a server: by itself if it leads or they need no leader, else by the leader.
 type Gate struct {
-	member *Member
-	front  Front
-	log    *slog.Logger
-	proxy  *httputil.ReverseProxy
-	local  atomic.Pointer[Pages] // nil while the server does not lead
-	beside atomic.Pointer[Pages] // nil while it leads, or can't answer anything beside the leader
-	leaves atomic.Bool
-	room   chan struct{}
-	bodies chan struct{} // one for each body that is kept
-	peers  *tls.Config
+	member    *Member
+	front     Front
+	log       *slog.Logger
+	proxy     *httputil.ReverseProxy
+	local     atomic.Pointer[Pages] // nil while the server does not lead
+	following sync.RWMutex          // guards follower
+	follower  *follower             // nil while it leads, or has not opened the database
+	leaves    atomic.Bool
+	room      chan struct{}
+	bodies    chan struct{} // one for each body that is kept
+	peers     *tls.Config
 }
 
 // NewGate returns a Gate for a member with an identity.
@@ -113,17 +115,49 @@ type triedKey struct{} // where the error of an attempt is put
 func tried(ctx context.Context) *error { return ctx.Value(triedKey{}).(*error) }
 
 // Lead makes the gate answer by itself; nil ends that.
-func (g *Gate) Lead(h Pages) { put(&g.local, h) }
-
-// Stand makes the gate answer by itself what pages answer from the database alone; nil ends that.
-func (g *Gate) Stand(h Pages) { put(&g.beside, h) }
-
-func put(in *atomic.Pointer[Pages], h Pages) {
+func (g *Gate) Lead(h Pages) {
 	if h == nil {
-		in.Store(nil)
+		g.local.Store(nil)
 		return
 	}
-	in.Store(&h)
+	g.local.Store(&h)
+}
+
+// follower answers what needs no leader, and knows how many requests it is answering.
+type follower struct {
+	Pages
+	requests sync.WaitGroup
+}
+
+// Follow makes the gate answer by itself what needs no leader. With nil that ends, and Follow returns when those
+// requests have been answered.
+func (g *Gate) Follow(h Pages) {
+	var next *follower
+	if h != nil {
+		next = &follower{Pages: h}
+	}
+	g.following.Lock()
+	before := g.follower
+	g.follower = next
+	g.following.Unlock()
+	if before != nil {
+		before.requests.Wait()
+	}
+}
+
+// answersAsFollower answers a request that needs no leader, and reports whether that was possible.
+func (g *Gate) answersAsFollower(w http.ResponseWriter, r *http.Request) bool {
+	g.following.RLock()
+	h := g.follower
+	if h == nil || !h.NeedsNoLeader(r) {
+		g.following.RUnlock()
+		return false
+	}
+	h.requests.Add(1)
+	g.following.RUnlock()
+	defer h.requests.Done()
+	h.ServeHTTP(w, r)
+	return true
 }
 
 // Leave has /readyz say that the server is about to stop.
@@ -144,11 +178,8 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.probed(w, http.StatusOK, "ok")
 	case g.front.Has(r.URL.Path):
 		g.front.ServeHTTP(w, r)
+	case g.answersAsFollower(w, r):
 	default:
-		if h := g.beside.Load(); h != nil && (*h).Beside(r) {
-			(*h).ServeHTTP(w, r)
-			return
-		}
 		g.pass(w, r)
 	}
 }

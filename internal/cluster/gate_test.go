@@ -69,10 +69,10 @@ func (s *server) leads(t *testing.T, h http.HandlerFunc) {
 // pages answer, and need no leader for some paths.
 type pages struct {
 	http.Handler
-	beside []string
+	leaderless []string
 }
 
-func (p pages) Beside(r *http.Request) bool { return slices.Contains(p.beside, r.URL.Path) }
+func (p pages) NeedsNoLeader(r *http.Request) bool { return slices.Contains(p.leaderless, r.URL.Path) }
 
 // A browser sends the second half of a file after its server's patience with a whole request has passed.
 func TestASlowUploadReachesTheLeader(t *testing.T) {
@@ -323,4 +323,53 @@ func TestNobodyWaitsForALeaderThatWas(t *testing.T) {
 	require.Contains(t, page.body, "GET")
 	require.Equal(t, http.StatusServiceUnavailable, form.status, "it may have been taken: %v", form)
 	require.Error(t, stream.err, "it is known to be cut off")
+}
+
+// Promise: Pages that need no leader are answered while the leader hangs.
+func TestPagesNeedNoLeader(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
+	woken := make(chan struct{})
+	defer close(woken)
+	first.leads(t, func(http.ResponseWriter, *http.Request) { <-woken })
+	second.beat(t.Context())
+	begun, told := make(chan struct{}), make(chan struct{})
+	second.gate.Follow(pages{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			close(begun)
+			<-told
+		}
+		fmt.Fprint(w, "from the second")
+	}), []string{"/page", "/slow"}})
+	get := func(path string) string {
+		resp, err := http.Get(second.url + path)
+		if err != nil {
+			return err.Error()
+		}
+		defer resp.Body.Close()
+		said, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return err.Error()
+		}
+		return string(said)
+	}
+	require.Equal(t, "from the second", get("/page"))
+	slow, ended := make(chan string, 1), make(chan struct{})
+	go func() { slow <- get("/slow") }()
+	<-begun
+	go func() {
+		second.gate.Follow(nil)
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		require.FailNow(t, "a request is under way")
+	case told <- struct{}{}:
+	}
+	require.Equal(t, "from the second", <-slow)
+	<-ended
+	b.grows(VacantAfter)
+	second.leads(t, echo)
+	require.Contains(t, get("/page"), "GET", "it leads now")
 }

@@ -137,7 +137,7 @@ func TestWhoIsHeardOf(t *testing.T) {
 	for age, want := range map[time.Duration]State{0: Leads, SilentAfter: Leads, SilentAfter + 1: Silent} {
 		require.Equal(t, want, Server{Seen: now.Add(-age), Leads: true}.State(now), age)
 	}
-	require.Equal(t, Waits, Server{Seen: now}.State(now))
+	require.Equal(t, Answers, Server{Seen: now}.State(now))
 	for leader, want := range map[Leader]bool{{}: true, {Lease: 1}: false, {Lease: 1, Released: true}: true,
 		{Lease: 1, Age: VacantAfter - 1}: false, {Lease: 1, Age: VacantAfter}: true} {
 		require.Equal(t, want, leader.Vacant(), leader)

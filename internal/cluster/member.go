@@ -36,15 +36,15 @@ type Server struct {
 // State is what a server does.
 type State string
 
-// The states: it leads, it waits for its turn and passes requests on, or nothing is heard of it.
+// The states: it leads, it answers what needs no leader and passes on the rest, or nothing is heard of it.
 const (
-	Leads  State = "leads"
-	Waits  State = "waits"
-	Silent State = "silent"
+	Leads   State = "leads"
+	Answers State = "answers"
+	Silent  State = "silent"
 )
 
 // States are all of them.
-var States = []State{Leads, Waits, Silent}
+var States = []State{Leads, Answers, Silent}
 
 // State returns what the server does, as far as is known.
 func (s Server) State(now time.Time) State {
@@ -54,7 +54,7 @@ func (s Server) State(now time.Time) State {
 	case s.Leads:
 		return Leads
 	}
-	return Waits
+	return Answers
 }
 
 // Leader is who leads, as the database has it. The zero Leader is nobody.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -20,24 +21,26 @@ const againAfter = 30 * time.Second
 type Node struct {
 	Member *Member
 	Gate   *Gate
+	Notes  *Notes
 	// Browsers serves the gate to browsers, and Peers is where the other servers reach it.
 	Browsers func(context.Context) error
 	Peers    net.Listener
 	// Prepare makes the tables in an empty database.
 	Prepare func(context.Context) error
-	// Lead opens the database under a lease, and Beside while another server leads.
+	// Lead opens the database under a lease, and Follow while another server leads.
 	Lead   func(ctx context.Context, lease int64) (Turn, error)
-	Beside func(context.Context) (Turn, error)
+	Follow func(context.Context) (Turn, error)
 	// Drain is how long a server that ends goes on: the load balancer hears first that it leaves.
 	Drain time.Duration
 	Log   *slog.Logger
 }
 
 // Turn is what a server does while it leads, or while another one does.
-type Turn interface {
+type Turn struct {
 	// Work calls serves when it answers requests, and works until ctx ends.
-	Work(ctx context.Context, serves func(Pages)) error
-	Close() error
+	Work func(ctx context.Context, serves func(Pages)) error
+	// Close closes the database, when Work has returned.
+	Close func() error
 }
 
 // Run serves until ctx ends.
@@ -53,6 +56,7 @@ func (n *Node) Run(ctx context.Context) error {
 	defer gone()
 	g, work := errgroup.WithContext(work)
 	g.Go(func() error { return n.Member.Run(there) })
+	g.Go(func() error { return n.Notes.Run(work) })
 	g.Go(func() error { return n.Gate.Serve(work, n.Peers) })
 	g.Go(func() error { return n.Browsers(work) })
 	g.Go(func() error {
@@ -63,46 +67,70 @@ func (n *Node) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// takeTurns works beside the leader, and leads when that is this server's turn, until ctx ends.
+// takeTurns follows the leader, and leads when that is this server's turn, until ctx ends.
 func (n *Node) takeTurns(ctx context.Context) {
+	var wait time.Duration
 	for ctx.Err() == nil {
-		standing, leads := context.WithCancel(ctx)
-		var beside sync.WaitGroup
-		beside.Go(func() { n.again(standing, "this server answers no page by itself", n.beside) })
-		n.again(ctx, "this server can't lead", func(ctx context.Context) error { return n.lead(ctx, leads) })
+		following, leads := context.WithCancel(ctx)
+		var follower sync.WaitGroup
+		follower.Go(func() {
+			for following.Err() == nil {
+				err := n.follow(following)
+				if wait := waitAfter(following, err); wait > 0 {
+					n.Log.Error("this server can't follow the leader", "err", err, "again_in", wait)
+					pause(following, wait)
+				}
+			}
+		})
+		for led := false; !led && ctx.Err() == nil; {
+			pause(ctx, wait) // the others may lead meanwhile
+			err := n.lead(ctx, func() {
+				led = true
+				leads()
+			})
+			if wait = waitAfter(ctx, err); wait > 0 {
+				n.Log.Error("this server can't lead", "err", err, "again_in", wait)
+			}
+		}
 		leads()
-		beside.Wait()
+		follower.Wait()
 	}
 }
 
-// again calls do until it has worked, or ctx ends. failed is what the log says otherwise.
-func (n *Node) again(ctx context.Context, failed string, do func(context.Context) error) {
-	for ctx.Err() == nil {
-		err := do(ctx)
-		if ctx.Err() != nil || err == nil {
-			return
-		}
-		wait := againAfter
-		if _, ok := errors.AsType[*resilience.LocalError](err); ok {
-			wait = ConfirmEvery
-		}
-		n.Log.Error(failed, "err", err, "again_in", wait)
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+// waitAfter returns how long to wait after an error; 0 without one, and once ctx has ended.
+func waitAfter(ctx context.Context, err error) time.Duration {
+	if err == nil || ctx.Err() != nil {
+		return 0
+	}
+	if _, ok := errors.AsType[*resilience.LocalError](err); ok || errors.Is(err, errClaim) {
+		return ConfirmEvery
+	}
+	return againAfter
+}
+
+// pause waits, unless ctx ends.
+func pause(ctx context.Context, wait time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
 	}
 }
 
-// beside works beside the leader, until ctx ends.
-func (n *Node) beside(ctx context.Context) (err error) {
-	turn, err := n.Beside(ctx)
+// errClaim says that the place of the leader could not be taken.
+var errClaim = errors.New("take the lease")
+
+// follow works beside the leader, until ctx ends.
+func (n *Node) follow(ctx context.Context) (err error) {
+	turn, err := n.Follow(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, turn.Close()) }()
-	defer n.Gate.Stand(nil)
-	return turn.Work(ctx, n.Gate.Stand)
+	defer n.Gate.Follow(nil)
+	return turn.Work(ctx, func(h Pages) {
+		n.Gate.Follow(h)
+		n.Log.Info("this server follows the leader")
+	})
 }
 
 // lead waits for the right to lead, and works until it or ctx ends. It calls leads when it answers requests.
@@ -114,15 +142,18 @@ func (n *Node) lead(ctx context.Context, leads func()) (err error) {
 		return err
 	}
 	lease, lost, err := n.Member.Lead(ctx)
-	if err != nil || lease == 0 {
-		return err
+	if err != nil {
+		return fmt.Errorf("%w: %w", errClaim, err)
 	}
-	resign := func() error { return n.Member.Resign(context.WithoutCancel(ctx)) }
+	if lease == 0 { // another server was faster
+		return nil
+	}
+	defer func() { err = errors.Join(err, n.Member.Resign(context.WithoutCancel(ctx))) }()
 	turn, err := n.Lead(ctx, lease)
 	if err != nil {
-		return errors.Join(err, resign())
+		return err
 	}
-	defer func() { err = errors.Join(err, resign(), turn.Close()) }()
+	defer func() { err = errors.Join(err, turn.Close()) }() // before the next leader looks for its connections
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {

@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,10 +25,99 @@ func TestItLeadsSoonAfterTheDatabaseIsBack(t *testing.T) {
 				tries++
 				return &resilience.LocalError{}
 			},
-			Beside: func(ctx context.Context) (Turn, error) { return nil, &resilience.LocalError{} }}
+			Follow: func(ctx context.Context) (Turn, error) { return Turn{}, &resilience.LocalError{} }}
 		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 		defer stop()
 		n.takeTurns(ctx)
 		require.Equal(t, 3, tries)
+	})
+}
+
+// turns are what a node does, and notes it.
+type turns struct {
+	mu   sync.Mutex
+	all  []string
+	fail error // of leading, once it answers
+}
+
+func (t *turns) notes(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = append(t.all, what)
+}
+
+func (t *turns) since() []string {
+	synctest.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.all
+	t.all = nil
+	return all
+}
+
+func (t *turns) turn(what string) Turn {
+	return Turn{Work: func(ctx context.Context, serves func(Pages)) error {
+		serves(pages{})
+		t.notes(what)
+		t.mu.Lock()
+		fail := t.fail
+		t.mu.Unlock()
+		if what == "leads" && fail != nil {
+			return fail
+		}
+		<-ctx.Done()
+		return nil
+	}, Close: func() error { t.notes("no longer " + what); return nil }}
+}
+
+// node returns a node whose turns are noted.
+func (b *book) node(t *testing.T, id string) (*Node, *turns) {
+	t.Helper()
+	known, err := NewIdentity("a secret key of all")
+	require.NoError(t, err)
+	log := slog.New(slog.DiscardHandler)
+	m, did := b.joins(t, id), &turns{}
+	return &Node{Member: m, Gate: NewGate(m, known, front{}, log), Log: log,
+		Prepare: func(context.Context) error { return nil },
+		Lead:    func(context.Context, int64) (Turn, error) { return did.turn("leads"), nil },
+		Follow:  func(context.Context) (Turn, error) { return did.turn("follows"), nil }}, did
+}
+
+func TestALeaderThatFailsFollowsTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook()
+		n, did := b.node(t, "1")
+		did.fail = errors.New("the database is away")
+		other := b.joins(t, "2")
+		go n.takeTurns(t.Context())
+		all := did.since()
+		require.Contains(t, all, "leads")
+		require.Equal(t, "follows", all[len(all)-1], "until it may lead again")
+		other.claims(t)
+		time.Sleep(time.Hour)
+		require.Empty(t, did.since())
+	})
+}
+
+func TestWhoDoesNotGetTheLeaseGoesOnAnswering(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook()
+		b.joins(t, "1").claims(t)
+		n, did := b.node(t, "2")
+		go n.takeTurns(t.Context())
+		require.Equal(t, []string{"follows"}, did.since())
+		require.NoError(t, b.Resign(t.Context(), 1))
+		_, err := b.Claim(t.Context(), Server{ID: "3"}) // just before
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		b.grows(-time.Hour)
+		time.Sleep(time.Minute)
+		require.Empty(t, did.since())
+		b.grows(2 * time.Hour)
+		time.Sleep(ConfirmEvery)
+		all := did.since()
+		require.ElementsMatch(t, []string{"leads", "no longer follows"}, all)
 	})
 }

@@ -74,6 +74,22 @@ func (d Dir) Servers(ctx context.Context, key *db.Key) (*servers.Book, error) {
 	return all, d.explain(err)
 }
 
+// Prepare makes the tables in an empty database that servers share, and refuses one of a newer version.
+func (d Dir) Prepare(ctx context.Context, all *servers.Book, opt store.Options) error {
+	empty, err := all.Empty(ctx)
+	if err != nil {
+		return d.explain(err)
+	}
+	if !empty {
+		return db.RefuseNewer(ctx, d.Place())
+	}
+	made, err := d.Open(ctx, opt)
+	if err != nil {
+		return err
+	}
+	return made.Close()
+}
+
 // Settings returns the settings that administrators have changed, by path, without changing anything. A server may be
 // running. Secrets that the key does not open are left out, and without a database there are none.
 func (d Dir) Settings(ctx context.Context) (map[string]string, error) {

@@ -36,13 +36,13 @@ const (
 
 // Event is one message on the bus. Only the fields that its type names are set.
 type Event struct {
-	Type       Type
-	Connection library.ConnectionID
-	Stream     string
-	ID         string
-	Done       int
-	Total      int    // 0 when unknown
-	Serial     uint64 // set by the bus; grows with every event, whoever it is for
+	Type       Type                 `json:"t"`
+	Connection library.ConnectionID `json:"c,omitempty"`
+	Stream     string               `json:"s,omitempty"`
+	ID         string               `json:"i,omitempty"`
+	Done       int                  `json:"d,omitempty"`
+	Total      int                  `json:"n,omitempty"` // 0 when unknown
+	Serial     uint64               `json:"-"`           // set by the bus; grows with every event, whoever it is for
 }
 
 // Buffer is the number of events that may wait for a subscriber. One more makes it too slow.
@@ -57,6 +57,17 @@ type Bus struct {
 	users         map[int64][]*Subscription
 	slow, thinned uint64
 	serial        atomic.Uint64 // written with mu locked
+	// tell, if set, is called with what is published here, so that it gets to other servers.
+	tell atomic.Pointer[func(user int64, e Event)]
+}
+
+// Follow has every event that is published from now on given to tell, which must not block: with its user, 0 for all.
+func (b *Bus) Follow(tell func(user int64, e Event)) { b.tell.Store(&tell) }
+
+func (b *Bus) follow(user int64, e Event) {
+	if tell := b.tell.Load(); tell != nil {
+		(*tell)(user, e)
+	}
 }
 
 // Subscription receives the events of one user on C, until it is closed or too slow. Then C is closed.
@@ -87,19 +98,38 @@ func (b *Bus) Serial() uint64 { return b.serial.Load() }
 
 // Publish sends e to every subscription to user, and returns at once.
 func (b *Bus) Publish(user int64, e Event) {
-	b.mu.Lock()
-	e.Serial = b.serial.Add(1)
-	b.sendLocked(b.users[user], &e)
-	b.mu.Unlock()
+	b.Relay(user, e)
+	b.follow(user, e)
 }
 
 // PublishAll sends e to every subscription to any user, and returns at once.
-func (b *Bus) PublishAll(e Event) {
+func (b *Bus) PublishAll(e Event) { b.Publish(0, e) }
+
+// Relay is Publish for an event of another server: it is not followed. User 0 is everybody.
+func (b *Bus) Relay(user int64, e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e.Serial = b.serial.Add(1)
+	if user != 0 {
+		b.sendLocked(b.users[user], &e)
+		return
+	}
 	for _, theirs := range b.users {
 		b.sendLocked(theirs, &e)
+	}
+}
+
+// CloseAll closes all subscriptions, because events may have got lost: who has one subscribes again.
+func (b *Bus) CloseAll() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, theirs := range b.users {
+		for _, s := range theirs {
+			if !s.closed {
+				s.closed = true
+				close(s.c)
+			}
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ type ProviderState struct {
 }
 
 // serverStates are the states of servers that share a database; see cluster.States.
-var serverStates = []string{"leads", "waits", "silent"}
+var serverStates = []string{"leads", "answers", "silent"}
 
 // pullTime limits the wait of a scrape for the states.
 const pullTime = 10 * time.Second

@@ -69,7 +69,6 @@ type Desk struct {
 	now   *Now
 	count Counter
 
-	strays                        strays
 	players, addresses, wrong     *throttle.Throttle
 	bytesOfPlayer, bytesOfAddress *throttle.Throttle
 }
@@ -288,7 +287,7 @@ func (d *Desk) Silent(p Player, t library.Track) { d.now.Ends(p.User, p.ID, t) }
 // a known player for the player's page, and of an unknown one for those who set one up.
 func (d *Desk) Refused(r *Request, p Player, err error) Reason {
 	if errors.Is(err, ErrUnknown) {
-		d.strays.add(Refusal{At: time.Now(), Request: library.Name(r.Line()), Why: WrongToken})
+		d.now.strayed(Refusal{At: time.Now(), Request: library.Name(r.Line()), Why: WrongToken})
 		d.bus.PublishAll(events.Event{Type: events.Players})
 		return WrongToken
 	}

@@ -3,6 +3,7 @@ package players
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"reprise/internal/events"
@@ -32,8 +33,61 @@ type Announcer interface {
 type Now struct {
 	bus   *events.Bus
 	other Announcer
+	tell  atomic.Pointer[func(Turn)] // other servers; nil without any
 	mu    sync.Mutex
 	all   map[int64][]Playing // by person; one for each player and connection
+
+	strays strays
+}
+
+// Turn is that something has begun to play, or has ended, or that a request had a secret that no player has.
+type Turn struct {
+	User  int64         `json:"u"`
+	What  Playing       `json:"p,omitzero"`
+	Left  time.Duration `json:"l,omitempty"` // 0 for unknown
+	Ends  bool          `json:"e,omitempty"`
+	Again bool          `json:"a,omitempty"` // it is told once more, and no news
+	Stray *Refusal      `json:"s,omitempty"`
+}
+
+// Follow has every turn from now on given to tell, which must not block, so that it gets to other servers.
+func (n *Now) Follow(tell func(Turn)) { n.tell.Store(&tell) }
+
+func (n *Now) follow(t Turn) {
+	if tell := n.tell.Load(); tell != nil {
+		t.What.Track.Artists = nil // which nobody shows, and may be long
+		(*tell)(t)
+	}
+}
+
+// TellAgain has everything told that is playing, to a server that has just begun.
+func (n *Now) TellAgain() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for user := range n.all {
+		for _, p := range n.currentLocked(user) {
+			n.follow(Turn{User: user, What: p, Left: time.Until(p.Until), Again: true})
+		}
+	}
+}
+
+// strayed notes a request with a secret that no player has.
+func (n *Now) strayed(r Refusal) {
+	n.strays.add(r)
+	n.follow(Turn{Stray: &r})
+}
+
+// Relay notes a turn of which another server has told. It tells the announcer what has begun, and publishes nothing:
+// the other server does.
+func (n *Now) Relay(t Turn) {
+	switch {
+	case t.Stray != nil:
+		n.strays.add(*t.Stray)
+	case t.Ends:
+		n.clear(t.User, t.What.From, t.What.Track)
+	case n.set(t.User, t.What, t.Left) && !t.Again:
+		n.other.Playing(t.User, t.What.From, t.What.Track)
+	}
 }
 
 // NewNow returns a Now in which nothing plays. It publishes changes, and tells the announcer what has begun.
@@ -49,6 +103,7 @@ func (n *Now) Begins(user int64, from library.ConnectionID, p library.Playing) {
 // Ends notes that a player or a connection has stopped playing a track, or whatever it plays if the track is zero.
 func (n *Now) Ends(user int64, from library.ConnectionID, t library.Track) {
 	if n.clear(user, from, t) {
+		n.follow(Turn{User: user, What: Playing{From: from, Track: t}, Ends: true})
 		n.bus.Publish(user, events.Event{Type: events.NowPlaying, Connection: from})
 	}
 }
@@ -60,6 +115,7 @@ func (n *Now) begins(user int64, p Playing, left time.Duration) {
 	}
 	p.Track, p.With = l.Track, l.Player
 	if n.set(user, p, left) {
+		n.follow(Turn{User: user, What: p, Left: left})
 		n.bus.Publish(user, events.Event{Type: events.NowPlaying, Connection: p.From})
 		n.other.Playing(user, p.From, p.Track)
 	}

@@ -26,8 +26,8 @@ func (s *strays) add(r Refusal) {
 
 // Strays returns the requests of the last quarter of an hour with a secret that no player has, the newest first.
 func (d *Desk) Strays() []Refusal {
-	d.strays.mu.Lock()
-	defer d.strays.mu.Unlock()
+	d.now.strays.mu.Lock()
+	defer d.now.strays.mu.Unlock()
 	old := time.Now().Add(-strayFor)
-	return slices.DeleteFunc(slices.Clone(d.strays.all), func(r Refusal) bool { return r.At.Before(old) })
+	return slices.DeleteFunc(slices.Clone(d.now.strays.all), func(r Refusal) bool { return r.At.Before(old) })
 }

@@ -44,6 +44,8 @@ type Queue struct {
 	write  Write
 	client *river.Client[*sql.Tx] // inserts and lists only
 	looks  sync.Map               // channel by kind of job, with a value when its alarm is to look up what is due
+	// remote, if set, has the server that works the jobs look instead.
+	remote func(kind string)
 }
 
 // Open brings River's tables up to date, empties the one of jobs, and returns the queue in them. No other process may
@@ -111,10 +113,32 @@ func End[T river.JobArgs](ctx context.Context, q *Queue, job *river.Job[T]) erro
 // Look has the alarm of a kind of job look soon at what is due: what waits has changed. It may be called in the
 // transaction that changes it, because the alarm waits for that.
 func (q *Queue) Look(kind string) {
+	if q.remote != nil {
+		q.remote(kind)
+		return
+	}
 	select {
 	case q.look(kind) <- struct{}{}:
 	default:
 	}
+}
+
+// LookAll is Look for every kind of job that is worked here.
+func (q *Queue) LookAll() {
+	q.looks.Range(func(kind, _ any) bool {
+		q.Look(kind.(string))
+		return true
+	})
+}
+
+// LookRemotely has another server look: look is called instead of the alarms here. Call it before the first Look.
+func (q *Queue) LookRemotely(look func(kind string)) { q.remote = look }
+
+// LookAfter is Look for what another server's transaction changes, which is waited for.
+func (q *Queue) LookAfter(ctx context.Context, kind string) error {
+	err := q.write(ctx, func(*sql.Tx) error { return nil })
+	q.Look(kind)
+	return err
 }
 
 func (q *Queue) look(kind string) chan struct{} {

@@ -119,7 +119,12 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 		now := r.reach.Load()
 		base := now.base
 		h := c.Response().Header()
-		c.Response().Before(func() { r.core.Point(h) })
+		c.Response().Before(func() {
+			r.core.Point(h)
+			if method := c.Request().Method; r.Flush != nil && method != http.MethodGet && method != http.MethodHead {
+				r.Flush(c.Request().Context())
+			}
+		})
 		protect(h, base)
 		if !now.hosts.Allow(c.Request().Host) {
 			return wrongHost(c.Request().Host)

@@ -83,7 +83,10 @@ type Config struct {
 	Log         *slog.Logger
 	Metrics     http.Handler // nil: /metrics does not exist
 	Rollup      *metrics.Rollup
-	Counters    *metrics.Metrics // nil: what players send isn't counted
+	// Flush, if set, returns when other servers show what was done before. It is called before a request is answered
+	// that may have changed something.
+	Flush    func(context.Context)
+	Counters *metrics.Metrics // nil: what players send isn't counted
 
 	// Demo, when set, returns what is shown at /demo/ to those who are signed in, with what shows a page within the
 	// frame of all pages. DemoUser is signed in without a password.
@@ -149,11 +152,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Method = http.MethodGet
 	}
 	s.door.ServeHTTP(w, r)
-}
-
-// Beside reports whether a request is answered from the database alone, beside the server that calls the services.
-func (s *Server) Beside(r *http.Request) bool {
-	return s.resources.door.Takes(r)
 }
 
 // Run serves on l until ctx ends. Then it ends the open streams, waits at most grace for the requests under way, and

@@ -96,6 +96,13 @@ func (s *Settings) with(stored map[string]string) (*state, error) {
 // Config returns the settings that hold now. The caller must not change what is in it.
 func (s *Settings) Config() config.Config { return s.now.Load().result.Config }
 
+// Hold reports whether the stored settings are still those that were read, or changed here. On a server beside others,
+// one of those may have changed them.
+func (s *Settings) Hold(ctx context.Context) (bool, error) {
+	stored, _, err := s.opt.Store.Settings(ctx)
+	return err == nil && maps.Equal(stored, s.now.Load().stored), err
+}
+
 // Follow has every later change applied by f. Changes before it are only stored.
 func (s *Settings) Follow(f Apply) { s.apply.Store(&f) }
 

@@ -138,6 +138,7 @@ var belongings = []belonging{
 	{"connections", []string{"user_id", "connection"}},
 	{"generations", []string{"user_id", "connection"}},
 	{"streams", []string{"user_id", "connection", "stream"}},
+	{"live_states", []string{"user_id"}},
 	{"holds", []string{"connection", "app", "user_id", "stream"}},
 	{"forwarding", []string{"user_id", "connection"}},
 	{"copies", []string{"user_id", "connection", "kind", "ref"}},

@@ -170,3 +170,29 @@ func TestServersWriteOneAfterTheOther(t *testing.T) {
 		}()
 	}
 }
+
+// Promise: A server that hangs while it writes holds up the others for seconds, and what it had begun is undone.
+func TestAServerThatHangsIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	if !postgrestest.On() || testing.Short() {
+		return
+	}
+	dir := t.TempDir()
+	made, at := openIn(t, dir), in(t, dir)
+	require.NoError(t, made.Close())
+	var opt Options
+	opt.Shared = true
+	hangs, err := Open(t.Context(), at, made.Key, opt)
+	require.NoError(t, err)
+	defer hangs.Close()
+	other, err := Open(t.Context(), at, made.Key, opt)
+	require.NoError(t, err)
+	defer other.Close()
+	tx, err := hangs.Writer.Begin()
+	require.NoError(t, err)
+	_, err = tx.Exec("INSERT INTO facts (name, value) VALUES ('late', '')")
+	require.NoError(t, err)
+	require.NoError(t, other.Prove(t.Context()))
+	require.Error(t, tx.Commit())
+	require.NoError(t, hangs.Prove(t.Context()), "it goes on with another connection")
+}

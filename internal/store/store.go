@@ -127,15 +127,12 @@ func openWith(ctx context.Context, at db.Place, key *db.Key, opt Options, files 
 func open(ctx context.Context, d *db.DB, opt Options) (*Store, error) {
 	s := parts(d)
 	s.Configure(opt.Sending)
-	if opt.Beside() {
-		if err := s.JoinQueue(); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-		return s, nil
+	var err error
+	if !opt.Follower() {
+		err = s.comeBack(ctx)
 	}
-	err := s.comeBack(ctx)
 	if err == nil {
-		err = s.OpenQueue(ctx)
+		err = s.OpenQueue(ctx, opt.Follower())
 	}
 	if err == nil {
 		err = s.Prove(ctx)

@@ -79,6 +79,7 @@ type StatusStore interface {
 type statuses struct {
 	guard  *Guard
 	syncer *Syncer
+	remote LiveStore // where the server that calls the services saves what it knows; nil if that is this one
 }
 
 // StatusOf returns the status of every connection of a user, in the order of the registry.
@@ -95,19 +96,24 @@ func (m *statuses) StatusOf(ctx context.Context, user int64, store StatusStore) 
 	if err != nil {
 		return nil, err
 	}
+	states, err := m.liveOf(ctx, user, connections)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]Status, 0, len(connections))
 	for _, p := range m.guard.opt.Registry.All() {
 		for _, c := range connections {
 			if c.Provider() == p.Name {
-				all = append(all, m.status(p, c, records, waiting[c.ID]))
+				all = append(all, status(p, c, records, waiting[c.ID], states[c.ID]))
 			}
 		}
 	}
 	return all, nil
 }
 
-func (m *statuses) status(
+func status(
 	p *providers.Provider, c library.Connection, records []library.StreamRecord, waiting delivery.Waiting,
+	now liveConnection,
 ) Status {
 	record := func(stream string) (r library.StreamRecord) {
 		for _, r := range records {
@@ -127,7 +133,7 @@ func (m *statuses) status(
 			}
 			continue
 		}
-		st := m.streamStatus(c, stream, r)
+		st := streamStatus(c, stream, r, now.Streams[stream])
 		if stream == library.Deliveries && !s.takesUp(&st) {
 			continue
 		}
@@ -147,7 +153,7 @@ func (m *statuses) status(
 		}
 		advice := r.Advice
 		if l.State.Scope == resilience.ScopeApp {
-			advice = m.guard.opt.Alerts.Advice(c) // what is about the app is stored with no connection
+			advice = now.Advice // what is about the app is stored with no connection
 		}
 		l.Words = notify.Explain(p, c, notify.Trouble{State: l.State, Stream: l.Stream, Advice: advice,
 			Waiting: waiting.Clause()})
@@ -161,8 +167,9 @@ func (m *statuses) status(
 	return s
 }
 
-func (m *statuses) streamStatus(c library.Connection, stream string, r library.StreamRecord) StreamStatus {
-	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.state(c, stream)}
+func streamStatus(c library.Connection, stream string, r library.StreamRecord, now live) StreamStatus {
+	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: now.State,
+		Every: now.Every, Sharing: now.Sharing}
 	if stream == library.Listens {
 		if pos, err := parsePosition(r.Position); err == nil {
 			st.History, st.Done, st.Total = pos.history(), pos.Done, pos.Total
@@ -170,9 +177,7 @@ func (m *statuses) streamStatus(c library.Connection, stream string, r library.S
 			st.LateAtOnce, st.LateDaily = !pos.CountedTo.IsZero(), !pos.Looked.IsZero()
 		}
 	}
-	k := Key{c.User, c.ID, stream}
-	st.Condition = condition(c, st.State, r, m.syncer.Running(k))
-	st.Every, st.Sharing = m.syncer.Rhythm(k)
+	st.Condition = condition(c, st.State, r, now.Running)
 	return st
 }
 

@@ -26,7 +26,7 @@ type Server struct {
 	Name      string    `json:"name" doc:"Of the machine."`
 	Address   string    `json:"address" doc:"Host and port where the other servers reach it."`
 	Version   string    `json:"version"`
-	State     string    `json:"state" enum:"leads,waits,silent" doc:"Leads does all the work, waits passes requests on, silent has not been heard of lately."`
+	State     string    `json:"state" enum:"leads,answers,silent" doc:"Leads calls the services and answers, answers does the rest from the database, silent has not been heard of lately."`
 	StartedAt core.Time `json:"started_at"`
 	SeenAt    core.Time `json:"seen_at"`
 }
@@ -49,7 +49,7 @@ func (h *Handler) listServers(c echo.Context, _ *core.None) (out listServersAnsw
 }
 
 // marks are the shapes of servers' states.
-var marks = map[cluster.State]string{cluster.Leads: "healthy", cluster.Waits: "healthy", cluster.Silent: "dead"}
+var marks = map[cluster.State]string{cluster.Leads: "healthy", cluster.Answers: "healthy", cluster.Silent: "dead"}
 
 // serversTable returns the servers for a page, those that are gone last; nil if there is only this one.
 func serversTable(ctx context.Context, all []cluster.Server, now time.Time) *ui.Grid {

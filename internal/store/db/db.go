@@ -46,8 +46,8 @@ type Options struct {
 	Lease int64
 }
 
-// Beside reports whether another server leads.
-func (o Options) Beside() bool { return o.Shared && o.Lease == 0 }
+// Follower reports whether another server leads.
+func (o Options) Follower() bool { return o.Shared && o.Lease == 0 }
 
 // Open opens a database, creates it if there is none, and brings it up to date (see Migrate). Every error is a
 // sentence for the person who starts the server.
@@ -73,7 +73,7 @@ func (d *DB) open(ctx context.Context, opt Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if opt.Beside() {
+	if opt.Follower() {
 		return d.Fits(ctx)
 	}
 	if err := d.begin(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river/riverdriver"
 
 	"reprise/internal/search"
+	"reprise/internal/store/traffic"
 	"reprise/internal/tables"
 )
 
@@ -23,7 +24,7 @@ type engine interface {
 	// String names the database in a sentence, without a secret.
 	String() string
 	// counts returns what the pools count.
-	counts() *Traffic
+	counts() *traffic.Traffic
 	// exists reports whether the database exists. It creates nothing.
 	exists(context.Context) (bool, error)
 	// connect opens the two pools. The writer has one connection, so that its transactions run one after the other.

@@ -23,13 +23,14 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 
 	"reprise/internal/resilience"
+	"reprise/internal/store/traffic"
 	"reprise/internal/tables"
 )
 
 // postgres is a database of a Postgres server.
 type postgres struct {
 	config  *pgx.ConnConfig
-	traffic *Traffic
+	traffic *traffic.Traffic
 }
 
 // connectWithin is how long a connection to the server may take.
@@ -54,10 +55,10 @@ func newPostgres(address string) (postgres, error) {
 	maps.Copy(c.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "reprise",
 		"enable_seqscan": "off", "jit": "off",
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"})
-	return postgres{c, &Traffic{}}, nil
+	return postgres{c, &traffic.Traffic{}}, nil
 }
 
-func (p postgres) counts() *Traffic { return p.traffic }
+func (p postgres) counts() *traffic.Traffic { return p.traffic }
 
 func (p postgres) String() string {
 	return p.config.Database + " at " + net.JoinHostPort(p.config.Host, strconv.Itoa(int(p.config.Port)))
@@ -114,10 +115,6 @@ func Connect(ctx context.Context, at Place) (*pgx.Conn, error) {
 }
 
 func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql.DB, err error) {
-	if how.lease > 0 {
-		p.config = p.config.Copy()
-		p.config.RuntimeParams["application_name"] = LeaderName(how.lease)
-	}
 	writer = p.pool(true, func(ctx context.Context, c *pgx.Conn) error {
 		return errors.Join(serve(ctx, c, how), under(ctx, c, how.lease))
 	})
@@ -159,14 +156,17 @@ func serve(ctx context.Context, c *pgx.Conn, how locking) error {
 	return err
 }
 
-// LeaderName is how the connections of the server that leads under a lease are called.
-func LeaderName(lease int64) string { return "reprise, lease " + strconv.FormatInt(lease, 10) }
+// LeaderName is an expression for how the connections of the server are called that leads under the lease $1.
+const LeaderName = "'reprise, lease ' || $1::bigint || ' of ' || left(md5(current_schema()), 16)"
 
-// under returns an error if a lease has ended. It waits for a server that is taking over: that one ends the connections
-// of the lease before, and no new ones can be made.
+// under names a connection after the lease of its server, and returns an error if the lease has ended. It waits for a
+// server that is taking over: that one ends the connections of the lease before, and no new ones can be made.
 func under(ctx context.Context, c *pgx.Conn, lease int64) error {
 	if lease == 0 {
 		return nil
+	}
+	if _, err := c.Exec(ctx, "SELECT set_config('application_name', "+LeaderName+", false)", lease); err != nil {
+		return err
 	}
 	var now int64
 	err := c.QueryRow(ctx, "SELECT lease FROM leader FOR SHARE").Scan(&now)
@@ -189,7 +189,7 @@ func (p postgres) pool(writes bool, prepare func(context.Context, *pgx.Conn) err
 		return nil
 	}
 	made := connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after)), writes}
-	return sql.OpenDB(countedDriver{made, p.traffic})
+	return sql.OpenDB(traffic.Connector{Connector: made, Traffic: p.traffic})
 }
 
 // direct returns an error if a pooler is between: the process that answers is not the one that was announced. A pooler
@@ -238,6 +238,9 @@ func (c pgConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, 
 		if !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' { // it has begun, and waited in vain
 			_, _ = conn.Exec(context.WithoutCancel(ctx), "ROLLBACK") // the first error is returned
 		}
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == noLock {
+			err = &resilience.LocalError{Problem: busy, Err: err}
+		}
 		return nil, err
 	}
 	return pgTx{ctx, tx}, nil
@@ -257,11 +260,6 @@ func (t pgTx) Rollback() error { return t.tx.Rollback(t.ctx) }
 
 // Postgres returns the connection as tables.Postgres needs it.
 func (c pgConn) Postgres() *pgx.Conn { return c.Conn.Conn() }
-
-// Postgres is that of pgConn. What it does is not counted.
-func (c *countedConn) Postgres() *pgx.Conn {
-	return c.fullConn.(interface{ Postgres() *pgx.Conn }).Postgres()
-}
 
 // CheckNamedValue implements driver.NamedValueChecker.
 func (c pgConn) CheckNamedValue(v *driver.NamedValue) error {

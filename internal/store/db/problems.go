@@ -58,7 +58,7 @@ func sqliteProblem(code int, other words.Text) words.Text {
 	return other
 }
 
-const noSchema = "3F000"
+const noSchema, noLock = "3F000", "55P03"
 
 // unsupported begins the message of poolers that refuse a setting of the connection, as PgBouncer words it.
 const unsupported = "unsupported startup parameter"
@@ -67,6 +67,7 @@ var (
 	NoServer = words.New("trouble.postgres.unreachable")
 	Pooled   = words.New("trouble.postgres.pooler")
 	InUse    = words.New("trouble.database.in_use")
+	busy     = words.New("trouble.postgres.busy")
 	// LeaseEnded is the problem of a server that no longer leads.
 	LeaseEnded = words.New("trouble.postgres.lease")
 )
@@ -76,7 +77,7 @@ func PostgresProblem(code string, other words.Text) words.Text {
 	switch {
 	case code == "53100":
 		return words.New("trouble.postgres.full")
-	case code == "55P03":
+	case code == noLock:
 		return InUse
 	case code == "53300":
 		return words.New("trouble.postgres.connections")

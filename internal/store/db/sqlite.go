@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"reprise/internal/store/traffic"
 	"reprise/internal/tables"
 )
 
@@ -28,14 +29,16 @@ const FileName = "reprise.db"
 // only one server uses it.
 type SQLiteFile struct {
 	Path    string
-	traffic *Traffic
+	traffic *traffic.Traffic
 }
 
-func newSQLite(dir string) SQLiteFile { return SQLiteFile{filepath.Join(dir, FileName), &Traffic{}} }
+func newSQLite(dir string) SQLiteFile {
+	return SQLiteFile{filepath.Join(dir, FileName), &traffic.Traffic{}}
+}
 
 func (f SQLiteFile) String() string { return f.Path }
 
-func (f SQLiteFile) counts() *Traffic { return f.traffic }
+func (f SQLiteFile) counts() *traffic.Traffic { return f.traffic }
 
 // exists refuses a file without content: none of ours ever is, and to SQLite it would be a new database.
 func (f SQLiteFile) exists(context.Context) (bool, error) {

@@ -8,16 +8,18 @@ import (
 	"strings"
 
 	"modernc.org/sqlite"
+
+	"reprise/internal/store/traffic"
 )
 
 // openSQLite returns a pool of connections that keep their statements prepared, because preparing a statement takes
 // longer than running most of them: without, BenchmarkDeliver/100 sends little more than half as much in a second.
-func openSQLite(dsn string, t *Traffic) (*sql.DB, error) {
+func openSQLite(dsn string, t *traffic.Traffic) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(countedDriver{preparing{c}, t}), nil
+	return sql.OpenDB(traffic.Connector{Connector: preparing{c}, Traffic: t}), nil
 }
 
 // preparing is a driver.Connector whose connections keep prepared statements.

@@ -1,18 +1,22 @@
 package db
 
 import (
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"modernc.org/sqlite"
 )
 
 func TestKeptStatementsAreBounded(t *testing.T) {
 	t.Parallel()
-	writer, reader, err := newSQLite(t.TempDir()).connect(t.Context(), locking{})
+	connector, err := sqlite.NewConnector(DSN(filepath.Join(t.TempDir(), FileName), noJournals))
 	require.NoError(t, err)
-	defer writer.Close()
+	reader := sql.OpenDB(preparing{connector})
 	defer reader.Close()
+	reader.SetMaxOpenConns(1)
 	for n := range 2 * keptStatements {
 		var got int
 		require.NoError(t, reader.QueryRow(fmt.Sprintf("SELECT %d", n)).Scan(&got))
@@ -22,7 +26,7 @@ func TestKeptStatementsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Raw(func(driver any) error {
-		require.LessOrEqual(t, len(driver.(*countedConn).fullConn.(*preparedConn).idle), keptStatements)
+		require.LessOrEqual(t, len(driver.(*preparedConn).idle), keptStatements)
 		return nil
 	}))
 }

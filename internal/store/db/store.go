@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"reprise/internal/store/traffic"
 )
 
 // readers is the number of connections that read.
@@ -134,6 +136,12 @@ func (s *DB) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 	return Explain(err)
 }
+
+// Traffic returns what the store has asked of its database.
+func (s *DB) Traffic() *traffic.Traffic { return s.counts() }
+
+// Changes is [traffic.Traffic.Changes].
+func (s *DB) Changes() uint64 { return s.counts().Changes() }
 
 // Exec runs one statement in a transaction of its own.
 func (s *DB) Exec(ctx context.Context, query string, args ...any) error {

@@ -34,16 +34,15 @@ func New(d *db.DB, connections *connections.Store, listens *listens.Store) *Stor
 	return &Store{db: d, connections: connections, listens: listens}
 }
 
-// OpenQueue opens the queue in the database.
-func (s *Store) OpenQueue(ctx context.Context) (err error) {
-	s.Jobs, err = queue.Open(ctx, s.db.Driver(s.db.Writer), s.db.Write)
+// OpenQueue opens the queue in the database. follower says that another server works it.
+func (s *Store) OpenQueue(ctx context.Context, follower bool) (err error) {
+	driver := s.db.Driver(s.db.Writer)
+	if follower {
+		s.Jobs, err = queue.Join(driver, s.db.Write)
+	} else {
+		s.Jobs, err = queue.Open(ctx, driver, s.db.Write)
+	}
 	return db.Explain(err)
-}
-
-// JoinQueue opens the queue in a database in which another server works it.
-func (s *Store) JoinQueue() (err error) {
-	s.Jobs, err = queue.Join(s.db.Driver(s.db.Writer), s.db.Write)
-	return err
 }
 
 // Configure changes the settings, for deliveries from now on.

@@ -16,7 +16,11 @@ import (
 // Book is the list of the servers that share a Postgres database, and of who leads them. It has a connection of its
 // own, because a server is to be heard of while it may not write, and while a long transaction runs. Its statements are
 // for Postgres alone. It is safe for concurrent use.
-type Book struct{ db *sql.DB }
+type Book struct {
+	db  *sql.DB
+	at  db.Place
+	key *db.Key // what servers tell each other is sealed with it
+}
 
 // Open connects to the list of servers. It changes nothing. The error says what is wrong; it is [db.ErrWrongKey] if the
 // key is not that of the database.
@@ -25,7 +29,7 @@ func Open(ctx context.Context, at db.Place, key *db.Key) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Book{own}, nil
+	return &Book{own, at, key}, nil
 }
 
 // Close closes the connection.
@@ -75,6 +79,21 @@ func scanLeader(row *sql.Row) (l cluster.Leader, err error) {
 	return l, err
 }
 
+// Settled waits until somebody has an account.
+func (b *Book) Settled(ctx context.Context) error {
+	for {
+		fresh, err := b.Fresh(ctx)
+		if err != nil || !fresh {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(cluster.ConfirmEvery):
+		}
+	}
+}
+
 // unlessEmpty returns an error unless it says that the tables do not exist yet.
 func unlessEmpty(err error) error {
 	if isEmpty(err) {
@@ -111,21 +130,38 @@ func (b *Book) Claim(ctx context.Context, me cluster.Server) (lease int64, err e
 	return lease, db.Explain(err)
 }
 
-// endWithin is how long the connections of a leader may take to end, in milliseconds.
-const endWithin = 5000
+const (
+	// endWithin is how long the connections of a leader may take to end, and lookEvery how often it is looked.
+	endWithin = 10 * time.Second
+	lookEvery = 50 * time.Millisecond
+	// ofLeader selects the connections of the leader of a lease.
+	ofLeader = " FROM pg_stat_activity WHERE datname = current_database() AND application_name = " + db.LeaderName
+)
 
 // endLeader ends the connections of the leader of a lease, and waits for that: what they had not committed is undone.
 // While the row of the leader is locked it makes no new ones.
 func endLeader(ctx context.Context, tx *sql.Tx, lease int64) error {
-	var ended bool
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(bool_and(pg_terminate_backend(pid, $2)), true)
-		FROM pg_stat_activity
-		WHERE datname = current_database() AND usename = current_user AND application_name = $1`,
-		db.LeaderName(lease), endWithin).Scan(&ended)
-	if err == nil && !ended {
-		err = errors.New("connections of the leader before haven't ended")
+	if _, err := tx.ExecContext(ctx, "SELECT pg_terminate_backend(pid)"+ofLeader, lease); err != nil {
+		return db.Explain(err)
 	}
-	return db.Explain(err)
+	for end := time.Now().Add(endWithin); ; {
+		var left int
+		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM pg_stat_clear_snapshot(), LATERAL (SELECT 1"+ofLeader+
+			") AS connections", lease).Scan(&left)
+		switch {
+		case err != nil:
+			return db.Explain(err)
+		case left == 0:
+			return nil
+		case time.Now().After(end):
+			return fmt.Errorf("%d connections of the leader before haven't ended", left)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookEvery):
+		}
+	}
 }
 
 // Confirm implements cluster.Book.
@@ -156,6 +192,21 @@ func (b *Book) changed(ctx context.Context, query string, args ...any) (bool, er
 	}
 	n, err := result.RowsAffected()
 	return n > 0, db.Explain(err)
+}
+
+// Send implements cluster.Transport. Others who may use the database can't read it, or send such a text.
+func (b *Book) Send(ctx context.Context, text string) error {
+	_, err := b.db.ExecContext(ctx, "SELECT pg_notify("+notesOn+", $1)", b.key.Wrap([]byte(text), notes))
+	return db.Explain(err)
+}
+
+// Receive implements cluster.Transport. It has a connection of its own.
+func (b *Book) Receive(ctx context.Context, begun func(), got func(string)) error {
+	return listen(ctx, b.at, notesOn, begun, func(sealed string) {
+		if text, err := b.key.Unwrap(sealed, notes); err == nil {
+			got(string(text))
+		}
+	})
 }
 
 // All implements cluster.Book.

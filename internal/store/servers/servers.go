@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"reprise/internal/cluster"
 	"reprise/internal/store/db"
 )
@@ -22,15 +24,20 @@ func New(d *db.DB) *Store { return &Store{db: d} }
 func (s *Store) Servers(ctx context.Context) ([]cluster.Server, error) { return list(ctx, s.db.Reader) }
 
 const (
-	// heardOn is the channel of Postgres on which the servers of a database hear commands.
-	heardOn = "reprise_changed"
+	// heardOn is the channel of Postgres on which the servers of a database hear commands, and notesOn that on which
+	// they tell each other what they do. Both are expressions: installations in other schemas have others.
+	heardOn = "'reprise_changed_' || " + ofSchema
+	notesOn = "'" + notes + "_' || " + ofSchema
+	notes   = "reprise_notes"
+	// ofSchema is short enough for a name, and has no sign.
+	ofSchema = "md5(current_schema())"
 	// hearAgainAfter is how long to wait after the connection on which a server hears was lost.
-	hearAgainAfter = 5 * time.Second
+	hearAgainAfter = time.Second
 )
 
 // Tell has every server that uses the same Postgres database call what it gave to Hear.
 func (s *Store) Tell(ctx context.Context) error {
-	_, err := s.db.Change(ctx, "SELECT pg_notify($1, '')", heardOn)
+	_, err := s.db.Change(ctx, "SELECT pg_notify("+heardOn+", '')")
 	return db.Explain(err)
 }
 
@@ -38,11 +45,17 @@ func (s *Store) Tell(ctx context.Context) error {
 // the Postgres database, and calls changed also when that was lost and is there again. Beside SQLite it returns an
 // error.
 func Hear(ctx context.Context, at db.Place, changed func()) error {
+	return listen(ctx, at, heardOn, changed, func(string) { changed() })
+}
+
+// listen calls begun when it hears what is told on a channel from now on, and got with each text, until ctx ends. When
+// its connection was lost it begins again.
+func listen(ctx context.Context, at db.Place, channel string, begun func(), got func(string)) error {
 	if at.URL == "" {
 		return errors.New("only Postgres notifies its servers")
 	}
 	for {
-		_ = hear(ctx, at, changed) // the pages say when the database does not answer
+		_ = listenOnce(ctx, at, channel, begun, got) // the pages say when the database does not answer
 		select {
 		case <-ctx.Done():
 			return nil
@@ -51,20 +64,26 @@ func Hear(ctx context.Context, at db.Place, changed func()) error {
 	}
 }
 
-// hear is Hear until the connection is lost.
-func hear(ctx context.Context, at db.Place, changed func()) error {
+// listenOnce is listen until the connection is lost.
+func listenOnce(ctx context.Context, at db.Place, channel string, begun func(), got func(string)) error {
 	c, err := db.Connect(ctx, at)
 	if err != nil {
 		return err
 	}
 	defer c.Close(context.WithoutCancel(ctx))
-	if _, err := c.Exec(ctx, "LISTEN "+heardOn); err != nil {
+	var name string
+	if err := c.QueryRow(ctx, "SELECT "+channel).Scan(&name); err != nil {
 		return err
 	}
+	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{name}.Sanitize()); err != nil {
+		return err
+	}
+	begun()
 	for {
-		changed()
-		if _, err := c.WaitForNotification(ctx); err != nil {
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
 			return err
 		}
+		got(n.Payload)
 	}
 }

@@ -104,6 +104,12 @@ CREATE TABLE streams (
     PRIMARY KEY (user_id, connection, stream)
 );
 
+-- What the server that calls the services knows of the connections of a person: see live.go in internal/sync.
+CREATE TABLE live_states (
+    user_id INTEGER NOT NULL PRIMARY KEY REFERENCES users (id),
+    states  TEXT NOT NULL
+);
+
 CREATE TABLE holds (
     connection TEXT NOT NULL,
     app        TEXT NOT NULL,

@@ -1,10 +1,13 @@
-package db
+// Package traffic counts what is asked of a database.
+package traffic
 
 import (
 	"context"
 	"database/sql/driver"
 	"strings"
 	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Traffic counts what a store asks of its database, from its opening on. It is safe for concurrent use.
@@ -20,25 +23,22 @@ func (t *Traffic) Transactions() uint64 { return t.transactions.Load() }
 // compares it with the number at its last look, and so asks the database nothing while nothing happens.
 func (t *Traffic) Changes() uint64 { return t.changes.Load() }
 
-// Traffic returns what the store has asked of its database.
-func (s *DB) Traffic() *Traffic { return s.counts() }
+// ChangedRemotely notes that another process has changed rows.
+func (t *Traffic) ChangedRemotely() { t.changes.Add(1) }
 
-// Changes is [Traffic.Changes].
-func (s *DB) Changes() uint64 { return s.counts().Changes() }
-
-// countedDriver is a driver.Connector whose connections count what they are asked.
-type countedDriver struct {
+// Connector is a driver.Connector whose connections count what they are asked.
+type Connector struct {
 	driver.Connector
-	traffic *Traffic
+	Traffic *Traffic
 }
 
 // Connect implements driver.Connector.
-func (d countedDriver) Connect(ctx context.Context) (driver.Conn, error) {
+func (d Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := d.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &countedConn{c.(fullConn), d.traffic}, nil
+	return &countedConn{c.(fullConn), d.Traffic}, nil
 }
 
 // fullConn is what the connections of both engines implement.
@@ -55,6 +55,11 @@ type fullConn interface {
 type countedConn struct {
 	fullConn
 	traffic *Traffic
+}
+
+// Postgres returns the connection to a Postgres database, as tables.Postgres needs it. What it does is not counted.
+func (c *countedConn) Postgres() *pgx.Conn {
+	return c.fullConn.(interface{ Postgres() *pgx.Conn }).Postgres()
 }
 
 // BeginTx implements driver.ConnBeginTx.

@@ -1,0 +1,107 @@
+package test
+
+import (
+	"database/sql"
+	"net/http"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+	"reprise/internal/postgrestest"
+)
+
+// fleeting is what differs between two pages that were asked for one after the other.
+var fleeting = regexp.MustCompile(`name="csrf" value="[^"]*"|nonce-[^"]*|data-serial="\d+"`)
+
+// Promise: Every server of a database shows the same, at once, and goes on showing it while the others hang.
+func TestEveryServerShowsTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	database := postgrestest.Start(t).Database("reprise")
+	env := clusterOf(database, w)
+	begin := func() *process {
+		return startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, env...)
+	}
+	first := begin()
+	until(t, func() bool { return first.timesLeading() == 1 }, "a leader")
+	second := begin()
+	v := first.newcomer()
+	there := v.at(second)
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
+	v.call("PUT", "/connections/navidrome",
+		object{"url": w.Navidrome.URL, "username": demo.Bob, "password": w.Navidrome.Password(demo.Bob)}, 200)
+	for _, name := range []string{"listenbrainz", "navidrome"} {
+		v.becomes(name, "healthy")
+	}
+	secret := v.call("POST", "/players", object{"name": "Radio", "kind": "listenbrainz"}, 201)["secret"].(string)
+	answering := func(times int) {
+		until(t, func() bool {
+			return strings.Count(second.log.String(), "this server follows the leader") == times
+		}, "a second that answers")
+	}
+	answering(1)
+
+	for _, path := range there.walk() {
+		there.eventually(path, func() bool {
+			want, got := v.page(path, http.StatusOK), there.page(path, http.StatusOK)
+			got = strings.ReplaceAll(got, second.url, first.url)
+			return fleeting.ReplaceAllString(want, "") == fleeting.ReplaceAllString(got, "")
+		})
+	}
+
+	here, _ := v.open()
+	beside, _ := there.open()
+	require.True(t, devices["listenbrainz"](second.url, secret, "Hunter", time.Now().Add(-time.Minute)))
+	here.next("listens", func(object) bool { return true })
+	beside.next("listens", func(object) bool { return true })
+	w.Play()
+	v.call("POST", "/connections/listenbrainz/sync", nil, http.StatusAccepted)
+	beside.next("connection", func(data object) bool { return data["state"] == "syncing" })
+	beside.next("listens", func(object) bool { return true })
+	code, _ := answers(second.url, "/1/submit-listens", secret, "application/json", `{"listen_type":"playing_now",
+		"payload":[{"track_metadata":{"artist_name":"Björk","track_name":"Jóga"}}]}`)
+	require.Equal(t, http.StatusOK, code)
+	here.next("now_playing", func(object) bool { return true })
+	require.Contains(t, v.page("/now", http.StatusOK), "Jóga")
+	require.Contains(t, there.page("/now", http.StatusOK), "Jóga")
+	v.call("PUT", "/connections/navidrome/forwarding", object{}, http.StatusOK)
+	require.True(t, devices["listenbrainz"](second.url, secret, "Bachelorette", time.Now()))
+	until(t, func() bool {
+		for _, play := range w.Navidrome.Scrobbled() {
+			if play.Title == "Bachelorette" {
+				return true
+			}
+		}
+		return false
+	}, "what the second server has taken to be sent")
+	v.call("PATCH", "/account", object{"time_zone": "Asia/Tokyo"}, http.StatusOK)
+	require.Equal(t, "Asia/Tokyo", there.call("GET", "/account", nil, http.StatusOK)["time_zone"])
+	v.call("PATCH", "/admin/settings", object{"base_url": "https://music.example.org"}, http.StatusOK)
+	there.eventually("the new address", func() bool {
+		return strings.Contains(there.page("/export", http.StatusOK), "https://music.example.org/api/v1/feed.atom")
+	})
+
+	answering(2)
+	require.Contains(t, first.scrapeText(), "reprise_servers")
+	require.NotContains(t, second.scrapeText(), "reprise_servers", "it would be counted twice")
+	kept, err := sql.Open("pgx", database)
+	require.NoError(t, err)
+	defer kept.Close()
+	nobody, err := kept.Begin() // leads until this ends
+	require.NoError(t, err)
+	_, err = nobody.Exec("SELECT 1 FROM leader FOR UPDATE")
+	require.NoError(t, err)
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGSTOP))
+	for _, path := range []string{"/", "/listening", "/listens", "/playlists", "/search?q=a", "/help"} {
+		there.page(path, http.StatusOK)
+	}
+	require.True(t, devices["listenbrainz"](second.url, secret, "All Is Full of Love", time.Now()))
+	require.Zero(t, second.timesLeading())
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
+	require.NoError(t, nobody.Rollback())
+}
