@@ -261,7 +261,7 @@ func TestProbesAreAnsweredByEachServer(t *testing.T) {
 	require.Equal(t, "draining\n", said)
 }
 
-// Whoever has the key of the servers but passes on nobody's request learns nothing.
+// A program that has the servers' key, but passes on no browser's request, learns nothing.
 func TestOnlyRequestsOfBrowsersAreAnswered(t *testing.T) {
 	t.Parallel()
 	only := newBook().serves(t, "first", "a secret key of all")

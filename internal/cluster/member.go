@@ -123,12 +123,12 @@ func (m *Member) Run(ctx context.Context) error {
 		case <-m.poke:
 		}
 		m.beat(ctx)
-		timer.Reset(m.pause())
+		timer.Reset(m.nextBeat())
 	}
 }
 
-// pause returns how long it is to the next beat: a place that becomes vacant is noticed at once.
-func (m *Member) pause() time.Duration {
+// nextBeat returns how long to wait before the next beat: a place that becomes vacant is noticed at once.
+func (m *Member) nextBeat() time.Duration {
 	leader, _ := m.Leader()
 	if left := VacantAfter - leader.Age; leader.Lease > 0 && left > 0 && left < ConfirmEvery {
 		return left

@@ -14,7 +14,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// againAfter is how long a server that can't work leaves it to the others.
+// againAfter is how long a server that has failed waits before it tries again; others may lead meanwhile.
 const againAfter = 30 * time.Second
 
 // Node is one server of those that share a database, whether it leads or not.
@@ -83,7 +83,7 @@ func (n *Node) takeTurns(ctx context.Context) {
 			}
 		})
 		for led := false; !led && ctx.Err() == nil; {
-			pause(ctx, wait) // the others may lead meanwhile
+			pause(ctx, wait)
 			err := n.lead(ctx, func() {
 				led = true
 				leads()
@@ -102,7 +102,7 @@ func waitAfter(ctx context.Context, err error) time.Duration {
 	if err == nil || ctx.Err() != nil {
 		return 0
 	}
-	if _, ok := errors.AsType[*resilience.LocalError](err); ok || errors.Is(err, errClaim) {
+	if _, ok := errors.AsType[*resilience.LocalError](err); ok || errors.Is(err, errLease) {
 		return ConfirmEvery
 	}
 	return againAfter
@@ -116,8 +116,8 @@ func pause(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// errClaim says that the place of the leader could not be taken.
-var errClaim = errors.New("take the lease")
+// errLease says that the lease could not be taken, or was lost: it may be free again at any moment.
+var errLease = errors.New("no lease")
 
 // follow works beside the leader, until ctx ends.
 func (n *Node) follow(ctx context.Context) (err error) {
@@ -143,7 +143,7 @@ func (n *Node) lead(ctx context.Context, leads func()) (err error) {
 	}
 	lease, lost, err := n.Member.Lead(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errClaim, err)
+		return fmt.Errorf("%w: %w", errLease, err)
 	}
 	if lease == 0 { // another server was faster
 		return nil
@@ -164,11 +164,19 @@ func (n *Node) lead(ctx context.Context, leads func()) (err error) {
 		}
 		n.Gate.Lead(nil)
 	}()
-	return turn.Work(ctx, func(h Pages) {
+	err = turn.Work(ctx, func(h Pages) {
 		n.Gate.Lead(h)
 		if ctx.Err() != nil { // it ended in between
 			n.Gate.Lead(nil)
 		}
 		leads()
 	})
+	select {
+	case <-lost:
+		if err != nil {
+			err = fmt.Errorf("%w: %w", errLease, err)
+		}
+	default:
+	}
+	return err
 }

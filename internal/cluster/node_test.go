@@ -35,9 +35,10 @@ func TestItLeadsSoonAfterTheDatabaseIsBack(t *testing.T) {
 
 // turns are what a node does, and notes it.
 type turns struct {
-	mu   sync.Mutex
-	all  []string
-	fail error // of leading, once it answers
+	mu    sync.Mutex
+	all   []string
+	fail  error // of leading, once it answers
+	fails error // of leading, when it ends
 }
 
 func (t *turns) notes(what string) {
@@ -66,6 +67,9 @@ func (t *turns) turn(what string) Turn {
 			return fail
 		}
 		<-ctx.Done()
+		if what == "leads" {
+			return t.fails
+		}
 		return nil
 	}, Close: func() error { t.notes("no longer " + what); return nil }}
 }
@@ -119,5 +123,25 @@ func TestWhoDoesNotGetTheLeaseGoesOnAnswering(t *testing.T) {
 		time.Sleep(ConfirmEvery)
 		all := did.since()
 		require.ElementsMatch(t, []string{"leads", "no longer follows"}, all)
+	})
+}
+
+// What a leader does fails when its lease is lost, because its connections end. That is no reason to stand back.
+func TestWhoLostTheLeaseMayHaveItAgainSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook()
+		n, did := b.node(t, "1")
+		did.fails = errors.New("the connection has ended")
+		go n.takeTurns(t.Context())
+		require.Contains(t, did.since(), "leads")
+		require.NoError(t, b.Resign(t.Context(), 1))
+		lease, err := b.Claim(t.Context(), Server{ID: "2"})
+		require.NoError(t, err)
+		time.Sleep(ConfirmEvery)
+		require.Contains(t, did.since(), "no longer leads")
+		require.NoError(t, b.Resign(t.Context(), lease))
+		time.Sleep(2 * ConfirmEvery)
+		require.Contains(t, did.since(), "leads")
 	})
 }

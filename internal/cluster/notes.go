@@ -33,7 +33,7 @@ type Transport interface {
 }
 
 // Notes tell the other servers what a server has done, so that they look at the database again. A note may get lost
-// when the database is away: then every server is told that it has missed something. Safe for concurrent use.
+// when the database is away: then every server learns that it has missed something. Safe for concurrent use.
 type Notes struct {
 	transport Transport
 	me        string
@@ -141,7 +141,7 @@ func (n *Notes) read(one note) {
 	}
 }
 
-// send sends what is told until ctx ends.
+// send sends notes until ctx ends.
 func (n *Notes) send(ctx context.Context) {
 	for {
 		select {

@@ -1,4 +1,4 @@
-// Package peers keeps the servers of a database at one: what happens on one of them is seen on the others.
+// Package peers keeps the servers of a database in step: what happens on one of them is seen on the others.
 //
 // What they tell each other is a hint to look at the database again, never the only copy of anything, except for what
 // is playing now, which is worth nothing a moment later.
@@ -23,11 +23,11 @@ import (
 // What servers tell each other about.
 const (
 	aboutEvents   = "event"    // on the bus
-	aboutJobs     = "job"      // a kind of job whose alarm is to look
+	aboutJobs     = "job"      // a kind of job whose alarm should look
 	aboutPlaying  = "playing"  // what is playing now
 	aboutPlays    = "plays"    // a server that has just begun asks what is playing
 	aboutSettings = "settings" // they have changed
-	aboutAll      = "all"      // everything is to be looked at again: another server leads
+	aboutAll      = "all"      // look at everything again: another server leads
 )
 
 // Traffic counts the changes of the database; see traffic.Traffic.
@@ -78,7 +78,7 @@ type Options struct {
 type Peer struct {
 	Options
 	out  chan userEvent // events that the leader has published
-	jobs chan string    // kinds of which the alarm is to look
+	jobs chan string    // kinds of jobs whose alarm should look
 	over chan struct{}  // closed when Run has ended
 	late bool           // states of connections could not be saved at once; used by tell alone
 }
@@ -87,14 +87,14 @@ type Peer struct {
 type userEvent struct {
 	User  int64         `json:"u,omitempty"` // 0 for everybody
 	Event events.Event  `json:"e"`
-	done  chan struct{} // instead of an event: closed when those before have been told
+	done  chan struct{} // instead of an event: closed when those before it have been sent
 }
 
 // How many events of the leader, and kinds of jobs, wait at most.
 const eventsWait, jobsWait = 4096, 64
 
-// Join makes this server one of those of its database: what it does is told from now on. Call it before anything is
-// published, and Run then.
+// Join connects this server with the others: from now on they hear what it does. Call it before anything is published,
+// and then call Run.
 func Join(o Options) *Peer {
 	p := &Peer{Options: o, out: make(chan userEvent, eventsWait), jobs: make(chan string, jobsWait),
 		over: make(chan struct{})}
@@ -152,7 +152,7 @@ func (p *Peer) Run(ctx context.Context) error {
 	return nil
 }
 
-// lookAgain has everything looked at again: something that another server has told may have got lost.
+// lookAgain has every part look at the database again: a note of another server may have got lost.
 func (p *Peer) lookAgain(ctx context.Context) {
 	p.Traffic.ChangedRemotely()
 	p.Bus.CloseAll()
@@ -174,8 +174,8 @@ func (p *Peer) check(ctx context.Context) {
 	}
 }
 
-// Flush returns when the other servers show everything that was done before: what a request has changed is seen by who
-// asks another server after its answer. It gives up after flushWithin.
+// Flush returns when the other servers show everything that was done before it, so that nobody who asks another server
+// after an answer sees older data. It gives up after flushWithin.
 func (p *Peer) Flush(ctx context.Context) {
 	if !p.Leads {
 		return
@@ -247,7 +247,7 @@ func (p *Peer) read(data json.RawMessage, into any) bool {
 }
 
 const (
-	// gatherFor is how long an event waits for others that are told with it.
+	// gatherFor is how long an event waits for others to be sent with it.
 	gatherFor = 10 * time.Millisecond
 	// saveWithin is how long events wait for the states of connections to be saved.
 	saveWithin = 2 * time.Second
@@ -261,7 +261,7 @@ const (
 // until ctx ends.
 func (p *Peer) tell(ctx context.Context) {
 	unsaved := map[int64]bool{} // people of whose connections the states have changed
-	var again <-chan time.Time  // when it is tried again to save them
+	var again <-chan time.Time  // when to try again to save them
 	for {
 		var all []userEvent
 		select {
@@ -308,8 +308,8 @@ func (p *Peer) gather(ctx context.Context, first userEvent) []userEvent {
 	return all
 }
 
-// save saves the states of people's connections, and forgets those people then. If that took another try, their pages
-// look again.
+// save saves the states of people's connections, and then forgets those people. If it took another try, all pages look
+// again.
 func (p *Peer) save(ctx context.Context, unsaved map[int64]bool) error {
 	if len(unsaved) == 0 {
 		return nil

@@ -46,7 +46,7 @@ type Turn struct {
 	What  Playing       `json:"p,omitzero"`
 	Left  time.Duration `json:"l,omitempty"` // 0 for unknown
 	Ends  bool          `json:"e,omitempty"`
-	Again bool          `json:"a,omitempty"` // it is told once more, and no news
+	Again bool          `json:"a,omitempty"` // repeated for a server that has just started; no news
 	Stray *Refusal      `json:"s,omitempty"`
 }
 
@@ -60,7 +60,7 @@ func (n *Now) follow(t Turn) {
 	}
 }
 
-// TellAgain has everything told that is playing, to a server that has just begun.
+// TellAgain repeats everything that is playing, for a server that has just started.
 func (n *Now) TellAgain() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,8 +77,8 @@ func (n *Now) strayed(r Refusal) {
 	n.follow(Turn{Stray: &r})
 }
 
-// Relay notes a turn of which another server has told. It tells the announcer what has begun, and publishes nothing:
-// the other server does.
+// Relay notes a turn that another server reports. It tells the announcer what has begun, and publishes nothing: the
+// other server does.
 func (n *Now) Relay(t Turn) {
 	switch {
 	case t.Stray != nil:

@@ -48,8 +48,8 @@ func Hear(ctx context.Context, at db.Place, changed func()) error {
 	return listen(ctx, at, heardOn, changed, func(string) { changed() })
 }
 
-// listen calls begun when it hears what is told on a channel from now on, and got with each text, until ctx ends. When
-// its connection was lost it begins again.
+// listen calls begun when it has begun to listen on a channel, and got with each text that arrives, until ctx ends.
+// When its connection is lost it begins again.
 func listen(ctx context.Context, at db.Place, channel string, begun func(), got func(string)) error {
 	if at.URL == "" {
 		return errors.New("only Postgres notifies its servers")
