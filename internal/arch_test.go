@@ -160,10 +160,11 @@ var arrows = map[string][]string{
 		"internal/store/outbox", "internal/store/sendings", "internal/store/statistics",
 	},
 	"internal/store/db": {
-		"internal/library", "internal/resilience", "internal/search", "internal/store/traffic",
-		"internal/tables",
+		"internal/library", "internal/resilience", "internal/search", "internal/store/prepared",
+		"internal/store/traffic", "internal/tables",
 	},
-	"internal/store/traffic": {},
+	"internal/store/prepared": {"internal/store/traffic"},
+	"internal/store/traffic":  {},
 	"internal/store/deletions": {
 		"internal/delivery", "internal/library", "internal/store/connections", "internal/store/db",
 		"internal/store/listens", "internal/store/outbox",

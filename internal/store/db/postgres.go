@@ -73,7 +73,14 @@ const (
 	// beginWriting begins a transaction that writes. It waits for those of other processes: one of them runs at a
 	// time, as if there were one connection.
 	beginWriting = "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 8422))"
+	// beginWritingFor is the same for what belongs to one person, whose number is to be filled in: others write at once
+	// what belongs to them.
+	beginWritingFor = "BEGIN; SELECT pg_advisory_xact_lock_shared(hashtextextended(current_schema(), 8422)); " +
+		"SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/%d', 8423))"
 )
+
+// peopleAtOnce is how many transactions of people a server has under way at most.
+const peopleAtOnce = 4
 
 // shared returns the database at a place if several servers can share it.
 func shared(at Place) (postgres, error) {
@@ -83,7 +90,7 @@ func shared(at Place) (postgres, error) {
 	return newPostgres(at.URL)
 }
 
-// OpenAlone opens one connection to a Postgres database, apart from those of an open DB: it takes no lock and changes
+// OpenAlone opens connections to a Postgres database, apart from those of an open DB: it takes no lock and changes
 // nothing. The error is [ErrWrongKey] if the key is not that of the database.
 func OpenAlone(ctx context.Context, at Place, key *Key) (*sql.DB, error) {
 	p, err := shared(at)
@@ -91,7 +98,7 @@ func OpenAlone(ctx context.Context, at Place, key *Key) (*sql.DB, error) {
 		return nil, err
 	}
 	own := p.pool(false, func(context.Context, *pgx.Conn) error { return nil })
-	own.SetMaxOpenConns(1)
+	own.SetMaxOpenConns(2) // a lease that is waited for holds up no confirmation
 	there, err := p.exists(ctx)
 	if err == nil && there {
 		var fits bool
@@ -131,6 +138,26 @@ func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql
 	return writer, reader, Explain(writer.PingContext(ctx))
 }
 
+// beside returns the pool of transactions of people.
+func (p postgres) beside(how locking) *sql.DB {
+	if !how.shared { // one connection has the same processor to itself
+		return nil
+	}
+	pool := p.pool(true, func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, patience); err != nil {
+			return err
+		}
+		return under(ctx, c, how.lease)
+	})
+	pool.SetMaxOpenConns(peopleAtOnce)
+	pool.SetMaxIdleConns(peopleAtOnce)
+	return pool
+}
+
+// patience bounds how long a server waits for others. One that is stopped in a transaction keeps them from writing for
+// five seconds.
+const patience = "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '5s'"
+
 // serve takes the lock of a server on a connection that writes.
 func serve(ctx context.Context, c *pgx.Conn, how locking) error {
 	take := serveAlone
@@ -150,8 +177,7 @@ func serve(ctx context.Context, c *pgx.Conn, how locking) error {
 		err = &pgconn.PgError{Code: noSchema}
 	}
 	if err == nil && how.shared {
-		// A server that is stopped in a transaction keeps the others from writing for that long at most.
-		_, err = c.Exec(ctx, "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '5s'")
+		_, err = c.Exec(ctx, patience)
 	}
 	return err
 }
@@ -233,7 +259,11 @@ func (c pgConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, 
 	if conn.IsClosed() {
 		return nil, driver.ErrBadConn
 	}
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginWriting})
+	begin := beginWriting
+	if person, ok := ctx.Value(personKey{}).(int64); ok {
+		begin = fmt.Sprintf(beginWritingFor, person)
+	}
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
 		if !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' { // it has begun, and waited in vain
 			_, _ = conn.Exec(context.WithoutCancel(ctx), "ROLLBACK") // the first error is returned

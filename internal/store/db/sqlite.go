@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"reprise/internal/store/prepared"
 	"reprise/internal/store/traffic"
 	"reprise/internal/tables"
 )
@@ -58,11 +59,11 @@ func (f SQLiteFile) connect(ctx context.Context, _ locking) (writer, reader *sql
 	if err != nil {
 		return nil, nil, err
 	}
-	if writer, err = openSQLite(DSN(f.Path, "_txlock=immediate&"+noJournals), f.traffic); err != nil {
+	if writer, err = prepared.Open(DSN(f.Path, "_txlock=immediate&"+noJournals), f.traffic); err != nil {
 		return nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
-	if reader, err = openSQLite(DSN(f.Path, "_pragma=query_only(1)"), f.traffic); err != nil {
+	if reader, err = prepared.Open(DSN(f.Path, "_pragma=query_only(1)"), f.traffic); err != nil {
 		return writer, nil, fmt.Errorf("open database: %w", err)
 	}
 	reader.SetMaxOpenConns(readers)
@@ -121,6 +122,9 @@ func (f SQLiteFile) Intact(ctx context.Context, writer *sql.DB) error {
 	}
 	return damaged(f)
 }
+
+// beside returns nil: a file has one writer.
+func (f SQLiteFile) beside(locking) *sql.DB { return nil }
 
 // serial returns true. Commands that change accounts beside a server wait for it in SQLite.
 func (f SQLiteFile) serial() bool { return true }

@@ -20,7 +20,7 @@ const KeepRuns = 48 * time.Hour
 
 // SaveRun stores the outcome of a run.
 func (s *Store) SaveRun(ctx context.Context, r library.Run) error {
-	return s.db.Exec(ctx, `INSERT INTO runs
+	return s.db.ExecFor(ctx, r.User, `INSERT INTO runs
 		(user_id, connection, stream, started_at, took_ms, row_count, result, category, words, detail)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (user_id, connection, stream, started_at) DO NOTHING`,

@@ -42,7 +42,7 @@ func (s *Store) Position(ctx context.Context, user int64, conn library.Connectio
 func (s *Store) SavePosition(
 	ctx context.Context, user int64, conn library.ConnectionID, stream, reading string, note words.Text,
 ) error {
-	return s.db.Exec(ctx, SavePosition, user, conn, stream, reading, note)
+	return s.db.ExecFor(ctx, user, SavePosition, user, conn, stream, reading, note)
 }
 
 // SavePosition stores the reading position of a stream with a note. Its arguments are the person, the connection, the
@@ -54,7 +54,7 @@ const SavePosition = UpsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
 func (s *Store) SaveSuccess(
 	ctx context.Context, user int64, conn library.ConnectionID, stream string, at time.Time,
 ) error {
-	return s.db.Exec(ctx, UpsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
+	return s.db.ExecFor(ctx, user, UpsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, connection, stream) DO UPDATE
 		SET last_success_at = excluded.last_success_at, advice = '', detail = ''`, user, conn, stream, db.Millis(at))
 }
@@ -63,7 +63,7 @@ func (s *Store) SaveSuccess(
 func (s *Store) SaveFailure(
 	ctx context.Context, user int64, conn library.ConnectionID, stream string, advice words.Text, detail string,
 ) error {
-	return s.db.Exec(ctx, UpsertStream+`advice, detail) VALUES ($1, $2, $3, $4, $5)
+	return s.db.ExecFor(ctx, user, UpsertStream+`advice, detail) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (user_id, connection, stream) DO UPDATE SET advice = excluded.advice, detail = excluded.detail`,
 		user, conn, stream, advice, detail)
 }
@@ -71,7 +71,7 @@ func (s *Store) SaveFailure(
 // SaveStop stores a stop, so that a dead credential is not sent again after a restart. It stores nothing if the
 // connection is gone or has another generation, because that credential is not used any more.
 func (s *Store) SaveStop(ctx context.Context, v backoff.Stop) error {
-	return s.db.Exec(ctx, UpsertStream+`stop_category, stop_since, stop_admin)
+	return s.db.ExecFor(ctx, v.Key.User, UpsertStream+`stop_category, stop_since, stop_admin)
 		SELECT user_id, connection, $3, $4, $5, $7 FROM connections
 		WHERE user_id = $1 AND connection = $2 AND generation = $6
 		ON CONFLICT (user_id, connection, stream) DO UPDATE

@@ -1,4 +1,5 @@
-package db
+// Package prepared opens SQLite with connections that keep their statements prepared.
+package prepared
 
 import (
 	"context"
@@ -12,9 +13,9 @@ import (
 	"reprise/internal/store/traffic"
 )
 
-// openSQLite returns a pool of connections that keep their statements prepared, because preparing a statement takes
+// Open returns a pool of connections that keep their statements prepared, because preparing a statement takes
 // longer than running most of them: without, BenchmarkDeliver/100 sends little more than half as much in a second.
-func openSQLite(dsn string, t *traffic.Traffic) (*sql.DB, error) {
+func Open(dsn string, t *traffic.Traffic) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package db
+package prepared
 
 import (
 	"database/sql"
@@ -12,7 +12,7 @@ import (
 
 func TestKeptStatementsAreBounded(t *testing.T) {
 	t.Parallel()
-	connector, err := sqlite.NewConnector(DSN(filepath.Join(t.TempDir(), FileName), noJournals))
+	connector, err := sqlite.NewConnector("file:" + filepath.Join(t.TempDir(), "test.db"))
 	require.NoError(t, err)
 	reader := sql.OpenDB(preparing{connector})
 	defer reader.Close()
