@@ -41,9 +41,14 @@ var arrows = map[string][]string{
 	"internal/search":                 {},
 	"internal/throttle":               {},
 	"internal/tables":                 {},
-	"internal/cluster":                {"internal/resilience"}, // whether a failure is this machine's
+	// What a server may call, and what a person reads while that moves.
+	"internal/leases":  {"internal/resilience", "internal/words"},
+	"internal/cluster": {"internal/leases", "internal/resilience"}, // whether a failure is this machine's
 	// It connects the parts of a server with those of the other servers.
-	"internal/peers":    {"internal/cluster", "internal/events", "internal/players", "internal/sync"},
+	"internal/peers": {
+		"internal/cluster", "internal/events", "internal/leases", "internal/library", "internal/players",
+		"internal/resilience/transport", "internal/sync",
+	},
 	"internal/upkeep":   {},
 	"internal/activity": {"internal/accounts", "internal/library"},
 	// What programs send: a protocol reads requests, and knows no other one.
@@ -109,9 +114,9 @@ var arrows = map[string][]string{
 		"internal/resilience", "internal/resilience/backoff",
 	},
 	"internal/sync": {
-		"internal/activity", "internal/alerts", "internal/delivery", "internal/events", "internal/library",
-		"internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience",
-		"internal/resilience/backoff", "internal/resilience/hosts", "internal/resilience/keys",
+		"internal/activity", "internal/alerts", "internal/delivery", "internal/events", "internal/leases",
+		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
+		"internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts", "internal/resilience/keys",
 		"internal/resilience/turns",
 	},
 	// It sends what notify has to tell.
@@ -160,8 +165,8 @@ var arrows = map[string][]string{
 		"internal/store/outbox", "internal/store/sendings", "internal/store/statistics",
 	},
 	"internal/store/db": {
-		"internal/library", "internal/resilience", "internal/search", "internal/store/prepared",
-		"internal/store/traffic", "internal/tables",
+		"internal/leases", "internal/library", "internal/resilience", "internal/search",
+		"internal/store/prepared", "internal/store/traffic", "internal/tables",
 	},
 	"internal/store/prepared": {"internal/store/traffic"},
 	"internal/store/traffic":  {},
@@ -228,7 +233,7 @@ var arrows = map[string][]string{
 	"internal/store/sendings": {
 		"internal/library", "internal/music", "internal/store/connections", "internal/store/db",
 	},
-	"internal/store/servers": {"internal/cluster", "internal/store/db"},
+	"internal/store/servers": {"internal/cluster", "internal/leases", "internal/store/db"},
 	"internal/store/settings": {
 		"internal/activity", "internal/library", "internal/settings", "internal/store/db",
 		"internal/store/people", "internal/store/runs",
@@ -256,7 +261,7 @@ var arrows = map[string][]string{
 		"internal/delivery",
 		"internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library",
 		"internal/metrics", "internal/notify", "internal/oauth", "internal/players", "internal/providers",
-		"internal/removal", "internal/resilience", "internal/resilience/transport", "internal/settings",
+		"internal/removal", "internal/resilience", "internal/settings",
 		"internal/sync", "web/static",
 		"web/ui",
 	},
@@ -286,15 +291,16 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/asks", "internal/delivery", "internal/library", "internal/metrics",
 		"internal/notify", "internal/oauth", "internal/players", // what somebody hears now
 		"internal/providers", "internal/resilience",
-		"internal/resilience/backoff", "internal/resilience/transport", "internal/server/activity",
+		"internal/resilience/backoff", "internal/server/activity",
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
 		"internal/server/music", "internal/settings", "internal/sync",
 	},
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
 		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels",
-		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/library",
-		"internal/notify", "internal/oauth", "internal/players", "internal/providers", "internal/resilience",
+		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/leases",
+		"internal/library", "internal/notify", "internal/oauth", "internal/players", "internal/providers",
+		"internal/resilience",
 		"internal/resilience/backoff", "internal/sync", "internal/throttle", "web/static",
 	},
 	"internal/server/corrections": {
@@ -456,8 +462,8 @@ var arrows = map[string][]string{
 		"internal/channels",
 		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
 		"internal/demo", "internal/demo/household", "internal/digest", "internal/doctor", "internal/enrich",
-		"internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/observe",
-		"internal/peers", "internal/players", "internal/providers", "internal/providers/registry",
+		"internal/events", "internal/imports", "internal/leases", "internal/notify", "internal/oauth",
+		"internal/observe", "internal/peers", "internal/players", "internal/providers", "internal/providers/registry",
 		"internal/removal",
 		"internal/resilience/backoff",
 		"internal/resilience/hosts", "internal/resilience/transport",

@@ -105,3 +105,78 @@ func TestEveryServerShowsTheSame(t *testing.T) {
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
 	require.NoError(t, nobody.Rollback())
 }
+
+// Promise: Servers share the calls: each service is called by one of them, whichever a person asks, and by another one
+// within seconds when that is killed.
+func TestServersShareTheCalls(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	database := postgrestest.Start(t).Database("reprise")
+	env := clusterOf(database, w)
+	begin := func() *process {
+		return startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, env...)
+	}
+	first := begin()
+	until(t, func() bool { return first.timesLeading() == 1 }, "a leader")
+	second := begin()
+	v := first.newcomer()
+	both := []*person{v, v.at(second)}
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
+	v.call("PUT", "/connections/navidrome",
+		object{"url": w.Navidrome.URL, "username": demo.Bob, "password": w.Navidrome.Password(demo.Bob)}, 200)
+	caller := func() (by map[string]*process) {
+		by = map[string]*process{}
+		all := v.call("GET", "/admin/servers", nil, http.StatusOK)["servers"].([]any)
+		for i, s := range all {
+			for _, name := range s.(object)["calls"].([]any) {
+				service, _, _ := strings.Cut(name.(string), " ")
+				by[service] = []*process{first, second}[i] // the leader comes first
+			}
+		}
+		return by
+	}
+	until(t, func() bool {
+		by := caller()
+		return len(by) == 2 && by["ListenBrainz"] != by["Navidrome"]
+	}, "each to call one")
+	require.Contains(t, v.page("/health", http.StatusOK), "Navidrome (127.0.0.1")
+	for _, name := range []string{"listenbrainz", "navidrome"} {
+		v.becomes(name, "healthy")
+		for _, there := range both {
+			at := "/connections/" + name
+			there.call("POST", at+"/sync", nil, http.StatusAccepted)
+			there.call("POST", at+"/pause", nil, http.StatusAccepted)
+			for _, other := range both {
+				require.Equal(t, "paused", other.call("GET", at, nil, http.StatusOK)["state"])
+			}
+			there.call("POST", at+"/resume", nil, http.StatusAccepted)
+			there.call("POST", at+"/retry", nil, http.StatusAccepted)
+			there.becomes(name, "healthy")
+			there.submit("/connections/"+name+"/sync", nil, http.StatusOK)
+		}
+	}
+	calls := func(p *process) (n int) {
+		for line := range strings.Lines(p.log.String()) {
+			if strings.Contains(line, `"upstream attempt"`) && strings.Contains(line, `"provider":"listenbrainz"`) {
+				n++
+			}
+		}
+		return n
+	}
+	by := caller()
+	brainz, home := by["ListenBrainz"], by["Navidrome"]
+	before := calls(home)
+	w.Play()
+	both[0].call("POST", "/connections/listenbrainz/sync", nil, http.StatusAccepted)
+	both[1].eventually("the play", func() bool { return both[1].total() == 61 })
+	require.Equal(t, before, calls(home))
+	require.Positive(t, calls(brainz))
+
+	v = v.at(home)
+	require.Error(t, brainz.stop(syscall.SIGKILL))
+	w.Play()
+	v.eventually("the other to go on", func() bool { return v.total() == 62 })
+	v.call("DELETE", "/connections/listenbrainz", nil, http.StatusNoContent)
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
+	v.becomes("listenbrainz", "healthy")
+}

@@ -30,7 +30,7 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.hosts.Configure(now.Hosts(registry.Descriptions()))
 	a.store.Configure(storeOptions(now).Sending)
 	a.backoff.Configure(now.Backoff())
-	a.server.Breakers.Configure(now.Breakers())
+	a.endpoints.Breakers.Configure(now.Breakers())
 	a.guard.Configure(now.DeliveryFirstDelay)
 	a.deliveries.Configure(deliveryOptions(now))
 	a.server.Art.Resize(int64(now.ArtMaxMiB) << 20)

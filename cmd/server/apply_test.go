@@ -83,7 +83,7 @@ func (l *living) parts(upstreams http.RoundTripper) {
 			}
 		}})
 	require.NoError(t, err)
-	l.app, err = wire(t.Context(), l.held.Config(), db, upstreams, log)
+	l.app, err = wire(t.Context(), l.held.Config(), db, upstreams, nil, log)
 	require.NoError(t, err)
 }
 
@@ -221,9 +221,11 @@ var settingEffects = map[string]settingEffect{
 	"backoff.base":     {"7s", func(l *living) any { return l.backoff.Options().Base }, 7 * time.Second},
 	"backoff.max":      {"7h", func(l *living) any { return l.backoff.Options().Max }, 7 * time.Hour},
 	"backoff.jitter":   {"0.5", func(l *living) any { return l.backoff.Options().Jitter }, 0.5},
-	"breaker.failures": {"9", func(l *living) any { return l.server.Breakers.Options().Failures }, 9},
-	"breaker.cooldown": {"7s", func(l *living) any { return l.server.Breakers.Options().Cooldown }, 7 * time.Second},
-	"breaker.max_open": {"7h", func(l *living) any { return l.server.Breakers.Options().MaxCooldown }, 7 * time.Hour},
+	"breaker.failures": {"9", func(l *living) any { return l.endpoints.Breakers.Options().Failures }, 9},
+	"breaker.cooldown": {"7s", func(l *living) any { return l.endpoints.Breakers.Options().Cooldown },
+		7 * time.Second},
+	"breaker.max_open": {"7h", func(l *living) any { return l.endpoints.Breakers.Options().MaxCooldown },
+		7 * time.Hour},
 	"delivery.first_delay": {"7s", func(l *living) any {
 		return []any{l.deliveries.Options().First, l.guard.FirstDelay()}
 	}, []any{7 * time.Second, 7 * time.Second}},

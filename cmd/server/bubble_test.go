@@ -104,7 +104,7 @@ func (i *installation) start(dir string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	db, err := dataDir(c).Open(ctx, storeOptions(c))
 	require.NoError(t, err)
-	i.app, err = wire(ctx, c, db, i, slog.New(i.log))
+	i.app, err = wire(ctx, c, db, i, nil, slog.New(i.log))
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	i.run = func(work func(context.Context) error) {

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"reprise/internal/cluster"
 	"reprise/internal/config"
+	"reprise/internal/leases"
 	"reprise/internal/server"
 	"reprise/internal/server/edge"
 )
@@ -35,7 +37,7 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	}
 	defer peers.Close()
 	name, _ := os.Hostname()
-	id := rand.Text()
+	id := strings.ToLower(rand.Text())
 	notes := cluster.NewNotes(id, book, p.log)
 	member := cluster.NewMember(cluster.Server{ID: id, Name: name, Address: c.ClusterReachedAt(peers.Addr()),
 		Version: version, Started: time.Now()}, book, p.log)
@@ -43,6 +45,7 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	apps := leases.NewHolder(id, book, member.May, p.log)
 	gate := cluster.NewGate(member, identity, front, p.log)
 	c, ready := p.reach(c)
 	if fresh, err := book.Fresh(ctx); err != nil {
@@ -54,20 +57,20 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	door := func(l net.Listener) *edge.Listener {
 		return edge.Listen(l, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: edge.Everybody})
 	}
-	node := cluster.Node{Member: member, Gate: gate, Notes: notes, Peers: door(peers), Drain: c.ClusterDrain,
-		Log: p.log,
+	node := cluster.Node{Member: member, Gate: gate, Notes: notes, Apps: apps, Peers: door(peers),
+		Drain: c.ClusterDrain, Log: p.log,
 		Browsers: func(ctx context.Context) error {
 			return server.Serve(ctx, door(p.listener), gate, c.ShutdownTimeout)
 		},
 		Prepare: func(ctx context.Context) error { return p.dir.Prepare(ctx, book, storeOptions(c)) },
 		Lead: func(ctx context.Context, lease int64) (cluster.Turn, error) {
-			return p.turn(ctx, c, lease, leading(member, identity, notes))
+			return p.turn(ctx, c, lease, place{id: id, notes: notes, apps: apps, setupCode: identity.SetupCode})
 		},
 		Follow: func(ctx context.Context) (cluster.Turn, error) {
 			if err := book.Settled(ctx); err != nil { // the leader alone answers until then
 				return cluster.Turn{}, err
 			}
-			return p.turn(ctx, c, 0, following(notes))
+			return p.turn(ctx, c, 0, place{id: id, follower: true, notes: notes, apps: apps})
 		}}
 	err = node.Run(ctx)
 	p.log.Info("stopped")
@@ -77,7 +80,7 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 // turn opens the database that servers share: under a lease, or as a follower.
 func (p *process) turn(ctx context.Context, c config.Config, lease int64, at place) (cluster.Turn, error) {
 	opened := storeOptions(c)
-	opened.Shared, opened.Lease = true, lease
+	opened.Shared, opened.Lease, opened.Server = true, lease, at.id
 	db, err := p.dir.Open(ctx, opened)
 	if err != nil {
 		return cluster.Turn{}, err
@@ -92,15 +95,4 @@ func (p *process) turn(ctx context.Context, c config.Config, lease int64, at pla
 		return p.work(ctx, db, at)
 	}
 	return cluster.Turn{Work: work, Close: db.Close}, nil
-}
-
-// following returns the place of such a server while another one leads. It calls no service.
-func following(notes *cluster.Notes) place {
-	return place{follower: true, notes: notes, fence: func() bool { return false }}
-}
-
-// leading returns the place of a server that shares its database with others, while it leads. The code is the same on
-// all servers, so that a link that one of them has printed works after another has taken over.
-func leading(member *cluster.Member, identity cluster.Identity, notes *cluster.Notes) place {
-	return place{notes: notes, fence: member.May, setupCode: identity.SetupCode}
 }

@@ -95,7 +95,7 @@ func wiredWith(t testing.TB, upstreams http.RoundTripper, settings map[string]st
 	db, err := dataDir(c).Open(context.Background(), storeOptions(c))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	a, err := wire(context.Background(), c, db, upstreams, slog.New(slog.DiscardHandler))
+	a, err := wire(context.Background(), c, db, upstreams, nil, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	return a
 }

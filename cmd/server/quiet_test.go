@@ -19,7 +19,7 @@ func TestNothingIsAskedBetweenTicks(t *testing.T) {
 	inBubbleWith(t, demo.Options{Plays: 30}, seldom, func(t *testing.T, i *installation) {
 		i.run(func(ctx context.Context) error {
 			return upkeep.Run(ctx, upkeep.Options{Store: i.store, Traffic: i.store.Traffic(),
-				Forget: i.server.Breakers.Forget, Log: slog.New(i.log)})
+				Forget: i.endpoints.Breakers.Forget, Log: slog.New(i.log)})
 		})
 		i.people(soak.Count(t, 20, 3)) // each with five connections
 		i.deliver()

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/demo"
+	"reprise/internal/leases"
 	"reprise/internal/peers"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
@@ -121,10 +122,11 @@ func serveOn(ctx context.Context, listener net.Listener, from start, console cli
 
 // place is how a process serves: alone, or as one of several servers that share a database.
 type place struct {
-	follower  bool           // another server leads: it calls the services, and does all work that isn't asked for
+	id        string         // of this server; empty alone
+	follower  bool           // another server leads: it does what isn't shared out
 	notes     *cluster.Notes // to the other servers; nil alone
+	apps      *leases.Holder // what this server calls; nil alone
 	restart   func()         // has a follower begin again
-	fence     func() bool    // whether services may be called; nil: always
 	setupCode func() string
 	announce  func(config.Config, cli.Ready)
 	serve     func(context.Context, *server.Server, config.Config) error
@@ -175,12 +177,12 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	c := held.Config()
 	db.Configure(storeOptions(c).Sending)
 	p.level.Set(c.LogLevel)
-	a, err := wire(ctx, c, db, nil, p.log)
+	a, err := wire(ctx, c, db, nil, at.apps, p.log)
 	if err != nil {
 		return err
 	}
-	if at.fence != nil {
-		a.hosts.Fence(at.fence)
+	if at.apps != nil {
+		a.hosts.Fence(at.apps.May)
 	}
 	a.server.Settings = held
 	pages := a.server
@@ -197,12 +199,12 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	}
 	changed := func() {} // tells the other servers that the settings have changed
 	if at.follower {
-		a.run = []func(context.Context) error{a.counters.Tracer.Run}
-		pages.Metrics = a.counters.Handler(nil, p.log) // the leader counts what is in the database
+		a.run = a.shared
 		pages.Art.Remote()
 	}
 	if at.notes != nil {
-		peer := peers.Join(peers.Options{Notes: at.notes, Leads: !at.follower, Bus: a.bus, Playing: pages.Playing,
+		peer := peers.Join(peers.Options{Notes: at.notes, Leads: !at.follower, Apps: at.apps,
+			Endpoints: a.endpoints, Bus: a.bus, Playing: pages.Playing,
 			Queue: db.Queue(), Traffic: db.Traffic(), Connections: a.connections, Store: db, Settings: held, Log: p.log,
 			Restart: at.restart})
 		a.run, changed, pages.Flush = append(a.run, peer.Run), peer.Changed, peer.Flush
@@ -211,11 +213,12 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 		if err := a.catchUp(ctx); err != nil {
 			return err
 		}
-		a.run = append(a.run, a.deliveries.Run, func(ctx context.Context) error {
-			return upkeep.Run(ctx, upkeep.Options{Store: db, Traffic: db.Traffic(), Forget: a.server.Breakers.Forget,
+		a.run = append(a.run, func(ctx context.Context) error {
+			return upkeep.Run(ctx, upkeep.Options{Store: db, Traffic: db.Traffic(), Forget: a.endpoints.Breakers.Forget,
 				Log: p.log})
 		})
 	}
+	a.run = append(a.run, a.deliveries.Run)
 	srv, err := server.New(pages)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,9 +24,11 @@ import (
 	"reprise/internal/enrich"
 	"reprise/internal/events"
 	"reprise/internal/imports"
+	"reprise/internal/leases"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/observe"
+	"reprise/internal/peers"
 	"reprise/internal/players"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
@@ -48,6 +51,7 @@ type app struct {
 	basics
 	backoff     *backoff.Manager
 	services    *providers.Registry
+	endpoints   *peers.Endpoints
 	channels    *channels.Channels
 	screen      *hosts.Screen
 	web         atomic.Pointer[server.Server] // nil before it serves
@@ -63,6 +67,7 @@ type app struct {
 	digests     *digest.Runner
 	server      server.Config
 	run         []func(context.Context) error // without deliveries.Run
+	shared      []func(context.Context) error // those of run that every server of several does
 }
 
 // basics are what most parts need.
@@ -77,8 +82,8 @@ type basics struct {
 }
 
 // wire creates every part and connects them. base sends the requests; nil for what the settings allow.
-func wire(ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger) (*app,
-	error) {
+func wire(ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, apps *leases.Holder,
+	log *slog.Logger) (*app, error) {
 	counters, err := observe.New(ctx, observe.Options{Settings: c.Providers, Store: db, Version: version, Log: log})
 	if err != nil {
 		return nil, err
@@ -106,7 +111,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Allowed: func(host string) bool { return b.now.Load().AllowsUpstream(host) }})
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Client: client, Tokens: oauth.NewTokens(db, client),
 		Registry: registry, Keys: db, Alerts: alerts, Log: log, FirstDelay: c.DeliveryFirstDelay,
-		Metrics: counters.Metrics, Screen: screen})
+		Metrics: counters.Metrics, Screen: screen, Apps: apps})
 	reading := syncOptions(c)
 	reading.Metrics, reading.Began = counters.Metrics, counters.Began
 	sync := syncer.NewSyncer(reading, guard, db, b.bus)
@@ -143,22 +148,25 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Notifier: notifier, Log: log}, c.UpdatesURL)
 	backups := backups.New(backups.Options{Dir: dataDir(c), Store: db, Notifier: notifier, Bus: b.bus, Client: outside,
 		Log: log}, c.Backup)
+	endpoints := &peers.Endpoints{Breakers: roundTripper.Breakers, Uplink: roundTripper.Uplink}
 	pages := server.Config{Reach: reachOfSettings(c), OwnNames: edge.OwnNames(c.Listen), Version: version, Store: db,
 		Backups: backups, Accounts: accounts, Removals: removals, Sessions: db.Sessions(), Registry: registry,
 		Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries, Imports: imports,
 		Playing: playing, Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Asks: asks, Client: client,
 		Flow: oauth.NewFlow(db, client), Notifier: notifier, Courier: courier, PushKey: pushKey, Bus: b.bus, Log: log,
-		Breakers: roundTripper.Breakers, Uplink: roundTripper.Uplink, Rollup: counters.Rollup,
+		Breakers: endpoints, Uplink: endpoints, Rollup: counters.Rollup,
 		Counters: counters.Metrics}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
-		Connections: connections, Breakers: roundTripper.Breakers}
+		Connections: connections, Breakers: roundTripper.Breakers,
+		Leads: func() bool { return apps.Holds(leases.OfLeader) }}
 	pages.Metrics = counters.Handler(now.States, log)
-	return &app{basics: b, backoff: backoff, services: services, channels: channels, screen: screen, guard: guard,
-		builder: builder, client: client, accounts: accounts, registry: registry, connections: connections,
-		watch: watch, deliveries: deliveries, digests: digests, server: pages, updates: updates,
-		run: []func(context.Context) error{sync.Run, watch.Run, imports.Run, removals.Run, digests.Run,
-			enrichment.Run, asks.Run, updates.Run, backups.Run, counters.Rollup.Run, counters.Tracer.Run,
-			players.Watcher{Store: db, Notifier: notifier, Log: log}.Run}}, nil
+	shared := []func(context.Context) error{sync.Run, watch.Run, counters.Rollup.Run, counters.Tracer.Run}
+	return &app{basics: b, backoff: backoff, services: services, endpoints: endpoints, channels: channels,
+		screen: screen, guard: guard, builder: builder, client: client, accounts: accounts, registry: registry,
+		connections: connections, watch: watch, deliveries: deliveries, digests: digests, server: pages,
+		updates: updates, shared: shared,
+		run: append(slices.Clone(shared), imports.Run, removals.Run, digests.Run, enrichment.Run, asks.Run, updates.Run,
+			backups.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run)}, nil
 }
 
 // newChannels returns what sends messages outside the browser, and the public key by which push services know it.

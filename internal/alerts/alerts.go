@@ -170,3 +170,9 @@ func (a *Alerts) Publish(ctx context.Context, c library.Connection) error {
 	}
 	return err
 }
+
+// ForgetApps drops what is known of apps, and of the connections to them, which another server has called meanwhile.
+func (a *Alerts) ForgetApps(of func(backoff.Key) bool) {
+	a.memory.forgetApps(of)
+	a.journal.forgetApps(of)
+}

@@ -124,3 +124,10 @@ func (j *journal) forget(user int64, conn library.ConnectionID) {
 		return about.Connection == string(conn) && about.User == user
 	})
 }
+
+// forgetApps drops the troubles of apps, and of the connections to them.
+func (j *journal) forgetApps(of func(backoff.Key) bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	forgetApps(j.down, of)
+}

@@ -180,3 +180,18 @@ func (m *memory) forget(user int64, conn library.ConnectionID) {
 func forget[V any](m map[backoff.Key]V, user int64, conn library.ConnectionID) {
 	maps.DeleteFunc(m, func(k backoff.Key, _ V) bool { return k.User == user && k.Connection == string(conn) })
 }
+
+// forgetApps drops what is known of apps and of the connections to them. of is asked with their keys.
+func (m *memory) forgetApps(of func(backoff.Key) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	forgetApps(m.failed, of)
+	forgetApps(m.closed, of)
+	forgetApps(m.owed, of)
+	forgetApps(m.advice, of)
+	forgetApps(m.stored, of)
+}
+
+func forgetApps[V any](m map[backoff.Key]V, of func(backoff.Key) bool) {
+	maps.DeleteFunc(m, func(k backoff.Key, _ V) bool { return of(k) })
+}

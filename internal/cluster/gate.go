@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,10 @@ import (
 const (
 	// cameFrom is the header with the address from which a request came to the server in front.
 	cameFrom = "Reprise-Came-From"
+	// forApp is the header of a request about an app that the server calls, with how often it has been passed on.
+	forApp = "Reprise-For-App"
+	// mostHops is how often that is at most: an app may move meanwhile.
+	mostHops = 3
 	// notLeading is the header of an answer that says that the server does not lead.
 	notLeading = "Reprise-Not-Leading"
 	// patience is how long a request waits for a leader.
@@ -29,7 +34,7 @@ const (
 	// keptBody is the largest body, in bytes, that is kept to be sent again.
 	keptBody = 256 << 10
 	// bodies is how many are kept at once; others are passed on as they come.
-	bodies = 64
+	bodies = 256
 	// sendWithin is the longest pause in a body that is passed on.
 	sendWithin = 30 * time.Second
 )
@@ -107,9 +112,14 @@ func rewrite(p *httputil.ProxyRequest) {
 		}
 	}
 	p.Out.Header.Set(cameFrom, p.In.RemoteAddr)
+	p.Out.Header.Del(forApp) // a browser's
+	if hops, ok := p.In.Context().Value(hopsKey{}).(int); ok {
+		p.Out.Header.Set(forApp, strconv.Itoa(hops))
+	}
 }
 
-type toKey struct{}    // the address of the leader
+type toKey struct{}    // the address of the other server
+type hopsKey struct{}  // how often a request about an app has been passed on
 type triedKey struct{} // where the error of an attempt is put
 
 func tried(ctx context.Context) *error { return ctx.Value(triedKey{}).(*error) }
@@ -169,7 +179,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/readyz" && g.leaves.Load():
 		g.probed(w, http.StatusServiceUnavailable, "draining")
 	case g.local.Load() != nil:
-		(*g.local.Load()).ServeHTTP(w, r)
+		g.here(w, r, *g.local.Load(), 0)
 	case r.URL.Path == "/livez":
 		g.probed(w, http.StatusOK, "ok")
 	case r.URL.Path == "/readyz" && !g.member.Heard():
@@ -204,7 +214,7 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	for {
 		if h := g.local.Load(); h != nil {
-			(*h).ServeHTTP(w, body(r))
+			g.here(w, body(r), *h, 0)
 			return
 		}
 		leader, term := g.member.Leader()
@@ -232,7 +242,12 @@ func (g *Gate) askLeader(w http.ResponseWriter, r *http.Request, leader Leader, 
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(term, cancel)()
-	ctx = context.WithValue(context.WithValue(ctx, toKey{}, leader.Address), triedKey{}, &err)
+	return g.ask(w, r.WithContext(ctx), leader.Address)
+}
+
+// ask has the server at an address answer a request.
+func (g *Gate) ask(w http.ResponseWriter, r *http.Request, address string) (err error) {
+	ctx := context.WithValue(context.WithValue(r.Context(), toKey{}, address), triedKey{}, &err)
 	g.proxy.ServeHTTP(w, r.WithContext(ctx))
 	return err
 }
@@ -325,18 +340,37 @@ func (g *Gate) Serve(ctx context.Context, l net.Listener) error {
 
 // answer answers a request that another server has passed on.
 func (g *Gate) answer(w http.ResponseWriter, r *http.Request) {
-	from, h := r.Header.Get(cameFrom), g.local.Load()
-	switch {
-	case from == "": // servers pass on requests, and make none of their own
+	from := r.Header.Get(cameFrom)
+	if from == "" { // servers pass on requests, and make none of their own
 		http.NotFound(w, r)
 		return
-	case h == nil:
+	}
+	hops, _ := strconv.Atoi(r.Header.Get(forApp))
+	h, done := g.pages(hops > 0)
+	defer done()
+	if h == nil {
 		w.Header().Set(notLeading, "yes")
 		plain(w, http.StatusServiceUnavailable, "This server does not lead.")
 		return
 	}
 	r.RemoteAddr = from
 	r.Header.Del(cameFrom)
+	r.Header.Del(forApp)
 	r.TLS = nil // that is between the servers
-	(*h).ServeHTTP(w, r)
+	g.here(w, r, h, hops)
+}
+
+// pages returns the pages of this server while it leads, or if any will do, while it follows. done has to be called
+// when the request is answered.
+func (g *Gate) pages(any bool) (h Pages, done func()) {
+	if leads := g.local.Load(); leads != nil {
+		return *leads, func() {}
+	}
+	g.following.RLock()
+	defer g.following.RUnlock()
+	if f := g.follower; any && f != nil {
+		f.requests.Add(1)
+		return f, f.requests.Done
+	}
+	return nil, func() {}
 }

@@ -5,16 +5,18 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"reprise/internal/leases"
 )
 
 const (
 	// ConfirmEvery is how often a leader confirms its lease, and how often a server in front asks who leads.
 	ConfirmEvery = 2 * time.Second
 	// LeaseFor is how long a leader may make upstream calls after its last confirmation was sent.
-	LeaseFor = 10 * time.Second
+	LeaseFor = leases.For
 	// VacantAfter is when another server may lead instead of one that confirms nothing. It is longer than LeaseFor,
 	// because clocks run at slightly different speeds.
-	VacantAfter = LeaseFor + time.Second
+	VacantAfter = leases.VacantAfter
 	// SilentAfter is when a server that says nothing is listed as silent.
 	SilentAfter = 15 * time.Second
 	// answerWithin is how long the database may take to answer a confirmation, and claimWithin a claim, which ends the
@@ -31,6 +33,7 @@ type Server struct {
 	Started time.Time
 	Seen    time.Time // when it was heard of last
 	Leads   bool
+	Apps    []string // of which it holds the leases
 }
 
 // State is what a server does.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"reprise/internal/leases"
 	"reprise/internal/resilience"
 )
 
@@ -22,6 +23,7 @@ type Node struct {
 	Member *Member
 	Gate   *Gate
 	Notes  *Notes
+	Apps   *leases.Holder
 	// Browsers serves the gate to browsers, and Peers is where the other servers reach it.
 	Browsers func(context.Context) error
 	Peers    net.Listener
@@ -56,6 +58,7 @@ func (n *Node) Run(ctx context.Context) error {
 	defer gone()
 	g, work := errgroup.WithContext(work)
 	g.Go(func() error { return n.Member.Run(there) })
+	g.Go(func() error { return n.Apps.Run(there) })
 	g.Go(func() error { return n.Notes.Run(work) })
 	g.Go(func() error { return n.Gate.Serve(work, n.Peers) })
 	g.Go(func() error { return n.Browsers(work) })
@@ -84,9 +87,10 @@ func (n *Node) takeTurns(ctx context.Context) {
 		})
 		for led := false; !led && ctx.Err() == nil; {
 			pause(ctx, wait)
-			err := n.lead(ctx, func() {
+			err := n.lead(ctx, func() { // its work ends before it begins again
 				led = true
 				leads()
+				follower.Wait()
 			})
 			if wait = waitAfter(ctx, err); wait > 0 {
 				n.Log.Error("this server can't lead", "err", err, "again_in", wait)
@@ -133,7 +137,7 @@ func (n *Node) follow(ctx context.Context) (err error) {
 	})
 }
 
-// lead waits for the right to lead, and works until it or ctx ends. It calls leads when it answers requests.
+// lead waits for the right to lead, and works until it or ctx ends. It calls leads before it opens the database.
 func (n *Node) lead(ctx context.Context, leads func()) (err error) {
 	if err := n.Member.Await(ctx); err != nil {
 		return err
@@ -149,6 +153,7 @@ func (n *Node) lead(ctx context.Context, leads func()) (err error) {
 		return nil
 	}
 	defer func() { err = errors.Join(err, n.Member.Resign(context.WithoutCancel(ctx))) }()
+	leads()
 	turn, err := n.Lead(ctx, lease)
 	if err != nil {
 		return err
@@ -169,7 +174,6 @@ func (n *Node) lead(ctx context.Context, leads func()) (err error) {
 		if ctx.Err() != nil { // it ended in between
 			n.Gate.Lead(nil)
 		}
-		leads()
 	})
 	select {
 	case <-lost:

@@ -43,11 +43,16 @@ func (r *runner) restless() bool {
 	return r.failed.Load() || time.Since(r.cared.at) >= careSeldom || r.Store.Changes() != r.cared.changes
 }
 
-// care tries dead letters again, removes old deliveries, and logs when the backlog is long.
+// care releases what was parked for a reason that is gone. On the server that leads it also tries dead letters again,
+// removes old deliveries, and logs when the backlog is long.
 func (r *runner) care(ctx context.Context) {
 	now := time.Now()
 	r.cared = cared{now, r.Store.Changes()}
 	r.failed.Store(false)
+	r.careFailed(ctx, r.releaseReady(ctx))
+	if !r.Guard.Leads() {
+		return
+	}
 	dead, err := r.Store.Retire(ctx, now.Add(-keepDone), now.Add(-r.opt.get().KeepDead))
 	r.careFailed(ctx, err)
 	for _, v := range dead {
@@ -60,7 +65,6 @@ func (r *runner) care(ctx context.Context) {
 	if again > 0 {
 		r.Log.Info("dead letters are tried again", "count", again)
 	}
-	r.careFailed(ctx, r.releaseReady(ctx))
 	backlog, err := r.Store.Backlog(ctx)
 	r.careFailed(ctx, err)
 	warned := r.warned

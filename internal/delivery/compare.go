@@ -111,6 +111,9 @@ func (m *comparer) compareAt(ctx context.Context, copies []Copy) error {
 	if err != nil {
 		return err
 	}
+	if !m.guard.Holds(c.ID, c.App) {
+		return nil
+	}
 	free, ok := m.slots.slot(ctx)
 	if !ok {
 		return nil

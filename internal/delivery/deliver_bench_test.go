@@ -43,6 +43,12 @@ type caughtUp struct{ *syncer.Guard }
 
 func (caughtUp) ReadSince(library.Connection, time.Time) error { return nil }
 
+func (caughtUp) Leads() bool { return true }
+
+func (caughtUp) Use(ctx context.Context, _ int64, _ library.ConnectionID) (context.Context, func(), error) {
+	return ctx, func() {}, nil
+}
+
 // startBacklog returns the deliveries of a new database in which n deliveries of one listen each wait for the
 // ListenBrainz at an address, divided among so many people.
 func startBacklog(b *testing.B, address string, n, people int) *delivery.Deliveries {

@@ -69,6 +69,13 @@ type Guard interface {
 	// Otherwise it has it read now, and returns a *backoff.NotBeforeError: the first attempt at a new delivery is
 	// usually put off by that.
 	ReadSince(c library.Connection, at time.Time) error
+	// Holds reports whether this server makes the calls of a connection with that app, and Leads whether it does what
+	// isn't shared out, such as sending to channels.
+	Holds(conn library.ConnectionID, app string) bool
+	Leads() bool
+	// Use returns a context for the deliveries to a connection or a channel, and a function to call at their end. The
+	// error counts as a canceled context if another server makes them.
+	Use(ctx context.Context, user int64, to library.ConnectionID) (context.Context, func(), error)
 	// Ready reports whether deliveries to the connection need no person.
 	Ready(c library.Connection) bool
 }

@@ -35,8 +35,8 @@ const (
 
 // runStore is what running the queue needs of the store.
 type runStore interface {
-	// Resume makes all deliveries due that are noted as running. Nobody may be working on any.
-	Resume(context.Context) error
+	// Resume makes the deliveries to some connections due that are noted as running. Nobody may be working on them.
+	Resume(ctx context.Context, which func(Due) bool) error
 	// Due returns the deliveries that became due after a time and until another one, by connection, and when the next
 	// one becomes due; zero if none does.
 	Due(ctx context.Context, after, until time.Time) (all []Due, next time.Time, err error)
@@ -48,7 +48,7 @@ type runStore interface {
 
 // run implements Deliveries.Run.
 func (r *runner) run(ctx context.Context) error {
-	if err := errors.Join(r.Store.Resume(ctx), r.releaseReady(ctx)); err != nil {
+	if err := errors.Join(r.Store.Resume(ctx, r.mine), r.releaseReady(ctx)); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -59,9 +59,12 @@ func (r *runner) run(ctx context.Context) error {
 	others.Go(func() { daily.run(ctx) })
 	others.Go(func() { r.follow(ctx) })
 	others.Go(func() { r.announcer.run(ctx) })
-	err := queue.Work(ctx, r.Store.Queue(), queue.Crew[Send]{Work: r.worker.work, AtOnce: mostAtOnce,
-		Grace: stopGrace, Due: r.due, Earlier: r.Store.Earlier, Log: r.Log,
-		Failed: func(err error) { r.careFailed(ctx, err) }})
+	crew := queue.Crew[Send]{Work: r.worker.work, AtOnce: mostAtOnce, Grace: stopGrace, Due: r.due, Log: r.Log,
+		Failed: func(err error) { r.careFailed(ctx, err) }}
+	if r.Guard.Leads() {
+		crew.Earlier = r.Store.Earlier
+	}
+	err := queue.Work(ctx, r.Store.Queue(), crew)
 	stop()
 	others.Wait()
 	return err
@@ -71,10 +74,21 @@ func (r *runner) run(ctx context.Context) error {
 func (r *runner) due(ctx context.Context, after, until time.Time) (jobs []Send, next time.Time, err error) {
 	all, next, err := r.Store.Due(ctx, after, until)
 	for _, d := range all {
+		if !r.mine(d) {
+			continue
+		}
 		r.Log.Info("deliveries are due", "user_id", d.User, "provider", d.Connection, "count", d.Count)
 		jobs = append(jobs, d.Send)
 	}
 	return jobs, next, err
+}
+
+// mine reports whether this server makes the deliveries to a connection.
+func (r *runner) mine(d Due) bool {
+	if d.Gone {
+		return r.Guard.Leads()
+	}
+	return r.Guard.Holds(d.Connection, d.App)
 }
 
 // changed has browsers told of the end of attempts.
@@ -92,11 +106,14 @@ func (r *runner) changed(to Send) {
 func (r *runner) releaseReady(ctx context.Context) error {
 	connections, err := r.Store.Parked(ctx)
 	for _, c := range connections {
-		if r.Registry.Get(c.Provider()) != nil && !c.Paused && r.Guard.Ready(c) {
+		if r.Registry.Get(c.Provider()) != nil && !c.Paused && r.Guard.Holds(c.ID, c.App) && r.Guard.Ready(c) {
 			err = errors.Join(err, r.Store.Release(ctx, Send{User: c.User, Connection: c.ID}))
 		}
 	}
-	return errors.Join(err, r.Store.ReleaseChannels(ctx))
+	if r.Guard.Leads() {
+		err = errors.Join(err, r.Store.ReleaseChannels(ctx))
+	}
+	return err
 }
 
 // follow tells the browsers of changes, and takes care of deliveries, until ctx ends.

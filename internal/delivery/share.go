@@ -26,6 +26,8 @@ func (s Send) InsertOpts() river.InsertOpts { return queue.Unique(s) }
 type Due struct {
 	Send
 	Count int
+	App   string // whose limits the connection shares, see library.Connection
+	Gone  bool   // there is no such connection, as with channels
 }
 
 // Taken is a delivery that is under way.

@@ -39,8 +39,13 @@ func (d *dictator) Do(ctx context.Context, _ providers.Subject,
 	do func(context.Context, resilience.Call, providers.Adapter) error) error {
 	return do(ctx, resilience.Call{}, d)
 }
-func (d *dictator) ReadSince(library.Connection, time.Time) error          { return nil }
-func (d *dictator) Ready(library.Connection) bool                          { return d.ready }
+func (d *dictator) ReadSince(library.Connection, time.Time) error { return nil }
+func (d *dictator) Ready(library.Connection) bool                 { return d.ready }
+func (d *dictator) Holds(library.ConnectionID, string) bool       { return true }
+func (d *dictator) Leads() bool                                   { return true }
+func (d *dictator) Use(ctx context.Context, _ int64, _ library.ConnectionID) (context.Context, func(), error) {
+	return ctx, func() {}, nil
+}
 func (d *dictator) Prove(context.Context) (a providers.Account, err error) { return a, nil }
 
 func (d *dictator) Submit(ctx context.Context, plays []library.StoredListen) (outcomes []error, err error) {

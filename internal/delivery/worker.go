@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 )
 
@@ -75,6 +76,8 @@ var errStopped = errors.New("the connection is gone or paused")
 type worker struct {
 	registry *providers.Registry
 	store    workerStore
+	guard    Guard
+	jobs     func() *queue.Queue
 	log      *slog.Logger
 	metrics  attemptCounts
 	opt      *options
@@ -104,8 +107,8 @@ func newWorker(p Parts, opt *options, b *browsers) *worker {
 	counts := opt.get().Metrics
 	listens := &listenDeliverer{guard: p.Guard, store: p.Store, registry: p.Registry, metrics: counts}
 	copies := copyWriter{guard: p.Guard, store: p.Store, browsers: b}
-	w := &worker{registry: p.Registry, store: p.Store, log: p.Log, metrics: counts, opt: opt, listens: listens,
-		working: map[Send]work{},
+	w := &worker{registry: p.Registry, store: p.Store, guard: p.Guard, jobs: p.Store.Queue, log: p.Log, metrics: counts,
+		opt: opt, listens: listens, working: map[Send]work{},
 		kinds: map[string]deliverer{
 			SubmitListens: listens,
 			Scrobble:      listens,
@@ -127,10 +130,18 @@ func (w *worker) work(ctx context.Context, job *river.Job[Send]) error {
 		return river.JobSnooze(0)
 	}
 	defer free()
-	ctx, end := w.begin(ctx, job.Args)
+	used, done, err := w.guard.Use(ctx, job.Args.User, job.Args.Connection)
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // another server makes these deliveries
+		return queue.End(ctx, w.jobs(), job)
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, end := w.begin(used, job.Args)
 	defer end()
 	var all []Taken
-	err := w.insist(ctx, func(ctx context.Context) (err error) {
+	err = w.insist(ctx, func(ctx context.Context) (err error) {
 		all, err = w.store.Take(ctx, job.Args, shareMost)
 		return err
 	})

@@ -105,6 +105,13 @@ type Outline struct {
 // Provider returns the name of the provider that the connection leads to.
 func (o Outline) Provider() string { return o.ID.Provider() }
 
+// LiveState is what the server that calls a connection's service knows of it, as it keeps that for other servers.
+type LiveState struct {
+	User       int64
+	Connection ConnectionID
+	State      []byte
+}
+
 // Habit is how one stream of a connection has been used lately.
 type Habit struct {
 	User       int64

@@ -37,7 +37,7 @@ var help = map[string]string{
 		"rate_limit, refused.",
 	"redrives_total": "Re-drives by people: due counts deliveries that became due, nothing counts calls that " +
 		"found none, refused counts calls while too much was waiting.",
-	"servers": "Servers that share the database: leads, waits (passes requests on), silent (not heard of " +
+	"servers": "Servers that share the database: leads, answers (the others), silent (not heard of " +
 		"lately). All 0 for a server that is alone.",
 	"sync_duration_seconds": "How long runs of a stream took.",
 	"sync_last_success_timestamp_seconds": "When a connection was last read to its end or written to, as a Unix " +

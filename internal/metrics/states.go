@@ -19,6 +19,7 @@ type States struct {
 	Clients    int            // browsers that receive events
 	Servers    map[string]int // that share the database, by state
 	Dropped    map[string]uint64
+	Elsewhere  bool // another server counts what is in the database
 }
 
 // ProviderState is the present state of one provider. A zero time means that there is none.
@@ -99,6 +100,9 @@ func (p *puller) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, provider := range p.c.Providers {
 		p.provider(tell, provider, s.Providers[provider.Name])
+	}
+	if s.Elsewhere {
+		return
 	}
 	for _, state := range p.c.DeliveryStates {
 		tell(p.deliveries, float64(s.Deliveries[state]), state)

@@ -153,6 +153,7 @@ type Present struct {
 	Services    *providers.Registry // the providers that only the installation calls
 	Connections *syncer.Connections
 	Breakers    *transport.Breakers
+	Leads       func() bool // whether this server counts what is in the database
 }
 
 // States returns the current values.
@@ -164,9 +165,11 @@ func (p Present) States(ctx context.Context) (s metrics.States, err error) {
 	var deliveries map[delivery.State]int
 	var servers []cluster.Server
 	g, ctx := errgroup.WithContext(ctx) // three queries
-	g.Go(func() (err error) { servers, err = p.Store.Servers(ctx); return err })
 	g.Go(func() (err error) { surveys, err = p.Connections.Survey(ctx, p.Store, p.Services.All()); return err })
-	g.Go(func() (err error) { deliveries, s.Oldest, err = p.Store.DeliveryCounts(ctx); return err })
+	if s.Elsewhere = !p.Leads(); !s.Elsewhere {
+		g.Go(func() (err error) { servers, err = p.Store.Servers(ctx); return err })
+		g.Go(func() (err error) { deliveries, s.Oldest, err = p.Store.DeliveryCounts(ctx); return err })
+	}
 	if err := g.Wait(); err != nil {
 		return s, err
 	}

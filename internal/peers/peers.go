@@ -16,6 +16,8 @@ import (
 
 	"reprise/internal/cluster"
 	"reprise/internal/events"
+	"reprise/internal/leases"
+	"reprise/internal/library"
 	"reprise/internal/players"
 	syncer "reprise/internal/sync"
 )
@@ -27,6 +29,7 @@ const (
 	aboutPlaying  = "playing"  // what is playing now
 	aboutPlays    = "plays"    // a server that has just begun asks what is playing
 	aboutSettings = "settings" // they have changed
+	aboutBreaker  = "breaker"  // the endpoint of one that an administrator closes
 	aboutAll      = "all"      // look at everything again: another server leads
 )
 
@@ -35,8 +38,8 @@ type Traffic interface{ ChangedRemotely() }
 
 // Queue is that of jobs; see queue.Queue.
 type Queue interface {
-	LookRemotely(look func(kind string))
-	LookAfter(ctx context.Context, kind string) error
+	Follow(tell func(kind string))
+	LookAfter(ctx context.Context, kinds ...string) error
 	LookAll()
 }
 
@@ -53,15 +56,20 @@ type Settings interface {
 
 // Connections are those of people; see sync.Connections.
 type Connections interface {
+	Prepare(context.Context, []leases.Lease) error
+	Begin(apps []string)
+	Heard(ctx context.Context, user int64, conn library.ConnectionID)
 	ReadRemote(syncer.LiveStore)
-	SaveLive(ctx context.Context, store syncer.LiveStore, users ...int64) error
-	SaveAllLive(context.Context, syncer.LiveStore) error
+	SaveLive(ctx context.Context, store syncer.LiveStore, refs ...syncer.Ref) error
+	SaveAllLive(ctx context.Context, store syncer.LiveStore, apps []string) error
 }
 
 // Options are what a Peer is made of. All are required.
 type Options struct {
 	Notes       *cluster.Notes
-	Leads       bool // this server calls the services; else another one does
+	Leads       bool // this server does what isn't shared out; else another one does
+	Apps        *leases.Holder
+	Endpoints   *Endpoints // of this server
 	Bus         *events.Bus
 	Playing     *players.Now
 	Queue       Queue
@@ -77,10 +85,11 @@ type Options struct {
 // Peer is a server among those of a database.
 type Peer struct {
 	Options
-	out  chan userEvent // events that the leader has published
-	jobs chan string    // kinds of jobs whose alarm should look
-	over chan struct{}  // closed when Run has ended
-	late bool           // states of connections could not be saved at once; used by tell alone
+	out   chan userEvent // events that this server has published
+	jobs  chan string    // kinds of jobs whose alarm should look
+	begun chan []string  // apps that this server has begun to call
+	over  chan struct{}  // closed when Run has ended
+	late  bool           // states of connections could not be saved at once; used by tell alone
 }
 
 // userEvent is an event on the bus of another server.
@@ -97,24 +106,33 @@ const eventsWait, jobsWait = 4096, 64
 // and then call Run.
 func Join(o Options) *Peer {
 	p := &Peer{Options: o, out: make(chan userEvent, eventsWait), jobs: make(chan string, jobsWait),
-		over: make(chan struct{})}
+		begun: make(chan []string, jobsWait), over: make(chan struct{})}
 	o.Bus.Follow(p.published)
 	o.Playing.Follow(func(t players.Turn) { o.Notes.Tell(aboutPlaying, t) })
-	if !o.Leads {
-		o.Connections.ReadRemote(o.Store)
-		o.Queue.LookRemotely(func(kind string) { o.Notes.Tell(aboutJobs, kind) })
-	}
+	o.Endpoints.apps, o.Endpoints.notes = o.Apps, o.Notes
+	o.Connections.ReadRemote(o.Store)
+	o.Queue.Follow(func(kind string) { o.Notes.Tell(aboutJobs, kind) })
 	return p
+}
+
+// Prepare implements leases.Engine.
+func (p *Peer) Prepare(ctx context.Context, all []leases.Lease) error {
+	return p.Connections.Prepare(ctx, all)
+}
+
+// Begin implements leases.Engine. What the server before has saved of these apps is replaced.
+func (p *Peer) Begin(apps []string) {
+	p.Connections.Begin(apps)
+	select {
+	case p.begun <- apps:
+	case <-p.over:
+	}
 }
 
 // published tells the other servers of an event, in the order of all events. What they show of a connection is saved
 // before that.
 func (p *Peer) published(user int64, e events.Event) {
 	one := userEvent{User: user, Event: e}
-	if !p.Leads {
-		p.Notes.Tell(aboutEvents, one)
-		return
-	}
 	select {
 	case p.out <- one:
 	default:
@@ -129,26 +147,28 @@ func (p *Peer) Changed() { p.Notes.Tell(aboutSettings, nil) }
 func (p *Peer) Run(ctx context.Context) error {
 	defer close(p.over)
 	hear := p.Notes.Hear
-	defer hear(aboutEvents, p.hearEvent)()
+	defer hear(aboutEvents, func(data json.RawMessage) { p.hearEvent(ctx, data) })()
 	defer hear(aboutPlaying, p.hearPlaying)()
 	defer hear(aboutPlays, func(json.RawMessage) { p.Playing.TellAgain() })()
 	defer p.Notes.Missed(func() { p.lookAgain(ctx) })()
+	defer hear(aboutJobs, p.hearJob)()
+	defer hear(aboutBreaker, p.hearBreaker)()
+	defer hear(aboutAll, func(json.RawMessage) { p.lookAgain(ctx) })()
 	if p.Leads {
-		defer hear(aboutJobs, p.hearJob)()
-		if err := p.Connections.SaveAllLive(ctx, p.Store); err != nil {
+		if err := p.Connections.SaveAllLive(ctx, p.Store, []string{leases.OfLeader}); err != nil {
 			return err
 		}
 		p.Notes.Tell(aboutAll, nil)
 	} else {
 		defer hear(aboutSettings, func(json.RawMessage) { p.check(ctx) })()
-		defer hear(aboutAll, func(json.RawMessage) { p.lookAgain(ctx) })()
 		p.check(ctx) // what has changed since it was read
 	}
 	p.Notes.Tell(aboutPlays, nil)
-	var looking sync.WaitGroup
-	looking.Go(func() { p.look(ctx) })
+	var others sync.WaitGroup
+	others.Go(func() { p.look(ctx) })
+	others.Go(func() { _ = p.Apps.Work(ctx, p) })
 	p.tell(ctx)
-	looking.Wait()
+	others.Wait()
 	return nil
 }
 
@@ -156,11 +176,10 @@ func (p *Peer) Run(ctx context.Context) error {
 func (p *Peer) lookAgain(ctx context.Context) {
 	p.Traffic.ChangedRemotely()
 	p.Bus.CloseAll()
-	if p.Leads {
-		p.Queue.LookAll()
-		return
+	p.Queue.LookAll()
+	if !p.Leads {
+		p.check(ctx)
 	}
-	p.check(ctx)
 }
 
 // check restarts this follower unless what it began with is still so.
@@ -177,9 +196,6 @@ func (p *Peer) check(ctx context.Context) {
 // Flush returns when the other servers show everything that was done before it, so that nobody who asks another server
 // after an answer sees older data. It gives up after flushWithin.
 func (p *Peer) Flush(ctx context.Context) {
-	if !p.Leads {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, flushWithin)
 	defer cancel()
 	mark := userEvent{done: make(chan struct{})}
@@ -197,11 +213,14 @@ func (p *Peer) Flush(ctx context.Context) {
 	}
 }
 
-func (p *Peer) hearEvent(data json.RawMessage) {
+func (p *Peer) hearEvent(ctx context.Context, data json.RawMessage) {
 	var v userEvent
 	if p.read(data, &v) {
 		p.Traffic.ChangedRemotely()
 		p.Bus.Relay(v.User, v.Event)
+		if v.Event.Type == events.Connection {
+			p.Connections.Heard(ctx, v.User, v.Event.Connection)
+		}
 	}
 }
 
@@ -224,16 +243,33 @@ func (p *Peer) hearJob(data json.RawMessage) {
 	}
 }
 
+func (p *Peer) hearBreaker(data json.RawMessage) {
+	var endpoint string
+	if p.read(data, &endpoint) {
+		p.Endpoints.Breakers.Reset(endpoint)
+	}
+}
+
 // look has alarms look at what other servers have stored, until ctx ends.
 func (p *Peer) look(ctx context.Context) {
 	for {
+		kinds := map[string]bool{}
 		select {
 		case <-ctx.Done():
 			return
 		case kind := <-p.jobs:
-			if err := p.Queue.LookAfter(ctx, kind); err != nil && ctx.Err() == nil {
-				p.Log.Error("what another server has stored may be sent late", "err", err)
-			}
+			kinds[kind] = true
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(gatherFor):
+		}
+		for len(p.jobs) > 0 {
+			kinds[<-p.jobs] = true
+		}
+		if err := p.Queue.LookAfter(ctx, slices.Collect(maps.Keys(kinds))...); err != nil && ctx.Err() == nil {
+			p.Log.Error("what another server has stored may be sent late", "err", err)
 		}
 	}
 }
@@ -260,8 +296,8 @@ const (
 // tell tells the other servers of what the leader publishes, and saves the states of connections that have changed,
 // until ctx ends.
 func (p *Peer) tell(ctx context.Context) {
-	unsaved := map[int64]bool{} // people of whose connections the states have changed
-	var again <-chan time.Time  // when to try again to save them
+	unsaved := map[syncer.Ref]bool{} // connections whose states have changed
+	var again <-chan time.Time       // when to try again to save them
 	for {
 		var all []userEvent
 		select {
@@ -269,11 +305,15 @@ func (p *Peer) tell(ctx context.Context) {
 			return
 		case first := <-p.out:
 			all = p.gather(ctx, first)
+		case apps := <-p.begun:
+			if err := p.Connections.SaveAllLive(ctx, p.Store, apps); err != nil && ctx.Err() == nil {
+				p.Log.Warn("the other servers show old states of connections", "err", err)
+			}
 		case <-again:
 		}
 		for _, one := range all {
 			if one.Event.Type == events.Connection {
-				unsaved[one.User] = true
+				unsaved[syncer.Ref{User: one.User, Connection: one.Event.Connection}] = true
 			}
 		}
 		again = nil
@@ -310,14 +350,14 @@ func (p *Peer) gather(ctx context.Context, first userEvent) []userEvent {
 
 // save saves the states of people's connections, and then forgets those people. If it took another try, all pages look
 // again.
-func (p *Peer) save(ctx context.Context, unsaved map[int64]bool) error {
+func (p *Peer) save(ctx context.Context, unsaved map[syncer.Ref]bool) error {
 	if len(unsaved) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, saveWithin)
 	defer cancel()
-	users := slices.Collect(maps.Keys(unsaved))
-	if err := p.Connections.SaveLive(ctx, p.Store, users...); err != nil {
+	refs := slices.Collect(maps.Keys(unsaved))
+	if err := p.Connections.SaveLive(ctx, p.Store, refs...); err != nil {
 		p.late = true
 		return err
 	}

@@ -1,10 +1,12 @@
 package peers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +16,7 @@ import (
 
 	"reprise/internal/cluster"
 	"reprise/internal/events"
+	"reprise/internal/leases"
 	"reprise/internal/library"
 	"reprise/internal/players"
 	syncer "reprise/internal/sync"
@@ -69,23 +72,28 @@ func (p *parts) all() []string {
 
 func (p *parts) ReadRemote(syncer.LiveStore) { p.does("reads states") }
 
-func (p *parts) SaveAllLive(context.Context, syncer.LiveStore) error {
+func (p *parts) SaveAllLive(context.Context, syncer.LiveStore, []string) error {
 	p.does("saves all states")
 	return nil
 }
 
-func (p *parts) SaveLive(_ context.Context, _ syncer.LiveStore, users ...int64) error {
-	slices.Sort(users)
-	for _, u := range users {
-		p.does("saves states of " + string(rune('0'+u)))
+func (p *parts) SaveLive(_ context.Context, _ syncer.LiveStore, refs ...syncer.Ref) error {
+	slices.SortFunc(refs, func(a, b syncer.Ref) int { return cmp.Compare(a.User, b.User) })
+	for _, r := range refs {
+		p.does("saves the state of " + string(r.Connection) + " of " + string(rune('0'+r.User)))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.refuse
 }
 
-func (p *parts) LiveStates(context.Context, int64) ([]byte, error)      { return nil, nil }
-func (p *parts) SaveLiveStates(context.Context, map[int64][]byte) error { return nil }
+func (p *parts) Prepare(context.Context, []leases.Lease) error      { return nil }
+func (p *parts) Begin([]string)                                     {}
+func (p *parts) Heard(context.Context, int64, library.ConnectionID) {}
+func (p *parts) LiveStates(context.Context, int64) (map[library.ConnectionID][]byte, error) {
+	return nil, nil
+}
+func (p *parts) SaveLiveStates(context.Context, []library.LiveState) error { return nil }
 func (p *parts) UserConnections(context.Context, int64) ([]library.Connection, error) {
 	return nil, nil
 }
@@ -103,10 +111,10 @@ func (p *parts) moves(moved bool) {
 	p.moved = moved
 }
 
-func (p *parts) LookRemotely(look func(string)) { p.look = look }
+func (p *parts) Follow(tell func(string)) { p.look = tell }
 
-func (p *parts) LookAfter(_ context.Context, kind string) error {
-	p.does("looks at " + kind)
+func (p *parts) LookAfter(_ context.Context, kinds ...string) error {
+	p.does("looks at " + strings.Join(kinds, " and "))
 	return nil
 }
 
@@ -134,7 +142,8 @@ func (p *post) joins(t *testing.T, id string, leads bool) *server {
 	s := &server{parts: &parts{}, notes: cluster.NewNotes(id, p, log)}
 	bus := &events.Bus{}
 	s.Peer = Join(Options{Notes: s.notes, Leads: leads, Bus: bus, Playing: players.NewNow(s.parts, bus), Queue: s.parts,
-		Traffic: changes{s.parts}, Connections: s.parts, Store: s.parts, Settings: s.parts, Log: log,
+		Traffic: changes{s.parts}, Connections: s.parts, Endpoints: &Endpoints{},
+		Store: s.parts, Settings: s.parts, Log: log,
 		Restart: func() { s.does("restarts") }})
 	go s.Run(t.Context())
 	synctest.Wait()
@@ -181,13 +190,14 @@ func TestWhatOneServerDoesIsKnownToTheOther(t *testing.T) {
 		pass()
 		require.Equal(t, []events.Type{events.Connection, events.Listens, events.Access}, next(t, there))
 		require.Len(t, next(t, here), 3, "it hears nothing twice")
-		require.Equal(t, []string{"saves states of 1", "saves states of 2"}, leader.all(), "before the others look")
+		require.Equal(t, []string{"saves the state of lastfm of 1", "saves the state of lastfm of 2"}, leader.all(),
+			"before the others look")
 
 		other.Bus.Publish(1, events.Event{Type: events.Players, Connection: "player-1"})
 		other.parts.look("send")
 		pass()
 		require.Equal(t, []events.Type{events.Players}, next(t, here))
-		require.Equal(t, []string{"changes", "changes", "looks at send"}, leader.all())
+		require.ElementsMatch(t, []string{"changes", "changes", "looks at send"}, leader.all())
 
 		track := library.Track{Title: "Hunter", Artist: "Björk"}
 		other.Options.Playing.Begins(1, "player-1", library.Playing{Track: track})
@@ -218,11 +228,12 @@ func TestAServerThatHasMissedSomethingLooksAgain(t *testing.T) {
 		here := leader.Bus.Subscribe(1)
 		defer here.Close()
 		require.NoError(t, p.Send(t.Context(), "no envelope"))
-		require.Equal(t, []string{"changes"}, other.all())
-		require.Equal(t, []string{"changes", "looks at all"}, leader.all())
+		for _, s := range []*server{leader, other} {
+			require.Equal(t, []string{"changes", "looks at all"}, s.all())
+		}
 		other.moves(true)
 		require.NoError(t, p.Send(t.Context(), "no envelope"))
-		require.Equal(t, []string{"changes", "restarts"}, other.all())
+		require.Equal(t, []string{"changes", "looks at all", "restarts"}, other.all())
 		other.moves(false)
 		require.Equal(t, []events.Type{"closed"}, next(t, here), "an open page asks again")
 
@@ -243,7 +254,7 @@ func TestAServerThatHasMissedSomethingLooksAgain(t *testing.T) {
 		pass()
 		require.Equal(t, []events.Type{"closed"}, next(t, there), "it looks again")
 		for _, s := range []*server{leader, other} {
-			s.hearEvent([]byte("{"))
+			s.hearEvent(t.Context(), []byte("{"))
 			s.hearPlaying([]byte("{"))
 			s.hearJob([]byte("{"))
 		}
@@ -260,8 +271,8 @@ func TestAnAnswerWaitsForTheOthers(t *testing.T) {
 		began := time.Now()
 		leader.Flush(t.Context())
 		require.Zero(t, time.Since(began), "it does not wait for more")
-		require.Equal(t, []string{"saves states of 1"}, leader.all())
-		other.Flush(t.Context()) // which has no states
+		require.Equal(t, []string{"saves the state of lastfm of 1"}, leader.all())
+		other.Flush(t.Context())
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		leader.Flush(ctx)

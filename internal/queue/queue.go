@@ -44,54 +44,82 @@ type Queue struct {
 	write  Write
 	client *river.Client[*sql.Tx] // inserts and lists only
 	looks  sync.Map               // channel by kind of job, with a value when its alarm is to look up what is due
-	// remote, if set, has the server that works the jobs look instead.
-	remote func(kind string)
+	again  sync.Map               // kinds of jobs whose alarm is to look at everything that is due
+	server string                 // see Options
+	// tell, if set, has the other servers look as well.
+	tell func(kind string)
 }
 
-// Open brings River's tables up to date, empties the one of jobs, and returns the queue in them. No other process may
-// work jobs.
-func Open(ctx context.Context, driver riverdriver.Driver[*sql.Tx], write Write) (*Queue, error) {
-	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, fmt.Errorf("migrate the queue: %w", err)
+// Options say how a queue is opened.
+type Options struct {
+	// Server is the id of this server among those of a database, in lower case letters and digits. Each works jobs of
+	// its own, which its alarms insert; empty for a server that has its database for itself.
+	Server string
+	Follow bool // the tables are another server's to bring up to date
+}
+
+// Open opens the queue, and removes the jobs that this server has left: River would take one that a process was working
+// on for one under way, for an hour. Unless it follows, it brings River's tables up to date.
+func Open(ctx context.Context, driver riverdriver.Driver[*sql.Tx], write Write, o Options) (*Queue, error) {
+	if !o.Follow {
+		m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("migrate the queue: %w", err)
+		}
 	}
-	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return nil, fmt.Errorf("migrate the queue: %w", err)
-	}
-	// River would take a job that a killed process was working on for one under way, for an hour.
-	err = write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM river_job")
+	err := write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM river_job WHERE queue LIKE $1", "%"+o.Server)
+		if err == nil && o.Server != "" { // of servers that are gone
+			_, err = tx.ExecContext(ctx, "DELETE FROM river_job WHERE created_at < now() - interval '1 day'")
+		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("empty the queue: %w", err)
 	}
-	return Join(driver, write)
-}
-
-// Join returns the queue in tables that another process has opened, which works the jobs.
-func Join(driver riverdriver.Driver[*sql.Tx], write Write) (*Queue, error) {
 	client, err := river.NewClient(driver, &river.Config{Logger: slog.New(slog.DiscardHandler),
 		FetchCooldown: river.FetchCooldownMin})
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{driver: driver, write: write, client: client}, nil
+	return &Queue{driver: driver, write: write, client: client, server: o.Server}, nil
 }
 
-// Insert inserts jobs of a kind in a transaction.
+// queueOf returns the name of this server's queue for a kind of job.
+func (q *Queue) queueOf(kind string) string {
+	if q.server == "" {
+		return kind
+	}
+	return kind + "-" + q.server
+}
+
+// Insert inserts jobs of a kind in a transaction. Where several servers share the work, the alarm of the one that has
+// to do it inserts them.
 func Insert[T river.JobArgs](ctx context.Context, q *Queue, tx *sql.Tx, all ...T) error {
 	if len(all) == 0 {
 		return nil
 	}
 	q.Look(all[0].Kind())
+	if q.server != "" {
+		return nil
+	}
 	return insert(ctx, q, tx, all)
+}
+
+// Next inserts the job that follows one of this server's in the transaction that ends it.
+func Next[T river.JobArgs](ctx context.Context, q *Queue, tx *sql.Tx, one T) error {
+	return insert(ctx, q, tx, []T{one})
 }
 
 func insert[T river.JobArgs](ctx context.Context, q *Queue, tx *sql.Tx, all []T) error {
 	jobs := make([]river.InsertManyParams, len(all))
+	opts := Unique(all[0])
+	opts.Queue, opts.UniqueOpts.ByQueue = q.queueOf(all[0].Kind()), q.server != ""
 	for i, one := range all {
-		jobs[i].Args = one
+		jobs[i] = river.InsertManyParams{Args: one, InsertOpts: &opts}
 	}
 	_, err := q.client.InsertManyTx(ctx, tx, jobs)
 	return err
@@ -111,33 +139,45 @@ func End[T river.JobArgs](ctx context.Context, q *Queue, job *river.Job[T]) erro
 }
 
 // Look has the alarm of a kind of job look soon at what is due: what waits has changed. It may be called in the
-// transaction that changes it, because the alarm waits for that.
+// transaction that changes it, because the alarm waits for that. The other servers' alarms look as well.
 func (q *Queue) Look(kind string) {
-	if q.remote != nil {
-		q.remote(kind)
-		return
+	q.lookHere(kind)
+	if q.tell != nil {
+		q.tell(kind)
 	}
+}
+
+func (q *Queue) lookHere(kind string) {
 	select {
 	case q.look(kind) <- struct{}{}:
 	default:
 	}
 }
 
-// LookAll is Look for every kind of job that is worked here.
+// LookAgain has the alarm of a kind of job on this server look at everything that is due, also at what it has seen
+// before.
+func (q *Queue) LookAgain(kind string) {
+	q.again.Store(kind, true)
+	q.lookHere(kind)
+}
+
+// LookAll is LookAgain for every kind of job that is worked here.
 func (q *Queue) LookAll() {
 	q.looks.Range(func(kind, _ any) bool {
-		q.Look(kind.(string))
+		q.LookAgain(kind.(string))
 		return true
 	})
 }
 
-// LookRemotely has another server look: look is called instead of the alarms here. Call it before the first Look.
-func (q *Queue) LookRemotely(look func(kind string)) { q.remote = look }
+// Follow has tell called for each Look, so that the other servers look as well. Call it before the first Look.
+func (q *Queue) Follow(tell func(kind string)) { q.tell = tell }
 
-// LookAfter is Look for what another server's transaction changes, which is waited for.
-func (q *Queue) LookAfter(ctx context.Context, kind string) error {
+// LookAfter has alarms of this server look at what another server's transactions change, which are waited for.
+func (q *Queue) LookAfter(ctx context.Context, kinds ...string) error {
 	err := q.write(ctx, func(*sql.Tx) error { return nil })
-	q.Look(kind)
+	for _, kind := range kinds {
+		q.lookHere(kind)
+	}
 	return err
 }
 
@@ -146,9 +186,9 @@ func (q *Queue) look(kind string) chan struct{} {
 	return c.(chan struct{})
 }
 
-// busy reports whether a job of a kind has not ended.
+// busy reports whether a job of a kind has not ended, of those of this server.
 func (q *Queue) busy(ctx context.Context, kind string) (bool, error) {
-	list, err := q.client.JobList(ctx, river.NewJobListParams().Kinds(kind).States(unended...).First(1))
+	list, err := q.client.JobList(ctx, river.NewJobListParams().Queues(q.queueOf(kind)).States(unended...).First(1))
 	return err == nil && len(list.Jobs) > 0, err
 }
 

@@ -38,6 +38,9 @@ const (
 	// never is how long a job must have been under way for River to take it for stuck, and to start it again. None is:
 	// a job may take hours, and those of a dead process went when the table was emptied at the start.
 	never = 10 * 365 * 24 * time.Hour
+	// storedWithin is how long the transaction of another server may take that makes something due at its beginning, or
+	// earlier by its clock. What is under way already is inserted again in vain.
+	storedWithin = 20 * time.Second
 	// lookEvery is the shortest time between two looks at what is due.
 	lookEvery = 20 * time.Millisecond
 	// longestSleep bounds how late a look is after the machine was asleep, while something waits.
@@ -84,7 +87,7 @@ func Work[T river.JobArgs](ctx context.Context, q *Queue, c Crew[T]) error {
 	workers, kind := river.NewWorkers(), of.Kind()
 	river.AddWorker(workers, river.WorkFunc(c.Work))
 	client, err := river.NewClient(q.driver, &river.Config{
-		Workers: workers, Queues: map[string]river.QueueConfig{kind: {MaxWorkers: c.AtOnce}},
+		Workers: workers, Queues: map[string]river.QueueConfig{q.queueOf(kind): {MaxWorkers: c.AtOnce}},
 		JobTimeout: -1, RetryPolicy: soon{}, RescueStuckJobsAfter: never, CompletedJobRetentionPeriod: keepEnded,
 		FetchCooldown: river.FetchCooldownMin, FetchPollInterval: pollEvery,
 		SoftStopTimeout: max(c.Grace, time.Millisecond), Logger: slog.New(errorsOnly{c.Log.Handler()})})
@@ -131,11 +134,21 @@ func (a *alarm[T]) once(ctx context.Context) (sleep time.Duration, err error) {
 		}
 		a.looked = a.looked.Round(0).Add(-by)
 	}
-	jobs, next, err := a.Due(ctx, a.looked, now)
+	after := a.looked
+	if a.server != "" { // what another server stores may be due before it can be seen
+		after = after.Add(-storedWithin)
+	}
+	if _, again := a.again.LoadAndDelete(a.kind); again {
+		after = time.Time{}
+	}
+	jobs, next, err := a.Due(ctx, after, now)
 	if err == nil && len(jobs) > 0 {
 		err = a.write(ctx, func(tx *sql.Tx) error { return insert(ctx, a.Queue, tx, jobs) })
 	}
 	if err != nil {
+		if after.IsZero() {
+			a.again.Store(a.kind, true)
+		}
 		return 0, err
 	}
 	a.looked, a.news = now, a.news || len(jobs) > 0

@@ -39,7 +39,8 @@ import (
 	"reprise/internal/players"
 	"reprise/internal/providers"
 	"reprise/internal/removal"
-	"reprise/internal/resilience/transport"
+	"reprise/internal/server/admin"
+	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/feed"
@@ -78,8 +79,8 @@ type Config struct {
 	Courier     *notify.Courier
 	PushKey     string // by which push services know this installation; public
 	Bus         *events.Bus
-	Breakers    *transport.Breakers
-	Uplink      *transport.Uplink
+	Breakers    Breakers
+	Uplink      Uplink
 	Log         *slog.Logger
 	Metrics     http.Handler // nil: /metrics does not exist
 	Rollup      *metrics.Rollup
@@ -93,6 +94,12 @@ type Config struct {
 	Demo     func(show func(http.ResponseWriter, *http.Request, templ.Component)) http.Handler
 	DemoUser int64
 }
+
+// Breakers are those of all endpoints that are called.
+type Breakers = admin.Endpoints
+
+// Uplink is our own connection to the internet.
+type Uplink = connections.Uplink
 
 // Server answers requests. Make it with New and run it with Run.
 type Server struct {

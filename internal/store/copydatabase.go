@@ -107,7 +107,7 @@ func (s *Store) prepareCopy(ctx context.Context, of string) error {
 	if err := s.MakeUnfinished(ctx, of); err != nil {
 		return err
 	}
-	return s.OpenQueue(ctx, false)
+	return s.OpenQueue(ctx, "", false)
 }
 
 // room returns an error if the database has something else than an unfinished copy of another one, which it removes.

@@ -47,7 +47,7 @@ func (w *worker) work(ctx context.Context, job *river.Job[delivery.Send]) error 
 // bubble.
 func startQueue(t testing.TB, s *Store, do func(id int64) delivery.State) (stop func()) {
 	t.Helper()
-	require.NoError(t, s.Resume(context.Background()))
+	require.NoError(t, s.Resume(context.Background(), func(delivery.Due) bool { return true }))
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {

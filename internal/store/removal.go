@@ -34,6 +34,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.C
 			"DELETE FROM gaps WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM runs WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM holds WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM live_states WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM oauth_states WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM forwarding WHERE user_id = $1 AND connection = $2",

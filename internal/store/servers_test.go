@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"strconv"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/cluster"
+	"reprise/internal/leases"
 	"reprise/internal/postgrestest"
 	"reprise/internal/store/db"
 	"reprise/internal/store/servers"
@@ -195,4 +197,89 @@ func TestAServerThatHangsIsNotWaitedForLong(t *testing.T) {
 	require.NoError(t, other.Prove(t.Context()))
 	require.Error(t, tx.Commit())
 	require.NoError(t, hangs.Prove(t.Context()), "it goes on with another connection")
+}
+
+// Promise: A server that no longer calls an app stores nothing more of it.
+func TestNothingIsStoredUnderALeaseThatHasEnded(t *testing.T) {
+	t.Parallel()
+	if !postgrestest.On() {
+		return
+	}
+	dir := t.TempDir()
+	made, at := openIn(t, dir), in(t, dir)
+	require.NoError(t, made.Close())
+	var opt Options
+	opt.Shared = true
+	s, err := Open(t.Context(), at, made.Key, opt)
+	require.NoError(t, err)
+	defer s.Close()
+	book, err := servers.Open(t.Context(), at, made.Key)
+	require.NoError(t, err)
+	defer book.Close()
+	ctx := t.Context()
+	for _, id := range []string{"1", "2"} {
+		_, err := book.Beat(ctx, cluster.Server{ID: id, Address: "10.0.0." + id})
+		require.NoError(t, err)
+	}
+	all, workers, err := book.Leases(ctx, "1", "{}")
+	require.NoError(t, err)
+	require.Empty(t, all)
+	require.Equal(t, map[string]string{"1": "{}"}, workers)
+	for range 2 {
+		require.NoError(t, book.NoteApps(ctx, []string{"spotify ", "navidrome home"}))
+	}
+	number, err := book.TakeLease(ctx, "1", leases.Lease{App: "spotify "})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, number)
+	mine := leases.Lease{App: "spotify ", Number: 1}
+	lost, err := book.TakeLease(ctx, "2", leases.Lease{App: "spotify "})
+	require.NoError(t, err)
+	require.Zero(t, lost, "the first was faster")
+	lost, err = book.TakeLease(ctx, "2", mine)
+	require.NoError(t, err)
+	require.Zero(t, lost, "it is there")
+	require.NoError(t, book.SaveAppState(ctx, mine, "held"))
+	confirmed, err := book.ConfirmLeases(ctx, "1")
+	require.NoError(t, err)
+	require.Equal(t, []leases.Lease{mine}, confirmed)
+	all, _, err = book.Leases(ctx, "1", "")
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.Equal(t, []string{"", "", "1", "10.0.0.1", "held"},
+		[]string{all[0].Server, all[0].Address, all[1].Server, all[1].Address, all[1].State})
+	listed, err := s.Servers(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"spotify "}, listed[0].Apps)
+
+	// A transaction under the lease keeps it from moving, and a confirmation does not wait for that.
+	under := leases.With(ctx, mine)
+	_, err = s.Reader.Exec("SELECT 1")
+	require.NoError(t, err)
+	tx, err := s.Writer.BeginTx(under, nil)
+	require.NoError(t, err)
+	_, err = book.ConfirmLeases(ctx, "1")
+	require.NoError(t, err)
+	moved := make(chan error)
+	go func() { moved <- book.GiveLease(ctx, mine) }()
+	require.Eventually(t, func() bool {
+		var waits int
+		require.NoError(t, s.Reader.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'").
+			Scan(&waits))
+		return waits > 0
+	}, 10*time.Second, time.Millisecond)
+	_, err = tx.Exec("INSERT INTO facts (name, value) VALUES ('in time', '')")
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit())
+	require.NoError(t, <-moved)
+
+	err = s.Exec(under, "INSERT INTO facts (name, value) VALUES ('late', '')")
+	require.ErrorIs(t, err, context.Canceled, "nothing is learned from it")
+	require.NoError(t, s.Exec(ctx, "INSERT INTO facts (name, value) VALUES ('by another', '')"))
+	number, err = book.TakeLease(ctx, "2", leases.Lease{App: "spotify ", Number: 2})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, number)
+	require.NoError(t, book.GiveLeases(ctx, "2"))
+	confirmed, err = book.ConfirmLeases(ctx, "2")
+	require.NoError(t, err)
+	require.Empty(t, confirmed)
 }

@@ -132,7 +132,7 @@ func open(ctx context.Context, d *db.DB, opt Options) (*Store, error) {
 		err = s.comeBack(ctx)
 	}
 	if err == nil {
-		err = s.OpenQueue(ctx, opt.Follower())
+		err = s.OpenQueue(ctx, opt.Server, opt.Follower())
 	}
 	if err == nil {
 		err = s.Prove(ctx)

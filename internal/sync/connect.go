@@ -3,6 +3,7 @@ package sync
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -98,12 +99,17 @@ func (m *connector) proof(p *providers.Provider, user int64) resilience.Call {
 func (m *connector) connect(
 	ctx context.Context, call resilience.Call, p *providers.Provider, c library.Connection,
 ) (library.Connection, error) {
+	ctx, done, err := m.guard.opt.Apps.Claim(ctx, appOf(p, p.App(c.Credentials)))
+	if err != nil {
+		return c, err
+	}
+	defer done()
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
 	var account providers.Account
 	host := p.NamedHost(c.Credentials)
-	err := m.guard.opt.Screen.Try(ctx, call, host, func(ctx context.Context) (err error) {
+	err = m.guard.opt.Screen.Try(ctx, call, host, func(ctx context.Context) (err error) {
 		account, err = p.Open(call, c.Credentials).Prove(ctx)
 		call.Turn.End()
 		return err
@@ -170,7 +176,7 @@ func (m *connector) Choices(
 // Held returns a *backoff.NotBeforeError while the provider has asked everybody who shares these limits to wait.
 // No call may be made then, not even to connect.
 func (m *connector) Held(p *providers.Provider, credentials library.Credentials) error {
-	state := m.guard.opt.Backoff.State(backoff.Key{Provider: p.Name, App: p.App(credentials)})
+	state := m.stateOf(p, p.App(credentials))
 	if state.Kind == backoff.Held && state.Until.After(time.Now()) {
 		return &backoff.NotBeforeError{State: state}
 	}
@@ -201,7 +207,23 @@ func (m *connector) ServiceState(p *providers.Provider) backoff.State {
 // AppState returns the state of the installation's app at a provider, which all connections share that name no server
 // of their own.
 func (m *connector) AppState(p *providers.Provider) backoff.State {
-	return m.guard.opt.Backoff.State(backoff.Key{Provider: p.Name, App: p.App(nil)})
+	return m.stateOf(p, p.App(nil))
+}
+
+// stateOf returns the state of an app of a provider, as the server has it that calls it.
+func (m *connector) stateOf(p *providers.Provider, app string) (s backoff.State) {
+	if name := appOf(p, app); !m.guard.opt.Apps.Holds(name) {
+		if saved := m.guard.opt.Apps.State(name); saved != "" && json.Unmarshal([]byte(saved), &s) == nil {
+			return s
+		}
+	}
+	return m.guard.opt.Backoff.State(backoff.Key{Provider: p.Name, App: app})
+}
+
+// Claim returns a context for the calls that connect a person to a provider whose consent page they have seen; see
+// [leases.Holder.Claim].
+func (m *connector) Claim(ctx context.Context, p *providers.Provider) (context.Context, func(), error) {
+	return m.guard.opt.Apps.Claim(ctx, appOf(p, p.App(nil)))
 }
 
 // Refused judges the failure of an attempt to connect. It returns a *backoff.Failure of err, after storing the
@@ -246,6 +268,11 @@ func (m *connector) Choose(
 	if err != nil {
 		return pending, err
 	}
+	ctx, done, err := m.guard.opt.Apps.Claim(ctx, m.guard.app(conn, pending.App))
+	if err != nil {
+		return pending, err
+	}
+	defer done()
 	switch choice {
 	case Moved:
 		if err := m.store.SetAccountID(ctx, user, conn, pending.AccountID); err != nil {

@@ -22,6 +22,7 @@ type ConnectionStore interface {
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error
 	SaveHold(context.Context, backoff.Hold) error
+	HeldStore
 	SaveConnection(context.Context, library.Connection) (library.Connection, error)
 	DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error
 	SetApp(ctx context.Context, user int64, conn library.ConnectionID, app string) error
@@ -58,7 +59,16 @@ var ErrPaused = errors.New("the connection is paused")
 
 // Disconnect removes a connection, and with data also what only that connection has brought.
 func (m *Connections) Disconnect(ctx context.Context, user int64, conn library.ConnectionID, data bool) error {
-	ctx = context.WithoutCancel(ctx)
+	ctx, done, err := m.claim(ctx, user, conn)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return m.disconnect(context.WithoutCancel(ctx), user, conn, data)
+}
+
+// disconnect is Disconnect on any server. A run on another one stores nothing any more.
+func (m *Connections) disconnect(ctx context.Context, user int64, conn library.ConnectionID, data bool) error {
 	// First of all no run may store more.
 	if err := m.store.SetPaused(ctx, user, conn, true); err != nil {
 		return err
@@ -105,7 +115,7 @@ func (m *Connections) Leave(ctx context.Context, user int64) error {
 			err = errors.Join(err, m.store.DeleteConnection(ctx, user, c.ID, false))
 			continue
 		}
-		if e := m.Disconnect(ctx, user, c.ID, false); !errors.Is(e, library.ErrNotFound) {
+		if e := m.disconnect(context.WithoutCancel(ctx), user, c.ID, false); !errors.Is(e, library.ErrNotFound) {
 			err = errors.Join(err, e)
 		}
 	}
@@ -123,6 +133,11 @@ func (m *Connections) Rename(ctx context.Context, user int64, conn library.Conne
 
 // Pause stops reading a connection until Resume.
 func (m *Connections) Pause(ctx context.Context, user int64, conn library.ConnectionID) error {
+	ctx, done, err := m.claim(ctx, user, conn)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx = context.WithoutCancel(ctx)
 	if err := m.store.SetPaused(ctx, user, conn, true); err != nil {
 		return err
@@ -135,6 +150,11 @@ func (m *Connections) Pause(ctx context.Context, user int64, conn library.Connec
 
 // Resume lets a paused connection go on, with a run at once.
 func (m *Connections) Resume(ctx context.Context, user int64, conn library.ConnectionID) error {
+	ctx, done, err := m.claim(ctx, user, conn)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx = context.WithoutCancel(ctx)
 	if err := m.store.SetPaused(ctx, user, conn, false); err != nil {
 		return err
@@ -153,6 +173,11 @@ func (m *Connections) SyncNow(ctx context.Context, user int64, conn library.Conn
 // another one follows it. If none may run, because of a wait or because a person has to act first, Sync returns a
 // *backoff.NotBeforeError; ErrPaused if the connection is paused.
 func (m *Connections) Sync(ctx context.Context, user int64, conn library.ConnectionID) (followed bool, err error) {
+	ctx, done, err := m.claim(ctx, user, conn)
+	if err != nil {
+		return false, err
+	}
+	defer done()
 	followed, err = m.syncNow(ctx, user, conn)
 	if err == nil {
 		m.note(ctx, user, conn, activity.Synced, words.Text{})
@@ -190,6 +215,11 @@ func (m *Connections) syncNow(ctx context.Context, user int64, conn library.Conn
 // LookAgain makes everything due that a connection's provider did not give, and reads its playlists. The errors are
 // those of SyncNow.
 func (m *Connections) LookAgain(ctx context.Context, user int64, conn library.ConnectionID) error {
+	ctx, done, err := m.claim(ctx, user, conn)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx = context.WithoutCancel(ctx)
 	if _, err := m.store.RetrySkipped(ctx, user, conn); err != nil {
 		return err
@@ -200,6 +230,11 @@ func (m *Connections) LookAgain(ctx context.Context, user int64, conn library.Co
 // Retry is "Try again": it lifts a stop or a backoff, starts a run, and makes due all that waits to be sent. If a
 // dictated wait remains and keeps every stream from running, it is returned as a *backoff.NotBeforeError.
 func (m *Connections) Retry(ctx context.Context, user int64, conn library.ConnectionID) error {
+	ctx, done, err := m.claim(ctx, user, conn)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx = context.WithoutCancel(ctx)
 	c, err := m.store.Connection(ctx, user, conn)
 	if err != nil {

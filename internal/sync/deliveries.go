@@ -2,8 +2,10 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"reprise/internal/leases"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/backoff"
@@ -15,6 +17,10 @@ type Deliveries interface {
 	Release(ctx context.Context, user int64, conn library.ConnectionID) error
 	// Connected is called for every connection that has been made or renewed.
 	Connected(context.Context, library.Connection) error
+	// Resume makes deliveries to connections due that another server has left as running.
+	Resume(context.Context, []library.Outline) error
+	// LookAgain has everything looked at that is due.
+	LookAgain()
 }
 
 // DeliveryGuard is the Guard of deliveries, which also depend on what has been read.
@@ -22,6 +28,25 @@ type DeliveryGuard struct {
 	*Guard
 	Syncer *Syncer
 }
+
+// Use returns a context for the deliveries to a connection or a channel, and a function to call at their end. The error
+// is a *leases.Elsewhere if another server makes them.
+func (g DeliveryGuard) Use(ctx context.Context, user int64, to library.ConnectionID) (context.Context, func(), error) {
+	if g.opt.Apps == nil || g.opt.Registry.Get(to.Provider()) == nil {
+		return g.opt.Apps.Use(ctx, leases.OfLeader)
+	}
+	c, err := g.Syncer.store.Connection(ctx, user, to)
+	if errors.Is(err, library.ErrNotFound) {
+		return g.opt.Apps.Use(ctx, leases.OfLeader)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return g.opt.Apps.Use(ctx, g.app(to, c.App))
+}
+
+// Leads reports whether this server does what isn't shared out.
+func (g DeliveryGuard) Leads() bool { return g.opt.Apps.Holds(leases.OfLeader) }
 
 // askAgain is how soon a delivery looks again whether its provider has been read; the wait doubles to historyAgain.
 const askAgain = time.Second

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reprise/internal/alerts"
+	"reprise/internal/leases"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/oauth"
@@ -35,6 +36,7 @@ type GuardOptions struct {
 	Screen   *hosts.Screen    // what a person may read about a server that they have named; nil for everything
 	// FirstDelay is the base of the backoff of deliveries; 0 means that of the Backoff.
 	FirstDelay time.Duration
+	Apps       *leases.Holder // which apps this server calls; nil for all
 }
 
 // Guard is in front of every upstream call: it asks whether the call may be made now, and has the consequences of its
@@ -75,6 +77,11 @@ func (g *Guard) Do(
 			return fmt.Errorf("provider %q is not known to this version", s.Connection.ID)
 		}
 	}
+	ctx, done, err := g.use(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer done()
 	key := s.Key()
 	permit, state, ok := g.opt.Backoff.Acquire(key, s.Connection.Generation)
 	if !ok {
@@ -84,7 +91,7 @@ func (g *Guard) Do(
 	_, eager := g.eager.LoadAndDelete(key)
 	call := resilience.Call{Client: g.opt.Client, User: key.User, Provider: s.Provider.Name, Stream: s.Stream,
 		Eager: eager, Attempt: s.Attempt, Permit: &permit, Turn: &turns.Turn{}}
-	err := g.recovered(ctx, s, call, do)
+	err = g.recovered(ctx, s, call, do)
 	call.Turn.End()
 	if !s.Channel { // the channels have done it
 		err = g.opt.Screen.Hide(ctx, call, s.Provider.NamedHost(s.Connection.Credentials), err)

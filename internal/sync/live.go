@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"reprise/internal/library"
@@ -12,12 +13,13 @@ import (
 	"reprise/internal/words"
 )
 
-// LiveStore keeps what the server that calls the services knows of people's connections for the other servers.
+// LiveStore keeps what the servers that call the services know of people's connections for each other.
 type LiveStore interface {
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
-	// LiveStates returns what was saved last for a person; nil for nothing.
-	LiveStates(ctx context.Context, user int64) ([]byte, error)
-	SaveLiveStates(ctx context.Context, byUser map[int64][]byte) error
+	// LiveStates returns what was saved last of the connections of a person.
+	LiveStates(ctx context.Context, user int64) (map[library.ConnectionID][]byte, error)
+	// SaveLiveStates leaves out connections that are gone.
+	SaveLiveStates(context.Context, []library.LiveState) error
 }
 
 // liveStates is what is known of each connection of a person, and changes too often to be in the database of one server
@@ -53,57 +55,105 @@ func (m *statuses) here(p *providers.Provider, c library.Connection) liveConnect
 	return l
 }
 
-// liveOf returns what is known of each connection of a person: by this server, or by that which calls the services.
+// liveOf returns what is known of each connection of a person: by this server, or by those that call the services.
 func (m *statuses) liveOf(ctx context.Context, user int64, all []library.Connection) (liveStates, error) {
 	states := liveStates{}
-	if m.remote == nil {
-		for _, c := range all {
-			if p := m.guard.opt.Registry.Get(c.Provider()); p != nil {
-				states[c.ID] = m.here(p, c)
+	var saved map[library.ConnectionID][]byte
+	for _, c := range all {
+		p := m.guard.opt.Registry.Get(c.Provider())
+		switch {
+		case p == nil:
+			continue
+		case m.remote == nil || m.guard.Holds(c.ID, c.App):
+			states[c.ID] = m.here(p, c)
+			continue
+		case saved == nil:
+			var err error
+			if saved, err = m.remote.LiveStates(ctx, user); err != nil {
+				return nil, err
 			}
 		}
-		return states, nil
+		var l liveConnection
+		if state := saved[c.ID]; state != nil {
+			if err := json.Unmarshal(state, &l); err != nil {
+				return nil, err
+			}
+		}
+		states[c.ID] = l
 	}
-	saved, err := m.remote.LiveStates(ctx, user)
-	if err == nil && saved != nil {
-		err = json.Unmarshal(saved, &states)
-	}
-	return states, err
+	return states, nil
 }
 
-// ReadRemote has the states of connections read that another server saves. Call it before anything else.
+// ReadRemote has the states of connections read that other servers save. Call it before anything else.
 func (m *Connections) ReadRemote(store LiveStore) { m.remote = store }
 
-// SaveLive saves what this server knows of the connections of people for the other servers.
-func (m *Connections) SaveLive(ctx context.Context, store LiveStore, users ...int64) error {
-	byUser := map[int64][]byte{}
-	for _, user := range users {
+// Ref names a connection of a person. An empty Connection means all that they have.
+type Ref struct {
+	User       int64
+	Connection library.ConnectionID
+}
+
+// SaveLive saves what this server knows of connections whose service it calls, for the other servers.
+func (m *Connections) SaveLive(ctx context.Context, store LiveStore, refs ...Ref) error {
+	byApp, wanted := map[string][]library.LiveState{}, map[int64][]library.ConnectionID{}
+	for _, ref := range refs {
+		wanted[ref.User] = append(wanted[ref.User], ref.Connection)
+	}
+	for user, these := range wanted {
 		all, err := store.UserConnections(ctx, user)
 		if err != nil {
 			return err
 		}
-		states, err := m.liveOf(ctx, user, all)
+		for _, c := range all {
+			p := m.guard.opt.Registry.Get(c.Provider())
+			if p == nil || !slices.Contains(these, c.ID) && !slices.Contains(these, "") || !m.guard.Holds(c.ID, c.App) {
+				continue
+			}
+			state, err := json.Marshal(m.here(p, c))
+			if err != nil {
+				return err
+			}
+			app := m.guard.app(c.ID, c.App)
+			byApp[app] = append(byApp[app], library.LiveState{User: c.User, Connection: c.ID, State: state})
+			if err := m.saveApp(ctx, app, m.guard.opt.Backoff.State(providers.AppKey(c))); err != nil {
+				return err
+			}
+		}
+	}
+	for app, states := range byApp {
+		ctx, done, err := m.guard.opt.Apps.Use(ctx, app)
+		if err != nil { // another server knows better
+			continue
+		}
+		err = store.SaveLiveStates(ctx, states)
+		done()
 		if err != nil {
 			return err
 		}
-		if byUser[user], err = json.Marshal(states); err != nil {
-			return err
-		}
 	}
-	return store.SaveLiveStates(ctx, byUser)
+	return nil
 }
 
-// SaveAllLive is SaveLive for everybody.
-func (m *Connections) SaveAllLive(ctx context.Context, store LiveStore) error {
+// saveApp saves the state of an app for the other servers.
+func (m *Connections) saveApp(ctx context.Context, app string, now backoff.State) error {
+	state, err := json.Marshal(now)
+	if err != nil {
+		return err
+	}
+	return m.guard.opt.Apps.SaveState(ctx, app, string(state))
+}
+
+// SaveAllLive is SaveLive for all connections of some apps.
+func (m *Connections) SaveAllLive(ctx context.Context, store LiveStore, apps []string) error {
 	all, err := m.store.Outlines(ctx)
 	if err != nil {
 		return err
 	}
-	users, last := []int64{}, int64(0)
-	for _, c := range all { // by person
-		if c.User != last {
-			users, last = append(users, c.User), c.User
+	var refs []Ref
+	for _, c := range all {
+		if slices.Contains(apps, m.guard.app(c.ID, c.App)) {
+			refs = append(refs, Ref{c.User, c.ID})
 		}
 	}
-	return m.SaveLive(ctx, store, users...)
+	return m.SaveLive(ctx, store, refs...)
 }

@@ -122,7 +122,8 @@ func (rd *reader) announceEnds(ctx context.Context) error {
 	var errs []error
 	for _, l := range links {
 		p := rd.guard.opt.Registry.Get(l.Provider())
-		if left := time.Until(l.ExpiresAt); p == nil || p.OAuth == nil || left <= 0 || left > alerts.FirstNotice {
+		left := time.Until(l.ExpiresAt)
+		if p == nil || p.OAuth == nil || left <= 0 || left > alerts.FirstNotice || !rd.guard.Holds(l.ID, l.App) {
 			continue
 		}
 		c, err := rd.store.Connection(ctx, l.User, l.ID)
@@ -137,9 +138,18 @@ func (rd *reader) announceEnds(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Tick makes a stream of all connections due, or of those that need it most where a pace has no room for all.
+// Tick makes a stream of all connections due that this server calls, or of those that need it most where a pace has no
+// room for all.
 func (s *Syncer) Tick(ctx context.Context, stream string) error {
+	return s.tickSome(ctx, stream, func(library.Outline) bool { return true })
+}
+
+// tickSome is Tick for some connections.
+func (s *Syncer) tickSome(ctx context.Context, stream string, some func(library.Outline) bool) error {
 	all, err := s.store.Outlines(ctx)
+	if err == nil {
+		err = s.noteApps(ctx, all)
+	}
 	if err != nil {
 		return err
 	}
@@ -149,7 +159,8 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	for _, l := range all {
 		p, k := s.guard.opt.Registry.Get(l.Provider()), Key{l.User, l.ID, stream}
 		switch {
-		case p == nil || !p.Pulls(stream) || l.Paused || time.Since(s.reader.last.get(k).lacks) < lookAgain:
+		case p == nil || !p.Pulls(stream) || l.Paused || time.Since(s.reader.last.get(k).lacks) < lookAgain,
+			!some(l), !s.guard.Holds(l.ID, l.App):
 		case p.SharedPace(l.App) > 0:
 			g := group{l.Provider(), l.App}
 			sharing[g] = append(sharing[g], k)

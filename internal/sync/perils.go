@@ -49,6 +49,23 @@ func (p *perils) load(ctx context.Context) error {
 	return nil
 }
 
+// reload is load for streams that another server has read until now.
+func (p *perils) reload(ctx context.Context, these map[Key]bool) error {
+	all, err := p.store.Crashes(ctx)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range all {
+		if k := (Key{c.User, c.Connection, c.Stream}); these[k] {
+			p.crashes[k] = c.Times
+			delete(p.survived, k)
+		}
+	}
+	return nil
+}
+
 // enter begins a run, whose end calls leave. The error is a *alerts.SetAsideError if the process has ended in each
 // of the latest runs of the stream; the next one may try again.
 func (p *perils) enter(ctx context.Context, turn *turns.Turn, k Key) (leave func(), err error) {

@@ -45,6 +45,12 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 		}
 		return err
 	}
+	mine := providers.Subject{Provider: rd.guard.opt.Registry.Get(c.Provider()), Connection: c}
+	ctx, done, err := rd.guard.use(ctx, mine)
+	if err != nil { // another server reads it now
+		return nil
+	}
+	defer done()
 	r := library.Run{User: k.User, Connection: k.Connection, Stream: k.Stream, Started: time.Now()}
 	began, end := rd.opt.now().Began(ctx, k)
 	subject := providers.OfConnection(c, k.Stream)

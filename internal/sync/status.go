@@ -241,6 +241,12 @@ type HeldStore interface {
 // Restore restores what the backoff must know after a restart: the stops, and the waits that upstreams dictated.
 // Those of keys are in their pools.
 func Restore(ctx context.Context, b *backoff.Manager, known *providers.Registry, store HeldStore) error {
+	return restore(ctx, b, known, store, func(backoff.Key) bool { return true })
+}
+
+// restore is Restore for some apps.
+func restore(ctx context.Context, b *backoff.Manager, known *providers.Registry, store HeldStore,
+	some func(app backoff.Key) bool) error {
 	stops, err := store.Stops(ctx)
 	if err != nil {
 		return err
@@ -250,17 +256,21 @@ func Restore(ctx context.Context, b *backoff.Manager, known *providers.Registry,
 		return err
 	}
 	for _, s := range stops {
-		b.RestoreStop(s)
+		if some(s.Key) {
+			b.RestoreStop(s)
+		}
 	}
 	for _, h := range holds {
-		b.RestoreHold(h)
+		if some(h.Key) {
+			b.RestoreHold(h)
+		}
 	}
 	for _, p := range known.All() {
-		if p.Pool != nil && p.Pool.Instead {
+		k := backoff.Key{Provider: p.Name, App: p.App(nil)}
+		if p.Pool != nil && p.Pool.Instead || !some(k) {
 			continue // calls go on with people's own permissions
 		}
 		if s, short := p.Keys.Short(); short {
-			k := backoff.Key{Provider: p.Name, App: p.App(nil)}
 			b.RestoreHold(backoff.Hold{Key: k, Category: s.Category, Since: time.Now(), Until: s.Until})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"reprise/internal/leases"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience/backoff"
@@ -24,7 +25,7 @@ type Survey struct {
 	Ends        time.Time // the soonest end of an authorization
 }
 
-// Survey describes all connections, and the state of the installation's own calls, by provider.
+// Survey describes all connections that this server calls, and the state of the installation's own calls, by provider.
 func (m *statuses) Survey(
 	ctx context.Context, store SurveyStore, own []*providers.Provider,
 ) (map[string]Survey, error) {
@@ -35,7 +36,7 @@ func (m *statuses) Survey(
 	found := map[string]Survey{}
 	for _, st := range all {
 		p := m.guard.opt.Registry.Get(st.Provider())
-		if p == nil {
+		if p == nil || !m.guard.Holds(st.ID, st.App) {
 			continue
 		}
 		s := found[st.Provider()]
@@ -52,6 +53,9 @@ func (m *statuses) Survey(
 			s.Ends = st.ExpiresAt
 		}
 		found[st.Provider()] = s
+	}
+	if !m.guard.opt.Apps.Holds(leases.OfLeader) {
+		own = nil
 	}
 	for _, p := range own {
 		s := found[p.Name]

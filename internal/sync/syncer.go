@@ -45,6 +45,7 @@ type Syncer struct {
 	queue  *queue
 	runs   map[Key]*run
 	behind map[Key]bool // refused because another run is finding out whether trouble is over
+	begun  []string     // apps that this server has begun to call, and not ticked for
 	ticked time.Time    // when a loop ticked last
 	loops  loops
 }
@@ -106,6 +107,7 @@ func (s *Syncer) Run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
+		s.tickBegun(ctx)
 		next := s.startDue(ctx, &workers)
 		if next.IsZero() {
 			timer.Reset(time.Hour)

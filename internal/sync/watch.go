@@ -105,7 +105,7 @@ func (w *Watch) once(ctx context.Context) error {
 	g.SetLimit(watchedAtOnce)
 	for _, l := range all {
 		p := w.guard.opt.Registry.Get(l.Provider())
-		if p == nil || !p.Plays || l.Paused {
+		if p == nil || !p.Plays || l.Paused || !w.guard.Holds(l.ID, l.App) {
 			continue
 		}
 		if pace := p.SharedPace(l.App); pace > 0 && sharing[l.Provider()+" "+l.App] > pace*watchShare {

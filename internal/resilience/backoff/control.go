@@ -190,3 +190,34 @@ func (b *Manager) appLocked(k *Key) *app {
 	}
 	return a
 }
+
+// ForgetApps drops everything known of apps, and of the connections to them, before it is restored: another process has
+// called them meanwhile. of is asked for the key of an app.
+func (b *Manager) ForgetApps(of func(app Key) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	gone := map[*app]bool{}
+	for k, a := range b.apps {
+		if of(Key{Provider: k.provider, App: k.app}) {
+			gone[a] = true
+			delete(b.apps, k)
+		}
+	}
+	for user, first := range b.users {
+		var kept *conn
+		for c := first; c != nil; {
+			next := c.next
+			if gone[c.app] {
+				c.generation = math.MaxInt64 // calls under way are out of date
+			} else {
+				c.next, kept = kept, c
+			}
+			c = next
+		}
+		if kept == nil {
+			delete(b.users, user)
+		} else {
+			b.users[user] = kept
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (c hostCause) String() string { return hostCauses[c] }
 // Hosts is the policy that holds now. It is safe for concurrent use.
 type Hosts struct {
 	policy atomic.Pointer[Policy]
-	fence  atomic.Pointer[func() bool] // nil: always open
+	fence  atomic.Pointer[func(context.Context) bool] // nil: always open
 	mu     sync.Mutex
 	pools  []*http.Transport
 }
@@ -76,12 +76,12 @@ func (h *Hosts) Configure(p Policy) {
 // has not been asked, so that nothing is learned.
 var ErrFenced = fmt.Errorf("this server may make no calls now: %w", context.Canceled)
 
-// Fence has every call, and every connection made by Dial, ask first whether it may still go out. It is for servers
-// that share a database, of which one calls.
-func (h *Hosts) Fence(open func() bool) { h.fence.Store(&open) }
+// Fence has every call, and every connection made by Dial, ask first whether it may still go out, with its context. It
+// is for servers that share a database, of which one calls what a service limits.
+func (h *Hosts) Fence(open func(context.Context) bool) { h.fence.Store(&open) }
 
-func (h *Hosts) fenced() error {
-	if open := h.fence.Load(); open != nil && !(*open)() {
+func (h *Hosts) fenced(ctx context.Context) error {
+	if open := h.fence.Load(); open != nil && !(*open)(ctx) {
 		return ErrFenced
 	}
 	return nil
@@ -119,7 +119,7 @@ func (h *Hosts) Dial() func(ctx context.Context, network, address string) (net.C
 	}
 	dialer := &net.Dialer{Timeout: ConnectTimeout, Control: control}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if err := h.fenced(); err != nil {
+		if err := h.fenced(ctx); err != nil {
 			return nil, err
 		}
 		// before a name is looked up
@@ -185,7 +185,7 @@ type withinPolicy struct {
 
 // RoundTrip implements http.RoundTripper.
 func (w withinPolicy) RoundTrip(req *http.Request) (*http.Response, error) {
-	err := w.hosts.fenced()
+	err := w.hosts.fenced(req.Context())
 	if err == nil && !w.hosts.policy.Load().LacksContact(req.URL.Host) {
 		return w.RoundTripper.RoundTrip(req)
 	}

@@ -258,10 +258,15 @@ func (bs *Breakers) Status() []BreakerStatus {
 		all = append(all, b.status(k, now))
 	}
 	bs.mu.Unlock()
+	SortBreakers(all)
+	return all
+}
+
+// SortBreakers sorts breakers, those that are not closed first, then by name.
+func SortBreakers(all []BreakerStatus) {
 	slices.SortStableFunc(all, func(a, b BreakerStatus) int {
 		return cmp.Or(closedLast(a)-closedLast(b), cmp.Compare(a.Endpoint, b.Endpoint))
 	})
-	return all
 }
 
 func closedLast(s BreakerStatus) int {

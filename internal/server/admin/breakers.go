@@ -15,14 +15,20 @@ import (
 	"reprise/internal/words"
 )
 
+// Endpoints are the breakers of all endpoints that are called; see [transport.Breakers].
+type Endpoints interface {
+	Status() []transport.BreakerStatus
+	Reset(endpoint string) (before transport.BreakerState, ok bool)
+}
+
 // Breakers answers for the breakers of endpoints.
 type Breakers struct {
 	core     *core.Core
-	breakers *transport.Breakers
+	breakers Endpoints
 }
 
 // NewBreakers returns Breakers.
-func NewBreakers(k *core.Core, breakers *transport.Breakers) *Breakers {
+func NewBreakers(k *core.Core, breakers Endpoints) *Breakers {
 	return &Breakers{core: k, breakers: breakers}
 }
 

@@ -194,6 +194,11 @@ func (h *connect) consented(c echo.Context, answer url.Values) error {
 	}
 	ctx, done := core.Waits(c)
 	defer done()
+	ctx, end, err := h.connections.Claim(ctx, p) // the answer is good for one call
+	if err != nil {
+		return err
+	}
+	defer end()
 	grant, err := h.flow.Complete(ctx, h.request(c, library.ConnectionID(p.Name), ""), answer)
 	if errors.Is(err, oauth.ErrRefused) {
 		return h.core.Done(c, core.LocalPath(grant.ReturnTo), words.New("connect.refused", "Name", p.Called()))

@@ -13,7 +13,6 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/oauth"
-	"reprise/internal/resilience/transport"
 	"reprise/internal/server/activity"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
@@ -62,7 +61,7 @@ type Options struct {
 	Connections *syncer.Connections
 	Deliveries  *delivery.Deliveries
 	Flow        *oauth.Flow
-	Uplink      *transport.Uplink
+	Uplink      Uplink
 	Statuses    *Statuses
 	Names       *deliveries.Namer
 	Rows        *music.Rows

@@ -15,12 +15,16 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/players"
 	"reprise/internal/providers"
-	"reprise/internal/resilience/transport"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
+
+// Uplink is our own connection to the internet; see [transport.Uplink].
+type Uplink interface {
+	Offline() (until time.Time, offline bool)
+}
 
 // overview answers for the start page, which shows all connections.
 type overview struct {
@@ -28,7 +32,7 @@ type overview struct {
 	store    Store
 	statuses *Statuses
 	rows     *music.Rows
-	uplink   *transport.Uplink
+	uplink   Uplink
 	players  Players
 }
 

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/imports"
+	"reprise/internal/leases"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/backoff"
@@ -169,6 +170,9 @@ func otherMethods(c echo.Context) (takes []string) {
 // AnswerError is echo's error handler: a page for browsers, problem+json for programs.
 func (k *Core) AnswerError(err error, c echo.Context) {
 	if c.Response().Committed {
+		return
+	}
+	if e, ok := errors.AsType[*leases.Elsewhere](err); ok && e.Address != "" { // that server answers
 		return
 	}
 	p := k.Problem(c, err)

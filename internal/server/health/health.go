@@ -29,10 +29,12 @@ type Guard interface {
 type Sources struct {
 	Statuses *connections.Statuses
 	Rollup   *metrics.Rollup
-	Breakers *transport.Breakers
-	Uplink   *transport.Uplink
-	Guard    Guard
-	Servers  ServerStore
+	Breakers interface {
+		Status() []transport.BreakerStatus
+	}
+	Uplink  interface{ Offline() (time.Time, bool) }
+	Guard   Guard
+	Servers ServerStore
 }
 
 // Handler answers for how the services do.
@@ -106,7 +108,7 @@ func (h *Handler) page(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		page.Servers = serversTable(ctx, all, now)
+		page.Servers = h.serversTable(ctx, all, now)
 	}
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "health.title"), healthPage(page))
 }

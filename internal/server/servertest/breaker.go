@@ -13,9 +13,10 @@ import (
 // OpenBreaker opens the breaker of an endpoint of Spotify, through a transport whose far side fails.
 func (h *Household) OpenBreaker() {
 	h.T.Helper()
-	h.Breakers = transport.NewBreakers(transport.BreakerOptions{Failures: 2, Changed: h.Rollup.Breaker})
+	breakers := transport.NewBreakers(transport.BreakerOptions{Failures: 2, Changed: h.Rollup.Breaker})
+	h.Breakers = breakers
 	h.Restart()
-	client := transport.NewClient(&transport.Transport{Base: failing{}, Breakers: h.Breakers})
+	client := transport.NewClient(&transport.Transport{Base: failing{}, Breakers: breakers})
 	for range 2 {
 		call := resilience.Call{Client: client, User: h.User, Provider: "spotify"}
 		req, err := http.NewRequestWithContext(h.T.Context(), http.MethodGet, "https://api.spotify.com/v1/me", nil)

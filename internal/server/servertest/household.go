@@ -36,6 +36,7 @@ import (
 	"reprise/internal/removal"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/backoff"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server"
 	"reprise/internal/settings"
 	"reprise/internal/soak"
@@ -123,6 +124,7 @@ func New(t testing.TB, opt delivery.Options) *Household {
 		Playing:     players.NewNow(carried, bus),
 		Connections: connections, Syncer: pull, Deliveries: carried, Guard: guard,
 		Digests: digest.New(digest.Config{Guard: guard, Store: db, Bus: bus, Log: log}), DemoUser: u.ID,
+		Breakers: (*transport.Breakers)(nil), Uplink: (*transport.Uplink)(nil),
 		Rollup: metrics.NewRollup(Catalogue, db, log)}
 	h.Settings, err = settings.Open(t.Context(), settings.Options{Known: registered.Descriptions(), Store: db, Log: log,
 		Layers: config.Read("", nil, nil, registered.Descriptions())})

@@ -42,6 +42,8 @@ type Options struct {
 	CheckBeside bool
 	// Shared lets several servers have a Postgres database open. Without, no other one has it open until Close.
 	Shared bool
+	// Server, with Shared, is the id of this one among them: lower case letters and digits.
+	Server string
 	// Lease, with Shared, is that under which this server leads. Its connections end when another server takes over.
 	// Without one, Open changes nothing, and refuses a database of another version.
 	Lease int64

@@ -22,6 +22,7 @@ import (
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 
+	"reprise/internal/leases"
 	"reprise/internal/resilience"
 	"reprise/internal/store/traffic"
 	"reprise/internal/tables"
@@ -273,7 +274,23 @@ func (c pgConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, 
 		}
 		return nil, err
 	}
+	if l, ok := leases.Of(ctx); ok {
+		if err := underLease(ctx, tx, l); err != nil {
+			return nil, errors.Join(err, tx.Rollback(context.WithoutCancel(ctx)))
+		}
+	}
 	return pgTx{ctx, tx}, nil
+}
+
+// underLease returns an error if the lease of an app has ended. Until the transaction ends, no other server gets it.
+func underLease(ctx context.Context, tx pgx.Tx, l leases.Lease) error {
+	var holds int
+	err := tx.QueryRow(ctx, "SELECT 1 FROM leases WHERE app = $1 AND lease = $2 FOR KEY SHARE", l.App, l.Number).
+		Scan(&holds)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return &leases.Elsewhere{App: l.App}
+	}
+	return err
 }
 
 // pgTx is a transaction of pgx as database/sql takes it.

@@ -42,10 +42,9 @@ func DueMillis(t time.Time) int64 { return db.Millis(t.Add(time.Millisecond - 1)
 // Due returns the deliveries that became due after a time and until another one, by connection, and when the next one
 // becomes due; zero if none does.
 func (s *Store) Due(ctx context.Context, after, until time.Time) (all []delivery.Due, next time.Time, err error) {
-	scan := func(r db.Scanner) (d delivery.Due, err error) { return d, r.Scan(&d.User, &d.Connection, &d.Count) }
 	// The writer is one connection, so this waits for a transaction that has changed what waits and is not over.
-	all, err = db.List(ctx, s.db.Writer, scan, "SELECT user_id, connection, count(*) FROM deliveries WHERE "+Pending+
-		" AND due_at > $1 AND due_at <= $2 GROUP BY user_id, connection", db.Millis(after), db.Millis(until))
+	all, err = byConnection(ctx, s.db.Writer, Pending+" AND due_at > $1 AND due_at <= $2", db.Millis(after),
+		db.Millis(until))
 	if err != nil {
 		return nil, next, err
 	}
@@ -55,10 +54,28 @@ func (s *Store) Due(ctx context.Context, after, until time.Time) (all []delivery
 	return all, db.Instant(first.Int64), db.Explain(err)
 }
 
-// Resume makes all deliveries due that are noted as running. Nobody may be working on any.
-func (s *Store) Resume(ctx context.Context) error {
-	return s.db.Exec(ctx, "UPDATE deliveries SET state = 'retrying', due_at = $1 WHERE state = 'running'",
-		db.Millis(time.Now()))
+// byConnection counts deliveries by connection.
+func byConnection(ctx context.Context, q db.Querier, condition string, args ...any) ([]delivery.Due, error) {
+	scan := func(r db.Scanner) (d delivery.Due, err error) {
+		return d, r.Scan(&d.User, &d.Connection, &d.Count, &d.App, &d.Gone)
+	}
+	return db.List(ctx, q, scan, `SELECT d.user_id, d.connection, d.n, coalesce(c.app, ''),
+			CASE WHEN c.user_id IS NULL THEN 1 ELSE 0 END
+		FROM (SELECT user_id, connection, count(*) AS n FROM deliveries WHERE `+condition+`
+			GROUP BY user_id, connection) d
+		LEFT JOIN connections c ON c.user_id = d.user_id AND c.connection = d.connection`, args...)
+}
+
+// Resume makes the deliveries to some connections due that are noted as running. Nobody may be working on them.
+func (s *Store) Resume(ctx context.Context, which func(delivery.Due) bool) error {
+	all, err := byConnection(ctx, s.db.Reader, "state = 'running'")
+	for _, d := range all {
+		if err == nil && which(d) {
+			err = s.db.ExecFor(ctx, d.User, "UPDATE deliveries SET state = 'retrying', due_at = $3 WHERE "+OfConnection+
+				" AND state = 'running'", d.User, d.Connection, db.Millis(time.Now()))
+		}
+	}
+	return err
 }
 
 // Take notes the oldest deliveries that are due to a connection as running, at most so many, and returns them. Those
@@ -71,7 +88,7 @@ func (s *Store) Take(ctx context.Context, to delivery.Send, most int) ([]deliver
 		return d, err
 	}
 	var all []delivery.Taken
-	err := s.db.Write(ctx, func(tx *sql.Tx) (err error) {
+	err := s.db.WriteFor(ctx, to.User, func(tx *sql.Tx) (err error) {
 		all, err = db.List(ctx, tx, scan, `UPDATE deliveries SET state = 'running', attempts = attempts + 1
 			WHERE id IN (SELECT id FROM deliveries WHERE user_id = $1 AND connection = $2
 				AND state IN ('scheduled', 'retrying', 'running') AND (due_at <= $3 OR state = 'running')
@@ -92,7 +109,7 @@ func (s *Store) Take(ctx context.Context, to delivery.Send, most int) ([]deliver
 // Finish ends a job with what became of the deliveries that it took. If more is due to its connection, the next job is
 // inserted.
 func (s *Store) Finish(ctx context.Context, job *river.Job[delivery.Send], share delivery.Share) error {
-	return s.db.Write(ctx, func(tx *sql.Tx) error {
+	err := s.db.WriteFor(ctx, job.Args.User, func(tx *sql.Tx) error {
 		// This comes first: who makes something due meanwhile finds the job under way, and waits, or has been seen
 		// by what follows.
 		if err := queue.Complete(ctx, tx, job); err != nil {
@@ -100,6 +117,8 @@ func (s *Store) Finish(ctx context.Context, job *river.Job[delivery.Send], share
 		}
 		return s.FinishIn(ctx, tx, job.Args, share)
 	})
+	s.Jobs.Look(delivery.Send{}.Kind()) // at when the next one is due
+	return err
 }
 
 // FinishIn is Finish without a job, in a transaction.
@@ -124,10 +143,9 @@ func (s *Store) FinishIn(ctx context.Context, tx *sql.Tx, to delivery.Send, shar
 	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deliveries WHERE "+OfConnection+" AND "+Pending+
 		" AND due_at <= $3)", to.User, to.Connection, db.Millis(time.Now())).Scan(&more)
 	if err != nil || !more {
-		s.Jobs.Look(delivery.Send{}.Kind()) // at when the next one is due
 		return err
 	}
-	return queue.Insert(ctx, s.Jobs, tx, to)
+	return queue.Next(ctx, s.Jobs, tx, to)
 }
 
 // end notes how an attempt at a delivery ended.

@@ -34,14 +34,9 @@ func New(d *db.DB, connections *connections.Store, listens *listens.Store) *Stor
 	return &Store{db: d, connections: connections, listens: listens}
 }
 
-// OpenQueue opens the queue in the database. follower says that another server works it.
-func (s *Store) OpenQueue(ctx context.Context, follower bool) (err error) {
-	driver := s.db.Driver(s.db.Writer)
-	if follower {
-		s.Jobs, err = queue.Join(driver, s.db.Write)
-	} else {
-		s.Jobs, err = queue.Open(ctx, driver, s.db.Write)
-	}
+// OpenQueue opens the queue in the database; see [queue.Options].
+func (s *Store) OpenQueue(ctx context.Context, server string, follow bool) (err error) {
+	s.Jobs, err = queue.Open(ctx, s.db.Driver(s.db.Writer), s.db.Write, queue.Options{Server: server, Follow: follow})
 	return db.Explain(err)
 }
 

@@ -2,35 +2,34 @@ package runs
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"slices"
-
-	"database/sql"
 
 	"reprise/internal/library"
 	"reprise/internal/store/db"
 )
 
 // LiveStates implements sync.LiveStore.
-func (s *Store) LiveStates(ctx context.Context, user int64) (states []byte, err error) {
-	err = s.db.Reader.QueryRowContext(ctx, "SELECT states FROM live_states WHERE user_id = $1", user).Scan(&states)
-	if err = db.Found(err); errors.Is(err, library.ErrNotFound) {
-		return nil, nil
-	}
+func (s *Store) LiveStates(ctx context.Context, user int64) (map[library.ConnectionID][]byte, error) {
+	states := map[library.ConnectionID][]byte{}
+	_, err := db.List(ctx, s.db.Reader, func(r db.Scanner) (none struct{}, err error) {
+		var conn library.ConnectionID
+		var state []byte
+		err = r.Scan(&conn, &state)
+		states[conn] = state
+		return none, err
+	}, "SELECT connection, state FROM live_states WHERE user_id = $1", user)
 	return states, err
 }
 
-// SaveLiveStates implements sync.LiveStore. A person who is gone is left out.
-func (s *Store) SaveLiveStates(ctx context.Context, byUser map[int64][]byte) error {
-	return s.db.Write(ctx, func(tx *sql.Tx) error {
-		for _, user := range slices.Sorted(maps.Keys(byUser)) {
-			err := db.ExecTx(ctx, tx, `INSERT INTO live_states (user_id, states) SELECT id, $2 FROM users WHERE id = $1
-				ON CONFLICT (user_id) DO UPDATE SET states = excluded.states`, user, string(byUser[user]))
-			if err != nil {
-				return err
-			}
+// SaveLiveStates implements sync.LiveStore.
+func (s *Store) SaveLiveStates(ctx context.Context, all []library.LiveState) error {
+	for _, v := range all {
+		err := s.db.ExecFor(ctx, v.User, `INSERT INTO live_states (user_id, connection, state)
+			SELECT user_id, connection, $3 FROM connections WHERE user_id = $1 AND connection = $2
+			ON CONFLICT (user_id, connection) DO UPDATE SET state = excluded.state`, v.User, v.Connection,
+			string(v.State))
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }

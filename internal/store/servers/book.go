@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -212,22 +214,18 @@ func (b *Book) Receive(ctx context.Context, begun func(), got func(string)) erro
 // All implements cluster.Book.
 func (b *Book) All(ctx context.Context) ([]cluster.Server, error) { return list(ctx, b.db) }
 
-func list(ctx context.Context, from *sql.DB) (all []cluster.Server, err error) {
-	rows, err := from.QueryContext(ctx, `SELECT id, name, address, version, started_at, seen_at,
-		CASE WHEN id = (SELECT server_id FROM leader WHERE released = 0) THEN 1 ELSE 0 END AS leads
-		FROM servers ORDER BY 7 DESC, name, id`)
-	if err != nil {
-		return nil, db.Explain(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var v cluster.Server
+func list(ctx context.Context, from *sql.DB) ([]cluster.Server, error) {
+	return db.List(ctx, from, func(r db.Scanner) (v cluster.Server, err error) {
 		var started, seen, leads int64
-		if err := rows.Scan(&v.ID, &v.Name, &v.Address, &v.Version, &started, &seen, &leads); err != nil {
-			return nil, fmt.Errorf("read servers: %w", err)
-		}
+		var apps string
+		err = r.Scan(&v.ID, &v.Name, &v.Address, &v.Version, &started, &seen, &leads, &apps)
 		v.Started, v.Seen, v.Leads = time.UnixMilli(started).UTC(), time.UnixMilli(seen).UTC(), leads == 1
-		all = append(all, v)
-	}
-	return all, db.Explain(rows.Err())
+		if apps != "" {
+			v.Apps = slices.Sorted(strings.SplitSeq(apps, "\n"))
+		}
+		return v, err
+	}, `SELECT id, name, address, version, started_at, seen_at,
+		CASE WHEN id = (SELECT server_id FROM leader WHERE released = 0) THEN 1 ELSE 0 END AS leads,
+		coalesce((SELECT string_agg(app, $1) FROM leases WHERE server_id = servers.id), '')
+		FROM servers ORDER BY 7 DESC, name, id`, "\n")
 }

@@ -104,10 +104,12 @@ CREATE TABLE streams (
     PRIMARY KEY (user_id, connection, stream)
 );
 
--- What the server that calls the services knows of the connections of a person: see live.go in internal/sync.
+-- What the server that calls a service knows of a connection to it: see live.go in internal/sync.
 CREATE TABLE live_states (
-    user_id INTEGER NOT NULL PRIMARY KEY REFERENCES users (id),
-    states  TEXT NOT NULL
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    connection TEXT NOT NULL,
+    state      TEXT NOT NULL, -- in JSON
+    PRIMARY KEY (user_id, connection)
 );
 
 CREATE TABLE holds (
@@ -913,7 +915,19 @@ CREATE TABLE servers (
     address    TEXT NOT NULL, -- where the other servers reach it
     version    TEXT NOT NULL,
     started_at INTEGER NOT NULL,
-    seen_at    INTEGER NOT NULL
+    seen_at    INTEGER NOT NULL,
+    works_at   INTEGER NOT NULL DEFAULT 0, -- when it could call services last
+    says       TEXT NOT NULL DEFAULT '' -- what it knows that others show, in JSON
+);
+
+-- Which server calls what a service limits: see package leases.
+CREATE TABLE leases (
+    app       TEXT NOT NULL PRIMARY KEY,
+    lease     INTEGER NOT NULL, -- grows each time that the app moves
+    server_id TEXT NOT NULL, -- empty for none
+    seen_at   INTEGER NOT NULL,
+    state     TEXT NOT NULL DEFAULT '', -- what the server knows of it, in JSON
+    UNIQUE (app, lease) -- so that a change of the lease waits for transactions under it, and a confirmation does not
 );
 
 CREATE TABLE leader (
