@@ -38,7 +38,7 @@ type fan struct {
 const inFlight = time.Second
 
 // newClub starts a service with n people, whose names are numbers and whose tokens are their names after "token-".
-func newClub(t *testing.T, n int) *club {
+func newClub(t testing.TB, n int) *club {
 	t.Helper()
 	c := &club{fans: map[string]*fan{}}
 	for i := range n {
@@ -225,6 +225,18 @@ func (c *club) heardBy(name string) (heard []playID, sent map[playID]int) {
 		}
 	}
 	return nil, nil
+}
+
+// submissions returns how many plays were sent here.
+func (c *club) submissions() (sum int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.fans {
+		for _, n := range f.sent {
+			sum += n
+		}
+	}
+	return sum
 }
 
 // complaints returns the breaches so far.

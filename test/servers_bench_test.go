@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
@@ -56,10 +58,16 @@ type fleet struct {
 }
 
 // newFleet starts servers that share a database with one person who has heard something.
-func newFleet(b *testing.B, n int) *fleet {
+func newFleet(b *testing.B, n int, settings ...string) *fleet {
 	b.Helper()
 	w := newWorld(b, demo.Options{Plays: 2000})
 	env := append(clusterOf(postgrestest.Start(b).Database("reprise"), w), "REPRISE_ALLOWED_HOSTS=*")
+	if len(settings) > 0 {
+		env = slices.DeleteFunc(env, func(s string) bool {
+			return strings.HasPrefix(s, "REPRISE_SYNC_") && strings.Contains(s, "EVERY")
+		})
+	}
+	env = append(env, settings...)
 	f := &fleet{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	var at []string
 	for range n {
@@ -89,10 +97,7 @@ func newFleet(b *testing.B, n int) *fleet {
 func (f *fleet) rate(b *testing.B, do func(who int) bool) (perSecond, busiest float64) {
 	b.Helper()
 	const clients, lasts = 16, 6 * time.Second
-	var before []time.Duration
-	for _, p := range f.servers {
-		before = append(before, p.cpu())
-	}
+	before := f.used()
 	var done atomic.Int64
 	var all sync.WaitGroup
 	end := time.Now().Add(lasts)
@@ -106,12 +111,24 @@ func (f *fleet) rate(b *testing.B, do func(who int) bool) (perSecond, busiest fl
 		})
 	}
 	all.Wait()
-	var sum, most time.Duration
-	for i, p := range f.servers {
-		used := p.cpu() - before[i]
-		sum, most = sum+used, max(most, used)
+	return float64(done.Load()) / lasts.Seconds(), f.busiest(before)
+}
+
+// used returns the processor time that each server has used.
+func (f *fleet) used() (all []time.Duration) {
+	for _, p := range f.servers {
+		all = append(all, p.cpu())
 	}
-	return float64(done.Load()) / lasts.Seconds(), float64(most) / float64(sum)
+	return all
+}
+
+// busiest returns which part of the processor time since then the busiest server has used.
+func (f *fleet) busiest(since []time.Duration) float64 {
+	var sum, most time.Duration
+	for i, now := range f.used() {
+		sum, most = sum+now-since[i], max(most, now-since[i])
+	}
+	return float64(most) / float64(sum)
 }
 
 // seen returns within which time an open page at one server shows nearly all plays that another one has taken, in
@@ -172,6 +189,100 @@ func BenchmarkServers(b *testing.B) {
 				b.ReportMetric(float64(f.seen(b)), "seen-p99-ms")
 				b.ReportMetric(pages/alone["pages"], "pages-of-one")
 				b.ReportMetric(plays/alone["plays"], "plays-of-one")
+			}
+		})
+	}
+}
+
+// counted returns the sum of a counter of a server.
+func (p *process) counted(name string) (sum float64) {
+	for line := range strings.Lines(p.scrapeText()) {
+		if strings.HasPrefix(line, name+"{") {
+			n, _ := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, ' ')+1:]), 64)
+			sum += n
+		}
+	}
+	return sum
+}
+
+// BenchmarkServersCall measures how much more several servers read and send than one: 300 connections to 30 servers at
+// somebody's home.
+func BenchmarkServersCall(b *testing.B) {
+	if _, err := exec.LookPath("/usr/sbin/haproxy"); err != nil {
+		b.Skip("it needs the Debian package haproxy")
+	}
+	const homes, people, each, plays = 30, 20, 15, 100
+	alone := map[string]float64{}
+	for _, n := range []int{1, 2, 3} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			f := newFleet(b, n, "REPRISE_DELIVERY_WORKERS=32", "REPRISE_SYNC_WORKERS=32")
+			var clubs []*club
+			for range homes {
+				clubs = append(clubs, newClub(b, people))
+			}
+			var secrets []string
+			for i := range people {
+				m := f.memberFrom(f.servers[0], i+2, nameOf(i))
+				m.base = f.base
+				secrets = append(secrets, m.call("POST", "/players", object{"name": "Room", "kind": "listenbrainz"},
+					201)["secret"].(string))
+				for k := range each {
+					id := "listenbrainz"
+					if k > 0 {
+						id = fmt.Sprint(id, "-", k+1)
+					}
+					home := clubs[(i*each+k)%homes]
+					m.call("PUT", "/connections/"+id,
+						object{"token": "token-" + nameOf(i), "url": home.url + "/1/"}, 200)
+					m.call("PUT", "/connections/"+id+"/forwarding", object{}, 200)
+				}
+			}
+			arrived := func() (sum int) {
+				for _, c := range clubs {
+					sum += c.submissions()
+				}
+				return sum
+			}
+			runs := func() (sum float64) {
+				for _, p := range f.servers {
+					sum += p.counted("reprise_sync_runs_total")
+				}
+				return sum
+			}
+			time.Sleep(20 * time.Second) // what is heard before is not forwarded
+			for b.Loop() {
+				began, before, used := time.Now(), arrived(), f.used()
+				var sending sync.WaitGroup
+				for i, secret := range secrets { // each play goes to all connections of its person
+					sending.Go(func() {
+						for n := range plays / people {
+							assert.True(b, devices["listenbrainz"](f.base, secret, fmt.Sprint("Song ", i, " ", n),
+								began.Add(-time.Duration(n)*time.Second)))
+						}
+					})
+				}
+				sending.Wait()
+				const most = plays * each * 8 / 10 // connections made a moment ago don't take the oldest
+				until(b, func() bool { return arrived()-before >= most }, "most to be sent")
+				deliveries := most / time.Since(began).Seconds()
+				b.ReportMetric(deliveries, "deliveries/s")
+				b.ReportMetric(100*f.busiest(used), "busiest-sending-%")
+				f.call("PATCH", "/admin/settings", object{"sync.listens_every": "1s", "sync.playlists_every": "1s"},
+					http.StatusOK)
+				time.Sleep(5 * time.Second) // the others begin again with that
+				ran := runs()
+				_, busiest := f.rate(b, func(int) bool {
+					time.Sleep(100 * time.Millisecond)
+					return true
+				})
+				perSecond := (runs() - ran) / 6
+				b.ReportMetric(perSecond, "runs/s")
+				b.ReportMetric(100*busiest, "busiest-%")
+				if n == 1 {
+					alone["runs"], alone["deliveries"] = perSecond, deliveries
+				}
+				b.ReportMetric(perSecond/alone["runs"], "runs-of-one")
+				b.ReportMetric(deliveries/alone["deliveries"], "deliveries-of-one")
 			}
 		})
 	}
