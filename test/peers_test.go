@@ -18,18 +18,23 @@ import (
 // fleeting is what differs between two pages that were asked for one after the other.
 var fleeting = regexp.MustCompile(`name="csrf" value="[^"]*"|nonce-[^"]*|data-serial="\d+"`)
 
+// twoServers starts two servers that share a database, of which the first leads.
+func twoServers(t *testing.T, database string, w *demo.World) (first, second *process) {
+	t.Helper()
+	begin := func() *process {
+		return startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, clusterOf(database, w)...)
+	}
+	first = begin()
+	until(t, func() bool { return first.timesLeading() == 1 }, "a leader")
+	return first, begin()
+}
+
 // Promise: Every server of a database shows the same, at once, and goes on showing it while the others hang.
 func TestEveryServerShowsTheSame(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	database := postgrestest.Start(t).Database("reprise")
-	env := clusterOf(database, w)
-	begin := func() *process {
-		return startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, env...)
-	}
-	first := begin()
-	until(t, func() bool { return first.timesLeading() == 1 }, "a leader")
-	second := begin()
+	first, second := twoServers(t, database, w)
 	v := first.newcomer()
 	there := v.at(second)
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
@@ -112,13 +117,7 @@ func TestServersShareTheCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	database := postgrestest.Start(t).Database("reprise")
-	env := clusterOf(database, w)
-	begin := func() *process {
-		return startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, env...)
-	}
-	first := begin()
-	until(t, func() bool { return first.timesLeading() == 1 }, "a leader")
-	second := begin()
+	first, second := twoServers(t, database, w)
 	v := first.newcomer()
 	both := []*person{v, v.at(second)}
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)

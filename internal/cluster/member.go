@@ -33,7 +33,7 @@ type Server struct {
 	Started time.Time
 	Seen    time.Time // when it was heard of last
 	Leads   bool
-	Apps    []string // of which it holds the leases
+	Apps    []string // those whose leases it holds
 }
 
 // State is what a server does.

@@ -175,13 +175,7 @@ func (h *Holder) ask() {
 // Use returns a context under the lease of an app, which ends with it, and a function to call when it is used no more.
 // The error is an *Elsewhere unless this server holds the app.
 func (h *Holder) Use(ctx context.Context, app string) (_ context.Context, done func(), err error) {
-	if h == nil {
-		return ctx, func() {}, nil
-	}
-	if app == OfLeader {
-		if !h.leads() {
-			return nil, nil, &Elsewhere{App: app}
-		}
+	if h == nil || app == OfLeader && h.leads() {
 		return ctx, func() {}, nil
 	}
 	h.mu.Lock()
@@ -190,7 +184,7 @@ func (h *Holder) Use(ctx context.Context, app string) (_ context.Context, done f
 	if now, ok := Of(ctx); ok && l != nil && now == l.Lease { // it is used already
 		return ctx, func() {}, nil
 	}
-	if l == nil || !l.ready || !valid(l.sent, time.Now()) {
+	if !l.usable() {
 		return nil, nil, &Elsewhere{App: app, Address: h.addressLocked(app)}
 	}
 	l.users.Add(1)
@@ -216,13 +210,16 @@ func (h *Holder) addressLocked(app string) string {
 
 // Holds reports whether this server holds an app.
 func (h *Holder) Holds(app string) bool {
-	_, done, err := h.Use(context.Background(), app)
-	if err != nil {
-		return false
+	if h == nil || app == OfLeader {
+		return h == nil || h.leads()
 	}
-	done()
-	return true
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.mine[app].usable()
 }
+
+// usable reports whether calls may begin under a lease; nil is none.
+func (l *held) usable() bool { return l != nil && l.ready && valid(l.sent, time.Now()) }
 
 // May reports whether a call with a context may go out: its lease holds, or without one, this server leads.
 func (h *Holder) May(ctx context.Context) bool {

@@ -23,7 +23,7 @@ const (
 	VacantAfter = For + time.Second
 	// answerWithin is how long the database may take.
 	answerWithin = 5 * time.Second
-	// keepFor is how long a server keeps its leases while it opens the database anew.
+	// keepFor is how long a server keeps its leases while it opens the database again.
 	keepFor = 5 * time.Second
 	// endWithin is how long what is under way may go on when its lease is given away.
 	endWithin = 5 * time.Second

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// leaderless are the routes that are answered from the database alone, also while another server calls the services:
-// what they read of its memory is in the database as well, except that the internet can't be reached. All are of GET.
+// leaderless are the routes that are answered from the database alone, also while another server leads: what they read
+// of other servers' memory is in the database as well. All are of GET.
 var leaderless = routeSet(`
 	/metrics / /activity /connections/:id /connections/:id/runs /corrections /corrections/suspicious
 	/deliveries /export /help /help/:page /listening /listening/years /listening/years/:year /listens
@@ -34,7 +34,7 @@ func routeSet(paths string) map[string]bool {
 	return all
 }
 
-// NeedsNoLeader reports whether a request is answered from the database alone, while another server calls the services.
+// NeedsNoLeader reports whether a request is answered from the database alone, while another server leads.
 func (s *Server) NeedsNoLeader(r *http.Request) bool {
 	if s.resources.door.Takes(r) {
 		return true

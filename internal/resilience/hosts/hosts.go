@@ -77,7 +77,7 @@ func (h *Hosts) Configure(p Policy) {
 var ErrFenced = fmt.Errorf("this server may make no calls now: %w", context.Canceled)
 
 // Fence has every call, and every connection made by Dial, ask first whether it may still go out, with its context. It
-// is for servers that share a database, of which one calls what a service limits.
+// is for servers that share a database: each service is called by one of them.
 func (h *Hosts) Fence(open func(context.Context) bool) { h.fence.Store(&open) }
 
 func (h *Hosts) fenced(ctx context.Context) error {

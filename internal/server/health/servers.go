@@ -28,7 +28,7 @@ type Server struct {
 	Name      string    `json:"name" doc:"Of the machine."`
 	Address   string    `json:"address" doc:"Host and port where the other servers reach it."`
 	Version   string    `json:"version"`
-	State     string    `json:"state" enum:"leads,answers,silent" doc:"Leads does also what is not shared out, answers does not, silent has not been heard of lately."`
+	State     string    `json:"state" enum:"leads,answers,silent" doc:"Leads also does what is not shared out, answers is any other that is there, silent has not been heard of lately."`
 	Calls     []string  `json:"calls" doc:"The services that it calls, servers of people with their addresses."`
 	StartedAt core.Time `json:"started_at"`
 	SeenAt    core.Time `json:"seen_at"`

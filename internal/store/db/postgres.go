@@ -141,11 +141,11 @@ func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql
 
 // beside returns the pool of transactions of people.
 func (p postgres) beside(how locking) *sql.DB {
-	if !how.shared { // one connection has the same processor to itself
+	if !how.shared { // a server alone gains nothing by it
 		return nil
 	}
 	pool := p.pool(true, func(ctx context.Context, c *pgx.Conn) error {
-		if _, err := c.Exec(ctx, patience); err != nil {
+		if _, err := c.Exec(ctx, waitingLimits); err != nil {
 			return err
 		}
 		return under(ctx, c, how.lease)
@@ -155,9 +155,9 @@ func (p postgres) beside(how locking) *sql.DB {
 	return pool
 }
 
-// patience bounds how long a server waits for others. One that is stopped in a transaction keeps them from writing for
-// five seconds.
-const patience = "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '5s'"
+// waitingLimits bounds how long a server waits for others. One that is stopped in a transaction keeps them from writing
+// for five seconds.
+const waitingLimits = "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '5s'"
 
 // serve takes the lock of a server on a connection that writes.
 func serve(ctx context.Context, c *pgx.Conn, how locking) error {
@@ -178,7 +178,7 @@ func serve(ctx context.Context, c *pgx.Conn, how locking) error {
 		err = &pgconn.PgError{Code: noSchema}
 	}
 	if err == nil && how.shared {
-		_, err = c.Exec(ctx, patience)
+		_, err = c.Exec(ctx, waitingLimits)
 	}
 	return err
 }
