@@ -39,28 +39,26 @@ func ScanEntity(r db.Scanner) (*music.Keyed, error) {
 	return &e, err
 }
 
-// KnownEntities returns the stored entities with these keys, or which these keys have joined.
+// KnownEntities returns the stored entities with these keys, or which these keys have joined; maybe with those of other
+// kinds that have the same key.
 func KnownEntities(ctx context.Context, q db.Querier, keys []music.EntityKey) (map[music.EntityKey]*music.Keyed,
 	error) {
-	byKind := map[string][]any{}
+	asked := make([]any, 0, len(keys))
 	for _, k := range keys {
-		byKind[k.Kind] = append(byKind[k.Kind], k.Key)
+		asked = append(asked, k.Key)
 	}
 	known := make(map[music.EntityKey]*music.Keyed, len(keys))
-	for kind, all := range byKind {
-		for chunk := range slices.Chunk(all, 200) {
-			found, err := db.List(ctx, q, ScanEntity,
-				SelectEntity+"WHERE e.kind = $1 AND e.match_key IN "+db.Numbered(2, len(chunk))+`
-				UNION ALL
-				SELECT e.id, e.kind, k.match_key, e.artist, e.title, e.album, e.duration_ms, e.isrc, e.mbid
-				FROM joined_keys k JOIN entities e ON e.id = k.entity_id
-				WHERE k.kind = $1 AND k.match_key IN `+db.Numbered(2, len(chunk)), append([]any{kind}, chunk...)...)
-			if err != nil {
-				return nil, err
-			}
-			for _, e := range found {
-				known[e.Named()] = e
-			}
+	for chunk := range slices.Chunk(asked, 200) {
+		these := db.Numbered(1, len(chunk))
+		found, err := db.List(ctx, q, ScanEntity, SelectEntity+"WHERE e.match_key IN "+these+`
+			UNION ALL
+			SELECT e.id, e.kind, k.match_key, e.artist, e.title, e.album, e.duration_ms, e.isrc, e.mbid
+			FROM joined_keys k JOIN entities e ON e.id = k.entity_id WHERE k.match_key IN `+these, chunk...)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range found {
+			known[e.Named()] = e
 		}
 	}
 	return known, nil

@@ -58,7 +58,7 @@ func (s *Store) VideosGone(ctx context.Context, ids []string, why string, at tim
 // Videos returns what is known of these videos, by their ids.
 func (s *Store) Videos(ctx context.Context, ids []string) (map[string]library.StoredVideo, error) {
 	known := make(map[string]library.StoredVideo, len(ids))
-	for chunk := range slices.Chunk(ids, db.RowsAtOnce) {
+	for chunk := range slices.Chunk(ids, 100) {
 		args := make([]any, len(chunk))
 		for i, id := range chunk {
 			args[i] = id

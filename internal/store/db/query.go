@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"math/bits"
 	"strconv"
 	"strings"
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/store/prepared"
 )
 
 // ExecTx runs a statement in a transaction. Its error is for [DB.Write], which explains it.
@@ -96,32 +96,14 @@ func Found(err error) error {
 	return Explain(err)
 }
 
-// RowsAtOnce is the most rows that InsertRows inserts with one statement. On Postgres each is a way to the server and
-// back: with 8, BenchmarkSaveListens takes twice as long there.
-const RowsAtOnce = 64
-
-// fewRows is the largest number of rows that go into one statement as they are. Larger numbers are split into powers of
-// two: a connection keeps every statement prepared, so there should be few of them.
-const fewRows = 8
-
-// InsertRows inserts rows of width values each. head is the statement before VALUES, and tail the rest of it.
+// InsertRows inserts rows of width values each, as the engine takes many of them best. head is the statement before
+// VALUES, and tail the rest of it. In a column all values are of one type, or nil.
 func InsertRows(ctx context.Context, tx *sql.Tx, head string, width int, args []any, tail string) error {
-	for len(args) > 0 {
-		n := min(len(args)/width, RowsAtOnce)
-		if n > fewRows {
-			n = 1 << (bits.Len(uint(n)) - 1)
-		}
-		_, err := tx.ExecContext(ctx, head+" VALUES "+placeholders(n, width)+" "+tail, args[:n*width]...)
-		if err != nil {
-			return err
-		}
-		args = args[n*width:]
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	return ExecTx(ctx, tx, head, prepared.Rows{Width: width, Values: args, Tail: tail})
 }
-
-// placeholders returns n groups of width placeholders each.
-func placeholders(n, width int) string { return PlaceholdersFrom(1, n, width) }
 
 // PlaceholdersFrom returns n groups of width placeholders each that begin with $first.
 func PlaceholdersFrom(first, n, width int) string {

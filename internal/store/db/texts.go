@@ -3,8 +3,8 @@ package db
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"reprise/internal/search"
 )
@@ -17,7 +17,7 @@ type Text struct {
 }
 
 // Fields are the parts of a text in which all words of a question must be, as both engines name them.
-type Fields struct{ columns, weights string }
+type Fields struct{ columns, letters string }
 
 // These are the fields of a text that name an artist, an album and a track.
 var (
@@ -69,40 +69,54 @@ func (f SQLiteFile) Texts(ctx context.Context, q Querier, in Fields, all []searc
 
 // AddTexts implements engine.
 func (p postgres) AddTexts(ctx context.Context, tx *sql.Tx, all []Text) error {
-	rows := make([]any, 0, 2*len(all))
-	for _, t := range all {
-		rows = append(rows, t.ID, vector(t))
+	ids, words := make([]int64, len(all)), make([]string, len(all))
+	for i, t := range all {
+		ids[i], words[i] = t.ID, vector(t)
 	}
-	return InsertRows(ctx, tx, "INSERT INTO search_texts (id, words)", 2, rows, "")
+	return ExecTx(ctx, tx, `INSERT INTO search_texts (id, words)
+		SELECT id, words::tsvector FROM unnest($1::int8[], $2::text[]) t (id, words)`, ids, words)
 }
 
-// vector returns a text as Postgres writes a tsvector: its columns have the weights A, B and C.
+// beginnings is the most letters with which every word of a text begins that Postgres has as a lexeme, as the index of
+// SQLite has it. Of so few letters it would have to put together the rows of thousands of words.
+const beginnings = 3
+
+// vector returns a text as Postgres writes a tsvector. The field is a part of each lexeme: weights are not in the index,
+// and would have every row read.
 func vector(t Text) string {
-	at := map[string][]string{}
+	var b strings.Builder
 	for i, words := range []string{t.Title, t.Artist, t.Album} {
+		field := string(rune('A' + i))
 		for w := range strings.FieldsSeq(words) {
-			place := string(rune('1'+i)) + string(rune('A'+i))
-			if !slices.Contains(at[w], place) {
-				at[w] = append(at[w], place)
+			b.WriteString("'" + field + "=" + w + "' ")
+			letters := []rune(w)
+			for n := range min(len(letters), beginnings) {
+				b.WriteString("'" + field + "~" + string(letters[:n+1]) + "' ")
 			}
 		}
-	}
-	var b strings.Builder
-	for w, places := range at {
-		b.WriteString("'" + w + "':" + strings.Join(places, ",") + " ")
 	}
 	return b.String()
 }
 
+// lexeme returns what a tsvector must have in one of the fields to have a word.
+func lexeme(fields string, w search.Word) string {
+	var any []string
+	for _, field := range fields {
+		switch {
+		case !w.Begin:
+			any = append(any, "'"+string(field)+"="+w.Text+"'")
+		case utf8.RuneCountInString(w.Text) <= beginnings:
+			any = append(any, "'"+string(field)+"~"+w.Text+"'")
+		default:
+			any = append(any, "'"+string(field)+"="+w.Text+"':*")
+		}
+	}
+	return "(" + strings.Join(any, " | ") + ")"
+}
+
 // Texts implements engine.
 func (p postgres) Texts(ctx context.Context, q Querier, in Fields, all []search.Query) ([]int64, error) {
-	match := expression(all, func(w search.Word) string {
-		begin := ""
-		if w.Begin {
-			begin = "*"
-		}
-		return "'" + w.Text + "':" + begin + in.weights
-	}, " & ", " | ")
+	match := expression(all, func(w search.Word) string { return lexeme(in.letters, w) }, " & ", " | ")
 	return numbers(ctx, q,
 		"SELECT string_agg(CAST(id AS TEXT), ',') FROM search_texts WHERE words @@ $1::tsquery", match)
 }

@@ -44,7 +44,7 @@ func (s *Store) heardAs(ctx context.Context, user int64, id string) (t library.T
 	}
 	var names []any
 	scan := func(r db.Scanner) (name any, err error) { return name, r.Scan(&name) }
-	for chunk := range slices.Chunk(of, db.RowsAtOnce) {
+	for chunk := range slices.Chunk(of, 100) {
 		found, err := db.List(ctx, s.db.Reader, scan, "SELECT id FROM source_names WHERE name IN "+
 			db.Numbered(1, len(chunk)), chunk...)
 		if err != nil {

@@ -258,15 +258,25 @@ func (q *quest) listens(ctx context.Context) error {
 		return nil
 	}
 	last := func(id int64) int64 { return statistics.PlaysOf(q.plays.Spelling, id).Last }
-	for _, id := range q.latest(last) {
-		at := last(id) * 1000 // the second of the listen
-		page, err := db.List(ctx, q.store.db.Reader, listens.ScanListen,
-			listens.SelectListen+`WHERE l.user_id = $1 AND l.played_at >= $2
-			AND l.played_at < $3 AND l.spelling_id = $4 ORDER BY l.played_at DESC LIMIT 1`, q.User, at, at+1000, id)
-		if err != nil {
-			return err
+	spelt := q.latest(last)
+	want := make([]listens.Picked, len(spelt))
+	for i, id := range spelt {
+		want[i] = listens.Picked{At: last(id), Spelling: uint32(id)}
+	}
+	all, err := q.store.listens.PickedAt(ctx, q.User, want)
+	if err != nil {
+		return err
+	}
+	for _, id := range spelt {
+		var newest library.StoredListen
+		for _, l := range all {
+			if int64(l.Spelling) == id && l.PlayedAt.After(newest.PlayedAt) { // of those in one second
+				newest = l.StoredListen
+			}
 		}
-		q.found.Listens = append(q.found.Listens, page...)
+		if newest.ID != 0 {
+			q.found.Listens = append(q.found.Listens, newest)
+		}
 	}
 	return q.store.listens.AddSources(ctx, q.found.Listens)
 }

@@ -128,6 +128,9 @@ func (c *preparedConn) put(query string, s sqliteStmt) error {
 func (c *preparedConn) ExecContext(
 	ctx context.Context, query string, args []driver.NamedValue,
 ) (driver.Result, error) {
+	if rows, ok := RowsOf(args); ok {
+		return c.insert(ctx, query, rows)
+	}
 	s, err := c.take(ctx, query)
 	if err != nil {
 		return nil, err

@@ -382,7 +382,7 @@ CREATE TABLE entities (
     duration_ms INTEGER NOT NULL,
     isrc        TEXT NOT NULL,
     mbid        TEXT NOT NULL, -- as a listen told, or as was found
-    UNIQUE (kind, match_key)
+    UNIQUE (match_key, kind)
 );
 
 -- How far the listens have been looked through (name ''), and the entities for each source.
@@ -672,7 +672,7 @@ CREATE TABLE joined_keys (
     kind      TEXT NOT NULL,
     match_key BIGINT NOT NULL,
     entity_id INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
-    PRIMARY KEY (kind, match_key)
+    PRIMARY KEY (match_key, kind)
 );
 CREATE INDEX joined_keys_entity ON joined_keys (entity_id);
 
