@@ -151,7 +151,7 @@ var arrows = map[string][]string{
 	// Each subject of the store uses those below it, and the types of those whose interfaces it satisfies.
 	"internal/store/catalogue": {"internal/enrich", "internal/library", "internal/music", "internal/store/db"},
 	"internal/store/connections": {
-		"internal/delivery", "internal/library", "internal/oauth", "internal/resilience",
+		"internal/delivery", "internal/leases", "internal/library", "internal/oauth", "internal/resilience",
 		"internal/resilience/keys", "internal/store/db",
 	},
 	"internal/store/copies": {

@@ -100,6 +100,9 @@ func Watch(ctx context.Context) (context.Context, *Elsewhere) {
 // With returns a context under a lease: nothing is called or written in it once another server holds the app.
 func With(ctx context.Context, l Lease) context.Context { return context.WithValue(ctx, leaseKey{}, l) }
 
+// Without returns a context without a lease, for what another server cannot have changed meanwhile.
+func Without(ctx context.Context) context.Context { return context.WithValue(ctx, leaseKey{}, nil) }
+
 // Of returns the lease of a context.
 func Of(ctx context.Context) (Lease, bool) {
 	l, ok := ctx.Value(leaseKey{}).(Lease)

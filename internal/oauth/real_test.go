@@ -59,7 +59,10 @@ func testLife(t *testing.T, in *installation) {
 	// The access token ends by our clock: the same, before any call, and after a restart on the same database.
 	c = in.stored(t)
 	c.Credentials["token_end"] = time.Now().Add(-time.Second).UTC().Format(time.RFC3339)
-	require.NoError(t, in.db.SaveCredentials(ctx, c))
+	claim := time.Now().Add(time.Minute).Truncate(time.Millisecond)
+	_, err := in.db.ClaimRenewal(ctx, c, claim)
+	require.NoError(t, err)
+	require.NoError(t, in.db.SaveCredentials(ctx, c, claim))
 	require.NoError(t, in.call(ctx, c))
 	third := in.stored(t).Credentials
 	require.NotEqual(t, second["refresh_token"], third["refresh_token"])
@@ -69,7 +72,7 @@ func testLife(t *testing.T, in *installation) {
 
 	// A refresh token that has rotated away is refused, in the words of a permission that is over.
 	lost := oauth.NewTokens(storeWith(withCredentials(c, first)), in.client)
-	_, err := lost.Fresh(ctx, resilience.Call{}, in.provider, withCredentials(c, first), first["access_token"])
+	_, err = lost.Fresh(ctx, resilience.Call{}, in.provider, withCredentials(c, first), first["access_token"])
 	requireOver(t, err, first, second, third)
 	require.NoError(t, in.call(ctx, in.stored(t)), "the one that counts still works")
 

@@ -79,6 +79,7 @@ type memory struct {
 	mu         sync.Mutex
 	states     map[string]oauth.State
 	connection *library.Connection
+	claim      time.Time
 	saves      int
 	broken     error // what every write returns
 }
@@ -123,16 +124,32 @@ func (m *memory) Connection(context.Context, int64, library.ConnectionID) (libra
 	return c, nil
 }
 
-func (m *memory) SaveCredentials(_ context.Context, c library.Connection) error {
+func (m *memory) ClaimRenewal(_ context.Context, c library.Connection, until time.Time) (time.Time, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.connection == nil || m.connection.Generation != c.Generation {
+		return time.Time{}, library.ErrNotFound
+	}
+	if m.broken == nil && m.claim.Before(time.Now()) {
+		m.claim = until
+		return time.Time{}, nil
+	}
+	return m.claim, m.broken
+}
+
+func (m *memory) SaveCredentials(_ context.Context, c library.Connection, claim time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.broken != nil {
 		return m.broken
 	}
-	if m.connection == nil || m.connection.Generation != c.Generation {
+	if m.connection == nil || m.connection.Generation != c.Generation || !m.claim.Equal(claim) {
 		return library.ErrNotFound
 	}
-	m.saves++
+	if !maps.Equal(c.Credentials, m.connection.Credentials) {
+		m.saves++
+	}
+	m.claim = time.Time{}
 	m.connection.Credentials = maps.Clone(c.Credentials)
 	return nil
 }

@@ -35,8 +35,13 @@ const early = time.Minute
 // CredentialStore keeps connections' credentials.
 type CredentialStore interface {
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
-	// SaveCredentials returns library.ErrNotFound if the connection has another generation now.
-	SaveCredentials(context.Context, library.Connection) error
+	// ClaimRenewal gives the caller alone the right to renew the credentials of a connection until a time, in whole
+	// milliseconds. If somebody has it, on whichever server, it returns when that ends; otherwise the zero time. It
+	// returns library.ErrNotFound if the connection has another generation now.
+	ClaimRenewal(ctx context.Context, c library.Connection, until time.Time) (taken time.Time, err error)
+	// SaveCredentials ends a claim. It returns library.ErrNotFound if the connection has another generation now, or
+	// somebody has claimed the renewal after the claim had ended.
+	SaveCredentials(ctx context.Context, c library.Connection, claim time.Time) error
 }
 
 // Tokens returns access tokens.
@@ -47,6 +52,12 @@ type Tokens struct {
 	// unsaved are renewed credentials that the store could not take, by flight key: the provider accepts no others
 	// any more.
 	unsaved sync.Map
+}
+
+// renewed is a connection with renewed credentials, and the claim under which they were renewed.
+type renewed struct {
+	library.Connection
+	claim time.Time
 }
 
 // NewTokens returns Tokens over a store. client, which must be on a transport.Transport, calls the token endpoint.
@@ -60,8 +71,12 @@ var (
 	errReplaced = fmt.Errorf("the connection was replaced or removed: %w", context.Canceled)
 )
 
-// renewFor is more than one try may take, so that no answer to a first try is lost.
+// renewFor is more than one try may take, so that no answer to a first try is lost. A claim lasts as long: after a
+// server was killed, another one may renew.
 const renewFor = resilience.CallTimeout + 5*time.Second
+
+// lookAgain is how long to wait before looking whether another server has renewed the token.
+const lookAgain = 250 * time.Millisecond
 
 // Fresh returns an access token for the connection, renewed once for all who ask. stale is a token that the provider
 // has refused; empty if there is none.
@@ -83,7 +98,7 @@ func (t *Tokens) Fresh(
 			mine = true
 			// The end of the caller must not interrupt a renewal: a rotated token that nobody stored is lost. The
 			// limit is for repeated tries, which a stop of the server would wait for.
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewFor)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*renewFor) // the claim of another first
 			defer cancel()
 			return t.renew(ctx, call, p, c, stale)
 		})
@@ -107,32 +122,73 @@ func flightKey(c library.Connection) string {
 func (t *Tokens) renew(
 	ctx context.Context, call resilience.Call, p *providers.Provider, c library.Connection, stale string,
 ) (string, error) {
-	now, err := t.current(ctx, c)
-	if err != nil {
-		return "", err
-	}
-	if now.Generation != c.Generation {
-		return t.Fresh(ctx, call, p, now, stale) // a flight of its own
-	}
-	if usable(now.Credentials, stale) {
-		return now.Credentials[accessToken], nil // somebody was faster
-	}
-	old := now.Credentials[refreshToken]
-	if old == "" {
-		if token := now.Credentials[accessToken]; token != stale {
-			return token, nil // whether it has ended is the provider's to say
+	var claim time.Time // zero until the renewal is this server's
+	for {
+		now, err := t.current(ctx, c)
+		if err != nil {
+			return "", err
 		}
-		return "", errNoRenewal
+		old := now.Credentials[refreshToken]
+		switch {
+		case now.Generation != c.Generation:
+			return t.Fresh(ctx, call, p, now, stale) // a flight of its own
+		case usable(now.Credentials, stale):
+			t.give(ctx, now, claim)
+			return now.Credentials[accessToken], nil // somebody was faster
+		case old == "":
+			if token := now.Credentials[accessToken]; token != stale {
+				return token, nil // whether it has ended is the provider's to say
+			}
+			return "", errNoRenewal
+		case !claim.IsZero():
+			return t.ask(ctx, call, p, renewed{now, claim})
+		}
+		if claim, err = t.claim(ctx, now); err != nil {
+			return "", err
+		}
 	}
+}
+
+// claim claims the renewal of a connection's token. It returns the zero time after it has waited for somebody else.
+func (t *Tokens) claim(ctx context.Context, c library.Connection) (claim time.Time, err error) {
+	until := time.Now().Add(renewFor).Truncate(time.Millisecond)
+	taken, err := t.store.ClaimRenewal(ctx, c, until)
+	if errors.Is(err, library.ErrNotFound) {
+		return claim, errReplaced
+	}
+	if err != nil || taken.IsZero() {
+		return until, err
+	}
+	select {
+	case <-ctx.Done():
+		return claim, fmt.Errorf("another server renews the token: %w", context.Canceled)
+	case <-time.After(min(lookAgain, time.Until(taken)+time.Millisecond)):
+		return claim, nil
+	}
+}
+
+// give ends a claim without a renewal. If that fails, it ends by itself.
+func (t *Tokens) give(ctx context.Context, c library.Connection, claim time.Time) {
+	if !claim.IsZero() {
+		_ = t.store.SaveCredentials(ctx, c, claim)
+	}
+}
+
+// ask has the provider renew a token, and stores it.
+func (t *Tokens) ask(ctx context.Context, call resilience.Call, p *providers.Provider, c renewed) (string, error) {
 	call.Client = t.client
+	old := c.Credentials[refreshToken]
 	secrets := []string{old, p.OAuth.ClientSecret}
-	source := config(p.OAuth, "").TokenSource(through(ctx, call, secrets...), &oauth2.Token{RefreshToken: old})
+	asking, cancel := context.WithTimeout(ctx, renewFor)
+	defer cancel()
+	source := config(p.OAuth, "").TokenSource(through(asking, call, secrets...), &oauth2.Token{RefreshToken: old})
 	token, err := source.Token()
 	if err != nil {
+		t.give(ctx, c.Connection, c.claim)
 		return "", tokenError(err, secrets...)
 	}
-	now.Credentials = merge(now.Credentials, token)
-	err = t.save(ctx, now)
+	c.Credentials = merge(c.Credentials, token)
+	err = t.save(ctx, c)
 	if errors.Is(err, library.ErrNotFound) { // replaced while the provider answered
 		return "", errReplaced
 	}
@@ -142,9 +198,9 @@ func (t *Tokens) renew(
 // current returns the stored connection, which may be of a later generation than c, of the same account.
 func (t *Tokens) current(ctx context.Context, c library.Connection) (library.Connection, error) {
 	if kept, ok := t.unsaved.Load(flightKey(c)); ok {
-		c = kept.(library.Connection)
+		c := kept.(renewed)
 		if err := t.save(ctx, c); !errors.Is(err, library.ErrNotFound) {
-			return c, err
+			return c.Connection, err
 		}
 	}
 	now, err := t.store.Connection(ctx, c.User, c.ID)
@@ -156,13 +212,13 @@ func (t *Tokens) current(ctx context.Context, c library.Connection) (library.Con
 }
 
 // save stores renewed credentials, or keeps them until the store takes them.
-func (t *Tokens) save(ctx context.Context, c library.Connection) error {
-	err := t.store.SaveCredentials(ctx, c)
+func (t *Tokens) save(ctx context.Context, c renewed) error {
+	err := t.store.SaveCredentials(ctx, c.Connection, c.claim)
 	if err == nil || errors.Is(err, library.ErrNotFound) {
-		t.unsaved.Delete(flightKey(c))
+		t.unsaved.Delete(flightKey(c.Connection))
 		return err
 	}
-	t.unsaved.Store(flightKey(c), c)
+	t.unsaved.Store(flightKey(c.Connection), c)
 	return fmt.Errorf("store renewed token: %w", err)
 }
 

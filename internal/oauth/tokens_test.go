@@ -212,10 +212,14 @@ func TestNextProcessUsesTheRenewedToken(t *testing.T) {
 func TestStoreThatCannotTakeARenewedToken(t *testing.T) {
 	t.Parallel()
 	full := &resilience.LocalError{Problem: words.Plain("The disk is full."), Err: errors.New("disk full")}
-	up := answers(t, http.StatusOK, nil, "renewed.json")
-	store, p := storeWith(connection()), provider(up.URL)
 	stored := connection()
-	store.set(&stored, full)
+	store, text := storeWith(stored), golden(t, "renewed.json")
+	var fills sync.Once
+	up := serves(t, func(w http.ResponseWriter, _ *http.Request) {
+		fills.Do(func() { store.set(&stored, full) })
+		say(w, http.StatusOK, nil, text)
+	})
+	p := provider(up.URL)
 	tokens := oauth.NewTokens(store, onLoopback(t))
 	for range 3 {
 		token, err := tokens.Fresh(t.Context(), resilience.Call{}, p, connection(), "")
@@ -240,10 +244,13 @@ func TestStoreThatCannotTakeARenewedToken(t *testing.T) {
 
 func TestReplacedWhileATokenIsUnsaved(t *testing.T) {
 	t.Parallel()
-	up := answers(t, http.StatusOK, nil, "renewed.json")
 	stored := connection()
-	store, p := storeWith(stored), provider(up.URL)
-	store.set(&stored, errors.New("disk full"))
+	store, text := storeWith(stored), golden(t, "renewed.json")
+	up := serves(t, func(w http.ResponseWriter, _ *http.Request) {
+		store.set(&stored, errors.New("disk full"))
+		say(w, http.StatusOK, nil, text)
+	})
+	p := provider(up.URL)
 	tokens := oauth.NewTokens(store, onLoopback(t))
 	_, err := tokens.Fresh(t.Context(), resilience.Call{}, p, connection(), "")
 	require.ErrorContains(t, err, "disk full")

@@ -55,7 +55,7 @@ func TestAStoppedRunRenewsNothing(t *testing.T) {
 		synctest.Wait()
 		same.Done(resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission,
 			Scope: resilience.ScopeStream})
-		time.Sleep(3 * time.Second)
+		time.Sleep(5 * time.Second) // each reads twice
 		synctest.Wait()
 		var met *backoff.NotBeforeError
 		require.ErrorAs(t, errs[0], &met)

@@ -24,7 +24,7 @@ func TestAChangeOfAConnectionHoldsAtOnce(t *testing.T) {
 	}{
 		"renewed": {func() error {
 			saved.Credentials = library.Credentials{"key": "2"}
-			return s.SaveCredentials(ctx, saved)
+			return renewed(ctx, s, saved)
 		}, func(c library.Connection) bool { return c.Credentials["key"] == "2" }},
 		"named": {func() error { return s.RenameConnection(ctx, user, "lastfm", "mine") },
 			func(c library.Connection) bool { return c.Name == "mine" }},

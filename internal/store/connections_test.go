@@ -1,7 +1,10 @@
 package store
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,24 +56,65 @@ func TestGenerationsGrowAlsoAcrossADisconnect(t *testing.T) {
 	require.EqualValues(t, 1, connect(t, s, user, "listenbrainz").Generation)
 }
 
+// renewed stores the credentials of a connection as a renewal does.
+func renewed(ctx context.Context, s *Store, c library.Connection) error {
+	claim := time.Now().Add(time.Minute).Truncate(time.Millisecond)
+	taken, err := s.ClaimRenewal(ctx, c, claim)
+	if err == nil && !taken.IsZero() {
+		err = errors.New("somebody renews it")
+	}
+	if err != nil {
+		return err
+	}
+	return s.SaveCredentials(ctx, c, claim)
+}
+
+func TestARenewalIsClaimedByOne(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	c := connect(t, s, user, "spotify")
+	first := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	second := first.Add(time.Hour)
+	taken, err := s.ClaimRenewal(t.Context(), c, first)
+	require.NoError(t, err)
+	require.True(t, taken.IsZero())
+	for _, claim := range []time.Time{first, second} {
+		taken, err := s.ClaimRenewal(t.Context(), c, claim)
+		require.NoError(t, err)
+		require.True(t, first.Equal(taken), "the first has it")
+	}
+	require.ErrorIs(t, s.SaveCredentials(t.Context(), c, second), library.ErrNotFound)
+	require.NoError(t, s.SaveCredentials(t.Context(), c, first))
+	require.ErrorIs(t, s.SaveCredentials(t.Context(), c, first), library.ErrNotFound, "that claim has ended")
+
+	_, err = s.ClaimRenewal(t.Context(), c, first)
+	require.NoError(t, err)
+	require.NoError(t, s.EndRenewals(t.Context()))
+	require.NoError(t, renewed(t.Context(), s, c), "the process that had claimed it was killed")
+	_, err = s.ClaimRenewal(t.Context(), c, first)
+	require.NoError(t, err)
+	c = connect(t, s, user, "spotify")
+	require.NoError(t, renewed(t.Context(), s, c), "a new consent ends the claim")
+}
+
 func TestTokensOfAnOldGenerationAreRefused(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	old := connect(t, s, user, "spotify")
 	old.Credentials = library.Credentials{"token": "renewed"}
-	require.NoError(t, s.SaveCredentials(t.Context(), old))
+	require.NoError(t, renewed(t.Context(), s, old))
 	got, err := s.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, old, got)
 
 	now := connect(t, s, user, "spotify")
-	require.ErrorIs(t, s.SaveCredentials(t.Context(), old), library.ErrNotFound)
+	require.ErrorIs(t, renewed(t.Context(), s, old), library.ErrNotFound)
 	got, err = s.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, now, got)
 
 	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", false))
-	require.ErrorIs(t, s.SaveCredentials(t.Context(), now), library.ErrNotFound)
+	require.ErrorIs(t, renewed(t.Context(), s, now), library.ErrNotFound)
 	_, err = s.Connection(t.Context(), user, "spotify")
 	require.ErrorIs(t, err, library.ErrNotFound)
 }

@@ -106,7 +106,7 @@ func TestNoSecretIsOnTheDiskInPlainText(t *testing.T) {
 	c, err := s.SaveConnection(t.Context(), c)
 	require.NoError(t, err)
 	c.Credentials = library.Credentials{"access_token": secrets[3]}
-	require.NoError(t, s.SaveCredentials(t.Context(), c))
+	require.NoError(t, renewed(t.Context(), s, c))
 	c.Credentials = library.Credentials{"access_token": secrets[4]}
 	require.NoError(t, s.SavePending(t.Context(), c))
 	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "x", User: user, Connection: "spotify",

@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/cluster"
 	"reprise/internal/leases"
+	"reprise/internal/library"
 	"reprise/internal/postgrestest"
 	"reprise/internal/store/db"
 	"reprise/internal/store/servers"
@@ -275,6 +277,12 @@ func TestNothingIsStoredUnderALeaseThatHasEnded(t *testing.T) {
 	err = s.Exec(under, "INSERT INTO facts (name, value) VALUES ('late', '')")
 	require.ErrorIs(t, err, context.Canceled, "nothing is learned from it")
 	require.NoError(t, s.Exec(ctx, "INSERT INTO facts (name, value) VALUES ('by another', '')"))
+	c := connect(t, s, addUser(t, s, "Ada", accounts.Admin), "spotify")
+	c.Credentials = library.Credentials{"access_token": "the only one that counts"}
+	claim := time.Now().Add(time.Minute).Truncate(time.Millisecond)
+	_, err = s.ClaimRenewal(ctx, c, claim)
+	require.NoError(t, err)
+	require.NoError(t, s.SaveCredentials(under, c, claim), "the service may take no other token any more")
 	number, err = book.TakeLease(ctx, "2", leases.Lease{App: "spotify ", Number: 2})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, number)

@@ -131,6 +131,9 @@ func open(ctx context.Context, d *db.DB, opt Options) (*Store, error) {
 	if !opt.Follower() {
 		err = s.comeBack(ctx)
 	}
+	if err == nil && !opt.Shared {
+		err = s.EndRenewals(ctx)
+	}
 	if err == nil {
 		err = s.OpenQueue(ctx, opt.Server, opt.Follower())
 	}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"reprise/internal/leases"
 	"reprise/internal/library"
 	"reprise/internal/store/db"
 )
@@ -111,7 +113,8 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 				ON CONFLICT (user_id, connection) DO UPDATE
 				SET account_id = excluded.account_id, account = excluded.account, app = excluded.app,
 					generation = excluded.generation, credentials = excluded.credentials,
-					authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, paused = 0,
+					authorized_at = excluded.authorized_at, expires_at = excluded.expires_at,
+					paused = 0, renewal_until = 0,
 					name = CASE WHEN excluded.name = '' THEN connections.name ELSE excluded.name END`,
 				c.User, c.ID, c.AccountID, c.Account, c.App, c.Generation, sealed, db.Millis(c.AuthorizedAt),
 				db.Millis(c.ExpiresAt), db.Millis(c.CreatedAt), c.Name))
@@ -177,16 +180,41 @@ func Current(ctx context.Context, q db.RowQuerier, user int64, conn library.Conn
 	return nil
 }
 
-// SaveCredentials stores renewed credentials of the same generation. If the connection has another generation by now,
-// it returns library.ErrNotFound and stores nothing.
-func (s *Store) SaveCredentials(ctx context.Context, c library.Connection) error {
+// ClaimRenewal implements oauth.CredentialStore.
+func (s *Store) ClaimRenewal(ctx context.Context, c library.Connection, until time.Time) (taken time.Time, err error) {
+	err = s.db.WriteFor(ctx, c.User, func(tx *sql.Tx) error {
+		claimed, err := db.Affected(tx.ExecContext(ctx, `UPDATE connections SET renewal_until = $1
+			WHERE user_id = $2 AND connection = $3 AND generation = $4 AND renewal_until < $5`,
+			db.Millis(until), c.User, c.ID, c.Generation, db.Millis(time.Now())))
+		if err != nil || claimed > 0 {
+			return err
+		}
+		var ends int64
+		err = tx.QueryRowContext(ctx, `SELECT renewal_until FROM connections
+			WHERE user_id = $1 AND connection = $2 AND generation = $3`, c.User, c.ID, c.Generation).Scan(&ends)
+		taken = db.Instant(ends)
+		return err
+	})
+	return taken, db.Found(err)
+}
+
+// SaveCredentials implements oauth.CredentialStore. A lease that has ended meanwhile does not keep it from storing what
+// may be the only token that the provider still takes: the claim keeps others out.
+func (s *Store) SaveCredentials(ctx context.Context, c library.Connection, claim time.Time) error {
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {
 		return fmt.Errorf("encode credentials: %w", err)
 	}
-	return db.Changed(s.db.Change(ctx,
-		"UPDATE connections SET credentials = $1 WHERE user_id = $2 AND connection = $3 AND generation = $4",
-		sealed, c.User, c.ID, c.Generation))
+	return s.db.WriteFor(leases.Without(ctx), c.User, func(tx *sql.Tx) error {
+		return db.Changed(tx.ExecContext(ctx, `UPDATE connections SET credentials = $1, renewal_until = 0
+			WHERE user_id = $2 AND connection = $3 AND generation = $4 AND renewal_until = $5`,
+			sealed, c.User, c.ID, c.Generation, db.Millis(claim)))
+	})
+}
+
+// EndRenewals ends the claims of a process that was killed, if no other server may have made them.
+func (s *Store) EndRenewals(ctx context.Context) error {
+	return s.db.Exec(ctx, "UPDATE connections SET renewal_until = 0 WHERE renewal_until > 0")
 }
 
 // SetApp changes whose limits a connection shares.

@@ -329,8 +329,8 @@ func (c pgConn) ExecContext(ctx context.Context, query string, args []driver.Nam
 	return c.Conn.ExecContext(ctx, query, args)
 }
 
-// arrays returns a statement that inserts rows with an array for each column: it is the same for any number of rows, and
-// Postgres does not look at each value as a part of the statement.
+// arrays returns a statement that inserts rows with an array for each column: it is the same for any number of rows,
+// and Postgres does not look at each value as a part of the statement.
 func arrays(head string, rows prepared.Rows) (query string, args []driver.NamedValue) {
 	casts := make([]string, rows.Width)
 	args = make([]driver.NamedValue, rows.Width)

@@ -77,8 +77,8 @@ func (p postgres) AddTexts(ctx context.Context, tx *sql.Tx, all []Text) error {
 		SELECT id, words::tsvector FROM unnest($1::int8[], $2::text[]) t (id, words)`, ids, words)
 }
 
-// beginnings is the most letters with which every word of a text begins that Postgres has as a lexeme, as the index of
-// SQLite has it. Of so few letters it would have to put together the rows of thousands of words.
+// beginnings is up to how many letters the beginning of a word is a lexeme of its own, as the index of SQLite has it.
+// Of so few letters Postgres would have to put together the rows of thousands of words.
 const beginnings = 3
 
 // vector returns a text as Postgres writes a tsvector. The field is a part of each lexeme: weights are not in the index,

@@ -52,6 +52,7 @@ CREATE TABLE connections (
     paused        INTEGER NOT NULL,
     created_at    BIGINT NOT NULL,
     name          TEXT NOT NULL DEFAULT '',
+    renewal_until BIGINT NOT NULL DEFAULT 0, -- the end of the claim of a server that renews its token; 0 without one
     PRIMARY KEY (user_id, connection)
 );
 
