@@ -182,7 +182,7 @@ func Current(ctx context.Context, q db.RowQuerier, user int64, conn library.Conn
 
 // ClaimRenewal implements oauth.CredentialStore.
 func (s *Store) ClaimRenewal(ctx context.Context, c library.Connection, until time.Time) (taken time.Time, err error) {
-	err = s.db.WriteFor(ctx, c.User, func(tx *sql.Tx) error {
+	err = s.db.WriteFor(ctx, c.User, func(ctx context.Context, tx *sql.Tx) error {
 		claimed, err := db.Affected(tx.ExecContext(ctx, `UPDATE connections SET renewal_until = $1
 			WHERE user_id = $2 AND connection = $3 AND generation = $4 AND renewal_until < $5`,
 			db.Millis(until), c.User, c.ID, c.Generation, db.Millis(time.Now())))
@@ -205,7 +205,7 @@ func (s *Store) SaveCredentials(ctx context.Context, c library.Connection, claim
 	if err != nil {
 		return fmt.Errorf("encode credentials: %w", err)
 	}
-	return s.db.WriteFor(leases.Without(ctx), c.User, func(tx *sql.Tx) error {
+	return s.db.WriteFor(leases.Without(ctx), c.User, func(ctx context.Context, tx *sql.Tx) error {
 		return db.Changed(tx.ExecContext(ctx, `UPDATE connections SET credentials = $1, renewal_until = 0
 			WHERE user_id = $2 AND connection = $3 AND generation = $4 AND renewal_until = $5`,
 			sealed, c.User, c.ID, c.Generation, db.Millis(claim)))

@@ -29,6 +29,7 @@ type DB struct {
 	Writer *sql.DB // one connection: writes wait for it in Go, in a fair order
 	Reader *sql.DB
 	people *sql.DB      // see WriteFor; nil for the Writer
+	ids    *sql.DB      // see NextIDs; with people
 	proven atomic.Int64 // when Ping wrote last, in milliseconds
 
 	check   *soundness // nil before it has begun
@@ -76,7 +77,7 @@ func (d *DB) open(ctx context.Context, opt Options) (err error) {
 	if err != nil {
 		return err
 	}
-	d.people = d.beside(locking{shared: opt.Shared, lease: opt.Lease})
+	d.people, d.ids = d.beside(locking{shared: opt.Shared, lease: opt.Lease})
 	if opt.Follower() {
 		return d.Fits(ctx)
 	}

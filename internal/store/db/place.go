@@ -30,9 +30,9 @@ type engine interface {
 	// connect opens the two pools. The writer has one connection, so that its transactions run one after the other.
 	// The reader cannot write. For SQLite, the data directory's lock keeps other servers out.
 	connect(context.Context, locking) (writer, reader *sql.DB, err error)
-	// beside opens a third pool, for transactions that write what belongs to one person; nil where the writer is
-	// enough.
-	beside(locking) *sql.DB
+	// beside opens two further pools: for transactions that write what belongs to one person, and for the ids that
+	// they give. They are nil where the writer is for that.
+	beside(locking) (people, ids *sql.DB)
 	// serial reports whether no other process writes: the writer's one connection is enough to have one transaction at
 	// a time.
 	serial() bool

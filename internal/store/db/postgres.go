@@ -141,20 +141,24 @@ func (p postgres) connect(ctx context.Context, how locking) (writer, reader *sql
 	return writer, reader, Explain(writer.PingContext(ctx))
 }
 
-// beside returns the pool of transactions of people.
-func (p postgres) beside(how locking) *sql.DB {
+// beside returns the pools of transactions of people, and of the ids in them.
+func (p postgres) beside(how locking) (people, ids *sql.DB) {
 	if !how.shared { // a server alone gains nothing by it
-		return nil
+		return nil, nil
 	}
-	pool := p.pool(true, func(ctx context.Context, c *pgx.Conn) error {
-		if _, err := c.Exec(ctx, waitingLimits); err != nil {
-			return err
-		}
-		return under(ctx, c, how.lease)
-	})
-	pool.SetMaxOpenConns(peopleAtOnce)
-	pool.SetMaxIdleConns(peopleAtOnce)
-	return pool
+	pool := func(n int, settings string) *sql.DB {
+		made := p.pool(true, func(ctx context.Context, c *pgx.Conn) error {
+			if _, err := c.Exec(ctx, settings); err != nil {
+				return err
+			}
+			return under(ctx, c, how.lease)
+		})
+		made.SetMaxOpenConns(n)
+		made.SetMaxIdleConns(n)
+		return made
+	}
+	// The commit of the transaction that uses an id has the disk keep the id as well.
+	return pool(peopleAtOnce, waitingLimits), pool(1, waitingLimits+"; SET synchronous_commit = off")
 }
 
 // waitingLimits bounds how long a server waits for others. One that is stopped in a transaction keeps them from writing
@@ -263,8 +267,8 @@ func (c pgConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, 
 		return nil, driver.ErrBadConn
 	}
 	begin := beginWriting
-	if person, ok := ctx.Value(personKey{}).(int64); ok {
-		begin = fmt.Sprintf(beginWritingFor, person)
+	if p := personalOf(ctx); p != nil {
+		begin = fmt.Sprintf(beginWritingFor, p.person)
 	}
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {

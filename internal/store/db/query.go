@@ -126,14 +126,6 @@ func Numbered(first, n int) string {
 	return string(append(b, ')'))
 }
 
-// NextIDs reserves n consecutive IDs for rows of a table and returns the first.
-func NextIDs(ctx context.Context, tx *sql.Tx, table string, n int) (int64, error) {
-	var last int64
-	err := tx.QueryRowContext(ctx, `INSERT INTO sequences (name, last) VALUES ($1, $2)
-		ON CONFLICT (name) DO UPDATE SET last = sequences.last + excluded.last RETURNING last`, table, n).Scan(&last)
-	return last - int64(n) + 1, err
-}
-
 // Millis returns a time as it is stored: Unix milliseconds, or 0 for the zero time.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {

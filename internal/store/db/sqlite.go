@@ -124,7 +124,7 @@ func (f SQLiteFile) Intact(ctx context.Context, writer *sql.DB) error {
 }
 
 // beside returns nil: a file has one writer.
-func (f SQLiteFile) beside(locking) *sql.DB { return nil }
+func (f SQLiteFile) beside(locking) (people, ids *sql.DB) { return nil, nil }
 
 // serial returns true. Commands that change accounts beside a server wait for it in SQLite.
 func (f SQLiteFile) serial() bool { return true }

@@ -84,7 +84,7 @@ func (s *DB) Close() error {
 	}
 	var errs []error
 	// The writer is closed last because that merges the write-ahead log into the file.
-	for _, db := range []*sql.DB{s.Reader, s.people, s.Writer} {
+	for _, db := range []*sql.DB{s.Reader, s.people, s.ids, s.Writer} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -126,18 +126,6 @@ func (s *DB) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 	return write(ctx, s.Writer, fn)
 }
 
-// WriteFor is Write for what belongs to one person alone: on Postgres, those of several people go on at once. fn may
-// read what everybody shares, and change nothing of that. What an alarm of the queue is to look at has to be said after
-// it, because the alarm doesn't wait for its end.
-func (s *DB) WriteFor(ctx context.Context, person int64, fn func(*sql.Tx) error) error {
-	if s.people == nil {
-		return s.Write(ctx, fn)
-	}
-	return write(context.WithValue(ctx, personKey{}, person), s.people, fn)
-}
-
-type personKey struct{}
-
 func write(ctx context.Context, in *sql.DB, fn func(*sql.Tx) error) error {
 	tx, err := in.BeginTx(ctx, nil)
 	if err != nil {
@@ -163,14 +151,6 @@ func (s *DB) Changes() uint64 { return s.counts().Changes() }
 func (s *DB) Exec(ctx context.Context, query string, args ...any) error {
 	_, err := s.Change(ctx, query, args...)
 	return err
-}
-
-// ExecFor is Exec for what belongs to one person alone; see WriteFor.
-func (s *DB) ExecFor(ctx context.Context, person int64, query string, args ...any) error {
-	if s.people == nil {
-		return s.Exec(ctx, query, args...)
-	}
-	return s.WriteFor(ctx, person, func(tx *sql.Tx) error { return ExecTx(ctx, tx, query, args...) })
 }
 
 // Change is Exec, and returns what the statement has changed.

@@ -40,7 +40,7 @@ func (s *Store) ListensChanged(ctx context.Context, tx *sql.Tx, user int64, some
 // reported before; a play that another connection reported becomes a further source of that listen. It returns the
 // number of new listens.
 func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
-	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+	err = s.db.WriteFor(ctx, page.User, func(ctx context.Context, tx *sql.Tx) error {
 		if err := connections.Current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
 			return err
 		}

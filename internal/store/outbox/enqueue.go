@@ -28,7 +28,7 @@ func (s *Store) Insert(ctx context.Context, tx *sql.Tx, all ...delivery.Draft) (
 			due[delivery.Send{User: d.User, Connection: d.Connection}] = true
 		}
 	}
-	s.Jobs.Look(delivery.Send{}.Kind()) // at when the others are due
+	db.After(ctx, func() { s.Jobs.Look(delivery.Send{}.Kind()) }) // at when the others are due
 	return id, queue.Insert(ctx, s.Jobs, tx, slices.Collect(maps.Keys(due))...)
 }
 

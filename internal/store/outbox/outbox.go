@@ -88,7 +88,7 @@ func (s *Store) Take(ctx context.Context, to delivery.Send, most int) ([]deliver
 		return d, err
 	}
 	var all []delivery.Taken
-	err := s.db.WriteFor(ctx, to.User, func(tx *sql.Tx) (err error) {
+	err := s.db.WriteFor(ctx, to.User, func(ctx context.Context, tx *sql.Tx) (err error) {
 		all, err = db.List(ctx, tx, scan, `UPDATE deliveries SET state = 'running', attempts = attempts + 1
 			WHERE id IN (SELECT id FROM deliveries WHERE user_id = $1 AND connection = $2
 				AND state IN ('scheduled', 'retrying', 'running') AND (due_at <= $3 OR state = 'running')
@@ -109,7 +109,7 @@ func (s *Store) Take(ctx context.Context, to delivery.Send, most int) ([]deliver
 // Finish ends a job with what became of the deliveries that it took. If more is due to its connection, the next job is
 // inserted.
 func (s *Store) Finish(ctx context.Context, job *river.Job[delivery.Send], share delivery.Share) error {
-	err := s.db.WriteFor(ctx, job.Args.User, func(tx *sql.Tx) error {
+	err := s.db.WriteFor(ctx, job.Args.User, func(ctx context.Context, tx *sql.Tx) error {
 		// This comes first: who makes something due meanwhile finds the job under way, and waits, or has been seen
 		// by what follows.
 		if err := queue.Complete(ctx, tx, job); err != nil {

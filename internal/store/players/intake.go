@@ -26,12 +26,13 @@ type sent struct {
 // first waits for that transaction and commits for all.
 func (s *Store) TakePlays(ctx context.Context, p players.Player, plays []library.Listen) (added int, err error) {
 	one := &sent{player: p, plays: plays, done: make(chan struct{})}
+	turn := s.db.Turns(p.User)
 	s.mu.Lock()
-	s.waiting = append(s.waiting, one)
-	first := len(s.waiting) == 1
+	s.waiting[turn] = append(s.waiting[turn], one)
+	first := len(s.waiting[turn]) == 1
 	s.mu.Unlock()
 	if first {
-		s.commit(context.WithoutCancel(ctx)) // the others' plays are in it
+		s.commit(context.WithoutCancel(ctx), p.User) // the others' plays are in it
 	}
 	select {
 	case <-one.done:
@@ -41,15 +42,15 @@ func (s *Store) TakePlays(ctx context.Context, p players.Player, plays []library
 	}
 }
 
-// commit stores all that waits in one transaction; if that fails, each by itself.
-func (s *Store) commit(ctx context.Context) {
+// commit stores all that waits with a person's plays in one transaction; if that fails, each by itself.
+func (s *Store) commit(ctx context.Context, person int64) {
 	var all []*sent
-	err := s.db.Write(ctx, func(tx *sql.Tx) error {
-		all = s.take()
+	err := s.db.WriteFor(ctx, person, func(ctx context.Context, tx *sql.Tx) error {
+		all = append(all, s.take(person)...)
 		return s.takeAll(ctx, tx, all)
 	})
 	if all == nil { // the transaction has not begun
-		all = s.take()
+		all = s.take(person)
 	}
 	for _, one := range all {
 		switch {
@@ -57,7 +58,9 @@ func (s *Store) commit(ctx context.Context) {
 		case len(all) == 1:
 			one.err = err
 		default:
-			one.err = s.db.Write(ctx, func(tx *sql.Tx) error { return s.takeAll(ctx, tx, []*sent{one}) })
+			one.err = s.db.WriteFor(ctx, person, func(ctx context.Context, tx *sql.Tx) error {
+				return s.takeAll(ctx, tx, []*sent{one})
+			})
 		}
 		if one.err != nil { // nothing of it was committed
 			one.added = 0
@@ -66,12 +69,13 @@ func (s *Store) commit(ctx context.Context) {
 	}
 }
 
-// take returns what waits, which is not waiting any more.
-func (s *Store) take() []*sent {
+// take returns what waits with a person's plays, which is not waiting any more.
+func (s *Store) take(person int64) []*sent {
+	turn := s.db.Turns(person)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.waiting
-	s.waiting = nil
+	all := s.waiting[turn]
+	delete(s.waiting, turn)
 	return all
 }
 
@@ -105,7 +109,7 @@ const keptUnderway = 2 * 24 * time.Hour
 func (s *Store) TakeEvent(ctx context.Context, p players.Player, item string,
 	step func(players.Underway) (players.Underway, *library.Listen)) (added int, err error) {
 	player := numberOf(p.ID)
-	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+	err = s.db.WriteFor(ctx, p.User, func(ctx context.Context, tx *sql.Tx) error {
 		u := players.Underway{Item: item}
 		var began, since, played, touched int64
 		err := tx.QueryRowContext(ctx, `SELECT began, since, played, taken, touched_at FROM plays_under_way

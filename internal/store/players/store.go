@@ -14,8 +14,10 @@ type Store struct {
 	intake *intake.Store
 
 	mu      sync.Mutex
-	waiting []*sent // for the next transaction
+	waiting map[int64][]*sent // for the next transaction, by whose it is; see db.DB.Turns
 }
 
 // New returns the part of a database.
-func New(d *db.DB, intake *intake.Store) *Store { return &Store{db: d, intake: intake} }
+func New(d *db.DB, intake *intake.Store) *Store {
+	return &Store{db: d, intake: intake, waiting: map[int64][]*sent{}}
+}

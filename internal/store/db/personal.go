@@ -1,0 +1,98 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// personal is a transaction that belongs to one person; see WriteFor.
+type personal struct {
+	db     *DB
+	person int64
+	after  []func()
+}
+
+type personalKey struct{}
+
+func personalOf(ctx context.Context) *personal {
+	p, _ := ctx.Value(personalKey{}).(*personal)
+	return p
+}
+
+// errEverybodys says that a personal transaction would add to what everybody shares.
+var errEverybodys = errors.New("this belongs to everybody")
+
+// everybodys are the sequences of what people share: names of music, and what stands for texts.
+var everybodys = map[string]bool{"spellings": true, "entities": true, "meanings": true, "source_names": true,
+	"players": true, "connection_numbers": true}
+
+// apart are the sequences of what belongs to one person, and that all people's transactions ask for.
+var apart = map[string]bool{"listens": true, "deliveries": true}
+
+// WriteFor is Write for what belongs to one person: on a database that servers share, those of several people go on at
+// once. fn gets the context to use in it. It may read what everybody shares; where it would add to that, NextIDs fails,
+// and all is done again as Write does it. So fn may be called twice.
+func (s *DB) WriteFor(ctx context.Context, person int64, fn func(context.Context, *sql.Tx) error) error {
+	if s.people == nil {
+		return s.Write(ctx, func(tx *sql.Tx) error { return fn(ctx, tx) })
+	}
+	p := &personal{db: s, person: person}
+	own := context.WithValue(ctx, personalKey{}, p)
+	err := write(own, s.people, func(tx *sql.Tx) error { return fn(own, tx) })
+	if errors.Is(err, errEverybodys) {
+		return s.Write(ctx, func(tx *sql.Tx) error { return fn(ctx, tx) })
+	}
+	if err == nil {
+		for _, do := range p.after {
+			do()
+		}
+	}
+	return err
+}
+
+// Turns returns whose transactions wait for each other: a person's own, where WriteFor has those of several go on at
+// once; otherwise 0 for everybody's.
+func (s *DB) Turns(person int64) int64 {
+	if s.people == nil {
+		return 0
+	}
+	return person
+}
+
+// ExecFor is Exec for what belongs to one person; see WriteFor.
+func (s *DB) ExecFor(ctx context.Context, person int64, query string, args ...any) error {
+	if s.people == nil {
+		return s.Exec(ctx, query, args...)
+	}
+	return s.WriteFor(ctx, person, func(ctx context.Context, tx *sql.Tx) error {
+		return ExecTx(ctx, tx, query, args...)
+	})
+}
+
+// After has something done that looks at what a transaction has changed, and waits for transactions of Write itself:
+// after the commit of one of WriteFor, otherwise at once.
+func After(ctx context.Context, do func()) {
+	if p := personalOf(ctx); p != nil {
+		p.after = append(p.after, do)
+		return
+	}
+	do()
+}
+
+// NextIDs reserves n consecutive IDs for rows of a table and returns the first.
+func NextIDs(ctx context.Context, tx *sql.Tx, table string, n int) (int64, error) {
+	var in RowQuerier = tx
+	if p := personalOf(ctx); p != nil && everybodys[table] {
+		return 0, errEverybodys
+	} else if p != nil && apart[table] { // in the transaction, all people's would wait for its end
+		in = p.db.ids
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	var last int64
+	err := in.QueryRowContext(ctx, `INSERT INTO sequences (name, last) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET last = sequences.last + excluded.last RETURNING last`, table, n).Scan(&last)
+	return last - int64(n) + 1, err
+}
