@@ -242,6 +242,9 @@ func (d *doctor) database(ctx context.Context) []finding {
 			web.Count(int(look.Unheard), "player has", "players have")))
 	}
 	switch {
+	case look.Step > look.Newest && look.Usable() && d.c.ClusterListen != "":
+		all = append(all, found(fine, "A newer version of Reprise has added to this database, which this one can use "+
+			"beside servers of that version."))
 	case look.Step > look.Newest && look.By != "":
 		all = append(all, found(problem, "Reprise %s, which is newer, has used this database. "+
 			"Install that version or a later one, or restore a copy from before the upgrade.", look.By))

@@ -22,6 +22,7 @@ type DB struct {
 	Key   *Key
 	files fs.FS // the migrations
 
+	shared      bool   // see Options
 	version     string // of this program
 	checkBeside bool   // see Options
 	unchecked   bool   // the key is not compared with that of the database, which is lost
@@ -46,7 +47,8 @@ type Options struct {
 	// Server, with Shared, is the id of this one among them: lower case letters and digits.
 	Server string
 	// Lease, with Shared, is that under which this server leads. Its connections end when another server takes over.
-	// Without one, Open changes nothing, and refuses a database of another version.
+	// Without one, Open changes nothing, and refuses a database of an older version. With or without, a newer one is
+	// used as it is if this program can.
 	Lease int64
 }
 
@@ -65,7 +67,7 @@ func OpenWith(ctx context.Context, at Place, key *Key, opt Options, files fs.FS)
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{engine: e, Key: key, files: files, version: opt.Version, checkBeside: opt.CheckBeside}
+	d := &DB{engine: e, Key: key, files: files, version: opt.Version, checkBeside: opt.CheckBeside, shared: opt.Shared}
 	if err := d.open(ctx, opt); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}

@@ -3,16 +3,15 @@ package db
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"path"
+	"io/fs"
 	"strconv"
-	"strings"
 )
 
 // Look is what is known about a database without opening it as a Store.
 type Look struct {
 	Sound        bool   // the file is consistent; if not, nothing else was read
 	Step, Newest int64  // the database's version, and the newest one that this program knows
+	Oldest       int64  // the oldest version whose programs can use it; Step when that is not known
 	By           string // the version of Reprise that brought it to its step; empty when that is not known
 	Opens        bool   // the key opens its secrets; also true if it has none
 	Listens      int64
@@ -21,6 +20,12 @@ type Look struct {
 	Connections, Players, Unheard int64
 	// Settings are those that administrators have changed, by path, without the secrets that the key does not open.
 	Settings map[string]string
+}
+
+// Usable reports whether a server of this program can use the database beside others: it has this program's version,
+// or a newer one that it works with.
+func (l Look) Usable() bool {
+	return l.Step == l.Newest || l.Step > l.Newest && l.Oldest <= l.Newest
 }
 
 // looking says how to look at a database.
@@ -55,15 +60,16 @@ func Glance(ctx context.Context, at Place, key *Key) (Look, error) {
 	return e.look(ctx, quick, key)
 }
 
-// RefuseNewer returns an error for a database of a newer version than this program's. A server may be using it.
+// RefuseNewer returns an error for a database of a newer version than this program's that servers of both can't share.
+// A server may be using it.
 func RefuseNewer(ctx context.Context, at Place) error {
 	e, err := at.engine()
 	if err != nil {
 		return err
 	}
 	look, err := e.look(ctx, quick, nil)
-	if err == nil && look.Step > look.Newest {
-		err = newer(e, look.Step, look.Newest, look.By)
+	if err == nil && look.Step > look.Newest && !look.Usable() {
+		err = newer(e, look)
 	}
 	return err
 }
@@ -71,7 +77,7 @@ func RefuseNewer(ctx context.Context, at Place) error {
 // read fills l from a sound database. tables is a query that counts how many of three tables exist.
 func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (err error) {
 	l.Sound = true
-	if l.Newest, err = newestStep(); err != nil {
+	if _, l.Newest, err = stepsOf(Steps()); err != nil {
 		return err
 	}
 	var there int
@@ -80,13 +86,12 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 		l.Opens = true
 		return Explain(err)
 	}
-	err = db.QueryRowContext(ctx, `SELECT
-		(SELECT coalesce(max(version_id), 0) FROM schema_version),
-		(SELECT count(*) FROM listens)`).Scan(&l.Step, &l.Listens)
-	if err != nil {
+	if err := l.readStep(ctx, db, Steps()); err != nil {
+		return err
+	}
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM listens").Scan(&l.Listens); err != nil {
 		return Explain(err)
 	}
-	l.By = UpgradedBy(ctx, db, l.Step)
 	if l.Step == l.Newest {
 		err := db.QueryRowContext(ctx, `SELECT
 			(SELECT count(*) FROM connections),
@@ -97,13 +102,32 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 			return Explain(err)
 		}
 	}
-	if l.Step <= l.Newest {
+	if l.Step <= l.Newest || l.Usable() {
 		if l.Settings, _, err = ReadSettings(ctx, db, key); err != nil {
 			return err
 		}
 	}
 	l.Opens, err = opens(ctx, db, key)
 	return err
+}
+
+// readStep fills the versions of l for a program with these migrations.
+func (l *Look) readStep(ctx context.Context, db RowQuerier, files fs.FS) (err error) {
+	if _, l.Newest, err = stepsOf(files); err != nil {
+		return err
+	}
+	var oldest string
+	err = db.QueryRowContext(ctx, `SELECT
+		(SELECT coalesce(max(version_id), 0) FROM schema_version),
+		coalesce((SELECT value FROM facts WHERE name = $1), '')`, oldestStep).Scan(&l.Step, &oldest)
+	if err != nil {
+		return Explain(err)
+	}
+	if l.Oldest, err = strconv.ParseInt(oldest, 10, 64); err != nil { // no program has noted it
+		l.Oldest = l.Step
+	}
+	l.By = UpgradedBy(ctx, db, l.Step)
+	return nil
 }
 
 // opens reports whether the key opens the secrets of the database. The error is an *UnfinishedError if that is a copy
@@ -118,17 +142,6 @@ func opens(ctx context.Context, db *sql.DB, key *Key) (bool, error) {
 	}
 	_, err = key.Open(sealed, keyCheckPlace)
 	return err == nil, nil
-}
-
-// newestStep returns the number of the last migration.
-func newestStep() (newest int64, err error) {
-	files, err := migrations.ReadDir("migrations")
-	for _, f := range files {
-		number, _, _ := strings.Cut(path.Base(f.Name()), "_")
-		n, e := strconv.ParseInt(number, 10, 64)
-		newest, err = max(newest, n), errors.Join(err, e)
-	}
-	return newest, err
 }
 
 // SettingPlace returns the place, in the sense of [Key.Seal], of the secret setting with a path.

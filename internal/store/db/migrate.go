@@ -3,9 +3,12 @@ package db
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -23,8 +26,32 @@ func Steps() fs.FS {
 // stepTable is the table of the migrations that were applied.
 const stepTable = "schema_version"
 
+// worksWith is a line of a migration: the oldest step whose programs can use the database after it, beside those of
+// its own. Without it, no older program can.
+var worksWith = regexp.MustCompile(`(?m)^-- works with: (\d+)$`)
+
+// stepsOf returns the newest step of migrations, and the oldest one whose programs can use a database that has them.
+func stepsOf(files fs.FS) (oldest, newest int64, err error) {
+	names, err := fs.Glob(files, "*.sql")
+	for _, name := range names {
+		text, e := fs.ReadFile(files, name)
+		err = errors.Join(err, e)
+		number, _, _ := strings.Cut(name, "_")
+		step, e := strconv.ParseInt(number, 10, 64)
+		err = errors.Join(err, e)
+		with := step
+		if line := worksWith.FindSubmatch(text); line != nil {
+			with, e = strconv.ParseInt(string(line[1]), 10, 64)
+			err = errors.Join(err, e)
+		}
+		oldest, newest = max(oldest, with), max(newest, step)
+	}
+	return oldest, newest, err
+}
+
 // Migrate brings the database up to date. Before it changes an existing database, the engine keeps a copy. It does not
-// change a database of a newer version, nor one that was written with another key.
+// change a database of a newer version, nor one that was written with another key. With Options.Shared, a newer one is
+// no error if this program can use it.
 func (s *DB) Migrate(ctx context.Context) error {
 	if err := s.refuseUnreleased(ctx); err != nil {
 		return err
@@ -38,7 +65,7 @@ func (s *DB) Migrate(ctx context.Context) error {
 		return fmt.Errorf("read the database's version: %w", Explain(err))
 	}
 	if have > newest {
-		return newer(s.engine, have, newest, UpgradedBy(ctx, s.Reader, have))
+		return s.besideNewer(ctx)
 	}
 	if have == 0 {
 		if _, err := p.Up(ctx); err != nil {
@@ -47,7 +74,7 @@ func (s *DB) Migrate(ctx context.Context) error {
 		if err := s.CheckKey(ctx); err != nil {
 			return err
 		}
-		return s.sign(ctx, newest)
+		return errors.Join(s.allow(ctx), s.sign(ctx, newest))
 	}
 	if err := s.CheckKey(ctx); err != nil {
 		return err
@@ -71,8 +98,36 @@ func (s *DB) sign(ctx context.Context, step int64) error {
 	if s.version == "" || UpgradedBy(ctx, s.Reader, step) != "" {
 		return nil
 	}
+	return s.setFact(ctx, signature, fmt.Sprintf("%d %s", step, s.version))
+}
+
+// oldestStep is the name of the fact that says the oldest step whose programs can use the database.
+const oldestStep = "oldest_step"
+
+// allow notes the oldest step whose programs can use the database when it has this program's.
+func (s *DB) allow(ctx context.Context) error {
+	oldest, _, err := stepsOf(s.files)
+	if err != nil {
+		return err
+	}
+	return s.setFact(ctx, oldestStep, strconv.FormatInt(oldest, 10))
+}
+
+func (s *DB) setFact(ctx context.Context, name, value string) error {
 	return s.Exec(ctx, "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2",
-		signature, fmt.Sprintf("%d %s", step, s.version))
+		name, value)
+}
+
+// besideNewer returns an error for a database of a newer version, unless servers of both can share it.
+func (s *DB) besideNewer(ctx context.Context) error {
+	var l Look
+	if err := l.readStep(ctx, s.Reader, s.files); err != nil {
+		return err
+	}
+	if s.shared && l.Usable() {
+		return s.CheckKey(ctx)
+	}
+	return newer(s.engine, l)
 }
 
 // UpgradedBy returns the version that brought the database to this step; empty when that is not known.
@@ -89,13 +144,13 @@ func UpgradedBy(ctx context.Context, db RowQuerier, step int64) string {
 }
 
 // newer refuses a database of a newer version, and names that version if it is known.
-func newer(e engine, have, newest int64, by string) error {
+func newer(e engine, l Look) error {
 	from, install := "a newer version of Reprise", "that version"
-	if by != "" {
-		from, install = "Reprise "+by, "Reprise "+by+" or a later version"
+	if l.By != "" {
+		from, install = "Reprise "+l.By, "Reprise "+l.By+" or a later version"
 	}
 	return fmt.Errorf("the database %s was written by %s (step %d, this one knows %d). Install %s again, or put back "+
-		"the copy that was made before the upgrade", e, from, have, newest, install)
+		"the copy that was made before the upgrade", e, from, l.Step, l.Newest, install)
 }
 
 // provider returns what applies the migrations.
@@ -112,6 +167,9 @@ func (s *DB) provider() (*goose.Provider, error) {
 func (s *DB) upgrade(ctx context.Context, p *goose.Provider, have int64) error {
 	if err := s.keep(ctx, s.Writer, have); err != nil {
 		return fmt.Errorf("copy the database before the upgrade: %w", err)
+	}
+	if err := s.allow(ctx); err != nil { // older programs ask when they see the step
+		return err
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("upgrade the database: %w", Explain(err))

@@ -23,7 +23,7 @@ func Take(ctx context.Context, at Place, key *Key, sealed bool) (*DB, error) {
 }
 
 // Fits returns an error if the database is not of this program's version, or an unfinished copy, and ErrWrongKey if the
-// key does not open its secrets.
+// key does not open its secrets. With Options.Shared it may be of a newer version that this program can use.
 func (d *DB) Fits(ctx context.Context) error {
 	fits, err := opens(ctx, d.Reader, d.Key)
 	if err != nil {
@@ -33,14 +33,19 @@ func (d *DB) Fits(ctx context.Context) error {
 		return ErrWrongKey
 	}
 	var l Look
-	if l.Newest, err = newestStep(); err != nil {
+	if err := l.readStep(ctx, d.Reader, d.files); err != nil {
 		return err
 	}
-	err = d.Reader.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM schema_version").Scan(&l.Step)
-	if err == nil && l.Step != l.Newest {
-		err = OtherVersion(d, l)
+	switch {
+	case l.Step == l.Newest || d.shared && l.Usable():
+		return nil
+	case !d.shared:
+		return OtherVersion(d, l)
+	case l.Step > l.Newest:
+		return newer(d, l)
 	}
-	return Explain(err)
+	return fmt.Errorf("the database %s is of an earlier version of Reprise (step %d, this one knows %d). A server of "+
+		"this version brings it up to date when it leads: stop the earlier ones, one by one", d, l.Step, l.Newest)
 }
 
 // MakeUnfinished makes the tables in an empty database, and marks it as an unfinished copy of another one.
