@@ -52,6 +52,7 @@ type Holder struct {
 type held struct {
 	Lease
 	sent     time.Time // when the last confirmation that was answered was sent
+	used     time.Time // when a connection had the app last, or a call to it began
 	ready    bool      // the engine is prepared
 	saved    string    // see SaveState
 	prepares bool      // the engine is being prepared
@@ -187,6 +188,7 @@ func (h *Holder) Use(ctx context.Context, app string) (_ context.Context, done f
 	if !l.usable() {
 		return nil, nil, &Elsewhere{App: app, Address: h.addressLocked(app)}
 	}
+	l.used = time.Now()
 	l.users.Add(1)
 	ctx, cancel := context.WithCancel(With(ctx, l.Lease))
 	stop := context.AfterFunc(l.ctx, cancel)
@@ -281,7 +283,26 @@ func (h *Holder) Claim(ctx context.Context, app string) (context.Context, func()
 	}
 }
 
-// Note has apps shared out that connections have.
+// Keep has those apps shared out that connections have. Others that this server holds are removed when nothing has used
+// them for ten minutes.
+func (h *Holder) Keep(ctx context.Context, apps []string) error {
+	if h == nil {
+		return nil
+	}
+	now := time.Now()
+	h.mu.Lock()
+	for app, l := range h.mine {
+		if slices.Contains(apps, app) {
+			l.used = now
+		} else if now.Sub(l.used) > unusedFor {
+			go h.end(ctx, app, h.book.RemoveLease)
+		}
+	}
+	h.mu.Unlock()
+	return h.Note(ctx, apps)
+}
+
+// Note has apps shared out that are new.
 func (h *Holder) Note(ctx context.Context, apps []string) error {
 	if h == nil {
 		return nil

@@ -82,7 +82,7 @@ func (m *memory) TakeLease(_ context.Context, server string, was Lease) (int64, 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.rows[was.App]
-	if r.number != was.Number || r.server != "" && time.Since(r.seen) < VacantAfter {
+	if r == nil || r.number != was.Number || r.server != "" && time.Since(r.seen) < VacantAfter {
 		return 0, nil
 	}
 	r.number, r.server, r.seen, r.state = r.number+1, server, time.Now(), ""
@@ -94,6 +94,15 @@ func (m *memory) GiveLease(_ context.Context, l Lease) error {
 	defer m.mu.Unlock()
 	if r := m.rows[l.App]; r.number == l.Number {
 		r.number, r.server = r.number+1, ""
+	}
+	return nil
+}
+
+func (m *memory) RemoveLease(_ context.Context, l Lease) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.rows[l.App]; r != nil && r.number == l.Number {
+		delete(m.rows, l.App)
 	}
 	return nil
 }
@@ -189,12 +198,19 @@ func (m *memory) joins(t *testing.T, id string) *member {
 
 // holds returns which apps a server calls.
 func (m *memory) holds(s *member) (apps []string) {
-	for _, app := range slices.Sorted(maps.Keys(m.rows)) {
+	for _, app := range m.apps() {
 		if s.Holds(app) {
 			apps = append(apps, app)
 		}
 	}
 	return apps
+}
+
+// apps returns those that have a lease.
+func (m *memory) apps() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.rows))
 }
 
 func apps(n int) (all []string) {

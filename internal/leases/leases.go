@@ -27,6 +27,8 @@ const (
 	keepFor = 5 * time.Second
 	// endWithin is how long what is under way may go on when its lease is given away.
 	endWithin = 5 * time.Second
+	// unusedFor is how long the lease of an app stays that no connection has and nothing uses.
+	unusedFor = 10 * time.Minute
 	// patience is how long a request waits for an app that is moving.
 	patience = 20 * time.Second
 )
@@ -66,6 +68,8 @@ type Book interface {
 	TakeLease(ctx context.Context, server string, was Lease) (int64, error)
 	// GiveLease gives a lease back.
 	GiveLease(context.Context, Lease) error
+	// RemoveLease removes an app, whose lease the server holds. If it comes back, its numbers are higher than before.
+	RemoveLease(context.Context, Lease) error
 	// GiveLeases gives back all of a server, which works no more.
 	GiveLeases(ctx context.Context, server string) error
 	// SaveAppState keeps what is known of an app until the lease moves.

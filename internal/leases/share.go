@@ -136,14 +136,17 @@ func (h *Holder) take(ctx context.Context, was Lease) error {
 	if err != nil || number == 0 {
 		return err
 	}
-	l := &held{Lease: Lease{was.App, number}, sent: sent}
+	l := &held{Lease: Lease{was.App, number}, sent: sent, used: sent}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	h.mine[was.App] = l
 	return nil
 }
 
 // give gives back the lease of an app, when what is under way with it has ended.
-func (h *Holder) give(ctx context.Context, app string) {
+func (h *Holder) give(ctx context.Context, app string) { h.end(ctx, app, h.book.GiveLease) }
+
+// end ends the lease of an app, when what is under way with it has ended, and has the database note that.
+func (h *Holder) end(ctx context.Context, app string, note func(context.Context, Lease) error) {
 	h.mu.Lock()
 	l := h.mine[app]
 	if l == nil || l.leaves {
@@ -160,7 +163,7 @@ func (h *Holder) give(ctx context.Context, app string) {
 	h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 	defer cancel()
-	if err := h.book.GiveLease(ctx, l.Lease); err != nil {
+	if err := note(ctx, l.Lease); err != nil {
 		h.log.Warn("the lease of an app can't be given back; it ends by itself", "app", app, "err", err)
 	}
 }

@@ -121,8 +121,8 @@ func (m *Connections) Begin(apps []string) {
 	m.deliveries.LookAgain()
 }
 
-// noteApps has the apps of all connections shared out.
-func (s *Syncer) noteApps(ctx context.Context, all []library.Outline) error {
+// keepApps has the apps of all connections shared out, and those removed that none has any more.
+func (s *Syncer) keepApps(ctx context.Context, all []library.Outline) error {
 	if s.guard.opt.Apps == nil {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (s *Syncer) noteApps(ctx context.Context, all []library.Outline) error {
 			apps = append(apps, app)
 		}
 	}
-	return s.guard.opt.Apps.Note(ctx, apps)
+	return s.guard.opt.Apps.Keep(ctx, apps)
 }
 
 // begin makes all streams of connections to apps due, which this server has just begun to call.

@@ -148,7 +148,7 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 func (s *Syncer) tickSome(ctx context.Context, stream string, some func(library.Outline) bool) error {
 	all, err := s.store.Outlines(ctx)
 	if err == nil {
-		err = s.noteApps(ctx, all)
+		err = s.keepApps(ctx, all)
 	}
 	if err != nil {
 		return err

@@ -65,6 +65,12 @@ func (b *Book) GiveLease(ctx context.Context, l leases.Lease) error {
 	return err
 }
 
+// RemoveLease implements leases.Book. It waits for a transaction under the lease.
+func (b *Book) RemoveLease(ctx context.Context, l leases.Lease) error {
+	_, err := b.changed(ctx, "DELETE FROM leases WHERE app = $1 AND lease = $2", l.App, l.Number)
+	return err
+}
+
 // GiveLeases implements leases.Book.
 func (b *Book) GiveLeases(ctx context.Context, server string) error {
 	_, err := b.changed(ctx, "UPDATE leases SET lease = lease + 1, server_id = '' WHERE server_id = $1", server)
@@ -80,9 +86,10 @@ func (b *Book) SaveAppState(ctx context.Context, l leases.Lease, state string) e
 	return err
 }
 
-// NoteApps implements leases.Book.
+// NoteApps implements leases.Book. The numbers of a lease begin with the time: an app that comes back gets none that a
+// server had before, which might be stopped and wake up.
 func (b *Book) NoteApps(ctx context.Context, apps []string) error {
 	_, err := b.changed(ctx, `INSERT INTO leases (app, lease, server_id, seen_at)
-		SELECT app, 0, '', 0 FROM unnest($1::text[]) app ON CONFLICT DO NOTHING`, apps)
+		SELECT app, `+now+`, '', 0 FROM unnest($1::text[]) app ON CONFLICT DO NOTHING`, apps)
 	return err
 }
