@@ -233,7 +233,7 @@ var arrows = map[string][]string{
 	"internal/store/sendings": {
 		"internal/library", "internal/music", "internal/store/connections", "internal/store/db",
 	},
-	"internal/store/servers": {"internal/cluster", "internal/leases", "internal/store/db"},
+	"internal/store/servers": {"internal/cluster", "internal/leases", "internal/queue", "internal/store/db"},
 	"internal/store/settings": {
 		"internal/activity", "internal/library", "internal/settings", "internal/store/db",
 		"internal/store/people", "internal/store/runs",
@@ -323,7 +323,7 @@ var arrows = map[string][]string{
 	"internal/server/help": {"docs", "internal/server/core", "internal/words", "web/ui"},
 	"internal/server/health": {
 		"internal/accounts", "internal/cluster", "internal/library", "internal/metrics", "internal/notify",
-		"internal/providers", "internal/resilience/backoff", "internal/resilience/transport",
+		"internal/providers", "internal/queue", "internal/resilience/backoff", "internal/resilience/transport",
 		"internal/server/connections", "internal/server/core", "internal/words", "web", "web/ui",
 	},
 	"internal/server/installation": { // who downloads a backup is noted

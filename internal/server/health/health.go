@@ -69,8 +69,8 @@ func (h *Handler) API(a *core.API) {
 	})
 	core.Get(a, "/admin/servers", h.listServers, core.Call{
 		ID:      "listServers",
-		Summary: "The servers that share the database (administrators only)",
-		Answer:  "The one that leads first. Empty for a server that is alone.",
+		Summary: "The servers that share the database, and the jobs that wait or run (administrators only)",
+		Answer:  "The one that leads first. No servers for a server that is alone.",
 	})
 }
 
@@ -109,6 +109,11 @@ func (h *Handler) page(c echo.Context) error {
 			return err
 		}
 		page.Servers = h.serversTable(ctx, all, now)
+		backlogs, err := h.backlogs(ctx, all, now)
+		if err != nil {
+			return err
+		}
+		page.Jobs = jobsTable(words.From(ctx), backlogs)
 	}
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "health.title"), healthPage(page))
 }

@@ -11,15 +11,18 @@ import (
 
 	"reprise/internal/cluster"
 	"reprise/internal/providers"
+	"reprise/internal/queue"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
 
-// ServerStore lists the servers that share the database.
+// ServerStore lists the servers that share the database, and what they have to do.
 type ServerStore interface {
 	// Servers returns them, the leader first; none if the server is alone.
 	Servers(context.Context) ([]cluster.Server, error)
+	// Backlogs returns the jobs that wait or run, by kind; see queue.Backlogs.
+	Backlogs(ctx context.Context, servers []string) ([]queue.Backlog, error)
 }
 
 // Server is a server in the API.
@@ -34,8 +37,17 @@ type Server struct {
 	SeenAt    core.Time `json:"seen_at"`
 }
 
+// Jobs are the jobs of a kind in the API.
+type Jobs struct {
+	Kind     string    `json:"kind" doc:"send (whatever is sent to one connection or channel), import, enrich (facts about music), digest; others may come."`
+	Waiting  int       `json:"waiting"`
+	Running  int       `json:"running"`
+	OldestAt core.Time `json:"oldest_at" doc:"When the oldest of them came up."`
+}
+
 type listServersAnswer struct {
 	Servers []Server `json:"servers"`
+	Jobs    []Jobs   `json:"jobs" doc:"What waits or is under way at the moment, on all servers together; also of a server that is alone. What is due later is not among them."`
 }
 
 func (h *Handler) listServers(c echo.Context, _ *core.None) (out listServersAnswer, _ error) {
@@ -49,7 +61,21 @@ func (h *Handler) listServers(c echo.Context, _ *core.None) (out listServersAnsw
 			State: string(s.State(now)), Calls: core.ViewAll(s.Apps, h.called), StartedAt: core.Stamp(s.Started),
 			SeenAt: core.Stamp(s.Seen)})
 	}
-	return listServersAnswer{Servers: views}, nil
+	backlogs, err := h.backlogs(c.Request().Context(), all, now)
+	return listServersAnswer{Servers: views, Jobs: core.ViewAll(backlogs, func(b queue.Backlog) Jobs {
+		return Jobs{Kind: b.Kind, Waiting: b.Waiting, Running: b.Running, OldestAt: core.Stamp(b.Oldest)}
+	})}, err
+}
+
+// backlogs returns the jobs of the servers that are there.
+func (h *Handler) backlogs(ctx context.Context, all []cluster.Server, now time.Time) ([]queue.Backlog, error) {
+	var there []string
+	for _, s := range all {
+		if s.State(now) != cluster.Silent {
+			there = append(there, s.ID)
+		}
+	}
+	return h.Servers.Backlogs(ctx, there)
 }
 
 // called returns the name of an app that a server calls; see leases.App.
@@ -90,6 +116,27 @@ func (h *Handler) serversTable(ctx context.Context, all []cluster.Server, now ti
 			ui.State(ui.Mark{Shape: marks[state], Word: words.Each("health.servers.", string(state)).T(ctx)}),
 			ui.Name(strings.Join(core.ViewAll(s.Apps, h.called), ", ")),
 			ui.Name(s.Version), ui.Time(s.Started, ui.Ago), ui.Time(s.Seen, heard)}})
+	}
+	return g
+}
+
+// kindsOfJobs are those that have a name on the page; a server of a later version may have others.
+var kindsOfJobs = []string{"send", "import", "enrich", "digest"}
+
+// jobsTable returns the jobs for a page; nil if there are none.
+func jobsTable(l *words.Language, all []queue.Backlog) *ui.Grid {
+	if len(all) == 0 {
+		return nil
+	}
+	t := func(name string) string { return words.Each("health.jobs.", name).In(l) }
+	g := &ui.Grid{Class: "jobs", Columns: []string{t("kind"), t("waiting"), t("running"), t("oldest")}}
+	for _, b := range all {
+		kind := b.Kind
+		if slices.Contains(kindsOfJobs, kind) {
+			kind = t(kind)
+		}
+		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{ui.Name(kind), ui.Name(l.Number(b.Waiting)),
+			ui.Name(l.Number(b.Running)), ui.Time(b.Oldest, ui.Ago)}})
 	}
 	return g
 }

@@ -22,6 +22,7 @@ type pageView struct {
 	Empty       bool   // no service was ever called
 	Services    []serviceView
 	Days        []ui.Link
+	Jobs        *ui.Grid // what waits or is under way, for administrators; nil if nothing does
 	Servers     *ui.Grid // those that share the database, for administrators; nil if there is only this one
 }
 

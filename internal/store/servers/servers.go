@@ -1,5 +1,5 @@
-// Package servers keeps which servers share a database and who leads them, and has them hear of what another process
-// has changed.
+// Package servers keeps which servers share a database, who leads them and what they have to do, and has them hear of
+// what another process has changed.
 package servers
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"reprise/internal/cluster"
+	"reprise/internal/queue"
 	"reprise/internal/store/db"
 )
 
@@ -22,6 +23,12 @@ func New(d *db.DB) *Store { return &Store{db: d} }
 // Servers returns the servers that share the database, the leader first, as they were heard of; none if the server is
 // alone.
 func (s *Store) Servers(ctx context.Context) ([]cluster.Server, error) { return list(ctx, s.db.Reader) }
+
+// Backlogs is [queue.Backlogs] of the database.
+func (s *Store) Backlogs(ctx context.Context, servers []string) ([]queue.Backlog, error) {
+	all, err := queue.Backlogs(ctx, s.db.Reader, servers)
+	return all, db.Explain(err)
+}
 
 const (
 	// heardOn is the channel of Postgres on which the servers of a database hear commands, and notesOn that on which
