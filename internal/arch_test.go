@@ -233,7 +233,9 @@ var arrows = map[string][]string{
 	"internal/store/sendings": {
 		"internal/library", "internal/music", "internal/store/connections", "internal/store/db",
 	},
-	"internal/store/servers": {"internal/cluster", "internal/leases", "internal/queue", "internal/store/db"},
+	"internal/store/servers": {
+		"internal/cluster", "internal/leases", "internal/queue", "internal/store/db", "internal/throttle",
+	},
 	"internal/store/settings": {
 		"internal/activity", "internal/library", "internal/settings", "internal/store/db",
 		"internal/store/people", "internal/store/runs",
@@ -262,7 +264,7 @@ var arrows = map[string][]string{
 		"internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library",
 		"internal/metrics", "internal/notify", "internal/oauth", "internal/players", "internal/providers",
 		"internal/removal", "internal/resilience", "internal/settings",
-		"internal/sync", "web/static",
+		"internal/sync", "internal/throttle", "web/static",
 		"web/ui",
 	},
 	"internal/server/activity": {
@@ -443,6 +445,7 @@ var arrows = map[string][]string{
 		"internal/resilience/keys", "internal/resilience/transport", "internal/resilience/turns",
 		"internal/store", "internal/storetest", "internal/sync",
 	},
+	"internal/throttle/throttletest": {"internal/throttle"},
 
 	"internal/server/openapi": {"internal/providers", "internal/providers/registry", "internal/server"},
 	"internal/server/servertest": {
@@ -468,8 +471,8 @@ var arrows = map[string][]string{
 		"internal/resilience/backoff",
 		"internal/resilience/hosts", "internal/resilience/transport",
 		"internal/resilience/turns", "internal/server", "internal/server/edge", "internal/settings",
-		"internal/store", "internal/store/db", "internal/store/outbox", "internal/sync", "internal/updates",
-		"internal/upkeep",
+		"internal/store", "internal/store/db", "internal/store/outbox", "internal/sync", "internal/throttle",
+		"internal/updates", "internal/upkeep",
 	},
 	// A module of its own, which packs what make dist has built.
 	"configs/packaging/tools": {},

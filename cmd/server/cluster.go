@@ -57,20 +57,19 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 	door := func(l net.Listener) *edge.Listener {
 		return edge.Listen(l, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: edge.Everybody})
 	}
+	at := place{id: id, notes: notes, apps: apps, limits: book.Limits(), setupCode: identity.SetupCode}
 	node := cluster.Node{Member: member, Gate: gate, Notes: notes, Apps: apps, Peers: door(peers),
 		Drain: c.ClusterDrain, Log: p.log,
 		Browsers: func(ctx context.Context) error {
 			return server.Serve(ctx, door(p.listener), gate, c.ShutdownTimeout)
 		},
 		Prepare: func(ctx context.Context) error { return p.dir.Prepare(ctx, book, storeOptions(c)) },
-		Lead: func(ctx context.Context, lease int64) (cluster.Turn, error) {
-			return p.turn(ctx, c, lease, place{id: id, notes: notes, apps: apps, setupCode: identity.SetupCode})
-		},
+		Lead:    func(ctx context.Context, lease int64) (cluster.Turn, error) { return p.turn(ctx, c, lease, at) },
 		Follow: func(ctx context.Context) (cluster.Turn, error) {
-			if err := book.Settled(ctx); err != nil { // the leader alone answers until then
+			if err := book.Begun(ctx); err != nil {
 				return cluster.Turn{}, err
 			}
-			return p.turn(ctx, c, 0, place{id: id, follower: true, notes: notes, apps: apps})
+			return p.turn(ctx, c, 0, at)
 		}}
 	err = node.Run(ctx)
 	p.log.Info("stopped")
@@ -80,7 +79,7 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 // turn opens the database that servers share: under a lease, or as a follower.
 func (p *process) turn(ctx context.Context, c config.Config, lease int64, at place) (cluster.Turn, error) {
 	opened := storeOptions(c)
-	opened.Shared, opened.Lease, opened.Server = true, lease, at.id
+	opened.Shared, opened.Lease, opened.Server, at.follower = true, lease, at.id, lease == 0
 	db, err := p.dir.Open(ctx, opened)
 	if err != nil {
 		return cluster.Turn{}, err

@@ -26,6 +26,7 @@ import (
 	"reprise/internal/server/edge"
 	"reprise/internal/settings"
 	"reprise/internal/store"
+	"reprise/internal/throttle"
 	"reprise/internal/upkeep"
 )
 
@@ -122,11 +123,12 @@ func serveOn(ctx context.Context, listener net.Listener, from start, console cli
 
 // place is how a process serves: alone, or as one of several servers that share a database.
 type place struct {
-	id        string         // of this server; empty alone
-	follower  bool           // another server leads: it does what isn't shared out
-	notes     *cluster.Notes // to the other servers; nil alone
-	apps      *leases.Holder // what this server calls; nil alone
-	restart   func()         // has a follower begin again
+	id        string          // of this server; empty alone
+	follower  bool            // another server leads: it does what isn't shared out
+	notes     *cluster.Notes  // to the other servers; nil alone
+	apps      *leases.Holder  // what this server calls; nil alone
+	limits    throttle.Limits // of all servers; nil alone
+	restart   func()          // has a follower begin again
 	setupCode func() string
 	announce  func(config.Config, cli.Ready)
 	serve     func(context.Context, *server.Server, config.Config) error
@@ -184,7 +186,7 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	if at.apps != nil {
 		a.hosts.Fence(at.apps.May)
 	}
-	a.server.Settings = held
+	a.server.Settings, a.server.Limits = held, at.limits
 	pages := a.server
 	if p.from.furnish != nil {
 		a.run = append(a.run, p.from.world.Players("http://"+config.LoopbackFor(c.Listen)))
@@ -194,7 +196,7 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 		}
 	} else if exists, err := db.HasUsers(ctx); err != nil {
 		return err
-	} else if !exists && !at.follower {
+	} else if !exists {
 		pages.SetupCode = at.setupCode()
 	}
 	changed := func() {} // tells the other servers that the settings have changed

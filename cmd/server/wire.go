@@ -117,13 +117,13 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	sync := syncer.NewSyncer(reading, guard, db, b.bus)
 	reader := accounts.ReaderIn(db)
 	accounts := accounts.New(db, upkeep.HashesAtOnce())
-	channels, pushKey, err := b.newChannels(ctx, roundTripper, screen)
+	channels, pushKey, named, err := b.newChannels(ctx, roundTripper, screen)
 	if err != nil {
 		return nil, err
 	}
 	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: channels, Guard: guard, Notifier: notifier,
 		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName,
-		Reader: reader, Told: counters.Told})
+		Reader: reader, Told: counters.Told, Named: named})
 	sending := deliveryOptions(c)
 	sending.Metrics, sending.Began = counters.Metrics, counters.Delivering
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Teller: notifier,
@@ -169,18 +169,20 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 			backups.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run)}, nil
 }
 
-// newChannels returns what sends messages outside the browser, and the public key by which push services know it.
+// newChannels returns what sends messages outside the browser, the public key by which push services know it, and the
+// channels of the settings.
 func (b basics) newChannels(ctx context.Context, t *transport.Transport, screen *hosts.Screen) (*channels.Channels,
-	string, error) {
+	string, []notify.Channel, error) {
 	vapid, err := b.store.Vapid(ctx, channels.NewVapid)
 	if err != nil {
-		return nil, "", err
+		return nil, "", nil, err
 	}
+	named, err := channels.OfSettings(b.config.NotifyURLs)
 	keys := channels.ReadVapid(vapid)
 	own := *t
 	own.Agent = func() string { return config.Config{}.Agent(version) } // the contact address is for services only
 	return channels.New(channels.Config{Client: transport.NewClient(&own), Dial: b.hosts.Dial(), Vapid: keys,
-		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell, Screen: screen}), keys.Public, nil
+		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell, Screen: screen}), keys.Public, named, err
 }
 
 func (b basics) imports(told *notify.Notifier) *imports.Runner {
@@ -212,11 +214,9 @@ func deliveryOptions(c config.Config) delivery.Options {
 // catchUp does what follows from what has changed while no server worked: the channels of the settings, and what people
 // have to enter again after the secret key was lost.
 func (a *app) catchUp(ctx context.Context) error {
-	if err := channels.Adopt(ctx, a.server.Courier, a.config.NotifyURLs); err != nil {
-		return err
-	}
+	adopted := a.server.Courier.AdoptAgain(ctx)
 	lost, err := a.store.LostChannels(ctx)
-	return errors.Join(err, a.server.Courier.AskAgain(ctx, lost), a.connections.AskAgain(ctx))
+	return errors.Join(adopted, err, a.server.Courier.AskAgain(ctx, lost), a.connections.AskAgain(ctx))
 }
 
 // latePlays is how long to wait after a week ends for late plays, from phones that were offline.

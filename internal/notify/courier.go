@@ -90,7 +90,8 @@ type CourierOptions struct {
 	// Reader returns a context for what a person reads outside the browser: their language and zone. Nil for English.
 	Reader func(ctx context.Context, user int64) context.Context
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
-	Told func(severity, channel, result string)
+	Told  func(severity, channel, result string)
+	Named []Channel // of the settings, see Adopt
 }
 
 // Courier tells people outside the browser. Safe for concurrent use; one Flush at a time per channel.
@@ -119,6 +120,7 @@ func (c *Courier) Move(baseURL string) { c.base.Store(&baseURL) }
 func NewCourier(opt CourierOptions) *Courier {
 	c := &Courier{post: post{opt, &atomic.Pointer[string]{}}}
 	c.Move(opt.BaseURL)
+	c.named.Store(&opt.Named)
 	return c
 }
 

@@ -169,10 +169,7 @@ func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
 
 // AdoptAgain gives the channels of the settings to the first administrator, who may be another person now.
 func (c *Courier) AdoptAgain(ctx context.Context) error {
-	if named := c.named.Load(); named != nil {
-		return c.Adopt(ctx, *named)
-	}
-	return nil
+	return c.Adopt(ctx, *c.named.Load())
 }
 
 // Adopt makes these the channels of the settings. They are the first administrator's, once there is one.

@@ -101,7 +101,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		BaseURL: c.BaseURL, Version: c.Version, SetupCode: c.SetupCode, AdminToken: c.AdminToken,
 		Demo: c.Demo != nil, DemoUser: c.DemoUser,
 		Store: c.Store, Sessions: c.Sessions, Registry: c.Registry, Services: c.Services,
-		Bus: c.Bus, Log: c.Log,
+		Bus: c.Bus, Log: c.Log, Limits: c.Limits,
 	})
 	if err != nil {
 		return nil, err

@@ -46,6 +46,7 @@ import (
 	"reprise/internal/server/feed"
 	"reprise/internal/settings"
 	syncer "reprise/internal/sync"
+	"reprise/internal/throttle"
 )
 
 // Config is what the server needs to know and to work with.
@@ -59,6 +60,7 @@ type Config struct {
 	Accounts    *accounts.Accounts
 	Removals    *removal.Remover
 	Sessions    core.SessionStore
+	Limits      throttle.Limits     // of trying secrets; nil: this server counts them for itself
 	Registry    *providers.Registry // the providers that people connect to
 	Services    *providers.Registry // those that only the installation calls; nil: none
 	Connections *syncer.Connections

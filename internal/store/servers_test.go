@@ -18,6 +18,8 @@ import (
 	"reprise/internal/postgrestest"
 	"reprise/internal/store/db"
 	"reprise/internal/store/servers"
+	"reprise/internal/throttle"
+	"reprise/internal/throttle/throttletest"
 )
 
 func TestServersOfPostgresTakeTurns(t *testing.T) {
@@ -74,6 +76,38 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.False(t, all[0].Leads)
+}
+
+// Promise: Guesses through several servers are as few as through one.
+func TestServersOfPostgresCountTries(t *testing.T) {
+	t.Parallel()
+	if !postgrestest.On() {
+		return
+	}
+	dir := t.TempDir()
+	s, at := openIn(t, dir), in(t, dir)
+	var all [2]throttle.Limits
+	for i := range all {
+		book, err := servers.Open(t.Context(), at, s.Key)
+		require.NoError(t, err)
+		defer book.Close()
+		all[i] = book.Limits()
+	}
+	throttletest.CountsAlike(t, all[0], all[1])
+
+	read := func() (names string) {
+		require.NoError(t, s.Reader.QueryRow("SELECT string_agg(bucket, ' ') FROM tries").Scan(&names))
+		return names
+	}
+	require.NotContains(t, read(), "ann", "a name may be a password")
+	require.NoError(t, s.Exec(t.Context(), "UPDATE tries SET forgets_at = forgets_at - 7200000"))
+	require.NoError(t, s.Tidy(t.Context()))
+	require.Contains(t, read(), "many ", "it forgets in eight hours")
+	require.NotContains(t, read(), "once ")
+
+	require.NoError(t, s.Exec(t.Context(), "DROP TABLE tries"))
+	_, err := all[0].Take(t.Context(), throttle.Limit{Name: "once", Rate: throttle.Rate{Burst: 1}}.Of("ann"))
+	require.Error(t, err, "what can't be counted isn't allowed")
 }
 
 // without returns a leader without what depends on the time.

@@ -12,12 +12,14 @@ import (
 	"reprise/internal/store/settings"
 )
 
-// Tidy deletes what has expired: sessions, links, answers of calls, authorization requests, pending connections, holds,
-// cooldowns, old runs, quarters, messages, entries of the log of activity, and what was sent and has been counted.
+// Tidy deletes what has expired: sessions, tries, links, answers of calls, authorization requests, pending connections,
+// holds, cooldowns, old runs, quarters, messages, entries of the log of activity, and what was sent and has been
+// counted.
 func (s *Store) Tidy(ctx context.Context) error {
 	now := time.Now()
 	return errors.Join(
 		s.Exec(ctx, "DELETE FROM sessions WHERE expires_at <= $1", db.Millis(now)),
+		s.Exec(ctx, "DELETE FROM tries WHERE forgets_at <= $1", db.Millis(now.Add(-time.Minute))), // another clock's
 		s.Exec(ctx, "DELETE FROM links WHERE expires_at <= $1", db.Millis(now)),
 		s.Exec(ctx, "DELETE FROM oauth_states WHERE created_at <= $1", db.Millis(now.Add(-time.Hour))),
 		s.Exec(ctx, "DELETE FROM answers WHERE kept_at <= $1", db.Millis(now.Add(-settings.AnswerLife))),

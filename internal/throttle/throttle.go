@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// buckets is the number of buckets of a Throttle. They take 64 KiB.
-const buckets = 8192
+// Buckets is the number of buckets of a limit. Those of a Throttle take 64 KiB.
+const Buckets = 8192
 
 // Rate says how often a key may be tried: Burst times at once, and then once in every Every.
 type Rate struct {
@@ -29,7 +29,7 @@ type Throttle struct {
 	start time.Time
 
 	mu   sync.Mutex
-	full [buckets]time.Duration // when each bucket will have forgotten all its tries, counted from start
+	full [Buckets]time.Duration // when each bucket will have forgotten all its tries, counted from start
 }
 
 // New returns a Throttle without tries. The burst is at least 1.
@@ -80,7 +80,7 @@ func (t *Throttle) waitLocked(key string) time.Duration {
 
 // bucketLocked returns the bucket of key, which is never in the past.
 func (t *Throttle) bucketLocked(key string) *time.Duration {
-	b := &t.full[maphash.String(t.seed, key)%buckets]
+	b := &t.full[maphash.String(t.seed, key)%Buckets]
 	*b = max(*b, time.Since(t.start))
 	return b
 }

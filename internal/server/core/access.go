@@ -186,7 +186,7 @@ func (a *Access) bearer(r *http.Request, address, secret string) (bearer, error)
 		return b, err
 	}
 	right := a.isAdminToken(secret)
-	if err := a.wrong.try(address, right); err != nil {
+	if err := a.wrong.try(r.Context(), address, right); err != nil {
 		if near, _ := throttle.Networks(address); a.refused.Take(near) == 0 {
 			a.log.Warn(logRefused, "address", address)
 		}

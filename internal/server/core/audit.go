@@ -26,7 +26,8 @@ const (
 // These bound the lines about those who are refused, which a flood would write: about one address, and about all.
 var (
 	refusedEvery = throttle.Rate{Burst: 1, Every: time.Minute}
-	refusedInAll = throttle.Rate{Burst: 60, Every: time.Second}
+	linesOfOne   = throttle.Limit{Name: "address", Rate: refusedEvery}
+	linesOfAll   = throttle.Limit{Name: "all", Rate: throttle.Rate{Burst: 60, Every: time.Second}}
 )
 
 // noteWithin is how long the same thing is one entry of the log of activity.
@@ -49,7 +50,7 @@ func (k *Core) failedTry(c echo.Context, u accounts.User) {
 // refusedTry writes that somebody was not let try, once a minute for each address and once a second in all.
 func (k *Core) refusedTry(c echo.Context, u accounts.User) {
 	near, _ := throttle.Networks(c.RealIP())
-	if take(toll{k.refused, near}, toll{k.refusedAll, ""}) == nil {
+	if take(c.Request().Context(), &k.lines, linesOfOne.Of(near), linesOfAll.Of("")) == nil {
 		k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", tooManyTries)
 	}
 }
@@ -61,7 +62,7 @@ func (k *Core) refusedAccess(c echo.Context, status int) {
 		return
 	}
 	near, _ := throttle.Networks(c.RealIP())
-	if k.refused.Take("access "+near) == 0 {
+	if take(c.Request().Context(), &k.lines, linesOfOne.Of("access "+near)) == nil {
 		k.Log.Warn(logAccess, "address", c.RealIP(), "user_id", UserOf(c).ID,
 			"endpoint", c.Request().Method+" "+c.Path(), "status", status)
 	}

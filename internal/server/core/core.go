@@ -29,6 +29,7 @@ import (
 type Store interface {
 	tokenStore
 	answerStore
+	HasUsers(ctx context.Context) (bool, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	SetBrowserLanguage(ctx context.Context, user int64, code string) error
 	UserByName(ctx context.Context, name string) (accounts.User, error)
@@ -53,6 +54,7 @@ type Options struct {
 	Services   *providers.Registry // those that only the installation calls
 	Bus        *events.Bus
 	Log        *slog.Logger
+	Limits     throttle.Limits // of trying secrets; nil: this server counts them for itself
 }
 
 // Core is shared by all resources. Make it with New.
@@ -63,13 +65,12 @@ type Core struct {
 	Access   *Access
 
 	*Base
-	tries *tries
-	calls underway
-	// refused bounds the lines of the log about addresses that are refused.
-	refused, refusedAll *throttle.Throttle
-	version             string
-	demo                bool
-	store               Store
+	limits  throttle.Limits
+	calls   underway
+	lines   throttle.Memory // bounds the lines of the log about addresses that are refused
+	version string
+	demo    bool
+	store   Store
 
 	services *providers.Registry
 	notices  []Noticer
@@ -81,18 +82,21 @@ func New(o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Limits == nil {
+		o.Limits = &throttle.Memory{}
+	}
 	sessions := newSessions(o)
 	k := &Core{
 		Base:     base,
 		Registry: o.Registry, Log: o.Log,
 		Sessions: sessions,
 		Access: &Access{sessions: sessions, store: o.Store, log: o.Log,
-			calls: map[string]access{}, wrong: newWrongTokens(), refused: throttle.New(refusedEvery)},
-		tries: newTries(), refused: throttle.New(refusedEvery),
-		refusedAll: throttle.New(refusedInAll),
-		version:    o.Version,
-		demo:       o.Demo,
-		store:      o.Store,
+			calls: map[string]access{}, wrong: &wrongTokens{limits: o.Limits, known: map[string]bool{}},
+			refused: throttle.New(refusedEvery)},
+		limits:  o.Limits,
+		version: o.Version,
+		demo:    o.Demo,
+		store:   o.Store,
 
 		services: o.Services,
 	}

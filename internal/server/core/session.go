@@ -69,8 +69,8 @@ func (s *Sessions) over(tls bool) {
 
 func newSessions(o Options) *Sessions {
 	return &Sessions{
-		Setup: &setupCode{code: o.SetupCode}, manager: newManager(o.Sessions, false), rows: o.Sessions, log: o.Log,
-		store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
+		Setup:   &setupCode{code: o.SetupCode, exists: o.Store.HasUsers},
+		manager: newManager(o.Sessions, false), rows: o.Sessions, log: o.Log, store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
 	}
 }
 
@@ -256,7 +256,9 @@ func (s *Sessions) toSignIn(c echo.Context) error {
 		strings.HasSuffix(c.Path(), "*") { // none of our forms; a program would take the sign-in page for success
 		return echo.ErrNotFound
 	}
-	if s.Setup.Open() {
+	if open, err := s.Setup.Open(c.Request().Context()); err != nil {
+		return err
+	} else if open {
 		return c.Redirect(http.StatusSeeOther, "/setup")
 	}
 	to := "/login"

@@ -1,15 +1,32 @@
 package core
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
-// setupCode is the right to make the first account. It is safe for concurrent use.
+// setupCode is the right to make the first account, once: which one that is, the database decides, because each of
+// several servers gives the right. It is safe for concurrent use.
 type setupCode struct {
+	exists func(context.Context) (bool, error) // whether there is an account
+
 	mu   sync.Mutex
-	code string
+	code string // empty when the right has ended
 }
 
 // Open says whether the first account is still to be made.
-func (c *setupCode) Open() bool {
+func (c *setupCode) Open(ctx context.Context) (bool, error) {
+	if !c.given() {
+		return false, nil
+	}
+	exists, err := c.exists(ctx)
+	if err == nil && exists {
+		c.Use()
+	}
+	return err == nil && !exists, err
+}
+
+func (c *setupCode) given() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.code != ""

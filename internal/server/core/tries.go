@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -51,49 +52,32 @@ func (e *WaitError) words() words.Text {
 	return words.New("problem.tries.minutes", "Count", (n+59)/60)
 }
 
-// toll is a bucket that a try costs.
-type toll struct {
-	table *throttle.Throttle
-	key   string
-}
-
-// take counts a try in all buckets, or in none and returns a WaitError.
-func take(tolls ...toll) error {
-	for i, one := range tolls {
-		wait := one.table.Take(one.key)
-		if wait == 0 {
-			continue
-		}
-		for _, taken := range tolls[:i] {
-			taken.table.GiveBack(taken.key)
-		}
-		for _, rest := range tolls[i+1:] {
-			wait = max(wait, rest.table.Wait(rest.key))
-		}
-		return &WaitError{wait}
+// take counts a try with all of its tolls, or with none and returns a WaitError.
+func take(ctx context.Context, from throttle.Limits, tolls ...throttle.Toll) error {
+	wait, err := from.Take(ctx, tolls...)
+	if err == nil && wait > 0 {
+		err = &WaitError{wait}
 	}
-	return nil
+	return err
 }
 
-// tries bounds how fast passwords are guessed. Those who try on a device that is known to the account have a bucket of
-// their own, so that nobody else's guesses lock them out.
-type tries struct{ addresses, networks, accounts, devices, all *throttle.Throttle }
+// ofPasswords bound how fast passwords are guessed. Those who try on a device that is known to the account have a
+// limit of their own, so that nobody else's guesses lock them out.
+var ofPasswords = struct{ addresses, networks, accounts, devices, all throttle.Limit }{
+	throttle.Limit{Name: "sign-in address", Rate: ofAddress}, throttle.Limit{Name: "sign-in network", Rate: ofNetwork},
+	throttle.Limit{Name: "sign-in account", Rate: ofAccount}, throttle.Limit{Name: "sign-in device", Rate: ofDevice},
+	throttle.Limit{Name: "sign-in", Rate: ofAll}}
 
-func newTries() *tries {
-	return &tries{addresses: throttle.New(ofAddress), networks: throttle.New(ofNetwork),
-		accounts: throttle.New(ofAccount), devices: throttle.New(ofDevice), all: throttle.New(ofAll)}
-}
-
-// take counts a try at the account of a name, which need not exist. giveBack takes back what only wrong ones cost.
-func (t *tries) take(name, address, device string) (giveBack func(), err error) {
-	own := toll{t.devices, device}
-	tolls := []toll{own}
-	if device == "" {
-		near, far := throttle.Networks(address)
-		own = toll{t.accounts, strings.ToLower(strings.TrimSpace(name))}
-		tolls = []toll{{t.addresses, near}, {t.networks, far}, own, {t.all, ""}}
+// takeGuess counts a try at the account of a name, which need not exist. own is what only wrong ones cost.
+func (k *Core) takeGuess(ctx context.Context, name, address, device string) (own throttle.Toll, err error) {
+	of := ofPasswords
+	if device != "" {
+		own = of.devices.Of(device)
+		return own, take(ctx, k.limits, own)
 	}
-	return func() { own.table.GiveBack(own.key) }, take(tolls...)
+	near, far := throttle.Networks(address)
+	own = of.accounts.Of(strings.ToLower(strings.TrimSpace(name)))
+	return own, take(ctx, k.limits, of.addresses.Of(near), of.networks.Of(far), own, of.all.Of(""))
 }
 
 // Guess runs check, which compares a typed password with that of the account of a name, unless there were too many
@@ -108,28 +92,46 @@ func (k *Core) Guess(
 		return u, err
 	}
 	device := k.Sessions.device(c.Request(), u)
-	giveBack, err := k.tries.take(name, c.RealIP(), device)
+	own, err := k.takeGuess(ctx, name, c.RealIP(), device)
 	if err != nil {
-		k.refusedTry(c, u)
+		if _, ok := errors.AsType[*WaitError](err); ok {
+			k.refusedTry(c, u)
+		}
 		return accounts.User{}, err
 	}
 	checked, err := check(ctx, device != "")
 	if errors.Is(err, accounts.ErrWrong) {
 		k.failedTry(c, u)
-	} else {
-		giveBack()
+		return checked, err
 	}
-	return checked, err
+	return checked, cmp.Or(err, k.limits.GiveBack(context.WithoutCancel(ctx), own))
 }
 
 // Visitors returns middleware that limits how often pages without a session are opened by one address, by its network,
-// and by everybody together.
+// and by everybody together. They guard no secret, only what the pages cost: each server counts its own.
 func Visitors() echo.MiddlewareFunc {
-	addresses, networks, all := throttle.New(visitsOfAddress), throttle.New(visitsOfNetwork), throttle.New(visitsOfAll)
+	addresses := throttle.Limit{Name: "address", Rate: visitsOfAddress}
+	networks := throttle.Limit{Name: "network", Rate: visitsOfNetwork}
+	all := throttle.Limit{Name: "all", Rate: visitsOfAll}
+	return limited(&throttle.Memory{}, func(near, far string) []throttle.Toll {
+		return []throttle.Toll{addresses.Of(near), networks.Of(far), all.Of("")}
+	})
+}
+
+// SlowDown returns middleware that bounds how often an address and its network may try codes of one kind.
+func (k *Core) SlowDown(kind string) echo.MiddlewareFunc {
+	addresses := throttle.Limit{Name: kind + " address", Rate: ofAddress}
+	networks := throttle.Limit{Name: kind + " network", Rate: ofNetwork}
+	return limited(k.limits, func(near, far string) []throttle.Toll {
+		return []throttle.Toll{addresses.Of(near), networks.Of(far)}
+	})
+}
+
+// limited returns middleware that counts requests with the tolls of an address and its network.
+func limited(by throttle.Limits, tolls func(near, far string) []throttle.Toll) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			near, far := throttle.Networks(c.RealIP())
-			if err := take(toll{addresses, near}, toll{networks, far}, toll{all, ""}); err != nil {
+			if err := take(c.Request().Context(), by, tolls(throttle.Networks(c.RealIP()))...); err != nil {
 				return err
 			}
 			return next(c)
@@ -137,24 +139,15 @@ func Visitors() echo.MiddlewareFunc {
 	}
 }
 
-// SlowDown returns middleware that bounds how often an address and its network may try codes.
-func SlowDown() echo.MiddlewareFunc {
-	addresses, networks := throttle.New(ofAddress), throttle.New(ofNetwork)
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			near, far := throttle.Networks(c.RealIP())
-			if err := take(toll{addresses, near}, toll{networks, far}); err != nil {
-				return err
-			}
-			return next(c)
-		}
-	}
-}
+// ofTokens bound how fast the admin token is guessed.
+var ofTokens = struct{ addresses, networks, all throttle.Limit }{
+	throttle.Limit{Name: "token address", Rate: ofAddress}, throttle.Limit{Name: "token network", Rate: ofNetwork},
+	throttle.Limit{Name: "token", Rate: ofNetwork}}
 
 // wrongTokens bounds how fast the admin token is guessed. An address that has sent the right one is not slowed down by
-// the guesses of other networks.
+// the guesses of other networks; each server remembers its own.
 type wrongTokens struct {
-	addresses, networks, all *throttle.Throttle
+	limits throttle.Limits
 
 	mu    sync.Mutex
 	known map[string]bool // addresses that have sent the right one
@@ -163,28 +156,24 @@ type wrongTokens struct {
 // mostKnown bounds the addresses that are remembered. Only who has the token adds one.
 const mostKnown = 100
 
-func newWrongTokens() *wrongTokens {
-	return &wrongTokens{addresses: throttle.New(ofAddress), networks: throttle.New(ofNetwork),
-		all: throttle.New(ofNetwork), known: map[string]bool{}}
-}
-
 // try returns nil for the right token, errToken for a wrong one, and a WaitError after too many wrong ones.
-func (t *wrongTokens) try(address string, right bool) error {
+func (t *wrongTokens) try(ctx context.Context, address string, right bool) error {
 	near, far := throttle.Networks(address)
+	tolls := []throttle.Toll{ofTokens.addresses.Of(near), ofTokens.networks.Of(far), ofTokens.all.Of("")}
 	if !right {
-		if err := take(toll{t.addresses, near}, toll{t.networks, far}, toll{t.all, ""}); err != nil {
-			return err
-		}
-		return errToken
+		return cmp.Or[error](take(ctx, t.limits, tolls...), errToken)
+	}
+	t.mu.Lock()
+	known := t.known[near]
+	t.mu.Unlock()
+	if known {
+		return nil
+	}
+	if wait, err := t.limits.Wait(ctx, tolls...); err != nil || wait > 0 {
+		return cmp.Or[error](err, &WaitError{wait})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known[near] {
-		return nil
-	}
-	if wait := max(t.addresses.Wait(near), t.networks.Wait(far), t.all.Wait("")); wait > 0 {
-		return &WaitError{wait}
-	}
 	if len(t.known) >= mostKnown {
 		clear(t.known)
 	}

@@ -46,7 +46,7 @@ func New(o Options) *Handler {
 
 // Open adds the routes for people who are not signed in.
 func (h *Handler) Open(g *echo.Group) {
-	slow := core.SlowDown()
+	slow := h.core.SlowDown("setup")
 	g.GET("/setup", h.setupPage)
 	g.POST("/setup", h.setupPost, slow)
 	g.GET("/login", h.loginPage)
@@ -55,7 +55,7 @@ func (h *Handler) Open(g *echo.Group) {
 
 // OpenAPI adds the calls for people who are not signed in.
 func (h *Handler) OpenAPI(a *core.API) {
-	core.Post(a.With(core.SlowDown()), "/setup", h.setupAPI, core.Call{
+	core.Post(a.With(h.core.SlowDown("setup call")), "/setup", h.setupAPI, core.Call{
 		ID:          "setUp",
 		Summary:     "Create the first account, an administrator's, and sign in",
 		Description: "Needs the one-time code that the server prints when it starts without any account.",
@@ -96,7 +96,9 @@ type Credentials struct {
 
 // firstAccount makes the first account and signs in with it.
 func (h *Handler) firstAccount(ctx context.Context, in Credentials) (accounts.User, error) {
-	if !h.core.Sessions.Setup.Open() {
+	if open, err := h.core.Sessions.Setup.Open(ctx); err != nil {
+		return accounts.User{}, err
+	} else if !open {
 		return accounts.User{}, accounts.ErrNotFirst
 	}
 	if !h.core.Sessions.Setup.Is(in.Code) {
@@ -130,7 +132,9 @@ func (h *Handler) setupAPI(c echo.Context, in *setUpRequest) (core.None, error) 
 }
 
 func (h *Handler) loginPage(c echo.Context) error {
-	if h.core.Sessions.Setup.Open() {
+	if open, err := h.core.Sessions.Setup.Open(c.Request().Context()); err != nil {
+		return err
+	} else if open {
 		return c.Redirect(http.StatusSeeOther, "/setup")
 	}
 	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {

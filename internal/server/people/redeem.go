@@ -30,7 +30,7 @@ func NewRedeemer(k *core.Core, links *accounts.Links, s Steps) *Redeemer {
 
 // Open adds the routes for people who are not signed in.
 func (h *Redeemer) Open(g *echo.Group) {
-	slow := core.SlowDown()
+	slow := h.core.SlowDown("link")
 	for _, kind := range []string{accounts.Invitation, accounts.Reset} {
 		g.GET("/"+kind+"/:code", h.open(kind), slow)
 		g.GET("/"+kind, h.page(kind))
@@ -40,7 +40,7 @@ func (h *Redeemer) Open(g *echo.Group) {
 
 // OpenAPI adds the calls for people who are not signed in.
 func (h *Redeemer) OpenAPI(a *core.API) {
-	a = a.With(core.SlowDown())
+	a = a.With(h.core.SlowDown("link call"))
 	core.Post(a, "/invitation", h.joinAPI, core.Call{
 		ID:      "acceptInvitation",
 		Summary: "Create an account with the code of an invitation, and use the invitation up",

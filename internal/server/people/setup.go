@@ -33,8 +33,11 @@ func (h *Handler) showSetup(c echo.Context, status int, v setupView) error {
 
 func (h *Handler) setupPage(c echo.Context) error {
 	ctx := c.Request().Context()
+	open, err := h.core.Sessions.Setup.Open(ctx)
 	switch {
-	case !h.core.Sessions.Setup.Open():
+	case err != nil:
+		return err
+	case !open:
 		return c.Redirect(http.StatusSeeOther, "/login")
 	case c.QueryParam("code") == "":
 		return h.showSetup(c, http.StatusOK, setupView{Wrong: words.T(ctx, "setup.link")})

@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -28,6 +29,7 @@ const secretBytes = 32
 type Key struct {
 	id   string
 	aead cipher.AEAD
+	mac  []byte
 }
 
 // NewSecret returns a new random secret key, as the text that secret.key holds.
@@ -61,7 +63,11 @@ func Derive(secret string) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("derive key: %w", err)
 	}
-	return &Key{id: hex.EncodeToString(derived[32:]), aead: aead}, nil
+	mac, err := hkdf.Key(sha256.New, []byte(secret), nil, "reprise hashes at rest", 32)
+	if err != nil {
+		return nil, fmt.Errorf("derive key: %w", err)
+	}
+	return &Key{id: hex.EncodeToString(derived[32:]), aead: aead, mac: mac}, nil
 }
 
 // ID returns a name of the key that does not reveal it.
@@ -103,6 +109,13 @@ func (k *Key) Unwrap(sealed, purpose string) ([]byte, error) {
 		return nil, ErrWrongKey
 	}
 	return k.aead.Open(nil, nil, raw, []byte(purpose))
+}
+
+// MAC returns 32 bytes, always the same for a text and a purpose, that nobody can tell without the key.
+func (k *Key) MAC(text, purpose string) []byte {
+	h := hmac.New(sha256.New, k.mac)
+	fmt.Fprintf(h, "%d:%s%s", len(purpose), purpose, text)
+	return h.Sum(nil)
 }
 
 // Fingerprint returns the hash that the database stores in place of a session token.

@@ -19,9 +19,10 @@ import (
 // own, because a server is to be heard of while it may not write, and while a long transaction runs. Its statements are
 // for Postgres alone. It is safe for concurrent use.
 type Book struct {
-	db  *sql.DB
-	at  db.Place
-	key *db.Key // what servers tell each other is sealed with it
+	db    *sql.DB
+	tries *sql.DB // see Limits
+	at    db.Place
+	key   *db.Key // what servers tell each other is sealed with it
 }
 
 // Open connects to the list of servers. It changes nothing. The error says what is wrong; it is [db.ErrWrongKey] if the
@@ -31,11 +32,15 @@ func Open(ctx context.Context, at db.Place, key *db.Key) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Book{own, at, key}, nil
+	tries, err := db.OpenAlone(ctx, at, key)
+	if err != nil {
+		return nil, errors.Join(err, own.Close())
+	}
+	return &Book{own, tries, at, key}, nil
 }
 
-// Close closes the connection.
-func (b *Book) Close() error { return b.db.Close() }
+// Close closes the connections.
+func (b *Book) Close() error { return errors.Join(b.tries.Close(), b.db.Close()) }
 
 // Empty reports whether the database has no tables yet.
 func (b *Book) Empty(ctx context.Context) (bool, error) {
@@ -81,12 +86,13 @@ func scanLeader(row *sql.Row) (l cluster.Leader, err error) {
 	return l, err
 }
 
-// Settled waits until somebody has an account.
-func (b *Book) Settled(ctx context.Context) error {
+// Begun waits until a server has led: the tables are complete then.
+func (b *Book) Begun(ctx context.Context) error {
 	for {
-		fresh, err := b.Fresh(ctx)
-		if err != nil || !fresh {
-			return err
+		var begun bool
+		err := b.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM leader WHERE lease > 0)").Scan(&begun)
+		if err = unlessEmpty(err); err != nil || begun {
+			return db.Explain(err)
 		}
 		select {
 		case <-ctx.Done():

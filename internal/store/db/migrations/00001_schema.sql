@@ -931,6 +931,13 @@ CREATE TABLE leases (
     UNIQUE (app, lease) -- so that a change of the lease waits for transactions under it, and a confirmation does not
 );
 
+-- How often secrets were tried at all servers: see servers.Limits.
+CREATE TABLE tries (
+    bucket     TEXT NOT NULL PRIMARY KEY, -- the name of a limit, and a number that the secret key gives
+    forgets_at INTEGER NOT NULL -- when it will have forgotten its tries
+);
+CREATE INDEX tries_forgotten ON tries (forgets_at);
+
 CREATE TABLE leader (
     id        INTEGER NOT NULL PRIMARY KEY, -- always 1
     lease     INTEGER NOT NULL, -- grows with each leader
