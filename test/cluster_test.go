@@ -37,7 +37,7 @@ func TestServersShareADatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	database := postgrestest.Start(t).Database("reprise")
-	env := clusterOf(database, w)
+	env := append(clusterOf(database, w), "REPRISE_NOTIFY_URLS="+w.Mailbox.NtfyURL)
 	first := startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, env...)
 	until(t, func() bool { return strings.Contains(first.log.String(), "this server leads") }, "a leader")
 	second := startWith(t, []string{"-data-dir", t.TempDir(), "-listen", "127.0.0.1:0"}, env...)
@@ -46,7 +46,9 @@ func TestServersShareADatabase(t *testing.T) {
 	require.Contains(t, checked, "127.0.0.1:0 is free for the other servers.")
 
 	// The first account is created on one server and used on the other.
+	until(t, func() bool { return second.timesFollowing() == 1 }, "a follower")
 	v := second.newcomer()
+	require.Len(t, v.call("GET", "/channels", nil, http.StatusOK)["channels"], 1, "that of the settings")
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
 	v.becomes("listenbrainz", "healthy")
 	require.Eventually(t, func() bool {
@@ -56,6 +58,7 @@ func TestServersShareADatabase(t *testing.T) {
 	require.Contains(t, v.page("/health", http.StatusOK), "Answers pages and players")
 	v.call("PATCH", "/admin/settings", object{"base_url": first.url + "/music"}, http.StatusOK)
 	require.Contains(t, v.page("/music/health", http.StatusOK), `href="/music/listening"`, "the path is passed on")
+	until(t, func() bool { return second.timesFollowing() == 2 }, "a follower with the new settings")
 	tab, _ := v.open()
 	w.Play()
 	v.at(first).call("POST", "/connections/listenbrainz/sync", nil, http.StatusAccepted)

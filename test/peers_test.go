@@ -3,8 +3,11 @@ package test
 import (
 	"database/sql"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,6 +32,10 @@ func twoServers(t *testing.T, database string, w *demo.World) (first, second *pr
 	return first, begin()
 }
 
+func (p *process) timesFollowing() int {
+	return strings.Count(p.log.String(), "this server follows the leader")
+}
+
 // Promise: Every server of a database shows the same, at once, and goes on showing it while the others hang.
 func TestEveryServerShowsTheSame(t *testing.T) {
 	t.Parallel()
@@ -45,9 +52,7 @@ func TestEveryServerShowsTheSame(t *testing.T) {
 	}
 	secret := v.call("POST", "/players", object{"name": "Radio", "kind": "listenbrainz"}, 201)["secret"].(string)
 	answering := func(times int) {
-		until(t, func() bool {
-			return strings.Count(second.log.String(), "this server follows the leader") == times
-		}, "a second that answers")
+		until(t, func() bool { return second.timesFollowing() == times }, "a second that answers")
 	}
 	answering(1)
 
@@ -178,4 +183,81 @@ func TestServersShareTheCalls(t *testing.T) {
 	v.call("DELETE", "/connections/listenbrainz", nil, http.StatusNoContent)
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
 	v.becomes("listenbrainz", "healthy")
+}
+
+// Promise: Any server makes the first account, once, and people sign in, change what asks no service, and sign out
+// while nobody leads.
+func TestAnyServerSignsPeopleIn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 10})
+	database := postgrestest.Start(t).Database("reprise")
+	first, second := twoServers(t, database, w)
+	require.NotEmpty(t, first.code)
+	require.Equal(t, first.code, second.code)
+	until(t, func() bool { return second.timesFollowing() == 1 }, "a follower")
+	both := []*process{first, second}
+	for _, p := range both {
+		require.Contains(t, p.visitor().page("/login", http.StatusOK), "/setup", "before the first account")
+	}
+	codes := make([]int, 2)
+	var setups sync.WaitGroup
+	for n, name := range []string{"Alice", "Mallory"} {
+		setups.Go(func() {
+			answer, _ := both[n].visitor().send("POST", "/setup",
+				object{"code": first.code, "name": name, "password": password})
+			codes[n] = answer.StatusCode
+		})
+	}
+	setups.Wait()
+	require.ElementsMatch(t, []int{http.StatusCreated, http.StatusConflict}, codes)
+	name := []string{"Alice", "Mallory"}[slices.Index(codes, http.StatusCreated)]
+	for _, p := range both {
+		p.visitor().call("POST", "/setup", object{"code": first.code, "name": "Eve", "password": password},
+			http.StatusConflict)
+		require.NotContains(t, p.visitor().page("/login", http.StatusOK), "setup")
+	}
+
+	kept, err := sql.Open("pgx", database)
+	require.NoError(t, err)
+	defer kept.Close()
+	nobody, err := kept.Begin() // leads until this ends
+	require.NoError(t, err)
+	_, err = nobody.Exec("SELECT 1 FROM leader FOR UPDATE")
+	require.NoError(t, err)
+	require.Error(t, first.stop(syscall.SIGKILL))
+	v := second.visitor()
+	v.submit("/login", url.Values{"name": {name}, "password": {password}}, http.StatusOK)
+	v.call("PATCH", "/account", object{"time_zone": "Asia/Tokyo"}, http.StatusOK)
+	require.Equal(t, "Asia/Tokyo", v.call("GET", "/account", nil, http.StatusOK)["time_zone"])
+	token := v.call("POST", "/tokens", object{"name": "Script", "scope": "read"}, http.StatusCreated)
+	v.call("DELETE", "/tokens/"+token["id"].(string), nil, http.StatusNoContent)
+	v.call("POST", "/players", object{"name": "Radio", "kind": "listenbrainz"}, http.StatusCreated)
+	link := v.call("POST", "/admin/invitations", object{}, http.StatusCreated)["url"].(string)
+	guest := second.visitor()
+	require.Contains(t, guest.page(strings.TrimPrefix(link, second.url), http.StatusOK), "password")
+	v.submit("/logout", nil, http.StatusOK)
+	v.call("GET", "/account", nil, http.StatusUnauthorized)
+	require.Zero(t, second.timesLeading())
+	require.NoError(t, nobody.Rollback())
+}
+
+// Promise: Guesses through several servers are as few as through one.
+func TestServersCountGuessesTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 10})
+	first, second := twoServers(t, postgrestest.Start(t).Database("reprise"), w)
+	first.newcomer()
+	until(t, func() bool { return second.timesFollowing() == 1 }, "a follower")
+	refused := make([]bool, 2)
+	all := make([]string, 0, 40)
+	for n := range 40 { // ten are free, and a slow machine gets a few more in the meantime
+		at := []*process{first, second}[n%2]
+		answer, _ := at.from(n+1).send("POST", "/session", object{"name": "alice", "password": "not this one"})
+		all = append(all, answer.Status)
+		refused[n%2] = refused[n%2] || answer.StatusCode == http.StatusTooManyRequests
+		if n < 10 {
+			require.Equal(t, http.StatusUnauthorized, answer.StatusCode, all)
+		}
+	}
+	require.Equal(t, []bool{true, true}, refused, "the account's tries of both: %v", all)
 }

@@ -5,8 +5,8 @@
 // One server leads: it alone runs the loops and calls upstream services, exactly as a single server does. So a wait
 // that an upstream dictates, the pace of a host, a refreshed token and what was told once are each known in one place,
 // and a new leader begins as a single server does after a restart: with what is in the database. Every server answers
-// by itself what it can from the database: pages, the API's reading calls, websockets, and what players send. What
-// needs the leader is passed on to it.
+// by itself what it can from the database: pages, the API's reading calls, websockets, what players send, and what
+// people change that asks no service. What needs the leader is passed on to it.
 //
 // # Who leads
 //

@@ -29,6 +29,7 @@ const (
 	aboutPlaying  = "playing"  // what is playing now
 	aboutPlays    = "plays"    // a server that has just begun asks what is playing
 	aboutSettings = "settings" // they have changed
+	aboutChanges  = "changes"  // a request has changed something, perhaps without an event
 	aboutBreaker  = "breaker"  // the endpoint of one that an administrator closes
 	aboutAll      = "all"      // look at everything again: another server leads
 )
@@ -153,6 +154,7 @@ func (p *Peer) Run(ctx context.Context) error {
 	defer p.Notes.Missed(func() { p.lookAgain(ctx) })()
 	defer hear(aboutJobs, p.hearJob)()
 	defer hear(aboutBreaker, p.hearBreaker)()
+	defer hear(aboutChanges, func(json.RawMessage) { p.Traffic.ChangedRemotely() })()
 	defer hear(aboutAll, func(json.RawMessage) { p.lookAgain(ctx) })()
 	if p.Leads {
 		if err := p.Connections.SaveAllLive(ctx, p.Store, []string{leases.OfLeader}); err != nil {
@@ -196,6 +198,7 @@ func (p *Peer) check(ctx context.Context) {
 // Flush returns when the other servers show everything that was done before it, so that nobody who asks another server
 // after an answer sees older data. It gives up after flushWithin.
 func (p *Peer) Flush(ctx context.Context) {
+	p.Notes.Tell(aboutChanges, nil)
 	ctx, cancel := context.WithTimeout(ctx, flushWithin)
 	defer cancel()
 	mark := userEvent{done: make(chan struct{})}

@@ -267,6 +267,11 @@ func TestAnAnswerWaitsForTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &post{}
 		leader, other := p.joins(t, "1", true), p.joins(t, "2", false)
+		pass()
+		_ = leader.all()
+		other.Flush(t.Context())
+		pass()
+		require.Equal(t, []string{"changes"}, leader.all(), "there may have been no event")
 		leader.Bus.Publish(1, events.Event{Type: events.Connection, Connection: "lastfm"})
 		began := time.Now()
 		leader.Flush(t.Context())

@@ -10,3 +10,6 @@ func (s *Server) Unbounded(total int) {
 
 // Shrinks is exported for its table of media types.
 var Shrinks = shrinks
+
+// Leaderless are the routes that need no leader, by method.
+var Leaderless = leaderless

@@ -3,28 +3,66 @@ package server
 import (
 	"net/http"
 	"strings"
+
+	"reprise/internal/server/core"
 )
 
-// leaderless are the routes that are answered from the database alone, also while another server leads: what they read
-// of other servers' memory is in the database as well. All are of GET.
-var leaderless = routeSet(`
-	/metrics / /activity /connections/:id /connections/:id/runs /corrections /corrections/suspicious
-	/deliveries /export /help /help/:page /listening /listening/years /listening/years/:year /listens
-	/listens/:id /loved /manifest.webmanifest /music/:kind/:id /notifications /now /offline /players /playlists
-	/playlists/:id /search /settings /settings/account /settings/account/export /settings/programs
-	/settings/services /share /sw.js /year/:code /api/v1/account /api/v1/activity /api/v1/albums/:id
-	/api/v1/artists/:id /api/v1/connections /api/v1/connections/:id /api/v1/connections/:id/forwarding
-	/api/v1/connections/:id/runs /api/v1/connections/:id/skipped /api/v1/corrections /api/v1/deliveries
-	/api/v1/events /api/v1/events/sse /api/v1/export/all.zip /api/v1/export/corrections.jsonl
-	/api/v1/export/lastfm.csv /api/v1/export/listenbrainz.zip /api/v1/export/listens.csv
-	/api/v1/export/listens.jsonl /api/v1/export/maloja.json /api/v1/export/playlists/:file
-	/api/v1/export/stats/:file /api/v1/feed.atom /api/v1/feed.json /api/v1/listens /api/v1/listens/invented
-	/api/v1/listens/suspicious /api/v1/loves /api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing
-	/api/v1/openapi.yaml /api/v1/players /api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id
-	/api/v1/search /api/v1/sessions /api/v1/stats/days /api/v1/stats/hours /api/v1/stats/people
-	/api/v1/stats/summary /api/v1/stats/top/:kind /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens
-	/api/v1/tracks/:id
-`)
+// leaderless are the routes that are answered from the database alone, by method, also while another server leads: what
+// they read of other servers' memory is in the database as well, and what they change, the others read there, or the
+// events tell them. Whatever calls a service, or has to do with work under way, is not among them.
+var leaderless = map[string]map[string]bool{
+	http.MethodGet: routeSet(`
+		/ /activity /connections/:id /connections/:id/runs /corrections /corrections/suspicious /deliveries
+		/export /help /help/:page /invitation /invitation/:code /listening /listening/years
+		/listening/years/:year /listens /listens/:id /listens/delete /listens/new /login /loved
+		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
+		/music/:kind/:id/split /notifications /now /offline /players /players/:id /players/:id/remove
+		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id /reset
+		/reset/:code /search /settings /settings/account /settings/account/export /settings/people
+		/settings/people/:id /settings/people/:id/reset /settings/people/invitations
+		/settings/people/invitations/:id /settings/programs /settings/programs/:id/revoke
+		/settings/programs/made /settings/services /setup /share /sw.js /year/:code /api/v1/account
+		/api/v1/activity /api/v1/albums/:id /api/v1/artists/:id /api/v1/connections /api/v1/connections/:id
+		/api/v1/connections/:id/forwarding /api/v1/connections/:id/runs /api/v1/connections/:id/skipped
+		/api/v1/corrections /api/v1/deliveries /api/v1/events /api/v1/events/sse /api/v1/export/all.zip
+		/api/v1/export/corrections.jsonl /api/v1/export/lastfm.csv /api/v1/export/listenbrainz.zip
+		/api/v1/export/listens.csv /api/v1/export/listens.jsonl /api/v1/export/maloja.json
+		/api/v1/export/playlists/:file /api/v1/export/stats/:file /api/v1/feed.atom /api/v1/feed.json
+		/api/v1/listens /api/v1/listens/invented /api/v1/listens/suspicious /api/v1/loves
+		/api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing /api/v1/openapi.yaml /api/v1/players
+		/api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id /api/v1/search /api/v1/sessions
+		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/people /api/v1/stats/summary
+		/api/v1/stats/top/:kind /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
+	`),
+	http.MethodPost: routeSet(`
+		/corrections/:id/undo /corrections/invented /corrections/suspicious/:id/keep /invitation /language
+		/listens/:id /listens/:id/split /listens/delete /listens/new /login /logout /loved
+		/music/:kind/:id/merge /music/:kind/:id/rename /music/:kind/:id/split /music/track/:id/love
+		/notifications/:id/ack /players /players/:id /players/:id/pause /players/:id/remove /players/:id/resume
+		/players/:id/secret /players/allow /reset /settings/account/look /settings/account/name
+		/settings/account/password /settings/account/sessions/:id/end /settings/account/sessions/end
+		/settings/account/sharing /settings/people /settings/people/:id/name /settings/people/:id/reset
+		/settings/people/:id/signout /settings/people/invitations /settings/people/invitations/:id/revoke
+		/settings/programs /settings/programs/:id/revoke /setup /api/v1/admin/invitations /api/v1/admin/users
+		/api/v1/admin/users/:id/reset /api/v1/albums/:id/merge /api/v1/albums/:id/split
+		/api/v1/artists/:id/merge /api/v1/artists/:id/split /api/v1/corrections/:id/undo /api/v1/invitation
+		/api/v1/listens /api/v1/listens/:id/split /api/v1/listens/delete /api/v1/listens/invented/delete
+		/api/v1/listens/suspicious/:id/keep /api/v1/notifications/:id/ack /api/v1/notifications/:id/seen
+		/api/v1/players /api/v1/players/:id/secret /api/v1/reset /api/v1/session /api/v1/setup /api/v1/tokens
+		/api/v1/tracks/:id/merge /api/v1/tracks/:id/split
+	`),
+	http.MethodPut: routeSet(`
+		/api/v1/tracks/:id/love
+	`),
+	http.MethodPatch: routeSet(`
+		/api/v1/account /api/v1/albums/:id /api/v1/artists/:id /api/v1/listens/:id /api/v1/players/:id
+		/api/v1/tracks/:id
+	`),
+	http.MethodDelete: routeSet(`
+		/api/v1/admin/invitations/:id /api/v1/admin/users/:id/sessions /api/v1/listens/:id /api/v1/players/:id
+		/api/v1/session /api/v1/sessions /api/v1/sessions/:id /api/v1/tokens/:id /api/v1/tracks/:id/love
+	`),
+}
 
 func routeSet(paths string) map[string]bool {
 	all := map[string]bool{}
@@ -34,17 +72,22 @@ func routeSet(paths string) map[string]bool {
 	return all
 }
 
-// NeedsNoLeader reports whether a request is answered from the database alone, while another server leads.
+// NeedsNoLeader reports whether a request is answered from the database alone, while another server leads. One that may
+// be repeated with its key is the leader's: of two at once, it alone knows the other.
 func (s *Server) NeedsNoLeader(r *http.Request) bool {
 	if s.resources.door.Takes(r) {
 		return true
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if leaderless[method] == nil || core.Keyed(r) {
 		return false
 	}
 	c := s.echo.AcquireContext()
 	defer s.echo.ReleaseContext(c)
 	c.Reset(r, nil)
-	s.echo.Router().Find(http.MethodGet, s.resources.core.Local(r.URL).Path, c)
-	return leaderless[c.Path()]
+	s.echo.Router().Find(method, s.resources.core.Local(r.URL).Path, c)
+	return leaderless[method][c.Path()]
 }

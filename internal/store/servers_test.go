@@ -78,7 +78,6 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	require.False(t, all[0].Leads)
 }
 
-// Promise: Guesses through several servers are as few as through one.
 func TestServersOfPostgresCountTries(t *testing.T) {
 	t.Parallel()
 	if !postgrestest.On() {

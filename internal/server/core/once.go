@@ -66,6 +66,9 @@ func (u *underway) enter(key string) (leave func(), ok bool) {
 	}, true
 }
 
+// Keyed says whether a request is one that Once does once.
+func Keyed(r *http.Request) bool { return r.Method == http.MethodPost && r.Header.Get(keyHeader) != "" }
+
 // Once is middleware that does a POST with the header Idempotency-Key once: the same call with the same key by the same
 // person gets the first answer again, for a day. Only answers of success are kept, since a refusal has done nothing. Of
 // two at once, one is refused with 409; another call under the same key with 422. It runs once the caller is known.
@@ -77,7 +80,7 @@ func (k *Core) Once(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		key := r.Header.Get(keyHeader)
-		if key == "" || r.Method != http.MethodPost {
+		if !Keyed(r) {
 			return next(c)
 		}
 		if len(key) > longestKey {

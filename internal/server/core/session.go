@@ -69,8 +69,8 @@ func (s *Sessions) over(tls bool) {
 
 func newSessions(o Options) *Sessions {
 	return &Sessions{
-		Setup:   &setupCode{code: o.SetupCode, exists: o.Store.HasUsers},
-		manager: newManager(o.Sessions, false), rows: o.Sessions, log: o.Log, store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
+		Setup: &setupCode{code: o.SetupCode, store: o.Store}, manager: newManager(o.Sessions, false), rows: o.Sessions,
+		log: o.Log, store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
 	}
 }
 

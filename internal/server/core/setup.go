@@ -8,7 +8,7 @@ import (
 // setupCode is the right to make the first account, once: which one that is, the database decides, because each of
 // several servers gives the right. It is safe for concurrent use.
 type setupCode struct {
-	exists func(context.Context) (bool, error) // whether there is an account
+	store Store
 
 	mu   sync.Mutex
 	code string // empty when the right has ended
@@ -19,7 +19,7 @@ func (c *setupCode) Open(ctx context.Context) (bool, error) {
 	if !c.given() {
 		return false, nil
 	}
-	exists, err := c.exists(ctx)
+	exists, err := c.store.HasUsers(ctx)
 	if err == nil && exists {
 		c.Use()
 	}
