@@ -166,9 +166,9 @@ var arrows = map[string][]string{
 	},
 	"internal/store/db": {
 		"internal/leases", "internal/library", "internal/resilience", "internal/search",
-		"internal/store/prepared", "internal/store/traffic", "internal/tables",
+		"internal/store/prepared", "internal/store/rows", "internal/store/traffic", "internal/tables",
 	},
-	"internal/store/prepared": {"internal/store/traffic"},
+	"internal/store/prepared": {"internal/store/rows", "internal/store/traffic"},
 	"internal/store/traffic":  {},
 	"internal/store/deletions": {
 		"internal/delivery", "internal/library", "internal/store/connections", "internal/store/db",
@@ -184,7 +184,7 @@ var arrows = map[string][]string{
 	},
 	"internal/store/forwarding": {
 		"internal/delivery", "internal/library", "internal/store/connections", "internal/store/db",
-		"internal/store/listens", "internal/store/outbox",
+		"internal/store/listens", "internal/store/outbox", "internal/store/statistics",
 	},
 	"internal/store/imports": {
 		"internal/delivery", "internal/imports", "internal/library", "internal/music",
@@ -222,6 +222,7 @@ var arrows = map[string][]string{
 		"internal/store/db",
 	},
 	"internal/store/playlists": {"internal/library", "internal/store/copies", "internal/store/db"},
+	"internal/store/rows":      {"internal/tables"},
 	"internal/store/rules": {
 		"internal/library", "internal/music", "internal/store/catalogue", "internal/store/corrections",
 		"internal/store/db", "internal/store/enrichment", "internal/store/statistics",

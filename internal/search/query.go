@@ -21,6 +21,28 @@ type Word struct {
 	Begin bool
 }
 
+// Render returns what a text must have, all of the queries, as a database wants it: a word as word does, and the words
+// for "and" and "or".
+func Render(all []Query, word func(Word) string, and, or string) string {
+	join := func(n int, part func(int) string, by string) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = part(i)
+		}
+		if n == 1 {
+			return parts[0]
+		}
+		return "(" + strings.Join(parts, by) + ")"
+	}
+	return join(len(all), func(i int) string {
+		return join(len(all[i]), func(j int) string {
+			return join(len(all[i][j]), func(k int) string {
+				return join(len(all[i][j][k]), func(l int) string { return word(all[i][j][k][l]) }, and)
+			}, or)
+		}, and)
+	}, or)
+}
+
 // mostAsked is the most words of a question that are looked for.
 const mostAsked = 8
 

@@ -163,7 +163,7 @@ func TestLookAtChangesNothing(t *testing.T) {
 		require.Equal(t, before, snapshot(t, dir), "byte for byte")
 	}
 	step := int64(newest(t))
-	whole := db.Look{Sound: true, Step: step, Newest: step, Opens: true, Listens: 20,
+	whole := db.Look{Sound: true, Step: step, Newest: step, Oldest: step, Opens: true, Listens: 20,
 		Settings: map[string]string{}}
 	require.Equal(t, whole, look(dir, true, s.Key), "while a server writes to it")
 	unchanged(killed, whole, s.Key)

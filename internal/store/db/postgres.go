@@ -12,7 +12,6 @@ import (
 	"net"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing/fstest"
 	"time"
 
@@ -25,7 +24,7 @@ import (
 
 	"reprise/internal/leases"
 	"reprise/internal/resilience"
-	"reprise/internal/store/prepared"
+	"reprise/internal/store/rows"
 	"reprise/internal/store/traffic"
 	"reprise/internal/tables"
 )
@@ -319,68 +318,18 @@ func (c pgConn) CheckNamedValue(v *driver.NamedValue) error {
 	switch value := v.Value.(type) {
 	case string:
 		v.Value = tables.Clean(value)
-	case prepared.Rows:
-		return prepared.Convert(v)
+	case rows.Rows:
+		return rows.Convert(v)
 	}
 	return c.Conn.CheckNamedValue(v)
 }
 
 // ExecContext implements driver.ExecerContext.
 func (c pgConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if rows, ok := prepared.RowsOf(args); ok {
-		query, args = arrays(query, rows)
+	if all, ok := rows.Of(args); ok {
+		query, args = all.Arrays(query)
 	}
 	return c.Conn.ExecContext(ctx, query, args)
-}
-
-// arrays returns a statement that inserts rows with an array for each column: it is the same for any number of rows,
-// and Postgres does not look at each value as a part of the statement.
-func arrays(head string, rows prepared.Rows) (query string, args []driver.NamedValue) {
-	casts := make([]string, rows.Width)
-	args = make([]driver.NamedValue, rows.Width)
-	for i := range rows.Width {
-		var cast string
-		var array any
-		switch kindOf(rows, i).(type) {
-		case string:
-			cast, array = "text", column(rows, i, tables.Clean)
-		case []byte:
-			cast, array = "bytea", column(rows, i, func(b []byte) []byte { return b })
-		case float64:
-			cast, array = "float8", column(rows, i, func(f float64) float64 { return f })
-		case bool:
-			cast, array = "bool", column(rows, i, func(b bool) bool { return b })
-		default:
-			cast, array = "int8", column(rows, i, func(n int64) int64 { return n })
-		}
-		casts[i] = "$" + strconv.Itoa(i+1) + "::" + cast + "[]"
-		args[i] = driver.NamedValue{Ordinal: i + 1, Value: array}
-	}
-	return head + " SELECT * FROM unnest(" + strings.Join(casts, ",") + ") " + rows.Tail, args
-}
-
-// kindOf returns a value of a column that is not nil, if there is one.
-func kindOf(rows prepared.Rows, column int) any {
-	for i := column; i < len(rows.Values); i += rows.Width {
-		if v := rows.Values[i]; v != nil {
-			return v
-		}
-	}
-	return nil
-}
-
-// column returns the values of a column; a nil is NULL.
-func column[T any](rows prepared.Rows, column int, as func(T) T) []*T {
-	all := make([]*T, 0, len(rows.Values)/rows.Width)
-	for i := column; i < len(rows.Values); i += rows.Width {
-		var v *T
-		if t, ok := rows.Values[i].(T); ok {
-			t = as(t)
-			v = &t
-		}
-		all = append(all, v)
-	}
-	return all
 }
 
 // exists reports whether the tables are there.

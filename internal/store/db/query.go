@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
-	"reprise/internal/store/prepared"
+	"reprise/internal/store/rows"
 )
 
 // ExecTx runs a statement in a transaction. Its error is for [DB.Write], which explains it.
@@ -102,7 +102,7 @@ func InsertRows(ctx context.Context, tx *sql.Tx, head string, width int, args []
 	if len(args) == 0 {
 		return nil
 	}
-	return ExecTx(ctx, tx, head, prepared.Rows{Width: width, Values: args, Tail: tail})
+	return ExecTx(ctx, tx, head, rows.Rows{Width: width, Values: args, Tail: tail})
 }
 
 // PlaceholdersFrom returns n groups of width placeholders each that begin with $first.

@@ -26,27 +26,6 @@ var (
 	TrackFields  = Fields{"title artist", "AB"}
 )
 
-// expression renders what a text must have for an engine: a word as word does, and the words for "and" and "or".
-func expression(all []search.Query, word func(search.Word) string, and, or string) string {
-	join := func(n int, part func(int) string, by string) string {
-		parts := make([]string, n)
-		for i := range parts {
-			parts[i] = part(i)
-		}
-		if n == 1 {
-			return parts[0]
-		}
-		return "(" + strings.Join(parts, by) + ")"
-	}
-	return join(len(all), func(i int) string {
-		return join(len(all[i]), func(j int) string {
-			return join(len(all[i][j]), func(k int) string {
-				return join(len(all[i][j][k]), func(l int) string { return word(all[i][j][k][l]) }, and)
-			}, or)
-		}, and)
-	}, or)
-}
-
 // AddTexts implements engine.
 func (f SQLiteFile) AddTexts(ctx context.Context, tx *sql.Tx, all []Text) error {
 	rows := make([]any, 0, 4*len(all))
@@ -58,7 +37,7 @@ func (f SQLiteFile) AddTexts(ctx context.Context, tx *sql.Tx, all []Text) error 
 
 // Texts implements engine.
 func (f SQLiteFile) Texts(ctx context.Context, q Querier, in Fields, all []search.Query) ([]int64, error) {
-	match := "{" + in.columns + "} : (" + expression(all, func(w search.Word) string {
+	match := "{" + in.columns + "} : (" + search.Render(all, func(w search.Word) string {
 		if w.Begin {
 			return `"` + w.Text + `"*`
 		}
@@ -77,12 +56,11 @@ func (p postgres) AddTexts(ctx context.Context, tx *sql.Tx, all []Text) error {
 		SELECT id, words::tsvector FROM unnest($1::int8[], $2::text[]) t (id, words)`, ids, words)
 }
 
-// beginnings is up to how many letters the beginning of a word is a lexeme of its own, as the index of SQLite has it.
+// beginnings is up to how many letters the beginning of a word is a lexeme of its own, as SQLite has it in its index.
 // Of so few letters Postgres would have to put together the rows of thousands of words.
 const beginnings = 3
 
-// vector returns a text as Postgres writes a tsvector. The field is a part of each lexeme: weights are not in the index,
-// and would have every row read.
+// vector returns a text as Postgres writes a tsvector. The field is a part of each lexeme: weights aren't in the index.
 func vector(t Text) string {
 	var b strings.Builder
 	for i, words := range []string{t.Title, t.Artist, t.Album} {
@@ -116,7 +94,7 @@ func lexeme(fields string, w search.Word) string {
 
 // Texts implements engine.
 func (p postgres) Texts(ctx context.Context, q Querier, in Fields, all []search.Query) ([]int64, error) {
-	match := expression(all, func(w search.Word) string { return lexeme(in.letters, w) }, " & ", " | ")
+	match := search.Render(all, func(w search.Word) string { return lexeme(in.letters, w) }, " & ", " | ")
 	return numbers(ctx, q,
 		"SELECT string_agg(CAST(id AS TEXT), ',') FROM search_texts WHERE words @@ $1::tsquery", match)
 }

@@ -6,6 +6,7 @@ import (
 
 	"reprise/internal/store/connections"
 	"reprise/internal/store/db"
+	"reprise/internal/store/statistics"
 )
 
 // What became of a person's listens at a connection is counted by span, and kept with the version of the span. A page
@@ -63,7 +64,7 @@ func (s *Store) countFate(ctx context.Context, user int64, target connections.Ac
 				AND `+target.In("f.connection", 4)+`) THEN ''
 			ELSE 'missing' END AS class, count(*)
 		FROM listens l WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3 GROUP BY class`,
-		target.Args(user, f.span*db.SpanLength, (f.span+1)*db.SpanLength)...)
+		target.Args(user, f.span*statistics.SpanLength, (f.span+1)*statistics.SpanLength)...)
 	for _, r := range rows {
 		switch r.class {
 		case "forwarded":

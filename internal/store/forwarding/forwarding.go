@@ -13,6 +13,7 @@ import (
 	"reprise/internal/store/db"
 	"reprise/internal/store/listens"
 	"reprise/internal/store/outbox"
+	"reprise/internal/store/statistics"
 )
 
 // ForwardingRules returns a person's forwarding rules, by provider.
@@ -66,7 +67,7 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 			}
 			return errors.Join(s.outbox.EnqueueAll(ctx, tx, r.Batches(ids, true)), db.ExecTx(ctx, tx,
 				"UPDATE listen_columns SET version = version + 1 WHERE user_id = $1 AND span >= $2",
-				r.User, db.SpanOf(r.From)))
+				r.User, statistics.SpanOf(r.From)))
 		})
 		n, more = n+len(ids), len(ids) == forwardAtOnce
 	}
@@ -198,7 +199,7 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.C
 		}
 		var some []delivery.ForwardedListen
 		some, err = db.List(ctx, s.db.Reader, scan, forwardedListens(target),
-			target.Args(user, conn, limit-len(all), f.span*db.SpanLength, (f.span+1)*db.SpanLength)...)
+			target.Args(user, conn, limit-len(all), f.span*statistics.SpanLength, (f.span+1)*statistics.SpanLength)...)
 		all = append(all, some...)
 	}
 	return all, err

@@ -21,7 +21,7 @@ import (
 func Touched(ctx context.Context, tx *sql.Tx, user int64, times []int64) error {
 	spans := map[int64]bool{}
 	for _, at := range times {
-		spans[db.SpanOf(time.UnixMilli(at))] = true
+		spans[statistics.SpanOf(time.UnixMilli(at))] = true
 	}
 	return statistics.ChangedListens(ctx, tx, user, spans)
 }

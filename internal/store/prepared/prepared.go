@@ -10,6 +10,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"reprise/internal/store/rows"
 	"reprise/internal/store/traffic"
 )
 
@@ -128,8 +129,8 @@ func (c *preparedConn) put(query string, s sqliteStmt) error {
 func (c *preparedConn) ExecContext(
 	ctx context.Context, query string, args []driver.NamedValue,
 ) (driver.Result, error) {
-	if rows, ok := RowsOf(args); ok {
-		return c.insert(ctx, query, rows)
+	if all, ok := rows.Of(args); ok {
+		return c.insert(ctx, query, all)
 	}
 	s, err := c.take(ctx, query)
 	if err != nil {

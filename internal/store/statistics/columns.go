@@ -68,7 +68,7 @@ func (s *Store) EachColumns(ctx context.Context, r Range, fn func(*listening.Col
 	if err != nil {
 		return err
 	}
-	from, to := db.SpanOf(time.Unix(r.First, 0)), db.SpanOf(time.Unix(r.Last, 0))
+	from, to := SpanOf(time.Unix(r.First, 0)), SpanOf(time.Unix(r.Last, 0))
 	order := "ASC"
 	if r.Backwards {
 		order = "DESC"
@@ -164,7 +164,7 @@ func (s *Store) BuildColumns(ctx context.Context) error {
 
 // columns reads the listens of a person in a span.
 func (s *Store) columns(ctx context.Context, user, span int64) (*listening.Columns, error) {
-	b := listening.NewBuilder(span * db.SpanLength / 1000)
+	b := listening.NewBuilder(span * SpanLength / 1000)
 	last := int64(0)
 	scan := func(r db.Scanner) (none struct{}, err error) {
 		var id, at, spelling int64
@@ -189,7 +189,7 @@ func (s *Store) columns(ctx context.Context, user, span int64) (*listening.Colum
 		LEFT JOIN connection_numbers n ON n.number = s.connection
 		LEFT JOIN players p ON p.id = s.player
 		WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3 ORDER BY l.played_at, l.id`,
-		user, span*db.SpanLength, (span+1)*db.SpanLength)
+		user, span*SpanLength, (span+1)*SpanLength)
 	return b.Columns(), err
 }
 

@@ -35,7 +35,7 @@ func (s *Store) CountListens(ctx context.Context, user int64) (n int, err error)
 		if !known {
 			err := s.db.Reader.QueryRowContext(ctx, `SELECT count(*) FROM listens
 				WHERE user_id = $1 AND played_at >= $2 AND played_at < $3`,
-				user, v.number*db.SpanLength, (v.number+1)*db.SpanLength).Scan(&some)
+				user, v.number*SpanLength, (v.number+1)*SpanLength).Scan(&some)
 			if err != nil {
 				return 0, db.Explain(err)
 			}
@@ -61,5 +61,5 @@ func (s *Store) spansOf(ctx context.Context, user int64) ([]span, error) {
 
 // SpanIn is the span of a time in milliseconds in SQL, rounded down as SpanOf does.
 func SpanIn(at string) string {
-	return fmt.Sprintf("(%[1]s - ((%[1]s %% %[2]d) + %[2]d) %% %[2]d) / %[2]d", at, db.SpanLength)
+	return fmt.Sprintf("(%[1]s - ((%[1]s %% %[2]d) + %[2]d) %% %[2]d) / %[2]d", at, SpanLength)
 }

@@ -110,7 +110,7 @@ func (s *Store) countAll(ctx context.Context, user int64, p *HeardBy) error {
 		return err
 	}
 	for _, c := range all {
-		if c.Start >= p.latest.number*db.SpanLength/1000 {
+		if c.Start >= p.latest.number*SpanLength/1000 {
 			continue
 		}
 		for i, id := range c.Spelling {
@@ -132,7 +132,7 @@ func (s *Store) countLatest(ctx context.Context, user int64, p *HeardBy) error {
 		return none, nil
 	}
 	_, err := db.List(ctx, s.db.Reader, scan, "SELECT spelling_id, played_at FROM listens WHERE user_id = $1 AND "+
-		"played_at >= $2", user, p.latest.number*db.SpanLength)
+		"played_at >= $2", user, p.latest.number*SpanLength)
 	return err
 }
 
