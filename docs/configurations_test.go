@@ -74,6 +74,12 @@ func TestProgramsTakeTheirConfigurations(t *testing.T) {
 	require.Greater(t, checked["haproxy"], 1)
 }
 
+func TestHAProxyTakesTheConfigurationForCompose(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("/usr/sbin/haproxy", "-c", "-dW", "-f", "../configs/compose/haproxy.cfg").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
 // systemd takes the unit of the packages; what it starts is installed by them.
 func TestSystemdTakesTheUnit(t *testing.T) {
 	t.Parallel()

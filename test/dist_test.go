@@ -32,7 +32,7 @@ func TestComposeFilesFitTheProgram(t *testing.T) {
 	const dir = "../configs/compose"
 	files, err := filepath.Glob(dir + "/*.yaml")
 	require.NoError(t, err)
-	require.Len(t, files, 3)
+	require.Len(t, files, 4)
 	version, err := command(t, "", nil, "-version")
 	require.NoError(t, err)
 	number, _, _ := strings.Cut(strings.TrimPrefix(version, "reprise "), "-")
@@ -53,7 +53,7 @@ func TestComposeFilesFitTheProgram(t *testing.T) {
 			for _, secret := range s.Secrets {
 				require.Contains(t, c.Secrets, secret, file)
 			}
-			if name != "reprise" {
+			if !strings.HasPrefix(name, "reprise") {
 				continue
 			}
 			if s.Image != "" {
@@ -61,8 +61,9 @@ func TestComposeFilesFitTheProgram(t *testing.T) {
 			}
 			var environ []string
 			for name, value := range s.Environment {
-				for _, asked := range []string{"POSTGRES_PASSWORD", "ADMIN_TOKEN"} {
-					value = strings.ReplaceAll(value, "${"+asked+":?is missing in .env}", "0123456789abcdef")
+				for _, asked := range []string{"POSTGRES_PASSWORD", "ADMIN_TOKEN", "SECRET_KEY"} {
+					value = strings.ReplaceAll(value, "${"+asked+":?is missing in .env}",
+						strings.Repeat("0123456789abcdef", 4))
 				}
 				environ = append(environ, name+"="+value)
 			}
@@ -70,6 +71,49 @@ func TestComposeFilesFitTheProgram(t *testing.T) {
 			require.NoError(t, err, file)
 		}
 	}
+}
+
+// Promise: The Kubernetes manifest sets settings that exist to values that are right.
+func TestTheKubernetesManifestFitsTheProgram(t *testing.T) {
+	t.Parallel()
+	var deployment struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					Containers []struct {
+						Image string
+						Env   []struct {
+							Name, Value string
+							ValueFrom   struct {
+								SecretKeyRef struct{ Key string } `yaml:"secretKeyRef"`
+							} `yaml:"valueFrom"`
+						}
+					}
+				}
+			}
+		}
+	}
+	text, err := os.ReadFile("../configs/kubernetes/reprise.yaml")
+	require.NoError(t, err)
+	parts := strings.Split(string(text), "\n---\n")
+	require.Len(t, parts, 2)
+	require.NoError(t, yaml.Unmarshal([]byte(parts[1]), &deployment))
+	secrets := map[string]string{"database-url": "postgres://reprise:password@db:5432/reprise",
+		"secret-key": strings.Repeat("0123456789abcdef", 4)}
+	c := deployment.Spec.Template.Spec.Containers[0]
+	var alone composed
+	readYAML(t, "compose/compose.yaml", &alone)
+	require.Equal(t, alone.Services["reprise"].Image, c.Image)
+	var environ []string
+	for _, e := range c.Env {
+		if strings.HasPrefix(e.Name, "REPRISE_") {
+			value := e.Value + secrets[e.ValueFrom.SecretKeyRef.Key]
+			environ = append(environ, e.Name+"="+strings.ReplaceAll(value, "$(POD_IP)", "10.1.2.3"))
+		}
+	}
+	require.Len(t, environ, 6)
+	_, err = config.Load("", environ, nil, registry.Descriptions())
+	require.NoError(t, err)
 }
 
 // Promise: Prometheus finds its token and its alerts, and Grafana finds Prometheus and the dashboard, where Compose

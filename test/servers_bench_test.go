@@ -53,8 +53,19 @@ var visited = []string{"/", "/listening", "/listens", "/playlists", "/notificati
 type fleet struct {
 	*person
 	servers []*process
-	secrets []string // of players
+	secrets []string // of players, each of somebody else
 	client  *http.Client
+}
+
+// known is how many songs somebody has heard before a benchmark.
+const known = 200
+
+// song is what is played: one time in ten, music that nobody has heard.
+func song(n int) string {
+	if n%10 == 0 {
+		return fmt.Sprint("New song ", n)
+	}
+	return fmt.Sprint("Song ", n%known)
 }
 
 // newFleet starts servers that share a database with one person who has heard something.
@@ -79,8 +90,13 @@ func newFleet(b *testing.B, n int, settings ...string) *fleet {
 	f.becomes("listenbrainz", "healthy")
 	f.eventually("the history", func() bool { return f.total() >= 2000 })
 	for i := range 16 {
-		made := f.call("POST", "/players", object{"name": fmt.Sprint("Room ", i), "kind": "listenbrainz"}, 201)
+		m := f.memberFrom(f.servers[0], i+2, fmt.Sprint("listener-", i))
+		made := m.call("POST", "/players", object{"name": "Room", "kind": "listenbrainz"}, 201)
 		f.secrets = append(f.secrets, made["secret"].(string))
+	}
+	for n := range known {
+		require.True(b, devices["listenbrainz"](f.servers[0].url, f.secrets[0], fmt.Sprint("Song ", n),
+			time.Now().Add(-time.Duration(n+1)*time.Hour)))
 	}
 	until(b, func() bool {
 		answering := func(p *process) bool {
@@ -178,8 +194,8 @@ func BenchmarkServers(b *testing.B) {
 				var sent atomic.Int64
 				began := time.Now().Add(-24 * time.Hour)
 				plays, _ := f.rate(b, func(who int) bool {
-					n := sent.Add(1)
-					return devices["listenbrainz"](f.base, f.secrets[who], fmt.Sprint("Song ", n),
+					n := int(sent.Add(1))
+					return devices["listenbrainz"](f.base, f.secrets[who], song(n),
 						began.Add(time.Duration(n)*time.Second))
 				})
 				b.ReportMetric(plays, "plays/s")
@@ -256,7 +272,7 @@ func BenchmarkServersCall(b *testing.B) {
 				for i, secret := range secrets { // each play goes to all connections of its person
 					sending.Go(func() {
 						for n := range plays / people {
-							assert.True(b, devices["listenbrainz"](f.base, secret, fmt.Sprint("Song ", i, " ", n),
+							assert.True(b, devices["listenbrainz"](f.base, secret, song(i*plays/people+n),
 								began.Add(-time.Duration(n)*time.Second)))
 						}
 					})
