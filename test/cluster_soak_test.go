@@ -33,7 +33,7 @@ func balance(t testing.TB, servers ...string) string {
 		"frontend music\n bind " + at + "\n default_backend reprise\n" +
 		"backend reprise\n option httpchk GET /readyz\n option redispatch\n retries 3\n")
 	for i, s := range servers {
-		fmt.Fprintf(&settings, " server s%d %s check inter 500ms fall 2 rise 1\n", i, s)
+		fmt.Fprintf(&settings, " server s%d %s check inter 1s fall 2 rise 1 on-marked-down shutdown-sessions\n", i, s)
 	}
 	path := filepath.Join(t.TempDir(), "haproxy.cfg")
 	require.NoError(t, os.WriteFile(path, []byte(settings.String()), 0o600))

@@ -93,7 +93,7 @@ type relay struct {
 }
 
 // newRelay returns the address of a database as it is reached through a relay.
-func newRelay(t *testing.T, database string) (*relay, string) {
+func newRelay(t testing.TB, database string) (*relay, string) {
 	t.Helper()
 	u, err := url.Parse(database)
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func (r *relay) swallow() (mend func()) {
 }
 
 // calls returns when a server has begun calls of upstream services, from its log.
-func (p *process) calls(t *testing.T) (all []time.Time) {
+func (p *process) calls(t testing.TB) (all []time.Time) {
 	t.Helper()
 	for line := range strings.Lines(p.log.String()) {
 		var entry struct {

@@ -124,7 +124,7 @@ func TestANewLeaderIsNews(t *testing.T) {
 		require.False(t, woken())
 
 		b.goes(true)
-		time.Sleep(SilentAfter - ConfirmEvery - time.Millisecond)
+		time.Sleep(readyFor - ConfirmEvery - time.Millisecond)
 		require.True(t, second.Heard())
 		time.Sleep(ConfirmEvery + time.Millisecond)
 		require.False(t, second.Heard())

@@ -19,6 +19,9 @@ const (
 	VacantAfter = leases.VacantAfter
 	// SilentAfter is when a server that says nothing is listed as silent.
 	SilentAfter = 15 * time.Second
+	// readyFor is how long a server is ready that the database doesn't answer: it misses two answers. A load balancer
+	// then asks the others, before people have waited long.
+	readyFor = 2 * ConfirmEvery
 	// answerWithin is how long the database may take to answer a confirmation, and claimWithin a claim, which ends the
 	// connections of the leader before.
 	answerWithin, claimWithin = 5 * time.Second, 20 * time.Second
@@ -286,5 +289,5 @@ func (m *Member) Ask() {
 func (m *Member) Heard() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return time.Since(m.heard) < SilentAfter
+	return time.Since(m.heard) < readyFor
 }
