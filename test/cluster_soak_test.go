@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,18 +62,20 @@ type seat struct {
 	env   []string
 }
 
-// Promise: Servers whose leader is killed, stopped or cut off again and again lose no play and double none.
+// Promise: Servers that are killed, stopped, cut off and upgraded again and again, with a database that restarts,
+// lose no play and double none.
 func TestServersLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)
 	t.Parallel()
 	disruptions, fans, every := 1, 20, time.Second
 	if soak.All() { // ten minutes
-		disruptions, fans, every = 16, 1000, 15*time.Second
+		disruptions, fans, every = 24, 1000, 15*time.Second
 	}
 	clock := newHourglass(time.Now().Add(-30 * 24 * time.Hour))
 	w := newWorld(t, demo.Options{Plays: 300, Now: clock.now, TokenLife: 1000 * time.Hour})
-	database := postgrestest.Start(t).Database("reprise")
+	postgres := postgrestest.Start(t)
+	database := postgres.Database("reprise")
 	kept, err := sql.Open("pgx", database)
 	require.NoError(t, err)
 	defer kept.Close()
@@ -157,7 +160,8 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 			}, "the wait to be stored: nobody can know what a server heard just before it died")
 		}
 		play()
-		switch n % 5 {
+		other := seats[(slices.Index(seats, leader)+1)%len(seats)]
+		switch n % 8 {
 		case 1:
 			mend := leader.relay.swallow()
 			play()
@@ -168,11 +172,27 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 			play()
 			arrived()
 			require.NoError(t, leader.cmd.Process.Signal(syscall.SIGCONT))
-		default:
-			require.Error(t, leader.stop(syscall.SIGKILL))
+		case 5:
+			postgres.Stop()
+			postgres.Resume()
 			play()
 			arrived()
-			leader.process = startWith(t, leader.args, leader.env...)
+		case 7: // an upgrade
+			for _, s := range seats {
+				require.NoError(t, s.stop(syscall.SIGTERM))
+				play()
+				s.process = startWith(t, s.args, s.env...)
+			}
+			arrived()
+		default:
+			broken := leader
+			if n%8 == 2 || n%8 == 6 {
+				broken = other
+			}
+			require.Error(t, broken.stop(syscall.SIGKILL))
+			play()
+			arrived()
+			broken.process = startWith(t, broken.args, broken.env...)
 		}
 		if n == disruptions/2 {
 			people.loseTokens()
