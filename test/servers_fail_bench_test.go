@@ -59,7 +59,7 @@ func (s *slowest) at(share float64) float64 {
 }
 
 // BenchmarkServersFail measures what people notice when one of three servers behind a load balancer fails, the one that
-// calls the service: how long pages of the others take, 99 of 100; the longest that anybody waits for a page, whether it
+// calls the service: how long pages of the others take, 99 of 100; the longest that anybody waits for a page, if it
 // comes or not; the longest that an open page is without its websocket; and when the service is called again.
 func BenchmarkServersFail(b *testing.B) {
 	if _, err := exec.LookPath("/usr/sbin/haproxy"); err != nil {

@@ -35,6 +35,8 @@ const (
 	keptBody = 256 << 10
 	// bodies is how many are kept at once; others are passed on as they come.
 	bodies = 256
+	// endWithin is how long requests may take when a server stops following.
+	endWithin = 5 * time.Second
 	// sendWithin is the longest pause in a body that is passed on.
 	sendWithin = 30 * time.Second
 )
@@ -137,22 +139,38 @@ func (g *Gate) Lead(h Pages) {
 type follower struct {
 	Pages
 	requests sync.WaitGroup
+	ctx      context.Context // of all of them
+	end      context.CancelFunc
 }
 
 // Follow makes the gate answer by itself what needs no leader. With nil that ends, and Follow returns when those
-// requests have been answered.
+// requests have been answered; those that take longer than endWithin are ended.
 func (g *Gate) Follow(h Pages) {
 	var next *follower
 	if h != nil {
 		next = &follower{Pages: h}
+		next.ctx, next.end = context.WithCancel(context.Background())
 	}
 	g.following.Lock()
 	before := g.follower
 	g.follower = next
 	g.following.Unlock()
-	if before != nil {
-		before.requests.Wait()
+	if before == nil {
+		return
 	}
+	answered := make(chan struct{})
+	go func() {
+		before.requests.Wait()
+		close(answered)
+	}()
+	for range 2 { // those that are ended may have a last word
+		select {
+		case <-answered:
+		case <-time.After(endWithin):
+			before.end()
+		}
+	}
+	before.end()
 }
 
 // answersAsFollower answers a request that needs no leader, and reports whether that was possible.
@@ -166,7 +184,10 @@ func (g *Gate) answersAsFollower(w http.ResponseWriter, r *http.Request) bool {
 	h.requests.Add(1)
 	g.following.RUnlock()
 	defer h.requests.Done()
-	h.ServeHTTP(w, r)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)()
+	h.ServeHTTP(w, r.WithContext(ctx))
 	return true
 }
 

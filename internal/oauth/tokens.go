@@ -69,11 +69,16 @@ var (
 	errNoRenewal = errors.New("this permission cannot be renewed")
 	// errReplaced wraps context.Canceled: it says nothing about the provider.
 	errReplaced = fmt.Errorf("the connection was replaced or removed: %w", context.Canceled)
+	// errWaiting wraps it as well.
+	errWaiting = fmt.Errorf("another server renews the token: %w", context.Canceled)
 )
 
-// renewFor is more than one try may take, so that no answer to a first try is lost. A claim lasts as long: after a
-// server was killed, another one may renew.
+// renewFor is more than one try may take, so that no answer to a first try is lost.
 const renewFor = resilience.CallTimeout + 5*time.Second
+
+// claimFor is how long a renewal is claimed: the call ends before, also if the database takes its time. When a server
+// was killed, another one may renew after that.
+const claimFor = renewFor + 15*time.Second
 
 // lookAgain is how long to wait before looking whether another server has renewed the token.
 const lookAgain = 250 * time.Millisecond
@@ -98,10 +103,12 @@ func (t *Tokens) Fresh(
 			mine = true
 			// The end of the caller must not interrupt a renewal: a rotated token that nobody stored is lost. The
 			// limit is for repeated tries, which a stop of the server would wait for.
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*renewFor) // the claim of another first
-			defer cancel()
-			return t.renew(ctx, call, p, c, stale)
+			kept := context.WithoutCancel(ctx)
+			return t.renew(kept, ctx.Done(), call, p, c, stale)
 		})
+		if errors.Is(err, errWaiting) && ctx.Err() == nil {
+			continue // the caller that waited is gone
+		}
 		if met, ok := errors.AsType[*backoff.NotBeforeError](err); ok && met.Met && !mine {
 			continue // that was about the run of another caller, which may have been of another stream
 		}
@@ -119,21 +126,28 @@ func flightKey(c library.Connection) string {
 	return fmt.Sprintf("%d/%s/%d", c.User, c.ID, c.Generation)
 }
 
-func (t *Tokens) renew(
-	ctx context.Context, call resilience.Call, p *providers.Provider, c library.Connection, stale string,
-) (string, error) {
+// renew renews a token. gone ends the wait for another server that is at it, but no renewal.
+func (t *Tokens) renew(ctx context.Context, gone <-chan struct{}, call resilience.Call, p *providers.Provider,
+	c library.Connection, stale string) (token string, err error) {
 	var claim time.Time // zero until the renewal is this server's
+	asked := false
+	defer func() {
+		if !asked {
+			t.give(ctx, c, claim)
+		}
+	}()
 	for {
 		now, err := t.current(ctx, c)
 		if err != nil {
 			return "", err
 		}
+		if now.Generation != c.Generation {
+			return t.Fresh(ctx, call, p, now, stale) // a flight of its own
+		}
+		c = now
 		old := now.Credentials[refreshToken]
 		switch {
-		case now.Generation != c.Generation:
-			return t.Fresh(ctx, call, p, now, stale) // a flight of its own
 		case usable(now.Credentials, stale):
-			t.give(ctx, now, claim)
 			return now.Credentials[accessToken], nil // somebody was faster
 		case old == "":
 			if token := now.Credentials[accessToken]; token != stale {
@@ -141,17 +155,18 @@ func (t *Tokens) renew(
 			}
 			return "", errNoRenewal
 		case !claim.IsZero():
+			asked = true
 			return t.ask(ctx, call, p, renewed{now, claim})
 		}
-		if claim, err = t.claim(ctx, now); err != nil {
+		if claim, err = t.claim(ctx, gone, now); err != nil {
 			return "", err
 		}
 	}
 }
 
 // claim claims the renewal of a connection's token. It returns the zero time after it has waited for somebody else.
-func (t *Tokens) claim(ctx context.Context, c library.Connection) (claim time.Time, err error) {
-	until := time.Now().Add(renewFor).Truncate(time.Millisecond)
+func (t *Tokens) claim(ctx context.Context, gone <-chan struct{}, c library.Connection) (claim time.Time, err error) {
+	until := time.Now().Add(claimFor).Truncate(time.Millisecond)
 	taken, err := t.store.ClaimRenewal(ctx, c, until)
 	if errors.Is(err, library.ErrNotFound) {
 		return claim, errReplaced
@@ -160,8 +175,8 @@ func (t *Tokens) claim(ctx context.Context, c library.Connection) (claim time.Ti
 		return until, err
 	}
 	select {
-	case <-ctx.Done():
-		return claim, fmt.Errorf("another server renews the token: %w", context.Canceled)
+	case <-gone:
+		return claim, errWaiting
 	case <-time.After(min(lookAgain, time.Until(taken)+time.Millisecond)):
 		return claim, nil
 	}
@@ -179,7 +194,9 @@ func (t *Tokens) ask(ctx context.Context, call resilience.Call, p *providers.Pro
 	call.Client = t.client
 	old := c.Credentials[refreshToken]
 	secrets := []string{old, p.OAuth.ClientSecret}
-	asking, cancel := context.WithTimeout(ctx, renewFor)
+	// The limit is for repeated tries, which a stop of the server would wait for; and another server may renew when the
+	// claim ends.
+	asking, cancel := context.WithDeadline(ctx, c.claim.Add(renewFor-claimFor))
 	defer cancel()
 	source := config(p.OAuth, "").TokenSource(through(asking, call, secrets...), &oauth2.Token{RefreshToken: old})
 	token, err := source.Token()
@@ -189,7 +206,7 @@ func (t *Tokens) ask(ctx context.Context, call resilience.Call, p *providers.Pro
 	}
 	c.Credentials = merge(c.Credentials, token)
 	err = t.save(ctx, c)
-	if errors.Is(err, library.ErrNotFound) { // replaced while the provider answered
+	if errors.Is(err, library.ErrNotFound) { // replaced while the provider answered, or the claim has ended
 		return "", errReplaced
 	}
 	return token.AccessToken, err

@@ -25,7 +25,8 @@ import (
 // What servers tell each other about.
 const (
 	aboutEvents   = "event"    // on the bus
-	aboutJobs     = "job"      // a kind of job whose alarm should look
+	aboutJobs     = "job"      // a kind of job whose alarm should look, when transactions have ended
+	aboutStored   = "stored"   // a kind of job whose alarm should look
 	aboutPlaying  = "playing"  // what is playing now
 	aboutPlays    = "plays"    // a server that has just begun asks what is playing
 	aboutSettings = "settings" // they have changed
@@ -39,7 +40,8 @@ type Traffic interface{ ChangedRemotely() }
 
 // Queue is that of jobs; see queue.Queue.
 type Queue interface {
-	Follow(tell func(kind string))
+	Follow(tell func(kind string, stored bool))
+	LookHere(kind string)
 	LookAfter(ctx context.Context, kinds ...string) error
 	LookAll()
 }
@@ -112,7 +114,13 @@ func Join(o Options) *Peer {
 	o.Playing.Follow(func(t players.Turn) { o.Notes.Tell(aboutPlaying, t) })
 	o.Endpoints.apps, o.Endpoints.notes = o.Apps, o.Notes
 	o.Connections.ReadRemote(o.Store)
-	o.Queue.Follow(func(kind string) { o.Notes.Tell(aboutJobs, kind) })
+	o.Queue.Follow(func(kind string, stored bool) {
+		topic := aboutJobs
+		if stored {
+			topic = aboutStored
+		}
+		o.Notes.Tell(topic, kind)
+	})
 	return p
 }
 
@@ -153,6 +161,7 @@ func (p *Peer) Run(ctx context.Context) error {
 	defer hear(aboutPlays, func(json.RawMessage) { p.Playing.TellAgain() })()
 	defer p.Notes.Missed(func() { p.lookAgain(ctx) })()
 	defer hear(aboutJobs, p.hearJob)()
+	defer hear(aboutStored, p.hearStored)()
 	defer hear(aboutBreaker, p.hearBreaker)()
 	defer hear(aboutChanges, func(json.RawMessage) { p.Traffic.ChangedRemotely() })()
 	defer hear(aboutAll, func(json.RawMessage) { p.lookAgain(ctx) })()
@@ -243,6 +252,14 @@ func (p *Peer) hearJob(data json.RawMessage) {
 	select {
 	case p.jobs <- kind:
 	default: // as many looks are waiting
+	}
+}
+
+func (p *Peer) hearStored(data json.RawMessage) {
+	var kind string
+	if p.read(data, &kind) {
+		p.Traffic.ChangedRemotely()
+		p.Queue.LookHere(kind)
 	}
 }
 

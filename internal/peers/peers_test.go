@@ -52,7 +52,7 @@ type parts struct {
 	did    []string
 	refuse error // to save
 	moved  bool  // the settings have changed
-	look   func(string)
+	look   func(string, bool)
 }
 
 func (p *parts) does(what string) {
@@ -111,7 +111,9 @@ func (p *parts) moves(moved bool) {
 	p.moved = moved
 }
 
-func (p *parts) Follow(tell func(string)) { p.look = tell }
+func (p *parts) Follow(tell func(string, bool)) { p.look = tell }
+
+func (p *parts) LookHere(kind string) { p.does("looks at stored " + kind) }
 
 func (p *parts) LookAfter(_ context.Context, kinds ...string) error {
 	p.does("looks at " + strings.Join(kinds, " and "))
@@ -194,7 +196,7 @@ func TestWhatOneServerDoesIsKnownToTheOther(t *testing.T) {
 			"before the others look")
 
 		other.Bus.Publish(1, events.Event{Type: events.Players, Connection: "player-1"})
-		other.parts.look("send")
+		other.parts.look("send", false)
 		pass()
 		require.Equal(t, []events.Type{events.Players}, next(t, here))
 		require.ElementsMatch(t, []string{"changes", "changes", "looks at send"}, leader.all())

@@ -46,8 +46,8 @@ type Queue struct {
 	looks  sync.Map               // channel by kind of job, with a value when its alarm is to look up what is due
 	again  sync.Map               // kinds of jobs whose alarm is to look at everything that is due
 	server string                 // see Options
-	// tell, if set, has the other servers look as well.
-	tell func(kind string)
+	// tell, if set, has the other servers look as well; stored says that they need not wait for a transaction.
+	tell func(kind string, stored bool)
 }
 
 // Options say how a queue is opened.
@@ -97,13 +97,9 @@ func (q *Queue) queueOf(kind string) string {
 }
 
 // Insert inserts jobs of a kind in a transaction. Where several servers share the work, the alarm of the one that has
-// to do it inserts them.
+// to do it inserts them: it has to Look.
 func Insert[T river.JobArgs](ctx context.Context, q *Queue, tx *sql.Tx, all ...T) error {
-	if len(all) == 0 {
-		return nil
-	}
-	q.Look(all[0].Kind())
-	if q.server != "" {
+	if len(all) == 0 || q.server != "" {
 		return nil
 	}
 	return insert(ctx, q, tx, all)
@@ -134,20 +130,29 @@ func Complete[T river.JobArgs](ctx context.Context, tx *sql.Tx, job *river.Job[T
 // End is Complete in a transaction of its own. What has become due during the job is looked up after it.
 func End[T river.JobArgs](ctx context.Context, q *Queue, job *river.Job[T]) error {
 	err := q.write(ctx, func(tx *sql.Tx) error { return Complete(ctx, tx, job) })
-	q.Look(job.Kind)
+	q.LookHere(job.Kind)
 	return err
 }
 
 // Look has the alarm of a kind of job look soon at what is due: what waits has changed. It may be called in the
 // transaction that changes it, because the alarm waits for that. The other servers' alarms look as well.
 func (q *Queue) Look(kind string) {
-	q.lookHere(kind)
+	q.LookHere(kind)
 	if q.tell != nil {
-		q.tell(kind)
+		q.tell(kind, false)
 	}
 }
 
-func (q *Queue) lookHere(kind string) {
+// Stored is Look for what is committed, so that nobody has to wait for it.
+func (q *Queue) Stored(kind string) {
+	q.LookHere(kind)
+	if q.tell != nil {
+		q.tell(kind, true)
+	}
+}
+
+// LookHere is Stored for the alarm of this server only.
+func (q *Queue) LookHere(kind string) {
 	select {
 	case q.look(kind) <- struct{}{}:
 	default:
@@ -158,7 +163,7 @@ func (q *Queue) lookHere(kind string) {
 // before.
 func (q *Queue) LookAgain(kind string) {
 	q.again.Store(kind, true)
-	q.lookHere(kind)
+	q.LookHere(kind)
 }
 
 // LookAll is LookAgain for every kind of job that is worked here.
@@ -169,14 +174,15 @@ func (q *Queue) LookAll() {
 	})
 }
 
-// Follow has tell called for each Look, so that the other servers look as well. Call it before the first Look.
-func (q *Queue) Follow(tell func(kind string)) { q.tell = tell }
+// Follow has tell called for each Look and Stored, so that the other servers look as well: for Look with LookAfter, for
+// Stored with LookHere. Call it before the first of them.
+func (q *Queue) Follow(tell func(kind string, stored bool)) { q.tell = tell }
 
 // LookAfter has alarms of this server look at what another server's transactions change, which are waited for.
 func (q *Queue) LookAfter(ctx context.Context, kinds ...string) error {
 	err := q.write(ctx, func(*sql.Tx) error { return nil })
 	for _, kind := range kinds {
-		q.lookHere(kind)
+		q.LookHere(kind)
 	}
 	return err
 }

@@ -82,6 +82,29 @@ func TestPlaysOfPeopleAreStoredAtOnce(t *testing.T) {
 	<-stored
 }
 
+// A phone sends what it has kept, many plays at once and some of them of new music: what is acknowledged is stored.
+func TestNoPlayThatWasAcknowledgedIsLost(t *testing.T) {
+	t.Parallel()
+	if !postgrestest.On() {
+		return
+	}
+	one, _ := bothServers(t)
+	bob := addUser(t, one, "Bob", accounts.Admin)
+	send := sender(t, one, bob)
+	const senders, plays = 12, 25
+	var work sync.WaitGroup
+	for who := range senders {
+		work.Go(func() {
+			for n := range plays {
+				l := played(fmt.Sprint("Track ", who*n%40), float64(who+senders*n))
+				require.NoError(t, send([]library.Listen{l}))
+			}
+		})
+	}
+	work.Wait()
+	require.Equal(t, senders*plays, count(t, one, bob))
+}
+
 // Two servers store the plays of twenty people at once, most of them of the same new music, and forward them.
 func TestServersStoreWithoutDoubles(t *testing.T) {
 	t.Parallel()
@@ -105,13 +128,13 @@ func TestServersStoreWithoutDoubles(t *testing.T) {
 		}
 	}
 	work.Wait()
-	count := func(query string) (n int) {
+	rows := func(query string) (n int) {
 		require.NoError(t, one.Reader.QueryRow(query).Scan(&n))
 		return n
 	}
-	require.Equal(t, people*plays, count("SELECT count(*) FROM listens"))
-	require.Equal(t, 2*people*plays, count("SELECT count(*) FROM listen_sources"))
-	require.Equal(t, plays, count("SELECT count(*) FROM spellings"))
-	require.Equal(t, people*plays, count("SELECT count(*) FROM forwards"))
-	require.Equal(t, people*plays, count("SELECT count(*) FROM deliveries"))
+	require.Equal(t, people*plays, rows("SELECT count(*) FROM listens"))
+	require.Equal(t, 2*people*plays, rows("SELECT count(*) FROM listen_sources"))
+	require.Equal(t, plays, rows("SELECT count(*) FROM spellings"))
+	require.Equal(t, people*plays, rows("SELECT count(*) FROM forwards"))
+	require.Equal(t, people*plays, rows("SELECT count(*) FROM deliveries"))
 }

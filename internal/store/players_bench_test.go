@@ -80,7 +80,7 @@ func BenchmarkPlayers(b *testing.B) {
 }
 
 // sender returns what stores plays of a new player.
-func sender(b *testing.B, s *Store, user int64) func([]library.Listen) error {
+func sender(b testing.TB, s *Store, user int64) func([]library.Listen) error {
 	b.Helper()
 	p, err := s.AddPlayer(b.Context(), players.Player{User: user, Name: "Kitchen", Kind: players.ListenBrainz,
 		CreatedAt: time.Now()}, players.NewSecret(), players.Most)

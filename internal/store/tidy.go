@@ -19,7 +19,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 	now := time.Now()
 	return errors.Join(
 		s.Exec(ctx, "DELETE FROM sessions WHERE expires_at <= $1", db.Millis(now)),
-		s.Exec(ctx, "DELETE FROM tries WHERE forgets_at <= $1", db.Millis(now.Add(-time.Minute))), // another clock's
+		s.Exec(ctx, "DELETE FROM tries WHERE forgets_at <= $1", db.Millis(now.Add(-time.Hour))), // unused
 		s.Exec(ctx, "DELETE FROM links WHERE expires_at <= $1", db.Millis(now)),
 		s.Exec(ctx, "DELETE FROM oauth_states WHERE created_at <= $1", db.Millis(now.Add(-time.Hour))),
 		s.Exec(ctx, "DELETE FROM answers WHERE kept_at <= $1", db.Millis(now.Add(-settings.AnswerLife))),

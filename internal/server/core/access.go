@@ -187,7 +187,8 @@ func (a *Access) bearer(r *http.Request, address, secret string) (bearer, error)
 	}
 	right := a.isAdminToken(secret)
 	if err := a.wrong.try(r.Context(), address, right); err != nil {
-		if near, _ := throttle.Networks(address); a.refused.Take(near) == 0 {
+		_, waits := errors.AsType[*WaitError](err)
+		if near, _ := throttle.Networks(address); (waits || errors.Is(err, errToken)) && a.refused.Take(near) == 0 {
 			a.log.Warn(logRefused, "address", address)
 		}
 		return bearer{}, err

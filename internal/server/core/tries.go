@@ -104,7 +104,10 @@ func (k *Core) Guess(
 		k.failedTry(c, u)
 		return checked, err
 	}
-	return checked, cmp.Or(err, k.limits.GiveBack(context.WithoutCancel(ctx), own))
+	if err := k.limits.GiveBack(context.WithoutCancel(ctx), own); err != nil {
+		k.Log.Debug("a try that was right counts as a wrong one", "err", err)
+	}
+	return checked, err
 }
 
 // Visitors returns middleware that limits how often pages without a session are opened by one address, by its network,

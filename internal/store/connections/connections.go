@@ -184,8 +184,9 @@ func Current(ctx context.Context, q db.RowQuerier, user int64, conn library.Conn
 func (s *Store) ClaimRenewal(ctx context.Context, c library.Connection, until time.Time) (taken time.Time, err error) {
 	err = s.db.WriteFor(ctx, c.User, func(ctx context.Context, tx *sql.Tx) error {
 		claimed, err := db.Affected(tx.ExecContext(ctx, `UPDATE connections SET renewal_until = $1
-			WHERE user_id = $2 AND connection = $3 AND generation = $4 AND renewal_until < $5`,
-			db.Millis(until), c.User, c.ID, c.Generation, db.Millis(time.Now())))
+			WHERE user_id = $2 AND connection = $3 AND generation = $4
+				AND (renewal_until < $5 OR renewal_until > $6)`, // a clock that was set back ends no claim
+			db.Millis(until), c.User, c.ID, c.Generation, db.Millis(time.Now()), db.Millis(until.Add(time.Hour))))
 		if err != nil || claimed > 0 {
 			return err
 		}

@@ -23,11 +23,8 @@ func personalOf(ctx context.Context) *personal {
 // errEverybodys says that a personal transaction would add to what everybody shares.
 var errEverybodys = errors.New("this belongs to everybody")
 
-// everybodys are the sequences of what people share: names of music, and what stands for texts.
-var everybodys = map[string]bool{"spellings": true, "entities": true, "meanings": true, "source_names": true,
-	"players": true, "connection_numbers": true}
-
-// apart are the sequences of what belongs to one person, and that all people's transactions ask for.
+// apart are the sequences of what belongs to one person. They are counted outside the transaction, in which all people
+// would wait for its end.
 var apart = map[string]bool{"listens": true, "deliveries": true}
 
 // WriteFor is Write for what belongs to one person: on a database that servers share, those of several people go on at
@@ -62,30 +59,28 @@ func (s *DB) Turns(person int64) int64 {
 
 // ExecFor is Exec for what belongs to one person; see WriteFor.
 func (s *DB) ExecFor(ctx context.Context, person int64, query string, args ...any) error {
-	if s.people == nil {
-		return s.Exec(ctx, query, args...)
-	}
 	return s.WriteFor(ctx, person, func(ctx context.Context, tx *sql.Tx) error {
 		return ExecTx(ctx, tx, query, args...)
 	})
 }
 
-// After has something done that looks at what a transaction has changed, and waits for transactions of Write itself:
-// after the commit of one of WriteFor, otherwise at once.
-func After(ctx context.Context, do func()) {
-	if p := personalOf(ctx); p != nil {
+// After has something done after the commit of a transaction of WriteFor, and reports whether the context is of one.
+func After(ctx context.Context, do func()) bool {
+	p := personalOf(ctx)
+	if p != nil {
 		p.after = append(p.after, do)
-		return
 	}
-	do()
+	return p != nil
 }
 
-// NextIDs reserves n consecutive IDs for rows of a table and returns the first.
+// NextIDs reserves n consecutive IDs for rows of a table and returns the first. In WriteFor it fails for what everybody
+// shares, also with n = 0: what follows may change that as well.
 func NextIDs(ctx context.Context, tx *sql.Tx, table string, n int) (int64, error) {
 	var in RowQuerier = tx
-	if p := personalOf(ctx); p != nil && everybodys[table] {
-		return 0, errEverybodys
-	} else if p != nil && apart[table] { // in the transaction, all people's would wait for its end
+	if p := personalOf(ctx); p != nil {
+		if !apart[table] {
+			return 0, errEverybodys
+		}
 		in = p.db.ids
 	}
 	if n == 0 {

@@ -76,9 +76,9 @@ const (
 	// time, as if there were one connection.
 	beginWriting = "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 8422))"
 	// beginWritingFor is the same for what belongs to one person, whose number is to be filled in: others write at once
-	// what belongs to them.
-	beginWritingFor = "BEGIN; SELECT pg_advisory_xact_lock_shared(hashtextextended(current_schema(), 8422)); " +
-		"SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/%d', 8423))"
+	// what belongs to them. What waits for its person keeps nobody else waiting.
+	beginWritingFor = "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/%d', 8423)); " +
+		"SELECT pg_advisory_xact_lock_shared(hashtextextended(current_schema(), 8422))"
 )
 
 // peopleAtOnce is how many transactions of people a server has under way at most.
@@ -327,7 +327,10 @@ func (c pgConn) CheckNamedValue(v *driver.NamedValue) error {
 // ExecContext implements driver.ExecerContext.
 func (c pgConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if all, ok := rows.Of(args); ok {
-		query, args = all.Arrays(query)
+		var err error
+		if query, args, err = all.Arrays(query); err != nil {
+			return nil, err
+		}
 	}
 	return c.Conn.ExecContext(ctx, query, args)
 }

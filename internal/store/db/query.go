@@ -97,7 +97,8 @@ func Found(err error) error {
 }
 
 // InsertRows inserts rows of width values each, as the engine takes many of them best. head is the statement before
-// VALUES, and tail the rest of it. In a column all values are of one type, or nil.
+// VALUES, and tail the rest of it. In a column all values are of one type, or nil. Where the tail updates
+// rows, no two of these may be the same one.
 func InsertRows(ctx context.Context, tx *sql.Tx, head string, width int, args []any, tail string) error {
 	if len(args) == 0 {
 		return nil

@@ -22,14 +22,16 @@ type Rows struct {
 	players     map[string]int64               // their numbers; nil for sources without players
 	stored      int64                          // Unix time
 	listens     []any
-	kept, gone  []any // sources of listens that are kept, and of those that were deleted
+	row         map[int64]int // where that of a listen begins
+	kept, gone  []any         // sources of listens that are kept, and of those that were deleted
 }
 
 // NewRows returns an empty Rows for the sources of a person that name these connections and players. It sorts players.
 func NewRows(
 	ctx context.Context, tx *sql.Tx, user int64, conns []library.ConnectionID, players []string,
 ) (r *Rows, err error) {
-	r = &Rows{user: user, connections: map[library.ConnectionID]int64{}, stored: time.Now().Unix()}
+	r = &Rows{user: user, connections: map[library.ConnectionID]int64{}, stored: time.Now().Unix(),
+		row: map[int64]int{}}
 	for _, conn := range conns {
 		if r.connections[conn] == 0 {
 			if r.connections[conn], err = numberOf(ctx, tx, conn); err != nil {
@@ -41,8 +43,13 @@ func NewRows(
 	return r, err
 }
 
-// Listen adds a listen, or another spelling of one that is stored.
+// Listen adds a listen, or another spelling of one that is stored. Of several spellings of one the last stays.
 func (r *Rows) Listen(id int64, at time.Time, approximate bool, spelling int64) {
+	if i, ok := r.row[id]; ok {
+		r.listens[i+4] = spelling
+		return
+	}
+	r.row[id] = len(r.listens)
 	r.listens = append(r.listens, id, r.user, db.Millis(at), db.Flag(approximate), spelling)
 }
 

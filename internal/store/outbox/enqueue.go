@@ -18,32 +18,47 @@ import (
 // Insert inserts deliveries and returns the id of the last one. If there is the same one already, it stays as it is,
 // but is re-driven when it is dead.
 func (s *Store) Insert(ctx context.Context, tx *sql.Tx, all ...delivery.Draft) (id int64, err error) {
+	if len(all) == 0 {
+		return 0, nil
+	}
+	next, err := db.NextIDs(ctx, tx, "deliveries", len(all))
+	if err != nil {
+		return 0, err
+	}
 	due := map[delivery.Send]bool{}
-	for _, d := range all {
+	for i, d := range all {
 		var now bool
-		if id, now, err = s.put(ctx, tx, d); err != nil {
+		if id, now, err = s.put(ctx, tx, next+int64(i), d); err != nil {
 			return 0, err
 		}
 		if now {
 			due[delivery.Send{User: d.User, Connection: d.Connection}] = true
 		}
 	}
-	db.After(ctx, func() { s.Jobs.Look(delivery.Send{}.Kind()) }) // at when the others are due
+	look(ctx, s.Jobs)
 	return id, queue.Insert(ctx, s.Jobs, tx, slices.Collect(maps.Keys(due))...)
 }
 
-// put inserts a delivery. It reports whether its connection needs a job.
-func (s *Store) put(ctx context.Context, tx *sql.Tx, d delivery.Draft) (id int64, due bool, err error) {
+// look has the deliveries looked at that a transaction makes due, now or later.
+func look(ctx context.Context, q *queue.Queue) {
+	kind := delivery.Send{}.Kind()
+	if !db.After(ctx, func() { q.Stored(kind) }) {
+		q.Look(kind)
+	}
+}
+
+// put inserts a delivery with an id, unless there is the same one. It returns its id, and reports whether its
+// connection needs a job.
+func (s *Store) put(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) (_ int64, due bool, err error) {
 	key, now := d.Key(), time.Now()
-	err = tx.QueryRowContext(ctx, "SELECT id FROM deliveries WHERE idempotency_key = $1 AND "+unrepeated, key).Scan(&id)
+	var same int64
+	err = tx.QueryRowContext(ctx, "SELECT id FROM deliveries WHERE idempotency_key = $1 AND "+unrepeated, key).
+		Scan(&same)
 	if err == nil {
-		_, err = s.BecomeDue(ctx, tx, redriven, "d.id = $1 AND d.state = 'dead'", id)
-		return id, false, err
+		_, err = s.BecomeDue(ctx, tx, redriven, "d.id = $1 AND d.state = 'dead'", same)
+		return same, false, err
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
-		return 0, false, err
-	}
-	if id, err = db.NextIDs(ctx, tx, "deliveries", 1); err != nil {
 		return 0, false, err
 	}
 	at := now

@@ -117,7 +117,7 @@ func (s *Store) Finish(ctx context.Context, job *river.Job[delivery.Send], share
 		}
 		return s.FinishIn(ctx, tx, job.Args, share)
 	})
-	s.Jobs.Look(delivery.Send{}.Kind()) // at when the next one is due
+	s.Jobs.LookHere(job.Kind) // at when the next one is due
 	return err
 }
 
@@ -195,6 +195,9 @@ func (s *Store) BecomeDue(ctx context.Context, tx *sql.Tx, changes, which string
 	slices.SortFunc(all, func(a, b delivery.Send) int {
 		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Connection, b.Connection))
 	})
+	if n > 0 {
+		look(ctx, s.Jobs)
+	}
 	return n, queue.Insert(ctx, s.Jobs, tx, slices.Compact(all)...)
 }
 

@@ -45,11 +45,14 @@ func (s *Store) TakePlays(ctx context.Context, p players.Player, plays []library
 // commit stores all that waits with a person's plays in one transaction; if that fails, each by itself.
 func (s *Store) commit(ctx context.Context, person int64) {
 	var all []*sent
+	taken := false
 	err := s.db.WriteFor(ctx, person, func(ctx context.Context, tx *sql.Tx) error {
-		all = append(all, s.take(person)...)
+		if !taken { // the transaction may begin twice
+			all, taken = s.take(person), true
+		}
 		return s.takeAll(ctx, tx, all)
 	})
-	if all == nil { // the transaction has not begun
+	if !taken { // it could not begin
 		all = s.take(person)
 	}
 	for _, one := range all {

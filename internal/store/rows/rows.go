@@ -3,6 +3,7 @@ package rows
 
 import (
 	"database/sql/driver"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -46,8 +47,9 @@ func Convert(v *driver.NamedValue) error {
 }
 
 // Arrays returns a statement of Postgres that inserts the rows, with an array for each column: it is the same for any
-// number of rows, and no value is looked at as a part of the statement. Texts lose what Postgres does not store.
-func (r Rows) Arrays(head string) (query string, args []driver.NamedValue) {
+// number of rows, and no value is looked at as a part of the statement. Texts lose what Postgres does not store. The
+// error says that a column has values of several types.
+func (r Rows) Arrays(head string) (query string, args []driver.NamedValue, err error) {
 	casts := make([]string, r.Width)
 	args = make([]driver.NamedValue, r.Width)
 	for i := range r.Width {
@@ -55,20 +57,28 @@ func (r Rows) Arrays(head string) (query string, args []driver.NamedValue) {
 		var array any
 		switch r.kind(i).(type) {
 		case string:
-			cast, array = "text", column(r, i, tables.Clean)
+			cast = "text"
+			array, err = column(r, i, tables.Clean)
 		case []byte:
-			cast, array = "bytea", column(r, i, func(b []byte) []byte { return b })
+			cast = "bytea"
+			array, err = column(r, i, func(b []byte) []byte { return b })
 		case float64:
-			cast, array = "float8", column(r, i, func(f float64) float64 { return f })
+			cast = "float8"
+			array, err = column(r, i, func(f float64) float64 { return f })
 		case bool:
-			cast, array = "bool", column(r, i, func(b bool) bool { return b })
+			cast = "bool"
+			array, err = column(r, i, func(b bool) bool { return b })
 		default:
-			cast, array = "int8", column(r, i, func(n int64) int64 { return n })
+			cast = "int8"
+			array, err = column(r, i, func(n int64) int64 { return n })
+		}
+		if err != nil {
+			return "", nil, err
 		}
 		casts[i] = "$" + strconv.Itoa(i+1) + "::" + cast + "[]"
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: array}
 	}
-	return head + " SELECT * FROM unnest(" + strings.Join(casts, ",") + ") " + r.Tail, args
+	return head + " SELECT * FROM unnest(" + strings.Join(casts, ",") + ") " + r.Tail, args, nil
 }
 
 // kind returns a value of a column that is not nil, if there is one.
@@ -82,15 +92,18 @@ func (r Rows) kind(column int) any {
 }
 
 // column returns the values of a column; a nil is NULL.
-func column[T any](r Rows, column int, as func(T) T) []*T {
+func column[T any](r Rows, column int, as func(T) T) ([]*T, error) {
 	all := make([]*T, 0, len(r.Values)/r.Width)
 	for i := column; i < len(r.Values); i += r.Width {
-		var v *T
-		if t, ok := r.Values[i].(T); ok {
-			t = as(t)
-			v = &t
+		switch v := r.Values[i].(type) {
+		case nil:
+			all = append(all, nil)
+		case T:
+			v = as(v)
+			all = append(all, &v)
+		default:
+			return nil, fmt.Errorf("column %d has a %T beside others", column+1, v)
 		}
-		all = append(all, v)
 	}
-	return all
+	return all, nil
 }

@@ -86,7 +86,7 @@ func scanLeader(row *sql.Row) (l cluster.Leader, err error) {
 	return l, err
 }
 
-// Begun waits until a server has led: the tables are complete then.
+// Begun waits until a server has taken the lead, before which it has made the tables.
 func (b *Book) Begun(ctx context.Context) error {
 	for {
 		var begun bool

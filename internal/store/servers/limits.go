@@ -20,11 +20,14 @@ import (
 type Limits struct {
 	db  *sql.DB
 	key *db.Key
+	// here are the tries that this server has let through, by the same limits: a flood of tries at one server does not
+	// reach the database.
+	here throttle.Memory
 }
 
 // Limits returns the limits that all servers share, until Close. They have connections of their own: a flood of tries
 // holds up neither leases nor what people write.
-func (b *Book) Limits() *Limits { return &Limits{b.tries, b.key} }
+func (b *Book) Limits() *Limits { return &Limits{db: b.tries, key: b.key} }
 
 // bucket returns the name of the bucket of a toll.
 func (l *Limits) bucket(t throttle.Toll) string {
@@ -63,8 +66,23 @@ func (l *Limits) args(tolls []throttle.Toll) []any {
 }
 
 // Take implements throttle.Limits.
-func (l *Limits) Take(ctx context.Context, tolls ...throttle.Toll) (time.Duration, error) {
+func (l *Limits) Take(ctx context.Context, tolls ...throttle.Toll) (wait time.Duration, err error) {
+	if wait, _ = l.here.Take(ctx, tolls...); wait > 0 {
+		return wait, nil
+	}
+	if wait, err = l.takeShared(ctx, tolls); wait > 0 || err != nil {
+		_ = l.here.GiveBack(ctx, tolls...)
+	}
+	return wait, err
+}
+
+// answerWithin is how long the database may take to count a try.
+const answerWithin = 5 * time.Second
+
+func (l *Limits) takeShared(ctx context.Context, tolls []throttle.Toll) (time.Duration, error) {
 	args := append(l.args(tolls), "\n")
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	for {
 		var ms int64
 		var names string
@@ -79,7 +97,7 @@ func (l *Limits) Take(ctx context.Context, tolls ...throttle.Toll) (time.Duratio
 		counted := slices.DeleteFunc(slices.Clone(tolls), func(t throttle.Toll) bool {
 			return !slices.Contains(taken, l.bucket(t))
 		})
-		if err := l.GiveBack(ctx, counted...); err != nil {
+		if err := l.giveBackShared(context.WithoutCancel(ctx), counted); err != nil {
 			return 0, err
 		}
 	}
@@ -94,6 +112,11 @@ func (l *Limits) Wait(ctx context.Context, tolls ...throttle.Toll) (time.Duratio
 
 // GiveBack implements throttle.Limits.
 func (l *Limits) GiveBack(ctx context.Context, tolls ...throttle.Toll) error {
+	_ = l.here.GiveBack(ctx, tolls...)
+	return l.giveBackShared(ctx, tolls)
+}
+
+func (l *Limits) giveBackShared(ctx context.Context, tolls []throttle.Toll) error {
 	for _, t := range tolls { // one by one: a statement with several could lock them in another order than take
 		_, err := l.db.ExecContext(ctx, "UPDATE tries SET forgets_at = forgets_at - $2 WHERE bucket = $1",
 			l.bucket(t), t.Limit.Rate.Every.Milliseconds())
