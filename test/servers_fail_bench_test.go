@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -112,6 +113,7 @@ func fail(b *testing.B, do failure) {
 		}
 	}
 	var others, anybody, live slowest
+	var failed atomic.Pointer[time.Time]
 	ctx, end := context.WithCancel(b.Context())
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -133,20 +135,19 @@ func fail(b *testing.B, do failure) {
 	}
 	for range 9 { // open pages
 		all.Go(func() {
-			var lost time.Time
-			for {
+			for lost := false; ; lost = true {
 				c, _, err := websocket.Dial(ctx, strings.Replace(base, "http", "ws", 1)+"/api/v1/events",
 					&websocket.DialOptions{HTTPHeader: http.Header{"Cookie": cookies["Cookie"], "Origin": {base}}})
 				if err == nil {
 					_, _, err = c.Read(ctx) // the first message
 				}
-				if err == nil && !lost.IsZero() {
-					live.add(time.Since(lost))
+				if began := failed.Load(); err == nil && lost && began != nil {
+					live.add(time.Since(*began))
 				}
 				for err == nil {
 					_, _, err = c.Read(ctx)
 				}
-				if lost = time.Now(); c != nil {
+				if c != nil {
 					_ = c.CloseNow()
 				}
 				select {
@@ -159,6 +160,7 @@ func fail(b *testing.B, do failure) {
 	}
 	time.Sleep(3 * time.Second) // all are at it
 	began := time.Now()
+	failed.Store(&began)
 	mend := do(b, seats[broken])
 	for i := range seats {
 		if i != broken {
