@@ -303,8 +303,9 @@ func (p *Peer) read(data json.RawMessage, into any) bool {
 }
 
 const (
-	// gatherFor is how long an event waits for others to be sent with it.
-	gatherFor = 10 * time.Millisecond
+	// gatherFor is how long an event waits for others to be sent with it: a connection is read in less, so that its
+	// state is saved once and not for each step. Who watches it on another server hardly notices.
+	gatherFor = 100 * time.Millisecond
 	// saveWithin is how long events wait for the states of connections to be saved.
 	saveWithin = 2 * time.Second
 	// saveAgainAfter is how long to wait after they could not be saved.

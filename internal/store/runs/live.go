@@ -25,8 +25,8 @@ func (s *Store) SaveLiveStates(ctx context.Context, all []library.LiveState) err
 	for _, v := range all {
 		err := s.db.ExecFor(ctx, v.User, `INSERT INTO live_states (user_id, connection, state)
 			SELECT user_id, connection, $3 FROM connections WHERE user_id = $1 AND connection = $2
-			ON CONFLICT (user_id, connection) DO UPDATE SET state = excluded.state`, v.User, v.Connection,
-			string(v.State))
+			ON CONFLICT (user_id, connection) DO UPDATE SET state = excluded.state
+				WHERE live_states.state <> excluded.state`, v.User, v.Connection, string(v.State))
 		if err != nil {
 			return err
 		}
