@@ -32,7 +32,8 @@ func balance(t testing.TB, servers ...string) string {
 	var settings strings.Builder
 	settings.WriteString("defaults\n mode http\n timeout connect 2s\n timeout client 1m\n timeout server 1m\n" +
 		"frontend music\n bind " + at + "\n default_backend reprise\n" +
-		"backend reprise\n option httpchk GET /readyz\n option redispatch\n retries 3\n")
+		"backend reprise\n option httpchk GET /readyz\n option redispatch\n retries 3\n" +
+		" http-response set-header Served-By %s\n")
 	for i, s := range servers {
 		fmt.Fprintf(&settings, " server s%d %s check inter 1s fall 2 rise 1 on-marked-down shutdown-sessions\n", i, s)
 	}
