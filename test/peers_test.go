@@ -21,7 +21,7 @@ import (
 // fleeting is what differs between two pages that were asked for one after the other.
 var fleeting = regexp.MustCompile(`name="csrf" value="[^"]*"|nonce-[^"]*|data-serial="\d+"`)
 
-// twoServers starts two servers that share a database, of which the first leads.
+// twoServers starts two servers that share a database. The first one leads.
 func twoServers(t *testing.T, database string, w *demo.World) (first, second *process) {
 	t.Helper()
 	begin := func() *process {
@@ -30,6 +30,19 @@ func twoServers(t *testing.T, database string, w *demo.World) (first, second *pr
 	first = begin()
 	until(t, func() bool { return first.timesLeading() == 1 }, "a leader")
 	return first, begin()
+}
+
+// nobodyLeads keeps the servers of a database from taking the lead until end is called.
+func nobodyLeads(t *testing.T, database string) (end func()) {
+	t.Helper()
+	kept, err := sql.Open("pgx", database)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, kept.Close()) })
+	nobody, err := kept.Begin()
+	require.NoError(t, err)
+	_, err = nobody.Exec("SELECT 1 FROM leader FOR UPDATE")
+	require.NoError(t, err)
+	return func() { require.NoError(t, nobody.Rollback()) }
 }
 
 func (p *process) timesFollowing() int {
@@ -99,13 +112,7 @@ func TestEveryServerShowsTheSame(t *testing.T) {
 	answering(2)
 	require.Contains(t, first.scrapeText(), "reprise_servers")
 	require.NotContains(t, second.scrapeText(), "reprise_servers", "it would be counted twice")
-	kept, err := sql.Open("pgx", database)
-	require.NoError(t, err)
-	defer kept.Close()
-	nobody, err := kept.Begin() // leads until this ends
-	require.NoError(t, err)
-	_, err = nobody.Exec("SELECT 1 FROM leader FOR UPDATE")
-	require.NoError(t, err)
+	end := nobodyLeads(t, database)
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGSTOP))
 	for _, path := range []string{"/", "/listening", "/listens", "/playlists", "/search?q=a", "/help"} {
 		there.page(path, http.StatusOK)
@@ -113,7 +120,7 @@ func TestEveryServerShowsTheSame(t *testing.T) {
 	require.True(t, devices["listenbrainz"](second.url, secret, "All Is Full of Love", time.Now()))
 	require.Zero(t, second.timesLeading())
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
-	require.NoError(t, nobody.Rollback())
+	end()
 }
 
 // Promise: Servers share the calls: each service is called by one of them, whichever a person asks, and by another one
@@ -217,13 +224,7 @@ func TestAnyServerSignsPeopleIn(t *testing.T) {
 		require.NotContains(t, p.visitor().page("/login", http.StatusOK), "setup")
 	}
 
-	kept, err := sql.Open("pgx", database)
-	require.NoError(t, err)
-	defer kept.Close()
-	nobody, err := kept.Begin() // leads until this ends
-	require.NoError(t, err)
-	_, err = nobody.Exec("SELECT 1 FROM leader FOR UPDATE")
-	require.NoError(t, err)
+	end := nobodyLeads(t, database)
 	require.Error(t, first.stop(syscall.SIGKILL))
 	v := second.visitor()
 	v.submit("/login", url.Values{"name": {name}, "password": {password}}, http.StatusOK)
@@ -238,7 +239,7 @@ func TestAnyServerSignsPeopleIn(t *testing.T) {
 	v.submit("/logout", nil, http.StatusOK)
 	v.call("GET", "/account", nil, http.StatusUnauthorized)
 	require.Zero(t, second.timesLeading())
-	require.NoError(t, nobody.Rollback())
+	end()
 }
 
 // Promise: Guesses through several servers are as few as through one.

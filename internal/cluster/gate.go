@@ -35,7 +35,7 @@ const (
 	keptBody = 256 << 10
 	// bodies is how many are kept at once; others are passed on as they come.
 	bodies = 256
-	// endWithin is how long requests may take when a server stops following.
+	// endWithin is how long requests may go on when a server stops following.
 	endWithin = 5 * time.Second
 	// sendWithin is the longest pause in a body that is passed on.
 	sendWithin = 30 * time.Second
@@ -163,12 +163,11 @@ func (g *Gate) Follow(h Pages) {
 		before.requests.Wait()
 		close(answered)
 	}()
-	for range 2 { // those that are ended may have a last word
-		select {
-		case <-answered:
-		case <-time.After(endWithin):
-			before.end()
-		}
+	late := time.AfterFunc(endWithin, before.end)
+	defer late.Stop()
+	select {
+	case <-answered:
+	case <-time.After(2 * endWithin): // one doesn't notice that it was ended
 	}
 	before.end()
 }

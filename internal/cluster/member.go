@@ -19,8 +19,8 @@ const (
 	VacantAfter = leases.VacantAfter
 	// SilentAfter is when a server that says nothing is listed as silent.
 	SilentAfter = 15 * time.Second
-	// readyFor is how long a server is ready that the database doesn't answer: it misses two answers. A load balancer
-	// then asks the others, before people have waited long.
+	// readyFor is how long a server counts as ready while the database doesn't answer: two answers are missing by then.
+	// The load balancer turns to the others before people have waited long.
 	readyFor = 2 * ConfirmEvery
 	// answerWithin is how long the database may take to answer a confirmation, and claimWithin a claim, which ends the
 	// connections of the leader before.

@@ -283,7 +283,7 @@ func (h *Holder) Claim(ctx context.Context, app string) (context.Context, func()
 	}
 }
 
-// Keep has those apps shared out that connections have. Others that this server holds are removed when nothing has used
+// Keep shares out the apps that connections have. It removes the others that this server holds, once nothing has used
 // them for ten minutes.
 func (h *Holder) Keep(ctx context.Context, apps []string) error {
 	if h == nil {
@@ -302,7 +302,7 @@ func (h *Holder) Keep(ctx context.Context, apps []string) error {
 	return h.Note(ctx, apps)
 }
 
-// Note has apps shared out that are new.
+// Note shares out apps that are new.
 func (h *Holder) Note(ctx context.Context, apps []string) error {
 	if h == nil {
 		return nil

@@ -27,7 +27,7 @@ const (
 	keepFor = 5 * time.Second
 	// endWithin is how long what is under way may go on when its lease is given away.
 	endWithin = 5 * time.Second
-	// unusedFor is how long the lease of an app stays that no connection has and nothing uses.
+	// unusedFor is how long the lease of an app stays after its last use, when no connection has the app.
 	unusedFor = 10 * time.Minute
 	// patience is how long a request waits for an app that is moving.
 	patience = 20 * time.Second
@@ -104,7 +104,7 @@ func Watch(ctx context.Context) (context.Context, *Elsewhere) {
 // With returns a context under a lease: nothing is called or written in it once another server holds the app.
 func With(ctx context.Context, l Lease) context.Context { return context.WithValue(ctx, leaseKey{}, l) }
 
-// Without returns a context without a lease, for what another server cannot have changed meanwhile.
+// Without returns a context without a lease, for writing what no other server can have changed meanwhile.
 func Without(ctx context.Context) context.Context { return context.WithValue(ctx, leaseKey{}, nil) }
 
 // Of returns the lease of a context.

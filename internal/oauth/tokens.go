@@ -76,8 +76,8 @@ var (
 // renewFor is more than one try may take, so that no answer to a first try is lost.
 const renewFor = resilience.CallTimeout + 5*time.Second
 
-// claimFor is how long a renewal is claimed: the call ends before, also if the database takes its time. When a server
-// was killed, another one may renew after that.
+// claimFor is how long a renewal is claimed. The call ends before that, also if the database was slow. After a server
+// was killed, another one has to wait so long before it may renew.
 const claimFor = renewFor + 15*time.Second
 
 // lookAgain is how long to wait before looking whether another server has renewed the token.
@@ -107,7 +107,7 @@ func (t *Tokens) Fresh(
 			return t.renew(kept, ctx.Done(), call, p, c, stale)
 		})
 		if errors.Is(err, errWaiting) && ctx.Err() == nil {
-			continue // the caller that waited is gone
+			continue // whoever waited for everybody is gone
 		}
 		if met, ok := errors.AsType[*backoff.NotBeforeError](err); ok && met.Met && !mine {
 			continue // that was about the run of another caller, which may have been of another stream
@@ -194,8 +194,7 @@ func (t *Tokens) ask(ctx context.Context, call resilience.Call, p *providers.Pro
 	call.Client = t.client
 	old := c.Credentials[refreshToken]
 	secrets := []string{old, p.OAuth.ClientSecret}
-	// The limit is for repeated tries, which a stop of the server would wait for; and another server may renew when the
-	// claim ends.
+	// Repeated tries end in time: a server that stops would wait for them, and another one may renew after the claim.
 	asking, cancel := context.WithDeadline(ctx, c.claim.Add(renewFor-claimFor))
 	defer cancel()
 	source := config(p.OAuth, "").TokenSource(through(asking, call, secrets...), &oauth2.Token{RefreshToken: old})

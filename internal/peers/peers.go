@@ -303,8 +303,8 @@ func (p *Peer) read(data json.RawMessage, into any) bool {
 }
 
 const (
-	// gatherFor is how long an event waits for others to be sent with it: a connection is read in less, so that its
-	// state is saved once and not for each step. Who watches it on another server hardly notices.
+	// gatherFor is how long an event waits for others to be sent with it. Most reads of a connection take less, so that
+	// its state is saved once and not at each step. Nobody who watches it on another server notices.
 	gatherFor = 100 * time.Millisecond
 	// saveWithin is how long events wait for the states of connections to be saved.
 	saveWithin = 2 * time.Second

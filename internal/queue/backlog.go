@@ -18,7 +18,7 @@ type Backlog struct {
 }
 
 // Backlogs returns the jobs in a database that wait or run, by kind: those of a server that has it for itself, and of
-// the servers with these ids. What a server has left that is gone does neither.
+// the servers with these ids. Those that a server has left behind that is gone are left out.
 func Backlogs(ctx context.Context, db *sql.DB, servers []string) (all []Backlog, err error) {
 	var states []string
 	for _, s := range unended {

@@ -10,7 +10,7 @@ import (
 	"reprise/internal/queue"
 )
 
-// Whoever looks at the servers sees what they have to do, without what a dead one has left.
+// The list of servers comes with the jobs that wait or run, without those that a dead server has left behind.
 func TestJobsAreCountedByKind(t *testing.T) {
 	t.Parallel()
 	c := begin(t)

@@ -15,10 +15,9 @@ import (
 	"reprise/internal/postgrestest"
 )
 
-// bothServers opens one database twice, as two servers do that follow a leader.
-func bothServers(t *testing.T) (one, other *Store) {
+// bothServers opens the database of a directory twice, as two servers do that follow a leader.
+func bothServers(t *testing.T, dir string) (one, other *Store) {
 	t.Helper()
-	dir := t.TempDir()
 	made, at := openIn(t, dir), in(t, dir)
 	require.NoError(t, made.Close())
 	var both [2]*Store
@@ -33,7 +32,7 @@ func bothServers(t *testing.T) (one, other *Store) {
 	return both[0], both[1]
 }
 
-// played is a play of a track, as a service tells of it whose ids of plays have the time and the track.
+// played is a play of a track at a service that makes the ids of plays from the time and the track.
 func played(title string, minute float64) library.Listen {
 	l := listen(minute)
 	l.Title, l.SourceID = title, fmt.Sprintf("%d-%s", l.PlayedAt.Unix(), title)
@@ -46,7 +45,7 @@ func TestPlaysOfPeopleAreStoredAtOnce(t *testing.T) {
 	if !postgrestest.On() {
 		return // a file has one writer
 	}
-	one, other := bothServers(t)
+	one, other := bothServers(t, t.TempDir())
 	alice, bob := addUser(t, one, "Alice", accounts.Admin), addUser(t, one, "Bob", accounts.Member)
 	save(t, one, bob, "spotify", played("Known", 0))
 	begun, end := make(chan struct{}), make(chan struct{})
@@ -88,7 +87,7 @@ func TestNoPlayThatWasAcknowledgedIsLost(t *testing.T) {
 	if !postgrestest.On() {
 		return
 	}
-	one, _ := bothServers(t)
+	one, _ := bothServers(t, t.TempDir())
 	bob := addUser(t, one, "Bob", accounts.Admin)
 	send := sender(t, one, bob)
 	const senders, plays = 12, 25
@@ -111,14 +110,14 @@ func TestServersStoreWithoutDoubles(t *testing.T) {
 	if !postgrestest.On() {
 		return
 	}
-	one, other := bothServers(t)
+	one, other := bothServers(t, t.TempDir())
 	const people, plays = 20, 12
 	var work sync.WaitGroup
 	for i := range people {
 		user := addUser(t, one, fmt.Sprint("Person ", i), accounts.Member)
 		connect(t, one, user, "listenbrainz")
 		forward(t, one, user, "listenbrainz", 1, 0)
-		for n, s := range []*Store{one, other} { // both are told of each play, by two services
+		for n, s := range []*Store{one, other} { // each play reaches both, from two services
 			conn := []library.ConnectionID{"spotify", "lastfm"}[n]
 			work.Go(func() {
 				for n := range plays {

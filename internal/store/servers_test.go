@@ -214,17 +214,7 @@ func TestAServerThatHangsIsNotWaitedForLong(t *testing.T) {
 	if !postgrestest.On() || testing.Short() {
 		return
 	}
-	dir := t.TempDir()
-	made, at := openIn(t, dir), in(t, dir)
-	require.NoError(t, made.Close())
-	var opt Options
-	opt.Shared = true
-	hangs, err := Open(t.Context(), at, made.Key, opt)
-	require.NoError(t, err)
-	defer hangs.Close()
-	other, err := Open(t.Context(), at, made.Key, opt)
-	require.NoError(t, err)
-	defer other.Close()
+	hangs, other := bothServers(t, t.TempDir())
 	tx, err := hangs.Writer.Begin()
 	require.NoError(t, err)
 	_, err = tx.Exec("INSERT INTO facts (name, value) VALUES ('late', '')")
@@ -241,14 +231,8 @@ func TestNothingIsStoredUnderALeaseThatHasEnded(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	made, at := openIn(t, dir), in(t, dir)
-	require.NoError(t, made.Close())
-	var opt Options
-	opt.Shared = true
-	s, err := Open(t.Context(), at, made.Key, opt)
-	require.NoError(t, err)
-	defer s.Close()
-	book, err := servers.Open(t.Context(), at, made.Key)
+	s, _ := bothServers(t, dir)
+	book, err := servers.Open(t.Context(), in(t, dir), s.Key)
 	require.NoError(t, err)
 	defer book.Close()
 	ctx := t.Context()

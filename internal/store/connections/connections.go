@@ -185,7 +185,7 @@ func (s *Store) ClaimRenewal(ctx context.Context, c library.Connection, until ti
 	err = s.db.WriteFor(ctx, c.User, func(ctx context.Context, tx *sql.Tx) error {
 		claimed, err := db.Affected(tx.ExecContext(ctx, `UPDATE connections SET renewal_until = $1
 			WHERE user_id = $2 AND connection = $3 AND generation = $4
-				AND (renewal_until < $5 OR renewal_until > $6)`, // a clock that was set back ends no claim
+				AND (renewal_until < $5 OR renewal_until > $6)`, // unless a clock was set back
 			db.Millis(until), c.User, c.ID, c.Generation, db.Millis(time.Now()), db.Millis(until.Add(time.Hour))))
 		if err != nil || claimed > 0 {
 			return err
@@ -199,8 +199,8 @@ func (s *Store) ClaimRenewal(ctx context.Context, c library.Connection, until ti
 	return taken, db.Found(err)
 }
 
-// SaveCredentials implements oauth.CredentialStore. A lease that has ended meanwhile does not keep it from storing what
-// may be the only token that the provider still takes: the claim keeps others out.
+// SaveCredentials implements oauth.CredentialStore. It also stores them when the lease has ended meanwhile: this may be
+// the only token that the provider still takes, and the claim keeps others out.
 func (s *Store) SaveCredentials(ctx context.Context, c library.Connection, claim time.Time) error {
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // personal is a transaction that belongs to one person; see WriteFor.
@@ -90,4 +92,27 @@ func NextIDs(ctx context.Context, tx *sql.Tx, table string, n int) (int64, error
 	err := in.QueryRowContext(ctx, `INSERT INTO sequences (name, last) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET last = sequences.last + excluded.last RETURNING last`, table, n).Scan(&last)
 	return last - int64(n) + 1, err
+}
+
+// peopleAtOnce is how many transactions of people a server has under way at most.
+const peopleAtOnce = 4
+
+// beside returns the pools of transactions of people, and of the ids in them.
+func (p postgres) beside(how locking) (people, ids *sql.DB) {
+	if !how.shared { // a server alone gains nothing by it
+		return nil, nil
+	}
+	pool := func(n int, settings string) *sql.DB {
+		made := p.pool(true, func(ctx context.Context, c *pgx.Conn) error {
+			if _, err := c.Exec(ctx, settings); err != nil {
+				return err
+			}
+			return under(ctx, c, how.lease)
+		})
+		made.SetMaxOpenConns(n)
+		made.SetMaxIdleConns(n)
+		return made
+	}
+	// Ids need not wait for the disk: the commit of the transaction that uses them writes them as well.
+	return pool(peopleAtOnce, waitingLimits), pool(1, waitingLimits+"; SET synchronous_commit = off")
 }

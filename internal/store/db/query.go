@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"reprise/internal/library"
@@ -104,15 +103,6 @@ func InsertRows(ctx context.Context, tx *sql.Tx, head string, width int, args []
 		return nil
 	}
 	return ExecTx(ctx, tx, head, rows.Rows{Width: width, Values: args, Tail: tail})
-}
-
-// PlaceholdersFrom returns n groups of width placeholders each that begin with $first.
-func PlaceholdersFrom(first, n, width int) string {
-	groups := make([]string, n)
-	for i := range n {
-		groups[i] = Numbered(i*width+first, width)
-	}
-	return strings.Join(groups, ",")
 }
 
 // Numbered returns a group of n placeholders that begin with $first.

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -56,8 +57,15 @@ func (p postgres) AddTexts(ctx context.Context, tx *sql.Tx, all []Text) error {
 		SELECT id, words::tsvector FROM unnest($1::int8[], $2::text[]) t (id, words)`, ids, words)
 }
 
-// beginnings is up to how many letters the beginning of a word is a lexeme of its own, as SQLite has it in its index.
-// Of so few letters Postgres would have to put together the rows of thousands of words.
+// fullText is SQLite's table of texts in a migration, and textTable that of Postgres in its place. With fastupdate, a
+// search would also have to read the list of what is not in the index yet.
+var fullText = regexp.MustCompile(`CREATE VIRTUAL TABLE (\w+) USING fts5\([^;]*\);`)
+
+const textTable = `CREATE TABLE $1 (id BIGINT PRIMARY KEY, words TSVECTOR NOT NULL);
+	CREATE INDEX ${1}_words ON $1 USING gin (words) WITH (fastupdate = off);`
+
+// beginnings is the most letters that a lexeme for the beginning of a word has; SQLite's index has them as well. For so
+// few letters, Postgres would have to merge the rows of thousands of words.
 const beginnings = 3
 
 // vector returns a text as Postgres writes a tsvector. The field is a part of each lexeme: weights aren't in the index.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise/internal/library"
@@ -242,11 +243,12 @@ func (r longer) Scan(dest ...any) error { return r.Scanner.Scan(append(dest, r.l
 // StatementAt returns a statement that selects the listens of the person $1 by n pairs of a second's first millisecond
 // and a spelling.
 func StatementAt(n int) string {
-	rows := "VALUES (CAST($2 AS BIGINT), CAST($3 AS BIGINT))"
-	if n > 1 {
-		rows += "," + db.PlaceholdersFrom(4, n-1, 2)
+	var rows strings.Builder
+	rows.WriteString("VALUES (CAST($2 AS BIGINT), CAST($3 AS BIGINT))")
+	for i := 1; i < n; i++ {
+		rows.WriteString("," + db.Numbered(2+2*i, 2))
 	}
-	return "WITH want (at, spelling) AS (" + rows + ") SELECT " + ListenColumns + `, l.spelling_id FROM want
+	return "WITH want (at, spelling) AS (" + rows.String() + ") SELECT " + ListenColumns + `, l.spelling_id FROM want
 		CROSS JOIN listens l ` + TheirSpellings + `WHERE l.user_id = $1 AND l.played_at >= want.at
 		AND l.played_at < want.at + 1000 AND l.spelling_id = want.spelling`
 }

@@ -46,10 +46,17 @@ func Convert(v *driver.NamedValue) error {
 	return nil
 }
 
-// Arrays returns a statement of Postgres that inserts the rows, with an array for each column: it is the same for any
-// number of rows, and no value is looked at as a part of the statement. Texts lose what Postgres does not store. The
-// error says that a column has values of several types.
-func (r Rows) Arrays(head string) (query string, args []driver.NamedValue, err error) {
+// ForPostgres returns a statement with its arguments as Postgres takes them. Rows become an array for each column: the
+// statement is the same for any number of rows, and no value is looked at as a part of it. Texts lose what Postgres
+// does not store. The error says that a column has values of several types.
+func ForPostgres(query string, args []driver.NamedValue) (string, []driver.NamedValue, error) {
+	if r, ok := Of(args); ok {
+		return r.arrays(query)
+	}
+	return query, args, nil
+}
+
+func (r Rows) arrays(head string) (query string, args []driver.NamedValue, err error) {
 	casts := make([]string, r.Width)
 	args = make([]driver.NamedValue, r.Width)
 	for i := range r.Width {
