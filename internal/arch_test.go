@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 	// It connects the parts of a server with those of the other servers.
 	"internal/peers": {
 		"internal/cluster", "internal/events", "internal/leases", "internal/library", "internal/players",
-		"internal/resilience/transport", "internal/sync",
+		"internal/resilience/transport", "internal/sync", "internal/words",
 	},
 	"internal/upkeep":   {},
 	"internal/activity": {"internal/accounts", "internal/library"},
@@ -133,8 +133,8 @@ var arrows = map[string][]string{
 	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
 	// words of the pages. It undoes what an export of ours escapes.
 	"internal/imports": {
-		"internal/bounded", "internal/events", "internal/export", "internal/library", "internal/notify",
-		"internal/queue", "internal/resilience",
+		"internal/bounded", "internal/events", "internal/export", "internal/leases", "internal/library",
+		"internal/notify", "internal/queue", "internal/resilience",
 	},
 	// It tells when a digest has come, and leaves it to its caller to say what a failure means.
 	"internal/digest": {
@@ -325,9 +325,10 @@ var arrows = map[string][]string{
 	},
 	"internal/server/help": {"docs", "internal/server/core", "internal/words", "web/ui"},
 	"internal/server/health": {
-		"internal/accounts", "internal/cluster", "internal/library", "internal/metrics", "internal/notify",
-		"internal/providers", "internal/queue", "internal/resilience/backoff", "internal/resilience/transport",
-		"internal/server/connections", "internal/server/core", "internal/words", "web", "web/ui",
+		"internal/accounts", "internal/cluster", "internal/leases", "internal/library", "internal/metrics",
+		"internal/notify", "internal/providers", "internal/queue", "internal/resilience/backoff",
+		"internal/resilience/transport", "internal/server/connections", "internal/server/core",
+		"internal/words", "web", "web/ui",
 	},
 	"internal/server/installation": { // who downloads a backup is noted
 		"internal/activity", "internal/backups",

@@ -1,7 +1,9 @@
 package test
 
 import (
+	"bytes"
 	"database/sql"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -148,7 +150,7 @@ func TestServersShareTheCalls(t *testing.T) {
 	}
 	until(t, func() bool {
 		by := caller()
-		return len(by) == 2 && by["ListenBrainz"] != by["Navidrome"]
+		return by["ListenBrainz"] != nil && by["Navidrome"] != nil && by["ListenBrainz"] != by["Navidrome"]
 	}, "each to call one")
 	require.Contains(t, v.page("/health", http.StatusOK), "Navidrome (127.0.0.1")
 	for _, name := range []string{"listenbrainz", "navidrome"} {
@@ -190,6 +192,41 @@ func TestServersShareTheCalls(t *testing.T) {
 	v.call("DELETE", "/connections/listenbrainz", nil, http.StatusNoContent)
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
 	v.becomes("listenbrainz", "healthy")
+}
+
+// Promise: Servers share the imports of people's files, whichever receives them; when one is killed, another goes on
+// where it was, and nothing is doubled.
+func TestServersShareTheImports(t *testing.T) {
+	t.Parallel()
+	const plays = 4000
+	w := newWorld(t, demo.Options{Plays: 1})
+	database := postgrestest.Start(t).Database("reprise")
+	first, second := twoServers(t, database, w)
+	v := first.newcomer()
+	people := []*person{v.at(second)}
+	for i := range 7 { // no server has the shares of as many
+		people = append(people, v.member(first, fmt.Sprintf("Guest %d", i)).at(second))
+	}
+	until(t, func() bool {
+		for _, s := range v.call("GET", "/admin/servers", nil, http.StatusOK)["servers"].([]any) {
+			if !slices.Contains(s.(object)["calls"].([]any), any("imports (6 of 12)")) {
+				return false
+			}
+		}
+		return true
+	}, "both to have half of the imports")
+	require.Contains(t, v.page("/health", http.StatusOK), "imports (6 of 12)")
+	file := export(t, plays)
+	for _, one := range people {
+		require.Equal(t, 201, one.sendFile("provider=spotify", bytes.NewReader(file)).StatusCode)
+	}
+	until(t, func() bool { return strings.Contains(first.log.String(), `"import done"`) }, "the first to read one")
+	require.Error(t, first.stop(syscall.SIGKILL))
+	for _, one := range people {
+		one.eventually("the file is read", func() bool { return one.lastImport()["state"] == "done" })
+		require.EqualValues(t, plays, one.lastImport()["added"])
+		require.Contains(t, one.page("/listens", http.StatusOK), "4,000 listens")
+	}
 }
 
 // Promise: Any server makes the first account, once, and people sign in, change what asks no service, and sign out

@@ -207,8 +207,8 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 	if at.notes != nil {
 		peer := peers.Join(peers.Options{Notes: at.notes, Leads: !at.follower, Apps: at.apps,
 			Endpoints: a.endpoints, Bus: a.bus, Playing: pages.Playing,
-			Queue: db.Queue(), Traffic: db.Traffic(), Connections: a.connections, Store: db, Settings: held, Log: p.log,
-			Restart: at.restart})
+			Queue: db.Queue(), Traffic: db.Traffic(), Connections: a.connections, Imports: pages.Imports,
+			Store: db, Settings: held, Log: p.log, Restart: at.restart})
 		a.run, changed, pages.Flush = append(a.run, peer.Run), peer.Changed, peer.Flush
 	}
 	if !at.follower {

@@ -131,7 +131,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	connections := syncer.NewConnections(guard, sync, deliveries, db, b.bus)
 	playing := players.NewNow(deliveries, b.bus)
 	watch := syncer.NewWatch(guard, db, playing, c.NowPlaying)
-	imports := b.imports(notifier)
+	imports := b.imports(notifier, apps)
 	removals := removal.New(db, b.bus, log, connections, courier, imports, deliveries)
 	digests := b.newDigests(services, guard)
 	asks := asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry, AppState: connections.AppState,
@@ -160,12 +160,12 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Connections: connections, Breakers: roundTripper.Breakers,
 		Leads: func() bool { return apps.Holds(leases.OfLeader) }}
 	pages.Metrics = counters.Handler(now.States, log)
-	shared := []func(context.Context) error{sync.Run, watch.Run, counters.Rollup.Run, counters.Tracer.Run}
+	shared := []func(context.Context) error{sync.Run, watch.Run, imports.Run, counters.Rollup.Run, counters.Tracer.Run}
 	return &app{basics: b, backoff: backoff, services: services, endpoints: endpoints, channels: channels,
 		screen: screen, guard: guard, builder: builder, client: client, accounts: accounts, registry: registry,
 		connections: connections, watch: watch, deliveries: deliveries, digests: digests, server: pages,
 		updates: updates, shared: shared,
-		run: append(slices.Clone(shared), imports.Run, removals.Run, digests.Run, enrichment.Run, asks.Run, updates.Run,
+		run: append(slices.Clone(shared), removals.Run, digests.Run, enrichment.Run, asks.Run, updates.Run,
 			backups.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run)}, nil
 }
 
@@ -185,8 +185,8 @@ func (b basics) newChannels(ctx context.Context, t *transport.Transport, screen 
 		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell, Screen: screen}), keys.Public, named, err
 }
 
-func (b basics) imports(told *notify.Notifier) *imports.Runner {
-	c := imports.Config{Files: b.store.Files(), Store: b.store, Bus: b.bus, Notifier: told, Log: b.log,
+func (b basics) imports(told *notify.Notifier, apps *leases.Holder) *imports.Runner {
+	c := imports.Config{Files: b.store.Files(), Store: b.store, Bus: b.bus, Notifier: told, Apps: apps, Log: b.log,
 		Counted: b.counters.Listens}
 	if dir := b.config.DataDir; b.config.DatabaseURL == "" { // otherwise other servers read what this one receives
 		c.Free, c.RowBytes = func() (int64, bool) { return datadir.FreeSpace(dir) }, imports.ListenBytes

@@ -172,9 +172,6 @@ func (d *Deliveries) Resume(ctx context.Context, all []library.Outline) error {
 	return d.Store.Resume(ctx, func(due Due) bool { return these[due.Send] })
 }
 
-// LookAgain has everything looked at that is due, because this server makes more deliveries than before.
-func (d *Deliveries) LookAgain() { d.Store.Queue().LookAgain(Send{}.Kind()) }
-
 // Release makes due all that waits to be sent to a connection: what was parked, what has its next attempt later, and
 // what has died of the connection's trouble. The person has done what was needed, or asks for it.
 func (d *Deliveries) Release(ctx context.Context, user int64, conn library.ConnectionID) error {

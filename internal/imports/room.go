@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"reprise/internal/resilience"
@@ -117,14 +118,35 @@ func (r *Runner) worry(v Import, err error) {
 	}
 }
 
-// Trouble says why an import waits; empty when it does not.
+// Trouble says why an import waits, on whichever server; empty when it does not.
 func (r *Runner) Trouble(id int64) words.Text {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.trouble[id]
+	why, elsewhere := r.trouble[id], r.elsewhere
+	r.mu.Unlock()
+	if why.IsZero() && elsewhere != nil {
+		return elsewhere(id)
+	}
+	return why
 }
 
-// AnyTrouble says why any import waits; empty when none does.
+// ReadRemote has Trouble ask as well why an import waits that another server reads.
+func (r *Runner) ReadRemote(trouble func(id int64) words.Text) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.elsewhere = trouble
+}
+
+// Troubles says why the imports wait that this server reads, by their ids; nil when none does.
+func (r *Runner) Troubles() map[int64]words.Text {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.trouble) == 0 {
+		return nil
+	}
+	return maps.Clone(r.trouble)
+}
+
+// AnyTrouble says why any import waits that this server reads; empty when none does.
 func (r *Runner) AnyTrouble() words.Text {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"reprise/internal/events"
+	"reprise/internal/leases"
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/queue"
@@ -49,7 +50,8 @@ type Config struct {
 	Files    Files
 	Store    Store
 	Bus      *events.Bus
-	Notifier Notifier // nil for none
+	Notifier Notifier       // nil for none
+	Apps     *leases.Holder // which says whose files are read here; nil for everybody's
 	Log      *slog.Logger
 	// Counted, if not nil, is called with the numbers of new and of known listens that were stored. Exports of Reprise
 	// are not counted, because their listens belong to no single provider.
@@ -72,6 +74,7 @@ type Runner struct {
 	receiving map[int64]bool       // people who are sending a file
 	waits     map[int64]time.Time  // when the imports of a person may go on after a failure
 	trouble   map[int64]words.Text // why an import waits, by its ID
+	elsewhere func(id int64) words.Text
 }
 
 // New returns a Runner.
@@ -109,10 +112,12 @@ func (r *Runner) Run(ctx context.Context) error {
 // look has Run look for open imports.
 func (r *Runner) look() { r.c.Store.Queue().Look(Job{}.Kind()) }
 
-// pending returns the open imports of all people that do not wait for their person, the oldest first.
+// pending returns the open imports that are read here and do not wait for their person, the oldest first.
 func (r *Runner) pending(ctx context.Context) ([]Import, error) {
 	open, err := r.c.Store.OpenImports(ctx)
-	return slices.DeleteFunc(open, func(v Import) bool { return v.State == Ready }), err
+	return slices.DeleteFunc(open, func(v Import) bool {
+		return v.State == Ready || !r.c.Apps.Holds(leases.ImportsOf(v.User))
+	}), err
 }
 
 // due returns a job for each person with an open import that does not wait, and when the first that waits may go on.
@@ -138,10 +143,7 @@ func (r *Runner) due(ctx context.Context, _, now time.Time) (jobs []Job, next ti
 
 // work works a job. An import that cannot go on waits for a while.
 func (r *Runner) work(ctx context.Context, job *river.Job[Job]) error {
-	all, err := r.pending(ctx)
-	if i := slices.IndexFunc(all, func(v Import) bool { return v.User == job.Args.User }); i >= 0 {
-		err = r.read(ctx, all[i])
-	}
+	err := r.next(ctx, job.Args.User)
 	r.mu.Lock()
 	delete(r.waits, job.Args.User)
 	if err != nil && ctx.Err() == nil {
@@ -150,6 +152,32 @@ func (r *Runner) work(ctx context.Context, job *river.Job[Job]) error {
 	}
 	r.mu.Unlock()
 	return queue.End(context.WithoutCancel(ctx), r.c.Store.Queue(), job)
+}
+
+// next reads a person's oldest open import, unless another server has to.
+func (r *Runner) next(ctx context.Context, user int64) error {
+	ctx, done, err := r.c.Apps.Use(ctx, leases.ImportsOf(user))
+	if _, elsewhere := errors.AsType[*leases.Elsewhere](err); elsewhere {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	all, err := r.pending(ctx)
+	i := slices.IndexFunc(all, func(v Import) bool { return v.User == user })
+	if i >= 0 {
+		err = r.read(ctx, all[i])
+	}
+	if ctx.Err() == nil {
+		return err
+	}
+	if i >= 0 { // another server goes on, and says what keeps it
+		r.mu.Lock()
+		delete(r.trouble, all[i].ID)
+		r.mu.Unlock()
+	}
+	return nil
 }
 
 // sweep removes files that earlier processes have left behind. If that fails, the next start tries again.

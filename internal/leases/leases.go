@@ -1,6 +1,7 @@
 // Package leases shares out the calls to services between the servers of a database: all calls to one app are made
 // by one server at a time. An app is what a service limits, such as a client of Spotify, or a server at somebody's
-// home. So backoff, paces and breakers stay in the memory of one server, exact, without being shared.
+// home. So backoff, paces and breakers stay in the memory of one server, exact, without being shared. The imports of
+// files are shared out in the same way, by person.
 //
 // A lease is a row of the database, by the clock of the database. Who holds one confirms it all the time, makes no call
 // ten seconds after the last confirmation, and writes nothing under it once another server has it. When it moves, what
@@ -10,6 +11,8 @@ package leases
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -38,6 +41,28 @@ const OfLeader = ""
 
 // App returns the name of an app of a provider.
 func App(provider, app string) string { return provider + " " + app }
+
+// imports takes the place of a provider's name in the shares of the imports of files. There are importShares of them:
+// several for each server of an installation, so that all get as much.
+const (
+	imports      = "import"
+	importShares = 12
+)
+
+// ImportsOf returns the share of the imports that a person's files are in. One server reads them, as one makes the
+// calls to an app.
+func ImportsOf(user int64) string { return App(imports, strconv.FormatInt(user%importShares, 10)) }
+
+// Imports returns all shares of the imports.
+func Imports() (all []string) {
+	for i := range int64(importShares) {
+		all = append(all, ImportsOf(i))
+	}
+	return all
+}
+
+// OfImports reports whether an app is a share of the imports.
+func OfImports(app string) bool { return strings.HasPrefix(app, App(imports, "")) }
 
 // Lease is the right of one server to call an app. Its number grows each time that the app moves.
 type Lease struct {

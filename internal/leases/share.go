@@ -94,8 +94,21 @@ func valid(sent, now time.Time) bool {
 }
 
 // share returns which leases this server should take and which apps give back, so that all servers that work have as
-// many as another, give or take one.
+// many as another, give or take one. The imports are shared out beside the others.
 func (h *Holder) share(all []Holding, workers map[string]string) (takes []Lease, gives []string) {
+	for _, imports := range []bool{false, true} {
+		some := slices.DeleteFunc(slices.Clone(all), func(v Holding) bool { return OfImports(v.App) != imports })
+		take, give := h.shareSome(some, workers)
+		takes, gives = append(takes, take...), append(gives, give...)
+	}
+	return takes, gives
+}
+
+// shareSome is share for some of all.
+func (h *Holder) shareSome(all []Holding, workers map[string]string) (takes []Lease, gives []string) {
+	if len(all) == 0 {
+		return nil, nil
+	}
 	counts := map[string]int{h.me: 0}
 	for w := range workers {
 		counts[w] = 0
@@ -115,12 +128,22 @@ func (h *Holder) share(all []Holding, workers map[string]string) (takes []Lease,
 	}
 	fewest := slices.Min(slices.Collect(maps.Values(counts)))
 	if more := (mine - fewest) / 2; more > 0 && len(vacant) == 0 {
-		h.mu.Lock()
-		gives = slices.Sorted(maps.Keys(h.mine))
-		h.mu.Unlock()
+		for _, v := range all {
+			if v.Server == h.me && h.holds(v.Lease) {
+				gives = append(gives, v.App)
+			}
+		}
 		gives = gives[:min(more, len(gives))]
 	}
 	return nil, gives
+}
+
+// holds reports whether this server holds a lease, whether it may call or not.
+func (h *Holder) holds(l Lease) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.mine[l.App]
+	return now != nil && now.Lease == l
 }
 
 // take takes a vacant lease, unless another server was faster.

@@ -8,12 +8,14 @@ import (
 	"reprise/internal/cluster"
 	"reprise/internal/leases"
 	"reprise/internal/resilience/transport"
+	"reprise/internal/words"
 )
 
-// said is what a server says of the calls that it makes.
+// said is what a server says of what it does.
 type said struct {
 	Breakers []transport.BreakerStatus `json:"b,omitempty"` // with problems
 	Offline  time.Time                 `json:"o,omitzero"`  // when the next probe of the internet may go out
+	Imports  map[int64]words.Text      `json:"i,omitempty"` // why those wait that it reads
 }
 
 // Endpoints are the breakers and the uplink of all servers. The others' are a few seconds late. It is safe for
@@ -44,11 +46,22 @@ func (p *Peer) Says() string {
 	if until, offline := p.Endpoints.Uplink.Offline(); offline {
 		s.Offline = until
 	}
+	s.Imports = p.Imports.Troubles()
 	b, err := json.Marshal(s)
 	if err != nil {
 		return "{}"
 	}
 	return string(b)
+}
+
+// importTrouble says why an import waits that another server reads; empty when it does not.
+func (e *Endpoints) importTrouble(id int64) words.Text {
+	for _, s := range e.others() {
+		if why := s.Imports[id]; !why.IsZero() {
+			return why
+		}
+	}
+	return words.Text{}
 }
 
 // others returns what the other servers say.

@@ -20,6 +20,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/players"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // What servers tell each other about.
@@ -67,6 +68,12 @@ type Connections interface {
 	SaveAllLive(ctx context.Context, store syncer.LiveStore, apps []string) error
 }
 
+// Imports are the files that this server reads; see imports.Runner.
+type Imports interface {
+	Troubles() map[int64]words.Text
+	ReadRemote(trouble func(id int64) words.Text)
+}
+
 // Options are what a Peer is made of. All are required.
 type Options struct {
 	Notes       *cluster.Notes
@@ -78,6 +85,7 @@ type Options struct {
 	Queue       Queue
 	Traffic     Traffic
 	Connections Connections
+	Imports     Imports
 	Store       Store
 	Settings    Settings
 	Log         *slog.Logger
@@ -114,6 +122,7 @@ func Join(o Options) *Peer {
 	o.Playing.Follow(func(t players.Turn) { o.Notes.Tell(aboutPlaying, t) })
 	o.Endpoints.apps, o.Endpoints.notes = o.Apps, o.Notes
 	o.Connections.ReadRemote(o.Store)
+	o.Imports.ReadRemote(o.Endpoints.importTrouble)
 	o.Queue.Follow(func(kind string, stored bool) {
 		topic := aboutJobs
 		if stored {
@@ -132,6 +141,7 @@ func (p *Peer) Prepare(ctx context.Context, all []leases.Lease) error {
 // Begin implements leases.Engine. What the server before has saved of these apps is replaced.
 func (p *Peer) Begin(apps []string) {
 	p.Connections.Begin(apps)
+	p.Queue.LookAll()
 	select {
 	case p.begun <- apps:
 	case <-p.over:

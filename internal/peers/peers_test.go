@@ -20,6 +20,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/players"
 	syncer "reprise/internal/sync"
+	"reprise/internal/words"
 )
 
 // post carries what two servers tell each other.
@@ -131,6 +132,27 @@ type changes struct{ parts *parts }
 
 func (c changes) ChangedRemotely() { c.parts.does("changes") }
 
+// files are those that a server reads.
+type files struct {
+	trouble   map[int64]words.Text
+	elsewhere func(int64) words.Text
+}
+
+func (f *files) Troubles() map[int64]words.Text            { return f.trouble }
+func (f *files) ReadRemote(trouble func(int64) words.Text) { f.elsewhere = trouble }
+
+// listed is a list of servers in which another one says something.
+type listed struct {
+	leases.Book
+	says string
+}
+
+func (l *listed) ConfirmLeases(context.Context, string) ([]leases.Lease, error) { return nil, nil }
+func (l *listed) GiveLeases(context.Context, string) error                      { return nil }
+func (l *listed) Leases(context.Context, string, string) ([]leases.Holding, map[string]string, error) {
+	return nil, map[string]string{"2": l.says}, nil
+}
+
 // server is one of two.
 type server struct {
 	*parts
@@ -145,7 +167,7 @@ func (p *post) joins(t *testing.T, id string, leads bool) *server {
 	bus := &events.Bus{}
 	s.Peer = Join(Options{Notes: s.notes, Leads: leads, Bus: bus, Playing: players.NewNow(s.parts, bus), Queue: s.parts,
 		Traffic: changes{s.parts}, Connections: s.parts, Endpoints: &Endpoints{},
-		Store: s.parts, Settings: s.parts, Log: log,
+		Imports: &files{}, Store: s.parts, Settings: s.parts, Log: log,
 		Restart: func() { s.does("restarts") }})
 	go s.Run(t.Context())
 	synctest.Wait()
@@ -306,5 +328,27 @@ func TestAServerThatBeginsKnowsWhatPlays(t *testing.T) {
 		require.InDelta(t, time.Hour, time.Until(other.Options.Playing.Of(1)[0].Until), float64(time.Minute))
 		require.Empty(t, leader.all())
 		require.NotContains(t, other.all(), "announces Hunter")
+	})
+}
+
+// Why an import waits is shown by every server, also by those that don't read it.
+func TestAnImportThatWaitsSaysWhyEverywhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reads := (&post{}).joins(t, "2", false)
+		full := words.New("trouble.file")
+		reads.Options.Imports.(*files).trouble = map[int64]words.Text{7: full}
+
+		log := slog.New(slog.DiscardHandler)
+		shown := &files{}
+		apps := leases.NewHolder("1", &listed{says: reads.Says()}, func() bool { return false }, log)
+		o := (&post{}).joins(t, "1", false).Options
+		o.Apps, o.Imports, o.Endpoints = apps, shown, &Endpoints{Breakers: o.Endpoints.Breakers}
+		Join(o)
+		require.Zero(t, shown.elsewhere(7), "nothing has been heard of the others")
+		go apps.Run(t.Context())
+		synctest.Wait()
+		require.Equal(t, full, shown.elsewhere(7))
+		require.Zero(t, shown.elsewhere(8))
 	})
 }

@@ -13,7 +13,7 @@ import (
 var leaderless = map[string]map[string]bool{
 	http.MethodGet: routeSet(`
 		/ /activity /connections/:id /connections/:id/runs /corrections /corrections/suspicious /deliveries
-		/export /help /help/:page /invitation /invitation/:code /listening /listening/years
+		/export /help /help/:page /imports /invitation /invitation/:code /listening /listening/years
 		/listening/years/:year /listens /listens/:id /listens/delete /listens/new /login /loved
 		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
 		/music/:kind/:id/split /notifications /now /offline /players /players/:id /players/:id/remove
@@ -28,14 +28,15 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/export/corrections.jsonl /api/v1/export/lastfm.csv /api/v1/export/listenbrainz.zip
 		/api/v1/export/listens.csv /api/v1/export/listens.jsonl /api/v1/export/maloja.json
 		/api/v1/export/playlists/:file /api/v1/export/stats/:file /api/v1/feed.atom /api/v1/feed.json
-		/api/v1/listens /api/v1/listens/invented /api/v1/listens/suspicious /api/v1/loves
+		/api/v1/imports /api/v1/listens /api/v1/listens/invented /api/v1/listens/suspicious /api/v1/loves
 		/api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing /api/v1/openapi.yaml /api/v1/players
 		/api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id /api/v1/search /api/v1/sessions
 		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/people /api/v1/stats/summary
 		/api/v1/stats/top/:kind /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
 	`),
 	http.MethodPost: routeSet(`
-		/corrections/:id/undo /corrections/invented /corrections/suspicious/:id/keep /invitation /language
+		/corrections/:id/undo /corrections/invented /corrections/suspicious/:id/keep /imports
+		/imports/:id/answers /imports/:id/cancel /imports/:id/start /invitation /language
 		/listens/:id /listens/:id/split /listens/delete /listens/new /login /logout /loved
 		/music/:kind/:id/merge /music/:kind/:id/rename /music/:kind/:id/split /music/track/:id/love
 		/notifications/:id/ack /players /players/:id /players/:id/pause /players/:id/remove /players/:id/resume
@@ -45,7 +46,8 @@ var leaderless = map[string]map[string]bool{
 		/settings/people/:id/signout /settings/people/invitations /settings/people/invitations/:id/revoke
 		/settings/programs /settings/programs/:id/revoke /setup /api/v1/admin/invitations /api/v1/admin/users
 		/api/v1/admin/users/:id/reset /api/v1/albums/:id/merge /api/v1/albums/:id/split
-		/api/v1/artists/:id/merge /api/v1/artists/:id/split /api/v1/corrections/:id/undo /api/v1/invitation
+		/api/v1/artists/:id/merge /api/v1/artists/:id/split /api/v1/corrections/:id/undo /api/v1/imports
+		/api/v1/imports/:id/start /api/v1/invitation
 		/api/v1/listens /api/v1/listens/:id/split /api/v1/listens/delete /api/v1/listens/invented/delete
 		/api/v1/listens/suspicious/:id/keep /api/v1/notifications/:id/ack /api/v1/notifications/:id/seen
 		/api/v1/players /api/v1/players/:id/secret /api/v1/reset /api/v1/session /api/v1/setup /api/v1/tokens
@@ -55,12 +57,13 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/tracks/:id/love
 	`),
 	http.MethodPatch: routeSet(`
-		/api/v1/account /api/v1/albums/:id /api/v1/artists/:id /api/v1/listens/:id /api/v1/players/:id
-		/api/v1/tracks/:id
+		/api/v1/account /api/v1/albums/:id /api/v1/artists/:id /api/v1/imports/:id /api/v1/listens/:id
+		/api/v1/players/:id /api/v1/tracks/:id
 	`),
 	http.MethodDelete: routeSet(`
-		/api/v1/admin/invitations/:id /api/v1/admin/users/:id/sessions /api/v1/listens/:id /api/v1/players/:id
-		/api/v1/session /api/v1/sessions /api/v1/sessions/:id /api/v1/tokens/:id /api/v1/tracks/:id/love
+		/api/v1/admin/invitations/:id /api/v1/admin/users/:id/sessions /api/v1/imports/:id
+		/api/v1/listens/:id /api/v1/players/:id /api/v1/session /api/v1/sessions /api/v1/sessions/:id
+		/api/v1/tokens/:id /api/v1/tracks/:id/love
 	`),
 }
 

@@ -115,18 +115,18 @@ func (s *Syncer) works(user int64, conn library.ConnectionID) bool {
 	return false
 }
 
-// Begin is that of leases.Engine: connections to these apps are read, and what waits for them is sent.
+// Begin has connections to these apps read.
 func (m *Connections) Begin(apps []string) {
 	m.syncer.begin(apps)
-	m.deliveries.LookAgain()
 }
 
-// keepApps has the apps of all connections shared out, and those removed that none has any more.
+// keepApps has the apps of all connections and the imports shared out, and apps removed that no connection has any
+// more.
 func (s *Syncer) keepApps(ctx context.Context, all []library.Outline) error {
 	if s.guard.opt.Apps == nil {
 		return nil
 	}
-	var apps []string
+	apps := leases.Imports()
 	for _, l := range all {
 		if app := s.guard.app(l.ID, l.App); !slices.Contains(apps, app) {
 			apps = append(apps, app)

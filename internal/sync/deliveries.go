@@ -19,8 +19,6 @@ type Deliveries interface {
 	Connected(context.Context, library.Connection) error
 	// Resume makes deliveries to connections due that another server has left as running.
 	Resume(context.Context, []library.Outline) error
-	// LookAgain has everything looked at that is due.
-	LookAgain()
 }
 
 // DeliveryGuard is the Guard of deliveries, which also depend on what has been read.

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/cluster"
+	"reprise/internal/leases"
 	"reprise/internal/providers"
 	"reprise/internal/queue"
 	"reprise/internal/server/core"
@@ -32,7 +33,7 @@ type Server struct {
 	Address   string    `json:"address" doc:"Host and port where the other servers reach it."`
 	Version   string    `json:"version"`
 	State     string    `json:"state" enum:"leads,answers,silent" doc:"Leads also does what is not shared out, answers is any other that is there, silent has not been heard of lately."`
-	Calls     []string  `json:"calls" doc:"The services that it calls, servers of people with their addresses."`
+	Calls     []string  `json:"calls" doc:"The services that it calls, servers of people with their addresses, and its part of the imports of files."`
 	StartedAt core.Time `json:"started_at"`
 	SeenAt    core.Time `json:"seen_at"`
 }
@@ -58,8 +59,8 @@ func (h *Handler) listServers(c echo.Context, _ *core.None) (out listServersAnsw
 	now, views := time.Now(), []Server{}
 	for _, s := range all {
 		views = append(views, Server{ID: s.ID, Name: s.Name, Address: s.Address, Version: s.Version,
-			State: string(s.State(now)), Calls: core.ViewAll(s.Apps, h.called), StartedAt: core.Stamp(s.Started),
-			SeenAt: core.Stamp(s.Seen)})
+			State: string(s.State(now)), Calls: h.calls(c.Request().Context(), s.Apps),
+			StartedAt: core.Stamp(s.Started), SeenAt: core.Stamp(s.Seen)})
 	}
 	backlogs, err := h.backlogs(c.Request().Context(), all, now)
 	return listServersAnswer{Servers: views, Jobs: core.ViewAll(backlogs, func(b queue.Backlog) Jobs {
@@ -76,6 +77,22 @@ func (h *Handler) backlogs(ctx context.Context, all []cluster.Server, now time.T
 		}
 	}
 	return h.Servers.Backlogs(ctx, there)
+}
+
+// calls returns the names of the apps that a server calls, and its part of the imports.
+func (h *Handler) calls(ctx context.Context, apps []string) []string {
+	names, shares := []string{}, 0
+	for _, app := range apps {
+		if leases.OfImports(app) {
+			shares++
+		} else {
+			names = append(names, h.called(app))
+		}
+	}
+	if shares > 0 {
+		names = append(names, words.T(ctx, "health.servers.imports", "Share", shares, "All", len(leases.Imports())))
+	}
+	return names
 }
 
 // called returns the name of an app that a server calls; see leases.App.
@@ -114,7 +131,7 @@ func (h *Handler) serversTable(ctx context.Context, all []cluster.Server, now ti
 		g.Rows = append(g.Rows, ui.Line{ID: "server-" + s.ID, Cells: []templ.Component{
 			ui.Name(s.Name + " (" + s.Address + ")"),
 			ui.State(ui.Mark{Shape: marks[state], Word: words.Each("health.servers.", string(state)).T(ctx)}),
-			ui.Name(strings.Join(core.ViewAll(s.Apps, h.called), ", ")),
+			ui.Name(strings.Join(h.calls(ctx, s.Apps), ", ")),
 			ui.Name(s.Version), ui.Time(s.Started, ui.Ago), ui.Time(s.Seen, heard)}})
 	}
 	return g
