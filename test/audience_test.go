@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,16 +24,25 @@ func nameOf(i int) string { return fmt.Sprintf("fan-%04d", i) }
 func audienceOf(t *testing.T, admin *person, p *process, n int) *audience {
 	t.Helper()
 	a := &audience{t: t, here: newClub(t, n), there: newClub(t, n)}
-	for i := range n {
-		m := admin.memberFrom(p, i%250+2, nameOf(i))
-		token := "token-" + nameOf(i)
-		m.call("PUT", "/connections/listenbrainz", object{"token": token, "url": a.here.url + "/1/"}, 200)
-		m.call("PUT", "/connections/listenbrainz-2", object{"token": token, "url": a.there.url + "/1/"}, 200)
-		m.call("PUT", "/connections/listenbrainz-2/forwarding", object{"earlier": true}, 200)
-		a.people = append(a.people, m)
+	a.people = make([]*person, n)
+	var joining sync.WaitGroup
+	for first := range joinAtOnce { // each waits for answers most of the time
+		joining.Go(func() {
+			for i := first; i < n; i += joinAtOnce {
+				m := admin.memberFrom(p, i%250+2, nameOf(i))
+				token := "token-" + nameOf(i)
+				m.call("PUT", "/connections/listenbrainz", object{"token": token, "url": a.here.url + "/1/"}, 200)
+				m.call("PUT", "/connections/listenbrainz-2", object{"token": token, "url": a.there.url + "/1/"}, 200)
+				m.call("PUT", "/connections/listenbrainz-2/forwarding", object{"earlier": true}, 200)
+				a.people[i] = m
+			}
+		})
 	}
+	joining.Wait()
 	return a
 }
+
+const joinAtOnce = 6
 
 // at lets the people go to another address of Reprise.
 func (a *audience) at(base string) {

@@ -39,8 +39,8 @@ func balance(t testing.TB, servers ...string) string {
 	}
 	path := filepath.Join(t.TempDir(), "haproxy.cfg")
 	require.NoError(t, os.WriteFile(path, []byte(settings.String()), 0o600))
-	proxy := childtest.Tie(exec.Command("/usr/sbin/haproxy", "-db", "-f", path), syscall.SIGKILL)
-	require.NoError(t, proxy.Start(), "This test needs the Debian package haproxy (apt-get install it).")
+	proxy := childtest.Tie(exec.Command(haproxy, "-db", "-f", path), syscall.SIGKILL)
+	require.NoError(t, proxy.Start())
 	t.Cleanup(func() {
 		_ = proxy.Process.Kill()
 		_ = proxy.Wait()
@@ -54,6 +54,8 @@ func balance(t testing.TB, servers ...string) string {
 	}, "the load balancer")
 	return "http://" + at
 }
+
+const haproxy = "/usr/sbin/haproxy"
 
 // seat is the place of a server in a cluster: it is started there again after a kill.
 type seat struct {
@@ -69,6 +71,8 @@ func TestServersLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
 	soak.Sometimes(t)
 	t.Parallel()
+	_, err := exec.LookPath(haproxy)
+	require.NoError(t, err, "This test needs the Debian package haproxy (apt-get install it).")
 	disruptions, fans, every := 1, 20, time.Second
 	if soak.All() { // ten minutes
 		disruptions, fans, every = 24, 1000, 15*time.Second

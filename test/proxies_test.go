@@ -57,7 +57,7 @@ var proxies = []proxy{
 	},
 	{
 		kind:    "haproxy",
-		command: func(_, file string) *exec.Cmd { return exec.Command("/usr/sbin/haproxy", "-db", "-f", file) },
+		command: func(_, file string) *exec.Cmd { return exec.Command(haproxy, "-db", "-f", file) },
 		replace: map[string]string{`bind :443 ssl crt \S+`: "bind {listen}",
 			"X-Forwarded-Proto https": "X-Forwarded-Proto http"},
 	},

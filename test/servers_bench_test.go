@@ -170,7 +170,7 @@ func (f *fleet) seen(b *testing.B) int64 {
 // BenchmarkServers measures how much more several servers do than one. Each has a third of a core; Postgres and the
 // load balancer have what they need.
 func BenchmarkServers(b *testing.B) {
-	if _, err := exec.LookPath("/usr/sbin/haproxy"); err != nil {
+	if _, err := exec.LookPath(haproxy); err != nil {
 		b.Skip("it needs the Debian package haproxy")
 	}
 	alone := map[string]float64{}
@@ -226,7 +226,7 @@ func (p *process) counted(name string) (sum float64) {
 // BenchmarkServersCall measures how much more several servers read and send than one: 300 connections to 30 servers at
 // somebody's home.
 func BenchmarkServersCall(b *testing.B) {
-	if _, err := exec.LookPath("/usr/sbin/haproxy"); err != nil {
+	if _, err := exec.LookPath(haproxy); err != nil {
 		b.Skip("it needs the Debian package haproxy")
 	}
 	const homes, people, each, plays = 30, 20, 15, 100

@@ -66,7 +66,7 @@ func (s *slowest) at(share float64) float64 {
 // calls the service: how long pages of the others take, 99 of 100; the longest that anybody waits for a page, if it
 // comes or not; the longest that an open page is without its websocket; and when the service is called again.
 func BenchmarkServersFail(b *testing.B) {
-	if _, err := exec.LookPath("/usr/sbin/haproxy"); err != nil {
+	if _, err := exec.LookPath(haproxy); err != nil {
 		b.Skip("it needs the Debian package haproxy")
 	}
 	for _, way := range []string{"killed", "stopped", "cut off"} {
