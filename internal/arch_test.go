@@ -84,10 +84,11 @@ var arrows = map[string][]string{
 	"internal/backups": {
 		"internal/config", "internal/datadir", "internal/events", "internal/notify", "internal/words",
 	},
-	"internal/queue":   {},
-	"internal/metrics": {"internal/resilience", "internal/resilience/keys", "internal/resilience/transport"},
-	"internal/match":   {"internal/library"},
-	"internal/music":   {"internal/library"}, // what spellings mean, and which reports are of one play
+	"internal/queue":    {},
+	"internal/metrics":  {"internal/resilience", "internal/resilience/keys", "internal/resilience/transport"},
+	"internal/match":    {"internal/library"},
+	"internal/versions": {"internal/library"},
+	"internal/music":    {"internal/library"}, // what spellings mean, and which reports are of one play
 	// It counts listens by connections.
 	"internal/listening": {"internal/library"},
 	// What is wrong with a setting is read on a page.
@@ -221,8 +222,10 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/library", "internal/store/connections",
 		"internal/store/db",
 	},
-	"internal/store/playlists": {"internal/library", "internal/store/copies", "internal/store/db"},
-	"internal/store/rows":      {"internal/tables"},
+	"internal/store/playlists": {
+		"internal/library", "internal/store/copies", "internal/store/db", "internal/versions",
+	},
+	"internal/store/rows": {"internal/tables"},
 	"internal/store/rules": {
 		"internal/library", "internal/music", "internal/store/catalogue", "internal/store/corrections",
 		"internal/store/db", "internal/store/enrichment", "internal/store/statistics",
@@ -360,6 +363,7 @@ var arrows = map[string][]string{
 	"internal/server/playlists": {
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/deliveries", "internal/server/music",
+		"internal/versions",
 	},
 	"internal/server/search": { // it reads links to services, and shows what is known of what they lead to
 		"internal/enrich", "internal/library", "internal/providers", "internal/server/core", "internal/server/music",

@@ -1,6 +1,8 @@
 package test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,6 +85,38 @@ func TestAPlaylistIsWrittenToARealSubsonicServer(t *testing.T) {
 	})
 	require.Contains(t, dead[0].(object)["reason"], "0 of 2 tracks")
 
+	// Her own playlist loses a song there, and is restored; and a version of the other one comes beside its copy.
+	of := func(name string) (id string) {
+		v.eventually(name+" to be read", func() bool {
+			for _, l := range v.call("GET", "/playlists", nil, 200)["playlists"].([]any) {
+				if l := l.(object); l["provider"] == "navidrome" && l["name"] == name {
+					id = l["id"].(string)
+				}
+			}
+			return id != ""
+		})
+		return id
+	}
+	versions := func(id string) []any {
+		return v.call("GET", "/playlists/"+id+"/versions", nil, 200)["versions"].([]any)
+	}
+	hers := of("Signals")
+	before := len(versions(hers))
+	sub.ReplacePlaylist("Signals", "Middle")
+	v.eventually("the change to be noticed", func() bool { return len(versions(hers)) > before })
+	latest := versions(hers)[0].(object)
+	require.EqualValues(t, 1, latest["went"])
+	v.call("POST", fmt.Sprintf("/playlists/%s/versions/%v/restore/navidrome", hers, latest["number"]), object{}, 202)
+	v.eventually("it to be restored", func() bool {
+		return slices.Equal(sub.Named("Signals")[0].Titles, []string{"High"})
+	})
+	first := v.call("GET", "/playlists/"+id+"/versions/1", nil, 200)
+	require.Equal(t, "Signals", first["name"])
+	v.call("POST", "/playlists/"+id+"/versions/1/restore/navidrome", object{}, 202)
+	dated := "Signals (" + first["until"].(string)[:len("2006-01-02")] + ")"
+	v.eventually("the version to be written", func() bool { return len(sub.Named(dated)) == 1 })
+	require.Equal(t, []string{"Low", "High"}, sub.Named(dated)[0].Titles)
+
 	set("Signals and noise", low)
 	done("changed")
 	require.Error(t, p.stop(syscall.SIGKILL))
@@ -90,5 +124,5 @@ func TestAPlaylistIsWrittenToARealSubsonicServer(t *testing.T) {
 	v = p.returning()
 	v.call("PUT", copied, nil, 202)
 	done("unchanged")
-	require.Len(t, sub.AllPlaylists(), 2, "and no second one")
+	require.Len(t, sub.AllPlaylists(), 3, "and no second one")
 }

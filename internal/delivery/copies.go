@@ -14,7 +14,7 @@ type Copy struct {
 	User       int64
 	Connection library.ConnectionID
 	Kind       string
-	Ref        string // a playlist's id, or a month
+	Ref        string // a playlist's id, with @ and a number that of its version, or a month
 	Wanted     int64  // grows with every change of ours
 	Written    int64  // what Wanted was when the copy was written; 0 for never
 	RemoteID   string // the playlist's id there, or the object's ETag
@@ -39,6 +39,10 @@ type copyStore interface {
 	SaveRemote(context.Context, Copy) error
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
+	SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int,
+		tracks []library.Track) error
+	// Version returns what a user's playlist was like earlier, or library.ErrNotFound.
+	Version(ctx context.Context, user, playlist int64, number int) (library.PlaylistVersion, []library.Track, error)
 }
 
 // copyWriter is what the delivery of playlists and months has in common.

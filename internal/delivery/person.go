@@ -70,12 +70,28 @@ func (d *Deliveries) room(ctx context.Context) error {
 
 // WritePlaylist has a provider hold a copy of a playlist from now on.
 func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
-	p := d.Registry.Get(conn.Provider())
-	list, _, err := d.Store.Playlist(ctx, user, playlist)
-	switch {
-	case err != nil:
+	list, err := d.Store.PlaylistOnly(ctx, user, playlist)
+	if err == nil && list.Connection == conn {
+		err = ErrNotTaken
+	}
+	if err != nil {
 		return err
-	case p == nil || !p.Takes.Playlists || list.Connection == conn:
+	}
+	return d.write(ctx, user, RefOf(playlist, 0), conn)
+}
+
+// Restore has a provider hold what a playlist was like earlier: the one that the playlist comes from has it as it was,
+// and another one as a playlist of its own.
+func (d *Deliveries) Restore(ctx context.Context, user, playlist int64, version int, to library.ConnectionID) error {
+	if _, _, err := d.Store.Version(ctx, user, playlist, version); err != nil {
+		return err
+	}
+	return d.write(ctx, user, RefOf(playlist, version), to)
+}
+
+// write has a provider hold a copy of what a reference names.
+func (d *Deliveries) write(ctx context.Context, user int64, ref string, conn library.ConnectionID) error {
+	if p := d.Registry.Get(conn.Provider()); p == nil || !p.Takes.Playlists {
 		return ErrNotTaken
 	}
 	if _, err := d.Store.Connection(ctx, user, conn); err != nil {
@@ -88,7 +104,7 @@ func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, co
 	if err := d.Store.ForgetMatches(ctx, user, conn, []string{""}); err != nil {
 		return err
 	}
-	draft := Draft{User: user, Connection: conn, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)}
+	draft := Draft{User: user, Connection: conn, Kind: WritePlaylist, Ref: ref}
 	defer d.publish(user, conn)
 	return errors.Join(d.Store.WantCopy(ctx, draft),
 		settled(ctx, d.Teller, Copy{User: user, Connection: conn, Ref: draft.Ref}))

@@ -35,7 +35,7 @@ type Report struct {
 type ReportTrack struct {
 	Title  string    `json:"title"`
 	Artist string    `json:"artist"`
-	How    match.How `json:"how" enum:"isrc,mbid,name,score,choice," doc:"How it was recognised (choice, by you); empty when it was not."` // empty: not found there
+	How    match.How `json:"how" enum:"isrc,mbid,name,score,choice,source," doc:"How it was recognised (choice, by you; source, as a track of that service); empty when it was not."` // empty: not found there
 	Score  float64   `json:"score,omitempty" doc:"How sure that is; with score only."`
 	Found  string    `json:"found,omitempty" doc:"What was found; with score only."` // artist and title there, if matched by score
 	// Question is the id of the question about which track it is, and Offered how many there are; empty without
@@ -68,16 +68,16 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	if kept.Drift != "" && kept.Choice != Rewrite { // it is left alone, or its person is still to say
 		return d.leave(ctx, a, kept)
 	}
-	id, err := strconv.ParseInt(a.Ref, 10, 64)
-	if err != nil {
-		return refuse(words.New("delivery.playlist.unknown", "Ref", a.Ref))
-	}
-	list, tracks, err := d.store.Playlist(ctx, a.User, id)
-	if errors.Is(err, library.ErrNotFound) {
-		return refuse(words.New("delivery.playlist.gone"))
-	}
+	list, tracks, err := d.playlist(ctx, a, c)
 	if err != nil {
 		return err
+	}
+	if _, version, _ := readRef(a.Ref); version != 0 { // it is the person's, whatever it is like there
+		kept.Choice = Rewrite
+	}
+	own := list.Connection == c.ID // a version goes back to where it was
+	if own && kept.RemoteID == "" {
+		kept.RemoteID = list.SourceID
 	}
 	var report Report
 	var refused error
@@ -90,6 +90,12 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 		}
 		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name}
 		var err error
+		if own {
+			err = w.look(ctx, list)
+		}
+		if err != nil {
+			return err
+		}
 		if report, err = w.write(ctx, tracks); resilience.IsItem(err) {
 			refused = err
 			return nil
@@ -114,14 +120,56 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	return d.finish(ctx, a, kept, report)
 }
 
+// playlist returns what a delivery writes: a playlist, or a version of it.
+func (d *playlistDeliverer) playlist(ctx context.Context, a *attempt, to library.Connection) (
+	list library.StoredPlaylist, tracks []library.Track, err error) {
+	id, number, ok := readRef(a.Ref)
+	if !ok {
+		return list, nil, refuse(words.New("delivery.playlist.unknown", "Ref", a.Ref))
+	}
+	var v library.PlaylistVersion
+	if number == 0 {
+		list, tracks, err = d.store.Playlist(ctx, a.User, id)
+	} else if list, err = d.store.PlaylistOnly(ctx, a.User, id); err == nil {
+		v, tracks, err = d.store.Version(ctx, a.User, id, number)
+		if list.Name = v.Name; list.Connection != to.ID { // beside the one of today
+			list.Name += v.Until.UTC().Format(" (2006-01-02)")
+		}
+	}
+	if errors.Is(err, library.ErrNotFound) {
+		err = refuse(words.New("delivery.playlist.gone"))
+	}
+	return list, tracks, err
+}
+
+// RefOf returns the Ref of a delivery that writes a playlist, or with a number a version of it.
+func RefOf(playlist int64, version int) string {
+	ref := strconv.FormatInt(playlist, 10)
+	if version != 0 {
+		ref += "@" + strconv.Itoa(version)
+	}
+	return ref
+}
+
+// readRef reads what RefOf returns.
+func readRef(ref string) (playlist int64, version int, ok bool) {
+	id, number, ofVersion := strings.Cut(ref, "@")
+	playlist, err := strconv.ParseInt(id, 10, 64)
+	if err == nil && ofVersion {
+		version, err = strconv.Atoi(number)
+	}
+	return playlist, version, err == nil
+}
+
 // playlistWriter writes one playlist.
 type playlistWriter struct {
 	store copyStore
 	there providers.PlaylistWriter
 	copy  *Copy
 	name  string
-	drift Drift // why nothing was written: it was deleted or changed there
-	begun bool  // something was written
+	own   map[string]bool // songs that the service has for sure, by their ids there; nil at another service
+	drift Drift           // why nothing was written: it was deleted or changed there
+	begun bool            // something was written
 }
 
 // write makes the copy equal to ours. Known matches may be out of date: tracks that the playlist turns out not to hold
@@ -241,6 +289,28 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 	return done, now, w.marks(ctx, markOf(now))
 }
 
+// look reads what a playlist is like now that a version is to replace, and has it stored first: nobody may have read it
+// since it was changed there.
+func (w *playlistWriter) look(ctx context.Context, list library.StoredPlaylist) error {
+	w.own = map[string]bool{}
+	now, err := w.find(ctx)
+	if now == nil || err != nil {
+		return err
+	}
+	var tracks []library.Track
+	for page, err := range w.there.Tracks(ctx, *now, nil) {
+		if err != nil {
+			return err
+		}
+		for _, t := range page {
+			t.Clean()
+			tracks, w.own[t.SourceID] = append(tracks, t), true
+		}
+	}
+	delete(w.own, "")
+	return w.store.SavePlaylist(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, *now, list.Position, tracks)
+}
+
 // marks stores what the copy is like there, or may be.
 func (w *playlistWriter) marks(ctx context.Context, marks string) error {
 	w.copy.Marks = marks
@@ -281,6 +351,10 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (a
 	}
 	defer func() { err = errors.Join(err, finder.keep(ctx)) }()
 	for _, t := range tracks {
+		if w.own[t.SourceID] {
+			all = append(all, songFound{Result: match.Result{Track: t, Found: t, How: match.BySource}})
+			continue
+		}
 		m, err := finder.find(ctx, t, false)
 		if err != nil {
 			return nil, err

@@ -30,6 +30,18 @@ type StoredPlaylist struct {
 	CopyName string // of that playlist
 }
 
+// PlaylistVersion is what a playlist was like earlier.
+type PlaylistVersion struct {
+	Number       int    // from 1 on, greater for later ones; some may be missing
+	Name         string // of the playlist then
+	TrackCount   int
+	Since, Until time.Time // when it was read for the first time, and when it was found to be another
+	// Came, Went and Moved are how many tracks the change did that ended this version.
+	Came, Went, Moved int
+	Pinned            bool // it is kept for good
+	Bytes             int  // what keeping it takes
+}
+
 // CopyChange is a copy of a playlist, written by us, that was found deleted or changed at its provider.
 type CopyChange struct {
 	User       int64

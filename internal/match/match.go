@@ -22,6 +22,7 @@ const (
 	ByName    How = "name"   // the same title and artists, whatever the spelling, and no length that contradicts
 	ByScore   How = "score"  // similar enough, and no other candidate is
 	ByChoice  How = "choice" // a person has said so; never from Choose
+	BySource  How = "source" // it is a track of that service; never from Choose
 	ByNothing How = ""       // not matched
 )
 

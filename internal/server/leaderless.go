@@ -17,7 +17,8 @@ var leaderless = map[string]map[string]bool{
 		/listening/years/:year /listens /listens/:id /listens/delete /listens/new /login /loved
 		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
 		/music/:kind/:id/split /notifications /now /offline /players /players/:id /players/:id/remove
-		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id /reset
+		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id
+		/playlists/:id/history /playlists/:id/history/:number /reset
 		/reset/:code /search /settings /settings/account /settings/account/export /settings/people
 		/settings/people/:id /settings/people/:id/reset /settings/people/invitations
 		/settings/people/invitations/:id /settings/programs /settings/programs/:id/revoke
@@ -30,7 +31,8 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/export/playlists/:file /api/v1/export/stats/:file /api/v1/feed.atom /api/v1/feed.json
 		/api/v1/imports /api/v1/listens /api/v1/listens/invented /api/v1/listens/suspicious /api/v1/loves
 		/api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing /api/v1/openapi.yaml /api/v1/players
-		/api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id /api/v1/search /api/v1/sessions
+		/api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id
+		/api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number /api/v1/search /api/v1/sessions
 		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/people /api/v1/stats/summary
 		/api/v1/stats/top/:kind /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
 	`),

@@ -291,8 +291,14 @@ func removeSome(ctx context.Context, tx *sql.Tx, user int64) (removal.Left, erro
 	if err != nil || some >= removeAtOnce {
 		return removal.More, err
 	}
-	// Ten thousand other rows may hang on one of these.
-	n, err := db.Affected(tx.ExecContext(ctx, `DELETE FROM playlist_tracks WHERE (playlist_id, position) IN
+	// Ten thousand other rows may hang on one playlist.
+	n, err := db.Affected(tx.ExecContext(ctx, `DELETE FROM playlist_versions WHERE (playlist_id, number) IN
+		(SELECT v.playlist_id, v.number FROM playlists p JOIN playlist_versions v ON v.playlist_id = p.id
+		WHERE p.user_id = $1 LIMIT $2)`, user, removeAtOnce))
+	if some += n; err != nil || some >= removeAtOnce {
+		return removal.More, err
+	}
+	n, err = db.Affected(tx.ExecContext(ctx, `DELETE FROM playlist_tracks WHERE (playlist_id, position) IN
 		(SELECT t.playlist_id, t.position FROM playlists p JOIN playlist_tracks t ON t.playlist_id = p.id
 		WHERE p.user_id = $1 LIMIT $2)`, user, removeAtOnce))
 	for _, b := range belongings {

@@ -204,6 +204,21 @@ func (s *Server) CreatePlaylist(name string, titles ...string) {
 	s.api("createPlaylist", params, nil)
 }
 
+// ReplacePlaylist gives the first playlist of a name other songs.
+func (s *Server) ReplacePlaylist(name string, titles ...string) {
+	s.t.Helper()
+	for _, p := range s.listing() {
+		if p.Name == name {
+			params := url.Values{"playlistId": {p.ID}}
+			for _, title := range titles {
+				params.Add("songId", s.id(title))
+			}
+			s.api("createPlaylist", params, nil)
+			return
+		}
+	}
+}
+
 // Scrobble tells the server through the Subsonic API that a track is being played, or was if it is done.
 func (s *Server) Scrobble(title string, done bool) {
 	s.t.Helper()
@@ -246,14 +261,16 @@ func (s *Server) Named(name string) (named []Playlist) {
 	return named
 }
 
-// AllPlaylists returns every playlist of the user, through the Subsonic API.
-func (s *Server) AllPlaylists() (all []Playlist) {
+// entry is a playlist or a song in an answer.
+type entry struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Title string `json:"title"`
+}
+
+// listing returns every playlist of the user, without its songs.
+func (s *Server) listing() []entry {
 	s.t.Helper()
-	type entry struct {
-		ID    string `json:"id"`
-		Name  string `json:"name"`
-		Title string `json:"title"`
-	}
 	var listing struct {
 		Response struct {
 			Playlists struct {
@@ -262,7 +279,13 @@ func (s *Server) AllPlaylists() (all []Playlist) {
 		} `json:"subsonic-response"`
 	}
 	s.api("getPlaylists", url.Values{}, &listing)
-	for _, p := range listing.Response.Playlists.Playlist {
+	return listing.Response.Playlists.Playlist
+}
+
+// AllPlaylists returns every playlist of the user, through the Subsonic API.
+func (s *Server) AllPlaylists() (all []Playlist) {
+	s.t.Helper()
+	for _, p := range s.listing() {
 		var one struct {
 			Response struct {
 				Playlist struct {

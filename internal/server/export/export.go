@@ -31,6 +31,7 @@ type Store interface {
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
+	Version(ctx context.Context, user, playlist int64, number int) (library.PlaylistVersion, []library.Track, error)
 	AllSkipped(ctx context.Context, user int64) ([]library.Skipped, error)
 	Corrections(ctx context.Context, user int64, before string, limit int) (page []library.Correction, next string,
 		err error)
@@ -206,7 +207,8 @@ func (h *Handler) listenBrainz(c echo.Context, _ *exportRequest) (out core.Sent[
 }
 
 type exportPlaylistRequest struct {
-	File string `path:"file" doc:"A playlist's id and a form (jspf, xspf, m3u8 or csv), such as '12.jspf'."`
+	File    string `path:"file" doc:"A playlist's id and a form (jspf, xspf, m3u8 or csv), such as '12.jspf'."`
+	Version int    `query:"version" minimum:"0" doc:"The number of an earlier version; left out, what the playlist is like now."`
 }
 
 // playlist sends a playlist in the format of the file name's extension.
@@ -226,9 +228,17 @@ func (h *Handler) playlist(c echo.Context, in *exportPlaylistRequest) (out core.
 	if err != nil {
 		return out, err
 	}
-	name := cmp.Or(export.FileName(p.Name), "playlist") + f.Ending
+	tracks, day := h.tracks(ctx, user, p.ID), ""
+	if in.Version != 0 {
+		v, all, err := h.store.Version(ctx, user, p.ID, in.Version)
+		if err != nil {
+			return out, err
+		}
+		p.Name, tracks, day = v.Name, each(all), v.Until.In(core.Zone(c)).Format(" 2006-01-02")
+	}
+	name := cmp.Or(export.FileName(p.Name), "playlist") + day + f.Ending
 	return out, h.core.Download(c, f.Type, name, func(w io.Writer) error {
-		_, err := f.Write(w, p, h.trackPage(p), h.tracks(ctx, user, p.ID))
+		_, err := f.Write(w, p, h.trackPage(p), tracks)
 		return err
 	})
 }
@@ -249,6 +259,17 @@ func listForm(ending string) (export.ListForm, bool) {
 		}
 	}
 	return export.ListForm{}, false
+}
+
+// each returns tracks one by one.
+func each(all []library.Track) iter.Seq2[library.Track, error] {
+	return func(yield func(library.Track, error) bool) {
+		for _, t := range all {
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
 }
 
 // tracks returns the tracks of a playlist as they are read.

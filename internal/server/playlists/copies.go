@@ -106,9 +106,18 @@ func (h *copies) label(c library.Connection) string {
 }
 
 func (h *copies) one(ctx context.Context, playlist int64, c library.Connection) (Copy, error) {
+	return h.of(ctx, delivery.RefOf(playlist, 0), c)
+}
+
+// ofVersion returns what became of writing a version.
+func (h *copies) ofVersion(ctx context.Context, v looked, c library.Connection) (Copy, error) {
+	return h.of(ctx, delivery.RefOf(v.id, v.at.Number), c)
+}
+
+// of returns the copy of what a reference names; see delivery.RefOf.
+func (h *copies) of(ctx context.Context, ref string, c library.Connection) (Copy, error) {
 	user := c.User
 	v := Copy{Provider: c.Provider(), Connection: string(c.ID), DisplayName: h.label(c), WhenChanged: ask}
-	ref := strconv.FormatInt(playlist, 10)
 	kept, err := h.store.Copy(ctx, user, c.ID, delivery.WritePlaylist, ref)
 	if errors.Is(err, library.ErrNotFound) {
 		return v, nil

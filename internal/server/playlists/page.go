@@ -3,7 +3,6 @@ package playlists
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"reprise/internal/server/core"
@@ -27,6 +26,7 @@ type pageView struct {
 	Tracks   []trackRow
 	Pages    ui.Pages
 	Files    []ui.Link // downloads in several formats
+	History  string    // address of the page of its versions
 }
 
 // trackRow is a track on the page of its playlist.
@@ -62,10 +62,7 @@ func pageOf(ctx context.Context, p Playlist, tracks []Track, copies []Copy) page
 	if !p.Active {
 		v.Head.Lead = words.T(ctx, "playlists.lead_gone", args...)
 	}
-	for _, form := range []string{"JSPF", "XSPF", "M3U8", "CSV"} {
-		v.Files = append(v.Files, ui.Link{Label: form,
-			URL: "/api/v1/export/playlists/" + p.ID + "." + strings.ToLower(form)})
-	}
+	v.Files, v.History = files(p.ID, ""), "/playlists/"+p.ID+"/history"
 	if p.CopyOf != nil {
 		v.CopyOf = words.T(ctx, "playlists.is_copy", "Name", p.CopyName)
 		v.Original = []ui.Action{{Label: words.T(ctx, "playlists.original"), URL: "/playlists/" + *p.CopyOf}}

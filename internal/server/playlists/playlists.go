@@ -22,6 +22,7 @@ import (
 
 // Store is what this package reads of playlists and of their copies.
 type Store interface {
+	VersionStore
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
 	CountPlaylists(ctx context.Context, user int64) (int, error)
 	PlaylistStarts(ctx context.Context, user int64, ids []int64, first int) (map[int64]library.PlaylistStart, error)
@@ -55,6 +56,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/playlists", h.listPage)
 	g.GET("/playlists/:id", h.onePage)
 	g.POST("/playlists/:id/copies/:connection", h.copies.form)
+	h.historyPages(g)
 }
 
 // API adds the routes of the API.
@@ -96,6 +98,7 @@ func (h *Handler) API(a *core.API) {
 		Summary: "Stop writing it; the copy stays as it is",
 		Answer:  "Stopped.",
 	})
+	h.historyAPI(a)
 }
 
 type Playlist struct {

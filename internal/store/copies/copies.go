@@ -52,10 +52,10 @@ func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
 const compareAtOnce = 500
 
 // CopiesToCompare returns copies of playlists that were neither written nor compared since a time, by connection. It
-// leaves out those that are about to be written, and those that are left as they are there.
+// leaves out those that are about to be written, those that are left as they are there, and restored versions.
 func (s *Store) CopiesToCompare(ctx context.Context, since time.Time) ([]delivery.Copy, error) {
 	return db.List(ctx, s.db.Reader, scanCopy, selectCopy+`WHERE kind = $1 AND written = wanted AND remote_id <> ''
-		AND written_at < $2 AND checked_at < $2 AND NOT (drift <> '' AND choice = 'leave')
+		AND ref NOT LIKE '%@%' AND written_at < $2 AND checked_at < $2 AND NOT (drift <> '' AND choice = 'leave')
 		ORDER BY user_id, connection, ref LIMIT $3`, delivery.WritePlaylist, db.Millis(since), compareAtOnce)
 }
 

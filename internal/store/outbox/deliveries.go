@@ -313,7 +313,8 @@ func (s *Store) Subjects(ctx context.Context, user int64, ids []int64) (map[int6
 			WHERE d.user_id = $1 AND d.items = 1 AND d.kind <> $2 AND d.id IN `+these+`
 			UNION ALL
 			SELECT d.id, p.name, '' FROM deliveries d
-			JOIN playlists p ON p.user_id = d.user_id AND CAST(p.id AS TEXT) = d.ref
+			JOIN playlists p ON p.user_id = d.user_id
+			AND (CAST(p.id AS TEXT) = d.ref OR d.ref LIKE CAST(p.id AS TEXT) || '@%')
 			WHERE d.user_id = $1 AND d.kind = $2 AND d.id IN `+these+`
 			UNION ALL
 			SELECT d.id, t.title, t.artist FROM deliveries d

@@ -3,13 +3,13 @@ package playlists
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"math"
 	"strconv"
 	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/store/db"
+	"reprise/internal/versions"
 )
 
 const selectPlaylist = `SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position,
@@ -72,13 +72,7 @@ func (s *Store) Playlist(ctx context.Context, user, id int64) (library.StoredPla
 // PlaylistTracks returns at most limit tracks of a user's playlist, from the one at offset on; the first is at 0. There
 // are none of a playlist that does not exist.
 func (s *Store) PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error) {
-	scan := func(r db.Scanner) (t library.Track, err error) {
-		var ms int64
-		err = r.Scan(&t.Title, &t.Artist, &t.Album, &ms, &t.ISRC, &t.RecordingMBID, &t.SourceID)
-		t.Duration = time.Duration(ms) * time.Millisecond
-		return t, err
-	}
-	return db.List(ctx, s.db.Reader, scan, `SELECT title, artist, album, duration_ms, isrc, recording_mbid, source_id
+	return db.List(ctx, s.db.Reader, scanTrack, `SELECT `+trackColumns+`
 		FROM playlist_tracks WHERE playlist_id = (SELECT id FROM playlists WHERE user_id = $1 AND id = $2)
 		AND position >= $3 ORDER BY position LIMIT $4`, user, id, offset, limit)
 }
@@ -118,49 +112,81 @@ func (s *Store) PlaylistStarts(ctx context.Context, user int64, ids []int64, fir
 	return all, err
 }
 
-// SavePlaylist stores a playlist and replaces all its tracks.
+// SavePlaylist stores a playlist with all its tracks. If it was another before, that is kept as a version.
 func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist,
 	position int, tracks []library.Track) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		was, err := now(ctx, tx, user, conn, p.SourceID)
+		if err != nil {
+			return err
+		}
+		same, at := was.id != 0 && versions.Same(was.tracks, tracks), time.Now()
+		since := was.since
+		if !same || was.name != p.Name {
+			since = db.Millis(at)
+			if err := was.keep(ctx, tx, tracks, at); err != nil {
+				return err
+			}
+		}
 		id, err := db.NextIDs(ctx, tx, "playlists", 1)
 		if err != nil {
 			return err
 		}
 		err = tx.QueryRowContext(ctx, `INSERT INTO playlists
-			(id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8)
+			(id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position, since_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8, $9)
 			ON CONFLICT (user_id, connection, source_id) DO UPDATE
 			SET name = excluded.name, snapshot = excluded.snapshot, track_count = excluded.track_count,
-				shrunk_to = -1, active = 1, position = excluded.position
+				shrunk_to = -1, active = 1, position = excluded.position, since_at = excluded.since_at
 			RETURNING id`,
-			id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position).Scan(&id)
+			id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position, since).Scan(&id)
+		if err == nil && !same {
+			err = replaceTracks(ctx, tx, id, tracks)
+		}
 		if err != nil {
 			return err
 		}
-		if err := db.ExecTx(ctx, tx, "DELETE FROM playlist_tracks WHERE playlist_id = $1", id); err != nil {
-			return err
-		}
-		const width = 9
-		args := make([]any, 0, len(tracks)*width)
-		for i, t := range tracks {
-			args = append(args, id, i, t.Title, t.Artist, t.Album, t.Duration.Milliseconds(), t.ISRC, t.RecordingMBID,
-				t.SourceID)
-		}
-		err = db.InsertRows(ctx, tx, `INSERT INTO playlist_tracks
-			(playlist_id, position, title, artist, album, duration_ms, isrc, recording_mbid, source_id)`,
-			width, args, "")
-		return errors.Join(err, s.copies.EnqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10)))
+		return s.copies.EnqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10))
 	})
 }
 
-// RenamePlaylist stores a new name of a playlist and enqueues its copies. It does not change the tracks.
+func replaceTracks(ctx context.Context, tx *sql.Tx, playlist int64, tracks []library.Track) error {
+	if err := db.ExecTx(ctx, tx, "DELETE FROM playlist_tracks WHERE playlist_id = $1", playlist); err != nil {
+		return err
+	}
+	const width = 9
+	args := make([]any, 0, len(tracks)*width)
+	for i, t := range tracks {
+		args = append(args, playlist, i, t.Title, t.Artist, t.Album, t.Duration.Milliseconds(), t.ISRC,
+			t.RecordingMBID, t.SourceID)
+	}
+	head := "INSERT INTO playlist_tracks (playlist_id, position, " + trackColumns + ")"
+	return db.InsertRows(ctx, tx, head, width, args, "")
+}
+
+// RenamePlaylist stores a new name of a playlist, of which the earlier one is kept as a version, and enqueues its
+// copies. It does not change the tracks.
 func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		var user int64
-		err := tx.QueryRowContext(ctx, "UPDATE playlists SET name = $1 WHERE id = $2 RETURNING user_id", name, id).
-			Scan(&user)
+		var conn library.ConnectionID
+		var source string
+		err := tx.QueryRowContext(ctx, "SELECT user_id, connection, source_id FROM playlists WHERE id = $1", id).
+			Scan(&user, &conn, &source)
 		if err != nil {
 			return db.Found(err)
+		}
+		at := time.Now()
+		was, err := now(ctx, tx, user, conn, source)
+		if err == nil {
+			err = was.keep(ctx, tx, was.tracks, at)
+		}
+		if err == nil {
+			err = db.ExecTx(ctx, tx, "UPDATE playlists SET name = $1, since_at = $2 WHERE id = $3", name,
+				db.Millis(at), id)
+		}
+		if err != nil {
+			return err
 		}
 		return s.copies.EnqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10))
 	})

@@ -169,6 +169,7 @@ CREATE TABLE playlists (
     shrunk_to   INTEGER NOT NULL, -- a much smaller number of tracks, seen once and not believed yet; -1 for none
     active      INTEGER NOT NULL,
     position    INTEGER NOT NULL,
+    since_at    BIGINT NOT NULL DEFAULT 0, -- when it was read for the first time as it is now
     UNIQUE (user_id, connection, source_id)
 );
 
@@ -183,6 +184,22 @@ CREATE TABLE playlist_tracks (
     recording_mbid TEXT NOT NULL,
     source_id      TEXT NOT NULL,
     PRIMARY KEY (playlist_id, position)
+);
+
+-- What a playlist was like earlier, each version as the difference to the next, or to what the playlist is like now.
+CREATE TABLE playlist_versions (
+    playlist_id INTEGER NOT NULL REFERENCES playlists (id) ON DELETE CASCADE,
+    number      INTEGER NOT NULL, -- grows
+    name        TEXT NOT NULL,
+    track_count INTEGER NOT NULL,
+    since_at    BIGINT NOT NULL,
+    until_at    BIGINT NOT NULL,
+    came        INTEGER NOT NULL, -- tracks, with the change that ended it
+    went        INTEGER NOT NULL,
+    moved       INTEGER NOT NULL,
+    back        TEXT NOT NULL, -- see package versions
+    pinned      INTEGER NOT NULL,
+    PRIMARY KEY (playlist_id, number)
 );
 
 CREATE TABLE notifications (

@@ -1,0 +1,324 @@
+package playlists
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/versions"
+	"reprise/internal/words"
+)
+
+// VersionStore is what this package reads of earlier versions of playlists.
+type VersionStore interface {
+	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
+	Versions(ctx context.Context, user, playlist int64) ([]library.PlaylistVersion, error)
+	Version(ctx context.Context, user, playlist int64, number int) (library.PlaylistVersion, []library.Track, error)
+	PinVersion(ctx context.Context, user, playlist int64, number int, pinned bool) error
+}
+
+// historyPages adds the routes of the pages.
+func (h *Handler) historyPages(g *echo.Group) {
+	g.GET("/playlists/:id/history", h.historyPage)
+	g.GET("/playlists/:id/history/:number", h.versionPage)
+	g.POST("/playlists/:id/history/:number/pin", h.pinForm)
+	g.GET("/playlists/:id/history/:number/restore/:connection", h.restorePage)
+	g.POST("/playlists/:id/history/:number/restore/:connection", h.restoreForm)
+}
+
+// historyAPI adds the routes of the API.
+func (h *Handler) historyAPI(a *core.API) {
+	core.Get(a, "/playlists/{id}/versions", h.versions, core.Call{
+		ID:      "listPlaylistVersions",
+		Summary: "What a playlist was like earlier, the latest first",
+		Answer: "The versions. Each was kept when Reprise found the playlist changed; the oldest ones go when there " +
+			"are more than 300 that are not pinned.",
+	})
+	core.Get(a, "/playlists/{id}/versions/{number}", h.versionAPI, core.Call{
+		ID:      "getPlaylistVersion",
+		Summary: "An earlier version of a playlist with its tracks, and what has changed since",
+		Answer:  "The version.",
+	})
+	core.Patch(a, "/playlists/{id}/versions/{number}", h.pinAPI, core.Call{
+		ID:      "pinPlaylistVersion",
+		Summary: "Keep a version for good, or no longer",
+		Answer:  "The version.",
+	})
+	core.Post(a, "/playlists/{id}/versions/{number}/restore/{connection}", h.restoreAPI, core.Call{
+		ID:      "restorePlaylistVersion",
+		Summary: "Write an earlier version of a playlist to a provider",
+		Description: "At the provider that it comes from, the playlist becomes what it was. Another one gets a " +
+			"playlist with the name and the date of the version.",
+		Answer: "Stored. Reprise writes it as soon as the provider allows.",
+		Status: http.StatusAccepted,
+		Refusals: map[int]string{
+			http.StatusUnprocessableEntity: "",
+			http.StatusTooManyRequests:     "Too much is waiting already; see Retry-After (seconds).",
+		},
+	})
+}
+
+// Version is what a playlist was like earlier.
+type Version struct {
+	Number     int       `json:"number" minimum:"1"`
+	Name       string    `json:"name" doc:"Of the playlist then."`
+	TrackCount int       `json:"track_count" minimum:"0"`
+	Since      core.Time `json:"since" doc:"When it was read like that for the first time."`
+	Until      core.Time `json:"until" doc:"When it was found changed."`
+	Came       int       `json:"came" minimum:"0" doc:"How many tracks came with the change that ended it."`
+	Went       int       `json:"went" minimum:"0"`
+	Moved      int       `json:"moved" minimum:"0"`
+	Pinned     bool      `json:"pinned" doc:"It is kept for good."`
+	Bytes      int       `json:"bytes" minimum:"0" doc:"What keeping it takes."`
+}
+
+func viewVersion(v library.PlaylistVersion) Version {
+	return Version{Number: v.Number, Name: v.Name, TrackCount: v.TrackCount, Since: core.Stamp(v.Since),
+		Until: core.Stamp(v.Until), Came: v.Came, Went: v.Went, Moved: v.Moved, Pinned: v.Pinned, Bytes: v.Bytes}
+}
+
+// VersionTrack is a track of a version.
+type VersionTrack struct {
+	Track      string  `json:"track"`
+	Artist     string  `json:"artist"`
+	Album      string  `json:"album"`
+	DurationMS *int64  `json:"duration_ms"`
+	ISRC       *string `json:"isrc"`
+}
+
+func viewVersionTracks(all []library.Track) []VersionTrack {
+	return core.ViewAll(all, func(t library.Track) VersionTrack {
+		return VersionTrack{Track: t.Title, Artist: t.Artist, Album: t.Album,
+			DurationMS: known64(t.Duration.Milliseconds()), ISRC: core.Text(t.ISRC)}
+	})
+}
+
+type listVersionsAnswer struct {
+	Versions []Version `json:"versions"`
+}
+
+func (h *Handler) versions(c echo.Context, _ *core.ByID) (out listVersionsAnswer, _ error) {
+	_, id, err := h.one(c)
+	if err != nil {
+		return out, err
+	}
+	all, err := h.store.Versions(c.Request().Context(), core.UserOf(c).ID, id)
+	return listVersionsAnswer{core.ViewAll(all, viewVersion)}, err
+}
+
+// looked is a version that a request names, and what it is compared with.
+type looked struct {
+	list    Playlist
+	id      int64 // of the playlist
+	at      library.PlaylistVersion
+	tracks  []library.Track
+	with    int // number of the later version; 0 for what the playlist is like now
+	changes versions.Changes
+}
+
+// look reads a version and compares it with a later one, or an earlier one, or with what the playlist is like now.
+func (h *Handler) look(c echo.Context, with int) (v looked, err error) {
+	number, err := core.Number(c.Param("number"))
+	if err != nil {
+		return v, err
+	}
+	if v.list, v.id, err = h.one(c); err != nil {
+		return v, err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	if v.at, v.tracks, err = h.store.Version(ctx, user, v.id, int(min(number, math.MaxInt32))); err != nil {
+		return v, err
+	}
+	v.with = with
+	var other []library.Track
+	if with == 0 {
+		_, other, err = h.store.Playlist(ctx, user, v.id)
+	} else {
+		_, other, err = h.store.Version(ctx, user, v.id, with)
+	}
+	if with != 0 && with < v.at.Number {
+		v.changes = versions.Between(other, v.tracks)
+	} else {
+		v.changes = versions.Between(v.tracks, other)
+	}
+	return v, err
+}
+
+// ByVersion names a version of a playlist.
+type ByVersion struct {
+	core.ByID
+	Number int `path:"number" minimum:"1"`
+}
+
+type getVersionRequest struct {
+	ByVersion
+	With int `query:"with" minimum:"0" doc:"The number of the version to compare it with; left out, what the playlist is like now."`
+}
+
+type getVersionAnswer struct {
+	Version
+	Tracks  []VersionTrack `json:"tracks"`
+	Changes struct {
+		Came  []VersionTrack `json:"came"`
+		Went  []VersionTrack `json:"went"`
+		Moved []VersionTrack `json:"moved" doc:"Those that stayed, in another order; as few as possible."`
+	} `json:"changes" doc:"From the earlier of both to the later."`
+}
+
+func (h *Handler) versionAPI(c echo.Context, in *getVersionRequest) (out getVersionAnswer, _ error) {
+	v, err := h.look(c, in.With)
+	if err != nil {
+		return out, err
+	}
+	out.Version, out.Tracks = viewVersion(v.at), viewVersionTracks(v.tracks)
+	out.Changes.Came = viewVersionTracks(v.changes.Came)
+	out.Changes.Went = viewVersionTracks(v.changes.Went)
+	out.Changes.Moved = viewVersionTracks(v.changes.Moved)
+	return out, nil
+}
+
+type pinVersionRequest struct {
+	ByVersion
+	Body struct {
+		Pinned bool `json:"pinned"`
+	}
+}
+
+func (h *Handler) pinAPI(c echo.Context, in *pinVersionRequest) (out Version, _ error) {
+	v, err := h.pin(c, in.Body.Pinned)
+	return viewVersion(v), err
+}
+
+// pin keeps the version that a request names for good, or no longer.
+func (h *Handler) pin(c echo.Context, pinned bool) (library.PlaylistVersion, error) {
+	v, err := h.look(c, 0)
+	if err == nil {
+		err = h.store.PinVersion(c.Request().Context(), core.UserOf(c).ID, v.id, v.at.Number, pinned)
+	}
+	v.at.Pinned = pinned
+	return v.at, err
+}
+
+func (h *Handler) pinForm(c echo.Context) error {
+	pinned := c.FormValue("pinned") == "yes"
+	v, err := h.pin(c, pinned)
+	if err != nil {
+		return err
+	}
+	said := words.New("playlists.history.unpinned")
+	if pinned {
+		said = words.New("playlists.history.pinned")
+	}
+	return h.core.Done(c, pathOfVersion(c.Param("id"), v.Number), said)
+}
+
+func pathOfVersion(playlist string, number int) string {
+	return "/playlists/" + playlist + "/history/" + strconv.Itoa(number)
+}
+
+type restoreVersionRequest struct {
+	ByVersion
+	core.Target
+	core.IdempotencyKey
+}
+
+func (h *Handler) restoreAPI(c echo.Context, _ *restoreVersionRequest) (out Copy, _ error) {
+	v, to, err := h.target(c)
+	if err == nil {
+		err = h.restore(c, v, to)
+	}
+	if err != nil {
+		return out, err
+	}
+	return h.copies.ofVersion(c.Request().Context(), v, to)
+}
+
+// target returns the version and the connection that a request names, if the version can be written there.
+func (h *Handler) target(c echo.Context) (v looked, to library.Connection, err error) {
+	conn, _, err := h.core.ConnectionIn(c, "connection")
+	if err != nil {
+		return v, to, err
+	}
+	if v, err = h.look(c, 0); err != nil {
+		return v, to, err
+	}
+	all, err := h.targets(c.Request().Context(), core.UserOf(c).ID)
+	i := slices.IndexFunc(all, func(c library.Connection) bool { return c.ID == conn })
+	if err == nil && i < 0 {
+		err = delivery.ErrNotTaken
+	}
+	if err != nil {
+		return v, to, err
+	}
+	return v, all[i], nil
+}
+
+// targets returns a user's connections that take playlists.
+func (h *Handler) targets(ctx context.Context, user int64) ([]library.Connection, error) {
+	all, err := h.store.UserConnections(ctx, user)
+	return slices.DeleteFunc(all, func(c library.Connection) bool {
+		p := h.core.Registry.Get(c.Provider())
+		return p == nil || !p.Takes.Playlists
+	}), err
+}
+
+func (h *Handler) restore(c echo.Context, v looked, to library.Connection) error {
+	return h.copies.deliveries.Restore(c.Request().Context(), core.UserOf(c).ID, v.id, v.at.Number, to.ID)
+}
+
+// restorePage asks before a playlist is replaced where it comes from.
+func (h *Handler) restorePage(c echo.Context) error {
+	v, to, err := h.target(c)
+	if err != nil {
+		return err
+	}
+	ctx, at := c.Request().Context(), pathOfVersion(v.list.ID, v.at.Number)
+	came, went, moved := v.changes.Counts()
+	day := words.Day(v.at.Until.In(core.Zone(c)))
+	facts := []string{words.T(ctx, "playlists.history.ask_tracks", "Count", v.at.TrackCount)}
+	if v.at.Name != v.list.Name {
+		facts = append(facts, words.T(ctx, "playlists.history.ask_name", "Name", v.at.Name))
+	}
+	if came+went+moved > 0 {
+		facts = append(facts, words.T(ctx, "playlists.history.ask_since", "Changes", changed(ctx, came, went, moved)))
+	}
+	return h.core.Confirm(c, core.Confirmation{
+		Title: words.T(ctx, "playlists.history.ask_title", "List", v.list.Name, "Day", day),
+		Lead:  words.T(ctx, "playlists.history.ask_lead", "Name", h.copies.label(to)), Facts: facts,
+		Action: at + "/restore/" + string(to.ID), Button: words.T(ctx, "playlists.history.ask_button"), Warn: true,
+		Back: at})
+}
+
+func (h *Handler) restoreForm(c echo.Context) error {
+	v, to, err := h.target(c)
+	if err == nil {
+		err = h.restore(c, v, to)
+	}
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, pathOfVersion(v.list.ID, v.at.Number),
+		words.New("playlists.history.restoring", "Name", h.copies.label(to)))
+}
+
+// restored returns what became of writing a version to connections; those without are left out.
+func (h *Handler) restored(ctx context.Context, v looked, targets []library.Connection) (all []Copy, err error) {
+	for _, to := range targets {
+		one, err := h.copies.ofVersion(ctx, v, to)
+		if err != nil && !errors.Is(err, library.ErrNotFound) {
+			return nil, err
+		}
+		if one.Enabled {
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}

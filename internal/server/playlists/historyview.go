@@ -1,0 +1,217 @@
+package playlists
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// historyView is the page of a playlist's versions.
+type historyView struct {
+	Head     ui.Heading
+	Versions []ui.Item
+}
+
+// versionView is the page of a version.
+type versionView struct {
+	Head     ui.Heading
+	With     ui.Field // what it is compared with
+	At       string   // address of the form for that
+	Changes  []changeList
+	Pin      []ui.Action
+	Restore  []ui.Action
+	Nowhere  string // says why it can't be restored anywhere
+	Restored []copyCard
+	Tracks   []trackRow
+	Pages    ui.Pages
+	Files    []ui.Link
+}
+
+// changeList are the tracks that a change concerns in one way.
+type changeList struct {
+	ID, Title string
+	Open      bool // few enough to be shown at once
+	Tracks    []ui.Item
+}
+
+// changed says how many tracks came, went and moved; empty if none did.
+func changed(ctx context.Context, came, went, moved int) string {
+	var all []string
+	for _, part := range []struct {
+		id    string
+		count int
+	}{{"added", came}, {"removed", went}, {"moved", moved}} {
+		if part.count > 0 {
+			all = append(all, words.Each("playlists.history.", part.id, "Count", part.count).T(ctx))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func (h *Handler) historyPage(c echo.Context) error {
+	p, id, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	all, err := h.store.Versions(ctx, core.UserOf(c).ID, id)
+	if err != nil {
+		return err
+	}
+	title := words.T(ctx, "playlists.history.of", "Name", p.Name)
+	return h.core.Show(c, http.StatusOK, title, history(historyOf(ctx, p, all)))
+}
+
+func historyOf(ctx context.Context, p Playlist, all []library.PlaylistVersion) historyView {
+	v := historyView{Head: ui.Heading{Title: words.T(ctx, "playlists.history.of", "Name", p.Name),
+		Back: "/playlists/" + p.ID, BackTo: p.Name}}
+	size, name := 0, p.Name
+	for _, one := range all {
+		size += one.Bytes
+		item := ui.Item{ID: "version-" + strconv.Itoa(one.Number), At: one.Until, Kind: ui.At,
+			Title: ui.Named{Text: changed(ctx, one.Came, one.Went, one.Moved), URL: pathOfVersion(p.ID, one.Number)},
+			By:    []ui.Named{{Text: words.T(ctx, "playlists.history.before", "Count", one.TrackCount)}}}
+		if renamed := words.T(ctx, "playlists.history.renamed", "Name", one.Name); one.Name != name {
+			if item.Title.Text != "" {
+				item.By = append(item.By, ui.Named{Text: renamed})
+			} else {
+				item.Title.Text = renamed
+			}
+		}
+		if item.Title.Text == "" {
+			item.Title.Text = words.T(ctx, "playlists.history.details")
+		}
+		if one.Pinned {
+			item.Note = words.T(ctx, "playlists.history.kept")
+		}
+		name = one.Name
+		v.Versions = append(v.Versions, item)
+	}
+	v.Head.Lead = words.T(ctx, "playlists.history.none")
+	if len(all) > 0 {
+		v.Head.Lead = words.T(ctx, "playlists.history.lead", "Count", len(all), "Size", (size+1023)/1024)
+	}
+	return v
+}
+
+// fewChanges is how many changed tracks are shown without being asked for, and mostChanges how many at all.
+const fewChanges, mostChanges = 25, 500
+
+func (h *Handler) versionPage(c echo.Context) error {
+	with, _ := strconv.Atoi(c.QueryParam("with")) // without a number, what it is like now
+	v, err := h.look(c, with)
+	if err != nil {
+		return err
+	}
+	pager, err := core.PagerOf(c, len(v.tracks), atOnce)
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	all, err := h.store.Versions(ctx, user, v.id)
+	if err != nil {
+		return err
+	}
+	targets, err := h.targets(ctx, user)
+	if err != nil {
+		return err
+	}
+	restored, err := h.restored(ctx, v, targets)
+	if err != nil {
+		return err
+	}
+	zone := core.Zone(c)
+	at := pathOfVersion(v.list.ID, v.at.Number)
+	title := words.T(ctx, "playlists.history.title", "List", v.at.Name, "Day", words.Day(v.at.Until.In(zone)))
+	page := versionView{At: at, Pages: pagesOf(pager), Head: ui.Heading{Title: title,
+		Lead: words.T(ctx, "playlists.history.span", "Tracks", words.New("playlists.tracks", "Count", v.at.TrackCount),
+			"Since", v.at.Since, "Until", v.at.Until),
+		Back:   "/playlists/" + v.list.ID + "/history",
+		BackTo: words.T(ctx, "playlists.history.of", "Name", v.list.Name)}}
+	page.compare(ctx, v, all, zone)
+	page.restore(ctx, v, at, targets, h.copies.label)
+	for _, one := range restored {
+		card := copyCard{ID: one.Connection,
+			Title: words.T(ctx, "playlists.history.restored", "Name", one.DisplayName)}
+		card.state(ctx, one)
+		card.report(ctx, one)
+		page.Restored = append(page.Restored, card)
+	}
+	for i, t := range v.tracks[pager.Offset():min(pager.Offset()+atOnce, len(v.tracks))] {
+		row := trackRow{Position: strconv.Itoa(pager.Offset() + i + 1), Title: t.Title, Artist: t.Artist,
+			Album: t.Album}
+		if t.Duration > 0 {
+			row.Length = ui.Length(t.Duration)
+		}
+		page.Tracks = append(page.Tracks, row)
+	}
+	page.Files = files(v.list.ID, "?version="+strconv.Itoa(v.at.Number))
+	return h.core.Show(c, http.StatusOK, title, version(page))
+}
+
+// compare adds what the version is compared with, and what differs.
+func (p *versionView) compare(ctx context.Context, v looked, all []library.PlaylistVersion, zone *time.Location) {
+	p.With = ui.Field{Name: "with", ID: "with", Label: words.T(ctx, "playlists.history.compare"),
+		Value: strconv.Itoa(v.with), Options: []ui.Option{{Value: "0", Label: words.T(ctx, "playlists.history.now")}}}
+	for _, one := range all {
+		if one.Number != v.at.Number {
+			p.With.Options = append(p.With.Options, ui.Option{Value: strconv.Itoa(one.Number), Label: words.T(ctx,
+				"playlists.history.option", "Day", words.Day(one.Until.In(zone)), "Count", one.TrackCount)})
+		}
+	}
+	for _, part := range []struct {
+		id     string
+		tracks []library.Track
+	}{{"added", v.changes.Came}, {"removed", v.changes.Went}, {"moved", v.changes.Moved}} {
+		if len(part.tracks) == 0 {
+			continue
+		}
+		l := changeList{ID: "changes-" + part.id, Open: len(part.tracks) <= fewChanges,
+			Title: words.Each("playlists.history.", part.id, "Count", len(part.tracks)).T(ctx)}
+		for _, t := range part.tracks[:min(len(part.tracks), mostChanges)] {
+			l.Tracks = append(l.Tracks, ui.Item{Title: ui.Named{Text: t.Title}, By: []ui.Named{{Text: t.Artist}}})
+		}
+		p.Changes = append(p.Changes, l)
+	}
+}
+
+// restore adds what can be done with the version.
+func (p *versionView) restore(ctx context.Context, v looked, at string, targets []library.Connection,
+	label func(library.Connection) string) {
+	pin := ui.Action{Label: words.T(ctx, "playlists.history.pin"), Post: at + "/pin",
+		Fields: []ui.Hidden{{Name: "pinned", Value: "yes"}}}
+	if v.at.Pinned {
+		pin.Label, pin.Fields = words.T(ctx, "playlists.history.unpin"), []ui.Hidden{{Name: "pinned", Value: "no"}}
+	}
+	for _, to := range targets {
+		do := ui.Action{Label: words.T(ctx, "playlists.history.copy", "Name", label(to)),
+			Post: at + "/restore/" + string(to.ID)}
+		if string(to.ID) == v.list.Connection { // what is there is replaced
+			do = ui.Action{Label: words.T(ctx, "playlists.history.restore", "Name", label(to)),
+				URL: at + "/restore/" + string(to.ID), Main: true}
+		}
+		p.Restore = append(p.Restore, do)
+	}
+	if len(targets) == 0 {
+		p.Nowhere = words.T(ctx, "playlists.history.nowhere")
+	}
+	p.Restore = append(p.Restore, pin)
+}
+
+// files are the downloads of a playlist in several formats; query says which version.
+func files(playlist, query string) (all []ui.Link) {
+	for _, form := range []string{"JSPF", "XSPF", "M3U8", "CSV"} {
+		all = append(all, ui.Link{Label: form,
+			URL: "/api/v1/export/playlists/" + playlist + "." + strings.ToLower(form) + query})
+	}
+	return all
+}
