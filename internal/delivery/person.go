@@ -164,14 +164,16 @@ func (d *Deliveries) DiscardDead(ctx context.Context, f Filter, dry bool) (int, 
 	return n, err
 }
 
-// Connected releases what waited for a connection that has just been made. An archive needs nothing more than its
-// connection: its forwarding starts here.
-func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error {
+// Connected releases what waited for a connection that has just been made. One from which nothing is read was made to
+// send there: its forwarding starts here, for an archive with everything. What it forwards, or not, stays when it is
+// connected again.
+func (d *Deliveries) Connected(ctx context.Context, c library.Connection, again bool) error {
 	err := d.Release(ctx, c.User, c.ID)
-	if p := d.Registry.Get(c.Provider()); p != nil && p.Takes.Archive {
-		r, e := d.rule(c.User, c.ID, true)
+	p := d.Registry.Get(c.Provider())
+	if p != nil && len(p.Streams) == 0 && (!again || p.Takes.Archive) {
+		r, e := d.rule(c.User, c.ID, p.Takes.Archive)
 		if e == nil {
-			_, e = d.Store.StartForwarding(ctx, r, true)
+			_, e = d.Store.StartForwarding(ctx, r, p.Takes.Archive)
 		}
 		err = errors.Join(err, e)
 		d.publish(c.User, c.ID)

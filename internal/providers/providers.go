@@ -120,7 +120,8 @@ type Adapter interface {
 
 // Account is the account behind a connection.
 type Account struct {
-	ID   string // stable at the provider; two connections with the same ID are the same account
+	// ID is stable at the provider: two connections with the same ID are the same account. Empty where there are none.
+	ID   string
 	Name string // for people
 	// AnyCase says that names which differ only in their case are one account there, so that IDs that do so are equal.
 	AnyCase bool

@@ -333,7 +333,7 @@ func (m *connector) take(ctx context.Context, c library.Connection, lacks ...str
 	}
 	err = errors.Join(err,
 		told.Connected(ctx, m.guard.opt.Registry.Get(c.Provider()), c),
-		m.deliveries.Connected(ctx, c),
+		m.deliveries.Connected(ctx, c, did == activity.Reconnected),
 		told.Publish(ctx, c)) // the trouble of the app has ended for all who share it
 	m.syncer.StartAnew(c)
 	return c, err

@@ -15,8 +15,8 @@ import (
 type Deliveries interface {
 	// Release makes due all that waits to be sent to a connection.
 	Release(ctx context.Context, user int64, conn library.ConnectionID) error
-	// Connected is called for every connection that has been made or renewed.
-	Connected(context.Context, library.Connection) error
+	// Connected is called for every connection that has been made, or with again renewed.
+	Connected(ctx context.Context, c library.Connection, again bool) error
 	// Resume makes deliveries to connections due that another server has left as running.
 	Resume(context.Context, []library.Outline) error
 }

@@ -27,10 +27,11 @@ var (
 		"backup.notice"}
 	unless = regexp.MustCompile(`^(alert\.action\..*|alert\.every_months|message\.took\..*|` +
 		`reach\.(name|shown)\..*|ask\.(sent|unknown)|ask\.(yourself|nothing)(_text)?|` +
-		`provider\.(either|numbered|openai|s3|your_server)|problem\.service|\w+\.purpose|\w+\.field\..*|` +
+		`provider\.(either|numbered|openai|s3|hook|your_server)|problem\.service|\w+\.purpose|\w+\.field\..*|` +
 		`astray\.(lead|admin)|copy\.(rewrite|leave)|import\.open|backup\.notice\.open|players\.silence\.open)$`)
 	known = map[string]string{"spotify": "Spotify", "lastfm": "Last.fm", "listenbrainz": "ListenBrainz",
 		"youtube": "YouTube", "navidrome": "Navidrome and other Subsonic servers", "s3": "S3 storage",
+		"hook":        "Webhooks",
 		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "Language model"}
 )
 

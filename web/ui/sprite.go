@@ -20,7 +20,7 @@ func marked(provider string) bool { return static.Drawn("mark-" + provider) }
 
 // lettered says whether a service has a letter for its mark, for want of a drawing.
 func lettered(provider string) bool {
-	if iconic := []string{"email", "webhook", "url", "webpush"}; slices.Contains(iconic, provider) {
+	if iconic := []string{"email", "webhook", "hook", "url", "webpush"}; slices.Contains(iconic, provider) {
 		return false
 	}
 	return !marked(provider) || static.Lettered("mark-"+provider)

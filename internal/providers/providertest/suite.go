@@ -57,6 +57,8 @@ type Capability struct {
 	Statuses map[int]resilience.Meaning
 	// Fine lists the statuses that are not failures: the capability returns no error or [providers.ErrNotOffered].
 	Fine []int
+	// Ignored says that the body of an answer with a successful status does not matter, unless it is a page for people.
+	Ignored bool
 }
 
 // Run runs the conformance suite, one subtest per capability and promise.

@@ -4,6 +4,7 @@ package registry
 import (
 	"reprise/internal/providers"
 	"reprise/internal/providers/fanarttv"
+	"reprise/internal/providers/hook"
 	"reprise/internal/providers/koito"
 	"reprise/internal/providers/lastfm"
 	"reprise/internal/providers/librefm"
@@ -31,6 +32,7 @@ func Descriptions() []providers.Description {
 		musicbrainz.Describe(),
 		fanarttv.Describe(),
 		openai.Describe(),
+		hook.Describe(),
 		s3.Describe(),
 	}
 }

@@ -285,8 +285,10 @@ func (h *connect) form(c echo.Context) error {
 func connectedText(ctx context.Context, st syncer.Status) words.Text {
 	label := st.Connection.Label(st.Provider.Called().T(ctx))
 	switch {
-	case len(st.Provider.Streams) == 0:
+	case st.Provider.Takes.Archive:
 		return words.New("connect.done_writing", "Name", label)
+	case len(st.Provider.Streams) == 0:
+		return words.New("connect.done_forwarding", "Name", label)
 	case st.Reading == nil:
 		return words.New("connect.done_sending", "Name", label)
 	}

@@ -74,7 +74,7 @@ func (fields) Schema(r huma.Registry) *huma.Schema {
 type anyFields struct {
 	_            struct{} `additionalProperties:"true"` // of other providers, which api refuses by name
 	Token        string   `json:"token,omitempty" doc:"ListenBrainz"`
-	URL          string   `json:"url,omitempty" doc:"Navidrome and other Subsonic servers; for ListenBrainz a compatible server, or empty."`
+	URL          string   `json:"url,omitempty" doc:"Navidrome and other Subsonic servers; for ListenBrainz a compatible server, or empty; for a webhook its address."`
 	Username     string   `json:"username,omitempty" doc:"Navidrome"`
 	Password     string   `json:"password,omitempty" doc:"Navidrome"`
 	APIKey       string   `json:"apikey,omitempty" doc:"Navidrome; instead of name and password where the server offers it"`
@@ -82,6 +82,7 @@ type anyFields struct {
 	Bucket       string   `json:"bucket,omitempty" doc:"S3"`
 	AccessKey    string   `json:"access_key,omitempty" doc:"S3"`
 	SecretKey    string   `json:"secret_key,omitempty" doc:"S3"`
+	Secret       string   `json:"secret,omitempty" doc:"webhook; with it, Reprise signs its calls"`
 	Region       string   `json:"region,omitempty" doc:"S3; usually not needed"`
 	Prefix       string   `json:"prefix,omitempty" doc:"S3; the folder in the bucket"`
 	Insecure     bool     `json:"insecure,omitempty" doc:"Navidrome; the password may be sent unprotected"`

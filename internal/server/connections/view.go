@@ -65,7 +65,7 @@ type ConnectionAction struct {
 func plainMessage(s syncer.Status) words.Text {
 	switch s.Condition {
 	case syncer.New:
-		if len(s.Provider.Streams) == 0 {
+		if s.Provider.Takes.Archive {
 			return words.New("state.new_archive")
 		}
 		if s.Reading == nil {
