@@ -80,6 +80,11 @@ var arrows = map[string][]string{
 	"internal/cli": {"internal/datadir"}, // what its commands work on
 	// It asks as all calls go out, and tells the administrators.
 	"internal/updates": {"internal/notify", "internal/resilience"},
+	// It publishes what people do who share their listening.
+	"internal/mqtt": {
+		"internal/accounts", "internal/config", "internal/events", "internal/library", "internal/notify",
+		"internal/players", "internal/words",
+	},
 	// It copies the database to where the settings say, and tells the administrators.
 	"internal/backups": {
 		"internal/config", "internal/datadir", "internal/events", "internal/notify", "internal/words",
@@ -471,7 +476,7 @@ var arrows = map[string][]string{
 		"internal/channels",
 		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
 		"internal/demo", "internal/demo/household", "internal/digest", "internal/doctor", "internal/enrich",
-		"internal/events", "internal/imports", "internal/leases", "internal/notify", "internal/oauth",
+		"internal/events", "internal/imports", "internal/leases", "internal/mqtt", "internal/notify", "internal/oauth",
 		"internal/observe", "internal/peers", "internal/players", "internal/providers", "internal/providers/registry",
 		"internal/removal",
 		"internal/resilience/backoff",

@@ -238,10 +238,14 @@ var settingEffects = map[string]settingEffect{
 	"delivery.backlog_limit": {"20", func(l *living) any { return l.deliveries.Options().BacklogLimit }, 20},
 	"notify.urls": {"ntfy://ntfy.sh/a-topic", func(l *living) any { return l.adopted() },
 		[]resilience.Secret{"ntfy://ntfy.sh/a-topic"}},
-	"backup.daily":  {"true", func(l *living) any { return l.server.Backups.Status().Settings.Daily }, true},
-	"backup.keep":   {"3", func(l *living) any { return l.server.Backups.Status().Settings.Keep }, 3},
-	"backup.folder": {"/mnt/nas", func(l *living) any { return l.server.Backups.Status().Where }, "/mnt/nas"},
-	"art.max_mib":   {"0", func(l *living) any { return l.server.Art.Keeps() }, false},
+	"mqtt.url": {"mqtt://broker.lan", func(l *living) any { return l.app.mqtt.Settings().Broker },
+		resilience.Secret("mqtt://broker.lan")},
+	"mqtt.topic":     {"music", func(l *living) any { return l.app.mqtt.Settings().Topic }, "music"},
+	"mqtt.discovery": {"ha", func(l *living) any { return l.app.mqtt.Settings().Discovery }, "ha"},
+	"backup.daily":   {"true", func(l *living) any { return l.server.Backups.Status().Settings.Daily }, true},
+	"backup.keep":    {"3", func(l *living) any { return l.server.Backups.Status().Settings.Keep }, 3},
+	"backup.folder":  {"/mnt/nas", func(l *living) any { return l.server.Backups.Status().Where }, "/mnt/nas"},
+	"art.max_mib":    {"0", func(l *living) any { return l.server.Art.Keeps() }, false},
 	"allowed_upstreams": {"nas.lan", func(l *living) any {
 		return l.screen.Trusts(l.t.Context(), 0, "nas.lan:4533")
 	}, true},

@@ -17,10 +17,8 @@ import (
 func TestNothingIsAskedBetweenTicks(t *testing.T) {
 	seldom := map[string]string{"sync.listens_every": "24h", "sync.playlists_every": "24h"}
 	inBubbleWith(t, demo.Options{Plays: 30}, seldom, func(t *testing.T, i *installation) {
-		i.run(func(ctx context.Context) error {
-			return upkeep.Run(ctx, upkeep.Options{Store: i.store, Traffic: i.store.Traffic(),
-				Forget: i.endpoints.Breakers.Forget, Log: slog.New(i.log)})
-		})
+		i.run(upkeep.Options{Store: i.store, Traffic: i.store.Traffic(), Forget: i.endpoints.Breakers.Forget,
+			Log: slog.New(i.log)}.Run)
 		i.people(soak.Count(t, 20, 3)) // each with five connections
 		i.deliver()
 		time.Sleep(15 * time.Minute) // until the history is read and its music is looked up

@@ -215,10 +215,8 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 		if err := a.catchUp(ctx); err != nil {
 			return err
 		}
-		a.run = append(a.run, func(ctx context.Context) error {
-			return upkeep.Run(ctx, upkeep.Options{Store: db, Traffic: db.Traffic(), Forget: a.endpoints.Breakers.Forget,
-				Log: p.log})
-		})
+		a.run = append(a.run, upkeep.Options{Store: db, Traffic: db.Traffic(), Forget: a.endpoints.Breakers.Forget,
+			Log: p.log}.Run)
 	}
 	a.run = append(a.run, a.deliveries.Run)
 	srv, err := server.New(pages)

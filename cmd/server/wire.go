@@ -25,6 +25,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/imports"
 	"reprise/internal/leases"
+	"reprise/internal/mqtt"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/observe"
@@ -65,6 +66,7 @@ type app struct {
 	watch       *syncer.Watch
 	deliveries  *delivery.Deliveries
 	digests     *digest.Runner
+	mqtt        *mqtt.Publisher
 	server      server.Config
 	run         []func(context.Context) error // without deliveries.Run
 	shared      []func(context.Context) error // those of run that every server of several does
@@ -148,25 +150,24 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Notifier: notifier, Log: log}, c.UpdatesURL)
 	backups := backups.New(backups.Options{Dir: dataDir(c), Store: db, Notifier: notifier, Bus: b.bus, Client: outside,
 		Log: log}, c.Backup)
+	publisher := mqtt.New(mqtt.Options{Store: db, Playing: playing, Bus: b.bus, Version: version, Log: log}, c.MQTT)
 	endpoints := &peers.Endpoints{Breakers: roundTripper.Breakers, Uplink: roundTripper.Uplink}
 	pages := server.Config{Reach: reachOfSettings(c), OwnNames: edge.OwnNames(c.Listen), Version: version, Store: db,
 		Backups: backups, Accounts: accounts, Removals: removals, Sessions: db.Sessions(), Registry: registry,
 		Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries, Imports: imports,
 		Playing: playing, Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Asks: asks, Client: client,
 		Flow: oauth.NewFlow(db, client), Notifier: notifier, Courier: courier, PushKey: pushKey, Bus: b.bus, Log: log,
-		Breakers: endpoints, Uplink: endpoints, Rollup: counters.Rollup,
-		Counters: counters.Metrics}
-	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
-		Connections: connections, Breakers: roundTripper.Breakers,
-		Leads: func() bool { return apps.Holds(leases.OfLeader) }}
+		Breakers: endpoints, Uplink: endpoints, Rollup: counters.Rollup, Counters: counters.Metrics}
+	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services, Connections: connections,
+		Breakers: roundTripper.Breakers, Leads: func() bool { return apps.Holds(leases.OfLeader) }}
 	pages.Metrics = counters.Handler(now.States, log)
 	shared := []func(context.Context) error{sync.Run, watch.Run, imports.Run, counters.Rollup.Run, counters.Tracer.Run}
 	return &app{basics: b, backoff: backoff, services: services, endpoints: endpoints, channels: channels,
 		screen: screen, guard: guard, builder: builder, client: client, accounts: accounts, registry: registry,
 		connections: connections, watch: watch, deliveries: deliveries, digests: digests, server: pages,
-		updates: updates, shared: shared,
+		updates: updates, mqtt: publisher, shared: shared,
 		run: append(slices.Clone(shared), removals.Run, digests.Run, enrichment.Run, asks.Run, updates.Run,
-			backups.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run)}, nil
+			backups.Run, publisher.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run)}, nil
 }
 
 // newChannels returns what sends messages outside the browser, the public key by which push services know it, and the

@@ -70,6 +70,7 @@ type Config struct {
 	ArtMaxMiB int
 
 	Backup Backup
+	MQTT   MQTT
 
 	AllowPrivateUpstreams bool
 	AllowedUpstreams      []string // every member may read why these hosts do not answer

@@ -58,7 +58,7 @@ func TestDefaults(t *testing.T) {
 		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto",
 		ShutdownTimeout: 20 * time.Second, ClusterDrain: 5 * time.Second,
 		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, NowPlaying: true, EnrichEvery: time.Hour,
-		ArtMaxMiB: 512, Backup: Backup{Keep: 7},
+		ArtMaxMiB: 512, Backup: Backup{Keep: 7}, MQTT: MQTT{Topic: "reprise", Discovery: "homeassistant"},
 		Workers: 8, RunTimeout: 10 * time.Minute,
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5,
 		BreakerCooldown: time.Minute, BreakerMaxOpen: 10 * time.Minute, AllowPrivateUpstreams: true,
@@ -131,6 +131,7 @@ delivery:
   backlog_limit: 20
 notify: {urls: ["ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"]}
 art: {max_mib: 0}
+mqtt: {url: "mqtt://reprise:a%20password@broker.lan", topic: /music/, discovery: "off"}
 backup:
   daily: true
   keep: 30
@@ -191,6 +192,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		Backup: Backup{Daily: true, Keep: 30, Folder: "/mnt/nas", Bucket: Bucket{Address: "https://s3.example.org",
 			Name: "music/reprise", AccessKey: "access", SecretKey: "secret"}},
 		NotifyURLs: []resilience.Secret{"ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"},
+		MQTT:       MQTT{Broker: "mqtt://reprise:a%20password@broker.lan", Topic: "music"},
 		Providers: map[string]providers.Settings{
 			"spotify": {"api_url": text("http://127.0.0.1:1/api"),
 				"auth_url":  text("http://127.0.0.1:1/authorize/?tenant=1"),
@@ -230,6 +232,8 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_SYNC_LISTENS_EVERY=1s",
 		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_NOW_PLAYING=false", "REPRISE_SYNC_ENRICH_EVERY=2h",
 		"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,telegram://1:a@telegram?chats=1,2", "REPRISE_ART_MAX_MIB=0",
+		"REPRISE_MQTT_URL=mqtt://reprise:a%20password@broker.lan", "REPRISE_MQTT_TOPIC=music",
+		"REPRISE_MQTT_DISCOVERY=off",
 		"REPRISE_BACKUP_DAILY=true", "REPRISE_BACKUP_KEEP=30", "REPRISE_BACKUP_FOLDER=/mnt/nas",
 		"REPRISE_BACKUP_S3_ADDRESS=https://s3.example.org", "REPRISE_BACKUP_S3_BUCKET=music/reprise",
 		"REPRISE_BACKUP_S3_ACCESS_KEY=access", "REPRISE_BACKUP_S3_SECRET_KEY=secret",

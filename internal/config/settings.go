@@ -25,7 +25,7 @@ type row struct {
 // settings returns the table of all settings, bound to the fields of c.
 func (c *Config) settings() []row {
 	return slices.Concat(c.ofServer(), c.ofCluster(), c.ofReading(), c.ofCare(), c.ofDelivery(), c.ofNetwork(),
-		c.ofBackup())
+		c.ofBackup(), c.ofMQTT())
 }
 
 func (c *Config) ofServer() []row {

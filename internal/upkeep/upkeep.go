@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // Run works until ctx ends.
-func Run(ctx context.Context, o Options) error {
+func (o Options) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return every(ctx, tidyEvery, func() { o.tidy(ctx) }) })
 	g.Go(func() error { return every(ctx, indexEvery, o.indexer(ctx)) })

@@ -40,8 +40,8 @@ func TestTheIndexFollowsChangesOnly(t *testing.T) {
 		d.locked.Store(true)
 		var forgot atomic.Int64
 		go func() {
-			_ = Run(t.Context(), Options{Store: d, Traffic: d, Forget: func() { forgot.Add(1) },
-				Log: slog.New(slog.DiscardHandler)})
+			_ = Options{Store: d, Traffic: d, Forget: func() { forgot.Add(1) },
+				Log: slog.New(slog.DiscardHandler)}.Run(t.Context())
 		}()
 		pass := func(minutes time.Duration) int64 {
 			before := d.indexed.Load()
