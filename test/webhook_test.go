@@ -17,13 +17,13 @@ import (
 	"reprise/internal/demo"
 )
 
-// hook is a program of somebody's own, which keeps what it is told.
+// hook is a receiver of webhooks that records the calls.
 type hook struct {
 	*httptest.Server
 	check *standardwebhooks.Webhook
 	mu    sync.Mutex
 	down  bool
-	heard map[string][]string // the ids of calls, by type and title
+	heard map[string][]string // ids of the calls, by type and title
 	wrong []error
 }
 

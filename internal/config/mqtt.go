@@ -8,11 +8,11 @@ import (
 	"reprise/internal/words"
 )
 
-// MQTT says which broker is told what people are playing.
+// MQTT is the broker to which Reprise publishes what people are playing.
 type MQTT struct {
 	Broker    resilience.Secret // mqtt://NAME:PASSWORD@HOST:1883, or mqtts://; empty for none
-	Topic     string            // what all topics begin with
-	Discovery string            // what Home Assistant's topics for discovery begin with; empty for none
+	Topic     string            // prefix of all topics
+	Discovery string            // prefix of Home Assistant's topics for discovery; empty for none
 }
 
 func (c *Config) ofMQTT() []row {
@@ -48,7 +48,7 @@ func (c *Config) setDiscovery(s string) error {
 	return err
 }
 
-// topic returns a setter for the beginning of a topic, which selects nothing and is no topic of the broker's own.
+// topic returns a setter for the prefix of topics: without wildcards, and not one that brokers keep for themselves.
 func topic(to *string) func(string) error {
 	return func(s string) error {
 		s = strings.Trim(strings.TrimSpace(s), "/")

@@ -217,9 +217,9 @@ func (m *comparer) settle(ctx context.Context, to library.Connection, c Copy) er
 	return nil
 }
 
-// playlist returns the id of the playlist that was copied.
+// playlist returns the id of the playlist that was copied; 0 for a version, about which nobody is asked.
 func (c Copy) playlist() int64 {
-	id, _ := strconv.ParseInt(c.Ref, 10, 64) // ours
+	id, _ := strconv.ParseInt(c.Ref, 10, 64)
 	return id
 }
 

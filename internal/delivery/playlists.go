@@ -72,13 +72,7 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	if err != nil {
 		return err
 	}
-	if _, version, _ := readRef(a.Ref); version != 0 { // it is the person's, whatever it is like there
-		kept.Choice = Rewrite
-	}
-	own := list.Connection == c.ID // a version goes back to where it was
-	if own && kept.RemoteID == "" {
-		kept.RemoteID = list.SourceID
-	}
+	back := kept.restores(list) // a version, to where it comes from
 	var report Report
 	var refused error
 	var drift Drift
@@ -90,7 +84,7 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 		}
 		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name}
 		var err error
-		if own {
+		if back {
 			err = w.look(ctx, list)
 		}
 		if err != nil {
@@ -120,54 +114,13 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	return d.finish(ctx, a, kept, report)
 }
 
-// playlist returns what a delivery writes: a playlist, or a version of it.
-func (d *playlistDeliverer) playlist(ctx context.Context, a *attempt, to library.Connection) (
-	list library.StoredPlaylist, tracks []library.Track, err error) {
-	id, number, ok := readRef(a.Ref)
-	if !ok {
-		return list, nil, refuse(words.New("delivery.playlist.unknown", "Ref", a.Ref))
-	}
-	var v library.PlaylistVersion
-	if number == 0 {
-		list, tracks, err = d.store.Playlist(ctx, a.User, id)
-	} else if list, err = d.store.PlaylistOnly(ctx, a.User, id); err == nil {
-		v, tracks, err = d.store.Version(ctx, a.User, id, number)
-		if list.Name = v.Name; list.Connection != to.ID { // beside the one of today
-			list.Name += v.Until.UTC().Format(" (2006-01-02)")
-		}
-	}
-	if errors.Is(err, library.ErrNotFound) {
-		err = refuse(words.New("delivery.playlist.gone"))
-	}
-	return list, tracks, err
-}
-
-// RefOf returns the Ref of a delivery that writes a playlist, or with a number a version of it.
-func RefOf(playlist int64, version int) string {
-	ref := strconv.FormatInt(playlist, 10)
-	if version != 0 {
-		ref += "@" + strconv.Itoa(version)
-	}
-	return ref
-}
-
-// readRef reads what RefOf returns.
-func readRef(ref string) (playlist int64, version int, ok bool) {
-	id, number, ofVersion := strings.Cut(ref, "@")
-	playlist, err := strconv.ParseInt(id, 10, 64)
-	if err == nil && ofVersion {
-		version, err = strconv.Atoi(number)
-	}
-	return playlist, version, err == nil
-}
-
 // playlistWriter writes one playlist.
 type playlistWriter struct {
 	store copyStore
 	there providers.PlaylistWriter
 	copy  *Copy
 	name  string
-	own   map[string]bool // songs that the service has for sure, by their ids there; nil at another service
+	own   map[string]bool // by id: songs that the service has, because the playlist has them now; for a restore only
 	drift Drift           // why nothing was written: it was deleted or changed there
 	begun bool            // something was written
 }
@@ -194,6 +147,9 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 		lost := missing(ids, now)
 		if resilience.VerdictOf(err).Class == resilience.Fatal {
 			lost = ids // perhaps one of them is why
+		}
+		for _, id := range lost {
+			delete(w.own, id)
 		}
 		if len(lost) > 0 {
 			err = errors.Join(err, w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection,
@@ -287,28 +243,6 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 		return "", nil, err
 	}
 	return done, now, w.marks(ctx, markOf(now))
-}
-
-// look reads what a playlist is like now that a version is to replace, and has it stored first: nobody may have read it
-// since it was changed there.
-func (w *playlistWriter) look(ctx context.Context, list library.StoredPlaylist) error {
-	w.own = map[string]bool{}
-	now, err := w.find(ctx)
-	if now == nil || err != nil {
-		return err
-	}
-	var tracks []library.Track
-	for page, err := range w.there.Tracks(ctx, *now, nil) {
-		if err != nil {
-			return err
-		}
-		for _, t := range page {
-			t.Clean()
-			tracks, w.own[t.SourceID] = append(tracks, t), true
-		}
-	}
-	delete(w.own, "")
-	return w.store.SavePlaylist(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, *now, list.Position, tracks)
 }
 
 // marks stores what the copy is like there, or may be.

@@ -107,7 +107,7 @@ func (t *Tokens) Fresh(
 			return t.renew(kept, ctx.Done(), call, p, c, stale)
 		})
 		if errors.Is(err, errWaiting) && ctx.Err() == nil {
-			continue // whoever waited for everybody is gone
+			continue // the caller that renewed it has given up
 		}
 		if met, ok := errors.AsType[*backoff.NotBeforeError](err); ok && met.Met && !mine {
 			continue // that was about the run of another caller, which may have been of another stream

@@ -11,6 +11,12 @@ import (
 	"reprise/internal/words"
 )
 
+// Imports are the files that this server reads; see imports.Runner.
+type Imports interface {
+	Troubles() map[int64]words.Text
+	ReadRemote(trouble func(id int64) words.Text)
+}
+
 // said is what a server says of what it does.
 type said struct {
 	Breakers []transport.BreakerStatus `json:"b,omitempty"` // with problems

@@ -20,7 +20,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/players"
 	syncer "reprise/internal/sync"
-	"reprise/internal/words"
 )
 
 // What servers tell each other about.
@@ -66,12 +65,6 @@ type Connections interface {
 	ReadRemote(syncer.LiveStore)
 	SaveLive(ctx context.Context, store syncer.LiveStore, refs ...syncer.Ref) error
 	SaveAllLive(ctx context.Context, store syncer.LiveStore, apps []string) error
-}
-
-// Imports are the files that this server reads; see imports.Runner.
-type Imports interface {
-	Troubles() map[int64]words.Text
-	ReadRemote(trouble func(id int64) words.Text)
 }
 
 // Options are what a Peer is made of. All are required.

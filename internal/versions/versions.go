@@ -1,5 +1,5 @@
-// Package versions keeps what a list of tracks was like earlier as the difference to what it is like now, and says what
-// has changed between two moments. It is pure.
+// Package versions describes an earlier list of tracks by its difference to a later one, and says what has changed from
+// one to the other. Its functions are pure.
 package versions
 
 import (
@@ -135,7 +135,7 @@ type Changes struct {
 // Counts returns how many tracks came, went and moved.
 func (c Changes) Counts() (came, went, moved int) { return len(c.Came), len(c.Went), len(c.Moved) }
 
-// song is what makes a track the same one for people: its id at the service, or its names.
+// song identifies a track for people: by its id at the service, or by its names.
 func song(t *library.Track) string {
 	if t.SourceID != "" {
 		return t.SourceID

@@ -9,12 +9,12 @@ import (
 	"reprise/internal/words"
 )
 
-// gone is the meaning of an address where nothing answers calls any more.
+// gone is the meaning of an address that takes no calls any more.
 var gone = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection,
 	Advice: words.New("hook.gone")}
 
-// ofProxy reports whether a successful answer is a whole page, as a proxy shows that wants somebody to sign in. A few
-// words may be of any type: they are a script's.
+// ofProxy reports whether a successful answer is a web page, such as the sign-in page of a proxy. Other bodies are the
+// program's own, whatever their type.
 func ofProxy(e *resilience.AnswerError) bool {
 	begin := bytes.ToLower(bytes.TrimSpace(e.Body[:min(len(e.Body), 100)]))
 	e.HTML = bytes.HasPrefix(begin, []byte("<!doctype html")) || bytes.HasPrefix(begin, []byte("<html"))
@@ -32,7 +32,7 @@ var table = providers.Table{
 	{Status: http.StatusGone, Meaning: gone},
 }
 
-// unwanted is the meaning of a play that the program doesn't take, while it may take others.
+// unwanted is the meaning of a play that the program refuses, while it may accept others.
 var unwanted = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 	Advice: words.New("hook.unwanted")}
 

@@ -106,10 +106,10 @@ func open(call resilience.Call, cred library.Credentials) *adapter {
 	return a
 }
 
-// secretPrefix begins a secret whose rest is the key in base64, as the libraries of Standard Webhooks want it.
+// secretPrefix begins a secret in the form of Standard Webhooks; the key follows in base64.
 const secretPrefix = "whsec_"
 
-// keyOf returns the key that a secret stands for; any other text is the key itself.
+// keyOf returns the signing key of a secret: what follows whsec_, decoded, or the text itself.
 func keyOf(secret string) []byte {
 	secret = strings.TrimSpace(secret)
 	if coded, ok := strings.CutPrefix(secret, secretPrefix); ok {
@@ -144,7 +144,8 @@ type track struct {
 	RecordingMBID string `json:"recording_mbid,omitempty"`
 }
 
-// Prove implements providers.Adapter: it sends a test. There is no account: another address is the same webhook, moved.
+// Prove implements providers.Adapter with a test event. The account has no id: a webhook may get another address
+// without becoming another account.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if a.err != nil {
 		return providers.Account{}, a.err

@@ -110,7 +110,7 @@ func (h *copies) one(ctx context.Context, playlist int64, c library.Connection) 
 }
 
 // ofVersion returns what became of writing a version.
-func (h *copies) ofVersion(ctx context.Context, v looked, c library.Connection) (Copy, error) {
+func (h *copies) ofVersion(ctx context.Context, v found, c library.Connection) (Copy, error) {
 	return h.of(ctx, delivery.RefOf(v.id, v.at.Number), c)
 }
 

@@ -2,7 +2,6 @@ package playlists
 
 import (
 	"context"
-	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -85,22 +84,6 @@ func viewVersion(v library.PlaylistVersion) Version {
 		Until: core.Stamp(v.Until), Came: v.Came, Went: v.Went, Moved: v.Moved, Pinned: v.Pinned, Bytes: v.Bytes}
 }
 
-// VersionTrack is a track of a version.
-type VersionTrack struct {
-	Track      string  `json:"track"`
-	Artist     string  `json:"artist"`
-	Album      string  `json:"album"`
-	DurationMS *int64  `json:"duration_ms"`
-	ISRC       *string `json:"isrc"`
-}
-
-func viewVersionTracks(all []library.Track) []VersionTrack {
-	return core.ViewAll(all, func(t library.Track) VersionTrack {
-		return VersionTrack{Track: t.Title, Artist: t.Artist, Album: t.Album,
-			DurationMS: known64(t.Duration.Milliseconds()), ISRC: core.Text(t.ISRC)}
-	})
-}
-
 type listVersionsAnswer struct {
 	Versions []Version `json:"versions"`
 }
@@ -114,18 +97,16 @@ func (h *Handler) versions(c echo.Context, _ *core.ByID) (out listVersionsAnswer
 	return listVersionsAnswer{core.ViewAll(all, viewVersion)}, err
 }
 
-// looked is a version that a request names, and what it is compared with.
-type looked struct {
-	list    Playlist
-	id      int64 // of the playlist
-	at      library.PlaylistVersion
-	tracks  []library.Track
-	with    int // number of the later version; 0 for what the playlist is like now
-	changes versions.Changes
+// found is a version that a request names.
+type found struct {
+	list   Playlist
+	id     int64 // of the playlist
+	at     library.PlaylistVersion
+	tracks []library.Track
 }
 
-// look reads a version and compares it with a later one, or an earlier one, or with what the playlist is like now.
-func (h *Handler) look(c echo.Context, with int) (v looked, err error) {
+// version returns the version that a request names.
+func (h *Handler) version(c echo.Context) (v found, err error) {
 	number, err := core.Number(c.Param("number"))
 	if err != nil {
 		return v, err
@@ -133,23 +114,26 @@ func (h *Handler) look(c echo.Context, with int) (v looked, err error) {
 	if v.list, v.id, err = h.one(c); err != nil {
 		return v, err
 	}
+	v.at, v.tracks, err = h.store.Version(c.Request().Context(), core.UserOf(c).ID, v.id,
+		int(min(number, math.MaxInt32)))
+	return v, err
+}
+
+// changes returns what differs between a version and another one, from the earlier to the later. With 0 in place of a
+// number, the other one is what the playlist is like now.
+func (h *Handler) changes(c echo.Context, v found, with int) (versions.Changes, error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	if v.at, v.tracks, err = h.store.Version(ctx, user, v.id, int(min(number, math.MaxInt32))); err != nil {
-		return v, err
-	}
-	v.with = with
 	var other []library.Track
+	var err error
 	if with == 0 {
 		_, other, err = h.store.Playlist(ctx, user, v.id)
 	} else {
 		_, other, err = h.store.Version(ctx, user, v.id, with)
 	}
 	if with != 0 && with < v.at.Number {
-		v.changes = versions.Between(other, v.tracks)
-	} else {
-		v.changes = versions.Between(v.tracks, other)
+		return versions.Between(other, v.tracks), err
 	}
-	return v, err
+	return versions.Between(v.tracks, other), err
 }
 
 // ByVersion names a version of a playlist.
@@ -165,23 +149,27 @@ type getVersionRequest struct {
 
 type getVersionAnswer struct {
 	Version
-	Tracks  []VersionTrack `json:"tracks"`
+	Tracks  []ListedTrack `json:"tracks"`
 	Changes struct {
-		Came  []VersionTrack `json:"came"`
-		Went  []VersionTrack `json:"went"`
-		Moved []VersionTrack `json:"moved" doc:"Those that stayed, in another order; as few as possible."`
+		Came  []ListedTrack `json:"came"`
+		Went  []ListedTrack `json:"went"`
+		Moved []ListedTrack `json:"moved" doc:"Those that stayed, in another order; as few as possible."`
 	} `json:"changes" doc:"From the earlier of both to the later."`
 }
 
 func (h *Handler) versionAPI(c echo.Context, in *getVersionRequest) (out getVersionAnswer, _ error) {
-	v, err := h.look(c, in.With)
+	v, err := h.version(c)
 	if err != nil {
 		return out, err
 	}
-	out.Version, out.Tracks = viewVersion(v.at), viewVersionTracks(v.tracks)
-	out.Changes.Came = viewVersionTracks(v.changes.Came)
-	out.Changes.Went = viewVersionTracks(v.changes.Went)
-	out.Changes.Moved = viewVersionTracks(v.changes.Moved)
+	changes, err := h.changes(c, v, in.With)
+	if err != nil {
+		return out, err
+	}
+	out.Version, out.Tracks = viewVersion(v.at), core.ViewAll(v.tracks, viewListed)
+	out.Changes.Came = core.ViewAll(changes.Came, viewListed)
+	out.Changes.Went = core.ViewAll(changes.Went, viewListed)
+	out.Changes.Moved = core.ViewAll(changes.Moved, viewListed)
 	return out, nil
 }
 
@@ -199,7 +187,7 @@ func (h *Handler) pinAPI(c echo.Context, in *pinVersionRequest) (out Version, _ 
 
 // pin keeps the version that a request names for good, or no longer.
 func (h *Handler) pin(c echo.Context, pinned bool) (library.PlaylistVersion, error) {
-	v, err := h.look(c, 0)
+	v, err := h.version(c)
 	if err == nil {
 		err = h.store.PinVersion(c.Request().Context(), core.UserOf(c).ID, v.id, v.at.Number, pinned)
 	}
@@ -242,12 +230,12 @@ func (h *Handler) restoreAPI(c echo.Context, _ *restoreVersionRequest) (out Copy
 }
 
 // target returns the version and the connection that a request names, if the version can be written there.
-func (h *Handler) target(c echo.Context) (v looked, to library.Connection, err error) {
+func (h *Handler) target(c echo.Context) (v found, to library.Connection, err error) {
 	conn, _, err := h.core.ConnectionIn(c, "connection")
 	if err != nil {
 		return v, to, err
 	}
-	if v, err = h.look(c, 0); err != nil {
+	if v, err = h.version(c); err != nil {
 		return v, to, err
 	}
 	all, err := h.targets(c.Request().Context(), core.UserOf(c).ID)
@@ -270,7 +258,7 @@ func (h *Handler) targets(ctx context.Context, user int64) ([]library.Connection
 	}), err
 }
 
-func (h *Handler) restore(c echo.Context, v looked, to library.Connection) error {
+func (h *Handler) restore(c echo.Context, v found, to library.Connection) error {
 	return h.copies.deliveries.Restore(c.Request().Context(), core.UserOf(c).ID, v.id, v.at.Number, to.ID)
 }
 
@@ -280,8 +268,12 @@ func (h *Handler) restorePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	changes, err := h.changes(c, v, 0)
+	if err != nil {
+		return err
+	}
 	ctx, at := c.Request().Context(), pathOfVersion(v.list.ID, v.at.Number)
-	came, went, moved := v.changes.Counts()
+	came, went, moved := changes.Counts()
 	day := words.Day(v.at.Until.In(core.Zone(c)))
 	facts := []string{words.T(ctx, "playlists.history.ask_tracks", "Count", v.at.TrackCount)}
 	if v.at.Name != v.list.Name {
@@ -309,11 +301,11 @@ func (h *Handler) restoreForm(c echo.Context) error {
 		words.New("playlists.history.restoring", "Name", h.copies.label(to)))
 }
 
-// restored returns what became of writing a version to connections; those without are left out.
-func (h *Handler) restored(ctx context.Context, v looked, targets []library.Connection) (all []Copy, err error) {
+// restored returns what has become of a version that was written to connections. It leaves out the others.
+func (h *Handler) restored(ctx context.Context, v found, targets []library.Connection) (all []Copy, err error) {
 	for _, to := range targets {
 		one, err := h.copies.ofVersion(ctx, v, to)
-		if err != nil && !errors.Is(err, library.ErrNotFound) {
+		if err != nil {
 			return nil, err
 		}
 		if one.Enabled {

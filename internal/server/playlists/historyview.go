@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/versions"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -27,8 +28,7 @@ type versionView struct {
 	With     ui.Field // what it is compared with
 	At       string   // address of the form for that
 	Changes  []changeList
-	Pin      []ui.Action
-	Restore  []ui.Action
+	Actions  []ui.Action
 	Nowhere  string // says why it can't be restored anywhere
 	Restored []copyCard
 	Tracks   []trackRow
@@ -80,14 +80,13 @@ func historyOf(ctx context.Context, p Playlist, all []library.PlaylistVersion) h
 		item := ui.Item{ID: "version-" + strconv.Itoa(one.Number), At: one.Until, Kind: ui.At,
 			Title: ui.Named{Text: changed(ctx, one.Came, one.Went, one.Moved), URL: pathOfVersion(p.ID, one.Number)},
 			By:    []ui.Named{{Text: words.T(ctx, "playlists.history.before", "Count", one.TrackCount)}}}
-		if renamed := words.T(ctx, "playlists.history.renamed", "Name", one.Name); one.Name != name {
-			if item.Title.Text != "" {
-				item.By = append(item.By, ui.Named{Text: renamed})
-			} else {
-				item.Title.Text = renamed
-			}
-		}
-		if item.Title.Text == "" {
+		renamed := ui.Named{Text: words.T(ctx, "playlists.history.renamed", "Name", one.Name)}
+		switch moved := item.Title.Text != ""; {
+		case one.Name != name && moved:
+			item.By = append(item.By, renamed)
+		case one.Name != name:
+			item.Title.Text = renamed.Text
+		case !moved:
 			item.Title.Text = words.T(ctx, "playlists.history.details")
 		}
 		if one.Pinned {
@@ -108,7 +107,11 @@ const fewChanges, mostChanges = 25, 500
 
 func (h *Handler) versionPage(c echo.Context) error {
 	with, _ := strconv.Atoi(c.QueryParam("with")) // without a number, what it is like now
-	v, err := h.look(c, with)
+	v, err := h.version(c)
+	if err != nil {
+		return err
+	}
+	changes, err := h.changes(c, v, with)
 	if err != nil {
 		return err
 	}
@@ -137,8 +140,9 @@ func (h *Handler) versionPage(c echo.Context) error {
 			"Since", v.at.Since, "Until", v.at.Until),
 		Back:   "/playlists/" + v.list.ID + "/history",
 		BackTo: words.T(ctx, "playlists.history.of", "Name", v.list.Name)}}
-	page.compare(ctx, v, all, zone)
-	page.restore(ctx, v, at, targets, h.copies.label)
+	page.With = withOf(ctx, v, all, with, zone)
+	page.Changes = changesOf(ctx, changes)
+	page.offer(ctx, v, targets, h.copies.label)
 	for _, one := range restored {
 		card := copyCard{ID: one.Connection,
 			Title: words.T(ctx, "playlists.history.restored", "Name", one.DisplayName)}
@@ -147,31 +151,32 @@ func (h *Handler) versionPage(c echo.Context) error {
 		page.Restored = append(page.Restored, card)
 	}
 	for i, t := range v.tracks[pager.Offset():min(pager.Offset()+atOnce, len(v.tracks))] {
-		row := trackRow{Position: strconv.Itoa(pager.Offset() + i + 1), Title: t.Title, Artist: t.Artist,
-			Album: t.Album}
-		if t.Duration > 0 {
-			row.Length = ui.Length(t.Duration)
-		}
+		row := rowOf(ctx, Track{Position: pager.Offset() + i + 1, ListedTrack: viewListed(t)})
 		page.Tracks = append(page.Tracks, row)
 	}
 	page.Files = files(v.list.ID, "?version="+strconv.Itoa(v.at.Number))
 	return h.core.Show(c, http.StatusOK, title, version(page))
 }
 
-// compare adds what the version is compared with, and what differs.
-func (p *versionView) compare(ctx context.Context, v looked, all []library.PlaylistVersion, zone *time.Location) {
-	p.With = ui.Field{Name: "with", ID: "with", Label: words.T(ctx, "playlists.history.compare"),
-		Value: strconv.Itoa(v.with), Options: []ui.Option{{Value: "0", Label: words.T(ctx, "playlists.history.now")}}}
+// withOf returns the field for what a version is compared with.
+func withOf(ctx context.Context, v found, all []library.PlaylistVersion, with int, zone *time.Location) ui.Field {
+	f := ui.Field{Name: "with", ID: "with", Label: words.T(ctx, "playlists.history.compare"),
+		Value: strconv.Itoa(with), Options: []ui.Option{{Value: "0", Label: words.T(ctx, "playlists.history.now")}}}
 	for _, one := range all {
 		if one.Number != v.at.Number {
-			p.With.Options = append(p.With.Options, ui.Option{Value: strconv.Itoa(one.Number), Label: words.T(ctx,
+			f.Options = append(f.Options, ui.Option{Value: strconv.Itoa(one.Number), Label: words.T(ctx,
 				"playlists.history.option", "Day", words.Day(one.Until.In(zone)), "Count", one.TrackCount)})
 		}
 	}
+	return f
+}
+
+// changesOf returns the lists of tracks that differ.
+func changesOf(ctx context.Context, c versions.Changes) (all []changeList) {
 	for _, part := range []struct {
 		id     string
 		tracks []library.Track
-	}{{"added", v.changes.Came}, {"removed", v.changes.Went}, {"moved", v.changes.Moved}} {
+	}{{"added", c.Came}, {"removed", c.Went}, {"moved", c.Moved}} {
 		if len(part.tracks) == 0 {
 			continue
 		}
@@ -180,31 +185,32 @@ func (p *versionView) compare(ctx context.Context, v looked, all []library.Playl
 		for _, t := range part.tracks[:min(len(part.tracks), mostChanges)] {
 			l.Tracks = append(l.Tracks, ui.Item{Title: ui.Named{Text: t.Title}, By: []ui.Named{{Text: t.Artist}}})
 		}
-		p.Changes = append(p.Changes, l)
+		all = append(all, l)
 	}
+	return all
 }
 
-// restore adds what can be done with the version.
-func (p *versionView) restore(ctx context.Context, v looked, at string, targets []library.Connection,
+// offer adds what can be done with a version.
+func (p *versionView) offer(ctx context.Context, v found, targets []library.Connection,
 	label func(library.Connection) string) {
-	pin := ui.Action{Label: words.T(ctx, "playlists.history.pin"), Post: at + "/pin",
+	pin := ui.Action{Label: words.T(ctx, "playlists.history.pin"), Post: p.At + "/pin",
 		Fields: []ui.Hidden{{Name: "pinned", Value: "yes"}}}
 	if v.at.Pinned {
 		pin.Label, pin.Fields = words.T(ctx, "playlists.history.unpin"), []ui.Hidden{{Name: "pinned", Value: "no"}}
 	}
 	for _, to := range targets {
 		do := ui.Action{Label: words.T(ctx, "playlists.history.copy", "Name", label(to)),
-			Post: at + "/restore/" + string(to.ID)}
+			Post: p.At + "/restore/" + string(to.ID)}
 		if string(to.ID) == v.list.Connection { // what is there is replaced
 			do = ui.Action{Label: words.T(ctx, "playlists.history.restore", "Name", label(to)),
-				URL: at + "/restore/" + string(to.ID), Main: true}
+				URL: p.At + "/restore/" + string(to.ID), Main: true}
 		}
-		p.Restore = append(p.Restore, do)
+		p.Actions = append(p.Actions, do)
 	}
 	if len(targets) == 0 {
 		p.Nowhere = words.T(ctx, "playlists.history.nowhere")
 	}
-	p.Restore = append(p.Restore, pin)
+	p.Actions = append(p.Actions, pin)
 }
 
 // files are the downloads of a playlist in several formats; query says which version.

@@ -71,16 +71,21 @@ func pageOf(ctx context.Context, p Playlist, tracks []Track, copies []Copy) page
 		v.Copies = append(v.Copies, cardOf(ctx, p.ID, c))
 	}
 	for _, t := range tracks {
-		row := trackRow{Position: strconv.Itoa(t.Position), Title: t.Track, Artist: t.Artist, Album: t.Album}
-		if t.DurationMS != nil {
-			row.Length = ui.Length(time.Duration(*t.DurationMS) * time.Millisecond)
-		}
-		if gone := t.Video.Gone(); gone != "" {
-			row.Gone = words.Each("playlists.video_", gone, "Since", t.Video.GoneSince.Time).T(ctx)
-		}
-		v.Tracks = append(v.Tracks, row)
+		v.Tracks = append(v.Tracks, rowOf(ctx, t))
 	}
 	return v
+}
+
+// rowOf returns the row of a track.
+func rowOf(ctx context.Context, t Track) trackRow {
+	row := trackRow{Position: strconv.Itoa(t.Position), Title: t.Track, Artist: t.Artist, Album: t.Album}
+	if t.DurationMS != nil {
+		row.Length = ui.Length(time.Duration(*t.DurationMS) * time.Millisecond)
+	}
+	if gone := t.Video.Gone(); gone != "" {
+		row.Gone = words.Each("playlists.video_", gone, "Since", t.Video.GoneSince.Time).T(ctx)
+	}
+	return row
 }
 
 // pagesOf returns where a page is in a list, for its links.

@@ -111,9 +111,10 @@ func TestPlaylistPagesAreSound(t *testing.T) {
 	ours := Playlist{ID: "4", Name: "Rain", From: "Spotify", Active: true, CopyOf: core.Text("3"),
 		CopyName: uitest.Hostile}
 	ms := int64(241_000)
-	tracks := []Track{{Position: 251, Track: uitest.Hostile, Artist: uitest.Hostile, DurationMS: &ms},
-		{Position: 252, Track: "Sun", Artist: "Nobody", Album: uitest.Hostile, Video: &Video{
-			Availability: library.VideoPrivate, GoneSince: then}}}
+	hostile := ListedTrack{Track: uitest.Hostile, Artist: uitest.Hostile, DurationMS: &ms}
+	sun := ListedTrack{Track: "Sun", Artist: "Nobody", Album: uitest.Hostile}
+	tracks := []Track{{Position: 251, ListedTrack: hostile}, {Position: 252, ListedTrack: sun,
+		Video: &Video{Availability: library.VideoPrivate, GoneSince: then}}}
 	copies := []Copy{copyWith(nil), copyWith(func(c *Copy) {
 		c.Connection, c.Drift, c.DisplayName = "b", "edited", uitest.Hostile
 		c.Delivery = &deliveries.Delivery{ID: "1", State: "retrying", Reason: uitest.Hostile,

@@ -114,13 +114,23 @@ type Playlist struct {
 	CopyName   string  `json:"-"`
 }
 
-type Track struct {
-	Position   int     `json:"position" minimum:"1"`
+// ListedTrack is what a playlist says of a track.
+type ListedTrack struct {
 	Track      string  `json:"track"`
 	Artist     string  `json:"artist"`
 	Album      string  `json:"album"`
 	DurationMS *int64  `json:"duration_ms"`
 	ISRC       *string `json:"isrc"`
+}
+
+func viewListed(t library.Track) ListedTrack {
+	return ListedTrack{Track: t.Title, Artist: t.Artist, Album: t.Album, DurationMS: known64(t.Duration.Milliseconds()),
+		ISRC: core.Text(t.ISRC)}
+}
+
+type Track struct {
+	Position int `json:"position" minimum:"1"`
+	ListedTrack
 	// Video is nil for a track that is no video, or of whose video nothing is known yet.
 	Video *Video `json:"video"`
 }
@@ -135,7 +145,6 @@ func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) P
 	return v
 }
 
-// viewTracks returns the views of tracks; the first is at offset in its playlist.
 // tracks returns a part of a playlist's tracks, with what is known of their videos.
 func (h *Handler) tracks(ctx context.Context, user, id int64, offset int) ([]Track, error) {
 	tracks, err := h.store.PlaylistTracks(ctx, user, id, offset, atOnce)
@@ -149,9 +158,7 @@ func (h *Handler) tracks(ctx context.Context, user, id int64, offset int) ([]Tra
 	videos, err := h.store.Videos(ctx, ids)
 	all := make([]Track, len(tracks))
 	for i, t := range tracks {
-		all[i] = Track{Position: offset + i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
-			DurationMS: known64(t.Duration.Milliseconds()), ISRC: core.Text(t.ISRC),
-			Video: viewVideo(videos[t.SourceID])}
+		all[i] = Track{Position: offset + i + 1, ListedTrack: viewListed(t), Video: viewVideo(videos[t.SourceID])}
 	}
 	return all, err
 }

@@ -164,8 +164,8 @@ func replaceTracks(ctx context.Context, tx *sql.Tx, playlist int64, tracks []lib
 	return db.InsertRows(ctx, tx, head, width, args, "")
 }
 
-// RenamePlaylist stores a new name of a playlist, of which the earlier one is kept as a version, and enqueues its
-// copies. It does not change the tracks.
+// RenamePlaylist stores a new name of a playlist, keeps the playlist under its earlier name as a version, and enqueues
+// its copies. It does not change the tracks.
 func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		var user int64

@@ -25,7 +25,7 @@ func scanTrack(r db.Scanner) (t library.Track, err error) {
 	return t, err
 }
 
-// then is what a playlist was like before it was read again.
+// then is a playlist before it changes.
 type then struct {
 	id     int64
 	name   string
@@ -33,7 +33,7 @@ type then struct {
 	tracks []library.Track
 }
 
-// now returns what a playlist is like that is about to change; the zero then if it is new.
+// now returns a playlist as it is stored now; the zero then if there is none.
 func now(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, source string) (was then, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT id, name, since_at FROM playlists
 		WHERE user_id = $1 AND connection = $2 AND source_id = $3`, user, conn, source).
@@ -48,7 +48,7 @@ func now(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID,
 	return was, err
 }
 
-// keep keeps what a playlist was like, which has just changed.
+// keep stores a playlist as a version, because its tracks or its name are others from now on.
 func (was then) keep(ctx context.Context, tx *sql.Tx, tracks []library.Track, at time.Time) error {
 	if was.id == 0 {
 		return nil

@@ -1,0 +1,89 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"reprise/internal/library"
+	"reprise/internal/words"
+)
+
+// RefOf returns the Ref of a delivery that writes a playlist, or with a number a version of it.
+func RefOf(playlist int64, version int) string {
+	ref := strconv.FormatInt(playlist, 10)
+	if version != 0 {
+		ref += "@" + strconv.Itoa(version)
+	}
+	return ref
+}
+
+// readRef reads what RefOf returns.
+func readRef(ref string) (playlist int64, version int, ok bool) {
+	id, number, ofVersion := strings.Cut(ref, "@")
+	playlist, err := strconv.ParseInt(id, 10, 64)
+	if err == nil && ofVersion {
+		version, err = strconv.Atoi(number)
+	}
+	return playlist, version, err == nil
+}
+
+// playlist returns what a delivery writes: a playlist as it is now, or a version of it. A version that goes to another
+// connection than its playlist's has its date in its name.
+func (d *playlistDeliverer) playlist(ctx context.Context, a *attempt, to library.Connection) (
+	list library.StoredPlaylist, tracks []library.Track, err error) {
+	id, number, ok := readRef(a.Ref)
+	if !ok {
+		return list, nil, refuse(words.New("delivery.playlist.unknown", "Ref", a.Ref))
+	}
+	var v library.PlaylistVersion
+	if number == 0 {
+		list, tracks, err = d.store.Playlist(ctx, a.User, id)
+	} else if list, err = d.store.PlaylistOnly(ctx, a.User, id); err == nil {
+		v, tracks, err = d.store.Version(ctx, a.User, id, number)
+		if list.Name = v.Name; list.Connection != to.ID {
+			list.Name += v.Until.UTC().Format(" (2006-01-02)")
+		}
+	}
+	if errors.Is(err, library.ErrNotFound) {
+		err = refuse(words.New("delivery.playlist.gone"))
+	}
+	return list, tracks, err
+}
+
+// restores prepares a copy for what a delivery writes, and reports whether that is a version that goes back to where
+// its playlist comes from. A restored playlist is its owner's: what has become of it there is no drift.
+func (c *Copy) restores(list library.StoredPlaylist) bool {
+	if _, version, _ := readRef(c.Ref); version == 0 {
+		return false
+	}
+	c.Choice = Rewrite
+	back := list.Connection == c.Connection
+	if back && c.RemoteID == "" {
+		c.RemoteID = list.SourceID
+	}
+	return back
+}
+
+// look reads the playlist that a version replaces, and stores it first: it may have changed there since the last sync.
+// The songs in it are those whose ids are certain; the others are searched for, because ids change.
+func (w *playlistWriter) look(ctx context.Context, list library.StoredPlaylist) error {
+	w.own = map[string]bool{}
+	now, err := w.find(ctx)
+	if now == nil || err != nil {
+		return err
+	}
+	var tracks []library.Track
+	for page, err := range w.there.Tracks(ctx, *now, nil) {
+		if err != nil {
+			return err
+		}
+		for _, t := range page {
+			t.Clean()
+			tracks, w.own[t.SourceID] = append(tracks, t), true
+		}
+	}
+	delete(w.own, "")
+	return w.store.SavePlaylist(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, *now, list.Position, tracks)
+}
