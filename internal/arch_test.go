@@ -93,7 +93,9 @@ var arrows = map[string][]string{
 	"internal/metrics":  {"internal/resilience", "internal/resilience/keys", "internal/resilience/transport"},
 	"internal/match":    {"internal/library"},
 	"internal/versions": {"internal/library"},
-	"internal/music":    {"internal/library"}, // what spellings mean, and which reports are of one play
+	// It asks which names are of one song.
+	"internal/ledger": {"internal/library", "internal/music"},
+	"internal/music":  {"internal/library"}, // what spellings mean, and which reports are of one play
 	// It counts listens by connections.
 	"internal/listening": {"internal/library"},
 	// What is wrong with a setting is read on a page.
@@ -121,7 +123,8 @@ var arrows = map[string][]string{
 	},
 	"internal/sync": {
 		"internal/activity", "internal/alerts", "internal/delivery", "internal/events", "internal/leases",
-		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
+		"internal/ledger", "internal/library", "internal/metrics", "internal/notify", "internal/oauth",
+		"internal/providers",
 		"internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts", "internal/resilience/keys",
 		"internal/resilience/turns",
 	},
@@ -218,6 +221,10 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/queue", "internal/store/connections",
 		"internal/store/db", "internal/store/listens", "internal/store/statistics",
 	},
+	"internal/store/audits": {
+		"internal/ledger", "internal/library", "internal/music", "internal/store/connections", "internal/store/db",
+		"internal/store/intake", "internal/store/listens", "internal/store/runs",
+	},
 	"internal/store/loves": {"internal/library", "internal/music", "internal/store/db"},
 	"internal/store/players": {
 		"internal/library", "internal/players", "internal/store/connections", "internal/store/db",
@@ -257,7 +264,7 @@ var arrows = map[string][]string{
 	"internal/store": {
 		"internal/accounts", "internal/activity", "internal/delivery", "internal/library",
 		"internal/metrics", "internal/notify", "internal/removal", "internal/resilience",
-		"internal/store/catalogue", "internal/store/connections", "internal/store/copies",
+		"internal/store/audits", "internal/store/catalogue", "internal/store/connections", "internal/store/copies",
 		"internal/store/corrections", "internal/store/db", "internal/store/deletions",
 		"internal/store/digests", "internal/store/enrichment", "internal/store/forwarding",
 		"internal/store/imports", "internal/store/intake", "internal/store/listens", "internal/store/lookup",
@@ -306,11 +313,15 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
 		"internal/server/music", "internal/settings", "internal/sync",
 	},
+	"internal/server/complete": {
+		"internal/ledger", "internal/library", "internal/resilience/backoff", "internal/server/core", "internal/sync",
+	},
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
 		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels",
 		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/leases",
-		"internal/library", "internal/notify", "internal/oauth", "internal/players", "internal/providers",
+		"internal/ledger", "internal/library", "internal/notify", "internal/oauth", "internal/players",
+		"internal/providers",
 		"internal/resilience",
 		"internal/resilience/backoff", "internal/sync", "internal/throttle", "web/static",
 	},

@@ -21,6 +21,7 @@ var promised = map[string]string{
 	"upstream_duration_seconds":              "endpoint,provider",
 	"connections":                            "provider,state",
 	"backoff_next_attempt_timestamp_seconds": "provider",
+	"history_months":                         "state",
 	"hold_until_timestamp_seconds":           "provider",
 	"breaker_state":                          "endpoint",
 	"breaker_transitions_total":              "endpoint,from,to",

@@ -89,7 +89,7 @@ func (a *app) lookAgain(p *providers.Provider) {
 
 func syncOptions(c config.Config) syncer.Options {
 	return syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
-		RunTimeout: c.RunTimeout}
+		RunTimeout: c.RunTimeout, Audits: true}
 }
 
 func reachOfSettings(c config.Config) server.Reach {

@@ -109,3 +109,44 @@ func (a *Alerts) Ending(ctx context.Context, p *providers.Provider, c library.Co
 	}
 	return err
 }
+
+// pastCause is the cause of the notification that a service has changed a person's past, so that they have to decide;
+// see package ledger.
+const pastCause = "past"
+
+// Histories says what people have to decide about their histories.
+type Histories interface {
+	// AsksOfPast reports whether a person has to decide about a month of a connection's history.
+	AsksOfPast(ctx context.Context, user int64, conn library.ConnectionID) (bool, error)
+	// LostPlays returns the times of which plays of a connection were lost, and that no imported export covers.
+	LostPlays(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Gap, error)
+}
+
+// History tells a person that a service has changed their past, or that they need not decide any more.
+func (a *Alerts) History(ctx context.Context, p *providers.Provider, c library.Connection, in Histories) error {
+	asks, err := in.AsksOfPast(ctx, c.User, c.ID)
+	if err != nil {
+		return err
+	}
+	if !asks {
+		return a.notifier.Resolve(ctx, c.User, c.ID, pastCause)
+	}
+	name := p.Label(c)
+	return a.notifier.Open(ctx, notify.Notification{User: c.User, Connection: c.ID, Cause: pastCause,
+		Severity: notify.Info, Title: words.New("ledger.alert.gone_title", "Name", name),
+		Message: words.New("ledger.alert.gone", "Name", name),
+		Action:  notify.Action{Label: words.New("ledger.alert.look"), URL: "/complete"}})
+}
+
+// Lost tells a person that plays of a time were lost, and what could bring them back.
+func (a *Alerts) Lost(ctx context.Context, p *providers.Provider, c library.Connection, in Histories) error {
+	all, err := in.LostPlays(ctx, c.User, c.ID)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	name := p.Label(c)
+	return a.notifier.Open(ctx, notify.Notification{User: c.User, Connection: c.ID, Cause: notify.LostCause,
+		Severity: notify.Warning, Title: words.New("ledger.alert.lost_title", "Name", name),
+		Message: words.New("ledger.alert.lost", "Name", name, "From", all[0].From, "To", all[0].LostTo),
+		Action:  notify.Action{Label: words.New("ledger.alert.look"), URL: "/complete"}})
+}

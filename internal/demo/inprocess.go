@@ -13,6 +13,7 @@ var errCut = errors.New("connection reset by peer")
 // realHosts are those of the services themselves, for which a World answers, too.
 var realHosts = map[string][]string{
 	Spotify:      {"api.spotify.com", "accounts.spotify.com"},
+	LastFM:       {"ws.audioscrobbler.com"},
 	ListenBrainz: {"api.listenbrainz.org"},
 	YouTube:      {"www.googleapis.com", "oauth2.googleapis.com"},
 }

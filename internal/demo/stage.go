@@ -28,7 +28,7 @@ func (h *household) addPersonLocked(name string) *person {
 	return h.people[name]
 }
 
-// Hear adds a play to the history of an account at Spotify or ListenBrainz.
+// Hear adds a play to the history of an account at Spotify, Last.fm or ListenBrainz.
 func (w *World) Hear(service, account string, s Song, at time.Time) {
 	w.home.mu.Lock()
 	defer w.home.mu.Unlock()
@@ -38,9 +38,28 @@ func (w *World) Hear(service, account string, s Song, at time.Time) {
 	case service == Spotify:
 		p.spotify = insertPlay(p.spotify, heard)
 		p.spotify = p.spotify[max(0, len(p.spotify)-recentPlays):]
+	case service == LastFM:
+		p.scrobbled = insertPlay(p.scrobbled, heard)
 	case !hasListen(p.listens, heard.seconds(), id):
 		p.listens = insertPlay(p.listens, heard)
 	}
+}
+
+// Lose removes the plays of a time from the history of an account at Last.fm or ListenBrainz, and returns their number.
+func (w *World) Lose(service, account string, from, to time.Time) (n int) {
+	w.home.mu.Lock()
+	defer w.home.mu.Unlock()
+	p := w.home.addPersonLocked(account)
+	of := &p.listens
+	if service == LastFM {
+		of = &p.scrobbled
+	}
+	kept := slices.DeleteFunc(slices.Clone(*of), func(v play) bool {
+		return v.at >= from.UnixMilli() && v.at < to.UnixMilli()
+	})
+	n = len(*of) - len(kept)
+	*of = kept
+	return n
 }
 
 // LikeVideo adds a song to the videos that an account likes at YouTube.

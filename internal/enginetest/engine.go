@@ -78,6 +78,8 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 		t: t, up: up,
 		Registry: providers.NewRegistry(
 			providertest.New(registry.Describe("spotify"), "client_id", up.Spotify.ClientID),
+			providertest.New(registry.Describe("lastfm"), "client_id", up.LastFM.ClientID,
+				"client_secret", up.LastFM.ClientSecret),
 			providertest.New(registry.Describe("listenbrainz")))}
 	log := slog.New(slog.NewJSONHandler(&e.log, nil))
 	e.Registry.Replace(e.NewYouTube(YouTubeKeys))
@@ -166,6 +168,14 @@ func (e *Engine) ConnectListenBrainz(user int64, account string) error {
 	e.up.AddPerson(account)
 	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), library.Connection{User: user,
 		ID: "listenbrainz", Credentials: library.Credentials{"token": e.up.ListenBrainz.Token(account)}})
+	return err
+}
+
+// ConnectLastFM connects the user's account at Last.fm.
+func (e *Engine) ConnectLastFM(user int64, account string) error {
+	e.up.AddPerson(account)
+	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("lastfm"), library.Connection{User: user,
+		ID: "lastfm", Credentials: library.Credentials{"session_key": e.up.LastFM.Authorize(account)}})
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/notify"
 	"reprise/internal/words"
 )
 
@@ -71,8 +72,20 @@ func (j *job) read(ctx context.Context, e *export) error {
 		j.r.c.Log.Info("import done",
 			"user_id", j.v.User, "provider", j.v.Connection, "took_ms", j.v.EndedAt.Sub(j.v.CreatedAt).Milliseconds())
 		j.r.forget(ctx, j.v)
+		j.filled(ctx)
 	}
 	return err
+}
+
+// filled closes the notification that plays were lost, if exports cover all those times now.
+func (j *job) filled(ctx context.Context) {
+	lost, err := j.r.c.Store.LostPlays(ctx, j.v.User, j.v.Connection)
+	if err == nil && j.r.c.Notifier != nil && len(lost) == 0 {
+		err = j.r.c.Notifier.Resolve(ctx, j.v.User, j.v.Connection, notify.LostCause)
+	}
+	if err != nil { // the notification stays until the next import
+		j.r.c.Log.Warn("a notification about lost plays stays open", "user_id", j.v.User, "err", err)
+	}
 }
 
 // errRows says that a file has more rows than are read.

@@ -37,6 +37,9 @@ var help = map[string]string{
 		"rate_limit, refused.",
 	"redrives_total": "Re-drives by people: due counts deliveries that became due, nothing counts calls that " +
 		"found none, refused counts calls while too much was waiting.",
+	"history_months": "Months of histories at services that are compared with what is here: proven, pending (not " +
+		"compared yet), unknown (that fails), short (the service counts more than it lists), gone and held (a " +
+		"person has to decide).",
 	"servers": "Servers that share the database: leads, answers (the others), silent (not heard of " +
 		"lately). All 0 for a server that is alone.",
 	"sync_duration_seconds": "How long runs of a stream took.",

@@ -18,6 +18,7 @@ type States struct {
 	Oldest     time.Time      // creation of the oldest delivery that waits for no person; zero without one
 	Clients    int            // browsers that receive events
 	Servers    map[string]int // that share the database, by state
+	Months     map[string]int // of histories that are compared, by state
 	Dropped    map[string]uint64
 	Elsewhere  bool // another server counts what is in the database
 }
@@ -34,6 +35,9 @@ type ProviderState struct {
 
 // serverStates are the states of servers that share a database; see cluster.States.
 var serverStates = []string{"leads", "answers", "silent"}
+
+// monthStates are the states of months of histories that are compared; see ledger.State.
+var monthStates = []string{"proven", "pending", "unknown", "short", "gone", "held"}
 
 // pullTime limits the wait of a scrape for the states.
 const pullTime = 10 * time.Second
@@ -56,6 +60,7 @@ func (m *Metrics) puller(states func(context.Context) (States, error)) *puller {
 		oldest:      gauge("delivery_oldest_age_seconds"),
 		clients:     gauge("websocket_clients"),
 		servers:     gauge("servers", "state"),
+		months:      gauge("history_months", "state"),
 		dropped:     gauge("events_dropped_total", "reason"),
 	}
 	return p
@@ -69,13 +74,14 @@ type puller struct {
 
 	connections, lastSuccess, nextAttempt, holdUntil, ends, keys *prometheus.Desc
 	breakers, deliveries, oldest, clients, dropped, servers      *prometheus.Desc
+	months                                                       *prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
 func (p *puller) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		p.connections, p.lastSuccess, p.nextAttempt, p.holdUntil, p.ends, p.keys,
-		p.breakers, p.deliveries, p.oldest, p.clients, p.dropped, p.servers,
+		p.breakers, p.deliveries, p.oldest, p.clients, p.dropped, p.servers, p.months,
 	} {
 		to <- d
 	}
@@ -109,6 +115,9 @@ func (p *puller) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, state := range serverStates {
 		tell(p.servers, float64(s.Servers[state]), state)
+	}
+	for _, state := range monthStates {
+		tell(p.months, float64(s.Months[state]), state)
 	}
 	age := 0.0
 	if !s.Oldest.IsZero() {

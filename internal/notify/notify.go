@@ -31,6 +31,9 @@ const (
 	Error   Severity = "error"
 )
 
+// LostCause is the cause of the notification that plays were lost. An import of the service's export ends it.
+const LostCause = "lost"
+
 // Action is the one button of a notification.
 type Action struct {
 	Label words.Text

@@ -143,6 +143,7 @@ type Store interface {
 	syncer.SurveyStore
 	DeliveryCounts(context.Context) (counts map[delivery.State]int, oldest time.Time, err error)
 	Servers(context.Context) ([]cluster.Server, error)
+	AuditStates(context.Context) (map[string]int, error)
 }
 
 // Present reads the current values for a scrape. All fields are required.
@@ -164,10 +165,11 @@ func (p Present) States(ctx context.Context) (s metrics.States, err error) {
 	var surveys map[string]syncer.Survey
 	var deliveries map[delivery.State]int
 	var servers []cluster.Server
-	g, ctx := errgroup.WithContext(ctx) // three queries
+	g, ctx := errgroup.WithContext(ctx) // a query each
 	g.Go(func() (err error) { surveys, err = p.Connections.Survey(ctx, p.Store, p.Services.All()); return err })
 	if s.Elsewhere = !p.Leads(); !s.Elsewhere {
 		g.Go(func() (err error) { servers, err = p.Store.Servers(ctx); return err })
+		g.Go(func() (err error) { s.Months, err = p.Store.AuditStates(ctx); return err })
 		g.Go(func() (err error) { deliveries, s.Oldest, err = p.Store.DeliveryCounts(ctx); return err })
 	}
 	if err := g.Wait(); err != nil {

@@ -25,6 +25,7 @@ type Description struct {
 	Purpose     words.Text // what Reprise uses it for, in one sentence
 	Streams     []string   // the pulled streams, in the order of a first sync
 	Plays       bool       // what is playing there can be read: the adapter is a PlayingSource
+	Keeps       bool       // it keeps the whole history of an account: the adapter is a Historian
 	Takes       Takes      // what can be delivered to it
 	// History is the page with a person's listens there, with {account} for the account's name; empty if it is unknown.
 	History string

@@ -147,6 +147,16 @@ type PlayCounter interface {
 	CountPlays(ctx context.Context, before time.Time) (int, error)
 }
 
+// Historian is a ListenSource whose provider keeps the whole history of an account, so that any time of it can be
+// compared with what is here.
+type Historian interface {
+	ListenSource
+	// CountBetween returns how many plays the provider has from an instant on and before another one, both in whole
+	// seconds; -1 where only reading them tells. It may count plays within a second of the bounds as well. It returns
+	// ErrNotOffered where this server doesn't have all of them.
+	CountBetween(ctx context.Context, from, before time.Time) (int, error)
+}
+
 // PlayingSource is an adapter that reads what is playing now.
 type PlayingSource interface {
 	// NowPlaying returns what the account plays, the zero Playing for nothing; ErrNotOffered where this server, or this

@@ -12,7 +12,8 @@ import (
 // events tell them. Whatever calls a service, or has to do with work under way, is not among them.
 var leaderless = map[string]map[string]bool{
 	http.MethodGet: routeSet(`
-		/ /activity /connections/:id /connections/:id/runs /corrections /corrections/suspicious /deliveries
+		/ /activity /complete /complete/:id/:month /complete/:id/:month/gone /connections/:id
+		/connections/:id/runs /corrections /corrections/suspicious /deliveries
 		/export /help /help/:page /imports /invitation /invitation/:code /listening /listening/years
 		/listening/years/:year /listens /listens/:id /listens/delete /listens/new /login /loved
 		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
@@ -23,7 +24,8 @@ var leaderless = map[string]map[string]bool{
 		/settings/people/:id /settings/people/:id/reset /settings/people/invitations
 		/settings/people/invitations/:id /settings/programs /settings/programs/:id/revoke
 		/settings/programs/made /settings/services /setup /share /sw.js /year/:code /api/v1/account
-		/api/v1/activity /api/v1/albums/:id /api/v1/artists/:id /api/v1/connections /api/v1/connections/:id
+		/api/v1/activity /api/v1/albums/:id /api/v1/artists/:id /api/v1/completeness
+		/api/v1/completeness/:id/:month /api/v1/connections /api/v1/connections/:id
 		/api/v1/connections/:id/forwarding /api/v1/connections/:id/runs /api/v1/connections/:id/skipped
 		/api/v1/corrections /api/v1/deliveries /api/v1/events /api/v1/events/sse /api/v1/export/all.zip
 		/api/v1/export/corrections.jsonl /api/v1/export/lastfm.csv /api/v1/export/listenbrainz.zip

@@ -7,11 +7,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	formats "reprise/internal/imports"
 	sent "reprise/internal/players"
 	"reprise/internal/server/activity"
 	"reprise/internal/server/admin"
 	"reprise/internal/server/asks"
 	"reprise/internal/server/channels"
+	"reprise/internal/server/complete"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/corrections"
@@ -42,6 +44,7 @@ import (
 type Store interface {
 	core.Store
 	activity.Store
+	complete.Store
 	connections.Store
 	corrections.Store
 	deliveries.Store
@@ -122,6 +125,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	desk := sent.NewDesk(c.Store, c.Playing, c.Counters, c.Bus, c.Log)
 	senders := players.New(k, c.Store, c.Bus, c.Notifier, desk)
 	heard := listening.New(k, c.Store, rows)
+	whole := complete.New(k, c.Store, c.Connections, formats.Reads)
 	exports := export.New(k, c.Store, rows, heard)
 	links := accounts.NewLinks(c.Store, c.Accounts)
 	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
@@ -154,8 +158,9 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 				Uplink:   c.Uplink,
 				Statuses: statuses, Names: names, Rows: rows, Imports: files, Activity: entries,
 				Asks: c.Asks, Steps: first, Settings: changeable(c), Client: c.Client,
-				Players: senders,
+				Players: senders, Whole: whole.Figure,
 			}),
+			whole,
 			first,
 			site.New(k, changeable(c)),
 			music.New(k, c.Store, c.Enrichment, rows),

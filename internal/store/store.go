@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"time"
 
+	"reprise/internal/store/audits"
 	"reprise/internal/store/catalogue"
 	"reprise/internal/store/connections"
 	"reprise/internal/store/copies"
@@ -66,6 +67,7 @@ type (
 	importsStore     = imports.Store
 	playersStore     = players.Store
 	lovesStore       = loves.Store
+	auditsStore      = audits.Store
 )
 
 // Store is an open database: all its parts together.
@@ -95,6 +97,7 @@ type Store struct {
 	*importsStore
 	*playersStore
 	*lovesStore
+	*auditsStore
 
 	// restoredAt is when the database was put back from a copy; zero if it never was.
 	restoredAt time.Time
@@ -184,5 +187,6 @@ func parts(d *db.DB) *Store {
 	s.importsStore = imports.New(d, s.catalogueStore, s.intakeStore, s.outboxStore)
 	s.playersStore = players.New(d, s.intakeStore)
 	s.lovesStore = loves.New(d)
+	s.auditsStore = audits.New(d, s.runsStore)
 	return s
 }

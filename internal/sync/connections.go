@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reprise/internal/activity"
+	"reprise/internal/alerts"
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -33,6 +34,9 @@ type ConnectionStore interface {
 	DropPending(ctx context.Context, user int64, conn library.ConnectionID) error
 	// SetAccountID gives a connection another id of the same account.
 	SetAccountID(ctx context.Context, user int64, conn library.ConnectionID, account string) error
+	// WantAudit has a month compared with the next reading, or returns library.ErrNotFound.
+	WantAudit(ctx context.Context, user int64, conn library.ConnectionID, m library.Month) error
+	alerts.Histories
 	RetrySkipped(ctx context.Context, user int64, conn library.ConnectionID) (n int, err error)
 }
 
@@ -225,6 +229,30 @@ func (m *Connections) LookAgain(ctx context.Context, user int64, conn library.Co
 		return err
 	}
 	return m.SyncNow(ctx, user, conn)
+}
+
+// Compare has a month of a connection's history compared with what is here, with the run that it starts. It returns
+// library.ErrNotFound if the history can't be compared; the other errors are those of SyncNow.
+func (m *Connections) Compare(ctx context.Context, user int64, conn library.ConnectionID, month library.Month) error {
+	ctx, done, err := m.claim(ctx, user, conn)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := m.store.WantAudit(ctx, user, conn, month); err != nil {
+		return err
+	}
+	m.syncer.reader.last.audited(Key{user, conn, library.Listens}, time.Time{})
+	return m.SyncNow(ctx, user, conn)
+}
+
+// Decided closes the notification about a connection's history if its person has decided about all of it.
+func (m *Connections) Decided(ctx context.Context, user int64, conn library.ConnectionID) error {
+	c, err := m.store.Connection(ctx, user, conn)
+	if err != nil {
+		return err
+	}
+	return m.guard.opt.Alerts.History(ctx, m.guard.opt.Registry.Get(conn.Provider()), c, m.store)
 }
 
 // Retry is "Try again": it lifts a stop or a backoff, starts a run, and makes due all that waits to be sent. If a

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"reprise/internal/alerts"
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -20,6 +21,8 @@ type listenStore interface {
 	// SaveListens stores a page and the position after it in one transaction, and returns how many listens are new.
 	SaveListens(context.Context, library.Intake) (added int, err error)
 	countStore
+	auditStore
+	alerts.Histories
 }
 
 // listenRun is the reading of one connection's listens in one run.
@@ -69,6 +72,9 @@ func (rd *reader) readListens(
 		}
 	}
 	if err := r.readLate(ctx); err != nil {
+		return r.added, err
+	}
+	if err := r.audit(ctx); err != nil {
 		return r.added, err
 	}
 	if !slices.ContainsFunc(r.position.Unread, func(span library.Span) bool { return !isHistory(span) }) {
@@ -180,6 +186,12 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	r.added += added
 	r.rd.opt.now().Metrics.Listens(r.c.Provider(), added, max(len(page)+len(hidden)-added, 0))
 	if r.gap != nil { // the page of the connection tells of it
+		if !r.gap.LostTo.IsZero() {
+			p := r.rd.guard.opt.Registry.Get(r.c.Provider())
+			if err := r.rd.guard.opt.Alerts.Lost(ctx, p, r.c, r.rd.store); err != nil {
+				return err
+			}
+		}
 		r.gap = nil
 		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Connection, Connection: r.c.ID})
 	}

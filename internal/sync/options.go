@@ -18,6 +18,8 @@ type Options struct {
 	// HistoryPages is how many pages of old plays one run reads at most, so that a long history neither crowds an
 	// upstream nor delays new plays; default 60.
 	HistoryPages int
+	// Audits has the histories of connections compared with what is here, month by month; see package ledger.
+	Audits bool
 
 	Metrics *metrics.Metrics // nil for none
 	// Began, if set, is called for every run that begins. The run uses the context that it returns, and calls the

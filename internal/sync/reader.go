@@ -193,6 +193,7 @@ type lastRead struct {
 	asked   int       // how often somebody has waited for a reading since
 	page    uint64    // the fingerprint of the latest page that was stored; 0 for none
 	lacks   time.Time // when the server said last that it does not offer the stream; zero if it does
+	audit   time.Time // before, no month of the history is due to be compared
 }
 
 // lastReads are those of all streams of listens since the start, and what is not offered of any stream.
@@ -211,7 +212,7 @@ func (l *lastReads) get(k Key) lastRead {
 func (l *lastReads) finish(k Key, begun time.Time, history bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.of[k] = lastRead{begun: begun, history: history, page: l.of[k].page}
+	l.of[k] = lastRead{begun: begun, history: history, page: l.of[k].page, audit: l.of[k].audit}
 }
 
 // lack notes that a server does not offer a stream.
@@ -236,6 +237,15 @@ func (l *lastReads) stored(k Key, page uint64) {
 	defer l.mu.Unlock()
 	r := l.of[k]
 	r.page = page
+	l.of[k] = r
+}
+
+// audited notes when a month of the history may be due to be compared again.
+func (l *lastReads) audited(k Key, again time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.of[k]
+	r.audit = again
 	l.of[k] = r
 }
 

@@ -43,7 +43,7 @@ func Describe() providers.Description {
 		Name: name, DisplayName: "Last.fm", Links: links,
 		Icon:    "M3 20v-7h4v7zM10 20V4h4v16zM17 20V9h4v11z",
 		Purpose: words.New("lastfm.purpose"),
-		Streams: []string{library.Listens},
+		Streams: []string{library.Listens}, Keeps: true,
 		Endpoints: []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble),
 			endpoint(nowPlaying)},
 		Takes: providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble, Playing: true,

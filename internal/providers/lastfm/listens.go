@@ -124,3 +124,17 @@ func (a *adapter) listens(ctx context.Context, w *walk) (*listensBody, error) {
 	}
 	return &body, nil
 }
+
+// CountBetween implements providers.Historian. Other programs with this API ignore the bounds.
+func (a *adapter) CountBetween(ctx context.Context, from, before time.Time) (int, error) {
+	if a.gnu != nil {
+		return 0, providers.ErrNotOffered
+	}
+	params := url.Values{"user": {a.user}, "limit": {"1"}, "to": {strconv.FormatInt(before.Unix(), 10)},
+		"from": {strconv.FormatInt(max(from.Unix()-1, 1), 10)}}
+	var body listensBody
+	if err := a.signed(ctx, recentTracks, params, userTable, &body); err != nil {
+		return 0, err
+	}
+	return int(body.Recent.Attr.Total), nil
+}

@@ -28,7 +28,7 @@ func Describe() providers.Description {
 		Name: "listenbrainz", DisplayName: "ListenBrainz", Links: links,
 		Icon:    "M11 3v18l-7-4V7zM13 3l7 4v10l-7 4z",
 		Purpose: words.New("listenbrainz.purpose"),
-		Streams: []string{library.Listens, library.Playlists},
+		Streams: []string{library.Listens, library.Playlists}, Keeps: true,
 		Endpoints: []string{
 			endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute),
 			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute,

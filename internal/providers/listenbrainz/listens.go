@@ -186,3 +186,11 @@ func (a *adapter) total(ctx context.Context, span library.Span) (int, error) {
 	}
 	return body.Payload.Count, nil
 }
+
+// CountBetween implements providers.Historian. ListenBrainz counts whole histories only.
+func (a *adapter) CountBetween(context.Context, time.Time, time.Time) (int, error) {
+	if a.lacks[readsListens] {
+		return 0, providers.ErrNotOffered
+	}
+	return -1, nil
+}

@@ -112,8 +112,19 @@ func (a *adapter) scrobbles(ctx context.Context, span library.Span, yield listen
 	}
 }
 
-// CountPlays implements providers.PlayCounter. Only Navidrome from 0.63 on counts single plays.
+// CountPlays implements providers.PlayCounter.
 func (a *adapter) CountPlays(ctx context.Context, before time.Time) (int, error) {
+	return a.count(ctx, time.Time{}, before)
+}
+
+// CountBetween implements providers.Historian.
+func (a *adapter) CountBetween(ctx context.Context, from, before time.Time) (int, error) {
+	return a.count(ctx, from, before.Add(-time.Second))
+}
+
+// count returns how many plays there are between two times, the bounding seconds included; zero for no bound. Only
+// Navidrome from 0.63 on counts single plays.
+func (a *adapter) count(ctx context.Context, from, to time.Time) (int, error) {
 	if err := a.ready(ctx); err != nil {
 		return 0, err
 	}
@@ -121,7 +132,10 @@ func (a *adapter) CountPlays(ctx context.Context, before time.Time) (int, error)
 		return 0, providers.ErrNotOffered
 	}
 	query := url.Values{"_sort": {"submission_time"}, "_order": {"DESC"}, "_start": {"0"}, "_end": {"1"},
-		"to": {strconv.FormatInt(before.Unix(), 10)}}
+		"to": {strconv.FormatInt(to.Unix(), 10)}}
+	if !from.IsZero() {
+		query.Set("from", strconv.FormatInt(from.Unix(), 10))
+	}
 	var rows []scrobble
 	answer, err := a.get(ctx, "GET /api/scrobble", []string{"api", "scrobble"}, query, &rows)
 	if notThere(err) {

@@ -69,6 +69,7 @@ type Options struct {
 	Activity    *activity.Handler
 	Asks        Asks
 	Players     Players
+	Whole       func(ctx context.Context, user int64) (string, error) // says since when all of a history is here
 	Steps       Steps
 	Settings    Settings
 	Client      *http.Client // for trials of an installation's registration
@@ -95,7 +96,7 @@ func New(o Options) *Handler {
 	return &Handler{
 		core: o.Core, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r, skipped: left,
 		overview: &overview{core: o.Core, store: o.Store, statuses: o.Statuses, rows: o.Rows, uplink: o.Uplink,
-			players: o.Players},
+			players: o.Players, whole: o.Whole},
 		page: &page{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses, forwarding: f,
 			runs:    r,
 			skipped: left,

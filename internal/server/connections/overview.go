@@ -34,6 +34,7 @@ type overview struct {
 	rows     *music.Rows
 	uplink   Uplink
 	players  Players
+	whole    func(ctx context.Context, user int64) (string, error)
 }
 
 // Players shows what sends by itself.
@@ -48,6 +49,7 @@ type Players interface {
 type statusView struct {
 	Empty    *emptyView // instead of the rest, without a connection
 	Headline headline
+	Whole    string // since when everything is here; empty while nothing says so
 	Cards    []CardView
 	Offers   []offer
 	Others   []ui.Named      // to connect another account at a service
@@ -94,6 +96,9 @@ func (h *overview) page(c echo.Context) error {
 		return err
 	}
 	if v.Players, err = h.players.Glance(c); err != nil {
+		return err
+	}
+	if v.Whole, err = h.whole(ctx, user.ID); err != nil {
 		return err
 	}
 	if len(all) == 0 && v.Players == nil {

@@ -5,6 +5,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
+	"reprise/internal/ledger"
 	"reprise/internal/players"
 	syncer "reprise/internal/sync"
 )
@@ -20,6 +21,7 @@ var enums = map[string][]any{
 		"circuit_open", "unknown",
 	},
 	"DeliveryState": Enum(delivery.States...),
+	"MonthState":    Enum(ledger.States...),
 	"DeliveryKind":  Enum(delivery.Kinds...),
 	"PlayerKind":    Enum(players.Kinds...),
 	"KeyState":      {"ready", "cooling", "refused"},

@@ -82,8 +82,8 @@ func New(t testing.TB, opt delivery.Options) *Household {
 	registry := providers.NewRegistry()
 	for _, d := range []providers.Description{
 		{Name: "spotify", DisplayName: "Spotify", Streams: []string{library.Listens}},
-		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble,
-			Batch: 50, Oldest: 14 * 24 * time.Hour, Playing: true},
+		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Keeps: true,
+			Takes:   providers.Takes{Listens: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour, Playing: true},
 			History: "https://www.last.fm/user/{account}/library"},
 		{Name: "listenbrainz", DisplayName: "ListenBrainz", Streams: reads,
 			Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2, Deletions: true, Playing: true}},

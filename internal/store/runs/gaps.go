@@ -12,7 +12,7 @@ import (
 	"reprise/internal/store/db"
 )
 
-// gapsKept is the number of gaps that are kept of each connection.
+// gapsKept is the number of gaps that are kept of each connection, beside those in which something was lost.
 const gapsKept = 20
 
 // NoteGap stores a gap that has ended. The listens that the provider still offered of it are stored already.
@@ -26,7 +26,7 @@ func NoteGap(ctx context.Context, tx *sql.Tx, user int64, conn library.Connectio
 			SET to_at = excluded.to_at, lost_to = excluded.lost_to, recovered = excluded.recovered`,
 			user, conn, db.Millis(g.From), db.Millis(g.To), db.Millis(g.LostTo), db.Millis(time.Now()),
 			db.Millis(g.From.Add(-music.Reach)), db.Millis(g.To.Add(music.Reach))),
-		db.ExecTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND connection = $2 AND from_at NOT IN
+		db.ExecTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND connection = $2 AND lost_to = 0 AND from_at NOT IN
 			(SELECT from_at FROM gaps WHERE user_id = $1 AND connection = $2 ORDER BY from_at DESC LIMIT $3)`,
 			user, conn, gapsKept))
 }

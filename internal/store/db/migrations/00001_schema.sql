@@ -380,6 +380,33 @@ CREATE TABLE gaps (
     PRIMARY KEY (user_id, connection, from_at)
 );
 
+-- What comparing a month of a connection's history with the listens here has shown.
+CREATE TABLE audits (
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    connection TEXT NOT NULL,
+    month      INTEGER NOT NULL, -- of UTC, year * 12 + month - 1; 0 for everything before the first
+    counted    INTEGER NOT NULL DEFAULT -1, -- plays that the service says it has; -1 if it doesn't say
+    listed     INTEGER NOT NULL DEFAULT -1, -- plays that it listed; -1 if it was not read for that
+    here       INTEGER NOT NULL DEFAULT 0, -- plays that are here as the connection's
+    refilled   INTEGER NOT NULL DEFAULT 0,
+    renamed    INTEGER NOT NULL DEFAULT 0,
+    short      INTEGER NOT NULL DEFAULT 0, -- plays that it counts and does not list
+    tries      INTEGER NOT NULL DEFAULT 0, -- how often that was so in a row
+    held       TEXT NOT NULL DEFAULT '[]', -- ids of plays that it lists all of a sudden,
+    refused    TEXT NOT NULL DEFAULT '[]', -- those that the person does not want,
+    take       INTEGER NOT NULL DEFAULT 0, -- and whether they want the others
+    suspect    TEXT NOT NULL DEFAULT '[]', -- ids of plays that it did not list,
+    suspect_at BIGINT NOT NULL DEFAULT 0, -- when that was,
+    gone       TEXT NOT NULL DEFAULT '[]', -- those that it did not list a day later either,
+    decided    TEXT NOT NULL DEFAULT '[]', -- and those that the person has decided about
+    asks       INTEGER NOT NULL DEFAULT 0, -- they have to decide about some
+    days       TEXT NOT NULL DEFAULT '[]',
+    wanted     INTEGER NOT NULL DEFAULT 0,
+    checked_at BIGINT NOT NULL DEFAULT 0, -- 0: not compared yet
+    failed_at  BIGINT NOT NULL DEFAULT 0, -- when that failed since
+    PRIMARY KEY (user_id, connection, month)
+);
+
 -- Until when a key of the installation may not be used, as its provider dictated.
 CREATE TABLE key_cooldowns (
     provider    TEXT NOT NULL,

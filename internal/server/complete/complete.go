@@ -1,0 +1,415 @@
+// Package complete shows how complete a person's history is: month by month, what each source has and what of it is
+// here, with the proof.
+package complete
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/ledger"
+	"reprise/internal/library"
+	"reprise/internal/resilience/backoff"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+	"reprise/internal/words"
+)
+
+// Store is what this package reads and keeps.
+type Store interface {
+	Ledgers(ctx context.Context, user int64) ([]library.Ledger, error)
+	StandIn(context.Context, int64, library.Ledger) (library.StandIn, error)
+	Reported(ctx context.Context, user int64, conn library.ConnectionID, from, to time.Time) ([]library.Reported, error)
+	CountFound(context.Context, library.ListenFilter) (int, error)
+	Audit(ctx context.Context, user int64, conn library.ConnectionID, m library.Month) (library.Audit, error)
+	DecideGone(ctx context.Context, user int64, conn library.ConnectionID, m library.Month, ids []string) error
+	TakeHeld(ctx context.Context, user int64, conn library.ConnectionID, m library.Month) error
+	RefuseHeld(ctx context.Context, user int64, conn library.ConnectionID, m library.Month) error
+	DeleteListens(context.Context, library.Selection) (library.Correction, error)
+}
+
+// Comparer has months compared; see sync.Connections.
+type Comparer interface {
+	Compare(ctx context.Context, user int64, conn library.ConnectionID, month library.Month) error
+	// Decided closes the notification if a person has decided about all.
+	Decided(ctx context.Context, user int64, conn library.ConnectionID) error
+}
+
+// Handler answers for how complete histories are.
+type Handler struct {
+	core     *core.Core
+	store    Store
+	comparer Comparer
+	imports  func(provider string) bool // whether exports of a provider can be imported
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store, comparer Comparer, imports func(provider string) bool) *Handler {
+	return &Handler{core: k, store: store, comparer: comparer, imports: imports}
+}
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/complete", h.page)
+	g.GET("/complete/:id/:month", h.monthPage)
+	g.POST("/complete/:id/:month/compare", h.compareForm)
+	g.GET("/complete/:id/:month/gone", h.gonePage)
+	g.POST("/complete/:id/:month/gone", h.goneForm)
+	g.POST("/complete/:id/:month/held", h.heldForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/completeness", h.all, core.Call{
+		ID:      "getCompleteness",
+		Summary: "How complete your history is, by source and month",
+		Answer: "Since when everything is here, and what is known of each month of each connection that is read. " +
+			"A month is one of UTC.",
+	})
+	core.Get(a, "/completeness/{id}/{month}", h.one, core.Call{
+		ID:      "getMonthOfSource",
+		Summary: "What comparing a month of a connection's history has shown, with its days",
+		Answer:  "The month.",
+	})
+	core.Post(a, "/completeness/{id}/{month}/compare", h.compareAPI, core.Call{
+		ID:      "compareMonth",
+		Summary: "Compare a month with what the service has, now",
+		Description: "The service is read again, within its limits; what was missing is stored. A 'connection' event " +
+			"says when that is done. 404 if the history of this connection can't be compared.",
+		Answer: "Begun.",
+	})
+	core.Post(a, "/completeness/{id}/{month}/gone", h.goneAPI, core.Call{
+		ID:      "decideAboutGone",
+		Summary: "Decide about plays that a service no longer has",
+		Answer:  "Done. Deleted listens can be brought back with the correction.",
+	})
+	core.Post(a, "/completeness/{id}/{month}/held", h.heldAPI, core.Call{
+		ID:      "decideAboutHeld",
+		Summary: "Decide about plays that a service suddenly has",
+		Answer:  "Done. If they are taken, they are read with the next run.",
+	})
+}
+
+// Completeness is how complete a person's history is.
+type Completeness struct {
+	Since   core.MaybeTime   `json:"since" doc:"Everything played from then on is here; null while not even the present is."`
+	Until   core.MaybeTime   `json:"until" doc:"Until then, because a source is no longer read; null for now."`
+	Sources []CompleteSource `json:"sources"`
+}
+
+// CompleteSource is a connection that is read.
+type CompleteSource struct {
+	Connection string        `json:"connection"`
+	Name       string        `json:"name"`
+	Compared   bool          `json:"compared" doc:"Its whole history can be read, and is compared with what is here."`
+	StandIn    string        `json:"stand_in" doc:"The connection through which its plays come meanwhile, because it isn't read; empty for none."`
+	Months     []SourceMonth `json:"months" doc:"The latest first."`
+}
+
+// SourceMonth is a month of a source.
+type SourceMonth struct {
+	Month     string         `json:"month" doc:"As in '2026-11', or 'before' for everything before the first."`
+	State     string         `json:"state" enum:"MonthState"`
+	There     int            `json:"there" minimum:"-1" doc:"How many plays the service has, as it counts or lists them; -1 if that is unknown."`
+	Here      int            `json:"here" minimum:"0" doc:"How many of its plays are here."`
+	Refilled  int            `json:"refilled" minimum:"0" doc:"How many of those were missing until a comparison."`
+	Renamed   int            `json:"renamed" minimum:"0" doc:"Plays that it lists under another name, or at another time."`
+	Short     int            `json:"short" minimum:"0" doc:"Plays that it counts and doesn't list."`
+	Gone      int            `json:"gone" minimum:"0" doc:"Plays that it had and has no more; they are kept here."`
+	Held      int            `json:"held" minimum:"0" doc:"Plays that it suddenly lists, and that are stored only if you say so."`
+	From      core.MaybeTime `json:"from" doc:"Since when the month is here, in the state 'part'."`
+	CheckedAt core.MaybeTime `json:"checked_at"`
+}
+
+// named is a month that a request names.
+type named struct {
+	id    library.ConnectionID
+	month library.Month
+	of    library.Ledger
+	label string
+	ledger.Cell
+}
+
+// ledgers returns what is known of a person's histories.
+func (h *Handler) ledgers(ctx context.Context, user int64) ([]library.Ledger, error) {
+	all, err := h.store.Ledgers(ctx, user)
+	for i := range all {
+		p := h.core.Registry.Get(all[i].Connection.Provider())
+		all[i].Kept = p != nil && p.Keeps
+	}
+	return all, err
+}
+
+// find returns the month that a request names, or library.ErrNotFound.
+func (h *Handler) find(c echo.Context) (v named, err error) {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	if v.id, _, err = h.core.Connection(c); err != nil {
+		return v, err
+	}
+	month, ok := library.ParseMonth(c.Param("month"))
+	if !ok || month > library.MonthOf(time.Now()) {
+		return v, library.ErrNotFound
+	}
+	v.month = month
+	all, err := h.ledgers(ctx, user)
+	if err != nil {
+		return v, err
+	}
+	i := slices.IndexFunc(all, func(l library.Ledger) bool { return l.Connection == v.id })
+	if i < 0 {
+		return v, library.ErrNotFound
+	}
+	label, err := h.core.Labels(ctx, user)
+	if err != nil {
+		return v, err
+	}
+	v.of, v.label, v.Cell = all[i], label(v.id), ledger.Judge(all[i], month, time.Now())
+	if v.Known {
+		v.Audit, err = h.store.Audit(ctx, user, v.id, month) // with its days
+	}
+	return v, err
+}
+
+func viewMonth(m library.Month, c ledger.Cell) SourceMonth {
+	a := c.Audit
+	v := SourceMonth{Month: m.String(), State: string(c.State), There: -1, Here: a.Here, Refilled: a.Refilled,
+		Renamed: a.Renamed, Short: a.Short, Gone: len(a.Gone), Held: len(a.Held), From: core.Moment(c.From),
+		CheckedAt: core.Moment(a.CheckedAt)}
+	if a.Compared() {
+		v.There = a.Plays()
+	}
+	return v
+}
+
+// months returns the months of a history that are shown, the latest first: those from the first on of which any history
+// tells, and where it can be compared, all before.
+func months(l library.Ledger, first library.Month, now time.Time) (all []library.Month) {
+	for m := library.MonthOf(now); m >= first; m-- {
+		all = append(all, m)
+	}
+	if ledger.Compared(l) {
+		all = append(all, library.Before)
+	}
+	return all
+}
+
+// standIn is how long a source may not have been read for others to stand in: after that it is simply not used.
+const standIn = 365 * 24 * time.Hour
+
+// standIns returns through what the plays of sources come that aren't read.
+func (h *Handler) standIns(ctx context.Context, user int64, all []library.Ledger, now time.Time) (
+	found []library.StandIn, err error) {
+	for _, l := range all {
+		if !ledger.Stale(l, now) || now.Sub(l.Read) > standIn {
+			continue
+		}
+		in, err := h.store.StandIn(ctx, user, l)
+		if err != nil {
+			return nil, err
+		}
+		if in.By != "" {
+			found = append(found, in)
+		}
+	}
+	return found, nil
+}
+
+func (h *Handler) all(c echo.Context, _ *core.None) (out Completeness, _ error) {
+	ctx, user, now := c.Request().Context(), core.UserOf(c).ID, time.Now()
+	all, err := h.ledgers(ctx, user)
+	if err != nil {
+		return out, err
+	}
+	stand, err := h.standIns(ctx, user, all, now)
+	if err != nil {
+		return out, err
+	}
+	label, err := h.core.Labels(ctx, user)
+	whole, first := ledger.WholeOf(all, now), ledger.First(all, now)
+	out = Completeness{Since: core.Moment(whole.Since), Until: core.Moment(whole.Until), Sources: []CompleteSource{}}
+	for _, l := range all {
+		s := CompleteSource{Connection: string(l.Connection), Name: label(l.Connection), Compared: ledger.Compared(l),
+			Months: []SourceMonth{}}
+		for _, in := range stand {
+			if in.For == l.Connection {
+				s.StandIn = string(in.By)
+			}
+		}
+		for _, m := range months(l, first, now) {
+			s.Months = append(s.Months, viewMonth(m, ledger.Judge(l, m, now)))
+		}
+		out.Sources = append(out.Sources, s)
+	}
+	return out, err
+}
+
+// OfMonth names a month of a connection.
+type OfMonth struct {
+	core.ConnectionID
+	Month string `path:"month" pattern:"^([0-9]{4}-[0-9]{2}|before)$"`
+}
+
+// MonthWithDays is a month with its days.
+type MonthWithDays struct {
+	SourceMonth
+	Days []SourceDay `json:"days" doc:"Of the latest reading; days without plays are left out."`
+}
+
+// SourceDay is a day of a month.
+type SourceDay struct {
+	Day   int `json:"day" minimum:"1" maximum:"31"`
+	There int `json:"there" minimum:"0" doc:"Plays that the service listed."`
+	Here  int `json:"here" minimum:"0" doc:"Plays that are here as its."`
+}
+
+func (h *Handler) one(c echo.Context, _ *OfMonth) (out MonthWithDays, _ error) {
+	v, err := h.find(c)
+	out = MonthWithDays{SourceMonth: viewMonth(v.month, v.Cell), Days: core.ViewAll(v.Audit.Days,
+		func(d library.DayCount) SourceDay { return SourceDay(d) })}
+	return out, err
+}
+
+type compareRequest struct {
+	OfMonth
+	core.IdempotencyKey
+}
+
+func (h *Handler) compareAPI(c echo.Context, _ *compareRequest) (out core.None, _ error) {
+	return out, h.compare(c)
+}
+
+func (h *Handler) compare(c echo.Context) error {
+	v, err := h.find(c)
+	if err != nil {
+		return err
+	}
+	if !comparable(v) {
+		return library.ErrNotFound
+	}
+	return h.comparer.Compare(c.Request().Context(), core.UserOf(c).ID, v.id, v.month)
+}
+
+// comparable reports whether a month can be compared now.
+func comparable(v named) bool { return v.Known && v.month <= ledger.Latest(time.Now()) }
+
+func (h *Handler) compareForm(c echo.Context) error {
+	if err := h.compare(c); err != nil {
+		return err
+	}
+	return h.core.Done(c, pathOf(c.Param("id"), c.Param("month")), words.New("ledger.comparing"))
+}
+
+// What a person decides about plays.
+const (
+	keep   = "keep"
+	remove = "delete"
+	take   = "take"
+	refuse = "refuse"
+)
+
+type goneRequest struct {
+	OfMonth
+	core.IdempotencyKey
+	Body struct {
+		Decision string `json:"decision" enum:"keep,delete" doc:"Keep the listens, or delete them here as well."`
+	}
+}
+
+func (h *Handler) goneAPI(c echo.Context, in *goneRequest) (out core.None, _ error) {
+	_, err := h.decideGone(c, in.Body.Decision)
+	return out, err
+}
+
+// decideGone does what a person decides about plays that a service no longer has, and returns of how many.
+func (h *Handler) decideGone(c echo.Context, decision string) (n int, err error) {
+	if decision != keep && decision != remove {
+		return 0, core.NotAChoice("decision", decision, keep, remove)
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	v, listens, err := h.gone(c)
+	if err != nil {
+		return 0, err
+	}
+	undecided := ledger.Undecided(v.Audit)
+	if n = len(undecided); decision == remove && len(listens) > 0 {
+		made, err := h.store.DeleteListens(ctx, library.Selection{ListenFilter: library.ListenFilter{User: user},
+			IDs: listens})
+		if err != nil {
+			return 0, err
+		}
+		n = made.Listens
+	}
+	if err := h.store.DecideGone(ctx, user, v.id, v.month, undecided); err != nil {
+		return 0, err
+	}
+	return n, h.comparer.Decided(ctx, user, v.id)
+}
+
+// gone returns the month that a request names, with the ids of the listens that the service no longer has and about
+// which their person has not decided; library.ErrNotFound if there are none.
+func (h *Handler) gone(c echo.Context) (v named, listens []int64, err error) {
+	if v, err = h.find(c); err != nil {
+		return v, nil, err
+	}
+	undecided := ledger.Undecided(v.Audit)
+	if len(undecided) == 0 {
+		return v, nil, library.ErrNotFound
+	}
+	from, to := v.month.Start(), v.month.End()
+	if v.month == library.Before {
+		from, to = time.Unix(0, 0), ledger.First([]library.Ledger{v.of}, time.Now()).Start()
+	}
+	all, err := h.store.Reported(c.Request().Context(), core.UserOf(c).ID, v.id, from, to)
+	found := map[int64]bool{}
+	for _, r := range all {
+		if _, gone := slices.BinarySearch(undecided, r.ID); gone && !r.Removed {
+			found[r.Listen] = true
+		}
+	}
+	return v, slices.Sorted(maps.Keys(found)), err
+}
+
+type heldRequest struct {
+	OfMonth
+	core.IdempotencyKey
+	Body struct {
+		Decision string `json:"decision" enum:"take,refuse" doc:"Store the plays, or leave them out."`
+	}
+}
+
+func (h *Handler) heldAPI(c echo.Context, in *heldRequest) (out core.None, _ error) {
+	return out, h.decideHeld(c, in.Body.Decision)
+}
+
+func (h *Handler) decideHeld(c echo.Context, decision string) error {
+	if decision != take && decision != refuse {
+		return core.NotAChoice("decision", decision, take, refuse)
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	v, err := h.find(c)
+	if err != nil {
+		return err
+	}
+	if len(v.Audit.Held) == 0 && (decision == refuse || len(v.Audit.Refused) == 0) {
+		return library.ErrNotFound
+	}
+	if decision == refuse {
+		err = h.store.RefuseHeld(ctx, user, v.id, v.month)
+	} else {
+		err = h.store.TakeHeld(ctx, user, v.id, v.month)
+	}
+	if err == nil {
+		err = h.comparer.Decided(ctx, user, v.id)
+	}
+	if err == nil && decision == take {
+		err = h.comparer.Compare(ctx, user, v.id, v.month)
+		if _, later := errors.AsType[*backoff.NotBeforeError](err); later || errors.Is(err, syncer.ErrPaused) {
+			err = nil // they are read as soon as anything is
+		}
+	}
+	return err
+}

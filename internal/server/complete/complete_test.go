@@ -1,0 +1,174 @@
+package complete_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/server/servertest"
+)
+
+// person is somebody with a year of plays at Last.fm, and Spotify's latest ones.
+type person struct {
+	testing.TB
+	*servertest.Household
+	now library.Month
+}
+
+func newPerson(t *testing.T) *person {
+	time.Sleep(3 * 24 * time.Hour) // the bubble begins with a month
+	p := &person{TB: t, Household: servertest.New(t, delivery.Options{}), now: library.MonthOf(time.Now())}
+	for conn, months := range map[library.ConnectionID]int{"lastfm": 12, "spotify": 1} {
+		var plays []library.Listen
+		for m := range months {
+			for i := range 3 {
+				at := (p.now - library.Month(m)).Start().Add(time.Duration(i) * time.Minute)
+				title := fmt.Sprint("Song ", m, i)
+				plays = append(plays, library.Listen{Track: library.Track{Title: title, Artist: "Nina"}, PlayedAt: at,
+					SourceID: fmt.Sprint(at.Unix(), ":", title)})
+			}
+		}
+		_, err := p.DB.SaveListens(p.Context(), library.Intake{User: p.User, Connection: conn, Listens: plays,
+			Position: `{"high":"2000-01-01T00:00:00Z"}`, Generation: 1})
+		require.NoError(p, err)
+		require.NoError(p, p.DB.SaveSuccess(p.Context(), p.User, conn, library.Listens, time.Now()))
+	}
+	return p
+}
+
+// audit stores what comparing a month with Last.fm has shown.
+func (p *person) audit(ago int, a library.Audit) {
+	p.Helper()
+	a.SuspectAt = time.Now()
+	c, err := p.DB.Connection(p.Context(), p.User, "lastfm")
+	require.NoError(p, err)
+	_, err = p.DB.Audits(p.Context(), p.User, "lastfm", p.now)
+	require.NoError(p, err)
+	a.CheckedAt, a.Month = time.Now(), p.now-library.Month(ago)
+	require.NoError(p, p.DB.SaveAudit(p.Context(), c, a))
+}
+
+// at returns the address of a month of Last.fm.
+func (p *person) at(ago int) string { return "/lastfm/" + (p.now - library.Month(ago)).String() }
+
+// all returns the states of Last.fm's months, the latest first.
+func (p *person) all() (states []any, said map[string]any) {
+	p.Helper()
+	said = p.Call(http.MethodGet, "/completeness", "", 200)
+	for _, one := range said["sources"].([]any) {
+		if s := one.(map[string]any); s["connection"] == "lastfm" {
+			for _, m := range s["months"].([]any) {
+				states = append(states, m.(map[string]any)["state"])
+			}
+		}
+	}
+	return states, said
+}
+
+func TestAPersonSeesWhichMonthsAreWhole(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		empty := servertest.New(t, delivery.Options{})
+		require.Contains(t, empty.Page("/complete"), "Nothing is read yet.")
+
+		p := newPerson(t)
+		require.Contains(t, p.Page("/complete"), "Not everything is known to be here yet.")
+		for ago := range 12 {
+			p.audit(ago, library.Audit{Counted: 3, Listed: -1, Here: 3})
+		}
+		p.audit(5, library.Audit{Counted: 10, Listed: 8, Here: 8, Refilled: 5, Renamed: 1, Short: 2,
+			Days: []library.DayCount{{Day: 1, There: 8, Here: 8}}})
+		states, said := p.all()
+		require.Equal(t, []any{"proven", "proven", "proven", "proven", "proven", "short"}, states[:6])
+		require.Equal(t, "pending", states[12], "everything before")
+		require.Nil(t, said["until"])
+		page := p.Page("/complete")
+		require.Contains(t, page, "Complete since")
+		require.Contains(t, page, `aria-label="Last.fm, `+p.now.Start().Format("January 2006")+`: complete"`)
+		require.Contains(t, page, "Spotify only gives its latest plays.")
+		require.Contains(t, p.Page("/"), `<a href="/complete">Complete since`)
+
+		one := p.Call(http.MethodGet, "/completeness"+p.at(5), "", 200)
+		require.Equal(t, []any{10.0, 8.0, 5.0, 2.0}, []any{one["there"], one["here"], one["refilled"], one["short"]})
+		require.Len(t, one["days"], 1)
+		page = p.Page("/complete" + p.at(5))
+		for _, sentence := range []string{"5 of them were missing, and were read again.",
+			"Last.fm counts 2 plays more than it lists", "Last.fm lists one under another name", "Day by day"} {
+			require.Contains(t, page, sentence)
+		}
+		require.Contains(t, p.Page("/complete"+p.at(1)), "Last.fm counts 3 plays, and all of them are here.")
+		require.Contains(t, p.Page("/complete/spotify/"+p.now.String()), "What Spotify had from")
+		require.Contains(t, p.Page("/complete/spotify/"+(p.now-3).String()),
+			"Nothing says what Spotify had in this time.")
+		require.Contains(t, p.Page("/complete/lastfm/before"), "Last.fm: everything before the first month")
+		for _, path := range []string{"/lastfm/2000-13", "/lastfm/9999-01", "/navidrome/" + p.now.String(),
+			"/nobody/before"} {
+			p.Call(http.MethodGet, "/completeness"+path, "", 404)
+		}
+	})
+}
+
+func TestAPersonDecidesAboutAChangedPast(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := newPerson(t)
+		ids := func(ago int) (all []string) {
+			m := p.now - library.Month(ago)
+			some, err := p.DB.Reported(t.Context(), p.User, "lastfm", m.Start(), m.End())
+			require.NoError(t, err)
+			for _, r := range some {
+				all = append(all, r.ID)
+			}
+			return all
+		}
+		heard := func() int {
+			n, err := p.DB.CountListens(t.Context(), p.User)
+			require.NoError(t, err)
+			return n
+		}
+		before := heard()
+
+		p.Call(http.MethodPost, "/completeness"+p.at(1)+"/compare", "", 404)
+		for ago := 1; ago < 4; ago++ {
+			p.audit(ago, library.Audit{Counted: 0, Listed: 0, Here: 3, Gone: ids(ago), Suspect: ids(ago)})
+		}
+		var held []string
+		for i := range 300 {
+			held = append(held, fmt.Sprintf("%03d", i))
+		}
+		for ago := 4; ago < 7; ago++ {
+			p.audit(ago, library.Audit{Counted: 303, Listed: 303, Here: 3, Held: held})
+		}
+		states, _ := p.all()
+		require.Equal(t, []any{"gone", "gone", "gone", "held", "held"}, states[1:6])
+		p.Call(http.MethodPost, "/completeness"+p.at(1)+"/compare", "", 204)
+
+		require.Contains(t, p.Page("/complete"+p.at(1)),
+			"3 plays that Last.fm had are no longer there. They are kept here.")
+		p.Submit("/complete"+p.at(1)+"/gone", http.StatusSeeOther, "decision", "keep")
+		require.Contains(t, p.Page("/complete"+p.at(2)+"/gone"), "Delete 3 listens here too?")
+		p.Submit("/complete"+p.at(2)+"/gone", http.StatusSeeOther, "decision", "delete")
+		require.Equal(t, before-3, heard())
+		p.Call(http.MethodPost, "/completeness"+p.at(3)+"/gone", `{"decision":"delete"}`, 204)
+		require.Equal(t, before-6, heard())
+		p.Call(http.MethodPost, "/completeness"+p.at(3)+"/gone", `{"decision":"delete"}`, 404)
+
+		require.Contains(t, p.Page("/complete"+p.at(4)), "Last.fm suddenly lists 300 more plays")
+		p.Submit("/complete"+p.at(4)+"/held", http.StatusSeeOther, "decision", "refuse")
+		p.Call(http.MethodPost, "/completeness"+p.at(5)+"/held", `{"decision":"take"}`, 204)
+		states, _ = p.all()
+		require.Equal(t, []any{"proven", "proven", "proven", "proven", "proven"}, states[1:6])
+		require.Contains(t, p.Page("/complete"+p.at(4)), "300 more plays, which you left out.")
+		require.NoError(t, p.Connections.Pause(t.Context(), p.User, "lastfm"))
+		p.Call(http.MethodPost, "/completeness"+p.at(6)+"/held", `{"decision":"take"}`, 204)
+		p.Call(http.MethodPost, "/completeness"+p.at(7)+"/held", `{"decision":"take"}`, 404)
+		p.Submit("/complete"+p.at(4)+"/held", http.StatusBadRequest, "decision", "perhaps")
+		p.Submit("/complete"+p.at(4)+"/gone", http.StatusBadRequest)
+		require.NoError(t, p.Connections.Resume(t.Context(), p.User, "lastfm"))
+		p.Submit("/complete"+p.at(5)+"/compare", http.StatusSeeOther)
+		require.Equal(t, 404, p.Do(http.MethodGet, "/complete"+p.at(1)+"/gone", "", "").Code)
+	})
+}
