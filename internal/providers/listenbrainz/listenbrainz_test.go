@@ -274,9 +274,39 @@ func TestPlaylists(t *testing.T) {
 				Snapshot: "2026-11-01T10:00:00.123456+00:00"},
 			{SourceID: "5cfd32ae-1a6c-4a1f-8f0e-1a1b64b3e2f4", Name: "Sunday", TrackCount: 7},
 		},
-		{{SourceID: "0d1e9d0c-6a0b-4a34-9e70-6d6f1b5f2a11", Name: "Weekly Jams for geoff",
-			Snapshot: "2026-11-16T00:05:00+00:00", TrackCount: 50}},
+		{{SourceID: "weekly-jams", Name: "Weekly Jams for geoff",
+			Snapshot: "0d1e9d0c-6a0b-4a34-9e70-6d6f1b5f2a11 2026-11-16T00:05:00+00:00", TrackCount: 50}},
 	}, pages)
+}
+
+func TestOnlyWhatIsMadeEachWeekIsFollowedByItsKind(t *testing.T) {
+	t.Parallel()
+	one := func(id, title, metadata string) string {
+		return fmt.Sprintf(`{"playlist":{"identifier":"https://listenbrainz.org/playlist/%s","title":%q,"extension":{
+			"https://musicbrainz.org/doc/jspf#playlist":{"last_modified_at":"then","additional_metadata":%s}}}}`,
+			id, title, metadata)
+	}
+	of := func(kind string) string { return fmt.Sprintf(`{"algorithm_metadata":{"source_patch":%q}}`, kind) }
+	made := []string{one("a", "Top Discoveries of 2023", of("top-discoveries-for-year")),
+		one("b", "Top Discoveries of 2022", of("top-discoveries-for-year")),
+		one("c", "Weekly Jams for geoff, week of 2026-11-16 Mon", of("weekly-jams")),
+		one("d", "Weekly Jams for geoff, week of 2026-11-09 Mon", of("weekly-jams")),
+		one("e", "Odd", `[]`), one("f", "Odder", `{"algorithm_metadata":7}`)}
+	a := open(func(r *http.Request) (int, http.Header, string) {
+		all := ""
+		if strings.HasSuffix(r.URL.Path, "/createdfor") {
+			all = strings.Join(made, ",")
+		}
+		return 200, nil, `{"playlists":[` + all + `]}`
+	})
+	pages, err := collect(a.Playlists(t.Context()))
+	require.NoError(t, err)
+	var ids []string
+	for _, l := range pages[0] {
+		ids = append(ids, l.SourceID+"/"+l.Name)
+	}
+	require.Equal(t, []string{"a/Top Discoveries of 2023", "b/Top Discoveries of 2022",
+		"weekly-jams/Weekly Jams for geoff", "e/Odd", "f/Odder"}, ids)
 }
 
 func TestPlaylistsPaged(t *testing.T) {

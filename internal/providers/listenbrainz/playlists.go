@@ -2,8 +2,10 @@ package listenbrainz
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -29,8 +31,9 @@ type jspf struct {
 		Tracks     []jspfTrack `json:"track"`
 		Extension  struct {
 			Playlist struct {
-				ModifiedAt string `json:"last_modified_at"`
-				TrackCount int    `json:"track_count"`
+				ModifiedAt string          `json:"last_modified_at"`
+				TrackCount int             `json:"track_count"`
+				Metadata   json.RawMessage `json:"additional_metadata"`
 			} `json:"https://musicbrainz.org/doc/jspf#playlist"`
 		} `json:"extension"`
 	} `json:"playlist"`
@@ -50,7 +53,42 @@ func mbid(identifier string) string {
 	return identifier[strings.LastIndexByte(identifier, '/')+1:]
 }
 
-// Playlists implements providers.PlaylistSource: first the user's own, then those generated for the user.
+// dated matches the date with which ListenBrainz ends the names of playlists that it makes each day or week, and
+// periodic their kinds. Those of a year are other playlists each year.
+var (
+	dated    = regexp.MustCompile(`, (week of )?\d{4}-\d\d-\d\d.*$`)
+	periodic = regexp.MustCompile(`^(daily|weekly)-[a-z-]{1,40}$`)
+)
+
+// kind returns the kind of a playlist that ListenBrainz makes each day or week, such as "weekly-jams"; empty for
+// others.
+func (l *jspf) kind() string {
+	var m struct {
+		Algorithm struct {
+			Kind string `json:"source_patch"`
+		} `json:"algorithm_metadata"`
+	}
+	if json.Unmarshal(l.Playlist.Extension.Playlist.Metadata, &m) != nil { // it is free-form
+		return ""
+	}
+	return periodic.FindString(m.Algorithm.Kind)
+}
+
+// plain returns a playlist of a listing. One that is made for the user each week has another MBID each time, so its
+// kind takes the place of that: then it is one playlist that changes, and its MBID is in its Snapshot.
+func (l *jspf) plain(made bool) library.Playlist {
+	p := &l.Playlist
+	v := library.Playlist{SourceID: mbid(p.Identifier), Name: p.Title, Snapshot: p.Extension.Playlist.ModifiedAt,
+		TrackCount: max(p.TrackCount, p.Extension.Playlist.TrackCount, len(p.Tracks))}
+	if kind := l.kind(); made && kind != "" && v.SourceID != "" {
+		v.Snapshot = v.SourceID + " " + v.Snapshot
+		v.SourceID, v.Name = kind, dated.ReplaceAllString(v.Name, "")
+	}
+	return v
+}
+
+// Playlists implements providers.PlaylistSource: first the user's own, then those generated for the user, of each kind
+// the latest, which is listed first.
 func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {
 		if a.lacks[readsPlaylists] {
@@ -122,11 +160,7 @@ func (a *adapter) listingPage(ctx context.Context, route string, query url.Value
 	}
 	page := make([]library.Playlist, len(body.Playlists))
 	for i := range body.Playlists {
-		p := &body.Playlists[i].Playlist
-		page[i] = library.Playlist{
-			SourceID: mbid(p.Identifier), Name: p.Title, Snapshot: p.Extension.Playlist.ModifiedAt,
-			TrackCount: max(p.TrackCount, p.Extension.Playlist.TrackCount, len(p.Tracks)),
-		}
+		page[i] = body.Playlists[i].plain(route == createdForRoute)
 		if page[i].SourceID == "" {
 			return nil, 0, providers.Broken(endpoint(route), "a playlist without an identifier")
 		}
@@ -139,7 +173,11 @@ func (a *adapter) Tracks(
 	ctx context.Context, l library.Playlist, _ providers.LeaveOut,
 ) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
-		tracks, err := a.tracks(ctx, l.SourceID)
+		id := l.SourceID
+		if periodic.MatchString(id) {
+			id, _, _ = strings.Cut(l.Snapshot, " ")
+		}
+		tracks, err := a.tracks(ctx, id)
 		if err != nil || len(tracks) > 0 {
 			yield(tracks, err)
 		}
