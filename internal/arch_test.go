@@ -93,6 +93,8 @@ var arrows = map[string][]string{
 	"internal/metrics":  {"internal/resilience", "internal/resilience/keys", "internal/resilience/transport"},
 	"internal/match":    {"internal/library"},
 	"internal/versions": {"internal/library"},
+	// What a person heard, and why a song is there.
+	"internal/recipes": {"internal/library", "internal/listening"},
 	// It asks which names are of one song.
 	"internal/ledger": {"internal/library", "internal/music"},
 	"internal/music":  {"internal/library"}, // what spellings mean, and which reports are of one play
@@ -237,6 +239,10 @@ var arrows = map[string][]string{
 	"internal/store/playlists": {
 		"internal/library", "internal/store/copies", "internal/store/db", "internal/versions",
 	},
+	"internal/store/recipes": {
+		"internal/library", "internal/recipes", "internal/store/catalogue", "internal/store/db",
+		"internal/store/playlists",
+	},
 	"internal/store/rows": {"internal/tables"},
 	"internal/store/rules": {
 		"internal/library", "internal/music", "internal/store/catalogue", "internal/store/corrections",
@@ -270,7 +276,8 @@ var arrows = map[string][]string{
 		"internal/store/imports", "internal/store/intake", "internal/store/listens", "internal/store/lookup",
 		"internal/store/loves", "internal/store/notices", "internal/store/outbox", "internal/store/people",
 		"internal/store/players",
-		"internal/store/playlists", "internal/store/rules", "internal/store/runs", "internal/store/sendings",
+		"internal/store/playlists", "internal/store/recipes", "internal/store/rules", "internal/store/runs",
+		"internal/store/sendings",
 		"internal/store/servers", "internal/store/settings", "internal/store/statistics", "internal/tables",
 	},
 	// It says what a change of the settings would do to how it is reached.
@@ -313,6 +320,7 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
 		"internal/server/music", "internal/settings", "internal/sync",
 	},
+	"internal/server/recipes": {"internal/library", "internal/recipes", "internal/server/core"},
 	"internal/server/complete": {
 		"internal/ledger", "internal/library", "internal/resilience/backoff", "internal/server/core", "internal/sync",
 	},
@@ -321,7 +329,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels",
 		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/leases",
 		"internal/ledger", "internal/library", "internal/notify", "internal/oauth", "internal/players",
-		"internal/providers",
+		"internal/providers", "internal/recipes",
 		"internal/resilience",
 		"internal/resilience/backoff", "internal/sync", "internal/throttle", "web/static",
 	},
@@ -489,7 +497,7 @@ var arrows = map[string][]string{
 		"internal/demo", "internal/demo/household", "internal/digest", "internal/doctor", "internal/enrich",
 		"internal/events", "internal/imports", "internal/leases", "internal/mqtt", "internal/notify", "internal/oauth",
 		"internal/observe", "internal/peers", "internal/players", "internal/providers", "internal/providers/registry",
-		"internal/removal",
+		"internal/recipes", "internal/removal",
 		"internal/resilience/backoff",
 		"internal/resilience/hosts", "internal/resilience/transport",
 		"internal/resilience/turns", "internal/server", "internal/server/edge", "internal/settings",

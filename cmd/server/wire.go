@@ -33,6 +33,7 @@ import (
 	"reprise/internal/players"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
+	"reprise/internal/recipes"
 	"reprise/internal/removal"
 	"reprise/internal/resilience/backoff"
 	"reprise/internal/resilience/hosts"
@@ -50,26 +51,24 @@ import (
 // app is the whole program, wired.
 type app struct {
 	basics
-	backoff     *backoff.Manager
-	services    *providers.Registry
-	endpoints   *peers.Endpoints
-	channels    *channels.Channels
-	screen      *hosts.Screen
-	web         atomic.Pointer[server.Server] // nil before it serves
-	guard       *syncer.Guard
-	builder     registry.Builder
-	client      *http.Client // of upstream calls
-	accounts    *accounts.Accounts
-	registry    *providers.Registry
-	updates     *updates.Looker
-	connections *syncer.Connections
-	watch       *syncer.Watch
-	deliveries  *delivery.Deliveries
-	digests     *digest.Runner
-	mqtt        *mqtt.Publisher
-	server      server.Config
-	run         []func(context.Context) error // without deliveries.Run
-	shared      []func(context.Context) error // those of run that every server of several does
+	backoff            *backoff.Manager
+	endpoints          *peers.Endpoints
+	channels           *channels.Channels
+	screen             *hosts.Screen
+	web                atomic.Pointer[server.Server] // nil before it serves
+	guard              *syncer.Guard
+	builder            registry.Builder
+	client             *http.Client // of upstream calls
+	accounts           *accounts.Accounts
+	registry, services *providers.Registry
+	updates            *updates.Looker
+	connections        *syncer.Connections
+	watch              *syncer.Watch
+	deliveries         *delivery.Deliveries
+	digests            *digest.Runner
+	mqtt               *mqtt.Publisher
+	server             server.Config
+	run, shared        []func(context.Context) error // without deliveries.Run; what every server of several does
 }
 
 // basics are what most parts need.
@@ -167,7 +166,8 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		connections: connections, watch: watch, deliveries: deliveries, digests: digests, server: pages,
 		updates: updates, mqtt: publisher, shared: shared,
 		run: append(slices.Clone(shared), removals.Run, digests.Run, enrichment.Run, asks.Run, updates.Run,
-			backups.Run, publisher.Run, players.Watcher{Store: db, Notifier: notifier, Log: log}.Run)}, nil
+			backups.Run, publisher.Run, recipes.New(db, log).Run,
+			players.Watcher{Store: db, Notifier: notifier, Log: log}.Run)}, nil
 }
 
 // newChannels returns what sends messages outside the browser, the public key by which push services know it, and the

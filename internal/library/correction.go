@@ -20,6 +20,9 @@ const ByHand ConnectionID = "hand"
 // File stands for the connection of listens from a table, if it isn't known which program wrote it.
 const File ConnectionID = "file"
 
+// Recipes stands for the connection of playlists that are made from their person's own history.
+const Recipes ConnectionID = "recipe"
+
 // Programs are the names of programs and services that nobody connects, but whose files are imported. They stand in the
 // place of a provider as the source of listens.
 var Programs = map[string]string{"applemusic": "Apple Music", "deezer": "Deezer", "multiscrobbler": "multi-scrobbler",

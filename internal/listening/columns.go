@@ -179,6 +179,11 @@ func (m *Music) of(spelling uint32) meaning {
 
 func (m *Music) artistsOf(v meaning) []uint32 { return m.artists[v.first : v.first+v.many] }
 
+// Length returns how long a spelling is; 0 for unknown.
+func (m *Music) Length(spelling uint32) time.Duration {
+	return time.Duration(m.of(spelling).seconds) * time.Second
+}
+
 // Of returns the ids of the artists, the album and the track that a spelling means; 0 for none.
 func (m *Music) Of(spelling uint32) (artists []uint32, album, track uint32) {
 	v := m.of(spelling)

@@ -19,7 +19,8 @@ var leaderless = map[string]map[string]bool{
 		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
 		/music/:kind/:id/split /notifications /now /offline /players /players/:id /players/:id/remove
 		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id
-		/playlists/:id/history /playlists/:id/history/:number /reset
+		/playlists/:id/history /playlists/:id/history/:number /playlists/recipes
+		/playlists/recipes/:id /playlists/recipes/:id/delete /playlists/recipes/new /reset
 		/reset/:code /search /settings /settings/account /settings/account/export /settings/people
 		/settings/people/:id /settings/people/:id/reset /settings/people/invitations
 		/settings/people/invitations/:id /settings/programs /settings/programs/:id/revoke
@@ -34,7 +35,8 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/imports /api/v1/listens /api/v1/listens/invented /api/v1/listens/suspicious /api/v1/loves
 		/api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing /api/v1/openapi.yaml /api/v1/players
 		/api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id
-		/api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number /api/v1/search /api/v1/sessions
+		/api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number /api/v1/recipes
+		/api/v1/recipes/:id /api/v1/search /api/v1/sessions
 		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/people /api/v1/stats/summary
 		/api/v1/stats/top/:kind /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
 	`),
@@ -54,11 +56,12 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/imports/:id/start /api/v1/invitation
 		/api/v1/listens /api/v1/listens/:id/split /api/v1/listens/delete /api/v1/listens/invented/delete
 		/api/v1/listens/suspicious/:id/keep /api/v1/notifications/:id/ack /api/v1/notifications/:id/seen
-		/api/v1/players /api/v1/players/:id/secret /api/v1/reset /api/v1/session /api/v1/setup /api/v1/tokens
+		/api/v1/players /api/v1/players/:id/secret /api/v1/recipes /api/v1/recipes/preview
+		/api/v1/reset /api/v1/session /api/v1/setup /api/v1/tokens
 		/api/v1/tracks/:id/merge /api/v1/tracks/:id/split
 	`),
 	http.MethodPut: routeSet(`
-		/api/v1/tracks/:id/love
+		/api/v1/recipes/:id /api/v1/tracks/:id/love
 	`),
 	http.MethodPatch: routeSet(`
 		/api/v1/account /api/v1/albums/:id /api/v1/artists/:id /api/v1/imports/:id /api/v1/listens/:id
@@ -66,7 +69,8 @@ var leaderless = map[string]map[string]bool{
 	`),
 	http.MethodDelete: routeSet(`
 		/api/v1/admin/invitations/:id /api/v1/admin/users/:id/sessions /api/v1/imports/:id
-		/api/v1/listens/:id /api/v1/players/:id /api/v1/session /api/v1/sessions /api/v1/sessions/:id
+		/api/v1/listens/:id /api/v1/players/:id /api/v1/recipes/:id /api/v1/session /api/v1/sessions
+		/api/v1/sessions/:id
 		/api/v1/tokens/:id /api/v1/tracks/:id/love
 	`),
 }

@@ -30,6 +30,7 @@ import (
 	"reprise/internal/server/people"
 	"reprise/internal/server/players"
 	"reprise/internal/server/playlists"
+	"reprise/internal/server/recipes"
 	"reprise/internal/server/search"
 	"reprise/internal/server/sessions"
 	"reprise/internal/server/settings"
@@ -61,6 +62,7 @@ type Store interface {
 	welcome.Store
 	players.Store
 	playlists.Store
+	recipes.Store
 	search.Store
 	songs.Store
 	tokens.Store
@@ -169,6 +171,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			sources,
 			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store, rows, c.Art, c.Deliveries),
+			recipes.New(k, c.Store, c.Log),
 			playlists.New(k, c.Store, rows, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
 			songs.New(k, c.Store, c.Deliveries),

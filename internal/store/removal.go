@@ -174,6 +174,7 @@ var belongings = []belonging{
 	{"first_steps", []string{"user_id"}},
 	{"tokens", []string{"id"}},
 	{"loves", []string{"match_key"}},
+	{"recipes", []string{"id"}},
 	{"sending_players", []string{"id"}}, // with what was refused of them
 	{"year_links", []string{"id"}},
 	{"links", []string{"id"}},

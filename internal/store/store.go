@@ -33,6 +33,7 @@ import (
 	"reprise/internal/store/people"
 	"reprise/internal/store/players"
 	"reprise/internal/store/playlists"
+	"reprise/internal/store/recipes"
 	"reprise/internal/store/rules"
 	"reprise/internal/store/runs"
 	"reprise/internal/store/sendings"
@@ -68,6 +69,7 @@ type (
 	playersStore     = players.Store
 	lovesStore       = loves.Store
 	auditsStore      = audits.Store
+	recipesStore     = recipes.Store
 )
 
 // Store is an open database: all its parts together.
@@ -98,6 +100,7 @@ type Store struct {
 	*playersStore
 	*lovesStore
 	*auditsStore
+	*recipesStore
 
 	// restoredAt is when the database was put back from a copy; zero if it never was.
 	restoredAt time.Time
@@ -188,5 +191,6 @@ func parts(d *db.DB) *Store {
 	s.playersStore = players.New(d, s.intakeStore)
 	s.lovesStore = loves.New(d)
 	s.auditsStore = audits.New(d, s.runsStore)
+	s.recipesStore = recipes.New(d, s.playlistsStore)
 	return s
 }

@@ -174,6 +174,9 @@ func (k *Core) NameOf(ctx context.Context, id library.ConnectionID) string {
 	if id == library.File {
 		return words.T(ctx, "import.from_file")
 	}
+	if id == library.Recipes {
+		return words.T(ctx, "recipes.source")
+	}
 	if name := library.Programs[id.Provider()]; name != "" {
 		return name
 	}

@@ -7,6 +7,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/ledger"
 	"reprise/internal/players"
+	"reprise/internal/recipes"
 	syncer "reprise/internal/sync"
 )
 
@@ -21,6 +22,7 @@ var enums = map[string][]any{
 		"circuit_open", "unknown",
 	},
 	"DeliveryState": Enum(delivery.States...),
+	"RecipeKind":    Enum(recipes.Kinds...),
 	"MonthState":    Enum(ledger.States...),
 	"DeliveryKind":  Enum(delivery.Kinds...),
 	"PlayerKind":    Enum(players.Kinds...),

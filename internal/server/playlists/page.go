@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
@@ -27,6 +28,7 @@ type pageView struct {
 	Pages    ui.Pages
 	Files    []ui.Link // downloads in several formats
 	History  string    // address of the page of its versions
+	Recipe   string    // address of its recipe; empty for a playlist of a service
 }
 
 // trackRow is a track on the page of its playlist.
@@ -63,6 +65,10 @@ func pageOf(ctx context.Context, p Playlist, tracks []Track, copies []Copy) page
 		v.Head.Lead = words.T(ctx, "playlists.lead_gone", args...)
 	}
 	v.Files, v.History = files(p.ID, ""), "/playlists/"+p.ID+"/history"
+	if p.Connection == string(library.Recipes) {
+		v.Head.Lead = words.T(ctx, "recipes.made", args...)
+		v.Recipe = "/playlists/recipes/" + p.SourceID
+	}
 	if p.CopyOf != nil {
 		v.CopyOf = words.T(ctx, "playlists.is_copy", "Name", p.CopyName)
 		v.Original = []ui.Action{{Label: words.T(ctx, "playlists.original"), URL: "/playlists/" + *p.CopyOf}}

@@ -104,7 +104,7 @@ func (h *Handler) API(a *core.API) {
 type Playlist struct {
 	ID         string  `json:"id"`
 	Provider   string  `json:"provider"`
-	Connection string  `json:"connection" doc:"Its provider, and from the second connection on, a number."`
+	Connection string  `json:"connection" doc:"Its provider, and from the second connection on, a number; 'recipe' for a playlist of your own history."`
 	From       string  `json:"-"` // label of the connection
 	SourceID   string  `json:"source_id"`
 	Name       string  `json:"name"`

@@ -161,7 +161,7 @@ func orNull(id int64) any {
 }
 
 // SpellingsByID returns stored spellings by their ids.
-func SpellingsByID(ctx context.Context, tx *sql.Tx, ids []int64) (map[int64]*music.Spelling, error) {
+func SpellingsByID(ctx context.Context, q db.Querier, ids []int64) (map[int64]*music.Spelling, error) {
 	all := make(map[int64]*music.Spelling, len(ids))
 	scan := func(r db.Scanner) (*music.Spelling, error) {
 		var v music.Spelling
@@ -175,7 +175,7 @@ func SpellingsByID(ctx context.Context, tx *sql.Tx, ids []int64) (map[int64]*mus
 		for i, id := range chunk {
 			args[i] = id
 		}
-		found, err := db.List(ctx, tx, scan, `SELECT id, title, artist, album, duration_ms, isrc, recording_mbid
+		found, err := db.List(ctx, q, scan, `SELECT id, title, artist, album, duration_ms, isrc, recording_mbid
 			FROM spellings WHERE id IN `+db.Numbered(1, len(chunk)), args...)
 		if err != nil {
 			return nil, err

@@ -116,38 +116,44 @@ func (s *Store) PlaylistStarts(ctx context.Context, user int64, ids []int64, fir
 func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist,
 	position int, tracks []library.Track) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
-		was, err := now(ctx, tx, user, conn, p.SourceID)
-		if err != nil {
+		return s.SaveIn(ctx, tx, user, conn, p, position, tracks)
+	})
+}
+
+// SaveIn is SavePlaylist in a transaction.
+func (s *Store) SaveIn(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, p library.Playlist,
+	position int, tracks []library.Track) error {
+	was, err := now(ctx, tx, user, conn, p.SourceID)
+	if err != nil {
+		return err
+	}
+	same, at := was.id != 0 && versions.Same(was.tracks, tracks), time.Now()
+	since := was.since
+	if !same || was.name != p.Name {
+		since = db.Millis(at)
+		if err := was.keep(ctx, tx, tracks, at); err != nil {
 			return err
 		}
-		same, at := was.id != 0 && versions.Same(was.tracks, tracks), time.Now()
-		since := was.since
-		if !same || was.name != p.Name {
-			since = db.Millis(at)
-			if err := was.keep(ctx, tx, tracks, at); err != nil {
-				return err
-			}
-		}
-		id, err := db.NextIDs(ctx, tx, "playlists", 1)
-		if err != nil {
-			return err
-		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO playlists
+	}
+	id, err := db.NextIDs(ctx, tx, "playlists", 1)
+	if err != nil {
+		return err
+	}
+	err = tx.QueryRowContext(ctx, `INSERT INTO playlists
 			(id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position, since_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8, $9)
 			ON CONFLICT (user_id, connection, source_id) DO UPDATE
 			SET name = excluded.name, snapshot = excluded.snapshot, track_count = excluded.track_count,
 				shrunk_to = -1, active = 1, position = excluded.position, since_at = excluded.since_at
 			RETURNING id`,
-			id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position, since).Scan(&id)
-		if err == nil && !same {
-			err = replaceTracks(ctx, tx, id, tracks)
-		}
-		if err != nil {
-			return err
-		}
-		return s.copies.EnqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10))
-	})
+		id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position, since).Scan(&id)
+	if err == nil && !same {
+		err = replaceTracks(ctx, tx, id, tracks)
+	}
+	if err != nil {
+		return err
+	}
+	return s.copies.EnqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10))
 }
 
 func replaceTracks(ctx context.Context, tx *sql.Tx, playlist int64, tracks []library.Track) error {

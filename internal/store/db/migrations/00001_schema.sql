@@ -366,6 +366,25 @@ CREATE TABLE loves (
     PRIMARY KEY (user_id, match_key)
 );
 
+-- Playlists that renew themselves from their person's history.
+CREATE TABLE recipes (
+    id         INTEGER PRIMARY KEY,
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    name       TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    months     INTEGER NOT NULL,
+    loved      INTEGER NOT NULL,
+    year       INTEGER NOT NULL,
+    season     TEXT NOT NULL,
+    songs      INTEGER NOT NULL,
+    minutes    INTEGER NOT NULL,
+    library    TEXT NOT NULL, -- a connection; empty for any
+    disliked   INTEGER NOT NULL, -- 1: without what anybody dislikes
+    every      TEXT NOT NULL,
+    renewed_at BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX recipes_owner ON recipes (user_id, id);
+
 -- When a connection was not read for a while, what of it could be read later, and what an import has filled.
 CREATE TABLE gaps (
     user_id    INTEGER NOT NULL REFERENCES users (id),
