@@ -385,7 +385,7 @@ var arrows = map[string][]string{
 		"internal/removal", "internal/server/core",
 	},
 	"internal/server/playlists": {
-		"internal/delivery", "internal/library", "internal/match", "internal/providers",
+		"internal/delivery", "internal/export", "internal/library", "internal/match", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/deliveries", "internal/server/music",
 		"internal/versions",
 	},

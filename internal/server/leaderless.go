@@ -19,7 +19,7 @@ var leaderless = map[string]map[string]bool{
 		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
 		/music/:kind/:id/split /notifications /now /offline /players /players/:id /players/:id/remove
 		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id
-		/playlists/:id/history /playlists/:id/history/:number /playlists/recipes
+		/playlists/:id/history /playlists/:id/history/:number /playlists/missing/:id /playlists/recipes
 		/playlists/recipes/:id /playlists/recipes/:id/delete /playlists/recipes/new /reset
 		/reset/:code /search /settings /settings/account /settings/account/export /settings/people
 		/settings/people/:id /settings/people/:id/reset /settings/people/invitations
@@ -27,7 +27,8 @@ var leaderless = map[string]map[string]bool{
 		/settings/programs/made /settings/services /setup /share /sw.js /year/:code /api/v1/account
 		/api/v1/activity /api/v1/albums/:id /api/v1/artists/:id /api/v1/completeness
 		/api/v1/completeness/:id/:month /api/v1/connections /api/v1/connections/:id
-		/api/v1/connections/:id/forwarding /api/v1/connections/:id/runs /api/v1/connections/:id/skipped
+		/api/v1/connections/:id/forwarding /api/v1/connections/:id/missing
+		/api/v1/connections/:id/missing.csv /api/v1/connections/:id/runs /api/v1/connections/:id/skipped
 		/api/v1/corrections /api/v1/deliveries /api/v1/events /api/v1/events/sse /api/v1/export/all.zip
 		/api/v1/export/corrections.jsonl /api/v1/export/lastfm.csv /api/v1/export/listenbrainz.zip
 		/api/v1/export/listens.csv /api/v1/export/listens.jsonl /api/v1/export/maloja.json

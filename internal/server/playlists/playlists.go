@@ -30,6 +30,7 @@ type Store interface {
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
 	Videos(ctx context.Context, ids []string) (map[string]library.StoredVideo, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
+	Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error)
 	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Copy, error)
 	CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Delivery,
 		error)
@@ -56,6 +57,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/playlists", h.listPage)
 	g.GET("/playlists/:id", h.onePage)
 	g.POST("/playlists/:id/copies/:connection", h.copies.form)
+	g.GET("/playlists/missing/:id", h.missingPage)
 	h.historyPages(g)
 }
 
@@ -99,6 +101,7 @@ func (h *Handler) API(a *core.API) {
 		Answer:  "Stopped.",
 	})
 	h.historyAPI(a)
+	h.missingAPI(a)
 }
 
 type Playlist struct {
