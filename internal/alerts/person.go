@@ -118,7 +118,7 @@ const pastCause = "past"
 type Histories interface {
 	// AsksOfPast reports whether a person has to decide about a month of a connection's history.
 	AsksOfPast(ctx context.Context, user int64, conn library.ConnectionID) (bool, error)
-	// LostPlays returns the times of which plays of a connection were lost, and that no imported export covers.
+	// LostPlays returns the times whose plays of a connection were lost and that no imported export covers.
 	LostPlays(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Gap, error)
 }
 

@@ -157,7 +157,7 @@ type Store interface {
 	AddImport(ctx context.Context, v Import, most int) (Import, error)
 	// Connection returns one of a person's connections, or library.ErrNotFound.
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
-	// LostPlays returns the times of which plays of a connection were lost, and that no imported export covers.
+	// LostPlays returns the times whose plays of a connection were lost and that no imported export covers.
 	LostPlays(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Gap, error)
 	// OpenImports returns the open imports of all people, the oldest first.
 	OpenImports(context.Context) ([]Import, error)

@@ -85,7 +85,7 @@ func Judge(l library.Ledger, m library.Month, now time.Time) Cell {
 	return c
 }
 
-// LostOf returns the times of which plays were lost and that no imported export covers.
+// LostOf returns the times whose plays were lost and that no imported export covers.
 func LostOf(l library.Ledger) (lost []library.Gap) {
 	for _, g := range l.Gaps {
 		covers := func(f library.Span) bool { return !f.After.After(g.From) && !f.Before.Before(g.LostTo.Add(-slack)) }
@@ -129,8 +129,8 @@ func stateOf(a library.Audit) State {
 	return Proven
 }
 
-// covered returns from when on everything until the end of a month is here; zero if nothing says so. file reports
-// whether an import is needed for that.
+// covered returns the time from which everything up to the end of a month is here; zero if nothing says so. file
+// reports whether it takes an imported export to say so.
 func covered(l library.Ledger, m library.Month) (start time.Time, file bool) {
 	start = m.End()
 	if l.Since.Before(start) {
@@ -199,7 +199,7 @@ func Stale(l library.Ledger, now time.Time) bool {
 
 // wholeSince returns since when a history is complete. bounded says that it isn't before; else it begins there.
 func wholeSince(l library.Ledger, now time.Time) (since time.Time, bounded bool) {
-	m, first := library.MonthOf(now), library.MonthOf(earliest)
+	m, first := library.MonthOf(now), library.MonthOf(Beginning)
 	if l.Read.Before(now) {
 		m = library.MonthOf(l.Read.Add(-time.Millisecond))
 	}
@@ -226,18 +226,32 @@ func wholeSince(l library.Ledger, now time.Time) (since time.Time, bounded bool)
 	return since, false
 }
 
-// earliest is before every play.
-var earliest = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
+// Beginning is before every play. Unlike the zero time it does not ask a service for all that it has.
+var Beginning = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// firstOf returns the first month of the audits of a history; the one given if it is earlier.
+func firstOf(audits []library.Audit, first library.Month) library.Month {
+	for _, a := range audits {
+		if a.Month != library.Before {
+			first = min(first, a.Month)
+		}
+	}
+	return first
+}
+
+// Bounds returns the first instant of a month of a history, and the first after it.
+func Bounds(audits []library.Audit, m library.Month, now time.Time) (from, to time.Time) {
+	if m == library.Before {
+		return Beginning, firstOf(audits, library.MonthOf(now)).Start()
+	}
+	return m.Start(), m.End()
+}
 
 // First returns the first month that any history tells of; the present one without any.
 func First(all []library.Ledger, now time.Time) library.Month {
 	first := library.MonthOf(now)
 	for _, l := range all {
-		for _, a := range l.Audits {
-			if a.Month != library.Before {
-				first = min(first, a.Month)
-			}
-		}
+		first = firstOf(l.Audits, first)
 		if !l.Since.IsZero() {
 			first = min(first, library.MonthOf(l.Since))
 		}

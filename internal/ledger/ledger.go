@@ -97,7 +97,7 @@ func unique(all []library.Listen) []library.Listen {
 	})
 }
 
-// Without returns the ids of a list that are not in others, all of which are sorted.
+// Without returns the ids of a list that are in none of the others, which have to be sorted.
 func Without(ids []string, others ...[]string) (rest []string) {
 	for _, id := range ids {
 		if !slices.ContainsFunc(others, func(other []string) bool {
@@ -124,7 +124,7 @@ func Suspects(a *library.Audit, missing []string, now time.Time) {
 	}
 }
 
-// Both returns the ids that are in two sorted lists.
+// Both returns the ids that are in two lists, the second of which has to be sorted.
 func Both(a, b []string) (both []string) {
 	for _, id := range a {
 		if _, in := slices.BinarySearch(b, id); in {
@@ -164,7 +164,7 @@ const (
 	// soonest and latest bound the time until a month is compared again. It is as long as the month had been over at
 	// the comparison: what has not changed for a year seldom changes in the next one.
 	soonest, latest = 24 * time.Hour, 180 * 24 * time.Hour
-	// tries is how often a month is read daily of which a service lists fewer plays than it counts.
+	// tries is how many days in a row a month is read when a service lists fewer plays than it counts.
 	tries = 3
 	// QuietFrom and QuietTo are the hours of the night in which months are compared, by the person's clock.
 	QuietFrom, QuietTo = 1, 6
@@ -178,9 +178,9 @@ func Latest(now time.Time) library.Month { return library.MonthOf(now.Add(-Laten
 
 // Next returns the month of a history to compare now. If there is none, it returns when to ask again.
 func Next(all []library.Audit, now time.Time, zone *time.Location) (due library.Audit, ok bool, ask time.Time) {
-	latest, hour := Latest(now), now.In(zone).Hour()
+	newest, hour := Latest(now), now.In(zone).Hour()
 	quiet := hour >= QuietFrom && hour < QuietTo
-	audits := slices.DeleteFunc(slices.Clone(all), func(a library.Audit) bool { return a.Month > latest })
+	audits := slices.DeleteFunc(slices.Clone(all), func(a library.Audit) bool { return a.Month > newest })
 	var last time.Time
 	for _, a := range audits {
 		if a.Counted == library.NotKept { // it may be another version one day
@@ -197,7 +197,7 @@ func Next(all []library.Audit, now time.Time, zone *time.Location) (due library.
 		return cmp.Or(againAt(a).Compare(againAt(b)), cmp.Compare(b.Month, a.Month))
 	})
 	for _, a := range audits {
-		recent := a.Month > latest-yearBack || a.Month == library.Before
+		recent := a.Month > newest-yearBack || a.Month == library.Before
 		if recent && !a.Compared() && !againAt(a).After(now) {
 			return a, true, now
 		}

@@ -20,7 +20,7 @@ const ByHand ConnectionID = "hand"
 // File stands for the connection of listens from a table, if it isn't known which program wrote it.
 const File ConnectionID = "file"
 
-// Recipes stands for the connection of playlists that are made from their person's own history.
+// Recipes takes the place of a connection for playlists that are made from a person's own history.
 const Recipes ConnectionID = "recipe"
 
 // Programs are the names of programs and services that nobody connects, but whose files are imported. They stand in the

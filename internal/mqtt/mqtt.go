@@ -1,7 +1,7 @@
 // Package mqtt tells a broker at home what people are playing, how much they have heard today, and whether something
 // needs them, so that Home Assistant shows it by itself. It is about people whose household may see their listening.
 //
-// Everything is retained: a topic holds the present state, and whoever subscribes later reads it at once.
+// Everything is retained: a topic holds the present state, and somebody who subscribes later reads it at once.
 package mqtt
 
 import (

@@ -22,7 +22,7 @@ type session struct {
 	client  paho.Client
 	again   chan struct{}     // everything has to be published: the broker was just reached, or took us for gone
 	changes chan int64        // users whose state may have changed
-	held    chan string       // users of whom the broker holds a state, as in their topics
+	held    chan string       // users whose state the broker holds, as in their topics
 	watched map[int64]func()  // ends following a user
 	said    map[string]string // what was published last, by topic
 }
@@ -105,7 +105,7 @@ func (n *session) run(ctx context.Context) {
 	defer func() { n.leave(context.WithoutCancel(ctx), context.Cause(ctx)) }()
 	every := time.NewTicker(lookEvery)
 	defer every.Stop()
-	former := map[string]bool{} // users of whom the broker may hold a state that it should not
+	former := map[string]bool{} // users whose state the broker may hold and should not
 	for {
 		var only map[int64]bool // nil for everybody
 		select {

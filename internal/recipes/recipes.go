@@ -45,7 +45,7 @@ const (
 	MostMinutes = 24 * 60
 	// often is how many plays a song has that is often heard.
 	often = 10
-	// unknown is how long a song is taken to be of which no service tells the length.
+	// unknown is the length of a song if no service tells it.
 	unknown = 4 * time.Minute
 	// near is how many days before and after a day of the year count for it.
 	near = 3

@@ -10,7 +10,6 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/listening"
-	"reprise/internal/words"
 )
 
 // Store keeps recipes, and has what they are made of.
@@ -31,7 +30,8 @@ type Store interface {
 	Opinions(ctx context.Context, user int64) (loved, disliked []uint32, err error)
 	// TracksSpelt returns the tracks of spellings.
 	TracksSpelt(ctx context.Context, ids []int64) (map[int64]library.Track, error)
-	ZoneOf(ctx context.Context, user int64) (string, error)
+	// ZoneOf returns the time zone in which a person's days begin, the server's if they have chosen none.
+	ZoneOf(ctx context.Context, user int64) (*time.Location, error)
 }
 
 // lookEvery is how often recipes are looked at. The shortest of their periods is a day.
@@ -55,15 +55,6 @@ type Chosen struct {
 	library.Track
 }
 
-// Zone returns the time zone in which a person's days begin.
-func (m *Maker) Zone(ctx context.Context, user int64) (*time.Location, error) {
-	name, err := m.store.ZoneOf(ctx, user)
-	if zone, ok := words.ZoneNamed(name); ok {
-		return zone, err
-	}
-	return time.Local, err
-}
-
 // Choose returns the songs that a recipe wants now.
 func (m *Maker) Choose(ctx context.Context, r Recipe) ([]Chosen, error) {
 	select {
@@ -72,7 +63,7 @@ func (m *Maker) Choose(ctx context.Context, r Recipe) ([]Chosen, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	zone, err := m.Zone(ctx, r.User)
+	zone, err := m.store.ZoneOf(ctx, r.User)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +149,7 @@ func (m *Maker) look(ctx context.Context) error {
 
 // renewDue renews a recipe if it is due. One that its person has just deleted or changed is left to them.
 func (m *Maker) renewDue(ctx context.Context, user, id int64) error {
-	zone, err := m.Zone(ctx, user)
+	zone, err := m.store.ZoneOf(ctx, user)
 	if err != nil {
 		return err
 	}

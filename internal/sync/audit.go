@@ -12,7 +12,6 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
-	"reprise/internal/words"
 )
 
 // auditStore keeps what comparing histories with what is here has shown.
@@ -29,8 +28,8 @@ type auditStore interface {
 	Reported(ctx context.Context, user int64, conn library.ConnectionID, from, to time.Time) ([]library.Reported, error)
 	// KnownPlays returns which of some ids the connection has reported.
 	KnownPlays(ctx context.Context, user int64, conn library.ConnectionID, ids []string) (map[string]bool, error)
-	// ZoneOf returns the time zone in which a person reads; empty for the server's.
-	ZoneOf(ctx context.Context, user int64) (string, error)
+	// ZoneOf returns the time zone in which a person reads, the server's if they have chosen none.
+	ZoneOf(ctx context.Context, user int64) (*time.Location, error)
 }
 
 // auditPages is how many pages of a month are read at most: tens of thousands of plays.
@@ -54,23 +53,17 @@ func (r *listenRun) audit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	name, err := r.rd.store.ZoneOf(ctx, r.c.User)
+	zone, err := r.rd.store.ZoneOf(ctx, r.c.User)
 	if err != nil {
 		return err
-	}
-	zone, known := words.ZoneNamed(name)
-	if !known {
-		zone = time.Local
 	}
 	a, due, ask := ledger.Next(all, now, zone)
 	if !due {
 		r.rd.last.audited(k, ask)
 		return nil
 	}
-	v := &audit{listenRun: r, source: source, Audit: a, now: now, from: a.Month.Start(), to: a.Month.End()}
-	if a.Month == library.Before {
-		v.from, v.to = beginning, firstOf(all, now).Start()
-	}
+	v := &audit{listenRun: r, source: source, Audit: a, now: now}
+	v.from, v.to = ledger.Bounds(all, a.Month, now)
 	if late := now.Add(-ledger.Lateness).Truncate(time.Second); v.to.After(late) {
 		v.to = late
 	}
@@ -91,17 +84,6 @@ func (r *listenRun) audit(ctx context.Context) error {
 	}
 	r.rd.bus.Publish(r.c.User, events.Event{Type: events.Connection, Connection: r.c.ID})
 	return r.rd.guard.opt.Alerts.History(ctx, p, r.c, r.rd.store)
-}
-
-// firstOf returns the first month of a history.
-func firstOf(all []library.Audit, now time.Time) library.Month {
-	first := library.MonthOf(now)
-	for _, a := range all {
-		if a.Month != library.Before {
-			first = min(first, a.Month)
-		}
-	}
-	return first
 }
 
 // ofMonth reports whether an error may be of one month alone: the service's own fault, and not that it doesn't let us

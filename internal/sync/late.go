@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"reprise/internal/ledger"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -26,9 +27,6 @@ const (
 	lookPages = 20
 )
 
-// beginning is before every play, and unlike the zero time it does not ask for the history before the first sync.
-var beginning = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // readLate reads what has arrived late, after everything but the history has been read.
 func (r *listenRun) readLate(ctx context.Context) error {
 	p := &r.position
@@ -48,7 +46,7 @@ func (r *listenRun) readLate(ctx context.Context) error {
 		p.Looked = r.begun
 	}
 	if missing > 0 {
-		span = library.Span{After: beginning, Before: p.CountedTo.Add(time.Second)}
+		span = library.Span{After: ledger.Beginning, Before: p.CountedTo.Add(time.Second)}
 	}
 	if missing > 0 || due {
 		if err := r.look(ctx, span, missing); err != nil {
