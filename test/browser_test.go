@@ -52,8 +52,10 @@ func (c *complaints) listen(ctx context.Context) {
 		defer c.mu.Unlock()
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
-			// No script of ours: Chromium says so of the movement between two pages if the second leads on at once.
-			if said := ev.ExceptionDetails.Error(); !strings.Contains(said, "ViewTransition opt-in disabled") {
+			// No script of ours: Chromium says so of the movement between two pages if the second leads on at once, or
+			// was shown before the movement was ready.
+			said := ev.ExceptionDetails.Error()
+			if !strings.Contains(said, "ViewTransition opt-in disabled") && !strings.Contains(said, "Page already revealed") {
 				c.said = append(c.said, said)
 			}
 		case *log.EventEntryAdded:
