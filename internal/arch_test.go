@@ -227,7 +227,10 @@ var arrows = map[string][]string{
 		"internal/ledger", "internal/library", "internal/music", "internal/store/connections", "internal/store/db",
 		"internal/store/intake", "internal/store/listens", "internal/store/runs",
 	},
-	"internal/store/loves": {"internal/library", "internal/music", "internal/store/db"},
+	"internal/store/loves": { // what is sent of it is a copy
+		"internal/delivery", "internal/library", "internal/music", "internal/store/connections",
+		"internal/store/copies", "internal/store/db",
+	},
 	"internal/store/players": {
 		"internal/library", "internal/players", "internal/store/connections", "internal/store/db",
 		"internal/store/intake", "internal/store/people",
@@ -237,7 +240,7 @@ var arrows = map[string][]string{
 		"internal/store/db",
 	},
 	"internal/store/playlists": {
-		"internal/library", "internal/store/copies", "internal/store/db", "internal/versions",
+		"internal/delivery", "internal/library", "internal/store/copies", "internal/store/db", "internal/versions",
 	},
 	"internal/store/recipes": {
 		"internal/library", "internal/recipes", "internal/store/catalogue", "internal/store/db",
@@ -306,7 +309,7 @@ var arrows = map[string][]string{
 	},
 	// An archive has corrections as the API shows them.
 	"internal/server/export": {"internal/accounts", "internal/export", "internal/library", "internal/server/core",
-		"internal/server/corrections", "internal/server/music"},
+		"internal/server/corrections", "internal/server/loves", "internal/server/music"},
 	"internal/server/welcome": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/settings", "internal/sync"},
 	"internal/server/site": {
@@ -321,6 +324,9 @@ var arrows = map[string][]string{
 		"internal/server/music", "internal/settings", "internal/sync",
 	},
 	"internal/server/recipes": {"internal/library", "internal/recipes", "internal/server/core"},
+	"internal/server/loves": {
+		"internal/delivery", "internal/library", "internal/server/core", "internal/server/music",
+	},
 	"internal/server/complete": {
 		"internal/ledger", "internal/library", "internal/resilience/backoff", "internal/server/core", "internal/sync",
 	},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,7 +105,21 @@ func TestBrowserShowsWhatIsShared(t *testing.T) {
 	v.consentAtGoogle(w, agree(), 200)
 	v.becomes("spotify", "healthy")
 	v.becomes("youtube", "healthy")
-	song := v.call("GET", "/listens?limit=1", nil, 200)["listens"].([]any)[0].(object)
+	loved := func() (all []any) {
+		for _, l := range v.call("GET", "/loves", nil, 200)["loves"].([]any) {
+			all = append(all, l.(object)["track"])
+		}
+		return all
+	}
+	v.eventually("what is loved at Spotify", func() bool { return len(loved()) > 0 })
+	before := loved()
+	var song object // one that isn't
+	for _, l := range v.call("GET", "/listens?limit=60", nil, 200)["listens"].([]any) {
+		if l := l.(object); song == nil && !slices.Contains(before, l["track"]) {
+			song = l
+		}
+	}
+	require.NotNil(t, song)
 	source := song["sources"].([]any)[0].(object)["source_id"].(string)
 	_, id, _ := strings.Cut(source, ":")
 	tab := browser(t)
@@ -114,7 +129,7 @@ func TestBrowserShowsWhatIsShared(t *testing.T) {
 	}
 	do(t, tab, share("https://open.spotify.com/intl-de/track/"+id+"?si=1"),
 		sees(".results strong", song["track"].(string)), sees(".actions", "Open the track"))
-	require.Empty(t, v.call("GET", "/loves", nil, 200)["loves"])
+	require.Equal(t, before, loved())
 	do(t, tab, chromedp.Click("#love", byQuery), sees(".flash", song["track"].(string)),
 		share("spotify:track:"+id), sees("#love", "Remove from loved"),
 		chromedp.Click(".actions a.button", byQuery), sees("h1", song["track"].(string)))

@@ -55,7 +55,8 @@ func (c *complaints) listen(ctx context.Context) {
 			// No script of ours: Chromium says so of the movement between two pages if the second leads on at once, or
 			// was shown before the movement was ready.
 			said := ev.ExceptionDetails.Error()
-			if !strings.Contains(said, "ViewTransition opt-in disabled") && !strings.Contains(said, "Page already revealed") {
+			if !strings.Contains(said, "ViewTransition opt-in disabled") &&
+				!strings.Contains(said, "Page already revealed") {
 				c.said = append(c.said, said)
 			}
 		case *log.EventEntryAdded:

@@ -15,8 +15,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// mostEndpoints limits the size of the roll-up: 120 endpoints in 14 days of quarters of an hour are 161,280 rows.
-const mostEndpoints = 120
+// mostEndpoints limits the size of the roll-up: 140 endpoints in 14 days of quarters of an hour are 188,160 rows.
+const mostEndpoints = 140
 
 func TestTheRollUpKnowsABoundedNumberOfEndpoints(t *testing.T) {
 	t.Parallel()

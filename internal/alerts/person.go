@@ -150,3 +150,29 @@ func (a *Alerts) Lost(ctx context.Context, p *providers.Provider, c library.Conn
 		Message: words.New("ledger.alert.lost", "Name", name, "From", all[0].From, "To", all[0].LostTo),
 		Action:  notify.Action{Label: words.New("ledger.alert.look"), URL: "/complete"}})
 }
+
+// lovesCause is the cause of the notification that a service doesn't list much of what a person loves any more, so that
+// they have to say what that means.
+const lovesCause = "loves"
+
+// Loves says what people have to decide about what they love.
+type Loves interface {
+	// GoneLoves returns what a connection's service doesn't list any more.
+	GoneLoves(ctx context.Context, user int64, conn library.ConnectionID) ([]library.LoveThere, error)
+}
+
+// Unloved tells a person that a service doesn't list much of what they love any more, or that they need not decide.
+func (a *Alerts) Unloved(ctx context.Context, p *providers.Provider, c library.Connection, in Loves) error {
+	gone, err := in.GoneLoves(ctx, c.User, c.ID)
+	if err != nil {
+		return err
+	}
+	if len(gone) == 0 {
+		return a.notifier.Resolve(ctx, c.User, c.ID, lovesCause)
+	}
+	name := p.Label(c)
+	return a.notifier.Open(ctx, notify.Notification{User: c.User, Connection: c.ID, Cause: lovesCause,
+		Severity: notify.Warning, Title: words.New("loves.alert.title", "Name", name),
+		Message: words.New("loves.alert.message", "Name", name, "Count", len(gone)),
+		Action:  notify.Action{Label: words.New("alert.action.decide"), URL: "/loved/at/" + string(c.ID)}})
+}

@@ -87,6 +87,7 @@ func (d *Deliveries) sendAgain(ctx context.Context, q Question, before string) e
 				Ref: c.Ref}))
 		}
 	}
+	err = errors.Join(err, d.Store.RetryLove(ctx, q.User, q.Connection, q.Track))
 	d.publish(q.User, q.Connection)
 	return err
 }

@@ -89,6 +89,7 @@ type Store interface {
 	listenStore
 	deletionStore
 	copyStore
+	loveStore
 	matchStore
 	personStore
 	compareStore

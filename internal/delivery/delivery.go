@@ -81,6 +81,8 @@ func (w *Waiting) Add(t Tally) {
 	switch t.Kind {
 	case WritePlaylist:
 		w.Playlists += t.Items
+	case WriteLoves:
+		w.Loves += t.Items
 	case Archive:
 		w.Months += t.Items
 	case DeleteListens:
@@ -94,6 +96,7 @@ func (w *Waiting) Add(t Tally) {
 type Waiting struct {
 	Listens   int
 	Playlists int
+	Loves     int // 1 if the service is to be told what its person loves
 	Months    int // of the archive
 	Deletions int // listens to be deleted there
 	Parked    int // of all these: wait for a person
@@ -111,8 +114,10 @@ func (w Waiting) Counts() words.Text {
 		return words.New("waiting.pair", "A", parts[0], "B", parts[1])
 	case 3:
 		return words.New("waiting.triple", "A", parts[0], "B", parts[1], "C", parts[2])
+	case 4:
+		return words.New("waiting.four", "A", parts[0], "B", parts[1], "C", parts[2], "D", parts[3])
 	}
-	return words.New("waiting.four", "A", parts[0], "B", parts[1], "C", parts[2], "D", parts[3])
+	return words.New("waiting.five", "A", parts[0], "B", parts[1], "C", parts[2], "D", parts[3], "E", parts[4])
 }
 
 // Clause says what waits, such as "37 listens are waiting"; empty when nothing does.
@@ -122,7 +127,7 @@ func (w Waiting) Clause() words.Text {
 	case len(parts) == 0:
 		return words.Text{}
 	case len(parts) == 1:
-		return words.New("waiting.clause", "Count", w.Listens+w.Playlists+w.Months+w.Deletions, "What",
+		return words.New("waiting.clause", "Count", w.Listens+w.Playlists+2*w.Loves+w.Months+w.Deletions, "What",
 			parts[0])
 	}
 	return words.New("waiting.clause", "Count", 2, "What", w.Counts())
@@ -134,6 +139,9 @@ func (w Waiting) parts() (parts []words.Text) {
 	}
 	if w.Playlists > 0 {
 		parts = append(parts, words.New("waiting.playlists", "Count", w.Playlists))
+	}
+	if w.Loves > 0 {
+		parts = append(parts, words.New("waiting.loves"))
 	}
 	if w.Months > 0 {
 		parts = append(parts, words.New("waiting.months", "Count", w.Months))

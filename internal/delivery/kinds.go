@@ -15,17 +15,21 @@ const (
 	SubmitListens = "submit_listens"
 	Scrobble      = "scrobble"
 	WritePlaylist = "write_playlist"
+	WriteLoves    = "write_loves" // Ref is LovesRef
 	Archive       = "archive"
 	DeleteListens = "delete_listens" // Ref is the correction that has deleted them here
 	Notify        = "notify"         // the messages of a channel outside the browser; Ref is its id
 )
 
 // Kinds are all kinds, in the order in which people see them.
-var Kinds = []string{SubmitListens, Scrobble, DeleteListens, WritePlaylist, Archive, Notify}
+var Kinds = []string{SubmitListens, Scrobble, DeleteListens, WritePlaylist, WriteLoves, Archive, Notify}
 
 // Copies reports whether deliveries of a kind write a copy, which is written again whenever ours changes. A listen is
 // delivered once.
-func Copies(kind string) bool { return kind == WritePlaylist || kind == Archive }
+func Copies(kind string) bool { return kind == WritePlaylist || kind == WriteLoves || kind == Archive }
+
+// LovesRef is the Ref of what a person loves: all of it is one copy.
+const LovesRef = "loves"
 
 // again reports whether deliveries of a kind may come again when they are done: copies, and a channel's messages. The
 // index deliveries_key of the database knows them, too.

@@ -176,6 +176,9 @@ func (d *Deliveries) Connected(ctx context.Context, c library.Connection, again 
 			_, e = d.Store.StartForwarding(ctx, r, p.Takes.Archive)
 		}
 		err = errors.Join(err, e)
+		if p.Takes.Loves {
+			err = errors.Join(err, d.KeepLoves(ctx, c.User, c.ID))
+		}
 		d.publish(c.User, c.ID)
 	}
 	return err

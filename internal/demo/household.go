@@ -30,13 +30,14 @@ type scrobble struct {
 // person is one account at every service, by the same name.
 type person struct {
 	name, display string
-	spotify       []play      // the last recentPlays, oldest first
-	listens       []play      // ListenBrainz's, oldest first
-	scrobbles     []scrobble  // Navidrome's, in the order of id
-	said          []said      // what programs say is playing, at Navidrome
-	scrobbled     []play      // Last.fm's, oldest first
-	likes         []like      // YouTube's, the oldest first
-	playlists     []*playlist // never changed, only replaced
+	spotify       []play               // the last recentPlays, oldest first
+	listens       []play               // ListenBrainz's, oldest first
+	scrobbles     []scrobble           // Navidrome's, in the order of id
+	said          []said               // what programs say is playing, at Navidrome
+	scrobbled     []play               // Last.fm's, oldest first
+	likes         []like               // YouTube's, the oldest first
+	loves         map[string][]opinion // of the other services, by their names; the oldest first
+	playlists     []*playlist          // never changed, only replaced
 }
 
 // household is the data that the upstreams share.
@@ -70,6 +71,10 @@ func (h *household) newPerson(name, display string, plays int, t *teller) *perso
 	p.scrobbled = slices.DeleteFunc(slices.Clone(p.listens), func(l play) bool { return l.home })
 	p.scrobbles = t.scrobbles(shared, scrobbles-len(shared), h.born)
 	p.playlists = t.playlists(name, h.born)
+	p.loves = map[string][]opinion{}
+	for _, service := range []string{Spotify, LastFM, ListenBrainz, Navidrome} {
+		p.loves[service] = t.lovesAtFirst(service, h.born)
+	}
 	for i := range min(startLikes, plays) { // a like now and then, as far back as the lists go
 		p.likes = append(p.likes, like{h.born.AddDate(0, 0, i-startLikes).UnixMilli(), t.track()})
 	}

@@ -85,6 +85,14 @@ func (lf *lastFM) method(w http.ResponseWriter, form url.Values, mode Mode) {
 	case method == "track.updateNowPlaying" && account != "":
 		writeJSON(w, http.StatusOK, object{"nowplaying": object{"artist": object{"#text": form.Get("artist")},
 			"track": object{"#text": form.Get("track")}}})
+	case method == "user.getLovedTracks":
+		lf.getLovedTracks(w, form)
+	case (method == "track.love" || method == "track.unlove") && account == "":
+		lastError(w, http.StatusForbidden, 9)
+	case method == "track.love":
+		lf.setLoved(w, form, account, 1)
+	case method == "track.unlove":
+		lf.setLoved(w, form, account, 0)
 	case method == "track.scrobble":
 		lf.scrobble(w, form, account, mode)
 	default:

@@ -82,6 +82,9 @@ func (w *World) startListenBrainz(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /1/playlist/{mbid}", lb.playlist)
 	mux.HandleFunc("POST "+submitPath, lb.submit)
 	mux.HandleFunc("POST "+deletePath, lb.delete)
+	mux.HandleFunc("GET /1/feedback/user/{name}/get-feedback", lb.feedback)
+	mux.HandleFunc("POST /1/feedback/recording-feedback", lb.setFeedback)
+	mux.HandleFunc("GET /1/metadata/lookup/", lb.lookUp)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { lbError(w, http.StatusNotFound, "Not found.") })
 	lb.gate = w.newGate(ctx, rules{who: lb.who, refuse: lb.refuse, next: func(w http.ResponseWriter, r *http.Request) {
 		lb.rateHeaders(w)

@@ -97,6 +97,7 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /v1/me/player/recently-played", sp.api("user-read-recently-played", sp.recentlyPlayed))
 	mux.HandleFunc("GET /v1/me/player/currently-playing",
 		sp.api("user-read-currently-playing", sp.currentlyPlaying))
+	mux.HandleFunc("GET /v1/me/tracks", sp.api("user-library-read", sp.liked))
 	mux.HandleFunc("GET /v1/me/playlists", sp.api("playlist-read-private", sp.playlists))
 	mux.HandleFunc("GET /v1/playlists/{id}/items", sp.api("playlist-read-private", sp.items))
 	mux.HandleFunc("/v1/playlists/{id}/tracks", sp.api("", func(w http.ResponseWriter, _ *http.Request, _ *person) {
@@ -135,6 +136,7 @@ var scopes = map[string]string{
 	"user-read-currently-playing": "See what you are listening to now",
 	"playlist-read-private":       "See your private playlists",
 	"playlist-read-collaborative": "See your collaborative playlists",
+	"user-library-read":           "See the songs that you have saved",
 	"playlist-modify-private":     "Change your private playlists",
 	"playlist-modify-public":      "Change your public playlists",
 }

@@ -12,6 +12,7 @@ type Song struct {
 	Duration                    time.Duration
 	Video                       string   // its id at YouTube
 	Blocked                     []string // the countries in which YouTube does not show it
+	Local                       bool     // Navidrome has it
 }
 
 // AddPerson adds an account of that name at every service, without any music. It does nothing if there is one.
@@ -146,7 +147,7 @@ func (h *household) trackLocked(s Song, metadata object) int {
 		track: track{title: s.Title, number: 1, duration: s.Duration, mbid: uuid("recording" + name),
 			spotifyID: base62("spotify" + name), navidromeID: base62("navidrome" + name),
 			videoID: s.Video, blocked: s.Blocked},
-		album: album{artist: s.Artist, title: s.Album, genre: s.Genre},
+		album: album{artist: s.Artist, title: s.Album, genre: s.Genre, local: s.Local},
 	})
 	h.byName[key] = id
 	if s.Video != "" {

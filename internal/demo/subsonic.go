@@ -44,6 +44,9 @@ func (nd *navidrome) subsonic(w http.ResponseWriter, r *http.Request) {
 		"updatePlaylist": nd.updatePlaylist,
 		"deletePlaylist": nd.deletePlaylist,
 		"scrobble":       nd.scrobble,
+		"getStarred2":    nd.getStarred2,
+		"star":           nd.star(1),
+		"unstar":         nd.star(0),
 		"getNowPlaying":  nd.getNowPlaying,
 	}
 	if method == "getOpenSubsonicExtensions" { // the one that needs no user

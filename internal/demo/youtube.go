@@ -30,16 +30,14 @@ func (h *household) like(name string, now time.Time) Play {
 	return h.told(name, id, now.UnixMilli())
 }
 
-// likesOf returns the tracks of a person's liked videos, the newest first.
-func (h *household) likesOf(name string) []int {
+// likesOf returns the tracks of a person's liked videos with when they were liked, the newest first.
+func (h *household) likesOf(name string) (tracks []int, at []int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	p := h.people[name]
-	tracks := make([]int, 0, len(p.likes))
-	for i := len(p.likes) - 1; i >= 0; i-- {
-		tracks = append(tracks, p.likes[i].track)
+	for _, l := range slices.Backward(h.people[name].likes) {
+		tracks, at = append(tracks, l.track), append(at, l.at)
 	}
-	return tracks
+	return tracks, at
 }
 
 // who returns "key" and the last characters of an API key instead of an account.
@@ -232,16 +230,18 @@ func (yt *youtube) playlists(w http.ResponseWriter, r *http.Request, p *person) 
 
 func (yt *youtube) items(w http.ResponseWriter, r *http.Request, p *person) {
 	var tracks []int
+	var added []int64
 	l := yt.home.playlist(YouTube, r.FormValue("playlistId"))
 	switch {
 	case r.FormValue("playlistId") == "LL" && p != nil:
-		tracks = yt.home.likesOf(p.name)
+		tracks, added = yt.home.likesOf(p.name)
 	case l == nil || !l.public && (p == nil || l.owner != p.name):
 		youtubeError(w, http.StatusNotFound, "playlistNotFound",
 			"The playlist identified with the request's <code>playlistId</code> parameter cannot be found.")
 		return
 	default:
 		tracks = l.tracks
+		added = slices.Repeat([]int64{l.changed.UnixMilli()}, len(tracks))
 	}
 	yt.list(w, r, "playlistItem", len(tracks), func(i int) object {
 		title, channel := yt.named(tracks[i])
@@ -257,6 +257,7 @@ func (yt *youtube) items(w http.ResponseWriter, r *http.Request, p *person) {
 			"status": object{"privacyStatus": privacy},
 			"snippet": object{
 				"title":                  title,
+				"publishedAt":            time.UnixMilli(added[i]).UTC().Format(time.RFC3339),
 				"videoOwnerChannelTitle": channel,
 				"position":               i,
 				"resourceId":             object{"kind": "youtube#video", "videoId": id},

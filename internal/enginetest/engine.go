@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -83,6 +84,11 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 			providertest.New(registry.Describe("listenbrainz")))}
 	log := slog.New(slog.NewJSONHandler(&e.log, nil))
 	e.Registry.Replace(e.NewYouTube(YouTubeKeys))
+	if !up.ReadsLoves {
+		for _, p := range e.Registry.All() {
+			p.Streams = slices.DeleteFunc(slices.Clone(p.Streams), func(s string) bool { return s == library.Loves })
+		}
+	}
 	require.NoError(t, syncer.Restore(ctx, e.Backoff, e.Registry, db))
 	var kept Store = db
 	if wrap != nil {

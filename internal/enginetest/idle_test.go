@@ -38,6 +38,7 @@ func TestAnIdleHourCostsLittle(t *testing.T) {
 	var hour, day map[[2]string]int
 	synctest.Test(t, func(t *testing.T) {
 		up := enginetest.NewUpstreams()
+		up.ReadsLoves = true
 		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
 		settleHousehold(t, e, up)
 		before := counts(up)

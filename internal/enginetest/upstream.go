@@ -39,6 +39,9 @@ type Upstreams struct {
 	// Tune, if set, changes the options of an engine before it starts.
 	Tune func(*transport.Transport, *backoff.Options)
 
+	// ReadsLoves has what people love read as well: few tests are about that, and it is calls that others would count.
+	ReadsLoves bool
+
 	mu      sync.Mutex
 	refused []string // titles that ListenBrainz refuses
 }
@@ -158,7 +161,7 @@ func (u *Upstreams) Revoke(account string) { u.Spotify.Revoke(account) }
 // Consent returns the tokens of a new consent at Spotify.
 func (u *Upstreams) Consent(account string) (accessToken, refreshToken string) {
 	u.AddPerson(account)
-	t := u.Spotify.Authorize(account, "user-read-recently-played", "playlist-read-private")
+	t := u.Spotify.Authorize(account, "user-read-recently-played", "playlist-read-private", "user-library-read")
 	return t.AccessToken, t.RefreshToken
 }
 

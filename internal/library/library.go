@@ -24,6 +24,7 @@ import (
 const (
 	Listens    = "listens"    // listens, read
 	Playlists  = "playlists"  // playlists, read
+	Loves      = "loves"      // what people love, read
 	Deliveries = "deliveries" // everything that is sent
 	Enrichment = "enrichment" // facts about music, for the whole installation
 	Digest     = "digest"     // texts by a language model, for the whole installation

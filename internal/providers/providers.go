@@ -173,6 +173,20 @@ type PlaylistSource interface {
 	Tracks(context.Context, library.Playlist, LeaveOut) iter.Seq2[[]library.Track, error]
 }
 
+// LoveSource is an adapter that reads what an account loves.
+type LoveSource interface {
+	// Loves yields the tracks that the account loves, and where the provider has that, those that it hates, page by
+	// page, the latest first. An error ends the sequence; ErrNotOffered where this server, or this authorization,
+	// doesn't let them be read.
+	Loves(context.Context) iter.Seq2[LovePage, error]
+}
+
+// LovePage is one page of what an account loves.
+type LovePage struct {
+	Loves []library.Love
+	Total int // number of tracks in all pages; 0 when unknown
+}
+
 // VideosAtOnce is the most videos that a VideoSource is asked about in one call.
 const VideosAtOnce = 50
 

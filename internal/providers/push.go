@@ -26,6 +26,8 @@ type Takes struct {
 	Archive   bool // the adapter is an ObjectStore
 	Deletions bool // listens can be deleted there: the adapter is a ListenDeleter
 	Playing   bool // what is playing now is shown there: the adapter is a PlayingTaker
+	Loves     bool // the adapter is a LoveTaker
+	Hates     bool // a LoveTaker takes what is hated, too
 }
 
 // Nothing reports whether nothing can be delivered to the provider.
@@ -52,6 +54,15 @@ type PlayingTaker interface {
 	// Playing says that a track has begun to play. It is shown for the track's duration, if that is known. A refusal of
 	// the track is an item failure.
 	Playing(ctx context.Context, t library.Track) error
+}
+
+// LoveTaker is an adapter that is told what an account loves. Where it is a SongFinder as well, it is told of tracks by
+// their SourceIDs.
+type LoveTaker interface {
+	// Love sets the score of a track, and returns its SourceID if the provider lists it by one. Setting a score that it
+	// has already is no error. A track that the provider doesn't know is an item failure. A score of library.Hated
+	// needs Takes.Hates.
+	Love(context.Context, library.Love) (sourceID string, err error)
 }
 
 // SongFinder is an adapter that searches the provider's catalogue.

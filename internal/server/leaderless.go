@@ -15,7 +15,7 @@ var leaderless = map[string]map[string]bool{
 		/ /activity /complete /complete/:id/:month /complete/:id/:month/gone /connections/:id
 		/connections/:id/runs /corrections /corrections/suspicious /deliveries
 		/export /help /help/:page /imports /invitation /invitation/:code /listening /listening/years
-		/listening/years/:year /listens /listens/:id /listens/delete /listens/new /login /loved
+		/listening/years/:year /listens /listens/:id /listens/delete /listens/new /login /loved /loved/at/:id
 		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
 		/music/:kind/:id/split /notifications /now /offline /players /players/:id /players/:id/remove
 		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id
@@ -27,13 +27,14 @@ var leaderless = map[string]map[string]bool{
 		/settings/programs/made /settings/services /setup /share /sw.js /year/:code /api/v1/account
 		/api/v1/activity /api/v1/albums/:id /api/v1/artists/:id /api/v1/completeness
 		/api/v1/completeness/:id/:month /api/v1/connections /api/v1/connections/:id
-		/api/v1/connections/:id/forwarding /api/v1/connections/:id/missing
+		/api/v1/connections/:id/forwarding /api/v1/connections/:id/loves /api/v1/connections/:id/missing
 		/api/v1/connections/:id/missing.csv /api/v1/connections/:id/runs /api/v1/connections/:id/skipped
 		/api/v1/corrections /api/v1/deliveries /api/v1/events /api/v1/events/sse /api/v1/export/all.zip
 		/api/v1/export/corrections.jsonl /api/v1/export/lastfm.csv /api/v1/export/listenbrainz.zip
 		/api/v1/export/listens.csv /api/v1/export/listens.jsonl /api/v1/export/maloja.json
 		/api/v1/export/playlists/:file /api/v1/export/stats/:file /api/v1/feed.atom /api/v1/feed.json
 		/api/v1/imports /api/v1/listens /api/v1/listens/invented /api/v1/listens/suspicious /api/v1/loves
+		/api/v1/loves/services
 		/api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing /api/v1/openapi.yaml /api/v1/players
 		/api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id
 		/api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number /api/v1/recipes

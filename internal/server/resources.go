@@ -25,6 +25,7 @@ import (
 	"reprise/internal/server/imports"
 	"reprise/internal/server/installation"
 	"reprise/internal/server/listening"
+	"reprise/internal/server/loves"
 	"reprise/internal/server/music"
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
@@ -58,6 +59,7 @@ type Store interface {
 	music.Store
 	music.SourceStore
 	notifications.Store
+	loves.Store
 	people.Store
 	welcome.Store
 	players.Store
@@ -171,6 +173,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			sources,
 			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store, rows, c.Art, c.Deliveries),
+			loves.New(k, c.Store, c.Deliveries, c.Connections, rows),
 			recipes.New(k, c.Store, c.Log),
 			playlists.New(k, c.Store, rows, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),

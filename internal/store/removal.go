@@ -33,6 +33,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.C
 			"DELETE FROM skipped WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM gaps WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM audits WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM loves_there WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM runs WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM holds WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM live_states WHERE user_id = $1 AND connection = $2",
@@ -174,6 +175,7 @@ var belongings = []belonging{
 	{"first_steps", []string{"user_id"}},
 	{"tokens", []string{"id"}},
 	{"loves", []string{"match_key"}},
+	{"loves_there", []string{"user_id", "connection", "match_key"}},
 	{"recipes", []string{"id"}},
 	{"sending_players", []string{"id"}}, // with what was refused of them
 	{"year_links", []string{"id"}},

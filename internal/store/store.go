@@ -189,7 +189,7 @@ func parts(d *db.DB) *Store {
 	s.digestsStore = digests.New(d, s.catalogueStore, s.statisticsStore)
 	s.importsStore = imports.New(d, s.catalogueStore, s.intakeStore, s.outboxStore)
 	s.playersStore = players.New(d, s.intakeStore)
-	s.lovesStore = loves.New(d)
+	s.lovesStore = loves.New(d, s.copiesStore)
 	s.auditsStore = audits.New(d, s.runsStore)
 	s.recipesStore = recipes.New(d, s.playlistsStore)
 	return s

@@ -37,6 +37,7 @@ type ConnectionStore interface {
 	// WantAudit has a month compared with the next reading, or returns library.ErrNotFound.
 	WantAudit(ctx context.Context, user int64, conn library.ConnectionID, m library.Month) error
 	alerts.Histories
+	alerts.Loves
 	RetrySkipped(ctx context.Context, user int64, conn library.ConnectionID) (n int, err error)
 }
 
@@ -253,6 +254,15 @@ func (m *Connections) Decided(ctx context.Context, user int64, conn library.Conn
 		return err
 	}
 	return m.guard.opt.Alerts.History(ctx, m.guard.opt.Registry.Get(conn.Provider()), c, m.store)
+}
+
+// DecidedLoves closes the notification about what a connection's service doesn't list any more.
+func (m *Connections) DecidedLoves(ctx context.Context, user int64, conn library.ConnectionID) error {
+	c, err := m.store.Connection(ctx, user, conn)
+	if err != nil {
+		return err
+	}
+	return m.guard.opt.Alerts.Unloved(ctx, m.guard.opt.Registry.Get(conn.Provider()), c, m.store)
 }
 
 // Retry is "Try again": it lifts a stop or a backoff, starts a run, and makes due all that waits to be sent. If a

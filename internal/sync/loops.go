@@ -19,6 +19,9 @@ import (
 // loopJitter is the share by which the interval of a loop varies, so that installations do not call in step.
 const loopJitter = 0.1
 
+// LovesEvery is about how often it is read what people love.
+const LovesEvery = time.Hour
+
 // expiryEvery is how often the ends of authorizations are checked; the notices are days ahead.
 const expiryEvery = time.Hour
 
@@ -62,6 +65,7 @@ func (l *loops) start(ctx context.Context, s *Syncer) error {
 	err = errors.Join(
 		add("listens", opt.ListensEvery, of(library.Listens)),
 		add("playlists", opt.PlaylistsEvery, of(library.Playlists)),
+		add("loves", LovesEvery, of(library.Loves)),
 		add("authorizations", expiryEvery, s.reader.announceEnds),
 	)
 	if err != nil {
@@ -234,6 +238,8 @@ func (s *Syncer) Every(stream string) time.Duration {
 		return s.opt.now().ListensEvery
 	case library.Playlists:
 		return s.opt.now().PlaylistsEvery
+	case library.Loves:
+		return LovesEvery
 	}
 	return 0
 }

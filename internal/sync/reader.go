@@ -93,6 +93,12 @@ func (rd *reader) read(
 			return 0, fmt.Errorf("%s: adapter reads no playlists", c.ID)
 		}
 		rows, err = rd.readPlaylists(ctx, c, source)
+	case library.Loves:
+		source, ok := a.(providers.LoveSource)
+		if !ok {
+			return 0, fmt.Errorf("%s: adapter reads no loved tracks", c.ID)
+		}
+		rows, err = rd.readLoves(ctx, c, source)
 	default:
 		return 0, fmt.Errorf("%s: no such stream: %q", c.ID, stream)
 	}
@@ -111,10 +117,17 @@ var AddPlayer = words.New("sync.no_plays")
 // noteLack notes that a connection's server does not offer a stream, and says so on its page. What has been read once
 // is asked for with each run all the same: a proxy may have answered in the server's place.
 func (rd *reader) noteLack(ctx context.Context, c library.Connection, stream string) error {
+	p := rd.guard.opt.Registry.Get(c.Provider())
 	note := words.New("sync.no_playlists")
-	if stream == library.Listens {
+	switch stream {
+	case library.Loves:
+		note = words.New("sync.no_loves")
+		if p != nil && p.OAuth != nil { // it was allowed before Reprise asked for this
+			note = words.New("sync.no_loves_allowed")
+		}
+	case library.Listens:
 		note = words.New("sync.no_listens")
-		switch p := rd.guard.opt.Registry.Get(c.Provider()); {
+		switch {
 		case p != nil && p.Takes.Library: // people play there
 			note = AddPlayer
 		case p != nil && p.Takes.Listens != "":

@@ -21,6 +21,7 @@ type Store interface {
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	listenStore
 	playlistStore
+	loveStore
 	videoStore
 	historyStore
 	perilStore
@@ -299,6 +300,7 @@ func (s *Syncer) cancel(user int64, conn library.ConnectionID) {
 func (s *Syncer) forget(user int64, conn library.ConnectionID) {
 	s.reader.last.forget(Key{user, conn, library.Listens})
 	s.reader.last.forget(Key{user, conn, library.Playlists})
+	s.reader.last.forget(Key{user, conn, library.Loves})
 }
 
 // want makes a stream due now. Unlike Start it ignores a run that is under way, which may have begun too early.

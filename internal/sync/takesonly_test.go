@@ -41,6 +41,12 @@ func (takesOnly) Tracks(context.Context, library.Playlist, providers.LeaveOut) i
 	return nil
 }
 
+func (takesOnly) Loves(context.Context) iter.Seq2[providers.LovePage, error] {
+	return func(yield func(providers.LovePage, error) bool) {
+		yield(providers.LovePage{}, providers.ErrNotOffered)
+	}
+}
+
 func (s takesOnly) Submit(_ context.Context, plays []library.StoredListen) ([]error, error) {
 	if s.down.Load() {
 		return nil, &resilience.NetworkError{Endpoint: "POST /1/submit-listens", Err: errors.New("refused")}

@@ -24,7 +24,7 @@ var (
 	told = []string{"alert", "astray", "alerts", "ask", "copy", "message", "refused", "problem", "trouble", "reach",
 		"delivery", "field", "host", "provider", "import.refused", "import.why", "import.stopped", "import.expected",
 		"import.row", "import.failed", "players.silence", "channels.problem", "input", "update",
-		"backup.notice", "ledger.alert"}
+		"backup.notice", "ledger.alert", "loves.alert"}
 	unless = regexp.MustCompile(`^(alert\.action\..*|alert\.every_months|message\.took\..*|` +
 		`reach\.(name|shown)\..*|ask\.(sent|unknown)|ask\.(yourself|nothing)(_text)?|` +
 		`provider\.(either|numbered|openai|s3|hook|your_server)|problem\.service|\w+\.purpose|\w+\.field\..*|` +

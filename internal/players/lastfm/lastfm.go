@@ -28,7 +28,7 @@ type Store interface {
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
 	HistoryOf(ctx context.Context, user int64) (first, latest time.Time, err error)
 	SaveLove(ctx context.Context, user int64, v library.Love) error
-	Loves(ctx context.Context, user int64, score, offset, limit int) (page []library.Love, total int, err error)
+	Loves(ctx context.Context, f library.LoveFilter, offset, limit int) (page []library.Love, total int, err error)
 }
 
 // Handler answers in Last.fm's words.
@@ -284,7 +284,8 @@ func (h *Handler) love(c call, p players.Player, score int) (any, error) {
 
 func (h *Handler) loved(c call, p players.Player) (any, error) {
 	page, limit := c.page()
-	all, total, err := h.store.Loves(c.Context(), p.User, library.Loved, (page-1)*limit, limit)
+	of := library.LoveFilter{User: p.User, Score: library.Loved}
+	all, total, err := h.store.Loves(c.Context(), of, (page-1)*limit, limit)
 	return lovedTracks{recentlyPlayed{User: p.UserName, Page: page, PerPage: limit, Total: total,
 		Pages: (total + limit - 1) / limit}, all}, err
 }

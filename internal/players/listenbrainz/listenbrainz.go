@@ -30,7 +30,7 @@ type Store interface {
 	// DeleteListens deletes listens, or returns library.ErrNotFound.
 	DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error)
 	SaveLove(ctx context.Context, user int64, v library.Love) error
-	Loves(ctx context.Context, user int64, score, offset, limit int) (page []library.Love, total int, err error)
+	Loves(ctx context.Context, f library.LoveFilter, offset, limit int) (page []library.Love, total int, err error)
 	TrackByMBID(ctx context.Context, mbid string) (library.Track, error)
 	TrackNamed(ctx context.Context, is func(library.Track) bool) (library.Track, error)
 	// ForwardingAccount names the account of a person here to other installations of Reprise.

@@ -59,7 +59,8 @@ func (h *Handler) loves(w http.ResponseWriter, r *players.Request, p players.Pla
 		return otherwise
 	}
 	offset, count := max(number("offset", 0), 0), min(max(number("count", shownAtOnce), 1), mostListens)
-	all, total, err := h.store.Loves(r.Context(), p.User, number("score", 0), offset, count)
+	of := library.LoveFilter{User: p.User, Score: number("score", 0)}
+	all, total, err := h.store.Loves(r.Context(), of, offset, count)
 	if err != nil {
 		return err
 	}

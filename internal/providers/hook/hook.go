@@ -1,4 +1,4 @@
-// Package hook calls an address of a person's own with each play, and with what is playing now: that of Home
+// Package hook calls an address of a person's own with each play, what is playing now, and what they love: that of Home
 // Assistant or n8n, say, or of a script. Calls have the form of Standard Webhooks (https://www.standardwebhooks.com),
 // so that its libraries check their signatures.
 package hook
@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -39,7 +40,7 @@ func Describe() providers.Description {
 		Icon:      "M9 2h2v5h2V2h2v5h2v4a5 5 0 0 1-4 4.9V22h-2v-6.1A5 5 0 0 1 7 11V7h2z",
 		Purpose:   words.New("hook.purpose"),
 		Endpoints: []string{endpoint},
-		Takes: providers.Takes{Listens: "submit_listens", Batch: 1, Playing: true,
+		Takes: providers.Takes{Listens: "submit_listens", Batch: 1, Playing: true, Loves: true, Hates: true,
 			Repeat: "A repeat has the same `webhook-id`, by which a program can know it."},
 		Owner: providers.OwnServer,
 		Fields: []providers.Field{
@@ -125,6 +126,7 @@ const (
 	test    = "test"
 	play    = "play"
 	playing = "now_playing"
+	loved   = "love"
 )
 
 // event is the body of a call.
@@ -173,6 +175,19 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 func (a *adapter) Playing(ctx context.Context, t library.Track) error {
 	what := track{t.Title, t.Artist, t.Album, max(t.Duration, 0).Milliseconds(), t.ISRC, t.RecordingMBID}
 	return a.send(ctx, "playing_"+rand.Text(), event{playing, library.Stamp(time.Now()), what}, playTable)
+}
+
+// opinion is what a person thinks of a track.
+type opinion struct {
+	track
+	Score int `json:"score"` // 1 loved, 0 no longer, -1 hated
+}
+
+// Love implements providers.LoveTaker.
+func (a *adapter) Love(ctx context.Context, v library.Love) (string, error) {
+	what := opinion{track{Track: v.Title, Artist: v.Artist, RecordingMBID: v.RecordingMBID}, v.Score}
+	id := fmt.Sprintf("love_%s_%d_%d", library.NameHash(v.Artist, v.Title), v.At.UnixMilli(), v.Score)
+	return "", a.send(ctx, id, event{loved, library.Stamp(v.At), what}, playTable)
 }
 
 // send makes one call. id is the same for each repeat of it.

@@ -86,6 +86,7 @@ func TestConformance(t *testing.T) {
 		Secrets: []string{"geoff-Xq3"},
 		Prove:   providertest.Capability{Healthy: (&program{}).answer, Statuses: all, Ignored: true},
 		Submit:  providertest.Capability{Healthy: (&program{}).answer, Statuses: plays, Ignored: true},
+		Love:    providertest.Capability{Healthy: (&program{}).answer, Statuses: plays, Ignored: true},
 	})
 }
 

@@ -43,10 +43,11 @@ func Describe() providers.Description {
 		Name: name, DisplayName: "Last.fm", Links: links,
 		Icon:    "M3 20v-7h4v7zM10 20V4h4v16zM17 20V9h4v11z",
 		Purpose: words.New("lastfm.purpose"),
-		Streams: []string{library.Listens}, Keeps: true,
+		Streams: []string{library.Listens, library.Loves}, Keeps: true,
 		Endpoints: []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble),
-			endpoint(nowPlaying)},
+			endpoint(nowPlaying), endpoint(lovedTracks), endpoint(love), endpoint(unlove)},
 		Takes: providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble, Playing: true,
+			Loves:  true,
 			Repeat: "It stores a track once for each second, and answers a repeat as accepted."},
 		History: "https://www.last.fm/user/{account}/library",
 		Settings: []providers.Setting{

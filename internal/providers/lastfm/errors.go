@@ -48,7 +48,10 @@ var userTable = slices.Concat(rows(resilience.Meaning{
 var scrobbleTable = slices.Concat(rows(resilience.Meaning{
 	Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 	Advice: words.New("lastfm.play"),
-}, "6", "7"), table, providers.Table{
+}, "6", "7"), callTable)
+
+// callTable is table for sending, where a refusal without a code is about the call.
+var callTable = slices.Concat(table, providers.Table{
 	{Status: http.StatusBadRequest, Meaning: unknownCall},
 	{Status: http.StatusNotFound, Meaning: unknownCall},
 	{Status: http.StatusGone, Meaning: unknownCall},
@@ -210,6 +213,7 @@ func tables() providers.Tables {
 			{Calls: "calls about the own user", Table: userTable},
 			{Calls: "sending plays", Table: scrobbleTable},
 			{Calls: "plays that are ignored", Table: ignoredTable},
+			{Calls: "a loved track, before all calls", Table: loveTable[:len(loveTable)-len(callTable)]},
 		},
 	}
 }

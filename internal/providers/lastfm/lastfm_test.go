@@ -87,6 +87,7 @@ func TestConformance(t *testing.T) {
 			world.LastFM.ClientSecret, "api_url", world.LastFM.URL),
 		Secrets: []string{world.LastFM.ClientID, world.LastFM.ClientSecret},
 		Submit:  providertest.Capability{Statuses: aboutTheCall},
+		Love:    providertest.Capability{Statuses: aboutTheCall, Ignored: true},
 		Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
 			w, far := demotest.Start(t, demo.LastFM, "", nil)
 			return far, library.Credentials{sessionField: w.LastFM.Authorize(demo.Alice), userField: demo.Alice}
@@ -98,9 +99,9 @@ func TestProvider(t *testing.T) {
 	t.Parallel()
 	p := providertest.New(Describe(), config...)
 	require.Equal(t, apiKey, p.App(geoff))
-	require.Equal(t, []string{library.Listens}, p.Streams)
+	require.Equal(t, []string{library.Listens, library.Loves}, p.Streams)
 	require.Equal(t, providers.Takes{Listens: "scrobble", Batch: 50, Oldest: 14 * 24 * time.Hour,
-		Playing: true, Repeat: p.Takes.Repeat}, p.Takes)
+		Playing: true, Loves: true, Repeat: p.Takes.Repeat}, p.Takes)
 	require.True(t, p.InBrowser())
 	require.True(t, p.Registered())
 	require.False(t, providertest.New(Describe(), "client_id", apiKey).Registered(),

@@ -23,7 +23,7 @@ const (
 // listensBody is one page of plays, reduced to the fields that are used.
 type listensBody struct {
 	Recent struct {
-		Tracks rowsOf `json:"track"`
+		Tracks many[row] `json:"track"`
 		Attr   struct {
 			Pages count `json:"totalPages"`
 			Total count `json:"total"`
@@ -31,15 +31,15 @@ type listensBody struct {
 	} `json:"recenttracks"`
 }
 
-// rowsOf is a list of plays. Last.fm sends a single play without a list around it.
-type rowsOf []row
+// many is a list. Last.fm sends a single thing without a list around it.
+type many[T any] []T
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (r *rowsOf) UnmarshalJSON(b []byte) error {
+func (m *many[T]) UnmarshalJSON(b []byte) error {
 	if bytes.HasPrefix(b, []byte("{")) {
 		b = listOf(b)
 	}
-	return json.Unmarshal(b, (*[]row)(r))
+	return json.Unmarshal(b, (*[]T)(m))
 }
 
 // listOf wraps a JSON value in a list.

@@ -3,7 +3,6 @@ package lastfm
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,7 +26,7 @@ type scrobbleBody struct {
 		Attr struct {
 			Accepted *code `json:"accepted"`
 		} `json:"@attr"`
-		Results resultsOf `json:"scrobble"`
+		Results many[result] `json:"scrobble"`
 	} `json:"scrobbles"`
 }
 
@@ -37,17 +36,6 @@ type result struct {
 		Code *code `json:"code"`
 		Text text  `json:"#text"`
 	} `json:"ignoredMessage"`
-}
-
-// resultsOf is a list of results. Last.fm sends a single result without a list around it.
-type resultsOf []result
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *resultsOf) UnmarshalJSON(b []byte) error {
-	if bytes.HasPrefix(b, []byte("{")) {
-		b = listOf(b)
-	}
-	return json.Unmarshal(b, (*[]result)(r))
 }
 
 // code is a non-negative integer that may be sent as a string. Anything else decodes as -1, not as 0, which would mean

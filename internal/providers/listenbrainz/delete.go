@@ -38,7 +38,7 @@ func (a *adapter) DeleteListen(ctx context.Context, sourceID string) error {
 	if err != nil {
 		return err
 	}
-	if err = a.delete(ctx, body); err == nil {
+	if err = a.change(ctx, deleteRoute, body, deleteTable); err == nil {
 		return nil
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == notFound {
@@ -50,8 +50,9 @@ func (a *adapter) DeleteListen(ctx context.Context, sourceID string) error {
 	return err
 }
 
-func (a *adapter) delete(ctx context.Context, body []byte) error {
-	answer, err := a.send(ctx, http.MethodPost, deleteRoute, deleteRoute, body, deleteTable)
+// change sends a change, which is answered with a status only.
+func (a *adapter) change(ctx context.Context, route string, body []byte, t providers.Table) error {
+	answer, err := a.send(ctx, http.MethodPost, route, route, body, t)
 	if err != nil {
 		return err
 	}

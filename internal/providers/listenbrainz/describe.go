@@ -28,13 +28,15 @@ func Describe() providers.Description {
 		Name: "listenbrainz", DisplayName: "ListenBrainz", Links: links,
 		Icon:    "M11 3v18l-7-4V7zM13 3l7 4v10l-7 4z",
 		Purpose: words.New("listenbrainz.purpose"),
-		Streams: []string{library.Listens, library.Playlists}, Keeps: true,
+		Streams: []string{library.Listens, library.Playlists, library.Loves}, Keeps: true,
 		Endpoints: []string{
 			endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute),
 			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute,
-			http.MethodPost + " " + deleteRoute,
+			http.MethodPost + " " + deleteRoute, endpoint(feedbackRoute), http.MethodPost + " " + loveRoute,
+			endpoint(lookupRoute),
 		},
 		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission, Deletions: true, Playing: true,
+			Loves: true, Hates: true,
 			Repeat: "It stores the same names at the same second once, and Reprise sends the same names again, " +
 				"unless you have corrected them since. Koito and Maloja, which have the same API, store a track " +
 				"once for each second, too."},

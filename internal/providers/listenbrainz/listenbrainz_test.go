@@ -57,6 +57,7 @@ func healthy(t *testing.T) providertest.Respond {
 		"GET /1/playlist/{mbid}":                 always("playlist.json"),
 		"POST /1/submit-listens":                 always("submitted.json"),
 		"POST /1/delete-listen":                  always("deleted.json"),
+		"POST /1/feedback/recording-feedback":    always("deleted.json"),
 	})
 }
 
@@ -79,6 +80,11 @@ func TestConformance(t *testing.T) {
 		Submit: providertest.Capability{
 			Statuses: map[int]resilience.Meaning{404: ourMistake, 409: onItem(words.Text{}), 410: ourMistake,
 				422: ourMistake}},
+		Loves: providertest.Capability{},
+		Loved: library.Love{Title: "Roygbiv", Artist: "Boards of Canada", Score: 1,
+			RecordingMBID: "8a16b6a1-32ff-4d52-a07b-a6b0f1a0ba55"},
+		Love: providertest.Capability{Healthy: healthy(t), Statuses: map[int]resilience.Meaning{
+			400: onItem(words.Text{}), 404: ourMistake, 410: ourMistake, 422: ourMistake}},
 		Deleted: roygbivID,
 		Delete: providertest.Capability{Healthy: healthy(t), // of a listen that it has
 			Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},

@@ -30,6 +30,8 @@ func navidromeRoutes(t testing.TB) map[string]providertest.Respond {
 		"/music/rest/getPlaylist.view":               answer("playlist.json"),
 		"/music/rest/search3.view":                   answer("search.json"),
 		"/music/rest/scrobble.view":                  answer("done.json"),
+		"/music/rest/getStarred2.view":               answer("starred.json"),
+		"/music/rest/star.view":                      answer("done.json"),
 		"POST /music/auth/login":                     answer("login.json"),
 		"GET /music/api/song":                        answer("songs.json"),
 		"GET /music/api/scrobble": func(*http.Request) (int, http.Header, string) {
@@ -107,6 +109,8 @@ func TestConformance(t *testing.T) {
 				Span:        library.Span{After: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 				Playlist:    library.Playlist{SourceID: list},
 				Prove:       healthy, Listens: plays, Playlists: lists, Tracks: lists, Submit: sent,
+				Loves: lists, Love: sent,
+				Loved: library.Love{Title: "Set Fire to the Rain", Artist: "Adele", Score: 1, SourceID: "tr-1"},
 				Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
 					w, far := demotest.Start(t, demo.Navidrome, list, nil)
 					return far, merge(server.learned, library.Credentials{"url": w.Navidrome.URL,

@@ -37,11 +37,11 @@ func Describe() providers.Description {
 		Icon: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 6.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11zM12 10a2 2 " +
 			"0 1 0 0 4 2 2 0 0 0 0-4z",
 		Purpose: words.New("navidrome.purpose"),
-		Streams: []string{library.Listens, library.Playlists}, Keeps: true,
+		Streams: []string{library.Listens, library.Playlists, library.Loves}, Keeps: true,
 		Plays:     true,
 		Endpoints: endpoints(),
 		Takes: providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Library: true,
-			Playlists: true, Playing: true,
+			Playlists: true, Playing: true, Loves: true,
 			Repeat: "It counts each call as a play, like other Subsonic servers (gonic, supysonic). Where it only " +
 				"tells the last play of a song, what was sent before that one has arrived, too; if the song was " +
 				"played there since, a repeat counts twice."},
@@ -120,6 +120,7 @@ func endpoints() []string {
 	for _, method := range []string{
 		"ping", "getOpenSubsonicExtensions", "tokenInfo", "getUser", "getAlbumList2", "getAlbum", "getPlaylists",
 		"getPlaylist", "getNowPlaying", "search3", "scrobble", "createPlaylist", "updatePlaylist",
+		"getStarred2", "star", "unstar",
 	} {
 		for _, form := range []bool{true, false} {
 			all = append(all, way{form: form}.verb()+" /rest/"+method)

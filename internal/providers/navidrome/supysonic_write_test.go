@@ -147,3 +147,50 @@ func (w written) refusals(id, song, name string, held []string) {
 	require.Equal(w.t, before, after)
 	w.holds(id, name, slices.Repeat(supysonictest.Titles, len(held)/3)...)
 }
+
+// TestRealServerKeepsStars sets stars on songs of a Subsonic server, and takes them back.
+func TestRealServerKeepsStars(t *testing.T) {
+	t.Parallel()
+	server := supysonictest.Start(t)
+	p := providertest.New(navidrome.Describe())
+	base := hosts.NewBase(nil)
+	t.Cleanup(base.CloseIdleConnections)
+	call := resilience.Call{Client: transport.NewClient(&transport.Transport{Base: base, UserAgent: "Reprise/test"})}
+	creds := library.Credentials{"url": server.URL, "username": server.Username, "password": server.Password}
+	account, err := p.Open(call, creds).Prove(t.Context())
+	require.NoError(t, err)
+	a := p.Open(call, merge(creds, account.Learned))
+	w := written{t, a.(providers.PlaylistWriter)}
+	stars := func() (titles []string) {
+		pages, err := collect(a.(providers.LoveSource).Loves(t.Context()))
+		require.NoError(t, err)
+		for _, page := range pages {
+			for _, v := range page.Loves {
+				require.WithinDuration(t, time.Now(), v.At, time.Minute)
+				require.Equal(t, "The Tones", v.Artist)
+				titles = append(titles, v.Title)
+			}
+		}
+		slices.Sort(titles)
+		return titles
+	}
+	set := func(song string, score int) {
+		id, err := a.(providers.LoveTaker).Love(t.Context(), library.Love{Title: "-", Score: score, SourceID: song})
+		require.NoError(t, err)
+		require.Equal(t, song, id)
+	}
+	require.Empty(t, stars())
+	low, high := w.song("Low"), w.song("High")
+	for range 2 { // setting it again is no error
+		set(low, library.Loved)
+		set(high, library.Loved)
+	}
+	require.Equal(t, []string{"High", "Low"}, stars())
+	for range 2 {
+		set(low, library.Unrated)
+	}
+	require.Equal(t, []string{"High"}, stars())
+	_, err = a.(providers.LoveTaker).Love(t.Context(), library.Love{Title: "-", Score: library.Loved,
+		SourceID: "00000000-0000-4000-8000-000000000000"})
+	require.True(t, resilience.IsItem(err), "%v", err)
+}

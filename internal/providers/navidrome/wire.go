@@ -57,6 +57,9 @@ type response struct {
 	Album *struct {
 		Song list[song] `json:"song"`
 	} `json:"album"`
+	Starred2 *struct {
+		Song list[song] `json:"song"`
+	} `json:"starred2"`
 	NowPlaying *struct {
 		Entry list[playing] `json:"entry"`
 	} `json:"nowPlaying"`
@@ -117,6 +120,7 @@ type song struct {
 	MusicBrainzID text       `json:"musicBrainzId"`
 	Played        instant    `json:"played"`
 	PlayCount     number     `json:"playCount"`
+	Starred       instant    `json:"starred"`
 }
 
 func (s *song) track() library.Track {

@@ -109,6 +109,9 @@ func (s *Suite) checkTakes(t *testing.T) {
 	if takes.Deletions {
 		require.Implements(t, (*providers.ListenDeleter)(nil), a)
 	}
+	if takes.Loves {
+		require.Implements(t, (*providers.LoveTaker)(nil), a)
+	}
 	if takes.Playing {
 		require.Implements(t, (*providers.PlayingTaker)(nil), a)
 	}

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"iter"
@@ -36,7 +37,9 @@ type Suite struct {
 	// Deleted is the SourceID of the listen that Delete deletes.
 	Deleted string
 
-	Prove, Listens, Playlists, Tracks, Submit, Delete Capability
+	Loved library.Love // is told to Love; zero for a default one
+
+	Prove, Listens, Playlists, Tracks, Submit, Delete, Loves, Love Capability
 
 	// Simulated starts the simulated service in the bubble of a test, and returns it with the credentials of an account
 	// there. It answers for each capability without a Healthy. Nil if all have one.
@@ -149,6 +152,23 @@ func (s *Suite) capabilities(t *testing.T) []*capability {
 			paged("Tracks", s.Tracks, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]library.Track, error] {
 				return a.(providers.PlaylistSource).Tracks(ctx, s.Playlist, nil)
 			}))
+	}
+	if s.Provider.Pulls(library.Loves) {
+		all = append(all,
+			paged("Loves", s.Loves,
+				func(ctx context.Context, a providers.Adapter) iter.Seq2[providers.LovePage, error] {
+					return a.(providers.LoveSource).Loves(ctx)
+				}))
+	}
+	if s.Provider.Takes.Loves {
+		one := cmp.Or(s.Loved, library.Love{Title: "Jóga", Artist: "Björk", Score: library.Loved})
+		all = append(all, &capability{name: "Love", Capability: s.Love,
+			read: func(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error) {
+				if _, err := a.(providers.LoveTaker).Love(ctx, one); err != nil {
+					return nil, err
+				}
+				return []any{taken}, nil
+			}})
 	}
 	if s.Provider.Takes.Listens != "" {
 		all = append(all, submitting(t, s))

@@ -33,10 +33,10 @@ func Describe() providers.Description {
 			"15.2c2.5-.6 4.9-.3 7 .9l-.8 1.4c-1.7-1-3.7-1.2-5.8-.7z",
 		Purpose: words.New("spotify.purpose"),
 		Track:   "https://open.spotify.com/track/{id}", Domain: "spotify.com", Links: links,
-		Streams: []string{library.Listens, library.Playlists}, Plays: true,
+		Streams: []string{library.Listens, library.Playlists, library.Loves}, Plays: true,
 		Endpoints: []string{
 			endpoint(meRoute), endpoint(recentlyPlayed), endpoint(currentlyPlaying), endpoint(playlistsRoute),
-			endpoint(itemsRoute),
+			endpoint(itemsRoute), endpoint(likedRoute),
 		},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.spotify.com"},
@@ -74,7 +74,7 @@ const dashboard = "https://developer.spotify.com/dashboard"
 
 // scopes lists the permissions for reading.
 var scopes = []string{"user-read-recently-played", "user-read-currently-playing", "playlist-read-private",
-	"playlist-read-collaborative"}
+	"playlist-read-collaborative", "user-library-read"}
 
 // authorizationMonths is the lifetime of an authorization. Refreshing does not extend it since 2026; see
 // https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens.

@@ -52,7 +52,8 @@ func TestConformance(t *testing.T) {
 		Tracks:    providertest.Capability{Statuses: map[int]resilience.Meaning{403: item(403), 404: item(404)}},
 		Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
 			_, far := demotest.Start(t, demo.Spotify, list, func(w *demo.World) string {
-				return w.Spotify.Authorize(demo.Alice, "user-read-recently-played", "playlist-read-private").AccessToken
+				return w.Spotify.Authorize(demo.Alice, "user-read-recently-played", "playlist-read-private",
+					"user-library-read").AccessToken
 			})
 			return far, library.Credentials{accountField: demo.Alice}
 		},

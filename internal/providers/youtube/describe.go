@@ -27,7 +27,7 @@ func Describe() providers.Description {
 		Icon:    "M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM10 8.5v7l6-3.5z",
 		Purpose: words.New("youtube.purpose"),
 		Track:   "https://www.youtube.com/watch?v={id}", Domain: "youtube.com", Links: links,
-		Streams: []string{library.Playlists},
+		Streams: []string{library.Playlists, library.Loves},
 		Endpoints: []string{
 			endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute),
 		},

@@ -73,8 +73,9 @@ type playlist struct {
 // place is one position of a playlist.
 type place struct {
 	Snippet struct {
-		Title string `json:"title"`
-		Owner string `json:"videoOwnerChannelTitle"` // missing for deleted and private videos
+		Title     string    `json:"title"`
+		Owner     string    `json:"videoOwnerChannelTitle"` // missing for deleted and private videos
+		Published time.Time `json:"publishedAt"`            // when it was put there
 	} `json:"snippet"`
 	ContentDetails struct {
 		Video string `json:"videoId"`
@@ -130,8 +131,7 @@ func (a *adapter) convert(p *page[playlist]) ([]library.Playlist, error) {
 // liked returns the playlist of liked videos, or none when the account has none.
 func (a *adapter) liked(ctx context.Context) ([]library.Playlist, error) {
 	p, err := fetch[place](ctx, a, listing{route: itemsRoute, query: itemsQuery(likedID), remember: true})
-	missing := []string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && slices.Contains(missing, e.Code) {
+	if noLikes(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -139,6 +139,13 @@ func (a *adapter) liked(ctx context.Context) ([]library.Playlist, error) {
 	}
 	return []library.Playlist{{SourceID: likedID, Name: likedName, Snapshot: snapshot(likedID, p.ETag),
 		TrackCount: p.total()}}, nil
+}
+
+// noLikes reports whether an error means that the account has no liked videos.
+func noLikes(err error) bool {
+	missing := []string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	return ok && slices.Contains(missing, e.Code)
 }
 
 // snapshot combines the list's ETag and the day. YouTube does not guarantee a new ETag when only the order changes, so

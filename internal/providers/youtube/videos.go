@@ -133,10 +133,13 @@ func count(text string) int64 {
 	return n
 }
 
+// music is the category of videos that are music.
+const music = "Music"
+
 // categories are the names of YouTube's categories of videos by their ids, which are the same in every country; see
 // https://developers.google.com/youtube/v3/docs/videoCategories/list. An id that is missing here is shown as it is.
 var categories = map[string]string{
-	"1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals", "17": "Sports",
+	"1": "Film & Animation", "2": "Autos & Vehicles", "10": music, "15": "Pets & Animals", "17": "Sports",
 	"18": "Short Movies", "19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs",
 	"23": "Comedy", "24": "Entertainment", "25": "News & Politics", "26": "Howto & Style", "27": "Education",
 	"28": "Science & Technology", "29": "Nonprofits & Activism", "30": "Movies", "43": "Shows", "44": "Trailers",

@@ -68,6 +68,7 @@ func TestConformance(t *testing.T) {
 		Prove:     providertest.Capability{Statuses: statuses},
 		Playlists: providertest.Capability{Statuses: statuses},
 		Tracks:    providertest.Capability{Statuses: statuses},
+		Loves:     providertest.Capability{Statuses: statuses},
 		Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
 			_, far := demotest.Start(t, demo.YouTube, list, func(w *demo.World) string {
 				return w.YouTube.Authorize(demo.Alice, "https://www.googleapis.com/auth/youtube.readonly").AccessToken

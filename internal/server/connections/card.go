@@ -240,6 +240,8 @@ func progressOf(ctx context.Context, v Connection) (all []ui.Bar) {
 			b.Label = words.T(ctx, "status.history")
 		case s.Stream == library.Playlists:
 			b.Label = words.T(ctx, "status.reading_playlists")
+		case s.Stream == library.Loves:
+			b.Label = words.T(ctx, "status.reading_loves")
 		default:
 			b.Label = words.T(ctx, "status.reading_listens")
 		}

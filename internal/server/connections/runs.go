@@ -54,11 +54,7 @@ func viewRun(ctx context.Context, r library.Run) Run {
 
 // cameTo says what a run came to.
 func cameTo(ctx context.Context, r library.Run) string {
-	listens, playlists := r.Rows, 0
-	if r.Stream == library.Playlists {
-		listens, playlists = 0, r.Rows
-	}
-	read, after := brought(ctx, listens, playlists), ""
+	read, after := brought(ctx, map[string]int{r.Stream: r.Rows}), ""
 	if r.Words.IsZero() {
 		return read
 	}

@@ -66,20 +66,17 @@ func outcomeOf(quarters []library.RunQuarter) string {
 
 // runWords says what runs came to.
 func runWords(ctx context.Context, quarters []library.RunQuarter) string {
-	var runs, listens, playlists, retriable, fatal int
+	var runs, retriable, fatal int
+	rows := map[string]int{}
 	for _, q := range quarters {
 		runs, retriable, fatal = runs+q.Runs, retriable+q.Retriable, fatal+q.Fatal
-		if q.Stream == library.Playlists {
-			playlists += q.Rows
-		} else {
-			listens += q.Rows
-		}
+		rows[q.Stream] += q.Rows
 	}
 	if runs == 0 {
 		return words.T(ctx, "run.none")
 	}
 	text := words.T(ctx, "run.new", "Runs", words.New("run.runs", "Count", runs),
-		"Brought", brought(ctx, listens, playlists))
+		"Brought", brought(ctx, rows))
 	if retriable > 0 {
 		text += ", " + words.T(ctx, "run.retriable", "Count", retriable)
 	}
@@ -89,14 +86,13 @@ func runWords(ctx context.Context, quarters []library.RunQuarter) string {
 	return text
 }
 
-// brought says what runs read.
-func brought(ctx context.Context, listens, playlists int) string {
+// brought says what runs read, by stream.
+func brought(ctx context.Context, rows map[string]int) string {
 	var parts []string
-	if listens > 0 {
-		parts = append(parts, words.T(ctx, "run.listens", "Count", listens))
-	}
-	if playlists > 0 {
-		parts = append(parts, words.T(ctx, "run.playlists", "Count", playlists))
+	for _, stream := range []string{library.Listens, library.Playlists, library.Loves} {
+		if n := rows[stream]; n > 0 {
+			parts = append(parts, words.Each("run.", stream, "Count", n).T(ctx))
+		}
 	}
 	if len(parts) == 0 {
 		return words.T(ctx, "run.nothing")

@@ -121,7 +121,7 @@ func TestUnknownFilterNamesAreRefused(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
 		for query, want := range map[string]string{
 			"state=ded": "scheduled, running, retrying, parked, dead, done", "kind=scrobbles": "submit_listens, " +
-				"scrobble, delete_listens, write_playlist, archive",
+				"scrobble, delete_listens, write_playlist, write_loves, archive",
 			"provider=spotify": "lastfm, listenbrainz, navidrome, s3, youtube",
 			"category=broken":  "auth, permission, config", "limit=0": "1 to 1000", "before=x": "next",
 		} {

@@ -182,6 +182,7 @@ func (h *pages) kinds(ctx context.Context) []ui.Option {
 		if !p.Takes.Nothing() {
 			taken[p.Takes.Listens] = true
 			taken[delivery.WritePlaylist] = taken[delivery.WritePlaylist] || p.Takes.Playlists
+			taken[delivery.WriteLoves] = taken[delivery.WriteLoves] || p.Takes.Loves
 			taken[delivery.Archive] = taken[delivery.Archive] || p.Takes.Archive
 			taken[delivery.DeleteListens] = taken[delivery.DeleteListens] || p.Takes.Deletions
 		}

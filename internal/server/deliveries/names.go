@@ -155,6 +155,8 @@ func (n Names) subject(d delivery.Delivery) words.Text {
 	switch {
 	case d.Kind == delivery.Notify:
 		return words.New("deliveries.subject.messages", "Name", to)
+	case d.Kind == delivery.WriteLoves:
+		return words.New("deliveries.subject.loves", "Name", to)
 	case d.Kind == delivery.Archive:
 		return words.New("deliveries.subject.month", "Month", n.month(d.Ref))
 	case d.Kind == delivery.WritePlaylist && about.Title == "":

@@ -138,6 +138,8 @@ func (n Names) loss(d delivery.Delivery) words.Text {
 		return words.New("deliveries.loss.messages", "Name", to)
 	case delivery.WritePlaylist:
 		return words.New("deliveries.loss.playlist", "Name", to)
+	case delivery.WriteLoves:
+		return words.New("deliveries.loss.loves", "Name", to)
 	case delivery.Archive:
 		return words.New("deliveries.loss.month")
 	case delivery.DeleteListens:

@@ -35,7 +35,7 @@ type Store interface {
 	AllSkipped(ctx context.Context, user int64) ([]library.Skipped, error)
 	Corrections(ctx context.Context, user int64, before string, limit int) (page []library.Correction, next string,
 		err error)
-	Loves(ctx context.Context, user int64, score, offset, limit int) (page []library.Love, total int, err error)
+	Loves(ctx context.Context, f library.LoveFilter, offset, limit int) (page []library.Love, total int, err error)
 }
 
 // Statistics returns tables of everything that a person has heard.

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"io"
 
-	"reprise/internal/server/music"
+	"reprise/internal/library"
+	"reprise/internal/server/loves"
 )
 
 // lovedFile is the file with the tracks that a person loves or hates.
@@ -19,12 +20,12 @@ func (h *Handler) writeLoves(ctx context.Context, w io.Writer, user int64) (n in
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	for {
-		page, _, err := h.store.Loves(ctx, user, 0, n, lovesAtOnce)
+		page, _, err := h.store.Loves(ctx, library.LoveFilter{User: user}, n, lovesAtOnce)
 		if err != nil || len(page) == 0 {
 			return n, err
 		}
 		for _, v := range page {
-			if err := e.Encode(music.ViewLove(v)); err != nil {
+			if err := e.Encode(loves.View(v)); err != nil {
 				return n, err
 			}
 		}

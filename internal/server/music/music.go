@@ -55,8 +55,6 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/listens", h.listensPage)
 	g.GET("/music/:kind/:id", h.musicPage)
 	g.GET("/art/:hash", h.picture)
-	g.GET(lovedPath, h.lovesPage)
-	g.POST(lovedPath, h.loveNamedForm)
 	g.POST("/music/track/:id/love", h.loveForm)
 }
 
@@ -91,13 +89,8 @@ func (h *Handler) API(a *core.API) {
 	})
 }
 
-// loves adds the routes of the API about loved tracks.
+// loves adds the routes of the API that say whether a track is loved.
 func (h *Handler) loves(a *core.API) {
-	core.Get(a, "/loves", h.lovesAPI, core.Call{
-		ID:      "listLoves",
-		Summary: "Tracks that the signed-in user loves, the latest first",
-		Answer:  "A page of tracks.",
-	})
 	core.Put(a, "/tracks/{id}/love", h.loveAPI, core.Call{
 		ID:      "loveTrack",
 		Summary: "Love a track",

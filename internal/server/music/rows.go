@@ -20,6 +20,8 @@ import (
 type LinkStore interface {
 	Links(ctx context.Context, tracks []library.Track) ([]enrich.Links, error)
 	IsChosen(picture string) bool
+	// Loved returns which of some tracks a person loves.
+	Loved(ctx context.Context, user int64, tracks []library.Track) ([]bool, error)
 }
 
 // Rows makes rows of listens.
@@ -39,6 +41,7 @@ type Row struct {
 	library.StoredListen
 	Links enrich.Links
 	From  []ui.Origin // the connections that reported it
+	Loved bool
 }
 
 // Of returns the rows of a user's listens.
@@ -47,13 +50,18 @@ func (r *Rows) Of(ctx context.Context, user int64, page []library.StoredListen) 
 	if err != nil {
 		return nil, err
 	}
-	links, err := r.Links(ctx, core.ViewAll(page, func(l library.StoredListen) library.Track { return l.Track })...)
+	tracks := core.ViewAll(page, func(l library.StoredListen) library.Track { return l.Track })
+	links, err := r.Links(ctx, tracks...)
+	if err != nil {
+		return nil, err
+	}
+	loved, err := r.store.Loved(ctx, user, tracks)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]Row, len(page))
 	for i, l := range page {
-		rows[i] = Row{StoredListen: l, Links: links[i]}
+		rows[i] = Row{StoredListen: l, Links: links[i], Loved: loved[i]}
 		for _, s := range l.Sources {
 			from := ui.Origin{Provider: s.Connection.Provider(), Name: label(s.Connection)}
 			if !slices.Contains(rows[i].From, from) {
@@ -75,6 +83,9 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 		if r.Album != "" {
 			i.By = append(i.By, ui.Named{Text: cmp.Or(r.Links.AlbumName, r.Album),
 				URL: pageOf(library.KindAlbum, r.Links.Album)})
+		}
+		if r.Loved {
+			i.Tags = append(i.Tags, "♥ "+words.T(ctx, "loves.marked"))
 		}
 		if r.Approximate {
 			i.About = words.T(ctx, "listens.about")

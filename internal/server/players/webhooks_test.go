@@ -132,7 +132,7 @@ func TestEachWebhookIsRead(t *testing.T) {
 		for _, loved := range []bool{true, false, true} {
 			p.hook("webscrobbler", fmt.Sprintf(`{"eventName":"loved","time":1,"data":{"isLoved":%t,"song":{"parsed":{
 				"track":"Browser song","artist":"A"}}}}`, loved))
-			all, n, err := h.DB.Loves(t.Context(), h.User, library.Loved, 0, 5)
+			all, n, err := h.DB.Loves(t.Context(), library.LoveFilter{User: h.User, Score: library.Loved}, 0, 5)
 			require.NoError(t, err)
 			require.Equal(t, loved, n == 1 && all[0].Title == "Browser song", "%v", all)
 		}

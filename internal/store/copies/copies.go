@@ -159,14 +159,13 @@ func (s *Store) CopyDelivery(
 	return d, db.Found(err)
 }
 
-// EnqueueCopies enqueues writing the copies of a playlist that was just stored.
-func (s *Store) EnqueueCopies(ctx context.Context, tx *sql.Tx, user int64, ref string) error {
+// EnqueueCopies enqueues writing the copies of what has just been stored.
+func (s *Store) EnqueueCopies(ctx context.Context, tx *sql.Tx, user int64, kind, ref string) error {
 	scan := func(r db.Scanner) (id library.ConnectionID, err error) { return id, r.Scan(&id) }
 	all, err := db.List(ctx, tx, scan, "SELECT connection FROM copies WHERE user_id = $1 AND kind = $2 AND ref = $3",
-		user, delivery.WritePlaylist, ref)
+		user, kind, ref)
 	for _, conn := range all {
-		_, e := s.outbox.EnqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: conn, Kind: delivery.WritePlaylist,
-			Ref: ref})
+		_, e := s.outbox.EnqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: conn, Kind: kind, Ref: ref})
 		err = errors.Join(err, e)
 	}
 	return err

@@ -74,7 +74,7 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft)
 
 // unrepeated is the condition that there is no second delivery with the same key, word by word as in the index
 // deliveries_key.
-const unrepeated = "(state <> 'done' OR kind NOT IN ('write_playlist', 'archive', 'notify'))"
+const unrepeated = "(state <> 'done' OR kind NOT IN ('write_playlist', 'write_loves', 'archive', 'notify'))"
 
 // assign makes listens part of a delivery, whichever they were part of before.
 func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/store/db"
 	"reprise/internal/versions"
@@ -153,7 +154,7 @@ func (s *Store) SaveIn(ctx context.Context, tx *sql.Tx, user int64, conn library
 	if err != nil {
 		return err
 	}
-	return s.copies.EnqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10))
+	return s.copies.EnqueueCopies(ctx, tx, user, delivery.WritePlaylist, strconv.FormatInt(id, 10))
 }
 
 func replaceTracks(ctx context.Context, tx *sql.Tx, playlist int64, tracks []library.Track) error {
@@ -194,7 +195,7 @@ func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error
 		if err != nil {
 			return err
 		}
-		return s.copies.EnqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10))
+		return s.copies.EnqueueCopies(ctx, tx, user, delivery.WritePlaylist, strconv.FormatInt(id, 10))
 	})
 }
 

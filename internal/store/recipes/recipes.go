@@ -140,9 +140,10 @@ func (s *Store) Opinions(ctx context.Context, user int64) (loved, disliked []uin
 		var spelling uint32
 		var score int
 		err = r.Scan(&spelling, &score)
-		if score == library.Loved {
+		switch score {
+		case library.Loved:
 			loved = append(loved, spelling)
-		} else {
+		case library.Hated:
 			disliked = append(disliked, spelling)
 		}
 		return none, err

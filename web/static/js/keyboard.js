@@ -1,5 +1,5 @@
-// Keys: "/" searches, "f" filters a page that can be filtered, "g" and a letter goes to a page, "?" lists them. Not
-// while somebody types.
+// Keys: "/" searches, "f" filters a page that can be filtered, "l" loves the track of a page, "g" and a letter goes to
+// a page, "?" lists them. Not while somebody types.
 import { at, say } from "./words.js";
 
 // Letters and where they lead. A page that this installation or person has not got is left out.
@@ -28,6 +28,9 @@ const known = () => Object.entries(places).filter(([, path]) => linkTo(path) || 
 // filter returns the first control of what filters this page; null for none.
 const filter = () => document.querySelector("main form[method=get]:not(#search) :is(input:not([type=hidden]), select)");
 
+// love returns the button that loves the track of this page, or takes that back; null for none.
+const love = () => document.querySelector("main button#love");
+
 function list() {
   const open = document.getElementById("keys");
   if (open) { open.close(); return; }
@@ -39,6 +42,7 @@ function list() {
   title.textContent = say("keys");
   const table = document.createElement("dl");
   const rows = [...known().map(([key, path]) => [`g ${key}`, nameOf(path)]), ["?", say("keys")]];
+  if (love()) rows.unshift(["l", say("key_love")]);
   if (filter()) rows.unshift(["f", say("key_filter")]);
   rows.unshift(["/", say("key_search")]);
   for (const [keys, does] of rows) {
@@ -85,6 +89,9 @@ document.addEventListener("keydown", (e) => {
     const field = filter(), fold = field.closest("details");
     if (fold) fold.open = true;
     field.focus();
+  } else if (e.key === "l" && love()) {
+    e.preventDefault();
+    love().click();
   } else if (e.key === "?") {
     e.preventDefault();
     list();

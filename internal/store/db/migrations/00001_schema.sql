@@ -267,7 +267,7 @@ CREATE INDEX deliveries_next ON deliveries (user_id, connection, history, id)
     WHERE state IN ('scheduled', 'retrying', 'running');
 -- A play is sent once; a copy, and the messages of a channel, are sent again after they were sent.
 CREATE UNIQUE INDEX deliveries_key ON deliveries (idempotency_key)
-    WHERE state <> 'done' OR kind NOT IN ('write_playlist', 'archive', 'notify');
+    WHERE state <> 'done' OR kind NOT IN ('write_playlist', 'write_loves', 'archive', 'notify');
 
 -- Which listens are or were carried to a provider. delivery_id 0: sent so long ago that the delivery is forgotten.
 CREATE TABLE forwards (
@@ -361,9 +361,27 @@ CREATE TABLE loves (
     title          TEXT NOT NULL, -- as it was said first
     artist         TEXT NOT NULL,
     recording_mbid TEXT NOT NULL,
-    score          INTEGER NOT NULL, -- 1 loved, -1 hated
+    score          INTEGER NOT NULL, -- 1 loved, -1 hated, 0 neither any more
     said_at        BIGINT NOT NULL,
     PRIMARY KEY (user_id, match_key)
+);
+
+-- What services have of that, as far as is known: as it was read, or written there.
+CREATE TABLE loves_there (
+    user_id        INTEGER NOT NULL REFERENCES users (id),
+    connection     TEXT NOT NULL,
+    match_key      BIGINT NOT NULL,
+    title          TEXT NOT NULL, -- as it is there
+    artist         TEXT NOT NULL,
+    recording_mbid TEXT NOT NULL,
+    source_id      TEXT NOT NULL, -- the track's, there
+    score          INTEGER NOT NULL,
+    known_at       BIGINT NOT NULL,
+    seen           INTEGER NOT NULL, -- 1: the service has listed it
+    told           INTEGER NOT NULL, -- how often it was sent since
+    gone           INTEGER NOT NULL, -- 1: it does not any more, and the person is asked what that means
+    refused        TEXT NOT NULL, -- why it does not take what the person thinks (a sentence); empty if it does
+    PRIMARY KEY (user_id, connection, match_key)
 );
 
 -- Playlists that renew themselves from their person's history.

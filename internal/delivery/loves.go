@@ -1,0 +1,149 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"reprise/internal/library"
+	"reprise/internal/match"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/words"
+)
+
+// loveStore is what telling services what people love needs of the store.
+type loveStore interface {
+	// LovesToSend returns some of what a service is still to be told, by the names and the id of the track there.
+	LovesToSend(ctx context.Context, user int64, conn library.ConnectionID, hates bool, most int) (
+		[]library.LoveThere, error)
+	// LoveSent notes that a service has been told what a person thinks of a track, or why it doesn't take that.
+	LoveSent(ctx context.Context, c library.Connection, v library.LoveThere, refused words.Text) error
+	// KeepLoves has a service told what a person loves from now on; with onlyNew, not what they have said until now.
+	KeepLoves(ctx context.Context, user int64, conn library.ConnectionID, onlyNew bool) error
+	// RetryLove sends a track to a service once more that it has refused.
+	RetryLove(ctx context.Context, user int64, conn library.ConnectionID, t library.Track) error
+}
+
+// lovesAtOnce is how much a service is told in one attempt. Services are told of tracks one by one, at their pace, and
+// plays do not wait for long behind them.
+const lovesAtOnce = 50
+
+// loveDeliverer tells services what people love. What a service has is compared with what it should have just before,
+// so that whatever happens to a delivery, the next one brings the rest.
+type loveDeliverer struct {
+	copyWriter
+	store    Store
+	registry *providers.Registry
+}
+
+func (d *loveDeliverer) deliver(ctx context.Context, c library.Connection, a *attempt) error {
+	kept, wanted, err := d.read(ctx, a)
+	if err != nil || !wanted {
+		return err
+	}
+	hates := d.registry.Get(c.Provider()).Takes.Hates
+	all, err := d.store.LovesToSend(ctx, a.User, a.Connection, hates, lovesAtOnce)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return d.finish(ctx, a, kept, struct{}{})
+	}
+	err = d.guard.Do(ctx, a.subject(c), func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
+		there, ok := p.(providers.LoveTaker)
+		if !ok {
+			return fmt.Errorf("%s: adapter is not told what people love", c.ID)
+		}
+		return d.tell(ctx, there, c, all)
+	})
+	switch {
+	case errors.Is(err, providers.ErrNotOffered): // it can't be kept the same
+		err = d.store.DropCopy(context.WithoutCancel(ctx), a.User, a.Connection, WriteLoves, LovesRef)
+		return errors.Join(err, d.leave(ctx, a, kept))
+	case err == nil:
+		err = errAgain // as long as there is more
+	}
+	return err
+}
+
+// tell tells a service what a person thinks of some tracks, and notes each at once.
+func (d *loveDeliverer) tell(ctx context.Context, there providers.LoveTaker, c library.Connection,
+	all []library.LoveThere) (err error) {
+	var songs *songFinder
+	if shelf, ok := there.(providers.SongFinder); ok {
+		tracks := make([]library.Track, len(all))
+		for i, v := range all {
+			tracks[i] = trackOf(v.Love)
+		}
+		songs, err = newSongFinder(ctx, d.store, shelf, Draft{User: c.User, Connection: c.ID}, tracks)
+		if err != nil {
+			return err
+		}
+		songs.forgetFound()
+		defer func() { err = errors.Join(err, songs.keepMisses(ctx)) }()
+	}
+	for _, v := range all {
+		var err error
+		if songs != nil && v.SourceID == "" {
+			err = songs.identify(ctx, &v.Love)
+		}
+		if err == nil {
+			var id string
+			if id, err = there.Love(ctx, v.Love); id != "" {
+				v.SourceID = id
+			}
+		}
+		var refused words.Text
+		if resilience.IsItem(err) {
+			refused, err = explain(resilience.VerdictOf(err), err).Reason, nil
+		}
+		if err == nil {
+			err = d.store.LoveSent(context.WithoutCancel(ctx), c, v, refused)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func trackOf(v library.Love) library.Track {
+	return library.Track{Title: v.Title, Artist: v.Artist, RecordingMBID: v.RecordingMBID}
+}
+
+// identify finds which song of the service a track surely is. The error is an item failure if there is none.
+func (f *songFinder) identify(ctx context.Context, v *library.Love) error {
+	song, err := f.find(ctx, trackOf(*v), true)
+	if err != nil {
+		return err
+	}
+	if song.How == match.ByNothing {
+		return song.refusal()
+	}
+	v.SourceID = song.Found.SourceID
+	return nil
+}
+
+// KeepLoves has a service told what a person loves from now on, and all that they have said until now. One that keeps
+// no list of that, such as a webhook, is told only what is new.
+func (d *Deliveries) KeepLoves(ctx context.Context, user int64, conn library.ConnectionID) error {
+	p := d.Registry.Get(conn.Provider())
+	if p == nil || !p.Takes.Loves {
+		return ErrNotTaken
+	}
+	if _, err := d.Store.Connection(ctx, user, conn); err != nil {
+		return err
+	}
+	if err := d.room(ctx); err != nil {
+		return err
+	}
+	defer d.publish(user, conn)
+	return d.Store.KeepLoves(ctx, user, conn, !p.Pulls(library.Loves))
+}
+
+// LeaveLoves ends what KeepLoves began. What the service has stays there.
+func (d *Deliveries) LeaveLoves(ctx context.Context, user int64, conn library.ConnectionID) error {
+	defer d.publish(user, conn)
+	return d.Store.DropCopy(ctx, user, conn, WriteLoves, LovesRef)
+}

@@ -1,0 +1,64 @@
+package youtube
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+)
+
+// Loves implements providers.LoveSource with the liked videos that are music. Those that are gone have no name. Pages
+// are not remembered: an unchanged one costs as much of the quota, and the token in it may be too old.
+func (a *adapter) Loves(ctx context.Context) iter.Seq2[providers.LovePage, error] {
+	return func(yield func(providers.LovePage, error) bool) {
+		l := listing{route: itemsRoute, query: itemsQuery(likedID)}
+		for n := range maxPages {
+			p, err := fetch[place](ctx, a, l)
+			if n == 0 && noLikes(err) {
+				p, err = &page[place]{}, nil
+			}
+			var one providers.LovePage
+			if err == nil {
+				one, err = a.loves(ctx, p)
+			}
+			if !yield(one, err) || err != nil || p.Next == "" {
+				return
+			}
+			l.query.Set("pageToken", p.Next)
+		}
+		yield(providers.LovePage{}, providers.Broken(endpoint(itemsRoute), "a listing without an end"))
+	}
+}
+
+// loves returns what a page of liked videos has of music.
+func (a *adapter) loves(ctx context.Context, p *page[place]) (one providers.LovePage, err error) {
+	one.Total = p.total()
+	var ids []string
+	for _, r := range p.Items {
+		if r != nil && r.ContentDetails.Video != "" {
+			ids = append(ids, r.ContentDetails.Video)
+		}
+	}
+	if len(ids) == 0 {
+		return one, nil
+	}
+	videos, err := a.Videos(ctx, ids)
+	for _, r := range p.Items {
+		if r == nil || r.ContentDetails.Video == "" {
+			continue
+		}
+		v := library.Love{Score: library.Loved, At: r.Snippet.Published.UTC(), SourceID: r.ContentDetails.Video}
+		i := slices.IndexFunc(videos, func(v library.Video) bool { return v.ID == r.ContentDetails.Video })
+		switch {
+		case i >= 0 && videos[i].Category != music:
+			continue
+		case i >= 0:
+			t := a.Named(videos[i])
+			v.Title, v.Artist = t.Title, t.Artist
+		}
+		one.Loves = append(one.Loves, v)
+	}
+	return one, err
+}

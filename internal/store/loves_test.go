@@ -1,0 +1,185 @@
+package store
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/words"
+)
+
+// lover is somebody whose loved tracks a service has.
+type lover struct {
+	testing.TB
+	*Store
+	user int64
+	at   library.Connection
+}
+
+func newLover(t *testing.T, conn library.ConnectionID) lover {
+	t.Helper()
+	s, user := setup(t)
+	c, err := s.SaveConnection(t.Context(), library.Connection{User: user, ID: conn, AccountID: "ann",
+		Credentials: library.Credentials{"token": "x"}, CreatedAt: time.Now()})
+	require.NoError(t, err)
+	return lover{t, s, user, c}
+}
+
+func (l lover) say(title string, score int) {
+	l.Helper()
+	for last := time.Now().UnixMilli(); time.Now().UnixMilli() == last; { // what is stored is exact to a millisecond
+		runtime.Gosched()
+	}
+	require.NoError(l, l.SaveLove(l.Context(), l.user, library.Love{Title: title, Artist: "Nina", Score: score,
+		At: time.Now()}))
+}
+
+// read stores what the service lists; it was loved there an hour ago.
+func (l lover) read(first bool, titles ...string) (news int) {
+	l.Helper()
+	var all []library.Love
+	for _, title := range titles {
+		all = append(all, library.Love{Title: title, Artist: "Nina", Score: library.Loved,
+			At: time.Now().Add(-time.Hour)})
+	}
+	news, saved, err := l.SaveLovesRead(l.Context(), l.at, all, time.Now(), first, true)
+	require.NoError(l, err)
+	require.True(l, saved)
+	return news
+}
+
+// sends tells the service all that it is to be told, and returns that.
+func (l lover) sends(refused words.Text) (all []string) {
+	l.Helper()
+	some, err := l.LovesToSend(l.Context(), l.user, l.at.ID, false, 100)
+	require.NoError(l, err)
+	for _, v := range some {
+		all = append(all, map[int]string{1: "+", 0: "-"}[v.Score]+v.Title)
+		require.NoError(l, l.LoveSent(l.Context(), l.at, v, refused))
+	}
+	return all
+}
+
+func (l lover) waits() int {
+	l.Helper()
+	n, err := l.CountDeliveries(l.Context(), delivery.Filter{User: l.user, Kind: delivery.WriteLoves})
+	require.NoError(l, err)
+	return n[delivery.Scheduled]
+}
+
+func TestAServiceIsSentTheDifference(t *testing.T) {
+	t.Parallel()
+	l := newLover(t, "lastfm")
+	require.Equal(t, 2, l.read(true, "Song (Remastered 2011)", "Rain"))
+	l.say("Snow", library.Loved)
+	require.Zero(t, l.waits(), "it is not kept the same")
+	require.NoError(t, l.KeepLoves(t.Context(), l.user, "lastfm", false))
+	require.Equal(t, 1, l.waits())
+	require.Equal(t, []string{"+Snow"}, l.sends(words.Text{}))
+	require.Empty(t, l.sends(words.Text{}))
+	l.say("Song", library.Unrated)
+	l.say("Snow", library.Unrated)
+	require.Equal(t, []string{"-Song (Remastered 2011)", "-Snow"}, l.sends(words.Text{}),
+		"by the name that it has there")
+	require.Zero(t, l.read(false, "Rain"))
+	require.Zero(t, l.read(false, "Rain", "Song (Remastered 2011)"), "what was loved there before it was taken back")
+	require.Equal(t, []string{"-Song (Remastered 2011)"}, l.sends(words.Text{}))
+	l.say("Mud", library.Hated)
+	require.Empty(t, l.sends(words.Text{}), "it takes no hates")
+}
+
+func TestWhatAServiceRefusesIsSentAgainLater(t *testing.T) {
+	t.Parallel()
+	l := newLover(t, "navidrome")
+	l.say("Rain", library.Loved)
+	require.NoError(t, l.KeepLoves(t.Context(), l.user, "navidrome", false))
+	why := words.New("delivery.song.missing")
+	require.Equal(t, []string{"+Rain"}, l.sends(why))
+	require.Empty(t, l.sends(why))
+	refused := func() (n int) {
+		all, err := l.LovesRefused(t.Context(), l.user, "navidrome")
+		require.NoError(t, err)
+		for _, v := range all {
+			require.Equal(t, why, v.Refused)
+		}
+		return len(all)
+	}
+	require.Equal(t, 1, refused())
+	l.say("Rain", library.Unrated)
+	require.Zero(t, refused(), "nobody wants it any more")
+	l.say("Rain", library.Loved)
+	require.Equal(t, []string{"+Rain"}, l.sends(why))
+
+	require.NoError(t, l.RetryLove(t.Context(), l.user, "navidrome", library.Track{Title: "Snow", Artist: "Nina"}))
+	require.Empty(t, l.sends(why), "the answer was about another song")
+	require.NoError(t, l.RetryLove(t.Context(), l.user, "navidrome", library.Track{Title: "Rain", Artist: "Nina"}))
+	require.Equal(t, []string{"+Rain"}, l.sends(words.Text{}))
+	l.say("Rain", library.Unrated)
+	require.Equal(t, []string{"-Rain"}, l.sends(why))
+	require.Equal(t, 1, refused())
+	require.NoError(t, l.KeepLoves(t.Context(), l.user, "navidrome", false))
+	require.Equal(t, []string{"-Rain"}, l.sends(words.Text{}), "that it has it there is not forgotten")
+}
+
+func TestAWebhookHearsOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
+	l := newLover(t, "hook")
+	l.say("Old", library.Loved)
+	require.NoError(t, l.KeepLoves(t.Context(), l.user, "hook", true))
+	require.Empty(t, l.sends(words.Text{}))
+	l.say("New", library.Loved)
+	require.NoError(t, l.KeepLoves(t.Context(), l.user, "hook", true))
+	require.Equal(t, []string{"+New"}, l.sends(words.New("delivery.item")), "asked for again, it loses nothing")
+	require.NoError(t, l.KeepLoves(t.Context(), l.user, "hook", true))
+	require.Equal(t, []string{"+New"}, l.sends(words.Text{}))
+	l.say("Old", library.Unrated)
+	require.Equal(t, []string{"-Old"}, l.sends(words.Text{}))
+}
+
+func TestAnotherAccountBeginsAnew(t *testing.T) {
+	t.Parallel()
+	l := newLover(t, "lastfm")
+	l.read(true, "Rain", "Snow")
+	before := l.at
+	other := l.at
+	other.AccountID = "ben"
+	var err error
+	l.at, err = l.SaveConnection(t.Context(), other)
+	require.NoError(t, err)
+	_, _, err = l.SaveLovesRead(t.Context(), before, nil, time.Now(), false, true)
+	require.ErrorIs(t, err, library.ErrReplaced)
+	rain := library.LoveThere{Love: library.Love{Title: "Rain", Artist: "Nina"}}
+	err = l.LoveSent(t.Context(), before, rain, words.Text{})
+	require.ErrorIs(t, err, library.ErrReplaced)
+	require.Zero(t, l.read(true), "an empty account takes nothing back")
+	_, total, err := l.Loves(t.Context(), library.LoveFilter{User: l.user}, 0, 10)
+	require.NoError(t, err)
+	require.Equal(t, 2, total)
+}
+
+func TestWhatIsGoneIsDecidedOnce(t *testing.T) {
+	t.Parallel()
+	l := newLover(t, "lastfm")
+	l.read(true, "Rain", "Snow", "Hail")
+	require.Zero(t, l.read(false))
+	l.say("Hail", library.Hated)
+	gone, err := l.GoneLoves(t.Context(), l.user, "lastfm")
+	require.NoError(t, err)
+	require.Len(t, gone, 3)
+	_, n, err := l.Loves(t.Context(), library.LoveFilter{User: l.user, At: "lastfm"}, 0, 10)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	n, err = l.DecideLoves(t.Context(), l.user, "lastfm", true)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	all, _, err := l.Loves(t.Context(), library.LoveFilter{User: l.user}, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, all, 1, "what she has said since counts")
+	require.Equal(t, library.Hated, all[0].Score)
+	_, err = l.DecideLoves(t.Context(), l.user, "lastfm", true)
+	require.ErrorIs(t, err, library.ErrNotFound)
+}
