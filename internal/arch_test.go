@@ -52,8 +52,9 @@ var arrows = map[string][]string{
 	"internal/upkeep":   {},
 	"internal/activity": {"internal/accounts", "internal/library"},
 	// What programs send: a protocol reads requests, and knows no other one.
-	"internal/players": {"internal/events", "internal/library", "internal/notify",
-		"internal/throttle"},
+	"internal/players": {
+		"internal/events", "internal/library", "internal/notify", "internal/playrules", "internal/throttle",
+	},
 	"internal/players/audioscrobbler": {"internal/library", "internal/players"},
 	"internal/players/lastfm":         {"internal/library", "internal/players"},
 	"internal/players/listenbrainz":   {"internal/bounded", "internal/library", "internal/players"},
@@ -100,6 +101,7 @@ var arrows = map[string][]string{
 	"internal/music":  {"internal/library"}, // what spellings mean, and which reports are of one play
 	// It counts listens by connections.
 	"internal/listening": {"internal/library"},
+	"internal/playrules": {"internal/library", "internal/words"}, // what is wrong with one is read on a page
 	// What is wrong with a setting is read on a page.
 	"internal/providers": {
 		"internal/library", "internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts",
@@ -138,7 +140,7 @@ var arrows = map[string][]string{
 	// It tells the browsers of what changed, as all that carries or reads does.
 	"internal/delivery": {
 		"internal/activity", "internal/bounded", "internal/events", "internal/library", "internal/match",
-		"internal/metrics", "internal/providers", "internal/queue", "internal/resilience",
+		"internal/metrics", "internal/playrules", "internal/providers", "internal/queue", "internal/resilience",
 		"internal/resilience/backoff",
 	},
 	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
@@ -199,11 +201,12 @@ var arrows = map[string][]string{
 	},
 	"internal/store/imports": {
 		"internal/delivery", "internal/imports", "internal/library", "internal/music",
+		"internal/playrules",
 		"internal/store/catalogue", "internal/store/db", "internal/store/intake",
 		"internal/store/listens", "internal/store/outbox", "internal/store/runs",
 	},
 	"internal/store/intake": {
-		"internal/delivery", "internal/library", "internal/music", "internal/store/catalogue",
+		"internal/delivery", "internal/library", "internal/music", "internal/playrules", "internal/store/catalogue",
 		"internal/store/connections", "internal/store/db", "internal/store/listens", "internal/store/outbox",
 		"internal/store/runs", "internal/store/statistics",
 	},
@@ -242,6 +245,10 @@ var arrows = map[string][]string{
 	"internal/store/playlists": {
 		"internal/delivery", "internal/library", "internal/store/copies", "internal/store/db", "internal/versions",
 	},
+	"internal/store/playrules": {
+		"internal/delivery", "internal/library", "internal/music", "internal/playrules", "internal/store/catalogue",
+		"internal/store/corrections", "internal/store/db", "internal/store/intake",
+	},
 	"internal/store/recipes": {
 		"internal/library", "internal/recipes", "internal/store/catalogue", "internal/store/db",
 		"internal/store/playlists",
@@ -271,17 +278,16 @@ var arrows = map[string][]string{
 	},
 	// The whole of it: it opens the subjects, and does what concerns several.
 	"internal/store": {
-		"internal/accounts", "internal/activity", "internal/delivery", "internal/library",
-		"internal/metrics", "internal/notify", "internal/removal", "internal/resilience",
-		"internal/store/audits", "internal/store/catalogue", "internal/store/connections", "internal/store/copies",
-		"internal/store/corrections", "internal/store/db", "internal/store/deletions",
-		"internal/store/digests", "internal/store/enrichment", "internal/store/forwarding",
-		"internal/store/imports", "internal/store/intake", "internal/store/listens", "internal/store/lookup",
-		"internal/store/loves", "internal/store/notices", "internal/store/outbox", "internal/store/people",
-		"internal/store/players",
-		"internal/store/playlists", "internal/store/recipes", "internal/store/rules", "internal/store/runs",
-		"internal/store/sendings",
-		"internal/store/servers", "internal/store/settings", "internal/store/statistics", "internal/tables",
+		"internal/accounts", "internal/activity", "internal/delivery", "internal/library", "internal/metrics",
+		"internal/notify", "internal/removal", "internal/resilience", "internal/store/audits",
+		"internal/store/catalogue", "internal/store/connections", "internal/store/copies",
+		"internal/store/corrections", "internal/store/db", "internal/store/deletions", "internal/store/digests",
+		"internal/store/enrichment", "internal/store/forwarding", "internal/store/imports", "internal/store/intake",
+		"internal/store/listens", "internal/store/lookup", "internal/store/loves", "internal/store/notices",
+		"internal/store/outbox", "internal/store/people", "internal/store/players", "internal/store/playlists",
+		"internal/store/playrules", "internal/store/recipes", "internal/store/rules", "internal/store/runs",
+		"internal/store/sendings", "internal/store/servers", "internal/store/settings", "internal/store/statistics",
+		"internal/tables",
 	},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
@@ -323,6 +329,10 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
 		"internal/server/music", "internal/settings", "internal/sync",
 	},
+	"internal/server/playrules": {
+		"internal/bounded", "internal/library", "internal/players", "internal/playrules",
+		"internal/server/core",
+	},
 	"internal/server/recipes": {"internal/library", "internal/recipes", "internal/server/core"},
 	"internal/server/loves": {
 		"internal/delivery", "internal/library", "internal/server/core", "internal/server/music",
@@ -332,15 +342,15 @@ var arrows = map[string][]string{
 	},
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
-		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels",
-		"internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/leases",
-		"internal/ledger", "internal/library", "internal/notify", "internal/oauth", "internal/players",
-		"internal/providers", "internal/recipes",
-		"internal/resilience",
-		"internal/resilience/backoff", "internal/sync", "internal/throttle", "web/static",
+		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels", "internal/delivery",
+		"internal/digest", "internal/events", "internal/imports", "internal/leases", "internal/ledger",
+		"internal/library", "internal/notify", "internal/oauth", "internal/players", "internal/playrules",
+		"internal/providers", "internal/recipes", "internal/resilience", "internal/resilience/backoff",
+		"internal/sync", "internal/throttle", "web/static",
 	},
 	"internal/server/corrections": {
-		"internal/art", "internal/enrich", "internal/library", "internal/server/core", "internal/server/music",
+		"internal/art", "internal/enrich", "internal/library", "internal/playrules", "internal/server/core",
+		"internal/server/music",
 	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify", "internal/providers",

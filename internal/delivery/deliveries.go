@@ -8,6 +8,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
+	"reprise/internal/playrules"
 	"reprise/internal/providers"
 	"reprise/internal/queue"
 	"reprise/internal/resilience"
@@ -95,6 +96,8 @@ type Store interface {
 	compareStore
 	// Routing returns what decides where a person's listens go.
 	Routing(ctx context.Context, user int64) (Routes, error)
+	// RulesFor returns a person's rules for what they play; nil without any.
+	RulesFor(ctx context.Context, user int64) (*playrules.Set, error)
 }
 
 // Parts are what deliveries work with.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -24,6 +25,8 @@ type announcement struct {
 	user  int64
 	from  library.ConnectionID
 	track library.Track
+	// withheld is where its person's rules have it not told.
+	withheld []library.ConnectionID
 }
 
 const (
@@ -39,12 +42,19 @@ func newAnnouncer(p Parts) *announcer {
 }
 
 // Playing tells the accounts that a person's plays are forwarded to what a connection, or a player, has begun to play.
-// It does not wait for them.
-func (d *Deliveries) Playing(user int64, from library.ConnectionID, t library.Track) {
+// It leaves out those where their rules withhold it, and does not wait for the others.
+func (d *Deliveries) Playing(user int64, from library.ConnectionID, t library.Track, withheld []library.ConnectionID) {
 	select {
-	case d.runner.announcer.heard <- announcement{user, from, t}:
+	case d.runner.announcer.heard <- announcement{user, from, t, withheld}:
 	default:
 	}
+}
+
+// RulesFor returns a person's rules for what they play; nil without any.
+func (d *Deliveries) RulesFor(user int64) (*playrules.Set, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), announceWithin)
+	defer cancel()
+	return d.Store.RulesFor(ctx, user)
 }
 
 // run makes announcements until ctx ends.
@@ -75,6 +85,10 @@ func (a *announcer) announce(ctx context.Context, one announcement) {
 	}
 	var all sync.WaitGroup
 	for _, rule := range routes.Targets(one.from) {
+		same := func(id library.ConnectionID) bool { return routes.Accounts.Same(id, rule.Connection) }
+		if !playrules.Sends(one.withheld, same) {
+			continue
+		}
 		all.Go(func() {
 			if err := a.tell(ctx, rule.Connection, one); err != nil {
 				a.Log.Debug("what is playing is not told", slog.Int64("user_id", one.user),

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 )
 
 // Play is a listen as Routes see it: one that was just stored, has got another source, or was corrected.
@@ -14,6 +15,8 @@ type Play struct {
 	Fresh  bool             // a new listen, not one that was known from another provider
 	Guess  bool             // its time is a guess
 	Others []library.Source // further sources that reported it
+	// Withheld is where its person's rules have it not sent; see [playrules.Sends].
+	Withheld []library.ConnectionID
 }
 
 // Accounts says what each of a person's connections leads to: itself, with its account. A player leads to the
@@ -73,10 +76,11 @@ const newsFor = 24 * time.Hour
 func (r Routes) Drafts(from library.ConnectionID, plays []Play) (all []Draft) {
 	for _, rule := range r.Targets(from) {
 		var news, history []int64
+		same := func(id library.ConnectionID) bool { return r.Accounts.Same(id, rule.Connection) }
 		for _, p := range plays {
 			has := func(s library.Source) bool { return r.Accounts.Same(s.Connection, rule.Connection) }
 			switch {
-			case !rule.takes(p, r.Now) || slices.ContainsFunc(p.Others, has):
+			case !rule.takes(p, r.Now) || slices.ContainsFunc(p.Others, has), !playrules.Sends(p.Withheld, same):
 			case r.Now.Sub(p.At) > newsFor:
 				history = append(history, p.Listen)
 			default:

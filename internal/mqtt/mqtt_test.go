@@ -27,6 +27,7 @@ import (
 	"reprise/internal/mqtt"
 	"reprise/internal/notify"
 	"reprise/internal/players"
+	"reprise/internal/playrules"
 	"reprise/internal/resilience"
 )
 
@@ -65,7 +66,9 @@ func (h *household) change(do func()) {
 	do()
 }
 
-func (h *household) Playing(int64, library.ConnectionID, library.Track) {}
+func (*household) RulesFor(int64) (*playrules.Set, error) { return nil, nil }
+
+func (h *household) Playing(int64, library.ConnectionID, library.Track, []library.ConnectionID) {}
 
 // broker is a real mosquitto, which only lets "reprise" in.
 type broker struct {

@@ -3,12 +3,14 @@ package mqtt
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/players"
 	"reprise/internal/words"
 )
 
@@ -96,8 +98,9 @@ func (n *session) states(ctx context.Context, u accounts.User) error {
 		}
 	}
 	playing := track{State: idle}
-	if all := n.Playing.Of(u.ID); len(all) > 0 {
-		what, t := all[0], all[0].Track
+	all := n.Playing.Of(u.ID)
+	if i := slices.IndexFunc(all, players.Playing.Sent); i >= 0 {
+		what, t := all[i], all[i].Track
 		state := []rune(t.Artist + " – " + t.Title)
 		playing = track{string(state[:min(len(state), mostOfState)]), t.Title, t.Artist, t.Album, what.With,
 			library.Stamp(what.Since)}

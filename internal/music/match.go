@@ -62,6 +62,8 @@ type Matcher struct {
 	Sent   []*Play           // forwarded to the connection, which has not reported them yet
 	// Apart holds the sides of the sources that the person keeps apart.
 	Apart map[library.Source]Sides
+	// Told holds the match keys of the names by which plays of a page were told, where they have others now.
+	Told map[*library.Listen]int64
 }
 
 // Recognise returns a report for each play of a page, which is sorted by time. The report of a new listen has no Play.
@@ -70,8 +72,11 @@ func (m *Matcher) Recognise(conn library.ConnectionID, page []*library.Listen) [
 	for i, l := range page {
 		reports[i] = NewReport(conn, l.SourceID, l.PlayedAt, l.Duration)
 		reports[i].Sides = m.Apart[library.Source{Connection: conn, SourceID: l.SourceID}]
-		if !l.Approximate {
-			m.Join(&reports[i], MatchKey(l.Title, Indexed(l.Artist)))
+		if l.Approximate || m.Join(&reports[i], MatchKey(l.Title, Indexed(l.Artist))) {
+			continue
+		}
+		if told, ok := m.Told[l]; ok {
+			m.Join(&reports[i], told)
 		}
 	}
 	for _, removed := range []bool{false, true} {

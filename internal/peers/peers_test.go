@@ -19,6 +19,7 @@ import (
 	"reprise/internal/leases"
 	"reprise/internal/library"
 	"reprise/internal/players"
+	"reprise/internal/playrules"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
 )
@@ -123,7 +124,9 @@ func (p *parts) LookAfter(_ context.Context, kinds ...string) error {
 
 func (p *parts) LookAll() { p.does("looks at all") }
 
-func (p *parts) Playing(_ int64, _ library.ConnectionID, t library.Track) {
+func (*parts) RulesFor(int64) (*playrules.Set, error) { return nil, nil }
+
+func (p *parts) Playing(_ int64, _ library.ConnectionID, t library.Track, _ []library.ConnectionID) {
 	p.does("announces " + t.Title)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 )
 
 // Playing is what is heard now.
@@ -16,17 +17,26 @@ type Playing struct {
 	Name  string               // of the player; empty for a connection
 	With  string               // the device or program; empty for unknown
 	Track library.Track
-	Since time.Time // when it was first said
-	Until time.Time // when it is forgotten
+	Told  library.Track // by what names it was told, which its person's rules have changed in Track; without the rest
+	// Withheld is where its person's rules have it not told; see [playrules.Sends].
+	Withheld []library.ConnectionID
+	Since    time.Time // when it was first said
+	Until    time.Time // when it is forgotten
 }
+
+// Sent reports whether it may be told outside of Reprise at all.
+func (p Playing) Sent() bool { return !slices.Contains(p.Withheld, playrules.Everywhere) }
 
 // unknownLength is how long a track of unknown length is taken to play.
 const unknownLength = 10 * time.Minute
 
 // Announcer tells others what is playing.
 type Announcer interface {
-	// Playing tells what a player, or a connection, has begun to play. It does not wait for them.
-	Playing(user int64, from library.ConnectionID, t library.Track)
+	// RulesFor returns a person's rules for what they play; nil without any.
+	RulesFor(user int64) (*playrules.Set, error)
+	// Playing tells what a player, or a connection, has begun to play, but for where it is withheld. It does not wait
+	// for them.
+	Playing(user int64, from library.ConnectionID, t library.Track, withheld []library.ConnectionID)
 }
 
 // Now is what is playing now, in memory: it is worth nothing after a restart. It is safe for concurrent use.
@@ -38,6 +48,19 @@ type Now struct {
 	all   map[int64][]Playing // by person; one for each player and connection
 
 	strays strays
+}
+
+// rule applies a person's rules to what has begun to play, and reports whether it is to be shown: what is no listen is
+// not, and nothing is while the rules can't be read.
+func (n *Now) rule(user int64, p *Playing) bool {
+	rules, err := n.other.RulesFor(user)
+	if err != nil {
+		return false
+	}
+	o := rules.Apply(playrules.Play{Track: p.Track, At: time.Now(), Player: p.With, Source: p.From})
+	p.Told = library.Track{Title: p.Track.Title, Artist: p.Track.Artist}
+	p.Track, p.Withheld = o.Track, o.Targets()
+	return o.Ignored == 0
 }
 
 // Turn is that something has begun to play, or has ended, or that a request had a secret that no player has.
@@ -86,7 +109,7 @@ func (n *Now) Relay(t Turn) {
 	case t.Ends:
 		n.clear(t.User, t.What.From, t.What.Track)
 	case n.set(t.User, t.What, t.Left) && !t.Again:
-		n.other.Playing(t.User, t.What.From, t.What.Track)
+		n.other.Playing(t.User, t.What.From, t.What.Track, t.What.Withheld)
 	}
 }
 
@@ -114,10 +137,14 @@ func (n *Now) begins(user int64, p Playing, left time.Duration) {
 		return
 	}
 	p.Track, p.With = l.Track, l.Player
+	if !n.rule(user, &p) {
+		n.Ends(user, p.From, library.Track{})
+		return
+	}
 	if n.set(user, p, left) {
 		n.follow(Turn{User: user, What: p, Left: left})
 		n.bus.Publish(user, events.Event{Type: events.NowPlaying, Connection: p.From})
-		n.other.Playing(user, p.From, p.Track)
+		n.other.Playing(user, p.From, p.Track, p.Withheld)
 	}
 }
 
@@ -167,7 +194,7 @@ func (n *Now) clear(user int64, from library.ConnectionID, t library.Track) bool
 	defer n.mu.Unlock()
 	all := n.currentLocked(user)
 	i := slices.IndexFunc(all, func(other Playing) bool {
-		return other.From == from && (t.Title == "" || same(other.Track, t))
+		return other.From == from && (t.Title == "" || same(other.Track, t) || same(other.Told, t))
 	})
 	if i < 0 {
 		return false

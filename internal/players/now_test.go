@@ -1,6 +1,8 @@
 package players
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,12 +11,59 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 )
 
 type announced []string
 
-func (a *announced) Playing(_ int64, from library.ConnectionID, t library.Track) {
+func (*announced) RulesFor(int64) (*playrules.Set, error) { return nil, nil }
+
+func (a *announced) Playing(_ int64, from library.ConnectionID, t library.Track, _ []library.ConnectionID) {
 	*a = append(*a, string(from)+": "+t.Title)
+}
+
+// ruled is an announcer for a person with rules.
+type ruled struct {
+	rules []playrules.Rule
+	err   error
+	told  []string
+}
+
+func (r *ruled) RulesFor(int64) (*playrules.Set, error) {
+	return playrules.New(r.rules, time.UTC), r.err
+}
+
+func (r *ruled) Playing(_ int64, _ library.ConnectionID, t library.Track, withheld []library.ConnectionID) {
+	where := "[]"
+	if slices.Contains(withheld, playrules.Everywhere) {
+		where = "[everywhere]"
+	}
+	r.told = append(r.told, t.Title+" "+where)
+}
+
+func TestRulesHoldForWhatIsPlaying(t *testing.T) {
+	t.Parallel()
+	other := &ruled{rules: []playrules.Rule{
+		{ID: 1, Name: "A", Kind: playrules.Rewrite, Field: "title", Title: " (Official Video)"},
+		{ID: 2, Name: "B", Kind: playrules.Ignore, Title: "rain"},
+		{ID: 3, Name: "C", Kind: playrules.Withhold, Player: "bedroom"},
+	}}
+	n := NewNow(other, &events.Bus{})
+	clip := library.Track{Title: "Clip (Official Video)", Artist: "Nina"}
+	n.Begins(1, "youtube", library.Playing{Track: clip, With: "Bedroom"})
+	require.Equal(t, "Clip", n.Of(1)[0].Track.Title)
+	require.False(t, n.Of(1)[0].Sent())
+	n.Begins(1, "youtube", library.Playing{Track: clip, With: "Bedroom"})
+	require.Len(t, n.Of(1), 1)
+	n.Ends(1, "youtube", clip)
+	require.Empty(t, n.Of(1), "it ends by the name that it began with")
+	n.Begins(1, "youtube", library.Playing{Track: clip})
+	n.Begins(1, "youtube", library.Playing{Track: library.Track{Title: "Rain", Artist: "Nina"}})
+	require.Empty(t, n.Of(1), "what is no listen takes the place of what played")
+	require.Equal(t, []string{"Clip [everywhere]", "Clip []"}, other.told)
+	other.err = errors.New("the disk is broken")
+	n.Begins(1, "youtube", library.Playing{Track: clip})
+	require.Empty(t, n.Of(1))
 }
 
 // A server that is both read and a player says the same twice.

@@ -21,7 +21,9 @@ var leaderless = map[string]map[string]bool{
 		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id
 		/playlists/:id/history /playlists/:id/history/:number /playlists/missing/:id /playlists/recipes
 		/playlists/recipes/:id /playlists/recipes/:id/delete /playlists/recipes/new /reset
-		/reset/:code /search /settings /settings/account /settings/account/export /settings/people
+		/reset/:code /rules /rules/:id
+		/rules/:id/apply /rules/:id/delete /rules/download /rules/new /search /settings /settings/account
+		/settings/account/export /settings/people
 		/settings/people/:id /settings/people/:id/reset /settings/people/invitations
 		/settings/people/invitations/:id /settings/programs /settings/programs/:id/revoke
 		/settings/programs/made /settings/services /setup /share /sw.js /year/:code /api/v1/account
@@ -38,7 +40,7 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing /api/v1/openapi.yaml /api/v1/players
 		/api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id
 		/api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number /api/v1/recipes
-		/api/v1/recipes/:id /api/v1/search /api/v1/sessions
+		/api/v1/recipes/:id /api/v1/rules /api/v1/rules/:id /api/v1/search /api/v1/sessions
 		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/people /api/v1/stats/summary
 		/api/v1/stats/top/:kind /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
 	`),
@@ -48,7 +50,8 @@ var leaderless = map[string]map[string]bool{
 		/listens/:id /listens/:id/split /listens/delete /listens/new /login /logout /loved
 		/music/:kind/:id/merge /music/:kind/:id/rename /music/:kind/:id/split /music/track/:id/love
 		/notifications/:id/ack /players /players/:id /players/:id/pause /players/:id/remove /players/:id/resume
-		/players/:id/secret /players/allow /reset /settings/account/look /settings/account/name
+		/players/:id/secret /players/allow /reset /rules /rules/:id /rules/:id/apply /rules/:id/delete
+		/rules/:id/switch /rules/upload /settings/account/look /settings/account/name
 		/settings/account/password /settings/account/sessions/:id/end /settings/account/sessions/end
 		/settings/account/sharing /settings/people /settings/people/:id/name /settings/people/:id/reset
 		/settings/people/:id/signout /settings/people/invitations /settings/people/invitations/:id/revoke
@@ -59,11 +62,12 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/listens /api/v1/listens/:id/split /api/v1/listens/delete /api/v1/listens/invented/delete
 		/api/v1/listens/suspicious/:id/keep /api/v1/notifications/:id/ack /api/v1/notifications/:id/seen
 		/api/v1/players /api/v1/players/:id/secret /api/v1/recipes /api/v1/recipes/preview
-		/api/v1/reset /api/v1/session /api/v1/setup /api/v1/tokens
+		/api/v1/reset /api/v1/rules /api/v1/rules/:id/apply /api/v1/rules/preview /api/v1/session /api/v1/setup
+		/api/v1/tokens
 		/api/v1/tracks/:id/merge /api/v1/tracks/:id/split
 	`),
 	http.MethodPut: routeSet(`
-		/api/v1/recipes/:id /api/v1/tracks/:id/love
+		/api/v1/recipes/:id /api/v1/rules/:id /api/v1/tracks/:id/love
 	`),
 	http.MethodPatch: routeSet(`
 		/api/v1/account /api/v1/albums/:id /api/v1/artists/:id /api/v1/imports/:id /api/v1/listens/:id
@@ -71,7 +75,7 @@ var leaderless = map[string]map[string]bool{
 	`),
 	http.MethodDelete: routeSet(`
 		/api/v1/admin/invitations/:id /api/v1/admin/users/:id/sessions /api/v1/imports/:id
-		/api/v1/listens/:id /api/v1/players/:id /api/v1/recipes/:id /api/v1/session /api/v1/sessions
+		/api/v1/listens/:id /api/v1/players/:id /api/v1/recipes/:id /api/v1/rules/:id /api/v1/session /api/v1/sessions
 		/api/v1/sessions/:id
 		/api/v1/tokens/:id /api/v1/tracks/:id/love
 	`),

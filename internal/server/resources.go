@@ -31,6 +31,7 @@ import (
 	"reprise/internal/server/people"
 	"reprise/internal/server/players"
 	"reprise/internal/server/playlists"
+	"reprise/internal/server/playrules"
 	"reprise/internal/server/recipes"
 	"reprise/internal/server/search"
 	"reprise/internal/server/sessions"
@@ -64,6 +65,7 @@ type Store interface {
 	welcome.Store
 	players.Store
 	playlists.Store
+	playrules.Store
 	recipes.Store
 	search.Store
 	songs.Store
@@ -174,6 +176,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store, rows, c.Art, c.Deliveries),
 			loves.New(k, c.Store, c.Deliveries, c.Connections, rows),
+			playrules.New(k, c.Store),
 			recipes.New(k, c.Store, c.Log),
 			playlists.New(k, c.Store, rows, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/removal"
 	"reprise/internal/store/connections"
 	"reprise/internal/store/db"
+	"reprise/internal/store/intake"
 	"reprise/internal/store/outbox"
 	"reprise/internal/store/people"
 	"reprise/internal/store/statistics"
@@ -82,7 +83,7 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 	if err := statistics.ForgetColumns(ctx, tx, user); err != nil {
 		return err
 	}
-	return connections.ExecSteps(ctx, tx, user, conn,
+	err := connections.ExecSteps(ctx, tx, user, conn,
 		"DELETE FROM deliveries WHERE user_id = $1 AND connection = $2 AND state <> 'running'",
 		"DELETE FROM forwards WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM listens WHERE user_id = $1 AND id IN (SELECT listen_id FROM listen_sources s WHERE "+
@@ -101,6 +102,7 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 			connections.SourceOf("removed_sources", 2),
 		"DELETE FROM play_counts WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
+	return errors.Join(err, intake.ForgetGone(ctx, tx, user))
 }
 
 // enqueueDeleted enqueues the months of the archive that change when the listens that only this connection reported are
@@ -177,6 +179,9 @@ var belongings = []belonging{
 	{"loves", []string{"match_key"}},
 	{"loves_there", []string{"user_id", "connection", "match_key"}},
 	{"recipes", []string{"id"}},
+	{"play_rules", []string{"id"}},
+	{"ruled_listens", []string{"listen_id"}},
+	{"withheld", []string{"listen_id", "connection", "rule_id"}},
 	{"sending_players", []string{"id"}}, // with what was refused of them
 	{"year_links", []string{"id"}},
 	{"links", []string{"id"}},

@@ -33,6 +33,7 @@ import (
 	"reprise/internal/store/people"
 	"reprise/internal/store/players"
 	"reprise/internal/store/playlists"
+	"reprise/internal/store/playrules"
 	"reprise/internal/store/recipes"
 	"reprise/internal/store/rules"
 	"reprise/internal/store/runs"
@@ -70,6 +71,7 @@ type (
 	lovesStore       = loves.Store
 	auditsStore      = audits.Store
 	recipesStore     = recipes.Store
+	playrulesStore   = playrules.Store
 )
 
 // Store is an open database: all its parts together.
@@ -101,6 +103,7 @@ type Store struct {
 	*lovesStore
 	*auditsStore
 	*recipesStore
+	*playrulesStore
 
 	// restoredAt is when the database was put back from a copy; zero if it never was.
 	restoredAt time.Time
@@ -192,5 +195,6 @@ func parts(d *db.DB) *Store {
 	s.lovesStore = loves.New(d, s.copiesStore)
 	s.auditsStore = audits.New(d, s.runsStore)
 	s.recipesStore = recipes.New(d, s.playlistsStore)
+	s.playrulesStore = playrules.New(d, s.catalogueStore, s.intakeStore, s.correctionsStore)
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/ledger"
 	"reprise/internal/players"
+	"reprise/internal/playrules"
 	"reprise/internal/recipes"
 	syncer "reprise/internal/sync"
 )
@@ -23,6 +24,7 @@ var enums = map[string][]any{
 	},
 	"DeliveryState": Enum(delivery.States...),
 	"RecipeKind":    Enum(recipes.Kinds...),
+	"PlayRuleKind":  Enum(playrules.Kinds...),
 	"MonthState":    Enum(ledger.States...),
 	"DeliveryKind":  Enum(delivery.Kinds...),
 	"PlayerKind":    Enum(players.Kinds...),

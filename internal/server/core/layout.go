@@ -117,7 +117,7 @@ func navigation(ctx context.Context, path string, failed int, has optional) []ui
 			Current: current(path, "/", "/connections", "/players", "/health", "/activity")},
 		{Label: words.T(ctx, "frame.nav.listening"), URL: "/listening",
 			Current: current(path, "/listening", "/listening", "/listens", "/imports", "/music", "/corrections",
-				"/loved", "/export")},
+				"/loved", "/rules", "/export")},
 		{Label: words.T(ctx, "frame.nav.playlists"), URL: "/playlists",
 			Current: current(path, "/playlists", "/playlists")},
 		{Label: words.T(ctx, "frame.nav.deliveries"), URL: "/deliveries",

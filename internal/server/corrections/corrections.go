@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/art"
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
 	"reprise/internal/words"
@@ -18,6 +19,9 @@ import (
 
 // Store is what this package reads and changes.
 type Store interface {
+	// RuledBy returns which of a person's rules have given a listen another name, with what it was called, and which
+	// have it not sent somewhere.
+	RuledBy(ctx context.Context, user, listen int64) (was library.Track, renamed, withheld []playrules.Rule, err error)
 	CountSelected(ctx context.Context, v library.Selection) (n int, newest int64, err error)
 	DeleteListens(ctx context.Context, v library.Selection) (library.Correction, error)
 	Corrections(ctx context.Context, user int64, before string, limit int) (page []library.Correction, next string,

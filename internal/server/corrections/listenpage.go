@@ -24,6 +24,7 @@ type listenView struct {
 	Facts        []ui.Fact
 	Players      []ui.Sentence
 	Why          []string
+	Ruled        []string   // what the person's rules have done
 	Split        *ui.Action // nil with one source
 	Delete       ui.Action
 	Form         ui.Form
@@ -44,7 +45,22 @@ func (h *Handler) listenPage(c echo.Context) error {
 		return err
 	}
 	v := listenViewOf(ctx, l, told, label, core.Zone(c))
+	if v.Ruled, err = h.ruled(ctx, user, id); err != nil {
+		return err
+	}
 	return h.core.Show(c, http.StatusOK, v.Name, listenPage(v))
+}
+
+// ruled says what a person's rules have done with a listen.
+func (h *Handler) ruled(ctx context.Context, user, id int64) (said []string, err error) {
+	was, renamed, withheld, err := h.store.RuledBy(ctx, user, id)
+	for _, r := range renamed {
+		said = append(said, words.T(ctx, "playrules.named_by", "Was", was.Artist+" – "+was.Title, "Rule", r.Name))
+	}
+	for _, r := range withheld {
+		said = append(said, words.T(ctx, "playrules.kept_by", "Rule", r.Name))
+	}
+	return said, err
 }
 
 // listenViewOf puts a listen and what its sources told into words.

@@ -54,6 +54,7 @@ func (v *listensView) choose(ctx context.Context, on bool, rows []Row, total int
 			ui.Link{Label: words.T(ctx, "corrections.new"), URL: "/listens/new"},
 			ui.Link{Label: words.T(ctx, "corrections.title"), URL: "/corrections"},
 			ui.Link{Label: words.T(ctx, "loves.title"), URL: lovedPath},
+			ui.Link{Label: words.T(ctx, "playrules.title"), URL: "/rules"},
 			ui.Link{Label: words.T(ctx, "export.title"), URL: strings.TrimSuffix("/export?"+asked.Encode(), "?")})
 		return
 	}

@@ -241,7 +241,8 @@ func (s *Store) Reported(ctx context.Context, user int64, conn library.Connectio
 		}
 		some, err := db.List(ctx, s.db.Reader, scan, "SELECT "+listens.IdOf("s")+
 			", l.played_at + s.later, l.id, p.title, p.artist FROM "+in.Listens+" l JOIN "+in.Sources+
-			" s ON s.listen_id = l.id JOIN spellings p ON p.id = l.spelling_id WHERE "+where, args...)
+			` s ON s.listen_id = l.id LEFT JOIN ruled_listens r ON r.listen_id = l.id
+			JOIN spellings p ON p.id = coalesce(r.spelling_id, l.spelling_id) WHERE `+where, args...)
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"reprise/internal/store/db"
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
+	"reprise/internal/store/outbox"
 )
 
 // SplitListen makes a listen of each source of a listen, and keeps them apart from now on. The first source keeps the
@@ -70,7 +71,12 @@ func moveOut(ctx context.Context, tx *sql.Tx, user int64, from held, to int64, v
 			v.Connection,
 			v.SourceID),
 		db.ExecTx(ctx, tx, `INSERT INTO forwards (listen_id, connection, user_id, delivery_id)
-			SELECT CAST($1 AS BIGINT), connection, user_id, 0 FROM forwards WHERE listen_id = $2`, to, from.id))
+			SELECT CAST($1 AS BIGINT), connection, user_id, 0 FROM forwards WHERE listen_id = $2`, to, from.id),
+		db.ExecTx(ctx, tx, `INSERT INTO ruled_listens (listen_id, user_id, spelling_id, rules)
+			SELECT CAST($1 AS BIGINT), user_id, spelling_id, rules FROM ruled_listens
+			WHERE listen_id = $2`, to, from.id),
+		db.ExecTx(ctx, tx, `INSERT INTO withheld (listen_id, connection, rule_id, user_id)
+			SELECT CAST($1 AS BIGINT), connection, rule_id, user_id FROM withheld WHERE listen_id = $2`, to, from.id))
 }
 
 // rejoin makes one listen again of what a correction keeps apart.
@@ -119,5 +125,6 @@ func (s *Store) rejoin(ctx context.Context, tx *sql.Tx, c library.Correction) er
 		}
 		changed = append(changed, delivery.Play{Listen: from.id, At: time.UnixMilli(from.at)})
 	}
-	return errors.Join(cancelEmpty(ctx, tx, c.User), s.intake.ListensChanged(ctx, tx, c.User, changed))
+	return errors.Join(outbox.CancelEmpty(ctx, tx, c.User), intake.ForgetGone(ctx, tx, c.User),
+		s.intake.ListensChanged(ctx, tx, c.User, changed))
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/store/db"
 	"reprise/internal/store/deletions"
+	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
 	"reprise/internal/store/outbox"
 )
@@ -42,6 +44,35 @@ func (s *Store) DeleteListens(ctx context.Context, v library.Selection) (library
 	all := []library.Correction{c}
 	err := s.deletions.AddThere(ctx, all)
 	return all[0], err
+}
+
+// DeleteByRule is DeleteListens for what a rule of a person makes no listens of. It adds to what the rule has deleted
+// before, unless that is undone. It returns the correction with how many listens it has deleted now.
+func (s *Store) DeleteByRule(ctx context.Context, user, rule int64, ids []int64) (c library.Correction, err error) {
+	c.User, c.Kind = user, library.Deleted
+	for chunk := range slices.Chunk(ids, listens.DeleteAtOnce) {
+		err = s.db.Write(ctx, func(tx *sql.Tx) error {
+			some, err := listens.Owned(ctx, tx, user, chunk)
+			if err != nil || len(some) == 0 {
+				return err
+			}
+			var there int64 // it may have been deleted meanwhile: nobody could undo this then
+			err = tx.QueryRowContext(ctx, "SELECT id FROM play_rules WHERE user_id = $1 AND id = $2", user, rule).
+				Scan(&there)
+			if err != nil {
+				return db.Found(err)
+			}
+			if c.ID, err = intake.CorrectionOf(ctx, tx, user, rule, len(some)); err != nil {
+				return err
+			}
+			c.Listens += len(some)
+			return s.putAway(ctx, tx, c, some)
+		})
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
 }
 
 // selected returns the ids of some listens of a selection, and the cursor for more, empty at the end.
@@ -126,7 +157,7 @@ func (s *Store) putAway(ctx context.Context, tx *sql.Tx, c library.Correction, s
 			db.ExecTx(ctx, tx, "DELETE FROM listens WHERE +user_id = $1 AND id IN "+these, with(c.User)...))
 	})
 	if err == nil {
-		err = cancelEmpty(ctx, tx, c.User)
+		err = outbox.CancelEmpty(ctx, tx, c.User)
 	}
 	return errors.Join(err, s.intake.ListensChanged(ctx, tx, c.User, some))
 }
@@ -135,15 +166,6 @@ const (
 	plainSources  = "listen_id, connection, source_key, name_id, later, stored_at, player"
 	sourceColumns = "(" + plainSources + ")"
 )
-
-// cancelEmpty cancels the deliveries of a person of which no listen is left, except those under way.
-func cancelEmpty(ctx context.Context, tx *sql.Tx, user int64) error {
-	if err := outbox.RecountAll(ctx, tx, user); err != nil {
-		return err
-	}
-	return db.ExecTx(ctx, tx, `DELETE FROM deliveries WHERE user_id = $1 AND kind IN ($2, $3) AND items = 0
-		AND state NOT IN ('done', 'running')`, user, delivery.SubmitListens, delivery.Scrobble)
-}
 
 // bringBack brings back some listens that a correction has deleted, and reports whether those were all.
 func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, c library.Correction) (done bool, err error) {
@@ -193,7 +215,9 @@ func (s *Store) sendAgain(ctx context.Context, tx *sql.Tx, c library.Correction,
 		var ids []int64
 		err = errors.Join(err, db.InChunks(listens.IdsOf(some), func(these string, args []any) error {
 			more, err := db.List(ctx, tx, db.ScanID, `SELECT listen_id FROM removed_forwards
-				WHERE connection = $1 AND delivery_id = -1 AND listen_id IN `+these+" ORDER BY listen_id",
+				WHERE connection = $1 AND delivery_id = -1 AND NOT EXISTS (SELECT 1 FROM withheld w
+				WHERE w.listen_id = removed_forwards.listen_id AND w.connection IN ('', $1))
+				AND listen_id IN `+these+" ORDER BY listen_id",
 				append([]any{r.Connection}, args...)...)
 			ids = append(ids, more...)
 			return err

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/store/db"
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
+	"reprise/internal/store/outbox"
 )
 
 // held is a listen as it is kept, in a pile.
@@ -230,7 +231,7 @@ func (s *Store) takeAway(ctx context.Context, tx *sql.Tx, c library.Correction) 
 		if err != nil || in.Removed {
 			return err
 		}
-		return errors.Join(cancelEmpty(ctx, tx, c.User),
+		return errors.Join(outbox.CancelEmpty(ctx, tx, c.User),
 			s.intake.ListensChanged(ctx, tx, c.User, []delivery.Play{{Listen: id, At: time.UnixMilli(h.at)}}))
 	}
 	return nil

@@ -61,7 +61,8 @@ func (s *Store) countFate(ctx context.Context, user int64, target connections.Ac
 				CASE WHEN EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id
 					AND NOT `+target.Sources("o", 4)+`) THEN 'there' ELSE '' END
 			WHEN l.approximate = 1 OR EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = l.id
-				AND `+target.In("f.connection", 4)+`) THEN ''
+				AND `+target.In("f.connection", 4)+`) OR EXISTS (SELECT 1 FROM withheld w WHERE w.listen_id = l.id
+				AND (w.connection = '' OR `+target.In("w.connection", 4)+`)) THEN ''
 			ELSE 'missing' END AS class, count(*)
 		FROM listens l WHERE l.user_id = $1 AND l.played_at >= $2 AND l.played_at < $3 GROUP BY class`,
 		target.Args(user, f.span*statistics.SpanLength, (f.span+1)*statistics.SpanLength)...)

@@ -80,6 +80,8 @@ func unforwarded(target connections.Account, first int) string {
 	return `FROM listens l WHERE l.user_id = $1 AND l.approximate = 0 AND l.played_at >= $2
 	AND NOT EXISTS (SELECT 1 FROM listen_sources s
 		WHERE s.listen_id = l.id AND ` + target.Sources("s", first) + `)
+	AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.listen_id = l.id
+		AND (w.connection = '' OR ` + target.In("w.connection", first) + `))
 	AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = l.id AND ` + target.In("f.connection", first) + ")"
 }
 

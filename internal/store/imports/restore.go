@@ -11,6 +11,7 @@ import (
 	"reprise/internal/imports"
 	"reprise/internal/library"
 	"reprise/internal/music"
+	"reprise/internal/playrules"
 	"reprise/internal/store/db"
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
@@ -151,7 +152,7 @@ func joinEarlier(ctx context.Context, tx *sql.Tx, v imports.Import, by intake.Co
 	if len(unknown) == 0 {
 		return nil
 	}
-	m, err := intake.PlaysAround(ctx, tx, v.User, by, unknown)
+	m, err := intake.PlaysAround(ctx, tx, v.User, by, unknown, nil)
 	if err != nil {
 		return err
 	}
@@ -248,6 +249,11 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 
 // followRestored fills gaps with restored listens, and forwards them to the services that lack them.
 func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
+	rules, err := intake.RulesOf(ctx, tx, user)
+	if err != nil {
+		return err
+	}
+	held := intake.NewHeld(user)
 	var plays []delivery.Play
 	var times []int64
 	by := map[library.ConnectionID][]*library.Listen{}
@@ -256,8 +262,13 @@ func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all 
 			continue
 		}
 		times = append(times, db.Millis(r.at))
-		plays = append(plays, delivery.Play{Listen: r.id, At: r.at, Fresh: r.fresh, Guess: r.Approximate,
-			Others: r.Sources})
+		one := delivery.Play{Listen: r.id, At: r.at, Fresh: r.fresh, Guess: r.Approximate, Others: r.Sources}
+		for _, source := range r.Sources {
+			o := rules.Apply(playrules.Play{Track: r.Track, At: r.at, Player: source.Player, Source: source.Connection})
+			held.Add(r.id, o)
+			one.Withheld = append(one.Withheld, o.Targets()...)
+		}
+		plays = append(plays, one)
 		for _, source := range r.gets {
 			if among := by[source.Connection]; len(among) == 0 || among[len(among)-1] != &r.Listen {
 				by[source.Connection] = append(among, &r.Listen)
@@ -269,6 +280,6 @@ func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all 
 			return err
 		}
 	}
-	return errors.Join(intake.Touched(ctx, tx, user, times),
+	return errors.Join(held.Insert(ctx, tx), intake.Touched(ctx, tx, user, times),
 		s.outbox.EnqueuePlays(ctx, tx, user, imports.Reprise, plays))
 }

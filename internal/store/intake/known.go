@@ -49,13 +49,7 @@ func CorrectedBy(ctx context.Context, tx *sql.Tx, page library.Intake) (by Corre
 	if err != nil || !some {
 		return by, err
 	}
-	scan := func(r db.Scanner) (e edit, err error) {
-		var at int64
-		err = r.Scan(&e.listen, &e.match, &at)
-		e.at = time.UnixMilli(at)
-		return e, err
-	}
-	by.edits, err = db.List(ctx, tx, scan, `SELECT e.listen_id, p.match_key, e.played_at FROM edited_listens e
+	by.edits, err = db.List(ctx, tx, scanEdit, `SELECT e.listen_id, p.match_key, e.played_at FROM edited_listens e
 		JOIN spellings p ON p.id = e.spelling_id WHERE e.user_id = $1 AND e.approximate = 0`, page.User)
 	if err != nil {
 		return by, err
@@ -73,6 +67,20 @@ func CorrectedBy(ctx context.Context, tx *sql.Tx, page library.Intake) (by Corre
 		return struct{}{}, err
 	}, "SELECT connection, source_id, correction_id, side FROM kept_apart WHERE user_id = $1", page.User)
 	return by, err
+}
+
+func scanEdit(r db.Scanner) (e edit, err error) {
+	var at int64
+	err = r.Scan(&e.listen, &e.match, &at)
+	e.at = time.UnixMilli(at)
+	return e, err
+}
+
+// renamedByRules returns the listens of a pile to which rules gave another name, where a condition on the name before
+// selects them: services go on telling of them by that.
+func renamedByRules(ctx context.Context, tx *sql.Tx, in Pile, where string, args ...any) ([]edit, error) {
+	return db.List(ctx, tx, scanEdit, "SELECT r.listen_id, p.match_key, l.played_at FROM "+in.Listens+` l
+		JOIN ruled_listens r ON r.listen_id = l.id JOIN spellings p ON p.id = r.spelling_id WHERE `+where, args...)
 }
 
 // loadEdited makes listens that their person has changed known as what they were as well, because services go on
@@ -132,10 +140,16 @@ const lull = 24 * time.Hour
 // the plays of a long page they are mostly of the same tracks.
 const fewPlays = 16
 
-// PlaysAround returns a matcher with the stored plays that those of a page, which are sorted by time, may be.
-func PlaysAround(ctx context.Context, tx *sql.Tx, user int64, by Corrected,
-	fresh []*library.Listen) (*music.Matcher, error) {
-	m := &music.Matcher{Known: map[int64][]*music.Play{}, Apart: by.Apart}
+// PlaysAround returns a matcher with the stored plays that those of a page, which are sorted by time, may be. told has
+// the keys of the names by which some of them were told, if they have others now.
+func PlaysAround(ctx context.Context, tx *sql.Tx, user int64, by Corrected, fresh []*library.Listen,
+	told map[*library.Listen]int64) (*music.Matcher, error) {
+	m := &music.Matcher{Known: map[int64][]*music.Play{}, Apart: by.Apart, Told: told}
+	var ruled bool
+	err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM ruled_listens WHERE user_id = $1)", user).Scan(&ruled)
+	if err != nil {
+		return nil, err
+	}
 	for from := 0; from < len(fresh); {
 		to := from + 1
 		for to < len(fresh) && fresh[to].PlayedAt.Sub(fresh[to-1].PlayedAt) < lull {
@@ -145,15 +159,28 @@ func PlaysAround(ctx context.Context, tx *sql.Tx, user int64, by Corrected,
 		args := []any{user, db.Millis(fresh[from].PlayedAt.Add(-music.Reach)),
 			db.Millis(fresh[to-1].PlayedAt.Add(music.Reach))}
 		if to-from <= fewPlays {
-			where += " AND p.match_key IN " + db.Numbered(len(args)+1, to-from)
+			var keys []any
 			for _, l := range fresh[from:to] {
-				args = append(args, music.MatchKey(l.Title, music.Indexed(l.Artist)))
+				keys = append(keys, music.MatchKey(l.Title, music.Indexed(l.Artist)))
+				if key, ok := told[l]; ok {
+					keys = append(keys, key)
+				}
 			}
+			where += " AND p.match_key IN " + db.Numbered(len(args)+1, len(keys))
+			args = append(args, keys...)
 		}
 		for _, in := range by.Piles {
 			if err := loadPlays(ctx, tx, m, in, where, args...); err != nil {
 				return nil, err
 			}
+			if !ruled {
+				continue
+			}
+			edits, err := renamedByRules(ctx, tx, in, where, args...)
+			if err != nil {
+				return nil, err
+			}
+			by.edits = append(by.edits, edits...)
 		}
 		from = to
 	}

@@ -80,15 +80,20 @@ func (s *Store) TakeIn(
 	if fresh, err = unknownPlays(ctx, tx, page, by.Piles); err != nil || len(fresh) == 0 {
 		return fresh, 0, err
 	}
-	added, err = s.addPlays(ctx, tx, page, by, fresh)
+	r, err := rule(ctx, tx, page, fresh)
+	if err != nil {
+		return nil, 0, err
+	}
+	added, err = s.addPlays(ctx, tx, page, by, r)
 	return fresh, added, err
 }
 
 // addPlays stores plays that the connection has not reported before. It loads the listens that they may be, asks
 // package music which of them they are, and stores the answer.
 func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, by Corrected,
-	fresh []*library.Listen) (added int, err error) {
-	m, err := PlaysAround(ctx, tx, page.User, by, fresh)
+	r ruled) (added int, err error) {
+	fresh := r.plays
+	m, err := PlaysAround(ctx, tx, page.User, by, fresh, r.toldAs())
 	if err != nil {
 		return 0, err
 	}
@@ -100,32 +105,49 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, page library.Intake, b
 	if err != nil {
 		return 0, err
 	}
+	ignored, err := r.ignored(ctx, tx, page.User, reports)
+	if err != nil {
+		return 0, err
+	}
 	rows, err := newPageRows(ctx, tx, page, fresh, reports)
 	if err != nil {
 		return 0, err
 	}
+	ids := make([]int64, len(fresh))
 	for i, l := range fresh {
+		if o := r.outcomes[i]; reports[i].Play == nil && o.Ignored != 0 {
+			ids[i] = rows.ignore(l, spelt[i], ignored[o.Ignored])
+			continue
+		}
+		before := len(rows.plays)
 		if err := rows.add(ctx, tx, l, reports[i].Play, spelt[i]); err != nil {
 			return 0, err
+		}
+		if len(rows.plays) > before {
+			one := &rows.plays[before]
+			ids[i], one.Withheld = one.Listen, r.outcomes[i].Targets()
+		} else if p := reports[i].Play; p != nil { // it is deleted, and may come back
+			ids[i] = p.ID
 		}
 	}
 	times := make([]int64, 0, len(fresh))
 	for _, p := range rows.plays {
 		times = append(times, db.Millis(p.At))
 	}
-	for _, r := range m.Stored {
-		if !r.Moved {
+	for _, v := range m.Stored {
+		if !v.Moved {
 			continue
 		}
-		times = append(times, db.Millis(r.Play.At), db.Millis(r.Was.At))
-		if !r.Play.Removed {
-			rows.plays = append(rows.plays, delivery.Play{Listen: r.Play.ID, At: r.Play.At})
+		times = append(times, db.Millis(v.Play.At), db.Millis(v.Was.At))
+		if !v.Play.Removed {
+			rows.plays = append(rows.plays, delivery.Play{Listen: v.Play.ID, At: v.Play.At})
 		}
 	}
 	if err := rows.Insert(ctx, tx); err != nil {
 		return 0, err
 	}
-	return rows.added, errors.Join(moveSources(ctx, tx, page.User, m.Stored), Touched(ctx, tx, page.User, times),
+	return rows.added, errors.Join(s.note(ctx, tx, page.User, r, ids, reports),
+		moveSources(ctx, tx, page.User, m.Stored), Touched(ctx, tx, page.User, times),
 		s.outbox.EnqueuePlays(ctx, tx, page.User, page.Connection, rows.plays))
 }
 

@@ -107,6 +107,7 @@ type pageRows struct {
 	next  int64           // the id of the next new listen
 	added int             // new listens
 	plays []delivery.Play // all but those of deleted listens
+	away  []any           // new listens that a rule makes none of
 }
 
 func newPageRows(
@@ -147,6 +148,27 @@ func (r *pageRows) add(ctx context.Context, tx *sql.Tx, l *library.Listen, p *mu
 	}
 	r.plays = append(r.plays, delivery.Play{Listen: p.ID, At: p.At, Fresh: fresh, Guess: l.Approximate})
 	return nil
+}
+
+// ignore adds the rows of a new play that a rule makes no listen of, as a part of its correction, and returns its
+// number.
+func (r *pageRows) ignore(l *library.Listen, spelling, correction int64) int64 {
+	id := r.next
+	r.next++
+	r.added--
+	r.Source(Removed, id, library.Source{Connection: r.from, SourceID: l.SourceID, Player: l.Player}, 0)
+	r.away = append(r.away, id, r.user, db.Millis(l.PlayedAt), db.Flag(l.Approximate), spelling, correction)
+	return id
+}
+
+// Insert inserts the rows.
+func (r *pageRows) Insert(ctx context.Context, tx *sql.Tx) error {
+	err := db.InsertRows(ctx, tx, `INSERT INTO removed_listens
+		(id, user_id, played_at, approximate, spelling_id, correction_id)`, 6, r.away, "")
+	if err != nil {
+		return err
+	}
+	return r.Rows.Insert(ctx, tx)
 }
 
 // numberOf returns the number of a connection, which it gets when it is asked for first.

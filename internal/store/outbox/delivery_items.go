@@ -212,3 +212,12 @@ func unforward(ctx context.Context, tx *sql.Tx, condition string, args ...any) e
 	}
 	return db.ExecTx(ctx, tx, "DELETE FROM forwards WHERE "+condition, args...)
 }
+
+// CancelEmpty cancels the deliveries of a person of which no listen is left, except those under way.
+func CancelEmpty(ctx context.Context, tx *sql.Tx, user int64) error {
+	if err := RecountAll(ctx, tx, user); err != nil {
+		return err
+	}
+	return db.ExecTx(ctx, tx, `DELETE FROM deliveries WHERE user_id = $1 AND kind IN ($2, $3) AND items = 0
+		AND state NOT IN ('done', 'running')`, user, delivery.SubmitListens, delivery.Scrobble)
+}

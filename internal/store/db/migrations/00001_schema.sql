@@ -816,7 +816,8 @@ CREATE TABLE corrections (
     artist    TEXT NOT NULL, -- of that listen, or that all of its listens are by
     made_at   BIGINT NOT NULL,
     undone_at BIGINT NOT NULL DEFAULT 0, -- 0 while it holds
-    becomes   TEXT NOT NULL DEFAULT ''
+    becomes   TEXT NOT NULL DEFAULT '',
+    rule_id   INTEGER NOT NULL DEFAULT 0 -- of play_rules, if a rule has made it
 );
 CREATE INDEX corrections_of_person ON corrections (user_id, id);
 
@@ -863,6 +864,48 @@ CREATE TABLE edited_listens (
     spelling_id   INTEGER NOT NULL
 );
 CREATE INDEX edited_listens_listen ON edited_listens (user_id, listen_id);
+
+-- What people want of their plays as they come in.
+CREATE TABLE play_rules (
+    id          INTEGER PRIMARY KEY,
+    user_id     INTEGER NOT NULL REFERENCES users (id),
+    name        TEXT NOT NULL,
+    kind        TEXT NOT NULL,
+    off         INTEGER NOT NULL,
+    title       TEXT NOT NULL, -- patterns
+    artist      TEXT NOT NULL,
+    album       TEXT NOT NULL,
+    player      TEXT NOT NULL,
+    source      TEXT NOT NULL, -- a connection
+    shorter_ms  BIGINT NOT NULL,
+    longer_ms   BIGINT NOT NULL,
+    begins      TEXT NOT NULL, -- a time of day
+    ends        TEXT NOT NULL,
+    zone        TEXT NOT NULL, -- of these times, if its person has chosen none
+    field       TEXT NOT NULL,
+    replacement TEXT NOT NULL,
+    targets     TEXT NOT NULL -- connections (JSON)
+);
+CREATE INDEX play_rules_of_person ON play_rules (user_id, id);
+
+-- Listens to which rules gave another name, with the one that they were told by.
+CREATE TABLE ruled_listens (
+    listen_id   INTEGER PRIMARY KEY,
+    user_id     INTEGER NOT NULL REFERENCES users (id),
+    spelling_id INTEGER NOT NULL,
+    rules       TEXT NOT NULL -- their ids, such as ,3,7,
+);
+CREATE INDEX ruled_listens_of_person ON ruled_listens (user_id);
+
+-- Listens that rules have not sent somewhere.
+CREATE TABLE withheld (
+    listen_id  INTEGER NOT NULL,
+    connection TEXT NOT NULL, -- empty: anywhere
+    rule_id    INTEGER NOT NULL, -- of play_rules
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    PRIMARY KEY (listen_id, connection, rule_id)
+);
+CREATE INDEX withheld_of_person ON withheld (user_id);
 
 -- Sources of one correction with different sides are never of one listen.
 CREATE TABLE kept_apart (
