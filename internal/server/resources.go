@@ -164,7 +164,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 				Uplink:   c.Uplink,
 				Statuses: statuses, Names: names, Rows: rows, Imports: files, Activity: entries,
 				Asks: c.Asks, Steps: first, Settings: changeable(c), Client: c.Client,
-				Players: senders, Whole: whole.Figure,
+				Players: senders, History: whole,
 			}),
 			whole,
 			first,

@@ -172,3 +172,33 @@ func TestAPersonDecidesAboutAChangedPast(t *testing.T) {
 		require.Equal(t, 404, p.Do(http.MethodGet, "/complete"+p.at(1)+"/gone", "", "").Code)
 	})
 }
+
+// A service that isn't read says on its card through what its plays come meanwhile.
+func TestTheCardOfAServiceSaysWhatStandsIn(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		tells := func(conn library.ConnectionID, song string) {
+			at := time.Now().Truncate(time.Second)
+			_, err := h.DB.SaveListens(t.Context(), library.Intake{User: h.User, Connection: conn, Generation: 1,
+				Listens: []library.Listen{{Track: library.Track{Title: song, Artist: "Nina"}, PlayedAt: at,
+					SourceID: fmt.Sprint(at.Unix(), song)}}, Position: `{"high":"2000-01-01T00:00:00Z"}`})
+			require.NoError(t, err)
+			require.NoError(t, h.DB.SaveSuccess(t.Context(), h.User, conn, library.Listens, time.Now()))
+		}
+		for day := range 10 {
+			song := fmt.Sprint("Song ", day)
+			if day < 6 {
+				tells("spotify", song)
+			}
+			tells("lastfm", song)
+			time.Sleep(24 * time.Hour)
+		}
+		const stand = "Its plays come through Last.fm meanwhile: 4 so far."
+		require.NotContains(t, h.Page("/"), stand, "nothing is known to be the matter")
+		h.Submit("/connections/spotify/pause", http.StatusSeeOther)
+		for _, page := range []string{"/", "/connections/spotify", "/complete"} {
+			require.Contains(t, h.Page(page), stand, page)
+		}
+		require.NotContains(t, h.Page("/connections/lastfm"), stand)
+	})
+}

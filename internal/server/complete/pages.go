@@ -82,6 +82,31 @@ func (h *Handler) Figure(ctx context.Context, user int64) (said string, err erro
 	return said, err
 }
 
+// StandIns says through what the plays of a person's connections come that haven't been read for days.
+func (h *Handler) StandIns(ctx context.Context, user int64) (map[library.ConnectionID]string, error) {
+	all, err := h.ledgers(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	stand, err := h.standIns(ctx, user, all, time.Now())
+	if err != nil || len(stand) == 0 {
+		return nil, err
+	}
+	label, err := h.core.Labels(ctx, user)
+	said := map[library.ConnectionID]string{}
+	for _, in := range stand {
+		if err == nil {
+			said[in.For] = standInWords(ctx, in, label)
+		}
+	}
+	return said, err
+}
+
+func standInWords(ctx context.Context, in library.StandIn, label func(library.ConnectionID) string) string {
+	return words.T(ctx, "ledger.stand_in", "Name", label(in.For), "Other", label(in.By), "Since",
+		words.Day(in.Since), "Count", in.Plays)
+}
+
 // wholeWords says how far back everything is here.
 func wholeWords(ctx context.Context, w ledger.Whole) string {
 	since := words.New("ledger.day", "Day", words.Day(w.Since))
@@ -118,8 +143,7 @@ func (h *Handler) page(c echo.Context) error {
 		v.Head.Lead = wholeWords(ctx, w)
 	}
 	for _, in := range stand {
-		v.Says = append(v.Says, words.T(ctx, "ledger.stand_in", "Name", label(in.For), "Other", label(in.By),
-			"Since", words.Day(in.Since), "Count", in.Plays))
+		v.Says = append(v.Says, standInWords(ctx, in, label))
 	}
 	v.hint(ctx, all, label, h.imports, now)
 	return h.core.Show(c, http.StatusOK, v.Head.Title, page(v))

@@ -25,6 +25,7 @@ type CardView struct {
 	Sides    []sideView // reading and sending, where they differ
 	Note     string     // what its server does not offer
 	Since    string     // what began when
+	Through  string     // through what its plays come meanwhile
 	Next     time.Time  // the next attempt, if Says does not name it
 	Notices  []notice   // unless it needs a person
 	Progress []ui.Bar
@@ -96,6 +97,16 @@ func newCard(ctx context.Context, v Connection, r reader) CardView {
 		}
 	}
 	return c
+}
+
+// through adds through what the plays of a connection come while it isn't read.
+func (c *CardView) through(ctx context.Context, all History, user int64, v Connection) error {
+	if c.Calm || !v.has(library.Listens) {
+		return nil // most people's connections: nothing is asked for
+	}
+	stand, err := all.StandIns(ctx, user)
+	c.Through = stand[library.ConnectionID(v.ID)]
+	return err
 }
 
 // noticesOf returns the open notifications of a connection that are not urgent and lead somewhere.

@@ -389,7 +389,7 @@ func matter(v CardView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		for _, fact := range []string{v.Since, v.Note} {
+		for _, fact := range []string{v.Since, v.Through, v.Note} {
 			if fact != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<p class=\"facts\">")
 				if templ_7745c5c3_Err != nil {

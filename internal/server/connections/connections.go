@@ -54,6 +54,14 @@ type runStore interface {
 		since time.Time) ([]library.RunQuarter, error)
 }
 
+// History says how much of a person's history is here, in sentences.
+type History interface {
+	// Figure returns since when all of it is; empty while nothing says so.
+	Figure(ctx context.Context, user int64) (string, error)
+	// StandIns returns through what the plays of connections come that haven't been read for days.
+	StandIns(ctx context.Context, user int64) (map[library.ConnectionID]string, error)
+}
+
 // Options are what a Handler is made from.
 type Options struct {
 	Core        *core.Core
@@ -69,7 +77,7 @@ type Options struct {
 	Activity    *activity.Handler
 	Asks        Asks
 	Players     Players
-	Whole       func(ctx context.Context, user int64) (string, error) // says since when all of a history is here
+	History     History
 	Steps       Steps
 	Settings    Settings
 	Client      *http.Client // for trials of an installation's registration
@@ -96,11 +104,11 @@ func New(o Options) *Handler {
 	return &Handler{
 		core: o.Core, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r, skipped: left,
 		overview: &overview{core: o.Core, store: o.Store, statuses: o.Statuses, rows: o.Rows, uplink: o.Uplink,
-			players: o.Players, whole: o.Whole},
+			players: o.Players, history: o.History},
 		page: &page{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses, forwarding: f,
 			runs:    r,
 			skipped: left,
-			imports: o.Imports, activity: o.Activity},
+			imports: o.Imports, activity: o.Activity, history: o.History},
 		connect: &connect{core: o.Core, connections: o.Connections, statuses: o.Statuses, flow: o.Flow, asks: o.Asks,
 			steps: o.Steps, register: &register{core: o.Core, settings: o.Settings, client: o.Client, asks: o.Asks,
 				steps: o.Steps}},

@@ -34,7 +34,7 @@ type overview struct {
 	rows     *music.Rows
 	uplink   Uplink
 	players  Players
-	whole    func(ctx context.Context, user int64) (string, error)
+	history  History
 }
 
 // Players shows what sends by itself.
@@ -98,7 +98,7 @@ func (h *overview) page(c echo.Context) error {
 	if v.Players, err = h.players.Glance(c); err != nil {
 		return err
 	}
-	if v.Whole, err = h.whole(ctx, user.ID); err != nil {
+	if v.Whole, err = h.history.Figure(ctx, user.ID); err != nil {
 		return err
 	}
 	if len(all) == 0 && v.Players == nil {
@@ -141,6 +141,9 @@ func (h *overview) cards(ctx context.Context, user int64, all []Connection, r re
 	cards := make([]CardView, 0, len(all))
 	for _, v := range all {
 		card := newCard(ctx, v, r)
+		if err := card.through(ctx, h.history, user, v); err != nil {
+			return nil, err
+		}
 		if v.Reads {
 			quarters, err := h.store.RunQuarters(ctx, user, library.ConnectionID(v.ID), from)
 			if err != nil {

@@ -29,6 +29,7 @@ type page struct {
 	skipped     *skipped
 	imports     *imports.Handler
 	activity    *activity.Handler
+	history     History
 }
 
 // connectionDetails is the page of a connection. Parts that do not apply are nil.
@@ -71,7 +72,11 @@ func (h *page) show(c echo.Context) error {
 		return err
 	}
 	r := readerOf(core.UserOf(c), c.Request().URL.Path, open)
-	v := detailsOf(ctx, h.statuses.view(ctx, st), r)
+	view := h.statuses.view(ctx, st)
+	v := detailsOf(ctx, view, r)
+	if err := v.Card.through(ctx, h.history, user, view); err != nil {
+		return err
+	}
 	v.Late = lateWords(ctx, st)
 	if err := h.parts(c, st, &v); err != nil {
 		return err
