@@ -93,12 +93,15 @@ func do(t *testing.T, tab context.Context, actions ...chromedp.Action) {
 
 // finding carries an action out again when its element was found and could not be used: while a page loads, Chromium
 // numbers its elements once more, and what was found before has no number any more. Nothing has been pressed by then.
+// It also loads a page again that Chromium gave up, as it does while it makes a download of what was loading before.
 func finding(a chromedp.Action) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for {
 			err := a.Do(ctx)
 			e, ok := errors.AsType[*cdproto.Error](err)
-			if !ok || e.Message != "Could not find node with given id" {
+			again := ok && e.Message == "Could not find node with given id" ||
+				err != nil && err.Error() == "page load error net::ERR_ABORTED"
+			if !again {
 				return err
 			}
 			if err := chromedp.Sleep(20 * time.Millisecond).Do(ctx); err != nil {

@@ -163,14 +163,19 @@ func freePort(t testing.TB) string {
 	return port
 }
 
-// answers waits until something listens at addr, and returns false if the process or ctx ends before.
+// answers waits until a Subsonic server answers at addr, and returns false if the process or ctx ends before. What else
+// listens there has taken the port, and the process ends soon.
 func answers(ctx context.Context, addr string, done <-chan struct{}) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	client := http.Client{Timeout: readyWithin}
 	for {
-		if c, err := net.Dial("tcp", addr); err == nil {
-			c.Close()
-			return true
+		if resp, err := client.Get("http://" + addr + "/rest/ping.view"); err == nil {
+			said, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err == nil && strings.Contains(string(said), "subsonic-response") {
+				return true
+			}
 		}
 		select {
 		case <-tick.C:
