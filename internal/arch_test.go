@@ -172,10 +172,10 @@ var arrows = map[string][]string{
 		"internal/store/outbox",
 	},
 	"internal/store/corrections": {
-		"internal/delivery", "internal/library", "internal/listening", "internal/music",
+		"internal/delivery", "internal/library", "internal/listening", "internal/music", "internal/playrules",
 		"internal/store/catalogue", "internal/store/connections", "internal/store/db",
 		"internal/store/deletions", "internal/store/intake", "internal/store/listens",
-		"internal/store/outbox", "internal/store/sendings", "internal/store/statistics",
+		"internal/store/outbox", "internal/store/playrules", "internal/store/sendings", "internal/store/statistics",
 	},
 	"internal/store/db": {
 		"internal/leases", "internal/library", "internal/resilience", "internal/search",
@@ -200,15 +200,14 @@ var arrows = map[string][]string{
 		"internal/store/listens", "internal/store/outbox", "internal/store/statistics",
 	},
 	"internal/store/imports": {
-		"internal/delivery", "internal/imports", "internal/library", "internal/music",
-		"internal/playrules",
-		"internal/store/catalogue", "internal/store/db", "internal/store/intake",
-		"internal/store/listens", "internal/store/outbox", "internal/store/runs",
+		"internal/delivery", "internal/imports", "internal/library", "internal/music", "internal/playrules",
+		"internal/store/catalogue", "internal/store/db", "internal/store/intake", "internal/store/listens",
+		"internal/store/outbox", "internal/store/playrules", "internal/store/runs",
 	},
 	"internal/store/intake": {
 		"internal/delivery", "internal/library", "internal/music", "internal/playrules", "internal/store/catalogue",
 		"internal/store/connections", "internal/store/db", "internal/store/listens", "internal/store/outbox",
-		"internal/store/runs", "internal/store/statistics",
+		"internal/store/playrules", "internal/store/runs", "internal/store/statistics",
 	},
 	"internal/store/listens": {
 		"internal/delivery", "internal/library", "internal/listening", "internal/music",
@@ -246,8 +245,7 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/store/copies", "internal/store/db", "internal/versions",
 	},
 	"internal/store/playrules": {
-		"internal/delivery", "internal/library", "internal/music", "internal/playrules", "internal/store/catalogue",
-		"internal/store/corrections", "internal/store/db", "internal/store/intake",
+		"internal/library", "internal/playrules", "internal/store/db", "internal/words",
 	},
 	"internal/store/recipes": {
 		"internal/library", "internal/recipes", "internal/store/catalogue", "internal/store/db",

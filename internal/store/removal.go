@@ -14,9 +14,9 @@ import (
 	"reprise/internal/removal"
 	"reprise/internal/store/connections"
 	"reprise/internal/store/db"
-	"reprise/internal/store/intake"
 	"reprise/internal/store/outbox"
 	"reprise/internal/store/people"
+	"reprise/internal/store/playrules"
 	"reprise/internal/store/statistics"
 )
 
@@ -102,7 +102,7 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 			connections.SourceOf("removed_sources", 2),
 		"DELETE FROM play_counts WHERE user_id = $1 AND connection = $2",
 		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
-	return errors.Join(err, intake.ForgetGone(ctx, tx, user))
+	return errors.Join(err, playrules.ForgetGone(ctx, tx, user))
 }
 
 // enqueueDeleted enqueues the months of the archive that change when the listens that only this connection reported are

@@ -184,8 +184,9 @@ func parts(d *db.DB) *Store {
 	s.serversStore = servers.New(d)
 	s.playlistsStore = playlists.New(d, s.copiesStore)
 	s.intakeStore = intake.New(d, s.catalogueStore, s.outboxStore)
+	s.playrulesStore = playrules.New(d)
 	s.correctionsStore = corrections.New(d, s.catalogueStore, s.deletionsStore, s.intakeStore, s.listensStore,
-		s.outboxStore, s.statisticsStore)
+		s.outboxStore, s.playrulesStore, s.statisticsStore)
 	s.enrichmentStore = enrichment.New(d, s.catalogueStore, s.statisticsStore)
 	s.rulesStore = rules.New(d, s.catalogueStore, s.enrichmentStore, s.statisticsStore)
 	s.lookupStore = lookup.New(d, s.catalogueStore, s.listensStore, s.statisticsStore)
@@ -195,6 +196,5 @@ func parts(d *db.DB) *Store {
 	s.lovesStore = loves.New(d, s.copiesStore)
 	s.auditsStore = audits.New(d, s.runsStore)
 	s.recipesStore = recipes.New(d, s.playlistsStore)
-	s.playrulesStore = playrules.New(d, s.catalogueStore, s.intakeStore, s.correctionsStore)
 	return s
 }

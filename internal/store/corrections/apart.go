@@ -13,6 +13,7 @@ import (
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
 	"reprise/internal/store/outbox"
+	"reprise/internal/store/playrules"
 )
 
 // SplitListen makes a listen of each source of a listen, and keeps them apart from now on. The first source keeps the
@@ -125,6 +126,6 @@ func (s *Store) rejoin(ctx context.Context, tx *sql.Tx, c library.Correction) er
 		}
 		changed = append(changed, delivery.Play{Listen: from.id, At: time.UnixMilli(from.at)})
 	}
-	return errors.Join(outbox.CancelEmpty(ctx, tx, c.User), intake.ForgetGone(ctx, tx, c.User),
+	return errors.Join(outbox.CancelEmpty(ctx, tx, c.User), playrules.ForgetGone(ctx, tx, c.User),
 		s.intake.ListensChanged(ctx, tx, c.User, changed))
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"time"
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/store/db"
 	"reprise/internal/store/deletions"
-	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
 	"reprise/internal/store/outbox"
 )
@@ -44,35 +42,6 @@ func (s *Store) DeleteListens(ctx context.Context, v library.Selection) (library
 	all := []library.Correction{c}
 	err := s.deletions.AddThere(ctx, all)
 	return all[0], err
-}
-
-// DeleteByRule is DeleteListens for what a rule of a person makes no listens of. It adds to what the rule has deleted
-// before, unless that is undone. It returns the correction with how many listens it has deleted now.
-func (s *Store) DeleteByRule(ctx context.Context, user, rule int64, ids []int64) (c library.Correction, err error) {
-	c.User, c.Kind = user, library.Deleted
-	for chunk := range slices.Chunk(ids, listens.DeleteAtOnce) {
-		err = s.db.Write(ctx, func(tx *sql.Tx) error {
-			some, err := listens.Owned(ctx, tx, user, chunk)
-			if err != nil || len(some) == 0 {
-				return err
-			}
-			var there int64 // it may have been deleted meanwhile: nobody could undo this then
-			err = tx.QueryRowContext(ctx, "SELECT id FROM play_rules WHERE user_id = $1 AND id = $2", user, rule).
-				Scan(&there)
-			if err != nil {
-				return db.Found(err)
-			}
-			if c.ID, err = intake.CorrectionOf(ctx, tx, user, rule, len(some)); err != nil {
-				return err
-			}
-			c.Listens += len(some)
-			return s.putAway(ctx, tx, c, some)
-		})
-		if err != nil {
-			return c, err
-		}
-	}
-	return c, nil
 }
 
 // selected returns the ids of some listens of a selection, and the cursor for more, empty at the end.

@@ -8,6 +8,7 @@ import (
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
 	"reprise/internal/store/outbox"
+	"reprise/internal/store/playrules"
 	"reprise/internal/store/statistics"
 )
 
@@ -19,15 +20,17 @@ type Store struct {
 	intake     *intake.Store
 	listens    *listens.Store
 	outbox     *outbox.Store
+	rules      *playrules.Store
 	statistics *statistics.Store
 }
 
 // New returns the part of a database.
 func New(d *db.DB, catalogue *catalogue.Store, deletions *deletions.Store, intake *intake.Store,
-	listens *listens.Store, outbox *outbox.Store, statistics *statistics.Store) *Store {
+	listens *listens.Store, outbox *outbox.Store, rules *playrules.Store, statistics *statistics.Store) *Store {
 	return &Store{
 		db:        d,
 		catalogue: catalogue, deletions: deletions, intake: intake, listens: listens, outbox: outbox,
+		rules:      rules,
 		statistics: statistics,
 	}
 }

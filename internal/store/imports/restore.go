@@ -11,10 +11,11 @@ import (
 	"reprise/internal/imports"
 	"reprise/internal/library"
 	"reprise/internal/music"
-	"reprise/internal/playrules"
+	rules "reprise/internal/playrules"
 	"reprise/internal/store/db"
 	"reprise/internal/store/intake"
 	"reprise/internal/store/listens"
+	"reprise/internal/store/playrules"
 	"reprise/internal/store/runs"
 )
 
@@ -249,11 +250,11 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 
 // followRestored fills gaps with restored listens, and forwards them to the services that lack them.
 func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
-	rules, err := intake.RulesOf(ctx, tx, user)
+	set, err := playrules.Of(ctx, tx, user)
 	if err != nil {
 		return err
 	}
-	held := intake.NewHeld(user)
+	held := playrules.NewHeld(user)
 	var plays []delivery.Play
 	var times []int64
 	by := map[library.ConnectionID][]*library.Listen{}
@@ -264,7 +265,7 @@ func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all 
 		times = append(times, db.Millis(r.at))
 		one := delivery.Play{Listen: r.id, At: r.at, Fresh: r.fresh, Guess: r.Approximate, Others: r.Sources}
 		for _, source := range r.Sources {
-			o := rules.Apply(playrules.Play{Track: r.Track, At: r.at, Player: source.Player, Source: source.Connection})
+			o := set.Apply(rules.Play{Track: r.Track, At: r.at, Player: source.Player, Source: source.Connection})
 			held.Add(r.id, o)
 			one.Withheld = append(one.Withheld, o.Targets()...)
 		}

@@ -3,81 +3,37 @@ package intake
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/music"
-	"reprise/internal/playrules"
+	rules "reprise/internal/playrules"
 	"reprise/internal/store/db"
 	"reprise/internal/store/outbox"
-	"reprise/internal/words"
+	"reprise/internal/store/playrules"
 )
-
-// PlayRuleColumns are those of table play_rules that ScanPlayRule reads.
-const PlayRuleColumns = `id, user_id, name, kind, off, title, artist, album, player, source, shorter_ms, longer_ms,
-	begins, ends, zone, field, replacement, targets`
-
-// ScanPlayRule reads a row of PlayRuleColumns.
-func ScanPlayRule(r db.Scanner) (v playrules.Rule, err error) {
-	var shorter, longer int64
-	var targets string
-	err = r.Scan(&v.ID, &v.User, &v.Name, &v.Kind, &v.Off, &v.Title, &v.Artist, &v.Album, &v.Player, &v.Source,
-		&shorter, &longer, &v.Begins, &v.Ends, &v.Zone, &v.Field, &v.With, &targets)
-	if err != nil {
-		return v, err
-	}
-	v.Shorter, v.Longer = time.Duration(shorter)*time.Millisecond, time.Duration(longer)*time.Millisecond
-	if err := json.Unmarshal([]byte(targets), &v.To); err != nil {
-		return v, fmt.Errorf("targets of a rule: %w", err)
-	}
-	if len(v.To) == 0 {
-		v.To = nil
-	}
-	return v, nil
-}
-
-// RulesOf returns a person's rules that are on, in their order; nil without any.
-func RulesOf(ctx context.Context, q db.Querier, user int64) (*playrules.Set, error) {
-	all, err := db.List(ctx, q, ScanPlayRule, "SELECT "+PlayRuleColumns+
-		" FROM play_rules WHERE user_id = $1 AND off = 0 ORDER BY id", user)
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	scan := func(r db.Scanner) (name string, err error) { return name, r.Scan(&name) }
-	names, err := db.List(ctx, q, scan, "SELECT zone FROM users WHERE id = $1", user)
-	var zone *time.Location // the rules' own
-	for _, name := range names {
-		if named, ok := words.ZoneNamed(name); ok {
-			zone = named
-		}
-	}
-	return playrules.New(all, zone), err
-}
 
 // ruled is what a person's rules make of the plays of a page.
 type ruled struct {
 	plays    []*library.Listen // with the names that they have then, by time
 	told     []*library.Listen // as they were told
-	outcomes []playrules.Outcome
+	outcomes []rules.Outcome
 }
 
 // rule applies a person's rules to plays. What they add by hand is as they want it.
 func rule(ctx context.Context, tx *sql.Tx, page library.Intake, told []*library.Listen) (r ruled, err error) {
-	r = ruled{plays: told, told: told, outcomes: make([]playrules.Outcome, len(told))}
+	r = ruled{plays: told, told: told, outcomes: make([]rules.Outcome, len(told))}
 	if page.Connection == library.ByHand || len(told) == 0 {
 		return r, nil
 	}
-	set, err := RulesOf(ctx, tx, page.User)
+	set, err := playrules.Of(ctx, tx, page.User)
 	if err != nil || set == nil {
 		return r, err
 	}
 	r.plays = make([]*library.Listen, len(told))
 	for i, l := range told {
-		o := set.Apply(playrules.Play{Track: l.Track, At: l.PlayedAt, Player: l.Player, Source: page.Connection})
+		o := set.Apply(rules.Play{Track: l.Track, At: l.PlayedAt, Player: l.Player, Source: page.Connection})
 		r.outcomes[i], r.plays[i] = o, l
 		if len(o.Rewrote) > 0 {
 			named := *l
@@ -138,7 +94,7 @@ func CorrectionOf(ctx context.Context, tx *sql.Tx, user, rule int64, n int) (id 
 func (s *Store) note(ctx context.Context, tx *sql.Tx, user int64, r ruled, ids []int64, reports []music.Report) error {
 	var renamed []music.Spelling
 	var of []int
-	held := Held{user: user}
+	held := playrules.NewHeld(user)
 	var known []int64 // what is withheld now, and may be about to be sent
 	for i, o := range r.outcomes {
 		if ids[i] == 0 {
@@ -157,7 +113,7 @@ func (s *Store) note(ctx context.Context, tx *sql.Tx, user int64, r ruled, ids [
 	}
 	rows := make([]any, 0, len(of)*4)
 	for n, i := range of {
-		rows = append(rows, ids[i], user, spelt[n], RuleList(r.outcomes[i].Rewrote...))
+		rows = append(rows, ids[i], user, spelt[n], playrules.List(r.outcomes[i].Rewrote...))
 	}
 	return errors.Join(held.Insert(ctx, tx), dontSend(ctx, tx, user, known),
 		db.InsertRows(ctx, tx, "INSERT INTO ruled_listens (listen_id, user_id, spelling_id, rules)", 4, rows, ""))
@@ -178,46 +134,4 @@ func dontSend(ctx context.Context, tx *sql.Tx, user int64, some []int64) error {
 		return err
 	}
 	return outbox.CancelEmpty(ctx, tx, user)
-}
-
-// Held is what a person's rules have not sent somewhere.
-type Held struct {
-	user int64
-	rows []any
-}
-
-// NewHeld returns a Held without listens.
-func NewHeld(user int64) Held { return Held{user: user} }
-
-// Add adds a listen of which rules made an outcome.
-func (h *Held) Add(listen int64, o playrules.Outcome) {
-	for _, w := range o.Withheld {
-		for _, to := range w.Targets() {
-			h.rows = append(h.rows, listen, to, w.Rule, h.user)
-		}
-	}
-}
-
-// Insert stores it.
-func (h *Held) Insert(ctx context.Context, tx *sql.Tx) error {
-	return db.InsertRows(ctx, tx, "INSERT INTO withheld (listen_id, connection, rule_id, user_id)", 4, h.rows,
-		"ON CONFLICT DO NOTHING")
-}
-
-// ForgetGone forgets what rules have done to listens of a person that are no more.
-func ForgetGone(ctx context.Context, tx *sql.Tx, user int64) error {
-	const gone = ` WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM listens l WHERE l.id = listen_id)
-		AND NOT EXISTS (SELECT 1 FROM removed_listens l WHERE l.id = listen_id)`
-	return errors.Join(db.ExecTx(ctx, tx, "DELETE FROM ruled_listens"+gone, user),
-		db.ExecTx(ctx, tx, "DELETE FROM withheld"+gone, user))
-}
-
-// RuleList returns ids of rules as they are stored, such as ",3,7,".
-func RuleList(ids ...int64) string {
-	var list strings.Builder
-	list.WriteString(",")
-	for _, id := range ids {
-		list.WriteString(fmt.Sprint(id) + ",")
-	}
-	return list.String()
 }

@@ -1,55 +1,82 @@
-// Package playrules keeps people's rules for what they play, and applies them to what was played before, or undoes
-// that.
+// Package playrules keeps people's rules for what they play, and what they have done to listens. Package intake applies
+// them to what comes in, and package corrections to what was played before.
 package playrules
 
 import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
-	"slices"
-	"strconv"
-	"strings"
+	"fmt"
 	"time"
 
-	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/music"
 	"reprise/internal/playrules"
-	"reprise/internal/store/catalogue"
-	"reprise/internal/store/corrections"
 	"reprise/internal/store/db"
-	"reprise/internal/store/intake"
+	"reprise/internal/words"
 )
 
 // Store is that part of a database. It is safe for concurrent use.
-type Store struct {
-	db          *db.DB
-	catalogue   *catalogue.Store
-	intake      *intake.Store
-	corrections *corrections.Store
-}
+type Store struct{ db *db.DB }
 
 // New returns the part of a database.
-func New(d *db.DB, c *catalogue.Store, in *intake.Store, co *corrections.Store) *Store {
-	return &Store{db: d, catalogue: c, intake: in, corrections: co}
+func New(d *db.DB) *Store { return &Store{d} }
+
+// columns are those of table play_rules that scan reads.
+const columns = `id, user_id, name, kind, off, title, artist, album, player, source, shorter_ms, longer_ms,
+	begins, ends, zone, field, replacement, targets`
+
+const selectRule = "SELECT " + columns + " FROM play_rules "
+
+// scan reads a row of columns.
+func scan(r db.Scanner) (v playrules.Rule, err error) {
+	var shorter, longer int64
+	var targets string
+	err = r.Scan(&v.ID, &v.User, &v.Name, &v.Kind, &v.Off, &v.Title, &v.Artist, &v.Album, &v.Player, &v.Source,
+		&shorter, &longer, &v.Begins, &v.Ends, &v.Zone, &v.Field, &v.With, &targets)
+	if err != nil {
+		return v, err
+	}
+	v.Shorter, v.Longer = time.Duration(shorter)*time.Millisecond, time.Duration(longer)*time.Millisecond
+	if err := json.Unmarshal([]byte(targets), &v.To); err != nil {
+		return v, fmt.Errorf("targets of a rule: %w", err)
+	}
+	if len(v.To) == 0 {
+		v.To = nil
+	}
+	return v, nil
 }
 
-const selectRule = "SELECT " + intake.PlayRuleColumns + " FROM play_rules "
+// Of returns a person's rules that are on, in their order; nil without any.
+func Of(ctx context.Context, q db.Querier, user int64) (*playrules.Set, error) {
+	all, err := db.List(ctx, q, scan, selectRule+
+		"WHERE user_id = $1 AND off = 0 ORDER BY id", user)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	text := func(r db.Scanner) (name string, err error) { return name, r.Scan(&name) }
+	names, err := db.List(ctx, q, text, "SELECT zone FROM users WHERE id = $1", user)
+	var zone *time.Location // the rules' own
+	for _, name := range names {
+		if named, ok := words.ZoneNamed(name); ok {
+			zone = named
+		}
+	}
+	return playrules.New(all, zone), err
+}
 
 // RulesFor returns a person's rules that are on; nil without any.
 func (s *Store) RulesFor(ctx context.Context, user int64) (*playrules.Set, error) {
-	return intake.RulesOf(ctx, s.db.Reader, user)
+	return Of(ctx, s.db.Reader, user)
 }
 
 // PlayRules returns a person's rules, in their order.
 func (s *Store) PlayRules(ctx context.Context, user int64) ([]playrules.Rule, error) {
-	return db.List(ctx, s.db.Reader, intake.ScanPlayRule, selectRule+"WHERE user_id = $1 ORDER BY id", user)
+	return db.List(ctx, s.db.Reader, scan, selectRule+"WHERE user_id = $1 ORDER BY id", user)
 }
 
 // PlayRule returns one of a person's rules, or library.ErrNotFound.
 func (s *Store) PlayRule(ctx context.Context, user, id int64) (playrules.Rule, error) {
-	r, err := intake.ScanPlayRule(s.db.Reader.QueryRowContext(ctx, selectRule+"WHERE user_id = $1 AND id = $2", user,
+	r, err := scan(s.db.Reader.QueryRowContext(ctx, selectRule+"WHERE user_id = $1 AND id = $2", user,
 		id))
 	return r, db.Found(err)
 }
@@ -95,377 +122,4 @@ func (s *Store) DeletePlayRule(ctx context.Context, user, id int64) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		return db.Changed(tx.ExecContext(ctx, "DELETE FROM play_rules WHERE user_id = $1 AND id = $2", user, id))
 	})
-}
-
-// DoneBy returns what each of a person's rules has done.
-func (s *Store) DoneBy(ctx context.Context, user int64) (map[int64]playrules.Done, error) {
-	done := map[int64]playrules.Done{}
-	count := func(query string, add func(*playrules.Done, int)) error {
-		type row struct {
-			rules string
-			n     int
-		}
-		scan := func(r db.Scanner) (v row, err error) { return v, r.Scan(&v.rules, &v.n) }
-		all, err := db.List(ctx, s.db.Reader, scan, query, user)
-		for _, v := range all {
-			for _, rule := range rulesIn(v.rules) {
-				d := done[rule]
-				add(&d, v.n)
-				done[rule] = d
-			}
-		}
-		return err
-	}
-	return done, errors.Join(
-		count("SELECT rules, count(*) FROM ruled_listens WHERE user_id = $1 GROUP BY rules",
-			func(d *playrules.Done, n int) { d.Renamed += n }),
-		count(`SELECT CAST(rule_id AS TEXT), sum(listens) FROM corrections
-			WHERE user_id = $1 AND rule_id <> 0 AND undone_at = 0 GROUP BY rule_id`,
-			func(d *playrules.Done, n int) { d.Ignored += n }),
-		count(`SELECT CAST(rule_id AS TEXT), count(DISTINCT listen_id) FROM withheld WHERE user_id = $1
-			GROUP BY rule_id`, func(d *playrules.Done, n int) { d.Withheld += n }))
-}
-
-// rulesIn returns the rules of a list that [intake.RuleList] has made.
-func rulesIn(list string) (all []int64) {
-	for text := range strings.SplitSeq(strings.Trim(list, ","), ",") {
-		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
-			all = append(all, id)
-		}
-	}
-	return all
-}
-
-// RuledBy returns which of a person's rules have given a listen another name, with what it was called before, and which
-// have it not sent somewhere. It is all empty where none did anything.
-func (s *Store) RuledBy(ctx context.Context, user, listen int64) (was library.Track, renamed, withheld []playrules.Rule,
-	err error) {
-	var list string
-	err = s.db.Reader.QueryRowContext(ctx, `SELECT p.title, p.artist, p.album, r.rules FROM ruled_listens r
-		JOIN spellings p ON p.id = r.spelling_id WHERE r.user_id = $1 AND r.listen_id = $2`, user, listen).
-		Scan(&was.Title, &was.Artist, &was.Album, &list)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return was, nil, nil, db.Explain(err)
-	}
-	renamed, err = db.List(ctx, s.db.Reader, intake.ScanPlayRule, selectRule+
-		`WHERE user_id = $1 AND CAST($2 AS TEXT) LIKE '%,' || CAST(id AS TEXT) || ',%' ORDER BY id`, user, list)
-	if err == nil {
-		withheld, err = db.List(ctx, s.db.Reader, intake.ScanPlayRule, selectRule+`WHERE user_id = $1 AND id IN
-			(SELECT rule_id FROM withheld WHERE listen_id = $2) ORDER BY id`, user, listen)
-	}
-	return was, renamed, withheld, err
-}
-
-// atOnce is how many listens one transaction changes, so that other writers do not wait long.
-const atOnce = 5_000
-
-// ApplyPlayRule applies a rule that asks for names only to what was played before, and returns how many listens it has
-// changed. It may be called again, also after the rule was changed. What a person has changed themselves keeps its
-// names. A rule that asks for more, or withholds, changes nothing.
-func (s *Store) ApplyPlayRule(ctx context.Context, r playrules.Rule) (n int, err error) {
-	r.Off = false
-	set := playrules.New([]playrules.Rule{r}, time.UTC)
-	if set == nil || !r.OfNames() || r.Kind == playrules.Withhold {
-		return 0, nil
-	}
-	all, err := db.List(ctx, s.db.Reader, db.ScanID,
-		"SELECT id FROM listens WHERE user_id = $1 ORDER BY played_at, id", r.User)
-	if err != nil {
-		return 0, err
-	}
-	others, err := s.PlayRules(ctx, r.User)
-	if err != nil {
-		return 0, err
-	}
-	for some := range slices.Chunk(all, atOnce) {
-		var changed int
-		if r.Kind == playrules.Ignore {
-			changed, err = s.ignore(ctx, r, set, some)
-		} else {
-			err = s.db.Write(ctx, func(tx *sql.Tx) error {
-				if err := there(ctx, tx, r); err != nil {
-					return err
-				}
-				changed, err = s.applyTo(ctx, tx, r, set, others, some)
-				return err
-			})
-		}
-		if n += changed; err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// ignore makes no listens of some that a rule is about, as a part of its correction. It returns of how many.
-func (s *Store) ignore(ctx context.Context, r playrules.Rule, set *playrules.Set, some []int64) (int, error) {
-	all, err := s.listens(ctx, s.db.Reader, "+l.user_id = $1 AND l.id IN ", r.User, some)
-	if err != nil {
-		return 0, err
-	}
-	all = slices.DeleteFunc(all, func(l listen) bool {
-		return l.mine || l.added || set.Apply(playrules.Play{Track: l.track}).Ignored == 0
-	})
-	ids := make([]int64, len(all))
-	for i, l := range all {
-		ids[i] = l.id
-	}
-	c, err := s.corrections.DeleteByRule(ctx, r.User, r.ID, ids)
-	return c.Listens, err
-}
-
-// there returns library.ErrNotFound for a rule that was deleted meanwhile: nobody could undo what it does then.
-func there(ctx context.Context, tx *sql.Tx, r playrules.Rule) error {
-	var id int64
-	return db.Found(tx.QueryRowContext(ctx, "SELECT id FROM play_rules WHERE user_id = $1 AND id = $2", r.User,
-		r.ID).Scan(&id))
-}
-
-// applyTo has a rule rename listens.
-func (s *Store) applyTo(ctx context.Context, tx *sql.Tx, r playrules.Rule, set *playrules.Set,
-	others []playrules.Rule, some []int64) (int, error) {
-	all, err := s.listens(ctx, tx, "+l.user_id = $1 AND l.id IN ", r.User, some)
-	if err != nil {
-		return 0, err
-	}
-	var changed []listen
-	for _, l := range all {
-		if l.mine || l.added {
-			continue
-		}
-		now := l
-		if slices.Contains(l.rules, r.ID) {
-			if again, ok := l.by(others, l.rules); ok {
-				now.track = again
-			}
-		} else if now.track = set.Apply(playrules.Play{Track: l.track}).Track; now.named(l.track) {
-			continue
-		} else if now.rules = append(slices.Clone(l.rules), r.ID); l.told == 0 {
-			err = db.ExecTx(ctx, tx, `INSERT INTO ruled_listens (listen_id, user_id, spelling_id, rules)
-				VALUES ($1, $2, $3, $4)`, l.id, r.User, l.spelling, intake.RuleList(now.rules...))
-		} else {
-			err = s.leave(ctx, tx, l.id, now.rules)
-		}
-		if err != nil {
-			return 0, err
-		}
-		if !now.named(l.track) {
-			changed = append(changed, now)
-		}
-	}
-	return len(changed), s.rename(ctx, tx, r.User, changed)
-}
-
-// listen is one as it is kept.
-type listen struct {
-	id, at, spelling int64
-	track            library.Track
-	told             int64         // the spelling that it was told by; 0 if no rule has renamed it
-	was              library.Track // that
-	rules            []int64       // that have renamed it
-	edited, mine     bool          // its person has changed it since, and its names
-	added            bool          // its person has added it, and nobody else tells of it
-	facts            library.Track // that its new names get as well
-}
-
-// named reports whether a listen has the names of a track.
-func (l listen) named(t library.Track) bool {
-	return l.track.Title == t.Title && l.track.Artist == t.Artist && l.track.Album == t.Album
-}
-
-// listens returns listens, also those that were made none of, that a condition on l and r, ending with "IN", selects.
-func (s *Store) listens(ctx context.Context, q db.Querier, where string, user int64, ids []int64) (all []listen,
-	err error) {
-	scan := func(r db.Scanner) (v listen, err error) {
-		var rules string
-		err = r.Scan(&v.id, &v.at, &v.spelling, &v.told, &rules, &v.edited, &v.mine, &v.added)
-		v.rules = rulesIn(rules)
-		return v, err
-	}
-	const edited = `EXISTS (SELECT 1 FROM edited_listens e WHERE e.user_id = l.user_id AND e.listen_id = l.id`
-	of := func(in intake.Pile) string {
-		return "SELECT l.id, l.played_at, l.spelling_id, coalesce(r.spelling_id, 0), coalesce(r.rules, ''), " +
-			edited + "), " + edited + " AND e.spelling_id <> l.spelling_id), NOT EXISTS (SELECT 1 FROM " + in.Sources +
-			` s JOIN connection_numbers n ON n.number = s.connection WHERE s.listen_id = l.id AND n.connection <> $2)
-			FROM ` + in.Listens + " l LEFT JOIN ruled_listens r ON r.listen_id = l.id WHERE " + where
-	}
-	for chunk := range slices.Chunk(ids, 500) {
-		args := append([]any{user, library.ByHand}, catalogue.Anys(chunk)...)
-		in := db.Numbered(3, len(chunk))
-		some, err := db.List(ctx, q, scan, of(intake.Kept)+in+" UNION ALL "+of(intake.Removed)+in, args...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	var spellings []int64
-	for _, v := range all {
-		spellings = append(spellings, v.spelling, v.told)
-	}
-	slices.Sort(spellings)
-	spelt, err := catalogue.SpellingsByID(ctx, q, slices.Compact(spellings))
-	for i, v := range all {
-		if now := spelt[v.spelling]; now != nil {
-			all[i].track, all[i].was = now.Track, now.Track
-		}
-		if told := spelt[v.told]; told != nil {
-			all[i].was = told.Track
-		}
-	}
-	return all, err
-}
-
-// by returns a listen's track as some rules rename it, whatever else they ask for: they have done so before. It is not
-// ok if one of them is no more, so that nobody knows.
-func (l listen) by(all []playrules.Rule, ids []int64) (t library.Track, ok bool) {
-	var some []playrules.Rule
-	for _, r := range all {
-		if slices.Contains(ids, r.ID) {
-			r.Off, r.Player, r.Source, r.Begins, r.Ends = false, "", "", "", ""
-			some = append(some, r)
-		}
-	}
-	return playrules.New(some, time.UTC).Apply(playrules.Play{Track: l.was}).Track, len(some) == len(ids)
-}
-
-// rename gives listens the names of their tracks, and does what follows.
-func (s *Store) rename(ctx context.Context, tx *sql.Tx, user int64, some []listen) error {
-	spellings, plays := make([]music.Spelling, len(some)), make([]delivery.Play, len(some))
-	for i, l := range some {
-		names := music.SpellingOf(l.track)
-		spellings[i] = names.With(l.facts)
-		plays[i] = delivery.Play{Listen: l.id, At: time.UnixMilli(l.at)}
-	}
-	ids, err := s.catalogue.Shelve(ctx, tx, spellings)
-	if err != nil {
-		return err
-	}
-	of := map[int64][]int64{}
-	for i, l := range some {
-		of[ids[i]] = append(of[ids[i]], l.id)
-		if l.edited { // at another time, by the same names
-			err := db.ExecTx(ctx, tx,
-				"UPDATE edited_listens SET spelling_id = $3 WHERE user_id = $1 AND listen_id = $2", user, l.id, ids[i])
-			if err != nil {
-				return err
-			}
-		}
-	}
-	for spelling, these := range of {
-		err := db.InChunks(these, func(in string, args []any) error {
-			args = append([]any{spelling}, args...)
-			return errors.Join(
-				db.ExecTx(ctx, tx, "UPDATE listens SET spelling_id = $1 WHERE id IN "+in, args...),
-				db.ExecTx(ctx, tx, "UPDATE removed_listens SET spelling_id = $1 WHERE id IN "+in, args...))
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return s.intake.ListensChanged(ctx, tx, user, plays)
-}
-
-// UndoPlayRule undoes what a rule has done, also to what was played since: listens get the names that the person's
-// other rules leave them, what was ignored is a listen again, and what was withheld may be sent with what is forwarded
-// later. A listen that its person has changed themselves since keeps its names, until they undo that. It returns how
-// many listens it has changed. If it breaks off halfway, the next call goes on.
-func (s *Store) UndoPlayRule(ctx context.Context, user, id int64) (n int, err error) {
-	others, err := s.PlayRules(ctx, user)
-	if err != nil {
-		return 0, err
-	}
-	all, err := db.List(ctx, s.db.Reader, db.ScanID, `SELECT listen_id FROM ruled_listens
-		WHERE user_id = $1 AND rules LIKE '%,' || CAST($2 AS TEXT) || ',%' ORDER BY listen_id`, user,
-		strconv.FormatInt(id, 10))
-	if err != nil {
-		return 0, err
-	}
-	for some := range slices.Chunk(all, atOnce) {
-		err := s.db.Write(ctx, func(tx *sql.Tx) error {
-			changed, err := s.takeBack(ctx, tx, user, id, others, some)
-			n += changed
-			return err
-		})
-		if err != nil {
-			return n, err
-		}
-	}
-	all, err = db.List(ctx, s.db.Reader, db.ScanID,
-		"SELECT id FROM corrections WHERE user_id = $1 AND rule_id = $2 AND undone_at = 0 ORDER BY id", user, id)
-	err = errors.Join(err, s.db.Write(ctx, func(tx *sql.Tx) error { return sendAgain(ctx, tx, user, id) }))
-	for _, correction := range all {
-		c, e := s.corrections.UndoCorrection(ctx, user, correction)
-		n, err = n+c.Listens, errors.Join(err, e)
-	}
-	return n, err
-}
-
-// sendAgain has a rule withhold nothing of what was played, so that it is counted as missing again where it was not
-// sent.
-func sendAgain(ctx context.Context, tx *sql.Tx, user, rule int64) error {
-	err := db.Changed(tx.ExecContext(ctx, "DELETE FROM withheld WHERE user_id = $1 AND rule_id = $2", user, rule))
-	if errors.Is(err, library.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return db.ExecTx(ctx, tx, "UPDATE listen_columns SET version = version + 1 WHERE user_id = $1", user)
-}
-
-// takeBack takes the names of some listens back that a rule gave, and returns of how many.
-func (s *Store) takeBack(ctx context.Context, tx *sql.Tx, user, id int64, others []playrules.Rule,
-	some []int64) (int, error) {
-	all, err := s.listens(ctx, tx, "+l.user_id = $1 AND l.id IN ", user, some)
-	if err != nil {
-		return 0, err
-	}
-	var changed, edited []listen
-	for _, l := range all {
-		if !slices.Contains(l.rules, id) {
-			continue
-		}
-		now := l
-		now.rules = slices.DeleteFunc(slices.Clone(l.rules), func(other int64) bool { return other == id })
-		if err := s.leave(ctx, tx, l.id, now.rules); err != nil {
-			return 0, err
-		}
-		var ok bool
-		now.track, ok = l.by(others, now.rules)
-		now.facts = l.track
-		switch {
-		case !ok: // it keeps the names that it has
-		case l.mine:
-			edited = append(edited, now)
-		case !now.named(l.track):
-			changed = append(changed, now)
-		}
-	}
-	return len(changed), errors.Join(s.rename(ctx, tx, user, changed), s.renameBefore(ctx, tx, user, edited))
-}
-
-// renameBefore gives listens the names of their tracks that they get when their person undoes what they have changed.
-func (s *Store) renameBefore(ctx context.Context, tx *sql.Tx, user int64, some []listen) error {
-	spellings := make([]music.Spelling, len(some))
-	for i, l := range some {
-		spellings[i] = music.SpellingOf(l.track)
-	}
-	ids, err := s.catalogue.Shelve(ctx, tx, spellings)
-	for i, l := range some {
-		if err != nil {
-			return err
-		}
-		err = db.ExecTx(ctx, tx, `UPDATE edited_listens SET spelling_id = $1 WHERE correction_id = (SELECT
-			min(correction_id) FROM edited_listens WHERE user_id = $2 AND listen_id = $3)`, ids[i], user, l.id)
-	}
-	return err
-}
-
-// leave notes that only these rules give a listen another name now.
-func (s *Store) leave(ctx context.Context, tx *sql.Tx, id int64, rules []int64) error {
-	if len(rules) == 0 {
-		return db.ExecTx(ctx, tx, "DELETE FROM ruled_listens WHERE listen_id = $1", id)
-	}
-	return db.ExecTx(ctx, tx, "UPDATE ruled_listens SET rules = $2 WHERE listen_id = $1", id,
-		intake.RuleList(rules...))
 }
