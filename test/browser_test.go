@@ -52,8 +52,8 @@ func (c *complaints) listen(ctx context.Context) {
 		defer c.mu.Unlock()
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
-			// No script of ours: Chromium says so of the movement between two pages if the second leads on at once, or
-			// was shown before the movement was ready.
+			// Not from our scripts: Chromium reports this for a view transition if the second page leads on at once, or
+			// was shown before the transition was ready.
 			said := ev.ExceptionDetails.Error()
 			if !strings.Contains(said, "ViewTransition opt-in disabled") &&
 				!strings.Contains(said, "Page already revealed") {

@@ -25,7 +25,7 @@ type announcement struct {
 	user  int64
 	from  library.ConnectionID
 	track library.Track
-	// withheld is where its person's rules have it not told.
+	// withheld lists the connections that its person's rules keep it from.
 	withheld []library.ConnectionID
 }
 

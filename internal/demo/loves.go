@@ -26,7 +26,7 @@ type Loved struct {
 // startOpinions is how many tracks a person loves at each service in the beginning.
 const startOpinions = 12
 
-// lovesAtFirst returns what a person loves at a service in the beginning: some of that at all, and some only there.
+// lovesAtFirst returns what a person loves at a service in the beginning: some of it at every service, some only there.
 func (t *teller) lovesAtFirst(service string, now time.Time) (all []opinion) {
 	skip := map[string]int{Spotify: 0, LastFM: 4, ListenBrainz: 6, Navidrome: 9}[service]
 	for i := range startOpinions {

@@ -39,7 +39,7 @@ type Upstreams struct {
 	// Tune, if set, changes the options of an engine before it starts.
 	Tune func(*transport.Transport, *backoff.Options)
 
-	// ReadsLoves has what people love read as well: few tests are about that, and it is calls that others would count.
+	// ReadsLoves turns on reading loved tracks. Few tests need it, and its calls would disturb tests that count calls.
 	ReadsLoves bool
 
 	mu      sync.Mutex

@@ -150,7 +150,7 @@ func covered(l library.Ledger, m library.Month) (start time.Time, file bool) {
 	return start, file
 }
 
-// slack is how long before it was made an export may have its last play.
+// slack is how old an export's last play may be when the export is made.
 const slack = 7 * 24 * time.Hour
 
 // Whole is how far back a person's histories are complete.
@@ -197,7 +197,8 @@ func Stale(l library.Ledger, now time.Time) bool {
 	return !l.Read.IsZero() && now.Sub(l.Read) > staleAfter
 }
 
-// wholeSince returns since when a history is complete. bounded says that it isn't before; else it begins there.
+// wholeSince returns since when a history is complete. bounded reports whether plays before that may be missing;
+// otherwise the history begins there.
 func wholeSince(l library.Ledger, now time.Time) (since time.Time, bounded bool) {
 	m, first := library.MonthOf(now), library.MonthOf(Beginning)
 	if l.Read.Before(now) {

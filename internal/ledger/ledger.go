@@ -75,8 +75,8 @@ func Compare(there []library.Listen, here []library.Reported, known map[string]b
 // few is how many plays of a month that was compared before may turn up without a question.
 const few = 100
 
-// Sudden reports whether so many plays turn up in a month that their person is to be asked first: accounts are merged,
-// and somebody else's plays would become theirs. What is missing at the first comparison was never read.
+// Sudden reports whether so many plays turn up in a month that the person must be asked before they are stored. After
+// a merge of accounts they could be another person's. What is missing at the first comparison was just never read.
 func Sudden(a library.Audit, missing int) bool {
 	return a.Compared() && !a.Take && missing > max(few, a.Here/2)
 }
@@ -124,7 +124,7 @@ func Suspects(a *library.Audit, missing []string, now time.Time) {
 	}
 }
 
-// Both returns the ids that are in two lists, the second of which has to be sorted.
+// Both returns the ids that are in both lists. The second one has to be sorted.
 func Both(a, b []string) (both []string) {
 	for _, id := range a {
 		if _, in := slices.BinarySearch(b, id); in {

@@ -20,16 +20,16 @@ type LovesRead struct {
 }
 
 const (
-	// unlistedFor is how long after it was told a service may not list a track before it is told again.
+	// unlistedFor is how long a service may take to list a track that was sent to it, before it is sent again.
 	unlistedFor = time.Hour
-	// mostTold is how often a service is told of a track that it never lists: it may have another name for it.
+	// mostTold is how often a track is sent to a service that never lists it: it may have another name for it.
 	mostTold = 2
 )
 
 // ReadLoves compares what a service lists with what was known of it before, and with what its person has said here,
 // both by [LoveKey]. What the service has changed since is something that they have said, and the latest word counts,
 // wherever it was said. What was sent there and is not listed yet is no change, nor is what is listed without a name.
-// Where a service doesn't say when something was said, anything else is later than what the first reading brings.
+// What the first reading brings without a time never overrides what is known here.
 func ReadLoves(ours map[int64]library.Love, there map[int64]library.LoveThere, listed []library.Love, first bool,
 	now time.Time) LovesRead {
 	r := &LovesRead{Said: map[int64]library.Love{}, There: map[int64]library.LoveThere{}}
@@ -90,7 +90,7 @@ func (r *LovesRead) missing(ours map[int64]library.Love, there map[int64]library
 		case was.Score == library.Unrated:
 		case !was.Seen:
 			if !lists[key] && now.Sub(was.At) >= unlistedFor && was.Told < mostTold {
-				was.Score = library.Unrated // it is told once more
+				was.Score = library.Unrated // it is sent once more
 				r.There[key] = was
 			}
 		case !lists[key] && !agree: // they have taken it back here as well

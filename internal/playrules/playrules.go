@@ -1,5 +1,5 @@
-// Package playrules has people's own rules for what they play: what is no listen, what is called otherwise, and what is
-// not sent on. A rule is applied to a play when it comes in, before anything else is done with it. All of it is pure.
+// Package playrules applies people's own rules to what they play: they rename plays, ignore them, or keep them from
+// being sent on. A rule is applied when a play comes in, before anything else is done with it. All functions are pure.
 package playrules
 
 import (
@@ -40,7 +40,7 @@ const (
 	// mostSteps is how large a pattern gets at most when it is compiled. Nested repeats make a short one huge, which
 	// would hold up every play; 500 letters need about as many steps.
 	mostSteps = 2000
-	// mostTargets and mostID bound where a rule has plays not sent, and the names of connections.
+	// mostTargets bounds the connections that a rule can keep plays from, and mostID the bytes in the id of one.
 	mostTargets, mostID = 100, 100
 	// mostMinutes bounds the lengths that a rule asks for: a day.
 	mostMinutes = 24 * 60
@@ -49,8 +49,8 @@ const (
 // ErrTooMany says that a person has as many rules as they may.
 var ErrTooMany = errors.New("too many rules")
 
-// Rule is one rule of a person. What it asks for must all be so; what is empty is not asked for. A pattern is a text
-// that the name contains, in any case, or between slashes a regular expression, such as /remaster(ed)?/.
+// Rule is one rule of a person. A play must meet all of its conditions; an empty field is no condition. A pattern is a
+// text that the name contains, ignoring case, or a regular expression between slashes, such as /remaster(ed)?/.
 type Rule struct {
 	ID, User int64
 	Name     string
@@ -224,7 +224,7 @@ type Outcome struct {
 	Withheld []Withheld
 }
 
-// Withheld is that a rule has a listen not sent to some connections, or with an empty To, nowhere.
+// Withheld says that a rule keeps a listen from being sent to some connections, or with an empty To, to any.
 type Withheld struct {
 	Rule int64
 	To   []library.ConnectionID
@@ -233,7 +233,7 @@ type Withheld struct {
 // Everywhere takes the place of a connection for all of them.
 const Everywhere library.ConnectionID = ""
 
-// Targets returns where the rule has it not sent: connections, or [Everywhere] alone.
+// Targets returns the connections that the rule keeps the listen from, or [Everywhere] alone.
 func (w Withheld) Targets() []library.ConnectionID {
 	if len(w.To) == 0 {
 		return []library.ConnectionID{Everywhere}
@@ -294,8 +294,9 @@ func within(at time.Time, begins, ends int) bool {
 	return now >= begins || now < ends
 }
 
-// rewrite returns a track with another name. One without a title or an artist stays as it is. Ids tell of a recording,
-// which is the same.
+// rewrite returns a track with another name. One without a title or an artist stays as it is. A track with another
+// title or artist has no ids: services and MusicBrainz know the recording by the name that it had, and would bring that
+// back.
 func (r compiled) rewrite(t library.Track) library.Track {
 	pattern, field := r.title, &t.Title
 	switch r.Field {
@@ -309,11 +310,13 @@ func (r compiled) rewrite(t library.Track) library.Track {
 	if now == "" && r.Field != "album" {
 		return t
 	}
-	*field = now
+	if *field = now; r.Field != "album" {
+		t.ISRC, t.RecordingMBID = "", ""
+	}
 	return t
 }
 
-// Targets returns where any rule has it not sent.
+// Targets returns the connections that the rules keep the listen from; see [Withheld.Targets].
 func (o Outcome) Targets() (all []library.ConnectionID) {
 	for _, w := range o.Withheld {
 		all = append(all, w.Targets()...)
@@ -321,8 +324,8 @@ func (o Outcome) Targets() (all []library.ConnectionID) {
 	return all
 }
 
-// Sends reports whether a listen that is withheld from some targets is sent to one that leads to the same account as
-// others.
+// Sends reports whether a listen that is withheld from some targets may be sent to a connection. same reports whether
+// a target leads to the same account as that connection.
 func Sends(withheld []library.ConnectionID, same func(library.ConnectionID) bool) bool {
 	return !slices.ContainsFunc(withheld, func(id library.ConnectionID) bool { return id == Everywhere || same(id) })
 }
@@ -330,7 +333,7 @@ func Sends(withheld []library.ConnectionID, same func(library.ConnectionID) bool
 // Done is how many listens a rule has changed, as far as that is not undone.
 type Done struct{ Renamed, Ignored, Withheld int }
 
-// Finished are rules that many people want, without a name: theirs is words' "playrules.finished." and their key.
+// Finished are ready-made rules. They have no names: package words has one under "playrules.finished." and the key.
 var Finished = []struct {
 	Key string
 	Rule

@@ -56,8 +56,8 @@ type PlayingTaker interface {
 	Playing(ctx context.Context, t library.Track) error
 }
 
-// LoveTaker is an adapter that is told what an account loves. Where it is a SongFinder as well, it is told of tracks by
-// their SourceIDs.
+// LoveTaker is an adapter that can set what an account loves. If it is a SongFinder as well, it gets tracks by their
+// SourceIDs.
 type LoveTaker interface {
 	// Love sets the score of a track, and returns its SourceID if the provider lists it by one. Setting a score that it
 	// has already is no error. A track that the provider doesn't know is an item failure. A score of library.Hated

@@ -236,7 +236,7 @@ func (t *tally) song(track uint32) *Song {
 	return &t.songs[i]
 }
 
-// library returns which sets of sources of columns name the library of the recipe.
+// library reports, for each set of sources in the columns, whether it includes the recipe's library.
 func (t *tally) library(c *listening.Columns) []bool {
 	here := make([]bool, len(c.Sets))
 	for i, set := range c.Sets {

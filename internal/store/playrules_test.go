@@ -259,6 +259,33 @@ func TestAChangedRuleIsAppliedAgain(t *testing.T) {
 	require.Equal(t, []string{"c"}, r.heard(), "nobody knows what the other rule was")
 }
 
+// A service gives the recording an id, by which it would be the same track as before whatever it is called.
+func TestARenamedTrackIsAnotherOne(t *testing.T) {
+	t.Parallel()
+	r := newRuler(t)
+	old, other := track("Old", 10), track("New", 20)
+	old.ISRC, other.ISRC = "GBUM71029604", "GBUM71029605"
+	save(t, r.Store, r.user, "spotify", old, other)
+	tracks := func() (titles []string) {
+		page, _, err := r.Listens(t.Context(), r.user, "", 10)
+		require.NoError(t, err)
+		for _, l := range page {
+			titles = append(titles, l.Title+" "+l.ISRC)
+		}
+		return titles
+	}
+	before := tracks()
+	one := r.rule(playrules.Rule{Kind: playrules.Rewrite, Field: "title", Title: "Old", With: "New"})
+	for range 2 {
+		_, err := r.ApplyPlayRule(t.Context(), one)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"New GBUM71029605", "New "}, tracks())
+	_, err := r.UndoPlayRule(t.Context(), r.user, one.ID)
+	require.NoError(t, err)
+	require.Equal(t, before, tracks())
+}
+
 func TestWhatIsSplitAndJoinedKeepsWhatRulesDid(t *testing.T) {
 	t.Parallel()
 	r := newRuler(t)

@@ -86,8 +86,8 @@ func (r *listenRun) audit(ctx context.Context) error {
 	return r.rd.guard.opt.Alerts.History(ctx, p, r.c, r.rd.store)
 }
 
-// ofMonth reports whether an error may be of one month alone: the service's own fault, and not that it doesn't let us
-// in, wants us to wait, or that we end.
+// ofMonth reports whether an error may concern one month only. A fault of the service may; a refused sign-in, a rate
+// limit, or the end of the program does not.
 func ofMonth(err error) bool {
 	switch v := resilience.VerdictOf(err); v.Category {
 	case resilience.Upstream, resilience.Contract, resilience.Item, resilience.Unknown:
@@ -189,8 +189,8 @@ func (v *audit) settle(ctx context.Context, there []library.Listen, here []libra
 	return nil
 }
 
-// list returns the plays that the service lists of the month, and how many it lists with the seconds beside it, which
-// it may count.
+// list returns the plays that the service lists for the month, and the number of them together with those of the
+// second before it and the second after it, which the service may count too.
 func (v *audit) list(ctx context.Context) (there []library.Listen, around int, err error) {
 	pages := 0
 	span := library.Span{After: v.from.Add(-time.Second), Before: v.to}

@@ -18,9 +18,9 @@ import (
 
 // loveStore keeps what people love.
 type loveStore interface {
-	// SaveLovesRead stores what a service lists, which was read at a time, and what follows for its person, and returns
-	// how much was news. first says that it was never read before. Unless sure is set, it stores nothing where
-	// something is missing, and returns false.
+	// SaveLovesRead stores what a service listed at a time, and what that changes in what its person loves. It returns
+	// how many tracks that changed. first says that the service was never read before. Unless sure is set, it stores
+	// nothing where something is missing, and returns false.
 	SaveLovesRead(ctx context.Context, c library.Connection, listed []library.Love, at time.Time, first, sure bool) (
 		news int, saved bool, err error)
 	alerts.Loves
@@ -84,7 +84,7 @@ func (rd *reader) readLoves(ctx context.Context, c library.Connection, source pr
 		rd.store.SavePosition(ctx, c.User, c.ID, library.Loves, string(position), words.Text{}))
 }
 
-// listLoves reads all pages, or after the first one stops and returns -1 pages if further says so.
+// listLoves reads all pages. If further returns false for the first one, it stops there and returns -1 pages.
 func listLoves(ctx context.Context, source providers.LoveSource, further func(first providers.LovePage) bool) (
 	all []library.Love, pages int, err error) {
 	for page, err := range source.Loves(ctx) {

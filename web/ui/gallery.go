@@ -81,7 +81,7 @@ func specimens(providers []string) []specimen {
 		{"SayNamed", SayNamed(Sentence{Text: "Track by {artist}", Slots: map[string]Named{
 			"{artist}": {Text: named.Text, URL: "/music/artist/1"}}})},
 		{"List", List("g-list-of", []Item{{Title: named, By: []Named{{Text: "Sigur Rós"}}, Picture: &Picture{},
-			From: []Origin{{"spotify", "Spotify"}}, Tags: []string{"tag"}, At: at},
+			From: []Origin{{"spotify", "Spotify"}}, Tags: []string{"tag"}, Loved: "Loved", At: at},
 			{Title: named, Note: "Note", At: at, About: "about"}})},
 		{"Days", Days("g-days", []Day{{ID: "g-day", Title: "Today", Note: "1 listen",
 			Items: []Item{{Title: named, At: at, Kind: Clock}}}})},

@@ -37,7 +37,7 @@ type Suite struct {
 	// Deleted is the SourceID of the listen that Delete deletes.
 	Deleted string
 
-	Loved library.Love // is told to Love; zero for a default one
+	Loved library.Love // passed to Love; zero for a default one
 
 	Prove, Listens, Playlists, Tracks, Submit, Delete, Loves, Love Capability
 

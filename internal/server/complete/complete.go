@@ -196,7 +196,7 @@ func months(l library.Ledger, first library.Month, now time.Time) (all []library
 // standIn is how long a source may not have been read for others to stand in: after that it is simply not used.
 const standIn = 365 * 24 * time.Hour
 
-// standIns returns through what the plays of sources come that aren't read.
+// standIns returns the connections through which the plays of unread sources come.
 func (h *Handler) standIns(ctx context.Context, user int64, all []library.Ledger, now time.Time) (
 	found []library.StandIn, err error) {
 	for _, l := range all {

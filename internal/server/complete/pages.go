@@ -82,7 +82,7 @@ func (h *Handler) Figure(ctx context.Context, user int64) (said string, err erro
 	return said, err
 }
 
-// StandIns says through what the plays of a person's connections come that haven't been read for days.
+// StandIns says, for each of a person's connections that hasn't been read for days, which one its plays come through.
 func (h *Handler) StandIns(ctx context.Context, user int64) (map[library.ConnectionID]string, error) {
 	all, err := h.ledgers(ctx, user)
 	if err != nil {

@@ -58,7 +58,7 @@ type runStore interface {
 type History interface {
 	// Figure returns since when all of it is; empty while nothing says so.
 	Figure(ctx context.Context, user int64) (string, error)
-	// StandIns returns through what the plays of connections come that haven't been read for days.
+	// StandIns says, for each connection that hasn't been read for days, which one its plays come through.
 	StandIns(ctx context.Context, user int64) (map[library.ConnectionID]string, error)
 }
 

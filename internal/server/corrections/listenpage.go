@@ -5,11 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
@@ -24,7 +26,7 @@ type listenView struct {
 	Facts        []ui.Fact
 	Players      []ui.Sentence
 	Why          []string
-	Ruled        []string   // what the person's rules have done
+	Ruled        []ruledBy  // what the person's rules have done
 	Split        *ui.Action // nil with one source
 	Delete       ui.Action
 	Form         ui.Form
@@ -51,14 +53,26 @@ func (h *Handler) listenPage(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, v.Name, listenPage(v))
 }
 
+// ruledBy is what a rule has done with a listen, in a sentence, and where that rule is.
+type ruledBy struct {
+	Says string
+	Rule ui.Named
+}
+
+func ruleLink(ctx context.Context, r playrules.Rule) ui.Named {
+	return ui.Named{Text: words.T(ctx, "playrules.open_rule", "Rule", r.Name),
+		URL: "/rules/" + strconv.FormatInt(r.ID, 10)}
+}
+
 // ruled says what a person's rules have done with a listen.
-func (h *Handler) ruled(ctx context.Context, user, id int64) (said []string, err error) {
+func (h *Handler) ruled(ctx context.Context, user, id int64) (said []ruledBy, err error) {
 	was, renamed, withheld, err := h.store.RuledBy(ctx, user, id)
 	for _, r := range renamed {
-		said = append(said, words.T(ctx, "playrules.named_by", "Was", was.Artist+" – "+was.Title, "Rule", r.Name))
+		said = append(said, ruledBy{words.T(ctx, "playrules.named_by", "Was", was.Artist+" – "+was.Title, "Rule",
+			r.Name), ruleLink(ctx, r)})
 	}
 	for _, r := range withheld {
-		said = append(said, words.T(ctx, "playrules.kept_by", "Rule", r.Name))
+		said = append(said, ruledBy{words.T(ctx, "playrules.kept_by", "Rule", r.Name), ruleLink(ctx, r)})
 	}
 	return said, err
 }

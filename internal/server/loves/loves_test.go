@@ -174,5 +174,5 @@ func TestListensSayWhatIsLoved(t *testing.T) {
 		http.StatusCreated)
 	require.NotContains(t, l.Page("/listens"), "♥")
 	l.say("rain")
-	require.Contains(t, l.Page("/listens"), "♥ Loved")
+	require.Contains(t, l.Page("/listens"), `aria-label="Loved" title="Loved">♥`)
 }

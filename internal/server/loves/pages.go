@@ -169,6 +169,8 @@ func stateOf(ctx context.Context, s LoveService) string {
 		return words.T(ctx, "loves.state.told")
 	case s.Reads && s.ReadAt.IsZero():
 		return words.T(ctx, "loves.state.unread")
+	case s.Reads && s.Takes:
+		return words.T(ctx, "loves.state.could")
 	case s.Reads:
 		return words.T(ctx, "loves.state.read")
 	}

@@ -85,7 +85,7 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 				URL: pageOf(library.KindAlbum, r.Links.Album)})
 		}
 		if r.Loved {
-			i.Tags = append(i.Tags, "♥ "+words.T(ctx, "loves.marked"))
+			i.Loved = words.T(ctx, "loves.marked")
 		}
 		if r.Approximate {
 			i.About = words.T(ctx, "listens.about")

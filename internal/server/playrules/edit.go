@@ -27,6 +27,7 @@ type editView struct {
 	Checks   []ui.Field
 	Hint     string // below them
 	Problem  string
+	Did      string // what it has done; empty for nothing
 	Found    string // how many listens it is about
 	Examples []ui.Item
 	More     []ui.Action
@@ -105,6 +106,11 @@ func (h *Handler) edit(c echo.Context, status int, r playrules.Rule) error {
 		if r.OfNames() && r.Kind != playrules.Withhold {
 			v.More = append(v.More, ui.Action{Label: words.T(ctx, "playrules.apply"), URL: pathOf(r) + "/apply"})
 		}
+		done, err := h.store.DoneBy(ctx, r.User)
+		if err != nil {
+			return err
+		}
+		v.Did = didWords(ctx, done[r.ID])
 		v.More = append(v.More, ui.Action{Label: words.T(ctx, "playrules.delete"), URL: pathOf(r) + "/delete"})
 	}
 	if err := v.fields(ctx, h, r); err != nil {

@@ -126,7 +126,7 @@ func (h *Handler) applyPage(c echo.Context) error {
 	ctx := c.Request().Context()
 	return h.core.Confirm(c, core.Confirmation{Title: words.T(ctx, "playrules.apply_title", "Name", r.Name),
 		Lead: words.T(ctx, "playrules.apply_lead"), Action: pathOf(r) + "/apply",
-		Button: words.T(ctx, "playrules.apply"), Back: pathOf(r)})
+		Button: words.T(ctx, "playrules.apply_do"), Back: pathOf(r)})
 }
 
 func (h *Handler) applyForm(c echo.Context) error {
@@ -153,9 +153,10 @@ func (h *Handler) deletePage(c echo.Context) error {
 	}
 	v := deleteView{Head: ui.Heading{Title: words.T(ctx, "playrules.delete_title", "Name", r.Name), Back: pathOf(r),
 		BackTo: r.Name}, Lead: words.T(ctx, "playrules.delete_lead"),
-		Do: []ui.Action{{Label: words.T(ctx, "playrules.delete_keep"), Post: pathOf(r) + "/delete", Main: true},
-			{Label: words.T(ctx, "playrules.delete_undo"), Post: pathOf(r) + "/delete",
-				Fields: []ui.Hidden{{Name: "undo", Value: "yes"}}}}}
+		Do: []ui.Action{{Label: words.T(ctx, "playrules.delete_undo"), Post: pathOf(r) + "/delete", Main: true,
+			Fields: []ui.Hidden{{Name: "undo", Value: "yes"}}},
+			{Label: words.T(ctx, "playrules.delete_keep"), Post: pathOf(r) + "/delete"},
+			{Label: words.T(ctx, "ui.cancel"), URL: pathOf(r)}}}
 	if d := done[r.ID]; d != (playrules.Done{}) {
 		v.Did = didWords(ctx, d)
 	}

@@ -167,9 +167,7 @@ func (f PlayRuleBody) rule(user, id int64) playrules.Rule {
 // ruleOf returns the rule that a request has, whose times of day are those of its reader.
 func (h *Handler) ruleOf(c echo.Context, f PlayRuleBody, id int64) playrules.Rule {
 	r := f.rule(core.UserOf(c).ID, id)
-	if zone := core.Zone(c); zone != time.UTC { // which is what stands for none
-		r.Zone = zone.String()
-	}
+	r.Zone = core.ZoneName(c)
 	return r
 }
 
@@ -357,7 +355,7 @@ func (h *Handler) preview(c echo.Context, r playrules.Rule) (out previewAnswer, 
 	return out, nil
 }
 
-// add counts a listen if a rule is about it, as any of its sources tells of it.
+// add counts a listen if a rule matches it as reported by any of its sources.
 func (out *previewAnswer) add(set *playrules.Set, r playrules.Rule, l library.StoredListen) {
 	for _, s := range l.Sources {
 		if s.Connection == library.ByHand {

@@ -57,7 +57,7 @@ func TestARuleIsTriedAppliedAndUndone(t *testing.T) {
 	require.EqualValues(t, 1, h.Call(http.MethodGet, at, "", 200)["renamed"])
 	id := h.Call(http.MethodGet, "/listens", "", 200)["listens"].([]any)[0].(map[string]any)["id"].(string)
 	require.Contains(t, h.Page("/listens/"+id),
-		"“Nina – Angie - Remastered 2009” came in, and your rule Old renamed it.")
+		"This came in as “Nina – Angie - Remastered 2009”. Your rule Old renamed it.")
 
 	h.Call(http.MethodPut, at, `{"name":"Rain","kind":"ignore","title":"rain"}`, 200)
 	hears(h, "Rain")

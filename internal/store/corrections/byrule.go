@@ -22,9 +22,9 @@ import (
 // atOnce is how many listens one transaction changes, so that other writers do not wait long.
 const atOnce = 5_000
 
-// ApplyPlayRule applies a rule that asks for names only to what was played before, and returns how many listens it has
-// changed. It may be called again, also after the rule was changed. What a person has changed themselves keeps its
-// names. A rule that asks for more, or withholds, changes nothing.
+// ApplyPlayRule applies a rule that asks only for names and lengths to what was played before, and returns how many
+// listens it has changed. It may be called again, also after the rule was changed. What a person has changed themselves
+// keeps its names. A rule that asks for more, or withholds, changes nothing.
 func (s *Store) ApplyPlayRule(ctx context.Context, r rules.Rule) (n int, err error) {
 	r.Off = false
 	set := rules.New([]rules.Rule{r}, time.UTC)
@@ -60,7 +60,7 @@ func (s *Store) ApplyPlayRule(ctx context.Context, r rules.Rule) (n int, err err
 	return n, nil
 }
 
-// ignore makes no listens of some that a rule is about, as a part of its correction. It returns of how many.
+// ignore removes those of some listens that a rule ignores, as a part of its correction. It returns how many.
 func (s *Store) ignore(ctx context.Context, r rules.Rule, set *rules.Set, some []int64) (int, error) {
 	all, err := s.ruled(ctx, s.db.Reader, r.User, some)
 	if err != nil {
@@ -83,8 +83,8 @@ func there(ctx context.Context, tx *sql.Tx, user, rule int64) error {
 		Scan(&id))
 }
 
-// deleteByRule deletes listens that a person's rule no longer counts as any, and returns how many. They join the rule's
-// correction, unless that is undone.
+// deleteByRule deletes listens that a person's rule ignores, and returns how many. They join the rule's correction,
+// unless that is undone.
 func (s *Store) deleteByRule(ctx context.Context, user, rule int64, ids []int64) (n int, err error) {
 	for chunk := range slices.Chunk(ids, listens.DeleteAtOnce) {
 		err = s.db.Write(ctx, func(tx *sql.Tx) error {
@@ -153,7 +153,6 @@ type ruled struct {
 	rules            []int64       // that have renamed it
 	edited, mine     bool          // its person has changed it since, and its names
 	added            bool          // its person has added it, and nobody else tells of it
-	facts            library.Track // that its new names get as well
 }
 
 // named reports whether a listen has the names of a track.
@@ -161,7 +160,7 @@ func (l ruled) named(t library.Track) bool {
 	return l.track.Title == t.Title && l.track.Artist == t.Artist && l.track.Album == t.Album
 }
 
-// ruled returns some listens of a person, also those that were made none of.
+// ruled returns some listens of a person, removed ones too.
 func (s *Store) ruled(ctx context.Context, q db.Querier, user int64, ids []int64) (all []ruled,
 	err error) {
 	scan := func(r db.Scanner) (v ruled, err error) {
@@ -204,8 +203,8 @@ func (s *Store) ruled(ctx context.Context, q db.Querier, user int64, ids []int64
 	return all, err
 }
 
-// by returns a listen's track as some rules rename it, whatever else they ask for: they have done so before. It is not
-// ok if one of them is no more, so that nobody knows.
+// by returns a listen's track as some rules rename it, whatever else they ask for: they have done so before. ok is
+// false if one of them no longer exists.
 func (l ruled) by(all []rules.Rule, ids []int64) (t library.Track, ok bool) {
 	var some []rules.Rule
 	for _, r := range all {
@@ -221,8 +220,7 @@ func (l ruled) by(all []rules.Rule, ids []int64) (t library.Track, ok bool) {
 func (s *Store) rename(ctx context.Context, tx *sql.Tx, user int64, some []ruled) error {
 	spellings, plays := make([]music.Spelling, len(some)), make([]delivery.Play, len(some))
 	for i, l := range some {
-		names := music.SpellingOf(l.track)
-		spellings[i] = names.With(l.facts)
+		spellings[i] = music.SpellingOf(l.track)
 		plays[i] = delivery.Play{Listen: l.id, At: time.UnixMilli(l.at)}
 	}
 	ids, err := s.catalogue.Shelve(ctx, tx, spellings)
@@ -302,7 +300,7 @@ func noLongerHeld(ctx context.Context, tx *sql.Tx, user, rule int64) error {
 	return db.ExecTx(ctx, tx, "UPDATE listen_columns SET version = version + 1 WHERE user_id = $1", user)
 }
 
-// takeBack takes the names of some listens back that a rule gave, and returns of how many.
+// takeBack undoes the names that a rule gave to some listens, and returns how many listens that changes.
 func (s *Store) takeBack(ctx context.Context, tx *sql.Tx, user, id int64, others []rules.Rule,
 	some []int64) (int, error) {
 	all, err := s.ruled(ctx, tx, user, some)
@@ -321,7 +319,6 @@ func (s *Store) takeBack(ctx context.Context, tx *sql.Tx, user, id int64, others
 		}
 		var ok bool
 		now.track, ok = l.by(others, now.rules)
-		now.facts = l.track
 		switch {
 		case !ok: // it keeps the names that it has
 		case l.mine:

@@ -25,10 +25,10 @@ func scanThere(r db.Scanner) (v library.LoveThere, err error) {
 	return v, err
 }
 
-// SaveLovesRead stores what a service lists, which was read at a time, and what follows from that for its person, and
-// returns how much was news. first says that it was never read before. Where some of what the service listed before is
-// missing, nothing is stored unless sure is set, and saved is false: a list that changes while it's read page by page
-// may hide something. It stores nothing either if the connection has changed since.
+// SaveLovesRead stores what a service listed at a time, and what that changes in what its person loves. It returns how
+// many tracks that changed. first says that the service was never read before. Where some of what the service listed
+// before is missing, nothing is stored unless sure is set, and saved is false: a list that changes while it's read page
+// by page may hide something. It stores nothing either if the connection has changed since.
 func (s *Store) SaveLovesRead(ctx context.Context, c library.Connection, listed []library.Love, at time.Time,
 	first, sure bool) (news int, saved bool, err error) {
 	err = s.db.WriteFor(ctx, c.User, func(ctx context.Context, tx *sql.Tx) error {
@@ -57,7 +57,7 @@ func (s *Store) SaveLovesRead(ctx context.Context, c library.Connection, listed 
 	return news, saved, err
 }
 
-// saveRead stores what follows from reading what a service lists, and has sent what others, or this one, lack.
+// saveRead stores the changes from reading a service's list, and enqueues what this service and the others lack.
 func (s *Store) saveRead(ctx context.Context, tx *sql.Tx, c library.Connection, r music.LovesRead,
 	at time.Time) (err error) {
 	for key, v := range r.Said {
@@ -101,8 +101,8 @@ func saveThere(ctx context.Context, tx *sql.Tx, c library.Connection, v library.
 // refusedFor is how long a track that a service has refused is not sent there again.
 const refusedFor = 7 * 24 * time.Hour
 
-// toSend selects what connection $2 of person $1 does not have as they think, and has not refused since $4. With $3 = 0
-// it takes no hates.
+// toSend selects the tracks whose score at connection $2 differs from what person $1 thinks, without those that it has
+// refused since $4. With $3 = 0 the connection takes no hates.
 const toSend = ` FROM loves l LEFT JOIN loves_there t
 	ON t.user_id = l.user_id AND t.match_key = l.match_key AND t.connection = $2
 	WHERE l.user_id = $1 AND coalesce(t.score, 0) <> CASE WHEN l.score < 0 AND $3 = 0 THEN 0 ELSE l.score END
@@ -190,15 +190,16 @@ func (s *Store) RetryLove(ctx context.Context, user int64, conn library.Connecti
 	})
 }
 
-// GoneLoves returns what a service doesn't list any more, and of which its person has not said what that means.
+// GoneLoves returns the tracks that a service no longer lists, as far as its person has not decided about them.
 func (s *Store) GoneLoves(ctx context.Context, user int64, conn library.ConnectionID) ([]library.LoveThere, error) {
 	return db.List(ctx, s.db.Reader, scanThere, selectThere+
 		"WHERE user_id = $1 AND connection = $2 AND gone = 1 ORDER BY artist, title", user, conn)
 }
 
-// DecideLoves does what a person has said about what a service doesn't list any more: it isn't loved here either, or
-// it stays, and is sent there again if the service is kept the same. What they have said of a track since counts. It
-// returns of how many tracks, or library.ErrNotFound if there is nothing to decide.
+// DecideLoves carries out a person's decision about the tracks that a service no longer lists. With follow they are no
+// longer loved here either; otherwise they stay, and are sent there again if the service is kept in sync. What the
+// person has said about a track since then counts. DecideLoves returns the number of tracks, or library.ErrNotFound if
+// there is nothing to decide.
 func (s *Store) DecideLoves(ctx context.Context, user int64, conn library.ConnectionID, follow bool) (n int,
 	err error) {
 	err = s.db.WriteFor(ctx, user, func(ctx context.Context, tx *sql.Tx) error {

@@ -213,7 +213,7 @@ func unforward(ctx context.Context, tx *sql.Tx, condition string, args ...any) e
 	return db.ExecTx(ctx, tx, "DELETE FROM forwards WHERE "+condition, args...)
 }
 
-// CancelEmpty cancels the deliveries of a person of which no listen is left, except those under way.
+// CancelEmpty cancels a person's deliveries that have no listens left, except those under way.
 func CancelEmpty(ctx context.Context, tx *sql.Tx, user int64) error {
 	if err := RecountAll(ctx, tx, user); err != nil {
 		return err

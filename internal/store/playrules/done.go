@@ -62,7 +62,7 @@ func (s *Store) RuledBy(ctx context.Context, user, listen int64) (was library.Tr
 	return was, renamed, withheld, err
 }
 
-// Held is what a person's rules have not sent somewhere.
+// Held collects the listens that a person's rules keep from being sent.
 type Held struct {
 	user int64
 	rows []any
@@ -71,7 +71,7 @@ type Held struct {
 // NewHeld returns a Held without listens.
 func NewHeld(user int64) Held { return Held{user: user} }
 
-// Add adds a listen of which rules made an outcome.
+// Add adds a listen where the outcome of the rules withholds it.
 func (h *Held) Add(listen int64, o playrules.Outcome) {
 	for _, w := range o.Withheld {
 		for _, to := range w.Targets() {
@@ -86,7 +86,7 @@ func (h *Held) Insert(ctx context.Context, tx *sql.Tx) error {
 		"ON CONFLICT DO NOTHING")
 }
 
-// ForgetGone forgets what rules have done to listens of a person that are no more.
+// ForgetGone forgets what rules did to listens of a person that no longer exist.
 func ForgetGone(ctx context.Context, tx *sql.Tx, user int64) error {
 	const gone = ` WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM listens l WHERE l.id = listen_id)
 		AND NOT EXISTS (SELECT 1 FROM removed_listens l WHERE l.id = listen_id)`
