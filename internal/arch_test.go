@@ -312,8 +312,8 @@ var arrows = map[string][]string{
 		"internal/resilience", "internal/server/core", "web",
 	},
 	// An archive has corrections as the API shows them.
-	"internal/server/export": {"internal/accounts", "internal/export", "internal/library", "internal/server/core",
-		"internal/server/corrections", "internal/server/loves", "internal/server/music"},
+	"internal/server/export": {"internal/accounts", "internal/activity", "internal/export", "internal/library",
+		"internal/server/core", "internal/server/corrections", "internal/server/loves", "internal/server/music"},
 	"internal/server/welcome": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/settings", "internal/sync"},
 	"internal/server/site": {

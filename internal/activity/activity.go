@@ -53,6 +53,8 @@ const (
 	PlayerAdded   Action = "player_added"   // Subject: its name
 	PlayerRenewed Action = "player_renewed" // got another secret; Subject: its name
 	PlayerRemoved Action = "player_removed" // Subject: its name
+	ListShared    Action = "list_shared"    // Subject: the name of the playlist
+	ListUnshared  Action = "list_unshared"  // Subject: the name of the playlist
 	YearShared    Action = "year_shared"    // Subject: the year
 	YearUnshared  Action = "year_unshared"  // Subject: the year
 

@@ -66,7 +66,7 @@ func TestEveryActionHasWords(t *testing.T) {
 		Connected, Reconnected, Disconnected, Paused, Resumed, Synced, Retried, Redriven, Discarded, ForwardingOn,
 		ForwardingOff, Imported, BreakerReset, KeyReset, UserAdded, PasswordChanged, UserRemoved, RoleChanged,
 		Invited, InvitationRevoked, Joined, ResetLinkMade, Exported, TokenMade, TokenRevoked, PlayerAdded,
-		PlayerRenewed, PlayerRemoved, YearShared, YearUnshared,
+		PlayerRenewed, PlayerRemoved, YearShared, YearUnshared, ListShared, ListUnshared,
 		ListeningShared, ListeningUnshared,
 		ChannelAdded, ChannelChanged, ChannelRemoved, Stopped, Recovered, Held, StillFailing, BreakerOpened,
 		BreakerClosed, UplinkLost, UplinkBack, KeyRefused, SignedIn, SignInFailed, PasswordReset,

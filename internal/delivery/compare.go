@@ -192,7 +192,7 @@ func (c *Copy) compare(ctx context.Context, there providers.PlaylistWriter, list
 	}
 	mark := markOf(ids)
 	switch {
-	case c.Marks == "" || strings.Contains(c.Marks, mark) && sameName(list.Name, name):
+	case c.Marks == "" || c.marked(mark) && sameName(list.Name, name):
 		c.Drift, c.Marks, c.Snapshot = "", mark, list.Snapshot
 	default:
 		c.Drift = Edited
@@ -263,6 +263,14 @@ func sameName(there, here string) bool {
 	}
 	there, here = plain(there), plain(here)
 	return there == here || there != "" && strings.HasPrefix(here, there)
+}
+
+// anything marks a copy that is being replaced in several calls: it may be like anything.
+const anything = "*"
+
+// marked reports whether a copy is like what was written, or may be.
+func (c *Copy) marked(mark string) bool {
+	return c.Marks == anything || strings.Contains(c.Marks, mark)
 }
 
 // markOf returns a short mark of a playlist's tracks.

@@ -71,7 +71,7 @@ func (d *loveDeliverer) deliver(ctx context.Context, c library.Connection, a *at
 func (d *loveDeliverer) tell(ctx context.Context, there providers.LoveTaker, c library.Connection,
 	all []library.LoveThere) (err error) {
 	var songs *songFinder
-	if shelf, ok := there.(providers.SongFinder); ok {
+	if shelf, ok := there.(providers.SongFinder); ok && d.registry.Get(c.Provider()).Takes.Library {
 		tracks := make([]library.Track, len(all))
 		for i, v := range all {
 			tracks[i] = trackOf(v.Love)

@@ -49,6 +49,9 @@ func (d *Deliveries) Leave(_ context.Context, user int64) error {
 	return nil
 }
 
+// ErrNotAllowed reports that a person has not allowed Reprise to write playlists at a service yet.
+var ErrNotAllowed = errors.New("the person has not allowed writing there")
+
 // ErrNotTaken reports that a provider does not take what it should be sent.
 var ErrNotTaken = errors.New("the service takes nothing of this kind")
 
@@ -91,10 +94,15 @@ func (d *Deliveries) Restore(ctx context.Context, user, playlist int64, version 
 
 // write has a provider hold a copy of what a reference names.
 func (d *Deliveries) write(ctx context.Context, user int64, ref string, conn library.ConnectionID) error {
-	if p := d.Registry.Get(conn.Provider()); p == nil || !p.Takes.Playlists {
+	p := d.Registry.Get(conn.Provider())
+	if p == nil || !p.Takes.Playlists {
 		return ErrNotTaken
 	}
-	if _, err := d.Store.Connection(ctx, user, conn); err != nil {
+	c, err := d.Store.Connection(ctx, user, conn)
+	if err == nil && !p.MayWrite(c.Credentials) {
+		err = ErrNotAllowed
+	}
+	if err != nil {
 		return err
 	}
 	if err := d.room(ctx); err != nil {

@@ -82,7 +82,8 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 		if !ok {
 			return fmt.Errorf("%s: adapter writes no playlists", c.ID)
 		}
-		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name}
+		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name,
+			piecewise: d.registry.Get(c.Provider()).Takes.Piecewise}
 		var err error
 		if back {
 			err = w.look(ctx, list)
@@ -116,13 +117,14 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 
 // playlistWriter writes one playlist.
 type playlistWriter struct {
-	store copyStore
-	there providers.PlaylistWriter
-	copy  *Copy
-	name  string
-	own   map[string]bool // by id: songs that the service has, because the playlist has them now; for a restore only
-	drift Drift           // why nothing was written: it was deleted or changed there
-	begun bool            // something was written
+	store     copyStore
+	there     providers.PlaylistWriter
+	copy      *Copy
+	name      string
+	own       map[string]bool // by id: songs that the playlist has now, so the service has them; for a restore only
+	drift     Drift           // why nothing was written: it was deleted or changed there
+	piecewise bool            // see providers.Takes
+	begun     bool            // something was written
 }
 
 // write makes the copy equal to ours. Known matches may be out of date: tracks that the playlist turns out not to hold
@@ -227,12 +229,15 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 		w.copy.Marks = is
 		return "unchanged", now, nil
 	}
-	if watched && is != wanted && !strings.Contains(w.copy.Marks, is) && !strings.HasSuffix(known.Name, w.mark()) {
+	if watched && is != wanted && !w.copy.marked(is) && !strings.HasSuffix(known.Name, w.mark()) {
 		w.drift = Edited
 		return "", nil, nil
 	}
-	// Both are what it may be like if the process ends before it knows.
-	if err := w.marks(ctx, is+" "+wanted); err != nil {
+	maybe := is + " " + wanted // what it may be like if the process ends before it knows
+	if w.piecewise {
+		maybe = anything
+	}
+	if err := w.marks(ctx, maybe); err != nil {
 		return "", nil, err
 	}
 	w.begun = true

@@ -198,7 +198,7 @@ func (lb *listenBrainz) jspf(l *playlist, whole bool) object {
 		for _, id := range l.tracks {
 			t, a := lb.home.song(id)
 			tracks = append(tracks, object{
-				"identifier": []string{"https://musicbrainz.org/recording/" + t.mbid},
+				"identifier": []string{recordingPrefix + t.mbid},
 				"title":      t.title, "creator": a.artist, "album": a.title, "duration": t.duration.Milliseconds(),
 				"extension": object{jspfTrack: object{
 					"added_by": creator, "added_at": l.changed.UTC().Format(time.RFC3339),

@@ -1,7 +1,9 @@
 package demo
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -107,4 +109,50 @@ func (h *household) playlist(service, id string) *playlist {
 		}
 	}
 	return nil
+}
+
+// Why a playlist cannot be changed.
+var (
+	errNoList = errors.New("there is no such playlist")
+	errOthers = errors.New("it is somebody else's playlist")
+)
+
+// addList gives a person one more playlist.
+func (h *household) addList(p *person, l *playlist) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p.playlists = append(p.playlists, l)
+}
+
+// changeList puts what f makes of a copy into the place of a person's own playlist.
+func (h *household) changeList(p *person, service, id string, now time.Time, f func(*playlist)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i, err := h.ownLocked(p, service, id)
+	if err != nil {
+		return err
+	}
+	l := *p.playlists[i]
+	f(&l)
+	l.changed = now
+	p.playlists[i] = &l
+	return nil
+}
+
+// ownLocked returns the index of a person's own playlist at a service among all of that person's. Somebody else's may
+// not be changed; a private one is not even there.
+func (h *household) ownLocked(p *person, service, id string) (int, error) {
+	here := func(l *playlist) bool { return l.service == service && l.id == id }
+	if i := slices.IndexFunc(p.playlists, here); i >= 0 {
+		if p.playlists[i].createdFor || p.playlists[i].owner != p.name {
+			return 0, errOthers
+		}
+		return i, nil
+	}
+	for _, other := range h.people {
+		if i := slices.IndexFunc(other.playlists, here); i >= 0 && other.playlists[i].public {
+			return 0, errOthers
+		}
+	}
+	return 0, errNoList
 }

@@ -231,16 +231,18 @@ func (sp *spotify) playlists(w http.ResponseWriter, r *http.Request, p *person) 
 		return
 	}
 	lists := sp.home.playlistsOf(Spotify, p.name)
-	sp.page(w, r, limit, len(lists), func(i int) object {
-		l := lists[i]
-		o := sp.ref("playlist", l.id, l.name)
-		o["collaborative"], o["description"], o["images"] = false, l.description, []object{}
-		o["owner"] = sp.user(l.owner)
-		o["primary_color"], o["public"] = nil, l.public
-		o["snapshot_id"] = base64.StdEncoding.EncodeToString([]byte(l.version()))
-		o["items"] = object{"href": o["href"].(string) + "/items", "total": l.rows()}
-		return o
-	})
+	sp.page(w, r, limit, len(lists), func(i int) object { return sp.list(lists[i]) })
+}
+
+// list describes a playlist without its tracks.
+func (sp *spotify) list(l *playlist) object {
+	o := sp.ref("playlist", l.id, l.name)
+	o["collaborative"], o["description"], o["images"] = false, l.description, []object{}
+	o["owner"] = sp.user(l.owner)
+	o["primary_color"], o["public"] = nil, l.public
+	o["snapshot_id"] = base64.StdEncoding.EncodeToString([]byte(l.version()))
+	o["items"] = object{"href": o["href"].(string) + "/items", "total": l.rows()}
+	return o
 }
 
 // rows returns the number of items that Spotify counts in a list.

@@ -100,6 +100,12 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /v1/me/tracks", sp.api("user-library-read", sp.liked))
 	mux.HandleFunc("GET /v1/me/playlists", sp.api("playlist-read-private", sp.playlists))
 	mux.HandleFunc("GET /v1/playlists/{id}/items", sp.api("playlist-read-private", sp.items))
+	mux.HandleFunc("GET /v1/search", sp.api("", sp.search))
+	mux.HandleFunc("POST /v1/me/playlists", sp.api("playlist-modify-private", sp.createPlaylist))
+	mux.HandleFunc("GET /v1/playlists/{id}", sp.api("playlist-read-private", sp.onePlaylist))
+	mux.HandleFunc("PUT /v1/playlists/{id}", sp.api("playlist-modify-private", sp.renamePlaylist))
+	mux.HandleFunc("PUT /v1/playlists/{id}/items", sp.api("playlist-modify-private", sp.putItems))
+	mux.HandleFunc("POST /v1/playlists/{id}/items", sp.api("playlist-modify-private", sp.putItems))
 	mux.HandleFunc("/v1/playlists/{id}/tracks", sp.api("", func(w http.ResponseWriter, _ *http.Request, _ *person) {
 		spotifyError(w, http.StatusForbidden, "Forbidden")
 	}))

@@ -109,6 +109,22 @@ func (w *World) SetPlaylist(service, account string, l List) {
 	p.playlists = lists
 }
 
+// Playlists returns the playlists of an account at a service, with the artists and titles of their songs.
+func (w *World) Playlists(service, account string) (all []List) {
+	for _, l := range w.home.playlistsOf(service, account) {
+		list := List{ID: l.id, Name: l.name, Privacy: "private"}
+		if l.public {
+			list.Privacy = "public"
+		}
+		for _, id := range l.tracks {
+			t, a := w.home.song(id)
+			list.Songs = append(list.Songs, Song{Artist: a.artist, Title: t.title})
+		}
+		all = append(all, list)
+	}
+	return all
+}
+
 // song returns a track and its album. The caller does not hold the lock.
 func (h *household) song(id int) (*track, *album) {
 	if id < len(h.cat.tracks) {

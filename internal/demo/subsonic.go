@@ -358,16 +358,20 @@ func (h *household) played(p *person) map[int]count {
 }
 
 func (h *household) localTracks() []int {
-	var ids []int
+	return h.tracks(func(a *album) bool { return a.local })
+}
+
+// tracks returns the ids of all tracks on some albums.
+func (h *household) tracks(on func(*album) bool) (ids []int) {
 	for i := range h.cat.tracks {
-		if h.cat.albumOf(i).local {
+		if on(h.cat.albumOf(i)) {
 			ids = append(ids, i)
 		}
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	for i, a := range h.added {
-		if a.album.local {
+	for i := range h.added {
+		if on(&h.added[i].album) {
 			ids = append(ids, len(h.cat.tracks)+i)
 		}
 	}

@@ -33,18 +33,7 @@ func (nd *navidrome) search3(r *http.Request, p *person) (object, *subsonicError
 	if !r.Form.Has("query") {
 		return nil, &subsonicError{errParameter, "missing parameter: 'query'"}
 	}
-	wanted := terms(r.FormValue("query"))
-	var found []int
-	for _, id := range nd.home.localTracks() {
-		t, a := nd.home.song(id)
-		has := terms(t.title + " " + a.artist + " " + a.title)
-		begins := func(w string) bool {
-			return slices.ContainsFunc(has, func(h string) bool { return strings.HasPrefix(h, w) })
-		}
-		if !slices.ContainsFunc(wanted, func(w string) bool { return !begins(w) }) {
-			found = append(found, id)
-		}
-	}
+	found := nd.home.search(nd.home.localTracks(), r.FormValue("query"))
 	offset := min(queryInt(r, "songOffset", 0), len(found))
 	found = found[offset:min(len(found), offset+queryInt(r, "songCount", 20))]
 	result, played := object{}, nd.home.played(p)
@@ -56,6 +45,22 @@ func (nd *navidrome) search3(r *http.Request, p *person) (object, *subsonicError
 		result["song"] = songs
 	}
 	return object{"searchResult3": result}, nil
+}
+
+// search returns those of some tracks in whose title, artist or album every word of a text begins a word.
+func (h *household) search(among []int, text string) (found []int) {
+	wanted := terms(text)
+	for _, id := range among {
+		t, a := h.song(id)
+		has := terms(t.title + " " + a.artist + " " + a.title)
+		begins := func(w string) bool {
+			return slices.ContainsFunc(has, func(h string) bool { return strings.HasPrefix(h, w) })
+		}
+		if !slices.ContainsFunc(wanted, func(w string) bool { return !begins(w) }) {
+			found = append(found, id)
+		}
+	}
+	return found
 }
 
 // terms are the words of a text in lower case, without accents and punctuation.
@@ -102,10 +107,8 @@ func (nd *navidrome) createPlaylist(r *http.Request, p *person) (object, *subson
 	nd.created++
 	id = base62("created" + strconv.Itoa(nd.created))
 	nd.mu.Unlock()
-	nd.home.mu.Lock()
-	p.playlists = append(p.playlists,
+	nd.home.addList(p,
 		&playlist{service: Navidrome, id: id, name: name, owner: p.name, changed: nd.opts.Now(), tracks: songs})
-	nd.home.mu.Unlock()
 	return nd.wholePlaylist(id, p)
 }
 
@@ -147,39 +150,25 @@ func (nd *navidrome) updatePlaylist(r *http.Request, p *person) (object, *subson
 func (nd *navidrome) deletePlaylist(r *http.Request, p *person) (object, *subsonicError) {
 	nd.home.mu.Lock()
 	defer nd.home.mu.Unlock()
-	i, e := nd.home.ownLocked(p, r.FormValue("id"))
-	if e == nil {
+	i, err := nd.home.ownLocked(p, Navidrome, r.FormValue("id"))
+	if err == nil {
 		p.playlists = slices.Delete(p.playlists, i, i+1)
 	}
-	return object{}, e
+	return object{}, listError(err)
 }
 
 // change puts what f makes of a copy into the place of a person's own playlist.
 func (nd *navidrome) change(p *person, id string, f func(*playlist)) *subsonicError {
-	nd.home.mu.Lock()
-	defer nd.home.mu.Unlock()
-	i, e := nd.home.ownLocked(p, id)
-	if e != nil {
-		return e
-	}
-	l := *p.playlists[i]
-	f(&l)
-	l.changed = nd.opts.Now()
-	p.playlists[i] = &l
-	return nil
+	return listError(nd.home.changeList(p, Navidrome, id, nd.opts.Now(), f))
 }
 
-// ownLocked returns the index of a person's own playlist at Navidrome among all of that person's. Somebody
-// else's may not be changed; a private one is not even there.
-func (h *household) ownLocked(p *person, id string) (int, *subsonicError) {
-	here := func(l *playlist) bool { return l.service == Navidrome && l.id == id }
-	if i := slices.IndexFunc(p.playlists, here); i >= 0 {
-		return i, nil
+// listError is the answer to a change of a playlist that failed.
+func listError(err error) *subsonicError {
+	switch err {
+	case nil:
+		return nil
+	case errOthers:
+		return &subsonicError{errForbidden, "User is not authorized for the given operation"}
 	}
-	for _, other := range h.people {
-		if i := slices.IndexFunc(other.playlists, here); i >= 0 && other.playlists[i].public {
-			return 0, &subsonicError{errForbidden, "User is not authorized for the given operation"}
-		}
-	}
-	return 0, &subsonicError{errNotFound, "Playlist not found"}
+	return &subsonicError{errNotFound, "Playlist not found"}
 }

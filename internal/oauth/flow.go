@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -71,6 +72,7 @@ type Request struct {
 	Session     string // any text that identifies the browser's session
 	RedirectURI string
 	ReturnTo    string
+	Write       bool // ask for the scopes of writing, too
 }
 
 // Begin returns the address at the provider that the person's browser has to open.
@@ -96,7 +98,11 @@ func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 	for name, value := range r.Provider.OAuth.AuthParams {
 		options = append(options, oauth2.SetAuthURLParam(name, value))
 	}
-	return config(r.Provider.OAuth, r.RedirectURI).AuthCodeURL(state, options...), nil
+	asked := config(r.Provider.OAuth, r.RedirectURI)
+	if r.Write {
+		asked.Scopes = slices.Concat(asked.Scopes, r.Provider.OAuth.WriteScopes)
+	}
+	return asked.AuthCodeURL(state, options...), nil
 }
 
 // Grant is a new authorization. It has not been proved yet.

@@ -256,6 +256,9 @@ func merge(old library.Credentials, t *oauth2.Token) library.Credentials {
 	if t.RefreshToken != "" {
 		c[refreshToken] = t.RefreshToken
 	}
+	if granted, _ := t.Extra("scope").(string); granted != "" {
+		c[providers.ScopeField] = granted
+	}
 	delete(c, tokenEnd)
 	if life := time.Until(t.Expiry); life > 0 { // zero or negative: some servers' way to name none
 		c[tokenEnd] = t.Expiry.Add(-min(early, life/2)).UTC().Format(time.RFC3339Nano)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise/internal/library"
@@ -93,9 +94,25 @@ type OAuth struct {
 	AuthURL      string
 	TokenURL     string
 	Scopes       []string
-	AuthParams   map[string]string // further parameters of the authorization request
+	// WriteScopes are asked for beside Scopes once a person wants something written; see [Provider.MayWrite]. The
+	// token endpoint must name the scopes that were granted.
+	WriteScopes []string
+	AuthParams  map[string]string // further parameters of the authorization request
 	// Months is the lifetime of an authorization in months; 0 means unlimited.
 	Months int
+}
+
+// ScopeField is the credential with the scopes that a person has granted, as the token endpoint named them: separated
+// by spaces.
+const ScopeField = "scope"
+
+// MayWrite reports whether an authorization lets playlists be written, as far as the provider has scopes for that.
+func (p *Provider) MayWrite(cred library.Credentials) bool {
+	if p.OAuth == nil {
+		return true
+	}
+	granted := strings.Fields(cred[ScopeField])
+	return !slices.ContainsFunc(p.OAuth.WriteScopes, func(s string) bool { return !slices.Contains(granted, s) })
 }
 
 // SignIn is a provider's own protocol for consent in the browser: its page redirects back with a token, which is

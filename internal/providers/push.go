@@ -23,6 +23,9 @@ type Takes struct {
 	Repeat    string
 	Library   bool // plays are of songs in the person's own library: the adapter is a LibraryTaker
 	Playlists bool // the adapter is a PlaylistWriter
+	// Piecewise means that a playlist is replaced in several calls. After one of them failed, it may be neither what it
+	// was nor what it shall be.
+	Piecewise bool
 	Archive   bool // the adapter is an ObjectStore
 	Deletions bool // listens can be deleted there: the adapter is a ListenDeleter
 	Playing   bool // what is playing now is shown there: the adapter is a PlayingTaker
@@ -56,8 +59,8 @@ type PlayingTaker interface {
 	Playing(ctx context.Context, t library.Track) error
 }
 
-// LoveTaker is an adapter that can set what an account loves. If it is a SongFinder as well, it gets tracks by their
-// SourceIDs.
+// LoveTaker is an adapter that can set what an account loves. If songs are of the person's own library, see Takes, it
+// gets them by their SourceIDs.
 type LoveTaker interface {
 	// Love sets the score of a track, and returns its SourceID if the provider lists it by one. Setting a score that it
 	// has already is no error. A track that the provider doesn't know is an item failure. A score of library.Hated

@@ -14,7 +14,7 @@ var leaderless = map[string]map[string]bool{
 	http.MethodGet: routeSet(`
 		/ /activity /complete /complete/:id/:month /complete/:id/:month/gone /connections/:id
 		/connections/:id/runs /corrections /corrections/suspicious /deliveries
-		/export /help /help/:page /imports /invitation /invitation/:code /listening /listening/years
+		/export /help /help/:page /imports /invitation /invitation/:code /list/:file /listening /listening/years
 		/listening/years/:year /listens /listens/:id /listens/delete /listens/new /login /loved /loved/at/:id
 		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
 		/music/:kind/:id/split /notifications /now /offline /players /players/:id /players/:id/remove
@@ -39,7 +39,8 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/loves/services
 		/api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing /api/v1/openapi.yaml /api/v1/players
 		/api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id
-		/api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number /api/v1/recipes
+		/api/v1/playlists/:id/address /api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number
+		/api/v1/recipes
 		/api/v1/recipes/:id /api/v1/rules /api/v1/rules/:id /api/v1/search /api/v1/sessions
 		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/people /api/v1/stats/summary
 		/api/v1/stats/top/:kind /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
@@ -50,7 +51,8 @@ var leaderless = map[string]map[string]bool{
 		/listens/:id /listens/:id/split /listens/delete /listens/new /login /logout /loved
 		/music/:kind/:id/merge /music/:kind/:id/rename /music/:kind/:id/split /music/track/:id/love
 		/notifications/:id/ack /players /players/:id /players/:id/pause /players/:id/remove /players/:id/resume
-		/players/:id/secret /players/allow /reset /rules /rules/:id /rules/:id/apply /rules/:id/delete
+		/players/:id/secret /players/allow
+		/reset /rules /rules/:id /rules/:id/apply /rules/:id/delete
 		/rules/:id/switch /rules/upload /settings/account/look /settings/account/name
 		/settings/account/password /settings/account/sessions/:id/end /settings/account/sessions/end
 		/settings/account/sharing /settings/people /settings/people/:id/name /settings/people/:id/reset
@@ -75,8 +77,8 @@ var leaderless = map[string]map[string]bool{
 	`),
 	http.MethodDelete: routeSet(`
 		/api/v1/admin/invitations/:id /api/v1/admin/users/:id/sessions /api/v1/imports/:id
-		/api/v1/listens/:id /api/v1/players/:id /api/v1/recipes/:id /api/v1/rules/:id /api/v1/session /api/v1/sessions
-		/api/v1/sessions/:id
+		/api/v1/listens/:id /api/v1/players/:id /api/v1/recipes/:id
+		/api/v1/rules/:id /api/v1/session /api/v1/sessions /api/v1/sessions/:id
 		/api/v1/tokens/:id /api/v1/tracks/:id/love
 	`),
 }

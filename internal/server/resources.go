@@ -90,6 +90,7 @@ type resources struct {
 	settings  *settings.Handler
 	feed      *feed.Handler
 	years     *years.Handler
+	exports   *export.Handler
 	door      *players.Door
 	resources []resource
 	described func() ([]byte, error) // the API, in YAML
@@ -144,7 +145,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		reach:  at,
 		core:   k,
 		people: entry,
-		years:  lookBack,
+		years:  lookBack, exports: exports,
 		door: players.NewDoor(desk, c.Store, k.Path, func(r *http.Request) string {
 			return at.Load().extract(r)
 		}),

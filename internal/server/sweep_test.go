@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/server/core"
 	"reprise/internal/server/servertest"
 	"reprise/web/static"
 )
@@ -37,6 +38,7 @@ var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.
 	"GET /invitation/:code", "GET /invitation", "POST /invitation", "POST /api/v1/invitation",
 	"GET /reset/:code", "GET /reset", "POST /reset", "POST /api/v1/reset", "POST /language",
 	"GET /year/:code", "GET /year/:code/card.png", "GET /year/:code/card.svg",
+	"GET /list/:file",
 	"GET /help", "GET /help/:page"}
 
 // The API has its own test, which also tries tokens.
@@ -107,7 +109,7 @@ func requireHeaders(t *testing.T, name string, w *httptest.ResponseRecorder) {
 	}
 	require.Equal(t, "nosniff", head.Get("X-Content-Type-Options"), name)
 	referrer := "same-origin"
-	if strings.Contains(name, "/:code") { // the address is a secret
+	if strings.Contains(name, "/:code") || name == "GET "+core.OpenList { // the address is a secret
 		referrer = "no-referrer"
 	}
 	require.Equal(t, referrer, head.Get("Referrer-Policy"), name)

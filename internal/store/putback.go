@@ -174,7 +174,7 @@ func (s *Store) compare(ctx context.Context) (r Restored, err error) {
 			`UPDATE sending_players SET hash = w.hash, last_four = w.last_four, proof = w.proof, kind = w.kind,
 				session_hash = w.session_hash, api_key = w.api_key, grant_hash = '' FROM was.sending_players w
 				WHERE w.id = sending_players.id`,
-			"DELETE FROM year_links WHERE hash NOT IN (SELECT w.hash FROM was.year_links w)",
+			"DELETE FROM shares WHERE hash NOT IN (SELECT w.hash FROM was.shares w)",
 			"UPDATE users SET password_hash = w.password_hash FROM was.users w WHERE w.id = users.id AND w.role <> '" +
 				people.Leaving + "'",
 			// Nobody is locked out: an administrator stays one where all others are unknown here.

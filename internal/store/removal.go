@@ -183,7 +183,7 @@ var belongings = []belonging{
 	{"ruled_listens", []string{"listen_id"}},
 	{"withheld", []string{"listen_id", "connection", "rule_id"}},
 	{"sending_players", []string{"id"}}, // with what was refused of them
-	{"year_links", []string{"id"}},
+	{"shares", []string{"id"}},
 	{"links", []string{"id"}},
 	{"sessions", []string{"id"}},
 	{"activity", []string{"id"}},
@@ -261,7 +261,7 @@ func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, 
 		for _, step := range []string{
 			"DELETE FROM tokens WHERE user_id = $1",
 			"DELETE FROM links WHERE user_id = $1 OR made_by = $1",
-			"DELETE FROM year_links WHERE user_id = $1",
+			"DELETE FROM shares WHERE user_id = $1",
 			"DELETE FROM sessions WHERE user_id = $1",
 			"DELETE FROM oauth_states WHERE user_id = $1",
 			"DELETE FROM answers WHERE user_id = $1",

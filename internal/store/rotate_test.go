@@ -39,8 +39,8 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	_, err = s.AddLink(t.Context(), accounts.Link{Kind: accounts.Invitation, Hash: accounts.HashToken("a code"),
 		Code: "a code", Role: accounts.Member, ExpiresAt: time.Now().Add(time.Hour)}, 1)
 	require.NoError(t, err)
-	require.NoError(t, s.KeepYearLink(t.Context(), library.YearLink{User: user, Year: 2025, Code: "another code",
-		Hash: accounts.HashToken("another code")}))
+	require.NoError(t, s.KeepShare(t.Context(), library.Share{User: user, Kind: library.ShareYear, Subject: "2025",
+		Code: "another code", Hash: accounts.HashToken("another code")}))
 	require.NoError(t, s.SaveSettings(t.Context(), []settings.Stored{
 		{Path: "providers.spotify.client_secret", Value: "a client secret", Secret: true}}, nil))
 }
@@ -115,7 +115,7 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	links, err := again.Invitations(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "a code", links[0].Code)
-	year, err := again.YearLink(t.Context(), user, 2025)
+	year, err := again.Share(t.Context(), user, library.ShareYear, "2025")
 	require.NoError(t, err)
 	require.Equal(t, "another code", year.Code)
 	require.Equal(t, 1, number(t, again, "SELECT count(*) FROM facts WHERE value = 'not a secret'"))

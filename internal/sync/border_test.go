@@ -84,6 +84,7 @@ func TestABreakOffWithinAnInstantLosesNothing(t *testing.T) {
 	all := Options{}.withDefaults()
 	opt.Store(&all)
 	rd := &reader{opt: opt, store: k, bus: &events.Bus{}, log: slog.New(slog.DiscardHandler),
+		guard:  NewGuard(GuardOptions{Registry: providers.NewRegistry()}),
 		last:   &lastReads{of: map[Key]lastRead{}},
 		perils: &perils{store: k, log: slog.New(slog.DiscardHandler)},
 		habits: &habits{of: map[Key]*habit{}, seeded: map[string]bool{}}}

@@ -52,7 +52,7 @@ func (rd *reader) readListens(
 	if r.position, err = parsePosition(text); err != nil {
 		return 0, err
 	}
-	if _, ok := source.(providers.LibraryTaker); ok {
+	if p := rd.guard.opt.Registry.Get(c.Provider()); p != nil && p.Takes.Library {
 		if r.looked, err = rd.store.LastSending(ctx); err != nil {
 			return 0, err
 		}

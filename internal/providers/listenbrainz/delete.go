@@ -29,7 +29,7 @@ func (a *adapter) DeleteListen(ctx context.Context, sourceID string) error {
 	seconds, msid, _ := strings.Cut(sourceID, ":")
 	at, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || !mbidForm.MatchString(msid) { // it came from a file, or from a server without ids
-		return a.undeletable("a listen without an id", words.New("listenbrainz.unknown", service...))
+		return a.refusal(deleteRoute, "a listen without an id", words.New("listenbrainz.unknown", service...))
 	}
 	body, err := json.Marshal(struct {
 		At   int64  `json:"listened_at"`
@@ -38,21 +38,21 @@ func (a *adapter) DeleteListen(ctx context.Context, sourceID string) error {
 	if err != nil {
 		return err
 	}
-	if err = a.change(ctx, deleteRoute, body, deleteTable); err == nil {
+	if err = a.change(ctx, deleteRoute, deleteRoute, body, deleteTable); err == nil {
 		return nil
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == notFound {
 		return nil
 	}
 	if a.server.own && lacking(offered(err)) { // nothing else is wrong with a server that lacks only this
-		return a.undeletable(err.Error(), words.New("listenbrainz.no_deleting", service...))
+		return a.refusal(deleteRoute, err.Error(), words.New("listenbrainz.no_deleting", service...))
 	}
 	return err
 }
 
 // change sends a change, which is answered with a status only.
-func (a *adapter) change(ctx context.Context, route string, body []byte, t providers.Table) error {
-	answer, err := a.send(ctx, http.MethodPost, route, route, body, t)
+func (a *adapter) change(ctx context.Context, route, path string, body []byte, t providers.Table) error {
+	answer, err := a.send(ctx, http.MethodPost, route, path, body, t)
 	if err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func (a *adapter) change(ctx context.Context, route string, body []byte, t provi
 	return nil
 }
 
-// undeletable returns the error of a listen that the server does not delete.
-func (a *adapter) undeletable(message string, advice words.Text) error {
+// refusal returns the error of a call that isn't made because its item is nothing for the server.
+func (a *adapter) refusal(route, message string, advice words.Text) error {
 	m := onItem(a.server.named(advice))
-	return &resilience.AnswerError{Endpoint: http.MethodPost + " " + deleteRoute, Status: http.StatusBadRequest,
+	return &resilience.AnswerError{Endpoint: http.MethodPost + " " + route, Status: http.StatusBadRequest,
 		Message: resilience.Excerpt(message), Meaning: &m}
 }

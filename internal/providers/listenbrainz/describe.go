@@ -33,10 +33,11 @@ func Describe() providers.Description {
 			endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute),
 			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute,
 			http.MethodPost + " " + deleteRoute, endpoint(feedbackRoute), http.MethodPost + " " + loveRoute,
-			endpoint(lookupRoute),
+			endpoint(lookupRoute), http.MethodPost + " " + createRoute, http.MethodPost + " " + editRoute,
+			http.MethodPost + " " + addRoute, http.MethodPost + " " + removeRoute,
 		},
 		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission, Deletions: true, Playing: true,
-			Loves: true, Hates: true,
+			Loves: true, Hates: true, Playlists: true, Piecewise: true,
 			Repeat: "It stores the same names at the same second once, and Reprise sends the same names again, " +
 				"unless you have corrected them since. Koito and Maloja, which have the same API, store a track " +
 				"once for each second, too."},

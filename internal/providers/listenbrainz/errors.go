@@ -101,6 +101,7 @@ func tables() providers.Tables {
 			{Calls: "all calls", Table: table},
 			{Calls: "calls about the own user", Table: userTable},
 			{Calls: "calls about one playlist", Table: playlistTable},
+			{Calls: "changing a playlist", Table: writeTable},
 			{Calls: "submitting listens", Table: submitTable},
 			{Calls: "deleting a listen", Table: deleteTable},
 			{Calls: "compatible servers, before all others", Table: elsewhereTable},

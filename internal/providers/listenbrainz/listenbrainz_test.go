@@ -157,6 +157,10 @@ func TestTable(t *testing.T) {
 		{call: "playlists", status: 404, golden: "404-route.json", want: onItem},
 		{call: "tracks", status: 401, golden: "401.json", want: auth, advice: "user token"},
 		{call: "tracks", status: 404, golden: "404-playlist.json", want: onItem, code: "not_found", advice: "gone"},
+		{call: "add", status: 400, golden: "400-add.json", want: onItem, advice: "change this playlist"},
+		{call: "add", status: 401, golden: "401.json", want: auth, advice: "user token"},
+		{call: "add", status: 403, golden: "403-add.json", want: onItem, advice: "change this playlist"},
+		{call: "add", status: 404, golden: "404-playlist.json", want: onItem, code: "not_found", advice: "gone"},
 		{call: "listens", status: 400, golden: "400.json", want: onItem},
 		{call: "submit", status: 400, golden: "400-submit.json", want: onItem, advice: "this listen"},
 		{call: "submit", status: 401, golden: "401.json", want: auth, advice: "user token"},
@@ -233,6 +237,8 @@ func call(t *testing.T, a *adapter, name string) (err error) {
 		_, err = collect(a.Playlists(t.Context()))
 	case "tracks":
 		_, err = collect(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}, nil))
+	case "add":
+		err = a.add(t.Context(), "x", []string{roygbivID})
 	case "submit":
 		outcomes, e := a.Submit(t.Context(), []library.StoredListen{{Listen: roygbiv}})
 		require.Nil(t, outcomes, "no listen counts as handled")

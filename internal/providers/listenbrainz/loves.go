@@ -12,7 +12,6 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
 	"reprise/internal/words"
 )
 
@@ -105,9 +104,14 @@ func (a *adapter) Love(ctx context.Context, v library.Love) (id string, err erro
 	case mbidForm.MatchString(v.RecordingMBID):
 		id = byMBID + v.RecordingMBID
 	default:
-		if id, err = a.lookUp(ctx, v); err != nil {
+		found, err := a.lookUp(ctx, v.Artist, v.Title)
+		if err == nil && found.SourceID == "" {
+			err = a.refusal(loveRoute, "no such recording", words.New("listenbrainz.no_recording", service...))
+		}
+		if err != nil {
 			return "", err
 		}
+		id = byMBID + found.SourceID
 	}
 	body := struct {
 		MBID  string `json:"recording_mbid,omitempty"`
@@ -123,35 +127,5 @@ func (a *adapter) Love(ctx context.Context, v library.Love) (id string, err erro
 	if err != nil {
 		return "", err
 	}
-	return id, offered(a.change(ctx, loveRoute, text, loveTable))
-}
-
-// lookUp returns the id that ListenBrainz has for the names of a track. Its error is an item failure if it
-// has none.
-func (a *adapter) lookUp(ctx context.Context, v library.Love) (string, error) {
-	query := url.Values{"artist_name": {clean(v.Artist)}, "recording_name": {clean(v.Title)}}
-	answer, err := a.get(ctx, lookupRoute, lookupRoute, query, table)
-	if a.server.own && lacking(offered(err)) {
-		return "", a.unknown()
-	}
-	if err != nil {
-		return "", err
-	}
-	var found struct {
-		MBID string `json:"recording_mbid"`
-	}
-	if err := providers.DecodeJSON(answer, &found); err != nil {
-		return "", err
-	}
-	if !mbidForm.MatchString(found.MBID) {
-		return "", a.unknown()
-	}
-	return byMBID + found.MBID, nil
-}
-
-// unknown returns the error of a track that the server doesn't know.
-func (a *adapter) unknown() error {
-	m := onItem(a.server.named(words.New("listenbrainz.no_recording", service...)))
-	return &resilience.AnswerError{Endpoint: http.MethodPost + " " + loveRoute, Status: http.StatusBadRequest,
-		Code: "not_sent", Message: "no such recording", Meaning: &m}
+	return id, offered(a.change(ctx, loveRoute, loveRoute, text, loveTable))
 }

@@ -27,10 +27,12 @@ type jspf struct {
 	Playlist struct {
 		Identifier string      `json:"identifier"` // a URL that ends in the MBID
 		Title      string      `json:"title"`
+		Annotation string      `json:"annotation"`
 		TrackCount int         `json:"track_count"` // not from every server
 		Tracks     []jspfTrack `json:"track"`
 		Extension  struct {
 			Playlist struct {
+				access
 				ModifiedAt string          `json:"last_modified_at"`
 				TrackCount int             `json:"track_count"`
 				Metadata   json.RawMessage `json:"additional_metadata"`
@@ -184,17 +186,28 @@ func (a *adapter) Tracks(
 	}
 }
 
-func (a *adapter) tracks(ctx context.Context, id string) ([]library.Track, error) {
-	answer, err := a.get(ctx, playlistRoute, "/1/playlist/"+url.PathEscape(id), nil, playlistTable)
+// playlist reads a playlist. It is the zero playlist for an empty answer.
+func (a *adapter) playlist(ctx context.Context, id string) (body jspf, err error) {
+	answer, err := a.get(ctx, playlistRoute, pathOf(playlistRoute, id), nil, playlistTable)
 	if err != nil || answer.Empty() {
-		return nil, err
+		return body, err
 	}
-	var body jspf
 	if err := providers.DecodeJSON(answer, &body); err != nil {
-		return nil, err
+		return body, err
 	}
 	if body.Playlist.Tracks == nil {
-		return nil, providers.Broken(endpoint(playlistRoute), "a playlist without a list of tracks")
+		return body, providers.Broken(endpoint(playlistRoute), "a playlist without a list of tracks")
+	}
+	return body, nil
+}
+
+// pathOf returns the path of a route about a playlist.
+func pathOf(route, id string) string { return strings.Replace(route, "{mbid}", url.PathEscape(id), 1) }
+
+func (a *adapter) tracks(ctx context.Context, id string) ([]library.Track, error) {
+	body, err := a.playlist(ctx, id)
+	if err != nil || len(body.Playlist.Tracks) == 0 {
+		return nil, err
 	}
 	tracks := make([]library.Track, len(body.Playlist.Tracks))
 	for i := range body.Playlist.Tracks {

@@ -63,7 +63,7 @@ func (f *far) open(learned ...string) providers.Adapter {
 }
 
 func (f *far) submit(plays ...library.StoredListen) ([]error, error) {
-	return providertest.Submit(f.t.Context(), f.open().(providers.ListenTaker), plays)
+	return providertest.Submit(f.t.Context(), f.open().(providers.LibraryTaker), plays)
 }
 
 // of returns the parameters of all calls of a method.
@@ -170,7 +170,7 @@ func TestNothingIsSentWhenALookupFails(t *testing.T) {
 		require.Nil(t, outcomes)
 	}
 	f := newFar(t, map[string][]string{"ping": {"status 404"}})
-	_, err := providertest.Submit(t.Context(), f.open("auth", "").(providers.ListenTaker),
+	_, err := providertest.Submit(t.Context(), f.open("auth", "").(providers.LibraryTaker),
 		[]library.StoredListen{joga})
 	requireVerdict(t, generic, err)
 }

@@ -27,7 +27,7 @@ func TestReadsAreRepeatedAndWritesAreNot(t *testing.T) {
 					"scrobble": {"status 503", "done.json"}, "createPlaylist": {"status 503", "done.json"}})
 				f.eager = true
 				ctx := t.Context()
-				taker := f.open("form", form).(providers.ListenTaker)
+				taker := f.open("form", form).(providers.LibraryTaker)
 				_, err := providertest.Submit(ctx, taker, []library.StoredListen{roygbiv})
 				require.Error(t, err)
 				require.Equal(t, []string{verb + " search3", verb + " search3", verb + " scrobble"}, f.asked)

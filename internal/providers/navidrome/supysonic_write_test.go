@@ -66,7 +66,7 @@ func TestRealServerIsWritten(t *testing.T) {
 	}
 	t.Run("plays", func(t *testing.T) {
 		a := p.Open(call, merge(creds, account.Learned))
-		outcomes, err := providertest.Submit(t.Context(), a.(providers.ListenTaker), []library.StoredListen{
+		outcomes, err := providertest.Submit(t.Context(), a.(providers.LibraryTaker), []library.StoredListen{
 			lasting(time.Second, played("Low", "The Tones")), lasting(time.Second, played("LOW", "the tones")),
 			lasting(time.Second, played("Low", "Somebody Else")), lasting(time.Second, played("High", "The Tones")),
 		})

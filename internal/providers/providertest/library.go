@@ -9,13 +9,9 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Submit sends plays as deliveries do: to a library, only those whose songs are surely there. The outcome of another
+// Submit sends plays to a library as deliveries do: only those whose songs are surely there. The outcome of another
 // play is an item failure.
-func Submit(ctx context.Context, to providers.ListenTaker, plays []library.StoredListen) ([]error, error) {
-	there, ok := to.(providers.LibraryTaker)
-	if !ok {
-		return to.Submit(ctx, plays)
-	}
+func Submit(ctx context.Context, there providers.LibraryTaker, plays []library.StoredListen) ([]error, error) {
 	outcomes := make([]error, len(plays))
 	var sent []library.StoredListen
 	var at []int
@@ -39,7 +35,7 @@ func Submit(ctx context.Context, to providers.ListenTaker, plays []library.Store
 	if len(sent) == 0 {
 		return outcomes, nil
 	}
-	results, err := to.Submit(ctx, sent)
+	results, err := there.Submit(ctx, sent)
 	if results == nil {
 		if err == nil {
 			return outcomes, nil

@@ -3,6 +3,7 @@ package spotify
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -36,8 +37,11 @@ func Describe() providers.Description {
 		Streams: []string{library.Listens, library.Playlists, library.Loves}, Plays: true,
 		Endpoints: []string{
 			endpoint(meRoute), endpoint(recentlyPlayed), endpoint(currentlyPlaying), endpoint(playlistsRoute),
-			endpoint(itemsRoute), endpoint(likedRoute),
+			endpoint(itemsRoute), endpoint(likedRoute), endpoint(searchRoute), endpoint(playlistRoute),
+			http.MethodPost + " " + playlistsRoute, http.MethodPut + " " + playlistRoute,
+			http.MethodPut + " " + itemsRoute, http.MethodPost + " " + itemsRoute,
 		},
+		Takes: providers.Takes{Playlists: true, Piecewise: true},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.spotify.com"},
 			{Name: "auth_url", Kind: providers.PageURL, Default: "https://accounts.spotify.com/authorize"},
@@ -76,6 +80,10 @@ const dashboard = "https://developer.spotify.com/dashboard"
 var scopes = []string{"user-read-recently-played", "user-read-currently-playing", "playlist-read-private",
 	"playlist-read-collaborative", "user-library-read"}
 
+// writeScopes are for playlists that a person wants written: new ones are private, and one that is restored may be
+// public.
+var writeScopes = []string{"playlist-modify-private", "playlist-modify-public"}
+
 // authorizationMonths is the lifetime of an authorization. Refreshing does not extend it since 2026; see
 // https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens.
 const authorizationMonths = 6
@@ -91,6 +99,7 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 			AuthURL:      s.Text("auth_url"),
 			TokenURL:     s.Text("token_url"),
 			Scopes:       scopes,
+			WriteScopes:  writeScopes,
 			Months:       authorizationMonths,
 		},
 		App: func(library.Credentials) string { return id },

@@ -43,16 +43,27 @@ var table = providers.Table{
 	}},
 }
 
+// onePlaylist is the meaning of a refusal that concerns one playlist.
+func onePlaylist(advice string) resilience.Meaning {
+	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+		Advice: words.New(advice)}
+}
+
 // playlistTable is table for calls about one playlist, where a refusal concerns that playlist.
 var playlistTable = slices.Concat(table, providers.Table{
-	{Status: http.StatusForbidden, Meaning: resilience.Meaning{
-		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-		Advice: words.New("spotify.not_yours"),
+	{Status: http.StatusForbidden, Meaning: onePlaylist("spotify.not_yours")},
+	{Status: http.StatusNotFound, Meaning: onePlaylist("spotify.playlist_gone")},
+})
+
+// writeTable is playlistTable for changing a playlist. Reading goes on without the permission to write.
+var writeTable = slices.Concat(providers.Table{
+	{Status: http.StatusForbidden, Code: insufficientScope, Meaning: resilience.Meaning{
+		Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream,
+		Advice: words.New("spotify.write_scope"),
 	}},
-	{Status: http.StatusNotFound, Meaning: resilience.Meaning{
-		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-		Advice: words.New("spotify.playlist_gone"),
-	}},
+}, table[1:], providers.Table{
+	{Status: http.StatusForbidden, Meaning: onePlaylist("spotify.not_changed")},
+	{Status: http.StatusNotFound, Meaning: onePlaylist("spotify.playlist_gone")},
 })
 
 // phrases maps parts of Spotify's messages, in lower case, to codes. Spotify has reworded its messages, so each phrase
@@ -108,6 +119,7 @@ func tables() providers.Tables {
 			"whatever the reason beside them. A `Retry-After` overrides the waits in this table.",
 		Own: own,
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table},
-			{Calls: "calls about one playlist", Table: playlistTable}},
+			{Calls: "calls about one playlist", Table: playlistTable},
+			{Calls: "changing a playlist", Table: writeTable}},
 	}
 }

@@ -15,7 +15,7 @@ const currentlyPlaying = "/v1/me/player/currently-playing"
 // NowPlaying implements providers.PlayingSource. An authorization from before Reprise asked for this permission doesn't
 // let it be read. An answer without a body says that nothing is playing.
 func (a *adapter) NowPlaying(ctx context.Context) (p library.Playing, err error) {
-	answer, err := a.send(ctx, currentlyPlaying, currentlyPlaying, nil, "", table)
+	answer, err := a.fetch(ctx, currentlyPlaying, currentlyPlaying, nil, "", table)
 	e, _ := errors.AsType[*resilience.AnswerError](err)
 	switch {
 	case e != nil && e.Code == insufficientScope:

@@ -65,7 +65,7 @@ func (a *adapter) playlistPage(ctx context.Context, query url.Values, p *page[pl
 		key = a.account + "?" + query.Encode()
 		old = a.known.page(key)
 	}
-	answer, err := a.send(ctx, playlistsRoute, playlistsRoute, query, old.etag, table)
+	answer, err := a.fetch(ctx, playlistsRoute, playlistsRoute, query, old.etag, table)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *adapter) playlistPage(ctx context.Context, query url.Values, p *page[pl
 func (a *adapter) Tracks(
 	ctx context.Context, l library.Playlist, left providers.LeaveOut,
 ) iter.Seq2[[]library.Track, error] {
-	path := "/v1/playlists/" + url.PathEscape(l.SourceID) + "/items"
+	path := pathOf(itemsRoute, l.SourceID)
 	place := 0
 	return walk(itemsPerPage, itemsRoute, func(query url.Values, p *page[row]) error {
 		return a.get(ctx, itemsRoute, path, query, playlistTable, p)

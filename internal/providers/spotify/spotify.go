@@ -1,11 +1,12 @@
-// Package spotify reads listens and playlists through the Spotify Web API.
+// Package spotify reads listens and playlists through the Spotify Web API, and writes playlists.
 //
-// Every call is a GET with the access token that the HTTP client around the adapter adds. Spotify keeps only the last
+// The HTTP client around the adapter adds the access token to every call. Spotify keeps only the last
 // 50 plays; ListenPage.Lost is set when there must have been more. Playlists that apps may not read are item failures
 // and do not stop the others. An unchanged list of playlists is not sent again if Spotify sends an ETag.
 package spotify
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"net/http"
@@ -29,31 +30,40 @@ const accountField = "account"
 
 // get reads the answer to one GET into v. route is the template of path: it names the endpoint and never holds an id.
 func (a *adapter) get(ctx context.Context, route, path string, query url.Values, t providers.Table, v any) error {
-	answer, err := a.send(ctx, route, path, query, "", t)
+	answer, err := a.fetch(ctx, route, path, query, "", t)
 	if err != nil {
 		return err
 	}
 	return providers.DecodeJSON(answer, v)
 }
 
-// send sends one GET. With an ETag the answer may be a 304.
-func (a *adapter) send(
+// fetch sends one GET. With an ETag the answer may be a 304.
+func (a *adapter) fetch(
 	ctx context.Context, route, path string, query url.Values, etag string, t providers.Table,
 ) (*resilience.Answer, error) {
-	address := a.base + path
 	if len(query) > 0 {
-		address += "?" + query.Encode()
+		path += "?" + query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	return a.send(ctx, http.MethodGet, route, path, etag, nil, t)
+}
+
+// send sends one request, with a JSON body unless that is nil.
+func (a *adapter) send(
+	ctx context.Context, method, route, path, etag string, body []byte, t providers.Table,
+) (*resilience.Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, &resilience.SettingError{Setting: "providers.spotify.api_url",
 			Problem: words.New("field.web_address")}
 	}
 	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	if etag != "" {
 		req.Header.Set("If-None-Match", etag)
 	}
-	return providers.Send(a.call, req, endpoint(route), t, explain)
+	return providers.Send(a.call, req, method+" "+route, t, explain)
 }
 
 const meRoute = "/v1/me"

@@ -73,6 +73,7 @@ func TestTable(t *testing.T) {
 		golden     string
 		retryAfter string
 		tracks     bool // the call is about one playlist
+		writes     bool // the call changes it
 		want       resilience.Verdict
 		wait       time.Duration // until want.NotBefore
 		advice     string        // a part of it
@@ -81,6 +82,11 @@ func TestTable(t *testing.T) {
 		{golden: "401-invalid.json", want: auth},
 		{golden: "403-scope.json", want: auth, advice: "Reconnect"},
 		{golden: "403-scope.json", tracks: true, want: auth, advice: "Reconnect"},
+		{golden: "403-scope.json", writes: true, want: resilience.Verdict{Class: fatal,
+			Category: resilience.Permission, Scope: resilience.ScopeStream}, advice: "isn't allowed"},
+		{golden: "403-forbidden.json", writes: true, want: onItem, advice: "somebody else's"},
+		{golden: "403-not-registered.txt", writes: true, want: unlisted, advice: "has to add you"},
+		{golden: "404.json", writes: true, want: onItem, advice: "gone"},
 		{golden: "403-not-registered.txt", want: unlisted, advice: "has to add you"},
 		{golden: "403-not-registered.txt", tracks: true, want: unlisted, advice: "has to add you"},
 		{golden: "403-may-not-be-registered.txt", want: unlisted, advice: "has to add you"},
@@ -110,7 +116,8 @@ func TestTable(t *testing.T) {
 		e := &resilience.AnswerError{Status: status, Body: []byte(providertest.Golden(t, tt.golden))}
 		explain(e)
 		met = append(met, providers.Row{Status: status, Code: e.Code})
-		t.Run(fmt.Sprintf("%s tracks=%v after=%s", tt.golden, tt.tracks, tt.retryAfter), func(t *testing.T) {
+		name := fmt.Sprintf("%s tracks=%v writes=%v after=%s", tt.golden, tt.tracks, tt.writes, tt.retryAfter)
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				header := http.Header{"Retry-After": {tt.retryAfter}}
@@ -120,9 +127,12 @@ func TestTable(t *testing.T) {
 				body := providertest.Golden(t, tt.golden)
 				a := open(func(*http.Request) (int, http.Header, string) { return status, header, body })
 				var err error
-				if tt.tracks {
+				switch {
+				case tt.writes:
+					err = a.fill(t.Context(), "x", http.MethodPut, nil)
+				case tt.tracks:
 					err = last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}, nil))
-				} else {
+				default:
 					_, err = a.Prove(t.Context())
 				}
 				if tt.wait > 0 {

@@ -171,7 +171,8 @@ func (h *connect) request(c echo.Context, id library.ConnectionID, returnTo stri
 	p := h.core.Registry.Get(id.Provider())
 	return oauth.Request{Provider: p, Connection: id, User: core.UserOf(c).ID,
 		Session:     h.core.Sessions.Fingerprint(c.Request().Context()),
-		RedirectURI: h.register.redirectURI(p), ReturnTo: returnTo}
+		RedirectURI: h.register.redirectURI(p), ReturnTo: returnTo,
+		Write: c.QueryParam("write") == "yes" || h.statuses.mayWrite(c, id)} // what was allowed once stays so
 }
 
 // consenting returns the connection that a request names, of a service that asks for consent on a page of its own.

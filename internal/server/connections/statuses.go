@@ -96,6 +96,14 @@ func (h *Statuses) label(ctx context.Context, user int64, id library.ConnectionI
 	return st.Connection.Label(st.Provider.Called().T(ctx))
 }
 
+// mayWrite reports whether a connection exists whose person lets Reprise write playlists there.
+func (h *Statuses) mayWrite(c echo.Context, id library.ConnectionID) bool {
+	all, err := h.store.UserConnections(c.Request().Context(), core.UserOf(c).ID)
+	return err == nil && slices.ContainsFunc(all, func(one library.Connection) bool {
+		return one.ID == id && h.core.Registry.Get(id.Provider()).MayWrite(one.Credentials)
+	})
+}
+
 // kept returns what the form of a connection that exists keeps: all but the secrets; about those it says that they are
 // there. The address is among it, so that reconnecting does not send the credentials of one server to another.
 func (h *Statuses) kept(c echo.Context, id library.ConnectionID) typed {

@@ -109,6 +109,8 @@ var known = []struct {
 		Detail: words.New("problem.imports.text")}},
 	{delivery.ErrNotOffered, Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.song.title"),
 		Detail: words.New("problem.song.text")}},
+	{delivery.ErrNotAllowed, Refusal{Status: http.StatusConflict, Title: words.New("problem.not_allowed.title"),
+		Detail: words.New("problem.not_allowed.text")}},
 	{delivery.ErrNotTaken, Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.not_taken.title"),
 		Detail: words.New("problem.not_taken.text")}},
 	{accounts.ErrTaken, Refusal{Status: http.StatusConflict, Title: words.New("problem.taken.title"),

@@ -31,6 +31,10 @@ type Store interface {
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
+	Share(ctx context.Context, user int64, kind, subject string) (library.Share, error)
+	ShareByHash(ctx context.Context, kind, hash string) (library.Share, error)
+	KeepShare(ctx context.Context, s library.Share) error
+	DeleteShare(ctx context.Context, user int64, kind, subject string) error
 	Version(ctx context.Context, user, playlist int64, number int) (library.PlaylistVersion, []library.Track, error)
 	AllSkipped(ctx context.Context, user int64) ([]library.Skipped, error)
 	Corrections(ctx context.Context, user int64, before string, limit int) (page []library.Correction, next string,
@@ -63,10 +67,13 @@ const allPath = "/export/all.zip"
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/export", h.page)
 	g.GET("/settings/account/export", h.own)
+	g.POST("/playlists/:id/address", h.addressForm)
+	g.POST("/playlists/:id/address/end", h.endAddressForm)
 }
 
 // API adds the routes of the API.
 func (h *Handler) API(a *core.API) {
+	h.addressAPI(a)
 	core.Get(a, "/export/"+export.JSONLines.Name, h.listens(export.JSONLines), core.Call{
 		ID:      "exportJSONLines",
 		Summary: "Your own listens as JSON Lines",
@@ -236,8 +243,14 @@ func (h *Handler) playlist(c echo.Context, in *exportPlaylistRequest) (out core.
 		}
 		p.Name, tracks, day = v.Name, each(all), v.Until.In(core.Zone(c)).Format(" 2006-01-02")
 	}
-	name := cmp.Or(export.FileName(p.Name), "playlist") + day + f.Ending
-	return out, h.core.Download(c, f.Type, name, func(w io.Writer) error {
+	return out, h.sendList(c, p, p.Name+day, f, tracks)
+}
+
+// sendList sends a playlist as a file.
+func (h *Handler) sendList(c echo.Context, p library.StoredPlaylist, name string, f export.ListForm,
+	tracks iter.Seq2[library.Track, error]) error {
+	file := cmp.Or(export.FileName(name), "playlist") + f.Ending
+	return h.core.Download(c, f.Type, file, func(w io.Writer) error {
 		_, err := f.Write(w, p, h.trackPage(p), tracks)
 		return err
 	})

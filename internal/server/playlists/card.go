@@ -11,12 +11,13 @@ import (
 	"reprise/web/ui"
 )
 
-// copyCard is a copy of a playlist at another service, or the offer of one, on the playlist's page.
+// copyCard is a copy of a playlist at another service, on the playlist's page.
 type copyCard struct {
 	ID, Title string // ID is the connection's
 	Post      string // address of its forms
 	State     *ui.Mark
-	Lead      string      // of an offer: what copying means
+	Ask       string      // that the service asks the person for a permission first
+	Consent   []ui.Action // to give it
 	Drift     string      // the copy was deleted or changed there
 	Decide    []ui.Action // what to do about that
 	Nothing   string      // nothing was written, and why
@@ -40,21 +41,25 @@ const fewMissing = 10
 // done is the state of a delivery that has gone out.
 const done = string(delivery.Done)
 
+// copyPath returns the address of the forms of a copy.
+func copyPath(playlist string, c Copy) string {
+	return "/playlists/" + playlist + "/copies/" + c.Connection
+}
+
 // cardOf returns the card of a copy of a playlist.
 func cardOf(ctx context.Context, playlist string, c Copy) copyCard {
-	v := copyCard{ID: c.Connection, Title: words.T(ctx, "playlists.copy_to", "Name", c.DisplayName),
-		Post: "/playlists/" + playlist + "/copies/" + c.Connection}
+	v := copyCard{ID: c.Connection, Title: words.T(ctx, "playlists.copy_on", "Name", c.DisplayName),
+		Post: copyPath(playlist, c)}
 	write := func(label, value, about string) ui.Action {
 		return ui.Action{Label: label, Post: v.Post, Fields: []ui.Hidden{{Name: "write", Value: value}},
 			DescribedBy: about}
 	}
 	name := "copy-name-" + c.Connection
-	if !c.Enabled {
-		v.Lead = words.T(ctx, "playlists.copy_lead")
-		v.Actions = []ui.Action{write(words.T(ctx, "playlists.start"), "start", name)}
-		return v
+	if c.Consent != nil { // it was taken back
+		v.Ask = words.T(ctx, "playlists.consent_lead", "Name", c.DisplayName)
+		v.Consent = []ui.Action{{Label: words.T(ctx, "playlists.consent", "Name", c.DisplayName), URL: *c.Consent,
+			Main: true}}
 	}
-	v.Title = words.T(ctx, "playlists.copy_on", "Name", c.DisplayName)
 	v.state(ctx, c)
 	v.report(ctx, c)
 	if c.Drift != "" {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -33,6 +35,7 @@ type Copy struct {
 	Provider    string               `json:"provider"`
 	DisplayName string               `json:"display_name"`
 	Enabled     bool                 `json:"enabled"`
+	Consent     *string              `json:"consent" doc:"The page on which the person allows Reprise to write playlists there; null if that needs no permission of its own, or it was given."`
 	UpToDate    bool                 `json:"up_to_date"`
 	Drift       string               `json:"drift" enum:",gone,edited" doc:"Whether the copy was deleted or changed there; compared once a day. Then nothing is written until its person decides."`
 	WhenChanged string               `json:"when_changed" enum:"ask,write,leave" doc:"What is done then: ask, write it again, or leave it as it is there."`
@@ -100,6 +103,16 @@ func (h *copies) others(ctx context.Context, user int64, from library.Connection
 	return slices.DeleteFunc(all, source.SameAccount), err
 }
 
+// mayWrite reports whether its person lets Reprise write playlists at a connection.
+func (h *copies) mayWrite(c library.Connection) bool {
+	return h.core.Registry.Get(c.Provider()).MayWrite(c.Credentials)
+}
+
+// consent returns the address at which a person allows Reprise to write playlists at a connection.
+func consent(to library.ConnectionID, returnTo string) string {
+	return "/connect/" + string(to) + "?" + url.Values{"write": {"yes"}, "return_to": {returnTo}}.Encode()
+}
+
 // label returns what people read for a connection.
 func (h *copies) label(c library.Connection) string {
 	return c.Label(h.core.Registry.Get(c.Provider()).DisplayName)
@@ -118,6 +131,9 @@ func (h *copies) ofVersion(ctx context.Context, v found, c library.Connection) (
 func (h *copies) of(ctx context.Context, ref string, c library.Connection) (Copy, error) {
 	user := c.User
 	v := Copy{Provider: c.Provider(), Connection: string(c.ID), DisplayName: h.label(c), WhenChanged: ask}
+	if playlist, _, _ := strings.Cut(ref, "@"); !h.mayWrite(c) {
+		v.Consent = core.Text(consent(c.ID, "/playlists/"+playlist))
+	}
 	kept, err := h.store.Copy(ctx, user, c.ID, delivery.WritePlaylist, ref)
 	if errors.Is(err, library.ErrNotFound) {
 		return v, nil

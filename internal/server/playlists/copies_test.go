@@ -21,7 +21,7 @@ func TestPlaylistCopyIsWrittenWithAReport(t *testing.T) {
 			{Title: "Two", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "2"}}
 		path := "/playlists/" + id + "/copies/navidrome"
 		require.Equal(t, false, h.Call(http.MethodGet, path, "", http.StatusOK)["enabled"])
-		require.Contains(t, h.Page("/playlists/"+id), "Copy this playlist to Navidrome")
+		require.Contains(t, h.Page("/playlists/"+id), "Copy to Navidrome")
 
 		written := h.Call(http.MethodPut, path, "", http.StatusAccepted)
 		require.Equal(t, "Playlist Rain to Navidrome", written["delivery"].(map[string]any)["subject"])
@@ -101,7 +101,7 @@ func TestOurOwnCopyIsMarkedAsOne(t *testing.T) {
 			if list["source_id"] == kept.RemoteID {
 				html := h.Page("/playlists/" + list["id"].(string))
 				require.Contains(t, html, `href="/playlists/`+id+`">Open the original</a>`)
-				require.NotContains(t, html, "Copy this playlist to")
+				require.NotContains(t, html, "Copy this playlist")
 			}
 		}
 		require.Equal(t, map[string]any{"Rain": nil, kept.RemoteID: id, "their-own": nil}, marks)

@@ -52,6 +52,25 @@ func TestADeletedCopyIsAskedAboutOnce(t *testing.T) {
 	})
 }
 
+// What a service is left with by a replacement in several calls that broke off is no change by its person.
+func TestAReplacementThatBrokeOffIsGoneOnWith(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		path := h.Copied()
+		p := *h.Registry.Get("navidrome")
+		p.Takes.Piecewise = true
+		h.Registry.Replace(&p)
+		h.Far.Halfway = []string{"1", "2", "2"} // the new tracks are added, and the old ones not yet removed
+		h.Playlist("Rain", "Two")
+		h.Carry()
+		require.Equal(t, []string{"1", "2", "2"}, h.Far.List)
+		h.Days(1)
+		require.Empty(t, h.Questions())
+		require.Equal(t, []string{"2"}, h.Far.List)
+		require.Equal(t, true, h.Call(http.MethodGet, path, "", http.StatusOK)["up_to_date"])
+	})
+}
+
 func TestACopyThatIsLeftIsNeverAskedAboutAgain(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})

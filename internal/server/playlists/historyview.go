@@ -142,7 +142,7 @@ func (h *Handler) versionPage(c echo.Context) error {
 		BackTo: words.T(ctx, "playlists.history.of", "Name", v.list.Name)}}
 	page.With = withOf(ctx, v, all, with, zone)
 	page.Changes = changesOf(ctx, changes)
-	page.offer(ctx, v, targets, h.copies.label)
+	page.offer(ctx, v, targets, h.copies.label, h.copies.mayWrite)
 	for _, one := range restored {
 		card := copyCard{ID: one.Connection,
 			Title: words.T(ctx, "playlists.history.restored", "Name", one.DisplayName)}
@@ -192,7 +192,7 @@ func changesOf(ctx context.Context, c versions.Changes) (all []changeList) {
 
 // offer adds what can be done with a version.
 func (p *versionView) offer(ctx context.Context, v found, targets []library.Connection,
-	label func(library.Connection) string) {
+	label func(library.Connection) string, mayWrite func(library.Connection) bool) {
 	pin := ui.Action{Label: words.T(ctx, "playlists.history.pin"), Post: p.At + "/pin",
 		Fields: []ui.Hidden{{Name: "pinned", Value: "yes"}}}
 	if v.at.Pinned {
@@ -201,7 +201,10 @@ func (p *versionView) offer(ctx context.Context, v found, targets []library.Conn
 	for _, to := range targets {
 		do := ui.Action{Label: words.T(ctx, "playlists.history.copy", "Name", label(to)),
 			Post: p.At + "/restore/" + string(to.ID)}
-		if string(to.ID) == v.list.Connection { // what is there is replaced
+		switch {
+		case !mayWrite(to):
+			do = ui.Action{Label: words.T(ctx, "playlists.consent", "Name", label(to)), URL: consent(to.ID, p.At)}
+		case string(to.ID) == v.list.Connection: // what is there is replaced
 			do = ui.Action{Label: words.T(ctx, "playlists.history.restore", "Name", label(to)),
 				URL: p.At + "/restore/" + string(to.ID), Main: true}
 		}

@@ -24,11 +24,26 @@ type pageView struct {
 	CopyOf   string      // a sentence, if Reprise writes it from another one
 	Original []ui.Action // the way to that one
 	Copies   []copyCard
+	Offer    *offerView // of copies; nil for none
 	Tracks   []trackRow
 	Pages    ui.Pages
 	Files    []ui.Link // downloads in several formats
-	History  string    // address of the page of its versions
-	Recipe   string    // address of its recipe; empty for a playlist of a service
+	Post     string    // address of the form about its address
+	Address  addressView
+	History  string // address of the page of its versions
+	Recipe   string // address of its recipe; empty for a playlist of a service
+}
+
+// addressView says at which addresses anybody gets a playlist.
+type addressView struct {
+	MadeAt time.Time // zero if it has none
+	Forms  []ui.Link // empty if the addresses can't be shown
+}
+
+// offerView offers to copy a playlist to services.
+type offerView struct {
+	Asks    []string // services that ask their person for a permission first
+	Actions []ui.Action
 }
 
 // trackRow is a track on the page of its playlist.
@@ -73,13 +88,32 @@ func pageOf(ctx context.Context, p Playlist, tracks []Track, copies []Copy) page
 		v.CopyOf = words.T(ctx, "playlists.is_copy", "Name", p.CopyName)
 		v.Original = []ui.Action{{Label: words.T(ctx, "playlists.original"), URL: "/playlists/" + *p.CopyOf}}
 	}
+	v.Post = "/playlists/" + p.ID + "/address"
 	for _, c := range copies {
-		v.Copies = append(v.Copies, cardOf(ctx, p.ID, c))
+		if c.Enabled {
+			v.Copies = append(v.Copies, cardOf(ctx, p.ID, c))
+			continue
+		}
+		if v.Offer == nil {
+			v.Offer = &offerView{}
+		}
+		v.Offer.add(ctx, p.ID, c)
 	}
 	for _, t := range tracks {
 		v.Tracks = append(v.Tracks, rowOf(ctx, t))
 	}
 	return v
+}
+
+// add offers one more copy.
+func (v *offerView) add(ctx context.Context, playlist string, c Copy) {
+	do := ui.Action{Label: words.T(ctx, "playlists.copy_to", "Name", c.DisplayName), Post: copyPath(playlist, c),
+		Fields: []ui.Hidden{{Name: "write", Value: "start"}}, DescribedBy: "offer"}
+	if c.Consent != nil {
+		v.Asks = append(v.Asks, words.T(ctx, "playlists.consent_lead", "Name", c.DisplayName))
+		do = ui.Action{Label: words.T(ctx, "playlists.copy_ask", "Name", c.DisplayName), URL: *c.Consent}
+	}
+	v.Actions = append(v.Actions, do)
 }
 
 // rowOf returns the row of a track.

@@ -64,7 +64,6 @@ func TestWhatACopyOffers(t *testing.T) {
 		drift   string
 		actions []string
 	}{
-		"offered":    {func(c *Copy) { c.Enabled, c.Report = false, nil }, "", "", []string{"Start copying"}},
 		"up to date": {nil, "Up to date", "", []string{"Stop copying"}},
 		"goes out": {func(c *Copy) { c.UpToDate, c.Delivery = false, &deliveries.Delivery{State: "scheduled"} },
 			"Scheduled", "", []string{"Stop copying"}},
@@ -92,8 +91,23 @@ func TestWhatACopyOffers(t *testing.T) {
 		require.Equal(t, want.state, state, name)
 		require.Equal(t, want.drift, v.Drift, name)
 		require.Equal(t, want.actions, labels, name)
-		require.Equal(t, name == "offered", v.Lead != "" && v.When == nil, name)
+		require.NotNil(t, v.When, name)
 	}
+}
+
+func TestCopiesAreOfferedTogether(t *testing.T) {
+	t.Parallel()
+	offered := func(id string, consent *string) Copy {
+		return Copy{Connection: id, DisplayName: id, Consent: consent}
+	}
+	v := pageOf(english(t), Playlist{ID: "3"}, nil,
+		[]Copy{offered("Navidrome", nil), offered("Spotify", core.Text("/connect/spotify?write=yes"))})
+	require.Empty(t, v.Copies)
+	require.Equal(t, []string{"Spotify asks you first whether Reprise may change your playlists there."}, v.Offer.Asks)
+	require.Equal(t, "Copy to Navidrome", v.Offer.Actions[0].Label)
+	require.Equal(t, "/playlists/3/copies/Navidrome", v.Offer.Actions[0].Post)
+	require.Equal(t, "Copy to Spotify…", v.Offer.Actions[1].Label)
+	require.Equal(t, "/connect/spotify?write=yes", v.Offer.Actions[1].URL)
 }
 
 // A choice about a copy posts what the form reads, not what is stored.

@@ -4,13 +4,16 @@ package playlists
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/delivery"
+	"reprise/internal/export"
 	"reprise/internal/library"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
@@ -30,6 +33,7 @@ type Store interface {
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
 	Videos(ctx context.Context, ids []string) (map[string]library.StoredVideo, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
+	Share(ctx context.Context, user int64, kind, subject string) (library.Share, error)
 	Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error)
 	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Copy, error)
 	CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Delivery,
@@ -267,6 +271,23 @@ func (h *Handler) illustrate(ctx context.Context, user int64, all []library.Stor
 	return nil
 }
 
+// address returns the part of a playlist's page about its addresses.
+func (h *Handler) address(ctx context.Context, user int64, playlist string) (v addressView, err error) {
+	s, err := h.store.Share(ctx, user, library.SharePlaylist, playlist)
+	if errors.Is(err, library.ErrNotFound) {
+		return v, nil
+	}
+	v.MadeAt = s.MadeAt
+	if s.Code == "" {
+		return v, err
+	}
+	for _, f := range []export.ListForm{export.M3U8, export.XSPF, export.JSPF} {
+		v.Forms = append(v.Forms,
+			ui.Link{Label: strings.ToUpper(f.Ending[1:]), URL: h.core.ListAddress(s.Code, f.Ending)})
+	}
+	return v, err
+}
+
 // one returns the playlist that a request names, without its tracks.
 func (h *Handler) one(c echo.Context) (v Playlist, id int64, err error) {
 	if id, err = core.Number(c.Param("id")); err != nil {
@@ -321,5 +342,8 @@ func (h *Handler) onePage(c echo.Context) error {
 	}
 	v := pageOf(ctx, p, tracks, copies)
 	v.Pages = pagesOf(pager)
+	if v.Address, err = h.address(ctx, user, p.ID); err != nil {
+		return err
+	}
 	return h.core.Show(c, http.StatusOK, p.Name, onePlaylist(v))
 }

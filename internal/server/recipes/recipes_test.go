@@ -40,7 +40,7 @@ func TestARecipeMakesAPlaylistThatRenewsItself(t *testing.T) {
 		require.Equal(t, []any{"One", "Two", "Four"}, titles(h.Call(http.MethodGet, list, "", 200)["tracks"]))
 		page := h.Page(list)
 		require.Contains(t, page, "3 tracks from your history.")
-		require.Contains(t, page, "Copy this playlist to Navidrome")
+		require.Contains(t, page, "Copy to Navidrome")
 		require.Contains(t, page, "/playlists/recipes/"+made["id"].(string))
 
 		h.Hear("Five", "Five", "Five", "Five")

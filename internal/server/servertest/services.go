@@ -30,6 +30,7 @@ type Services struct {
 	List    []string        // the tracks of the only playlist
 	Named   string          // its name; empty for a service that does not list it
 	Gone    bool            // it was deleted
+	Halfway []string        // what the next replacement of its tracks leaves, because it breaks off; nil if it doesn't
 	Listed  int             // how often the list of playlists was asked for
 	Opened  int             // and the tracks of the playlist
 
@@ -154,6 +155,10 @@ func (s *Services) ReplacePlaylist(_ context.Context, _, name string, tracks []s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.List, s.Gone = tracks, false
+	if s.Halfway != nil {
+		s.List, s.Halfway = s.Halfway, nil
+		return ErrUnreachable
+	}
 	if s.Named != "" {
 		s.Named = name
 	}

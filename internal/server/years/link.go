@@ -23,24 +23,16 @@ const openPath = "/year/"
 
 // Open adds the routes for anybody who has a link. They ignore sessions.
 func (h *Handler) Open(e *echo.Echo) {
-	g := e.Group(openPath+":code", core.Visitors(), unreferred)
+	g := e.Group(openPath+":code", core.Visitors(), core.Unreferred)
 	g.GET("", h.openPage)
 	g.GET("/card.svg", h.openCard)
 	g.GET("/card.png", h.openCard)
 }
 
-// unreferred is middleware that keeps browsers from passing the address on to other sites.
-func unreferred(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		c.Response().Header().Set("Referrer-Policy", "no-referrer")
-		return next(c)
-	}
-}
-
 // linked counts the year of the link with the code in an address, and returns the parts it shows.
 func (h *Handler) linked(c echo.Context) (story, shown, error) {
 	ctx := c.Request().Context()
-	link, err := h.store.YearLinkByHash(ctx, accounts.HashToken(c.Param("code")))
+	link, err := h.store.ShareByHash(ctx, library.ShareYear, accounts.HashToken(c.Param("code")))
 	if errors.Is(err, library.ErrNotFound) {
 		return story{}, nil, &core.Refusal{Status: http.StatusNotFound, Title: words.New("problem.year.gone"),
 			Detail: words.New("problem.year.gone_text")}
@@ -52,7 +44,11 @@ func (h *Handler) linked(c echo.Context) (story, shown, error) {
 	if !ok {
 		zone = time.UTC
 	}
-	s, err := h.story(ctx, link.User, link.Year, time.Now().In(zone))
+	year, err := strconv.Atoi(link.Subject)
+	if err != nil {
+		return story{}, nil, err
+	}
+	s, err := h.story(ctx, link.User, year, time.Now().In(zone))
 	return s, showing(link.Parts), err
 }
 
@@ -115,7 +111,7 @@ func errNothing() error {
 }
 
 // keep stores the parts that a link shows. If there is no link yet or a new one is wanted, it creates one.
-func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.YearLink, made bool, err error) {
+func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.Share, made bool, err error) {
 	zone := core.Zone(c)
 	year, err := yearOf(c, time.Now().In(zone))
 	if err != nil {
@@ -125,11 +121,12 @@ func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.Year
 		return l, false, errNothing()
 	}
 	ctx := c.Request().Context()
-	l = library.YearLink{User: core.UserOf(c).ID, Year: year, Parts: show.list(), Zone: zone.String()}
+	l = library.Share{User: core.UserOf(c).ID, Kind: library.ShareYear, Subject: strconv.Itoa(year), Parts: show.list(),
+		Zone: zone.String()}
 	if !another {
-		err = h.store.KeepYearLink(ctx, l)
+		err = h.store.KeepShare(ctx, l)
 		if err == nil {
-			l, err = h.store.YearLink(ctx, l.User, year)
+			l, err = h.store.Share(ctx, l.User, l.Kind, l.Subject)
 			return l, false, err
 		}
 		if !errors.Is(err, library.ErrNotFound) {
@@ -138,7 +135,7 @@ func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.Year
 	}
 	l.Code, l.MadeAt = rand.Text(), time.Now()
 	l.Hash = accounts.HashToken(l.Code)
-	if err = h.store.KeepYearLink(ctx, l); err == nil {
+	if err = h.store.KeepShare(ctx, l); err == nil {
 		h.core.Note(ctx, activity.Entry{Action: activity.YearShared, User: l.User, Subject: strconv.Itoa(year)})
 	}
 	return l, true, err
@@ -151,7 +148,7 @@ func (h *Handler) takeBack(c echo.Context) error {
 		return err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	if err = h.store.DeleteYearLink(ctx, user, year); err == nil {
+	if err = h.store.DeleteShare(ctx, user, library.ShareYear, strconv.Itoa(year)); err == nil {
 		h.core.Note(ctx, activity.Entry{Action: activity.YearUnshared, User: user, Subject: strconv.Itoa(year)})
 	}
 	return err
@@ -173,8 +170,9 @@ type YearLink struct {
 	URL    *string   `json:"url" doc:"The address; null if the server's secret key was lost since the link was created."`
 }
 
-func (h *Handler) viewLink(l library.YearLink) YearLink {
-	return YearLink{l.Year, showing(l.Parts).list(), core.Stamp(l.MadeAt), core.Text(h.address(l.Code))}
+func (h *Handler) viewLink(l library.Share) YearLink {
+	year, _ := strconv.Atoi(l.Subject) // ours
+	return YearLink{year, showing(l.Parts).list(), core.Stamp(l.MadeAt), core.Text(h.address(l.Code))}
 }
 
 func (h *Handler) linkAPI(c echo.Context, _ *core.OfYear) (out YearLink, _ error) {
@@ -182,7 +180,7 @@ func (h *Handler) linkAPI(c echo.Context, _ *core.OfYear) (out YearLink, _ error
 	if err != nil {
 		return out, err
 	}
-	l, err := h.store.YearLink(c.Request().Context(), core.UserOf(c).ID, year)
+	l, err := h.store.Share(c.Request().Context(), core.UserOf(c).ID, library.ShareYear, strconv.Itoa(year))
 	if err != nil {
 		return out, err
 	}
@@ -223,7 +221,7 @@ func (h *Handler) linkForm(c echo.Context) error {
 	if made {
 		said = words.New("year.share.made")
 	}
-	return h.core.Done(c, pageOf(l.Year)+"#share", said)
+	return h.core.Done(c, "/listening/years/"+l.Subject+"#share", said)
 }
 
 func (h *Handler) takeBackForm(c echo.Context) error {

@@ -33,7 +33,7 @@ type shareView struct {
 	Said    string // what it shows
 	Address string // of the link; empty where it is not known
 	Boxes   []ui.Field
-	Since   library.YearLink
+	Since   library.Share
 }
 
 // linkPage leads those who reload the answer to the form of the link, or copy its address, to the link.
@@ -153,7 +153,7 @@ func (h *Handler) sources(c echo.Context, s story) (all []sourceView, err error)
 func (h *Handler) shared(c echo.Context, year int) (v shareView, err error) {
 	ctx := c.Request().Context()
 	show := showing([]string{numbers, artists})
-	v.Since, err = h.store.YearLink(ctx, core.UserOf(c).ID, year)
+	v.Since, err = h.store.Share(ctx, core.UserOf(c).ID, library.ShareYear, strconv.Itoa(year))
 	switch {
 	case err == nil:
 		v.On, show = true, showing(v.Since.Parts)

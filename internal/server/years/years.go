@@ -24,10 +24,10 @@ type Store interface {
 	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
 	Meanings(context.Context) (*listening.Music, error)
 	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
-	YearLink(ctx context.Context, user int64, year int) (library.YearLink, error)
-	YearLinkByHash(ctx context.Context, hash string) (library.YearLink, error)
-	KeepYearLink(ctx context.Context, l library.YearLink) error
-	DeleteYearLink(ctx context.Context, user int64, year int) error
+	Share(ctx context.Context, user int64, kind, subject string) (library.Share, error)
+	ShareByHash(ctx context.Context, kind, hash string) (library.Share, error)
+	KeepShare(ctx context.Context, l library.Share) error
+	DeleteShare(ctx context.Context, user int64, kind, subject string) error
 }
 
 // Handler serves the year in review.

@@ -144,7 +144,7 @@ func TestALinkShowsWhatWasChosen(t *testing.T) {
 		address := regexp.MustCompile(`http://127\.0\.0\.1:8420(/year/\w{26})`).FindStringSubmatch(page)
 		require.NotNil(t, address, page)
 		require.Contains(t, h.Page("/listening/years/1999"), address[1], "it is shown again")
-		kept, err := h.DB.YearLink(t.Context(), h.User, 1999)
+		kept, err := h.DB.Share(t.Context(), h.User, library.ShareYear, "1999")
 		require.NoError(t, err)
 		require.Equal(t, accounts.HashToken(address[1][len("/year/"):]), kept.Hash, "it is found by its hash")
 

@@ -31,7 +31,7 @@ var SealedColumns = []SealedColumn{
 	{Table: "settings", Column: "sealed", row: []string{"path"}, Mixed: true},
 	{Table: "sending_players", Column: "proof", row: []string{"id"}, Mixed: true, Blank: "lost"},
 	{Table: "links", Column: "code", row: []string{"id"}, Blank: "lost"},
-	{Table: "year_links", Column: "code", row: []string{"id"}, Blank: "lost"},
+	{Table: "shares", Column: "code", row: []string{"id"}, Blank: "lost"},
 }
 
 // LostAddress is the address of a channel whose own one was sealed with a lost key.

@@ -919,16 +919,17 @@ CREATE TABLE kept_apart (
 );
 CREATE INDEX kept_apart_person ON kept_apart (user_id);
 
-CREATE TABLE year_links (
+CREATE TABLE shares (
     id      INTEGER PRIMARY KEY,
     user_id INTEGER NOT NULL REFERENCES users (id),
-    year    INTEGER NOT NULL,
+    kind    TEXT NOT NULL, -- year or playlist
+    subject TEXT NOT NULL, -- the year, or the playlist's id
     hash    TEXT NOT NULL UNIQUE,
     code    TEXT NOT NULL, -- sealed, to show the link again
-    parts   TEXT NOT NULL, -- what it shows, separated by spaces
-    zone    TEXT NOT NULL, -- time zone of its days and hours
+    parts   TEXT NOT NULL, -- of a year: what it shows, separated by spaces
+    zone    TEXT NOT NULL, -- of a year: time zone of its days and hours
     made_at BIGINT NOT NULL,
-    UNIQUE (user_id, year)
+    UNIQUE (user_id, kind, subject)
 );
 
 CREATE TABLE music_rules (

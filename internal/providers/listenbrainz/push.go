@@ -1,0 +1,161 @@
+package listenbrainz
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/words"
+)
+
+const (
+	createRoute = "/1/playlist/create"
+	editRoute   = "/1/playlist/edit/{mbid}"
+	addRoute    = "/1/playlist/{mbid}/item/add"
+	removeRoute = "/1/playlist/{mbid}/item/delete"
+
+	tracksPerAdd = 100 // the most that ListenBrainz takes; MAX_RECORDINGS_PER_ADD in its playlist_api.py
+)
+
+var notYours = words.New("listenbrainz.playlist_refused", service...)
+
+// writeTable is table for changing a playlist.
+var writeTable = slices.Concat(playlistTable, providers.Table{
+	{Status: http.StatusBadRequest, Meaning: onItem(notYours)},
+	{Status: http.StatusForbidden, Meaning: onItem(notYours)},
+})
+
+// Find implements providers.SongFinder. A track's own MBID is what a playlist holds; one without is looked up by its
+// names.
+func (a *adapter) Find(ctx context.Context, t library.Track) ([]library.Track, error) {
+	if mbidForm.MatchString(t.RecordingMBID) {
+		t.SourceID = t.RecordingMBID
+		return []library.Track{t}, nil
+	}
+	found, err := a.lookUp(ctx, t.Artist, t.Title)
+	if err != nil || found.SourceID == "" {
+		return nil, err
+	}
+	return []library.Track{found}, nil
+}
+
+// listed is a playlist as it is sent. Changing one overwrites all of these.
+type listed struct {
+	Title      string          `json:"title,omitempty"`
+	Annotation string          `json:"annotation,omitempty"`
+	Tracks     []recordingURL  `json:"track,omitempty"`
+	Extension  listedExtension `json:"extension"`
+}
+
+type recordingURL struct {
+	Identifier string `json:"identifier"`
+}
+
+type listedExtension struct {
+	Playlist access `json:"https://musicbrainz.org/doc/jspf#playlist"`
+}
+
+// access is who can see a playlist, and change it.
+type access struct {
+	Public        bool     `json:"public"`
+	Collaborators []string `json:"collaborators,omitempty"`
+}
+
+// CreatePlaylist implements providers.PlaylistWriter, with one that only its owner sees.
+func (a *adapter) CreatePlaylist(ctx context.Context, name string, tracks []string) (string, error) {
+	body, err := json.Marshal(map[string]listed{"playlist": {Title: name}})
+	if err != nil {
+		return "", err
+	}
+	answer, err := a.send(ctx, http.MethodPost, createRoute, createRoute, body, table)
+	if err != nil {
+		return "", offered(err)
+	}
+	var made struct {
+		MBID string `json:"playlist_mbid"`
+	}
+	if err := providers.DecodeJSON(answer, &made); err != nil {
+		return "", err
+	}
+	if made.MBID == "" {
+		return "", &resilience.ContractError{Endpoint: answer.Endpoint, What: "a playlist without an id"}
+	}
+	return made.MBID, a.add(ctx, made.MBID, tracks)
+}
+
+// ReplacePlaylist implements providers.PlaylistWriter. The new tracks are added before the old ones are removed, so
+// that a failure in between never leaves a shorter playlist.
+func (a *adapter) ReplacePlaylist(ctx context.Context, id, name string, tracks []string) error {
+	if periodic.MatchString(id) {
+		return a.refusal(editRoute, "a playlist that ListenBrainz makes", notYours)
+	}
+	was, err := a.playlist(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := a.add(ctx, id, tracks); err != nil {
+		return err
+	}
+	if n := len(was.Playlist.Tracks); n > 0 {
+		if err := a.changePlaylist(ctx, removeRoute, id, map[string]int{"index": 0, "count": n}); err != nil {
+			return err
+		}
+	}
+	if was.Playlist.Title == name {
+		return nil
+	}
+	return a.changePlaylist(ctx, editRoute, id, map[string]listed{"playlist": {Title: name,
+		Annotation: was.Playlist.Annotation, Extension: listedExtension{was.Playlist.Extension.Playlist.access}}})
+}
+
+// add puts tracks at the end of a playlist.
+func (a *adapter) add(ctx context.Context, id string, tracks []string) error {
+	for some := range slices.Chunk(tracks, tracksPerAdd) {
+		var l listed
+		for _, mbid := range some {
+			l.Tracks = append(l.Tracks, recordingURL{"https://musicbrainz.org/recording/" + mbid})
+		}
+		if err := a.changePlaylist(ctx, addRoute, id, map[string]listed{"playlist": l}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changePlaylist sends a change of one playlist.
+func (a *adapter) changePlaylist(ctx context.Context, route, id string, change any) error {
+	body, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	return offered(a.change(ctx, route, pathOf(route, id), body, writeTable))
+}
+
+// lookUp returns the recording that ListenBrainz knows by these names, without its length; the zero track for none.
+func (a *adapter) lookUp(ctx context.Context, artist, title string) (library.Track, error) {
+	query := url.Values{"artist_name": {clean(artist)}, "recording_name": {clean(title)}}
+	answer, err := a.get(ctx, lookupRoute, lookupRoute, query, table)
+	if a.server.own && lacking(offered(err)) {
+		return library.Track{}, nil
+	}
+	if err != nil {
+		return library.Track{}, err
+	}
+	var found struct {
+		Artist string `json:"artist_credit_name"`
+		Title  string `json:"recording_name"`
+		Album  string `json:"release_name"`
+		MBID   string `json:"recording_mbid"`
+	}
+	if err := providers.DecodeJSON(answer, &found); err != nil || !mbidForm.MatchString(found.MBID) {
+		return library.Track{}, err
+	}
+	return library.Track{Title: cmp.Or(found.Title, title), Artist: cmp.Or(found.Artist, artist), Album: found.Album,
+		RecordingMBID: found.MBID, SourceID: found.MBID}, nil
+}

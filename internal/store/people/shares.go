@@ -1,0 +1,79 @@
+package people
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+
+	"reprise/internal/library"
+	"reprise/internal/store/db"
+)
+
+const selectShare = `SELECT s.id, s.user_id, s.kind, s.subject, s.hash, s.code, s.parts, s.zone, s.made_at
+	FROM shares s `
+
+const deleteShare = "DELETE FROM shares WHERE user_id = $1 AND kind = $2 AND subject = $3"
+
+func (s *Store) scanShare(r db.Scanner) (l library.Share, err error) {
+	var sealed, parts string
+	var id, made int64
+	err = r.Scan(&id, &l.User, &l.Kind, &l.Subject, &l.Hash, &sealed, &parts, &l.Zone, &made)
+	l.Code = s.openCode(sealed, sharePlace(id), l.Hash)
+	l.Parts, l.MadeAt = strings.Fields(parts), db.Instant(made)
+	return l, err
+}
+
+func sharePlace(id int64) string { return "shares.code." + strconv.FormatInt(id, 10) }
+
+// Share returns what a person shares of a subject, or library.ErrNotFound.
+func (s *Store) Share(ctx context.Context, user int64, kind, subject string) (library.Share, error) {
+	l, err := s.scanShare(s.db.Reader.QueryRowContext(ctx, selectShare+
+		"WHERE s.user_id = $1 AND s.kind = $2 AND s.subject = $3", user, kind, subject))
+	return l, db.Found(err)
+}
+
+// ShareByHash returns the share of a kind whose code has a hash. It returns library.ErrNotFound if there is none, or if
+// its person is being removed.
+func (s *Store) ShareByHash(ctx context.Context, kind, hash string) (library.Share, error) {
+	l, err := s.scanShare(s.db.Reader.QueryRowContext(ctx, selectShare+
+		"JOIN users u ON u.id = s.user_id WHERE s.hash = $1 AND s.kind = $2 AND u.role <> $3", hash, kind, Leaving))
+	return l, db.Found(err)
+}
+
+// KeepShare stores what a person shares, in place of what they shared of its subject before. One without a hash keeps
+// that of the earlier one; if there is none, it returns library.ErrNotFound.
+func (s *Store) KeepShare(ctx context.Context, l library.Share) error {
+	parts := strings.Join(l.Parts, " ")
+	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		if l.Hash == "" {
+			n, err := db.Affected(tx.ExecContext(ctx, `UPDATE shares SET parts = $4, zone = $5
+				WHERE user_id = $1 AND kind = $2 AND subject = $3`, l.User, l.Kind, l.Subject, parts, l.Zone))
+			if err == nil && n == 0 {
+				err = library.ErrNotFound
+			}
+			return err
+		}
+		err := db.ExecTx(ctx, tx, deleteShare, l.User, l.Kind, l.Subject)
+		if err != nil {
+			return err
+		}
+		id, err := db.NextIDs(ctx, tx, "shares", 1)
+		if err != nil {
+			return err
+		}
+		return db.ExecTx(ctx, tx, `INSERT INTO shares
+			(id, user_id, kind, subject, hash, code, parts, zone, made_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			id, l.User, l.Kind, l.Subject, l.Hash, s.db.Key.Seal([]byte(l.Code), sharePlace(id)), parts, l.Zone,
+			db.Millis(l.MadeAt))
+	})
+}
+
+// DeleteShare ends what a person shares of a subject, or returns library.ErrNotFound.
+func (s *Store) DeleteShare(ctx context.Context, user int64, kind, subject string) error {
+	n, err := db.Affected(s.db.Change(ctx, deleteShare, user, kind, subject))
+	if err == nil && n == 0 {
+		return library.ErrNotFound
+	}
+	return db.Explain(err)
+}
