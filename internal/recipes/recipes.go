@@ -104,6 +104,12 @@ func (r Recipe) Check() words.Text {
 	return words.Text{}
 }
 
+// Same reports whether another recipe is like this one in all that its person has chosen.
+func (r Recipe) Same(other Recipe) bool {
+	other.ID, other.Renewed = r.ID, r.Renewed
+	return r == other
+}
+
 // Opinions are what people think of tracks, by their ids.
 type Opinions struct {
 	Loved    map[uint32]bool // by the person

@@ -19,6 +19,7 @@ import (
 // kindsView is the page that offers the kinds of recipes.
 type kindsView struct {
 	Head  ui.Heading
+	Made  []ui.Item // the person's own
 	Kinds []ui.Item
 }
 
@@ -51,6 +52,15 @@ func (h *Handler) kindsPage(c echo.Context) error {
 		v.Kinds = append(v.Kinds, ui.Item{ID: "kind-" + string(k),
 			Title: ui.Named{Text: kindName(ctx, k), URL: path + "/new?kind=" + string(k)},
 			By:    []ui.Named{{Text: words.Each("recipes.about.", string(k)).T(ctx)}}})
+	}
+	all, err := h.store.Recipes(ctx, core.UserOf(c).ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		id := strconv.FormatInt(r.ID, 10)
+		v.Made = append(v.Made, ui.Item{ID: "recipe-" + id, Title: ui.Named{Text: r.Name, URL: path + "/" + id},
+			By: []ui.Named{{Text: kindName(ctx, r.Kind)}, {Text: words.Each("recipes.every.", r.Every).T(ctx)}}})
 	}
 	return h.core.Show(c, http.StatusOK, v.Head.Title, kindPage(v))
 }

@@ -36,6 +36,10 @@ func TestARecipeMakesAPlaylistThatRenewsItself(t *testing.T) {
 		require.Empty(t, h.Call(http.MethodGet, "/recipes", "", 200)["recipes"])
 
 		made := h.Call(http.MethodPost, "/recipes", top, http.StatusCreated)
+		again := h.Call(http.MethodPost, "/recipes", top, http.StatusCreated)
+		require.Equal(t, made["id"], again["id"], "a form that was sent twice makes one")
+		require.Len(t, h.Call(http.MethodGet, "/recipes", "", 200)["recipes"], 1)
+		require.Contains(t, h.Page("/playlists/recipes"), `<a href="/playlists/recipes/`+made["id"].(string)+`">`)
 		list := "/playlists/" + made["playlist"].(string)
 		require.Equal(t, []any{"One", "Two", "Four"}, titles(h.Call(http.MethodGet, list, "", 200)["tracks"]))
 		page := h.Page(list)

@@ -57,8 +57,8 @@ func one(ctx context.Context, q db.RowQuerier, user, id int64) (recipes.Recipe, 
 	return v, db.Found(err)
 }
 
-// SaveRecipe stores a recipe, a new one if it has no id, and returns it with its id. It returns recipes.ErrTooMany if
-// its person has as many as there may be, and library.ErrNotFound if it was deleted.
+// SaveRecipe stores a recipe, a new one if it has no id and there is none like it, and returns it with its id. It
+// returns recipes.ErrTooMany if its person has as many as there may be, and library.ErrNotFound if it was deleted.
 func (s *Store) SaveRecipe(ctx context.Context, v recipes.Recipe) (recipes.Recipe, error) {
 	fresh := v.ID == 0
 	err := s.db.Write(ctx, func(tx *sql.Tx) (err error) {
@@ -69,12 +69,17 @@ func (s *Store) SaveRecipe(ctx context.Context, v recipes.Recipe) (recipes.Recip
 				year = $6, season = $7, songs = $8, minutes = $9, library = $10, disliked = $11, every = $12
 				WHERE user_id = $1 AND id = $13`, append(args, v.ID)...))
 		}
-		var count int
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM recipes WHERE user_id = $1", v.User).
-			Scan(&count); err != nil {
+		all, err := db.List(ctx, tx, scanRecipe, selectRecipe+"WHERE user_id = $1", v.User)
+		if err != nil {
 			return err
 		}
-		if count >= recipes.Most {
+		for _, old := range all {
+			if old.Same(v) { // a form that was sent twice
+				v = old
+				return nil
+			}
+		}
+		if len(all) >= recipes.Most {
 			return recipes.ErrTooMany
 		}
 		if v.ID, err = db.NextIDs(ctx, tx, "recipes", 1); err != nil {
