@@ -332,9 +332,8 @@ var arrows = map[string][]string{
 		"internal/server/core",
 	},
 	"internal/server/recipes": {"internal/library", "internal/recipes", "internal/server/core"},
-	"internal/server/loves": {
-		"internal/delivery", "internal/library", "internal/server/core", "internal/server/music",
-	},
+	"internal/server/loves": {"internal/delivery", "internal/library", "internal/providers",
+		"internal/server/connections", "internal/server/core", "internal/server/music"},
 	"internal/server/complete": {
 		"internal/ledger", "internal/library", "internal/resilience/backoff", "internal/server/core", "internal/sync",
 	},

@@ -65,6 +65,7 @@ func TestAPlaylistGoesToListenBrainzAndSpotify(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, v.page(page, 200), "Spotify asks you first whether Reprise may change your playlists there.")
 	require.NotContains(t, v.authorization().Query().Get("scope"), "playlist-modify")
+	require.Contains(t, to.RawQuery, "allow=playlists")
 	back := v.consentAs("spotify?"+to.RawQuery, demo.Alice)
 	require.Contains(t, back, "Dinner", "back on the page of the playlist")
 	require.Contains(t, v.authorization().Query().Get("scope"), "playlist-modify", "a later consent keeps it")
@@ -88,4 +89,47 @@ func TestAPlaylistGoesToListenBrainzAndSpotify(t *testing.T) {
 		}
 		return copies == 2
 	})
+}
+
+// Promise: What a person loves becomes a liked song of Spotify, once they have allowed that, and is taken back there.
+func TestLovesReachSpotifyOnceThatIsAllowed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Empty: true})
+	songs := []demo.Song{{Artist: "Björk", Title: "Jóga"}, {Artist: "Sigur Rós", Title: "Starálfur"},
+		{Artist: "Boards of Canada", Title: "Roygbiv"}}
+	w.SetPlaylist(demo.Spotify, demo.Alice, demo.List{ID: "mine", Name: "Mine", Songs: songs})
+	v := start(t, t.TempDir(), append(worldEnv(w), "REPRISE_BACKOFF_BASE=100ms",
+		"REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0")...).newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	require.Contains(t, v.consentAs("spotify", demo.Alice), "Spotify is connected")
+	for _, s := range songs {
+		v.submit("/loved", url.Values{"title": {s.Title}, "artist": {s.Artist}}, 200)
+	}
+	v.call("PUT", "/connections/listenbrainz/loves", nil, 204)
+	v.call("PUT", "/connections/spotify/loves", nil, 409)
+	page := v.page("/loved/at/spotify", 200)
+	require.Contains(t, page, "Spotify asks you first whether Reprise may change what you love there.")
+	require.Contains(t, page, "Keep in sync…")
+	require.Contains(t, v.consentAs("spotify?allow=loves&return_to=/loved/at/spotify", demo.Alice), "Keep in sync<")
+	scope := v.authorization().Query().Get("scope")
+	require.Contains(t, scope, "user-library-modify", "a later consent keeps it")
+	require.NotContains(t, scope, "playlist-modify")
+	v.call("PUT", "/connections/spotify/loves", nil, 204)
+	loves := func(n int) {
+		t.Helper()
+		for _, service := range []string{demo.Spotify, demo.ListenBrainz} {
+			v.eventually("what is loved at "+service, func() bool { return len(w.Loves(service, demo.Alice)) == n })
+		}
+	}
+	loves(3)
+	reads := func() any { return v.call("GET", "/connections/listenbrainz/loves", nil, 200)["read_at"] }
+	before := reads()
+	v.call("POST", "/connections/listenbrainz/sync", nil, 202)
+	v.eventually("what it has to be read", func() bool { return reads() != before })
+	w.Love(demo.ListenBrainz, demo.Alice, "Björk", "Jóga", 0)
+	v.call("POST", "/connections/listenbrainz/sync", nil, 202)
+	loves(2)
+	for _, l := range w.Loves(demo.Spotify, demo.Alice) {
+		require.NotEqual(t, "Jóga", l.Title)
+	}
 }

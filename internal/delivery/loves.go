@@ -71,7 +71,7 @@ func (d *loveDeliverer) deliver(ctx context.Context, c library.Connection, a *at
 func (d *loveDeliverer) tell(ctx context.Context, there providers.LoveTaker, c library.Connection,
 	all []library.LoveThere) (err error) {
 	var songs *songFinder
-	if shelf, ok := there.(providers.SongFinder); ok && d.registry.Get(c.Provider()).Takes.Library {
+	if shelf, ok := there.(providers.SongFinder); ok && d.registry.Get(c.Provider()).Takes.LovesFound {
 		tracks := make([]library.Track, len(all))
 		for i, v := range all {
 			tracks[i] = trackOf(v.Love)
@@ -132,7 +132,11 @@ func (d *Deliveries) KeepLoves(ctx context.Context, user int64, conn library.Con
 	if p == nil || !p.Takes.Loves {
 		return ErrNotTaken
 	}
-	if _, err := d.Store.Connection(ctx, user, conn); err != nil {
+	c, err := d.Store.Connection(ctx, user, conn)
+	if err == nil && !p.May(providers.WriteLoves, c.Credentials) {
+		err = ErrNotAllowed
+	}
+	if err != nil {
 		return err
 	}
 	if err := d.room(ctx); err != nil {

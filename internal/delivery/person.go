@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 )
 
 // personStore is what the acts of people need of the store.
@@ -49,8 +50,8 @@ func (d *Deliveries) Leave(_ context.Context, user int64) error {
 	return nil
 }
 
-// ErrNotAllowed reports that a person has not allowed Reprise to write playlists at a service yet.
-var ErrNotAllowed = errors.New("the person has not allowed writing there")
+// ErrNotAllowed reports that a person has not allowed Reprise yet to change something at a service.
+var ErrNotAllowed = errors.New("the person has not allowed that there")
 
 // ErrNotTaken reports that a provider does not take what it should be sent.
 var ErrNotTaken = errors.New("the service takes nothing of this kind")
@@ -99,7 +100,7 @@ func (d *Deliveries) write(ctx context.Context, user int64, ref string, conn lib
 		return ErrNotTaken
 	}
 	c, err := d.Store.Connection(ctx, user, conn)
-	if err == nil && !p.MayWrite(c.Credentials) {
+	if err == nil && !p.May(providers.WritePlaylists, c.Credentials) {
 		err = ErrNotAllowed
 	}
 	if err != nil {

@@ -241,6 +241,27 @@ func (nd *navidrome) star(score int) func(*http.Request, *person) (object, *subs
 	}
 }
 
+// setLiked puts tracks among the liked songs with PUT, and takes them out with DELETE.
+func (sp *spotify) setLiked(w http.ResponseWriter, r *http.Request, p *person) {
+	uris := strings.Split(r.FormValue("uris"), ",")
+	if r.FormValue("uris") == "" || len(uris) > 40 {
+		spotifyError(w, http.StatusBadRequest, "Invalid uris")
+		return
+	}
+	tracks, ok := sp.named(w, uris)
+	if !ok {
+		return
+	}
+	score := 0
+	if r.Method == http.MethodPut {
+		score = 1
+	}
+	for _, id := range tracks {
+		sp.home.love(Spotify, p.name, id, score, sp.opts.Now())
+	}
+	writeJSON(w, http.StatusOK, object{})
+}
+
 func (sp *spotify) liked(w http.ResponseWriter, r *http.Request, p *person) {
 	limit, ok := limitOf(w, r, 20, 50)
 	if !ok {

@@ -100,6 +100,8 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /v1/me/tracks", sp.api("user-library-read", sp.liked))
 	mux.HandleFunc("GET /v1/me/playlists", sp.api("playlist-read-private", sp.playlists))
 	mux.HandleFunc("GET /v1/playlists/{id}/items", sp.api("playlist-read-private", sp.items))
+	mux.HandleFunc("PUT /v1/me/library", sp.api("user-library-modify", sp.setLiked))
+	mux.HandleFunc("DELETE /v1/me/library", sp.api("user-library-modify", sp.setLiked))
 	mux.HandleFunc("GET /v1/search", sp.api("", sp.search))
 	mux.HandleFunc("POST /v1/me/playlists", sp.api("playlist-modify-private", sp.createPlaylist))
 	mux.HandleFunc("GET /v1/playlists/{id}", sp.api("playlist-read-private", sp.onePlaylist))
@@ -143,6 +145,7 @@ var scopes = map[string]string{
 	"playlist-read-private":       "See your private playlists",
 	"playlist-read-collaborative": "See your collaborative playlists",
 	"user-library-read":           "See the songs that you have saved",
+	"user-library-modify":         "Change the songs that you have saved",
 	"playlist-modify-private":     "Change your private playlists",
 	"playlist-modify-public":      "Change your public playlists",
 }

@@ -95,20 +95,9 @@ func (sp *spotify) putItems(w http.ResponseWriter, r *http.Request, p *person) {
 		spotifyError(w, http.StatusBadRequest, "Invalid request: uris")
 		return
 	}
-	byID := map[string]int{}
-	for _, id := range sp.home.tracks(func(*album) bool { return true }) {
-		t, _ := sp.home.song(id)
-		byID[t.spotifyID] = id
-	}
-	tracks := make([]int, 0, len(in.URIs))
-	for _, uri := range in.URIs {
-		name, ok := strings.CutPrefix(uri, "spotify:track:")
-		id, known := byID[name]
-		if !ok || !known {
-			spotifyError(w, http.StatusBadRequest, "Invalid track uri: "+uri)
-			return
-		}
-		tracks = append(tracks, id)
+	tracks, ok := sp.named(w, in.URIs)
+	if !ok {
+		return
 	}
 	done := sp.changeList(w, r, p, func(l *playlist) {
 		if r.Method == http.MethodPut {
@@ -119,6 +108,26 @@ func (sp *spotify) putItems(w http.ResponseWriter, r *http.Request, p *person) {
 	if done {
 		writeJSON(w, http.StatusCreated, object{"snapshot_id": sp.home.playlist(Spotify, r.PathValue("id")).version()})
 	}
+}
+
+// named returns the tracks of some URIs, or answers that there is no such track.
+func (sp *spotify) named(w http.ResponseWriter, uris []string) ([]int, bool) {
+	byID := map[string]int{}
+	for _, id := range sp.home.tracks(func(*album) bool { return true }) {
+		t, _ := sp.home.song(id)
+		byID[t.spotifyID] = id
+	}
+	tracks := make([]int, 0, len(uris))
+	for _, uri := range uris {
+		name, ok := strings.CutPrefix(uri, "spotify:track:")
+		id, known := byID[name]
+		if !ok || !known {
+			spotifyError(w, http.StatusBadRequest, "Invalid track uri: "+uri)
+			return nil, false
+		}
+		tracks = append(tracks, id)
+	}
+	return tracks, true
 }
 
 // changeList changes a person's own playlist, or answers why it doesn't.

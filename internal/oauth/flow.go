@@ -72,7 +72,7 @@ type Request struct {
 	Session     string // any text that identifies the browser's session
 	RedirectURI string
 	ReturnTo    string
-	Write       bool // ask for the scopes of writing, too
+	Further     []providers.Permission // to ask for
 }
 
 // Begin returns the address at the provider that the person's browser has to open.
@@ -99,8 +99,8 @@ func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 		options = append(options, oauth2.SetAuthURLParam(name, value))
 	}
 	asked := config(r.Provider.OAuth, r.RedirectURI)
-	if r.Write {
-		asked.Scopes = slices.Concat(asked.Scopes, r.Provider.OAuth.WriteScopes)
+	for _, p := range r.Further {
+		asked.Scopes = slices.Concat(asked.Scopes, r.Provider.OAuth.Further[p])
 	}
 	return asked.AuthCodeURL(state, options...), nil
 }

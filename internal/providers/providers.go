@@ -94,10 +94,10 @@ type OAuth struct {
 	AuthURL      string
 	TokenURL     string
 	Scopes       []string
-	// WriteScopes are asked for beside Scopes once a person wants something written; see [Provider.MayWrite]. The
-	// token endpoint must name the scopes that were granted.
-	WriteScopes []string
-	AuthParams  map[string]string // further parameters of the authorization request
+	// Further are the scopes that are asked for beside Scopes once a person wants what needs them; see [Provider.May].
+	// The token endpoint must name the scopes that were granted.
+	Further    map[Permission][]string
+	AuthParams map[string]string // further parameters of the authorization request
 	// Months is the lifetime of an authorization in months; 0 means unlimited.
 	Months int
 }
@@ -106,13 +106,22 @@ type OAuth struct {
 // by spaces.
 const ScopeField = "scope"
 
-// MayWrite reports whether an authorization lets playlists be written, as far as the provider has scopes for that.
-func (p *Provider) MayWrite(cred library.Credentials) bool {
+// Permission is something that a person allows only when they want it.
+type Permission string
+
+// The permissions.
+const (
+	WritePlaylists Permission = "playlists"
+	WriteLoves     Permission = "loves"
+)
+
+// May reports whether an authorization includes a permission, as far as the provider has scopes for it.
+func (p *Provider) May(what Permission, cred library.Credentials) bool {
 	if p.OAuth == nil {
 		return true
 	}
 	granted := strings.Fields(cred[ScopeField])
-	return !slices.ContainsFunc(p.OAuth.WriteScopes, func(s string) bool { return !slices.Contains(granted, s) })
+	return !slices.ContainsFunc(p.OAuth.Further[what], func(s string) bool { return !slices.Contains(granted, s) })
 }
 
 // SignIn is a provider's own protocol for consent in the browser: its page redirects back with a token, which is

@@ -30,7 +30,9 @@ type Takes struct {
 	Deletions bool // listens can be deleted there: the adapter is a ListenDeleter
 	Playing   bool // what is playing now is shown there: the adapter is a PlayingTaker
 	Loves     bool // the adapter is a LoveTaker
-	Hates     bool // a LoveTaker takes what is hated, too
+	// LovesFound means that a LoveTaker, which is a SongFinder then, gets tracks by the SourceIDs that it finds.
+	LovesFound bool
+	Hates      bool // a LoveTaker takes what is hated, too
 }
 
 // Nothing reports whether nothing can be delivered to the provider.
@@ -59,8 +61,7 @@ type PlayingTaker interface {
 	Playing(ctx context.Context, t library.Track) error
 }
 
-// LoveTaker is an adapter that can set what an account loves. If songs are of the person's own library, see Takes, it
-// gets them by their SourceIDs.
+// LoveTaker is an adapter that can set what an account loves.
 type LoveTaker interface {
 	// Love sets the score of a track, and returns its SourceID if the provider lists it by one. Setting a score that it
 	// has already is no error. A track that the provider doesn't know is an item failure. A score of library.Hated

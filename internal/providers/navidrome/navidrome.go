@@ -41,7 +41,7 @@ func Describe() providers.Description {
 		Plays:     true,
 		Endpoints: endpoints(),
 		Takes: providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Library: true,
-			Playlists: true, Playing: true, Loves: true,
+			Playlists: true, Playing: true, Loves: true, LovesFound: true,
 			Repeat: "It counts each call as a play, like other Subsonic servers (gonic, supysonic). Where it only " +
 				"tells the last play of a song, what was sent before that one has arrived, too; if the song was " +
 				"played there since, a repeat counts twice."},

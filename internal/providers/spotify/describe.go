@@ -40,8 +40,9 @@ func Describe() providers.Description {
 			endpoint(itemsRoute), endpoint(likedRoute), endpoint(searchRoute), endpoint(playlistRoute),
 			http.MethodPost + " " + playlistsRoute, http.MethodPut + " " + playlistRoute,
 			http.MethodPut + " " + itemsRoute, http.MethodPost + " " + itemsRoute,
+			http.MethodPut + " " + libraryRoute, http.MethodDelete + " " + libraryRoute,
 		},
-		Takes: providers.Takes{Playlists: true, Piecewise: true},
+		Takes: providers.Takes{Playlists: true, Piecewise: true, Loves: true, LovesFound: true},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.spotify.com"},
 			{Name: "auth_url", Kind: providers.PageURL, Default: "https://accounts.spotify.com/authorize"},
@@ -80,9 +81,11 @@ const dashboard = "https://developer.spotify.com/dashboard"
 var scopes = []string{"user-read-recently-played", "user-read-currently-playing", "playlist-read-private",
 	"playlist-read-collaborative", "user-library-read"}
 
-// writeScopes are for playlists that a person wants written: new ones are private, and one that is restored may be
-// public.
-var writeScopes = []string{"playlist-modify-private", "playlist-modify-public"}
+// further lists the permissions for changes. New playlists are private, and one that is restored may be public.
+var further = map[providers.Permission][]string{
+	providers.WritePlaylists: {"playlist-modify-private", "playlist-modify-public"},
+	providers.WriteLoves:     {"user-library-modify"},
+}
 
 // authorizationMonths is the lifetime of an authorization. Refreshing does not extend it since 2026; see
 // https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens.
@@ -99,7 +102,7 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 			AuthURL:      s.Text("auth_url"),
 			TokenURL:     s.Text("token_url"),
 			Scopes:       scopes,
-			WriteScopes:  writeScopes,
+			Further:      further,
 			Months:       authorizationMonths,
 		},
 		App: func(library.Credentials) string { return id },

@@ -55,13 +55,19 @@ var playlistTable = slices.Concat(table, providers.Table{
 	{Status: http.StatusNotFound, Meaning: onePlaylist("spotify.playlist_gone")},
 })
 
-// writeTable is playlistTable for changing a playlist. Reading goes on without the permission to write.
-var writeTable = slices.Concat(providers.Table{
-	{Status: http.StatusForbidden, Code: insufficientScope, Meaning: resilience.Meaning{
+// notAllowed is the row of a change that its person has not allowed. Reading goes on without that permission.
+func notAllowed(advice string) providers.Table {
+	return providers.Table{{Status: http.StatusForbidden, Code: insufficientScope, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream,
-		Advice: words.New("spotify.write_scope"),
-	}},
-}, table[1:], providers.Table{
+		Advice: words.New(advice),
+	}}}
+}
+
+// loveTable is table for changing the liked songs.
+var loveTable = slices.Concat(notAllowed("spotify.love_scope"), table[1:])
+
+// writeTable is playlistTable for changing a playlist.
+var writeTable = slices.Concat(notAllowed("spotify.write_scope"), table[1:], providers.Table{
 	{Status: http.StatusForbidden, Meaning: onePlaylist("spotify.not_changed")},
 	{Status: http.StatusNotFound, Meaning: onePlaylist("spotify.playlist_gone")},
 })
@@ -120,6 +126,7 @@ func tables() providers.Tables {
 		Own: own,
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table},
 			{Calls: "calls about one playlist", Table: playlistTable},
-			{Calls: "changing a playlist", Table: writeTable}},
+			{Calls: "changing a playlist", Table: writeTable},
+			{Calls: "changing the liked songs", Table: loveTable}},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 const (
 	likedRoute   = "/v1/me/tracks"
+	libraryRoute = "/v1/me/library"
 	likedPerPage = 50 // the most that Spotify returns
 )
 
@@ -54,4 +56,15 @@ func (a *adapter) Loves(ctx context.Context) iter.Seq2[providers.LovePage, error
 			yield(providers.LovePage{}, nil)
 		}
 	}
+}
+
+// Love implements providers.LoveTaker: a loved track is a liked song.
+func (a *adapter) Love(ctx context.Context, v library.Love) (string, error) {
+	method := http.MethodDelete
+	if v.Score == library.Loved {
+		method = http.MethodPut
+	}
+	query := url.Values{"uris": {uriOf(v.SourceID)}}
+	_, err := a.send(ctx, method, libraryRoute, libraryRoute+"?"+query.Encode(), "", nil, loveTable)
+	return v.SourceID, err
 }

@@ -102,9 +102,7 @@ func (a *adapter) fill(ctx context.Context, id, method string, tracks []string) 
 	for _, some := range chunks {
 		uris := make([]string, len(some))
 		for i, t := range some {
-			if uris[i] = t; !strings.Contains(t, ":") {
-				uris[i] = "spotify:track:" + t
-			}
+			uris[i] = uriOf(t)
 		}
 		_, err := a.change(ctx, method, itemsRoute, pathOf(itemsRoute, id), map[string][]string{"uris": uris})
 		if err != nil {
@@ -113,6 +111,14 @@ func (a *adapter) fill(ctx context.Context, id, method string, tracks []string) 
 		method = http.MethodPost
 	}
 	return nil
+}
+
+// uriOf returns the URI of a track by its SourceID.
+func uriOf(id string) string {
+	if strings.Contains(id, ":") {
+		return id
+	}
+	return "spotify:track:" + id
 }
 
 // change sends a change of a playlist.

@@ -30,7 +30,7 @@ func simulated(t *testing.T, scopes ...string) (*adapter, *demo.World) {
 }
 
 // writing are the scopes of an authorization that lets playlists be written.
-func writing() []string { return append(slices.Clone(scopes), writeScopes...) }
+func writing() []string { return append(slices.Clone(scopes), further[providers.WritePlaylists]...) }
 
 // ids reads the ids of the tracks of a playlist.
 func ids(t *testing.T, a *adapter, list string) (all []string) {
@@ -100,9 +100,13 @@ func TestTracksAreFoundByTheirISRCOrTheirNames(t *testing.T) {
 func TestWritingNeedsItsOwnPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := providertest.New(Describe(), "client_id", "client")
-		require.False(t, p.MayWrite(library.Credentials{}), "an authorization from before scopes were kept")
-		require.False(t, p.MayWrite(library.Credentials{providers.ScopeField: strings.Join(scopes, " ")}))
-		require.True(t, p.MayWrite(library.Credentials{providers.ScopeField: strings.Join(writing(), " ")}))
+		may := func(granted ...string) bool {
+			cred := library.Credentials{providers.ScopeField: strings.Join(granted, " ")}
+			return p.May(providers.WritePlaylists, cred)
+		}
+		require.False(t, may(), "an authorization from before scopes were kept")
+		require.False(t, may(scopes...))
+		require.True(t, may(writing()...))
 
 		a, _ := simulated(t, scopes...)
 		_, err := a.CreatePlaylist(t.Context(), "Mine", nil)
@@ -133,4 +137,24 @@ func TestASearchWithoutAListIsBroken(t *testing.T) {
 	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category)
 	_, err = a.CreatePlaylist(t.Context(), "Mine", nil)
 	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category)
+}
+
+func TestALovedTrackIsALikedSong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, w := simulated(t, append(writing(), "user-library-modify")...)
+		id := ids(t, a, rain)[0]
+		for _, score := range []int{library.Loved, library.Loved, 0, 0} { // a repeat changes nothing
+			was := len(w.Loves(demo.Spotify, demo.Alice))
+			at, err := a.Love(t.Context(), library.Love{SourceID: id, Score: score})
+			require.NoError(t, err)
+			require.Equal(t, id, at)
+			require.LessOrEqual(t, len(w.Loves(demo.Spotify, demo.Alice))-was, 1)
+			liked := false
+			for page, err := range a.Loves(t.Context()) {
+				require.NoError(t, err)
+				liked = liked || slices.ContainsFunc(page.Loves, func(v library.Love) bool { return v.SourceID == id })
+			}
+			require.Equal(t, score == library.Loved, liked)
+		}
+	})
 }

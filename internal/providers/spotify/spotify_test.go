@@ -50,6 +50,8 @@ func TestConformance(t *testing.T) {
 		// It has told of a version, so that a list may be unchanged.
 		Playlists: providertest.Capability{Fine: []int{http.StatusNotModified}},
 		Tracks:    providertest.Capability{Statuses: map[int]resilience.Meaning{403: item(403), 404: item(404)}},
+		Loved:     library.Love{SourceID: "4uLU6hMCjMI75M1A2tKUQC", Score: library.Loved},
+		Love:      providertest.Capability{Ignored: true, Healthy: providertest.Always(http.StatusOK, `{}`)},
 		Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
 			_, far := demotest.Start(t, demo.Spotify, list, func(w *demo.World) string {
 				return w.Spotify.Authorize(demo.Alice, "user-read-recently-played", "playlist-read-private",
@@ -74,6 +76,7 @@ func TestTable(t *testing.T) {
 		retryAfter string
 		tracks     bool // the call is about one playlist
 		writes     bool // the call changes it
+		loves      bool // the call changes the liked songs
 		want       resilience.Verdict
 		wait       time.Duration // until want.NotBefore
 		advice     string        // a part of it
@@ -84,6 +87,8 @@ func TestTable(t *testing.T) {
 		{golden: "403-scope.json", tracks: true, want: auth, advice: "Reconnect"},
 		{golden: "403-scope.json", writes: true, want: resilience.Verdict{Class: fatal,
 			Category: resilience.Permission, Scope: resilience.ScopeStream}, advice: "isn't allowed"},
+		{golden: "403-scope.json", loves: true, want: resilience.Verdict{Class: fatal,
+			Category: resilience.Permission, Scope: resilience.ScopeStream}, advice: "liked songs"},
 		{golden: "403-forbidden.json", writes: true, want: onItem, advice: "somebody else's"},
 		{golden: "403-not-registered.txt", writes: true, want: unlisted, advice: "has to add you"},
 		{golden: "404.json", writes: true, want: onItem, advice: "gone"},
@@ -116,7 +121,8 @@ func TestTable(t *testing.T) {
 		e := &resilience.AnswerError{Status: status, Body: []byte(providertest.Golden(t, tt.golden))}
 		explain(e)
 		met = append(met, providers.Row{Status: status, Code: e.Code})
-		name := fmt.Sprintf("%s tracks=%v writes=%v after=%s", tt.golden, tt.tracks, tt.writes, tt.retryAfter)
+		name := fmt.Sprintf("%s tracks=%v writes=%v loves=%v after=%s", tt.golden, tt.tracks, tt.writes,
+			tt.loves, tt.retryAfter)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -128,6 +134,8 @@ func TestTable(t *testing.T) {
 				a := open(func(*http.Request) (int, http.Header, string) { return status, header, body })
 				var err error
 				switch {
+				case tt.loves:
+					_, err = a.Love(t.Context(), library.Love{SourceID: "x", Score: library.Loved})
 				case tt.writes:
 					err = a.fill(t.Context(), "x", http.MethodPut, nil)
 				case tt.tracks:

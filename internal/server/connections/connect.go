@@ -167,12 +167,19 @@ func (h *connect) showForm(c echo.Context, status int, f filled) error {
 	return h.core.Show(c, status, v.Title, fillIn(v))
 }
 
+// AllowPath returns the address at which a person allows Reprise something at a connection, and then goes on at a page.
+func AllowPath(conn library.ConnectionID, what providers.Permission, returnTo string) string {
+	return "/connect/" + string(conn) + "?" +
+		url.Values{"allow": {string(what)}, "return_to": {returnTo}}.Encode()
+}
+
+// request returns the request for consent. What a person has allowed once they are asked for again.
 func (h *connect) request(c echo.Context, id library.ConnectionID, returnTo string) oauth.Request {
 	p := h.core.Registry.Get(id.Provider())
 	return oauth.Request{Provider: p, Connection: id, User: core.UserOf(c).ID,
 		Session:     h.core.Sessions.Fingerprint(c.Request().Context()),
 		RedirectURI: h.register.redirectURI(p), ReturnTo: returnTo,
-		Write: c.QueryParam("write") == "yes" || h.statuses.mayWrite(c, id)} // what was allowed once stays so
+		Further: append(h.statuses.allowed(c, id), providers.Permission(c.QueryParam("allow")))}
 }
 
 // consenting returns the connection that a request names, of a service that asks for consent on a page of its own.

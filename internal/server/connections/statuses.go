@@ -9,6 +9,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/players"
+	"reprise/internal/providers"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
 	"reprise/internal/words"
@@ -96,12 +97,19 @@ func (h *Statuses) label(ctx context.Context, user int64, id library.ConnectionI
 	return st.Connection.Label(st.Provider.Called().T(ctx))
 }
 
-// mayWrite reports whether a connection exists whose person lets Reprise write playlists there.
-func (h *Statuses) mayWrite(c echo.Context, id library.ConnectionID) bool {
-	all, err := h.store.UserConnections(c.Request().Context(), core.UserOf(c).ID)
-	return err == nil && slices.ContainsFunc(all, func(one library.Connection) bool {
-		return one.ID == id && h.core.Registry.Get(id.Provider()).MayWrite(one.Credentials)
-	})
+// allowed returns what the person has allowed at a connection; nothing if that isn't known.
+func (h *Statuses) allowed(c echo.Context, id library.ConnectionID) (all []providers.Permission) {
+	connections, err := h.store.UserConnections(c.Request().Context(), core.UserOf(c).ID)
+	i := slices.IndexFunc(connections, func(one library.Connection) bool { return one.ID == id })
+	if err != nil || i < 0 {
+		return nil
+	}
+	for _, what := range []providers.Permission{providers.WritePlaylists, providers.WriteLoves} {
+		if h.core.Registry.Get(id.Provider()).May(what, connections[i].Credentials) {
+			all = append(all, what)
+		}
+	}
+	return all
 }
 
 // kept returns what the form of a connection that exists keeps: all but the secrets; about those it says that they are

@@ -9,6 +9,8 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
 	"reprise/internal/words"
@@ -18,6 +20,7 @@ import (
 type Store interface {
 	Loves(ctx context.Context, f library.LoveFilter, offset, limit int) (page []library.Love, total int, err error)
 	LovedAt(ctx context.Context, user int64) ([]library.LovedAt, error)
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	CountLovesToSend(ctx context.Context, user int64, conn library.ConnectionID, hates bool) (int, error)
 	GoneLoves(ctx context.Context, user int64, conn library.ConnectionID) ([]library.LoveThere, error)
 	LovesRefused(ctx context.Context, user int64, conn library.ConnectionID) ([]library.LoveThere, error)
@@ -156,6 +159,7 @@ type LoveService struct {
 	Gone       int            `json:"gone" minimum:"0" doc:"Tracks that it doesn't list any more, so many that you are asked what that means."`
 	ReadAt     core.MaybeTime `json:"read_at"`
 	Note       string         `json:"note" doc:"Why it isn't read; empty if it is."`
+	Consent    *string        `json:"consent" doc:"The page on which the person allows Reprise to change what they love there; null if that needs no permission of its own, or it was given."`
 }
 
 // serviceOf returns what a connection has of what its person loves; false if it has nothing to do with that.
@@ -167,6 +171,15 @@ func (h *Handler) serviceOf(c echo.Context, at library.LovedAt, label string) (v
 	v = LoveService{Connection: string(at.Connection), Name: label, Reads: p.Pulls(library.Loves),
 		Takes: p.Takes.Loves, Kept: at.Kept, Loved: at.Loved, Refused: at.Refused, Gone: at.Gone,
 		ReadAt: core.Moment(at.ReadAt), Note: at.Note.T(c.Request().Context())}
+	if p.Takes.Loves {
+		conn, err := h.store.Connection(c.Request().Context(), core.UserOf(c).ID, at.Connection)
+		if err != nil {
+			return v, false, err
+		}
+		if !p.May(providers.WriteLoves, conn.Credentials) {
+			v.Consent = core.Text(connections.AllowPath(at.Connection, providers.WriteLoves, path+"/at/"+v.Connection))
+		}
+	}
 	if p.Takes.Loves && (at.Kept || v.Reads) {
 		v.Sending, err = h.store.CountLovesToSend(c.Request().Context(), core.UserOf(c).ID, at.Connection,
 			p.Takes.Hates)

@@ -98,7 +98,7 @@ func TestAServiceIsKeptTheSame(t *testing.T) {
 	one := services[0].(map[string]any)
 	require.Equal(t, map[string]any{"connection": "lastfm", "name": "Last.fm", "reads": true, "takes": true,
 		"kept": false, "loved": 1.0, "sending": 2.0, "refused": 0.0, "gone": 0.0, "note": "",
-		"read_at": one["read_at"]}, one)
+		"consent": nil, "read_at": one["read_at"]}, one)
 	require.Equal(t, false, services[1].(map[string]any)["takes"], "Spotify is only read")
 	require.Contains(t, l.Page("/loved"), "read only")
 	page := l.Page("/loved/at/lastfm")

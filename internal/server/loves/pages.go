@@ -252,7 +252,11 @@ func (v *serviceView) says(ctx context.Context, s LoveService) {
 	case !s.Takes:
 		say("cannot")
 	case s.Kept:
-		say("kept")
+		if say("kept"); s.Consent != nil { // it was taken back
+			say("asks")
+			v.Actions = append(v.Actions,
+				ui.Action{Label: words.T(ctx, "playlists.consent", "Name", s.Name), URL: *s.Consent, Main: true})
+		}
 		if s.Sending > 0 {
 			say("sending", "Count", s.Sending)
 		}
@@ -266,7 +270,12 @@ func (v *serviceView) says(ctx context.Context, s LoveService) {
 		} else {
 			say("would_tell")
 		}
-		v.Actions = append(v.Actions, ui.Action{Label: words.T(ctx, "loves.keep"), Post: at + "/keep", Main: true})
+		keep := ui.Action{Label: words.T(ctx, "loves.keep"), Post: at + "/keep", Main: true}
+		if s.Consent != nil {
+			say("asks")
+			keep = ui.Action{Label: words.T(ctx, "loves.keep_ask"), URL: *s.Consent, Main: true}
+		}
+		v.Actions = append(v.Actions, keep)
 	}
 }
 

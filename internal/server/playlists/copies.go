@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
@@ -105,12 +105,7 @@ func (h *copies) others(ctx context.Context, user int64, from library.Connection
 
 // mayWrite reports whether its person lets Reprise write playlists at a connection.
 func (h *copies) mayWrite(c library.Connection) bool {
-	return h.core.Registry.Get(c.Provider()).MayWrite(c.Credentials)
-}
-
-// consent returns the address at which a person allows Reprise to write playlists at a connection.
-func consent(to library.ConnectionID, returnTo string) string {
-	return "/connect/" + string(to) + "?" + url.Values{"write": {"yes"}, "return_to": {returnTo}}.Encode()
+	return h.core.Registry.Get(c.Provider()).May(providers.WritePlaylists, c.Credentials)
 }
 
 // label returns what people read for a connection.
@@ -132,7 +127,7 @@ func (h *copies) of(ctx context.Context, ref string, c library.Connection) (Copy
 	user := c.User
 	v := Copy{Provider: c.Provider(), Connection: string(c.ID), DisplayName: h.label(c), WhenChanged: ask}
 	if playlist, _, _ := strings.Cut(ref, "@"); !h.mayWrite(c) {
-		v.Consent = core.Text(consent(c.ID, "/playlists/"+playlist))
+		v.Consent = core.Text(connections.AllowPath(c.ID, providers.WritePlaylists, "/playlists/"+playlist))
 	}
 	kept, err := h.store.Copy(ctx, user, c.ID, delivery.WritePlaylist, ref)
 	if errors.Is(err, library.ErrNotFound) {

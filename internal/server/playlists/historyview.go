@@ -10,6 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/versions"
 	"reprise/internal/words"
@@ -203,7 +205,8 @@ func (p *versionView) offer(ctx context.Context, v found, targets []library.Conn
 			Post: p.At + "/restore/" + string(to.ID)}
 		switch {
 		case !mayWrite(to):
-			do = ui.Action{Label: words.T(ctx, "playlists.consent", "Name", label(to)), URL: consent(to.ID, p.At)}
+			do = ui.Action{Label: words.T(ctx, "playlists.consent", "Name", label(to)),
+				URL: connections.AllowPath(to.ID, providers.WritePlaylists, p.At)}
 		case string(to.ID) == v.list.Connection: // what is there is replaced
 			do = ui.Action{Label: words.T(ctx, "playlists.history.restore", "Name", label(to)),
 				URL: p.At + "/restore/" + string(to.ID), Main: true}
