@@ -125,7 +125,12 @@ func (h *Handler) items(ctx context.Context, all []library.Love) ([]ui.Item, err
 	}
 	items := make([]ui.Item, len(all))
 	for i, one := range all {
-		items[i] = ui.Item{Title: ui.Named{Text: one.Title, URL: pageOf(library.KindTrack, links[i].Track)},
+		picture := ui.Picture{Portrait: links[i].Portrait}
+		if links[i].Picture != "" {
+			picture.URL = "/art/" + links[i].Picture
+		}
+		items[i] = ui.Item{Picture: &picture,
+			Title: ui.Named{Text: one.Title, URL: pageOf(library.KindTrack, links[i].Track)},
 			By: []ui.Named{{Text: one.Artist, URL: pageOf(library.KindArtist, links[i].Artist)}}, At: one.At}
 	}
 	return items, nil
