@@ -52,7 +52,9 @@ type compareStore interface {
 	SaveCompared(context.Context, Copy) (bool, error)
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
-	WantCopy(context.Context, Draft) error
+	// WantCopy adds a copy, and makes writing it due now, whatever has become of it there. With a remoteID the copy is
+	// what has that id there.
+	WantCopy(ctx context.Context, d Draft, remoteID string) error
 }
 
 const (
@@ -208,7 +210,8 @@ func (m *comparer) settle(ctx context.Context, to library.Connection, c Copy) er
 	}
 	switch {
 	case c.Drift != "" && c.Choice == Rewrite:
-		return m.store.WantCopy(ctx, Draft{User: c.User, Connection: c.Connection, Kind: c.Kind, Ref: c.Ref})
+		return m.store.WantCopy(ctx,
+			Draft{User: c.User, Connection: c.Connection, Kind: c.Kind, Ref: c.Ref}, "")
 	case c.Drift != "" && c.Choice == "":
 		return tellDrift(ctx, m.teller, m.store, m.registry, to, c)
 	case c.Drift == "":
@@ -312,7 +315,7 @@ func (d *Deliveries) ChooseForCopy(
 		err = settled(ctx, d.Teller, kept)
 	}
 	if choice == Rewrite && kept.Drift != "" {
-		err = errors.Join(err, d.Store.WantCopy(ctx, draft))
+		err = errors.Join(err, d.Store.WantCopy(ctx, draft, ""))
 	}
 	d.publish(user, conn)
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -81,7 +82,31 @@ func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, co
 	if err != nil {
 		return err
 	}
-	return d.write(ctx, user, RefOf(playlist, 0), conn)
+	return d.write(ctx, user, RefOf(playlist, 0), conn, "")
+}
+
+// WriteInto is WritePlaylist, but into a playlist that the provider has already, which loses its tracks. It returns
+// ErrNotTaken if that one is a copy itself, is copied elsewhere, or a copy is there already.
+func (d *Deliveries) WriteInto(ctx context.Context, user, playlist, into int64) error {
+	list, err := d.Store.PlaylistOnly(ctx, user, playlist)
+	if err != nil {
+		return err
+	}
+	there, err := d.Store.PlaylistOnly(ctx, user, into)
+	if err != nil {
+		return err
+	}
+	all, err := d.Store.Copies(ctx, user, WritePlaylist)
+	taken := slices.ContainsFunc(all, func(c Copy) bool {
+		return c.playlist() == into || c.playlist() == playlist && c.Connection == there.Connection
+	})
+	if err == nil && (taken || !there.Active || there.CopyOf != 0 || there.Connection == list.Connection) {
+		err = ErrNotTaken
+	}
+	if err != nil {
+		return err
+	}
+	return d.write(ctx, user, RefOf(playlist, 0), there.Connection, there.SourceID)
 }
 
 // Restore has a provider hold what a playlist was like earlier: the one that the playlist comes from has it as it was,
@@ -90,11 +115,12 @@ func (d *Deliveries) Restore(ctx context.Context, user, playlist int64, version 
 	if _, _, err := d.Store.Version(ctx, user, playlist, version); err != nil {
 		return err
 	}
-	return d.write(ctx, user, RefOf(playlist, version), to)
+	return d.write(ctx, user, RefOf(playlist, version), to, "")
 }
 
-// write has a provider hold a copy of what a reference names.
-func (d *Deliveries) write(ctx context.Context, user int64, ref string, conn library.ConnectionID) error {
+// write has a provider hold a copy of what a reference names, in the playlist with an id there unless that is empty.
+func (d *Deliveries) write(ctx context.Context, user int64, ref string, conn library.ConnectionID,
+	into string) error {
 	p := d.Registry.Get(conn.Provider())
 	if p == nil || !p.Takes.Playlists {
 		return ErrNotTaken
@@ -115,7 +141,7 @@ func (d *Deliveries) write(ctx context.Context, user int64, ref string, conn lib
 	}
 	draft := Draft{User: user, Connection: conn, Kind: WritePlaylist, Ref: ref}
 	defer d.publish(user, conn)
-	return errors.Join(d.Store.WantCopy(ctx, draft),
+	return errors.Join(d.Store.WantCopy(ctx, draft, into),
 		settled(ctx, d.Teller, Copy{User: user, Connection: conn, Ref: draft.Ref}))
 }
 

@@ -19,6 +19,7 @@ var leaderless = map[string]map[string]bool{
 		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
 		/music/:kind/:id/split /notifications /now /offline /players /players/:id /players/:id/remove
 		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id
+		/playlists/:id/copies/:connection/into /playlists/:id/copies/:connection/into/:into
 		/playlists/:id/history /playlists/:id/history/:number /playlists/missing/:id /playlists/recipes
 		/playlists/recipes/:id /playlists/recipes/:id/delete /playlists/recipes/new /reset
 		/reset/:code /rules /rules/:id

@@ -28,7 +28,7 @@ func TestACopyIsWrittenUntilItIsUpToDate(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
 			require.NoError(t, s.WantCopy(t.Context(),
-				delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+				delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}, ""))
 		}
 		change()
 		change()
@@ -72,7 +72,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
 			require.NoError(t, s.WantCopy(t.Context(),
-				delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+				delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}, ""))
 		}
 		change()
 		var wrote []int64
@@ -105,7 +105,7 @@ func TestAnUnwantedCopyEndsItsDelivery(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome",
-		Kind: delivery.WritePlaylist, Ref: "7"}))
+		Kind: delivery.WritePlaylist, Ref: "7"}, ""))
 	id := only(t, s, user).ID
 	c := copyOf(t, s, user)
 	become(t, s, delivery.Running, id)
@@ -164,7 +164,7 @@ func TestAChangeRevivesAFailingCopy(t *testing.T) {
 	s, user := setup(t)
 	want := func() {
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome",
-			Kind: delivery.WritePlaylist, Ref: "7"}))
+			Kind: delivery.WritePlaylist, Ref: "7"}, ""))
 	}
 	want()
 	id, seen := only(t, s, user).ID, copyOf(t, s, user)

@@ -304,10 +304,10 @@ func TestWaitingCountsByProvider(t *testing.T) {
 	save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
 	for _, ref := range []string{"1", "2"} {
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome",
-			Kind: delivery.WritePlaylist, Ref: ref}))
+			Kind: delivery.WritePlaylist, Ref: ref}, ""))
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "s3",
 			Kind: delivery.Archive,
-			Ref:  ref}))
+			Ref:  ref}, ""))
 	}
 	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2},
 		"s3": {Months: 2}}, owing())

@@ -25,7 +25,7 @@ func twoForwarders(t testing.TB) (s *Store, alice, bob int64) {
 		forward(t, s, user, "lastfm", 2, 0)
 		save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "lastfm",
-			Kind: delivery.WritePlaylist, Ref: "7"}))
+			Kind: delivery.WritePlaylist, Ref: "7"}, ""))
 		require.NoError(t, s.SaveMatches(t.Context(), user, "lastfm",
 			map[string]match.Result{"a": {How: match.ByISRC}}))
 	}

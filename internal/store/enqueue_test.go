@@ -345,7 +345,7 @@ func TestAChangedPlaylistIsCopiedAgain(t *testing.T) {
 	ref := strconv.FormatInt(lists[0].ID, 10)
 	for _, conn := range []library.ConnectionID{"navidrome", "listenbrainz"} {
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: alice, Connection: conn,
-			Kind: delivery.WritePlaylist, Ref: ref}))
+			Kind: delivery.WritePlaylist, Ref: ref}, ""))
 	}
 	require.Equal(t, []string{"navidrome scheduled: " + ref, "listenbrainz scheduled: " + ref}, enqueued(t, s, alice))
 	for _, d := range deliveries(t, s, alice) {

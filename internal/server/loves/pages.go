@@ -131,7 +131,7 @@ func (h *Handler) items(ctx context.Context, all []library.Love) ([]ui.Item, err
 		}
 		items[i] = ui.Item{Picture: &picture,
 			Title: ui.Named{Text: one.Title, URL: pageOf(library.KindTrack, links[i].Track)},
-			By: []ui.Named{{Text: one.Artist, URL: pageOf(library.KindArtist, links[i].Artist)}}, At: one.At}
+			By:    []ui.Named{{Text: one.Artist, URL: pageOf(library.KindArtist, links[i].Artist)}}, At: one.At}
 	}
 	return items, nil
 }

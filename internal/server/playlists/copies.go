@@ -195,10 +195,19 @@ func (h *copies) oneAPI(c echo.Context, _ *getCopyRequest) (Copy, error) {
 type startCopyRequest struct {
 	core.ByID
 	core.Target
+	Into int64 `query:"into" minimum:"0" doc:"The id of a playlist of that connection that becomes the copy, and loses its tracks; left out, a new one is made."`
 }
 
-func (h *copies) writeAPI(c echo.Context, _ *startCopyRequest) (Copy, error) {
-	return h.answer(c, h.deliveries.WritePlaylist)
+func (h *copies) writeAPI(c echo.Context, in *startCopyRequest) (Copy, error) {
+	return h.answer(c, func(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
+		if in.Into == 0 {
+			return h.deliveries.WritePlaylist(ctx, user, playlist, conn)
+		}
+		if p, err := h.store.PlaylistOnly(ctx, user, in.Into); err != nil || p.Connection != conn {
+			return errors.Join(err, library.ErrNotFound)
+		}
+		return h.deliveries.WriteInto(ctx, user, playlist, in.Into)
+	})
 }
 
 // answer calls do for a copy, and answers with its state afterwards.

@@ -2,6 +2,7 @@ package playlists_test
 
 import (
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
@@ -106,5 +107,55 @@ func TestOurOwnCopyIsMarkedAsOne(t *testing.T) {
 		}
 		require.Equal(t, map[string]any{"Rain": nil, kept.RemoteID: id, "their-own": nil}, marks)
 		require.Contains(t, h.Page("/playlists"), "Reprise&#39;s copy of Rain")
+	})
+}
+
+// A copy can take the place of a playlist that the service has already, after a question.
+func TestAnExistingPlaylistBecomesACopy(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		id := h.Playlist("Rain", "One", "Two")
+		h.Far.Has = []library.Track{{Title: "One", Artist: "Sigur Rós", SourceID: "1"},
+			{Title: "Two", Artist: "Sigur Rós", SourceID: "2"}}
+		h.Far.Named, h.Far.List = "Old mix", []string{"7", "8", "9"}
+		require.NoError(t, h.DB.SavePlaylist(t.Context(), h.User, "navidrome", library.Playlist{SourceID: "there",
+			Name: "Old mix", TrackCount: 3}, 0, []library.Track{{Title: "Seven", Artist: "Nobody", SourceID: "7"}}))
+		lists, err := h.DB.ConnectionPlaylists(t.Context(), h.User, "navidrome")
+		require.NoError(t, err)
+		into := strconv.FormatInt(lists[0].ID, 10)
+		path := "/playlists/" + id + "/copies/navidrome"
+		require.Contains(t, h.Page("/playlists/"+id), "Use a playlist that Navidrome has already")
+		require.Contains(t, h.Page(path+"/into"), "Old mix")
+		asked := h.Page(path + "/into/" + into)
+		require.Contains(t, asked, "Old mix")
+		require.Contains(t, asked, "which is replaced")
+		require.Equal(t, []string{"7", "8", "9"}, h.Far.List, "nothing happens before the answer")
+
+		h.Submit(path+"/into/"+into, http.StatusSeeOther)
+		h.Carry()
+		require.Equal(t, []string{"1", "2"}, h.Far.List)
+		require.Equal(t, "Rain", h.Far.Named)
+		require.Equal(t, true, h.Call(http.MethodGet, path, "", http.StatusOK)["up_to_date"])
+		require.Contains(t, h.Page(path+"/into"), "There is no other playlist")
+		h.Call(http.MethodPut, path+"?into="+into, "", http.StatusUnprocessableEntity)
+	})
+}
+
+func TestACopyIsNotWrittenInACircle(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		id := h.Playlist("Rain", "One")
+		require.NoError(t, h.DB.SavePlaylist(t.Context(), h.User, "navidrome", library.Playlist{SourceID: "there",
+			Name: "Mix", TrackCount: 1}, 0, []library.Track{{Title: "One", Artist: "Nobody", SourceID: "7"}}))
+		lists, err := h.DB.ConnectionPlaylists(t.Context(), h.User, "navidrome")
+		require.NoError(t, err)
+		mix := strconv.FormatInt(lists[0].ID, 10)
+		require.NoError(t, h.DB.WantCopy(t.Context(), delivery.Draft{User: h.User, Connection: "youtube",
+			Kind: delivery.WritePlaylist, Ref: mix}, ""))
+		path := "/playlists/" + id + "/copies/navidrome"
+		require.NotContains(t, h.Page(path+"/into"), "Mix")
+		h.Call(http.MethodPut, path+"?into="+mix, "", http.StatusUnprocessableEntity)
+		h.Call(http.MethodPut, path+"?into="+id, "", http.StatusNotFound)
+		h.Call(http.MethodPut, path+"?into=999", "", http.StatusNotFound)
 	})
 }

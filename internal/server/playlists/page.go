@@ -44,6 +44,7 @@ type addressView struct {
 type offerView struct {
 	Asks    []string // services that ask their person for a permission first
 	Actions []ui.Action
+	Into    []ui.Link // to use an existing playlist instead of a new one
 }
 
 // trackRow is a track on the page of its playlist.
@@ -114,6 +115,10 @@ func (v *offerView) add(ctx context.Context, playlist string, c Copy) {
 		do = ui.Action{Label: words.T(ctx, "playlists.copy_ask", "Name", c.DisplayName), URL: *c.Consent}
 	}
 	v.Actions = append(v.Actions, do)
+	if c.Consent == nil {
+		v.Into = append(v.Into, ui.Link{Label: words.T(ctx, "playlists.into.link", "Name", c.DisplayName),
+			URL: intoPath(playlist, c)})
+	}
 }
 
 // rowOf returns the row of a track.

@@ -33,6 +33,7 @@ type Store interface {
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
 	Videos(ctx context.Context, ids []string) (map[string]library.StoredVideo, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
+	ConnectionPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
 	Share(ctx context.Context, user int64, kind, subject string) (library.Share, error)
 	Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error)
 	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Copy, error)
@@ -62,6 +63,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/playlists/:id", h.onePage)
 	g.POST("/playlists/:id/copies/:connection", h.copies.form)
 	g.GET("/playlists/missing/:id", h.missingPage)
+	h.copies.intoPages(g)
 	h.historyPages(g)
 }
 

@@ -115,15 +115,17 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 	return ended && err == nil, err
 }
 
-// WantCopy adds a copy at a connection, and makes writing it due now, whatever has become of it there.
-func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
+// WantCopy adds a copy at a connection, and makes writing it due now, whatever has become of it there. With a remoteID
+// the copy is what has that id there.
+func (s *Store) WantCopy(ctx context.Context, d delivery.Draft, remoteID string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
-		err := db.ExecTx(ctx, tx, "UPDATE copies SET drift = '', marks = '' WHERE "+thisCopy,
-			d.User, d.Connection, d.Kind, d.Ref)
+		id, err := s.outbox.EnqueueCopy(ctx, tx, d)
 		if err != nil {
 			return err
 		}
-		id, err := s.outbox.EnqueueCopy(ctx, tx, d)
+		err = db.ExecTx(ctx, tx, `UPDATE copies SET drift = '', marks = '',
+			remote_id = CASE WHEN CAST($5 AS TEXT) = '' THEN remote_id ELSE CAST($5 AS TEXT) END WHERE `+thisCopy,
+			d.User, d.Connection, d.Kind, d.Ref, remoteID)
 		if err != nil {
 			return err
 		}

@@ -171,7 +171,7 @@ func (s *Store) KeepLoves(ctx context.Context, user int64, conn library.Connecti
 		return err
 	}
 	return s.copies.WantCopy(ctx, delivery.Draft{User: user, Connection: conn, Kind: delivery.WriteLoves,
-		Ref: delivery.LovesRef})
+		Ref: delivery.LovesRef}, "")
 }
 
 // RetryLove sends a track to a service once more that it has refused.
